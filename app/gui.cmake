@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The window and the program: widgets/ sees core/api only, app/ joins engine and views.
+find_package(Qt6 6.4 REQUIRED COMPONENTS Core Gui Widgets Qml Svg PrintSupport)
+find_package(QCustomPlotQt6 REQUIRED)
+find_package(CLI11 REQUIRED)
+
+file(GLOB_RECURSE widget_sources CONFIGURE_DEPENDS widgets/*.cpp widgets/*.h)
+add_library(kvlab_widgets STATIC ${widget_sources})
+set_target_properties(kvlab_widgets PROPERTIES AUTOMOC ON)
+kvlab_room(kvlab_widgets widgets)
+target_link_libraries(kvlab_widgets PUBLIC kvlab_api Qt6::Widgets Qt6::Svg
+  PRIVATE QCustomPlotQt6::QCustomPlotQt6 Qt6::PrintSupport)
+
+file(GLOB_RECURSE app_sources CONFIGURE_DEPENDS app/*.cpp app/*.h)
+list(FILTER app_sources EXCLUDE REGEX "/app/main\\.cpp$")
+add_library(kvlab_app STATIC ${app_sources})
+set_target_properties(kvlab_app PROPERTIES AUTOMOC ON)
+kvlab_room(kvlab_app app)
+target_link_libraries(kvlab_app PUBLIC kvlab_core kvlab_widgets Qt6::Qml
+  PRIVATE CLI11::CLI11 spdlog::spdlog)
+target_compile_definitions(kvlab_app PRIVATE KVLAB_VERSION="${PROJECT_VERSION}"
+  KVLAB_SOURCE_RESOURCES="${CMAKE_SOURCE_DIR}/resources"
+  KVLAB_INSTALL_RESOURCES="${CMAKE_INSTALL_FULL_DATADIR}/kvlab")
+
+file(GLOB icon_sources CONFIGURE_DEPENDS resources/*.qrc)
+add_executable(kvlab app/main.cpp ${icon_sources})
+set_target_properties(kvlab PROPERTIES AUTORCC ON)
+target_link_libraries(kvlab PRIVATE kvlab_app kvlab_warnings)
+include(app/install.cmake OPTIONAL)

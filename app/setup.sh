@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Sourced by app/run and tests/run: installs what is missing, then configures and builds a preset.
+# shellcheck shell=bash
+kvlab_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+kvlab_packages=(
+  g++ cmake ninja-build pkg-config python3 ccache
+  qt6-base-dev qt6-declarative-dev qt6-svg-dev libqt6svg6 libgl1-mesa-dri
+  libqcustomplot-dev libspdlog-dev nlohmann-json3-dev libcli11-dev
+  libhwy-dev libxxhash-dev libsentencepiece-dev libpcre2-dev fonts-dejavu-core
+)
+
+kvlab_say() { printf 'kvlab: %s\n' "$*" >&2; }
+
+kvlab_install() {
+  local missing=() package
+  for package in "${kvlab_packages[@]}" "$@"; do
+    [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || missing+=("$package")
+  done
+  ((${#missing[@]})) || return 0
+  local sudo=()
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null || {
+      kvlab_say "missing packages: ${missing[*]}"
+      kvlab_say "install them as root: apt-get install ${missing[*]}"
+      return 1
+    }
+    sudo=(sudo)
+  fi
+  kvlab_say "installing ${missing[*]}"
+  "${sudo[@]}" apt-get update -qq &&
+    "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null || {
+      kvlab_say "apt-get failed; check the network and the package sources, then run this again"
+      return 1
+    }
+}
+
+# kvlab_build PRESET [TARGET...]
+kvlab_build() {
+  local preset=$1; shift
+  kvlab_say "configuring ($preset)"
+  (cd "$kvlab_root" && cmake --preset "$preset" >"/tmp/kvlab-configure.$$" 2>&1) || {
+    cat "/tmp/kvlab-configure.$$" >&2; rm -f "/tmp/kvlab-configure.$$"; return 1
+  }
+  rm -f "/tmp/kvlab-configure.$$"
+  kvlab_say "building ($preset)"
+  (cd "$kvlab_root" && cmake --build --preset "$preset" ${1:+--target "$@"})
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// A column of plain values that snapshots share with the engine. Copying a Column copies a pointer
+// and a length. Appending in place is safe while older copies are being read on other threads,
+// because they never look past their own length; a copy that is not the longest one of its buffer
+// gets a buffer of its own before it grows.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <type_traits>
+
+namespace kvlab {
+
+template <class T>
+class Column {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  Column() = default;
+  explicit Column(std::span<const T> values) { assign(values); }
+
+  std::size_t size() const { return m_size; }
+  bool empty() const { return m_size == 0; }
+  const T* data() const { return m_buffer ? m_buffer->values.get() : nullptr; }
+  const T& operator[](std::size_t i) const { return data()[i]; }
+  const T* begin() const { return data(); }
+  const T* end() const { return data() + m_size; }
+  std::span<const T> span() const { return {data(), m_size}; }
+  /// True if both are the same stretch of the same buffer (a cheap "unchanged").
+  bool sharesWith(const Column& other) const {
+    return m_buffer == other.m_buffer && m_size == other.m_size;
+  }
+
+  void append(std::span<const T> values) {
+    reserveTail(values.size());
+    std::copy(values.begin(), values.end(), m_buffer->values.get() + m_size);
+    m_size += values.size();
+    m_buffer->used = m_size;
+  }
+  void push_back(T value) { append(std::span<const T>(&value, 1)); }
+
+  void assign(std::span<const T> values) {
+    m_buffer = std::make_shared<Buffer>(std::max<std::size_t>(64, values.size() + values.size() / 4));
+    std::copy(values.begin(), values.end(), m_buffer->values.get());
+    m_size = m_buffer->used = values.size();
+  }
+
+  /// A column of `size` values in a fresh buffer, written by fill(T* values); the values move in
+  /// one pass, which is what an edit of a map costs.
+  template <class Fill>
+  static Column make(std::size_t size, Fill fill) {
+    Column column;
+    column.m_buffer = std::make_shared<Buffer>(std::max<std::size_t>(64, size + size / 4));
+    fill(column.m_buffer->values.get());
+    column.m_size = column.m_buffer->used = size;
+    return column;
+  }
+
+ private:
+  struct Buffer {
+    explicit Buffer(std::size_t n) : values(std::make_unique_for_overwrite<T[]>(n)), capacity(n) {}
+    std::unique_ptr<T[]> values;  // [capacity]
+    std::size_t capacity;
+    std::size_t used = 0;  // longest copy; touched by the owning thread only
+  };
+
+  void reserveTail(std::size_t count) {
+    if (m_buffer && m_buffer->used == m_size && m_buffer->capacity >= m_size + count) return;
+    auto grown = std::make_shared<Buffer>(std::max<std::size_t>(64, 2 * (m_size + count)));
+    if (m_size) std::copy(begin(), end(), grown->values.get());
+    m_buffer = std::move(grown);
+  }
+
+  std::shared_ptr<Buffer> m_buffer;
+  std::size_t m_size = 0;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors are values: what happened, why, and what to do next. Any thread.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace kvlab {
+
+/// code is a stable snake_case word that scripts compare with (expectError); the list is errorCodes().
+struct Error {
+  std::string code;
+  std::string what;    // what was refused or went wrong
+  std::string why;     // the cause, with the figures
+  std::string remedy;  // the next step
+  std::optional<int> action = {};  // place in an action list, from 0
+  std::string field = {};          // name of the offending field or manifest key
+  nlohmann::json value = {};       // the offending value
+
+  /// One line: "what: why; remedy".
+  std::string text() const;
+  nlohmann::json toJson() const;
+  static Error fromJson(const nlohmann::json& json);
+};
+
+/// A value or an Error. `if (!r) return r.error();` is the idiom at every seam.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : m_state(std::in_place_index<0>, std::move(value)) {}
+  Result(Error error) : m_state(std::in_place_index<1>, std::move(error)) {}
+
+  explicit operator bool() const { return m_state.index() == 0; }
+  T& operator*() { return std::get<0>(m_state); }
+  const T& operator*() const { return std::get<0>(m_state); }
+  T* operator->() { return &std::get<0>(m_state); }
+  const T* operator->() const { return &std::get<0>(m_state); }
+  T&& take() { return std::get<0>(std::move(m_state)); }
+  const Error& error() const { return std::get<1>(m_state); }
+
+ private:
+  std::variant<T, Error> m_state;
+};
+
+/// Success or an Error.
+using Status = Result<std::monostate>;
+inline Status ok() { return std::monostate{}; }
+
+}  // namespace kvlab

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ledger as readers see it: every token ever, in order of arrival. Chunks are shared between
+// the engine and all snapshots and copied before they are changed. Reading: any thread.
+#pragma once
+#include <array>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/api/ids.h"
+
+namespace kvlab {
+
+enum class RowKind : std::uint8_t { Token, Gist };
+enum class RowState : std::uint8_t { Live, Replaced, Deleted, Evicted, Collapsed, Aborted };
+enum class Source : std::uint8_t { User, Prompt, Model, Replacement, Insertion, File };
+
+std::string_view name(RowKind kind);
+std::string_view name(RowState state);
+std::string_view name(Source source);
+std::optional<Source> sourceFromName(std::string_view name);
+
+struct LedgerRow {
+  TokenId token;
+  RowKind kind = RowKind::Token;
+  RowState state = RowState::Live;
+  Source source = Source::User;
+  bool pinned = false;
+  Tick born;
+  Tick changed;                             // tick of the last change of state
+  std::vector<LedgerId> parents, children;  // lineage of replacements
+};
+
+class LedgerView {
+ public:
+  static constexpr std::size_t kChunk = 256;
+  using Chunk = std::vector<LedgerRow>;
+
+  std::size_t size() const { return m_size; }
+  const LedgerRow& operator[](LedgerId id) const {
+    const auto i = static_cast<std::size_t>(id.value());
+    return (*m_chunks[i / kChunk])[i % kChunk];
+  }
+  bool contains(LedgerId id) const {
+    return id.value() >= 0 && static_cast<std::size_t>(id.value()) < m_size;
+  }
+
+ protected:
+  std::vector<std::shared_ptr<Chunk>> m_chunks;
+  std::size_t m_size = 0;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a tick did: its steps as nested events with time and bytes, the actions it applied, and the
+// invariants it broke. Values; any thread.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/api/action.h"
+#include "core/api/error.h"
+#include "core/api/ids.h"
+
+namespace kvlab {
+
+/// A step of the tick, an action inside `apply`, or an operation inside an action.
+struct Event {
+  std::string name;        // "generate", "apply", "replace_pair", "compute_rows", "commit", ...
+  int depth = 0;           // 0 = step of the tick, 1 = action, 2 = operation
+  std::optional<Layer> layer = {};
+  double startUs = 0;      // since the tick began
+  double us = 0;           // duration, microseconds
+  std::int64_t bytes = 0;  // moved, read and written
+  std::string detail = {};
+};
+
+struct Violation {
+  std::string invariant;  // id of the invariant
+  std::string detail;
+  std::optional<Layer> layer = {};
+  std::optional<Index> index = {};
+  std::optional<LedgerId> ledger = {};
+};
+
+struct TickReport {
+  bool ok = true;
+  std::optional<Error> error = {};
+  Tick tick;
+  std::optional<TokenId> token = {};  // the generated or forced token
+  std::string text = {};
+  std::vector<Action> actions = {};
+  std::vector<Event> events = {};
+  std::vector<Violation> violations = {};
+};
+
+nlohmann::json toJson(const Event& event);
+nlohmann::json toJson(const Violation& violation);
+nlohmann::json toJson(const TickReport& report);
+
+}  // namespace kvlab

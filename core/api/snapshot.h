@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of a session after a tick, immutable and shared: the window holds snapshots, never the
+// engine. Cost of building one is the change since the last, not the length of the context.
+// Built on the engine thread, read on any.
+#pragma once
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/api/column.h"
+#include "core/api/ids.h"
+#include "core/api/ledger_view.h"
+#include "core/api/report.h"
+
+namespace kvlab {
+
+enum class Exactness : std::uint8_t { Exact, ContextEvicted, ContextEdited, PhaseShifted, Inherited };
+std::string_view name(Exactness exactness);
+
+/// One layer's residency map: the ordered subset of the context whose K/V rows are present. Layers
+/// that evict nothing share one object.
+struct ResidencyView {
+  Column<LedgerId> ledger;  // [rows]
+  Column<Slot> slots;       // [rows]
+  Column<Phase> phases;     // [rows]
+};
+
+/// What never changes while a session is open.
+struct SessionInfo {
+  std::string model;     // as named in the manifest
+  std::string numerics;  // numerics id
+  std::string backend;   // "cpu"
+  int layers = 0, heads = 0, kvHeads = 0, headDim = 0, vocab = 0;
+  std::int64_t capacity = 0;  // resident rows per layer
+  int staging = 0;
+  nlohmann::json manifest;              // complete, defaults filled in
+  std::vector<std::string> tokenTexts;  // [vocab], as shown to people
+  std::vector<bool> specialTokens;      // [vocab]
+};
+
+struct TokenChance {
+  TokenId id;
+  float p = 0;
+  std::string text;
+};
+
+struct InvariantState {
+  std::string id, title;
+  bool ok = true;
+  std::string detail;
+  Tick lastPass;
+  std::optional<Tick> firstFailure;
+};
+
+enum class SessionState : std::uint8_t { Empty, Ready, Broken };
+
+struct ByteCount {
+  std::int64_t allocated = 0;  // of row pools
+  std::int64_t live = 0;       // of resident rows
+  std::int64_t moved = 0;      // by the last commit
+};
+
+struct Snapshot {
+  std::shared_ptr<const SessionInfo> info;
+  std::uint64_t serial = 0;  // grows with every publication
+  Tick tick;
+  SessionState state = SessionState::Empty;
+  std::string brokenReason;
+  Column<LedgerId> context;  // pos2ledger, [length]
+  LedgerView ledger;
+  std::vector<std::shared_ptr<const ResidencyView>> layers;
+  std::shared_ptr<const std::vector<Exactness>> exactness;  // [length], worst over the layers
+  std::shared_ptr<const TickReport> report;                 // of the last tick; null before
+  std::vector<TokenChance> topk;                            // next token, best first
+  bool logitsStale = false;
+  std::vector<InvariantState> invariants;
+  std::vector<Action> pending;
+  ByteCount bytes;
+  std::optional<double> kl;  // of the last drift pass
+  std::string branch = "main";
+  bool canUndo = false, canRedo = false;
+
+  std::int32_t length() const { return static_cast<std::int32_t>(context.size()); }
+};
+using SnapshotPtr = std::shared_ptr<const Snapshot>;
+
+}  // namespace kvlab

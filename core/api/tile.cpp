@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/api/tile.h"
+
+#include <array>
+
+namespace kvlab {
+namespace {
+struct Names {
+  std::string_view name, title;
+};
+constexpr std::array<Names, kQuantities> kNames = {{{"brightness", "Brightness"},
+                                                    {"age", "Age"},
+                                                    {"residency", "Residency"},
+                                                    {"attention", "Attention (newest query)"},
+                                                    {"received", "Attention received (prefill)"},
+                                                    {"phase_lag", "Phase lag"},
+                                                    {"staleness", "Staleness"},
+                                                    {"drift_k", "Drift of K"},
+                                                    {"drift_v", "Drift of V"},
+                                                    {"k_norm", "Norm of K"},
+                                                    {"v_norm", "Norm of V"}}};
+}  // namespace
+
+std::string_view name(Quantity quantity) { return kNames[static_cast<std::size_t>(quantity)].name; }
+std::string_view title(Quantity quantity) { return kNames[static_cast<std::size_t>(quantity)].title; }
+
+std::optional<Quantity> quantityFromName(std::string_view text) {
+  for (std::size_t i = 0; i < kNames.size(); ++i)
+    if (kNames[i].name == text) return static_cast<Quantity>(i);
+  return std::nullopt;
+}
+
+}  // namespace kvlab

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dense per-row columns travel to the window as tiles, only when asked for. Values; any thread.
+#pragma once
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/api/ids.h"
+
+namespace kvlab {
+
+/// What a tile holds per (layer, position). Not-a-number = the row is not resident or not known.
+enum class Quantity : std::uint8_t {
+  Brightness,  // 0..255
+  Age,         // ticks since the row was born
+  Residency,   // 1 resident, 0 not
+  Attention,   // mass of the newest query, 0..1
+  Received,    // mass summed over the last prefill's queries
+  PhaseLag,    // |phase - phase at birth|
+  Staleness,   // 0 exact .. 4 inherited, see Exactness
+  DriftK,      // relative L2 against a rebuild; needs a drift pass
+  DriftV,
+  KNorm,       // L2 over the layer's heads
+  VNorm,
+};
+inline constexpr int kQuantities = 11;
+std::string_view name(Quantity quantity);   // "brightness"
+std::string_view title(Quantity quantity);  // "Brightness"
+std::optional<Quantity> quantityFromName(std::string_view name);
+
+struct TileRequest {
+  Quantity quantity = Quantity::Brightness;
+  std::optional<Layer> layer = {};  // all layers unless set
+  Position begin{0};                // half-open range of context positions; end is clipped
+  Position end{INT32_MAX};
+};
+
+struct Tile {
+  TileRequest request;
+  Tick tick;
+  int layers = 0;             // first layer = request.layer or 0
+  int positions = 0;          // first position = request.begin
+  std::vector<float> values;  // [layers][positions]
+};
+
+}  // namespace kvlab

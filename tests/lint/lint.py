@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Structure checks: includes point one way, no cycles between folders, SPDX lines, size budget.
+
+usage: lint.py ROOT; prints every finding and exits 1 if there is one."""
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOMS = {"kernels": 0, "core": 1, "widgets": 2, "app": 3}
+SOURCE = {".h", ".cpp", ".cu", ".cuh"}
+SPDX = SOURCE | {".py", ".js", ".ts", ".cmake", ".sh"}
+MAX_LINES = 600
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
+
+
+def tracked(root):
+    out = subprocess.run(["git", "-C", str(root), "ls-files", "-co", "--exclude-standard"],
+                         capture_output=True, text=True)
+    names = out.stdout.split("\n") if out.returncode == 0 else [
+        str(p.relative_to(root)) for p in root.rglob("*") if "build" not in p.parts]
+    return [pathlib.Path(n) for n in names if n and (root / n).is_file()]
+
+
+def folder(path):
+    return "/".join(path.parts[:2]) if path.parts[0] in ROOMS and len(path.parts) > 2 else path.parts[0]
+
+
+def includes(root, path):
+    for name in INCLUDE.findall((root / path).read_text(errors="replace")):
+        target = pathlib.Path(name)
+        if (root / target).is_file():
+            yield target
+
+
+def check_direction(path, target, say):
+    room, other = path.parts[0], target.parts[0]
+    if room not in ROOMS or other not in ROOMS:
+        return
+    if ROOMS[other] > ROOMS[room]:
+        say(f"{path}: includes {target}, which is above it")
+    if room == "widgets" and other != "widgets" and target.parts[:2] != ("core", "api"):
+        say(f"{path}: widgets may include core/api only, not {target}")
+
+
+def find_cycle(graph):
+    state, trail = {}, []
+
+    def visit(node):
+        state[node] = 1
+        trail.append(node)
+        for nxt in sorted(graph.get(node, ())):
+            if state.get(nxt) == 1:
+                return trail[trail.index(nxt):] + [nxt]
+            if nxt not in state and (found := visit(nxt)):
+                return found
+        trail.pop()
+        state[node] = 2
+        return None
+
+    for node in sorted(graph):
+        if node not in state and (found := visit(node)):
+            return found
+    return None
+
+
+def main(root):
+    findings, graph = [], {}
+    for path in tracked(root):
+        text_file = path.suffix in SPDX or path.name == "CMakeLists.txt"
+        if not text_file:
+            continue
+        text = (root / path).read_text(errors="replace")
+        if "SPDX-License-Identifier" not in text[:400]:
+            findings.append(f"{path}: no SPDX line")
+        if path.suffix in SOURCE:
+            if text.count("\n") > MAX_LINES:
+                findings.append(f"{path}: {text.count(chr(10))} lines, the limit is {MAX_LINES}")
+            if path.suffix == ".h" and "#pragma once" not in text:
+                findings.append(f"{path}: no #pragma once")
+            if path.parts[0] in ("core", "kernels") and re.search(r"#\s*include\s+<Q[A-Za-z]", text):
+                findings.append(f"{path}: Qt below widgets/")
+            for target in includes(root, path):
+                check_direction(path, target, findings.append)
+                if path.parts[0] in ROOMS and folder(path) != folder(target):
+                    graph.setdefault(folder(path), set()).add(folder(target))
+    if cycle := find_cycle(graph):
+        findings.append("cycle between folders: " + " -> ".join(cycle))
+    for finding in findings:
+        print(finding)
+    print(f"lint: {len(findings)} findings")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(pathlib.Path(sys.argv[1]).resolve()))
