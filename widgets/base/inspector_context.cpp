@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/base/inspector_context.h"
+
+#include <algorithm>
+
+namespace kvlab {
+
+void InspectorContext::setFocus(const Focus& focus) {
+  if (focus == m_focus) return;
+  m_focus = focus;
+  emit focusChanged();
+}
+
+void InspectorContext::focusPosition(Position position) {
+  Focus next = m_focus;
+  const SnapshotPtr shown = snapshot();
+  const bool inside = shown && position.value() >= 0 && position.value() < shown->length();
+  next.position = inside ? position : Position(-1);
+  next.ledger = inside ? shown->context[static_cast<std::size_t>(position.value())] : LedgerId(-1);
+  if (shown) next.tick = shown->tick;
+  setFocus(next);
+}
+
+void InspectorContext::focusLedger(LedgerId ledger) {
+  Focus next = m_focus;
+  const SnapshotPtr shown = snapshot();
+  next.ledger = ledger;
+  next.position = Position(-1);
+  if (shown) {
+    const auto found = std::find(shown->context.begin(), shown->context.end(), ledger);
+    if (found != shown->context.end())
+      next.position = Position(static_cast<std::int32_t>(found - shown->context.begin()));
+  }
+  setFocus(next);
+}
+
+void InspectorContext::setHovered(Position position) {
+  if (position == m_hovered) return;
+  m_hovered = position;
+  emit hoverChanged();
+}
+
+}  // namespace kvlab
