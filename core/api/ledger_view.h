@@ -27,6 +27,7 @@ struct LedgerRow {
   RowState state = RowState::Live;
   Source source = Source::User;
   bool pinned = false;
+  float brightness = 255;  // when it left the context; live rows: Quantity::Brightness
   Tick born;
   Tick changed;                             // tick of the last change of state
   std::vector<LedgerId> parents, children;  // lineage of replacements

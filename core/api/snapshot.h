@@ -20,10 +20,21 @@ std::string_view name(Exactness exactness);
 
 /// One layer's residency map: the ordered subset of the context whose K/V rows are present. Layers
 /// that evict nothing share one object.
+///
+/// A row's rotary phase is kept as an index: i >= 0 is the integer phase i itself; i < 0 names entry
+/// -1-i of a table of other phases (gists). So a map costs 4 bytes per row, and in position mode
+/// `context` the phase column is the same run 0, 1, 2, ... before and after an edit.
 struct ResidencyView {
-  Column<LedgerId> ledger;  // [rows]
-  Column<Slot> slots;       // [rows]
-  Column<Phase> phases;     // [rows]
+  Column<LedgerId> ledger;      // [rows]
+  Column<Slot> slots;           // [rows]
+  Column<std::int32_t> phases;  // [rows], phase indices
+  std::shared_ptr<const std::vector<Phase>> otherPhases;  // null while all phases are integers
+
+  std::size_t size() const { return slots.size(); }
+  Phase phase(std::size_t i) const {
+    const std::int32_t index = phases[i];
+    return index >= 0 ? Phase(index) : (*otherPhases)[static_cast<std::size_t>(-1 - index)];
+  }
 };
 
 /// What never changes while a session is open.
