@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/thread_pool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+#include <thread>
+#include <vector>
+
+namespace kvlab::kernels {
+namespace {
+
+constexpr size_t kAlignment = 64;
+constexpr int kSpins = 4000;  // a few tens of microseconds before a waiter sleeps
+
+void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer() { release(); }
+
+  std::byte* atLeast(size_t bytes) {
+    if (bytes > m_bytes) {
+      release();
+      const size_t want = (bytes + bytes / 4 + 4095) / 4096 * 4096;
+      m_data = static_cast<std::byte*>(::operator new(want, std::align_val_t{kAlignment}));
+      m_bytes = want;
+    }
+    return m_data;
+  }
+
+ private:
+  void release() {
+    ::operator delete(m_data, std::align_val_t{kAlignment});
+    m_data = nullptr;
+    m_bytes = 0;
+  }
+
+  std::byte* m_data = nullptr;
+  size_t m_bytes = 0;
+};
+
+}  // namespace
+
+// A loop is published by writing its fields, opening the gate and advancing the epoch. Workers
+// enter through the gate (a count of those inside, plus an open bit) and take chunks; the caller
+// closes the gate when no chunk is left and waits only for those that entered, so a worker that is
+// still asleep costs nothing.
+struct ThreadPool::Impl {
+  static constexpr uint32_t kOpen = 1u << 31;
+
+  std::vector<std::thread> workers;
+  std::vector<Buffer> buffers;
+  Buffer shared;
+
+  alignas(kAlignment) std::atomic<uint32_t> epoch{0};
+  alignas(kAlignment) std::atomic<uint32_t> gate{0};
+  alignas(kAlignment) std::atomic<int64_t> next{0};
+  std::atomic<bool> stop{false};
+  Call call{};
+  int64_t begin = 0, end = 0, grain = 1;
+
+  explicit Impl(int threads) : buffers(static_cast<size_t>(threads)) {
+    for (int w = 1; w < threads; ++w) workers.emplace_back([this, w] { work(w); });
+  }
+
+  ~Impl() {
+    stop.store(true);
+    epoch.fetch_add(1);
+    epoch.notify_all();
+    for (std::thread& t : workers) t.join();
+  }
+
+  void takeChunks(int worker) {
+    for (;;) {
+      const int64_t from = next.fetch_add(grain, std::memory_order_relaxed);
+      if (from >= end) return;
+      call.fn(call.object, from, std::min(end, from + grain), worker);
+    }
+  }
+
+  bool enter() {
+    uint32_t seen = gate.load(std::memory_order_acquire);
+    while (seen & kOpen) {
+      if (gate.compare_exchange_weak(seen, seen + 1, std::memory_order_acq_rel)) return true;
+    }
+    return false;
+  }
+
+  void work(int worker) {
+    uint32_t seen = 0;
+    for (;;) {
+      seen = waitForEpoch(seen);
+      if (stop.load()) return;
+      if (!enter()) continue;
+      takeChunks(worker);
+      gate.fetch_sub(1, std::memory_order_release);
+    }
+  }
+
+  uint32_t waitForEpoch(uint32_t seen) {
+    for (int i = 0; i < kSpins; ++i) {
+      const uint32_t now = epoch.load(std::memory_order_acquire);
+      if (now != seen) return now;
+      pause();
+    }
+    epoch.wait(seen, std::memory_order_acquire);
+    return epoch.load(std::memory_order_acquire);
+  }
+
+  void closeAndWait() {
+    gate.fetch_and(~kOpen, std::memory_order_acq_rel);
+    for (int i = 0; gate.load(std::memory_order_acquire) != 0; ++i) {
+      if (i < kSpins) {
+        pause();
+      } else {
+        std::this_thread::yield();
+      }
+    }
+  }
+};
+
+ThreadPool::ThreadPool(int threads) : m_impl(std::make_unique<Impl>(std::max(1, threads))) {}
+ThreadPool::~ThreadPool() = default;
+
+int ThreadPool::threads() const { return static_cast<int>(m_impl->buffers.size()); }
+
+void ThreadPool::run(int64_t begin, int64_t end, int64_t grain, Call call) {
+  if (begin >= end) return;
+  grain = std::max<int64_t>(1, grain);
+  Impl& p = *m_impl;
+  if (p.workers.empty() || end - begin <= grain) {
+    for (int64_t at = begin; at < end; at += grain)
+      call.fn(call.object, at, std::min(end, at + grain), 0);
+    return;
+  }
+  p.call = call;
+  p.begin = begin;
+  p.end = end;
+  p.grain = grain;
+  p.next.store(begin, std::memory_order_relaxed);
+  p.gate.fetch_or(Impl::kOpen, std::memory_order_release);
+  p.epoch.fetch_add(1, std::memory_order_acq_rel);
+  p.epoch.notify_all();
+  p.takeChunks(0);
+  p.closeAndWait();
+}
+
+std::byte* ThreadPool::scratch(int worker, size_t bytes) {
+  return m_impl->buffers[static_cast<size_t>(worker)].atLeast(bytes);
+}
+
+std::byte* ThreadPool::sharedScratch(size_t bytes) { return m_impl->shared.atLeast(bytes); }
+
+}  // namespace kvlab::kernels

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arithmetic that all CPU ops share, by name.
+//
+// Dot products: 16 virtual f32 lanes; lane j accumulates the elements k = j (mod 16) in ascending k
+// with fused multiply-add from +0; a tail shorter than 16 is padded with zeros; then the pairwise
+// tree (j, j+8), (j, j+4), (j, j+2), (j, j+1). The result depends on neither vector width, number
+// of rows, tiling nor threads.
+// exp: one polynomial in a fixed order of operations (cpu/exp-inl.h).
+#pragma once
+
+namespace kvlab::kernels {
+
+/// "portable-fma" where the processor fuses multiply and add, otherwise "portable-muladd" (the same
+/// order with two roundings). Equal ids give equal bits.
+const char* numericsId();
+
+/// Name of the instruction set that run-time dispatch chose, for reports only.
+const char* targetName();
+
+}  // namespace kvlab::kernels

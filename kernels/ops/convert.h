@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bulk conversion between f32 and a storage type, round to nearest even.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/context.h"
+#include "kernels/dtype.h"
+
+namespace kvlab::kernels {
+
+struct ConvertArgs {
+  const void* from = nullptr;  ///< [count]
+  DType fromType = DType::f32;
+  void* to = nullptr;  ///< [count]; may equal `from` only when the types are equal
+  DType toType = DType::f32;
+  int64_t count = 0;
+};
+
+/// One of the two types is f32, or both are equal (a plain copy).
+void convert(const Context&, const ConvertArgs&);
+
+}  // namespace kvlab::kernels

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// A fixed set of persistent workers for fork-join loops. Owned by whoever runs ops (one per engine
+// thread); parallelFor and scratch may be called from the owning thread only, one loop at a time.
+// Results never depend on the number of workers: ops split work so that every output value is
+// computed by one worker in one order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+namespace kvlab::kernels {
+
+class ThreadPool {
+ public:
+  /// threads counts the calling thread; values below 1 become 1. With 1 nothing is ever started.
+  explicit ThreadPool(int threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int threads() const;
+
+  /// Calls fn(chunkBegin, chunkEnd, worker) for chunks of at most `grain` that cover [begin, end)
+  /// once, 0 <= worker < threads(). The caller takes part. A range of at most `grain` runs inline
+  /// without waking anybody. fn must not throw and must not start another loop.
+  template <class Fn>
+  void parallelFor(int64_t begin, int64_t end, int64_t grain, const Fn& fn) {
+    run(begin, end, grain, Call{&invoke<Fn>, &fn});
+  }
+
+  /// Memory of worker `worker`, at least `bytes`, 64-byte aligned, contents undefined. Grows and
+  /// never shrinks, so that a steady state allocates nothing. Valid until the next call for the
+  /// same worker that asks for more. Inside a loop a worker may only ask for its own.
+  std::byte* scratch(int worker, size_t bytes);
+  /// The same for memory that all workers of one op share; called outside loops.
+  std::byte* sharedScratch(size_t bytes);
+
+ private:
+  struct Call {
+    void (*fn)(const void* object, int64_t begin, int64_t end, int worker);
+    const void* object;
+  };
+  template <class Fn>
+  static void invoke(const void* object, int64_t begin, int64_t end, int worker) {
+    (*static_cast<const Fn*>(object))(begin, end, worker);
+  }
+  void run(int64_t begin, int64_t end, int64_t grain, Call call);
+
+  struct Impl;
+  std::unique_ptr<Impl> m_impl;
+};
+
+}  // namespace kvlab::kernels
