@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/api/manifest.h"
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <optional>
+
+namespace kvlab {
+namespace {
+
+using nlohmann::json;
+
+Error bad(const std::string& key, const json& value, const std::string& why) {
+  return Error{"bad_manifest", "the manifest was refused", key + " " + why,
+               "correct the key; the README lists all of them", std::nullopt, key, value};
+}
+
+template <class E>
+struct Word {
+  const char* text;
+  E value;
+};
+constexpr Word<PositionMode> kPositions[] = {{"context", PositionMode::Context},
+                                             {"absolute", PositionMode::Absolute},
+                                             {"cache", PositionMode::Cache}};
+constexpr Word<Executor> kExecutors[] = {{"batch", Executor::Batch},
+                                         {"descending", Executor::Descending}};
+constexpr Word<NewRows> kNewRows[] = {{"forward", NewRows::Forward},
+                                      {"embedding_only", NewRows::EmbeddingOnly}};
+constexpr Word<CheckLevel> kLevels[] = {
+    {"off", CheckLevel::Off}, {"cheap", CheckLevel::Cheap}, {"full", CheckLevel::Full}};
+constexpr Word<bool> kOverflow[] = {{"refuse", false}, {"shift", true}};
+
+template <class E, std::size_t N>
+const char* wordOf(const Word<E> (&words)[N], E value) {
+  for (const Word<E>& word : words)
+    if (word.value == value) return word.text;
+  return "";
+}
+
+/// Takes the keys of one object off a list; what is left over is unknown.
+class Keys {
+ public:
+  Keys(const json& object, std::string prefix) : m_prefix(std::move(prefix)), m_rest(object) {}
+
+  template <class Read>
+  void take(const char* key, Read read) {
+    const auto it = m_rest.find(key);
+    if (it == m_rest.end()) return;
+    const json value = *it;
+    m_rest.erase(it);
+    if (!m_error)
+      if (const std::optional<std::string> why = read(value)) m_error = bad(m_prefix + key, value, *why);
+  }
+
+  void real(const char* key, double& out, double low, double high) {
+    take(key, [&](const json& v) -> std::optional<std::string> {
+      if (!v.is_number() || !std::isfinite(v.get<double>())) return "is not a number";
+      if (v.get<double>() < low || v.get<double>() > high)
+        return "is outside " + json(low).dump() + " .. " + json(high).dump();
+      out = v.get<double>();
+      return std::nullopt;
+    });
+  }
+
+  template <class Int>
+  void integer(const char* key, Int& out, std::int64_t low, std::int64_t high) {
+    take(key, [&](const json& v) -> std::optional<std::string> {
+      const bool huge = v.is_number_unsigned() &&
+                        v.get<std::uint64_t>() > std::uint64_t(std::numeric_limits<std::int64_t>::max());
+      if (!v.is_number_integer() || huge) return "is not an integer in range";
+      if (v.get<std::int64_t>() < low || v.get<std::int64_t>() > high)
+        return "is outside " + std::to_string(low) + " .. " + std::to_string(high);
+      out = static_cast<Int>(v.get<std::int64_t>());
+      return std::nullopt;
+    });
+  }
+
+  void flag(const char* key, bool& out) {
+    take(key, [&](const json& v) -> std::optional<std::string> {
+      if (!v.is_boolean()) return "is not true or false";
+      out = v.get<bool>();
+      return std::nullopt;
+    });
+  }
+
+  void text(const char* key, std::string& out, std::initializer_list<const char*> allowed = {}) {
+    take(key, [&](const json& v) { return readText(v, out, allowed); });
+  }
+
+  template <class E, std::size_t N>
+  void word(const char* key, E& out, const Word<E> (&words)[N]) {
+    take(key, [&](const json& v) -> std::optional<std::string> {
+      std::string all;
+      for (const Word<E>& w : words) {
+        if (v.is_string() && v.get<std::string>() == w.text) {
+          out = w.value;
+          return std::nullopt;
+        }
+        all += (all.empty() ? "" : ", ") + std::string(w.text);
+      }
+      return "is not one of " + all;
+    });
+  }
+
+  void object(const char* key, const std::function<void(Keys&)>& read) {
+    take(key, [&](const json& v) -> std::optional<std::string> {
+      if (!v.is_object()) return "is not an object";
+      Keys inner(v, m_prefix + key + ".");
+      read(inner);
+      if (auto error = inner.finish()) m_inner = *error;
+      return std::nullopt;
+    });
+  }
+
+  std::optional<Error> finish() {
+    if (m_inner) return m_inner;
+    if (!m_error && !m_rest.empty())
+      m_error = bad(m_prefix + m_rest.begin().key(), m_rest.begin().value(), "is not a known key");
+    return m_error;
+  }
+
+  static std::optional<std::string> readText(const json& v, std::string& out,
+                                             std::initializer_list<const char*> allowed) {
+    if (!v.is_string()) return "is not a text";
+    std::string all;
+    for (const char* word : allowed) {
+      if (v.get<std::string>() == word) all.clear();
+      if (v.get<std::string>() == word) break;
+      all += (all.empty() ? "is not one of " : ", ") + std::string(word);
+    }
+    if (!all.empty()) return all;
+    out = v.get<std::string>();
+    return std::nullopt;
+  }
+
+ private:
+  std::string m_prefix;
+  json m_rest;
+  std::optional<Error> m_error, m_inner;
+};
+
+std::optional<std::string> readAfterEdit(const json& v, Manifest& m) {
+  const bool object = v.is_object() && v.size() == 1 && v.contains("selective");
+  if (object) {
+    const json& inner = v["selective"];
+    const json ratio = inner.is_object() ? inner.value("ratio", json(m.selectiveRatio)) : inner;
+    if (!ratio.is_number() || !(ratio.get<double>() > 0) || ratio.get<double>() > 1)
+      return "has no ratio in 0 .. 1";
+    m.afterEdit = AfterEdit::Selective;
+    m.selectiveRatio = ratio.get<double>();
+    return std::nullopt;
+  }
+  if (v == "keep") m.afterEdit = AfterEdit::Keep;
+  else if (v == "recompute") m.afterEdit = AfterEdit::Recompute;
+  else if (v == "selective") m.afterEdit = AfterEdit::Selective;
+  else return "is not keep, recompute, selective or {\"selective\":{\"ratio\":r}}";
+  return std::nullopt;
+}
+
+/// A name, or {"name": ..} without parameters: the only policy and layouts of today take none.
+std::optional<std::string> readNamed(const json& v, std::string& out,
+                                     std::initializer_list<const char*> allowed) {
+  if (v.is_object() && v.size() == 1 && v.contains("name"))
+    return Keys::readText(v["name"], out, allowed);
+  return Keys::readText(v, out, allowed);
+}
+
+void readStart(Keys& keys, BrightnessSettings& b) {
+  for (const char* source : {"user", "prompt", "model", "replacement", "insertion", "file"}) {
+    double value = std::numeric_limits<double>::quiet_NaN();
+    keys.real(source, value, 0, 1e6);
+    if (!std::isnan(value)) b.start[source] = value;
+  }
+}
+
+void readBrightness(Keys& keys, BrightnessSettings& b) {
+  keys.real("decay", b.decay, 0, 1e6);
+  keys.real("gain", b.gain, 0, 1e6);
+  keys.real("max", b.max, 0, 1e6);
+  keys.object("start", [&](Keys& inner) { readStart(inner, b); });
+  keys.integer("target", b.target, 2, 1 << 30);
+  keys.text("compressor", b.compressor, {"off", "nearest", "outside"});
+  keys.real("min_cosine", b.minCosine, -1, 1);
+}
+
+void readSampling(Keys& keys, SamplingSettings& s) {
+  keys.real("temperature", s.temperature, 0, 100);
+  keys.integer("top_k", s.topK, 0, 1 << 30);
+  keys.real("top_p", s.topP, 0, 1);
+  keys.real("repetition_penalty", s.repetitionPenalty, 0.01, 100);
+  keys.integer("seed", s.seed, 0, std::numeric_limits<std::int64_t>::max());
+}
+
+void readState(Keys& keys, Manifest& m) {
+  keys.object("kv", [&](Keys& inner) {
+    inner.text("k", m.kvK, {"f32", "f16", "bf16"});
+    inner.text("v", m.kvV, {"f32", "f16", "bf16"});
+  });
+  keys.text("key_phase", m.keyPhase, {"on_read"});
+  keys.word("position", m.position, kPositions);
+  keys.take("layout", [&](const json& v) {
+    return readNamed(v, m.layout, {"indirection", "contiguous_splice"});
+  });
+  keys.take("policy", [&](const json& v) { return readNamed(v, m.policy, {"full"}); });
+  keys.take("layers", [&](const json& v) -> std::optional<std::string> {
+    if (v.is_array() && v.empty()) return std::nullopt;
+    return "takes no per-layer overrides in this version";
+  });
+  keys.integer("capacity", m.capacity, 0, 1 << 24);
+  keys.integer("staging", m.staging, 1, 1 << 20);
+  keys.integer("history_bytes", m.historyBytes, 0, std::int64_t{1} << 40);
+}
+
+void readEditing(Keys& keys, Manifest& m) {
+  keys.word("executor", m.executor, kExecutors);
+  keys.take("after_edit", [&](const json& v) { return readAfterEdit(v, m); });
+  keys.word("new_rows", m.newRows, kNewRows);
+  keys.word("absolute_overflow", m.shiftOnOverflow, kOverflow);
+  keys.integer("prefill_chunk", m.prefillChunk, 1, 1 << 16);
+  keys.object("brightness", [&](Keys& inner) { readBrightness(inner, m.brightness); });
+  keys.object("sampling", [&](Keys& inner) { readSampling(inner, m.sampling); });
+  keys.object("check", [&](Keys& inner) {
+    inner.word("level", m.check, kLevels);
+    inner.integer("scrub_period", m.scrubPeriod, 1, 1 << 20);
+  });
+  keys.flag("probes", m.probes);
+  keys.flag("faults", m.faults);
+}
+
+json afterEditJson(const Manifest& m) {
+  if (m.afterEdit == AfterEdit::Selective) return {{"selective", {{"ratio", m.selectiveRatio}}}};
+  return m.afterEdit == AfterEdit::Keep ? "keep" : "recompute";
+}
+
+}  // namespace
+
+Result<Manifest> Manifest::fromJson(const json& object) {
+  if (!object.is_object()) return bad("manifest", object, "is not an object");
+  Manifest m;
+  Keys keys(object, "");
+  keys.text("model", m.model);
+  keys.text("backend", m.backend, {"auto", "cpu", "cuda"});
+  keys.integer("threads", m.threads, 0, 1024);
+  keys.text("dtype", m.dtype, {"", "f32", "f16", "bf16"});
+  readState(keys, m);
+  readEditing(keys, m);
+  if (const std::optional<Error> error = keys.finish()) return *error;
+  return m;
+}
+
+json Manifest::toJson() const {
+  json out{{"model", model}, {"backend", backend}, {"threads", threads}, {"dtype", dtype},
+           {"key_phase", keyPhase}, {"layout", layout}, {"policy", {{"name", policy}}},
+           {"layers", json::array()}, {"capacity", capacity}, {"staging", staging},
+           {"history_bytes", historyBytes}, {"prefill_chunk", prefillChunk}, {"probes", probes},
+           {"faults", faults}};
+  json kv = json::object();
+  if (!kvK.empty()) kv["k"] = kvK;
+  if (!kvV.empty()) kv["v"] = kvV;
+  out["kv"] = kv;
+  out["position"] = wordOf(kPositions, position);
+  out["executor"] = wordOf(kExecutors, executor);
+  out["new_rows"] = wordOf(kNewRows, newRows);
+  out["absolute_overflow"] = wordOf(kOverflow, shiftOnOverflow);
+  out["after_edit"] = afterEditJson(*this);
+  out["brightness"] = {{"decay", brightness.decay}, {"gain", brightness.gain},
+                       {"max", brightness.max}, {"start", brightness.start},
+                       {"target", brightness.target}, {"compressor", brightness.compressor},
+                       {"min_cosine", brightness.minCosine}};
+  out["sampling"] = {{"temperature", sampling.temperature}, {"top_k", sampling.topK},
+                     {"top_p", sampling.topP},
+                     {"repetition_penalty", sampling.repetitionPenalty}, {"seed", sampling.seed}};
+  out["check"] = {{"level", wordOf(kLevels, check)}, {"scrub_period", scrubPeriod}};
+  return out;
+}
+
+}  // namespace kvlab

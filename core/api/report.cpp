@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/api/report.h"
+
+namespace kvlab {
+
+nlohmann::json toJson(const Event& event) {
+  nlohmann::json json{{"name", event.name},   {"depth", event.depth}, {"start_us", event.startUs},
+                      {"us", event.us},       {"bytes", event.bytes}};
+  if (event.layer) json["layer"] = event.layer->value();
+  if (!event.detail.empty()) json["detail"] = event.detail;
+  return json;
+}
+
+nlohmann::json toJson(const Violation& violation) {
+  nlohmann::json json{{"invariant", violation.invariant}, {"detail", violation.detail}};
+  if (violation.layer) json["layer"] = violation.layer->value();
+  if (violation.index) json["index"] = violation.index->value();
+  if (violation.ledger) json["ledger"] = violation.ledger->value();
+  return json;
+}
+
+nlohmann::json toJson(const TickReport& report) {
+  nlohmann::json json{{"ok", report.ok},
+                      {"tick", report.tick.value()},
+                      {"token", nullptr},
+                      {"text", report.text},
+                      {"actions", nlohmann::json::array()},
+                      {"events", nlohmann::json::array()},
+                      {"violations", nlohmann::json::array()}};
+  if (report.error) json["error"] = report.error->toJson();
+  if (report.token) json["token"] = report.token->value();
+  for (const Action& action : report.actions) json["actions"].push_back(toJson(action));
+  for (const Event& event : report.events) json["events"].push_back(toJson(event));
+  for (const Violation& violation : report.violations)
+    json["violations"].push_back(toJson(violation));
+  return json;
+}
+
+}  // namespace kvlab
