@@ -28,6 +28,7 @@ import safetensors.torch
 import torch
 import transformers
 
+import manifest
 from fixture_specs import MODELS, PROMPT_LENGTH, config_json
 
 HERE = Path(__file__).resolve().parent
@@ -186,11 +187,6 @@ def write_model(root, name):
           f"attention entropy / uniform {spread:.2f}")
 
 
-def hash_tree(root):
-    return {str(f.relative_to(root)): hashlib.sha256(f.read_bytes()).hexdigest()
-            for f in sorted(root.rglob("*")) if f.is_file() and f.name != "MANIFEST.json"}
-
-
 def versions():
     return {"python": platform.python_version(), "torch": torch.__version__.split("+")[0],
             "transformers": transformers.__version__, "safetensors": safetensors.__version__,
@@ -202,8 +198,7 @@ def write_all(root):
         shutil.rmtree(root)
     for name in MODELS:
         write_model(root, name)
-    manifest = {"versions": versions(), "sha256": hash_tree(root)}
-    (root / "MANIFEST.json").write_text(json.dumps(manifest, indent=1) + "\n")
+    manifest.write(root, versions())
 
 
 def compare_golden(committed, fresh):
@@ -222,14 +217,12 @@ def compare_golden(committed, fresh):
 
 def check(root):
     """Committed bytes match the manifest; weights regenerate byte for byte, goldens within the tolerance."""
-    manifest = json.loads((root / "MANIFEST.json").read_text())
-    bad = [f"{f}: differs from MANIFEST.json" for f, h in hash_tree(root).items() if manifest["sha256"].get(f) != h]
-    bad += [f"{f}: missing" for f in manifest["sha256"] if not (root / f).is_file()]
+    bad, wanted = manifest.differences(root), manifest.read(root)
     with tempfile.TemporaryDirectory() as scratch:
         fresh = Path(scratch) / "models"
         write_all(fresh)
-        for file, digest in hash_tree(fresh).items():
-            if manifest["sha256"].get(file) == digest:
+        for file, digest in manifest.hash_tree(fresh).items():
+            if wanted.get(file) == digest:
                 continue
             if not file.endswith("golden.safetensors"):
                 bad.append(f"{file}: regenerating gives other bytes")
@@ -238,7 +231,7 @@ def check(root):
             print(f"{file}: not bit-identical, max relative difference {error:.2e}")
             if not error <= GOLDEN_TOLERANCE:
                 bad.append(f"{file}: regenerated golden is {error:.2e} away, limit {GOLDEN_TOLERANCE:.0e}")
-    print("\n".join(bad) if bad else f"{len(manifest['sha256'])} files as in MANIFEST.json")
+    print("\n".join(bad) if bad else f"{len(wanted)} files as in {manifest.NAME}")
     return 1 if bad else 0
 
 
