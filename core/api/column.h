@@ -32,6 +32,13 @@ class Column {
     return m_buffer == other.m_buffer && m_size == other.m_size;
   }
 
+  /// The first `size` values, sharing the buffer.
+  Column prefix(std::size_t size) const {
+    Column column = *this;
+    column.m_size = std::min(size, m_size);
+    return column;
+  }
+
   void append(std::span<const T> values) {
     reserveTail(values.size());
     std::copy(values.begin(), values.end(), m_buffer->values.get() + m_size);

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/edit/planner.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace kvlab {
+namespace {
+
+/// One change of the context: remove these, put those at the anchor.
+struct Change {
+  int place = 0;
+  std::int32_t anchor = 0;
+  bool insert = false;
+  RowState fate = RowState::Deleted;
+  Source source = Source::Replacement;
+  std::vector<Position> removed;
+  std::vector<TokenId> tokens;
+};
+
+class Planner {
+ public:
+  Planner(const CacheState& state, const PlanRules& rules) : m_state(state), m_rules(rules) {}
+
+  Result<EditPlan> plan(std::vector<Action> actions) {
+    for (std::size_t i = 0; i < actions.size() && !m_error; ++i) {
+      m_place = static_cast<int>(i);
+      std::visit([this](const auto& action) { read(action); }, actions[i]);
+    }
+    m_plan.actions = std::move(actions);
+    if (!m_error) orderChanges();
+    if (!m_error) checkOverlap();
+    if (!m_error) checkEvictions();
+    if (!m_error) layOut();
+    if (!m_error) assignPhases();
+    if (!m_error) checkCapacity();
+    if (m_error) return *m_error;
+    countEffects();
+    return std::move(m_plan);
+  }
+
+ private:
+  std::int32_t length() const { return m_state.length(); }
+
+  void fail(std::string code, std::string field, nlohmann::json value, std::string why,
+            std::string remedy = "correct the action and send the list again") {
+    if (m_error) return;
+    m_error = Error{std::move(code), "action " + std::to_string(m_place) + " was refused",
+                    std::move(why), std::move(remedy), m_place, std::move(field), std::move(value)};
+  }
+
+  bool inRange(Position position, const char* field) {
+    if (position.value() >= 0 && position.value() < length()) return true;
+    fail("out_of_range", field, position.value(),
+         field + std::string(" ") + std::to_string(position.value()) + " is outside the context of " +
+             std::to_string(length()) + " tokens");
+    return false;
+  }
+
+  void checkTokens(const std::vector<TokenId>& tokens, const char* field) {
+    if (tokens.empty()) fail("empty_tokens", field, nlohmann::json::array(), std::string(field) + " is empty");
+    for (TokenId token : tokens)
+      if (token.value() < 0 || token.value() >= m_rules.vocab)
+        fail("bad_token", field, token.value(),
+             "token " + std::to_string(token.value()) + " is outside the vocabulary of " +
+                 std::to_string(m_rules.vocab));
+  }
+
+  void replace(std::vector<Position> positions, const std::vector<TokenId>& tokens) {
+    const std::int32_t anchor = positions.front().value();
+    m_changes.push_back({m_place, anchor, false, RowState::Replaced, Source::Replacement,
+                         std::move(positions), tokens});
+  }
+
+  void read(const ReplacePair& a) {
+    if (!inRange(a.originalPos1, "original_pos1") || !inRange(a.originalPos2, "original_pos2")) return;
+    if (a.originalPos1 >= a.originalPos2)
+      return fail("bad_order", "original_pos2", a.originalPos2.value(),
+                  "original_pos2 is not above original_pos1");
+    checkTokens(a.newTokenIds, "new_token_ids");
+    replace({a.originalPos1, a.originalPos2}, a.newTokenIds);
+  }
+
+  void read(const Replace& a) {
+    if (a.positions.empty())
+      return fail("empty_positions", "positions", nlohmann::json::array(), "positions is empty");
+    for (std::size_t i = 0; i < a.positions.size(); ++i) {
+      if (!inRange(a.positions[i], "positions")) return;
+      if (i && a.positions[i - 1] >= a.positions[i])
+        return fail("bad_order", "positions", a.positions[i].value(),
+                    "positions are not strictly ascending");
+    }
+    checkTokens(a.newTokenIds, "new_token_ids");
+    replace(a.positions, a.newTokenIds);
+  }
+
+  void read(const Add& a) {
+    checkTokens({a.tokenId}, "token_id");
+    m_adds.push_back({m_place, length(), true, RowState::Live, m_rules.addSource, {}, {a.tokenId}});
+  }
+
+  void read(const Delete& a) {
+    if (!inRange(a.position, "position")) return;
+    m_changes.push_back({m_place, a.position.value(), false, RowState::Deleted, Source::User,
+                         {a.position}, {}});
+  }
+
+  void read(const Insert& a) {
+    if (a.position.value() != length() && !inRange(a.position, "position")) return;
+    checkTokens(a.tokenIds, "token_ids");
+    m_changes.push_back({m_place, a.position.value(), true, RowState::Live, Source::Insertion, {},
+                         a.tokenIds});
+  }
+
+  void read(const Evict& a) {
+    if (a.layer.value() < 0 || a.layer.value() >= m_state.layers())
+      return fail("out_of_range", "layer", a.layer.value(),
+                  "there is no layer " + std::to_string(a.layer.value()));
+    if (a.kvHead)
+      return fail("unsupported", "kv_head", a.kvHead->value(),
+                  "rows leave a layer whole in this version", "omit kv_head");
+    if (a.ledger.empty())
+      return fail("empty_positions", "ledger", nlohmann::json::array(), "ledger is empty");
+    m_evictionPlaces.push_back(m_place);
+    m_plan.evictions.push_back({a.layer, a.ledger});
+  }
+
+  void read(const Expand&) { noTree(); }
+  void read(const Collapse&) { noTree(); }
+  void noTree() {
+    fail("unsupported", "node", nullptr, "this session has no wLOD tree", "omit the action");
+  }
+
+  /// Ascending anchors; at one place inserts come before a replacement and keep list order.
+  void orderChanges() {
+    std::stable_sort(m_changes.begin(), m_changes.end(), [](const Change& a, const Change& b) {
+      return a.anchor != b.anchor ? a.anchor < b.anchor : a.insert > b.insert;
+    });
+  }
+
+  void checkOverlap() {
+    std::vector<std::pair<Position, const Change*>> all;
+    for (const Change& change : m_changes)
+      for (Position position : change.removed) all.emplace_back(position, &change);
+    std::sort(all.begin(), all.end());
+    for (std::size_t i = 0; i < all.size() && !m_error; ++i) {
+      m_place = std::max(all[i].second->place, i ? all[i - 1].second->place : 0);
+      if (i && all[i - 1].first == all[i].first)
+        fail("overlap", "position", all[i].first.value(),
+             "position " + std::to_string(all[i].first.value()) + " is edited twice");
+      m_plan.removed.push_back(all[i].first);
+      m_plan.removedState.push_back(all[i].second->fate);
+    }
+    for (const Change& change : m_changes) {
+      m_place = change.place;
+      if (change.insert && removedAt(change.anchor) && removedAt(change.anchor - 1))
+        fail("overlap", "position", change.anchor,
+             "the insert stands inside a run that another action removes");
+    }
+  }
+
+  bool removedAt(std::int32_t position) const {
+    return std::binary_search(m_plan.removed.begin(), m_plan.removed.end(), Position(position));
+  }
+
+  void checkEvictions() {
+    std::vector<LedgerId> leaving;
+    for (Position position : m_plan.removed)
+      leaving.push_back(m_state.context[static_cast<std::size_t>(position.value())]);
+    std::sort(leaving.begin(), leaving.end());
+    std::vector<std::pair<Layer, LedgerId>> seen;
+    for (std::size_t i = 0; i < m_plan.evictions.size() && !m_error; ++i) {
+      m_place = m_evictionPlaces[i];
+      std::vector<LedgerId> resident(m_state.map(m_plan.evictions[i].layer.value()).ledger.begin(),
+                                     m_state.map(m_plan.evictions[i].layer.value()).ledger.end());
+      std::sort(resident.begin(), resident.end());
+      for (LedgerId id : m_plan.evictions[i].ledger)
+        checkEviction(id, m_plan.evictions[i].layer, resident, leaving, seen);
+    }
+  }
+
+  void checkEviction(LedgerId id, Layer layer, const std::vector<LedgerId>& resident,
+                     const std::vector<LedgerId>& leaving,
+                     std::vector<std::pair<Layer, LedgerId>>& seen) {
+    const std::string row = "ledger row " + std::to_string(id.value());
+    if (!std::binary_search(resident.begin(), resident.end(), id))
+      return fail("not_resident", "ledger", id.value(),
+                  row + " is not resident in layer " + std::to_string(layer.value()));
+    if (m_state.ledger[id].pinned)
+      return fail("pinned", "ledger", id.value(), row + " is pinned", "unpin it first");
+    if (std::binary_search(leaving.begin(), leaving.end(), id))
+      return fail("overlap", "ledger", id.value(), row + " is removed by another action");
+    if (std::find(seen.begin(), seen.end(), std::pair(layer, id)) != seen.end())
+      return fail("overlap", "ledger", id.value(), row + " is evicted twice");
+    seen.emplace_back(layer, id);
+  }
+
+  void survivors(std::int32_t from, std::int32_t to) {
+    for (std::int32_t at = from; at < to;) {
+      const auto next =
+          std::lower_bound(m_plan.removed.begin(), m_plan.removed.end(), Position(at));
+      const std::int32_t stop =
+          next == m_plan.removed.end() ? to : std::min(to, next->value());
+      if (stop > at) m_plan.runs.push_back({false, at, stop - at});
+      m_plan.lengthAfter += stop - at;
+      at = stop + 1;
+    }
+  }
+
+  void place(const Change& change) {
+    PlannedAction detail{change.place, change.removed, Position(change.anchor),
+                         Position(m_plan.lengthAfter), {}};
+    const auto begin = static_cast<std::int32_t>(m_plan.rows.size());
+    for (TokenId token : change.tokens) {
+      const LedgerId id(m_state.ledger.nextId().value() +
+                        static_cast<std::int32_t>(m_plan.rows.size()));
+      detail.newLedger.push_back(id);
+      m_plan.rows.push_back({id, token, change.source, Position(m_plan.lengthAfter++), 0,
+                             static_cast<int>(m_plan.details.size())});
+    }
+    const auto count = static_cast<std::int32_t>(change.tokens.size());
+    if (count && !m_plan.runs.empty() && m_plan.runs.back().fresh) m_plan.runs.back().count += count;
+    else if (count) m_plan.runs.push_back({true, begin, count});
+    m_plan.details.push_back(std::move(detail));
+  }
+
+  void layOut() {
+    m_plan.lengthBefore = length();
+    m_plan.firstChange = std::numeric_limits<std::int32_t>::max();
+    std::int32_t at = 0;
+    for (const Change& change : m_changes) {
+      survivors(at, change.anchor);
+      at = change.anchor;
+      m_plan.firstChange = std::min(m_plan.firstChange, m_plan.lengthAfter);
+      place(change);
+    }
+    survivors(at, length());
+    for (const Change& add : m_adds) place(add);
+    m_plan.adds = static_cast<std::int32_t>(m_adds.size());
+  }
+
+  /// Modes context and cache number rows by place; absolute keeps birth phases and fits new rows in.
+  void assignPhases() {
+    for (NewRow& row : m_plan.rows) row.phase = row.position.value();
+    if (m_rules.position != PositionMode::Absolute) return;
+    std::vector<std::int32_t>& phases = m_plan.phases;
+    phases.reserve(static_cast<std::size_t>(m_plan.lengthAfter));
+    std::int32_t shift = 0;  // of every later survivor, absolute_overflow: shift
+    for (const Run& run : m_plan.runs)
+      run.fresh ? freshPhases(run) : survivorPhases(run, shift);
+  }
+
+  void survivorPhases(const Run& run, std::int32_t& shift) {
+    std::vector<std::int32_t>& phases = m_plan.phases;
+    const std::int32_t first = m_state.phases[static_cast<std::size_t>(run.begin)] + shift;
+    const std::int32_t lowest = phases.empty() ? 0 : phases.back() + 1;
+    if (first < lowest) {
+      if (!m_rules.shiftOnOverflow) return noRoom(lowest - first);
+      shift += lowest - first;
+    }
+    for (std::int32_t i = 0; i < run.count; ++i)
+      phases.push_back(m_state.phases[static_cast<std::size_t>(run.begin + i)] + shift);
+  }
+
+  void freshPhases(const Run& run) {
+    std::vector<std::int32_t>& phases = m_plan.phases;
+    for (std::int32_t i = 0; i < run.count; ++i) {
+      NewRow& row = m_plan.rows[static_cast<std::size_t>(run.begin + i)];
+      const PlannedAction& detail = m_plan.details[static_cast<std::size_t>(row.detail)];
+      const std::int32_t lowest = phases.empty() ? 0 : phases.back() + 1;
+      const bool leads = detail.newLedger.front() == row.id && !detail.removed.empty();
+      const std::int32_t wanted =
+          leads ? m_state.phases[static_cast<std::size_t>(detail.removed.front().value())] : lowest;
+      row.phase = std::max(wanted, lowest);
+      phases.push_back(row.phase);
+    }
+    m_place = m_plan.details[static_cast<std::size_t>(
+                                 m_plan.rows[static_cast<std::size_t>(run.begin)].detail)].place;
+    m_lastFresh = run.count;
+  }
+
+  void noRoom(std::int32_t missing) {
+    fail("no_phase_room", "new_token_ids", nullptr,
+         "needed " + std::to_string(m_lastFresh) + " phases below the next row, free " +
+             std::to_string(m_lastFresh - missing),
+         "insert fewer tokens, or set absolute_overflow to shift");
+  }
+
+  void checkCapacity() {
+    std::int32_t most = 0;
+    const auto change = static_cast<std::int32_t>(m_plan.rows.size());
+    for (const LayerGroup& group : m_state.groups) {
+      std::int32_t leaving = static_cast<std::int32_t>(m_plan.removed.size());
+      if (!m_state.whole(*group.map)) leaving = 0;  // an upper bound is enough for a ragged map
+      most = std::max(most, static_cast<std::int32_t>(group.map->size()) + change - leaving);
+    }
+    if (most <= m_rules.capacity) return;
+    m_error = Error{"capacity", "the cache is full",
+                    "position " + std::to_string(length()) + " + " + std::to_string(change) +
+                        " rows - " + std::to_string(m_plan.removed.size()) + " removed = " +
+                        std::to_string(most) + " rows, the limit is " +
+                        std::to_string(m_rules.capacity),
+                    "delete or evict rows, reset, or raise capacity in the manifest"};
+    m_error->field = "capacity";
+    m_error->value = m_rules.capacity;
+  }
+
+  void countEffects() {
+    std::int32_t at = 0;
+    for (const Run& run : m_plan.runs) {
+      if (!run.fresh) {
+        const std::int32_t from = std::max(at, m_plan.firstChange);
+        if (at + run.count > from) m_plan.stale += at + run.count - from;
+        const bool moved = m_rules.position == PositionMode::Absolute
+                               ? m_plan.phases[static_cast<std::size_t>(at)] !=
+                                     m_state.phases[static_cast<std::size_t>(run.begin)]
+                               : at != run.begin;
+        if (moved) m_plan.phaseShifted += run.count;
+      }
+      at += run.count;
+    }
+    m_plan.firstChange = std::min(m_plan.firstChange, m_plan.lengthAfter);
+  }
+
+  const CacheState& m_state;
+  const PlanRules& m_rules;
+  EditPlan m_plan;
+  std::vector<Change> m_changes, m_adds;
+  std::vector<int> m_evictionPlaces;
+  std::optional<Error> m_error;
+  int m_place = 0;
+  std::int32_t m_lastFresh = 0;
+};
+
+}  // namespace
+
+Result<EditPlan> planEdit(const CacheState& state, const PlanRules& rules,
+                          std::vector<Action> actions) {
+  return Planner(state, rules).plan(std::move(actions));
+}
+
+}  // namespace kvlab

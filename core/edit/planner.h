@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Resolves and checks a whole action list against the state before the tick; nothing changes. A bad
+// list is refused whole with the action, the field and the value. semantics.md, section 3.
+#pragma once
+#include "core/api/manifest.h"
+#include "core/edit/edit_plan.h"
+#include "core/state/cache_state.h"
+
+namespace kvlab {
+
+struct PlanRules {
+  PositionMode position = PositionMode::Context;
+  bool shiftOnOverflow = false;
+  std::int32_t vocab = 0;
+  std::int64_t capacity = 0;            // resident rows per layer after the commit
+  Source addSource = Source::Model;     // of `add` tokens
+};
+
+Result<EditPlan> planEdit(const CacheState& state, const PlanRules& rules,
+                          std::vector<Action> actions);
+
+}  // namespace kvlab

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/edit/splice.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace kvlab {
+namespace {
+
+constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+bool appendsOnly(const EditPlan& plan) {
+  return plan.removed.empty() && plan.rows.size() == at(plan.adds) && plan.evictions.empty();
+}
+
+/// A context-ordered column after the plan: survivors copied in runs, new rows from `fresh(i)`.
+template <class T, class Fresh>
+Column<T> spliceColumn(const Column<T>& before, const EditPlan& plan, Fresh fresh) {
+  if (appendsOnly(plan)) {
+    Column<T> column = before;
+    for (std::size_t i = 0; i < plan.rows.size(); ++i) column.push_back(fresh(i));
+    return column;
+  }
+  return Column<T>::make(at(plan.lengthAfter), [&](T* out) {
+    for (const Run& run : plan.runs) {
+      if (run.fresh)
+        for (std::int32_t i = 0; i < run.count; ++i) *out++ = fresh(at(run.begin + i));
+      else
+        out = std::copy_n(before.begin() + run.begin, run.count, out);
+    }
+  });
+}
+
+class Splicer {
+ public:
+  Splicer(const CacheState& before, const EditPlan& plan, const LayerSlots& fresh,
+          const SpliceRules& rules)
+      : m_before(before), m_plan(plan), m_fresh(fresh), m_rules(rules) {}
+
+  Spliced run() {
+    m_out.state = m_before;
+    m_out.freed.resize(at(m_before.layers()));
+    spliceContext();
+    spliceMaps();
+    spliceLedger();
+    m_out.state.edited = m_before.edited || m_plan.stale > 0 || m_plan.phaseShifted > 0 ||
+                         !m_plan.evictions.empty();
+    return std::move(m_out);
+  }
+
+ private:
+  void spliceContext() {
+    CacheState& state = m_out.state;
+    const auto& rows = m_plan.rows;
+    state.context = spliceColumn(m_before.context, m_plan, [&](std::size_t i) { return rows[i].id; });
+    state.brightness = spliceColumn(m_before.brightness, m_plan,
+                                    [&](std::size_t i) { return startOf(rows[i].source); });
+    if (m_rules.position == PositionMode::Absolute)
+      state.phases = m_plan.phases.empty() ? Column<std::int32_t>() : Column<std::int32_t>(m_plan.phases);
+    else
+      state.phases = ramp(state.ramp, at(m_plan.lengthAfter));
+    for (const NewRow& row : rows) state.birthPhases.push_back(row.phase);
+  }
+
+  float startOf(Source source) const {
+    const auto found = m_rules.startBrightness.find(std::string(name(source)));
+    return found == m_rules.startBrightness.end() ? m_rules.maxBrightness
+                                                  : static_cast<float>(found->second);
+  }
+
+  /// Layers of one group stay together as long as their new slots are equal too.
+  void spliceMaps() {
+    CacheState& state = m_out.state;
+    state.groups.clear();
+    std::vector<std::pair<std::int32_t, int>> keys;  // (old group, first layer) of each new group
+    for (int layer = 0; layer < m_before.layers(); ++layer) {
+      const std::int32_t old = m_before.groupOf[at(layer)];
+      std::size_t found = 0;
+      while (found < keys.size() && !(keys[found].first == old && alike(keys[found].second, layer)))
+        ++found;
+      if (found == keys.size()) {
+        keys.emplace_back(old, layer);
+        state.groups.push_back(spliceGroup(layer));
+      } else {
+        m_out.freed[at(layer)] = m_out.freed[at(keys[found].second)];
+      }
+      state.groupOf[at(layer)] = static_cast<std::int32_t>(found);
+    }
+  }
+
+  bool alike(int a, int b) const {
+    return m_fresh[at(a)] == m_fresh[at(b)] && evicted(a) == evicted(b);
+  }
+
+  std::vector<LedgerId> evicted(int layer) const {
+    std::vector<LedgerId> out;
+    for (const PlannedEviction& e : m_plan.evictions)
+      if (e.layer.value() == layer) out.insert(out.end(), e.ledger.begin(), e.ledger.end());
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+
+  LayerGroup spliceGroup(int layer) {
+    const LayerGroup& old = m_before.group(layer);
+    LayerGroup group = old;
+    for (std::size_t i = 0; i < m_plan.rows.size(); ++i) group.provenance.push_back({});
+    const bool ragged = !m_before.whole(*old.map) || !evicted(layer).empty();
+    group.map = ragged ? spliceRagged(layer) : spliceWhole(layer);
+    return group;
+  }
+
+  std::shared_ptr<const ResidencyView> spliceWhole(int layer) {
+    const ResidencyView& old = m_before.map(layer);
+    auto map = std::make_shared<ResidencyView>();
+    map->ledger = m_out.state.context;
+    map->phases = m_out.state.phases;
+    map->slots = spliceColumn(old.slots, m_plan, [&](std::size_t i) { return m_fresh[at(layer)][i]; });
+    for (Position position : m_plan.removed)
+      m_out.freed[at(layer)].push_back(old.slots[at(position.value())]);
+    return map;
+  }
+
+  /// Walks the context after the edit and keeps what is resident in this layer.
+  std::shared_ptr<const ResidencyView> spliceRagged(int layer) {
+    const ResidencyView& old = m_before.map(layer);
+    const std::vector<LedgerId> out = evicted(layer);
+    std::vector<std::int32_t> indexOf(m_before.context.size(), -1);  // position -> index in old map
+    for (std::size_t position = 0, index = 0; position < indexOf.size() && index < old.size(); ++position)
+      if (old.ledger[index] == m_before.context[position])
+        indexOf[position] = static_cast<std::int32_t>(index++);
+    std::vector<LedgerId> ledger;
+    std::vector<Slot> slots;
+    std::vector<std::int32_t> phases;
+    std::int32_t position = 0;
+    const auto keep = [&](LedgerId id, Slot slot) {
+      phases.push_back(m_rules.position == PositionMode::Cache
+                           ? static_cast<std::int32_t>(ledger.size())
+                           : m_out.state.phases[at(position)]);
+      ledger.push_back(id);
+      slots.push_back(slot);
+    };
+    for (const Run& run : m_plan.runs)
+      for (std::int32_t i = 0; i < run.count; ++i, ++position) {
+        if (run.fresh) {
+          keep(m_plan.rows[at(run.begin + i)].id, m_fresh[at(layer)][at(run.begin + i)]);
+          continue;
+        }
+        const std::int32_t index = indexOf[at(run.begin + i)];
+        if (index < 0) continue;
+        const LedgerId id = old.ledger[at(index)];
+        if (std::binary_search(out.begin(), out.end(), id)) m_out.freed[at(layer)].push_back(old.slots[at(index)]);
+        else keep(id, old.slots[at(index)]);
+      }
+    for (Position removed : m_plan.removed)
+      if (const std::int32_t index = indexOf[at(removed.value())]; index >= 0)
+        m_out.freed[at(layer)].push_back(old.slots[at(index)]);
+    auto map = std::make_shared<ResidencyView>();
+    map->ledger.assign(ledger);
+    map->slots.assign(slots);
+    map->phases.assign(phases);
+    return map;
+  }
+
+  void spliceLedger() {
+    Ledger& ledger = m_out.state.ledger;
+    const Tick now(m_before.tick.value() + 1);
+    for (const NewRow& row : m_plan.rows) {
+      LedgerRow fresh;
+      fresh.token = row.token;
+      fresh.source = row.source;
+      fresh.born = fresh.changed = now;
+      for (Position removed : m_plan.details[at(row.detail)].removed)
+        fresh.parents.push_back(m_before.context[at(removed.value())]);
+      ledger.append(std::move(fresh));
+    }
+    for (std::size_t i = 0; i < m_plan.removed.size(); ++i)
+      leave(m_plan.removed[i], m_plan.removedState[i], now);
+    for (const PlannedAction& detail : m_plan.details)
+      for (Position removed : detail.removed)
+        if (!detail.newLedger.empty())
+          ledger.change(m_before.context[at(removed.value())]).children = detail.newLedger;
+    if (!m_plan.evictions.empty()) markEvicted(now);
+  }
+
+  void leave(Position position, RowState state, Tick now) {
+    LedgerRow& row = m_out.state.ledger.change(m_before.context[at(position.value())]);
+    row.state = state;
+    row.changed = now;
+    row.brightness = m_before.brightness[at(position.value())];
+  }
+
+  /// A token absent from every layer is evicted; it keeps its place in the context.
+  void markEvicted(Tick now) {
+    std::unordered_set<std::int32_t> resident;
+    for (const LayerGroup& group : m_out.state.groups)
+      for (LedgerId id : group.map->ledger) resident.insert(id.value());
+    for (const PlannedEviction& eviction : m_plan.evictions)
+      for (LedgerId id : eviction.ledger) {
+        if (resident.contains(id.value()) || m_out.state.ledger[id].state != RowState::Live) continue;
+        LedgerRow& row = m_out.state.ledger.change(id);
+        row.state = RowState::Evicted;
+        row.changed = now;
+      }
+  }
+
+  const CacheState& m_before;
+  const EditPlan& m_plan;
+  const LayerSlots& m_fresh;
+  const SpliceRules& m_rules;
+  Spliced m_out;
+};
+
+}  // namespace
+
+Column<std::int32_t> ramp(Column<std::int32_t>& shared, std::size_t size) {
+  while (shared.size() < size) shared.push_back(static_cast<std::int32_t>(shared.size()));
+  return shared.prefix(size);
+}
+
+Spliced splice(const CacheState& before, const EditPlan& plan, const LayerSlots& fresh,
+               const SpliceRules& rules) {
+  return Splicer(before, plan, fresh, rules).run();
+}
+
+}  // namespace kvlab

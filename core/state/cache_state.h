@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cache's host-side state between two ticks: ledger, context (the mirror), one residency map per
+// layer, and everything that belongs to them. A value: copying one costs a pointer per column, so
+// history keeps whole states. K/V rows live in the pools (cache_store.h) and are named by slot.
+// Engine thread; its columns are shared with snapshots.
+#pragma once
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "core/api/column.h"
+#include "core/api/snapshot.h"
+#include "core/state/ledger.h"
+
+namespace kvlab {
+
+/// Fingerprint of what a row was computed from in one layer: sums of mixed words over the rows it
+/// saw, so that ranges are differences of prefix sums. semantics.md, section 9.
+struct Provenance {
+  std::uint64_t ids = 0;      // the ledger ids it saw
+  std::uint64_t phased = 0;   // the (ledger id, phase) pairs it saw and its own phase
+  std::uint64_t context = 0;  // the ledger ids before it in the context, resident or not
+  bool operator==(const Provenance&) const = default;
+};
+
+/// Attention of the last forward pass's newest query.
+struct NewestAttention {
+  std::vector<std::shared_ptr<const ResidencyView>> maps;  // [layers] as they were then
+  std::vector<std::vector<float>> mass;                    // [layers][rows], mean over query heads
+  std::vector<std::vector<float>> perHead;                 // [layers][heads*rows], where asked for
+  std::vector<std::vector<float>> received;                // [layers][rows], of the last prefill
+};
+
+/// Layers whose residency maps are equal share one group; eviction splits groups.
+struct LayerGroup {
+  std::shared_ptr<const ResidencyView> map;
+  Column<Provenance> provenance;  // [ledger]
+};
+
+struct CacheState {
+  Ledger ledger;
+  Column<LedgerId> context;         // [length] pos2ledger, "the mirror"
+  Column<std::int32_t> phases;      // [length] phase index of each context token
+  Column<float> brightness;         // [length] 0..max
+  Column<std::int32_t> birthPhases; // [ledger] phase a row was last computed at
+  Column<std::int32_t> ramp;          // 0, 1, 2, ...: phases of modes context and cache are prefixes
+  std::vector<LayerGroup> groups;
+  std::vector<std::int32_t> groupOf;  // [layers]
+  std::shared_ptr<const std::vector<float>> logits;  // [vocab] of the next token, null = none
+  std::shared_ptr<const NewestAttention> attention;
+  bool logitsStale = false;
+  bool edited = false;  // some row may no longer be what a rebuild would compute
+  std::array<std::uint64_t, 2> random{};  // sampler state
+  Tick tick;
+
+  std::int32_t length() const { return static_cast<std::int32_t>(context.size()); }
+  int layers() const { return static_cast<int>(groupOf.size()); }
+  const LayerGroup& group(int layer) const {
+    return groups[static_cast<std::size_t>(groupOf[static_cast<std::size_t>(layer)])];
+  }
+  const ResidencyView& map(int layer) const { return *group(layer).map; }
+  /// True if nothing was evicted from this map, so that index == position.
+  bool whole(const ResidencyView& map) const { return map.size() == context.size(); }
+};
+
+}  // namespace kvlab

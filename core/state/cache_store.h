@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The row pools of all layers and the slots that are free in each. Maps name rows in here by slot;
+// who owns which slot is the business of the session's timeline. Engine thread.
+#pragma once
+#include <vector>
+
+#include "core/state/fault_door.h"
+#include "core/state/row_pool.h"
+#include "core/state/slot_allocator.h"
+
+namespace kvlab {
+
+/// Slots per layer, [layers][n].
+using LayerSlots = std::vector<std::vector<Slot>>;
+
+class CacheStore {
+ public:
+  /// `slots` per layer = capacity + staging + what history may keep.
+  static Result<CacheStore> create(int layers, const kernels::RowFormat& format, std::int32_t slots);
+
+  int layers() const { return static_cast<int>(m_pools.size()); }
+  RowPool& pool(int layer) { return m_pools[static_cast<std::size_t>(layer)]; }
+  const RowPool& pool(int layer) const { return m_pools[static_cast<std::size_t>(layer)]; }
+  SlotAllocator& slots(int layer) { return m_slots[static_cast<std::size_t>(layer)]; }
+
+  /// Free slots of the fullest layer.
+  std::int32_t available() const;
+  /// `count` free slots in every layer, or an error (code staging) and nothing taken.
+  Result<LayerSlots> reserve(std::int32_t count, FaultDoor& faults);
+  void release(const LayerSlots& slots);
+
+ private:
+  std::vector<RowPool> m_pools;
+  std::vector<SlotAllocator> m_slots;
+};
+
+}  // namespace kvlab
