@@ -34,7 +34,8 @@ def load_model(directory, dtype):
 
 
 def make(options):
-    ids = json.loads(options.ids) if options.ids else load_file(options.dir / "golden.safetensors")["input_ids"].tolist()
+    golden = options.dir / "golden.safetensors"
+    ids = json.loads(options.ids) if options.ids else load_file(golden)["input_ids"].tolist()
     model = load_model(options.dir, options.dtype)
     cache = transformers.DynamicCache()
     model(input_ids=torch.tensor([ids]), past_key_values=cache, use_cache=True)

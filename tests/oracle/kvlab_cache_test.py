@@ -124,7 +124,8 @@ class LiveCache(CacheTest):
         self.assertRefused("run the model once", save_cache, self.path, DynamicCache(), IDS, CONFIG)
 
     def run_script(self, *args):
-        done = subprocess.run([sys.executable, HERE / "hf_roundtrip.py", *map(str, args)], capture_output=True, text=True)
+        command = [sys.executable, HERE / "hf_roundtrip.py", *map(str, args)]
+        done = subprocess.run(command, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
@@ -168,9 +169,10 @@ class LiveCache(CacheTest):
         self.assertGreater(self.run_script("continue", directory, self.path, 1)["logits_difference"], 0.01)
 
     def test_a_window_that_dropped_rows_is_refused(self):
-        from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache
-        model = AutoModelForCausalLM.from_pretrained(HERE / "models" / "mistral_window_f32", attn_implementation="eager")
-        ids = load_file(HERE / "models" / "mistral_window_f32" / "golden.safetensors")["input_ids"][None]
+        from transformers import AutoModelForCausalLM, DynamicCache
+        directory = HERE / "models" / "mistral_window_f32"
+        model = AutoModelForCausalLM.from_pretrained(directory, attn_implementation="eager")
+        ids = load_file(directory / "golden.safetensors")["input_ids"][None]
         cache = DynamicCache(config=model.config)
         with torch.no_grad():
             model(input_ids=ids, past_key_values=cache, use_cache=True)
