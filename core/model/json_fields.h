@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Typed reading of one JSON object from a model's files; every complaint names file, key and value
+// (code bad_model). A key that is null counts as missing. Borrows the object; any thread.
+#pragma once
+#include <cmath>
+#include <optional>
+#include <string>
+#include <type_traits>
+
+#include "core/api/error.h"
+
+namespace kvlab {
+
+class JsonFields {
+ public:
+  JsonFields(const nlohmann::json& object, const std::string& file)
+      : m_json(object), m_file(file) {}
+
+  const nlohmann::json& json() const { return m_json; }
+  const std::string& file() const { return m_file; }
+  bool has(const char* key) const {
+    const auto it = m_json.find(key);
+    return it != m_json.end() && !it->is_null();
+  }
+
+  Error bad(const std::string& key, const std::string& why,
+            const std::string& remedy = "correct the file or use another checkpoint") const {
+    Error error{"bad_model", "cannot use " + m_file, key + " " + why, remedy};
+    error.field = key;
+    if (const auto it = m_json.find(key); it != m_json.end()) {
+      error.value = *it;
+      error.why = key + " " + clipped(*it) + " " + why;
+    }
+    return error;
+  }
+
+  /// A number in [low, high]; `other` where the key is missing, an error if there is no `other`.
+  template <class T>
+  Status number(const char* key, T& out, std::type_identity_t<T> low, std::type_identity_t<T> high,
+                std::type_identity_t<std::optional<T>> other = {}) const {
+    if (!has(key)) {
+      if (!other) return bad(key, "is missing");
+      out = *other;
+      return ok();
+    }
+    const nlohmann::json& value = m_json.at(key);
+    if (!(std::is_integral_v<T> ? value.is_number_integer() : value.is_number()))
+      return bad(key, std::is_integral_v<T> ? "is not a whole number" : "is not a number");
+    const auto wide = value.get<double>();
+    if (!(wide >= static_cast<double>(low) && wide <= static_cast<double>(high)))
+      return bad(key,
+                 "is outside " + nlohmann::json(low).dump() + " to " + nlohmann::json(high).dump());
+    out = value.get<T>();
+    return ok();
+  }
+
+  Status flag(const char* key, bool& out, bool other) const {
+    out = other;
+    if (!has(key)) return ok();
+    if (!m_json.at(key).is_boolean()) return bad(key, "is neither true nor false");
+    out = m_json.at(key).get<bool>();
+    return ok();
+  }
+
+  Result<std::string> text(const char* key, std::optional<std::string> other = {}) const {
+    if (!has(key)) {
+      if (!other) return bad(key, "is missing");
+      return *other;
+    }
+    if (!m_json.at(key).is_string()) return bad(key, "is not text");
+    return m_json.at(key).get<std::string>();
+  }
+
+ private:
+  static std::string clipped(const nlohmann::json& value) {
+    std::string text = value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+    return text.size() > 80 ? text.substr(0, 77) + "..." : text;
+  }
+
+  const nlohmann::json& m_json;
+  const std::string& m_file;
+};
+
+}  // namespace kvlab

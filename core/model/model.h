@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// A decoder ready to run: configuration, weights by role, tokenizer. Weights of a directory are
+// read in place from the mapped files; those of a synthetic model are drawn from a counter-based
+// generator. Every shape is checked against the configuration. Immutable and shared; any thread.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/api/error.h"
+#include "core/api/progress.h"
+#include "core/model/config.h"
+#include "core/model/tensor.h"
+#include "core/model/tokenizer.h"
+
+namespace kvlab {
+
+/// Linear weights are [out, in] as the files have them. q = heads*headDim, kv = kvHeads*headDim.
+struct LayerWeights {
+  TensorView inputNorm;            // [hidden]
+  TensorView q, k, v, o;           // [q, hidden], [kv, hidden], [kv, hidden], [hidden, q]
+  TensorView qBias, kBias, vBias;  // [q], [kv], [kv]; absent unless attentionBias
+  TensorView oBias;                // [hidden]; absent unless outputBias
+  TensorView qNorm, kNorm;         // [headDim]; absent unless qkNorm
+  TensorView postNorm;             // [hidden]
+  TensorView gate, up, down;       // [intermediate, hidden] twice, [hidden, intermediate]
+};
+
+class Model {
+ public:
+  /// spec: "demo" (resourceDir/demo), a Hugging Face directory, or "synthetic:NAME" with options
+  /// "synthetic:NAME:dtype=f32,seed=3,layers=2". Errors: bad_model, bad_tokenizer, out_of_memory,
+  /// cancelled.
+  static Result<std::shared_ptr<const Model>> open(const std::string& spec,
+                                                   const std::string& resourceDir,
+                                                   const Progress& progress = {});
+  /// Names that follow "synthetic:".
+  static std::vector<std::string> syntheticNames();
+
+  const std::string& spec() const { return m_spec; }
+  const ModelConfig& config() const { return m_config; }
+  const TensorView& embed() const { return m_embed; }  // [vocab, hidden]
+  const LayerWeights& layer(int l) const { return m_layers[static_cast<std::size_t>(l)]; }
+  const TensorView& finalNorm() const { return m_finalNorm; }  // [hidden]
+  const TensorView& head() const { return m_head; }  // [vocab, hidden]; embed() where tied
+  const Tokenizer& tokenizer() const { return *m_tokenizer; }
+  /// Storage type of the embedding, which is that of the whole file in practice.
+  kernels::DType dtype() const { return m_embed.dtype; }
+  std::int64_t weightBytes() const { return m_bytes; }
+
+ private:
+  friend class ModelBuilder;
+  Model() = default;
+
+  std::string m_spec;
+  ModelConfig m_config;
+  TensorView m_embed, m_finalNorm, m_head;
+  std::vector<LayerWeights> m_layers;
+  std::shared_ptr<const Tokenizer> m_tokenizer;
+  std::int64_t m_bytes = 0;
+  std::shared_ptr<const void> m_storage;  // mapped files or drawn weights
+};
+
+}  // namespace kvlab

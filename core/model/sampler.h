@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The next token from logits: repetition penalty, temperature, top-k, top-p, in the order and with
+// the definitions of transformers' logits processors; then one draw from a counter-based generator.
+// Equal logits rank by lower id. One owner.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/api/error.h"
+#include "core/api/ids.h"
+
+namespace kvlab {
+
+/// Names follow the manifest's sampling keys.
+struct SamplingOptions {
+  double temperature = 0;        // 0 = greedy
+  int topK = 0;                  // 0 = all
+  double topP = 1;               // 1 = all
+  double repetitionPenalty = 1;  // 1 = none (Keskar et al. 2019)
+  std::uint64_t seed = 1;
+};
+
+/// Errors (code bad_manifest) name the key: sampling.temperature, ...
+Result<SamplingOptions> samplingFromJson(const nlohmann::json& json);
+nlohmann::json toJson(const SamplingOptions& options);
+
+/// Whole state of the draws: save, restore, hash.
+struct RandomState {
+  std::uint64_t seed = 1;
+  std::uint64_t counter = 0;
+  friend bool operator==(const RandomState&, const RandomState&) = default;
+};
+
+struct Candidate {
+  TokenId id;
+  float p = 0;  // after penalty, temperature and cuts
+};
+
+struct Sample {
+  TokenId token;
+  float p = 0;                        // of the token among what was left
+  std::vector<Candidate> candidates;  // what was left, best first; at most kShown
+  static constexpr std::size_t kShown = 64;
+};
+
+class Sampler {
+ public:
+  explicit Sampler(const SamplingOptions& options) : m_options(options), m_state{options.seed, 0} {}
+
+  const SamplingOptions& options() const { return m_options; }
+  const RandomState& state() const { return m_state; }
+  void restore(const RandomState& state) { m_state = state; }
+
+  /// logits [vocab]; history = ids the penalty applies to, each once. Greedy draws nothing;
+  /// anything else advances the state by one. Error (code bad_logits): a not-a-number, or nothing
+  /// above minus infinity; the state stays.
+  Result<Sample> sample(std::span<const float> logits, std::span<const TokenId> history = {});
+
+ private:
+  SamplingOptions m_options;
+  RandomState m_state;
+};
+
+/// The k most likely tokens of softmax(logits), best first, ties by lower id. Not-a-number ranks
+/// last.
+std::vector<Candidate> topCandidates(std::span<const float> logits, int k);
+
+}  // namespace kvlab

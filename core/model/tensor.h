@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A weight as the kernels take it: where it lies, its type, its shape. Owns nothing; whoever made
+// the view keeps the bytes alive. Any alignment. Values; any thread.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/dtype.h"
+
+namespace kvlab {
+
+struct TensorView {
+  const void* data = nullptr;  // dense, row major; null = absent
+  kernels::DType dtype = kernels::DType::f32;
+  std::vector<std::int64_t> shape;  // slowest dimension first
+
+  explicit operator bool() const { return data != nullptr; }
+  std::int64_t elements() const {
+    std::int64_t n = 1;
+    for (const std::int64_t d : shape) n *= d;
+    return n;
+  }
+  std::int64_t bytes() const { return elements() * kernels::dtypeBytes(dtype); }
+};
+
+/// The values of an f32, f16 or bf16 tensor as f32, [elements]; empty for an absent one.
+std::vector<float> widened(const TensorView& tensor);
+
+/// "[32, 64]"
+std::string shapeText(const std::vector<std::int64_t>& shape);
+
+}  // namespace kvlab
