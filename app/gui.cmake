@@ -5,8 +5,8 @@ find_package(QCustomPlotQt6 REQUIRED)
 find_package(CLI11 REQUIRED)
 
 file(GLOB_RECURSE widget_sources CONFIGURE_DEPENDS widgets/*.cpp widgets/*.h)
-add_library(kvlab_widgets STATIC ${widget_sources})
-set_target_properties(kvlab_widgets PROPERTIES AUTOMOC ON)
+add_library(kvlab_widgets STATIC ${widget_sources} resources/kvlab.qrc)
+set_target_properties(kvlab_widgets PROPERTIES AUTOMOC ON AUTORCC ON)
 kvlab_room(kvlab_widgets widgets)
 target_link_libraries(kvlab_widgets PUBLIC kvlab_api Qt6::Widgets Qt6::Svg
   PRIVATE QCustomPlotQt6::QCustomPlotQt6 Qt6::PrintSupport)
@@ -22,8 +22,6 @@ target_compile_definitions(kvlab_app PRIVATE KVLAB_VERSION="${PROJECT_VERSION}"
   KVLAB_SOURCE_RESOURCES="${CMAKE_SOURCE_DIR}/resources"
   KVLAB_INSTALL_RESOURCES="${CMAKE_INSTALL_FULL_DATADIR}/kvlab")
 
-file(GLOB icon_sources CONFIGURE_DEPENDS resources/*.qrc)
-add_executable(kvlab app/main.cpp ${icon_sources})
-set_target_properties(kvlab PROPERTIES AUTORCC ON)
+add_executable(kvlab app/main.cpp)
 target_link_libraries(kvlab PRIVATE kvlab_app kvlab_warnings)
 include(app/install.cmake OPTIONAL)

@@ -26,11 +26,11 @@ std::string_view name(Exactness exactness);
 /// `context` the phase column is the same run 0, 1, 2, ... before and after an edit.
 struct ResidencyView {
   Column<LedgerId> ledger;      // [rows]
-  Column<Slot> slots;           // [rows]
+  Column<Slot> slotOf;          // [rows] (not "slots": Qt has a macro of that name)
   Column<std::int32_t> phases;  // [rows], phase indices
   std::shared_ptr<const std::vector<Phase>> otherPhases;  // null while all phases are integers
 
-  std::size_t size() const { return slots.size(); }
+  std::size_t size() const { return slotOf.size(); }
   Phase phase(std::size_t i) const {
     const std::int32_t index = phases[i];
     return index >= 0 ? Phase(index) : (*otherPhases)[static_cast<std::size_t>(-1 - index)];

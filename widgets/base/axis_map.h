@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Maps positions of a long axis to pixels, with zoom and pan. A plain value; any thread.
+// Item i covers pixels [pixel(i), pixel(i + 1)). Units: device-independent pixels.
+#pragma once
+#include <algorithm>
+#include <cmath>
+
+namespace kvlab {
+
+struct AxisMap {
+  double count = 0;        // items on the axis
+  double extent = 1;       // pixels to show them in
+  double first = 0;        // item at pixel 0, fractional
+  double scale = 1;        // pixels per item
+  double maxScale = 160;   // closest zoom
+  bool fitted = true;      // follow count and extent so that all items are in sight
+
+  double pixel(double item) const { return (item - first) * scale; }
+  double item(double pixel) const { return first + pixel / scale; }
+  /// The item under a pixel, -1 outside.
+  int at(double pixel) const {
+    const double i = std::floor(item(pixel));
+    return i >= 0 && i < count && pixel < extent ? static_cast<int>(i) : -1;
+  }
+  double visible() const { return extent / scale; }
+  double fitScale() const { return std::min(maxScale, extent / std::max(1.0, count)); }
+
+  void fit() {
+    first = 0;
+    scale = fitScale();
+    fitted = true;
+  }
+  /// New figures; a fitted axis stays fitted, any other keeps its zoom and place.
+  void resize(double newCount, double newExtent) {
+    const bool atEnd = !fitted && first + visible() >= count - 0.5 && newCount > count;
+    count = newCount;
+    extent = std::max(1.0, newExtent);
+    if (fitted) return fit();
+    if (atEnd) first = count - visible();  // keep the newest item in sight
+    clamp();
+  }
+  /// Zooms by `factor` around a pixel, which keeps showing the same item.
+  void zoom(double aroundPixel, double factor) {
+    const double keep = item(aroundPixel);
+    scale = std::clamp(scale * factor, fitScale(), maxScale);
+    first = keep - aroundPixel / scale;
+    fitted = scale <= fitScale() * (1 + 1e-9);
+    clamp();
+  }
+  void pan(double pixels) {
+    first -= pixels / scale;
+    clamp();
+  }
+  /// Moves as little as possible so that the item is fully in sight.
+  void reveal(double wanted) {
+    if (wanted < first) first = wanted;
+    if (wanted + 1 > first + visible()) first = wanted + 1 - visible();
+    clamp();
+  }
+  /// Shows [begin, end).
+  void show(double begin, double end) {
+    scale = std::clamp(extent / std::max(1.0, end - begin), fitScale(), maxScale);
+    first = (begin + end) / 2 - visible() / 2;
+    fitted = scale <= fitScale() * (1 + 1e-9);
+    clamp();
+  }
+  void clamp() {
+    scale = std::clamp(scale, fitScale(), maxScale);
+    first = std::clamp(first, 0.0, std::max(0.0, count - visible()));
+  }
+};
+
+}  // namespace kvlab

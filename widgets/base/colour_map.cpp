@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/base/colour_map.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "core/api/snapshot.h"
+
+namespace kvlab {
+namespace {
+constexpr QRgb kViridis[] = {0xff440154, 0xff482878, 0xff3e4989, 0xff31688e, 0xff26828e,
+                             0xff1f9e89, 0xff35b779, 0xff6ece58, 0xffb5de2b, 0xfffde725};
+constexpr QRgb kCividis[] = {0xff00224e, 0xff123570, 0xff3b496c, 0xff575d6d, 0xff707173,
+                             0xff8a8678, 0xffa59c74, 0xffc3b369, 0xffe1cc55, 0xfffee838};
+constexpr QRgb kInferno[] = {0xff000004, 0xff1b0c41, 0xff4a0c6b, 0xff781c6d, 0xffa52c60,
+                             0xffcf4446, 0xffed6925, 0xfffb9b06, 0xfff7d13d, 0xfffcffa4};
+constexpr QRgb kPuOr[] = {0xff542788, 0xff8073ac, 0xffb2abd2, 0xffd8daeb, 0xfff7f7f7,
+                          0xfffee0b6, 0xfffdb863, 0xffe08214, 0xffb35806};
+// Exact, context evicted, context edited, phase shifted, inherited; the first follows the theme.
+constexpr QRgb kStaleness[] = {0xff3f5870, 0xff56b4e9, 0xffe69f00, 0xffcc79a7, 0xfff0e442};
+constexpr QRgb kStalenessLight[] = {0xffd3dde8, 0xff3a96cc, 0xffdd8f00, 0xffb85c93, 0xffc9b800};
+
+QRgb along(std::span<const QRgb> stops, double t) {
+  const double place = t * static_cast<double>(stops.size() - 1);
+  const auto i = std::min(static_cast<std::size_t>(place), stops.size() - 2);
+  const double f = place - static_cast<double>(i);
+  const auto blend = [f](int a, int b) { return static_cast<int>(std::lround(a + (b - a) * f)); };
+  const QRgb a = stops[i], b = stops[i + 1];
+  return qRgb(blend(qRed(a), qRed(b)), blend(qGreen(a), qGreen(b)), blend(qBlue(a), qBlue(b)));
+}
+
+std::span<const QRgb> stopsOf(MapKind kind) {
+  switch (kind) {
+    case MapKind::Cividis: return kCividis;
+    case MapKind::Inferno: return kInferno;
+    case MapKind::Diverging: return kPuOr;
+    default: return kViridis;
+  }
+}
+
+std::span<const QRgb> classesOf(MapKind kind, const Theme& theme) {
+  static constexpr QRgb kResidency[] = {0xff2f7fb8, 0xffe69f00};
+  static constexpr QRgb kResidencyLight[] = {0xff6fb1dd, 0xffdd8f00};
+  if (kind == MapKind::Residency)
+    return theme.dark ? std::span<const QRgb>(kResidency) : std::span<const QRgb>(kResidencyLight);
+  return theme.dark ? std::span<const QRgb>(kStaleness) : std::span<const QRgb>(kStalenessLight);
+}
+
+ColourScale::Bend bendOf(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::Attention:
+    case Quantity::Received: return ColourScale::Bend::Root;
+    case Quantity::DriftK:
+    case Quantity::DriftV: return ColourScale::Bend::Log;
+    default: return ColourScale::Bend::Linear;
+  }
+}
+}  // namespace
+
+ColourTable colourTable(MapKind kind, const Theme& theme) {
+  ColourTable table{};
+  table[0] = theme.missing.rgb();
+  const bool classes = kind == MapKind::Residency || kind == MapKind::Staleness;
+  for (std::size_t i = 1; i < table.size(); ++i) {
+    const double t = static_cast<double>(i - 1) / 254;
+    if (classes) {
+      const auto colours = classesOf(kind, theme);
+      table[i] = colours[static_cast<std::size_t>(std::lround(t * static_cast<double>(colours.size() - 1)))];
+    } else {
+      table[i] = along(stopsOf(kind), t);
+    }
+  }
+  return table;
+}
+
+MapKind mapKindFor(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::Residency: return MapKind::Residency;
+    case Quantity::Staleness: return MapKind::Staleness;
+    case Quantity::Age:
+    case Quantity::PhaseLag: return MapKind::Cividis;
+    case Quantity::Attention:
+    case Quantity::Received:
+    case Quantity::DriftK:
+    case Quantity::DriftV: return MapKind::Inferno;
+    default: return MapKind::Viridis;
+  }
+}
+
+float ColourScale::unit(float value) const {
+  if (std::isnan(value)) return value;
+  float t = high > low ? (value - low) / (high - low) : (value > low ? 1.0f : 0.0f);
+  if (bend == Bend::Log && low > 0)
+    t = std::log(std::max(value, low) / low) / std::log(std::max(high / low, 1.0001f));
+  t = std::clamp(t, 0.0f, 1.0f);
+  if (bend == Bend::Root) t = std::sqrt(t);
+  return quantity == Quantity::Residency ? 1 - t : t;
+}
+
+std::uint8_t ColourScale::index(float value) const {
+  const float t = unit(value);
+  return std::isnan(t) ? std::uint8_t{0} : static_cast<std::uint8_t>(1 + std::lround(t * 254));
+}
+
+ColourScale scaleFor(Quantity quantity, const std::vector<float>& values) {
+  ColourScale scale{quantity, 0, 1, bendOf(quantity)};
+  if (quantity == Quantity::Brightness) scale.high = 255;
+  if (quantity == Quantity::Staleness) scale.high = 4;
+  if (quantity == Quantity::Brightness || isCategorical(quantity)) return scale;
+  float low = INFINITY, high = 0;
+  for (float v : values)
+    if (std::isfinite(v)) low = std::min(low, v), high = std::max(high, v);
+  scale.high = high > 0 ? high : 1;
+  const bool norm = quantity == Quantity::KNorm || quantity == Quantity::VNorm;
+  if (norm && std::isfinite(low) && low < high) scale.low = low;
+  if (scale.bend == ColourScale::Bend::Log) scale.low = scale.high * 1e-4f;
+  return scale;
+}
+
+bool isCategorical(Quantity quantity) {
+  return quantity == Quantity::Residency || quantity == Quantity::Staleness;
+}
+
+QString valueText(Quantity quantity, float value) {
+  static constexpr const char* kClasses[] = {"exact", "context evicted", "context edited",
+                                             "phase shifted", "inherited"};
+  if (std::isnan(value)) return QStringLiteral("no value");
+  switch (quantity) {
+    case Quantity::Residency: return value > 0.5f ? "resident" : "not resident";
+    case Quantity::Staleness: return kClasses[std::clamp(static_cast<int>(value), 0, 4)];
+    case Quantity::Age: return QString("%1 ticks").arg(static_cast<int>(value));
+    case Quantity::Brightness: return QString::number(static_cast<double>(value), 'f', value < 10 ? 1 : 0);
+    default: return QString::number(static_cast<double>(value), 'g', 3);
+  }
+}
+
+}  // namespace kvlab

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A QTableView set up the way all tables of the window look: compact lines of one height (so that a
+// million rows scroll at once), no row header, whole lines selected, Ctrl+C copies the selected
+// lines as TSV. Owned by its view. GUI thread.
+#pragma once
+#include <QStyledItemDelegate>
+#include <QTableView>
+
+namespace kvlab {
+
+/// Roles that DataTable's delegate understands beside Qt's own.
+enum DataRole {
+  kMonoRole = Qt::UserRole + 1,  // bool: in the mono font
+  kToneRole,                     // Tone of the text
+  kFillRole,                     // QColor behind the cell; invalid = none
+  kRuleRole,                     // bool: a rule along the left side of the cell (a column group begins)
+  kBadRole,                      // bool: the line is wrong; marked on the left side and tinted
+  kSwatchRole,                   // QColor: a small square before the text
+};
+enum class Tone { Normal, Muted, Faint, Ghost, Accent, Ok, Warning, Error };
+
+class DataDelegate : public QStyledItemDelegate {
+  Q_OBJECT
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+  void paint(QPainter* painter, const QStyleOptionViewItem& option,
+             const QModelIndex& index) const override;
+  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+};
+
+class DataTable : public QTableView {
+  Q_OBJECT
+ public:
+  explicit DataTable(QWidget* parent);
+  /// Column widths from texts as wide as those the column will hold; the last column stretches.
+  void setWidths(const QStringList& samples);
+  /// The selected lines, or all (at most `limit`) if fewer than two are selected, with the header.
+  QString tsv(int limit = 200000) const;
+  void copy() const;
+  /// Makes `row` the current one and scrolls to it without telling anyone that it was clicked.
+  void showRow(int row);
+
+ signals:
+  /// A line was chosen by click, Return or the arrow keys.
+  void chosen(const QModelIndex& index);
+  void hovered(const QModelIndex& index);  // invalid when the pointer leaves
+
+ protected:
+  void keyPressEvent(QKeyEvent* event) override;
+  void currentChanged(const QModelIndex& current, const QModelIndex& previous) override;
+  void leaveEvent(QEvent* event) override;
+  void changeEvent(QEvent* event) override;
+
+ private:
+  bool m_quiet = false;
+};
+
+}  // namespace kvlab

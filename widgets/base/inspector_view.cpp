@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/base/inspector_view.h"
+
+#include <QClipboard>
+#include <QEvent>
+#include <QFileDialog>
+#include <QGuiApplication>
+#include <QPainter>
+#include <QSvgGenerator>
+
+namespace kvlab {
+
+InspectorView::InspectorView(InspectorContext& context, QWidget* parent)
+    : QWidget(parent), m_context(context) {
+  setFocusPolicy(Qt::StrongFocus);
+  connect(&m_context, &InspectorContext::snapshotChanged, this, [this] {
+    m_stale = true;
+    if (inUse()) takeSnapshot();
+  });
+  connect(&m_context, &InspectorContext::focusChanged, this, [this] {
+    if (inUse()) onFocus();
+  });
+  connect(&m_context, &InspectorContext::hoverChanged, this, [this] {
+    if (inUse()) onHover();
+  });
+}
+
+bool InspectorView::ready() const { return !m_stale; }
+bool InspectorView::hasRows() const { return shown() && shown()->length() > 0; }
+
+void InspectorView::takeSnapshot() {
+  m_stale = false;
+  onSnapshot();
+  onFocus();
+  emit readyChanged();
+}
+
+void InspectorView::prepare() {
+  m_preparing = true;
+  if (m_stale) takeSnapshot();
+}
+
+void InspectorView::onSnapshot() { update(); }
+void InspectorView::onFocus() { update(); }
+void InspectorView::onHover() {}
+void InspectorView::onTheme() { update(); }
+
+void InspectorView::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  m_preparing = false;
+  if (m_stale) takeSnapshot();
+}
+
+bool InspectorView::event(QEvent* event) {
+  const bool handled = QWidget::event(event);
+  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::StyleChange) onTheme();
+  return handled;
+}
+
+QImage InspectorView::picture(QSize size, qreal dpr) {
+  if (!isVisible() && size.isValid()) resize(size);
+  QImage image((QSizeF(this->size()) * dpr).toSize(), QImage::Format_RGB32);
+  image.setDevicePixelRatio(dpr);
+  image.fill(theme()->surface);
+  render(&image);
+  return image;
+}
+
+bool InspectorView::savePicture(const QString& path) {
+  if (!path.endsWith(QLatin1String(".svg"), Qt::CaseInsensitive))
+    return picture(size(), devicePixelRatioF()).save(path);
+  QSvgGenerator svg;
+  svg.setFileName(path);
+  svg.setSize(size());
+  svg.setViewBox(rect());
+  QPainter painter;
+  if (!painter.begin(&svg)) return false;
+  render(&painter);
+  return painter.end();
+}
+
+QList<QAction*> InspectorView::viewActions() {
+  if (m_actions.isEmpty() || !m_actions.last()->property("kvlabBase").toBool()) {
+    const auto add = [this](const QString& text, const QString& tip, auto slot) {
+      QAction* action = addViewAction(text, tip);
+      action->setProperty("kvlabBase", true);
+      connect(action, &QAction::triggered, this, slot);
+    };
+    if (!tsv().isEmpty())
+      add(tr("Copy table"), tr("Copy the shown table as tab-separated values"),
+          &InspectorView::copyTable);
+    add(tr("Copy picture"), tr("Copy the view as a picture"), &InspectorView::copyPicture);
+    add(tr("Save picture…"), tr("Save the view as PNG or SVG"), &InspectorView::askSavePicture);
+  }
+  return m_actions;
+}
+
+QAction* InspectorView::addViewAction(const QString& text, const QString& tip,
+                                      const QKeySequence& key) {
+  auto* action = new QAction(text, this);
+  action->setToolTip(tip);
+  action->setStatusTip(tip);
+  if (!key.isEmpty()) {
+    action->setShortcut(key);
+    action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+    addAction(action);
+  }
+  m_actions.append(action);
+  return action;
+}
+
+void InspectorView::copyPicture() {
+  QGuiApplication::clipboard()->setImage(picture(size(), devicePixelRatioF()));
+}
+
+void InspectorView::copyTable() { QGuiApplication::clipboard()->setText(tsv()); }
+
+void InspectorView::askSavePicture() {
+  const QString path = QFileDialog::getSaveFileName(this, tr("Save picture"), objectName() + ".png",
+                                                    tr("Pictures (*.png *.svg)"));
+  if (path.isEmpty() || savePicture(path)) return;
+  emit m_context.failed(Error{"io", "the picture was not saved", path.toStdString(),
+                              "choose a folder that can be written"});
+}
+
+QVBoxLayout* InspectorView::body() {
+  if (!m_body) {
+    m_body = new QVBoxLayout(this);
+    m_body->setContentsMargins(0, 0, 0, 0);
+    m_body->setSpacing(0);
+  }
+  return m_body;
+}
+
+QHBoxLayout* InspectorView::strip() {
+  if (!m_strip) {
+    auto* holder = new QWidget(this);
+    holder->setObjectName("strip");
+    holder->setAttribute(Qt::WA_StyledBackground);
+    holder->setFixedHeight(Theme::kStrip);
+    m_strip = new QHBoxLayout(holder);
+    m_strip->setContentsMargins(Theme::kMedium, 0, Theme::kMedium, 0);
+    m_strip->setSpacing(Theme::kMedium);
+    body()->insertWidget(0, holder);
+  }
+  return m_strip;
+}
+
+QLabel* InspectorView::stripLabel(const QString& text) {
+  auto* label = new QLabel(text, this);
+  strip()->addWidget(label);
+  return label;
+}
+
+void InspectorView::clickPosition(Position position) {
+  clickCell(m_context.focus().layer, position);
+}
+
+void InspectorView::clickCell(Layer layer, Position position) {
+  Focus next = m_context.focus();
+  next.layer = layer;
+  m_context.setFocus(next);
+  m_context.focusPosition(position);
+  emit m_context.scripted(
+      QString("view.focus({layer: %1, row: %2})").arg(layer.value()).arg(position.value()));
+}
+
+void InspectorView::clickLedger(LedgerId ledger) {
+  m_context.focusLedger(ledger);
+  emit m_context.scripted(QString("view.focus({ledger: %1})").arg(ledger.value()));
+}
+
+void InspectorView::clickTick(Tick tick) {
+  m_context.showTick(tick);
+  emit m_context.scripted(QString("view.focus({tick: %1})").arg(tick.value()));
+}
+
+QString InspectorView::noSessionHow() {
+  return tr("Open a session: File > Open model, or drag a model folder in.");
+}
+
+void InspectorView::paintEmpty(QPainter& painter, const QRect& area, const QString& title,
+                               const QString& how) const {
+  const auto look = theme();
+  painter.fillRect(area, look->surface);
+  const QRect column = area.adjusted(Theme::kHuge, 0, -Theme::kHuge, 0);
+  const int middle = area.center().y();
+  painter.setFont(look->strong);
+  painter.setPen(look->muted);
+  painter.drawText(QRect(column.left(), area.top(), column.width(), middle - area.top()),
+                   Qt::AlignHCenter | Qt::AlignBottom | Qt::TextWordWrap, title);
+  painter.setFont(look->ui);
+  painter.setPen(look->faint);
+  painter.drawText(QRect(column.left(), middle + Theme::kSmall, column.width(), area.bottom() - middle),
+                   Qt::AlignHCenter | Qt::AlignTop | Qt::TextWordWrap, how);
+}
+
+QString tokenText(const SessionInfo& info, TokenId token) {
+  const auto i = static_cast<std::size_t>(token.value());
+  if (token.value() < 0 || i >= info.tokenTexts.size()) return QString("#%1").arg(token.value());
+  QString text = QString::fromStdString(info.tokenTexts[i]);
+  text.replace('\n', QChar(0x21B5)).replace('\t', QChar(0x2192));
+  if (text.startsWith(' ') || text.endsWith(' ')) text.replace(' ', QChar(0x00B7));
+  return text;
+}
+
+QString tokenText(const Snapshot& snapshot, LedgerId ledger) {
+  if (!snapshot.info || !snapshot.ledger.contains(ledger)) return QStringLiteral("?");
+  return tokenText(*snapshot.info, snapshot.ledger[ledger].token);
+}
+
+QString tsvLine(const QStringList& cells) {
+  QStringList clean = cells;
+  for (QString& cell : clean) cell.replace('\t', ' ').replace('\n', ' ');
+  return clean.join('\t') + '\n';
+}
+
+}  // namespace kvlab

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Base of all views: shows one aspect of the context's snapshot and focus, and knows how to describe
+// itself as text, as a picture and as a table. A view holds a reference to the InspectorContext,
+// which outlives it; nothing else is shared. A view that nobody sees does no work: snapshots are
+// handed to it when it is visible, or when prepare() asks for it. GUI thread.
+#pragma once
+#include <QAction>
+#include <QHBoxLayout>
+#include <QImage>
+#include <QLabel>
+#include <QList>
+#include <QVBoxLayout>
+#include <QWidget>
+
+#include "widgets/base/inspector_context.h"
+#include "widgets/base/theme.h"
+
+namespace kvlab {
+
+class InspectorView : public QWidget {
+  Q_OBJECT
+ public:
+  InspectorView(InspectorContext& context, QWidget* parent);
+
+  /// What is shown, as stable text: the same state gives the same text on every machine.
+  virtual QString dump() const = 0;
+  /// Shows the context's snapshot with everything it waited for. Screenshots wait for this.
+  virtual bool ready() const;
+  /// Actions of the view's menu and tool bar; the base gives those for copying and saving.
+  virtual QList<QAction*> viewActions();
+  /// The shown table as tab-separated values with a header line; empty if the view has none.
+  virtual QString tsv() const { return {}; }
+
+  /// Brings a view that is hidden up to date (replies of the engine still arrive later: ready()).
+  void prepare();
+  /// The view at `size` device-independent pixels, without showing a window.
+  QImage picture(QSize size, qreal dpr);
+  /// Writes PNG or SVG, by the name's ending; false if the file cannot be written.
+  bool savePicture(const QString& path);
+
+ signals:
+  void readyChanged();
+
+ protected:
+  /// Hooks; the base calls them only while the view is in use. The default does update().
+  virtual void onSnapshot();
+  virtual void onFocus();
+  virtual void onHover();
+  virtual void onTheme();
+
+  InspectorContext& context() const { return m_context; }
+  /// The snapshot shown now; null before a session is open.
+  SnapshotPtr shown() const { return m_context.snapshot(); }
+  /// True if there is a snapshot with at least one token.
+  bool hasRows() const;
+  std::shared_ptr<const Theme> theme() const { return Theme::current(); }
+
+  /// The view's layout: a strip of controls over the content. Made on first use.
+  QVBoxLayout* body();
+  QHBoxLayout* strip();
+  /// A muted label for the strip; the text names the control that follows.
+  QLabel* stripLabel(const QString& text);
+  /// Adds an action of this view (see viewActions).
+  QAction* addViewAction(const QString& text, const QString& tip, const QKeySequence& key = {});
+
+  /// Title in the middle, below it the way to get there. For a view with nothing to show.
+  void paintEmpty(QPainter& painter, const QRect& area, const QString& title,
+                  const QString& how) const;
+  /// What to say before a session is open.
+  static QString noSessionHow();
+
+  /// What a click does: moves the focus and says the script line that does the same.
+  void clickPosition(Position position);
+  void clickCell(Layer layer, Position position);
+  void clickLedger(LedgerId ledger);
+  void clickTick(Tick tick);
+
+  bool event(QEvent* event) override;
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  bool inUse() const { return isVisible() || m_preparing; }
+  void takeSnapshot();
+  void copyPicture();
+  void copyTable();
+  void askSavePicture();
+
+  InspectorContext& m_context;
+  QVBoxLayout* m_body = nullptr;
+  QHBoxLayout* m_strip = nullptr;
+  QList<QAction*> m_actions;
+  bool m_stale = true;       // a snapshot came while nobody looked
+  bool m_preparing = false;  // prepare() was asked for: stay up to date until shown and hidden
+};
+
+/// Text of a ledger row as people see it: spaces and line ends made visible.
+QString tokenText(const Snapshot& snapshot, LedgerId ledger);
+/// The same for a vocabulary entry.
+QString tokenText(const SessionInfo& info, TokenId token);
+/// Lines as TSV: cells never contain tabs or line ends.
+QString tsvLine(const QStringList& cells);
+
+}  // namespace kvlab

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A picture of [layers][positions] colour indices with a max-pyramid over positions: when many
+// positions share a pixel, the pixel shows the largest index, so one bad row is never averaged away.
+// Index 0 means "no value" and loses against every other. Values; no thread of its own.
+#pragma once
+#include <QImage>
+#include <QRgb>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace kvlab {
+
+class MaxPyramid {
+ public:
+  static constexpr std::uint8_t kNone = 0;
+
+  int layers() const { return m_layers; }
+  int positions() const { return m_positions; }
+
+  /// Sets the size; positions that stay keep their indices, new ones are kNone. Changing the number
+  /// of layers clears everything.
+  void resize(int layers, int positions);
+  /// Replaces positions [begin, begin + count) of all layers; indices: [layers][count].
+  /// Costs O(layers * count), so appending a column to a long context is cheap.
+  void setColumns(int begin, int count, std::span<const std::uint8_t> indices);
+  std::uint8_t at(int layer, int position) const;
+  /// Largest index of positions [begin, end) of a layer.
+  std::uint8_t maxOf(int layer, int begin, int end) const;
+
+  /// Writes one line of `width` pixels for a layer: pixel x shows positions
+  /// [first + x / scale, first + (x + 1) / scale), scale in pixels per position. Pixels beyond the
+  /// last position stay kNone.
+  void line(int layer, double first, double scale, std::span<std::uint8_t> out) const;
+
+  /// Fills an RGB32 image: layer l covers pixel rows [tops[l], tops[l + 1]); tops has layers + 1
+  /// entries. Pixels outside all positions get `outside`.
+  void blit(QImage& image, double first, double scale, std::span<const int> tops,
+            const std::array<QRgb, 256>& colours, QRgb outside) const;
+
+ private:
+  struct Level {
+    int width = 0;                     // entries per layer in use
+    std::size_t stride = 0;            // entries per layer in memory
+    std::vector<std::uint8_t> values;  // [layers][stride]
+  };
+  void resizeLevel(Level& level, int width);
+  void refreshAbove(int begin, int end);
+
+  int m_layers = 0;
+  int m_positions = 0;
+  std::vector<Level> m_levels;  // level k: entry i is the maximum of positions [i << k, (i + 1) << k)
+};
+
+}  // namespace kvlab

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/base/theme.h"
+
+#include <QFontDatabase>
+#include <QStyleFactory>
+#include <QVariant>
+
+Q_DECLARE_METATYPE(std::shared_ptr<const kvlab::Theme>)
+
+static void initResources() { Q_INIT_RESOURCE(kvlab); }
+
+namespace kvlab {
+namespace {
+constexpr const char* kProperty = "kvlabTheme";
+constexpr const char* kFontFiles[] = {"Inter-Regular.otf", "Inter-SemiBold.otf",
+                                      "JetBrainsMono-Regular.ttf", "JetBrainsMono-Bold.ttf"};
+
+void loadFonts(QApplication& app) {
+  if (app.property("kvlabFonts").toBool()) return;
+  initResources();
+  for (const char* file : kFontFiles)
+    QFontDatabase::addApplicationFont(QStringLiteral(":/kvlab/fonts/") + QLatin1String(file));
+  app.setProperty("kvlabFonts", true);
+}
+
+QFont font(const char* family, const char* fallback, int pixels, QFont::Weight weight) {
+  QFont made;
+  made.setFamilies({QLatin1String(family), QLatin1String(fallback)});
+  made.setPixelSize(pixels);
+  made.setWeight(weight);
+  made.setHintingPreference(QFont::PreferVerticalHinting);
+  made.setStyleStrategy(
+      static_cast<QFont::StyleStrategy>(QFont::PreferAntialias | QFont::NoSubpixelAntialias));
+  return made;
+}
+
+void setFonts(Theme& theme) {
+  theme.ui = font("Inter", "DejaVu Sans", 13, QFont::Normal);
+  theme.strong = font("Inter", "DejaVu Sans", 13, QFont::DemiBold);
+  theme.small = font("Inter", "DejaVu Sans", 11, QFont::Normal);
+  theme.smallStrong = font("Inter", "DejaVu Sans", 11, QFont::DemiBold);
+  theme.mono = font("JetBrains Mono", "DejaVu Sans Mono", 12, QFont::Normal);
+  theme.monoStrong = font("JetBrains Mono", "DejaVu Sans Mono", 12, QFont::Bold);
+  theme.monoSmall = font("JetBrains Mono", "DejaVu Sans Mono", 11, QFont::Normal);
+}
+
+void setDark(Theme& t) {
+  t.window = "#14171c", t.surface = "#1a1e25", t.raised = "#222731", t.sunken = "#0f1216";
+  t.border = "#343b48", t.grid = "#272d37";
+  t.text = "#e3e7ed", t.muted = "#a4adbb", t.faint = "#78828f", t.accentText = "#0b1220";
+  t.accent = "#5aa9ff", t.warning = "#f0b23e", t.error = "#ff6f6f", t.ok = "#46c08f";
+  t.ghost = "#6d7686", t.missing = "#2c333e", t.focus = "#ffffff", t.hover = "#b9d9ff";
+  t.selection = "#24405f", t.stripe = "#1d222a";
+}
+
+void setLight(Theme& t) {
+  t.window = "#eceff3", t.surface = "#ffffff", t.raised = "#f5f7fa", t.sunken = "#e3e7ed";
+  t.border = "#c9d0da", t.grid = "#e4e8ee";
+  t.text = "#1b2027", t.muted = "#4f5967", t.faint = "#78828f", t.accentText = "#ffffff";
+  t.accent = "#1766d1", t.warning = "#a85b00", t.error = "#c4262e", t.ok = "#0f7a5f";
+  t.ghost = "#8e97a5", t.missing = "#dfe4ea", t.focus = "#0b1220", t.hover = "#1766d1";
+  t.selection = "#cfe3fb", t.stripe = "#f7f9fb";
+}
+}  // namespace
+
+Theme Theme::named(const QString& name) {
+  Theme theme;
+  theme.dark = name != QLatin1String("light");
+  theme.name = theme.dark ? "dark" : "light";
+  theme.dark ? setDark(theme) : setLight(theme);
+  setFonts(theme);
+  return theme;
+}
+
+std::shared_ptr<const Theme> Theme::current() {
+  if (qApp) {
+    auto held = qApp->property(kProperty).value<std::shared_ptr<const Theme>>();
+    if (held) return held;
+  }
+  return std::make_shared<const Theme>(named("dark"));
+}
+
+void Theme::apply(QApplication& app, const QString& name) {
+  loadFonts(app);
+  auto theme = std::make_shared<const Theme>(named(name));
+  app.setProperty(kProperty, QVariant::fromValue(theme));
+  app.setStyle(QStyleFactory::create("Fusion"));
+  app.setFont(theme->ui);
+  app.setPalette(theme->palette());
+  app.setStyleSheet(theme->styleSheet());
+}
+
+QPalette Theme::palette() const {
+  QPalette p;
+  p.setColor(QPalette::Window, window);
+  p.setColor(QPalette::WindowText, text);
+  p.setColor(QPalette::Base, surface);
+  p.setColor(QPalette::AlternateBase, stripe);
+  p.setColor(QPalette::Text, text);
+  p.setColor(QPalette::PlaceholderText, faint);
+  p.setColor(QPalette::Button, raised);
+  p.setColor(QPalette::ButtonText, text);
+  p.setColor(QPalette::BrightText, error);
+  p.setColor(QPalette::ToolTipBase, raised);
+  p.setColor(QPalette::ToolTipText, text);
+  p.setColor(QPalette::Highlight, selection);
+  p.setColor(QPalette::HighlightedText, text);
+  p.setColor(QPalette::Link, accent);
+  p.setColor(QPalette::LinkVisited, accent);
+  p.setColor(QPalette::Light, mix(raised, text, 0.10));
+  p.setColor(QPalette::Midlight, mix(raised, text, 0.05));
+  p.setColor(QPalette::Mid, border);
+  p.setColor(QPalette::Dark, mix(window, QColor(Qt::black), dark ? 0.4 : 0.25));
+  p.setColor(QPalette::Shadow, QColor(0, 0, 0, dark ? 160 : 60));
+  for (auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
+    p.setColor(QPalette::Disabled, role, faint);
+  p.setColor(QPalette::Disabled, QPalette::Highlight, grid);
+  return p;
+}
+
+QColor Theme::faded(QColor colour, int alpha) {
+  colour.setAlpha(alpha);
+  return colour;
+}
+
+QColor Theme::mix(const QColor& a, const QColor& b, double t) {
+  const auto blend = [t](int x, int y) { return static_cast<int>(x + (y - x) * t + 0.5); };
+  return QColor(blend(a.red(), b.red()), blend(a.green(), b.green()), blend(a.blue(), b.blue()));
+}
+
+}  // namespace kvlab

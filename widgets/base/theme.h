@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How the window looks: semantic colours, fonts and distances in a dark and a light set. A Theme is
+// a value that never changes; the one in use is a property of the application, so that views reach
+// it without any state of their own. GUI thread.
+#pragma once
+#include <QApplication>
+#include <QColor>
+#include <QFont>
+#include <QPalette>
+#include <QString>
+#include <memory>
+
+namespace kvlab {
+
+struct Theme {
+  QString name = "dark";  // "dark" or "light"
+  bool dark = true;
+
+  // Surfaces, from the back to the front.
+  QColor window, surface, raised, sunken;
+  QColor border, grid;
+  // Text tiers; accentText is text on an accent fill.
+  QColor text, muted, faint, accentText;
+  // Meaning. None of them is ever the only carrier of its meaning.
+  QColor accent, warning, error, ok;
+  QColor ghost;     // tokens that are no longer in the context
+  QColor missing;   // hatching of cells without a value
+  QColor focus;     // the focused row
+  QColor hover;     // the row under the pointer
+  QColor selection; // background of the focused line of a table
+  QColor stripe;    // every second line of a table
+
+  QFont ui, strong, small, smallStrong;  // Inter, 13 and 11 pixels
+  QFont mono, monoStrong, monoSmall;     // JetBrains Mono, 12 and 11 pixels
+
+  /// Distances in device-independent pixels.
+  static constexpr int kTight = 2, kSmall = 4, kMedium = 8, kLarge = 12, kHuge = 20;
+  /// Height of a line of a table and of a strip of controls.
+  static constexpr int kRow = 22, kStrip = 34;
+
+  /// The set of that name; an unknown name gives the dark one.
+  static Theme named(const QString& name);
+  /// Loads the fonts, sets style, palette, font and style sheet; every widget gets a change event.
+  static void apply(QApplication& app, const QString& name);
+  /// The theme in use (the dark one before the first apply). Copy nothing out of it for later:
+  /// ask again, the theme may have changed.
+  static std::shared_ptr<const Theme> current();
+
+  QPalette palette() const;
+  /// Style sheet for the seams that a palette does not reach.
+  QString styleSheet() const;
+  /// `colour` at `alpha` 0..255.
+  static QColor faded(QColor colour, int alpha);
+  /// `a` with the share `t` (0..1) of `b`.
+  static QColor mix(const QColor& a, const QColor& b, double t);
+};
+
+}  // namespace kvlab
