@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// A registered truth about a session's state. One file per invariant, one line in invariants.inc;
+// the window, the scripts, the command line and the tests list them from there. A check reads and
+// reports; it never changes or repairs. Engine thread.
+#pragma once
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/api/manifest.h"
+#include "core/api/report.h"
+#include "core/state/cache_state.h"
+#include "core/state/cache_store.h"
+#include "kernels/context.h"
+#include "kernels/ops/op_table.h"
+
+namespace kvlab {
+
+struct CheckInput {
+  const CacheState& state;
+  const CacheStore& store;
+  const Manifest& manifest;
+  const kernels::OpTable& ops;
+  kernels::Context context;
+  std::int64_t capacity = 0;   // resident rows per layer
+  bool full = false;           // everything; otherwise the cheap set and a slice of the checksums
+  std::int64_t scrubPart = 0;  // this tick's slice of 0 .. scrubPeriod-1
+};
+
+struct Invariant {
+  std::string_view id, title;
+  void (*check)(const CheckInput& input, std::vector<Violation>& out);
+};
+
+/// All of invariants.inc, in its order.
+std::span<const Invariant> invariants();
+
+/// Runs every invariant; at most 16 violations per invariant are kept, each naming layer, index and
+/// ledger row where it has one.
+std::vector<Violation> checkAll(const CheckInput& input);
+
+}  // namespace kvlab
