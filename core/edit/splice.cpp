@@ -60,6 +60,13 @@ class Splicer {
     else
       state.phases = ramp(state.ramp, at(m_plan.lengthAfter));
     for (const NewRow& row : rows) state.birthPhases.push_back(row.phase);
+    state.contextSums = m_before.contextSums.prefix(untouched() + 1);
+  }
+
+  /// Length of the front of the context that keeps its rows and places.
+  std::size_t untouched() const {
+    if (m_plan.runs.empty() || m_plan.runs[0].fresh || m_plan.runs[0].begin != 0) return 0;
+    return at(m_plan.runs[0].count);
   }
 
   float startOf(Source source) const {
@@ -106,6 +113,9 @@ class Splicer {
     for (std::size_t i = 0; i < m_plan.rows.size(); ++i) group.provenance.push_back({});
     const bool ragged = !m_before.whole(*old.map) || !evicted(layer).empty();
     group.map = ragged ? spliceRagged(layer) : spliceWhole(layer);
+    const std::size_t kept = ragged ? 0 : untouched() + 1;
+    group.idSums = old.idSums.prefix(kept);
+    group.phasedSums = old.phasedSums.prefix(kept);
     return group;
   }
 
@@ -114,9 +124,9 @@ class Splicer {
     auto map = std::make_shared<ResidencyView>();
     map->ledger = m_out.state.context;
     map->phases = m_out.state.phases;
-    map->slots = spliceColumn(old.slots, m_plan, [&](std::size_t i) { return m_fresh[at(layer)][i]; });
+    map->slotOf = spliceColumn(old.slotOf, m_plan, [&](std::size_t i) { return m_fresh[at(layer)][i]; });
     for (Position position : m_plan.removed)
-      m_out.freed[at(layer)].push_back(old.slots[at(position.value())]);
+      m_out.freed[at(layer)].push_back(old.slotOf[at(position.value())]);
     return map;
   }
 
@@ -148,15 +158,15 @@ class Splicer {
         const std::int32_t index = indexOf[at(run.begin + i)];
         if (index < 0) continue;
         const LedgerId id = old.ledger[at(index)];
-        if (std::binary_search(out.begin(), out.end(), id)) m_out.freed[at(layer)].push_back(old.slots[at(index)]);
-        else keep(id, old.slots[at(index)]);
+        if (std::binary_search(out.begin(), out.end(), id)) m_out.freed[at(layer)].push_back(old.slotOf[at(index)]);
+        else keep(id, old.slotOf[at(index)]);
       }
     for (Position removed : m_plan.removed)
       if (const std::int32_t index = indexOf[at(removed.value())]; index >= 0)
-        m_out.freed[at(layer)].push_back(old.slots[at(index)]);
+        m_out.freed[at(layer)].push_back(old.slotOf[at(index)]);
     auto map = std::make_shared<ResidencyView>();
     map->ledger.assign(ledger);
-    map->slots.assign(slots);
+    map->slotOf.assign(slots);
     map->phases.assign(phases);
     return map;
   }

@@ -34,7 +34,9 @@ struct NewestAttention {
 /// Layers whose residency maps are equal share one group; eviction splits groups.
 struct LayerGroup {
   std::shared_ptr<const ResidencyView> map;
+  int window = 0;                 // of the model's own mask, in phases; 0 = all
   Column<Provenance> provenance;  // [ledger]
+  Column<std::uint64_t> idSums, phasedSums;  // prefix sums over the map, see provenance.h; may lag
 };
 
 struct CacheState {
@@ -43,6 +45,7 @@ struct CacheState {
   Column<std::int32_t> phases;      // [length] phase index of each context token
   Column<float> brightness;         // [length] 0..max
   Column<std::int32_t> birthPhases; // [ledger] phase a row was last computed at
+  Column<std::uint64_t> contextSums;  // prefix sums over the context, see provenance.h; may lag
   Column<std::int32_t> ramp;          // 0, 1, 2, ...: phases of modes context and cache are prefixes
   std::vector<LayerGroup> groups;
   std::vector<std::int32_t> groupOf;  // [layers]

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// A true forward pass of chosen rows over the maps it is given: K and V into the rows' slots, the
+// next logits and the newest query's attention out. Prefill, decode, edits, recomputation and the
+// read-only query pass are all this one function. Engine thread.
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "core/api/progress.h"
+#include "core/model/transformer.h"
+#include "core/state/cache_state.h"
+#include "core/state/cache_store.h"
+
+namespace kvlab {
+
+/// A row to compute: where it stands in the job's context.
+struct RowTarget {
+  LedgerId id;
+  TokenId token;
+  std::int32_t position = 0;
+  std::int32_t phase = 0;  // used in layers where the row is not in the map
+};
+
+struct RowsJob {
+  Column<LedgerId> context;        // the order the maps are subsets of
+  std::vector<LayerGroup> groups;  // maps name the slots to write; sums are extended here
+  std::vector<std::int32_t> groupOf;  // [layers]
+  std::vector<RowTarget> rows;        // ascending position
+  const LayerSlots* scratch = nullptr;  // [layers][rows]: slots for rows that a map lacks
+  bool cachePhases = false;   // position mode cache: such a row's phase is its index
+  bool write = true;          // false: rows that are in a map are read, not written
+  bool wantLogits = true;     // of the last row
+  bool wantAttention = true;  // of the last row
+  bool wantReceived = false;  // summed over all rows
+  bool embeddingOnly = false;  // project the raw embedding in every layer, no attention, no logits
+};
+
+struct RowsResult {
+  std::vector<float> logits;  // [vocab]
+  std::shared_ptr<NewestAttention> attention;
+  std::vector<std::vector<Provenance>> provenance;  // [groups][rows]
+  std::int64_t bytes = 0;     // K/V written
+};
+
+/// Called per chunk with rows done; false cancels (error code cancelled).
+Result<RowsResult> computeRows(Transformer& transformer, CacheStore& store, FaultDoor& faults,
+                               RowsJob job, const Progress& progress = {});
+
+/// Relative L2 deviation of each row's V at layer 1 between what is stored and what the job's maps
+/// would give (CacheBlend's criterion; Yao et al. 2024). Nothing is written.
+Result<std::vector<double>> deviations(Transformer& transformer, CacheStore& store, RowsJob job);
+
+}  // namespace kvlab

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a row was computed from, as three sums of mixed words: equal sums mean equal sets (up to a
+// 64-bit collision), and the rows of a range are a difference of prefix sums. semantics.md, section 9.
+// Pure; any thread.
+#pragma once
+#include <algorithm>
+
+#include "core/state/cache_state.h"
+#include "kernels/row_checksum.h"
+
+namespace kvlab {
+
+inline std::uint64_t idWord(LedgerId id) {
+  return kernels::mix64(0x51ed270b9d1bca8dull + static_cast<std::uint64_t>(id.value()));
+}
+inline std::uint64_t phasedWord(LedgerId id, std::int32_t phase) {
+  return kernels::mix64(idWord(id) ^ (0x2545f4914f6cdd1dull * static_cast<std::uint64_t>(phase + 1)));
+}
+
+/// Extends a column of prefix sums (value i = sum of the first i words) to n + 1 values.
+template <class Word>
+void extendSums(Column<std::uint64_t>& sums, std::size_t n, Word word) {
+  if (sums.empty()) sums.push_back(0);
+  std::uint64_t sum = sums[sums.size() - 1];
+  for (std::size_t i = sums.size() - 1; i < n; ++i) sums.push_back(sum += word(i));
+}
+
+inline void extendSums(const ResidencyView& map, Column<std::uint64_t>& ids,
+                       Column<std::uint64_t>& phased) {
+  extendSums(ids, map.size(), [&](std::size_t i) { return idWord(map.ledger[i]); });
+  extendSums(phased, map.size(),
+             [&](std::size_t i) { return phasedWord(map.ledger[i], map.phases[i]); });
+}
+
+inline void extendContextSums(CacheState& state) {
+  extendSums(state.contextSums, state.context.size(),
+             [&](std::size_t i) { return idWord(state.context[i]); });
+}
+
+/// First index of the map that a query at `phase` sees through a sliding window (0 = all). A query
+/// sees `window` phases, its own included, as Mistral's mask does.
+inline std::int32_t windowBegin(const ResidencyView& map, std::int32_t phase, int window) {
+  if (window <= 0) return 0;
+  const auto first = std::upper_bound(map.phases.begin(), map.phases.end(), phase - window);
+  return static_cast<std::int32_t>(first - map.phases.begin());
+}
+
+}  // namespace kvlab
