@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/edit/compute_rows.h"
 
+#include "core/edit/group_pass.h"
 #include "core/state/provenance.h"
 
 namespace kvlab {
@@ -8,41 +9,14 @@ namespace {
 
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// The queries of a job as the layers of one group see them; arrays are [rows].
-struct GroupPass {
-  std::vector<std::int32_t> phase, rowBegin, rowEnd;
-  std::vector<bool> resident;
-  bool allResident = true;
-};
-
-GroupPass makePass(const RowsJob& job, const LayerGroup& group) {
-  GroupPass pass;
-  const ResidencyView& map = *group.map;
-  const bool whole = map.size() == job.context.size();
-  std::size_t index = 0, position = 0;
-  for (const RowTarget& row : job.rows) {
-    if (whole) index = at(row.position);
-    for (; !whole && position < at(row.position); ++position)
-      if (index < map.size() && map.ledger[index] == job.context[position]) ++index;
-    const bool resident = index < map.size() && map.ledger[index] == row.id;
-    const auto i = static_cast<std::int32_t>(index);
-    const std::int32_t phase = resident ? map.phases[index] : job.cachePhases ? i : row.phase;
-    pass.phase.push_back(phase);
-    pass.rowBegin.push_back(std::min(i, windowBegin(map, phase, group.window)));
-    pass.rowEnd.push_back(resident ? i + 1 : i);
-    pass.resident.push_back(resident);
-    pass.allResident = pass.allResident && resident;
-  }
-  return pass;
-}
-
 class Pass {
  public:
   Pass(Transformer& transformer, CacheStore& store, FaultDoor& faults, RowsJob& job)
       : m_transformer(transformer), m_store(store), m_faults(faults), m_job(job) {
+    extendSums(job.contextSums, job.context.size(), [&](std::size_t i) { return idWord(job.context[i]); });
     for (LayerGroup& group : job.groups) {
       extendSums(*group.map, group.idSums, group.phasedSums);
-      m_groups.push_back(makePass(job, group));
+      m_groups.push_back(groupPass(job.context, group, job.rows, job.cachePhases));
     }
     for (const RowTarget& row : job.rows) m_tags.push_back(static_cast<std::uint64_t>(row.id.value()));
     prepareSlots();
@@ -113,6 +87,7 @@ class Pass {
     p.ids = group.idSums[own] - group.idSums[begin];
     p.phased = group.phasedSums[own] - group.phasedSums[begin] +
                phasedWord(m_job.rows[i].id, pass.phase[i]);
+    p.context = m_job.contextSums[at(m_job.rows[i].position)];
     return p;
   }
 

@@ -7,22 +7,16 @@
 #include <vector>
 
 #include "core/api/progress.h"
+#include "core/edit/group_pass.h"
 #include "core/model/transformer.h"
 #include "core/state/cache_state.h"
 #include "core/state/cache_store.h"
 
 namespace kvlab {
 
-/// A row to compute: where it stands in the job's context.
-struct RowTarget {
-  LedgerId id;
-  TokenId token;
-  std::int32_t position = 0;
-  std::int32_t phase = 0;  // used in layers where the row is not in the map
-};
-
 struct RowsJob {
-  Column<LedgerId> context;        // the order the maps are subsets of
+  Column<LedgerId> context;           // the order the maps are subsets of
+  Column<std::uint64_t> contextSums;  // of it; extended here
   std::vector<LayerGroup> groups;  // maps name the slots to write; sums are extended here
   std::vector<std::int32_t> groupOf;  // [layers]
   std::vector<RowTarget> rows;        // ascending position

@@ -77,26 +77,10 @@ class Splicer {
 
   /// Layers of one group stay together as long as their new slots are equal too.
   void spliceMaps() {
-    CacheState& state = m_out.state;
-    state.groups.clear();
-    std::vector<std::pair<std::int32_t, int>> keys;  // (old group, first layer) of each new group
-    for (int layer = 0; layer < m_before.layers(); ++layer) {
-      const std::int32_t old = m_before.groupOf[at(layer)];
-      std::size_t found = 0;
-      while (found < keys.size() && !(keys[found].first == old && alike(keys[found].second, layer)))
-        ++found;
-      if (found == keys.size()) {
-        keys.emplace_back(old, layer);
-        state.groups.push_back(spliceGroup(layer));
-      } else {
-        m_out.freed[at(layer)] = m_out.freed[at(keys[found].second)];
-      }
-      state.groupOf[at(layer)] = static_cast<std::int32_t>(found);
-    }
-  }
-
-  bool alike(int a, int b) const {
-    return m_fresh[at(a)] == m_fresh[at(b)] && evicted(a) == evicted(b);
+    regroup(
+        m_out.state, [this](int a, int b) { return m_fresh[at(a)] == m_fresh[at(b)] && evicted(a) == evicted(b); },
+        [this](int layer) { return spliceGroup(layer); },
+        [this](int layer, int leader) { m_out.freed[at(layer)] = m_out.freed[at(leader)]; });
   }
 
   std::vector<LedgerId> evicted(int layer) const {
@@ -110,7 +94,6 @@ class Splicer {
   LayerGroup spliceGroup(int layer) {
     const LayerGroup& old = m_before.group(layer);
     LayerGroup group = old;
-    for (std::size_t i = 0; i < m_plan.rows.size(); ++i) group.provenance.push_back({});
     const bool ragged = !m_before.whole(*old.map) || !evicted(layer).empty();
     group.map = ragged ? spliceRagged(layer) : spliceWhole(layer);
     const std::size_t kept = ragged ? 0 : untouched() + 1;

@@ -32,4 +32,27 @@ Spliced splice(const CacheState& before, const EditPlan& plan, const LayerSlots&
 /// column it is given and returns a prefix of it.
 Column<std::int32_t> ramp(Column<std::int32_t>& shared, std::size_t size);
 
+/// Makes the groups of a state anew: a layer joins the first layer of its old group that it is
+/// alike(first, layer) with, else make(layer) builds its group. joined(layer, first) follows a join.
+template <class Alike, class Make, class Joined>
+void regroup(CacheState& state, Alike alike, Make make, Joined joined) {
+  std::vector<LayerGroup> groups;
+  std::vector<std::int32_t> groupOf;
+  std::vector<int> firsts;
+  for (int layer = 0; layer < state.layers(); ++layer) {
+    const auto old = [&](int l) { return state.groupOf[static_cast<std::size_t>(l)]; };
+    std::size_t g = 0;
+    while (g < firsts.size() && !(old(firsts[g]) == old(layer) && alike(firsts[g], layer))) ++g;
+    if (g < firsts.size()) {
+      joined(layer, firsts[g]);
+    } else {
+      firsts.push_back(layer);
+      groups.push_back(make(layer));
+    }
+    groupOf.push_back(static_cast<std::int32_t>(g));
+  }
+  state.groups = std::move(groups);
+  state.groupOf = std::move(groupOf);
+}
+
 }  // namespace kvlab

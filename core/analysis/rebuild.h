@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The oracle: one causal forward pass over the live context, layer by layer with one layer of
+// scratch rows. At layer l a query sees itself and every row that the model's mask permits by phase
+// and that is resident in l. Drift reads the scratch, rebuild copies it over the live rows.
+// semantics.md, sections 3 (rebuild) and 9 (drift). Engine thread.
+#pragma once
+#include <functional>
+#include <optional>
+
+#include "core/api/progress.h"
+#include "core/edit/compute_rows.h"
+
+namespace kvlab {
+
+struct RebuildInput {
+  const CacheState& state;
+  Transformer& transformer;
+  FaultDoor& faults;
+  bool cachePhases = false;  // position mode cache
+};
+
+/// Rows [begin, begin+n) of the pass as computed at one layer.
+struct RebuiltLayer {
+  int layer = 0;
+  const RowPool& rows;                         // scratch, record i = positions[i]
+  const std::vector<std::int32_t>& positions;  // context position of every scratch record
+};
+
+/// Calls sink once per layer; returns the next token's logits (empty for an empty context).
+Result<std::vector<float>> rebuildPass(const RebuildInput& input,
+                                       const std::function<Status(const RebuiltLayer&)>& sink,
+                                       const kernels::RowFormat& format,
+                                       const Progress& progress = {});
+
+struct RebuildOutcome {
+  std::vector<float> logits;
+  int layersDone = 0;  // whole layers that were rebuilt; less than all after a cancel
+  bool cancelled = false;
+};
+
+/// Overwrites every resident row of `store` with its rebuilt value.
+Result<RebuildOutcome> rebuild(const RebuildInput& input, CacheStore& store, const Progress& progress = {});
+
+/// Live rows against rebuilt ones, unrotated, as stored.
+struct Drift {
+  std::vector<double> k, v;                    // [layers] largest relative L2
+  std::vector<std::vector<float>> kRows, vRows;  // [layers][length]; not-a-number = not resident
+  std::vector<double> kCosine, vCosine;        // [layers] smallest cosine
+  double kl = 0;                               // KL(rebuild || live) of the next token, nats
+  int worstLayer = -1;                         // -1 = no row differs
+  std::int32_t worstPosition = -1;
+};
+
+/// `logits` are the live ones; never touches live rows.
+Result<Drift> drift(const RebuildInput& input, const CacheStore& store, std::span<const float> logits,
+                    const Progress& progress = {});
+
+/// KL(p || q) of the softmaxes of two logit vectors, nats, in double.
+double klDivergence(std::span<const float> p, std::span<const float> q);
+
+}  // namespace kvlab

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/edit/group_pass.h"
+
+#include "core/state/provenance.h"
+
+namespace kvlab {
+
+GroupPass groupPass(const Column<LedgerId>& context, const LayerGroup& group,
+                    std::span<const RowTarget> rows, bool cachePhases) {
+  GroupPass pass;
+  const ResidencyView& map = *group.map;
+  const bool whole = map.size() == context.size();
+  std::size_t index = 0, position = 0;
+  for (const RowTarget& row : rows) {
+    const auto target = static_cast<std::size_t>(row.position);
+    if (whole) index = target;
+    for (; !whole && position < target; ++position)
+      if (index < map.size() && map.ledger[index] == context[position]) ++index;
+    const bool resident = index < map.size() && map.ledger[index] == row.id;
+    const auto i = static_cast<std::int32_t>(index);
+    const std::int32_t phase = resident ? map.phases[index] : cachePhases ? i : row.phase;
+    pass.phase.push_back(phase);
+    pass.rowBegin.push_back(std::min(i, windowBegin(map, phase, group.window)));
+    pass.rowEnd.push_back(resident ? i + 1 : i);
+    pass.resident.push_back(resident);
+    pass.allResident = pass.allResident && resident;
+  }
+  return pass;
+}
+
+}  // namespace kvlab

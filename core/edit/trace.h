@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records the steps of one tick as nested events with durations and bytes. Owned by the tick;
+// engine thread.
+#pragma once
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/api/report.h"
+
+namespace kvlab {
+
+class Trace {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// Open while it lives; nests.
+  class Scope {
+   public:
+    Scope(Trace& trace, std::string name, std::string detail) : m_trace(trace) {
+      m_index = trace.m_events.size();
+      trace.m_events.push_back({std::move(name), trace.m_depth++, {}, trace.now(), 0, 0, std::move(detail)});
+    }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+    ~Scope() {
+      Event& event = m_trace.m_events[m_index];
+      event.us = m_trace.now() - event.startUs;
+      --m_trace.m_depth;
+    }
+    void bytes(std::int64_t n) { m_trace.m_events[m_index].bytes += n; }
+    void detail(std::string text) { m_trace.m_events[m_index].detail = std::move(text); }
+
+   private:
+    Trace& m_trace;
+    std::size_t m_index;
+  };
+
+  [[nodiscard]] Scope scope(std::string name, std::string detail = {}) {
+    return Scope(*this, std::move(name), std::move(detail));
+  }
+  std::vector<Event> take() { return std::move(m_events); }
+
+ private:
+  double now() const {
+    return std::chrono::duration<double, std::micro>(Clock::now() - m_start).count();
+  }
+  Clock::time_point m_start = Clock::now();
+  std::vector<Event> m_events;
+  int m_depth = 0;
+};
+
+}  // namespace kvlab

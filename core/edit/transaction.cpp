@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/edit/transaction.h"
+
+#include <algorithm>
+
+#include "core/edit/descending.h"
+#include "core/edit/recompute.h"
+
+namespace kvlab {
+namespace {
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+RowsJob jobOver(const CacheState& state, const TransactionRules& rules) {
+  RowsJob job;
+  job.context = state.context;
+  job.contextSums = state.contextSums;
+  job.groups = state.groups;
+  job.groupOf = state.groupOf;
+  job.cachePhases = rules.splice.position == PositionMode::Cache;
+  job.wantAttention = rules.probes;
+  job.wantReceived = rules.wantReceived && rules.probes;
+  return job;
+}
+
+void append(LayerSlots& to, const LayerSlots& more) {
+  for (std::size_t layer = 0; layer < more.size(); ++layer)
+    to[layer].insert(to[layer].end(), more[layer].begin(), more[layer].end());
+}
+
+}  // namespace
+
+/// One run: what it started from and what it has made so far.
+struct Transaction::Work {
+  const CacheState& before;
+  const EditPlan& plan;
+  const TransactionRules& rules;
+  Trace& trace;
+  CacheState state = {};
+  LayerSlots added = {}, freed = {}, unused = {};
+  std::vector<std::int32_t> recompute = {};  // final positions of survivors computed anew
+  LayerSlots recomputeSlots = {};            // [layers][recompute]
+  std::vector<std::vector<Provenance>> provenance = {};  // [groups][new rows]
+  bool logitsFresh = false;
+
+  std::size_t inserted() const { return plan.rows.size() - at(plan.adds); }
+  std::size_t newRow(LedgerId id) const { return at(id.value() - before.ledger.nextId().value()); }
+};
+
+Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
+                                 const TransactionRules& rules, Trace& trace,
+                                 const Progress& progress) {
+  m_poolsTouched = false;
+  Work work{before, plan, rules, trace};
+  {
+    auto scope = trace.scope("reserve");
+    Result<LayerSlots> slots = m_store.reserve(static_cast<std::int32_t>(plan.rows.size()), m_faults);
+    if (!slots) return slots.error();
+    work.added = slots.take();
+  }
+  {
+    auto scope = trace.scope("splice");
+    Spliced spliced = splice(before, plan, work.added, rules.splice);
+    work.state = std::move(spliced.state);
+    work.freed = std::move(spliced.freed);
+    work.unused.resize(work.freed.size());
+  }
+  Status done = compute(work, progress);
+  std::int64_t moved = 0;
+  if (done) {
+    auto scope = trace.scope("commit", std::string(m_layout.name()));
+    m_poolsTouched = m_layout.inPlace();
+    LayoutContext context{m_store, m_faults, m_ops, m_context};
+    Result<std::int64_t> bytes = m_layout.settle(work.state, work.freed, context);
+    if (bytes) scope.bytes(moved = *bytes);
+    else done = bytes.error();
+  }
+  if (!done) {
+    if (!m_poolsTouched) m_store.release(work.added);
+    return done.error();
+  }
+  if (!m_layout.inPlace()) m_store.release(work.unused);
+  work.state.tick = Tick(before.tick.value() + 1);
+  work.state.logitsStale = !work.logitsFresh && work.state.length() > 0;
+  if (work.state.length() == 0) work.state.logits = nullptr;
+  return Applied{std::move(work.state), std::move(work.added), std::move(work.freed), moved};
+}
+
+Status Transaction::compute(Work& work, const Progress& progress) {
+  work.provenance.assign(work.state.groups.size(), std::vector<Provenance>(work.plan.rows.size()));
+  if (m_transformer) {
+    const bool together = work.rules.executor == Executor::Batch &&
+                          work.rules.newRows == NewRows::Forward &&
+                          work.rules.afterEdit != AfterEdit::Selective;
+    if (!together)
+      if (Status done = computeInserted(work, progress); !done) return done;
+    if (Status done = chooseRecomputed(work); !done) return done;
+    std::vector<std::int32_t> positions = work.recompute;
+    for (std::size_t i = together ? 0 : work.inserted(); i < work.plan.rows.size(); ++i)
+      positions.push_back(work.plan.rows[i].position.value());
+    std::sort(positions.begin(), positions.end());
+    RowsJob job = jobOver(work.state, work.rules);
+    for (std::int32_t p : positions) job.rows.push_back(targetAt(work.state, p));
+    if (Status done = computeJob(work, std::move(job), progress); !done) return done;
+  }
+  for (std::size_t g = 0; g < work.state.groups.size(); ++g)
+    work.state.groups[g].provenance.append(work.provenance[g]);
+  return ok();
+}
+
+/// New rows that are not appended, where they do not share the pass of the appended ones.
+Status Transaction::computeInserted(Work& work, const Progress& progress) {
+  const auto finish = [&](RowsJob job) {
+    job.embeddingOnly = work.rules.newRows == NewRows::EmbeddingOnly;
+    job.wantLogits = job.wantAttention = job.wantReceived = false;
+    return computeJob(work, std::move(job), progress);
+  };
+  if (work.rules.executor == Executor::Batch) {
+    RowsJob job = jobOver(work.state, work.rules);
+    for (std::size_t i = 0; i < work.inserted(); ++i)
+      job.rows.push_back(targetAt(work.state, work.plan.rows[i].position.value()));
+    return finish(std::move(job));
+  }
+  const auto details = static_cast<std::ptrdiff_t>(work.plan.details.size()) - work.plan.adds;
+  for (std::ptrdiff_t i = details - 1; i >= 0; --i) {
+    const PlannedAction& detail = work.plan.details[at(i)];
+    if (detail.newLedger.empty()) continue;
+    Status done = finish(descendingJob(work.before, work.state, work.plan, detail, work.added,
+                                       work.rules.splice.position));
+    if (!done) return done;
+  }
+  return ok();
+}
+
+Status Transaction::chooseRecomputed(Work& work) {
+  if (work.rules.afterEdit == AfterEdit::Keep || work.plan.stale == 0) return ok();
+  auto scope = work.trace.scope("choose_recomputed");
+  work.recompute = staleSurvivors(work.state, work.plan);
+  if (work.rules.afterEdit == AfterEdit::Selective) {
+    RowsJob probe = jobOver(work.state, work.rules);
+    for (std::int32_t p : work.recompute) probe.rows.push_back(targetAt(work.state, p));
+    Result<std::vector<double>> deviation = deviations(*m_transformer, m_store, std::move(probe));
+    if (!deviation) return deviation.error();
+    work.recompute = mostDeviating(work.recompute, *deviation, work.rules.selectiveRatio);
+  }
+  Result<LayerSlots> slots = m_store.reserve(static_cast<std::int32_t>(work.recompute.size()), m_faults);
+  if (!slots) return slots.error();
+  work.recomputeSlots = slots.take();
+  append(work.added, work.recomputeSlots);
+  SlotChange change = refreshSlots(work.state, work.recompute, work.recomputeSlots);
+  append(work.freed, change.freed);
+  append(work.unused, change.unused);
+  return ok();
+}
+
+Status Transaction::computeJob(Work& work, RowsJob job, const Progress& progress) {
+  if (job.rows.empty()) return ok();
+  auto scope = work.trace.scope("compute_rows", std::to_string(job.rows.size()) + " rows");
+  // Recomputed rows use their new slot even in layers that do not hold them.
+  LayerSlots scratch(work.recomputeSlots.size());
+  for (const RowTarget& row : job.rows) {
+    const auto found = std::lower_bound(work.recompute.begin(), work.recompute.end(), row.position);
+    const bool recomputed = found != work.recompute.end() && *found == row.position;
+    for (std::size_t layer = 0; layer < scratch.size(); ++layer)
+      scratch[layer].push_back(recomputed ? work.recomputeSlots[layer][at(found - work.recompute.begin())] : Slot(0));
+  }
+  job.scratch = &scratch;
+  const std::vector<RowTarget> rows = job.rows;
+  const bool newest = rows.back().position + 1 == work.plan.lengthAfter && job.wantLogits;
+  Result<RowsResult> result = computeRows(*m_transformer, m_store, m_faults, std::move(job), progress);
+  if (!result) return result.error();
+  scope.bytes(result->bytes);
+  for (std::size_t g = 0; g < work.state.groups.size(); ++g) {
+    std::vector<Provenance> old;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].id >= work.before.ledger.nextId()) {
+        work.provenance[g][work.newRow(rows[i].id)] = result->provenance[g][i];
+        continue;
+      }
+      Column<Provenance>& column = work.state.groups[g].provenance;
+      if (old.empty()) old.assign(column.begin(), column.end());
+      old[at(rows[i].id.value())] = result->provenance[g][i];
+    }
+    if (!old.empty()) work.state.groups[g].provenance.assign(old);
+  }
+  if (newest) {
+    work.state.logits = std::make_shared<const std::vector<float>>(std::move(result->logits));
+    if (work.rules.probes) work.state.attention = std::move(result->attention);
+    work.logitsFresh = true;
+  }
+  return ok();
+}
+
+Result<CacheState> Transaction::query(const CacheState& state, const TransactionRules& rules,
+                                      Trace& trace) {
+  CacheState refreshed = state;
+  if (state.length() == 0) return refreshed;
+  auto scope = trace.scope("query_pass");
+  Result<LayerSlots> scratch = m_store.reserve(1, m_faults);
+  if (!scratch) return scratch.error();
+  RowsJob job = jobOver(state, rules);
+  job.wantReceived = false;
+  job.write = false;
+  job.scratch = &*scratch;
+  job.rows.push_back(targetAt(state, state.length() - 1));
+  Result<RowsResult> result = computeRows(*m_transformer, m_store, m_faults, std::move(job));
+  m_store.release(*scratch);
+  if (!result) return result.error();
+  refreshed.logits = std::make_shared<const std::vector<float>>(std::move(result->logits));
+  if (rules.probes) refreshed.attention = std::move(result->attention);
+  refreshed.logitsStale = false;
+  return refreshed;
+}
+
+}  // namespace kvlab

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Carries out a plan: reserve slots, splice maps and mirror, compute the new rows, settle the
+// layout. The state it returns replaces the one before in a single assignment; on any error the
+// state before is untouched and, unless an in-place layout had begun to move rows, so is every row it
+// names. semantics.md, section 3. Engine thread.
+#pragma once
+#include "core/edit/compute_rows.h"
+#include "core/edit/edit_plan.h"
+#include "core/edit/splice.h"
+#include "core/edit/trace.h"
+#include "core/layout/layout.h"
+
+namespace kvlab {
+
+struct TransactionRules {
+  Executor executor = Executor::Batch;
+  AfterEdit afterEdit = AfterEdit::Keep;
+  double selectiveRatio = 0.15;
+  NewRows newRows = NewRows::Forward;
+  bool wantReceived = false;
+  bool probes = true;
+  SpliceRules splice;
+};
+
+struct Applied {
+  CacheState state;
+  LayerSlots added, freed;  // [layers] slots gained and lost against the state before
+  std::int64_t bytesMoved = 0;
+};
+
+class Transaction {
+ public:
+  /// transformer may be null: then new rows keep whatever their slots hold (benches of the knife).
+  Transaction(Transformer* transformer, CacheStore& store, StorageLayout& layout, FaultDoor& faults,
+              const kernels::OpTable& ops, kernels::Context context)
+      : m_transformer(transformer), m_store(store), m_layout(layout), m_faults(faults), m_ops(ops),
+        m_context(context) {}
+
+  Result<Applied> run(const CacheState& before, const EditPlan& plan, const TransactionRules& rules,
+                      Trace& trace, const Progress& progress = {});
+  /// True if the last run() failed after an in-place layout had begun to move rows.
+  bool poolsTouched() const { return m_poolsTouched; }
+
+  /// The state with the logits and attention of its last row over its present rows: the read-only
+  /// query pass. Writes nothing that the state names.
+  Result<CacheState> query(const CacheState& state, const TransactionRules& rules, Trace& trace);
+
+ private:
+  struct Work;
+  Status compute(Work& work, const Progress& progress);
+  Status computeInserted(Work& work, const Progress& progress);
+  Status chooseRecomputed(Work& work);
+  Status computeJob(Work& work, RowsJob job, const Progress& progress);
+
+  Transformer* m_transformer;
+  CacheStore& m_store;
+  StorageLayout& m_layout;
+  FaultDoor& m_faults;
+  const kernels::OpTable& m_ops;
+  kernels::Context m_context;
+  bool m_poolsTouched = false;
+};
+
+}  // namespace kvlab
