@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <unordered_set>
 
 namespace kvlab {
 namespace {
@@ -169,7 +170,7 @@ class Planner {
     for (Position position : m_plan.removed)
       leaving.push_back(m_state.context[static_cast<std::size_t>(position.value())]);
     std::sort(leaving.begin(), leaving.end());
-    std::vector<std::pair<Layer, LedgerId>> seen;
+    std::unordered_set<std::uint64_t> seen;
     for (std::size_t i = 0; i < m_plan.evictions.size() && !m_error; ++i) {
       m_place = m_evictionPlaces[i];
       std::vector<LedgerId> resident(m_state.map(m_plan.evictions[i].layer.value()).ledger.begin(),
@@ -182,7 +183,7 @@ class Planner {
 
   void checkEviction(LedgerId id, Layer layer, const std::vector<LedgerId>& resident,
                      const std::vector<LedgerId>& leaving,
-                     std::vector<std::pair<Layer, LedgerId>>& seen) {
+                     std::unordered_set<std::uint64_t>& seen) {
     const std::string row = "ledger row " + std::to_string(id.value());
     if (!std::binary_search(resident.begin(), resident.end(), id))
       return fail("not_resident", "ledger", id.value(),
@@ -191,9 +192,8 @@ class Planner {
       return fail("pinned", "ledger", id.value(), row + " is pinned", "unpin it first");
     if (std::binary_search(leaving.begin(), leaving.end(), id))
       return fail("overlap", "ledger", id.value(), row + " is removed by another action");
-    if (std::find(seen.begin(), seen.end(), std::pair(layer, id)) != seen.end())
-      return fail("overlap", "ledger", id.value(), row + " is evicted twice");
-    seen.emplace_back(layer, id);
+    const auto key = static_cast<std::uint64_t>(layer.value()) << 32 | static_cast<std::uint32_t>(id.value());
+    if (!seen.insert(key).second) fail("overlap", "ledger", id.value(), row + " is evicted twice");
   }
 
   void survivors(std::int32_t from, std::int32_t to) {
@@ -288,18 +288,36 @@ class Planner {
   }
 
   void checkCapacity() {
-    std::int32_t most = 0;
     const auto change = static_cast<std::int32_t>(m_plan.rows.size());
-    for (const LayerGroup& group : m_state.groups) {
-      std::int32_t leaving = static_cast<std::int32_t>(m_plan.removed.size());
-      if (!m_state.whole(*group.map)) leaving = 0;  // an upper bound is enough for a ragged map
-      most = std::max(most, static_cast<std::int32_t>(group.map->size()) + change - leaving);
+    std::vector<std::int32_t> leaving;  // [groups], removed rows that are resident
+    for (const LayerGroup& group : m_state.groups) leaving.push_back(residentRemoved(*group.map));
+    std::vector<std::int32_t> evicted(static_cast<std::size_t>(m_state.layers()));
+    for (const PlannedEviction& eviction : m_plan.evictions)
+      evicted[static_cast<std::size_t>(eviction.layer.value())] +=
+          static_cast<std::int32_t>(eviction.ledger.size());
+    for (int layer = 0; layer < m_state.layers() && !m_error; ++layer) {
+      const auto rows = static_cast<std::int32_t>(m_state.map(layer).size());
+      const auto l = static_cast<std::size_t>(layer);
+      const std::int32_t out = evicted[l] + leaving[static_cast<std::size_t>(m_state.groupOf[l])];
+      if (rows + change - out > m_rules.capacity) noCapacity(layer, rows, change, out);
     }
-    if (most <= m_rules.capacity) return;
+  }
+
+  std::int32_t residentRemoved(const ResidencyView& map) const {
+    if (m_plan.removed.empty() || m_state.whole(map))
+      return static_cast<std::int32_t>(m_plan.removed.size());
+    std::unordered_set<std::int32_t> ids;
+    for (Position position : m_plan.removed)
+      ids.insert(m_state.context[static_cast<std::size_t>(position.value())].value());
+    return static_cast<std::int32_t>(std::count_if(
+        map.ledger.begin(), map.ledger.end(), [&](LedgerId id) { return ids.contains(id.value()); }));
+  }
+
+  void noCapacity(int layer, std::int32_t rows, std::int32_t change, std::int32_t out) {
     m_error = Error{"capacity", "the cache is full",
-                    "position " + std::to_string(length()) + " + " + std::to_string(change) +
-                        " rows - " + std::to_string(m_plan.removed.size()) + " removed = " +
-                        std::to_string(most) + " rows, the limit is " +
+                    "layer " + std::to_string(layer) + ": position " + std::to_string(rows) + " + " +
+                        std::to_string(change) + " rows - " + std::to_string(out) + " leaving = " +
+                        std::to_string(rows + change - out) + " rows, the limit is " +
                         std::to_string(m_rules.capacity),
                     "delete or evict rows, reset, or raise capacity in the manifest"};
     m_error->field = "capacity";

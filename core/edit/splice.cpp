@@ -95,7 +95,7 @@ class Splicer {
     const LayerGroup& old = m_before.group(layer);
     LayerGroup group = old;
     const bool ragged = !m_before.whole(*old.map) || !evicted(layer).empty();
-    group.map = ragged ? spliceRagged(layer) : spliceWhole(layer);
+    group.map = ragged ? spliceRagged(layer, group.absent) : spliceWhole(layer);
     const std::size_t kept = ragged ? 0 : untouched() + 1;
     group.idSums = old.idSums.prefix(kept);
     group.phasedSums = old.phasedSums.prefix(kept);
@@ -114,9 +114,10 @@ class Splicer {
   }
 
   /// Walks the context after the edit and keeps what is resident in this layer.
-  std::shared_ptr<const ResidencyView> spliceRagged(int layer) {
+  std::shared_ptr<const ResidencyView> spliceRagged(int layer, std::int32_t& absent) {
     const ResidencyView& old = m_before.map(layer);
     const std::vector<LedgerId> out = evicted(layer);
+    absent += static_cast<std::int32_t>(out.size());
     std::vector<std::int32_t> indexOf(m_before.context.size(), -1);  // position -> index in old map
     for (std::size_t position = 0, index = 0; position < indexOf.size() && index < old.size(); ++position)
       if (old.ledger[index] == m_before.context[position])
@@ -147,6 +148,8 @@ class Splicer {
     for (Position removed : m_plan.removed)
       if (const std::int32_t index = indexOf[at(removed.value())]; index >= 0)
         m_out.freed[at(layer)].push_back(old.slotOf[at(index)]);
+      else
+        --absent;
     auto map = std::make_shared<ResidencyView>();
     map->ledger.assign(ledger);
     map->slotOf.assign(slots);

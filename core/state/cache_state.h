@@ -35,6 +35,8 @@ struct NewestAttention {
 struct LayerGroup {
   std::shared_ptr<const ResidencyView> map;
   int window = 0;                 // of the model's own mask, in phases; 0 = all
+  std::int32_t absent = 0;        // context tokens without a row here; counted apart from the map, so
+                                  // that an entry lost from the map is noticed
   Column<Provenance> provenance;  // [ledger]
   Column<std::uint64_t> idSums, phasedSums;  // prefix sums over the map, see provenance.h; may lag
 };

@@ -22,6 +22,7 @@ class CacheStore {
   RowPool& pool(int layer) { return m_pools[static_cast<std::size_t>(layer)]; }
   const RowPool& pool(int layer) const { return m_pools[static_cast<std::size_t>(layer)]; }
   SlotAllocator& slots(int layer) { return m_slots[static_cast<std::size_t>(layer)]; }
+  const SlotAllocator& slots(int layer) const { return m_slots[static_cast<std::size_t>(layer)]; }
 
   /// Free slots of the fullest layer.
   std::int32_t available() const;

@@ -17,6 +17,10 @@ class SlotAllocator {
     return m_slots - m_fresh + static_cast<std::int32_t>(m_returned.size());
   }
 
+  /// What is free: the slots returned, and every slot from fresh() on.
+  std::span<const Slot> returned() const { return m_returned; }
+  std::int32_t fresh() const { return m_fresh; }
+
   /// `count` must not exceed available().
   std::vector<Slot> take(std::int32_t count) {
     std::vector<Slot> out;
