@@ -11,7 +11,9 @@ ModelConfig withPhases(ModelConfig config, std::int32_t phases) {
   return config;
 }
 
-std::size_t size(std::int64_t rows, std::int64_t width) { return static_cast<std::size_t>(rows * width); }
+std::size_t size(std::int64_t rows, std::int64_t width) {
+  return static_cast<std::size_t>(rows * width);
+}
 
 }  // namespace
 
@@ -166,8 +168,7 @@ void Transformer::logits(const float* x, std::int64_t n, float* out) {
     const std::int64_t rows = std::min<std::int64_t>(m_maxRows, n - done);
     normed(m_model->finalNorm(), rows, x + done * hidden());
     static const std::vector<float> kNoBias;
-    linear(m_model->head(), kNoBias, rows, m_norm.data(),
-           out + done * m_model->config().vocab);
+    linear(m_model->head(), kNoBias, rows, m_norm.data(), out + done * m_model->config().vocab);
   }
 }
 

@@ -20,18 +20,18 @@ namespace kvlab {
 struct LayerPass {
   std::uint8_t* pool = nullptr;  // row records of this layer
   kernels::RowFormat format;
-  std::span<const std::int32_t> slots;   // [rows] residency map in logical order
-  std::span<const std::int32_t> phases;  // [rows] rotary table rows
-  const std::int32_t* phase = nullptr;   // [n] of the queries
-  const std::int32_t* write = nullptr;   // [n] slots to write K/V to; null = write nothing
-  const std::uint64_t* tags = nullptr;   // [n] ledger ids, with write
-  const std::int32_t* rowBegin = nullptr;    // [n] first index a query sees
-  const std::int32_t* rowEnd = nullptr;      // [n] one past the last
-  const std::int32_t* selfSlot = nullptr;    // [n] or null: slot of the query's own row where it is
-                                             // not in the map; -1 = it is in the map
-  float* newestMass = nullptr;     // [rows + 1] or null
-  float* newestPerHead = nullptr;  // [heads, rows + 1] or null
-  float* receivedMass = nullptr;   // [rows + 1] or null
+  std::span<const std::int32_t> slots;     // [rows] residency map in logical order
+  std::span<const std::int32_t> phases;    // [rows] rotary table rows
+  const std::int32_t* phase = nullptr;     // [n] of the queries
+  const std::int32_t* write = nullptr;     // [n] slots to write K/V to; null = write nothing
+  const std::uint64_t* tags = nullptr;     // [n] ledger ids, with write
+  const std::int32_t* rowBegin = nullptr;  // [n] first index a query sees
+  const std::int32_t* rowEnd = nullptr;    // [n] one past the last
+  const std::int32_t* selfSlot = nullptr;  // [n] or null: slot of the query's own row where it is
+                                           // not in the map; -1 = it is in the map
+  float* newestMass = nullptr;             // [rows + 1] or null
+  float* newestPerHead = nullptr;          // [heads, rows + 1] or null
+  float* receivedMass = nullptr;           // [rows + 1] or null
 };
 
 class Transformer {
@@ -74,11 +74,11 @@ class Transformer {
   kernels::Context m_context;
   Rotary m_rotary;
   int m_maxRows;
-  std::vector<Biases> m_biases;                // [layers] as f32
-  std::vector<float> m_norm;                   // [maxRows, hidden]
-  std::vector<float> m_q, m_attention;         // [maxRows, heads*headDim]
-  std::vector<float> m_k, m_v;                 // [maxRows, kvHeads*headDim]
-  std::vector<float> m_gate, m_up;             // [maxRows, intermediate]
+  std::vector<Biases> m_biases;         // [layers] as f32
+  std::vector<float> m_norm;            // [maxRows, hidden]
+  std::vector<float> m_q, m_attention;  // [maxRows, heads*headDim]
+  std::vector<float> m_k, m_v;          // [maxRows, kvHeads*headDim]
+  std::vector<float> m_gate, m_up;      // [maxRows, intermediate]
 };
 
 }  // namespace kvlab

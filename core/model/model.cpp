@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/model/model.h"
+
+#include <filesystem>
+
+#include "core/model/model_builder.h"
+#include "core/model/safetensors.h"
+#include "core/model/synthetic.h"
+
+namespace kvlab {
+namespace {
+
+constexpr std::string_view kSynthetic = "synthetic:";
+
+/// Complaints about weights files are complaints about the model here.
+Error asBadModel(Error error) {
+  error.code = "bad_model";
+  return error;
+}
+
+Result<std::shared_ptr<const Model>> openDirectory(const std::string& spec,
+                                                   const std::string& directory,
+                                                   const Progress& progress) {
+  if (!report(progress, "reading " + spec, 0, 3)) return cancelledOpening(spec);
+  auto config = readConfig(directory);
+  if (!config) return config.error();
+  if (!report(progress, "reading weights", 1, 3)) return cancelledOpening(spec);
+  auto files = Safetensors::openDirectory(directory);
+  if (!files) return asBadModel(files.error());
+  auto kept = std::make_shared<const Safetensors>(files.take());
+  ModelBuilder builder(spec, *config);
+  const auto find = [&](const std::string& name) -> std::optional<TensorView> {
+    const FileTensor* tensor = kept->find(name);
+    return tensor ? std::optional(tensor->view()) : std::nullopt;
+  };
+  if (auto s = builder.weights(find, kept); !s) return s.error();
+  if (!report(progress, "reading tokenizer", 2, 3)) return cancelledOpening(spec);
+  auto tokenizer = openTokenizer(directory, *config);
+  if (!tokenizer) return tokenizer.error();
+  builder.tokenizer(tokenizer.take());
+  return builder.build();
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Model>> Model::open(const std::string& spec,
+                                                 const std::string& resourceDir,
+                                                 const Progress& progress) {
+  if (spec.starts_with(kSynthetic))
+    return openSynthetic(spec, spec.substr(kSynthetic.size()), progress);
+  const std::string directory = spec == "demo" ? resourceDir + "/demo" : spec;
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(directory, ignored)) {
+    Error error{"bad_model", "cannot open model " + spec, directory + " is not a folder",
+                "give demo, a Hugging Face directory, or synthetic:NAME with one of the names of "
+                "`kvlab info`"};
+    error.field = "model";
+    error.value = spec;
+    return error;
+  }
+  return openDirectory(spec, directory, progress);
+}
+
+}  // namespace kvlab

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts a Model together from tensors with Hugging Face names, checking every shape and type.
+#pragma once
+#include <functional>
+
+#include "core/model/model.h"
+
+namespace kvlab {
+
+/// A tensor the model needs: its name as in the files and its shape.
+struct TensorNeed {
+  std::string name;                 // "model.layers.0.self_attn.q_proj.weight"
+  std::vector<std::int64_t> shape;  // slowest dimension first
+};
+
+/// What a configuration needs, in the order of the layers. `prefix` is "model." or empty.
+std::vector<TensorNeed> tensorNeeds(const ModelConfig& config,
+                                    const std::string& prefix = "model.");
+
+class ModelBuilder {
+ public:
+  /// Null data = the file has it in a type kernels cannot read; no value = not there.
+  using Find = std::function<std::optional<TensorView>(const std::string& name)>;
+
+  ModelBuilder(std::string spec, ModelConfig config);
+  /// Fills the weights; storage keeps their bytes alive.
+  Status weights(const Find& find, std::shared_ptr<const void> storage);
+  void tokenizer(std::shared_ptr<const Tokenizer> tokenizer);
+  std::shared_ptr<const Model> build() { return std::move(m_model); }
+
+ private:
+  Result<TensorView> checked(const Find& find, const TensorNeed& need) const;
+
+  std::shared_ptr<Model> m_model;
+};
+
+}  // namespace kvlab
