@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Choosing a token: order of the cuts, ties, reproducibility, refusals.
+#include "core/model/sampler.h"
+
+#include <QtTest>
+#include <cmath>
+#include <limits>
+
+using namespace kvlab;
+
+class SamplerTest : public QObject {
+  Q_OBJECT
+  static Sampler make(double temperature, int topK = 0, double topP = 1, double penalty = 1,
+                      std::uint64_t seed = 7) {
+    return Sampler({temperature, topK, topP, penalty, seed});
+  }
+
+ private slots:
+  void greedyTakesTheLowestOfEqualIds() {
+    const std::vector<float> logits{1, 3, 3, 2};
+    Sampler sampler = make(0);
+    const auto sample = sampler.sample(logits);
+    QVERIFY(sample);
+    QCOMPARE(sample->token.value(), 1);
+    QCOMPARE(sampler.state().counter, 0u);
+    QCOMPARE(sample->candidates.size(), 4u);
+    QCOMPARE(sample->candidates[1].id.value(), 2);
+  }
+
+  void probabilitiesAreASoftmax() {
+    const std::vector<float> logits{0, std::log(3.0f)};
+    const auto sample = make(0).sample(logits);
+    QVERIFY(std::abs(sample->p - 0.75f) < 1e-6f);
+    QVERIFY(std::abs(make(0.5).sample(logits)->candidates[0].p - 0.9f) < 1e-6f);
+  }
+
+  void drawsFollowTheProbabilities() {
+    const std::vector<float> logits{std::log(0.5f), std::log(0.3f), std::log(0.2f)};
+    Sampler sampler = make(1);
+    std::array<int, 3> count{};
+    for (int i = 0; i < 20000; ++i) ++count[static_cast<std::size_t>(sampler.sample(logits)->token.value())];
+    QVERIFY(std::abs(count[0] / 20000.0 - 0.5) < 0.02);
+    QVERIFY(std::abs(count[1] / 20000.0 - 0.3) < 0.02);
+    QVERIFY(std::abs(count[2] / 20000.0 - 0.2) < 0.02);
+  }
+
+  void stateRestoresTheDraws() {
+    std::vector<float> logits(50);
+    for (std::size_t i = 0; i < logits.size(); ++i) logits[i] = static_cast<float>(i % 7);
+    Sampler sampler = make(1.5), other = make(1.5, 0, 1, 1, 8);
+    for (int i = 0; i < 5; ++i) QVERIFY(sampler.sample(logits));
+    const RandomState saved = sampler.state();
+    std::vector<int> first, second, third;
+    for (int i = 0; i < 30; ++i) first.push_back(sampler.sample(logits)->token.value());
+    sampler.restore(saved);
+    for (int i = 0; i < 30; ++i) second.push_back(sampler.sample(logits)->token.value());
+    for (int i = 0; i < 30; ++i) third.push_back(other.sample(logits)->token.value());
+    QCOMPARE(first, second);
+    QVERIFY(first != third);
+  }
+
+  void topKKeepsTheLowerOfEqualIds() {
+    const std::vector<float> logits{1, 2, 1, 1};
+    const auto sample = make(1, 2).sample(logits);
+    QCOMPARE(sample->candidates.size(), 2u);
+    QCOMPARE(sample->candidates[0].id.value(), 1);
+    QCOMPARE(sample->candidates[1].id.value(), 0);
+  }
+
+  void topPKeepsTheSmallestHead() {
+    const std::vector<float> logits{std::log(0.5f), std::log(0.3f), std::log(0.15f), std::log(0.05f)};
+    QCOMPARE(make(1, 0, 0.79).sample(logits)->candidates.size(), 2u);
+    QCOMPARE(make(1, 0, 0.81).sample(logits)->candidates.size(), 3u);
+    QCOMPARE(make(1, 0, 0).sample(logits)->candidates.size(), 1u);
+    QVERIFY(std::abs(make(1, 0, 0.79).sample(logits)->candidates[0].p - 0.625f) < 1e-6f);
+  }
+
+  void penaltyPushesSeenTokensDownOnce() {
+    const std::vector<float> logits{4, 3, -1};
+    const std::vector<TokenId> history{TokenId(0), TokenId(0), TokenId(2), TokenId(99), TokenId(-1)};
+    const auto sample = make(0, 0, 1, 2).sample(logits, history);
+    QCOMPARE(sample->token.value(), 1);  // 4/2 < 3; twice in the history counts once
+    QVERIFY(std::abs(sample->candidates[1].p / sample->p - std::exp(-1.0f)) < 1e-6f);
+    QVERIFY(std::abs(sample->candidates[2].p / sample->p - std::exp(-5.0f)) < 1e-6f);
+  }
+
+  void refusesWhatIsNoDistribution() {
+    const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
+    Sampler sampler = make(1);
+    for (const auto& logits : {std::vector<float>{1, nan}, {1, inf}, {-inf, -inf}, {}}) {
+      const auto sample = sampler.sample(logits);
+      QVERIFY(!sample);
+      QCOMPARE(sample.error().code, std::string("bad_logits"));
+    }
+    QCOMPARE(sampler.state().counter, 0u);
+    QCOMPARE(make(1).sample(std::vector<float>{-inf, 2})->token.value(), 1);
+  }
+
+  void topCandidatesRank() {
+    const auto top = topCandidates(std::vector<float>{1, std::nanf(""), 5, 5}, 3);
+    QCOMPARE(top.size(), 3u);
+    QCOMPARE(top[0].id.value(), 2);
+    QCOMPARE(top[1].id.value(), 3);
+    QCOMPARE(top[2].id.value(), 0);
+    QVERIFY(topCandidates({}, 3).empty());
+  }
+
+  void manifestKeys() {
+    const auto good = samplingFromJson({{"temperature", 0.5}, {"top_k", 3}, {"seed", 18446744073709551615u}});
+    QVERIFY(good);
+    QCOMPARE(good->seed, 18446744073709551615u);
+    QVERIFY(samplingFromJson(toJson(*good)));
+    const nlohmann::json bad[] = {{{"temperature", -1}}, {{"top_k", 1.5}},  {{"top_p", 2}},
+                                  {{"seed", -1}},        {{"seed", 1e30}},  {{"temp", 1}},
+                                  {{"top_p", "x"}},      {{"top_p", nullptr}}, nlohmann::json::array()};
+    for (const auto& json : bad) {
+      const auto options = samplingFromJson(json);
+      QVERIFY2(!options, json.dump().c_str());
+      QCOMPARE(options.error().code, std::string("bad_manifest"));
+      QVERIFY(options.error().field.starts_with("sampling."));
+    }
+  }
+};
+
+QTEST_GUILESS_MAIN(SamplerTest)
+#include "sampler_test.moc"
