@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work is cut into items of (tile of queries, KV head[, range of blocks]). An item reads, converts
+// and rotates each key block once and uses it for all query heads of the group and all queries of
+// the tile. Items that cover a range of blocks only leave one partial result per block; those are
+// merged afterwards, left to right, exactly as an item that walks all blocks does.
+#include "kernels/ops/attention.h"
+
+#include <utility>
+
+#include "kernels/cpu/targets.h"
+#include "kernels/thread_pool.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/attention.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/cpu/attention_block-inl.h"
+#include "kernels/cpu/dot_tile-inl.h"
+#include "kernels/cpu/rotate-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace kvlab::kernels::HWY_NAMESPACE {
+namespace {
+
+constexpr int64_t kTileTarget = 64;          // query rows per item, about
+constexpr int64_t kScoreBytes = 32 << 20;    // stored scores per batch when masses are wanted
+constexpr int64_t kWorkPerItem = 65536;      // multiply-adds worth handing to another thread
+
+/// A call, with everything that is derived from it.
+struct Call {
+  const AttentionArgs& a;
+  RowLayout layout;
+  int64_t dim;        // headDim padded to 16
+  int64_t group;      // query heads per KV head
+  int64_t tile;       // queries per tile
+  int64_t stored;     // scores are kept for queries [stored, end of batch)
+  int64_t scoreRow;   // floats per stored row, rows + 1 padded to 16
+  float* scores;      // [queries stored, queryHeads, scoreRow]
+  Softmax* finals;    // [queries stored, queryHeads]
+};
+
+/// What a query sees, as positions in slots: rows [begin, end), and the self row at `end`.
+struct Range {
+  int64_t begin, end, last;  // last = end, or end + 1 with a self row
+  bool hasSelf() const { return last > end; }
+  bool empty() const { return begin >= last; }
+};
+
+HWY_INLINE Range rangeOf(const AttentionArgs& a, int64_t q) {
+  const int64_t end = std::max<int64_t>(a.rowEnd[q], 0);
+  const bool self = a.selfSlot && a.selfSlot[q] >= 0;
+  return {std::min<int64_t>(std::max<int64_t>(a.rowBegin[q], 0), end), end, end + (self ? 1 : 0)};
+}
+
+/// Memory of one item.
+struct Buffers {
+  float *keys, *values;          // [64, dim]
+  float *selfKey, *selfValue;    // [dim]
+  float* queries;                // [tile * group, dim]
+  float* scores;                 // [tile * group, 64]
+  float* running;                // [tile * group, dim]
+  float* block;                  // [dim]
+  Softmax* states;               // [tile * group]
+
+  static size_t bytes(const Call& c) {
+    const int64_t rows = c.tile * c.group;
+    return static_cast<size_t>(4 * (2 * 64 * c.dim + 3 * c.dim + rows * (2 * c.dim + 64) + 2 * rows));
+  }
+
+  Buffers(const Call& c, std::byte* memory) {
+    const int64_t rows = c.tile * c.group;
+    auto* at = reinterpret_cast<float*>(memory);
+    const auto take = [&at](int64_t count) { return std::exchange(at, at + count); };
+    keys = take(64 * c.dim);
+    values = take(64 * c.dim);
+    selfKey = take(c.dim);
+    selfValue = take(c.dim);
+    queries = take(rows * c.dim);
+    scores = take(rows * 64);
+    running = take(rows * c.dim);
+    block = take(c.dim);
+    states = reinterpret_cast<Softmax*>(take(2 * rows));
+  }
+};
+
+/// One (tile, KV head) and the blocks it walks.
+struct Item {
+  int64_t q0, q1, head;
+  int64_t firstBlock, endBlock;
+  Softmax* partialStates;  // [blocks of the tile, tile * group] or null: merge while walking
+  float* partialValues;    // [blocks of the tile, tile * group, dim]
+};
+
+HWY_INLINE void loadKeyAndValue(const Call& c, int64_t head, int32_t slot, int32_t phase, float* key,
+                                float* value) {
+  const AttentionArgs& a = c.a;
+  const int64_t n = a.fmt.headDim;
+  const uint8_t* record = a.pool + slot * c.layout.stride;
+  withDType(a.fmt.k, [&](auto t) {
+    const uint8_t* from = record + c.layout.k + head * n * dtypeBytes(t());
+    if (a.keysRotated) {
+      readRow<t()>(from, key, n);
+    } else {
+      rotateHead<t()>(from, a.rotaryTable + phase * n, n, key);
+    }
+  });
+  withDType(a.fmt.v, [&](auto t) {
+    readRow<t()>(record + c.layout.v + head * n * dtypeBytes(t()), value, n);
+  });
+  std::fill(key + n, key + c.dim, 0.0f);
+  std::fill(value + n, value + c.dim, 0.0f);
+}
+
+HWY_NOINLINE void loadRow(const Call& c, int64_t head, int64_t position, float* key, float* value) {
+  const int32_t phase = c.a.keysRotated ? 0 : c.a.phaseIndex[position];
+  loadKeyAndValue(c, head, c.a.slots[position], phase, key, value);
+}
+
+HWY_INLINE void loadSelf(const Call& c, int64_t head, int64_t q, const Buffers& b) {
+  const int32_t phase = c.a.keysRotated ? 0 : c.a.selfPhaseIndex[q];
+  loadKeyAndValue(c, head, c.a.selfSlot[q], phase, b.selfKey, b.selfValue);
+}
+
+HWY_INLINE void loadQueries(const Call& c, const Item& item, const Buffers& b) {
+  const int64_t n = c.a.fmt.headDim;
+  float* to = b.queries;
+  for (int64_t q = item.q0; q < item.q1; ++q) {
+    const float* from = c.a.queries + q * c.a.queryStride + item.head * c.group * n;
+    for (int64_t g = 0; g < c.group; ++g, from += n, to += c.dim) {
+      std::copy(from, from + n, to);
+      std::fill(to + n, to + c.dim, 0.0f);
+    }
+  }
+}
+
+/// Part of a query's range inside the block that starts at position `start`.
+struct Part {
+  int64_t lo, rowsEnd, hi;  // offsets in the block: rows [lo, rowsEnd), self at rowsEnd if hi is above
+  bool empty() const { return lo >= hi; }
+  bool hasSelf() const { return hi > rowsEnd; }
+};
+
+HWY_INLINE Part partOf(const Range& r, int64_t start) {
+  const auto clamp = [&](int64_t position) {
+    return std::clamp<int64_t>(position - start, 0, kAttentionBlock);
+  };
+  return {clamp(r.begin), clamp(r.end), clamp(r.last)};
+}
+
+HWY_INLINE void keepScores(const Call& c, int64_t q, int64_t queryHead, int64_t start, const Part& p,
+                           const float* s) {
+  if (q < c.stored) return;
+  float* row = c.scores + ((q - c.stored) * c.a.queryHeads + queryHead) * c.scoreRow;
+  for (int64_t j = p.lo; j < p.rowsEnd; ++j) row[start + j] = s[j];
+  if (p.hasSelf()) row[c.a.rows] = s[p.rowsEnd];
+}
+
+/// One query head against the block: scores -> Softmax and weighted values of the block alone.
+HWY_INLINE Softmax attendRow(const Call& c, const Buffers& b, const Part& p, float* s, int64_t q,
+                             int64_t queryHead, int64_t start) {
+  Softmax block;
+  block.max = maskScores(s, p.lo, p.hi, c.a.scale);
+  keepScores(c, q, queryHead, start, p, s);
+  block.sum = expScores(s, block.max);
+  const float* self = p.hasSelf() ? b.selfValue : nullptr;
+  const float pSelf = self ? s[p.rowsEnd] : 0.0f;
+  weighRows(s + p.lo, b.values + p.lo * c.dim, c.dim, p.rowsEnd - p.lo, pSelf, self, b.block);
+  return block;
+}
+
+HWY_INLINE void storeOrMerge(const Call& c, const Item& item, const Buffers& b, int64_t blockIndex,
+                             int64_t row, const Softmax& block) {
+  if (!item.partialStates) {
+    mergeBlock(b.states[row], b.running + row * c.dim, block, b.block, c.dim);
+    return;
+  }
+  const int64_t at = blockIndex * c.tile * c.group + row;
+  item.partialStates[at] = block;
+  std::copy(b.block, b.block + c.dim, item.partialValues + at * c.dim);
+}
+
+HWY_NOINLINE void scoreBlock(const Call& c, const Buffers& b, int64_t rows, int64_t lo, int64_t hi) {
+  if (lo >= hi) return;
+  panelProduct({.x = b.queries, .xStride = c.dim, .m = rows, .w = b.keys + lo * c.dim,
+                .wStride = c.dim, .n = hi - lo, .k16 = c.dim, .carry = nullptr, .carryStride = 0,
+                .first = true, .last = true, .y = b.scores + lo, .yStride = 64});
+}
+
+/// The self row is another one for every query, so its scores come on their own.
+HWY_INLINE void scoreSelf(const Call& c, const Item& item, const Buffers& b, int64_t q, const Part& p) {
+  loadSelf(c, item.head, q, b);
+  const int64_t row = (q - item.q0) * c.group;
+  panelProduct({.x = b.queries + row * c.dim, .xStride = c.dim, .m = c.group, .w = b.selfKey,
+                .wStride = c.dim, .n = 1, .k16 = c.dim, .carry = nullptr, .carryStride = 0,
+                .first = true, .last = true, .y = b.scores + row * 64 + p.rowsEnd, .yStride = 64});
+}
+
+/// Rows that any query of the tile sees in the block at `start`.
+HWY_INLINE Part unionOf(const Call& c, const Item& item, int64_t start) {
+  Part all{kAttentionBlock, 0, 0};
+  for (int64_t q = item.q0; q < item.q1; ++q) {
+    const Part p = partOf(rangeOf(c.a, q), start);
+    if (p.lo < p.rowsEnd) all = {std::min(all.lo, p.lo), std::max(all.rowsEnd, p.rowsEnd), 0};
+  }
+  return all;
+}
+
+HWY_INLINE void attendBlock(const Call& c, const Item& item, const Buffers& b, int64_t start,
+                            int64_t blockIndex) {
+  const Part all = unionOf(c, item, start);
+  for (int64_t j = all.lo; j < all.rowsEnd; ++j) {
+    loadRow(c, item.head, start + j, b.keys + j * c.dim, b.values + j * c.dim);
+  }
+  scoreBlock(c, b, (item.q1 - item.q0) * c.group, all.lo, all.rowsEnd);
+  for (int64_t q = item.q0; q < item.q1; ++q) {
+    const Part p = partOf(rangeOf(c.a, q), start);
+    if (p.empty()) continue;
+    if (p.hasSelf()) scoreSelf(c, item, b, q, p);
+    for (int64_t g = 0; g < c.group; ++g) {
+      const int64_t row = (q - item.q0) * c.group + g;
+      const Softmax block =
+          attendRow(c, b, p, b.scores + row * 64, q, item.head * c.group + g, start);
+      storeOrMerge(c, item, b, blockIndex, row, block);
+    }
+  }
+}
+
+/// Blocks (counted by logical index) that the queries [q0, q1) see: [first, end).
+struct BlockRange {
+  int64_t first, end;
+};
+
+HWY_INLINE BlockRange blocksOf(const Call& c, int64_t q0, int64_t q1) {
+  int64_t first = std::numeric_limits<int64_t>::max(), last = 0;
+  for (int64_t q = q0; q < q1; ++q) {
+    const Range r = rangeOf(c.a, q);
+    if (r.empty()) continue;
+    first = std::min(first, r.begin);
+    last = std::max(last, r.last);
+  }
+  if (last == 0) return {0, 0};
+  const int64_t base = c.a.indexBase;
+  return {(base + first) / kAttentionBlock, (base + last + kAttentionBlock - 1) / kAttentionBlock};
+}
+
+HWY_INLINE void finishTile(const Call& c, const Item& item, const Softmax* states,
+                           const float* values) {
+  const int64_t n = c.a.fmt.headDim;
+  for (int64_t q = item.q0; q < item.q1; ++q) {
+    for (int64_t g = 0; g < c.group; ++g, ++states, values += c.dim) {
+      const int64_t head = item.head * c.group + g;
+      finishRow(*states, values, n, c.a.out + q * c.a.outStride + head * n);
+      if (q >= c.stored) c.finals[(q - c.stored) * c.a.queryHeads + head] = *states;
+    }
+  }
+}
+
+void runItem(const Call& c, const Item& item, std::byte* memory) {
+  const Buffers b(c, memory);
+  const int64_t rows = (item.q1 - item.q0) * c.group;
+  loadQueries(c, item, b);
+  std::fill(b.states, b.states + rows, Softmax());
+  const int64_t firstOfTile = blocksOf(c, item.q0, item.q1).first;
+  for (int64_t block = item.firstBlock; block < item.endBlock; ++block) {
+    attendBlock(c, item, b, block * kAttentionBlock - c.a.indexBase, block - firstOfTile);
+  }
+  if (!item.partialStates) finishTile(c, item, b.states, b.running);
+}
+
+// Whole tiles: enough items for all threads.
+
+void runTiles(ThreadPool& pool, const Call& c, int64_t q0, int64_t q1) {
+  const int64_t tiles = (q1 - q0 + c.tile - 1) / c.tile, heads = c.a.fmt.kvHeads;
+  const BlockRange all = blocksOf(c, q0, q1);
+  const int64_t work = (all.end - all.first) * kAttentionBlock * c.dim * c.group * std::min(c.tile, q1 - q0);
+  const int64_t grain = std::max<int64_t>(1, kWorkPerItem / std::max<int64_t>(1, work));
+  pool.parallelFor(0, tiles * heads, grain, [&](int64_t from, int64_t to, int worker) {
+    for (int64_t i = from; i < to; ++i) {
+      const int64_t first = q0 + i / heads * c.tile, end = std::min(q1, first + c.tile);
+      const BlockRange blocks = blocksOf(c, first, end);
+      runItem(c, {first, end, i % heads, blocks.first, blocks.end, nullptr, nullptr},
+              pool.scratch(worker, Buffers::bytes(c)));
+    }
+  });
+}
+
+// One tile and few heads over many rows: items take ranges of blocks.
+
+struct Partials {
+  Softmax* states;  // [kvHeads, blocks, tile * group]
+  float* values;    // [kvHeads, blocks, tile * group, dim]
+};
+
+HWY_INLINE void mergeHead(const Call& c, const Item& item, int64_t blocks, std::byte* memory) {
+  const Buffers b(c, memory);
+  const int64_t stride = c.tile * c.group, rows = (item.q1 - item.q0) * c.group;
+  std::fill(b.states, b.states + rows, Softmax());
+  for (int64_t at = 0; at < blocks * stride; at += stride) {
+    for (int64_t r = 0; r < rows; ++r) {
+      if (item.partialStates[at + r].sum == 0.0f) continue;
+      mergeBlock(b.states[r], b.running + r * c.dim, item.partialStates[at + r],
+                 item.partialValues + (at + r) * c.dim, c.dim);
+    }
+  }
+  finishTile(c, item, b.states, b.running);
+}
+
+void runSplit(ThreadPool& pool, const Call& c, int64_t q0, int64_t q1, std::byte* memory) {
+  const BlockRange range = blocksOf(c, q0, q1);
+  const int64_t blocks = range.end - range.first, heads = c.a.fmt.kvHeads;
+  const int64_t perHead = blocks * c.tile * c.group;
+  const Partials all{reinterpret_cast<Softmax*>(memory),
+                     reinterpret_cast<float*>(memory + heads * perHead * 8)};
+  std::fill(all.states, all.states + heads * perHead, Softmax());
+  const auto itemOf = [&](int64_t head, int64_t first, int64_t end) {
+    return Item{q0, q1, head, range.first + first, range.first + end, all.states + head * perHead,
+                all.values + head * perHead * c.dim};
+  };
+  const int64_t run = std::max<int64_t>(4, blocks * heads / (4 * pool.threads()));
+  const int64_t runs = (blocks + run - 1) / run;
+  pool.parallelFor(0, heads * runs, 1, [&](int64_t from, int64_t to, int worker) {
+    for (int64_t i = from; i < to; ++i) {
+      const int64_t first = i % runs * run;
+      runItem(c, itemOf(i / runs, first, std::min(blocks, first + run)),
+              pool.scratch(worker, Buffers::bytes(c)));
+    }
+  });
+  pool.parallelFor(0, heads, 1, [&](int64_t from, int64_t to, int worker) {
+    for (int64_t h = from; h < to; ++h) {
+      mergeHead(c, itemOf(h, 0, blocks), blocks, pool.scratch(worker, Buffers::bytes(c)));
+    }
+  });
+}
+
+HWY_INLINE bool worthSplitting(const ThreadPool& pool, const Call& c, int64_t q0, int64_t q1) {
+  const BlockRange range = blocksOf(c, q0, q1);
+  return q1 - q0 <= c.tile && pool.threads() > 1 && c.a.fmt.kvHeads < 2 * pool.threads() &&
+         range.end - range.first >= 16;
+}
+
+HWY_INLINE int64_t partialBytes(const Call& c, int64_t q0, int64_t q1) {
+  const BlockRange range = blocksOf(c, q0, q1);
+  return (range.end - range.first) * c.a.fmt.kvHeads * c.tile * c.group * (8 + 4 * c.dim);
+}
+
+// Probability masses from the stored scores, once maximum and sum are known.
+
+/// mean [16] over query heads of the probabilities of positions [j, j + 16); perHead as in the call.
+HWY_INLINE void headMean(const Call& c, int64_t q, int64_t j, float* perHead, float* mean) {
+  const DF d;
+  const int64_t heads = c.a.queryHeads, count = std::min<int64_t>(16, c.a.rows + 1 - j);
+  std::fill(mean, mean + 16, 0.0f);
+  for (int64_t h = 0; h < heads; ++h) {
+    const int64_t at = (q - c.stored) * heads + h;
+    const Softmax& s = c.finals[at];
+    if (s.sum == 0.0f) continue;
+    alignas(64) float p[16];
+    for (int64_t i = 0; i < 16; i += kLanes) {
+      const VF score = hn::LoadU(d, c.scores + at * c.scoreRow + j + i);
+      const VF e = expF32(d, hn::Sub(score, hn::Set(d, s.max)));
+      hn::Store(hn::Div(e, hn::Set(d, s.sum)), d, p + i);
+      hn::StoreU(hn::Add(hn::LoadU(d, mean + i), hn::LoadU(d, p + i)), d, mean + i);
+    }
+    if (perHead) std::copy(p, p + count, perHead + h * (c.a.rows + 1) + j);
+  }
+  for (int64_t i = 0; i < 16; ++i) mean[i] /= static_cast<float>(heads);
+}
+
+HWY_INLINE void massesAt(const Call& c, int64_t q1, int64_t j) {
+  const int64_t count = std::min<int64_t>(16, c.a.rows + 1 - j);
+  alignas(64) float mean[16];
+  for (int64_t q = c.stored; q < q1; ++q) {
+    const bool newest = q == c.a.nQueries - 1;
+    headMean(c, q, j, newest ? c.a.newestPerHead : nullptr, mean);
+    for (int64_t i = 0; c.a.receivedMass && i < count; ++i) c.a.receivedMass[j + i] += mean[i];
+    if (newest && c.a.newestMass) std::copy(mean, mean + count, c.a.newestMass + j);
+  }
+}
+
+void writeMasses(ThreadPool& pool, const Call& c, int64_t q1) {
+  const int64_t perRow = (q1 - c.stored) * c.a.queryHeads;
+  const int64_t grain = std::max<int64_t>(1, 1024 / std::max<int64_t>(1, perRow));
+  pool.parallelFor(0, (c.a.rows + 1 + 15) / 16, grain, [&](int64_t from, int64_t to, int) {
+    for (int64_t i = from; i < to; ++i) massesAt(c, q1, i * 16);
+  });
+}
+
+/// Queries [q0, q1), keeping scores from c.stored on.
+void runBatch(ThreadPool& pool, Call& c, int64_t q0, int64_t q1) {
+  const int64_t kept = (q1 - c.stored) * c.a.queryHeads;
+  const bool split = worthSplitting(pool, c, q0, q1);
+  const auto scoreBytes = static_cast<size_t>(kept * c.scoreRow * 4);
+  const auto finalBytes = static_cast<size_t>((kept * 8 + 63) / 64 * 64);
+  const auto splitBytes = static_cast<size_t>(split ? partialBytes(c, q0, q1) : 0);
+  std::byte* memory = pool.sharedScratch(scoreBytes + finalBytes + splitBytes);
+  c.scores = reinterpret_cast<float*>(memory);
+  c.finals = reinterpret_cast<Softmax*>(memory + scoreBytes);
+  std::fill(c.scores, c.scores + kept * c.scoreRow, kMinusInfinity);
+  if (split) {
+    runSplit(pool, c, q0, q1, memory + scoreBytes + finalBytes);
+  } else {
+    runTiles(pool, c, q0, q1);
+  }
+  if (kept > 0) writeMasses(pool, c, q1);
+}
+
+}  // namespace
+
+void attentionTarget(ThreadPool& pool, const AttentionArgs& a) {
+  const int64_t group = a.queryHeads / a.fmt.kvHeads;
+  const int64_t tile = std::max<int64_t>(1, kTileTarget / group);
+  Call c{a, rowLayout(a.fmt), alignUp(a.fmt.headDim, 16), group, std::min(tile, a.nQueries), 0,
+         alignUp(a.rows + 1, 16), nullptr, nullptr};
+  const int64_t perQuery = a.queryHeads * c.scoreRow * 4;
+  const int64_t batch = a.receivedMass ? std::max<int64_t>(1, kScoreBytes / perQuery) : a.nQueries;
+  const bool newest = a.newestMass || a.newestPerHead;
+  for (int64_t q0 = 0; q0 < a.nQueries; q0 += batch) {
+    const int64_t q1 = std::min(a.nQueries, q0 + batch);
+    c.stored = a.receivedMass ? q0 : newest && q1 == a.nQueries ? q1 - 1 : q1;
+    runBatch(pool, c, q0, q1);
+  }
+}
+
+}  // namespace kvlab::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kvlab::kernels {
+HWY_EXPORT(attentionTarget);
+
+void attention(const Context& context, const AttentionArgs& args) {
+  AttentionArgs a = args;
+  if (a.nQueries <= 0) return;
+  const int64_t width = int64_t{a.queryHeads} * a.fmt.headDim;
+  if (a.queryStride == 0) a.queryStride = width;
+  if (a.outStride == 0) a.outStride = width;
+  const int64_t entries = a.rows + 1;
+  if (a.newestPerHead) std::fill(a.newestPerHead, a.newestPerHead + a.queryHeads * entries, 0.0f);
+  HWY_DYNAMIC_DISPATCH(attentionTarget)(*context.pool, a);
+}
+
+}  // namespace kvlab::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arithmetic of attention inside one block of 64 keys, and the merge of blocks (ops/attention.h).
+// Buffers are f32 rows of `dim` values, headDim padded with zeros to a multiple of 16.
+#if defined(KVLAB_ATTENTION_BLOCK_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef KVLAB_ATTENTION_BLOCK_INL_H
+#undef KVLAB_ATTENTION_BLOCK_INL_H
+#else
+#define KVLAB_ATTENTION_BLOCK_INL_H
+#endif
+
+#include <algorithm>
+#include <limits>
+
+#include "kernels/cpu/exp-inl.h"
+#include "kernels/ops/attention.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace kvlab::kernels::HWY_NAMESPACE {
+
+constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
+
+/// Running softmax of one query head; accumulated values lie beside it, dim floats.
+struct Softmax {
+  float max = kMinusInfinity;
+  float sum = 0.0f;  ///< 0 until the first block: a block that is seen sums to at least 1
+};
+
+/// s [64]: dot products in, scaled scores out; minus infinity outside [lo, hi). Returns the maximum.
+HWY_INLINE float maskScores(float* s, int64_t lo, int64_t hi, float scale) {
+  const DF d;
+  for (int64_t j = 0; j < kAttentionBlock; j += kLanes) {
+    hn::StoreU(hn::Mul(hn::LoadU(d, s + j), hn::Set(d, scale)), d, s + j);
+  }
+  std::fill(s, s + lo, kMinusInfinity);
+  std::fill(s + hi, s + kAttentionBlock, kMinusInfinity);
+  VF best = hn::LoadU(d, s);
+  for (int64_t j = kLanes; j < kAttentionBlock; j += kLanes) best = hn::Max(best, hn::LoadU(d, s + j));
+  return hn::GetLane(hn::MaxOfLanes(d, best));
+}
+
+/// s [64]: scores in, exp(s - max) out. Returns their sum: 16 lanes, four values each, then the tree.
+HWY_INLINE float expScores(float* s, float max) {
+  const DF d;
+  VF sums[kGroups];
+  KVLAB_UNROLL for (int64_t g = 0; g < kGroups; ++g) {
+    sums[g] = hn::Zero(d);
+    for (int64_t j = g * kLanes; j < kAttentionBlock; j += kVirtualLanes) {
+      const VF p = expF32(d, hn::Sub(hn::LoadU(d, s + j), hn::Set(d, max)));
+      hn::StoreU(p, d, s + j);
+      sums[g] = hn::Add(sums[g], p);
+    }
+  }
+  return reduceGroups(sums);
+}
+
+/// out[R registers] = sum over ascending j in [0, n) of p[j] * v[j], then self.
+template <int R>
+HWY_INLINE void weighValues(const float* p, const float* v, int64_t dim, int64_t n, float pSelf,
+                            const float* vSelf, float* out) {
+  const DF d;
+  VF c[R];
+  KVLAB_UNROLL for (int r = 0; r < R; ++r) c[r] = hn::Zero(d);
+  for (int64_t j = 0; j < n; ++j) {
+    const VF pj = hn::Set(d, p[j]);
+    KVLAB_UNROLL for (int r = 0; r < R; ++r) {
+      c[r] = mulAdd(pj, hn::LoadU(d, v + j * dim + r * kLanes), c[r]);
+    }
+  }
+  if (vSelf) {
+    const VF ps = hn::Set(d, pSelf);
+    KVLAB_UNROLL for (int r = 0; r < R; ++r) c[r] = mulAdd(ps, hn::LoadU(d, vSelf + r * kLanes), c[r]);
+  }
+  KVLAB_UNROLL for (int r = 0; r < R; ++r) hn::StoreU(c[r], d, out + r * kLanes);
+}
+
+/// out [dim] likewise. Each output value has its own chain, so the split over registers is free.
+HWY_INLINE void weighRows(const float* p, const float* v, int64_t dim, int64_t n, float pSelf,
+                          const float* vSelf, float* out) {
+  int64_t i = 0;
+  const auto self = [&] { return vSelf ? vSelf + i : nullptr; };
+  for (; i + 8 * kLanes <= dim; i += 8 * kLanes) weighValues<8>(p, v + i, dim, n, pSelf, self(), out + i);
+  for (; i + 2 * kLanes <= dim; i += 2 * kLanes) weighValues<2>(p, v + i, dim, n, pSelf, self(), out + i);
+  for (; i + kLanes <= dim; i += kLanes) weighValues<1>(p, v + i, dim, n, pSelf, self(), out + i);
+}
+
+/// e^x of one value, the same bits as in a vector.
+HWY_INLINE float expOne(float x) {
+  const hn::CappedTag<float, 1> d;
+  return hn::GetLane(expF32(d, hn::Set(d, x)));
+}
+
+/// Appends a block to what lies left of it: (max, sum, values) of both rescaled to the larger max.
+HWY_INLINE void mergeBlock(Softmax& left, float* leftValues, const Softmax& block,
+                           const float* blockValues, int64_t dim) {
+  const DF d;
+  if (left.sum == 0.0f) {
+    left = block;
+    std::copy(blockValues, blockValues + dim, leftValues);
+    return;
+  }
+  const float max = std::max(left.max, block.max);
+  const VF a = hn::Set(d, expOne(left.max - max)), b = hn::Set(d, expOne(block.max - max));
+  const VF sum = mulAdd(hn::Set(d, left.sum), a, hn::Mul(hn::Set(d, block.sum), b));
+  left = {max, hn::GetLane(sum)};
+  for (int64_t i = 0; i < dim; i += kLanes) {
+    const VF scaled = hn::Mul(hn::LoadU(d, blockValues + i), b);
+    hn::StoreU(mulAdd(hn::LoadU(d, leftValues + i), a, scaled), d, leftValues + i);
+  }
+}
+
+/// out [headDim] = values / sum, zeros where nothing was seen.
+HWY_INLINE void finishRow(const Softmax& s, const float* values, int64_t headDim, float* out) {
+  for (int64_t i = 0; i < headDim; ++i) out[i] = s.sum == 0.0f ? 0.0f : values[i] / s.sum;
+}
+
+}  // namespace kvlab::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // KVLAB_ATTENTION_BLOCK_INL_H

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Register-tiled products of f32 panels whose rows are padded with zeros to multiples of 16.
+// Lanes do not meet before the tree, so the lanes are walked one register (group) at a time: every
+// accumulator of a tile is one register.
+#if defined(KVLAB_DOT_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef KVLAB_DOT_TILE_INL_H
+#undef KVLAB_DOT_TILE_INL_H
+#else
+#define KVLAB_DOT_TILE_INL_H
+#endif
+
+#include <algorithm>
+
+#include "kernels/cpu/lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace kvlab::kernels::HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_AVX2  // 16 registers
+constexpr int64_t kTileRows = 3, kTileCols = 4;
+#else
+constexpr int64_t kTileRows = 4, kTileCols = 6;
+#endif
+
+/// x [m, k16] times w [n, k16], transposed. With several calls over slices of k, carry [m, n, 16]
+/// holds the lanes in between: `first` starts from 0, `last` reduces into y [m, n].
+struct PanelProduct {
+  const float* x;
+  int64_t xStride;
+  int64_t m;
+  const float* w;
+  int64_t wStride;
+  int64_t n;
+  int64_t k16;  ///< multiple of 16
+  float* carry;
+  int64_t carryStride;  ///< in outputs
+  bool first, last;
+  float* y;
+  int64_t yStride;
+};
+
+/// Lanes of one tile: acc [R, C, 16] += x * w.
+template <int R, int C>
+HWY_INLINE void tileLanes(const PanelProduct& p, const float* x, const float* w, float* acc,
+                          int64_t accStride, bool fromZero) {
+  const DF d;
+  for (int64_t g = 0; g < kGroups; ++g) {
+    VF c[R][C];
+    KVLAB_UNROLL for (int i = 0; i < R; ++i) {
+      KVLAB_UNROLL for (int j = 0; j < C; ++j) {
+        c[i][j] = fromZero ? hn::Zero(d) : hn::LoadU(d, acc + i * accStride + j * 16 + g * kLanes);
+      }
+    }
+    for (int64_t k = g * kLanes; k < p.k16; k += kVirtualLanes) {
+      VF xs[R];
+      KVLAB_UNROLL for (int i = 0; i < R; ++i) xs[i] = hn::LoadU(d, x + i * p.xStride + k);
+      KVLAB_UNROLL for (int j = 0; j < C; ++j) {
+        const VF wj = hn::LoadU(d, w + j * p.wStride + k);
+        KVLAB_UNROLL for (int i = 0; i < R; ++i) c[i][j] = mulAdd(xs[i], wj, c[i][j]);
+      }
+    }
+    KVLAB_UNROLL for (int i = 0; i < R; ++i) {
+      KVLAB_UNROLL for (int j = 0; j < C; ++j) {
+        hn::StoreU(c[i][j], d, acc + i * accStride + j * 16 + g * kLanes);
+      }
+    }
+  }
+}
+
+HWY_INLINE void reduceRow(const float* lanes, int64_t n, float* y) {
+  int64_t j = 0;
+  for (; j + 4 <= n; j += 4) reduceLanes4(lanes + 16 * j, y + j);
+  for (; j < n; ++j) y[j] = reduceLanes(lanes + 16 * j);
+}
+
+template <int R, int C>
+HWY_NOINLINE void tile(const PanelProduct& p, int64_t i0, int64_t j0) {
+  alignas(64) float local[R * C * 16];
+  const bool carried = p.carry != nullptr;
+  float* acc = carried ? p.carry + (i0 * p.carryStride + j0) * 16 : local;
+  const int64_t accStride = carried ? p.carryStride * 16 : C * 16;
+  tileLanes<R, C>(p, p.x + i0 * p.xStride, p.w + j0 * p.wStride, acc, accStride, p.first);
+  if (!p.last) return;
+  for (int i = 0; i < R; ++i) reduceRow(acc + i * accStride, C, p.y + (i0 + i) * p.yStride + j0);
+}
+
+template <int C>
+HWY_INLINE void tileColumn(const PanelProduct& p, int64_t j0) {
+  int64_t i = 0;
+  for (; i + kTileRows <= p.m; i += kTileRows) tile<kTileRows, C>(p, i, j0);
+  switch (p.m - i) {
+    case 1: return tile<1, C>(p, i, j0);
+    case 2: return tile<2, C>(p, i, j0);
+    case 3: return tile<3, C>(p, i, j0);
+    default: return;
+  }
+}
+
+inline HWY_NOINLINE void panelProduct(const PanelProduct& p) {
+  int64_t j = 0;
+  for (; j + kTileCols <= p.n; j += kTileCols) tileColumn<kTileCols>(p, j);
+  switch (p.n - j) {
+    case 1: return tileColumn<1>(p, j);
+    case 2: return tileColumn<2>(p, j);
+    case 3: return tileColumn<3>(p, j);
+    case 4: return tileColumn<4>(p, j);
+    case 5: return tileColumn<5>(p, j);
+    default: return;
+  }
+}
+
+}  // namespace kvlab::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // KVLAB_DOT_TILE_INL_H

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// The 16 virtual lanes on top of one Highway target: kGroups registers of kLanes floats. Loads and
+// stores of storage types, and the fixed tree over the lanes (numerics.h).
+#if defined(KVLAB_LANES_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef KVLAB_LANES_INL_H
+#undef KVLAB_LANES_INL_H
+#else
+#define KVLAB_LANES_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/dtype.h"
+#include "kernels/scalar_convert.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace kvlab::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#undef KVLAB_SOFT_F16
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_SSE4
+#define KVLAB_SOFT_F16 1
+#else
+#define KVLAB_SOFT_F16 0
+#endif
+
+constexpr int64_t kVirtualLanes = 16;
+#if defined(KVLAB_MAX_LANES)  // narrower registers than the target has, to compare widths
+using DF = hn::CappedTag<float, KVLAB_MAX_LANES>;
+#else
+using DF = hn::CappedTag<float, 16>;
+#endif
+using VF = hn::Vec<DF>;
+constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(DF()));
+constexpr int64_t kGroups = kVirtualLanes / kLanes;
+
+/// a * b + c in one rounding; two on SSE4. Scalar code asks the C library, which is exact
+/// everywhere, so that it can stand as a reference.
+template <class V>
+HWY_INLINE V mulAdd(V a, V b, V c) {
+#if HWY_TARGET == HWY_SCALAR
+  return V(__builtin_fmaf(a.raw, b.raw, c.raw));
+#else
+  return hn::MulAdd(a, b, c);
+#endif
+}
+
+/// c - a * b, likewise.
+template <class V>
+HWY_INLINE V negMulAdd(V a, V b, V c) {
+#if HWY_TARGET == HWY_SCALAR
+  return V(__builtin_fmaf(-a.raw, b.raw, c.raw));
+#else
+  return hn::NegMulAdd(a, b, c);
+#endif
+}
+
+/// Lanes(d) values of type T from memory of any alignment, as f32.
+template <DType T, class D>
+HWY_INLINE hn::Vec<D> loadAs(D d, const uint8_t* from) {
+  const hn::RebindToUnsigned<D> du;
+  const hn::Rebind<uint16_t, D> du16;
+  if constexpr (T == DType::f32) {
+    (void)du, (void)du16;
+    return hn::LoadU(d, reinterpret_cast<const float*>(from));
+  } else if constexpr (T == DType::bf16) {
+    const auto bits = hn::LoadU(du16, reinterpret_cast<const uint16_t*>(from));
+    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, bits)));
+  } else {
+    const auto half = hn::LoadU(du16, reinterpret_cast<const uint16_t*>(from));
+#if KVLAB_SOFT_F16
+    const auto bits = hn::PromoteTo(du, half);
+    const auto magnitude = hn::And(bits, hn::Set(du, 0x7fffu));
+    const auto sign = hn::ShiftLeft<16>(hn::Xor(bits, magnitude));
+    const auto scaled = hn::Mul(hn::BitCast(d, hn::ShiftLeft<13>(magnitude)), hn::Set(d, 0x1p112f));
+    const hn::RebindToSigned<D> di;
+    const auto wide = hn::BitCast(di, magnitude);
+    const auto special = hn::IfThenElseZero(hn::Gt(wide, hn::Set(di, 0x7bff)), hn::Set(di, 0x7f800000));
+    const auto quiet = hn::IfThenElseZero(hn::Gt(wide, hn::Set(di, 0x7c00)), hn::Set(di, 0x400000));
+    const auto extra = hn::BitCast(du, hn::Or(special, quiet));
+    return hn::BitCast(d, hn::Or(hn::Or(hn::BitCast(du, scaled), sign), extra));
+#else
+    (void)du;
+    const hn::Rebind<hwy::float16_t, D> dh;
+    return hn::PromoteTo(d, hn::BitCast(dh, half));
+#endif
+  }
+}
+
+/// Lanes(d) f32 values to memory of any alignment as type T, round to nearest even.
+template <DType T, class D>
+HWY_INLINE void storeAs(D d, hn::Vec<D> v, uint8_t* to) {
+  if constexpr (T == DType::f32) {
+    hn::StoreU(v, d, reinterpret_cast<float*>(to));
+  } else if constexpr (T == DType::bf16) {
+    const hn::RebindToUnsigned<D> du;
+    const hn::RebindToSigned<D> di;
+    const hn::Rebind<uint16_t, D> du16;
+    const auto bits = hn::BitCast(du, v);
+    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1u));
+    const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7fffu))));
+    const auto quiet = hn::Or(hn::ShiftRight<16>(bits), hn::Set(du, 0x40u));
+    const auto isNan = hn::RebindMask(du, hn::Not(hn::Eq(v, v)));
+    const auto chosen = hn::IfThenElse(isNan, quiet, rounded);
+    hn::StoreU(hn::DemoteTo(du16, hn::BitCast(di, chosen)), du16, reinterpret_cast<uint16_t*>(to));
+  } else {
+#if KVLAB_SOFT_F16
+    alignas(64) float wide[16];
+    hn::Store(v, d, wide);
+    for (size_t i = 0; i < hn::MaxLanes(d); ++i) {
+      const uint16_t h = floatToHalf(wide[i]);
+      memcpy(to + 2 * i, &h, 2);
+    }
+#else
+    const hn::Rebind<hwy::float16_t, D> dh;
+    const hn::Rebind<uint16_t, D> du16;
+    const auto half = hn::BitCast(du16, hn::DemoteTo(dh, v));
+    hn::StoreU(half, du16, reinterpret_cast<uint16_t*>(to));
+#endif
+  }
+}
+
+/// count values of type T -> f32.
+template <DType T>
+HWY_INLINE void readRow(const uint8_t* from, float* to, int64_t count) {
+  const DF d;
+  constexpr int64_t kBytes = dtypeBytes(T);
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) hn::StoreU(loadAs<T>(d, from + i * kBytes), d, to + i);
+  if (i >= count) return;
+  alignas(64) uint8_t in[64] = {};
+  alignas(64) float out[16];
+  memcpy(in, from + i * kBytes, static_cast<size_t>((count - i) * kBytes));
+  hn::Store(loadAs<T>(d, in), d, out);
+  memcpy(to + i, out, static_cast<size_t>(count - i) * 4);
+}
+
+/// count f32 values -> type T.
+template <DType T>
+HWY_INLINE void writeRow(const float* from, uint8_t* to, int64_t count) {
+  const DF d;
+  constexpr int64_t kBytes = dtypeBytes(T);
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) storeAs<T>(d, hn::LoadU(d, from + i), to + i * kBytes);
+  if (i >= count) return;
+  alignas(64) float in[16] = {};
+  alignas(64) uint8_t out[64];
+  memcpy(in, from + i, static_cast<size_t>(count - i) * 4);
+  storeAs<T>(d, hn::Load(d, in), out);
+  memcpy(to + i * kBytes, out, static_cast<size_t>((count - i) * kBytes));
+}
+
+/// Calls fn with the type as a compile-time constant; unsupported types do nothing.
+template <class Fn>
+HWY_INLINE void withDType(DType t, const Fn& fn) {
+  switch (t) {
+    case DType::f32: return fn(std::integral_constant<DType, DType::f32>());
+    case DType::f16: return fn(std::integral_constant<DType, DType::f16>());
+    case DType::bf16: return fn(std::integral_constant<DType, DType::bf16>());
+    default: return;
+  }
+}
+
+/// The tree over 16 lanes held in memory.
+HWY_INLINE float reduceLanes(const float* lanes) {
+  float a[8];
+  for (int j = 0; j < 8; ++j) a[j] = lanes[j] + lanes[j + 8];
+  for (int j = 0; j < 4; ++j) a[j] = a[j] + a[j + 4];
+  return (a[0] + a[2]) + (a[1] + a[3]);
+}
+
+/// The same tree for four sets of 16 lanes, one result per set.
+HWY_INLINE void reduceLanes4(const float* lanes, float* out) {
+#if HWY_TARGET == HWY_SCALAR
+  for (int i = 0; i < 4; ++i) out[i] = reduceLanes(lanes + 16 * i);
+#else
+  const hn::FixedTag<float, 4> d;
+  hn::Vec<decltype(d)> v[4];
+  KVLAB_UNROLL for (int i = 0; i < 4; ++i) {
+    const float* p = lanes + 16 * i;
+    const auto low = hn::Add(hn::LoadU(d, p), hn::LoadU(d, p + 8));
+    const auto high = hn::Add(hn::LoadU(d, p + 4), hn::LoadU(d, p + 12));
+    v[i] = hn::Add(low, high);
+  }
+  const auto s01 = hn::Add(hn::ConcatLowerLower(d, v[1], v[0]), hn::ConcatUpperUpper(d, v[1], v[0]));
+  const auto s23 = hn::Add(hn::ConcatLowerLower(d, v[3], v[2]), hn::ConcatUpperUpper(d, v[3], v[2]));
+  hn::StoreU(hn::Add(hn::ConcatEven(d, s23, s01), hn::ConcatOdd(d, s23, s01)), d, out);
+#endif
+}
+
+/// Sum over the lanes of one set held in registers.
+HWY_INLINE float reduceGroups(const VF* groups) {
+  alignas(64) float lanes[16];
+  KVLAB_UNROLL for (int64_t g = 0; g < kGroups; ++g) hn::Store(groups[g], DF(), lanes + g * kLanes);
+  return reduceLanes(lanes);
+}
+
+}  // namespace kvlab::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // KVLAB_LANES_INL_H

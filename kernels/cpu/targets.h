@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Instruction sets that dispatch chooses from: AVX-512, AVX2 with FMA, NEON, SSE4 (no FMA) and scalar
+// code as the baseline. Include before any Highway header.
+#pragma once
+
+#define HWY_DISABLED_TARGETS \
+  (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#define HWY_BROKEN_EMU128 1  // the baseline is HWY_SCALAR with every compiler
+
+#if defined(__GNUC__) && !defined(__clang__)
+#define KVLAB_UNROLL _Pragma("GCC unroll 16")
+#elif defined(__clang__)
+#define KVLAB_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define KVLAB_UNROLL
+#endif
