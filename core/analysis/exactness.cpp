@@ -13,9 +13,16 @@ constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 /// What today's maps say of each context row in one group.
 struct Verdicts {
   GroupPass pass;
+  std::vector<Provenance> now;           // [length]
   std::vector<Exactness> own;            // [length] Exact, or how what it saw differs
   std::vector<std::int32_t> positionOf;  // [map rows]
 };
+
+std::vector<RowTarget> allRows(const CacheState& state) {
+  std::vector<RowTarget> rows;
+  for (std::int32_t p = 0; p < state.length(); ++p) rows.push_back(targetAt(state, p));
+  return rows;
+}
 
 Exactness verdict(const Provenance& then, const Provenance& now) {
   if (then == now) return Exactness::Exact;
@@ -26,7 +33,7 @@ Exactness verdict(const Provenance& then, const Provenance& now) {
 
 Verdicts verdicts(const CacheState& state, const LayerGroup& group,
                   const std::vector<RowTarget>& rows, bool cachePhases) {
-  Verdicts out{groupPass(state.context, group, rows, cachePhases), {}, {}};
+  Verdicts out{groupPass(state.context, group, rows, cachePhases), {}, {}, {}};
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::size_t begin = at(out.pass.rowBegin[i]);
     const std::size_t end = at(out.pass.rowEnd[i] - (out.pass.resident[i] ? 1 : 0));
@@ -34,6 +41,7 @@ Verdicts verdicts(const CacheState& state, const LayerGroup& group,
     now.ids = group.idSums[end] - group.idSums[begin];
     now.phased = group.phasedSums[end] - group.phasedSums[begin] + phasedWord(rows[i].id, out.pass.phase[i]);
     now.context = state.contextSums[i];
+    out.now.push_back(now);
     out.own.push_back(verdict(group.provenance[at(rows[i].id.value())], now));
     if (out.pass.resident[i]) out.positionOf.push_back(static_cast<std::int32_t>(i));
   }
@@ -44,8 +52,7 @@ Verdicts verdicts(const CacheState& state, const LayerGroup& group,
 
 ExactnessMap exactness(CacheState& state, bool cachePhases) {
   extendContextSums(state);
-  std::vector<RowTarget> rows;
-  for (std::int32_t p = 0; p < state.length(); ++p) rows.push_back(targetAt(state, p));
+  const std::vector<RowTarget> rows = allRows(state);
   std::vector<Verdicts> groups;
   for (LayerGroup& group : state.groups) {
     extendSums(*group.map, group.idSums, group.phasedSums);
@@ -72,6 +79,18 @@ ExactnessMap exactness(CacheState& state, bool cachePhases) {
     }
   }
   return out;
+}
+
+void refreshProvenance(CacheState& state, bool cachePhases) {
+  extendContextSums(state);
+  const std::vector<RowTarget> rows = allRows(state);
+  for (LayerGroup& group : state.groups) {
+    extendSums(*group.map, group.idSums, group.phasedSums);
+    const Verdicts today = verdicts(state, group, rows, cachePhases);
+    std::vector<Provenance> column(group.provenance.begin(), group.provenance.end());
+    for (std::size_t i = 0; i < rows.size(); ++i) column[at(rows[i].id.value())] = today.now[i];
+    group.provenance.assign(column);
+  }
 }
 
 }  // namespace kvlab

@@ -18,4 +18,7 @@ struct ExactnessMap {
 /// Extends the state's prefix sums. cachePhases: position mode cache.
 ExactnessMap exactness(CacheState& state, bool cachePhases);
 
+/// Notes every context row as computed from today's context: after a rebuild.
+void refreshProvenance(CacheState& state, bool cachePhases);
+
 }  // namespace kvlab

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/timeline.h"
+
+#include <algorithm>
+
+namespace kvlab {
+namespace {
+constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
+}  // namespace
+
+void Timeline::start(const CacheState& state) {
+  m_entries = {Entry{}};
+  m_entries[0].verb = "open";
+  m_entries[0].tick = state.tick;
+  m_entries[0].state = state;
+  m_branches = {{"main", 0}};
+  m_current = m_branch = 0;
+  m_bytes = 0;
+}
+
+void Timeline::push(Entry entry) {
+  const int id = size();
+  if (m_branches[at(m_branch)].tip != m_current) {
+    m_branches.push_back({"branch-" + std::to_string(m_branches.size()), m_current});
+    m_branch = static_cast<int>(m_branches.size()) - 1;
+  }
+  entry.parent = m_current;
+  m_bytes += entry.bytes;
+  m_entries[at(m_current)].children.push_back(id);
+  m_entries.push_back(std::move(entry));
+  m_branches[at(m_branch)].tip = m_current = id;
+}
+
+std::vector<int> Timeline::path(int id) const {
+  std::vector<int> out;
+  for (; id >= 0; id = entry(id).parent) out.push_back(id);
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
+bool Timeline::onPath(int id, int tip) const {
+  for (; tip >= 0; tip = entry(tip).parent)
+    if (tip == id) return true;
+  return false;
+}
+
+int Timeline::redoTarget() const {
+  int next = m_branches[at(m_branch)].tip;
+  if (next == m_current || !onPath(m_current, next)) return -1;
+  while (entry(next).parent != m_current) next = entry(next).parent;
+  return next;
+}
+
+int Timeline::find(Tick tick) const {
+  for (int id = m_branches[at(m_branch)].tip; id >= 0; id = entry(id).parent)
+    if (entry(id).tick == tick) return id;
+  return -1;
+}
+
+int Timeline::oldestKept() const {
+  int oldest = m_current;
+  for (int id = m_current; id >= 0 && entry(id).state; id = entry(id).parent) oldest = id;
+  return oldest;
+}
+
+void Timeline::dropAll(CacheStore& store, bool freeSlots) {
+  if (freeSlots)
+    while (dropOne(store)) {
+    }
+  for (int id = 0; id < size(); ++id) {
+    if (id == m_current) continue;
+    m_entries[at(id)].state.reset();
+    m_entries[at(id)].added = m_entries[at(id)].freed = {};
+  }
+  m_entries[at(m_current)].added = m_entries[at(m_current)].freed = {};
+  m_bytes = 0;
+}
+
+/// A kept state that no kept state follows: what it added is named by nobody else.
+void Timeline::dropLeaf(int id, CacheStore& store) {
+  Entry& entry = m_entries[at(id)];
+  store.release(entry.added);
+  m_bytes -= entry.bytes;
+  entry.state.reset();
+  entry.added = entry.freed = {};
+  entry.bytes = 0;
+}
+
+/// The oldest kept state with a single kept successor: what the successor freed is named by nobody.
+void Timeline::dropOldest(int id, CacheStore& store) {
+  m_entries[at(id)].state.reset();
+  for (int child : m_entries[at(id)].children) {
+    Entry& next = m_entries[at(child)];
+    if (!next.state) continue;
+    store.release(next.freed);
+    m_bytes -= next.bytes;
+    next.added = next.freed = {};
+    next.bytes = 0;
+  }
+}
+
+bool Timeline::dropOne(CacheStore& store) {
+  // Side branches and the redo future go first: leaves that do not lead to the current state.
+  for (int id = 0; id < size(); ++id) {
+    if (!m_entries[at(id)].state || onPath(id, m_current)) continue;
+    const std::vector<int>& children = m_entries[at(id)].children;
+    const bool leaf = std::none_of(children.begin(), children.end(),
+                                   [&](int child) { return entry(child).state.has_value(); });
+    if (!leaf) continue;
+    dropLeaf(id, store);
+    return true;
+  }
+  const int oldest = oldestKept();
+  if (oldest == m_current) return false;
+  dropOldest(oldest, store);
+  return true;
+}
+
+bool Timeline::makeRoom(CacheStore& store, std::int32_t slots, std::int64_t bytes) {
+  while (store.available() < slots || m_bytes > bytes)
+    if (!dropOne(store)) return store.available() >= slots;
+  return true;
+}
+
+}  // namespace kvlab

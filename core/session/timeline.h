@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every state a session has been in, as a tree of commands. A state that was kept restores without
+// work, because the rows it names are still in the pools; one that was dropped is reached by
+// executing the commands again. Owns which slots old states still need. Engine thread.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/api/report.h"
+#include "core/state/cache_state.h"
+#include "core/state/cache_store.h"
+
+namespace kvlab {
+
+class Timeline {
+ public:
+  /// A verb that changed the session, and the state it led to.
+  struct Entry {
+    int parent = -1;
+    std::string verb;
+    nlohmann::json args;
+    Tick tick;
+    std::vector<int> children = {};
+    std::shared_ptr<const TickReport> report = {};
+    std::optional<CacheState> state = {};  // kept
+    LayerSlots added = {}, freed = {};     // against the parent, while both are kept
+    std::int64_t bytes = 0;                // what keeping the parent's state costs
+  };
+
+  void start(const CacheState& state);
+  /// A new entry under the current one, which it replaces as current. From an older entry this opens
+  /// a branch; the branch left behind keeps its name.
+  void push(Entry entry);
+
+  const Entry& current() const { return m_entries[static_cast<std::size_t>(m_current)]; }
+  const Entry& entry(int id) const { return m_entries[static_cast<std::size_t>(id)]; }
+  int currentId() const { return m_current; }
+  int size() const { return static_cast<int>(m_entries.size()); }
+  bool canUndo() const { return current().parent >= 0; }
+  bool canRedo() const { return redoTarget() >= 0; }
+  int redoTarget() const;  // next entry towards the tip of the branch, -1 = at the tip
+  /// Latest entry of the current branch with this tick; -1 = none.
+  int find(Tick tick) const;
+  /// Makes a kept entry current.
+  void select(int id) { m_current = id; }
+  /// Entries from the root to `id`.
+  std::vector<int> path(int id) const;
+
+  /// Forgets all kept states but the current one (their rows were overwritten). Slots that only they
+  /// named become free, unless the layout counts slots itself.
+  void dropAll(CacheStore& store, bool freeSlots);
+  /// Drops kept states, oldest first, until `slots` are free in every layer and at most `bytes` are
+  /// spent on history. False if there is nothing left to drop and it is still not enough.
+  bool makeRoom(CacheStore& store, std::int32_t slots, std::int64_t bytes);
+
+  struct Branch {
+    std::string name;
+    int tip = 0;
+  };
+  const std::vector<Branch>& branches() const { return m_branches; }
+  const std::string& branch() const { return m_branches[static_cast<std::size_t>(m_branch)].name; }
+
+ private:
+  bool onPath(int id, int tip) const;
+  int oldestKept() const;
+  void dropLeaf(int id, CacheStore& store);
+  void dropOldest(int id, CacheStore& store);
+  bool dropOne(CacheStore& store);
+
+  std::vector<Entry> m_entries;
+  std::vector<Branch> m_branches;
+  int m_current = 0, m_branch = 0;
+  std::int64_t m_bytes = 0;
+};
+
+}  // namespace kvlab
