@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Halo Weave: tokens dim unless they are looked at, and the dimmest adjacent pairs give way to a
+// single token. semantics.md, section 4. Pure; engine thread.
+#pragma once
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "core/api/action.h"
+#include "core/api/manifest.h"
+#include "core/state/cache_state.h"
+
+namespace kvlab {
+
+/// b <- clamp(b - decay + gain * a, 0, max) for every context token, with a = the newest query's
+/// attention in the last layer (0 for a token that is not resident there). [length]
+Column<float> observedBrightness(const CacheState& state, const BrightnessSettings& settings);
+
+/// Pairs to replace: 0 below the target length, 1 at it, 2 above.
+int cullCount(std::int32_t length, int target);
+
+/// First positions of the pairs to replace: score max(b[p], b[p+1]), lowest first, ties to the lower
+/// position, no overlap. Pinned tokens, tokens missing from the last layer and positions for which
+/// `taken` holds are passed over.
+std::vector<Position> dimmestPairs(const CacheState& state, int count,
+                                   const std::function<bool(Position)>& taken);
+
+}  // namespace kvlab
