@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/breakpoints.h"
+
+#include <algorithm>
+#include <array>
+#include <regex>
+
+namespace kvlab {
+namespace {
+
+constexpr std::array kRowSubjects = {"evicted", "replaced", "deleted"};
+constexpr std::array kFlags = {"invariant", "error"};
+constexpr std::array kNumbers = {"kl", "token", "length", "tick"};
+
+template <std::size_t N>
+bool among(const std::array<const char*, N>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+Error bad(const std::string& text, const std::string& why) {
+  return Error{"bad_condition", "the breakpoint was refused", why,
+               "write for example evicted(ledger==12), invariant, kl > 0.05 or length >= 900",
+               std::nullopt, "condition", text};
+}
+
+bool holds(double left, const std::string& compare, double right) {
+  if (compare == "==") return left == right;
+  if (compare == "!=") return left != right;
+  if (compare == ">") return left > right;
+  if (compare == ">=") return left >= right;
+  if (compare == "<") return left < right;
+  return left <= right;
+}
+
+RowState stateOf(const std::string& subject) {
+  if (subject == "evicted") return RowState::Evicted;
+  return subject == "replaced" ? RowState::Replaced : RowState::Deleted;
+}
+
+/// Some row that satisfies the comparison entered the state in this tick.
+bool entered(const Breakpoints::Condition& c, const CacheState& before, const CacheState& after) {
+  for (LedgerId id : before.context)
+    if (holds(id.value(), c.compare, c.value) && after.ledger.contains(id) &&
+        after.ledger[id].state == stateOf(c.subject) && before.ledger[id].state != after.ledger[id].state)
+      return true;
+  return false;
+}
+
+}  // namespace
+
+Result<Breakpoints::Condition> Breakpoints::parse(const std::string& text) {
+  static const std::regex kRow(R"(\s*(\w+)\s*\(\s*ledger\s*(==|!=|>=|<=|>|<)\s*(\d{1,9})\s*\)\s*)");
+  static const std::regex kNumber(R"(\s*(\w+)\s*(==|!=|>=|<=|>|<)\s*(-?\d{1,12}(?:\.\d{1,12})?)\s*)");
+  static const std::regex kFlag(R"(\s*(\w+)\s*)");
+  if (text.size() > 200) return bad(text, "it is longer than 200 characters");
+  std::smatch m;
+  if (std::regex_match(text, m, kRow) && among(kRowSubjects, m[1]))
+    return Condition{text, m[1], m[2], std::stod(m[3])};
+  if (std::regex_match(text, m, kNumber) && among(kNumbers, m[1]))
+    return Condition{text, m[1], m[2], std::stod(m[3])};
+  if (std::regex_match(text, m, kFlag) && among(kFlags, m[1])) return Condition{text, m[1], "", 0};
+  return bad(text, "it is not a known condition");
+}
+
+Status Breakpoints::add(const std::string& text) {
+  Result<Condition> condition = parse(text);
+  if (!condition) return condition.error();
+  m_conditions.push_back(condition.take());
+  return ok();
+}
+
+bool Breakpoints::needsKl() const {
+  return std::any_of(m_conditions.begin(), m_conditions.end(),
+                     [](const Condition& c) { return c.subject == "kl"; });
+}
+
+std::string Breakpoints::hit(const TickReport& report, const CacheState& before,
+                             const CacheState& after, double kl) const {
+  for (const Condition& c : m_conditions) {
+    bool met = false;
+    if (c.subject == "invariant") met = !report.violations.empty();
+    else if (c.subject == "error") met = !report.ok;
+    else if (c.subject == "kl") met = holds(kl, c.compare, c.value);
+    else if (c.subject == "token") met = report.token && holds(report.token->value(), c.compare, c.value);
+    else if (c.subject == "length") met = holds(after.length(), c.compare, c.value);
+    else if (c.subject == "tick") met = holds(static_cast<double>(after.tick.value()), c.compare, c.value);
+    else met = entered(c, before, after);
+    if (met) return c.text;
+  }
+  return {};
+}
+
+}  // namespace kvlab

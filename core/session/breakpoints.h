@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conditions that stop a run: "evicted(ledger==12)", "replaced(ledger==3)", "invariant", "error",
+// "kl > 0.05", "token == 17", "length >= 900", "tick == 40". Engine thread.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/api/error.h"
+#include "core/api/report.h"
+#include "core/state/cache_state.h"
+
+namespace kvlab {
+
+class Breakpoints {
+ public:
+  struct Condition {
+    std::string text;     // as written
+    std::string subject;  // "evicted", "kl", ...
+    std::string compare;  // "==", ">", ...; empty for flags
+    double value = 0;
+  };
+
+  static Result<Condition> parse(const std::string& text);
+  Status add(const std::string& text);
+  void clear() { m_conditions.clear(); }
+  const std::vector<Condition>& conditions() const { return m_conditions; }
+  /// True if some condition needs the KL of a drift pass after each tick.
+  bool needsKl() const;
+  /// The text of the first condition that the tick met; empty = none.
+  std::string hit(const TickReport& report, const CacheState& before, const CacheState& after,
+                  double kl) const;
+
+ private:
+  std::vector<Condition> m_conditions;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// One session: a model, a cache with its mirror, and the tick that changes both. Owned by the engine
+// thread, which alone calls it; requestCancel() is for any thread. Two sessions share nothing but
+// files mapped read-only. A call that fails leaves the session as it was unless it says otherwise.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <optional>
+
+#include "core/analysis/exactness.h"
+#include "core/analysis/rebuild.h"
+#include "core/api/manifest.h"
+#include "core/api/snapshot.h"
+#include "core/api/tile.h"
+#include "core/check/invariant.h"
+#include "core/edit/planner.h"
+#include "core/edit/transaction.h"
+#include "core/model/sampler.h"
+#include "core/policy/compressor.h"
+#include "core/session/breakpoints.h"
+#include "core/session/timeline.h"
+#include "kernels/thread_pool.h"
+
+namespace kvlab {
+
+class Session {
+ public:
+  static Result<std::unique_ptr<Session>> open(const Manifest& manifest, const std::string& resources,
+                                               const Progress& progress = {});
+  ~Session();
+
+  const Manifest& manifest() const { return m_manifest; }
+  const Model& model() const { return *m_model; }
+  const CacheState& state() const { return m_state; }
+  const CacheStore& store() const { return m_store; }
+  const Timeline& timeline() const { return m_timeline; }
+  const std::vector<Action>& pending() const { return m_pending; }
+  SessionState status() const { return m_status; }
+  std::int64_t capacity() const { return m_capacity; }
+  std::int64_t position() const { return m_state.length(); }  // FT-022: tokens written
+  std::int64_t remaining() const { return m_capacity - position(); }
+  bool isFull() const { return remaining() <= 0; }
+
+  // --- the tick -----------------------------------------------------------------------------------
+  /// Generates (or takes) one token, applies it with all pending actions, verifies, publishes. A
+  /// report with ok == false tells what failed; then nothing has changed, or only the token was
+  /// added (report.token set), or the session is broken (status()).
+  TickReport step(std::optional<TokenId> forced = {});
+  /// The pending action that stands highest, alone and without generating; a step where none is left.
+  TickReport stepAction();
+  /// All pending actions, without generating.
+  TickReport apply();
+  /// Steps until a breakpoint holds, a tick fails, an end-of-text token appears, maxTicks are done
+  /// or the run is cancelled.
+  std::vector<TickReport> run(int maxTicks, std::string& stoppedBy);
+  /// Appends tokens (a prompt) in one commit.
+  TickReport append(const std::vector<TokenId>& tokens, Source source, bool last = true);
+
+  // --- requests -----------------------------------------------------------------------------------
+  /// Checks the pending list with these behind it and queues them; nothing is queued on error.
+  Status inject(std::vector<Action> actions);
+  void clearPending();
+  /// What the actions would do, on top of the pending ones or alone.
+  Result<EditPlan> plan(std::vector<Action> actions, bool withPending = true) const;
+  Status setBrightness(LedgerId id, double value);
+  Status pin(LedgerId id, bool on);
+  Breakpoints& breakpoints() { return m_breakpoints; }
+
+  // --- history ------------------------------------------------------------------------------------
+  Status undo();
+  Status redo();
+  Status goTo(Tick tick);
+  /// Runs a recorded command; the verbs register themselves here so that history can replay them.
+  using Execute = std::function<Result<nlohmann::json>(Session&, const std::string&, const nlohmann::json&)>;
+  void setExecute(Execute execute) { m_execute = std::move(execute); }
+  /// Names the command that the next commits belong to.
+  void beginCommand(std::string verb, nlohmann::json args);
+
+  // --- truth --------------------------------------------------------------------------------------
+  Result<RebuildOutcome> rebuildRows();
+  Result<Drift> measureDrift();
+  std::vector<InvariantState> checkInvariants(bool full);
+  std::string stateHash() const;
+  /// Injects a corruption or arms a failure; refused unless the manifest opens the door.
+  Status fault(const std::string& kind, const nlohmann::json& params);
+  /// Fresh logits and attention of the last row; the state's own unless an edit made them stale.
+  Status refreshLogits(Trace& trace);
+  /// Forgets all rows and zeroes what it gives back (FT-022).
+  Status reset();
+  /// Replaces the cache by rows from outside; tokens, phases and K/V per layer come from a file.
+  struct Import;
+  Status importRows(const Import& rows);
+
+  // --- what the window sees -----------------------------------------------------------------------
+  SnapshotPtr snapshot() const { return m_snapshot; }
+  Result<Tile> tile(const TileRequest& request) const;
+  const ExactnessMap& exactnessMap() const;
+  void setPublish(std::function<void(SnapshotPtr)> publish) { m_publish = std::move(publish); }
+  void setProgress(Progress progress) { m_progress = std::move(progress); }
+  void requestCancel() { m_cancel = true; }
+
+  // --- for the verbs ------------------------------------------------------------------------------
+  Transformer& transformer() { return *m_transformer; }
+  FaultDoor& faults() { return m_faults; }
+  std::string text(LedgerId id) const;
+
+ private:
+  Session() = default;
+  Status build(const std::string& resources, const Progress& progress);
+  void startState();
+  std::shared_ptr<SessionInfo> describe() const;
+
+  PlanRules planRules(Source addSource) const;
+  TransactionRules transactionRules() const;
+  Progress progress();
+  struct TickWork;
+  TickReport runTick(bool generate, std::optional<TokenId> forced, std::vector<Action> actions,
+                     Source addSource, bool received);
+  Result<TokenId> generate(std::optional<TokenId> forced, CacheState& observed, Trace& trace);
+  std::vector<Action> cullActions(const CacheState& observed, const std::vector<Action>& pending);
+  Status applyPlanned(const CacheState& observed, std::vector<Action> actions, Source addSource,
+                      bool received, Trace& trace, TickReport& report);
+  void recover(const CacheState& observed, std::optional<TokenId> token, Trace& trace, TickReport& report);
+  void commit(CacheState state, LayerSlots added, LayerSlots freed, std::int64_t moved);
+  void record(CacheState state, LayerSlots added, LayerSlots freed);
+  void verify(Trace& trace, TickReport& report);
+  TickReport finish(TickReport report, Trace& trace);
+  TickReport refused(Error error) const;
+  Status usable() const;
+  Status select(int entry);
+  Status replay(int entry);
+  void breakSession(const std::string& reason);
+  void publish();
+
+  Manifest m_manifest;
+  std::shared_ptr<const Model> m_model;
+  std::unique_ptr<kernels::ThreadPool> m_pool;
+  const kernels::OpTable* m_ops = nullptr;
+  std::unique_ptr<Transformer> m_transformer;
+  CacheStore m_store;
+  std::unique_ptr<StorageLayout> m_layout;
+  FaultDoor m_faults;
+  std::unique_ptr<Sampler> m_sampler;
+  std::unique_ptr<NearestCompressor> m_compressor;
+  std::int64_t m_capacity = 0;
+  std::int32_t m_maxPhases = 0;
+
+  CacheState m_state;
+  Timeline m_timeline;
+  std::vector<Action> m_pending;
+  SessionState m_status = SessionState::Empty;
+  std::string m_brokenReason;
+  Breakpoints m_breakpoints;
+  std::vector<InvariantState> m_invariants;
+  std::shared_ptr<const TickReport> m_report;
+  std::optional<Drift> m_drift;  // of the present state
+  mutable std::optional<ExactnessMap> m_exactness;  // of the present state
+  std::int64_t m_bytesMoved = 0, m_checks = 0;
+  std::string m_verb;  // the command being executed
+  nlohmann::json m_args;
+  bool m_replaying = false;
+
+  std::shared_ptr<const SessionInfo> m_info;
+  SnapshotPtr m_snapshot;
+  std::uint64_t m_serial = 0;
+  std::function<void(SnapshotPtr)> m_publish;
+  Progress m_progress;
+  Execute m_execute;
+  std::atomic<bool> m_cancel{false};
+};
+
+}  // namespace kvlab
