@@ -13,8 +13,8 @@ target_link_libraries(kvlab_widgets PUBLIC kvlab_api Qt6::Widgets Qt6::Svg
 
 file(GLOB_RECURSE app_sources CONFIGURE_DEPENDS app/*.cpp app/*.h)
 list(FILTER app_sources EXCLUDE REGEX "/app/main\\.cpp$")
-add_library(kvlab_app STATIC ${app_sources})
-set_target_properties(kvlab_app PROPERTIES AUTOMOC ON)
+add_library(kvlab_app STATIC ${app_sources} app/script.qrc)
+set_target_properties(kvlab_app PROPERTIES AUTOMOC ON AUTORCC ON)
 kvlab_room(kvlab_app app)
 target_link_libraries(kvlab_app PUBLIC kvlab_core kvlab_widgets Qt6::Qml
   PRIVATE CLI11::CLI11 spdlog::spdlog)

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/banner.h"
+
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+#include "app/script/script_host.h"
+#include "widgets/base/theme.h"
+
+namespace kvlab {
+
+Banner::Banner(QWidget* parent)
+    : QFrame(parent),
+      m_stripe(new QFrame(this)),
+      m_title(new QLabel(this)),
+      m_body(new QLabel(this)),
+      m_next(new QPushButton(tr("Next"), this)),
+      m_close(new QPushButton(tr("Dismiss"), this)) {
+  setObjectName("banner");
+  setProperty(kDuringScript, true);
+  setAccessibleName(tr("Message"));
+  m_stripe->setFixedWidth(4);
+  for (QLabel* label : {m_title, m_body}) {
+    label->setWordWrap(true);
+    label->setTextFormat(Qt::PlainText);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  }
+  auto* text = new QVBoxLayout;
+  text->setSpacing(Theme::kTight);
+  text->addWidget(m_title);
+  text->addWidget(m_body);
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(0, 0, Theme::kLarge, 0);
+  row->setSpacing(Theme::kLarge);
+  row->addWidget(m_stripe);
+  text->setContentsMargins(0, Theme::kMedium, 0, Theme::kMedium);
+  row->addLayout(text, 1);
+  row->addWidget(m_next);
+  row->addWidget(m_close);
+  connect(m_next, &QPushButton::clicked, this, [this] {
+    if (const auto next = std::exchange(m_onNext, nullptr)) next();
+  });
+  connect(m_close, &QPushButton::clicked, this, [this] {
+    hide();
+    if (m_isCaption) emit tourEnded();
+  });
+  hide();
+}
+
+void Banner::showError(const Error& error) {
+  m_isError = true;
+  m_isCaption = false;
+  m_title->setText(QString::fromStdString(error.what));
+  std::string body = error.why;
+  if (!error.remedy.empty()) body += (body.empty() ? "" : ".  ") + std::string("→ ") + error.remedy;
+  m_body->setText(QString::fromStdString(body));
+  arrange();
+}
+
+void Banner::showCaption(const QString& text, std::function<void()> next) {
+  m_isCaption = true;
+  m_isError = false;
+  m_onNext = std::move(next);
+  m_title->setText(text);
+  m_body->clear();
+  arrange();
+  if (isVisible()) m_next->setFocus();
+}
+
+QString Banner::text() const { return m_title->text() + "\n" + m_body->text(); }
+
+void Banner::arrange() {
+  const auto look = Theme::current();
+  m_title->setFont(m_isError ? look->strong : look->ui);
+  m_body->setFont(look->ui);
+  m_body->setVisible(!m_body->text().isEmpty());
+  m_next->setVisible(m_isCaption);
+  m_close->setText(m_isCaption ? tr("End Tour") : tr("Dismiss"));
+  const QColor mark = m_isError ? look->error : look->accent;
+  m_stripe->setStyleSheet(QString("background:%1;border:0").arg(mark.name()));
+  setStyleSheet(QString("#banner{background:%1;border:0;border-bottom:1px solid %2}")
+                    .arg(Theme::mix(look->surface, mark, 0.14).name(), look->border.name()));
+  show();
+}
+
+void Banner::changeEvent(QEvent* event) {
+  QFrame::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange && isVisible()) arrange();
+}
+
+}  // namespace kvlab

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/command_registry.h"
+
+#include <algorithm>
+
+namespace kvlab {
+
+namespace {
+
+bool hasType(const nlohmann::json& value, const QString& type) {
+  if (type == "string") return value.is_string();
+  if (type == "number") return value.is_number();
+  if (type == "boolean") return value.is_boolean();
+  if (type == "array") return value.is_array();
+  return value.is_object();
+}
+
+Error badArgument(const Command& command, const std::string& why, const std::string& field,
+                  nlohmann::json value) {
+  Error error{"bad_argument", "command " + command.id.toStdString() + " was not run", why,
+              "see its arguments with `kvlab list commands` or Help > Commands"};
+  error.field = field;
+  error.value = std::move(value);
+  return error;
+}
+
+Status checkArguments(const Command& command, const nlohmann::json& args) {
+  if (!args.is_object())
+    return badArgument(command, "the arguments are not an object", "args", args);
+  for (const auto& [name, value] : args.items()) {
+    const auto same = [&](const CommandArgument& a) { return a.name.toStdString() == name; };
+    const auto known = std::find_if(command.args.begin(), command.args.end(), same);
+    if (known == command.args.end())
+      return badArgument(command, "it takes no argument named " + name, name, value);
+    if (!hasType(value, known->type))
+      return badArgument(command, name + " must be of type " + known->type.toStdString(), name,
+                         value);
+  }
+  for (const CommandArgument& arg : command.args)
+    if (arg.required && !args.contains(arg.name.toStdString()))
+      return badArgument(command, arg.name.toStdString() + " is missing", arg.name.toStdString(),
+                         nullptr);
+  return ok();
+}
+
+}  // namespace
+
+const Command* CommandRegistry::find(const QString& id) const {
+  const auto same = [&](const Command& command) { return command.id == id; };
+  const auto found = std::find_if(m_commands.begin(), m_commands.end(), same);
+  return found == m_commands.end() ? nullptr : &*found;
+}
+
+Status CommandRegistry::run(CommandHost& host, const QString& id,
+                            const nlohmann::json& args) const {
+  const Command* command = find(id);
+  if (!command)
+    return Error{"unknown_command", "there is no command " + id.toStdString(),
+                 "the registry does not list it", "see `kvlab list commands`"};
+  const nlohmann::json given = args.is_null() ? nlohmann::json::object() : args;
+  if (Status fits = checkArguments(*command, given); !fits) return fits;
+  if (const QString why = command->blocked ? command->blocked(host) : QString(); !why.isEmpty())
+    return Error{"blocked", command->title.toStdString() + " cannot run now", why.toStdString(),
+                 "do that first"};
+  return command->run(host, given);
+}
+
+std::vector<Command> builtinCommands(const std::vector<ViewName>& views) {
+  std::vector<Command> list;
+  addSessionCommands(list);
+  addEditCommands(list);
+  addRunCommands(list);
+  addWindowCommands(list, views);
+  return list;
+}
+
+nlohmann::json toJson(const Command& command) {
+  auto args = nlohmann::json::array();
+  for (const CommandArgument& arg : command.args)
+    args.push_back({{"name", arg.name.toStdString()},
+                    {"type", arg.type.toStdString()},
+                    {"help", arg.help.toStdString()},
+                    {"required", arg.required}});
+  auto keys = nlohmann::json::array();
+  for (const QString& key : command.keys) keys.push_back(key.toStdString());
+  return {{"id", command.id.toStdString()},
+          {"title", command.title.toStdString()},
+          {"menu", command.menu.toStdString()},
+          {"help", command.help.toStdString()},
+          {"keys", keys},
+          {"args", args}};
+}
+
+int fuzzyScore(const QString& wanted, const QString& text) {
+  int score = 0, run = 0;
+  qsizetype at = 0;
+  for (const QChar c : wanted) {
+    if (c.isSpace()) continue;
+    const qsizetype found = text.indexOf(c, at, Qt::CaseInsensitive);
+    if (found < 0) return -1;
+    const bool wordStart = found == 0 || !text[found - 1].isLetterOrNumber();
+    run = found == at && at > 0 ? run + 1 : 0;
+    score += 1 + (wordStart ? 8 : 0) + 3 * run - static_cast<int>(std::min<qsizetype>(found - at, 4));
+    at = found + 1;
+  }
+  return std::max(score, 0);
+}
+
+}  // namespace kvlab

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Everything a person or a script can ask the program to do, as one list: menus, tool bar, palette,
+// shortcuts, view.command(), `kvlab list commands` and the tests all read these entries.
+// Plain values; the functions run on the GUI thread.
+#pragma once
+#include <QString>
+#include <QStringList>
+#include <vector>
+
+#include "app/command_host.h"
+
+namespace kvlab {
+
+struct CommandArgument {
+  QString name;
+  QString type;  // "string", "number", "boolean", "object", "array"
+  QString help;
+  bool required = false;
+};
+
+struct Command {
+  QString id;         // snake_case, for scripts
+  QString title;      // "Step"
+  QString menu;       // "Run"; empty = palette and scripts only
+  QString help;       // one sentence
+  QStringList keys = {};  // portable key sequences, the first is shown
+  QString icon = {};      // name in resources/icons; tool bar entry if not empty
+  std::vector<CommandArgument> args = {};
+  std::function<Status(CommandHost&, const nlohmann::json& args)> run = {};
+  /// Why it cannot run now, for people; empty = it can. Null = always.
+  std::function<QString(const CommandHost&)> blocked = {};
+  bool startsGroup = false;  // a separator before it in its menu
+};
+
+class CommandRegistry {
+ public:
+  explicit CommandRegistry(std::vector<Command> commands) : m_commands(std::move(commands)) {}
+
+  const std::vector<Command>& all() const { return m_commands; }
+  const Command* find(const QString& id) const;
+  /// Checks the arguments and that the command is not blocked, then runs it. Codes: unknown_command,
+  /// bad_argument, blocked, or the command's own.
+  Status run(CommandHost& host, const QString& id, const nlohmann::json& args) const;
+
+ private:
+  std::vector<Command> m_commands;
+};
+
+struct ViewName {
+  QString id, title;
+};
+
+/// The program's commands, with one `show_ID` per view.
+std::vector<Command> builtinCommands(const std::vector<ViewName>& views);
+nlohmann::json toJson(const Command& command);
+
+/// Subsequence score of `wanted` in `text`: < 0 = no match; word starts and runs count more.
+int fuzzyScore(const QString& wanted, const QString& text);
+
+void addSessionCommands(std::vector<Command>& list);
+void addRunCommands(std::vector<Command>& list);
+void addEditCommands(std::vector<Command>& list);
+void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& views);
+
+}  // namespace kvlab

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// When commands can run, said in words: empty = now. GUI thread.
+#pragma once
+#include "app/command_host.h"
+
+namespace kvlab {
+
+inline QString needsSession(const CommandHost& host) {
+  return host.context().snapshot() ? QString() : QString("no session is open");
+}
+inline QString needsIdle(const CommandHost& host) {
+  if (const QString why = needsSession(host); !why.isEmpty()) return why;
+  return host.context().busy() ? QString("the engine is working; stop it or wait") : QString();
+}
+inline QString needsReadyIdle(const CommandHost& host) {
+  if (const QString why = needsSession(host); !why.isEmpty()) return why;
+  const auto session = host.context().session();
+  const SnapshotPtr newest = session ? session->snapshot() : host.context().snapshot();
+  if (newest->state == SessionState::Broken) return "the session is broken; Rebuild repairs it";
+  if (newest->length() == 0) return "the context is empty; prompt some text first";
+  return {};
+}
+inline QString needsPast(const CommandHost& host) {
+  if (const QString why = needsIdle(host); !why.isEmpty()) return why;
+  return host.context().snapshot()->tick.value() > 0 ? QString() : QString("this is the first tick");
+}
+inline QString needsUndo(const CommandHost& host) {
+  if (const QString why = needsIdle(host); !why.isEmpty()) return why;
+  return host.context().snapshot()->canUndo ? QString() : QString("there is nothing to undo");
+}
+inline QString needsRedo(const CommandHost& host) {
+  if (const QString why = needsIdle(host); !why.isEmpty()) return why;
+  return host.context().snapshot()->canRedo ? QString() : QString("there is nothing to redo");
+}
+
+}  // namespace kvlab

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Commands that make the engine work: stepping, running, checking, repairing.
+#include "app/command_registry.h"
+#include "app/command_rules.h"
+
+namespace kvlab {
+
+namespace {
+
+using Json = nlohmann::json;
+
+Status verb(CommandHost& host, const char* name, const Json& args = Json::object()) {
+  host.context().submit(name, args);
+  return ok();
+}
+
+/// Reports of failed ticks come back as values; the window shows them like errors.
+Status step(CommandHost& host, const Json& args) {
+  LiveContext& context = host.context();
+  const auto count = args.value("n", std::int64_t{1});
+  context.submit("step", {{"n", count}}, &context, [&context](const Result<Json>& reports) {
+    if (!reports) return emit context.failed(reports.error());
+    for (const Json& report : *reports)
+      if (!report.value("ok", true) && report.contains("error"))
+        emit context.failed(Error::fromJson(report["error"]));
+  });
+  emit context.scripted(count == 1 ? QString("s.step()") : QString("s.step(%1)").arg(count));
+  return ok();
+}
+
+Status stepBack(CommandHost& host, const Json&) {
+  const std::int64_t tick = host.context().snapshot()->tick.value() - 1;
+  emit host.context().scripted(QString("s.goto(%1)").arg(tick));
+  return verb(host, "goto", {{"tick", tick}});
+}
+
+Status run(CommandHost& host, const Json& args) {
+  const auto ticks = args.value("max_ticks", std::int64_t{1'000'000});
+  emit host.context().scripted(QString("s.run({maxTicks:%1})").arg(ticks));
+  return verb(host, "run", {{"maxTicks", ticks}});
+}
+
+Status stop(CommandHost& host, const Json&) {
+  host.stopScript();
+  host.context().cancel();
+  return ok();
+}
+
+Status checkInvariants(CommandHost& host, const Json&) {
+  LiveContext& context = host.context();
+  (void)host.showView("invariants");
+  emit context.scripted("s.invariants()");
+  context.submit("invariants", Json::object(), &context, [&context](const Result<Json>& list) {
+    if (!list) return emit context.failed(list.error());
+    for (const Json& one : *list)
+      if (!one.value("ok", true))
+        return emit context.failed({"invariant_broken", one.value("title", std::string("invariant")),
+                                    one.value("detail", std::string()),
+                                    "select it in Invariants to see where, then Rebuild"});
+  });
+  return ok();
+}
+
+Status measureDrift(CommandHost& host, const Json&) {
+  emit host.context().scripted("s.drift()");
+  return verb(host, "drift");
+}
+
+Status rebuild(CommandHost& host, const Json&) {
+  emit host.context().scripted("s.rebuild()");
+  return verb(host, "rebuild");
+}
+
+}  // namespace
+
+void addRunCommands(std::vector<Command>& list) {
+  list.push_back({"step", "Step", "Run", "Generate one token and stop.", {"F10"}, "step",
+                  {{"n", "number", "ticks to run, 1 unless given"}}, step, needsReadyIdle});
+  list.push_back({"step_into", "Step Into", "Run",
+                  "Stop before the next action of the tick is applied.", {"F11"}, "step_into", {},
+                  [](CommandHost& host, const Json&) {
+                    emit host.context().scripted("s.stepAction()");
+                    return verb(host, "stepAction");
+                  },
+                  needsReadyIdle});
+  list.push_back({"step_back", "Step Back", "Run",
+                  "Go to the tick before; the future stays as a branch.", {"Shift+F10"},
+                  "step_back", {}, stepBack, needsPast});
+  list.push_back({"run", "Run", "Run", "Generate until a breakpoint, the end of the text or Stop.",
+                  {"F5"}, "run", {{"max_ticks", "number", "stop after so many ticks"}}, run,
+                  needsReadyIdle, true});
+  list.push_back({"stop", "Stop", "Run", "Cancel what runs at its next safe point.",
+                  {"Shift+F5", "Esc"}, "stop", {}, stop});
+  list.push_back({"rebuild", "Rebuild", "Run",
+                  "Compute every row again from the tokens; the drift goes to zero.", {"Ctrl+B"},
+                  "rebuild", {}, rebuild, needsIdle, true});
+  list.push_back({"drift", "Measure Drift", "Run",
+                  "Compare every live row with a rebuild without touching it.", {"Ctrl+D"}, "drift",
+                  {}, measureDrift, needsIdle});
+  list.push_back({"check_invariants", "Check Invariants", "Run", "Run every check, in full.",
+                  {"Ctrl+I"}, "check", {}, checkInvariants, needsIdle});
+}
+
+}  // namespace kvlab

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the engine thread drives: a session behind five calls. core_engine implements it over
+// core/session; tests implement it over nothing at all. Every call but requestCancel comes from the
+// engine thread.
+#pragma once
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/api/error.h"
+#include "core/api/snapshot.h"
+#include "core/api/tile.h"
+
+namespace kvlab {
+
+/// Long work reports here: what it is, done of total (total 0 = unknown, < 0 = finished). Returns
+/// false when the work should stop.
+using ProgressSink = std::function<bool(const std::string& what, std::int64_t done, std::int64_t total)>;
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual Result<nlohmann::json> execute(const std::string& verb, const nlohmann::json& args) = 0;
+  virtual Result<Tile> tile(const TileRequest& request) = 0;
+  virtual SnapshotPtr snapshot() const = 0;
+  /// Called on the engine thread after every tick and command, when the state is consistent.
+  virtual void setPublish(std::function<void(SnapshotPtr)> publish) = 0;
+  /// Any thread: the verb in progress stops at its next safe point.
+  virtual void requestCancel() = 0;
+};
+
+/// Builds an engine on the engine thread.
+using EngineOpener = std::function<Result<std::unique_ptr<Engine>>(const ProgressSink& progress)>;
+
+}  // namespace kvlab

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How the program gets engines. Values; any thread.
+#pragma once
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "app/engine.h"
+
+namespace kvlab {
+
+/// The opener for {"manifest":{..}} or {"capture":"path", "to":tick?}.
+using EngineFactory = std::function<EngineOpener(const nlohmann::json& request)>;
+
+}  // namespace kvlab

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/engine_thread.h"
+
+#include <algorithm>
+#include <new>
+
+namespace kvlab {
+
+namespace {
+
+Error internalError(const std::string& why) {
+  return {"internal", "the engine stopped this command", why,
+          "check the invariants, then rebuild; save the session if the report should reach others"};
+}
+
+/// The one place where exceptions end.
+template <class T, class Body>
+Result<T> guarded(Body body) {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return Error{"out_of_memory", "the engine stopped this command", "memory is exhausted",
+                 "lower capacity or history_bytes, or close other sessions"};
+  } catch (const std::exception& exception) {
+    return internalError(exception.what());
+  } catch (...) {
+    return internalError("an exception of unknown type");
+  }
+}
+
+Error cancelledError() {
+  return {"cancelled", "the command was cancelled", "it was waiting when work was stopped",
+          "run it again"};
+}
+
+}  // namespace
+
+EngineThread::EngineThread(EngineOpener opener, Reply opened, std::function<void()> wake)
+    : m_opener(std::move(opener)), m_opened(std::move(opened)), m_wake(std::move(wake)) {
+  m_commands = 1;  // opening counts as work
+  m_thread = std::thread([this] { runLoop(); });
+}
+
+EngineThread::~EngineThread() {
+  m_stop = true;
+  m_cancel = true;
+  {
+    const std::lock_guard lock(m_mutex);
+    if (m_engine) m_engine->requestCancel();
+  }
+  m_work.notify_all();
+  m_thread.join();
+}
+
+void EngineThread::submit(std::string verb, nlohmann::json args, Reply reply) {
+  Job job;
+  job.work = [this, verb = std::move(verb), args = std::move(args), reply](Engine* engine) {
+    auto result = engine ? guarded<nlohmann::json>([&] { return engine->execute(verb, args); })
+                         : m_openError;
+    return [reply, result = std::move(result)] { reply(result); };
+  };
+  job.cancelled = [reply] { reply(cancelledError()); };
+  m_commands.fetch_add(1);
+  {
+    const std::lock_guard lock(m_mutex);
+    m_jobs.push_back(std::move(job));
+  }
+  m_work.notify_one();
+}
+
+void EngineThread::query(std::string tag, std::string verb, nlohmann::json args, Reply reply) {
+  Job job{"q:" + tag, {}, {}};
+  job.work = [this, verb = std::move(verb), args = std::move(args), reply](Engine* engine) {
+    auto result = engine ? guarded<nlohmann::json>([&] { return engine->execute(verb, args); })
+                         : m_openError;
+    return [reply, result = std::move(result)] { reply(result); };
+  };
+  replaceOrPush(std::move(job));
+}
+
+void EngineThread::fetch(std::string tag, TileRequest request, TileReply reply) {
+  using Shared = std::shared_ptr<const Tile>;
+  Job job{"t:" + tag, {}, {}};
+  job.work = [this, request, reply](Engine* engine) -> std::function<void()> {
+    auto result = guarded<Shared>([&]() -> Result<Shared> {
+      if (!engine) return m_openError.error();
+      auto tile = engine->tile(request);
+      if (!tile) return tile.error();
+      return Shared(std::make_shared<const Tile>(tile.take()));
+    });
+    return [reply, result = std::move(result)] { reply(result); };
+  };
+  replaceOrPush(std::move(job));
+}
+
+void EngineThread::replaceOrPush(Job job) {
+  {
+    const std::lock_guard lock(m_mutex);
+    const auto same = [&](const Job& waiting) { return waiting.tag == job.tag; };
+    const auto found = std::find_if(m_reads.begin(), m_reads.end(), same);
+    if (found != m_reads.end())
+      *found = std::move(job);
+    else
+      m_reads.push_back(std::move(job));
+  }
+  m_work.notify_one();
+}
+
+void EngineThread::cancel() {
+  std::unique_lock lock(m_mutex);
+  m_cancel = true;
+  if (m_engine && busy()) m_engine->requestCancel();
+  for (Job& job : m_jobs) m_mail.replies.push_back(std::move(job.cancelled));
+  m_commands.fetch_sub(static_cast<int>(m_jobs.size()));
+  const bool any = !m_jobs.empty();
+  m_jobs.clear();
+  if (any) wakeOnce(lock);
+}
+
+EngineMail EngineThread::collect() {
+  const std::lock_guard lock(m_mutex);
+  m_wakePending = false;
+  return std::exchange(m_mail, {});
+}
+
+void EngineThread::runLoop() {
+  open();
+  while (!m_stop) {
+    Job job;
+    {
+      std::unique_lock lock(m_mutex);
+      m_work.wait(lock, [this] { return m_stop || !m_jobs.empty() || !m_reads.empty(); });
+      if (m_stop) break;
+      auto& queue = m_jobs.empty() ? m_reads : m_jobs;
+      job = std::move(queue.front());
+      queue.pop_front();
+      m_cancel = false;
+    }
+    perform(job);
+  }
+  std::unique_ptr<Engine> last;
+  const std::lock_guard lock(m_mutex);
+  last.swap(m_engine);  // destroyed here, on the thread that built it
+}
+
+void EngineThread::open() {
+  const ProgressSink sink = [this](const std::string& what, std::int64_t done, std::int64_t total) {
+    return progress(what, done, total);
+  };
+  auto opened = guarded<std::unique_ptr<Engine>>([&] { return m_opener(sink); });
+  if (opened) {
+    std::unique_ptr<Engine> engine = opened.take();
+    engine->setPublish([this](SnapshotPtr snapshot) { publish(std::move(snapshot)); });
+    const SnapshotPtr first = engine->snapshot();
+    {
+      const std::lock_guard lock(m_mutex);
+      m_engine = std::move(engine);
+    }
+    if (first) publish(first);
+  } else {
+    m_openError = opened.error();
+  }
+  progress({}, 0, -1);
+  m_commands.fetch_sub(1);
+  post([reply = m_opened, result = m_openError] { reply(result); });
+}
+
+void EngineThread::perform(Job& job) {
+  const bool command = job.tag.empty();
+  auto reply = job.work(m_engine.get());
+  if (command) m_commands.fetch_sub(1);
+  post(std::move(reply));
+}
+
+/// Reads that wait while a long command runs are answered between its ticks.
+void EngineThread::serveReads() {
+  std::deque<Job> reads;
+  {
+    const std::lock_guard lock(m_mutex);
+    reads.swap(m_reads);
+  }
+  for (Job& job : reads) post(job.work(m_engine.get()));
+}
+
+void EngineThread::publish(SnapshotPtr snapshot) {
+  {
+    std::unique_lock lock(m_mutex);
+    auto& waiting = m_mail.snapshots;
+    if (waiting.size() >= kMailSnapshots)
+      waiting.erase(waiting.begin(), waiting.begin() + kMailSnapshots / 2);
+    waiting.push_back(std::move(snapshot));
+    wakeOnce(lock);
+  }
+  if (m_engine && !m_stop) serveReads();
+}
+
+bool EngineThread::progress(const std::string& what, std::int64_t done, std::int64_t total) {
+  std::unique_lock lock(m_mutex);
+  m_mail.progress = ProgressNote{what, done, total};
+  wakeOnce(lock);
+  return !m_cancel && !m_stop;
+}
+
+void EngineThread::post(std::function<void()> reply) {
+  std::unique_lock lock(m_mutex);
+  m_mail.replies.push_back(std::move(reply));
+  wakeOnce(lock);
+}
+
+/// Under the lock: asks the reader to come, unless it has been asked already.
+void EngineThread::wakeOnce(std::unique_lock<std::mutex>&) {
+  if (m_wakePending) return;
+  m_wakePending = true;
+  m_wake();
+}
+
+}  // namespace kvlab

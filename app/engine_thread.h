@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The whole seam between the window and the engine: commands in, mail out. Owns the engine on a
+// thread of its own and never waits for the reader; the reader never waits for it. Commands run in
+// order and are never coalesced; queries and tile requests are replaced by tag and are also served
+// between the ticks of a running command. Exceptions of the engine become errors here, once.
+// Owned by a LiveSession; every public call from one thread (the GUI's).
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "app/engine.h"
+
+namespace kvlab {
+
+struct ProgressNote {
+  std::string what;
+  std::int64_t done = 0, total = 0;
+};
+
+/// What waits for the reader: every snapshot since the last collect (the oldest dropped beyond
+/// kMailSnapshots), finished replies in order, the newest progress.
+struct EngineMail {
+  std::vector<SnapshotPtr> snapshots;
+  std::vector<std::function<void()>> replies;
+  std::optional<ProgressNote> progress;
+};
+
+class EngineThread {
+ public:
+  static constexpr std::size_t kMailSnapshots = 1024;
+  using Reply = std::function<void(const Result<nlohmann::json>&)>;
+  using TileReply = std::function<void(const Result<std::shared_ptr<const Tile>>&)>;
+
+  /// Starts the thread and opens the engine on it; `opened` is the first reply (null or the error,
+  /// after which every command answers with that error). `wake` is called from the engine thread,
+  /// at most once between two collects.
+  EngineThread(EngineOpener opener, Reply opened, std::function<void()> wake);
+  /// Cancels what runs, drops what waits (their replies never come), joins.
+  ~EngineThread();
+  EngineThread(const EngineThread&) = delete;
+  EngineThread& operator=(const EngineThread&) = delete;
+
+  void submit(std::string verb, nlohmann::json args, Reply reply);
+  void query(std::string tag, std::string verb, nlohmann::json args, Reply reply);
+  void fetch(std::string tag, TileRequest request, TileReply reply);
+  /// Stops the command in progress at its next safe point; waiting commands answer `cancelled`.
+  void cancel();
+  /// True while a command (not a query) runs or waits.
+  bool busy() const { return m_commands.load(std::memory_order_relaxed) > 0; }
+  EngineMail collect();
+
+ private:
+  /// A command, or with a tag a read that a newer one of the same tag replaces. `work` runs on the
+  /// engine thread and returns the reply as a closure for the reader.
+  struct Job {
+    std::string tag;
+    std::function<std::function<void()>(Engine*)> work;
+    std::function<void()> cancelled = {};
+  };
+
+  void runLoop();
+  void open();
+  void perform(Job& job);
+  void serveReads();
+  void replaceOrPush(Job job);
+  void publish(SnapshotPtr snapshot);
+  bool progress(const std::string& what, std::int64_t done, std::int64_t total);
+  void post(std::function<void()> reply);
+  void wakeOnce(std::unique_lock<std::mutex>& lock);
+
+  EngineOpener m_opener;
+  Reply m_opened;
+  std::function<void()> m_wake;
+  std::unique_ptr<Engine> m_engine;  // engine thread; others under m_mutex, to cancel
+  Result<nlohmann::json> m_openError = nlohmann::json();
+
+  mutable std::mutex m_mutex;  // guards the four below
+  std::condition_variable m_work;
+  std::deque<Job> m_jobs, m_reads;
+  EngineMail m_mail;
+  bool m_wakePending = false;
+
+  std::atomic<int> m_commands{0};
+  std::atomic<bool> m_stop{false}, m_cancel{false};
+  std::thread m_thread;
+};
+
+}  // namespace kvlab

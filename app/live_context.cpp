@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/live_context.h"
+
+#include <algorithm>
+
+namespace kvlab {
+
+namespace {
+
+Error noSession() {
+  return {"no_session", "there is nothing to work on", "no session is open",
+          "open one with File > New Session"};
+}
+
+}  // namespace
+
+void LiveContext::show(LiveSessionPtr session) {
+  if (session == m_session) return;
+  if (m_session) disconnect(m_session.get(), nullptr, this, nullptr);
+  m_session = std::move(session);
+  if (m_session) {
+    connect(m_session.get(), &LiveSession::published, this, &LiveContext::follow);
+    connect(m_session.get(), &LiveSession::busyChanged, this, &LiveContext::busyChanged);
+    connect(m_session.get(), &LiveSession::progressed, this, &LiveContext::progressed);
+  }
+  setFocus({});
+  emit sessionChanged();
+  emit busyChanged();
+  follow();
+}
+
+void LiveContext::submit(const std::string& verb, const nlohmann::json& args) {
+  submit(verb, args, this, [this](const Result<nlohmann::json>& result) {
+    if (!result) emit failed(result.error());
+  });
+}
+
+void LiveContext::cancel() {
+  if (m_session) m_session->cancel();
+}
+
+const std::vector<SnapshotPtr>& LiveContext::history() const {
+  static const std::vector<SnapshotPtr> none;
+  return m_session ? m_session->history() : none;
+}
+
+void LiveContext::submit(const std::string& verb, const nlohmann::json& args, QObject* receiver,
+                         Reply reply) {
+  if (!m_session) return reply(noSession());
+  m_session->submit(verb, args,
+                    [guard = QPointer<QObject>(receiver), reply](const Result<nlohmann::json>& r) {
+                      if (guard) reply(r);
+                    });
+}
+
+void LiveContext::query(const std::string& tag, const std::string& verb,
+                        const nlohmann::json& args, QObject* receiver, Reply reply) {
+  if (!m_session) return reply(noSession());
+  m_session->query(tag, verb, args,
+                   [guard = QPointer<QObject>(receiver), reply](const Result<nlohmann::json>& r) {
+                     if (guard) reply(r);
+                   });
+}
+
+void LiveContext::fetch(const std::string& tag, const TileRequest& request, QObject* receiver,
+                        TileReply reply) {
+  if (!m_session) return;
+  using Arrived = Result<std::shared_ptr<const Tile>>;
+  m_session->fetch(tag, request,
+                   [this, self = QPointer<LiveContext>(this), guard = QPointer<QObject>(receiver),
+                    reply](const Arrived& tile) {
+                     if (!guard || !self) return;
+                     if (!tile) emit logged(3, QString::fromStdString(tile.error().text()));
+                     reply(tile ? *tile : nullptr);
+                   });
+}
+
+void LiveContext::showTick(Tick tick) {
+  const auto& kept = history();
+  const auto later = [](Tick wanted, const SnapshotPtr& s) { return wanted < s->tick; };
+  const auto after = std::upper_bound(kept.begin(), kept.end(), tick, later);
+  if (after == kept.begin()) return;
+  showSnapshot(*std::prev(after));
+}
+
+void LiveContext::runCommand(const QString& id, const nlohmann::json& args) {
+  if (!m_runner) return;
+  if (const Status status = m_runner(id, args); !status) emit failed(status.error());
+}
+
+void LiveContext::evaluate(const QString& line, QObject* receiver, Evaluated reply) {
+  if (!m_evaluator) return reply("there is no script engine here", true);
+  m_evaluator(line, [guard = QPointer<QObject>(receiver), reply](const QString& text, bool bad) {
+    if (guard) reply(text, bad);
+  });
+}
+
+void LiveContext::follow() { showSnapshot(m_session ? m_session->snapshot() : nullptr); }
+
+/// The focused row keeps its identity: its position is looked up again in what is shown now.
+void LiveContext::showSnapshot(SnapshotPtr snapshot) {
+  if (snapshot == m_shown) return;
+  m_shown = std::move(snapshot);
+  emit snapshotChanged();
+  if (!m_shown) return;
+  Focus next = focus();
+  next.tick = m_shown->tick;
+  if (next.ledger.value() >= 0) {
+    const auto found = std::find(m_shown->context.begin(), m_shown->context.end(), next.ledger);
+    next.position = found == m_shown->context.end()
+                        ? Position(-1)
+                        : Position(static_cast<std::int32_t>(found - m_shown->context.begin()));
+  }
+  setFocus(next);
+}
+
+}  // namespace kvlab

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The context that all views of a window share, over whichever live session is shown. Replies go
+// only to receivers that still exist; failures without a reader go to failed(). GUI thread only.
+#pragma once
+#include <QTimer>
+
+#include "app/live_session.h"
+#include "widgets/base/inspector_context.h"
+
+namespace kvlab {
+
+class LiveContext : public InspectorContext {
+  Q_OBJECT
+ public:
+  using CommandRunner = std::function<Status(const QString& id, const nlohmann::json& args)>;
+  using Evaluated = std::function<void(const QString& text, bool failed)>;
+  using Evaluator = std::function<void(const QString& line, Evaluated reply)>;
+  using LiveSessionPtr = std::shared_ptr<LiveSession>;
+
+  explicit LiveContext(QObject* parent = nullptr) : InspectorContext(parent) {}
+
+  void show(LiveSessionPtr session);
+  const LiveSessionPtr& session() const { return m_session; }
+  void setCommandRunner(CommandRunner runner) { m_runner = std::move(runner); }
+  void setEvaluator(Evaluator evaluator) { m_evaluator = std::move(evaluator); }
+  /// Runs a verb nobody waits for; its failure is shown.
+  void submit(const std::string& verb, const nlohmann::json& args);
+  void cancel();
+
+  SnapshotPtr snapshot() const override { return m_shown; }
+  const std::vector<SnapshotPtr>& history() const override;
+  void submit(const std::string& verb, const nlohmann::json& args, QObject* receiver,
+              Reply reply) override;
+  void query(const std::string& tag, const std::string& verb, const nlohmann::json& args,
+             QObject* receiver, Reply reply) override;
+  void fetch(const std::string& tag, const TileRequest& request, QObject* receiver,
+             TileReply reply) override;
+  void showTick(Tick tick) override;
+  void runCommand(const QString& id, const nlohmann::json& args) override;
+  void evaluate(const QString& line, QObject* receiver, Evaluated reply) override;
+  bool busy() const override { return m_session && m_session->busy(); }
+
+ signals:
+  void sessionChanged();
+
+ private:
+  void follow();
+  void showSnapshot(SnapshotPtr snapshot);
+
+  LiveSessionPtr m_session;
+  SnapshotPtr m_shown;
+  CommandRunner m_runner;
+  Evaluator m_evaluator;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/live_session.h"
+
+#include <QMetaObject>
+
+namespace kvlab {
+
+LiveSession::LiveSession(EngineOpener opener, Reply opened)
+    : m_thread(std::move(opener), std::move(opened), [this] {
+        QMetaObject::invokeMethod(this, [this] { drain(); }, Qt::QueuedConnection);
+      }) {}
+
+void LiveSession::submit(const std::string& verb, const nlohmann::json& args, Reply reply) {
+  m_thread.submit(verb, args, std::move(reply));
+  setBusy(true);
+}
+
+void LiveSession::query(const std::string& tag, const std::string& verb,
+                        const nlohmann::json& args, Reply reply) {
+  m_thread.query(tag, verb, args, std::move(reply));
+}
+
+void LiveSession::fetch(const std::string& tag, const TileRequest& request, TileReply reply) {
+  m_thread.fetch(tag, request, std::move(reply));
+}
+
+/// Snapshots first, so that a reply finds the state that its command left.
+void LiveSession::drain() {
+  const QPointer<LiveSession> alive(this);
+  EngineMail mail = m_thread.collect();
+  for (const SnapshotPtr& snapshot : mail.snapshots) keep(snapshot);
+  if (mail.progress)
+    emit progressed(QString::fromStdString(mail.progress->what), mail.progress->done,
+                    mail.progress->total);
+  if (alive && !mail.snapshots.empty()) emit published();
+  for (auto& reply : mail.replies) {
+    if (!alive) return;
+    reply();
+  }
+  if (alive) setBusy(m_thread.busy());
+}
+
+void LiveSession::keep(const SnapshotPtr& snapshot) {
+  while (!m_history.empty() && m_history.back()->tick >= snapshot->tick) m_history.pop_back();
+  m_history.push_back(snapshot);
+  if (m_history.size() > kHistory + kHistory / 4)
+    m_history.erase(m_history.begin(), m_history.end() - kHistory);
+}
+
+void LiveSession::setBusy(bool busy) {
+  if (busy == m_busy) return;
+  m_busy = busy;
+  emit busyChanged();
+}
+
+}  // namespace kvlab

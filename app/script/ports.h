@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the script language needs from the program: a session it can talk to and the window around
+// it. app/live_session and app/main_window implement them; tests implement them by hand. GUI thread.
+#pragma once
+#include <QImage>
+#include <QSize>
+#include <QString>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/api/error.h"
+#include "core/api/snapshot.h"
+
+namespace kvlab {
+
+class SessionPort {
+ public:
+  using Reply = std::function<void(const Result<nlohmann::json>&)>;
+  virtual ~SessionPort() = default;
+  /// Runs a verb in order with all others; the reply comes later, on the GUI thread.
+  virtual void submit(const std::string& verb, const nlohmann::json& args, Reply reply) = 0;
+  virtual void cancel() = 0;
+  virtual SnapshotPtr snapshot() const = 0;
+};
+using SessionPtr = std::shared_ptr<SessionPort>;
+
+/// A picture: of one view or of the window; 0 = the default size.
+struct PictureRequest {
+  QString what = "window";
+  QString path;
+  QSize size = {};
+  double dpr = 1.0;
+};
+
+class WindowPort {
+ public:
+  using Opened = std::function<void(const Result<SessionPtr>&)>;
+  virtual ~WindowPort() = default;
+  /// Opens {"manifest":{..}} or {"capture":"path"} and shows it.
+  virtual void openSession(const nlohmann::json& request, Opened opened) = 0;
+  /// The session that the views show; null before the first one.
+  virtual SessionPtr session() const = 0;
+  virtual void showSession(const SessionPtr& session) = 0;
+  /// Forgets a session; the views show none if it was the shown one.
+  virtual void closeSession(const SessionPtr& session) = 0;
+  virtual Status showView(const QString& id) = 0;
+  virtual Status setFocus(const nlohmann::json& focus) = 0;
+  virtual Status setTheme(const QString& name) = 0;
+  virtual Status setSize(QSize size) = 0;
+  /// Brings the view (all visible ones, for "window") to the wanted size and the current tick; true
+  /// once it is there. Errors: unknown_view.
+  virtual Result<bool> readyFor(const PictureRequest& request) = 0;
+  /// Writes what readyFor() prepared; returns the size in pixels.
+  virtual Result<QSize> savePicture(const PictureRequest& request) = 0;
+  virtual Status runCommand(const QString& id, const nlohmann::json& args) = 0;
+  virtual std::vector<std::string> viewIds() const = 0;
+  /// Shows a line of the tour; `resume` is called when the reader wants the next one (at once
+  /// without a display).
+  virtual void caption(const QString& text, std::function<void()> resume) = 0;
+};
+
+}  // namespace kvlab

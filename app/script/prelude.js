@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The script language's globals, over the native `host`. Runs once per engine, before any script.
+// Every native call takes and returns JSON text: {value} or {error}. Errors are thrown with the
+// place of the first caller outside this file.
+(function (host, fileName) {
+  "use strict";
+
+  const pack = (value) => JSON.stringify(value === undefined ? null : value,
+    (key, v) => (ArrayBuffer.isView(v) ? Array.from(v) : v));
+
+  // The first stack frame that is not ours: {file, line}.
+  function caller(stack) {
+    for (const frame of String(stack).split("\n")) {
+      const place = /@?(?:file:)?([^@]*?):(-?\d+)(?::-?\d+)?$/.exec(frame.trim());
+      if (place && !place[1].endsWith(fileName) && Number(place[2]) > 0)
+        return { file: place[1].replace(/^\/\/(?=\/)/, ""), line: Number(place[2]) };
+    }
+    return { file: "", line: 0 };
+  }
+
+  function fail(error) {
+    const text = [error.what, error.why].filter(Boolean).join(": ") +
+      (error.remedy ? "; " + error.remedy : "");
+    const thrown = new Error(text);
+    const place = caller(thrown.stack);
+    Object.assign(thrown, error, { file: place.file, line: place.line });
+    throw thrown;
+  }
+
+  function native(text) {
+    const answer = JSON.parse(text);
+    if (answer.error) fail(answer.error);
+    return answer.value;
+  }
+
+  const isOptions = (v) => v !== null && typeof v === "object" && !Array.isArray(v) && !ArrayBuffer.isView(v);
+
+  // Positional arguments to named ones; a plain object in the place of "options", or after the last
+  // named argument, is merged.
+  function named(verb, names, given) {
+    const args = {};
+    given.forEach((value, i) => {
+      if (value === undefined) return;
+      const name = names[i];
+      if ((name === undefined || name === "options") && isOptions(value)) Object.assign(args, value);
+      else if (name !== undefined) args[name] = value;
+      else fail({ code: "bad_argument", what: `${verb} was not called`,
+        why: `it takes ${names.length} arguments, not ${given.length}`,
+        remedy: `call ${verb}(${names.join(", ")})`, field: "arguments", value: given.length });
+    });
+    return args;
+  }
+
+  class Session {
+    constructor(handle) { Object.defineProperty(this, "handle", { value: handle }); }
+    get tick() { return native(host.call(this.handle, "tick", "{}")); }
+    get length() { return native(host.call(this.handle, "length", "{}")); }
+    /** Shows this session in the window. */
+    show() { native(host.show(this.handle)); return this; }
+    close() { native(host.close(this.handle)); }
+  }
+  for (const verb of JSON.parse(host.verbs())) {
+    if (verb.name === "tick" || verb.name === "length") continue;
+    Object.defineProperty(Session.prototype, verb.name, {
+      enumerable: true,
+      value: function (...given) {
+        return native(host.call(this.handle, verb.name, pack(named(verb.name, verb.args, given))));
+      },
+    });
+  }
+  // Parts of the language that this version does not have, refused by name.
+  const later = (name) => () => fail({ code: "unsupported", what: `${name} was not called`,
+    why: "this version does not have it", remedy: "see script_api.d.ts for what there is" });
+  for (const name of ["setLayout", "setFormat", "setPolicy", "setLensScores", "ring", "tree", "recordLifespans"])
+    if (!(name in Session.prototype)) Object.defineProperty(Session.prototype, name, { value: later("s." + name) });
+
+  const global = globalThis;
+  global.lab = {
+    open(manifest = {}) { return new Session(native(host.open(pack({ manifest })))); },
+    openCapture(path) { return new Session(native(host.open(pack({ capture: path })))); },
+    /** The session that the window shows, or null. */
+    current() {
+      const handle = native(host.current());
+      return handle === null ? null : new Session(handle);
+    },
+  };
+  for (const name of ["lanes", "sweep"])
+    Object.defineProperty(global.lab, name, { value: later("lab." + name) });
+
+  const view = (op, args) => native(host.view(op, pack(args)));
+  global.view = {
+    show(id) { view("show", { id }); },
+    focus(focus) { view("focus", focus); },
+    theme(name) { view("theme", { name }); },
+    size(width, height) { view("size", { width, height }); },
+    screenshot(what, path, options = {}) { return view("screenshot", { ...options, what, path }); },
+    command(id, args = {}) { view("command", { id, args }); },
+    list() { return view("list", {}); },
+    caption(text) { view("caption", { text }); },
+  };
+
+  global.log = (...values) => host.log(values.map(print).join(" "));
+
+  function print(value) {
+    if (typeof value === "string") return value;
+    if (value instanceof Error) return value.message;
+    if (value instanceof Session) return `session ${value.handle}`;
+    if (value === undefined || typeof value === "function" || typeof value === "symbol") return String(value);
+    return JSON.stringify(value);
+  }
+
+  const failed = (message, why) => fail({ code: "expectation_failed", what: message, why,
+    remedy: "compare with what the script expects at this line" });
+
+  global.expect = (condition, message) => {
+    if (!condition) failed(message === undefined ? "an expectation failed" : String(message), "the condition is " + print(condition));
+  };
+
+  function farFrom(a, b, tolerance, path) {
+    if (typeof a === "number" && typeof b === "number") {
+      const allowed = Math.max(tolerance.abs || 0, (tolerance.rel || 0) * Math.max(Math.abs(a), Math.abs(b)));
+      return a === b || Math.abs(a - b) <= allowed ? null
+        : `${path || "value"}: ${a} and ${b} differ by ${Math.abs(a - b)}, allowed ${allowed}`;
+    }
+    if (a === null || b === null || typeof a !== "object" || typeof b !== "object")
+      return a === b ? null : `${path || "value"}: ${print(a)} is not ${print(b)}`;
+    const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
+    for (const key of keys) {
+      const far = farFrom(a[key], b[key], tolerance, path ? `${path}.${key}` : key);
+      if (far) return far;
+    }
+    return null;
+  }
+  global.expectNear = (a, b, tolerance = {}, message) => {
+    const far = farFrom(a, b, tolerance, "");
+    if (far) failed(message === undefined ? "values are not near" : String(message), far);
+  };
+
+  global.expectError = (fn, code) => {
+    let thrown;
+    try { fn(); } catch (error) { thrown = error; }
+    if (thrown === undefined) failed(`no error, expected ${code}`, "the function returned");
+    if (code !== undefined && thrown.code !== code)
+      failed(`another error than ${code}`, `${thrown.code || thrown.name}: ${thrown.message || thrown}`);
+    return thrown;
+  };
+
+  global.args = JSON.parse(host.args());
+  return {
+    print,
+    caller,
+    // What the language consists of, for the test of script_api.d.ts and for completion.
+    names: () => ({
+      globals: ["lab", "view", "expect", "expectNear", "expectError", "log", "args"],
+      lab: Object.keys(global.lab),
+      view: Object.keys(global.view),
+      session: ["tick", "length", "show", "close",
+        ...Object.keys(Session.prototype)],
+    }),
+    console: () => Object.defineProperty(global, "s", {
+      configurable: true,
+      get: () => global.lab.current(),
+      set: (session) => session.show(),
+    }),
+  };
+})

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/script/script_calls.h"
+
+#include <QDir>
+#include <QElapsedTimer>
+#include <QEventLoop>
+#include <QFileInfo>
+#include <QTimer>
+
+#include "app/script/input_gate.h"
+
+namespace kvlab {
+
+namespace {
+
+using Json = nlohmann::json;
+
+QString packed(const Json& json) {
+  return QString::fromStdString(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+QString answer(const Result<Json>& result) {
+  return result ? packed({{"value", *result}}) : packed({{"error", result.error().toJson()}});
+}
+QString answer(const Status& status) {
+  return status ? packed({{"value", nullptr}}) : packed({{"error", status.error().toJson()}});
+}
+
+Error cancelled() {
+  return {"cancelled", "the script was stopped", "somebody asked for it", "run it again"};
+}
+Error closedSession(int handle) {
+  return {"closed_session", "session " + std::to_string(handle) + " was not called",
+          "it has been closed", "open another one with lab.open"};
+}
+Error badArgument(const std::string& what, const std::string& why, const std::string& field,
+                  Json value) {
+  Error error{"bad_argument", what, why, "see script_api.d.ts"};
+  error.field = field;
+  error.value = std::move(value);
+  return error;
+}
+
+}  // namespace
+
+QString ScriptCalls::verbs() const {
+  Json list = Json::array();
+  for (const VerbInfo& verb : m_settings.verbs)
+    list.push_back({{"name", verb.name}, {"args", verb.args}});
+  return packed(list);
+}
+
+QString ScriptCalls::args() const {
+  Json list = Json::array();
+  for (const QString& arg : m_settings.args) list.push_back(arg.toStdString());
+  return packed(list);
+}
+
+QString ScriptCalls::call(int handle, const QString& verb, const QString& args) {
+  const auto found = m_sessions.find(handle);
+  if (found == m_sessions.end()) return answer(Result<Json>(closedSession(handle)));
+  const SessionPtr session = found->second;
+  Json given = Json::parse(args.toStdString(), nullptr, false);
+  resolvePath(verb.toStdString(), given);
+  const auto reply = std::make_shared<Answer>();
+  session->submit(verb.toStdString(), given, [reply](const Result<Json>& r) { reply->emplace(r); });
+  const auto stopping = connect(this, &ScriptCalls::stopped, this, [session] { session->cancel(); });
+  wait([reply] { return reply->has_value(); });
+  disconnect(stopping);
+  return reply->has_value() ? answer(**reply) : answer(Result<Json>(cancelled()));
+}
+
+QString ScriptCalls::open(const QString& request) {
+  auto opened = openNow(Json::parse(request.toStdString(), nullptr, false));
+  if (opened) return answer(opened);
+  Json error = opened.error().toJson();
+  error["refused"] = true;
+  return packed({{"error", error}});
+}
+
+Result<Json> ScriptCalls::openNow(Json request) {
+  if (request.contains("capture")) {
+    if (!request["capture"].is_string())
+      return badArgument("the capture was not opened", "the path is not a string", "path",
+                         request["capture"]);
+    request["capture"] = resolved(request["capture"], false);
+  } else {
+    if (!request["manifest"].is_object())
+      return badArgument("the session was not opened", "the manifest is not an object", "manifest",
+                         request["manifest"]);
+    Json manifest = m_settings.manifest;
+    manifest.merge_patch(request["manifest"]);
+    request["manifest"] = manifest;
+  }
+  const auto reply = std::make_shared<std::optional<Result<SessionPtr>>>();
+  m_window.openSession(request, [reply](const Result<SessionPtr>& r) { reply->emplace(r); });
+  wait([reply] { return reply->has_value(); });
+  if (!reply->has_value()) return cancelled();
+  if (!**reply) return (*reply)->error();
+  return Json(handleOf(***reply));
+}
+
+int ScriptCalls::handleOf(const SessionPtr& session) {
+  for (const auto& [handle, known] : m_sessions)
+    if (known == session) return handle;
+  m_sessions[m_nextHandle] = session;
+  return m_nextHandle++;
+}
+
+QString ScriptCalls::current() {
+  const SessionPtr session = m_window.session();
+  return answer(Result<Json>(session ? Json(handleOf(session)) : Json()));
+}
+
+QString ScriptCalls::show(int handle) {
+  const auto found = m_sessions.find(handle);
+  if (found == m_sessions.end()) return answer(Result<Json>(closedSession(handle)));
+  m_window.showSession(found->second);
+  return answer(ok());
+}
+
+QString ScriptCalls::close(int handle) {
+  const auto found = m_sessions.find(handle);
+  if (found == m_sessions.end()) return answer(Result<Json>(closedSession(handle)));
+  m_window.closeSession(found->second);
+  m_sessions.erase(found);
+  return answer(ok());
+}
+
+QString ScriptCalls::view(const QString& op, const QString& args) {
+  const Json given = Json::parse(args.toStdString(), nullptr, false);
+  try {
+    return answer(viewNow(op.toStdString(), given));
+  } catch (const Json::exception& exception) {
+    return answer(Result<Json>(badArgument("view." + op.toStdString() + " was not called",
+                                           exception.what(), "arguments", given)));
+  }
+}
+
+void ScriptCalls::log(const QString& text) {
+  if (m_settings.log) m_settings.log(text);
+}
+
+Result<Json> ScriptCalls::viewNow(const std::string& op, const Json& args) {
+  const auto asJson = [](const Status& status) {
+    return status ? Result<Json>(Json()) : Result<Json>(status.error());
+  };
+  const auto text = [&](const char* key) {
+    return QString::fromStdString(args.at(key).get<std::string>());
+  };
+  if (op == "show") return asJson(m_window.showView(text("id")));
+  if (op == "focus") return asJson(m_window.setFocus(args));
+  if (op == "theme") return asJson(m_window.setTheme(text("name")));
+  if (op == "size")
+    return asJson(m_window.setSize({args.at("width").get<int>(), args.at("height").get<int>()}));
+  if (op == "command") return asJson(m_window.runCommand(text("id"), args.at("args")));
+  if (op == "list") return Json(m_window.viewIds());
+  if (op == "screenshot") return screenshot(args);
+  return caption(args);
+}
+
+Result<Json> ScriptCalls::screenshot(const Json& args) {
+  PictureRequest request;
+  request.what = QString::fromStdString(args.at("what").get<std::string>());
+  request.path = QString::fromStdString(resolved(args.at("path").get<std::string>(), true));
+  request.size = {args.value("width", 0), args.value("height", 0)};
+  request.dpr = args.value("dpr", 1.0);
+  if (!(request.dpr >= 0.5 && request.dpr <= 4))
+    return badArgument("no picture was written", "dpr must be between 0.5 and 4", "dpr",
+                       request.dpr);
+  if (const Status ready = waitUntilReady(request); !ready) return ready.error();
+  QDir().mkpath(QFileInfo(request.path).absolutePath());
+  const auto size = m_window.savePicture(request);
+  if (!size) return size.error();
+  return Json{{"path", request.path.toStdString()}, {"width", size->width()}, {"height", size->height()}};
+}
+
+Status ScriptCalls::waitUntilReady(const PictureRequest& request) {
+  QElapsedTimer waited;
+  waited.start();
+  constexpr qint64 kLimitMs = 60'000;
+  Result<bool> ready = false;
+  wait([&] {
+    ready = m_window.readyFor(request);
+    return !ready || *ready || waited.elapsed() > kLimitMs;
+  });
+  if (!ready) return ready.error();
+  if (m_stopped) return cancelled();
+  if (*ready) return ok();
+  return Error{"not_ready", "no picture of " + request.what.toStdString() + " was written",
+               "the view did not show the current tick within 60 s", "look at the log for its error"};
+}
+
+Result<Json> ScriptCalls::caption(const Json& args) {
+  const auto resumed = std::make_shared<bool>(false);
+  m_window.caption(QString::fromStdString(args.at("text").get<std::string>()),
+                   [resumed] { *resumed = true; });
+  wait([resumed] { return *resumed; });
+  if (m_stopped) return cancelled();
+  return Json();
+}
+
+/// Keeps painting and timers going until done() or stop(); input reaches only marked widgets.
+void ScriptCalls::wait(const std::function<bool()>& done) {
+  if (onCall) onCall(true);
+  const InputGate gate;
+  QEventLoop loop;
+  QTimer pulse;  // done() may turn true without an event
+  pulse.start(15);
+  while (!m_stopped && !done()) {
+    loop.processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents);
+    if (expired && expired()) stop();
+  }
+  if (onCall) onCall(false);
+}
+
+void ScriptCalls::stop() {
+  emit stopped();
+  m_stopped = true;
+}
+
+std::string ScriptCalls::resolved(const std::string& path, bool write) const {
+  const QString given = QString::fromStdString(path);
+  if (m_settings.out.isEmpty() || QDir::isAbsolutePath(given)) return path;
+  const QString inside = QDir(m_settings.out).filePath(given);
+  return write || QFileInfo::exists(inside) ? inside.toStdString() : path;
+}
+
+void ScriptCalls::resolvePath(const std::string& verb, Json& args) const {
+  if (!args.is_object() || !args.contains("path") || !args["path"].is_string()) return;
+  const bool write = verb.rfind("save", 0) == 0 || verb.rfind("record", 0) == 0;
+  args["path"] = resolved(args["path"], write);
+  if (!write) return;
+  const QString path = QString::fromStdString(args["path"]);
+  if (!m_settings.out.isEmpty()) QDir().mkpath(QFileInfo(path).absolutePath());
+}
+
+}  // namespace kvlab

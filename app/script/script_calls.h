@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The native half of the script language: what prelude.js calls. Every call takes and returns JSON
+// text ({"value":..} or {"error":..}) and returns only when the work is done. Owned by ScriptHost.
+// GUI thread.
+#pragma once
+#include <QObject>
+#include <map>
+#include <optional>
+
+#include "app/script/script_host.h"
+
+namespace kvlab {
+
+class ScriptCalls : public QObject {
+  Q_OBJECT
+ public:
+  ScriptCalls(WindowPort& window, const ScriptSettings& settings)
+      : m_window(window), m_settings(settings) {}
+
+  Q_INVOKABLE QString verbs() const;
+  Q_INVOKABLE QString args() const;
+  Q_INVOKABLE QString call(int handle, const QString& verb, const QString& args);
+  Q_INVOKABLE QString open(const QString& request);
+  Q_INVOKABLE QString current();
+  Q_INVOKABLE QString show(int handle);
+  Q_INVOKABLE QString close(int handle);
+  Q_INVOKABLE QString view(const QString& op, const QString& args);
+  Q_INVOKABLE void log(const QString& text);
+
+  /// Ends every wait with the error `cancelled`, now and later.
+  void stop();
+  void restart() { m_stopped = false; }
+  /// Called at the begin and end of every native call.
+  std::function<void(bool inside)> onCall;
+  /// True once the script has used up its time.
+  std::function<bool()> expired;
+
+ signals:
+  void stopped();
+
+ private:
+  using Json = nlohmann::json;
+  using Answer = std::optional<Result<Json>>;
+  Result<Json> openNow(Json request);
+  Result<Json> viewNow(const std::string& op, const Json& args);
+  Result<Json> screenshot(const Json& args);
+  Status waitUntilReady(const PictureRequest& request);
+  Result<Json> caption(const Json& args);
+  void wait(const std::function<bool()>& done);
+  int handleOf(const SessionPtr& session);
+  std::string resolved(const std::string& path, bool write) const;
+  void resolvePath(const std::string& verb, Json& args) const;
+
+  WindowPort& m_window;
+  const ScriptSettings& m_settings;
+  std::map<int, SessionPtr> m_sessions;
+  int m_nextHandle = 1;
+  bool m_stopped = false;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/status_strip.h"
+
+#include <QEvent>
+#include <QLabel>
+#include <QLocale>
+#include <QProgressBar>
+#include <QToolButton>
+
+#include "app/script/script_host.h"
+#include "widgets/base/theme.h"
+
+namespace kvlab {
+
+namespace {
+
+QString grouped(qint64 number) {
+  QString digits = QString::number(number);
+  for (qsizetype at = digits.size() - 3; at > 0; at -= 3) digits.insert(at, QChar(0x202F));
+  return digits;
+}
+
+QString mebibytes(std::int64_t bytes) {
+  return QString::number(static_cast<double>(bytes) / 1048576.0, 'f', bytes < 10'485'760 ? 1 : 0) +
+         " MiB";
+}
+
+}  // namespace
+
+StatusStrip::StatusStrip(LiveContext& context, QString backendNote, QWidget* parent)
+    : QStatusBar(parent), m_context(context), m_backendNote(std::move(backendNote)) {
+  setSizeGripEnabled(false);
+  m_state = field("state");
+  m_tick = field("tick");
+  m_length = field("length");
+  m_bytes = field("bytes");
+  m_work = field("work");
+  m_progress = new QProgressBar(this);
+  m_progress->setFixedWidth(160);
+  m_progress->setTextVisible(false);
+  m_progress->setAccessibleName(tr("Progress"));
+  m_cancel = new QToolButton(this);
+  m_cancel->setText(tr("Cancel"));
+  m_cancel->setToolTip(tr("Stop the work in progress at its next safe point (Esc)"));
+  m_cancel->setProperty(kDuringScript, true);
+  m_numerics = field("numerics");
+  m_backend = field("backend");
+  for (QLabel* label : {m_state, m_tick, m_length, m_bytes}) addWidget(label);
+  addWidget(new QWidget(this), 1);
+  for (QWidget* widget : std::initializer_list<QWidget*>{m_work, m_progress, m_cancel, m_numerics, m_backend})
+    addPermanentWidget(widget);
+  connect(m_cancel, &QToolButton::clicked, this, &StatusStrip::cancelRequested);
+  connect(&context, &InspectorContext::snapshotChanged, this, &StatusStrip::refresh);
+  connect(&context, &InspectorContext::busyChanged, this, &StatusStrip::refresh);
+  connect(&context, &InspectorContext::progressed, this, &StatusStrip::showProgress);
+  showProgress({}, 0, -1);
+  refresh();
+}
+
+QLabel* StatusStrip::field(const QString& name) {
+  auto* label = new QLabel(this);
+  label->setObjectName("status_" + name);
+  label->setAccessibleName(name);
+  label->setContentsMargins(Theme::kSmall, 0, Theme::kMedium, 0);
+  return label;
+}
+
+QStringList StatusStrip::texts() const {
+  return {m_state->text(), m_tick->text(),     m_length->text(),
+          m_bytes->text(), m_numerics->text(), m_backend->text()};
+}
+
+void StatusStrip::refresh() {
+  const auto look = Theme::current();
+  const SnapshotPtr shown = m_context.snapshot();
+  const bool broken = shown && shown->state == SessionState::Broken;
+  const bool busy = m_context.busy();
+  const auto say = [&](const QString& text, const QColor& colour) {
+    m_state->setText(text);
+    m_state->setStyleSheet(QString("color:%1").arg(colour.name()));
+  };
+  if (!shown) say(busy ? tr("◌ Opening…") : tr("○ No session"), look->muted);
+  else if (broken) say(tr("✖ Broken: %1").arg(QString::fromStdString(shown->brokenReason)), look->error);
+  else if (busy) say(tr("▶ Working"), look->accent);
+  else say(tr("● Ready"), look->ok);
+  m_cancel->setVisible(busy);
+  for (QLabel* label : {m_tick, m_length, m_bytes, m_numerics, m_backend}) label->setVisible(shown != nullptr);
+  if (!shown || !shown->info) return;
+  m_tick->setText(tr("tick %1").arg(grouped(shown->tick.value())) +
+                  (shown->branch == "main" ? QString() : " · " + QString::fromStdString(shown->branch)));
+  m_length->setText(tr("%1 of %2 rows").arg(grouped(shown->length()), grouped(shown->info->capacity)));
+  m_length->setToolTip(tr("resident rows per layer; %1 staging slots").arg(shown->info->staging));
+  m_bytes->setText(tr("%1 live").arg(mebibytes(shown->bytes.live)));
+  m_bytes->setToolTip(tr("%1 allocated for rows").arg(mebibytes(shown->bytes.allocated)));
+  m_numerics->setText(QString::fromStdString(shown->info->numerics));
+  m_numerics->setToolTip(tr("numerics id: names the arithmetic; results are equal bit for bit only within one"));
+  m_backend->setText(QString::fromStdString(shown->info->backend).toUpper());
+  m_backend->setToolTip(m_backendNote);
+}
+
+void StatusStrip::showProgress(const QString& what, qint64 done, qint64 total) {
+  const bool active = total >= 0 && !what.isEmpty();
+  m_work->setVisible(active);
+  m_progress->setVisible(active);
+  if (!active) return;
+  m_work->setText(what);
+  m_progress->setRange(0, total > 0 ? 1000 : 0);
+  if (total > 0) m_progress->setValue(static_cast<int>(1000 * done / total));
+}
+
+void StatusStrip::changeEvent(QEvent* event) {
+  QStatusBar::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange) refresh();
+}
+
+}  // namespace kvlab

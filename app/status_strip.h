@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The status bar's contents: state of the session, tick, length and capacity, numerics, backend, and
+// the progress of long work with its Cancel button. Owned by the main window. GUI thread.
+#pragma once
+#include <QStatusBar>
+
+#include "app/live_context.h"
+
+class QLabel;
+class QProgressBar;
+class QToolButton;
+
+namespace kvlab {
+
+class StatusStrip : public QStatusBar {
+  Q_OBJECT
+ public:
+  StatusStrip(LiveContext& context, QString backendNote, QWidget* parent);
+  /// What the strip says, one item per field.
+  QStringList texts() const;
+
+ signals:
+  void cancelRequested();
+
+ protected:
+  void changeEvent(QEvent* event) override;
+
+ private:
+  void refresh();
+  void showProgress(const QString& what, qint64 done, qint64 total);
+  QLabel* field(const QString& name);
+
+  LiveContext& m_context;
+  QString m_backendNote;
+  QLabel *m_state, *m_tick, *m_length, *m_bytes, *m_numerics, *m_backend, *m_work;
+  QProgressBar* m_progress;
+  QToolButton* m_cancel;
+};
+
+}  // namespace kvlab

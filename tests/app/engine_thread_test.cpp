@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The seam: order, replacement by tag, one wake-up at a time, cancelling, errors, clean shutdown.
+#include <QtTest>
+
+#include "app/engine_thread.h"
+#include "app/fake_engine.h"
+
+using namespace kvlab;
+using test::FakeState;
+using nlohmann::json;
+
+namespace {
+
+/// A reader without an event loop: collects when woken, until a condition holds.
+struct Reader {
+  std::atomic<int> wakes{0};
+  std::vector<SnapshotPtr> snapshots;
+  std::optional<Result<json>> opened;
+  int collects = 0;
+
+  bool until(EngineThread& thread, const std::function<bool()>& done) {
+    for (int i = 0; i < 20'000; ++i) {
+      EngineMail mail = thread.collect();
+      ++collects;
+      for (auto& s : mail.snapshots) snapshots.push_back(s);
+      for (auto& reply : mail.replies) reply();
+      if (done()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+  }
+};
+
+EngineThread::Reply keep(std::optional<Result<json>>& into) {
+  return [&into](const Result<json>& r) { into.emplace(r); };
+}
+
+}  // namespace
+
+class EngineThreadTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void opensAndPublishes();
+  void refusalAnswersEverything();
+  void commandsKeepTheirOrder();
+  void queriesAreReplacedByTag();
+  void tilesAreServedDuringLongCommands();
+  void wakesOnceBetweenCollects();
+  void cancelAnswersWhatWaits();
+  void exceptionsBecomeErrors();
+  void mailIsBounded();
+  void endsAtAnyTime();
+};
+
+void EngineThreadTest::opensAndPublishes() {
+  FakeState state;
+  Reader reader;
+  {
+    EngineThread thread(test::fakeOpener(state), keep(reader.opened), [&] { ++reader.wakes; });
+    QVERIFY(reader.until(thread, [&] { return reader.opened.has_value(); }));
+    QVERIFY(*reader.opened);
+    QCOMPARE(reader.snapshots.size(), std::size_t{1});
+    QVERIFY(!thread.busy());
+    QCOMPARE(state.alive.load(), 1);
+  }
+  QCOMPARE(state.alive.load(), 0);
+}
+
+void EngineThreadTest::refusalAnswersEverything() {
+  Reader reader;
+  std::optional<Result<json>> later;
+  EngineThread thread(test::refusingOpener(), keep(reader.opened), [] {});
+  thread.submit("step", json::object(), keep(later));
+  QVERIFY(reader.until(thread, [&] { return later.has_value(); }));
+  QVERIFY(!*reader.opened);
+  QCOMPARE(reader.opened->error().code, std::string("bad_model"));
+  QCOMPARE(later->error().code, std::string("bad_model"));
+}
+
+void EngineThreadTest::commandsKeepTheirOrder() {
+  FakeState state;
+  Reader reader;
+  EngineThread thread(test::fakeOpener(state), keep(reader.opened), [] {});
+  std::vector<int> seen;
+  for (int i = 0; i < 500; ++i)
+    thread.submit("count", json::object(),
+                  [&](const Result<json>& r) { seen.push_back(r->get<int>()); });
+  QVERIFY(reader.until(thread, [&] { return seen.size() == 500; }));
+  for (int i = 0; i < 500; ++i) QCOMPARE(seen[static_cast<std::size_t>(i)], i + 1);
+}
+
+void EngineThreadTest::queriesAreReplacedByTag() {
+  FakeState state;
+  Reader reader;
+  std::optional<Result<json>> blocked;
+  int first = 0, second = 0, other = 0;
+  // The opener holds the thread until all queries wait.
+  std::atomic<bool> go{false};
+  const EngineOpener opener = [&](const ProgressSink& p) {
+    while (!go) std::this_thread::yield();
+    return test::fakeOpener(state)(p);
+  };
+  EngineThread thread(opener, keep(reader.opened), [] {});
+  thread.query("a", "read", json::object(), [&](const Result<json>&) { ++first; });
+  thread.query("b", "read", json::object(), [&](const Result<json>&) { ++other; });
+  thread.query("a", "read", json::object(), [&](const Result<json>&) { ++second; });
+  go = true;
+  QVERIFY(reader.until(thread, [&] { return other == 1 && second == 1; }));
+  QCOMPARE(first, 0);
+  QCOMPARE(state.reads.load(), 2);
+}
+
+void EngineThreadTest::tilesAreServedDuringLongCommands() {
+  FakeState state;
+  Reader reader;
+  std::optional<Result<json>> blocked;
+  bool tile = false;
+  EngineThread thread(test::fakeOpener(state), keep(reader.opened), [] {});
+  thread.submit("block", json::object(), keep(blocked));
+  QVERIFY(reader.until(thread, [&] { return state.waiting.load() == 1; }));
+  thread.fetch("map", {}, [&](const auto& r) { tile = static_cast<bool>(r); });
+  QVERIFY(reader.until(thread, [&] { return tile; }));
+  QVERIFY(!blocked.has_value());
+  QVERIFY(thread.busy());
+  thread.cancel();
+  QVERIFY(reader.until(thread, [&] { return blocked.has_value(); }));
+  QCOMPARE(blocked->error().code, std::string("cancelled"));
+}
+
+void EngineThreadTest::wakesOnceBetweenCollects() {
+  FakeState state;
+  Reader reader;
+  std::optional<Result<json>> stepped;
+  EngineThread thread(test::fakeOpener(state), keep(reader.opened), [&] { ++reader.wakes; });
+  QVERIFY(reader.until(thread, [&] { return reader.opened.has_value(); }));
+  const int before = reader.wakes;
+  thread.submit("step", {{"n", 200}}, keep(stepped));
+  while (thread.busy()) std::this_thread::yield();  // 200 snapshots, nobody collects
+  QVERIFY(reader.wakes - before <= 1);
+  QVERIFY(reader.until(thread, [&] { return stepped.has_value(); }));
+  QCOMPARE(reader.snapshots.size(), std::size_t{201});
+}
+
+void EngineThreadTest::cancelAnswersWhatWaits() {
+  FakeState state;
+  Reader reader;
+  std::optional<Result<json>> blocked, waiting, after;
+  EngineThread thread(test::fakeOpener(state), keep(reader.opened), [] {});
+  thread.submit("block", json::object(), keep(blocked));
+  thread.submit("count", json::object(), keep(waiting));
+  QVERIFY(reader.until(thread, [&] { return state.waiting.load() == 1; }));
+  thread.cancel();
+  QVERIFY(reader.until(thread, [&] { return blocked && waiting; }));
+  QCOMPARE(waiting->error().code, std::string("cancelled"));
+  thread.submit("count", json::object(), keep(after));
+  QVERIFY(reader.until(thread, [&] { return after.has_value(); }));
+  QCOMPARE(after->take().get<int>(), 1);
+}
+
+void EngineThreadTest::exceptionsBecomeErrors() {
+  FakeState state;
+  Reader reader;
+  std::optional<Result<json>> thrown, after;
+  EngineThread thread(test::fakeOpener(state), keep(reader.opened), [] {});
+  thread.submit("throw", json::object(), keep(thrown));
+  thread.submit("count", json::object(), keep(after));
+  QVERIFY(reader.until(thread, [&] { return after.has_value(); }));
+  QCOMPARE(thrown->error().code, std::string("internal"));
+  QCOMPARE(thrown->error().why, std::string("thrown on purpose"));
+  QVERIFY(*after);
+}
+
+void EngineThreadTest::mailIsBounded() {
+  FakeState state;
+  Reader reader;
+  std::optional<Result<json>> stepped;
+  EngineThread thread(test::fakeOpener(state), keep(reader.opened), [] {});
+  thread.submit("step", {{"n", 5000}}, keep(stepped));
+  while (thread.busy()) std::this_thread::yield();
+  const EngineMail mail = thread.collect();
+  QVERIFY(mail.snapshots.size() <= EngineThread::kMailSnapshots);
+  QCOMPARE(mail.snapshots.back()->tick, Tick(5000));
+}
+
+void EngineThreadTest::endsAtAnyTime() {
+  for (int delay = 0; delay < 12; ++delay) {
+    FakeState state;
+    {
+      EngineThread thread(test::fakeOpener(state), [](const Result<json>&) {}, [] {});
+      thread.submit("step", {{"n", 20}}, [](const Result<json>&) {});
+      thread.submit("block", json::object(), [](const Result<json>&) {});
+      thread.fetch("map", {}, [](const auto&) {});
+      std::this_thread::sleep_for(std::chrono::microseconds(100 * delay * delay));
+    }
+    QCOMPARE(state.alive.load(), 0);
+  }
+}
+
+QTEST_GUILESS_MAIN(EngineThreadTest)
+#include "engine_thread_test.moc"

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// An engine without a model: a context of numbers, verbs that count, one verb that waits until it is
+// cancelled and one that throws.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "app/engine.h"
+
+namespace kvlab::test {
+
+struct FakeState {
+  std::atomic<bool> cancelled{false};
+  std::atomic<int> alive{0}, waiting{0};
+  std::atomic<int> reads{0};
+};
+
+class FakeEngine : public Engine {
+ public:
+  explicit FakeEngine(FakeState& state) : m_state(state) {
+    ++m_state.alive;
+    auto info = std::make_shared<SessionInfo>();
+    info->model = "fake";
+    info->layers = 2;
+    info->capacity = 1024;
+    for (int i = 0; i < 64; ++i) info->tokenTexts.push_back(" t" + std::to_string(i));
+    info->vocab = 64;
+    m_info = info;
+  }
+  ~FakeEngine() override { --m_state.alive; }
+
+  Result<nlohmann::json> execute(const std::string& verb, const nlohmann::json& args) override {
+    if (verb == "step") return step(args.value("n", 1));
+    if (verb == "tick") return nlohmann::json(m_tick);
+    if (verb == "length") return nlohmann::json(m_context.size());
+    if (verb == "count") return nlohmann::json(++m_count);
+    if (verb == "read") return nlohmann::json(++m_state.reads);
+    if (verb == "echo") return args;
+    if (verb == "throw") throw std::runtime_error("thrown on purpose");
+    if (verb == "block") return block();
+    if (verb == "goto") return jump(args.at("tick").get<std::int64_t>());
+    return Error{"unknown_verb", verb + " was not run", "there is no such verb", "use another"};
+  }
+  Result<Tile> tile(const TileRequest& request) override {
+    Tile tile;
+    tile.request = request;
+    tile.tick = Tick(m_tick);
+    tile.layers = 2;
+    return tile;
+  }
+  SnapshotPtr snapshot() const override {
+    auto snapshot = std::make_shared<Snapshot>();
+    snapshot->info = m_info;
+    snapshot->serial = m_serial;
+    snapshot->tick = Tick(m_tick);
+    snapshot->state = SessionState::Ready;
+    snapshot->context = m_context;
+    return snapshot;
+  }
+  void setPublish(std::function<void(SnapshotPtr)> publish) override { m_publish = publish; }
+  void requestCancel() override { m_state.cancelled = true; }
+
+ private:
+  nlohmann::json step(int n) {
+    auto reports = nlohmann::json::array();
+    for (int i = 0; i < n && !m_state.cancelled; ++i) {
+      ++m_tick;
+      m_context.push_back(LedgerId(static_cast<std::int32_t>(m_context.size())));
+      publish();
+      reports.push_back({{"ok", true}, {"tick", m_tick}});
+    }
+    return reports;
+  }
+  Result<nlohmann::json> block() {
+    m_state.cancelled = false;
+    ++m_state.waiting;
+    while (!m_state.cancelled) {
+      publish();  // a long command is consistent between its ticks
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    --m_state.waiting;
+    return Error{"cancelled", "the work was stopped", "somebody asked for it", "run it again"};
+  }
+  nlohmann::json jump(std::int64_t tick) {
+    m_tick = tick;
+    publish();
+    return m_tick;
+  }
+  void publish() {
+    ++m_serial;
+    if (m_publish) m_publish(snapshot());
+  }
+
+  FakeState& m_state;
+  std::shared_ptr<const SessionInfo> m_info;
+  std::function<void(SnapshotPtr)> m_publish;
+  Column<LedgerId> m_context;
+  std::int64_t m_tick = 0;
+  std::uint64_t m_serial = 0;
+  int m_count = 0;
+};
+
+inline EngineOpener fakeOpener(FakeState& state) {
+  return [&state](const ProgressSink& progress) -> Result<std::unique_ptr<Engine>> {
+    progress("opening", 1, 2);
+    return std::unique_ptr<Engine>(std::make_unique<FakeEngine>(state));
+  };
+}
+
+inline EngineOpener refusingOpener() {
+  return [](const ProgressSink&) -> Result<std::unique_ptr<Engine>> {
+    return Error{"bad_model", "the model was not opened", "there is none", "name another"};
+  };
+}
+
+}  // namespace kvlab::test
