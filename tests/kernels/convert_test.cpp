@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#define QT_NO_KEYWORDS  // "slots" is a word of this library
 #include <QtTest>
 
 #include <limits>
@@ -14,7 +15,7 @@ using namespace kvlab::kernels::test;
 class ConvertTest : public QObject {
   Q_OBJECT
 
- private slots:
+ private Q_SLOTS:
   void halfIsExactForAllValues();
   void floatToHalfRoundsToNearestEven();
   void bf16RoundsToNearestEven();

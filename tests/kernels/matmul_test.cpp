@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#define QT_NO_KEYWORDS  // "slots" is a word of this library
 #include <QtTest>
 
 #include "kernels/numerics.h"
@@ -12,7 +13,7 @@ using namespace kvlab::kernels::test;
 class MatmulTest : public QObject {
   Q_OBJECT
 
- private slots:
+ private Q_SLOTS:
   void closeToDouble_data();
   void closeToDouble();
   void equalsTheScalarModel();

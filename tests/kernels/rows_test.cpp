@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#define QT_NO_KEYWORDS  // "slots" is a word of this library
+#include <QtTest>
+
+#include "kernels/ops/diff_rows.h"
+#include "kernels/row_checksum.h"
+#include "row_pool_fixture.h"
+
+using namespace kvlab::kernels;
+using namespace kvlab::kernels::test;
+
+class RowsTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void layoutIsAligned();
+  void readsBackWhatWasWritten();
+  void writesOnlyItsRecords();
+  void findsEveryFlippedBit();
+  void findsExchangedWordsAndTags();
+  void checksumNeedsNoOrder();
+  void movesOverlapLikeMemmove();
+  void zeroedRowsAreBad();
+  void countsWhatDoesNotFit();
+  void differences();
+};
+
+void RowsTest::layoutIsAligned() {
+  for (RowFormat f : kFormats) {
+    for (const DType t : {f.k, DType::i8}) {
+      f.k = t;
+      const RowLayout o = rowLayout(f);
+      QCOMPARE(o.stride % 64, 0);
+      for (const int64_t at : {o.v, o.kScales, o.vScales, o.tag}) QCOMPARE(at % 16, 0);
+      QCOMPARE(o.checksum, o.tag + 8);
+      QCOMPARE(o.stride, o.tag + 16);
+      QCOMPARE(o.vScales - o.kScales, t == DType::i8 ? alignUp(f.kvHeads * 4, 16) : 0);
+      QVERIFY(o.tag >= o.vScales);
+    }
+  }
+  static_assert(rowLayout({4, 64, DType::bf16, DType::bf16}).stride == 1088);
+  static_assert(!rowFormatSupported({4, 60, DType::f32, DType::f32}));
+}
+
+void RowsTest::readsBackWhatWasWritten() {
+  for (const RowFormat& f : kFormats) {
+    Pool p(f, 37);
+    std::vector<float> k(p.k.size()), v(p.v.size()), kWant, vWant;
+    std::vector<uint64_t> tags(37), sums(37);
+    gatherRows(p.context, {.pool = p.bytes.data(), .fmt = f, .slots = p.slots.data(), .n = 37, .k = k.data(), .v = v.data()});
+    readTags(p.context, {.pool = p.bytes.data(), .fmt = f, .slots = p.slots.data(), .n = 37, .tags = tags.data(), .checksums = sums.data()});
+    encode(p.k, f.k, &kWant);
+    encode(p.v, f.v, &vWant);
+    QVERIFY(sameBits(k, kWant));
+    QVERIFY(sameBits(v, vWant));
+    QCOMPARE(tags, p.tags);
+    QCOMPARE(sums[5], rowChecksum(p.record(p.slots[5]), p.layout.tag));
+    QCOMPARE(p.bad(), 0);
+  }
+}
+
+void RowsTest::writesOnlyItsRecords() {
+  Pool p(kFormats[1], 20);
+  for (int64_t slot = 0; slot < 25; ++slot) {
+    if (std::find(p.slots.begin(), p.slots.end(), slot) != p.slots.end()) continue;
+    for (int64_t i = 0; i < p.layout.stride; ++i) QCOMPARE(int{p.record(slot)[i]}, 0xee);
+  }
+}
+
+void RowsTest::findsEveryFlippedBit() {
+  for (const RowFormat& f : {kFormats[0], kFormats[1], kFormats[3]}) {
+    Pool p(f, 3);
+    for (int64_t bit = 0; bit < p.layout.stride * 8; ++bit) {
+      uint8_t& byte = p.record(p.slots[1])[bit / 8];
+      const auto mask = static_cast<uint8_t>(1 << (bit % 8));
+      byte ^= mask;
+      std::vector<uint8_t> verdicts;
+      QVERIFY2(p.bad(&verdicts) == 1 && (verdicts[1] & kRowBadChecksum), qPrintable(QString("bit %1").arg(bit)));
+      const bool inTag = bit / 8 >= p.layout.tag && bit / 8 < p.layout.checksum;
+      QCOMPARE(bool(verdicts[1] & kRowBadTag), inTag);
+      byte ^= mask;
+    }
+    QCOMPARE(p.bad(), 0);
+  }
+}
+
+void RowsTest::findsExchangedWordsAndTags() {
+  Pool p(kFormats[0], 4);
+  uint8_t* record = p.record(p.slots[2]);
+  std::swap_ranges(record, record + 4, record + 64);
+  QCOMPARE(p.bad(), 1);
+  std::swap_ranges(record, record + 4, record + 64);
+  std::swap(p.slots[0], p.slots[1]);
+  std::vector<uint8_t> verdicts;
+  QCOMPARE(p.bad(&verdicts), 2);
+  QCOMPARE(int{verdicts[0]}, int{kRowBadTag});
+}
+
+void RowsTest::checksumNeedsNoOrder() {
+  Pool p(kFormats[3], 2);
+  const uint8_t* record = p.record(p.slots[0]);
+  uint64_t sum = checksumSeed(p.tags[0]);
+  for (int64_t at = p.layout.tag - 4; at >= 0; at -= 4) {
+    uint32_t word;
+    memcpy(&word, record + at, 4);
+    sum += checksumTerm(word, static_cast<uint64_t>(at / 4));
+  }
+  QCOMPARE(sum, rowChecksum(record, p.layout.tag));
+}
+
+void RowsTest::movesOverlapLikeMemmove() {
+  Pool p(kFormats[2], 12);
+  std::vector<uint8_t> want = p.bytes;
+  const auto stride = static_cast<size_t>(p.layout.stride);
+  memmove(want.data() + 4 * stride, want.data() + 2 * stride, 6 * stride);
+  memmove(want.data(), want.data() + 1 * stride, 3 * stride);
+  const RowMove moves[] = {{2, 4, 6}, {1, 0, 3}};
+  moveRows(p.context, {.fromPool = p.bytes.data(), .toPool = p.bytes.data(), .fmt = p.fmt, .moves = moves, .n = 2});
+  QVERIFY(want == p.bytes);
+}
+
+void RowsTest::zeroedRowsAreBad() {
+  Pool p(kFormats[4], 5);
+  zeroRows(p.context, {.pool = p.bytes.data(), .fmt = p.fmt, .slots = p.slots.data() + 1, .n = 3});
+  QCOMPARE(p.bad(), 3);
+  for (int64_t i = 0; i < p.layout.stride; ++i) QCOMPARE(int{p.record(p.slots[2])[i]}, 0);
+}
+
+void RowsTest::countsWhatDoesNotFit() {
+  Pool p({1, 16, DType::f16, DType::bf16}, 2);
+  p.k[3] = 70000;
+  p.k[4] = INFINITY;
+  p.v[20] = NAN;
+  p.v[21] = 70000;
+  WriteRowsStats stats;
+  writeRows(p.context, {.pool = p.bytes.data(), .fmt = p.fmt, .k = p.k.data(), .v = p.v.data(), .tags = p.tags.data(),
+                        .slots = p.slots.data(), .n = 2, .stats = &stats});
+  QCOMPARE(stats.nonFinite, 2);
+  QCOMPARE(stats.clipped, 1);
+}
+
+void RowsTest::differences() {
+  ThreadPool pool(1);
+  std::vector<float> a = {1, 2, 2, 0, 0, 0, 1, 0, 0, 0, 3, 4}, b = {1, 2, 2, 0, 0, 0, 0, 0, 0, 0, 3, 5};
+  double l2[4], cosine[4], largest[4];
+  diffRows({&pool}, {.a = a.data(), .reference = b.data(), .n = 4, .dim = 3, .relativeL2 = l2, .cosine = cosine, .maxAbs = largest});
+  QCOMPARE(l2[0], 0.0);
+  QCOMPARE(cosine[0], 1.0);
+  QCOMPARE(l2[1], 0.0);
+  QCOMPARE(cosine[1], 1.0);
+  QCOMPARE(l2[2], double{INFINITY});
+  QCOMPARE(cosine[2], 0.0);
+  QCOMPARE(l2[3], 1 / std::sqrt(34.0));
+  QCOMPARE(cosine[3], 29 / (5 * std::sqrt(34.0)));
+  QCOMPARE(largest[3], 1.0);
+}
+
+QTEST_GUILESS_MAIN(RowsTest)
+#include "rows_test.moc"

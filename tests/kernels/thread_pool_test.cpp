@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#define QT_NO_KEYWORDS  // "slots" is a word of this library
+#include <QtTest>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "kernels/thread_pool.h"
+
+using kvlab::kernels::ThreadPool;
+
+class ThreadPoolTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void coversEveryIndexOnce();
+  void survivesSleepBetweenLoops();
+  void scratchIsPerWorkerAndKept();
+};
+
+void ThreadPoolTest::coversEveryIndexOnce() {
+  for (const int threads : {0, 1, 2, 4, 7}) {
+    ThreadPool pool(threads);
+    QCOMPARE(pool.threads(), std::max(1, threads));
+    for (int64_t n = 0; n < 400; n += 7) {
+      for (const int64_t grain : {1, 3, 1000}) {
+        std::vector<std::atomic<int>> hits(static_cast<size_t>(n + 10));
+        std::atomic<bool> good = true;
+        pool.parallelFor(10, n + 10, grain, [&](int64_t from, int64_t to, int worker) {
+          if (to - from > grain || worker < 0 || worker >= pool.threads()) good = false;
+          for (int64_t i = from; i < to; ++i) ++hits[static_cast<size_t>(i)];
+        });
+        QVERIFY(good);
+        for (int64_t i = 0; i < n + 10; ++i) QCOMPARE(hits[static_cast<size_t>(i)].load(), i < 10 ? 0 : 1);
+      }
+    }
+  }
+}
+
+void ThreadPoolTest::survivesSleepBetweenLoops() {
+  ThreadPool pool(3);
+  std::atomic<int64_t> sum = 0;
+  for (int round = 0; round < 30; ++round) {
+    if (round % 10 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    pool.parallelFor(0, 100, 1, [&](int64_t from, int64_t, int) { sum += from; });
+  }
+  QCOMPARE(sum.load(), 30 * 4950);
+}
+
+void ThreadPoolTest::scratchIsPerWorkerAndKept() {
+  ThreadPool pool(2);
+  std::byte* a = pool.scratch(0, 100);
+  QVERIFY(a != pool.scratch(1, 100) && a != pool.sharedScratch(100));
+  QCOMPARE(reinterpret_cast<uintptr_t>(a) % 64, 0u);
+  QCOMPARE(pool.scratch(0, 50), a);
+  QVERIFY(pool.scratch(0, 1 << 20) != nullptr);
+}
+
+QTEST_GUILESS_MAIN(ThreadPoolTest)
+#include "thread_pool_test.moc"
