@@ -38,7 +38,8 @@ class SamplerTest : public QObject {
     const std::vector<float> logits{std::log(0.5f), std::log(0.3f), std::log(0.2f)};
     Sampler sampler = make(1);
     std::array<int, 3> count{};
-    for (int i = 0; i < 20000; ++i) ++count[static_cast<std::size_t>(sampler.sample(logits)->token.value())];
+    for (int i = 0; i < 20000; ++i)
+      ++count[static_cast<std::size_t>(sampler.sample(logits)->token.value())];
     QVERIFY(std::abs(count[0] / 20000.0 - 0.5) < 0.02);
     QVERIFY(std::abs(count[1] / 20000.0 - 0.3) < 0.02);
     QVERIFY(std::abs(count[2] / 20000.0 - 0.2) < 0.02);
@@ -68,7 +69,8 @@ class SamplerTest : public QObject {
   }
 
   void topPKeepsTheSmallestHead() {
-    const std::vector<float> logits{std::log(0.5f), std::log(0.3f), std::log(0.15f), std::log(0.05f)};
+    const std::vector<float> logits{std::log(0.5f), std::log(0.3f), std::log(0.15f),
+                                    std::log(0.05f)};
     QCOMPARE(make(1, 0, 0.79).sample(logits)->candidates.size(), 2u);
     QCOMPARE(make(1, 0, 0.81).sample(logits)->candidates.size(), 3u);
     QCOMPARE(make(1, 0, 0).sample(logits)->candidates.size(), 1u);
@@ -77,7 +79,8 @@ class SamplerTest : public QObject {
 
   void penaltyPushesSeenTokensDownOnce() {
     const std::vector<float> logits{4, 3, -1};
-    const std::vector<TokenId> history{TokenId(0), TokenId(0), TokenId(2), TokenId(99), TokenId(-1)};
+    const std::vector<TokenId> history{TokenId(0), TokenId(0), TokenId(2), TokenId(99),
+                                       TokenId(-1)};
     const auto sample = make(0, 0, 1, 2).sample(logits, history);
     QCOMPARE(sample->token.value(), 1);  // 4/2 < 3; twice in the history counts once
     QVERIFY(std::abs(sample->candidates[1].p / sample->p - std::exp(-1.0f)) < 1e-6f);
@@ -106,13 +109,15 @@ class SamplerTest : public QObject {
   }
 
   void manifestKeys() {
-    const auto good = samplingFromJson({{"temperature", 0.5}, {"top_k", 3}, {"seed", 18446744073709551615u}});
+    const auto good =
+        samplingFromJson({{"temperature", 0.5}, {"top_k", 3}, {"seed", 18446744073709551615u}});
     QVERIFY(good);
     QCOMPARE(good->seed, 18446744073709551615u);
     QVERIFY(samplingFromJson(toJson(*good)));
-    const nlohmann::json bad[] = {{{"temperature", -1}}, {{"top_k", 1.5}},  {{"top_p", 2}},
-                                  {{"seed", -1}},        {{"seed", 1e30}},  {{"temp", 1}},
-                                  {{"top_p", "x"}},      {{"top_p", nullptr}}, nlohmann::json::array()};
+    const nlohmann::json bad[] = {
+        {{"temperature", -1}}, {{"top_k", 1.5}},     {{"top_p", 2}},
+        {{"seed", -1}},        {{"seed", 1e30}},     {{"temp", 1}},
+        {{"top_p", "x"}},      {{"top_p", nullptr}}, nlohmann::json::array()};
     for (const auto& json : bad) {
       const auto options = samplingFromJson(json);
       QVERIFY2(!options, json.dump().c_str());
