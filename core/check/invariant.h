@@ -24,7 +24,8 @@ struct CheckInput {
   kernels::Context context;
   std::int64_t capacity = 0;   // resident rows per layer
   bool full = false;           // everything; otherwise the cheap set and a slice of the checksums
-  std::int64_t scrubPart = 0;  // this tick's slice of 0 .. scrubPeriod-1
+  std::int64_t scrubPart = 0;  // this tick's slice of 0 .. scrubPeriod-1; the tick number will do
+  std::int32_t vocab = 0;      // of the next logits; 0 = not compared
 };
 
 struct Invariant {

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one invariant found: the first 16 violations, and how many more there were. Lives for one
+// check; engine thread.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/api/report.h"
+
+namespace kvlab {
+
+/// Where a violation is; what does not apply stays empty.
+struct Place {
+  std::optional<int> layer = {};
+  std::optional<std::size_t> index = {};
+  std::optional<LedgerId> ledger = {};
+};
+
+class Findings {
+ public:
+  static constexpr std::int64_t kKept = 16;
+
+  Findings(std::string_view invariant, std::vector<Violation>& out)
+      : m_invariant(invariant), m_out(out) {}
+  Findings(const Findings&) = delete;
+  Findings& operator=(const Findings&) = delete;
+  /// Says in the last violation how many were left out.
+  ~Findings();
+
+  void add(const Place& place, std::string detail);
+  std::int64_t count() const { return m_count; }
+
+ private:
+  std::string_view m_invariant;
+  std::vector<Violation>& m_out;
+  std::int64_t m_count = 0;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// No stored key or value is NaN or infinite. In full only: it reads every row.
+#include <algorithm>
+#include <cmath>
+
+#include "core/check/checks.h"
+#include "core/check/findings.h"
+#include "core/check/map_walk.h"
+
+namespace kvlab {
+namespace {
+
+constexpr std::size_t kChunk = 512;  // rows gathered at a time
+
+bool finite(const float* values, std::int64_t n) {
+  bool all = true;
+  for (std::int64_t i = 0; i < n; ++i) all = all && std::isfinite(values[i]);
+  return all;
+}
+
+void checkLayer(const CheckInput& input, const SharedMap& shared, const RowList& list, int layer,
+                Findings& findings) {
+  const RowPool& pool = input.store.pool(layer);
+  const std::int64_t width = std::int64_t{pool.format().kvHeads} * pool.format().headDim;
+  std::vector<float> k(kChunk * static_cast<std::size_t>(width)), v(k.size());
+  for (std::size_t begin = 0; begin < list.slots.size(); begin += kChunk) {
+    const std::size_t n = std::min(kChunk, list.slots.size() - begin);
+    input.ops.gatherRows(input.context, {pool.data(), pool.format(), list.slots.data() + begin,
+                                         static_cast<std::int64_t>(n), k.data(), v.data()});
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::int64_t at = static_cast<std::int64_t>(i) * width;
+      const bool keys = finite(k.data() + at, width);
+      if (keys && finite(v.data() + at, width)) continue;
+      const std::size_t index = list.indices[begin + i];
+      findings.add({layer, index, shared.map->ledger[index]},
+                   "layer " + std::to_string(layer) + ", index " + std::to_string(index) + ": the " +
+                       (keys ? "value" : "key") + " of " + rowName(shared.map->ledger[index]) +
+                       " is not finite");
+    }
+  }
+}
+
+}  // namespace
+
+void checkFiniteRows(const CheckInput& input, std::vector<Violation>& out) {
+  if (!input.full) return;
+  Findings findings("finite_rows", out);
+  for (const SharedMap& shared : sharedMaps(input)) {
+    const RowList list = rowList(shared, input.store.pool(shared.first()).slots());
+    for (int layer : shared.layers) checkLayer(input, shared, list, layer, findings);
+  }
+}
+
+}  // namespace kvlab

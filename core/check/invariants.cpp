@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/check/checks.h"
+
+namespace kvlab {
+namespace {
+
+constexpr Invariant kInvariants[] = {
+#define KVLAB_INVARIANT(id, function, title) {#id, title, &function},
+#include "core/check/invariants.inc"
+#undef KVLAB_INVARIANT
+};
+
+}  // namespace
+
+std::span<const Invariant> invariants() { return kInvariants; }
+
+std::vector<Violation> checkAll(const CheckInput& input) {
+  std::vector<Violation> out;
+  for (const Invariant& invariant : invariants()) invariant.check(input, out);
+  return out;
+}
+
+}  // namespace kvlab

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/check/map_walk.h"
+
+#include <algorithm>
+
+namespace kvlab {
+
+std::size_t SharedMap::rows() const {
+  return std::min({map->ledger.size(), map->slotOf.size(), map->phases.size()});
+}
+
+std::string SharedMap::name() const {
+  if (layers.size() == 1) return "layer " + std::to_string(first());
+  const bool run = layers.back() - first() + 1 == static_cast<int>(layers.size());
+  return "layers " + std::to_string(first()) + (run ? "-" : " .. ") + std::to_string(layers.back());
+}
+
+std::vector<SharedMap> sharedMaps(const CheckInput& input) {
+  const CacheState& state = input.state;
+  std::vector<SharedMap> all;
+  for (const LayerGroup& group : state.groups) all.push_back({&group, group.map.get(), {}});
+  const int layers = std::min(state.layers(), input.store.layers());
+  for (int layer = 0; layer < layers; ++layer) {
+    const std::int32_t g = state.groupOf[static_cast<std::size_t>(layer)];
+    if (g >= 0 && static_cast<std::size_t>(g) < all.size())
+      all[static_cast<std::size_t>(g)].layers.push_back(layer);
+  }
+  std::erase_if(all, [](const SharedMap& shared) { return !shared.map || shared.layers.empty(); });
+  return all;
+}
+
+std::string rowName(LedgerId id) { return "ledger row " + std::to_string(id.value()); }
+
+RowList rowList(const SharedMap& shared, std::int32_t poolSlots, std::int64_t part,
+                std::int64_t parts) {
+  RowList list;
+  const std::size_t rows = shared.rows();
+  const std::size_t expected = rows / static_cast<std::size_t>(std::max<std::int64_t>(1, parts)) + 1;
+  list.slots.reserve(expected);
+  list.tags.reserve(expected);
+  list.indices.reserve(expected);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const LedgerId id = shared.map->ledger[i];
+    const std::int32_t slot = shared.map->slotOf[i].value();
+    if (slot < 0 || slot >= poolSlots) continue;
+    if (parts > 1 && id.value() % parts != part) continue;
+    list.slots.push_back(slot);
+    list.tags.push_back(static_cast<std::uint64_t>(id.value()));
+    list.indices.push_back(i);
+  }
+  return list;
+}
+
+}  // namespace kvlab

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cache and mirror have the same shape: context, phases and brightness are equally long; birth phases
+// and provenance follow the ledger; every layer has a map whose columns agree and which lacks exactly
+// the rows that were counted when they left.
+#include "core/check/checks.h"
+#include "core/check/findings.h"
+#include "core/check/map_walk.h"
+
+namespace kvlab {
+namespace {
+
+void same(const Place& place, const std::string& what, std::size_t have, const std::string& other,
+          std::size_t want, Findings& findings) {
+  if (have != want)
+    findings.add(place, what + " has " + std::to_string(have) + " values, " + other + " has " +
+                            std::to_string(want));
+}
+
+void checkLayers(const CheckInput& input, Findings& findings) {
+  const CacheState& state = input.state;
+  same({}, "the list of layers", state.groupOf.size(), "the store",
+       static_cast<std::size_t>(input.store.layers()), findings);
+  for (int layer = 0; layer < state.layers(); ++layer) {
+    const std::int32_t g = state.groupOf[static_cast<std::size_t>(layer)];
+    const bool exists = g >= 0 && static_cast<std::size_t>(g) < state.groups.size();
+    if (!exists || !state.groups[static_cast<std::size_t>(g)].map)
+      findings.add({layer, {}, {}}, "layer " + std::to_string(layer) + " has no residency map");
+  }
+}
+
+void checkMap(const CacheState& state, const SharedMap& shared, Findings& findings) {
+  const ResidencyView& map = *shared.map;
+  const Place place{shared.first(), {}, {}};
+  const std::string name = shared.name();
+  same(place, name + ": the ledger column", map.ledger.size(), "the slot column", map.slotOf.size(), findings);
+  same(place, name + ": the phase column", map.phases.size(), "the slot column", map.slotOf.size(), findings);
+  same(place, name + ": provenance", shared.group->provenance.size(), "the ledger", state.ledger.size(), findings);
+  const std::int64_t want = std::int64_t{state.length()} - shared.group->absent;
+  if (static_cast<std::int64_t>(map.size()) != want)
+    findings.add(place, name + ": the map has " + std::to_string(map.size()) + " rows; the context of " +
+                            std::to_string(state.length()) + " tokens less " +
+                            std::to_string(shared.group->absent) + " that left makes " +
+                            std::to_string(want));
+}
+
+}  // namespace
+
+void checkMirrorLength(const CheckInput& input, std::vector<Violation>& out) {
+  Findings findings("mirror_length", out);
+  const CacheState& state = input.state;
+  same({}, "the phase column", state.phases.size(), "the context", state.context.size(), findings);
+  same({}, "brightness", state.brightness.size(), "the context", state.context.size(), findings);
+  same({}, "the list of birth phases", state.birthPhases.size(), "the ledger", state.ledger.size(), findings);
+  checkLayers(input, findings);
+  for (const SharedMap& shared : sharedMaps(input)) checkMap(state, shared, findings);
+}
+
+}  // namespace kvlab

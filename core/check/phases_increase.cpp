@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Phases strictly increase along the context and along every map, and there is room for the next one
+// above them. Position mode `context` reads a row at its position, `absolute` at its own phase, `cache` at
+// its index in the layer. semantics.md, section 2.
+#include <cmath>
+#include <limits>
+
+#include "core/check/checks.h"
+#include "core/check/findings.h"
+#include "core/check/map_walk.h"
+
+namespace kvlab {
+namespace {
+
+std::string text(double phase) {
+  return phase == std::floor(phase) && std::abs(phase) < 1e15
+             ? std::to_string(static_cast<std::int64_t>(phase))
+             : std::to_string(phase);
+}
+
+/// Phase of index i of a map, or NaN where the table of other phases has no such entry.
+double phaseOf(const ResidencyView& map, std::size_t i) {
+  const std::int32_t index = map.phases[i];
+  if (index >= 0) return index;
+  const auto other = static_cast<std::size_t>(-1 - static_cast<std::int64_t>(index));
+  if (!map.otherPhases || other >= map.otherPhases->size())
+    return std::numeric_limits<double>::quiet_NaN();
+  return (*map.otherPhases)[other].value();
+}
+
+void checkContext(const CheckInput& input, Findings& findings) {
+  const CacheState& state = input.state;
+  const bool ordinal = input.manifest.position != PositionMode::Absolute;
+  std::int64_t last = -1;
+  for (std::size_t i = 0; i < state.phases.size(); ++i) {
+    const std::int64_t phase = state.phases[i];
+    Place place{{}, i, {}};
+    if (i < state.context.size()) place.ledger = state.context[i];
+    const std::string where = "position " + std::to_string(i) + ": phase " + std::to_string(phase);
+    if (ordinal && phase != static_cast<std::int64_t>(i))
+      findings.add(place, where + " is not the position");
+    else if (phase <= last)
+      findings.add(place, where + " is not above " + std::to_string(last) + " before it");
+    last = phase;
+  }
+  if (last >= std::numeric_limits<std::int32_t>::max())
+    findings.add({}, "no phase is left above " + std::to_string(last));
+}
+
+/// What the position mode gives index i of a map that the context's walk has reached `position` in.
+double wanted(const CheckInput& input, std::size_t i, std::size_t position) {
+  if (input.manifest.position == PositionMode::Cache) return static_cast<double>(i);
+  return position < input.state.phases.size() ? input.state.phases[position]
+                                              : std::numeric_limits<double>::quiet_NaN();
+}
+
+void checkMap(const CheckInput& input, const SharedMap& shared, Findings& findings) {
+  const ResidencyView& map = *shared.map;
+  if (map.phases.sharesWith(input.state.phases)) return;  // checked as the context's
+  const Column<LedgerId>& context = input.state.context;
+  double last = -std::numeric_limits<double>::infinity();
+  std::size_t position = 0;
+  for (std::size_t i = 0; i < shared.rows(); ++i, ++position) {
+    while (position < context.size() && context[position] != map.ledger[i]) ++position;
+    const double phase = phaseOf(map, i);
+    const double want = wanted(input, i, position);
+    const std::string where = shared.name() + ", index " + std::to_string(i) + ": phase " + text(phase);
+    const Place place{shared.first(), i, map.ledger[i]};
+    if (!(phase > last))
+      findings.add(place, where + " is not above " + text(last) + " before it");
+    else if (!std::isnan(want) && map.phases[i] >= 0 && phase != want)
+      findings.add(place, where + " should be " + text(want) + " in this position mode");
+    last = phase;
+  }
+}
+
+}  // namespace
+
+void checkPhasesIncrease(const CheckInput& input, std::vector<Violation>& out) {
+  Findings findings("phases_increase", out);
+  checkContext(input, findings);
+  for (const SharedMap& shared : sharedMaps(input)) checkMap(input, shared, findings);
+}
+
+}  // namespace kvlab

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stored checksum of a row is that of its bytes. In full for every row, otherwise for those whose
+// ledger id falls into this tick's part, so that each row is read once in scrub_period ticks whatever
+// is edited in between.
+#include <algorithm>
+
+#include "core/check/checks.h"
+#include "core/check/findings.h"
+#include "core/check/map_walk.h"
+
+namespace kvlab {
+
+void checkRowChecksums(const CheckInput& input, std::vector<Violation>& out) {
+  Findings findings("row_checksums", out);
+  const std::int64_t parts = input.full ? 1 : std::max(1, input.manifest.scrubPeriod);
+  std::vector<std::uint8_t> verdicts;
+  for (const SharedMap& shared : sharedMaps(input)) {
+    const RowList list =
+        rowList(shared, input.store.pool(shared.first()).slots(), input.scrubPart % parts, parts);
+    verdicts.resize(list.slots.size());
+    for (int layer : shared.layers) {
+      const RowPool& pool = input.store.pool(layer);
+      input.ops.verifyRows(input.context,
+                           {.pool = pool.data(), .fmt = pool.format(), .slots = list.slots.data(),
+                            .n = static_cast<std::int64_t>(list.slots.size()), .verdicts = verdicts.data()});
+      for (std::size_t i = 0; i < verdicts.size(); ++i) {
+        if (!(verdicts[i] & kernels::kRowBadChecksum)) continue;
+        const std::size_t index = list.indices[i];
+        findings.add({layer, index, shared.map->ledger[index]},
+                     "layer " + std::to_string(layer) + ", index " + std::to_string(index) + ": slot " +
+                         std::to_string(list.slots[i]) + " of " + rowName(shared.map->ledger[index]) +
+                         " does not match its checksum");
+      }
+    }
+  }
+}
+
+}  // namespace kvlab

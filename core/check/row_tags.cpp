@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every resident row of every layer carries the ledger id that the map says, every tick: the kernel that
+// wrote its K and V wrote the tag, so a map that points at another token's row is noticed at once.
+#include "core/check/checks.h"
+#include "core/check/findings.h"
+#include "core/check/map_walk.h"
+
+namespace kvlab {
+
+void checkRowTags(const CheckInput& input, std::vector<Violation>& out) {
+  Findings findings("row_tags", out);
+  std::vector<std::uint64_t> stored;
+  for (const SharedMap& shared : sharedMaps(input)) {
+    const RowList list = rowList(shared, input.store.pool(shared.first()).slots());
+    stored.resize(list.slots.size());
+    for (int layer : shared.layers) {
+      const RowPool& pool = input.store.pool(layer);
+      input.ops.readTags(input.context,
+                         {.pool = pool.data(), .fmt = pool.format(), .slots = list.slots.data(),
+                          .n = static_cast<std::int64_t>(list.slots.size()), .tags = stored.data()});
+      for (std::size_t i = 0; i < stored.size(); ++i) {
+        if (stored[i] == list.tags[i]) continue;
+        const std::size_t index = list.indices[i];
+        findings.add({layer, index, shared.map->ledger[index]},
+                     "layer " + std::to_string(layer) + ", index " + std::to_string(index) + ": slot " +
+                         std::to_string(list.slots[i]) + " carries tag " + std::to_string(stored[i]) +
+                         ", the map says ledger row " + std::to_string(list.tags[i]));
+      }
+    }
+  }
+}
+
+}  // namespace kvlab

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every map entry names a slot inside its pool, no two of a layer name the same one, and none is
+// free: a free slot would be handed to the next row.
+#include <algorithm>
+
+#include "core/check/checks.h"
+#include "core/check/findings.h"
+#include "core/check/map_walk.h"
+
+namespace kvlab {
+namespace {
+
+std::string slotName(std::size_t slot) { return "slot " + std::to_string(slot); }
+
+/// [highest used slot + 1] index of the map entry that names it, or -1; findings for bad and doubled
+/// ones.
+std::vector<std::int32_t> slotUsers(const SharedMap& shared, std::int32_t slots, Findings& findings) {
+  std::vector<std::int32_t> user(static_cast<std::size_t>(slots), -1);
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < shared.map->slotOf.size(); ++i) {
+    const Slot slot = shared.map->slotOf[i];
+    Place place{shared.first(), i, {}};
+    if (i < shared.map->ledger.size()) place.ledger = shared.map->ledger[i];
+    const std::string where = shared.name() + ", index " + std::to_string(i);
+    if (slot.value() < 0 || slot.value() >= slots) {
+      findings.add(place, where + ": slot " + std::to_string(slot.value()) + " is outside the pool of " +
+                              std::to_string(slots));
+      continue;
+    }
+    const auto s = static_cast<std::size_t>(slot.value());
+    if (user[s] >= 0)
+      findings.add(place, where + ": " + slotName(s) + " is already used by index " +
+                              std::to_string(user[s]));
+    user[s] = static_cast<std::int32_t>(i);
+    used = std::max(used, s + 1);
+  }
+  user.resize(used);
+  return user;
+}
+
+void checkFree(const SharedMap& shared, int layer, const SlotAllocator& slots,
+               const std::vector<std::int32_t>& user, Findings& findings) {
+  const auto report = [&](std::size_t slot) {
+    if (slot >= user.size() || user[slot] < 0) return;
+    const auto index = static_cast<std::size_t>(user[slot]);
+    Place place{layer, index, {}};
+    if (index < shared.map->ledger.size()) place.ledger = shared.map->ledger[index];
+    findings.add(place, "layer " + std::to_string(layer) + ", index " + std::to_string(index) + ": " +
+                            slotName(slot) + " is used and free at once");
+  };
+  for (Slot slot : slots.returned()) report(static_cast<std::size_t>(slot.value()));
+  for (std::size_t slot = static_cast<std::size_t>(slots.fresh()); slot < user.size(); ++slot)
+    report(slot);
+}
+
+}  // namespace
+
+void checkSlotsUnique(const CheckInput& input, std::vector<Violation>& out) {
+  Findings findings("slots_unique", out);
+  for (const SharedMap& shared : sharedMaps(input)) {
+    const std::int32_t slots = input.store.pool(shared.first()).slots();
+    const std::vector<std::int32_t> user = slotUsers(shared, slots, findings);
+    for (int layer : shared.layers)
+      checkFree(shared, layer, input.store.slots(layer), user, findings);
+  }
+}
+
+}  // namespace kvlab
