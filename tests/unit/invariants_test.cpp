@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every invariant fails for the damage it exists for, names it exactly, and holds otherwise.
+#include <functional>
+#include <limits>
+#include <set>
+
+#include "support/cache_fixture.h"
+
+using namespace kvlab;
+using Options = CacheFixture::Options;
+
+namespace {
+
+/// What was damaged where, and which invariants must speak (no others).
+struct Damage {
+  const char* name;
+  std::set<std::string> expected;  // the first is what it exists for
+  std::function<Violation(CacheFixture&)> make;  // the place that must be named by `expected`'s named one
+  const char* named;               // invariant whose finding must name the place
+  bool full = true;
+  PositionMode position = PositionMode::Context;
+};
+
+Violation at(int layer, int index, LedgerId ledger) {
+  return {"", "", Layer(layer), Index(index), ledger};
+}
+
+/// 40 tokens, an edit, and rows evicted from layer 1 and one row from every layer.
+void furnish(CacheFixture& cache) {
+  QVERIFY(cache.add(40));
+  QVERIFY(cache.apply({ReplacePair{Position(4), Position(5), {TokenId(9)}}, Delete{Position(12)},
+                       Insert{Position(20), {TokenId(1), TokenId(2)}}, Add{TokenId(3)}}));
+  const LedgerId gone = cache.state.context[30], other = cache.state.context[7];
+  QVERIFY(cache.apply({Evict{Layer(0), {}, {gone}}, Evict{Layer(1), {}, {gone, other}},
+                       Evict{Layer(2), {}, {gone}}}));
+}
+
+std::vector<Damage> damages() {
+  std::vector<Damage> all;
+  const auto add = [&](const char* named, const char* name, std::set<std::string> expected,
+                       std::function<Violation(CacheFixture&)> make, bool full = true,
+                       PositionMode position = PositionMode::Context) {
+    expected.insert(named);
+    all.push_back({name, std::move(expected), std::move(make), named, full, position});
+  };
+
+  add("mirror_length", "brightness too short", {}, [](CacheFixture& c) {
+    c.state.brightness = c.state.brightness.prefix(10);
+    return Violation{};
+  });
+  add("mirror_length", "a birth phase too few", {}, [](CacheFixture& c) {
+    c.state.birthPhases = c.state.birthPhases.prefix(c.state.birthPhases.size() - 1);
+    return Violation{};
+  });
+  add("mirror_length", "provenance too short", {}, [](CacheFixture& c) {
+    LayerGroup& group = c.state.groups[static_cast<std::size_t>(c.state.groupOf[1])];
+    group.provenance = group.provenance.prefix(3);
+    return Violation{"", "", Layer(1), {}, {}};
+  });
+  add("mirror_length", "phases too long", {}, [](CacheFixture& c) {
+    c.state.phases = changed(c.state.phases, [](auto& v) { v.push_back(v.back() + 1); });
+    return Violation{};
+  });
+  add("mirror_length", "a layer without a map", {}, [](CacheFixture& c) {
+    c.state.groupOf[2] = 77;
+    return Violation{"", "", Layer(2), {}, {}};
+  });
+  add("mirror_length", "a whole entry lost", {}, [](CacheFixture& c) {
+    ResidencyView& map = c.ownMap(2);
+    const auto drop = [](auto& v) { v.erase(v.begin() + 5); };
+    map.ledger = changed(map.ledger, drop);
+    map.slotOf = changed(map.slotOf, drop);
+    map.phases = changed(map.phases, drop);
+    return Violation{"", "", Layer(2), {}, {}};
+  });
+  add("mirror_length", "the last slot lost", {}, [](CacheFixture& c) {
+    ResidencyView& map = c.ownMap(2);
+    map.slotOf = map.slotOf.prefix(map.slotOf.size() - 1);
+    return Violation{"", "", Layer(2), {}, {}};
+  });
+
+  add("context_rows", "a replaced row in the context", {}, [](CacheFixture& c) {
+    const LedgerId id = c.state.context[8];
+    c.state.ledger.change(id).state = RowState::Replaced;
+    return Violation{"", "", {}, Index(8), id};
+  }, false);
+  add("context_rows", "evicted though resident", {}, [](CacheFixture& c) {
+    const LedgerId id = c.state.context[7];
+    c.state.ledger.change(id).state = RowState::Evicted;
+    return Violation{"", "", {}, Index(7), id};
+  }, false);
+  add("context_rows", "live though in no layer", {}, [](CacheFixture& c) {
+    const LedgerId id = c.state.context[30];
+    c.state.ledger.change(id).state = RowState::Live;
+    return Violation{"", "", {}, Index(30), id};
+  }, false);
+  add("context_rows", "a row twice", {"residency_order"}, [](CacheFixture& c) {
+    c.state.context = changed(c.state.context, [](auto& v) { v[3] = v[2]; });
+    return Violation{"", "", {}, Index(3), c.state.context[2]};
+  }, false);
+  add("context_rows", "a row that does not exist", {"residency_order"}, [](CacheFixture& c) {
+    c.state.context = changed(c.state.context, [](auto& v) { v[3] = LedgerId(123456); });
+    return Violation{"", "", {}, Index(3), LedgerId(123456)};
+  }, false);
+
+  add("ledger_states", "a deleted row made live", {}, [](CacheFixture& c) {
+    c.state.ledger.change(LedgerId(12)).state = RowState::Live;
+    return Violation{"", "", {}, {}, LedgerId(12)};
+  });
+  add("ledger_states", "a child disowned", {}, [](CacheFixture& c) {
+    const LedgerId child = c.state.context[4];
+    c.state.ledger.change(LedgerId(4)).children.clear();
+    return Violation{"", "", {}, {}, child};
+  }, false);
+  add("ledger_states", "a parent disowned", {}, [](CacheFixture& c) {
+    c.state.ledger.change(c.state.context[4]).parents.clear();
+    return Violation{"", "", {}, {}, LedgerId(4)};
+  });
+
+  add("residency_order", "two entries swapped", {"phases_increase"}, [](CacheFixture& c) {
+    ResidencyView& map = c.ownMap(1);
+    const auto swap = [](auto& v) { std::swap(v[10], v[11]); };
+    map.ledger = changed(map.ledger, swap);
+    map.slotOf = changed(map.slotOf, swap);
+    return at(1, 11, map.ledger[11]);
+  }, false);
+  add("residency_order", "two entries swapped, mode cache", {}, [](CacheFixture& c) {
+    ResidencyView& map = c.ownMap(1);
+    const auto swap = [](auto& v) { std::swap(v[10], v[11]); };
+    map.ledger = changed(map.ledger, swap);
+    map.slotOf = changed(map.slotOf, swap);
+    return at(1, 11, map.ledger[11]);
+  }, false, PositionMode::Cache);
+  add("residency_order", "a row of the past", {"row_tags"}, [](CacheFixture& c) {
+    ResidencyView& map = c.ownMap(0);
+    map.ledger = changed(map.ledger, [](auto& v) { v.back() = LedgerId(5); });
+    return at(0, static_cast<int>(map.ledger.size()) - 1, LedgerId(5));
+  }, false);
+
+  add("slots_unique", "a slot used twice", {"row_tags"}, [](CacheFixture& c) {
+    ResidencyView& map = c.ownMap(1);
+    map.slotOf = changed(map.slotOf, [](auto& v) { v[6] = v[3]; });
+    return at(1, 6, map.ledger[6]);
+  }, false);
+  add("slots_unique", "a slot outside the pool", {}, [](CacheFixture& c) {
+    ResidencyView& map = c.ownMap(1);
+    map.slotOf = changed(map.slotOf, [](auto& v) { v[6] = Slot(400); });
+    return at(1, 6, map.ledger[6]);
+  }, false);
+  add("slots_unique", "a negative slot", {}, [](CacheFixture& c) {
+    ResidencyView& map = c.ownMap(1);
+    map.slotOf = changed(map.slotOf, [](auto& v) { v[6] = Slot(-1); });
+    return at(1, 6, map.ledger[6]);
+  }, false);
+  add("slots_unique", "a used slot given back", {}, [](CacheFixture& c) {
+    const Slot slot = c.state.map(2).slotOf[9];
+    c.store.slots(2).give(std::span(&slot, 1));
+    return at(2, 9, c.state.map(2).ledger[9]);
+  }, false);
+  add("slots_unique", "a used slot never taken", {}, [](CacheFixture& c) {
+    c.store.slots(2).restart(41);
+    const auto& map = c.state.map(2);
+    const auto found = std::find_if(map.slotOf.begin(), map.slotOf.end(), [](Slot s) { return s.value() >= 41; });
+    const auto index = found - map.slotOf.begin();
+    return at(2, static_cast<int>(index), map.ledger[static_cast<std::size_t>(index)]);
+  }, false);
+
+  add("phases_increase", "a phase repeated in a map", {}, [](CacheFixture& c) {
+    ResidencyView& map = c.ownMap(1);
+    map.phases = changed(map.phases, [](auto& v) { v[9] = v[8]; });
+    return at(1, 9, map.ledger[9]);
+  }, false);
+  add("phases_increase", "a phase that is not the position", {}, [](CacheFixture& c) {
+    ResidencyView& map = c.ownMap(1);
+    map.phases = changed(map.phases, [](auto& v) { v.back() += 2; });
+    return at(1, static_cast<int>(map.size()) - 1, map.ledger[map.size() - 1]);
+  }, false);
+  add("phases_increase", "a phase that is not the index, mode cache", {}, [](CacheFixture& c) {
+    ResidencyView& map = c.ownMap(1);
+    map.phases = changed(map.phases, [](auto& v) { v.back() += 2; });
+    return at(1, static_cast<int>(map.size()) - 1, map.ledger[map.size() - 1]);
+  }, false, PositionMode::Cache);
+  add("phases_increase", "phases of the context out of order, mode absolute", {}, [](CacheFixture& c) {
+    c.state.phases = changed(c.state.phases, [](auto& v) { v[30] = v[29]; });  // in no layer
+    return Violation{"", "", {}, Index(30), c.state.context[30]};
+  }, false, PositionMode::Absolute);
+  add("phases_increase", "no phase left", {}, [](CacheFixture& c) {
+    const auto top = [](auto& v) { v.back() = std::numeric_limits<std::int32_t>::max(); };
+    c.state.phases = changed(c.state.phases, top);
+    for (int layer = 0; layer < 3; ++layer) {
+      ResidencyView& map = c.ownMap(layer);
+      map.phases = changed(map.phases, top);
+    }
+    return Violation{};
+  }, false, PositionMode::Absolute);
+  add("phases_increase", "a phase outside the table of other phases", {}, [](CacheFixture& c) {
+    ResidencyView& map = c.ownMap(1);
+    map.phases = changed(map.phases, [](auto& v) { v[9] = -5; });
+    return at(1, 9, map.ledger[9]);
+  }, false);
+
+  add("row_tags", "two slots swapped", {}, [](CacheFixture& c) {
+    ResidencyView& map = c.ownMap(1);
+    map.slotOf = changed(map.slotOf, [](auto& v) { std::swap(v[10], v[30]); });
+    return at(1, 10, map.ledger[10]);
+  }, false);
+  add("row_tags", "a row overwritten by another's", {}, [](CacheFixture& c) {
+    c.writeRow(2, c.state.map(2).slotOf[17], 3);
+    return at(2, 17, c.state.map(2).ledger[17]);
+  });
+
+  add("row_checksums", "a bit of a value", {}, [](CacheFixture& c) {
+    c.store.pool(0).row(c.state.map(0).slotOf[21])[4] ^= 1;
+    return at(0, 21, c.state.map(0).ledger[21]);
+  });
+  add("row_checksums", "a bit of a checksum", {}, [](CacheFixture& c) {
+    c.store.pool(0).row(c.state.map(0).slotOf[21])[c.store.pool(0).stride() - 1] ^= 128;
+    return at(0, 21, c.state.map(0).ledger[21]);
+  });
+
+  add("finite_rows", "a key that overflowed", {}, [](CacheFixture& c) {
+    const auto& map = c.state.map(1);
+    c.writeRow(1, map.slotOf[2], map.ledger[2].value(), std::numeric_limits<float>::infinity());
+    return at(1, 2, map.ledger[2]);
+  });
+
+  for (const float bad : {-1.f, 256.f, std::numeric_limits<float>::quiet_NaN()})
+    add("brightness_range", "brightness out of range", {}, [bad](CacheFixture& c) {
+      c.state.brightness = changed(c.state.brightness, [bad](auto& v) { v[11] = bad; });
+      return Violation{"", "", {}, Index(11), c.state.context[11]};
+    }, false);
+
+  add("capacity", "one row more than the capacity", {}, [](CacheFixture& c) {
+    c.rules.capacity = static_cast<std::int64_t>(c.state.map(1).size());  // layers 0 and 2 have one more
+    return Violation{"", "", Layer(0), {}, {}};
+  }, false);
+
+  add("next_logits", "no logits", {}, [](CacheFixture& c) {
+    c.state.logits = nullptr;
+    return Violation{};
+  }, false);
+  add("next_logits", "a logit too few", {}, [](CacheFixture& c) {
+    c.state.logits = std::make_shared<std::vector<float>>(999, 0.f);
+    return Violation{};
+  }, false);
+  add("next_logits", "a logit that is no number", {}, [](CacheFixture& c) {
+    auto logits = std::make_shared<std::vector<float>>(1000, 0.f);
+    (*logits)[5] = std::numeric_limits<float>::quiet_NaN();
+    c.state.logits = logits;
+    return Violation{};
+  }, false);
+
+  add("prefix_sums", "sums of another map", {}, [](CacheFixture& c) {
+    LayerGroup& group = c.state.groups[static_cast<std::size_t>(c.state.groupOf[1])];
+    group.idSums = changed(group.idSums, [](auto& v) { v = {0, 1, 2}; });
+    return Violation{"", "", Layer(1), Index(1), {}};
+  });
+  add("prefix_sums", "sums of a longer context", {}, [](CacheFixture& c) {
+    c.state.contextSums = changed(c.state.contextSums, [](auto& v) { v.assign(500, 0); });
+    return Violation{};
+  });
+  return all;
+}
+
+}  // namespace
+
+class InvariantsTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void soundStatesPass_data() {
+    QTest::addColumn<int>("position");
+    QTest::addColumn<int>("dtype");
+    QTest::addColumn<int>("threads");
+    for (int position = 0; position < 3; ++position)
+      for (const int dtype : {int(kernels::DType::f32), int(kernels::DType::f16), int(kernels::DType::bf16)})
+        QTest::addRow("position %d, dtype %d", position, dtype) << position << dtype << 1 + dtype % 2;
+  }
+  void soundStatesPass() {
+    QFETCH(int, position);
+    QFETCH(int, dtype);
+    QFETCH(int, threads);
+    Options options;
+    options.position = static_cast<PositionMode>(position);
+    options.dtype = static_cast<kernels::DType>(dtype);
+    options.threads = threads;
+    CacheFixture cache(options);
+    QVERIFY2(checkAll(cache.input(true)).empty(), "an empty cache");
+    furnish(cache);
+    for (const bool full : {false, true})
+      QVERIFY2(checkAll(cache.input(full)).empty(), qPrintable(text(checkAll(cache.input(full)))));
+    QVERIFY(cache.apply({Delete{Position(7)}, Delete{Position(30)}}));  // the evicted ones
+    QVERIFY2(checkAll(cache.input(true)).empty(), qPrintable(text(checkAll(cache.input(true)))));
+    QCOMPARE(cache.state.group(1).absent, 0);
+  }
+
+  void damageIsNamed_data() {
+    QTest::addColumn<int>("number");
+    const std::vector<Damage> all = damages();
+    for (std::size_t i = 0; i < all.size(); ++i)
+      QTest::addRow("%zu %s: %s", i, all[i].named, all[i].name) << static_cast<int>(i);
+  }
+  void damageIsNamed() {
+    QFETCH(int, number);
+    const Damage damage = damages()[static_cast<std::size_t>(number)];
+    Options options;
+    options.position = damage.position;
+    CacheFixture cache(options);
+    furnish(cache);
+    const Violation place = damage.make(cache);
+    const std::vector<Violation> found = checkAll(cache.input(damage.full));
+    std::set<std::string> ids;
+    for (const Violation& violation : found) ids.insert(violation.invariant);
+    QVERIFY2(ids == damage.expected, qPrintable("found:\n" + text(found)));
+    const bool named = std::any_of(found.begin(), found.end(), [&](const Violation& v) {
+      return v.invariant == damage.named && v.layer == place.layer && v.index == place.index &&
+             v.ledger == place.ledger && !v.detail.empty();
+    });
+    QVERIFY2(named, qPrintable("no finding names the place:\n" + text(found)));
+  }
+
+  void everyInvariantHasDamage() {
+    std::set<std::string> listed, damaged;
+    for (const Invariant& invariant : invariants()) {
+      QVERIFY(!invariant.title.empty());
+      QVERIFY2(listed.insert(std::string(invariant.id)).second, "an id twice");
+    }
+    for (const Damage& damage : damages()) damaged.insert(damage.named);
+    QVERIFY(listed == damaged);
+  }
+
+  void checksumsAreReadOnceInAPeriod() {
+    CacheFixture cache({});
+    furnish(cache);
+    cache.manifest.scrubPeriod = 8;
+    const int flipped = 23;
+    cache.store.pool(0).row(cache.state.map(0).slotOf[flipped])[0] ^= 4;
+    const std::int32_t id = cache.state.map(0).ledger[flipped].value();
+    int found = 0;
+    for (std::int64_t tick = 100; tick < 108; ++tick) {
+      const std::vector<Violation> violations = checkAll(cache.input(false, tick));
+      if (violations.empty()) continue;
+      ++found;
+      QCOMPARE(tick % 8, std::int64_t{id % 8});
+      QCOMPARE(violations.front().invariant, std::string("row_checksums"));
+    }
+    QCOMPARE(found, 1);
+  }
+
+  void findingsAreKeptShort() {
+    CacheFixture cache({});
+    QVERIFY(cache.add(60));
+    cache.state.brightness = changed(cache.state.brightness, [](auto& v) { std::fill(v.begin(), v.end(), -1.f); });
+    const std::vector<Violation> found = checkAll(cache.input(false));
+    QCOMPARE(found.size(), std::size_t{16});
+    QVERIFY(QString::fromStdString(found.back().detail).endsWith("(and 44 more)"));
+  }
+};
+
+QTEST_GUILESS_MAIN(InvariantsTest)
+#include "invariants_test.moc"
