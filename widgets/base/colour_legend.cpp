@@ -59,7 +59,7 @@ QColor readableOn(QRgb background) {
 
 int paintLegend(QPainter& painter, const QRect& area, const ColourScale& scale, const Theme& theme) {
   Pen pen{painter, area, theme, area.left()};
-  const ColourTable colours = colourTable(mapKindFor(scale.quantity), theme);
+  const ColourTable colours = colourTable(scale.quantity, theme);
   if (isCategorical(scale.quantity)) {
     for (int v = 0; v <= static_cast<int>(scale.high); ++v)
       pen.swatch(QColor(colours[scale.index(static_cast<float>(v))]),

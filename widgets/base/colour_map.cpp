@@ -2,8 +2,8 @@
 #include "widgets/base/colour_map.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <span>
 
 #include "core/api/snapshot.h"
 
@@ -47,6 +47,8 @@ std::span<const QRgb> classesOf(MapKind kind, const Theme& theme) {
   return theme.dark ? std::span<const QRgb>(kStaleness) : std::span<const QRgb>(kStalenessLight);
 }
 
+float bitsOf(float value) { return static_cast<float>(std::bit_cast<std::int32_t>(value)); }
+
 ColourScale::Bend bendOf(Quantity quantity) {
   switch (quantity) {
     case Quantity::Attention:
@@ -88,11 +90,18 @@ MapKind mapKindFor(Quantity quantity) {
   }
 }
 
+ColourTable colourTable(Quantity quantity, const Theme& theme) {
+  return colourTable(mapKindFor(quantity), theme);
+}
+
 float ColourScale::unit(float value) const {
   if (std::isnan(value)) return value;
-  float t = high > low ? (value - low) / (high - low) : (value > low ? 1.0f : 0.0f);
-  if (bend == Bend::Log && low > 0)
-    t = std::log(std::max(value, low) / low) / std::log(std::max(high / low, 1.0001f));
+  float from = low, to = high;
+  if (bend == Bend::Log) {  // the bits of a positive float grow like its logarithm
+    from = bitsOf(low), to = bitsOf(high);
+    value = bitsOf(std::max(value, low));
+  }
+  float t = to > from ? (value - from) / (to - from) : (value > from ? 1.0f : 0.0f);
   t = std::clamp(t, 0.0f, 1.0f);
   if (bend == Bend::Root) t = std::sqrt(t);
   return quantity == Quantity::Residency ? 1 - t : t;
@@ -100,7 +109,21 @@ float ColourScale::unit(float value) const {
 
 std::uint8_t ColourScale::index(float value) const {
   const float t = unit(value);
-  return std::isnan(t) ? std::uint8_t{0} : static_cast<std::uint8_t>(1 + std::lround(t * 254));
+  return std::isnan(t) ? std::uint8_t{0} : static_cast<std::uint8_t>(1.5f + t * 254);
+}
+
+void ColourScale::quantise(std::span<const float> values, std::span<std::uint8_t> out) const {
+  const bool plain = bend == Bend::Linear && quantity != Quantity::Residency && high > low;
+  if (!plain) {
+    for (std::size_t i = 0; i < values.size(); ++i) out[i] = index(values[i]);
+    return;
+  }
+  const float range = high - low;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const float t = std::min(std::max((values[i] - low) / range, 0.0f), 1.0f);
+    const bool none = values[i] != values[i];
+    out[i] = none ? std::uint8_t{0} : static_cast<std::uint8_t>(static_cast<int>(1.5f + t * 254));
+  }
 }
 
 ColourScale scaleFor(Quantity quantity, const std::vector<float>& values) {
@@ -130,7 +153,7 @@ QString valueText(Quantity quantity, float value) {
     case Quantity::Residency: return value > 0.5f ? "resident" : "not resident";
     case Quantity::Staleness: return kClasses[std::clamp(static_cast<int>(value), 0, 4)];
     case Quantity::Age: return QString("%1 ticks").arg(static_cast<int>(value));
-    case Quantity::Brightness: return QString::number(static_cast<double>(value), 'f', value < 10 ? 1 : 0);
+    case Quantity::Brightness: return QString::number(static_cast<double>(value), 'g', value < 10 ? 2 : 3);
     default: return QString::number(static_cast<double>(value), 'g', 3);
   }
 }

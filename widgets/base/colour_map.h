@@ -12,6 +12,7 @@
 #include <QString>
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "core/api/tile.h"
 #include "widgets/base/theme.h"
@@ -30,13 +31,15 @@ struct ColourScale {
   enum class Bend : std::uint8_t { Linear, Root, Log };
   Quantity quantity = Quantity::Brightness;
   float low = 0, high = 1;
-  Bend bend = Bend::Linear;
+  Bend bend = Bend::Linear;  // Log needs low > 0 and is a polygon with a corner at every power of 2
 
   /// 0..1; not-a-number stays so. Residency is turned round: absent rows are the ones that matter
   /// and must win where rows share a pixel.
   float unit(float value) const;
   /// 0 for not-a-number, else 1..255.
   std::uint8_t index(float value) const;
+  /// index() of many values; both have the same size.
+  void quantise(std::span<const float> values, std::span<std::uint8_t> out) const;
   bool operator==(const ColourScale&) const = default;
 };
 
@@ -49,6 +52,8 @@ bool isCategorical(Quantity quantity);
 
 /// Legend in one line: low end, bar with marks, high end; or named swatches. Returns its width.
 int paintLegend(QPainter& painter, const QRect& area, const ColourScale& scale, const Theme& theme);
+/// The colours of a quantity at 1..255 and, at 0, of "no value".
+ColourTable colourTable(Quantity quantity, const Theme& theme);
 /// Hatching for cells without a value.
 QBrush missingBrush(const Theme& theme);
 /// Black or white, whichever reads better on `background`.

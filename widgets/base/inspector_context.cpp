@@ -40,4 +40,10 @@ void InspectorContext::setHovered(Position position) {
   emit hoverChanged();
 }
 
+void InspectorContext::setQuantity(Quantity quantity) {
+  if (quantity == m_quantity) return;
+  m_quantity = quantity;
+  emit quantityChanged();
+}
+
 }  // namespace kvlab

@@ -64,11 +64,15 @@ class InspectorContext : public QObject {
   void focusLedger(LedgerId ledger);
   Position hovered() const { return m_hovered; }
   void setHovered(Position position);
+  /// The quantity by which map and token strip colour rows: one choice for all views.
+  Quantity quantity() const { return m_quantity; }
+  void setQuantity(Quantity quantity);
 
  signals:
   void snapshotChanged();
   void focusChanged();
   void hoverChanged();
+  void quantityChanged();
   void busyChanged();
   /// Long work: done of total (total 0 = unknown), and what it is; total < 0 = finished.
   void progressed(const QString& what, qint64 done, qint64 total);
@@ -80,6 +84,7 @@ class InspectorContext : public QObject {
  private:
   Focus m_focus;
   Position m_hovered{-1};
+  Quantity m_quantity = Quantity::Brightness;
 };
 
 }  // namespace kvlab

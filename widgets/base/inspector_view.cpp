@@ -152,6 +152,17 @@ QLabel* InspectorView::stripLabel(const QString& text) {
   return label;
 }
 
+QLabel* InspectorView::readoutLine() {
+  auto* line = new QLabel(this);
+  line->setObjectName("readout");
+  line->setFixedHeight(26);
+  line->setTextFormat(Qt::PlainText);
+  line->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+  line->setFont(theme()->monoSmall);
+  body()->addWidget(line);
+  return line;
+}
+
 void InspectorView::clickPosition(Position position) {
   clickCell(m_context.focus().layer, position);
 }
@@ -175,25 +186,49 @@ void InspectorView::clickTick(Tick tick) {
   emit m_context.scripted(QString("view.focus({tick: %1})").arg(tick.value()));
 }
 
+QString InspectorView::promptHow() {
+  return tr("The context is empty: Session > Prompt, or s.prompt(\"...\") in the console.");
+}
+
+Status InspectorView::setOption(const std::string& name, const nlohmann::json& value) {
+  std::string known;
+  const nlohmann::json all = options();
+  for (const auto& [key, unused] : all.items()) known += (known.empty() ? "" : ", ") + key;
+  return badOption(name, value, known.empty() ? "this view has no options" : "use one of " + known);
+}
+
+Error InspectorView::badOption(const std::string& name, const nlohmann::json& value,
+                               const std::string& remedy) const {
+  return Error{"bad_argument", "view " + objectName().toStdString() + " refused option `" + name + "`",
+               "its value was " + value.dump(), remedy, {}, name, value};
+}
+
+void InspectorView::sayOption(const std::string& name) {
+  const std::string value = options().value(name, nlohmann::json()).dump();
+  emit m_context.scripted(QString("view.set(\"%1\", {%2: %3})")
+                              .arg(objectName(), QString::fromStdString(name), QString::fromStdString(value)));
+}
+
 QString InspectorView::noSessionHow() {
   return tr("Open a session: File > Open model, or drag a model folder in.");
 }
 
-void InspectorView::paintEmpty(QPainter& painter, const QRect& area, const QString& title,
-                               const QString& how) const {
-  const auto look = theme();
-  painter.fillRect(area, look->surface);
-  const QRect column = area.adjusted(Theme::kHuge, 0, -Theme::kHuge, 0);
-  const int middle = area.center().y();
-  painter.setFont(look->strong);
-  painter.setPen(look->muted);
-  painter.drawText(QRect(column.left(), area.top(), column.width(), middle - area.top()),
-                   Qt::AlignHCenter | Qt::AlignBottom | Qt::TextWordWrap, title);
-  painter.setFont(look->ui);
-  painter.setPen(look->faint);
-  painter.drawText(QRect(column.left(), middle + Theme::kSmall, column.width(), area.bottom() - middle),
-                   Qt::AlignHCenter | Qt::AlignTop | Qt::TextWordWrap, how);
+void InspectorView::setContent(QWidget* content) {
+  m_content = content;
+  m_notice = new EmptyNotice(this);
+  m_notice->hide();
+  body()->addWidget(content, 1);
+  body()->addWidget(m_notice, 1);
 }
+
+void InspectorView::setEmpty(const QString& title, const QString& how) {
+  if (!m_content) return;
+  m_notice->say(title, how);
+  m_content->setHidden(!title.isEmpty());
+  m_notice->setHidden(title.isEmpty());
+}
+
+bool InspectorView::isEmpty() const { return m_notice && !m_notice->isHidden(); }
 
 QString tokenText(const SessionInfo& info, TokenId token) {
   const auto i = static_cast<std::size_t>(token.value());

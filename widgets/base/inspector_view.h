@@ -12,6 +12,7 @@
 #include <QVBoxLayout>
 #include <QWidget>
 
+#include "widgets/base/empty_notice.h"
 #include "widgets/base/inspector_context.h"
 #include "widgets/base/theme.h"
 
@@ -30,6 +31,11 @@ class InspectorView : public QWidget {
   virtual QList<QAction*> viewActions();
   /// The shown table as tab-separated values with a header line; empty if the view has none.
   virtual QString tsv() const { return {}; }
+
+  /// What the person can choose in this view, by name: for scripts (view.set) and saved layouts.
+  virtual nlohmann::json options() const { return nlohmann::json::object(); }
+  /// Sets one of them. Unknown names and bad values are errors that name the view and the option.
+  virtual Status setOption(const std::string& name, const nlohmann::json& value);
 
   /// Brings a view that is hidden up to date (replies of the engine still arrive later: ready()).
   void prepare();
@@ -58,16 +64,27 @@ class InspectorView : public QWidget {
   /// The view's layout: a strip of controls over the content. Made on first use.
   QVBoxLayout* body();
   QHBoxLayout* strip();
+  /// Puts the content below the strip. setEmpty shows a notice in its place: what the view would
+  /// show and how to get there; an empty title brings the content back.
+  void setContent(QWidget* content);
+  void setEmpty(const QString& title, const QString& how = {});
+  bool isEmpty() const;
   /// A muted label for the strip; the text names the control that follows.
   QLabel* stripLabel(const QString& text);
+  /// A line below the content that reads out what is under the pointer or focused.
+  QLabel* readoutLine();
   /// Adds an action of this view (see viewActions).
   QAction* addViewAction(const QString& text, const QString& tip, const QKeySequence& key = {});
 
-  /// Title in the middle, below it the way to get there. For a view with nothing to show.
-  void paintEmpty(QPainter& painter, const QRect& area, const QString& title,
-                  const QString& how) const;
   /// What to say before a session is open.
   static QString noSessionHow();
+  /// What to say while the context has no token.
+  static QString promptHow();
+
+  /// Says the script line that sets an option, after the person did it by hand.
+  void sayOption(const std::string& name);
+  /// The error for setOption.
+  Error badOption(const std::string& name, const nlohmann::json& value, const std::string& remedy) const;
 
   /// What a click does: moves the focus and says the script line that does the same.
   void clickPosition(Position position);
@@ -88,6 +105,8 @@ class InspectorView : public QWidget {
   InspectorContext& m_context;
   QVBoxLayout* m_body = nullptr;
   QHBoxLayout* m_strip = nullptr;
+  QWidget* m_content = nullptr;
+  EmptyNotice* m_notice = nullptr;
   QList<QAction*> m_actions;
   bool m_stale = true;       // a snapshot came while nobody looked
   bool m_preparing = false;  // prepare() was asked for: stay up to date until shown and hidden

@@ -6,6 +6,25 @@
 #include <cstring>
 
 namespace kvlab {
+namespace {
+/// One line of pixels, copied to all rows of the layer; the hatching is drawn row by row over it.
+void fillLayer(QImage& image, int top, int bottom, std::span<const std::uint8_t> indices,
+               const MaxPyramid::Look& look) {
+  auto* line = reinterpret_cast<QRgb*>(image.scanLine(top));
+  std::vector<int> none;
+  for (std::size_t x = 0; x < indices.size(); ++x) {
+    line[x] = indices[x] == MaxPyramid::kNone ? look.ground : look.colours[indices[x]];
+    if (indices[x] == MaxPyramid::kNone) none.push_back(static_cast<int>(x));
+  }
+  for (int y = top + 1; y < bottom; ++y)
+    std::memcpy(image.scanLine(y), line, indices.size() * sizeof(QRgb));
+  for (int y = top; y < bottom && !none.empty(); ++y) {
+    auto* row = reinterpret_cast<QRgb*>(image.scanLine(y));
+    for (int x : none)
+      if ((x + y) % look.hatch == 0) row[x] = look.colours[MaxPyramid::kNone];
+  }
+}
+}  // namespace
 
 void MaxPyramid::resizeLevel(Level& level, int width) {
   const auto wanted = static_cast<std::size_t>(width);
@@ -109,21 +128,17 @@ void MaxPyramid::line(int layer, double first, double scale, std::span<std::uint
 }
 
 void MaxPyramid::blit(QImage& image, double first, double scale, std::span<const int> tops,
-                      const std::array<QRgb, 256>& colours, QRgb outside) const {
-  const int width = image.width();
-  image.fill(outside);
+                      const Look& look) const {
+  image.fill(look.ground);
   const int inside = static_cast<int>(std::clamp(std::ceil((m_positions - first) * scale - 1e-6), 0.0,
-                                                 static_cast<double>(width)));
-  std::vector<std::uint8_t> indices(static_cast<std::size_t>(width));
+                                                 static_cast<double>(image.width())));
+  std::vector<std::uint8_t> indices(static_cast<std::size_t>(inside));
   for (int layer = 0; layer < m_layers && static_cast<std::size_t>(layer) + 1 < tops.size(); ++layer) {
     const int top = std::max(0, tops[static_cast<std::size_t>(layer)]);
     const int bottom = std::min(image.height(), tops[static_cast<std::size_t>(layer) + 1]);
     if (top >= bottom) continue;
-    line(layer, first, scale, std::span(indices).first(static_cast<std::size_t>(inside)));
-    auto* target = reinterpret_cast<QRgb*>(image.scanLine(top));
-    for (int x = 0; x < inside; ++x) target[x] = colours[indices[static_cast<std::size_t>(x)]];
-    for (int y = top + 1; y < bottom; ++y)
-      std::memcpy(image.scanLine(y), target, static_cast<std::size_t>(inside) * sizeof(QRgb));
+    line(layer, first, scale, indices);
+    fillLayer(image, top, bottom, indices, look);
   }
 }
 

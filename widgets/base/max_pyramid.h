@@ -34,10 +34,14 @@ class MaxPyramid {
   /// last position stay kNone.
   void line(int layer, double first, double scale, std::span<std::uint8_t> out) const;
 
+  struct Look {
+    std::array<QRgb, 256> colours{};  // of the indices; entry 0 draws the hatching of kNone
+    QRgb ground = 0;                  // behind the hatching, and outside of all positions
+    int hatch = 6;                    // distance of the hatching's lines in pixels
+  };
   /// Fills an RGB32 image: layer l covers pixel rows [tops[l], tops[l + 1]); tops has layers + 1
-  /// entries. Pixels outside all positions get `outside`.
-  void blit(QImage& image, double first, double scale, std::span<const int> tops,
-            const std::array<QRgb, 256>& colours, QRgb outside) const;
+  /// entries.
+  void blit(QImage& image, double first, double scale, std::span<const int> tops, const Look& look) const;
 
  private:
   struct Level {

@@ -49,7 +49,7 @@ void setDark(Theme& t) {
   t.border = "#343b48", t.grid = "#272d37";
   t.text = "#e3e7ed", t.muted = "#a4adbb", t.faint = "#78828f", t.accentText = "#0b1220";
   t.accent = "#5aa9ff", t.warning = "#f0b23e", t.error = "#ff6f6f", t.ok = "#46c08f";
-  t.ghost = "#6d7686", t.missing = "#2c333e", t.focus = "#ffffff", t.hover = "#b9d9ff";
+  t.ghost = "#6d7686", t.missing = "#3d4654", t.focus = "#ffffff", t.hover = "#b9d9ff";
   t.selection = "#24405f", t.stripe = "#1d222a";
 }
 
@@ -58,7 +58,7 @@ void setLight(Theme& t) {
   t.border = "#c9d0da", t.grid = "#e4e8ee";
   t.text = "#1b2027", t.muted = "#4f5967", t.faint = "#78828f", t.accentText = "#ffffff";
   t.accent = "#1766d1", t.warning = "#a85b00", t.error = "#c4262e", t.ok = "#0f7a5f";
-  t.ghost = "#8e97a5", t.missing = "#dfe4ea", t.focus = "#0b1220", t.hover = "#1766d1";
+  t.ghost = "#8e97a5", t.missing = "#b9c2ce", t.focus = "#0b1220", t.hover = "#1766d1";
   t.selection = "#cfe3fb", t.stripe = "#f7f9fb";
 }
 }  // namespace

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A believable session built in code: a story of some ninety tokens read in one prompt, then twenty
+// ticks of generation with a replaced pair, a replaced word, an eviction in two layers, a deletion,
+// an insertion and a token that has left every layer. One snapshot per tick. The same build always
+// gives the same session. With `broken`, layer 2's map has two rows swapped since tick 17.
+#pragma once
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/api/snapshot.h"
+
+namespace kvlab::fixture {
+
+struct Options {
+  bool broken = false;
+  int ticks = 20;
+};
+
+/// A number in [0, 1) that depends on nothing but its arguments.
+inline double noise(std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0) {
+  std::uint64_t x = a * 0x9e3779b97f4a7c15ull + b * 0xbf58476d1ce4e5b9ull + c * 0x94d049bb133111ebull;
+  x ^= x >> 31, x *= 0xd6e8feb86659fd93ull, x ^= x >> 32, x *= 0xd6e8feb86659fd93ull, x ^= x >> 29;
+  return static_cast<double>(x >> 11) / 9007199254740992.0;
+}
+
+class Ledger : public LedgerView {
+ public:
+  LedgerId append(LedgerRow row) {
+    if (m_size % kChunk == 0) m_chunks.push_back(std::make_shared<Chunk>());
+    m_chunks.back()->push_back(std::move(row));
+    return LedgerId(static_cast<std::int32_t>(m_size++));
+  }
+  LedgerRow& at(LedgerId id) {
+    const auto i = static_cast<std::size_t>(id.value());
+    return (*m_chunks[i / kChunk])[i % kChunk];
+  }
+  /// A copy that shares nothing, as a snapshot must not change afterwards.
+  Ledger copy() const {
+    Ledger out = *this;
+    for (auto& chunk : out.m_chunks) chunk = std::make_shared<Chunk>(*chunk);
+    return out;
+  }
+};
+
+class Session {
+ public:
+  explicit Session(Options options = {}) : m_options(options) {
+    makeInfo();
+    read();
+    publish(0, {}, {});
+    for (int tick = 1; tick <= options.ticks; ++tick) runTick(tick);
+  }
+  const std::vector<SnapshotPtr>& history() const { return m_history; }
+  static constexpr int kLayers = 4;
+
+ private:
+  static const char* story() {
+    return "Mara went to the harbour with the silver key . Tobin carried the old lantern to the "
+           "cellar . It rained all night and the gulls were quiet . Ines put the green coat in the "
+           "attic . Mara moved the silver key to the cellar . The baker sang while the bread was "
+           "rising . Tobin left the old lantern near the well . Where is the silver key ? It is in "
+           "the";
+  }
+  static const char* reply() {
+    return "cellar . Where is the old lantern ? It is near the well . Where is the green coat ?";
+  }
+
+  TokenId token(const std::string& word) {
+    const auto [at, fresh] = m_words.try_emplace(word, static_cast<std::int32_t>(m_words.size() + 3));
+    return TokenId(at->second);
+  }
+
+  void makeInfo() {
+    auto info = std::make_shared<SessionInfo>();
+    info->model = "demo", info->numerics = "avx2-f32", info->backend = "cpu";
+    info->layers = kLayers, info->heads = 8, info->kvHeads = 2, info->headDim = 16;
+    info->capacity = 1024, info->staging = 64;
+    info->manifest = {{"model", "demo"}, {"layout", "indirection"}, {"policy", {{"name", "full"}}}};
+    for (const char* text : {story(), reply(), "barn boathouse quietly indeed blue coat"}) {
+      std::istringstream words(text);
+      for (std::string word; words >> word;) token(word);
+    }
+    info->vocab = static_cast<int>(m_words.size()) + 3;
+    info->tokenTexts.assign(static_cast<std::size_t>(info->vocab), "");
+    info->specialTokens.assign(static_cast<std::size_t>(info->vocab), false);
+    const char* special[] = {"<unk>", "<s>", "</s>"};
+    for (std::size_t i = 0; i < 3; ++i) info->tokenTexts[i] = special[i], info->specialTokens[i] = true;
+    for (const auto& [word, id] : m_words) {
+      const bool mark = word == "." || word == "?";
+      info->tokenTexts[static_cast<std::size_t>(id)] = mark ? word : " " + word;
+    }
+    m_info = std::move(info);
+  }
+
+  LedgerId add(TokenId id, Source source, int tick) {
+    LedgerRow row;
+    row.token = id, row.source = source, row.born = row.changed = Tick(tick);
+    return m_ledger.append(std::move(row));
+  }
+
+  void enter(std::size_t position, LedgerId id) {
+    m_context.insert(m_context.begin() + static_cast<std::ptrdiff_t>(position), id);
+    for (auto& layer : m_layers) {
+      auto place = layer.begin();
+      for (std::size_t p = 0; p < position; ++p)
+        if (place != layer.end() && *place == m_context[p]) ++place;
+      layer.insert(place, id);
+    }
+  }
+
+  void leave(std::size_t position, RowState state, int tick) {
+    const LedgerId id = m_context[position];
+    m_context.erase(m_context.begin() + static_cast<std::ptrdiff_t>(position));
+    for (auto& layer : m_layers) std::erase(layer, id);
+    m_ledger.at(id).state = state, m_ledger.at(id).changed = Tick(tick);
+    m_ledger.at(id).brightness = static_cast<float>(40 + 120 * noise(7, static_cast<std::uint64_t>(id.value())));
+  }
+
+  void read() {
+    enter(0, add(TokenId(1), Source::Prompt, 0));
+    std::istringstream words(story());
+    for (std::string word; words >> word;) enter(m_context.size(), add(token(word), Source::Prompt, 0));
+  }
+
+  std::size_t find(const std::string& word, std::size_t from) const {
+    const TokenId wanted(m_words.at(word));
+    for (std::size_t p = from; p < m_context.size(); ++p)
+      if (m_ledger[m_context[p]].token == wanted) return p;
+    return from;
+  }
+
+  void replace(std::size_t first, std::size_t count, const std::string& word, int tick) {
+    const LedgerId fresh = add(token(word), Source::Replacement, tick);
+    for (std::size_t i = 0; i < count; ++i) {
+      m_ledger.at(fresh).parents.push_back(m_context[first]);
+      m_ledger.at(m_context[first]).children.push_back(fresh);
+      leave(first, RowState::Replaced, tick);
+    }
+    enter(first, fresh);
+    m_edits.push_back(first);
+  }
+
+  void evict(std::size_t layer, LedgerId id) { std::erase(m_layers[layer], id); }
+
+  std::vector<Action> edit(int tick) {
+    const auto at = [](std::size_t p) { return Position(static_cast<std::int32_t>(p)); };
+    if (tick == 5) {
+      const std::size_t p = find("silver", 0);
+      replace(p, 2, "lantern", tick);
+      return {ReplacePair{at(p), at(p + 1), {token("lantern")}}};
+    }
+    if (tick == 8) {
+      const std::size_t p = find("cellar", 30);
+      replace(p, 1, "boathouse", tick);
+      return {Replace{{at(p)}, {token("boathouse")}}};
+    }
+    if (tick == 11) {
+      Evict two{Layer(2), {}, {}}, three{Layer(3), {}, {}};
+      for (int i = 22; i < 34; ++i)
+        (i % 3 ? two : three).ledger.push_back(m_context[static_cast<std::size_t>(i)]);
+      for (LedgerId id : two.ledger) evict(2, id);
+      for (LedgerId id : three.ledger) evict(3, id);
+      return {two, three};
+    }
+    if (tick == 13) {
+      const std::size_t p = find("quiet", 0);
+      leave(p, RowState::Deleted, tick);
+      m_edits.push_back(p);
+      return {Delete{at(p)}};
+    }
+    if (tick == 15) {
+      const std::size_t p = find("rising", 0);
+      enter(p, add(token("quietly"), Source::Insertion, tick));
+      enter(p + 1, add(token("indeed"), Source::Insertion, tick));
+      m_edits.push_back(p);
+      return {Insert{at(p), {token("quietly"), token("indeed")}}};
+    }
+    if (tick == 17) {
+      std::vector<Action> actions;
+      const LedgerId gone = m_context[3];
+      for (int layer = 0; layer < kLayers; ++layer) {
+        evict(static_cast<std::size_t>(layer), gone);
+        actions.push_back(Evict{Layer(layer), {}, {gone}});
+      }
+      m_ledger.at(gone).state = RowState::Evicted, m_ledger.at(gone).changed = Tick(tick);
+      if (m_options.broken) std::swap(m_layers[2][40], m_layers[2][41]);
+      return actions;
+    }
+    return {};
+  }
+
+  void runTick(int tick) {
+    const std::vector<Action> actions = edit(tick);
+    std::istringstream words(reply());
+    std::string word;
+    for (int i = 0; i < tick; ++i) words >> word;
+    const TokenId next = token(word);
+    enter(m_context.size(), add(next, Source::Model, tick));
+    publish(tick, actions, next);
+  }
+
+  static const char* nameOf(const Action& action) {
+    static constexpr const char* kNames[] = {"replace_pair", "replace", "add",    "delete",
+                                             "insert",       "evict",   "expand", "collapse"};
+    return kNames[action.index()];
+  }
+
+  std::vector<Event> events(int tick, const std::vector<Action>& actions) const {
+    std::vector<Event> out;
+    double now = 0;
+    const auto push = [&](std::string name, int depth, double us, std::int64_t bytes,
+                          std::optional<Layer> layer, std::string detail) {
+      const double vary = 0.8 + 0.4 * noise(static_cast<std::uint64_t>(tick), out.size());
+      out.push_back({std::move(name), depth, layer, now, us * vary, bytes, std::move(detail)});
+      now += depth == 2 || (depth == 0 && out.back().name != "apply") ? us * vary : 0;
+    };
+    const auto rows = static_cast<std::int64_t>(m_context.size());
+    push("generate", 0, 42, 0, {}, "greedy");
+    push("observe", 0, 18, rows * 4, {}, "attention mass of " + std::to_string(rows) + " rows");
+    push("plan", 0, 6, 0, {}, std::to_string(actions.size()) + " actions");
+    const std::size_t applied = out.size();
+    push("apply", 0, 0, 0, {}, "");
+    for (std::size_t a = 0; a < actions.size(); ++a) {
+      push(nameOf(actions[a]), 1, 9, 256, {}, "action " + std::to_string(a));
+      push("lower", 2, 4, 0, {}, "row operations");
+    }
+    push("add", 1, 460, 2048, {}, "the generated token");
+    for (int layer = 0; layer < kLayers; ++layer)
+      push("compute_rows", 2, 110, 512, Layer(layer), "1 row");
+    out[applied].us = now - out[applied].startUs;
+    for (Event& event : out)
+      if (event.depth == 2 && event.name == "compute_rows") out[applied].bytes += event.bytes;
+    push("commit", 0, 11, 48 + rows * 4, {}, "maps, ledger, brightness");
+    push("verify", 0, 27, rows * 16, {}, "cheap set, 1/64 of the checksums");
+    push("publish", 0, 3, 0, {}, "snapshot");
+    return out;
+  }
+
+  std::vector<InvariantState> invariants(int tick) const {
+    const bool bad = m_options.broken && tick >= 17;
+    const char* names[][2] = {{"mirror", "Every resident row is in the context, in its order"},
+                              {"tags", "Row tags equal the residency map"},
+                              {"phases", "Phases strictly increase along every map"},
+                              {"slots", "No slot is used twice"},
+                              {"checksums", "Row checksums match their bytes"},
+                              {"capacity", "Resident rows fit the capacity"}};
+    std::vector<InvariantState> out;
+    for (const auto& [id, title] : names) {
+      InvariantState state{id, title, true, "", Tick(tick), {}};
+      if (bad && (state.id == "mirror" || state.id == "tags")) {
+        state.ok = false, state.lastPass = Tick(16), state.firstFailure = Tick(17);
+        state.detail = state.id == "tags" ? "layer 2 index 40: the map says one row, the tag another"
+                                          : "layer 2 index 41 is out of order";
+      }
+      out.push_back(std::move(state));
+    }
+    return out;
+  }
+
+  std::shared_ptr<const ResidencyView> residency(std::size_t layer) const {
+    auto view = std::make_shared<ResidencyView>();
+    view->ledger = Column<LedgerId>(m_layers[layer]);
+    std::int32_t position = 0;
+    for (LedgerId id : m_layers[layer]) {
+      const auto at = std::find(m_context.begin(), m_context.end(), id);
+      position = static_cast<std::int32_t>(at - m_context.begin());
+      view->slotOf.push_back(Slot(id.value()));
+      view->phases.push_back(position);
+    }
+    return view;
+  }
+
+  void publish(int tick, const std::vector<Action>& actions, std::optional<TokenId> next) {
+    auto s = std::make_shared<Snapshot>();
+    s->info = m_info;
+    s->serial = static_cast<std::uint64_t>(m_history.size() + 1);
+    s->tick = Tick(tick);
+    s->state = SessionState::Ready;
+    s->context = Column<LedgerId>(m_context);
+    s->ledger = m_ledger.copy();
+    for (std::size_t layer = 0; layer < kLayers; ++layer) s->layers.push_back(residency(layer));
+    s->exactness = std::make_shared<const std::vector<Exactness>>(exactness());
+    s->report = report(tick, actions, next);
+    s->topk = {{token("cellar"), 0.61f, " cellar"}, {token("attic"), 0.17f, " attic"},
+               {token("well"), 0.08f, " well"},     {token("boathouse"), 0.06f, " boathouse"},
+               {token("harbour"), 0.03f, " harbour"}, {token("lantern"), 0.02f, " lantern"}};
+    s->invariants = invariants(tick);
+    if (tick == m_options.ticks) s->pending = {Replace{{Position(36)}, {token("barn")}}};
+    const auto rows = static_cast<std::int64_t>(m_context.size());
+    s->bytes = {1024 * 1024, rows * 256 * kLayers, actions.empty() ? 1024 : 4096};
+    if (tick >= 5) s->kl = 0.002 * tick + 0.01 * noise(3, static_cast<std::uint64_t>(tick));
+    s->canUndo = tick > 0;
+    m_history.push_back(std::move(s));
+  }
+
+  std::vector<Exactness> exactness() const {
+    std::vector<Exactness> out(m_context.size(), Exactness::Exact);
+    for (std::size_t edit : m_edits)
+      for (std::size_t p = edit + 1; p < out.size(); ++p)
+        if (m_ledger[m_context[p]].source == Source::Prompt)
+          out[p] = std::max(out[p], noise(11, p) < 0.2 ? Exactness::PhaseShifted : Exactness::ContextEdited);
+    for (std::size_t p = out.size() - std::min<std::size_t>(10, out.size()); p < out.size() && m_ledger.size() > 100; ++p)
+      if (out[p] == Exactness::Exact) out[p] = Exactness::ContextEvicted;
+    return out;
+  }
+
+  std::shared_ptr<const TickReport> report(int tick, const std::vector<Action>& actions,
+                                           std::optional<TokenId> next) const {
+    if (tick == 0) return nullptr;
+    auto report = std::make_shared<TickReport>();
+    report->tick = Tick(tick);
+    report->token = next;
+    if (next) report->text = m_info->tokenTexts[static_cast<std::size_t>(next->value())];
+    report->actions = actions;
+    report->events = events(tick, actions);
+    if (m_options.broken && tick >= 17)
+      report->violations = {{"tags", "layer 2 index 40: the map says one row, the tag another", Layer(2),
+                             Index(40), m_layers[2][40]},
+                            {"mirror", "layer 2 index 41 is out of order", Layer(2), Index(41), m_layers[2][41]}};
+    return report;
+  }
+
+  const Options m_options;
+  std::map<std::string, std::int32_t> m_words;
+  std::shared_ptr<const SessionInfo> m_info;
+  Ledger m_ledger;
+  std::vector<LedgerId> m_context;
+  std::vector<LedgerId> m_layers[kLayers];
+  std::vector<std::size_t> m_edits;
+  std::vector<SnapshotPtr> m_history;
+};
+
+/// A snapshot of `layers` by `positions` where all layers share one map.
+inline SnapshotPtr hugeSnapshot(int layers, int positions) {
+  static const std::vector<SnapshotPtr> small = Session(Options{false, 0}).history();
+  auto s = std::make_shared<Snapshot>(*small.front());
+  auto info = std::make_shared<SessionInfo>(*s->info);
+  info->layers = layers;
+  s->info = info;
+  Ledger ledger;
+  std::vector<LedgerId> ids;
+  std::vector<Slot> slotOf;
+  std::vector<std::int32_t> phases;
+  for (int p = 0; p < positions; ++p) {
+    LedgerRow row;
+    row.token = TokenId(3 + p % (info->vocab - 3));
+    row.born = Tick(p / 64);
+    ids.push_back(ledger.append(row));
+    slotOf.push_back(Slot(p));
+    phases.push_back(p);
+  }
+  auto map = std::make_shared<ResidencyView>();
+  map->ledger = Column<LedgerId>(ids);
+  map->slotOf = Column<Slot>(slotOf);
+  map->phases = Column<std::int32_t>(phases);
+  s->context = Column<LedgerId>(ids);
+  s->ledger = ledger;
+  s->layers.assign(static_cast<std::size_t>(layers), map);
+  s->exactness = std::make_shared<const std::vector<Exactness>>(ids.size(), Exactness::Exact);
+  return s;
+}
+
+}  // namespace kvlab::fixture

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Every view of the registry, on the fixture session, in both themes and at two scales, against its
+// golden picture; and its dump() against its golden text. A view without goldens fails.
+#include <QtTest>
+
+#include "fake_context.h"
+#include "golden.h"
+#include "widgets/base/view_registry.h"
+
+using namespace kvlab;
+
+class GoldensTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void picture_data() {
+    QTest::addColumn<QString>("id");
+    QTest::addColumn<QString>("theme");
+    QTest::addColumn<int>("scale");
+    for (const ViewInfo& info : views())
+      for (const char* theme : {"dark", "light"})
+        for (int scale : {1, 2})
+          QTest::addRow("%s_%s%s", info.id, theme, scale == 2 ? "@2" : "") << info.id << theme << scale;
+  }
+  void picture() {
+    QFETCH(QString, id);
+    QFETCH(QString, theme);
+    QFETCH(int, scale);
+    Theme::apply(*qApp, theme);
+    FakeContext context(fixture::Options{id == "mirror" || id == "invariants"});
+    const auto view = show(id, context);
+    const QImage shot = view->picture(sizeOf(*findView(id)), scale);
+    QCOMPARE(golden::compareImage(QTest::currentDataTag(), shot), QString());
+  }
+  void text_data() {
+    QTest::addColumn<QString>("id");
+    for (const ViewInfo& info : views()) QTest::addRow("%s", info.id) << info.id;
+  }
+  void text() {
+    QFETCH(QString, id);
+    FakeContext context(fixture::Options{id == "mirror" || id == "invariants"});
+    QCOMPARE(golden::compareText(id, show(id, context)->dump()), QString());
+  }
+  /// Without a session a view says what it would show, and nothing else goes wrong.
+  void empty_data() { text_data(); }
+  void empty() {
+    QFETCH(QString, id);
+    Theme::apply(*qApp, "dark");
+    FakeContext context(FakeContext::Nothing{});
+    const auto view = show(id, context);
+    QVERIFY(!view->picture(sizeOf(*findView(id)), 1).isNull());
+    QCOMPARE(golden::compareImage(id + "_empty", view->picture(sizeOf(*findView(id)), 1)), QString());
+  }
+  /// Two pictures of the same state are equal.
+  void repeatable() {
+    FakeContext one, two;
+    for (const ViewInfo& info : views())
+      QCOMPARE(show(info.id, one)->picture({700, 400}, 1), show(info.id, two)->picture({700, 400}, 1));
+  }
+  /// Every control can be named by a screen reader and explains itself.
+  void accessible() {
+    FakeContext context;
+    for (const ViewInfo& info : views()) {
+      const auto view = show(info.id, context);
+      for (QWidget* child : view->findChildren<QWidget*>()) {
+        if (child->focusPolicy() == Qt::NoFocus || child->inherits("QScrollBar") || child->inherits("QHeaderView")) continue;
+        if (child->parentWidget() != view.get() && !child->parentWidget()->objectName().startsWith("strip")) continue;
+        const QString what = QString("%1: %2 %3").arg(info.id, child->metaObject()->className(), child->objectName());
+        QVERIFY2(!child->accessibleName().isEmpty(), qPrintable(what + " has no accessible name"));
+        QVERIFY2(!child->toolTip().isEmpty(), qPrintable(what + " has no tool tip"));
+      }
+    }
+  }
+
+ private:
+  static std::unique_ptr<InspectorView> show(const QString& id, FakeContext& context) {
+    std::unique_ptr<InspectorView> view(makeView(*findView(id), context, nullptr));
+    if (context.snapshot()) {
+      context.setFocus(Focus{context.snapshot()->tick, Layer(2), Head(0), Position(-1), LedgerId(-1)});
+      context.focusPosition(Position(52));
+    }
+    view->resize(sizeOf(*findView(id)));
+    if (!golden::settle(*view)) qWarning("%s is not ready after five seconds", qPrintable(id));
+    return view;
+  }
+  static QSize sizeOf(const ViewInfo& info) {
+    switch (info.area) {
+      case DockArea::Centre: return {1180, 420};
+      case DockArea::Bottom: return {1180, 300};
+      default: return {560, 640};
+    }
+  }
+};
+
+QTEST_MAIN(GoldensTest)
+#include "goldens_test.moc"

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The map with real clicks, keys and wheel turns, its figures at full size, and what it says when it
+// has nothing to show.
+#include <QtTest>
+
+#include <QSignalSpy>
+#include <QWheelEvent>
+
+#include "fake_context.h"
+#include "golden.h"
+#include "widgets/views/map_view.h"
+
+using namespace kvlab;
+
+class MapTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void initTestCase() { Theme::apply(*qApp, "dark"); }
+
+  void showsEveryQuantity() {
+    FakeContext context;
+    MapView view(context, nullptr);
+    for (int q = 0; q < kQuantities; ++q) {
+      context.setQuantity(static_cast<Quantity>(q));
+      QVERIFY(golden::settle(view));
+      QVERIFY(view.dump().contains(QString::fromUtf8(name(static_cast<Quantity>(q)).data())));
+    }
+  }
+
+  void clickFocusesAndSaysSo() {
+    FakeContext context;
+    MapView view(context, nullptr);
+    show(view);
+    QSignalSpy said(&context, &InspectorContext::scripted);
+    const QPoint at(34 + static_cast<int>(view.canvas().axis().pixel(30.5)), 200);
+    QTest::mouseClick(&view.canvas(), Qt::LeftButton, {}, at);
+    QCOMPARE(context.focus().position, Position(30));
+    QCOMPARE(context.focus().ledger, context.snapshot()->context[30]);
+    QCOMPARE(said.count(), 1);
+    QCOMPARE(said[0][0].toString(), QString("view.focus({layer: %1, row: 30})").arg(context.focus().layer.value()));
+  }
+
+  void keysMoveTheFocus() {
+    FakeContext context;
+    MapView view(context, nullptr);
+    show(view);
+    context.setFocus(Focus{context.snapshot()->tick, Layer(1), Head(0), Position(10), LedgerId(10)});
+    QTest::keyClick(&view.canvas(), Qt::Key_Right);
+    QCOMPARE(context.focus().position, Position(11));
+    QTest::keyClick(&view.canvas(), Qt::Key_Down);
+    QCOMPARE(context.focus().layer, Layer(2));
+    QTest::keyClick(&view.canvas(), Qt::Key_End);
+    QCOMPARE(context.focus().position.value(), context.snapshot()->length() - 1);
+    QTest::keyClick(&view.canvas(), Qt::Key_Right);
+    QCOMPARE(context.focus().position.value(), context.snapshot()->length() - 1);
+  }
+
+  void wheelKeepsTheCellUnderThePointer() {
+    FakeContext context;
+    MapView view(context, nullptr);
+    show(view);
+    const QPoint at(700, 200);
+    const int before = view.canvas().axis().at(at.x() - 34);
+    for (int i = 0; i < 8; ++i) wheel(view.canvas(), at, 120);
+    QVERIFY(!view.canvas().axis().fitted);
+    QCOMPARE(view.canvas().axis().at(at.x() - 34), before);
+    QTest::mouseDClick(&view.canvas(), Qt::LeftButton, {}, at);
+    QVERIFY(view.canvas().axis().fitted);
+  }
+
+  void draggingPansAndDoesNotFocus() {
+    FakeContext context;
+    MapView view(context, nullptr);
+    show(view);
+    const QPoint at(700, 200);
+    for (int i = 0; i < 10; ++i) wheel(view.canvas(), at, 120);
+    const double before = view.canvas().axis().first;
+    QTest::mousePress(&view.canvas(), Qt::LeftButton, {}, at);
+    QTest::mouseMove(&view.canvas(), at - QPoint(200, 0));
+    QTest::mouseRelease(&view.canvas(), Qt::LeftButton, {}, at - QPoint(200, 0));
+    QVERIFY(view.canvas().axis().first > before);
+    QCOMPARE(context.focus().position, Position(-1));
+  }
+
+  void hoverIsShared() {
+    FakeContext context;
+    MapView view(context, nullptr);
+    show(view);
+    const QPoint at(34 + static_cast<int>(view.canvas().axis().pixel(12.5)), 200);
+    QTest::mouseMove(&view.canvas(), at);
+    QTRY_COMPARE(context.hovered(), Position(12));
+    QVERIFY(view.canvas().readout().contains("position 12"));
+  }
+
+  /// An older tick whose tile was never kept shows residency and says so; one that was is shown.
+  void scrubbingNeverShowsForeignValues() {
+    FakeContext context;
+    MapView view(context, nullptr);
+    QVERIFY(golden::settle(view));
+    context.showTick(Tick(4));
+    QVERIFY(golden::settle(view));
+    QVERIFY2(view.dump().startsWith("map: residency, tick 4"), qPrintable(view.dump().left(60)));
+    context.showTick(Tick(20));
+    QVERIFY(golden::settle(view));
+    QVERIFY(view.dump().startsWith("map: brightness, tick 20"));
+  }
+
+  void notReadyUntilTheTileIsThere() {
+    FakeContext context;
+    context.holdTiles = true;
+    MapView view(context, nullptr);
+    view.prepare();
+    QTest::qWait(20);
+    QVERIFY(!view.ready());
+    QSignalSpy ready(&view, &InspectorView::readyChanged);
+    context.releaseTiles();
+    QVERIFY(view.ready());
+    QVERIFY(ready.count() > 0);
+  }
+
+  void fullSize() {
+    FakeContext context(fixture::hugeSnapshot(32, 131072));
+    MapView view(context, nullptr);
+    view.resize(1200, 400);
+    QVERIFY(golden::settle(view));
+    QVERIFY(!view.picture({1200, 400}, 1).isNull());
+    qInfo("32 x 131072: %.2f ms per repaint at 1200 x 400", view.canvas().timePaint({1200, 366}));
+  }
+
+  void optionsAreChecked() {
+    FakeContext context;
+    MapView view(context, nullptr);
+    view.setObjectName("map");
+    QVERIFY(golden::settle(view));
+    QVERIFY(static_cast<bool>(view.setOption("quantity", "age")));
+    QCOMPARE(context.quantity(), Quantity::Age);
+    const Status refused = view.setOption("quantity", "colour");
+    QVERIFY(!refused);
+    QCOMPARE(refused.error().field, std::string("quantity"));
+    QVERIFY(!view.setOption("nonsense", 1));
+  }
+
+ private:
+  static void show(MapView& view) {
+    view.resize(1180, 420);
+    view.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&view));
+    QVERIFY(golden::settle(view));
+  }
+  static void wheel(QWidget& target, QPoint at, int turn) {
+    QWheelEvent event(at, target.mapToGlobal(at), {}, {0, turn}, Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
+    QApplication::sendEvent(&target, &event);
+  }
+};
+
+QTEST_MAIN(MapTest)
+#include "map_test.moc"

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/base/empty_notice.h"
+
+#include <QPainter>
+
+#include "widgets/base/theme.h"
+
+namespace kvlab {
+
+EmptyNotice::EmptyNotice(QWidget* parent) : QWidget(parent) {
+  setAttribute(Qt::WA_OpaquePaintEvent);
+  setMinimumHeight(60);
+}
+
+void EmptyNotice::say(const QString& title, const QString& how) {
+  m_title = title;
+  m_how = how;
+  setAccessibleName(title);
+  setAccessibleDescription(how);
+  setToolTip(how);
+  update();
+}
+
+void EmptyNotice::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  const auto theme = Theme::current();
+  painter.fillRect(rect(), theme->surface);
+  const int middle = height() * 2 / 5;
+  const QRect column = rect().adjusted(Theme::kHuge, 0, -Theme::kHuge, 0);
+  painter.setFont(theme->strong);
+  painter.setPen(theme->muted);
+  painter.drawText(QRect(column.left(), 0, column.width(), middle), Qt::AlignHCenter | Qt::AlignBottom | Qt::TextWordWrap, m_title);
+  painter.setFont(theme->ui);
+  painter.setPen(theme->faint);
+  painter.drawText(QRect(column.left(), middle + Theme::kMedium, column.width(), height() - middle),
+                   Qt::AlignHCenter | Qt::AlignTop | Qt::TextWordWrap, m_how);
+}
+
+}  // namespace kvlab

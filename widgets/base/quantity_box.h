@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Controls for the shared quantity: a combo box bound to InspectorContext::quantity(), and a bar that
+// paints its legend. Owned by the strip of a view. GUI thread.
+#pragma once
+#include <QComboBox>
+
+#include "widgets/base/colour_map.h"
+#include "widgets/base/inspector_context.h"
+
+namespace kvlab {
+
+class QuantityBox : public QComboBox {
+  Q_OBJECT
+ public:
+  QuantityBox(InspectorContext& context, QWidget* parent);
+ signals:
+  /// The person chose; the context has it already.
+  void chosen(kvlab::Quantity quantity);
+};
+
+class LegendBar : public QWidget {
+  Q_OBJECT
+ public:
+  explicit LegendBar(QWidget* parent);
+  void setScale(const ColourScale& scale);
+  QSize sizeHint() const override;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  ColourScale m_scale;
+};
+
+}  // namespace kvlab

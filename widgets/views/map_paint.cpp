@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Painting of the map. The cells are one image; everything else is drawn for what is in sight only.
+#include <QFontMetrics>
+#include <QPainter>
+#include <cmath>
+
+#include "widgets/base/inspector_view.h"
+#include "widgets/views/map_canvas.h"
+
+namespace kvlab {
+namespace {
+/// Distance between labels of the ruler: 1, 2 or 5 times a power of ten.
+int rulerStep(double pixelsPerItem, double pixelsPerLabel) {
+  double step = 1;
+  while (step * pixelsPerItem < pixelsPerLabel) {
+    const double lead = step / std::pow(10, std::floor(std::log10(step) + 1e-9));
+    step *= lead < 1.5 ? 2 : lead < 3 ? 2.5 : 2;
+  }
+  return static_cast<int>(std::lround(step));
+}
+
+/// The text of a token where its leading space says nothing new.
+QString shortText(const Snapshot& s, std::int32_t position) {
+  const LedgerId id = s.context[static_cast<std::size_t>(position)];
+  QString text = tokenText(s, id);
+  return text.startsWith(QChar(0x00B7)) && text.size() > 1 ? text.mid(1) : text;
+}
+
+QString groups(int number) { return QLocale(QLocale::C).toString(number).replace(',', QChar(0x2009)); }
+}  // namespace
+
+void MapCanvas::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  const auto theme = Theme::current();
+  painter.fillRect(rect(), theme->surface);
+  if (!m_picture) return;
+  const Parts p = parts();
+  paintCells(painter, p, *theme);
+  paintRuler(painter, p, *theme);
+  paintLayerNames(painter, p, *theme);
+  painter.save();
+  painter.setClipRect(QRect(p.cells.left(), 0, p.cells.width(), height()));
+  paintTokens(painter, p, *theme);
+  paintCellTexts(painter, p, *theme);
+  paintMarks(painter, p, *theme);
+  paintCrossHair(painter, p, *theme);
+  painter.restore();
+  if (!m_axis.fitted) paintOverview(painter, p, *theme);
+  paintReadout(painter, p, *theme);
+}
+
+void MapCanvas::paintCells(QPainter& painter, const Parts& p, const Theme& theme) {
+  const double dpr = painter.deviceTransform().m11();
+  const QSize size(static_cast<int>(std::lround(p.cells.width() * dpr)),
+                   static_cast<int>(std::lround(p.cells.height() * dpr)));
+  if (size.isEmpty()) return;
+  if (m_cells.size() != size || m_cellsDark != theme.dark) {
+    m_cells = QImage(size, QImage::Format_RGB32);
+    m_cellsDark = theme.dark;
+    const int gap = p.layerHeight >= 6 ? 1 : 0;
+    std::vector<int> tops;
+    for (int l = 0; l <= layers(); ++l)
+      tops.push_back(static_cast<int>(std::lround((layerTop(p, l) - p.cells.top()) * dpr)));
+    const MaxPyramid::Look look{colourTable(m_picture->scale.quantity, theme), theme.surface.rgb(),
+                                static_cast<int>(std::lround(6 * dpr))};
+    m_picture->cells.blit(m_cells, m_axis.first, m_axis.scale * dpr, tops, look);
+    m_cells.setDevicePixelRatio(dpr);
+    QPainter lines(&m_cells);
+    for (int l = 1; gap && l < layers(); ++l)
+      lines.fillRect(QRectF(0, layerTop(p, l) - p.cells.top(), p.cells.width(), 1), theme.surface);
+    const auto [begin, end] = visibleRange();
+    for (int i = begin; m_axis.scale >= 7 && i < end; ++i)
+      lines.fillRect(QRectF(std::ceil(m_axis.pixel(i) * dpr - 1e-6) / dpr, 0, 1, p.cells.height()), theme.surface);
+  }
+  painter.drawImage(p.cells.topLeft(), m_cells);
+}
+
+void MapCanvas::paintRuler(QPainter& painter, const Parts& p, const Theme& theme) const {
+  painter.fillRect(QRect(0, 0, width(), p.ruler.height()), theme.raised);
+  painter.fillRect(QRect(0, p.ruler.bottom(), width(), 1), theme.border);
+  painter.setFont(theme.monoSmall);
+  painter.setPen(theme.faint);
+  const int step = rulerStep(m_axis.scale, 64);
+  const auto [begin, end] = visibleRange();
+  const bool centred = step == 1;
+  for (int i = (begin + step - 1) / step * step; i < end; i += step) {
+    const double left = p.ruler.left() + m_axis.pixel(i);
+    if (!centred) painter.fillRect(QRectF(std::round(left), p.ruler.bottom() - 5, 1, 5), theme.faint);
+    const QRectF box(centred ? left : left + 4, 0, centred ? m_axis.scale : 64, p.ruler.height() - 1);
+    if (box.left() + 40 < p.ruler.right() || centred)
+      painter.drawText(box, (centred ? Qt::AlignHCenter : Qt::AlignLeft) | Qt::AlignVCenter, groups(i));
+  }
+}
+
+void MapCanvas::paintLayerNames(QPainter& painter, const Parts& p, const Theme& theme) const {
+  painter.setFont(theme.monoSmall);
+  int every = 1;
+  while (p.layerHeight * every < 13) every *= 2;
+  const int focus = m_context.focus().layer.value();
+  for (int l = 0; l < layers(); l += every) {
+    const QRect box(0, layerTop(p, l), p.cells.left() - 7, std::max(13, static_cast<int>(p.layerHeight)));
+    painter.setPen(l == focus ? theme.text : theme.faint);
+    painter.drawText(box, Qt::AlignRight | Qt::AlignVCenter, QString::number(l));
+  }
+  painter.setFont(theme.small);
+  painter.setPen(theme.faint);
+  painter.drawText(QRect(0, 0, p.cells.left() - 7, p.ruler.height()), Qt::AlignRight | Qt::AlignVCenter, tr("layer"));
+}
+
+void MapCanvas::paintTokens(QPainter& painter, const Parts& p, const Theme& theme) const {
+  if (p.tokens.height() <= 0) return;
+  painter.setFont(theme.small);
+  const QFontMetrics metrics = painter.fontMetrics();
+  const bool upright = p.tokens.height() > 40;
+  const int focus = m_context.focus().position.value();
+  const auto [begin, end] = visibleRange();
+  for (int i = begin; i < end; ++i) {
+    painter.setPen(i == focus ? theme.text : theme.muted);
+    const double left = p.tokens.left() + m_axis.pixel(i);
+    const int room = upright ? p.tokens.height() - 10 : static_cast<int>(m_axis.scale) - 4;
+    const QString text = metrics.elidedText(shortText(*m_picture->snapshot, i), Qt::ElideRight, room);
+    painter.save();
+    if (upright) {
+      painter.translate(left + m_axis.scale / 2 + metrics.ascent() / 2.0 - 1.5, p.tokens.bottom() - 6);
+      painter.rotate(-90);
+      painter.drawText(0, 0, text);
+    } else {
+      painter.drawText(QRectF(left, p.tokens.top(), m_axis.scale, p.tokens.height() - 6), Qt::AlignCenter, text);
+    }
+    painter.restore();
+  }
+}
+
+void MapCanvas::paintCellTexts(QPainter& painter, const Parts& p, const Theme& theme) const {
+  const Quantity quantity = m_picture->scale.quantity;
+  if (m_axis.scale < 46 || p.layerHeight < 15) return;
+  const ColourTable colours = colourTable(quantity, theme);
+  painter.setFont(theme.monoSmall);
+  const QFontMetrics metrics = painter.fontMetrics();
+  const auto [begin, end] = visibleRange();
+  const Tile& tile = *m_picture->tile;
+  for (int l = 0; l < layers(); ++l)
+    for (int i = begin; i < end; ++i) {
+      const std::uint8_t index = m_picture->cells.at(l, i);
+      if (index == MaxPyramid::kNone) continue;
+      const float value = tile.values[static_cast<std::size_t>(l) * static_cast<std::size_t>(tile.positions) + static_cast<std::size_t>(i)];
+      painter.setPen(readableOn(colours[index]));
+      const QRectF box = cell(p, l, i);
+      painter.drawText(box, Qt::AlignCenter, metrics.elidedText(valueText(quantity, value), Qt::ElideRight, static_cast<int>(box.width()) - 4));
+    }
+}
+
+void MapCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& theme) const {
+  const auto [begin, end] = visibleRange();
+  painter.setRenderHint(QPainter::Antialiasing);
+  const auto mark = [&](std::int32_t position, bool filled) {
+    const double middle = p.cells.left() + m_axis.pixel(position + 0.5);
+    const double tip = p.cells.top() - 1;
+    const double half = std::clamp(m_axis.scale / 2.5, 2.5, 4.5);
+    const QPolygonF shape({{middle - half, tip - half - 1}, {middle + half, tip - half - 1}, {middle, tip}});
+    painter.setPen(QPen(theme.warning, 1));
+    painter.setBrush(filled ? QBrush(theme.warning) : QBrush(theme.surface));
+    painter.drawPolygon(shape);
+  };
+  double last = -1e9;
+  const auto each = [&](const std::vector<std::int32_t>& list, bool filled) {
+    last = -1e9;
+    for (auto it = std::lower_bound(list.begin(), list.end(), begin); it != list.end() && *it < end; ++it) {
+      const double x = m_axis.pixel(*it);
+      if (x - last < 2) continue;  // marks that would cover each other are drawn once
+      last = x;
+      mark(*it, filled);
+    }
+  };
+  each(m_picture->edited, true);
+  each(m_picture->pending, false);
+  painter.setRenderHint(QPainter::Antialiasing, false);
+}
+
+void MapCanvas::paintCrossHair(QPainter& painter, const Parts& p, const Theme& theme) const {
+  const auto outline = [&](QRectF box, const QColor& colour, int wide) {
+    box = QRectF(std::round(box.left()), box.top(), std::max(3.0, std::round(box.width())), box.height());
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(theme.dark ? QColor(0, 0, 0, 190) : QColor(255, 255, 255, 210), wide + 2));
+    painter.drawRect(box);
+    painter.setPen(QPen(colour, wide));
+    painter.drawRect(box);
+  };
+  const Position hovered = m_context.hovered();
+  if (hovered.value() >= 0) {
+    const QRectF top = cell(p, 0, hovered.value());
+    painter.fillRect(QRectF(top.left(), p.ruler.bottom() + 1, top.width(), p.cells.bottom() - p.ruler.bottom()), Theme::faded(theme.hover, 46));
+    if (m_hoverLayer.value() >= 0) outline(cell(p, m_hoverLayer.value(), hovered.value()), theme.hover, 1);
+  }
+  const Focus& focus = m_context.focus();
+  if (focus.position.value() < 0 || focus.position.value() >= m_picture->cells.positions()) return;
+  const QRectF column = cell(p, 0, focus.position.value());
+  outline(QRectF(column.left(), p.cells.top(), column.width(), p.cells.height()), Theme::faded(theme.focus, 150), 1);
+  if (focus.layer.value() < layers()) outline(cell(p, focus.layer.value(), focus.position.value()), theme.focus, 2);
+  const double middle = column.center().x();
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(theme.focus);
+  painter.drawPolygon(QPolygonF({{middle - 5, p.ruler.bottom() - 5.0}, {middle + 5, p.ruler.bottom() - 5.0}, {middle, p.ruler.bottom() + 0.5}}));
+  painter.setRenderHint(QPainter::Antialiasing, false);
+}
+
+void MapCanvas::paintOverview(QPainter& painter, const Parts& p, const Theme& theme) {
+  const double dpr = painter.deviceTransform().m11();
+  const QSize size(static_cast<int>(std::lround(p.overview.width() * dpr)), 1);
+  if (m_overview.width() != size.width()) {
+    m_overview = QImage(size, QImage::Format_RGB32);
+    const ColourTable colours = colourTable(m_picture->scale.quantity, theme);
+    std::vector<std::uint8_t> best(static_cast<std::size_t>(size.width())), line(best.size());
+    for (int l = 0; l < layers(); ++l) {
+      m_picture->cells.line(l, 0, size.width() / std::max(1.0, m_axis.count), line);
+      for (std::size_t x = 0; x < best.size(); ++x) best[x] = std::max(best[x], line[x]);
+    }
+    for (std::size_t x = 0; x < best.size(); ++x) m_overview.setPixel(static_cast<int>(x), 0, colours[best[x]]);
+  }
+  painter.drawImage(p.overview, m_overview);
+  const double perItem = p.overview.width() / std::max(1.0, m_axis.count);
+  const double left = p.overview.left() + m_axis.first * perItem, wide = std::max(6.0, m_axis.visible() * perItem);
+  const QColor shade = Theme::faded(theme.surface, 170);
+  painter.fillRect(QRectF(p.overview.left(), p.overview.top(), left - p.overview.left(), p.overview.height()), shade);
+  painter.fillRect(QRectF(left + wide, p.overview.top(), p.overview.right() + 1 - left - wide, p.overview.height()), shade);
+  painter.setBrush(Qt::NoBrush);
+  painter.setPen(theme.focus);
+  painter.drawRect(QRectF(std::round(left), p.overview.top() - 1, std::round(wide) - 1, p.overview.height() + 1));
+}
+
+QString MapCanvas::readout() const {
+  if (!m_picture) return {};
+  const bool hovering = m_hoverLayer.value() >= 0 && m_context.hovered().value() >= 0;
+  const int position = hovering ? m_context.hovered().value() : m_context.focus().position.value();
+  const int layer = hovering ? m_hoverLayer.value() : m_context.focus().layer.value();
+  const Snapshot& s = *m_picture->snapshot;
+  const Tile& tile = *m_picture->tile;
+  if (position < 0 || position >= tile.positions || position >= s.length() || layer >= tile.layers) return {};
+  const LedgerId id = s.context[static_cast<std::size_t>(position)];
+  const float value = tile.values[static_cast<std::size_t>(layer) * static_cast<std::size_t>(tile.positions) + static_cast<std::size_t>(position)];
+  const Quantity quantity = m_picture->scale.quantity;
+  QStringList parts{hovering ? tr("under pointer") : tr("focus"), tr("position %1").arg(position), tokenText(s, id),
+                    tr("ledger %1").arg(id.value()), tr("layer %1").arg(layer)};
+  const QString what = QString::fromUtf8(title(quantity).data(), static_cast<qsizetype>(title(quantity).size()));
+  parts << (std::isnan(value) ? tr("not resident, no value") : what.toLower() + " " + valueText(quantity, value));
+  if (s.ledger.contains(id)) {
+    const LedgerRow& row = s.ledger[id];
+    parts << tr("born in tick %1 (%2)").arg(row.born.value()).arg(QString::fromUtf8(name(row.source).data()));
+    if (row.state != RowState::Live) parts << QString::fromUtf8(name(row.state).data());
+  }
+  return parts.join("   ");
+}
+
+void MapCanvas::paintReadout(QPainter& painter, const Parts& p, const Theme& theme) const {
+  painter.fillRect(p.readout, theme.raised);
+  painter.fillRect(QRect(0, p.readout.top(), width(), 1), theme.border);
+  painter.setFont(theme.monoSmall);
+  const QFontMetrics metrics = painter.fontMetrics();
+  const QRect inner = p.readout.adjusted(Theme::kMedium, 1, -Theme::kMedium, 0);
+  const int noteWidth = m_note.isEmpty() ? 0 : metrics.horizontalAdvance(m_note) + Theme::kHuge;
+  const QString text = readout();
+  painter.setPen(text.isEmpty() ? theme.faint : theme.text);
+  const QString line = text.isEmpty() ? tr("click a cell to focus it; wheel zooms, dragging pans, double click shows all") : text;
+  painter.drawText(inner.adjusted(0, 0, -noteWidth, 0), Qt::AlignVCenter, metrics.elidedText(line, Qt::ElideRight, inner.width() - noteWidth));
+  painter.setPen(theme.warning);
+  painter.drawText(inner, Qt::AlignVCenter | Qt::AlignRight, m_note);
+}
+
+}  // namespace kvlab

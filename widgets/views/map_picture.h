@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the map paints from: the colour indices of one tile, and the marks of edited positions. Made
+// on any thread from immutable values, read on the GUI thread. Shapes: [layers][positions].
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "core/api/snapshot.h"
+#include "core/api/tile.h"
+#include "widgets/base/colour_map.h"
+#include "widgets/base/max_pyramid.h"
+
+namespace kvlab {
+
+struct MapPicture {
+  std::shared_ptr<const Tile> tile;
+  ColourScale scale;
+  MaxPyramid cells;
+  std::vector<std::int32_t> edited;  // positions born by a replacement or an insertion, ascending
+  std::vector<std::int32_t> pending; // positions that pending actions will change, ascending
+  SnapshotPtr snapshot;
+};
+
+/// Cost: one pass over the tile and one over the context.
+std::shared_ptr<const MapPicture> makeMapPicture(SnapshotPtr snapshot, std::shared_ptr<const Tile> tile);
+/// A tile computed from the snapshot alone, for ticks whose tiles are gone: residency, age and
+/// staleness; null for other quantities.
+std::shared_ptr<const Tile> tileFromSnapshot(const Snapshot& snapshot, Quantity quantity);
+/// Positions a list of actions removes or replaces, ascending.
+std::vector<std::int32_t> touchedPositions(const std::vector<Action>& actions);
+
+}  // namespace kvlab
