@@ -156,6 +156,7 @@ QLabel* InspectorView::readoutLine() {
   auto* line = new QLabel(this);
   line->setObjectName("readout");
   line->setFixedHeight(26);
+  line->setIndent(0);
   line->setTextFormat(Qt::PlainText);
   line->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
   line->setFont(theme()->monoSmall);
