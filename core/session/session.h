@@ -113,7 +113,6 @@ class Session {
   PlanRules planRules(Source addSource) const;
   TransactionRules transactionRules() const;
   Progress progress();
-  struct TickWork;
   TickReport runTick(bool generate, std::optional<TokenId> forced, std::vector<Action> actions,
                      Source addSource, bool received);
   Result<TokenId> generate(std::optional<TokenId> forced, CacheState& observed, Trace& trace);
@@ -159,6 +158,7 @@ class Session {
   std::string m_verb;  // the command being executed
   nlohmann::json m_args;
   bool m_replaying = false;
+  std::int64_t m_commitsLeft = 0;  // while replaying: commits until the wanted state
 
   std::shared_ptr<const SessionInfo> m_info;
   SnapshotPtr m_snapshot;

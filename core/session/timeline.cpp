@@ -76,6 +76,17 @@ void Timeline::dropAll(CacheStore& store, bool freeSlots) {
   m_bytes = 0;
 }
 
+void Timeline::adopt(int id, const CacheState& state) {
+  for (Entry& entry : m_entries) {
+    entry.state.reset();
+    entry.added = entry.freed = {};
+    entry.bytes = 0;
+  }
+  m_bytes = 0;
+  m_current = id;
+  m_entries[at(id)].state = state;
+}
+
 /// A kept state that no kept state follows: what it added is named by nobody else.
 void Timeline::dropLeaf(int id, CacheStore& store) {
   Entry& entry = m_entries[at(id)];

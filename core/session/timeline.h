@@ -51,6 +51,8 @@ class Timeline {
   /// Forgets all kept states but the current one (their rows were overwritten). Slots that only they
   /// named become free, unless the layout counts slots itself.
   void dropAll(CacheStore& store, bool freeSlots);
+  /// Makes `id` current with a state that was executed anew in empty pools; no other state is kept.
+  void adopt(int id, const CacheState& state);
   /// Drops kept states, oldest first, until `slots` are free in every layer and at most `bytes` are
   /// spent on history. False if there is nothing left to drop and it is still not enough.
   bool makeRoom(CacheStore& store, std::int32_t slots, std::int64_t bytes);

@@ -36,6 +36,19 @@ class SlotAllocator {
   /// In reverse, so that taking again yields the same slots in the same order.
   void give(std::span<const Slot> slots) { m_returned.insert(m_returned.end(), slots.rbegin(), slots.rend()); }
 
+  /// Everything is free except these.
+  void restart(std::span<const Slot> taken) {
+    std::vector<bool> used;
+    for (Slot slot : taken) {
+      if (used.size() <= static_cast<std::size_t>(slot.value()))
+        used.resize(static_cast<std::size_t>(slot.value()) + 1);
+      used[static_cast<std::size_t>(slot.value())] = true;
+    }
+    restart(static_cast<std::int32_t>(used.size()));
+    for (std::int32_t s = m_fresh - 1; s >= 0; --s)
+      if (!used[static_cast<std::size_t>(s)]) m_returned.push_back(Slot(s));
+  }
+
   /// Everything is free except the slots 0 .. used-1.
   void restart(std::int32_t used) {
     m_returned.clear();

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests, commits and the way back: pending actions, the timeline, undo, goto and re-execution.
+#include <algorithm>
+
+#include "core/session/session.h"
+
+namespace kvlab {
+
+Status Session::inject(std::vector<Action> actions) {
+  if (Status usableNow = usable(); !usableNow) return usableNow;
+  std::vector<Action> all = m_pending;
+  all.insert(all.end(), actions.begin(), actions.end());
+  Result<EditPlan> planned = planEdit(m_state, planRules(Source::User), all);
+  if (!planned) {
+    Error error = planned.error();
+    const int before = static_cast<int>(m_pending.size());
+    if (error.action && *error.action >= before) error.action = *error.action - before;
+    return error;
+  }
+  m_pending = std::move(all);
+  publish();
+  return ok();
+}
+
+void Session::clearPending() {
+  m_pending.clear();
+  publish();
+}
+
+Result<EditPlan> Session::plan(std::vector<Action> actions, bool withPending) const {
+  std::vector<Action> all = withPending ? m_pending : std::vector<Action>{};
+  all.insert(all.end(), actions.begin(), actions.end());
+  return planEdit(m_state, planRules(Source::User), std::move(all));
+}
+
+void Session::beginCommand(std::string verb, nlohmann::json args) {
+  m_verb = std::move(verb);
+  m_args = std::move(args);
+}
+
+/// Makes `state` current and remembers how it came about. Only the first commit of a command carries
+/// the command; executing it again makes the others too.
+void Session::record(CacheState state, LayerSlots added, LayerSlots freed) {
+  m_state = std::move(state);
+  m_status = m_state.length() ? SessionState::Ready : SessionState::Empty;
+  m_brokenReason.clear();
+  m_drift.reset();
+  m_exactness.reset();
+  Timeline::Entry entry;
+  entry.verb = std::exchange(m_verb, {});
+  entry.args = std::exchange(m_args, nullptr);
+  entry.tick = m_state.tick;
+  entry.state = m_state;
+  for (int layer = 0; layer < m_store.layers(); ++layer)
+    if (static_cast<std::size_t>(layer) < freed.size())
+      entry.bytes += m_store.pool(layer).stride() * static_cast<std::int64_t>(freed[static_cast<std::size_t>(layer)].size());
+  entry.bytes += 12 * std::int64_t{m_state.length()};  // brightness and maps of the older state
+  entry.added = std::move(added);
+  entry.freed = std::move(freed);
+  m_timeline.push(std::move(entry));
+  if (m_replaying) --m_commitsLeft;
+  if (m_layout->inPlace()) m_timeline.dropAll(m_store, false);
+  else m_timeline.makeRoom(m_store, 0, m_manifest.historyBytes);
+}
+
+Status Session::setBrightness(LedgerId id, double value) {
+  if (Status usableNow = usable(); !usableNow) return usableNow;
+  const auto found = std::find(m_state.context.begin(), m_state.context.end(), id);
+  if (found == m_state.context.end())
+    return Error{"out_of_range", "the brightness was not set", "ledger row " + std::to_string(id.value()) + " is not in the context",
+                 "see pos2ledger() for what is", std::nullopt, "ledger", id.value()};
+  if (!(value >= 0 && value <= m_manifest.brightness.max))
+    return Error{"out_of_range", "the brightness was not set", "it is outside 0 .. " + nlohmann::json(m_manifest.brightness.max).dump(),
+                 "give a value in range", std::nullopt, "value", value};
+  std::vector<float> all(m_state.brightness.begin(), m_state.brightness.end());
+  all[static_cast<std::size_t>(found - m_state.context.begin())] = static_cast<float>(value);
+  CacheState next = m_state;
+  next.brightness.assign(all);
+  record(std::move(next), {}, {});
+  publish();
+  return ok();
+}
+
+Status Session::pin(LedgerId id, bool on) {
+  if (Status usableNow = usable(); !usableNow) return usableNow;
+  if (!m_state.ledger.contains(id))
+    return Error{"out_of_range", "the row was not pinned", "there is no ledger row " + std::to_string(id.value()),
+                 "ledger ids run from 0 to " + std::to_string(static_cast<int>(m_state.ledger.size()) - 1), std::nullopt, "ledger", id.value()};
+  CacheState next = m_state;
+  next.ledger.change(id).pinned = on;
+  record(std::move(next), {}, {});
+  publish();
+  return ok();
+}
+
+Status Session::undo() {
+  if (!m_timeline.canUndo())
+    return Error{"nothing_to_undo", "nothing was undone", "this is the start of the session", "redo, or go on"};
+  return select(m_timeline.current().parent);
+}
+
+Status Session::redo() {
+  const int next = m_timeline.redoTarget();
+  if (next < 0) return Error{"nothing_to_redo", "nothing was redone", "this is the newest state of the branch", "undo first"};
+  return select(next);
+}
+
+Status Session::goTo(Tick tick) {
+  const int entry = m_timeline.find(tick);
+  if (entry < 0)
+    return Error{"out_of_range", "the tick was not found", "branch " + m_timeline.branch() + " has no tick " + std::to_string(tick.value()),
+                 "ticks run from 0 to the newest one", std::nullopt, "tick", tick.value()};
+  return select(entry);
+}
+
+/// A kept state comes back as it was; another one by executing its commands again.
+Status Session::select(int id) {
+  m_pending.clear();
+  if (!m_timeline.entry(id).state) {
+    if (Status replayed = replay(id); !replayed) return replayed;
+  } else {
+    m_timeline.select(id);
+    m_state = *m_timeline.entry(id).state;
+  }
+  m_status = m_state.length() ? SessionState::Ready : SessionState::Empty;
+  m_brokenReason.clear();
+  m_report = m_timeline.current().report;
+  m_drift.reset();
+  m_exactness.reset();
+  publish();
+  return ok();
+}
+
+/// Starts over and executes the commands on the path to `id`, up to the commit that made it. The
+/// timeline keeps its entries; only the state reached is kept in it.
+Status Session::replay(int id) {
+  std::vector<std::pair<std::string, nlohmann::json>> commands;
+  const std::vector<int> path = m_timeline.path(id);
+  for (std::size_t i = 1; i < path.size(); ++i) {
+    const Timeline::Entry& entry = m_timeline.entry(path[i]);
+    if (!entry.verb.empty()) commands.emplace_back(entry.verb, entry.args);
+  }
+  Timeline kept = std::move(m_timeline);
+  for (int layer = 0; layer < m_store.layers(); ++layer) m_store.slots(layer).restart(0);
+  if (Result<std::unique_ptr<StorageLayout>> layout = makeLayout(m_manifest.layout)) m_layout = layout.take();
+  m_commitsLeft = static_cast<std::int64_t>(path.size()) - 1;
+  m_replaying = true;
+  startState();
+  Status done = ok();
+  for (std::size_t i = 0; i < commands.size() && done && m_commitsLeft > 0; ++i) {
+    const Result<nlohmann::json> result = m_execute(*this, commands[i].first, commands[i].second);
+    if (!result && m_commitsLeft > 0) done = result.error();
+  }
+  m_replaying = false;
+  m_pending.clear();
+  m_timeline = std::move(kept);
+  m_timeline.adopt(id, m_state);
+  for (int layer = 0; layer < m_store.layers(); ++layer)
+    m_store.slots(layer).restart(m_state.map(layer).slotOf.span());
+  return done;
+}
+
+}  // namespace kvlab

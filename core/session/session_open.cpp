@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Building a session from its manifest.
+#include <algorithm>
+#include <thread>
+
+#include "core/session/session.h"
+
+namespace kvlab {
+namespace {
+
+Error badKey(const char* key, const nlohmann::json& value, const std::string& why,
+              const std::string& remedy) {
+  return Error{"bad_manifest", "the manifest was refused", why, remedy, std::nullopt, key, value};
+}
+
+std::optional<kernels::DType> dtypeOf(const std::string& name) {
+  for (kernels::DType type : {kernels::DType::f32, kernels::DType::f16, kernels::DType::bf16})
+    if (name == kernels::dtypeName(type)) return type;
+  return std::nullopt;
+}
+
+/// Row format: kv.k and kv.v, else dtype, else the weights' type.
+kernels::RowFormat rowFormat(const Manifest& manifest, const Model& model) {
+  const kernels::DType base = dtypeOf(manifest.dtype).value_or(model.dtype());
+  return {model.config().kvHeads, model.config().headDim, dtypeOf(manifest.kvK).value_or(base),
+          dtypeOf(manifest.kvV).value_or(base)};
+}
+
+/// Slots per layer that historyBytes pays for.
+std::int64_t historySlots(const Manifest& manifest, const kernels::RowFormat& format, int layers) {
+  return manifest.historyBytes / (kernels::rowLayout(format).stride * layers);
+}
+
+constexpr std::int64_t kMostSlots = std::int64_t{1} << 28;
+
+}  // namespace
+
+Session::~Session() = default;
+
+Result<std::unique_ptr<Session>> Session::open(const Manifest& manifest, const std::string& resources,
+                                               const Progress& progress) {
+  std::unique_ptr<Session> session(new Session);
+  session->m_manifest = manifest;
+  if (Status built = session->build(resources, progress); !built) return built.error();
+  return session;
+}
+
+Status Session::build(const std::string& resources, const Progress& progress) {
+  if (m_manifest.backend == "cuda")
+    return Error{"no_backend", "the CUDA backend was refused", "this build has no CUDA module",
+                 "use --backend cpu or auto", std::nullopt, "backend", "cuda"};
+  Result<std::unique_ptr<StorageLayout>> layout = makeLayout(m_manifest.layout);
+  if (!layout) return layout.error();
+  m_layout = layout.take();
+  Result<std::shared_ptr<const Model>> model = Model::open(m_manifest.model, resources, progress);
+  if (!model) return model.error();
+  m_model = model.take();
+  const ModelConfig& config = m_model->config();
+  const kernels::RowFormat format = rowFormat(m_manifest, *m_model);
+  if (!kernels::rowFormatSupported(format))
+    return badKey("model", m_manifest.model, "rows of " + std::to_string(config.headDim) + " values per head are not supported",
+                   "use a model whose head_dim is a multiple of 8 between 16 and 256");
+  m_capacity = m_manifest.capacity ? m_manifest.capacity : config.maxPositions;
+  const std::int64_t slots = std::min(kMostSlots, m_capacity + m_manifest.staging + historySlots(m_manifest, format, config.layers));
+  Result<CacheStore> store = CacheStore::create(config.layers, format, static_cast<std::int32_t>(slots));
+  if (!store) return store.error();
+  m_store = store.take();
+  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  m_pool = std::make_unique<kernels::ThreadPool>(m_manifest.threads ? m_manifest.threads : static_cast<int>(cores));
+  m_ops = &kernels::cpuOps();
+  const std::int64_t longest = std::max<std::int64_t>(m_capacity, config.maxPositions);
+  m_maxPhases = static_cast<std::int32_t>(m_manifest.position == PositionMode::Absolute ? 4 * longest : longest + 1);
+  m_transformer = std::make_unique<Transformer>(m_model, *m_ops, kernels::Context{m_pool.get(), nullptr},
+                                                m_maxPhases, m_manifest.prefillChunk);
+  const SamplingSettings& s = m_manifest.sampling;
+  m_sampler = std::make_unique<Sampler>(SamplingOptions{s.temperature, s.topK, s.topP, s.repetitionPenalty, s.seed});
+  m_compressor = std::make_unique<NearestCompressor>(m_model);
+  for (const Invariant& invariant : invariants())
+    m_invariants.push_back({std::string(invariant.id), std::string(invariant.title), true, "", Tick(0), {}});
+  m_info = describe();
+  startState();
+  return ok();
+}
+
+/// Empty cache; layers with the same window share a group from the start.
+void Session::startState() {
+  m_state = CacheState{};
+  const ModelConfig& config = m_model->config();
+  const auto empty = std::make_shared<const ResidencyView>();
+  for (int layer = 0; layer < config.layers; ++layer) {
+    const int window = config.windowPerLayer.empty() ? config.slidingWindow
+                                                     : config.windowPerLayer[static_cast<std::size_t>(layer)];
+    std::size_t g = 0;
+    while (g < m_state.groups.size() && m_state.groups[g].window != window) ++g;
+    if (g == m_state.groups.size()) {
+      m_state.groups.emplace_back();
+      m_state.groups.back().window = window;
+      m_state.groups.back().map = empty;
+    }
+    m_state.groupOf.push_back(static_cast<std::int32_t>(g));
+  }
+  m_state.random = {m_manifest.sampling.seed, 0};
+  m_timeline.start(m_state);
+  m_pending.clear();
+  m_report = nullptr;
+  m_drift.reset();
+  m_exactness.reset();
+  m_status = SessionState::Empty;
+  m_brokenReason.clear();
+  publish();
+}
+
+std::shared_ptr<SessionInfo> Session::describe() const {
+  auto info = std::make_shared<SessionInfo>();
+  const ModelConfig& config = m_model->config();
+  info->model = m_manifest.model;
+  info->numerics = m_ops->numericsId();
+  info->backend = "cpu";
+  info->layers = config.layers;
+  info->heads = config.heads;
+  info->kvHeads = config.kvHeads;
+  info->headDim = config.headDim;
+  info->vocab = config.vocab;
+  info->capacity = m_capacity;
+  info->staging = m_manifest.staging;
+  info->manifest = m_manifest.toJson();
+  for (std::int32_t id = 0; id < config.vocab; ++id) {
+    info->tokenTexts.push_back(m_model->tokenizer().tokenText(TokenId(id)));
+    info->specialTokens.push_back(m_model->tokenizer().isSpecial(TokenId(id)));
+  }
+  return info;
+}
+
+}  // namespace kvlab

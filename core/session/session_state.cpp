@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is true of a session now: rebuild, drift, invariants, faults, and what a snapshot says.
+#include <algorithm>
+
+#include "core/check/fault_drill.h"
+#include "core/session/session.h"
+#include "core/session/state_hash.h"
+
+namespace kvlab {
+namespace {
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+}  // namespace
+
+Result<RebuildOutcome> Session::rebuildRows() {
+  const bool cachePhases = m_manifest.position == PositionMode::Cache;
+  const RebuildInput input{m_state, *m_transformer, m_faults, cachePhases};
+  Result<RebuildOutcome> outcome = rebuild(input, m_store, progress());
+  if (!outcome && outcome.error().code == "fault") outcome = rebuild(input, m_store, progress());
+  if (!outcome) {
+    breakSession(outcome.error().text());
+    publish();
+    return outcome.error();
+  }
+  CacheState state = m_state;
+  state.tick = Tick(m_state.tick.value() + 1);
+  if (!outcome->cancelled) {
+    refreshProvenance(state, cachePhases);
+    state.edited = false;
+    state.logits = std::make_shared<const std::vector<float>>(outcome->logits);
+    if (state.length() == 0) state.logits = nullptr;
+    // The attention of the newest query belongs to the old rows; the next tick reads it anew.
+    state.logitsStale = state.length() > 0;
+  }
+  record(std::move(state), {}, {});
+  // Older states name the same slots, whose rows are new now.
+  m_timeline.dropAll(m_store, !m_layout->inPlace());
+  checkInvariants(true);
+  return outcome;
+}
+
+Result<Drift> Session::measureDrift() {
+  Trace trace;
+  if (Status fresh = refreshLogits(trace); !fresh) return fresh.error();
+  const RebuildInput input{m_state, *m_transformer, m_faults, m_manifest.position == PositionMode::Cache};
+  std::span<const float> logits;
+  if (m_state.logits) logits = *m_state.logits;
+  Result<Drift> measured = drift(input, m_store, logits, progress());
+  if (!measured) return measured.error();
+  m_drift = *measured;
+  publish();
+  return measured;
+}
+
+Status Session::refreshLogits(Trace& trace) {
+  if (!m_state.logitsStale || m_state.length() == 0) return ok();
+  m_timeline.makeRoom(m_store, 1, m_manifest.historyBytes);
+  Transaction transaction(m_transformer.get(), m_store, *m_layout, m_faults, *m_ops, m_transformer->context());
+  Result<CacheState> fresh = transaction.query(m_state, transactionRules(), trace);
+  if (!fresh) return fresh.error();
+  m_state = fresh.take();
+  return ok();
+}
+
+std::vector<InvariantState> Session::checkInvariants(bool full) {
+  const CheckInput input{m_state, m_store, m_manifest, *m_ops, m_transformer->context(), m_capacity, full, 0};
+  const std::vector<Violation> violations = checkAll(input);
+  for (InvariantState& invariant : m_invariants) {
+    const auto found = std::find_if(violations.begin(), violations.end(),
+                                    [&](const Violation& v) { return v.invariant == invariant.id; });
+    invariant.ok = found == violations.end();
+    invariant.detail = invariant.ok ? "" : found->detail;
+    if (invariant.ok) invariant.lastPass = m_state.tick;
+    else if (!invariant.firstFailure) invariant.firstFailure = m_state.tick;
+  }
+  publish();
+  return m_invariants;
+}
+
+std::string Session::stateHash() const { return kvlab::stateHash(m_state, m_store, m_pending); }
+
+Status Session::fault(const std::string& kind, const nlohmann::json& params) {
+  if (!m_manifest.faults)
+    return Error{"door_closed", "the fault was refused", "the fault drill is closed",
+                 "open the session with \"faults\": true", std::nullopt, "faults", false};
+  for (const auto& [name, point] : {std::pair{"fail_allocation", FaultPoint::Allocation},
+                                    std::pair{"fail_kernel", FaultPoint::Kernel},
+                                    std::pair{"fail_copy", FaultPoint::Copy}}) {
+    if (kind != name) continue;
+    const nlohmann::json n = params.is_object() ? params.value("n", nlohmann::json(1)) : nlohmann::json(1);
+    if (!n.is_number_integer() || n.get<std::int64_t>() < 1)
+      return Error{"bad_argument", "the fault was refused", "n is not a count from 1", "give n >= 1", std::nullopt, "n", n};
+    m_faults.arm(point, n.get<std::int64_t>());
+    return ok();
+  }
+  CacheState state = m_state;
+  if (Status done = injectFault(kind, params, state, m_store); !done) return done;
+  record(std::move(state), {}, {});
+  m_timeline.dropAll(m_store, false);
+  publish();
+  return ok();
+}
+
+Status Session::reset() {
+  for (int layer = 0; layer < m_store.layers(); ++layer) {
+    std::vector<std::int32_t> slots;
+    for (Slot slot : m_state.map(layer).slotOf) slots.push_back(slot.value());
+    RowPool& pool = m_store.pool(layer);
+    m_ops->zeroRows(m_transformer->context(), {pool.data(), pool.format(), slots.data(), static_cast<std::int64_t>(slots.size())});
+    m_store.slots(layer).restart(0);
+  }
+  if (Result<std::unique_ptr<StorageLayout>> layout = makeLayout(m_manifest.layout)) m_layout = layout.take();
+  m_faults.disarm();
+  startState();
+  return ok();
+}
+
+std::string Session::text(LedgerId id) const {
+  return m_model->tokenizer().tokenText(m_state.ledger[id].token);
+}
+
+const ExactnessMap& Session::exactnessMap() const {
+  if (!m_exactness) {
+    CacheState state = m_state;
+    m_exactness = exactness(state, m_manifest.position == PositionMode::Cache);
+  }
+  return *m_exactness;
+}
+
+void Session::publish() {
+  if (m_replaying) return;
+  auto snapshot = std::make_shared<Snapshot>();
+  snapshot->info = m_info;
+  snapshot->serial = ++m_serial;
+  snapshot->tick = m_state.tick;
+  snapshot->state = m_status;
+  snapshot->brokenReason = m_brokenReason;
+  snapshot->context = m_state.context;
+  snapshot->ledger = m_state.ledger;
+  for (int layer = 0; layer < m_state.layers(); ++layer) snapshot->layers.push_back(m_state.group(layer).map);
+  if (m_state.edited && m_manifest.probes) {
+    const ExactnessMap& map = exactnessMap();
+    if (!map.layers.empty()) snapshot->exactness = std::make_shared<const std::vector<Exactness>>(map.layers.back());
+  }
+  snapshot->report = m_report;
+  if (m_state.logits && m_manifest.probes)
+    for (const Candidate& c : topCandidates(*m_state.logits, 20))
+      snapshot->topk.push_back({c.id, c.p, m_info->tokenTexts[at(c.id.value())]});
+  snapshot->logitsStale = m_state.logitsStale;
+  snapshot->invariants = m_invariants;
+  snapshot->pending = m_pending;
+  for (int layer = 0; layer < m_store.layers(); ++layer) {
+    const RowPool& pool = m_store.pool(layer);
+    snapshot->bytes.allocated += pool.stride() * (m_capacity + m_manifest.staging);
+    snapshot->bytes.live += pool.stride() * static_cast<std::int64_t>(m_state.map(layer).size());
+  }
+  snapshot->bytes.moved = m_bytesMoved;
+  if (m_drift) snapshot->kl = m_drift->kl;
+  snapshot->branch = m_timeline.branch();
+  snapshot->canUndo = m_timeline.canUndo();
+  snapshot->canRedo = m_timeline.canRedo();
+  m_snapshot = std::move(snapshot);
+  if (m_publish) m_publish(m_snapshot);
+}
+
+}  // namespace kvlab

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tick: generate, observe, plan, apply, verify, publish. architecture.md, "The tick".
+#include <algorithm>
+
+#include "core/policy/brightness.h"
+#include "core/session/session.h"
+
+namespace kvlab {
+
+PlanRules Session::planRules(Source addSource) const {
+  return {m_manifest.position, m_manifest.shiftOnOverflow, m_model->config().vocab, m_capacity, addSource};
+}
+
+TransactionRules Session::transactionRules() const {
+  TransactionRules rules;
+  rules.executor = m_manifest.executor;
+  rules.afterEdit = m_manifest.afterEdit;
+  rules.selectiveRatio = m_manifest.selectiveRatio;
+  rules.newRows = m_manifest.newRows;
+  rules.probes = m_manifest.probes;
+  rules.splice = {m_manifest.position, m_manifest.brightness.start, static_cast<float>(m_manifest.brightness.max)};
+  return rules;
+}
+
+Progress Session::progress() {
+  return [this](const std::string& what, std::int64_t done, std::int64_t total) {
+    if (m_cancel.exchange(false)) return false;
+    return report(m_progress, what, done, total);
+  };
+}
+
+Status Session::usable() const {
+  if (m_status != SessionState::Broken) return ok();
+  return Error{"broken", "the session is broken", m_brokenReason,
+               "rebuild, save the ids, or close the session"};
+}
+
+TickReport Session::refused(Error error) const {
+  TickReport report;
+  report.ok = false;
+  report.tick = m_state.tick;
+  report.error = std::move(error);
+  return report;
+}
+
+TickReport Session::step(std::optional<TokenId> forced) {
+  if (Status usableNow = usable(); !usableNow) return refused(usableNow.error());
+  if (m_state.length() == 0 && !forced && m_pending.empty())
+    return refused({"empty", "there is nothing to continue", "the context is empty",
+                    "prompt some text first, or step with given tokens"});
+  return runTick(true, forced, std::exchange(m_pending, {}), Source::Model, false);
+}
+
+TickReport Session::apply() {
+  if (Status usableNow = usable(); !usableNow) return refused(usableNow.error());
+  if (m_pending.empty())
+    return refused({"nothing_pending", "there is nothing to apply", "no action is pending", "inject actions first"});
+  return runTick(false, {}, std::exchange(m_pending, {}), Source::User, false);
+}
+
+TickReport Session::stepAction() {
+  if (m_pending.empty()) return step();
+  if (Status usableNow = usable(); !usableNow) return refused(usableNow.error());
+  // From the highest position down, so that what is left keeps its references.
+  Result<EditPlan> planned = plan({});
+  if (!planned) return refused(planned.error());
+  std::size_t place = m_pending.size() - 1;
+  for (auto detail = planned->details.rbegin(); detail != planned->details.rend(); ++detail) {
+    place = static_cast<std::size_t>(detail->place);
+    if (!std::holds_alternative<Add>(m_pending[place])) break;
+  }
+  const Action action = m_pending[place];
+  std::vector<Action> rest = std::exchange(m_pending, {});
+  rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(place));
+  TickReport report = runTick(false, {}, {action}, Source::User, false);
+  if (report.ok) m_pending = std::move(rest);
+  publish();
+  return report;
+}
+
+TickReport Session::append(const std::vector<TokenId>& tokens, Source source, bool) {
+  if (Status usableNow = usable(); !usableNow) return refused(usableNow.error());
+  std::vector<Action> adds;
+  for (TokenId token : tokens) adds.push_back(Add{token});
+  if (adds.empty())
+    return refused({"empty_tokens", "nothing was appended", "the list of tokens is empty", "give at least one token"});
+  return runTick(false, {}, std::move(adds), source, true);
+}
+
+TickReport Session::runTick(bool generates, std::optional<TokenId> forced, std::vector<Action> actions,
+                            Source addSource, bool received) {
+  if (m_replaying && m_commitsLeft <= 0)
+    return refused({"replayed", "the tick was not run", "the wanted state is reached", "nothing to do"});
+  Trace trace;
+  TickReport report;
+  report.tick = Tick(m_state.tick.value() + 1);
+  CacheState observed = m_state;
+  if (generates && (m_state.length() > 0 || forced)) {
+    Result<TokenId> token = generate(forced, observed, trace);
+    if (!token) {
+      report = refused(token.error());
+      return finish(std::move(report), trace);
+    }
+    report.token = *token;
+  }
+  if (generates && m_manifest.probes && observed.length() > 0) {
+    auto scope = trace.scope("observe");
+    observed.brightness = observedBrightness(observed, m_manifest.brightness);
+  }
+  if (generates) {
+    for (Action& action : cullActions(observed, actions)) actions.push_back(std::move(action));
+    if (report.token) actions.push_back(Add{*report.token});
+  }
+  report.actions = actions;
+  Status applied = applyPlanned(observed, std::move(actions), addSource, received, trace, report);
+  if (!applied) {
+    report.ok = false;
+    report.error = applied.error();
+    recover(observed, report.token, trace, report);
+  }
+  if (m_status != SessionState::Broken) verify(trace, report);
+  return finish(std::move(report), trace);
+}
+
+Result<TokenId> Session::generate(std::optional<TokenId> forced, CacheState& observed, Trace& trace) {
+  auto scope = trace.scope("generate");
+  if (observed.logitsStale) {
+    Transaction transaction(m_transformer.get(), m_store, *m_layout, m_faults, *m_ops, m_transformer->context());
+    m_timeline.makeRoom(m_store, 1, m_manifest.historyBytes);
+    Result<CacheState> fresh = transaction.query(observed, transactionRules(), trace);
+    if (!fresh) return fresh.error();
+    observed = fresh.take();
+  }
+  if (forced) {
+    if (forced->value() < 0 || forced->value() >= m_model->config().vocab)
+      return Error{"bad_token", "the step was refused", "token " + std::to_string(forced->value()) + " is outside the vocabulary of " + std::to_string(m_model->config().vocab),
+                   "give a token of the vocabulary", std::nullopt, "tokens", forced->value()};
+    return *forced;
+  }
+  if (!observed.logits)
+    return Error{"empty", "there is nothing to continue", "the context is empty", "prompt some text first"};
+  std::vector<TokenId> history;
+  if (m_manifest.sampling.repetitionPenalty != 1) {
+    for (LedgerId id : observed.context) history.push_back(observed.ledger[id].token);
+    std::sort(history.begin(), history.end());
+    history.erase(std::unique(history.begin(), history.end()), history.end());
+  }
+  m_sampler->restore({observed.random[0], observed.random[1]});
+  Result<Sample> sample = m_sampler->sample(*observed.logits, history);
+  if (!sample) return sample.error();
+  observed.random = {m_sampler->state().seed, m_sampler->state().counter};
+  return sample->token;
+}
+
+/// The dimmest pairs, where culling is on; the user's own actions win over them.
+std::vector<Action> Session::cullActions(const CacheState& observed, const std::vector<Action>& pending) {
+  const BrightnessSettings& b = m_manifest.brightness;
+  std::vector<Action> out;
+  if (b.compressor != "nearest" || !m_manifest.probes) return out;
+  const int count = cullCount(observed.length(), b.target);
+  if (count == 0) return out;
+  std::vector<bool> taken(observed.context.size(), false);
+  if (Result<EditPlan> users = planEdit(observed, planRules(Source::User), pending)) {
+    for (Position p : users->removed) taken[static_cast<std::size_t>(p.value())] = true;
+    // An insert must not end up inside a removed run.
+    for (const PlannedAction& detail : users->details)
+      for (std::int32_t p = detail.anchor.value() - 1; p <= detail.anchor.value(); ++p)
+        if (p >= 0 && p < observed.length()) taken[static_cast<std::size_t>(p)] = true;
+  }
+  const auto isTaken = [&](Position p) { return static_cast<bool>(taken[static_cast<std::size_t>(p.value())]); };
+  for (Position p : dimmestPairs(observed, count, isTaken)) {
+    const auto i = static_cast<std::size_t>(p.value());
+    const TokenId a = observed.ledger[observed.context[i]].token, c = observed.ledger[observed.context[i + 1]].token;
+    const std::optional<TokenId> replacement =
+        m_compressor->replacement(a, observed.brightness[i], c, observed.brightness[i + 1], b.minCosine);
+    if (replacement) out.push_back(ReplacePair{p, Position(p.value() + 1), {*replacement}});
+  }
+  return out;
+}
+
+Status Session::applyPlanned(const CacheState& observed, std::vector<Action> actions, Source addSource,
+                             bool received, Trace& trace, TickReport& report) {
+  Result<EditPlan> plan = [&] {
+    auto scope = trace.scope("plan");
+    return planEdit(observed, planRules(addSource), std::move(actions));
+  }();
+  if (!plan) return plan.error();
+  if (!plan->phases.empty() && plan->phases.back() >= m_maxPhases)
+    return Error{"no_phase_room", "the edit was refused", "phase " + std::to_string(plan->phases.back()) + " is above the last one, " + std::to_string(m_maxPhases - 1),
+                 "rebuild in position mode context, or raise capacity"};
+  auto scope = trace.scope("apply", std::to_string(plan->rows.size()) + " new rows");
+  const bool all = m_manifest.afterEdit != AfterEdit::Keep;
+  const auto need = static_cast<std::int32_t>(plan->rows.size()) + (all ? plan->stale : 0);
+  m_timeline.makeRoom(m_store, need, m_manifest.historyBytes);
+  TransactionRules rules = transactionRules();
+  rules.wantReceived = received;
+  Transaction transaction(m_transformer.get(), m_store, *m_layout, m_faults, *m_ops, m_transformer->context());
+  Result<Applied> applied = transaction.run(observed, *plan, rules, trace, progress());
+  if (applied) {
+    commit(std::move(applied->state), std::move(applied->added), std::move(applied->freed), applied->bytesMoved);
+    return ok();
+  }
+  if (transaction.poolsTouched())
+    if (Result<RebuildOutcome> mended = rebuildRows(); !mended) breakSession(mended.error().text());
+  report.actions = plan->actions;
+  return applied.error();
+}
+
+/// A tick that failed while it was carried out retries its adds once, so that generation goes on.
+void Session::recover(const CacheState& observed, std::optional<TokenId> token, Trace& trace, TickReport& report) {
+  const bool planned = report.error && report.error->code != "fault" && report.error->code != "out_of_memory";
+  if (planned || !token || m_status == SessionState::Broken) {
+    report.token.reset();
+    return;
+  }
+  auto scope = trace.scope("retry_adds");
+  TickReport retry;
+  if (Status again = applyPlanned(observed, {Add{*token}}, Source::Model, false, trace, retry); !again) {
+    report.token.reset();
+    breakSession(report.error->text() + "; adding the token alone failed too: " + again.error().text());
+  }
+}
+
+void Session::breakSession(const std::string& reason) {
+  m_status = SessionState::Broken;
+  m_brokenReason = reason;
+}
+
+void Session::commit(CacheState state, LayerSlots added, LayerSlots freed, std::int64_t moved) {
+  m_bytesMoved = moved;
+  record(std::move(state), std::move(added), std::move(freed));
+}
+
+void Session::verify(Trace& trace, TickReport& report) {
+  if (m_manifest.check == CheckLevel::Off) return;
+  auto scope = trace.scope("verify");
+  const bool full = m_manifest.check == CheckLevel::Full;
+  const CheckInput input{m_state, m_store, m_manifest, *m_ops, m_transformer->context(), m_capacity, full,
+                         m_checks++ % m_manifest.scrubPeriod};
+  report.violations = checkAll(input);
+  for (InvariantState& invariant : m_invariants) {
+    const auto found = std::find_if(report.violations.begin(), report.violations.end(),
+                                    [&](const Violation& v) { return v.invariant == invariant.id; });
+    invariant.ok = found == report.violations.end();
+    invariant.detail = invariant.ok ? "" : found->detail;
+    if (invariant.ok) invariant.lastPass = m_state.tick;
+    else if (!invariant.firstFailure) invariant.firstFailure = m_state.tick;
+  }
+}
+
+TickReport Session::finish(TickReport report, Trace& trace) {
+  report.tick = m_state.tick;
+  if (report.token) report.text = m_model->tokenizer().tokenText(*report.token);
+  report.events = trace.take();
+  m_report = std::make_shared<const TickReport>(report);
+  publish();
+  return report;
+}
+
+std::vector<TickReport> Session::run(int maxTicks, std::string& stoppedBy) {
+  std::vector<TickReport> reports;
+  const std::vector<TokenId> eos = m_model->tokenizer().eos();
+  stoppedBy = "max_ticks";
+  for (int i = 0; i < maxTicks; ++i) {
+    if (!progress()("running", i, maxTicks)) {
+      stoppedBy = "cancelled";
+      break;
+    }
+    const CacheState before = m_state;
+    reports.push_back(step());
+    const TickReport& last = reports.back();
+    double kl = 0;
+    if (m_breakpoints.needsKl())
+      if (Result<Drift> measured = measureDrift()) kl = measured->kl;
+    if (const std::string hit = m_breakpoints.hit(last, before, m_state, kl); !hit.empty()) {
+      stoppedBy = hit;
+      break;
+    }
+    if (!last.ok) stoppedBy = "error";
+    else if (last.token && std::find(eos.begin(), eos.end(), *last.token) != eos.end()) stoppedBy = "end_of_text";
+    else continue;
+    break;
+  }
+  return reports;
+}
+
+}  // namespace kvlab

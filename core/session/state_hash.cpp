@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/state_hash.h"
+
+#include <xxhash.h>
+
+#include <array>
+#include <memory>
+
+namespace kvlab {
+namespace {
+
+class Hasher {
+ public:
+  Hasher() : m_state(XXH3_createState(), &XXH3_freeState) { XXH3_128bits_reset(m_state.get()); }
+
+  void bytes(const void* data, std::size_t size) {
+    if (size) XXH3_128bits_update(m_state.get(), data, size);
+  }
+  template <class T>
+  void value(const T& v) {
+    static_assert(std::is_arithmetic_v<T>);
+    bytes(&v, sizeof v);
+  }
+  template <class T>
+  void column(const Column<T>& c) {
+    value(static_cast<std::uint64_t>(c.size()));
+    bytes(c.data(), c.size() * sizeof(T));
+  }
+  void text(const std::string& s) {
+    value(static_cast<std::uint64_t>(s.size()));
+    bytes(s.data(), s.size());
+  }
+  std::string hex() const {
+    XXH128_canonical_t canonical;
+    XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(m_state.get()));
+    std::string out;
+    for (unsigned char byte : canonical.digest)
+      for (int shift : {4, 0}) out += "0123456789abcdef"[(byte >> shift) & 15];
+    return out;
+  }
+
+ private:
+  std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> m_state;
+};
+
+void hashLedger(Hasher& hasher, const Ledger& ledger) {
+  hasher.value(static_cast<std::uint64_t>(ledger.size()));
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(ledger.size()); ++i) {
+    const LedgerRow& row = ledger[LedgerId(i)];
+    const std::array<std::int64_t, 7> fields = {
+        row.token.value(), static_cast<std::int64_t>(row.kind),   static_cast<std::int64_t>(row.state),
+        static_cast<std::int64_t>(row.source), row.pinned, row.born.value(), row.changed.value()};
+    hasher.bytes(fields.data(), sizeof fields);
+    hasher.value(row.brightness);
+    for (const auto* list : {&row.parents, &row.children}) {
+      hasher.value(static_cast<std::uint64_t>(list->size()));
+      hasher.bytes(list->data(), list->size() * sizeof(LedgerId));
+    }
+  }
+}
+
+}  // namespace
+
+std::string stateHash(const CacheState& state, const CacheStore& store, const std::vector<Action>& pending) {
+  Hasher hasher;
+  hashLedger(hasher, state.ledger);
+  hasher.column(state.context);
+  hasher.column(state.brightness);
+  for (int layer = 0; layer < state.layers(); ++layer) {
+    const ResidencyView& map = state.map(layer);
+    hasher.column(map.ledger);
+    for (std::size_t i = 0; i < map.size(); ++i) hasher.value(map.phase(i).value());
+    const RowPool& pool = store.pool(layer);
+    for (Slot slot : map.slotOf) hasher.bytes(pool.row(slot), static_cast<std::size_t>(pool.stride()));
+  }
+  for (std::uint64_t word : state.random) hasher.value(word);
+  for (const Action& action : pending) hasher.text(toJson(action).dump());
+  return hasher.hex();
+}
+
+}  // namespace kvlab
