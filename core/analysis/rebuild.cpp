@@ -45,6 +45,7 @@ class RebuildPass {
     std::vector<TokenId> tokens;
     for (const RowTarget& row : m_rows) tokens.push_back(row.token);
     m_x.resize(m_rows.size() * at(t.hidden()));
+    for (const ScratchView& view : m_views) t.rotary().index(Phase(view.pass.phase.back()));
     t.embed(tokens, m_x.data());
     const int layers = t.model().config().layers;
     for (int layer = 0; layer < layers; ++layer) {

@@ -19,6 +19,7 @@ class Pass {
       m_groups.push_back(groupPass(job.context, group, job.rows, job.cachePhases));
     }
     for (const RowTarget& row : job.rows) m_tags.push_back(static_cast<std::uint64_t>(row.id.value()));
+    preparePhases();
     prepareSlots();
     prepareAttention();
   }
@@ -45,6 +46,13 @@ class Pass {
   }
 
  private:
+  /// The rotary table has a row for every phase before a kernel reads it.
+  void preparePhases() {
+    for (const LayerGroup& group : m_job.groups)
+      if (!group.map->phases.empty()) m_transformer.rotary().index(Phase(group.map->phases[group.map->size() - 1]));
+    for (const GroupPass& pass : m_groups) m_transformer.rotary().index(Phase(pass.phase.back()));
+  }
+
   /// Where each row's K/V goes in each layer; empty = nowhere.
   void prepareSlots() {
     const int layers = static_cast<int>(m_job.groupOf.size());
@@ -71,6 +79,8 @@ class Pass {
       const LayerGroup& group = m_job.groups[at(m_job.groupOf[layer])];
       m_result.attention->maps.push_back(group.map);
       m_result.attention->mass.emplace_back(m_job.wantAttention ? group.map->size() + 1 : 0);
+      m_result.attention->perHead.emplace_back(
+          m_job.wantPerHead ? (group.map->size() + 1) * at(m_transformer.model().config().heads) : 0);
       m_result.attention->received.emplace_back(m_job.wantReceived ? group.map->size() + 1 : 0);
     }
     for (std::size_t g = 0; g < m_groups.size(); ++g) {
@@ -109,6 +119,7 @@ class Pass {
     if (!m_write[at(layer)].empty()) pass.write = m_write[at(layer)].data() + begin;
     if (!m_self[at(layer)].empty()) pass.selfSlot = m_self[at(layer)].data() + begin;
     if (newest && m_job.wantAttention) pass.newestMass = m_result.attention->mass[at(layer)].data();
+    if (newest && m_job.wantPerHead) pass.newestPerHead = m_result.attention->perHead[at(layer)].data();
     if (m_job.wantReceived) pass.receivedMass = m_result.attention->received[at(layer)].data();
     return pass;
   }

@@ -25,6 +25,7 @@ struct RowsJob {
   bool write = true;          // false: rows that are in a map are read, not written
   bool wantLogits = true;     // of the last row
   bool wantAttention = true;  // of the last row
+  bool wantPerHead = false;   // of the last row, by query head
   bool wantReceived = false;  // summed over all rows
   bool embeddingOnly = false;  // project the raw embedding in every layer, no attention, no logits
 };

@@ -200,6 +200,8 @@ Result<CacheState> Transaction::query(const CacheState& state, const Transaction
   if (!scratch) return scratch.error();
   RowsJob job = jobOver(state, rules);
   job.wantReceived = false;
+  job.wantPerHead = rules.wantPerHead;
+  job.wantAttention = rules.probes || rules.wantPerHead;
   job.write = false;
   job.scratch = &*scratch;
   job.rows.push_back(targetAt(state, state.length() - 1));
@@ -207,7 +209,7 @@ Result<CacheState> Transaction::query(const CacheState& state, const Transaction
   m_store.release(*scratch);
   if (!result) return result.error();
   refreshed.logits = std::make_shared<const std::vector<float>>(std::move(result->logits));
-  if (rules.probes) refreshed.attention = std::move(result->attention);
+  if (rules.probes || rules.wantPerHead) refreshed.attention = std::move(result->attention);
   refreshed.logitsStale = false;
   return refreshed;
 }

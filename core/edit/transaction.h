@@ -18,6 +18,7 @@ struct TransactionRules {
   double selectiveRatio = 0.15;
   NewRows newRows = NewRows::Forward;
   bool wantReceived = false;
+  bool wantPerHead = false;  // of the query pass
   bool probes = true;
   SpliceRules splice;
 };

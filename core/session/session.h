@@ -82,9 +82,11 @@ class Session {
   std::vector<InvariantState> checkInvariants(bool full);
   std::string stateHash() const;
   /// Injects a corruption or arms a failure; refused unless the manifest opens the door.
-  Status fault(const std::string& kind, const nlohmann::json& params);
+  Result<nlohmann::json> fault(const std::string& kind, const nlohmann::json& params);
   /// Fresh logits and attention of the last row; the state's own unless an edit made them stale.
   Status refreshLogits(Trace& trace);
+  /// Attention of the last row by query head in one layer: [heads][rows] of its residency map.
+  Result<std::vector<std::vector<float>>> attentionPerHead(Layer layer);
   /// Forgets all rows and zeroes what it gives back (FT-022).
   Status reset();
   /// Replaces the cache by rows from outside; tokens, phases and K/V per layer come from a file.
@@ -113,6 +115,7 @@ class Session {
   PlanRules planRules(Source addSource) const;
   TransactionRules transactionRules() const;
   Progress progress();
+  std::vector<Action> takePending();
   TickReport runTick(bool generate, std::optional<TokenId> forced, std::vector<Action> actions,
                      Source addSource, bool received);
   Result<TokenId> generate(std::optional<TokenId> forced, CacheState& observed, Trace& trace);
@@ -130,6 +133,7 @@ class Session {
   Status replay(int entry);
   void breakSession(const std::string& reason);
   void publish();
+  void fillTile(Quantity quantity, int layer, std::int32_t begin, std::span<float> out) const;
 
   Manifest m_manifest;
   std::shared_ptr<const Model> m_model;

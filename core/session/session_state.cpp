@@ -61,6 +61,25 @@ Status Session::refreshLogits(Trace& trace) {
   return ok();
 }
 
+Result<std::vector<std::vector<float>>> Session::attentionPerHead(Layer layer) {
+  std::vector<std::vector<float>> out;
+  if (m_state.length() == 0) return out;
+  m_timeline.makeRoom(m_store, 1, m_manifest.historyBytes);
+  TransactionRules rules = transactionRules();
+  rules.wantPerHead = true;
+  Trace trace;
+  Transaction transaction(m_transformer.get(), m_store, *m_layout, m_faults, *m_ops, m_transformer->context());
+  Result<CacheState> seen = transaction.query(m_state, rules, trace);
+  if (!seen) return seen.error();
+  const std::vector<float>& all = seen->attention->perHead[at(layer.value())];
+  const std::size_t rows = m_state.map(layer.value()).size();
+  for (int head = 0; head < m_model->config().heads; ++head) {
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(at(head) * (rows + 1));
+    out.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(rows));
+  }
+  return out;
+}
+
 std::vector<InvariantState> Session::checkInvariants(bool full) {
   const CheckInput input{m_state, m_store, m_manifest, *m_ops, m_transformer->context(), m_capacity, full, 0};
   const std::vector<Violation> violations = checkAll(input);
@@ -78,26 +97,19 @@ std::vector<InvariantState> Session::checkInvariants(bool full) {
 
 std::string Session::stateHash() const { return kvlab::stateHash(m_state, m_store, m_pending); }
 
-Status Session::fault(const std::string& kind, const nlohmann::json& params) {
+Result<nlohmann::json> Session::fault(const std::string& kind, const nlohmann::json& params) {
   if (!m_manifest.faults)
     return Error{"door_closed", "the fault was refused", "the fault drill is closed",
                  "open the session with \"faults\": true", std::nullopt, "faults", false};
-  for (const auto& [name, point] : {std::pair{"fail_allocation", FaultPoint::Allocation},
-                                    std::pair{"fail_kernel", FaultPoint::Kernel},
-                                    std::pair{"fail_copy", FaultPoint::Copy}}) {
-    if (kind != name) continue;
-    const nlohmann::json n = params.is_object() ? params.value("n", nlohmann::json(1)) : nlohmann::json(1);
-    if (!n.is_number_integer() || n.get<std::int64_t>() < 1)
-      return Error{"bad_argument", "the fault was refused", "n is not a count from 1", "give n >= 1", std::nullopt, "n", n};
-    m_faults.arm(point, n.get<std::int64_t>());
-    return ok();
-  }
   CacheState state = m_state;
-  if (Status done = injectFault(kind, params, state, m_store); !done) return done;
+  Result<nlohmann::json> done = injectFault(kind, params, state, m_store, m_faults);
+  if (!done) return done;
+  if (m_faults.armed()) return done;
+  // What is damaged cannot be taken back by naming older rows: undo executes the commands again.
   record(std::move(state), {}, {});
   m_timeline.dropAll(m_store, false);
   publish();
-  return ok();
+  return done;
 }
 
 Status Session::reset() {

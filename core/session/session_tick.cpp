@@ -48,14 +48,23 @@ TickReport Session::step(std::optional<TokenId> forced) {
   if (m_state.length() == 0 && !forced && m_pending.empty())
     return refused({"empty", "there is nothing to continue", "the context is empty",
                     "prompt some text first, or step with given tokens"});
-  return runTick(true, forced, std::exchange(m_pending, {}), Source::Model, false);
+  return runTick(true, forced, takePending(), Source::Model, false);
+}
+
+/// The pending actions, noted in the command that consumes them so that it can be executed again.
+std::vector<Action> Session::takePending() {
+  if (!m_pending.empty() && !m_verb.empty()) {
+    m_args["pending"] = nlohmann::json::array();
+    for (const Action& action : m_pending) m_args["pending"].push_back(toJson(action));
+  }
+  return std::exchange(m_pending, {});
 }
 
 TickReport Session::apply() {
   if (Status usableNow = usable(); !usableNow) return refused(usableNow.error());
   if (m_pending.empty())
     return refused({"nothing_pending", "there is nothing to apply", "no action is pending", "inject actions first"});
-  return runTick(false, {}, std::exchange(m_pending, {}), Source::User, false);
+  return runTick(false, {}, takePending(), Source::User, false);
 }
 
 TickReport Session::stepAction() {
@@ -70,7 +79,7 @@ TickReport Session::stepAction() {
     if (!std::holds_alternative<Add>(m_pending[place])) break;
   }
   const Action action = m_pending[place];
-  std::vector<Action> rest = std::exchange(m_pending, {});
+  std::vector<Action> rest = takePending();
   rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(place));
   TickReport report = runTick(false, {}, {action}, Source::User, false);
   if (report.ok) m_pending = std::move(rest);
@@ -253,6 +262,7 @@ TickReport Session::finish(TickReport report, Trace& trace) {
   if (report.token) report.text = m_model->tokenizer().tokenText(*report.token);
   report.events = trace.take();
   m_report = std::make_shared<const TickReport>(report);
+  if (report.tick == m_timeline.current().tick) m_timeline.setReport(m_report);
   publish();
   return report;
 }

@@ -34,6 +34,9 @@ class Timeline {
   /// a branch; the branch left behind keeps its name.
   void push(Entry entry);
 
+  void setReport(std::shared_ptr<const TickReport> report) {
+    m_entries[static_cast<std::size_t>(m_current)].report = std::move(report);
+  }
   const Entry& current() const { return m_entries[static_cast<std::size_t>(m_current)]; }
   const Entry& entry(int id) const { return m_entries[static_cast<std::size_t>(id)]; }
   int currentId() const { return m_current; }

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verbs that move a session forward: prompts, ticks, actions.
+#include "core/session/verb_args.h"
+#include "core/session/verbs.h"
+
+namespace kvlab {
+namespace {
+
+using nlohmann::json;
+constexpr std::int64_t kMostIds = (std::int64_t{1} << 31) - 1;
+
+json idsOf(std::span<const LedgerId> list) {
+  json out = json::array();
+  for (LedgerId id : list) out.push_back(id.value());
+  return out;
+}
+
+/// A single report; a failed one becomes the error, as a script expects it.
+Result<json> single(const TickReport& report) {
+  if (!report.ok && report.error) return *report.error;
+  return toJson(report);
+}
+
+/// Commands in a capture carry the actions that were pending when they ran.
+Status restorePending(Session& session, const json& args) {
+  if (!args.contains("pending")) return ok();
+  Result<std::vector<Action>> actions = actionsFromJson(args["pending"]);
+  if (!actions) return actions.error();
+  session.clearPending();
+  return session.inject(actions.take());
+}
+
+Result<json> promptIds(Session& session, const json& args) {
+  VerbArgs in(args);
+  const std::vector<TokenId> ids = in.ids<TokenId>("ids", kMostIds);
+  if (in.error()) return *in.error();
+  return single(session.append(ids, Source::Prompt));
+}
+
+Result<json> prompt(Session& session, const json& args) {
+  VerbArgs in(args);
+  const std::string text = in.text("text");
+  if (in.error()) return *in.error();
+  // A text that opens a context begins as the model expects it to.
+  Result<std::vector<TokenId>> ids = session.model().tokenizer().encode(text, session.position() == 0);
+  if (!ids) return ids.error();
+  return single(session.append(*ids, Source::Prompt));
+}
+
+Result<json> endPrefill(Session&, const json&) { return json(nullptr); }
+
+Result<json> step(Session& session, const json& args) {
+  VerbArgs in(args);
+  std::vector<TokenId> tokens;
+  if (in.has("tokens")) tokens = in.ids<TokenId>("tokens", kMostIds);
+  const std::int64_t n = in.integer("n", tokens.empty() ? 1 : static_cast<std::int64_t>(tokens.size()), 1, 1 << 24);
+  if (in.error()) return *in.error();
+  if (!tokens.empty() && n > static_cast<std::int64_t>(tokens.size()))
+    return Error{"bad_argument", "the step was refused",
+                 "n is " + std::to_string(n) + " but only " + std::to_string(tokens.size()) + " tokens were given",
+                 "give a token for every tick", std::nullopt, "tokens", n};
+  if (Status restored = restorePending(session, args); !restored) return restored.error();
+  json reports = json::array();
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::optional<TokenId> forced;
+    if (!tokens.empty()) forced = tokens[static_cast<std::size_t>(i)];
+    const TickReport report = session.step(forced);
+    reports.push_back(toJson(report));
+    if (!report.ok) break;
+  }
+  return reports;
+}
+
+Result<json> stepAction(Session& session, const json& args) {
+  if (Status restored = restorePending(session, args); !restored) return restored.error();
+  return toJson(session.stepAction());
+}
+
+Result<json> apply(Session& session, const json& args) {
+  if (Status restored = restorePending(session, args); !restored) return restored.error();
+  return single(session.apply());
+}
+
+Result<json> run(Session& session, const json& args) {
+  VerbArgs in(args);
+  const std::int64_t most = in.integer("maxTicks", 64, 1, 1 << 24);
+  if (in.error()) return *in.error();
+  if (Status restored = restorePending(session, args); !restored) return restored.error();
+  std::string stoppedBy;
+  json reports = json::array();
+  for (const TickReport& report : session.run(static_cast<int>(most), stoppedBy)) reports.push_back(toJson(report));
+  return json{{"ticks", reports}, {"stoppedBy", stoppedBy}};
+}
+
+Result<json> inject(Session& session, const json& args) {
+  VerbArgs in(args);
+  if (!in.has("actions")) in.fail("actions", nullptr, "is missing");
+  if (in.error()) return *in.error();
+  Result<std::vector<Action>> actions = actionsFromJson(in.raw("actions"));
+  if (!actions) return actions.error();
+  if (Status queued = session.inject(actions.take()); !queued) return queued.error();
+  return json{{"pending", session.pending().size()}};
+}
+
+Result<json> clearPending(Session& session, const json&) {
+  session.clearPending();
+  return json{{"pending", 0}};
+}
+
+Result<json> evict(Session& session, const json& args) {
+  VerbArgs in(args);
+  Evict action{Layer(static_cast<std::int32_t>(in.integer("layer", {}, 0, 1 << 20))), {}, in.ids<LedgerId>("ledger", kMostIds)};
+  if (in.has("kvHead")) action.kvHead = Head(static_cast<std::int32_t>(in.integer("kvHead", {}, 0, 1 << 20)));
+  const bool now = in.flag("now", false);
+  if (in.error()) return *in.error();
+  if (Status restored = restorePending(session, args); !restored) return restored.error();
+  if (args.contains("pending")) return single(session.apply());
+  if (Status queued = session.inject({action}); !queued) return queued.error();
+  if (now) return single(session.apply());
+  return json{{"pending", session.pending().size()}};
+}
+
+Result<json> plan(Session& session, const json& args) {
+  VerbArgs in(args);
+  if (!in.has("actions")) in.fail("actions", nullptr, "is missing");
+  if (in.error()) return *in.error();
+  Result<std::vector<Action>> actions = actionsFromJson(in.raw("actions"));
+  if (!actions) return actions.error();
+  Result<EditPlan> plan = session.plan(actions.take());
+  if (!plan) return plan.error();
+  json out{{"ok", true}, {"lengthAfter", plan->lengthAfter}, {"phaseShifted", plan->phaseShifted},
+           {"newRows", plan->rows.size()}, {"actions", json::array()}};
+  const AfterEdit after = session.manifest().afterEdit;
+  out["stale"] = after == AfterEdit::Recompute ? 0 : plan->stale;
+  out["recomputed"] = after == AfterEdit::Recompute ? plan->stale : 0;
+  out["bytes"] = static_cast<std::int64_t>(plan->rows.size()) * session.store().layers() * session.store().pool(0).stride();
+  for (const PlannedAction& detail : plan->details) {
+    json removed = json::array();
+    for (Position p : detail.removed) removed.push_back(p.value());
+    out["actions"].push_back({{"place", detail.place}, {"action", toJson(plan->actions[static_cast<std::size_t>(detail.place)])["action"]},
+                              {"removed", removed}, {"finalPosition", detail.finalPosition.value()},
+                              {"newLedger", idsOf(detail.newLedger)}});
+  }
+  for (const PlannedEviction& eviction : plan->evictions)
+    out["actions"].push_back({{"action", "evict"}, {"layer", eviction.layer.value()}, {"ledger", idsOf(eviction.ledger)}});
+  return out;
+}
+
+Result<json> addBreak(Session& session, const json& args) {
+  VerbArgs in(args);
+  const std::string condition = in.text("condition");
+  if (in.error()) return *in.error();
+  if (Status added = session.breakpoints().add(condition); !added) return added.error();
+  json all = json::array();
+  for (const auto& c : session.breakpoints().conditions()) all.push_back(c.text);
+  return all;
+}
+
+Result<json> clearBreaks(Session& session, const json&) {
+  session.breakpoints().clear();
+  return json::array();
+}
+
+}  // namespace
+
+std::span<const Verb> tickVerbs() {
+  static const Verb kVerbs[] = {
+      {{"prompt", {"text"}, "Appends a text to the context.", true}, prompt},
+      {{"promptIds", {"ids"}, "Appends token ids to the context.", true}, promptIds},
+      {{"prefill", {"ids", "last"}, "Appends a chunk of a prompt; endPrefill ends it.", true}, promptIds},
+      {{"endPrefill", {}, "Ends a prompt that came in chunks.", false}, endPrefill},
+      {{"step", {"n", "tokens"}, "Runs ticks: one token each, sampled or given, with the pending actions.", true}, step},
+      {{"stepAction", {}, "Applies the pending action that stands highest, alone; a tick where none is pending.", true}, stepAction},
+      {{"run", {"maxTicks"}, "Runs ticks until a breakpoint, an error, the end of the text or maxTicks.", true}, run},
+      {{"inject", {"actions"}, "Checks actions together with the pending ones and queues them.", false}, inject},
+      {{"clearPending", {}, "Forgets the pending actions.", false}, clearPending},
+      {{"plan", {"actions"}, "Shows what actions would do; nothing is queued.", false}, plan},
+      {{"apply", {}, "Applies the pending actions now, without generating.", true}, apply},
+      {{"evict", {"layer", "ledger", "kvHead", "now"}, "Queues the removal of rows from one layer.", true}, evict},
+      {{"break", {"condition"}, "Adds a breakpoint for run.", false}, addBreak},
+      {{"clearBreaks", {}, "Removes all breakpoints.", false}, clearBreaks},
+  };
+  return kVerbs;
+}
+
+}  // namespace kvlab
