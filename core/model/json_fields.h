@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Typed reading of one JSON object from a model's files; every complaint names file, key and value
-// (code bad_model). A key that is null counts as missing. Borrows the object; any thread.
+// Typed reading of one JSON object from a model's files; every complaint names file, key and value.
+// A key that is null counts as missing. Borrows the object and the file's name; any thread.
 #pragma once
 #include <cmath>
 #include <optional>
@@ -13,11 +13,13 @@ namespace kvlab {
 
 class JsonFields {
  public:
-  JsonFields(const nlohmann::json& object, const std::string& file)
-      : m_json(object), m_file(file) {}
+  JsonFields(const nlohmann::json& object, const std::string& file, const char* code = "bad_model")
+      : m_json(object), m_file(file), m_code(code) {}
 
   const nlohmann::json& json() const { return m_json; }
   const std::string& file() const { return m_file; }
+  /// The same for an object inside this one.
+  JsonFields inside(const nlohmann::json& object) const { return {object, m_file, m_code}; }
   bool has(const char* key) const {
     const auto it = m_json.find(key);
     return it != m_json.end() && !it->is_null();
@@ -25,7 +27,7 @@ class JsonFields {
 
   Error bad(const std::string& key, const std::string& why,
             const std::string& remedy = "correct the file or use another checkpoint") const {
-    Error error{"bad_model", "cannot use " + m_file, key + " " + why, remedy};
+    Error error{m_code, "cannot use " + m_file, key + " " + why, remedy};
     error.field = key;
     if (const auto it = m_json.find(key); it != m_json.end()) {
       error.value = *it;
@@ -79,6 +81,7 @@ class JsonFields {
 
   const nlohmann::json& m_json;
   const std::string& m_file;
+  const char* m_code;
 };
 
 }  // namespace kvlab
