@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work is cut into items of (tile of queries, KV head[, range of blocks]). An item reads, converts
+// Work is cut into items of (tile of queries, KV heads[, range of blocks]). An item reads, converts
 // and rotates each key block once and uses it for all query heads of the group and all queries of
-// the tile. Items that cover a range of blocks only leave one partial result per block; those are
-// merged afterwards, left to right, exactly as an item that walks all blocks does.
+// the tile; few queries take several KV heads at once, so that records are read in long pieces.
+// Items that cover a range of blocks only leave one partial result per block; those are merged
+// afterwards, left to right, exactly as an item that walks all blocks does.
 #include "kernels/ops/attention.h"
 
 #include <utility>
@@ -12,6 +13,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/attention.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 
 #include "kernels/cpu/attention_block-inl.h"
@@ -24,6 +26,7 @@ namespace {
 
 constexpr int64_t kTileTarget = 64;          // query rows per item, about
 constexpr int64_t kScoreBytes = 32 << 20;    // stored scores per batch when masses are wanted
+constexpr int64_t kRowsAhead = 16;           // rows prefetched ahead of their use
 constexpr int64_t kWorkPerItem = 65536;      // multiply-adds worth handing to another thread
 
 /// A call, with everything that is derived from it.
@@ -33,6 +36,7 @@ struct Call {
   int64_t dim;        // headDim padded to 16
   int64_t group;      // query heads per KV head
   int64_t tile;       // queries per tile
+  int64_t batch;      // KV heads per item
   int64_t stored;     // scores are kept for queries [stored, end of batch)
   int64_t scoreRow;   // floats per stored row, rows + 1 padded to 16
   float* scores;      // [queries stored, queryHeads, scoreRow]
@@ -52,43 +56,62 @@ HWY_INLINE Range rangeOf(const AttentionArgs& a, int64_t q) {
   return {std::min<int64_t>(std::max<int64_t>(a.rowBegin[q], 0), end), end, end + (self ? 1 : 0)};
 }
 
-/// Memory of one item.
+/// Memory of one item, every array once per KV head of the item except the last three.
 struct Buffers {
-  float *keys, *values;          // [64, dim]
-  float *selfKey, *selfValue;    // [dim]
-  float* queries;                // [tile * group, dim]
-  float* scores;                 // [tile * group, 64]
-  float* running;                // [tile * group, dim]
-  float* block;                  // [dim]
-  Softmax* states;               // [tile * group]
+  float *keys, *values;        // [64, dim]
+  float* queries;              // [tile * group, dim]
+  float* running;              // [tile * group, dim]
+  Softmax* states;             // [tile * group]
+  float* scores;               // [tile * group, 64]
+  float* block;                // [dim]
+  float *selfKey, *selfValue;  // [dim]
 
   static size_t bytes(const Call& c) {
     const int64_t rows = c.tile * c.group;
-    return static_cast<size_t>(4 * (2 * 64 * c.dim + 3 * c.dim + rows * (2 * c.dim + 64) + 2 * rows));
+    const int64_t perHead = 2 * 64 * c.dim + rows * (2 * c.dim + 2);
+    return static_cast<size_t>(4 * (c.batch * perHead + rows * 64 + 3 * c.dim));
   }
 
   Buffers(const Call& c, std::byte* memory) {
     const int64_t rows = c.tile * c.group;
     auto* at = reinterpret_cast<float*>(memory);
     const auto take = [&at](int64_t count) { return std::exchange(at, at + count); };
-    keys = take(64 * c.dim);
-    values = take(64 * c.dim);
+    keys = take(c.batch * 64 * c.dim);
+    values = take(c.batch * 64 * c.dim);
+    queries = take(c.batch * rows * c.dim);
+    running = take(c.batch * rows * c.dim);
+    scores = take(rows * 64);
+    block = take(c.dim);
     selfKey = take(c.dim);
     selfValue = take(c.dim);
-    queries = take(rows * c.dim);
-    scores = take(rows * 64);
-    running = take(rows * c.dim);
-    block = take(c.dim);
-    states = reinterpret_cast<Softmax*>(take(2 * rows));
+    states = reinterpret_cast<Softmax*>(take(c.batch * 2 * rows));
+  }
+
+  /// The arrays of the i-th KV head.
+  Buffers ofHead(const Call& c, int64_t i) const {
+    const int64_t rows = c.tile * c.group;
+    Buffers b = *this;
+    b.keys += i * 64 * c.dim;
+    b.values += i * 64 * c.dim;
+    b.queries += i * rows * c.dim;
+    b.running += i * rows * c.dim;
+    b.states += i * rows;
+    return b;
   }
 };
 
-/// One (tile, KV head) and the blocks it walks.
+/// One result per block instead of a running one.
+struct Partials {
+  Softmax* states = nullptr;  // [kvHeads, blocks, tile * group]
+  float* values = nullptr;    // [kvHeads, blocks, tile * group, dim]
+  int64_t blocks = 0;
+};
+
+/// Queries [q0, q1), KV heads [head0, head1) and the blocks they walk.
 struct Item {
-  int64_t q0, q1, head;
+  int64_t q0, q1, head0, head1;
   int64_t firstBlock, endBlock;
-  Softmax* partialStates;  // [blocks of the tile, tile * group] or null: merge while walking
-  float* partialValues;    // [blocks of the tile, tile * group, dim]
+  const Partials* partials;  // null: merge while walking
 };
 
 HWY_INLINE void loadKeyAndValue(const Call& c, int64_t head, int32_t slot, int32_t phase, float* key,
@@ -111,6 +134,18 @@ HWY_INLINE void loadKeyAndValue(const Call& c, int64_t head, int32_t slot, int32
   std::fill(value + n, value + c.dim, 0.0f);
 }
 
+/// Rows of one head lie a record apart, too far for the hardware to foresee.
+HWY_INLINE void prefetchRow(const Call& c, const Item& item, int64_t position) {
+  if (position >= c.a.rows) return;
+  const uint8_t* record = c.a.pool + c.a.slots[position] * c.layout.stride;
+  const auto touch = [&](const uint8_t* values, DType t) {
+    const int64_t bytes = c.a.fmt.headDim * dtypeBytes(t);
+    for (int64_t at = item.head0 * bytes; at < item.head1 * bytes; at += 64) hwy::Prefetch(values + at);
+  };
+  touch(record + c.layout.k, c.a.fmt.k);
+  touch(record + c.layout.v, c.a.fmt.v);
+}
+
 HWY_NOINLINE void loadRow(const Call& c, int64_t head, int64_t position, float* key, float* value) {
   const int32_t phase = c.a.keysRotated ? 0 : c.a.phaseIndex[position];
   loadKeyAndValue(c, head, c.a.slots[position], phase, key, value);
@@ -121,11 +156,10 @@ HWY_INLINE void loadSelf(const Call& c, int64_t head, int64_t q, const Buffers& 
   loadKeyAndValue(c, head, c.a.selfSlot[q], phase, b.selfKey, b.selfValue);
 }
 
-HWY_INLINE void loadQueries(const Call& c, const Item& item, const Buffers& b) {
+HWY_INLINE void loadQueries(const Call& c, const Item& item, int64_t head, float* to) {
   const int64_t n = c.a.fmt.headDim;
-  float* to = b.queries;
   for (int64_t q = item.q0; q < item.q1; ++q) {
-    const float* from = c.a.queries + q * c.a.queryStride + item.head * c.group * n;
+    const float* from = c.a.queries + q * c.a.queryStride + head * c.group * n;
     for (int64_t g = 0; g < c.group; ++g, from += n, to += c.dim) {
       std::copy(from, from + n, to);
       std::fill(to + n, to + c.dim, 0.0f);
@@ -168,31 +202,32 @@ HWY_INLINE Softmax attendRow(const Call& c, const Buffers& b, const Part& p, flo
   return block;
 }
 
-HWY_INLINE void storeOrMerge(const Call& c, const Item& item, const Buffers& b, int64_t blockIndex,
+HWY_INLINE void storeOrMerge(const Call& c, const Item& item, const Buffers& b, int64_t partial,
                              int64_t row, const Softmax& block) {
-  if (!item.partialStates) {
+  if (!item.partials) {
     mergeBlock(b.states[row], b.running + row * c.dim, block, b.block, c.dim);
     return;
   }
-  const int64_t at = blockIndex * c.tile * c.group + row;
-  item.partialStates[at] = block;
-  std::copy(b.block, b.block + c.dim, item.partialValues + at * c.dim);
+  const int64_t at = partial * c.tile * c.group + row;
+  item.partials->states[at] = block;
+  std::copy(b.block, b.block + c.dim, item.partials->values + at * c.dim);
 }
 
 HWY_NOINLINE void scoreBlock(const Call& c, const Buffers& b, int64_t rows, int64_t lo, int64_t hi) {
   if (lo >= hi) return;
   panelProduct({.x = b.queries, .xStride = c.dim, .m = rows, .w = b.keys + lo * c.dim,
-                .wStride = c.dim, .n = hi - lo, .k16 = c.dim, .carry = nullptr, .carryStride = 0,
+                .wStride = c.dim, .n = hi - lo, .k16 = c.dim, .split = false, .carry = nullptr, .carryStride = 0,
                 .first = true, .last = true, .y = b.scores + lo, .yStride = 64});
 }
 
 /// The self row is another one for every query, so its scores come on their own.
-HWY_INLINE void scoreSelf(const Call& c, const Item& item, const Buffers& b, int64_t q, const Part& p) {
-  loadSelf(c, item.head, q, b);
-  const int64_t row = (q - item.q0) * c.group;
+HWY_INLINE void scoreSelf(const Call& c, int64_t head, const Buffers& b, int64_t q, int64_t row,
+                          const Part& p) {
+  loadSelf(c, head, q, b);
   panelProduct({.x = b.queries + row * c.dim, .xStride = c.dim, .m = c.group, .w = b.selfKey,
-                .wStride = c.dim, .n = 1, .k16 = c.dim, .carry = nullptr, .carryStride = 0,
-                .first = true, .last = true, .y = b.scores + row * 64 + p.rowsEnd, .yStride = 64});
+                .wStride = c.dim, .n = 1, .k16 = c.dim, .split = false, .carry = nullptr,
+                .carryStride = 0, .first = true, .last = true,
+                .y = b.scores + row * 64 + p.rowsEnd, .yStride = 64});
 }
 
 /// Rows that any query of the tile sees in the block at `start`.
@@ -205,23 +240,42 @@ HWY_INLINE Part unionOf(const Call& c, const Item& item, int64_t start) {
   return all;
 }
 
-HWY_INLINE void attendBlock(const Call& c, const Item& item, const Buffers& b, int64_t start,
-                            int64_t blockIndex) {
-  const Part all = unionOf(c, item, start);
-  for (int64_t j = all.lo; j < all.rowsEnd; ++j) {
-    loadRow(c, item.head, start + j, b.keys + j * c.dim, b.values + j * c.dim);
-  }
-  scoreBlock(c, b, (item.q1 - item.q0) * c.group, all.lo, all.rowsEnd);
+/// Queries of the item in one KV head against the loaded block; b as of that head.
+HWY_INLINE void attendHead(const Call& c, const Item& item, const Buffers& b, int64_t head,
+                           int64_t start, int64_t partial) {
   for (int64_t q = item.q0; q < item.q1; ++q) {
     const Part p = partOf(rangeOf(c.a, q), start);
+    const int64_t row = (q - item.q0) * c.group;
     if (p.empty()) continue;
-    if (p.hasSelf()) scoreSelf(c, item, b, q, p);
+    if (p.hasSelf()) scoreSelf(c, head, b, q, row, p);
     for (int64_t g = 0; g < c.group; ++g) {
-      const int64_t row = (q - item.q0) * c.group + g;
-      const Softmax block =
-          attendRow(c, b, p, b.scores + row * 64, q, item.head * c.group + g, start);
-      storeOrMerge(c, item, b, blockIndex, row, block);
+      float* scores = b.scores + (row + g) * 64;
+      const Softmax block = attendRow(c, b, p, scores, q, head * c.group + g, start);
+      storeOrMerge(c, item, b, partial, row + g, block);
     }
+  }
+}
+
+HWY_INLINE void loadBlock(const Call& c, const Item& item, const Buffers& b, const Part& all,
+                          int64_t start) {
+  for (int64_t j = all.lo; j < all.rowsEnd; ++j) {
+    prefetchRow(c, item, start + j + kRowsAhead);
+    for (int64_t head = item.head0; head < item.head1; ++head) {
+      const int64_t at = ((head - item.head0) * 64 + j) * c.dim;
+      loadRow(c, head, start + j, b.keys + at, b.values + at);
+    }
+  }
+}
+
+HWY_INLINE void attendBlock(const Call& c, const Item& item, const Buffers& b, int64_t start,
+                            int64_t blockOfTile) {
+  const Part all = unionOf(c, item, start);
+  loadBlock(c, item, b, all, start);
+  for (int64_t head = item.head0; head < item.head1; ++head) {
+    const Buffers mine = b.ofHead(c, head - item.head0);
+    const int64_t partial = item.partials ? head * item.partials->blocks + blockOfTile : 0;
+    scoreBlock(c, mine, (item.q1 - item.q0) * c.group, all.lo, all.rowsEnd);
+    attendHead(c, item, mine, head, start, partial);
   }
 }
 
@@ -243,42 +297,51 @@ HWY_INLINE BlockRange blocksOf(const Call& c, int64_t q0, int64_t q1) {
   return {(base + first) / kAttentionBlock, (base + last + kAttentionBlock - 1) / kAttentionBlock};
 }
 
-HWY_INLINE void finishTile(const Call& c, const Item& item, const Softmax* states,
+HWY_INLINE void finishHead(const Call& c, const Item& item, int64_t head, const Softmax* states,
                            const float* values) {
   const int64_t n = c.a.fmt.headDim;
   for (int64_t q = item.q0; q < item.q1; ++q) {
     for (int64_t g = 0; g < c.group; ++g, ++states, values += c.dim) {
-      const int64_t head = item.head * c.group + g;
-      finishRow(*states, values, n, c.a.out + q * c.a.outStride + head * n);
-      if (q >= c.stored) c.finals[(q - c.stored) * c.a.queryHeads + head] = *states;
+      const int64_t queryHead = head * c.group + g;
+      finishRow(*states, values, n, c.a.out + q * c.a.outStride + queryHead * n);
+      if (q >= c.stored) c.finals[(q - c.stored) * c.a.queryHeads + queryHead] = *states;
     }
   }
 }
 
 void runItem(const Call& c, const Item& item, std::byte* memory) {
   const Buffers b(c, memory);
-  const int64_t rows = (item.q1 - item.q0) * c.group;
-  loadQueries(c, item, b);
-  std::fill(b.states, b.states + rows, Softmax());
+  for (int64_t head = item.head0; head < item.head1; ++head) {
+    const Buffers mine = b.ofHead(c, head - item.head0);
+    loadQueries(c, item, head, mine.queries);
+    std::fill(mine.states, mine.states + c.tile * c.group, Softmax());
+  }
   const int64_t firstOfTile = blocksOf(c, item.q0, item.q1).first;
   for (int64_t block = item.firstBlock; block < item.endBlock; ++block) {
     attendBlock(c, item, b, block * kAttentionBlock - c.a.indexBase, block - firstOfTile);
   }
-  if (!item.partialStates) finishTile(c, item, b.states, b.running);
+  for (int64_t head = item.head0; !item.partials && head < item.head1; ++head) {
+    const Buffers mine = b.ofHead(c, head - item.head0);
+    finishHead(c, item, head, mine.states, mine.running);
+  }
 }
 
 // Whole tiles: enough items for all threads.
 
 void runTiles(ThreadPool& pool, const Call& c, int64_t q0, int64_t q1) {
-  const int64_t tiles = (q1 - q0 + c.tile - 1) / c.tile, heads = c.a.fmt.kvHeads;
+  const int64_t tiles = (q1 - q0 + c.tile - 1) / c.tile;
+  const int64_t batches = (c.a.fmt.kvHeads + c.batch - 1) / c.batch;
   const BlockRange all = blocksOf(c, q0, q1);
-  const int64_t work = (all.end - all.first) * kAttentionBlock * c.dim * c.group * std::min(c.tile, q1 - q0);
+  const int64_t work = (all.end - all.first) * kAttentionBlock * c.dim * c.group * c.batch *
+                       std::min(c.tile, q1 - q0);
   const int64_t grain = std::max<int64_t>(1, kWorkPerItem / std::max<int64_t>(1, work));
-  pool.parallelFor(0, tiles * heads, grain, [&](int64_t from, int64_t to, int worker) {
+  pool.parallelFor(0, tiles * batches, grain, [&](int64_t from, int64_t to, int worker) {
     for (int64_t i = from; i < to; ++i) {
-      const int64_t first = q0 + i / heads * c.tile, end = std::min(q1, first + c.tile);
+      const int64_t first = q0 + i / batches * c.tile, end = std::min(q1, first + c.tile);
+      const int64_t head = i % batches * c.batch;
       const BlockRange blocks = blocksOf(c, first, end);
-      runItem(c, {first, end, i % heads, blocks.first, blocks.end, nullptr, nullptr},
+      const int64_t endHead = std::min<int64_t>(head + c.batch, c.a.fmt.kvHeads);
+      runItem(c, {first, end, head, endHead, blocks.first, blocks.end, nullptr},
               pool.scratch(worker, Buffers::bytes(c)));
     }
   });
@@ -286,56 +349,55 @@ void runTiles(ThreadPool& pool, const Call& c, int64_t q0, int64_t q1) {
 
 // One tile and few heads over many rows: items take ranges of blocks.
 
-struct Partials {
-  Softmax* states;  // [kvHeads, blocks, tile * group]
-  float* values;    // [kvHeads, blocks, tile * group, dim]
-};
-
-HWY_INLINE void mergeHead(const Call& c, const Item& item, int64_t blocks, std::byte* memory) {
+HWY_INLINE void mergeHead(const Call& c, const Item& item, int64_t head, std::byte* memory) {
   const Buffers b(c, memory);
   const int64_t stride = c.tile * c.group, rows = (item.q1 - item.q0) * c.group;
+  const int64_t begin = head * item.partials->blocks * stride;
   std::fill(b.states, b.states + rows, Softmax());
-  for (int64_t at = 0; at < blocks * stride; at += stride) {
+  for (int64_t at = begin; at < begin + item.partials->blocks * stride; at += stride) {
     for (int64_t r = 0; r < rows; ++r) {
-      if (item.partialStates[at + r].sum == 0.0f) continue;
-      mergeBlock(b.states[r], b.running + r * c.dim, item.partialStates[at + r],
-                 item.partialValues + (at + r) * c.dim, c.dim);
+      const Softmax& block = item.partials->states[at + r];
+      const float* values = item.partials->values + (at + r) * c.dim;
+      if (block.sum != 0.0f) mergeBlock(b.states[r], b.running + r * c.dim, block, values, c.dim);
     }
   }
-  finishTile(c, item, b.states, b.running);
+  finishHead(c, item, head, b.states, b.running);
 }
 
 void runSplit(ThreadPool& pool, const Call& c, int64_t q0, int64_t q1, std::byte* memory) {
   const BlockRange range = blocksOf(c, q0, q1);
   const int64_t blocks = range.end - range.first, heads = c.a.fmt.kvHeads;
-  const int64_t perHead = blocks * c.tile * c.group;
+  const int64_t states = heads * blocks * c.tile * c.group;
   const Partials all{reinterpret_cast<Softmax*>(memory),
-                     reinterpret_cast<float*>(memory + heads * perHead * 8)};
-  std::fill(all.states, all.states + heads * perHead, Softmax());
-  const auto itemOf = [&](int64_t head, int64_t first, int64_t end) {
-    return Item{q0, q1, head, range.first + first, range.first + end, all.states + head * perHead,
-                all.values + head * perHead * c.dim};
-  };
-  const int64_t run = std::max<int64_t>(4, blocks * heads / (4 * pool.threads()));
-  const int64_t runs = (blocks + run - 1) / run;
-  pool.parallelFor(0, heads * runs, 1, [&](int64_t from, int64_t to, int worker) {
+                     reinterpret_cast<float*>(memory + states * 8), blocks};
+  std::fill(all.states, all.states + states, Softmax());
+  const int64_t run = std::max<int64_t>(2, blocks / (4 * pool.threads()));
+  const int64_t batches = (heads + c.batch - 1) / c.batch, runs = (blocks + run - 1) / run;
+  pool.parallelFor(0, batches * runs, 1, [&](int64_t from, int64_t to, int worker) {
     for (int64_t i = from; i < to; ++i) {
-      const int64_t first = i % runs * run;
-      runItem(c, itemOf(i / runs, first, std::min(blocks, first + run)),
+      const int64_t first = range.first + i / batches * run, head = i % batches * c.batch;
+      runItem(c, {q0, q1, head, std::min(heads, head + c.batch), first,
+                  std::min(range.end, first + run), &all},
               pool.scratch(worker, Buffers::bytes(c)));
     }
   });
   pool.parallelFor(0, heads, 1, [&](int64_t from, int64_t to, int worker) {
     for (int64_t h = from; h < to; ++h) {
-      mergeHead(c, itemOf(h, 0, blocks), blocks, pool.scratch(worker, Buffers::bytes(c)));
+      mergeHead(c, {q0, q1, h, h + 1, range.first, range.end, &all}, h,
+                pool.scratch(worker, Buffers::bytes(c)));
     }
   });
 }
 
 HWY_INLINE bool worthSplitting(const ThreadPool& pool, const Call& c, int64_t q0, int64_t q1) {
   const BlockRange range = blocksOf(c, q0, q1);
-  return q1 - q0 <= c.tile && pool.threads() > 1 && c.a.fmt.kvHeads < 2 * pool.threads() &&
-         range.end - range.first >= 16;
+  return q1 - q0 <= c.tile && pool.threads() > 1 && range.end - range.first >= 16;
+}
+
+/// As many KV heads per item as fit in a quarter of a megabyte: one when queries are many.
+HWY_INLINE int64_t headsPerItem(int64_t kvHeads, int64_t dim, int64_t queryRows) {
+  const int64_t perHead = 4 * dim * 2 * (kAttentionBlock + queryRows);
+  return std::clamp<int64_t>((256 << 10) / perHead, 1, queryRows < kTileTarget ? kvHeads : 1);
 }
 
 HWY_INLINE int64_t partialBytes(const Call& c, int64_t q0, int64_t q1) {
@@ -389,6 +451,8 @@ void writeMasses(ThreadPool& pool, const Call& c, int64_t q1) {
 void runBatch(ThreadPool& pool, Call& c, int64_t q0, int64_t q1) {
   const int64_t kept = (q1 - c.stored) * c.a.queryHeads;
   const bool split = worthSplitting(pool, c, q0, q1);
+  const int64_t share = (c.a.fmt.kvHeads + pool.threads() - 1) / pool.threads();
+  if (!split) c.batch = std::min(c.batch, share);
   const auto scoreBytes = static_cast<size_t>(kept * c.scoreRow * 4);
   const auto finalBytes = static_cast<size_t>((kept * 8 + 63) / 64 * 64);
   const auto splitBytes = static_cast<size_t>(split ? partialBytes(c, q0, q1) : 0);
@@ -408,8 +472,9 @@ void runBatch(ThreadPool& pool, Call& c, int64_t q0, int64_t q1) {
 
 void attentionTarget(ThreadPool& pool, const AttentionArgs& a) {
   const int64_t group = a.queryHeads / a.fmt.kvHeads;
-  const int64_t tile = std::max<int64_t>(1, kTileTarget / group);
-  Call c{a, rowLayout(a.fmt), alignUp(a.fmt.headDim, 16), group, std::min(tile, a.nQueries), 0,
+  const int64_t tile = std::min(a.nQueries, std::max<int64_t>(1, kTileTarget / group));
+  const int64_t dim = alignUp(a.fmt.headDim, 16);
+  Call c{a, rowLayout(a.fmt), dim, group, tile, headsPerItem(a.fmt.kvHeads, dim, tile * group), 0,
          alignUp(a.rows + 1, 16), nullptr, nullptr};
   const int64_t perQuery = a.queryHeads * c.scoreRow * 4;
   const int64_t batch = a.receivedMass ? std::max<int64_t>(1, kScoreBytes / perQuery) : a.nQueries;

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/lanes-inl.h"
+#include "kernels/cpu/targets.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
@@ -22,7 +23,8 @@ constexpr int64_t kTileRows = 3, kTileCols = 4;
 constexpr int64_t kTileRows = 4, kTileCols = 6;
 #endif
 
-/// x [m, k16] times w [n, k16], transposed. With several calls over slices of k, carry [m, n, 16]
+/// x [m, k16] times w [n, k16], transposed. A row is plain ([k16 / 16, 16]) or split by register
+/// ([kGroups, k16 / 16, kLanes]: long panels stream better that way). With several calls over slices of k, carry [m, n, 16]
 /// holds the lanes in between: `first` starts from 0, `last` reduces into y [m, n].
 struct PanelProduct {
   const float* x;
@@ -32,6 +34,7 @@ struct PanelProduct {
   int64_t wStride;
   int64_t n;
   int64_t k16;  ///< multiple of 16
+  bool split;
   float* carry;
   int64_t carryStride;  ///< in outputs
   bool first, last;
@@ -44,18 +47,23 @@ template <int R, int C>
 HWY_INLINE void tileLanes(const PanelProduct& p, const float* x, const float* w, float* acc,
                           int64_t accStride, bool fromZero) {
   const DF d;
+  const int64_t step = p.split ? kLanes : kVirtualLanes;
+  const int64_t length = p.split ? p.k16 / kGroups : p.k16;
   for (int64_t g = 0; g < kGroups; ++g) {
+    const float* xg = x + (p.split ? g * length : g * kLanes);
+    const float* wg = w + (p.split ? g * length : g * kLanes);
     VF c[R][C];
     KVLAB_UNROLL for (int i = 0; i < R; ++i) {
       KVLAB_UNROLL for (int j = 0; j < C; ++j) {
         c[i][j] = fromZero ? hn::Zero(d) : hn::LoadU(d, acc + i * accStride + j * 16 + g * kLanes);
       }
     }
-    for (int64_t k = g * kLanes; k < p.k16; k += kVirtualLanes) {
+    for (int64_t k = 0; k < length; k += step) {
       VF xs[R];
-      KVLAB_UNROLL for (int i = 0; i < R; ++i) xs[i] = hn::LoadU(d, x + i * p.xStride + k);
+      KVLAB_UNROLL for (int i = 0; i < R; ++i) xs[i] = hn::LoadU(d, xg + i * p.xStride + k);
       KVLAB_UNROLL for (int j = 0; j < C; ++j) {
-        const VF wj = hn::LoadU(d, w + j * p.wStride + k);
+        VF wj = hn::LoadU(d, wg + j * p.wStride + k);
+        KVLAB_KEEP(wj);
         KVLAB_UNROLL for (int i = 0; i < R; ++i) c[i][j] = mulAdd(xs[i], wj, c[i][j]);
       }
     }

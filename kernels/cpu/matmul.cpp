@@ -15,69 +15,105 @@ namespace kvlab::kernels::HWY_NAMESPACE {
 namespace {
 
 constexpr int64_t kBlock = 48;            // outputs per side of a block; multiple of the tile sides
-constexpr int64_t kDepth = 512;           // elements of k per slice
+constexpr int64_t kDepth = 256;           // elements of k per slice
 constexpr int64_t kWorkPerTask = 131072;  // multiply-adds worth handing to another thread
 constexpr int64_t kStreamRows = 4;        // up to here weights are streamed instead of packed
 
-// Few rows: each weight is read once, converted in registers and used for all M rows.
+// Few rows: each weight is read from memory once, converted in registers and used for all M rows.
+// One row walks all lanes at once; more rows walk the lanes register by register, so that the
+// accumulators of M x N outputs fit.
 
-template <DType T, int M, int N>
+template <int M>
+constexpr int kStreamColumns = M == 4 ? 3 : 4;
+
+/// x [M] and w [N] at one step, G registers of lanes from group g0 on.
+template <DType T, int M, int N, int G>
 HWY_INLINE void streamStep(const float* x, int64_t xStride, const uint8_t* w, int64_t wStride,
-                           VF (&c)[M][N][kGroups]) {
+                           int64_t g0, VF (&c)[G][M][N]) {
   const DF d;
-  KVLAB_UNROLL for (int64_t g = 0; g < kGroups; ++g) {
-    KVLAB_UNROLL for (int j = 0; j < N; ++j) {
-      const VF wj = loadAs<T>(d, w + j * wStride + g * kLanes * dtypeBytes(T));
+  KVLAB_UNROLL for (int g = 0; g < G; ++g) {
+    const float* xg = x + (g0 + g) * kLanes;
+    const uint8_t* wg = w + (g0 + g) * kLanes * dtypeBytes(T);
+    if constexpr (M <= N) {  // hold the x of this step, pass the weights by
+      VF xs[M];
+      KVLAB_UNROLL for (int i = 0; i < M; ++i) xs[i] = hn::LoadU(d, xg + i * xStride);
+      KVLAB_UNROLL for (int j = 0; j < N; ++j) {
+        VF wj = loadAs<T>(d, wg + j * wStride);
+        KVLAB_KEEP(wj);
+        KVLAB_UNROLL for (int i = 0; i < M; ++i) c[g][i][j] = mulAdd(xs[i], wj, c[g][i][j]);
+      }
+    } else {
+      VF ws[N];
+      KVLAB_UNROLL for (int j = 0; j < N; ++j) ws[j] = loadAs<T>(d, wg + j * wStride);
       KVLAB_UNROLL for (int i = 0; i < M; ++i) {
-        c[i][j][g] = mulAdd(hn::LoadU(d, x + i * xStride + g * kLanes), wj, c[i][j][g]);
+        VF xi = hn::LoadU(d, xg + i * xStride);
+        KVLAB_KEEP(xi);
+        KVLAB_UNROLL for (int j = 0; j < N; ++j) c[g][i][j] = mulAdd(xi, ws[j], c[g][i][j]);
       }
     }
   }
 }
 
-/// The last k mod 16 elements, padded with zeros.
+/// The last k mod 16 elements of both operands, padded with zeros.
 template <DType T, int M, int N>
-HWY_INLINE void streamTail(const MatmulArgs& a, const uint8_t* w, int64_t k0,
-                           VF (&c)[M][N][kGroups]) {
-  constexpr int64_t kBytes = dtypeBytes(T);
-  alignas(64) float xs[M * 16] = {};
-  alignas(64) uint8_t ws[N * 64] = {};
-  const auto left = static_cast<size_t>(a.k - k0);
-  for (int i = 0; i < M; ++i) memcpy(xs + i * 16, a.x + i * a.xStride + k0, left * 4);
-  for (int j = 0; j < N; ++j) {
-    memcpy(ws + j * 64, w + (j * a.k + k0) * kBytes, left * static_cast<size_t>(kBytes));
-  }
-  streamStep<T, M, N>(xs, 16, ws, 64, c);
-}
+struct StreamTail {
+  alignas(64) float x[M * 16] = {};
+  alignas(64) uint8_t w[N * 64] = {};
 
-template <DType T, int M, int N>
-HWY_INLINE void streamTile(const MatmulArgs& a, int64_t j0) {
+  StreamTail(const MatmulArgs& a, const uint8_t* rows, int64_t k0) {
+    constexpr int64_t kBytes = dtypeBytes(T);
+    const auto left = static_cast<size_t>(a.k - k0);
+    for (int i = 0; i < M; ++i) memcpy(x + i * 16, a.x + i * a.xStride + k0, left * 4);
+    for (int j = 0; j < N; ++j) {
+      memcpy(w + j * 64, rows + (j * a.k + k0) * kBytes, left * static_cast<size_t>(kBytes));
+    }
+  }
+};
+
+/// Lanes of groups [g0, g0 + G) of M x N outputs.
+template <DType T, int M, int N, int G>
+HWY_INLINE void streamLanes(const MatmulArgs& a, const uint8_t* w, int64_t g0, float* lanes) {
   constexpr int64_t kBytes = dtypeBytes(T);
   const DF d;
-  const uint8_t* w = static_cast<const uint8_t*>(a.w) + j0 * a.k * kBytes;
-  VF c[M][N][kGroups];
-  KVLAB_UNROLL for (int i = 0; i < M; ++i) {
-    KVLAB_UNROLL for (int j = 0; j < N; ++j) {
-      KVLAB_UNROLL for (int64_t g = 0; g < kGroups; ++g) c[i][j][g] = hn::Zero(d);
+  VF c[G][M][N];
+  KVLAB_UNROLL for (int g = 0; g < G; ++g) {
+    KVLAB_UNROLL for (int i = 0; i < M; ++i) {
+      KVLAB_UNROLL for (int j = 0; j < N; ++j) c[g][i][j] = hn::Zero(d);
     }
   }
   const int64_t whole = a.k / kVirtualLanes * kVirtualLanes;
   for (int64_t k = 0; k < whole; k += kVirtualLanes) {
-    streamStep<T, M, N>(a.x + k, a.xStride, w + k * kBytes, a.k * kBytes, c);
+    streamStep<T, M, N, G>(a.x + k, a.xStride, w + k * kBytes, a.k * kBytes, g0, c);
   }
-  if (whole < a.k) streamTail<T, M, N>(a, w, whole, c);
-  for (int i = 0; i < M; ++i) {
-    for (int j = 0; j < N; ++j) {
-      const float bias = a.bias ? a.bias[j0 + j] : 0.0f;
-      const float sum = reduceGroups(c[i][j]);
-      a.y[i * a.yStride + j0 + j] = a.bias ? sum + bias : sum;
+  if (whole < a.k) {
+    const StreamTail<T, M, N> tail(a, w, whole);
+    streamStep<T, M, N, G>(tail.x, 16, tail.w, 64, g0, c);
+  }
+  KVLAB_UNROLL for (int g = 0; g < G; ++g) {
+    KVLAB_UNROLL for (int i = 0; i < M; ++i) {
+      KVLAB_UNROLL for (int j = 0; j < N; ++j) {
+        hn::StoreU(c[g][i][j], d, lanes + (i * N + j) * 16 + (g0 + g) * kLanes);
+      }
     }
+  }
+}
+
+template <DType T, int M, int N>
+HWY_INLINE void streamTile(const MatmulArgs& a, int64_t j0) {
+  constexpr int kAtOnce = M == 1 ? static_cast<int>(kGroups) : 1;
+  const uint8_t* w = static_cast<const uint8_t*>(a.w) + j0 * a.k * dtypeBytes(T);
+  alignas(64) float lanes[M * N * 16];
+  for (int64_t g = 0; g < kGroups; g += kAtOnce) streamLanes<T, M, N, kAtOnce>(a, w, g, lanes);
+  for (int i = 0; i < M; ++i) {
+    float* y = a.y + i * a.yStride + j0;
+    reduceRow(lanes + i * N * 16, N, y);
+    for (int j = 0; a.bias && j < N; ++j) y[j] += a.bias[j0 + j];
   }
 }
 
 template <DType T, int M>
 HWY_INLINE void streamColumns(const MatmulArgs& a, int64_t from, int64_t to) {
-  constexpr int kColumns = M == 1 ? 4 : M == 2 ? 2 : 1;
+  constexpr int kColumns = kStreamColumns<M>;
   int64_t j = from;
   for (; j + kColumns <= to; j += kColumns) streamTile<T, M, kColumns>(a, j);
   for (; j < to; ++j) streamTile<T, M, 1>(a, j);
@@ -97,7 +133,7 @@ template <DType T>
 void matmulStreamed(ThreadPool& pool, const MatmulArgs& a) {
   const int64_t smallest = kWorkPerTask / std::max<int64_t>(1, a.m * a.k);
   const int64_t share = a.n / (4 * pool.threads());
-  const int64_t grain = (std::max(smallest, share) + 3) / 4 * 4;
+  const int64_t grain = (std::max(smallest, share) + 11) / 12 * 12;
   pool.parallelFor(0, a.n, grain, [&](int64_t from, int64_t to, int) { streamRows<T>(a, from, to); });
 }
 
@@ -109,13 +145,30 @@ struct Workspace {
   float carry[kBlock * kBlock * 16];
 };
 
+/// count values of one row -> f32 in split order, padded with zeros to a multiple of 16.
+template <DType T>
+HWY_INLINE void packRow(const uint8_t* from, int64_t count, float* to) {
+  const DF d;
+  const int64_t steps = (count + 15) / 16;
+  const auto step = [&](const uint8_t* at, int64_t s) {
+    KVLAB_UNROLL for (int64_t g = 0; g < kGroups; ++g) {
+      const VF v = loadAs<T>(d, at + g * kLanes * dtypeBytes(T));
+      hn::StoreU(v, d, to + (g * steps + s) * kLanes);
+    }
+  };
+  int64_t s = 0;
+  for (; (s + 1) * 16 <= count; ++s) step(from + s * 16 * dtypeBytes(T), s);
+  if (s == steps) return;
+  alignas(64) uint8_t tail[64] = {};
+  const int64_t left = (count - s * 16) & 15;
+  memcpy(tail, from + s * 16 * dtypeBytes(T), static_cast<size_t>(left * dtypeBytes(T)));
+  step(tail, s);
+}
+
 template <DType T>
 HWY_INLINE void pack(const uint8_t* from, int64_t fromStride, int64_t rows, int64_t count,
                      int64_t padded, float* to) {
-  for (int64_t r = 0; r < rows; ++r, from += fromStride, to += padded) {
-    readRow<T>(from, to, count);
-    for (int64_t k = count; k < padded; ++k) to[k] = 0.0f;
-  }
+  for (int64_t r = 0; r < rows; ++r) packRow<T>(from + r * fromStride, count, to + r * padded);
 }
 
 HWY_INLINE void addBias(const MatmulArgs& a, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
@@ -136,7 +189,7 @@ void matmulBlock(const MatmulArgs& a, int64_t i0, int64_t j0, Workspace& s) {
     pack<DType::f32>(x + k * 4, a.xStride * 4, m, count, padded, s.x);
     pack<T>(w + k * dtypeBytes(T), a.k * dtypeBytes(T), n, count, padded, s.w);
     panelProduct({.x = s.x, .xStride = padded, .m = m, .w = s.w, .wStride = padded, .n = n,
-                  .k16 = padded, .carry = a.k > kDepth ? s.carry : nullptr, .carryStride = kBlock,
+                  .k16 = padded, .split = true, .carry = a.k > kDepth ? s.carry : nullptr, .carryStride = kBlock,
                   .first = k == 0, .last = k + kDepth >= a.k,
                   .y = a.y + i0 * a.yStride + j0, .yStride = a.yStride});
   }

@@ -14,3 +14,11 @@
 #else
 #define KVLAB_UNROLL
 #endif
+
+// Keeps a vector in a register: compilers like to fold one load into many multiply-adds, which makes
+// the loop load-bound.
+#if defined(__x86_64__) && defined(__GNUC__)
+#define KVLAB_KEEP(vector) __asm__("" : "+v"((vector).raw))
+#else
+#define KVLAB_KEEP(vector) static_cast<void>(0)
+#endif
