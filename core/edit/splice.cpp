@@ -151,9 +151,14 @@ class Splicer {
       else
         --absent;
     auto map = std::make_shared<ResidencyView>();
-    map->ledger.assign(ledger);
     map->slotOf.assign(slots);
-    map->phases.assign(phases);
+    if (ledger.size() == m_out.state.context.size()) {  // whole again: the columns are the mirror's
+      map->ledger = m_out.state.context;
+      map->phases = m_out.state.phases;
+    } else {
+      map->ledger.assign(ledger);
+      map->phases.assign(phases);
+    }
     return map;
   }
 
