@@ -186,7 +186,6 @@ class Session {
         actions.push_back(Evict{Layer(layer), {}, {gone}});
       }
       m_ledger.at(gone).state = RowState::Evicted, m_ledger.at(gone).changed = Tick(tick);
-      if (m_options.broken) std::swap(m_layers[2][40], m_layers[2][41]);
       return actions;
     }
     return {};
@@ -201,6 +200,8 @@ class Session {
     enter(m_context.size(), add(next, Source::Model, tick));
     publish(tick, actions, next);
   }
+
+  bool broken(int tick) const { return m_options.broken && tick >= 17; }
 
   static const char* nameOf(const Action& action) {
     static constexpr const char* kNames[] = {"replace_pair", "replace", "add",    "delete",
@@ -240,7 +241,7 @@ class Session {
   }
 
   std::vector<InvariantState> invariants(int tick) const {
-    const bool bad = m_options.broken && tick >= 17;
+    const bool bad = broken(tick);
     const char* names[][2] = {{"mirror", "Every resident row is in the context, in its order"},
                               {"tags", "Row tags equal the residency map"},
                               {"phases", "Phases strictly increase along every map"},
@@ -260,16 +261,16 @@ class Session {
     return out;
   }
 
-  std::shared_ptr<const ResidencyView> residency(std::size_t layer) const {
+  std::shared_ptr<const ResidencyView> residency(std::size_t layer, int tick) const {
     auto view = std::make_shared<ResidencyView>();
-    view->ledger = Column<LedgerId>(m_layers[layer]);
-    std::int32_t position = 0;
     for (LedgerId id : m_layers[layer]) {
       const auto at = std::find(m_context.begin(), m_context.end(), id);
-      position = static_cast<std::int32_t>(at - m_context.begin());
       view->slotOf.push_back(Slot(id.value()));
-      view->phases.push_back(position);
+      view->phases.push_back(static_cast<std::int32_t>(at - m_context.begin()));
     }
+    std::vector<LedgerId> ids = m_layers[layer];
+    if (broken(tick) && layer == 2) std::swap(ids[40], ids[41]);
+    view->ledger = Column<LedgerId>(ids);
     return view;
   }
 
@@ -281,7 +282,7 @@ class Session {
     s->state = SessionState::Ready;
     s->context = Column<LedgerId>(m_context);
     s->ledger = m_ledger.copy();
-    for (std::size_t layer = 0; layer < kLayers; ++layer) s->layers.push_back(residency(layer));
+    for (std::size_t layer = 0; layer < kLayers; ++layer) s->layers.push_back(residency(layer, tick));
     s->exactness = std::make_shared<const std::vector<Exactness>>(exactness());
     s->report = report(tick, actions, next);
     s->topk = {{token("cellar"), 0.61f, " cellar"}, {token("attic"), 0.17f, " attic"},
@@ -316,10 +317,10 @@ class Session {
     if (next) report->text = m_info->tokenTexts[static_cast<std::size_t>(next->value())];
     report->actions = actions;
     report->events = events(tick, actions);
-    if (m_options.broken && tick >= 17)
+    if (broken(tick))
       report->violations = {{"tags", "layer 2 index 40: the map says one row, the tag another", Layer(2),
-                             Index(40), m_layers[2][40]},
-                            {"mirror", "layer 2 index 41 is out of order", Layer(2), Index(41), m_layers[2][41]}};
+                             Index(40), m_layers[2][41]},
+                            {"mirror", "layer 2 index 41 is out of order", Layer(2), Index(41), m_layers[2][40]}};
     return report;
   }
 

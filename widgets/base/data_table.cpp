@@ -32,7 +32,7 @@ void paintBack(QPainter& painter, const QStyleOptionViewItem& option, const QMod
   const auto fill = index.data(kFillRole).value<QColor>();
   if (fill.isValid()) painter.fillRect(option.rect, fill);
   if (option.state & QStyle::State_Selected)
-    painter.fillRect(option.rect, bad ? Theme::mix(theme.selection, theme.error, 0.3) : theme.selection);
+    painter.fillRect(option.rect, bad ? Theme::mix(theme.surface, theme.error, theme.dark ? 0.34 : 0.3) : theme.selection);
   else if (option.state & QStyle::State_MouseOver)
     painter.fillRect(option.rect, Theme::faded(theme.accent, 28));
   if (bad && index.column() == 0)

@@ -37,6 +37,7 @@ void InspectorView::takeSnapshot() {
 
 void InspectorView::prepare() {
   m_preparing = true;
+  if (!isVisible()) grab(QRect(0, 0, 1, 1));  // lays the hidden widgets out, so that they know what is in sight
   if (m_stale) takeSnapshot();
 }
 

@@ -38,6 +38,7 @@ class InspectorView : public QWidget {
   virtual Status setOption(const std::string& name, const nlohmann::json& value);
 
   /// Brings a view that is hidden up to date (replies of the engine still arrive later: ready()).
+  /// Give it its size first: what it asks for depends on what is in sight.
   void prepare();
   /// The view at `size` device-independent pixels, without showing a window.
   QImage picture(QSize size, qreal dpr);

@@ -38,6 +38,8 @@ QScrollBar::handle:hover { background: @faint; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; border: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 #strip { background: @raised; border-bottom: 1px solid @border; }
+#card { background: @raised; border-bottom: 1px solid @border; }
+#card QLabel { color: @muted; }
 #readout { background: @raised; border-top: 1px solid @border; color: @text; padding: 0 8px; }
 #strip QLabel { color: @muted; }
 )";

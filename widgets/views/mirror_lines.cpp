@@ -17,12 +17,33 @@ std::vector<std::int32_t> positionsOf(const Snapshot& s) {
   return position;
 }
 
+/// True for the values that must move so that the rest ascends, as few as possible (the complement
+/// of a longest increasing subsequence; negative values do not count).
+std::vector<bool> outOfOrder(const std::vector<std::int32_t>& values) {
+  std::vector<bool> out(values.size(), false);
+  if (std::is_sorted(values.begin(), values.end())) return out;
+  std::vector<std::size_t> tails;                        // place of the smallest end of a run of each length
+  std::vector<std::size_t> before(values.size(), SIZE_MAX);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] < 0) continue;
+    const auto at = std::lower_bound(tails.begin(), tails.end(), i, [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+    if (at != tails.begin()) before[i] = *(at - 1);
+    if (at == tails.end()) tails.push_back(i);
+    else *at = i;
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) out[i] = values[i] >= 0;
+  for (std::size_t i = tails.empty() ? SIZE_MAX : tails.back(); i != SIZE_MAX; i = before[i]) out[i] = false;
+  return out;
+}
+
 void checkOrder(MirrorLayer& out, const std::vector<std::int32_t>& position) {
   const ResidencyView& map = *out.map;
-  std::int32_t last = -1;
+  std::vector<std::int32_t> places;
+  for (LedgerId id : map.ledger)
+    places.push_back(id.value() >= 0 && static_cast<std::size_t>(id.value()) < position.size() ? position[static_cast<std::size_t>(id.value())] : -1);
+  const std::vector<bool> wrong = outOfOrder(places);
   for (std::size_t i = 0; i < map.size(); ++i) {
-    const auto id = static_cast<std::size_t>(map.ledger[i].value());
-    const std::int32_t p = map.ledger[i].value() >= 0 && id < position.size() ? position[id] : -1;
+    const std::int32_t p = places[i];
     const auto index = static_cast<std::int32_t>(i);
     if (p < 0) {
       out.findings.push_back({index, -1, say("points at ledger row %1, which is in no context position").arg(map.ledger[i].value())});
@@ -31,8 +52,10 @@ void checkOrder(MirrorLayer& out, const std::vector<std::int32_t>& position) {
     auto& at = out.indexOf[static_cast<std::size_t>(p)];
     if (at >= 0) out.findings.push_back({index, p, say("a second row of this position: index %1 is the first").arg(at)});
     else at = index;
-    if (p < last) out.findings.push_back({index, p, say("out of order: the row before it belongs to position %1").arg(last)});
-    last = std::max(last, p);
+    if (!wrong[i]) continue;
+    const QString left = i > 0 ? QString::number(places[i - 1]) : QStringLiteral("–");
+    const QString right = i + 1 < places.size() ? QString::number(places[i + 1]) : QStringLiteral("–");
+    out.findings.push_back({index, p, say("out of order: its neighbours belong to positions %1 and %2").arg(left, right)});
   }
 }
 

@@ -13,6 +13,8 @@ MirrorView::MirrorView(InspectorContext& context, QWidget* parent)
   makeStrip();
   setContent(m_table);
   setFocusProxy(m_table);
+  m_state = readoutLine();
+  m_state->setAccessibleName(tr("State of the mirror"));
   m_table->setModel(m_model);
   m_table->setAccessibleName(tr("Cache and mirror, line by line"));
   m_table->setToolTip(tr("Click focuses the row; red lines do not belong together"));
@@ -41,11 +43,9 @@ void MirrorView::makeStrip() {
   m_onlyBad->setToolTip(tr("Hide the lines that are in order"));
   strip()->addWidget(m_onlyBad);
   connect(m_onlyBad, &QCheckBox::clicked, this, [this] { fill(), sayOption("wrong"); });
-  m_state = new QLabel(this);
-  m_state->setAccessibleName(tr("State of the mirror"));
-  strip()->addWidget(m_state, 1);
+  strip()->addStretch(1);
   m_next = new QToolButton(this);
-  m_next->setText(tr("Next wrong line"));
+  m_next->setText(tr("Next wrong"));
   m_next->setAccessibleName(m_next->text());
   m_next->setToolTip(tr("Focus the next line that is wrong (N)"));
   m_next->setShortcut(Qt::Key_N);
@@ -78,8 +78,9 @@ void MirrorView::fill() {
   m_layer = context().focus().layer;
   const int scrolled = m_table->verticalScrollBar()->value();
   m_model->set(shown(), chosenLayers(), m_onlyBad->isChecked());
-  QStringList widths{"131072", "131072", "a longer word"};
-  for (std::size_t l = 0; l < m_model->layers().size(); ++l) widths << "131072" << "131072" << "131072" << "131072";
+  const QString wide = QString::number(std::max<std::size_t>(999, shown()->ledger.size()));
+  QStringList widths{wide, wide, "boathouse.."};
+  for (std::size_t l = 0; l < m_model->layers().size(); ++l) widths << wide << wide << wide << wide;
   m_table->setWidths(widths << "finding");
   m_table->verticalScrollBar()->setValue(scrolled);
   sayState();
@@ -122,13 +123,15 @@ void MirrorView::sayState() {
   if (!s) return;
   const auto look = theme();
   const int bad = m_model->badCount();
-  QPalette colours = m_state->palette();
   const MirrorCause cause = causeOf(*s, context().history());
-  QString text = bad ? tr("✕ %n line(s) wrong", nullptr, bad) : tr("✓ in step");
+  QString text = bad == 0 ? tr("✓ in step") : bad == 1 ? tr("✕ one line is wrong") : tr("✕ %1 lines are wrong").arg(bad);
   if (bad && !cause.text.isEmpty()) text += ", " + cause.text;
+  const int row = m_model->rowOf(context().focus().position.value());
+  const QString here = row >= 0 ? m_model->findingsOf(row) : QString();
+  if (!here.isEmpty()) text += tr("   position %1: ").arg(m_model->positionOf(row)) + here;
   m_state->setText(text);
-  m_state->setStyleSheet(QString("color: %1").arg((bad ? look->error : look->ok).name()));
-  m_state->setToolTip(bad ? tr("Rows of the cache that do not belong to the position they stand at") : tr("Every row of the cache belongs to the position it stands at"));
+  m_state->setStyleSheet(QString("#readout { color: %1; }").arg((bad ? look->error : look->ok).name()));
+  m_state->setToolTip(bad ? text : tr("Every row of the cache belongs to the position it stands at"));
   m_next->setEnabled(bad > 0);
 }
 
@@ -142,6 +145,7 @@ void MirrorView::goToNextBad() {
 void MirrorView::onFocus() {
   if (m_which->currentIndex() == 0 && m_layer != context().focus().layer) fill();
   m_table->showRow(m_model->rowOf(context().focus().position.value()));
+  sayState();
 }
 
 void MirrorView::onHover() {}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Mirror, ledger and row history: their models under QAbstractItemModelTester, real clicks, filters,
+// a million rows, and every way a map can disagree with the context.
+#include <QtTest>
+
+#include <QAbstractItemModelTester>
+#include <QSignalSpy>
+#include <QToolButton>
+
+#include "fake_context.h"
+#include "golden.h"
+#include "widgets/views/history_view.h"
+#include "widgets/views/ledger_view.h"
+#include "widgets/views/mirror_view.h"
+#include "widgets/views/strip_view.h"
+
+using namespace kvlab;
+
+namespace {
+/// The snapshot with layer 2's map changed.
+SnapshotPtr damaged(const SnapshotPtr& good, const std::function<void(std::vector<LedgerId>&, std::vector<Slot>&, std::vector<std::int32_t>&)>& damage) {
+  auto bad = std::make_shared<Snapshot>(*good);
+  const ResidencyView& old = *good->layers[2];
+  std::vector<LedgerId> ids(old.ledger.begin(), old.ledger.end());
+  std::vector<Slot> slotOf(old.slotOf.begin(), old.slotOf.end());
+  std::vector<std::int32_t> phases(old.phases.begin(), old.phases.end());
+  damage(ids, slotOf, phases);
+  auto map = std::make_shared<ResidencyView>();
+  map->ledger = Column<LedgerId>(ids);
+  map->slotOf = Column<Slot>(slotOf);
+  map->phases = Column<std::int32_t>(phases);
+  bad->layers[2] = map;
+  return bad;
+}
+
+SnapshotPtr last() { return fixture::Session().history().back(); }
+}  // namespace
+
+class TablesTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void initTestCase() { Theme::apply(*qApp, "dark"); }
+
+  void modelsKeepTheirPromises() {
+    FakeContext context;
+    MirrorView mirror(context, nullptr);
+    LedgerTableView ledger(context, nullptr);
+    HistoryView history(context, nullptr);
+    using Tester = QAbstractItemModelTester;
+    Tester one(&mirror.model(), Tester::FailureReportingMode::QtTest), two(&ledger.model(), Tester::FailureReportingMode::QtTest),
+        three(&history.model(), Tester::FailureReportingMode::QtTest);
+    for (InspectorView* view : {static_cast<InspectorView*>(&mirror), static_cast<InspectorView*>(&ledger), static_cast<InspectorView*>(&history)})
+      QVERIFY(golden::settle(*view));
+    for (std::int64_t tick : {3, 9, 20, 0, 12}) context.showTick(Tick(tick));
+    for (int id : {3, 8, 40, 90}) context.focusLedger(LedgerId(id));
+    QVERIFY(static_cast<bool>(ledger.setOption("state", "ghosts")));
+    QVERIFY(static_cast<bool>(ledger.setOption("text", "e")));
+    QVERIFY(static_cast<bool>(mirror.setOption("wrong", true)));
+    QVERIFY(static_cast<bool>(mirror.setOption("layers", "all")));
+    QTest::qWait(50);
+    QCOMPARE(ledger.model().columnCount(), static_cast<int>(LedgerModel::kColumns));
+  }
+
+  void mirrorInStepIsGreen() {
+    for (int layer = 0; layer < 4; ++layer) QVERIFY(mirrorOf(*last(), Layer(layer)).findings.empty());
+  }
+  void mirrorFindsSwappedRows() {
+    const SnapshotPtr bad = damaged(last(), [](auto& ids, auto&, auto&) { std::swap(ids[10], ids[11]); });
+    const MirrorLayer mirror = mirrorOf(*bad, Layer(2));
+    QCOMPARE(mirror.findings.size(), std::size_t{1});
+    QVERIFY(mirror.findings[0].index == 10 || mirror.findings[0].index == 11);
+    QVERIFY(mirrorOf(*bad, Layer(1)).findings.empty());
+  }
+  void mirrorBlamesTheOneThatMoved() {
+    const SnapshotPtr bad = damaged(last(), [](auto& ids, auto&, auto&) { std::rotate(ids.begin() + 5, ids.begin() + 50, ids.begin() + 51); });
+    const MirrorLayer mirror = mirrorOf(*bad, Layer(2));
+    QCOMPARE(mirror.findings.size(), std::size_t{1});
+    QCOMPARE(mirror.findings[0].index, 5);
+  }
+  void mirrorFindsARowOfNowhere() {
+    const LedgerId ghost(8);  // replaced in tick 5
+    const SnapshotPtr bad = damaged(last(), [&](auto& ids, auto&, auto&) { ids[20] = ghost; });
+    const MirrorLayer mirror = mirrorOf(*bad, Layer(2));
+    QCOMPARE(mirror.findings.size(), std::size_t{1});
+    QCOMPARE(mirror.findings[0].position, -1);
+    FakeContext context(bad);
+    context.setFocus(Focus{bad->tick, Layer(2), Head(0), Position(-1), LedgerId(-1)});
+    MirrorView view(context, nullptr);
+    QVERIFY(golden::settle(view));
+    QCOMPARE(view.model().rowCount(), bad->length() + 1);
+    QVERIFY(view.dump().contains("one line is wrong"));
+  }
+  void mirrorFindsSharedSlotsAndFallingPhases() {
+    const SnapshotPtr bad = damaged(last(), [](auto&, auto& slotOf, auto& phases) { slotOf[9] = slotOf[4], phases[30] = phases[29]; });
+    const MirrorLayer mirror = mirrorOf(*bad, Layer(2));
+    QCOMPARE(mirror.findings.size(), std::size_t{2});
+    QVERIFY(mirror.findings[0].what.contains("slot"));
+    QVERIFY(mirror.findings[1].what.contains("phase"));
+  }
+  void mirrorNamesTheCauseAndGoesThere() {
+    FakeContext context(fixture::Options{true});
+    context.setFocus(Focus{context.snapshot()->tick, Layer(2), Head(0), Position(-1), LedgerId(-1)});
+    MirrorView view(context, nullptr);
+    view.resize(700, 500);
+    QVERIFY(golden::settle(view));
+    QVERIFY2(view.dump().contains("since tick 17: evict"), qPrintable(view.dump().left(200)));
+    QSignalSpy said(&context, &InspectorContext::scripted);
+    view.goToNextBad();
+    QVERIFY(context.focus().position.value() >= 0);
+    QCOMPARE(said.count(), 1);
+  }
+  void mirrorKnowsWrongTags() {
+    FakeContext context;
+    context.setFocus(Focus{context.snapshot()->tick, Layer(1), Head(0), Position(-1), LedgerId(-1)});
+    auto honest = context.answers["rows"];
+    context.answers["rows"] = [honest](const nlohmann::json& args) {
+      auto reply = honest(args);
+      (*reply)[3]["tag"] = 77;
+      return reply;
+    };
+    MirrorView view(context, nullptr);
+    view.resize(700, 500);
+    QVERIFY(golden::settle(view));
+    QVERIFY(view.dump().contains("written for ledger row 77"));
+  }
+  void mirrorScrollsOverTheWholeContext() {
+    FakeContext context(fixture::hugeSnapshot(2, 131072));
+    MirrorView view(context, nullptr);
+    view.resize(600, 500);
+    QVERIFY(golden::settle(view));
+    QCOMPARE(view.model().rowCount(), 131072);
+    context.focusPosition(Position(131071));
+    QCOMPARE(view.table().currentIndex().row(), 131071);
+    QVERIFY(golden::settle(view));
+    QVERIFY(!view.picture({600, 500}, 1).isNull());
+  }
+
+  void ledgerFilters_data() {
+    QTest::addColumn<QString>("text");
+    QTest::addColumn<QString>("state");
+    QTest::newRow("all") << "" << "all";
+    QTest::newRow("ghosts") << "" << "ghosts";
+    QTest::newRow("word") << "LANTERN" << "all";
+    QTest::newRow("number") << "17" << "all";
+    QTest::newRow("evicted") << "" << "evicted";
+    QTest::newRow("edited word") << "boat" << "edited";
+  }
+  /// Against a plain loop over the ledger.
+  void ledgerFilters() {
+    QFETCH(QString, text);
+    QFETCH(QString, state);
+    FakeContext context;
+    LedgerTableView view(context, nullptr);
+    QVERIFY(golden::settle(view));
+    QVERIFY(static_cast<bool>(view.setOption("text", text.toStdString())));
+    QVERIFY(static_cast<bool>(view.setOption("state", state.toStdString())));
+    const Snapshot& s = *context.snapshot();
+    std::vector<int> expected;
+    for (std::size_t i = 0; i < s.ledger.size(); ++i) {
+      const LedgerId id(static_cast<std::int32_t>(i));
+      const bool inside = std::find(s.context.begin(), s.context.end(), id) != s.context.end();
+      const LedgerRow& row = s.ledger[id];
+      const bool edited = row.source == Source::Replacement || row.source == Source::Insertion || !row.children.empty();
+      const bool stateFits = state == "all" || (state == "ghosts" && !inside) || (state == "evicted" && row.state == RowState::Evicted) || (state == "edited" && edited);
+      const bool textFits = text.isEmpty() || text == QString::number(i) || tokenText(s, id).contains(text, Qt::CaseInsensitive);
+      if (stateFits && textFits) expected.push_back(id.value());
+    }
+    QVERIFY(!expected.empty());
+    std::vector<int> actual;
+    for (int row = 0; row < view.model().rowCount(); ++row) actual.push_back(view.model().idOf(row).value());
+    QCOMPARE(actual, expected);
+    for (int id : expected) QCOMPARE(view.model().idOf(view.model().rowOf(LedgerId(id))).value(), id);
+  }
+  void ledgerClickFocuses() {
+    FakeContext context;
+    LedgerTableView view(context, nullptr);
+    view.resize(600, 500);
+    view.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&view));
+    QVERIFY(golden::settle(view));
+    view.table().setFocus();
+    QSignalSpy said(&context, &InspectorContext::scripted);
+    QTest::mouseClick(view.table().viewport(), Qt::LeftButton, {}, view.table().visualRect(view.model().index(6, 0)).center());
+    QCOMPARE(context.focus().ledger, LedgerId(6));
+    QCOMPARE(context.focus().position, Position(6));
+    QCOMPARE(said.count(), 1);
+    QCOMPARE(said[0][0].toString(), QString("view.focus({ledger: 6})"));
+    QTest::keyClick(&view.table(), Qt::Key_Down);
+    QCOMPARE(context.focus().ledger, LedgerId(7));
+  }
+  /// A row that left keeps the brightness it had; a live one shows the tile's.
+  void ledgerKnowsBrightness() {
+    FakeContext context;
+    LedgerTableView view(context, nullptr);
+    QVERIFY(golden::settle(view));
+    const Snapshot& s = *context.snapshot();
+    for (std::size_t i = 0; i < s.ledger.size(); ++i) {
+      const LedgerId id(static_cast<std::int32_t>(i));
+      if (s.ledger[id].state == RowState::Replaced) QCOMPARE(view.model().brightnessOf(id), std::optional(s.ledger[id].brightness));
+    }
+    const auto tile = FakeContext::makeTile(s, TileRequest{Quantity::Brightness});
+    QCOMPARE(view.model().brightnessOf(s.context[60]), std::optional(tile->values[60]));
+  }
+  void ledgerGrowsWithoutReset() {
+    FakeContext context(fixture::Options{false, 8});
+    const auto all = fixture::Session().history();
+    LedgerTableView view(context, nullptr);
+    QVERIFY(golden::settle(view));
+    view.show();
+    QSignalSpy reset(&view.model(), &QAbstractItemModel::modelReset), added(&view.model(), &QAbstractItemModel::rowsInserted);
+    auto next = std::make_shared<Snapshot>(*all[9]);
+    next->info = context.snapshot()->info;
+    const int before = view.model().rowCount();
+    context.push(next);
+    QCOMPARE(reset.count(), 0);
+    QCOMPARE(added.count(), 1);
+    QCOMPARE(view.model().rowCount(), static_cast<int>(next->ledger.size()));
+    QVERIFY(view.model().rowCount() > before);
+  }
+  void ledgerOfAMillion() {
+    FakeContext context(fixture::hugeSnapshot(1, 1000000));
+    LedgerTableView view(context, nullptr);
+    view.resize(600, 500);
+    QVERIFY(golden::settle(view));
+    QCOMPARE(view.model().rowCount(), 1000000);
+    QVERIFY(static_cast<bool>(view.setOption("text", "lantern")));
+    QVERIFY(view.model().rowCount() > 1000 && view.model().rowCount() < 1000000);
+    QVERIFY(!view.picture({600, 500}, 1).isNull());
+  }
+
+  void historyFollowsTheFocusAndGoesThere() {
+    FakeContext context;
+    HistoryView view(context, nullptr);
+    view.resize(500, 500);
+    view.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&view));
+    context.focusLedger(LedgerId(8));
+    QVERIFY(golden::settle(view));
+    QVERIFY(view.model().rowCount() >= 2);
+    QCOMPARE(view.model().events().back().event, QString("replaced"));
+    QSignalSpy said(&context, &InspectorContext::scripted);
+    view.table().setFocus();
+    const int lastRow = view.model().rowCount() - 1;
+    QTest::mouseClick(view.table().viewport(), Qt::LeftButton, {}, view.table().visualRect(view.model().index(lastRow, 1)).center());
+    QCOMPARE(context.snapshot()->tick, Tick(5));
+    QCOMPARE(said.count(), 1);
+    QCOMPARE(said[0][0].toString(), QString("view.focus({tick: 5})"));
+  }
+  void historyLeadsToTheFamily() {
+    FakeContext context;
+    HistoryView view(context, nullptr);
+    context.focusLedger(LedgerId(8));
+    QVERIFY(golden::settle(view));
+    const LedgerId heir = context.snapshot()->ledger[LedgerId(8)].children.front();
+    const auto buttons = view.findChildren<QToolButton*>();
+    QCOMPARE(buttons.size(), 1);
+    buttons.front()->click();
+    QCOMPARE(context.focus().ledger, heir);
+  }
+  void historySaysWhatWentWrong() {
+    FakeContext context;
+    context.answers["history"] = [](const nlohmann::json&) -> Result<nlohmann::json> { return Error{"busy", "history was refused", "the engine is busy", "ask again"}; };
+    HistoryView view(context, nullptr);
+    context.focusLedger(LedgerId(8));
+    QVERIFY(golden::settle(view));
+    QVERIFY(view.dump().contains("the engine is busy; ask again"));
+  }
+
+  void ghostsStandWhereTheyStood() {
+    const SnapshotPtr s = last();
+    const auto chips = chipsOf(*s, true);
+    QCOMPARE(chips.size(), s->ledger.size());
+    for (std::size_t i = 0; i < chips.size(); ++i) {
+      if (chips[i].position >= 0) continue;
+      const LedgerRow& row = s->ledger[chips[i].ledger];
+      if (row.state != RowState::Replaced) continue;
+      std::size_t next = i;
+      while (chips[next].position < 0) ++next;
+      QCOMPARE(chips[next].ledger, row.children.front());
+    }
+    QCOMPARE(chipsOf(*s, false).size(), s->context.size());
+  }
+  void stripSelectsAndCopies() {
+    FakeContext context;
+    StripView view(context, nullptr);
+    view.resize(900, 300);
+    view.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&view));
+    QVERIFY(static_cast<bool>(view.setOption("ghosts", false)));
+    QVERIFY(golden::settle(view));
+    TokenText& text = view.text();
+    QTest::mouseClick(text.viewport(), Qt::LeftButton, {}, text.chipRect(1).center());
+    QCOMPARE(context.focus().position, Position(1));
+    QTest::mouseClick(text.viewport(), Qt::LeftButton, Qt::ShiftModifier, text.chipRect(4).center());
+    QCOMPARE(text.selectedText(), QString("Mara went to the"));
+    QCOMPARE(context.focus().position, Position(1));
+    QTest::keyClick(&text, Qt::Key_Right);
+    QCOMPARE(context.focus().position, Position(2));
+  }
+};
+
+QTEST_MAIN(TablesTest)
+#include "tables_test.moc"
