@@ -115,6 +115,35 @@ def delete(p, words, story, text, question, result):
         tally(result["delete_nobody_knows"], story["tokens"], nobody)
 
 
+def compare(args):
+    """The exported folder in transformers (greedy generate) and the f32 checkpoint, question by question."""
+    from transformers import LlamaForCausalLM
+    words, p = tr.Words(args.data), load(args.model)
+    trained = torch.load(os.path.join(args.work, "checkpoint.pt"), weights_only=False)["params"]
+    model = LlamaForCausalLM.from_pretrained(args.model, dtype=torch.float32).eval()
+    asked, right, worst = 0, [0, 0, 0], 0.0
+    for tokens in (128, 256, 512, 1024):
+        for number in range(args.stories):
+            story = st.describe(st.held_out_story(random.Random(77 * tokens + number), tokens), 0, tokens)
+            for q in [q for q in story["questions"] if q["held_out"]][:5]:
+                want = words.encode(q["reply"].split())
+                ids = torch.tensor([[1] + words.encode((story["text"] + " " + q["question"]).split())])
+                with torch.no_grad():
+                    theirs = model(ids).logits[0, -1]
+                    ours = tr.forward(p, ids, torch.arange(ids.shape[1])[None])[0, -1] @ p["lm_head.weight"].T
+                    out = model.generate(ids, max_new_tokens=len(want), do_sample=False, eos_token_id=None,
+                                         attention_mask=torch.ones_like(ids), pad_token_id=2)
+                worst = max(worst, float((theirs - ours).abs().max() / ours.abs().max()))
+                task = [pair(q["question"], q["reply"])]
+                text = story["text"].split()
+                asked += 1
+                right[0] += out[0, ids.shape[1]:].tolist() == want
+                right[1] += replies(p, words, text, task)[0][0]
+                right[2] += replies(trained, words, text, task)[0][0]
+    print(f"{asked} held-out questions; right: transformers {right[0]}, exported bf16 {right[1]}, "
+          f"trained f32 {right[2]}; largest relative logit difference {worst:.1e}")
+
+
 def run(args):
     words, p = tr.Words(args.data), load(args.model)
     kinds = ("length distance moved unknown replace_follows replace_old_answer delete_old_answer "

@@ -99,14 +99,16 @@ class Story:
         self.facts.append({"thing": thing, "place": place, "begin": begin, "end": begin + len(words),
                            "at": begin + len(words) - 2})
 
-    def add_question(self, thing):
+    def add_question(self, thing, instead=()):
+        """instead: (place,) or (None,) gives a wrong reply; the thing then stays open to be asked again."""
         fact = self.state.get(thing)
         begin = len(self.words) + 1
         place = None if fact is None else self.facts[fact]["place"]
         question = question_words(thing)
-        self.words += question + reply_words(thing, place)
-        self.asked.append({"thing": thing, "fact": fact, "reply": begin + len(question)})
-        if fact is not None:
+        self.words += question + reply_words(thing, instead[0] if instead else place)
+        self.asked.append({"thing": thing, "fact": fact, "begin": begin, "reply": begin + len(question),
+                           "end": len(self.words) + 1, "wrong": bool(instead)})
+        if fact is not None and not instead:
             self.replied.add(fact)
 
 
@@ -147,8 +149,9 @@ def schedule(rng, cast, budget, moves):
     return order
 
 
-def tell(rng, budget, count, allowed="train", moves=0.35, ask=0.0):
-    """A story of about budget words about count things; ask: chance of a question after a sentence."""
+def tell(rng, budget, count, allowed="train", moves=0.35, ask=0.0, wrong=0.0):
+    """A story of about budget words about count things; ask: chance of a question after a sentence;
+    wrong: chance that the reply to it is wrong."""
     people = list(range(len(PEOPLE)))
     rng.shuffle(people)
     n_people = min(5, round(count * rng.uniform(0.1, 0.4)))
@@ -170,34 +173,41 @@ def tell(rng, budget, count, allowed="train", moves=0.35, ask=0.0):
             rule = allowed if allowed != "mixed" else rng.choice(["held", "held", "any"])
             story.add_fact(rng, thing, pick_place(rng, thing, rule, avoid), rng.choice(actors))
         if ask and rng.random() < ask:
-            ask_one(rng, story)
+            ask_one(rng, story, wrong)
     return story
 
 
-def ask_one(rng, story, unknown=0.12):
-    """One question whose reply the text does not hold yet; False when there is none."""
+def ask_one(rng, story, wrong=0.0, unknown=0.12):
+    """One question whose right reply the text does not hold yet; False when there is none."""
     open_things = [t for t, f in story.state.items() if f not in story.replied]
     if story.absent and rng.random() < (unknown if open_things else 1.0):
         story.add_question(story.absent.pop(rng.randrange(len(story.absent))))
         return True
     if not open_things:
         return False
-    story.add_question(rng.choice(open_things))
+    thing = rng.choice(open_things)
+    if rng.random() >= wrong:
+        story.add_question(thing)
+    else:
+        right = story.facts[story.state[thing]]["place"]
+        story.add_question(thing, (None if rng.random() < 0.2 else pick_place(rng, thing, "train", right),))
     return True
 
 
 def training_story(rng, tokens):
-    """Exactly tokens - 1 words or a few less; questions dense, half of the stories ask only at the end."""
+    """About tokens - 1 words; questions dense, half of the stories ask only at the end. In a third of the
+    stories some replies are wrong and the question comes again: only facts count, never earlier replies."""
     low, high = max(2, min(8, tokens // 40)), max(3, min(18, tokens // 16))
     count = rng.randint(low, high)
     reply = 12
+    wrong = 0.35 if rng.random() < 0.33 else 0.0
     if rng.random() < 0.5:
         budget = max(tokens - 1 - reply * min(count + 1, tokens // (2 * reply)), 20)
         story = tell(rng, budget, count)
     else:
         budget = int((tokens - 1) * 0.6)
-        story = tell(rng, budget, count, ask=min(0.9, count * 7.0 / budget))
-    while len(story.words) + reply < tokens and ask_one(rng, story):
+        story = tell(rng, budget, count, ask=min(0.9, count * 7.0 / budget), wrong=wrong)
+    while len(story.words) + reply < tokens and ask_one(rng, story, wrong):
         pass
     return story
 

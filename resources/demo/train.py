@@ -5,10 +5,11 @@
     train.py train  --work DIR [--steps N] [--resume]    a leg; checkpoint in DIR every few minutes
     train.py export --work DIR --out resources/demo      config.json, model.safetensors (bf16), loss.csv
     train.py eval   --model DIR [--stories N]            tables by context length, distance and edit
+    train.py compare --work DIR --model DIR              the export against transformers and the checkpoint
 
 The model is a plain Llama decoder. Two things make retrieval appear within minutes: layer 0 starts with
 six heads that look back 1..6 tokens (all weights are trained), and the length grows 64 -> 1024 only as
-the replies become right. Loss weights: the deciding tokens of a reply 1, every other token 0.1.
+the replies become right. Loss weights: the deciding tokens of a reply 1, other tokens at most 0.1.
 Positions: per sequence a random start and, in half of the sequences, random gaps, up to MAX_POSITION.
 """
 import argparse
@@ -219,8 +220,11 @@ def batch(rng, words, length):
         story = st.training_story(rng, length)
         tokens = ([1] + words.encode(story.words))[:length + 1]
         ids[r, :len(tokens)] = torch.tensor(tokens)
-        weights[r, 1:len(tokens)] = 0.1
+        weights[r, 1:len(tokens)] = 0.1 * min(1.0, 128 / length)
         for asked in story.asked:
+            if asked["wrong"]:
+                weights[r, asked["reply"]:asked["end"]] = 0.0
+                continue
             for at in (asked["reply"], asked["reply"] + 4)[:1 if asked["fact"] is None else 2]:
                 if at <= length:
                     weights[r, at] = 1.0
@@ -231,8 +235,10 @@ def batch(rng, words, length):
 
 def pick_length(rng, level):
     """Mostly the current length; shorter ones stay in the mix, the next one is tried now and then."""
+    if level + 1 == len(LENGTHS):
+        return rng.choices(LENGTHS, (1, 2, 3, 5, 4))[0]
     draw = rng.random()
-    if draw < 0.1 and level + 1 < len(LENGTHS):
+    if draw < 0.1:
         return LENGTHS[level + 1]
     if draw < 0.4 and level > 0:
         return LENGTHS[rng.randrange(level)]
@@ -244,7 +250,7 @@ def pick_length(rng, level):
 def schedule(step, steps):
     if step < 40:
         return (step + 1) / 40
-    return min(1.0, max(0.03, (steps - step) / (0.4 * steps)))
+    return min(1.0, max(0.03, (steps - step) / (0.6 * steps)))
 
 
 def train_step(p, optimiser, rng, words, length, scale, args):
@@ -320,14 +326,14 @@ def export(args):
 
 def main():
     parser = argparse.ArgumentParser(description="train, export and measure the demo model")
-    parser.add_argument("verb", choices=["train", "export", "eval"])
+    parser.add_argument("verb", choices=["train", "export", "eval", "compare"])
     here = os.path.dirname(os.path.abspath(__file__))
     parser.add_argument("--data", default=here, help="folder of tokenizer.model")
     parser.add_argument("--work", default="demo_work", help="folder of the resumable checkpoint")
     parser.add_argument("--out", default=here)
     parser.add_argument("--model", default=here, help="exported folder to measure")
     parser.add_argument("--stories", type=int, default=40, help="stories per context length")
-    parser.add_argument("--steps", type=int, default=5000)
+    parser.add_argument("--steps", type=int, default=1800)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--muon-lr", type=float, default=0.015)
     parser.add_argument("--adam-lr", type=float, default=0.004)
@@ -335,9 +341,9 @@ def main():
     parser.add_argument("--resume", action="store_true")
     args = parser.parse_args()
     torch.set_num_threads(1)
-    if args.verb == "eval":
+    if args.verb in ("eval", "compare"):
         import evaluate
-        return evaluate.run(args)
+        return (evaluate.run if args.verb == "eval" else evaluate.compare)(args)
     return train(args) if args.verb == "train" else export(args)
 
 
