@@ -45,6 +45,15 @@ class Pass {
     m_transformer.layer(0, layerPass(0, begin, false), n, x.data());
   }
 
+  /// Where the map of a layer has rows [begin, begin+n).
+  std::vector<std::int32_t> slotsAt(int layer, std::int64_t begin, std::int64_t n) const {
+    const std::int32_t g = m_job.groupOf[at(layer)];
+    std::vector<std::int32_t> slots;
+    for (std::int64_t i = begin; i < begin + n; ++i)
+      slots.push_back(m_job.groups[at(g)].map->slotOf[at(m_groups[at(g)].rowEnd[at(i)] - 1)].value());
+    return slots;
+  }
+
  private:
   /// The rotary table has a row for every phase before a kernel reads it.
   void preparePhases() {
@@ -185,10 +194,7 @@ Result<std::vector<double>> deviations(Transformer& transformer, CacheStore& sto
     v.resize(k.size());
     stored.resize(k.size());
     transformer.projectTo(layer, n, x.data(), k.data(), v.data());
-    const ResidencyView& map = *job.groups[at(job.groupOf[at(layer)])].map;
-    std::vector<std::int32_t> slots;
-    for (std::int64_t i = begin; i < begin + n; ++i)
-      slots.push_back(map.slotOf[at(job.rows[at(i)].position)].value());
+    const std::vector<std::int32_t> slots = pass.slotsAt(layer, begin, n);
     transformer.ops().gatherRows(transformer.context(), {store.pool(layer).data(), store.pool(layer).format(),
                                                          slots.data(), n, nullptr, stored.data()});
     std::vector<double> cosine(at(n));

@@ -39,6 +39,15 @@ std::vector<std::int32_t> staleSurvivors(const CacheState& after, const EditPlan
   return out;
 }
 
+std::vector<std::int32_t> residentIn(const CacheState& state, int layer,
+                                     const std::vector<std::int32_t>& positions) {
+  const std::vector<std::int32_t> indices = indicesOf(state, state.map(layer), positions);
+  std::vector<std::int32_t> out;
+  for (std::size_t i = 0; i < positions.size(); ++i)
+    if (indices[i] >= 0) out.push_back(positions[i]);
+  return out;
+}
+
 std::vector<std::int32_t> mostDeviating(const std::vector<std::int32_t>& positions,
                                         const std::vector<double>& deviation, double ratio) {
   std::vector<std::size_t> order(positions.size());

@@ -10,6 +10,10 @@ namespace kvlab {
 /// Final positions of the live survivors from the first edit on, ascending.
 std::vector<std::int32_t> staleSurvivors(const CacheState& after, const EditPlan& plan);
 
+/// Those of some ascending positions whose row is resident in a layer.
+std::vector<std::int32_t> residentIn(const CacheState& state, int layer,
+                                     const std::vector<std::int32_t>& positions);
+
 /// The ceil(ratio * n) positions with the largest deviation, ascending; ties go to the lower one.
 std::vector<std::int32_t> mostDeviating(const std::vector<std::int32_t>& positions,
                                         const std::vector<double>& deviation, double ratio);

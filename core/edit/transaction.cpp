@@ -89,9 +89,10 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
 Status Transaction::compute(Work& work, const Progress& progress) {
   work.provenance.assign(work.state.groups.size(), std::vector<Provenance>(work.plan.rows.size()));
   if (m_transformer) {
-    const bool together = work.rules.executor == Executor::Batch &&
-                          work.rules.newRows == NewRows::Forward &&
-                          work.rules.afterEdit != AfterEdit::Selective;
+    // Recomputing everything from the first edit leaves nothing of how new rows came about.
+    const bool together = work.rules.newRows == NewRows::Forward &&
+                          (work.rules.afterEdit == AfterEdit::Recompute ||
+                           (work.rules.executor == Executor::Batch && work.rules.afterEdit == AfterEdit::Keep));
     if (!together)
       if (Status done = computeInserted(work, progress); !done) return done;
     if (Status done = chooseRecomputed(work); !done) return done;
@@ -137,6 +138,10 @@ Status Transaction::chooseRecomputed(Work& work) {
   auto scope = work.trace.scope("choose_recomputed");
   work.recompute = staleSurvivors(work.state, work.plan);
   if (work.rules.afterEdit == AfterEdit::Selective) {
+    // A row that is absent from one of the two layers judged by has nothing to compare.
+    for (int layer = 0; layer < std::min(2, work.state.layers()); ++layer)
+      work.recompute = residentIn(work.state, layer, work.recompute);
+    if (work.recompute.empty()) return ok();
     RowsJob probe = jobOver(work.state, work.rules);
     for (std::int32_t p : work.recompute) probe.rows.push_back(targetAt(work.state, p));
     Result<std::vector<double>> deviation = deviations(*m_transformer, m_store, std::move(probe));

@@ -81,7 +81,7 @@ Result<std::vector<std::vector<float>>> Session::attentionPerHead(Layer layer) {
 }
 
 std::vector<InvariantState> Session::checkInvariants(bool full) {
-  const CheckInput input{m_state, m_store, m_manifest, *m_ops, m_transformer->context(), m_capacity, full, 0};
+  const CheckInput input{m_state, m_store, m_manifest, *m_ops, m_transformer->context(), m_capacity, full, 0, m_model->config().vocab};
   const std::vector<Violation> violations = checkAll(input);
   for (InvariantState& invariant : m_invariants) {
     const auto found = std::find_if(violations.begin(), violations.end(),

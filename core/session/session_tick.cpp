@@ -245,7 +245,7 @@ void Session::verify(Trace& trace, TickReport& report) {
   auto scope = trace.scope("verify");
   const bool full = m_manifest.check == CheckLevel::Full;
   const CheckInput input{m_state, m_store, m_manifest, *m_ops, m_transformer->context(), m_capacity, full,
-                         m_checks++ % m_manifest.scrubPeriod};
+                         m_checks++ % m_manifest.scrubPeriod, m_model->config().vocab};
   report.violations = checkAll(input);
   for (InvariantState& invariant : m_invariants) {
     const auto found = std::find_if(report.violations.begin(), report.violations.end(),

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// A session on the smallest synthetic model for tests, driven through its verbs so that history can
+// execute them again.
+#pragma once
+#define QT_NO_KEYWORDS  // Qt's macro `slots` is a name of the engine's; tests say Q_SLOTS
+#include <QtTest>
+#include <random>
+
+#include "core/check/invariant.h"
+#include "core/session/state_hash.h"
+#include "core/session/verbs.h"
+
+namespace kvlab {
+
+using nlohmann::json;
+
+class SessionFixture {
+ public:
+  static constexpr int kVocab = 256;
+
+  /// The manifest's defaults here, changed by `changes`.
+  explicit SessionFixture(const json& changes = json::object()) {
+    json manifest{{"model", "synthetic:tiny"}, {"threads", 1}, {"capacity", 400}, {"staging", 400}, {"history_bytes", 64 << 20}};
+    manifest.update(changes);
+    Result<Manifest> parsed = Manifest::fromJson(manifest);
+    if (!parsed) qFatal("%s", parsed.error().text().c_str());
+    Result<std::unique_ptr<Session>> opened = openSession(*parsed, KVLAB_RESOURCES_DIR);
+    if (!opened) qFatal("%s", opened.error().text().c_str());
+    session = opened.take();
+  }
+
+  Session* operator->() const { return session.get(); }
+  Result<json> verb(const std::string& name, const json& args = json::object()) const {
+    return execute(*session, name, args);
+  }
+  /// A verb that must succeed.
+  json must(const std::string& name, const json& args = json::object()) const {
+    Result<json> result = verb(name, args);
+    if (!result) qFatal("%s: %s", name.c_str(), result.error().text().c_str());
+    return result.take();
+  }
+  void prompt(int tokens, unsigned seed = 5) const { must("promptIds", {{"ids", ids(tokens, seed)}}); }
+
+  static std::vector<int> ids(int count, unsigned seed = 5) {
+    std::mt19937 random(seed);
+    std::vector<int> out;
+    for (int i = 0; i < count; ++i) out.push_back(3 + static_cast<int>(random() % 250));
+    return out;
+  }
+
+  std::vector<int> tokens() const {
+    std::vector<int> out;
+    for (LedgerId id : session->state().context) out.push_back(session->state().ledger[id].token.value());
+    return out;
+  }
+
+  /// Hash of the state without what is pending.
+  std::string hash() const { return stateHash(session->state(), session->store(), {}); }
+
+  /// Every key and value of every layer in logical order, without tags, as bytes.
+  std::string rows(int firstLayer = 0) const {
+    std::string out;
+    for (int layer = firstLayer; layer < session->state().layers(); ++layer) {
+      const RowPool& pool = session->store().pool(layer);
+      const kernels::RowLayout layout = kernels::rowLayout(pool.format());
+      for (Slot slot : session->state().map(layer).slotOf)
+        out.append(reinterpret_cast<const char*>(pool.row(slot)), static_cast<std::size_t>(layout.tag));
+    }
+    return out;
+  }
+
+  /// Logits of the next token over the present rows.
+  std::vector<float> logits() const {
+    Trace trace;
+    if (Status fresh = session->refreshLogits(trace); !fresh) qFatal("%s", fresh.error().text().c_str());
+    return session->state().logits ? *session->state().logits : std::vector<float>();
+  }
+
+  /// The violations of a full check, in words; empty = none.
+  QByteArray damage() const {
+    QByteArray out;
+    for (const InvariantState& state : session->checkInvariants(true))
+      if (!state.ok) out += QByteArray::fromStdString(state.id + ": " + state.detail + "\n");
+    return out;
+  }
+
+  std::unique_ptr<Session> session;
+};
+
+}  // namespace kvlab
