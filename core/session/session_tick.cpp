@@ -209,8 +209,12 @@ Status Session::applyPlanned(const CacheState& observed, std::vector<Action> act
     commit(std::move(applied->state), std::move(applied->added), std::move(applied->freed), applied->bytesMoved);
     return ok();
   }
-  if (transaction.poolsTouched())
+  if (transaction.poolsTouched()) {
+    // The layout got part of the way: the slots are again those of the old state, their rows anew.
+    for (int layer = 0; layer < m_store.layers(); ++layer)
+      m_store.slots(layer).restart(m_state.map(layer).slotOf.span());
     if (Result<RebuildOutcome> mended = rebuildRows(); !mended) breakSession(mended.error().text());
+  }
   report.actions = plan->actions;
   return applied.error();
 }

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// An allocation, a kernel or a copy that fails at any step of a tick or a rebuild leaves the old state
+// (with the tick's token where one was sampled), or a verified rebuild.
+#include "core/check/fault_drill.h"
+#include "support/session_fixture.h"
+
+using namespace kvlab;
+
+namespace {
+
+constexpr int kMostSteps = 400;
+
+json manifestOf(const char* layout, const char* executor, const json& after, const char* position) {
+  return {{"faults", true}, {"layout", layout}, {"executor", executor}, {"after_edit", after},
+          {"position", position}, {"prefill_chunk", 16}};
+}
+
+void furnish(const SessionFixture& s) {
+  s.prompt(40);
+  s.must("evict", {{"layer", 1}, {"ledger", {3, 4}}, {"now", true}});
+  s.must("step", {{"tokens", {7}}});
+}
+
+json edits() {
+  return {{{"action", "replace_pair"}, {"original_pos1", 10}, {"original_pos2", 11}, {"new_token_ids", {200}}},
+          {{"action", "replace"}, {"positions", {20, 24}}, {"new_token_ids", {201}}},
+          {{"action", "delete"}, {"position", 30}}};
+}
+
+}  // namespace
+
+class FaultStepsTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void tick_data() { everyWay(); }
+  void tick() {
+    QFETCH(QByteArray, manifest);
+    QFETCH(QByteArray, kind);
+    const json changed = json::parse(manifest.toStdString());
+    SessionFixture plain(changed), clean(changed);  // the token alone; the edits and the token
+    for (const SessionFixture* s : {&plain, &clean}) furnish(*s);
+    plain.must("step", {{"tokens", {42}}});
+    clean.must("inject", {{"actions", edits()}});
+    clean.must("step", {{"tokens", {42}}});
+    int n = 0, failures = 0;
+    for (bool passed = false; !passed; ++failures) {
+      QVERIFY2(++n < kMostSteps, "the tick never gets through");
+      const QByteArray step = kind + " " + QByteArray::number(n);
+      SessionFixture s(changed);
+      furnish(s);
+      s.must("inject", {{"actions", edits()}});
+      s.must("fault", {{"kind", kind.toStdString()}, {"n", n}});
+      const json report = s.must("step", {{"tokens", {42}}})[0];
+      passed = s->faults().armed();
+      QVERIFY2(s->status() == SessionState::Ready, step);
+      QVERIFY2(report["ok"].get<bool>() == passed, step);
+      if (!passed) QVERIFY2(report["error"]["code"] == "fault", step);
+      QVERIFY2(s.hash() == (passed ? clean : plain).hash() || mended(s, plain), step);
+      s->faults().disarm();
+      QVERIFY2(s.damage().isEmpty(), step + ": " + s.damage());
+      s.must("step", {{"n", 2}});
+      QVERIFY2(s.damage().isEmpty(), step + ", two ticks on: " + s.damage());
+    }
+    if (kind != "copy" || std::string(changed["layout"]) != "indirection") QVERIFY2(failures > 1, "no step failed");
+  }
+
+  void apply_data() { everyWay(); }
+  void apply() {
+    QFETCH(QByteArray, manifest);
+    QFETCH(QByteArray, kind);
+    const json changed = json::parse(manifest.toStdString());
+    SessionFixture clean(changed);
+    furnish(clean);
+    clean.must("inject", {{"actions", edits()}});
+    clean.must("apply");
+    int n = 0;
+    for (bool passed = false; !passed;) {
+      QVERIFY2(++n < kMostSteps, "the edit never gets through");
+      const QByteArray step = kind + " " + QByteArray::number(n);
+      SessionFixture s(changed);
+      furnish(s);
+      const std::string before = s.hash();
+      const std::vector<int> tokens = s.tokens();
+      s.must("inject", {{"actions", edits()}});
+      s.must("fault", {{"kind", kind.toStdString()}, {"n", n}});
+      const bool done = bool(s.verb("apply"));
+      passed = s->faults().armed();
+      QVERIFY2(done == passed, step);
+      if (passed) QVERIFY2(s.hash() == clean.hash(), step);
+      else QVERIFY2(s.hash() == before || (s.tokens() == tokens && driftless(s)), step);
+      s->faults().disarm();
+      QVERIFY2(s.damage().isEmpty(), step + ": " + s.damage());
+      s.must("step", {{"n", 2}});
+      QVERIFY2(s.damage().isEmpty(), step + ", two ticks on: " + s.damage());
+    }
+  }
+
+  void rebuild_data() { everyWay(); }
+  void rebuild() {
+    QFETCH(QByteArray, manifest);
+    QFETCH(QByteArray, kind);
+    const json changed = json::parse(manifest.toStdString());
+    const auto edited = [](const SessionFixture& s) {
+      furnish(s);
+      s.must("inject", {{"actions", edits()}});
+      s.must("apply");
+    };
+    SessionFixture clean(changed);
+    edited(clean);
+    clean.must("rebuild");
+    for (const bool twice : {false, true}) {  // the second attempt fails at its first copy, too
+      bool broke = false;
+      int n = 0;
+      for (bool passed = false; !passed;) {
+        QVERIFY2(++n < kMostSteps, "the rebuild never gets through");
+        const QByteArray step = kind + " " + QByteArray::number(n);
+        SessionFixture s(changed);
+        edited(s);
+        const std::vector<int> tokens = s.tokens();
+        s.must("fault", {{"kind", kind.toStdString()}, {"n", n}});
+        if (twice && kind == "kernel") s.must("fault", {{"kind", "copy"}, {"n", n / 3 + 1}});
+        const bool done = bool(s.verb("rebuild"));
+        passed = s->faults().armed();
+        s->faults().disarm();
+        if (!done) {
+          broke = true;
+          QVERIFY2(s->status() == SessionState::Broken, step);
+          for (const char* verb : {"step", "apply"}) {
+            const Result<json> refused = s.verb(verb);
+            QVERIFY2(refused ? (*refused)[0]["error"]["code"] == "broken" : refused.error().code == "broken", step);
+          }
+          s.must("rebuild");
+        }
+        QVERIFY2(s->status() == SessionState::Ready && s.tokens() == tokens, step);
+        QVERIFY2(s.rows() == clean.rows() && s.logits() == clean.logits(), step);
+        QVERIFY2(driftless(s), step);
+        QVERIFY2(s.damage().isEmpty(), step + ": " + s.damage());
+        s.must("step", {{"n", 2}});
+        QVERIFY2(s.damage().isEmpty(), step + ", two ticks on: " + s.damage());
+      }
+      if (twice && kind == "kernel") QVERIFY2(broke, "two failures never broke the session");
+    }
+  }
+
+  /// What was damaged on purpose is named, and a rebuild mends it.
+  void damageIsMendedByARebuild() {
+    for (const FaultKind& kind : faultKinds()) {
+      if (kind.caughtBy.empty()) continue;
+      const std::string name(kind.kind);
+      if (name == "map_drop" || name == "map_swap") continue;  // maps are not a rebuild's to mend
+      SessionFixture s(json{{"faults", true}, {"check", {{"level", "full"}}}});
+      furnish(s);
+      const std::string before = s.hash();
+      s.must("fault", {{"kind", name}, {"layer", 2}, {"index", 6}, {"bit", 3}});
+      const json report = s.must("step")[0];
+      QVERIFY2(report["violations"].size() > 0, name.c_str());
+      s.must("rebuild");
+      QVERIFY2(s.damage().isEmpty(), s.damage());
+      QVERIFY(driftless(s));
+      s.must("undo"), s.must("undo"), s.must("undo");
+      QVERIFY2(s.hash() == before, ("undo of " + name).c_str());
+      QVERIFY2(s.damage().isEmpty(), s.damage());
+    }
+  }
+
+  void mapDamageIsTakenBackByUndo() {
+    for (const char* kind : {"map_drop", "map_swap"})
+      for (const char* column : {"slots", "entries"}) {
+        SessionFixture s(json{{"faults", true}});
+        furnish(s);
+        const std::string before = s.hash();
+        s.must("fault", {{"kind", kind}, {"layer", 2}, {"index", 6}, {"column", column}});
+        QVERIFY2(!s.damage().isEmpty(), kind);
+        s.must("undo");
+        QVERIFY2(s.hash() == before, kind);
+        QVERIFY2(s.damage().isEmpty(), s.damage());
+      }
+  }
+
+  void theDoorIsClosedUnlessAsked() {
+    SessionFixture s;
+    s.prompt(5);
+    const std::string before = s.hash();
+    const Result<json> refused = s.verb("fault", {{"kind", "value_bit"}});
+    QVERIFY(!refused);
+    QCOMPARE(refused.error().code, std::string("door_closed"));
+    QCOMPARE(s.hash(), before);
+    QVERIFY2(s.damage().isEmpty(), s.damage());
+  }
+
+ private:
+  static bool driftless(const SessionFixture& s) {
+    const Result<Drift> drift = s->measureDrift();
+    return drift && drift->worstLayer < 0;
+  }
+
+  /// An in-place layout that failed half-way was rebuilt: same mirror as `plain`, maps as before.
+  static bool mended(const SessionFixture& s, const SessionFixture& plain) {
+    return s->manifest().layout == "contiguous_splice" && s.tokens() == plain.tokens() && driftless(s);
+  }
+
+  static void everyWay() {
+    QTest::addColumn<QByteArray>("manifest");
+    QTest::addColumn<QByteArray>("kind");
+    const json after[] = {"keep", "recompute", {{"selective", {{"ratio", 0.3}}}}};
+    for (const char* layout : {"indirection", "contiguous_splice"})
+      for (const char* executor : {"batch", "descending"})
+        for (const json& each : after)
+          for (const char* kind : {"allocation", "kernel", "copy"}) {
+            const char* position = each == "keep" ? "context" : each == "recompute" ? "absolute" : "cache";
+            const json manifest = manifestOf(layout, executor, each, position);
+            QTest::addRow("%s %s %s %s", kind, layout, executor, each.dump().c_str())
+                << QByteArray::fromStdString(manifest.dump()) << QByteArray(kind);
+          }
+  }
+};
+
+QTEST_GUILESS_MAIN(FaultStepsTest)
+#include "fault_steps_test.moc"
