@@ -4,7 +4,7 @@
 An entry is data only: storage type of the weights, the config.json to write, and how to spread the
 tensors over shards. config.json comes in the two styles found in the wild: `rope_theta` and
 `rope_scaling` at top level with `torch_dtype` (transformers 4), or `rope_parameters` with `dtype`
-(transformers 5). Shapes are small and awkward on purpose: head_dim 12 and 20 leave a tail in every
+(transformers 5). Shapes are small and awkward on purpose: head_dim 24 leave a tail in every
 vector width, kv heads are 1, 2 and 4 of 4.
 """
 
@@ -16,7 +16,7 @@ def _config(model_type, architecture, **changes):
         "architectures": [architecture],
         "model_type": model_type,
         "vocab_size": 96,
-        "hidden_size": 48,
+        "hidden_size": 64,
         "intermediate_size": 60,
         "num_hidden_layers": 2,
         "num_attention_heads": 4,
@@ -46,7 +46,7 @@ def _qwen2(**changes):
 
 
 def _qwen3(**changes):
-    return _config("qwen3", "Qwen3ForCausalLM", **{"rms_norm_eps": 1e-6, "head_dim": 20, "attention_bias": False,
+    return _config("qwen3", "Qwen3ForCausalLM", **{"rms_norm_eps": 1e-6, "head_dim": 24, "attention_bias": False,
                                                    **changes})
 
 
@@ -82,7 +82,7 @@ MODELS = {
                                                      original_max_position_embeddings=32, beta_fast=4.0,
                                                      beta_slow=0.5, attention_factor=1.3), 1),
     "mistral_window_f32": ("float32", _legacy(_mistral(), 10000.0), 1),
-    "mistral_window_bf16": ("bfloat16", _parameters(_mistral(head_dim=16), 1000000.0), 1),
+    "mistral_window_bf16": ("bfloat16", _parameters(_mistral(head_dim=32), 1000000.0), 1),
     "qwen2_tied_f32": ("float32", _legacy(_qwen2(tie_word_embeddings=True, use_sliding_window=False, sliding_window=8,
                                                  max_window_layers=0), 1000000.0), 1),
     "qwen2_window_bf16": ("bfloat16", _parameters(_qwen2(use_sliding_window=True, sliding_window=10,

@@ -25,7 +25,7 @@ from kvlab_cache import load_cache, next_position, save_cache, to_dynamic_cache,
 
 LAYERS, HEADS, ROWS, DIM = 3, 2, 7, 12
 CONFIG = {"model_type": "llama", "num_hidden_layers": LAYERS, "num_attention_heads": 4, "num_key_value_heads": HEADS,
-          "hidden_size": 48, "rope_theta": 10000.0}
+          "hidden_size": 64, "rope_theta": 10000.0}
 IDS = [1, 5, 9, 5, 90, 3, 0]
 
 

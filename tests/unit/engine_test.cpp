@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine against transformers, and against itself: a row has the same bits however it was made.
-#include <QDir>
-#include <QtTest>
-
 #include "core/model/safetensors.h"
 #include "core/session/verbs.h"
+
+// Qt last: its macro `slots` must not meet the engine's names.
+#include <QDir>
+#include <QtTest>
 
 using namespace kvlab;
 using nlohmann::json;
