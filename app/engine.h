@@ -9,14 +9,11 @@
 #include <string>
 
 #include "core/api/error.h"
+#include "core/api/progress.h"
 #include "core/api/snapshot.h"
 #include "core/api/tile.h"
 
 namespace kvlab {
-
-/// Long work reports here: what it is, done of total (total 0 = unknown, < 0 = finished). Returns
-/// false when the work should stop.
-using ProgressSink = std::function<bool(const std::string& what, std::int64_t done, std::int64_t total)>;
 
 class Engine {
  public:
@@ -31,6 +28,6 @@ class Engine {
 };
 
 /// Builds an engine on the engine thread.
-using EngineOpener = std::function<Result<std::unique_ptr<Engine>>(const ProgressSink& progress)>;
+using EngineOpener = std::function<Result<std::unique_ptr<Engine>>(const Progress& progress)>;
 
 }  // namespace kvlab

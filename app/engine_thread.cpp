@@ -144,7 +144,7 @@ void EngineThread::runLoop() {
 }
 
 void EngineThread::open() {
-  const ProgressSink sink = [this](const std::string& what, std::int64_t done, std::int64_t total) {
+  const Progress sink = [this](const std::string& what, std::int64_t done, std::int64_t total) {
     return progress(what, done, total);
   };
   auto opened = guarded<std::unique_ptr<Engine>>([&] { return m_opener(sink); });

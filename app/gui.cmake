@@ -13,7 +13,7 @@ target_link_libraries(kvlab_widgets PUBLIC kvlab_api Qt6::Widgets Qt6::Svg
 
 file(GLOB_RECURSE app_sources CONFIGURE_DEPENDS app/*.cpp app/*.h)
 list(FILTER app_sources EXCLUDE REGEX "/app/main\\.cpp$")
-add_library(kvlab_app STATIC ${app_sources} app/script.qrc)
+add_library(kvlab_app STATIC ${app_sources} app/app.qrc)
 set_target_properties(kvlab_app PROPERTIES AUTOMOC ON AUTORCC ON)
 kvlab_room(kvlab_app app)
 target_link_libraries(kvlab_app PUBLIC kvlab_core kvlab_widgets Qt6::Qml
@@ -24,4 +24,5 @@ target_compile_definitions(kvlab_app PRIVATE KVLAB_VERSION="${PROJECT_VERSION}"
 
 add_executable(kvlab app/main.cpp)
 target_link_libraries(kvlab PRIVATE kvlab_app kvlab_warnings)
+target_compile_definitions(kvlab PRIVATE KVLAB_VERSION="${PROJECT_VERSION}")
 include(app/install.cmake OPTIONAL)

@@ -1,2 +1,55 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-int main() { return 0; }
+// kvlab: reads the command line and hands over to the subcommand.
+#include <QApplication>
+#include <iostream>
+
+#include "app/icons.h"
+#include "app/platform.h"
+#include "app/programs.h"
+
+namespace {
+
+using namespace kvlab;
+
+int refuse(const Error& error) {
+  std::cerr << errorLine(error) << std::endl;
+  return static_cast<int>(exitFor(error));
+}
+
+/// Subcommands that need neither a window nor pictures.
+int runPlain(const CommandLine& line) {
+  if (line.verb == "list") return printList(line);
+  if (line.verb == "info") return checkResources() ? printInfo(line) : static_cast<int>(Exit::Refused);
+  return refuse({"usage", line.verb, "not available in this version", "see kvlab --help for what is"});
+}
+
+int runWithApplication(const CommandLine& line, int argc, char** argv) {
+  const bool headless = line.verb == "run";
+  if (headless) useOffscreen();
+  else if (!hasDisplay())
+    return refuse({"usage", "no window can be opened", "neither DISPLAY nor WAYLAND_DISPLAY is set",
+                   "set one, or use kvlab run SCRIPT.js"});
+  const QApplication application(argc, argv);
+  QApplication::setApplicationName("kvlab");
+  QApplication::setOrganizationName("kvlab");
+  QApplication::setApplicationVersion(KVLAB_VERSION);
+  QApplication::setDesktopFileName("kvlab");
+  QApplication::setWindowIcon(programIcon());
+  if (!checkResources()) return static_cast<int>(Exit::Refused);
+  LogRelay log;
+  installLogging(line.logLevel, log);
+  const int code = headless ? runScript(line, log) : runGui(line, log);
+  removeLogging();
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto line = parseCommandLine({argv + 1, argv + argc});
+  if (!line) return refuse(line.error());
+  if (line->verb == "help") return std::cout << line->text, 0;
+  if (line->verb == "version") return std::cout << "kvlab " KVLAB_VERSION "\n", 0;
+  const bool window = line->verb == "gui" || line->verb == "run";
+  return window ? runWithApplication(*line, argc, argv) : runPlain(*line);
+}

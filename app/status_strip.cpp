@@ -20,9 +20,13 @@ QString grouped(qint64 number) {
   return digits;
 }
 
-QString mebibytes(std::int64_t bytes) {
-  return QString::number(static_cast<double>(bytes) / 1048576.0, 'f', bytes < 10'485'760 ? 1 : 0) +
-         " MiB";
+/// Three significant figures or so: "512 B", "37.5 KiB", "2.1 GiB".
+QString sized(std::int64_t bytes) {
+  static const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  auto value = static_cast<double>(bytes);
+  int unit = 0;
+  for (; value >= 1024 && unit < 4; ++unit) value /= 1024;
+  return QString::number(value, 'f', unit == 0 || value >= 100 ? 0 : 1) + " " + units[unit];
 }
 
 }  // namespace
@@ -84,14 +88,15 @@ void StatusStrip::refresh() {
   else if (busy) say(tr("▶ Working"), look->accent);
   else say(tr("● Ready"), look->ok);
   m_cancel->setVisible(busy);
+  if (!busy) showProgress({}, 0, -1);
   for (QLabel* label : {m_tick, m_length, m_bytes, m_numerics, m_backend}) label->setVisible(shown != nullptr);
   if (!shown || !shown->info) return;
   m_tick->setText(tr("tick %1").arg(grouped(shown->tick.value())) +
                   (shown->branch == "main" ? QString() : " · " + QString::fromStdString(shown->branch)));
   m_length->setText(tr("%1 of %2 rows").arg(grouped(shown->length()), grouped(shown->info->capacity)));
   m_length->setToolTip(tr("resident rows per layer; %1 staging slots").arg(shown->info->staging));
-  m_bytes->setText(tr("%1 live").arg(mebibytes(shown->bytes.live)));
-  m_bytes->setToolTip(tr("%1 allocated for rows").arg(mebibytes(shown->bytes.allocated)));
+  m_bytes->setText(tr("%1 live").arg(sized(shown->bytes.live)));
+  m_bytes->setToolTip(tr("%1 allocated for rows").arg(sized(shown->bytes.allocated)));
   m_numerics->setText(QString::fromStdString(shown->info->numerics));
   m_numerics->setToolTip(tr("numerics id: names the arithmetic; results are equal bit for bit only within one"));
   m_backend->setText(QString::fromStdString(shown->info->backend).toUpper());

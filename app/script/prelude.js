@@ -2,7 +2,7 @@
 // The script language's globals, over the native `host`. Runs once per engine, before any script.
 // Every native call takes and returns JSON text: {value} or {error}. Errors are thrown with the
 // place of the first caller outside this file.
-(function (host, fileName) {
+(function (host, fileName, global) {
   "use strict";
 
   const pack = (value) => JSON.stringify(value === undefined ? null : value,
@@ -35,14 +35,14 @@
 
   const isOptions = (v) => v !== null && typeof v === "object" && !Array.isArray(v) && !ArrayBuffer.isView(v);
 
-  // Positional arguments to named ones; a plain object in the place of "options", or after the last
-  // named argument, is merged.
+  // Positional arguments to named ones; a plain object as the last one holds further named ones.
   function named(verb, names, given) {
     const args = {};
     given.forEach((value, i) => {
       if (value === undefined) return;
       const name = names[i];
-      if ((name === undefined || name === "options") && isOptions(value)) Object.assign(args, value);
+      if (name === "actions" && isOptions(value)) args[name] = [value];
+      else if (i === given.length - 1 && isOptions(value)) Object.assign(args, value);
       else if (name !== undefined) args[name] = value;
       else fail({ code: "bad_argument", what: `${verb} was not called`,
         why: `it takes ${names.length} arguments, not ${given.length}`,
@@ -71,10 +71,10 @@
   // Parts of the language that this version does not have, refused by name.
   const later = (name) => () => fail({ code: "unsupported", what: `${name} was not called`,
     why: "this version does not have it", remedy: "see script_api.d.ts for what there is" });
-  for (const name of ["setLayout", "setFormat", "setPolicy", "setLensScores", "ring", "tree", "recordLifespans"])
-    if (!(name in Session.prototype)) Object.defineProperty(Session.prototype, name, { value: later("s." + name) });
+  const refused = ["setLayout", "setFormat", "setPolicy", "setLensScores", "ring", "tree", "recordLifespans",
+    "expand", "collapse", "fork", "saveCache", "loadCache", "saveCapture"].filter((name) => !(name in Session.prototype));
+  for (const name of refused) Object.defineProperty(Session.prototype, name, { value: later("s." + name) });
 
-  const global = globalThis;
   global.lab = {
     open(manifest = {}) { return new Session(native(host.open(pack({ manifest })))); },
     openCapture(path) { return new Session(native(host.open(pack({ capture: path })))); },
@@ -93,7 +93,7 @@
     focus(focus) { view("focus", focus); },
     theme(name) { view("theme", { name }); },
     size(width, height) { view("size", { width, height }); },
-    screenshot(what, path, options = {}) { return view("screenshot", { ...options, what, path }); },
+    screenshot(what, path, options = {}) { return view("screenshot", Object.assign({}, options, { what, path })); },
     command(id, args = {}) { view("command", { id, args }); },
     list() { return view("list", {}); },
     caption(text) { view("caption", { text }); },
@@ -154,8 +154,8 @@
       globals: ["lab", "view", "expect", "expectNear", "expectError", "log", "args"],
       lab: Object.keys(global.lab),
       view: Object.keys(global.view),
-      session: ["tick", "length", "show", "close",
-        ...Object.keys(Session.prototype)],
+      session: ["tick", "length", "show", "close"].concat(Object.keys(Session.prototype)),
+      refused,
     }),
     console: () => Object.defineProperty(global, "s", {
       configurable: true,

@@ -2,13 +2,11 @@
 #include "app/script/script_host.h"
 
 #include <QFile>
-#include <QFileInfo>
+#include <QRegularExpression>
 
+#include "app/script/app_files.h"
 #include "app/script/script_calls.h"
 #include "app/script/watchdog.h"
-
-// Resources of a static library; the macro must stand outside of any namespace.
-static void loadResources() { Q_INIT_RESOURCE(script); }
 
 namespace kvlab {
 
@@ -17,7 +15,7 @@ namespace {
 constexpr auto kPrelude = "kvlab_prelude.js";
 
 QString preludeText() {
-  loadResources();
+  loadAppFiles();
   QFile file(":/kvlab/script/prelude.js");
   return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
 }
@@ -26,6 +24,17 @@ QString cleanFile(QString file) {
   if (file.startsWith("file:")) file.remove(0, 5);
   while (file.startsWith("//")) file.remove(0, 1);
   return file;
+}
+
+/// "function:line:column:file" as evaluate() lists frames, in the form of an Error's stack.
+QString frames(const QStringList& stack) {
+  static const QRegularExpression form("^(.*?):(-?\\d+):(-?\\d+):(.*)$");
+  QStringList lines;
+  for (const QString& frame : stack) {
+    const auto match = form.match(frame);
+    lines << QString("%1@%2:%3").arg(match.captured(1), match.captured(4), match.captured(2));
+  }
+  return lines.join('\n');
 }
 
 }  // namespace
@@ -51,8 +60,11 @@ ScriptHost::ScriptHost(WindowPort& window, ScriptSettings settings, QObject* par
   QJSEngine::setObjectOwnership(&m->calls, QJSEngine::CppOwnership);
   m->calls.onCall = [this](bool inside) { m->watchdog.native(inside); };
   m->calls.expired = [this] { return m->watchdog.expired(); };
-  QJSValue prelude = m->engine.evaluate(preludeText(), kPrelude, 1);
-  m->language = prelude.call({m->engine.newQObject(&m->calls), QString(kPrelude)});
+  const QJSValue prelude = m->engine.evaluate(preludeText(), kPrelude, 1);
+  m->language = prelude.call({m->engine.newQObject(&m->calls), QString(kPrelude), m->engine.globalObject()});
+  for (const QJSValue& value : {prelude, m->language})
+    if (value.isError())
+      qCritical("prelude.js:%d: %s", value.property("lineNumber").toInt(), qPrintable(value.toString()));
 }
 
 ScriptHost::~ScriptHost() = default;
@@ -138,7 +150,7 @@ ScriptResult ScriptHost::describe(const QJSValue& thrown, const QStringList& sta
     const auto text = [&](const char* key) { return thrown.property(key).toString().toStdString(); };
     result.error = {code.toStdString(), text("what"), text("why"), text("remedy")};
   }
-  const QString trace = thrown.isError() ? thrown.property("stack").toString() : stack.join('\n');
+  const QString trace = thrown.isError() ? thrown.property("stack").toString() : frames(stack);
   const QJSValue place = m->language.property("caller").call({trace});
   result.file = cleanFile(place.property("file").toString());
   result.line = place.property("line").toInt();

@@ -51,7 +51,8 @@ class ScriptHost : public QObject {
   bool running() const;
   /// Cancels the call in progress and ends the script.
   void stop();
-  /// {globals:[..], lab:[..], view:[..], session:[..]}
+  /// {globals:[..], lab:[..], view:[..], session:[..], refused:[..]}; the last are methods of a session
+  /// that only say that they do not exist yet.
   nlohmann::json names() const;
 
  signals:

@@ -97,7 +97,7 @@ void EngineThreadTest::queriesAreReplacedByTag() {
   int first = 0, second = 0, other = 0;
   // The opener holds the thread until all queries wait.
   std::atomic<bool> go{false};
-  const EngineOpener opener = [&](const ProgressSink& p) {
+  const EngineOpener opener = [&](const Progress& p) {
     while (!go) std::this_thread::yield();
     return test::fakeOpener(state)(p);
   };

@@ -63,6 +63,7 @@ class FakeEngine : public Engine {
 
  private:
   nlohmann::json step(int n) {
+    m_state.cancelled = false;
     auto reports = nlohmann::json::array();
     for (int i = 0; i < n && !m_state.cancelled; ++i) {
       ++m_tick;
@@ -102,14 +103,14 @@ class FakeEngine : public Engine {
 };
 
 inline EngineOpener fakeOpener(FakeState& state) {
-  return [&state](const ProgressSink& progress) -> Result<std::unique_ptr<Engine>> {
+  return [&state](const Progress& progress) -> Result<std::unique_ptr<Engine>> {
     progress("opening", 1, 2);
     return std::unique_ptr<Engine>(std::make_unique<FakeEngine>(state));
   };
 }
 
 inline EngineOpener refusingOpener() {
-  return [](const ProgressSink&) -> Result<std::unique_ptr<Engine>> {
+  return [](const Progress&) -> Result<std::unique_ptr<Engine>> {
     return Error{"bad_model", "the model was not opened", "there is none", "name another"};
   };
 }

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "core/api/manifest.h"
+
+namespace kvlab {
+
+using nlohmann::json;
+
+namespace {
+
+struct SessionOptions {
+  std::string manifest, model, backend, dtype, policy, layout, kv, position;
+  std::vector<std::string> set;
+};
+
+Error usage(const std::string& why, const std::string& remedy = "see kvlab --help") {
+  return {"usage", "command line", why, remedy};
+}
+
+json valueOf(const std::string& text) {
+  json value = json::parse(text, nullptr, false);
+  return value.is_discarded() ? json(text) : value;
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::stringstream in(text);
+  for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+void addSessionOptions(CLI::App& app, SessionOptions& options) {
+  const auto group = "Session";
+  app.add_option("--manifest", options.manifest, "JSON description of the run")->type_name("FILE")->group(group);
+  app.add_option("--model", options.model, "demo, a Hugging Face directory, or synthetic:NAME")
+      ->type_name("MODEL")->group(group);
+  app.add_option("--backend", options.backend, "auto, cpu or cuda")->type_name("NAME")->group(group);
+  app.add_option("--dtype", options.dtype, "f32, bf16 or f16")->type_name("TYPE")->group(group);
+  app.add_option("--policy", options.policy, "eviction policy")->type_name("NAME[:k=v,..]")->group(group);
+  app.add_option("--layout", options.layout, "storage layout")->type_name("NAME[:k=v,..]")->group(group);
+  app.add_option("--kv", options.kv, "row formats")->type_name("K=f16,V=f16")->group(group);
+  app.add_option("--position", options.position, "context, absolute or cache")->type_name("MODE")->group(group);
+  app.add_option("--set", options.set, "any key of the manifest, dots between levels")
+      ->type_name("KEY=VALUE")->group(group)->expected(1)->take_all()->allow_extra_args(false);
+}
+
+Result<json> readManifest(const std::string& path) {
+  std::ifstream in(path);
+  if (!in)
+    return Error{"unreadable_file", "manifest " + path, "the file cannot be read",
+                 "name a JSON file that can be read"};
+  json manifest = json::parse(in, nullptr, false);
+  if (!manifest.is_object())
+    return Error{"bad_manifest", "manifest " + path, "it is no JSON object", "see the manual's manifest keys"};
+  if (const auto checked = Manifest::fromJson(manifest); !checked) {
+    Error error = checked.error();
+    error.what = "manifest " + path + ": " + error.what;
+    return error;
+  }
+  return manifest;
+}
+
+Status addKv(json& manifest, const std::string& text) {
+  if (text.empty()) return ok();
+  for (const std::string& part : split(text, ',')) {
+    const bool key = part.rfind("K=", 0) == 0;
+    if (!key && part.rfind("V=", 0) != 0)
+      return usage("--kv " + text + ": " + part + " names neither K nor V", "write --kv K=f16,V=f16");
+    manifest["kv"][key ? "k" : "v"] = part.substr(2);
+  }
+  return ok();
+}
+
+Status addNamed(json& manifest, const std::string& key, const std::string& text) {
+  if (text.empty()) return ok();
+  const auto named = parseNamed(text, "--" + key);
+  if (!named) return named.error();
+  const bool plain = key == "layout" && named->size() == 1;
+  manifest[key] = plain ? (*named)["name"] : *named;
+  return ok();
+}
+
+Result<json> buildManifest(const SessionOptions& options) {
+  json manifest = json::object();
+  if (!options.manifest.empty()) {
+    auto read = readManifest(options.manifest);
+    if (!read) return read.error();
+    manifest = read.take();
+  }
+  for (const auto& [key, value] : {std::pair{"model", options.model}, {"backend", options.backend},
+                                   {"dtype", options.dtype}, {"position", options.position}})
+    if (!value.empty()) manifest[key] = value;
+  for (const Status& added : {addNamed(manifest, "policy", options.policy),
+                              addNamed(manifest, "layout", options.layout), addKv(manifest, options.kv)})
+    if (!added) return added.error();
+  for (const std::string& assignment : options.set)
+    if (const Status set = setKey(manifest, assignment); !set) return set.error();
+  const auto checked = Manifest::fromJson(manifest);
+  if (checked) return manifest;
+  Error error = checked.error();
+  error.code = "usage";
+  return error;
+}
+
+/// The subcommands' own options; each also takes the session options.
+void addVerbs(CLI::App& app, CommandLine& line, SessionOptions& options) {
+  app.require_subcommand(0, 1);
+  const auto verb = [&](const std::string& name, const std::string& help) {
+    CLI::App* sub = app.add_subcommand(name, help);
+    sub->callback([&line, name] { line.verb = name; });
+    addSessionOptions(*sub, options);
+    sub->add_option("--log", line.logLevel, "trace, debug, info, warning or error")->type_name("LEVEL");
+    return sub;
+  };
+  verb("gui", "open the workbench (default)");
+  CLI::App* run = verb("run", "run a script without a window: kvlab run SCRIPT.js [options] [-- ARGS...]");
+  run->add_option("script", line.file, "the script")->required()->type_name("SCRIPT.js");
+  run->add_option("--out", line.out, "folder of the files it writes")->type_name("DIR");
+  run->add_option("--time-limit", line.limit, "stop after so many seconds")->type_name("SECONDS")
+      ->check(CLI::NonNegativeNumber);
+  CLI::App* bench = verb("bench", "measure; a table on a terminal");
+  bench->add_option("names", line.names, "which (all unless given)")->type_name("NAME");
+  bench->add_option("--json", line.jsonFile, "write the results here")->type_name("FILE");
+  CLI::App* sweep = verb("sweep", "run a specification over many manifests");
+  sweep->add_option("spec", line.file, "the specification")->required()->type_name("SPEC.json");
+  sweep->add_option("--out", line.out, "folder of the results")->type_name("DIR");
+  sweep->add_flag("--resume")->description("go on where a sweep ended");
+  sweep->add_option("--jobs")->description("sessions at a time")->type_name("N");
+  CLI::App* replay = verb("replay", "open a capture, or print it as a table");
+  replay->add_option("capture", line.file, "the capture")->required()->type_name("FILE.kvcap");
+  replay->add_option("--to", line.to, "stop at this tick")->type_name("TICK")->check(CLI::NonNegativeNumber);
+  replay->add_flag("--verify", line.verify, "compare state hashes; 1 = mismatch");
+  CLI::App* info = verb("info", "what is in the model, what it costs, which backends there are");
+  info->add_flag("--json", line.json, "as JSON");
+  CLI::App* list = verb("list", "list what there is");
+  list->add_option("what", line.list, "policies, layouts, views, commands, invariants or metrics")
+      ->required()->type_name("WHAT")
+      ->check(CLI::IsMember({"policies", "layouts", "views", "commands", "invariants", "metrics"}));
+  list->add_flag("--json", line.json, "as JSON");
+}
+
+/// CLI11 wants the arguments from the last to the first.
+Result<CommandLine> parse(CLI::App& app, CommandLine& line, std::vector<std::string> arguments) {
+  std::reverse(arguments.begin(), arguments.end());
+  try {
+    app.parse(arguments);
+  } catch (const CLI::CallForHelp&) {
+    const auto subs = app.get_subcommands();
+    line.verb = "help";
+    line.text = subs.empty() ? app.help() : subs.front()->help();
+  } catch (const CLI::CallForVersion&) {
+    line.verb = "version";
+  } catch (const CLI::ParseError& error) {
+    return usage(error.what());
+  }
+  return line;
+}
+
+}  // namespace
+
+Result<json> parseNamed(const std::string& text, const std::string& option) {
+  const auto colon = text.find(':');
+  json named{{"name", text.substr(0, colon)}};
+  if (named["name"].get<std::string>().empty())
+    return usage(option + " " + text + ": the name is missing", "write " + option + " NAME:key=value");
+  if (colon == std::string::npos) return named;
+  for (const std::string& part : split(text.substr(colon + 1), ',')) {
+    const auto equals = part.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return usage(option + " " + text + ": " + part + " is not key=value",
+                   "write " + option + " NAME:key=value,key=value");
+    named[part.substr(0, equals)] = valueOf(part.substr(equals + 1));
+  }
+  return named;
+}
+
+Status setKey(json& manifest, const std::string& assignment) {
+  const auto equals = assignment.find('=');
+  if (equals == std::string::npos || equals == 0)
+    return usage("--set " + assignment + " is not key=value", "write --set key=value");
+  const auto path = split(assignment.substr(0, equals), '.');
+  json* at = &manifest;
+  for (std::size_t i = 0; i + 1 < path.size(); ++i) {
+    at = &(*at)[path[i]];
+    if (!at->is_object() && !at->is_null())
+      return usage("--set " + assignment + ": " + path[i] + " is no object", "name a key that holds others");
+  }
+  (*at)[path.back()] = valueOf(assignment.substr(equals + 1));
+  return ok();
+}
+
+Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments) {
+  CommandLine line;
+  SessionOptions options;
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  for (auto at = dashes; at != arguments.end(); ++at)
+    if (at != dashes) line.args << QString::fromStdString(*at);
+  CLI::App app("Inspector and experiment workbench for transformer KV caches", "kvlab");
+  app.set_version_flag("--version", KVLAB_VERSION);
+  app.add_option("--log", line.logLevel, "trace, debug, info, warning or error")->type_name("LEVEL");
+  addSessionOptions(app, options);
+  addVerbs(app, line, options);
+  auto parsed = parse(app, line, {arguments.begin(), dashes});
+  if (!parsed || parsed->verb == "help" || parsed->verb == "version") return parsed;
+  if (!line.args.isEmpty() && line.verb != "run")
+    return usage("-- " + line.args.join(' ').toStdString() + ": only kvlab run takes arguments after --");
+  static const std::vector<std::string> levels{"trace", "debug", "info", "warning", "error"};
+  if (std::find(levels.begin(), levels.end(), line.logLevel) == levels.end())
+    return usage("--log " + line.logLevel + " is no level", "name trace, debug, info, warning or error");
+  auto manifest = buildManifest(options);
+  if (!manifest) return manifest.error();
+  line.manifest = manifest.take();
+  return line;
+}
+
+std::string errorLine(const Error& error) { return "kvlab: error: " + error.text(); }
+
+Exit exitFor(const Error& error) { return error.code == "usage" ? Exit::Usage : Exit::Refused; }
+
+}  // namespace kvlab

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the user asked for on the command line. Values; parsed once by main.
+#pragma once
+#include <QString>
+#include <QStringList>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/api/error.h"
+
+namespace kvlab {
+
+/// Process exit codes.
+enum class Exit : int { Ok = 0, Failed = 1, Usage = 2, Refused = 3 };
+
+struct CommandLine {
+  std::string verb = "gui";  // gui run bench sweep replay info list help version
+  nlohmann::json manifest = nlohmann::json::object();  // from --manifest and the session options
+  std::string file;          // script, capture, sweep specification
+  std::string out;           // --out
+  QStringList args;          // after --
+  std::vector<std::string> names;  // bench: which
+  std::string jsonFile;      // bench --json FILE
+  std::string list;          // list: what
+  bool json = false;         // list, info --json
+  bool verify = false;       // replay --verify
+  long long to = -1;         // replay --to
+  double limit = 0;          // run --time-limit
+  std::string logLevel = "warning";
+  std::string text;          // help and version: what to print
+};
+
+/// Error codes: usage (exit 2), or unreadable_file and bad_manifest of --manifest FILE (exit 3).
+Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments);
+/// "kvlab: error: <what>: <why>; <what to do>"
+std::string errorLine(const Error& error);
+Exit exitFor(const Error& error);
+
+/// "h2o:budget=64,sink=4" -> {"name":"h2o","budget":64,"sink":4}. Error: usage.
+Result<nlohmann::json> parseNamed(const std::string& text, const std::string& option);
+/// "sampling.top_k=40" into the manifest: the value as JSON where it is JSON, else as text.
+Status setKey(nlohmann::json& manifest, const std::string& assignment);
+
+}  // namespace kvlab

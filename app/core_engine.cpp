@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/core_engine.h"
+
+#include <spdlog/spdlog.h>
+
+#include "core/session/verbs.h"
+
+namespace kvlab {
+
+using nlohmann::json;
+
+namespace {
+
+class CoreEngine : public Engine {
+ public:
+  explicit CoreEngine(std::unique_ptr<Session> session) : m_session(std::move(session)) {}
+
+  Result<json> execute(const std::string& verb, const json& args) override {
+    auto result = kvlab::execute(*m_session, verb, args);
+    if (!result) spdlog::info("{} failed: {}", verb, result.error().text());
+    return result;
+  }
+  Result<Tile> tile(const TileRequest& request) override { return m_session->tile(request); }
+  SnapshotPtr snapshot() const override { return m_session->snapshot(); }
+  void setPublish(std::function<void(SnapshotPtr)> publish) override {
+    m_session->setPublish(std::move(publish));
+  }
+  void requestCancel() override { m_session->requestCancel(); }
+
+ private:
+  std::unique_ptr<Session> m_session;
+};
+
+Result<std::unique_ptr<Engine>> openManifest(const json& manifest, const std::string& resources,
+                                             const Progress& progress) {
+  const auto checked = Manifest::fromJson(manifest);
+  if (!checked) return checked.error();
+  spdlog::info("opening {}", manifest.dump());
+  auto session = openSession(*checked, resources, progress);
+  if (!session) return session.error();
+  (*session)->setProgress(progress);
+  return std::unique_ptr<Engine>(std::make_unique<CoreEngine>(session.take()));
+}
+
+}  // namespace
+
+EngineFactory coreEngines(std::string resources) {
+  return [resources = std::move(resources)](const json& request) -> EngineOpener {
+    return [resources, request](const Progress& progress) -> Result<std::unique_ptr<Engine>> {
+      return openManifest(request.value("manifest", json::object()), resources, progress);
+    };
+  };
+}
+
+std::vector<VerbInfo> coreVerbs() { return verbs(); }
+
+}  // namespace kvlab

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/core_lists.h"
+
+#include "core/api/manifest.h"
+#include "core/check/invariant.h"
+#include "core/layout/layout.h"
+#include "core/model/model.h"
+#include "kernels/ops/op_table.h"
+
+namespace kvlab {
+
+using nlohmann::json;
+
+namespace {
+
+json entry(std::string_view id, std::string_view title) {
+  return {{"id", id}, {"title", title}};
+}
+
+std::int64_t bytesOf(const std::string& dtype, kernels::DType fallback) {
+  if (dtype == "f32") return 4;
+  if (dtype == "f16" || dtype == "bf16") return 2;
+  return kernels::dtypeBytes(fallback);
+}
+
+std::string nameOf(kernels::DType type) {
+  if (type == kernels::DType::f32) return "f32";
+  return type == kernels::DType::f16 ? "f16" : "bf16";
+}
+
+json describe(const Model& model, const Manifest& manifest) {
+  const ModelConfig& config = model.config();
+  const std::int64_t capacity = manifest.capacity > 0 ? manifest.capacity : config.maxPositions;
+  const std::int64_t width = std::int64_t{config.kvHeads} * config.headDim;
+  const std::int64_t row = width * (bytesOf(manifest.kvK, model.dtype()) + bytesOf(manifest.kvV, model.dtype()));
+  return {{"model", model.spec()},
+          {"architecture", config.type},
+          {"parameters", config.parameters()},
+          {"layers", config.layers},
+          {"heads", config.heads},
+          {"kv_heads", config.kvHeads},
+          {"head_dim", config.headDim},
+          {"hidden", config.hidden},
+          {"vocabulary", config.vocab},
+          {"positions", config.maxPositions},
+          {"window", config.slidingWindow},
+          {"dtype", nameOf(model.dtype())},
+          {"weight_bytes", model.weightBytes()},
+          {"capacity", capacity},
+          {"row_bytes", row},
+          {"kv_bytes", row * config.layers * (capacity + manifest.staging)},
+          {"numerics", kernels::cpuOps().numericsId()}};
+}
+
+}  // namespace
+
+json listInvariants() {
+  json list = json::array();
+  for (const Invariant& one : invariants()) list.push_back(entry(one.id, one.title));
+  return list;
+}
+
+json listLayouts() {
+  json list = json::array();
+  for (const LayoutInfo& one : layouts()) list.push_back(entry(one.name, one.help));
+  return list;
+}
+
+json listPolicies() {
+  return json::array({entry("full", "keeps every row; brightness may cull pairs (brightness.compressor)")});
+}
+
+json listMetrics() {
+  return json::array({entry("drift_k", "relative L2 of each layer's keys against a rebuild"),
+                      entry("drift_v", "relative L2 of each layer's values against a rebuild"),
+                      entry("kl", "KL of the next token, rebuild against live"),
+                      entry("bytes_moved", "row bytes read and written by the last commit"),
+                      entry("bytes_live", "bytes of resident rows"),
+                      entry("tick_us", "duration of a tick and of each of its steps")});
+}
+
+json listBackends() {
+  return json::array(
+      {{{"id", "cpu"}, {"available", true}, {"why", std::string("runs as ") + kernels::cpuOps().targetName()}},
+       {{"id", "cuda"}, {"available", false}, {"why", "this version has no CUDA module"}}});
+}
+
+Result<json> describeModel(const json& manifest, const std::string& resources) {
+  const auto checked = Manifest::fromJson(manifest);
+  if (!checked) return checked.error();
+  const auto model = Model::open(checked->model, resources);
+  if (!model) return model.error();
+  return describe(**model, *checked);
+}
+
+}  // namespace kvlab

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What `kvlab list` and `kvlab info` know about the engine, without a session. Any thread. The .cpp
+// includes no Qt, because core uses names that Qt's macros claim.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/api/error.h"
+
+namespace kvlab {
+
+/// Arrays of {id, title}, in the order of the engine's own lists.
+nlohmann::json listInvariants();
+nlohmann::json listLayouts();
+nlohmann::json listPolicies();
+nlohmann::json listMetrics();
+/// [{id, available, why}]
+nlohmann::json listBackends();
+/// What is in the manifest's model and what a session of it costs in memory. Errors: bad_model,
+/// bad_manifest.
+Result<nlohmann::json> describeModel(const nlohmann::json& manifest, const std::string& resources);
+
+}  // namespace kvlab

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// All views of a window in their places: the central ones stacked in a splitter, the others in docks.
+// A loop over the view registry; sizes are set explicitly, so that pictures are equal everywhere.
+// Owned by the main window. GUI thread.
+#pragma once
+#include <QHash>
+#include <QMainWindow>
+#include <QSplitter>
+
+#include "widgets/base/view_registry.h"
+
+namespace kvlab {
+
+class DockSet : public QObject {
+  Q_OBJECT
+ public:
+  DockSet(QMainWindow& window, InspectorContext& context);
+
+  /// The central stack; the window puts it under its banner.
+  QWidget* centre() const { return m_centre; }
+  InspectorView* view(const QString& id) const { return m_views.value(id); }
+  QStringList ids() const;
+  /// Shows, raises and focuses a view; false if there is none.
+  bool show(const QString& id);
+  /// First places and sizes, for the window's present size.
+  void reset();
+  QByteArray save() const;
+  bool restore(const QByteArray& state);
+  /// True if the view can be seen (not closed, not behind another tab).
+  bool visible(const QString& id) const;
+
+ private:
+  void add(const ViewInfo& info);
+  QWidget* pane(const ViewInfo& info, InspectorView* view);
+  void stack(const QStringList& ids, Qt::DockWidgetArea area, QDockWidget* below);
+
+  QMainWindow& m_window;
+  InspectorContext& m_context;
+  QSplitter* m_centre;
+  QHash<QString, InspectorView*> m_views;
+  QHash<QString, QDockWidget*> m_docks;
+  QHash<QString, QWidget*> m_panes;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/main_window.h"
+
+#include <QCloseEvent>
+#include <QFileInfo>
+#include <QLineEdit>
+#include <QMenuBar>
+#include <QMimeData>
+#include <QSettings>
+#include <QToolBar>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "app/icons.h"
+#include "widgets/base/theme.h"
+
+namespace kvlab {
+
+namespace {
+
+std::vector<ViewName> viewNames() {
+  std::vector<ViewName> names;
+  for (const ViewInfo& info : views()) names.push_back({info.id, info.title});
+  return names;
+}
+
+constexpr int kRecent = 8;
+
+}  // namespace
+
+MainWindow::MainWindow(WindowSettings settings)
+    : m_settings(std::move(settings)), m_commands(builtinCommands(viewNames())) {
+  setWindowTitle("kvlab");
+  setWindowIcon(programIcon());
+  setAcceptDrops(true);
+  resize(1600, 1000);
+  Theme::apply(*qApp, m_settings.theme);
+  m_docks = new DockSet(*this, m_context);
+  m_status = new StatusStrip(m_context, m_settings.backendNote, this);
+  setStatusBar(m_status);
+  buildCentre();
+  buildActions();
+  buildToolBar();
+  m_palette = new Palette(m_commands, *this, this);
+  connectContext();
+  m_docks->reset();
+  if (!m_settings.headless) {
+    const QSettings saved;
+    restoreGeometry(saved.value("window/geometry").toByteArray());
+    m_docks->restore(saved.value("window/docks").toByteArray());
+  }
+  refreshActions();
+}
+
+MainWindow::~MainWindow() {
+  m_context.disconnect(this);
+  m_opening.clear();
+  m_context.show(nullptr);
+}
+
+void MainWindow::buildCentre() {
+  auto* holder = new QWidget(this);
+  auto* column = new QVBoxLayout(holder);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  m_banner = new Banner(holder);
+  column->addWidget(m_banner);
+  column->addWidget(m_docks->centre(), 1);
+  setCentralWidget(holder);
+  connect(m_banner, &Banner::tourEnded, this, &MainWindow::stopScript);
+}
+
+/// One action per command; menus in the order in which the registry names them.
+void MainWindow::buildActions() {
+  QHash<QString, QMenu*> menus;
+  for (const char* name : {"File", "Edit", "Run", "View", "Help"})
+    menus[name] = menuBar()->addMenu(QString("&") + name);
+  for (const Command& command : m_commands.all()) {
+    auto* action = new QAction(command.title, this);
+    QList<QKeySequence> keys;
+    for (const QString& key : command.keys) keys << QKeySequence(key, QKeySequence::PortableText);
+    action->setShortcuts(keys);
+    action->setStatusTip(command.help);
+    const QString hint = command.keys.isEmpty() ? QString() : " (" + command.keys.first() + ")";
+    action->setToolTip(command.title + hint + "\n" + command.help);
+    if (command.id == "stop") action->setProperty(kDuringScript, true);
+    connect(action, &QAction::triggered, this, [this, id = command.id] {
+      m_context.runCommand(id, nlohmann::json::object());
+    });
+    addAction(action);
+    m_actions[command.id] = action;
+    if (command.menu.isEmpty()) continue;
+    QMenu* menu = menus[command.menu];
+    if (command.startsGroup) menu->addSeparator();
+    menu->addAction(action);
+  }
+  auto* recent = new QMenu(tr("Open Recent"), this);
+  menus["File"]->insertMenu(m_actions["save_capture"], recent);
+  connect(recent, &QMenu::aboutToShow, this, [this, recent] { refreshRecent(recent); });
+}
+
+void MainWindow::buildToolBar() {
+  auto* bar = addToolBar(tr("Commands"));
+  bar->setObjectName("toolbar");
+  bar->setMovable(false);
+  bar->setIconSize({16, 16});
+  QString menu;
+  for (const Command& command : m_commands.all()) {
+    if (command.icon.isEmpty() || command.menu == "View") continue;
+    if (!menu.isEmpty() && menu != command.menu) bar->addSeparator();
+    menu = command.menu;
+    bar->addAction(m_actions[command.id]);
+    auto* button = bar->widgetForAction(m_actions[command.id]);
+    button->setAccessibleName(command.title);
+    if (command.id == "stop") button->setProperty(kDuringScript, true);
+  }
+  bar->addSeparator();
+  m_prompt = new QLineEdit(bar);
+  m_prompt->setObjectName("prompt");
+  m_prompt->setPlaceholderText(tr("Append text to the context, Enter"));
+  m_prompt->setAccessibleName(tr("Prompt"));
+  m_prompt->setClearButtonEnabled(true);
+  bar->addWidget(m_prompt);
+  bar->addSeparator();
+  bar->addAction(m_actions["theme"]);
+  bar->addAction(m_actions["screenshot"]);
+  connect(m_prompt, &QLineEdit::returnPressed, this, [this] {
+    if (m_prompt->text().isEmpty()) return;
+    m_context.runCommand("prompt", {{"text", m_prompt->text().toStdString()}});
+    m_prompt->clear();
+  });
+  refreshIcons();
+}
+
+void MainWindow::connectContext() {
+  m_context.setCommandRunner(
+      [this](const QString& id, const nlohmann::json& args) { return runCommand(id, args); });
+  m_context.setEvaluator([this](const QString& line, LiveContext::Evaluated reply) {
+    evaluate(line, std::move(reply));
+  });
+  connect(&m_context, &InspectorContext::snapshotChanged, this, &MainWindow::refreshActions);
+  connect(&m_context, &InspectorContext::busyChanged, this, &MainWindow::refreshActions);
+  connect(&m_context, &InspectorContext::failed, this, [this](const Error& error) {
+    m_banner->showError(error);
+    emit m_context.logged(4, QString::fromStdString(error.text()));
+  });
+  connect(m_status, &StatusStrip::cancelRequested, this,
+          [this] { m_context.runCommand("stop", nlohmann::json::object()); });
+}
+
+void MainWindow::refreshActions() {
+  for (const Command& command : m_commands.all()) {
+    if (!command.blocked) continue;
+    m_actions[command.id]->setEnabled(command.blocked(*this).isEmpty());
+  }
+  const SnapshotPtr shown = m_context.snapshot();
+  m_prompt->setEnabled(shown != nullptr);
+  setWindowTitle(shown && shown->info ? QString::fromStdString(shown->info->model) + " — kvlab" : "kvlab");
+}
+
+void MainWindow::refreshIcons() {
+  const auto look = Theme::current();
+  for (const Command& command : m_commands.all())
+    if (!command.icon.isEmpty())
+      m_actions[command.id]->setIcon(themedIcon(command.icon, look->text, look->faint));
+}
+
+void MainWindow::refreshRecent(QMenu* menu) {
+  menu->clear();
+  const QStringList recent = QSettings().value("recent").toStringList();
+  for (const QString& text : recent) {
+    const auto request = nlohmann::json::parse(text.toStdString(), nullptr, false);
+    if (!request.is_object()) continue;
+    menu->addAction(request.contains("capture")
+                        ? QString::fromStdString(request["capture"].get<std::string>())
+                        : QString::fromStdString(request["manifest"].dump()),
+                    this, [this, request] {
+                      openSession(request, [this](const Result<SessionPtr>& opened) {
+                        if (!opened) emit m_context.failed(opened.error());
+                      });
+                    });
+  }
+  if (menu->isEmpty()) menu->addAction(tr("Nothing opened yet"))->setEnabled(false);
+}
+
+void MainWindow::remember(const nlohmann::json& request) {
+  if (m_settings.headless) return;
+  QSettings settings;
+  QStringList recent = settings.value("recent").toStringList();
+  const QString text = QString::fromStdString(request.dump());
+  recent.removeAll(text);
+  recent.prepend(text);
+  settings.setValue("recent", QStringList(recent.mid(0, kRecent)));
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  stopScript();
+  if (!m_settings.headless) {
+    QSettings saved;
+    saved.setValue("window/geometry", saveGeometry());
+    saved.setValue("window/docks", m_docks->save());
+    saved.setValue("window/theme", m_settings.theme);
+  }
+  event->accept();
+}
+
+/// What dropping this file means, as a command; empty = nothing.
+static QString commandFor(const QString& path) {
+  const QFileInfo file(path);
+  if (file.isDir()) return QFileInfo::exists(path + "/config.json") ? "open_model" : "";
+  if (path.endsWith(".kvcap")) return "open_capture";
+  if (path.endsWith(".safetensors")) return "load_cache";
+  if (path.endsWith(".json")) return "open_manifest";
+  return path.endsWith(".js") ? "run_script" : "";
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  const auto urls = event->mimeData()->urls();
+  if (urls.size() == 1 && !commandFor(urls.first().toLocalFile()).isEmpty())
+    event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  const QString path = event->mimeData()->urls().value(0).toLocalFile();
+  if (const QString id = commandFor(path); !id.isEmpty())
+    m_context.runCommand(id, {{"path", path.toStdString()}});
+}
+
+}  // namespace kvlab

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The workbench: views in docks, commands in menus, one context. Everything it can do is a command or
+// a call of the script language; it holds sessions only through the context. Created by main (with
+// and without a display). GUI thread.
+#pragma once
+#include <QMainWindow>
+#include <memory>
+
+#include "app/banner.h"
+#include "app/command_registry.h"
+#include "app/dock_set.h"
+#include "app/engine_factory.h"
+#include "app/palette.h"
+#include "app/script/script_host.h"
+#include "app/status_strip.h"
+
+class QLineEdit;
+
+namespace kvlab {
+
+struct WindowSettings {
+  EngineFactory engines;
+  std::vector<VerbInfo> verbs;
+  nlohmann::json manifest = nlohmann::json::object();  // of the command line: defaults of new sessions
+  bool headless = false;  // nobody is there: nothing is asked, no layout is saved, captions go on
+  QString theme = "dark";
+  QString backendNote = {};
+  QString version = {};
+};
+
+class MainWindow : public QMainWindow, public CommandHost {
+  Q_OBJECT
+ public:
+  explicit MainWindow(WindowSettings settings);
+  ~MainWindow() override;
+
+  const CommandRegistry& commands() const { return m_commands; }
+  Banner& banner() { return *m_banner; }
+  StatusStrip& status() { return *m_status; }
+  Palette& commandPalette() { return *m_palette; }
+  DockSet& docks() { return *m_docks; }
+
+  // WindowPort
+  void openSession(const nlohmann::json& request, Opened opened) override;
+  SessionPtr session() const override { return m_context.session(); }
+  void showSession(const SessionPtr& session) override;
+  void closeSession(const SessionPtr& session) override;
+  Status showView(const QString& id) override;
+  Status setFocus(const nlohmann::json& focus) override;
+  Status setTheme(const QString& name) override;
+  Status setSize(QSize size) override;
+  Result<bool> readyFor(const PictureRequest& request) override;
+  Result<QSize> savePicture(const PictureRequest& request) override;
+  Status runCommand(const QString& id, const nlohmann::json& args) override;
+  std::vector<std::string> viewIds() const override;
+  void caption(const QString& text, std::function<void()> resume) override;
+
+  // CommandHost
+  LiveContext& context() override { return m_context; }
+  const LiveContext& context() const override { return m_context; }
+  Status askPath(const PathQuestion& question, std::function<void(QString)> answer) override;
+  QString theme() const override { return m_settings.theme; }
+  void resetLayout() override { m_docks->reset(); }
+  void showPalette() override { m_palette->open(); }
+  void showNewSession() override;
+  void showCommandHelp() override;
+  void showAbout() override;
+  Status runScriptFile(const QString& path) override;
+  void stopScript() override;
+  Status copySelection() override;
+  void quit() override { close(); }
+
+ protected:
+  void closeEvent(QCloseEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+
+ private:
+  void buildCentre();
+  void buildActions();
+  void buildToolBar();
+  void connectContext();
+  void refreshActions();
+  void refreshIcons();
+  void refreshRecent(QMenu* menu);
+  void remember(const nlohmann::json& request);
+  void evaluate(const QString& line, LiveContext::Evaluated reply);
+  ScriptSettings scriptSettings();
+  Error unknownView(const QString& id) const;
+
+  WindowSettings m_settings;
+  LiveContext m_context;
+  CommandRegistry m_commands;
+  QHash<QString, QAction*> m_actions;
+  DockSet* m_docks = nullptr;
+  Banner* m_banner = nullptr;
+  StatusStrip* m_status = nullptr;
+  Palette* m_palette = nullptr;
+  QLineEdit* m_prompt = nullptr;
+  std::unique_ptr<ScriptHost> m_console, m_script;
+  QStringList m_scriptLog;
+  std::vector<LiveContext::LiveSessionPtr> m_opening;  // until they are shown or refused
+};
+
+}  // namespace kvlab

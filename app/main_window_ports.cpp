@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What commands and scripts may do to the window.
+#include <QApplication>
+#include <QClipboard>
+#include <QDir>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <algorithm>
+
+#include "app/main_window.h"
+#include "app/panels.h"
+#include "app/resources.h"
+#include "widgets/base/theme.h"
+
+namespace kvlab {
+
+using nlohmann::json;
+
+void MainWindow::openSession(const json& request, Opened opened) {
+  const auto self = std::make_shared<LiveSession*>();
+  m_opening.push_back(std::make_shared<LiveSession>(
+      m_settings.engines(request), [this, self, request, opened](const Result<json>& result) {
+        const auto mine = [&](const auto& session) { return session.get() == *self; };
+        const auto found = std::find_if(m_opening.begin(), m_opening.end(), mine);
+        const LiveContext::LiveSessionPtr session = std::move(*found);
+        m_opening.erase(found);
+        disconnect(session.get(), nullptr, &m_context, nullptr);
+        if (!result) return opened(result.error());
+        m_context.show(session);
+        remember(request);
+        opened(SessionPtr(session));
+      }));
+  *self = m_opening.back().get();
+  connect(*self, &LiveSession::progressed, &m_context, &InspectorContext::progressed);
+}
+
+void MainWindow::showSession(const SessionPtr& session) {
+  m_context.show(std::dynamic_pointer_cast<LiveSession>(session));
+}
+
+void MainWindow::closeSession(const SessionPtr& session) {
+  if (m_context.session() == std::dynamic_pointer_cast<LiveSession>(session)) m_context.show(nullptr);
+}
+
+Error MainWindow::unknownView(const QString& id) const {
+  Error error{"unknown_view", "there is no view " + id.toStdString(), "the registry does not list it",
+              "name one of: " + m_docks->ids().join(", ").toStdString()};
+  error.field = "view";
+  error.value = id.toStdString();
+  return error;
+}
+
+Status MainWindow::showView(const QString& id) {
+  return m_docks->show(id) ? ok() : Status(unknownView(id));
+}
+
+Status MainWindow::setFocus(const json& wanted) {
+  if (!m_context.snapshot())
+    return Error{"no_session", "the focus was not moved", "no session is open", "open one first"};
+  if (wanted.contains("tick")) m_context.showTick(Tick(wanted["tick"].get<std::int64_t>()));
+  Focus focus = m_context.focus();
+  if (wanted.contains("layer")) focus.layer = Layer(wanted["layer"].get<std::int32_t>());
+  if (wanted.contains("head")) focus.head = Head(wanted["head"].get<std::int32_t>());
+  const int layers = m_context.snapshot()->info->layers;
+  if (focus.layer.value() < 0 || focus.layer.value() >= layers) {
+    Error error{"bad_argument", "the focus was not moved",
+                "there are " + std::to_string(layers) + " layers", "name one from 0"};
+    error.field = "layer";
+    error.value = focus.layer.value();
+    return error;
+  }
+  m_context.setFocus(focus);
+  if (wanted.contains("row")) m_context.focusPosition(Position(wanted["row"].get<std::int32_t>()));
+  if (wanted.contains("ledger")) m_context.focusLedger(LedgerId(wanted["ledger"].get<std::int32_t>()));
+  return ok();
+}
+
+Status MainWindow::setTheme(const QString& name) {
+  if (name != "dark" && name != "light") {
+    Error error{"bad_argument", "the theme was not changed", "there is no theme " + name.toStdString(),
+                "name dark or light"};
+    error.field = "name";
+    error.value = name.toStdString();
+    return error;
+  }
+  m_settings.theme = name;
+  Theme::apply(*qApp, name);
+  refreshIcons();
+  return ok();
+}
+
+Status MainWindow::setSize(QSize size) {
+  if (size.width() < 320 || size.height() < 240 || size.width() > 8192 || size.height() > 8192)
+    return Error{"bad_argument", "the window was not resized",
+                 "320x240 to 8192x8192 are possible", "choose a size between"};
+  showNormal();
+  resize(size);
+  return ok();
+}
+
+Result<bool> MainWindow::readyFor(const PictureRequest& request) {
+  if (request.what == "window") {
+    if (request.size.isValid() && !request.size.isEmpty() && size() != request.size)
+      if (const Status sized = setSize(request.size); !sized) return sized.error();
+    if (m_context.busy()) return false;
+    for (const QString& id : m_docks->ids())
+      if (m_docks->visible(id) && !m_docks->view(id)->ready()) return false;
+    return true;
+  }
+  InspectorView* view = m_docks->view(request.what);
+  if (!view) return unknownView(request.what);
+  const bool sized = request.size.isValid() && !request.size.isEmpty();
+  if (sized) view->resize(request.size);
+  else if (!m_docks->visible(request.what)) view->resize(960, 600);
+  view->prepare();
+  return view->ready() && !m_context.busy();
+}
+
+Result<QSize> MainWindow::savePicture(const PictureRequest& request) {
+  QImage image;
+  if (request.what == "window") {
+    image = QImage((QSizeF(size()) * request.dpr).toSize(), QImage::Format_RGB32);
+    image.setDevicePixelRatio(request.dpr);
+    render(&image);
+  } else {
+    InspectorView* view = m_docks->view(request.what);
+    if (!view) return unknownView(request.what);
+    const QSize own = view->size();
+    const bool sized = request.size.isValid() && !request.size.isEmpty();
+    image = view->picture(sized ? request.size : own, request.dpr);
+    if (view->parentWidget() && view->parentWidget()->layout()) view->parentWidget()->layout()->invalidate();
+  }
+  if (!image.save(request.path))
+    return Error{"io", "no picture was written to " + request.path.toStdString(),
+                 "the file cannot be written or has no known picture suffix",
+                 "name a .png in a folder that can be written"};
+  return image.size();
+}
+
+Status MainWindow::runCommand(const QString& id, const json& args) {
+  return m_commands.run(*this, id, args);
+}
+
+std::vector<std::string> MainWindow::viewIds() const {
+  std::vector<std::string> ids;
+  for (const QString& id : m_docks->ids()) ids.push_back(id.toStdString());
+  return ids;
+}
+
+void MainWindow::caption(const QString& text, std::function<void()> resume) {
+  if (text.isEmpty()) {
+    m_banner->hide();
+    return resume();
+  }
+  m_banner->showCaption(text, resume);
+  if (m_settings.headless) resume();
+}
+
+Status MainWindow::askPath(const PathQuestion& question, std::function<void(QString)> answer) {
+  if (m_settings.headless) {
+    Error error{"bad_argument", question.title.toStdString() + " was not done",
+                "nobody is there to ask", "give the argument " + question.argument.toStdString()};
+    error.field = question.argument.toStdString();
+    return error;
+  }
+  auto* dialog = new QFileDialog(this, question.title, QDir::currentPath(), question.filter);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setModal(false);
+  dialog->setFileMode(question.filter.isEmpty() ? QFileDialog::Directory
+                      : question.save           ? QFileDialog::AnyFile
+                                                : QFileDialog::ExistingFile);
+  if (question.save) dialog->setAcceptMode(QFileDialog::AcceptSave);
+  if (!question.suffix.isEmpty()) dialog->setDefaultSuffix(question.suffix);
+  connect(dialog, &QFileDialog::fileSelected, this, answer);
+  dialog->show();
+  return ok();
+}
+
+void MainWindow::showNewSession() {
+  auto* panel = new NewSessionPanel(m_settings.manifest, this);
+  connect(panel, &NewSessionPanel::chosen, this, [this](const QString& manifest) {
+    m_context.runCommand("new_session", {{"manifest", json::parse(manifest.toStdString())}});
+  });
+  panel->show();
+}
+
+void MainWindow::showCommandHelp() { (new CommandHelpPanel(m_commands, this))->show(); }
+
+void MainWindow::showAbout() {
+  const SnapshotPtr shown = m_context.snapshot();
+  const QString numerics = shown && shown->info ? QString::fromStdString(shown->info->numerics) : "";
+  (new AboutPanel(m_settings.version, numerics, m_settings.backendNote, this))->show();
+}
+
+ScriptSettings MainWindow::scriptSettings() {
+  ScriptSettings settings;
+  settings.verbs = m_settings.verbs;
+  settings.manifest = m_settings.manifest;
+  settings.silentSeconds = 30;
+  settings.log = [this](const QString& text) {
+    m_scriptLog << text;
+    emit m_context.logged(2, text);
+  };
+  return settings;
+}
+
+Status MainWindow::runScriptFile(const QString& name) {
+  QString path = name;
+  if (!QFileInfo::exists(path) && !name.contains('/')) path = resourceRoot() + "/scripts/" + name;
+  if ((m_script && m_script->running()) || (m_console && m_console->running()))
+    return Error{"busy", path.toStdString() + " was not run", "another script is running",
+                 "stop it or wait for its end"};
+  m_script = std::make_unique<ScriptHost>(*this, scriptSettings());
+  QMetaObject::invokeMethod(this, [this, path] {  // from the event loop, not from inside a menu
+    const ScriptResult result = m_script->runFile(path);
+    m_banner->hide();
+    if (!result.failed || result.error.code == "cancelled") return;
+    Error error = result.error;
+    if (error.code == "script_error") error.what = path.toStdString() + " failed";
+    error.why = result.message().toStdString();
+    emit m_context.failed(error);
+  }, Qt::QueuedConnection);
+  return ok();
+}
+
+void MainWindow::evaluate(const QString& line, LiveContext::Evaluated reply) {
+  if (!m_console) m_console = std::make_unique<ScriptHost>(*this, scriptSettings());
+  m_scriptLog.clear();
+  const ScriptResult result = m_console->evaluateLine(line);
+  QStringList text = m_scriptLog;
+  if (!result.text.isEmpty()) text << (result.file == "console" ? result.text : result.message());
+  reply(text.join('\n'), result.failed);
+}
+
+void MainWindow::stopScript() {
+  for (ScriptHost* host : {m_console.get(), m_script.get()})
+    if (host) host->stop();
+}
+
+/// Text of a text field that has the keyboard, else the table of the view that has it.
+Status MainWindow::copySelection() {
+  for (QWidget* at = QApplication::focusWidget(); at; at = at->parentWidget()) {
+    if (auto* view = qobject_cast<InspectorView*>(at)) {
+      if (const QString table = view->tsv(); !table.isEmpty())
+        QGuiApplication::clipboard()->setText(table);
+      else
+        QGuiApplication::clipboard()->setImage(view->picture(view->size(), devicePixelRatioF()));
+      return ok();
+    }
+  }
+  return Error{"no_view", "nothing was copied", "no view has the keyboard", "click into a view first"};
+}
+
+}  // namespace kvlab

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Small windows of their own, none of them modal: a new session's settings, the list of commands,
+// what this program is. Each deletes itself when closed. GUI thread.
+#pragma once
+#include <QDialog>
+
+#include "app/command_registry.h"
+
+class QFormLayout;
+class QPlainTextEdit;
+class QLabel;
+
+namespace kvlab {
+
+/// Edits a manifest: the common choices as controls, the whole as JSON.
+class NewSessionPanel : public QDialog {
+  Q_OBJECT
+ public:
+  NewSessionPanel(const nlohmann::json& manifest, QWidget* parent);
+
+ signals:
+  void chosen(const QString& manifest);
+
+ private:
+  void addChoice(QFormLayout* form, const QString& label, const QString& key,
+                 const QStringList& values, bool editable);
+  void set(const QString& key, const QString& value);
+  void accept() override;
+
+  QPlainTextEdit* m_json;
+  QLabel* m_problem;
+};
+
+class CommandHelpPanel : public QDialog {
+  Q_OBJECT
+ public:
+  CommandHelpPanel(const CommandRegistry& registry, QWidget* parent);
+};
+
+class AboutPanel : public QDialog {
+  Q_OBJECT
+ public:
+  AboutPanel(const QString& version, const QString& numerics, const QString& backends, QWidget* parent);
+};
+
+}  // namespace kvlab

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/programs.h"
+
+#include <QApplication>
+#include <QDir>
+#include <QFile>
+#include <QSettings>
+#include <QTimer>
+#include <iostream>
+
+#include "app/core_engine.h"
+#include "app/core_lists.h"
+#include "app/main_window.h"
+#include "app/platform.h"
+#include "app/resources.h"
+
+namespace kvlab {
+
+using nlohmann::json;
+
+namespace {
+
+void fail(const Error& error) { std::cerr << errorLine(error) << std::endl; }
+
+QString backendNote() {
+  QStringList lines;
+  for (const json& backend : listBackends())
+    lines << QString("%1: %2%3")
+                 .arg(QString::fromStdString(backend["id"]).toUpper(),
+                      backend["available"].get<bool>() ? "" : "not available, ",
+                      QString::fromStdString(backend["why"]));
+  return lines.join('\n');
+}
+
+WindowSettings windowSettings(const CommandLine& line, bool headless) {
+  WindowSettings settings;
+  settings.engines = coreEngines(resourceRoot().toStdString());
+  settings.verbs = coreVerbs();
+  settings.manifest = line.manifest;
+  settings.headless = headless;
+  settings.backendNote = backendNote();
+  settings.version = KVLAB_VERSION;
+  if (!headless) settings.theme = QSettings().value("window/theme", "dark").toString();
+  return settings;
+}
+
+/// The demo session begins with its story, so that there is something to look at.
+void tellStory(MainWindow& window) {
+  QFile story(resourceRoot() + "/demo/story.txt");
+  if (!story.open(QIODevice::ReadOnly)) return;
+  window.context().submit("prompt", {{"text", QString::fromUtf8(story.readAll()).trimmed().toStdString()}});
+}
+
+void openFirst(MainWindow& window, const json& request) {
+  const bool demo = request.contains("manifest") && request["manifest"].value("model", std::string("demo")) == "demo";
+  window.openSession(request, [&window, demo](const Result<SessionPtr>& opened) {
+    if (!opened) return emit window.context().failed(opened.error());
+    if (demo) tellStory(window);
+  });
+}
+
+int showWindow(const CommandLine& line, LogRelay& log, const json& request) {
+  MainWindow window(windowSettings(line, false));
+  QObject::connect(&log, &LogRelay::line, &window.context(), &InspectorContext::logged);
+  window.show();
+  openFirst(window, request);
+  return QApplication::exec();
+}
+
+}  // namespace
+
+bool checkResources() {
+  if (!resourceRoot().isEmpty()) return true;
+  fail({"no_resources", "the program's files were not found", "looked in " + resourcePlaces().join(", ").toStdString(),
+        "set KVLAB_RESOURCES to the folder that holds demo/ and scripts/"});
+  return false;
+}
+
+int runGui(const CommandLine& line, LogRelay& log) {
+  return showWindow(line, log, {{"manifest", line.manifest}});
+}
+
+int showCapture(const CommandLine& line, LogRelay& log) {
+  json request{{"capture", line.file}};
+  if (line.to >= 0) request["to"] = line.to;
+  return showWindow(line, log, request);
+}
+
+int runScript(const CommandLine& line, LogRelay& log) {
+  MainWindow window(windowSettings(line, true));
+  QObject::connect(&log, &LogRelay::line, &window.context(), &InspectorContext::logged);
+  window.show();  // on the offscreen platform: laid out, never seen
+  ScriptSettings settings;
+  settings.verbs = coreVerbs();
+  settings.manifest = line.manifest;
+  settings.args = line.args;
+  settings.out = QString::fromStdString(line.out);
+  settings.limitSeconds = line.limit;
+  settings.log = [](const QString& text) { std::cout << text.toStdString() << std::endl; };
+  if (!settings.out.isEmpty() && !QDir().mkpath(settings.out)) {
+    fail({"io", "--out " + line.out, "the folder cannot be made", "name another one"});
+    return static_cast<int>(Exit::Refused);
+  }
+  ScriptHost host(window, settings);
+  const ScriptResult result = host.runFile(QString::fromStdString(line.file));
+  if (!result.failed) return static_cast<int>(Exit::Ok);
+  if (result.refused && result.file.isEmpty()) fail(result.error);
+  else std::cerr << "kvlab: error: " << result.message().toStdString() << std::endl;
+  return static_cast<int>(result.refused ? Exit::Refused : Exit::Failed);
+}
+
+}  // namespace kvlab

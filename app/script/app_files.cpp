@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/script/app_files.h"
+
+#include <QtGlobal>
+#include <QDir>
+
+static void initAppFiles() { Q_INIT_RESOURCE(app); }  // must stand outside of any namespace
+
+namespace kvlab {
+
+void loadAppFiles() { initAppFiles(); }
+
+}  // namespace kvlab

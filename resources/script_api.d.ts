@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// The script language of kvlab: every global, every method, every field of every result. Scripts are
+// plain JavaScript (ES2016); each call returns when its work is done. A call that fails throws a
+// KvlabError with the caller's file and line; a tick that fails is returned with ok: false.
+
+/** Shape of everything that is thrown. `code` is stable: compare with it. */
+interface KvlabError extends Error {
+  readonly code: string;
+  /** What was refused or went wrong. */
+  readonly what: string;
+  /** The cause, with the figures. */
+  readonly why: string;
+  /** The next step. */
+  readonly remedy: string;
+  /** Place in the action list, from 0. */
+  readonly action?: number;
+  /** Name of the offending field or manifest key. */
+  readonly field?: string;
+  readonly value?: unknown;
+  readonly file: string;
+  readonly line: number;
+}
+
+/** Keys of a manifest; whatever is missing has its default. */
+type Manifest = { [key: string]: unknown };
+
+type Action =
+  | { action: "replace_pair"; original_pos1: number; original_pos2: number; new_token_ids: number[] }
+  | { action: "replace"; positions: number[]; new_token_ids: number[] }
+  | { action: "add"; token_id: number }
+  | { action: "delete"; position: number }
+  | { action: "insert"; position: number; token_ids: number[] }
+  | { action: "evict"; layer: number; kv_head?: number; ledger: number[] }
+  | { action: "expand"; node: number }
+  | { action: "collapse"; node: number };
+
+interface TickEvent {
+  /** "generate", "apply", "replace_pair", "compute_rows", "commit", ... */
+  name: string;
+  /** 0 = step of the tick, 1 = action, 2 = operation. */
+  depth: number;
+  layer?: number;
+  /** Microseconds since the tick began, and its duration. */
+  start_us: number;
+  us: number;
+  /** Bytes read and written. */
+  bytes: number;
+  detail?: string;
+}
+
+interface Violation { invariant: string; detail: string; layer?: number; index?: number; ledger?: number; }
+
+interface TickReport {
+  ok: boolean;
+  error?: { code: string; what: string; why: string; remedy: string; action?: number; field?: string; value?: unknown };
+  tick: number;
+  /** Id of the generated or given token; null if none was added. */
+  token: number | null;
+  text: string;
+  actions: Action[];
+  events: TickEvent[];
+  violations: Violation[];
+}
+
+interface PlannedAction {
+  place?: number;
+  action: string;
+  /** Positions before the edit. */
+  removed?: number[];
+  finalPosition?: number;
+  newLedger?: number[];
+  layer?: number;
+  ledger?: number[];
+}
+
+interface EditPlan {
+  ok: boolean;
+  actions: PlannedAction[];
+  lengthAfter: number;
+  /** Rows left as they are although their context changed. */
+  stale: number;
+  recomputed: number;
+  phaseShifted: number;
+  newRows: number;
+  bytes: number;
+}
+
+interface Row {
+  /** Place in the layer's residency map. */
+  index: number;
+  /** Physical row of the layer's pool. */
+  slot: number;
+  phase: number;
+  sigma: number;
+  ledger: number;
+  /** Place in the context. */
+  position: number;
+  tokenId: number;
+  brightness: number;
+  score: number | null;
+  exactness: "exact" | "context-evicted" | "context-edited" | "phase-shifted" | "inherited";
+  bornTick: number;
+  /** 16 hexadecimal digits. */
+  checksum: string;
+}
+
+interface LedgerEntry {
+  id: number;
+  kind: "token" | "gist";
+  tokenId: number;
+  text: string;
+  source: string;
+  state: string;
+  pinned: boolean;
+  brightness: number;
+  bornTick: number;
+  changedTick: number;
+  /** null for a token that is no longer in the context. */
+  position: number | null;
+  parents: number[];
+  children: number[];
+}
+
+interface HistoryEntry { tick: number; event: string; layer: number | null; detail: string; }
+interface Chance { id: number; text: string; p: number; }
+interface Drift {
+  /** Relative L2 against a rebuild, per layer. */
+  k: number[];
+  v: number[];
+  /** KL(rebuild || live) of the next token. */
+  kl: number;
+  worst: { layer: number; index: number } | null;
+}
+interface Where { tick: number; branch: string; }
+
+interface Session {
+  readonly tick: number;
+  readonly length: number;
+  /** Tokens written: where the next one goes. */
+  position(): number;
+  remaining(): number;
+  isFull(): boolean;
+
+  prompt(text: string): TickReport;
+  promptIds(ids: number[]): TickReport;
+  prefill(ids: number[], options?: { last?: boolean }): TickReport;
+  endPrefill(): null;
+  tokenise(text: string): number[];
+  detokenise(ids: number[]): string;
+
+  /** Ticks; `tokens` are taken instead of sampled ones. */
+  step(n?: number, options?: { tokens?: number[] }): TickReport[];
+  /** The pending action that stands highest, alone; a tick where none is pending. */
+  stepAction(): TickReport;
+  run(options?: { maxTicks?: number }): { ticks: TickReport[]; stoppedBy: string };
+  /** "evicted(ledger==12)", "replaced(ledger==3)", "invariant", "error", "kl > 0.05", "tick == 40". */
+  break(condition: string): string[];
+  clearBreaks(): string[];
+
+  /** Checks the whole pending list with these behind it; queues nothing on failure. */
+  inject(actions: Action[] | Action): { pending: number };
+  clearPending(): { pending: number };
+  /** What the actions would do; nothing is queued. */
+  plan(actions: Action[] | Action): EditPlan;
+  /** The pending actions now, without generating. */
+  apply(): TickReport;
+  evict(layer: number, ledger: number[], options?: { kvHead?: number; now?: boolean }): { pending: number } | TickReport;
+  setBrightness(ledger: number, value: number): null;
+  pin(ledger: number, on?: boolean): null;
+  rebuild(): { ms: number; rows: number; layers: number; cancelled: boolean };
+  /** Damages the cache or arms a failure; needs faults: true in the manifest. */
+  fault(kind: string, options?: { layer?: number; index?: number; bit?: number; other?: number; column?: string; seed?: number; n?: number }): null;
+
+  undo(): Where;
+  redo(): Where;
+  goto(tick: number): Where;
+  branches(): { name: string; tick: number; current: boolean }[];
+  reset(): null;
+
+  text(): string;
+  tokens(): number[];
+  /** 32 hexadecimal digits over everything the session remembers. */
+  stateHash(): string;
+  /** Ledger ids in context order; of one layer's residency map if a layer is given. */
+  pos2ledger(layer?: number): number[];
+  rows(layer: number, begin?: number, end?: number): Row[];
+  ledger(id: number): LedgerEntry;
+  history(ledger: number): HistoryEntry[];
+  logits(): number[];
+  topk(k?: number): Chance[];
+  /** Attention of the newest token: [query head][row]. */
+  attention(layer: number): number[][];
+  row(layer: number, index: number, which?: "k" | "v", options?: { rotated?: boolean }): { shape: [number, number]; data: number[] };
+  invariants(): { id: string; title: string; ok: boolean; detail: string }[];
+  drift(): Drift;
+  bytes(): { allocated: number; live: number; moved: number };
+
+  saveCache(path: string, options?: { form?: "native" | "hf_tuple" | "hf_dynamic" }): unknown;
+  loadCache(path: string): unknown;
+  saveCapture(path: string): unknown;
+  fork(): unknown;
+
+  /** Shows this session in the window. */
+  show(): Session;
+  close(): void;
+}
+
+interface Lab {
+  open(manifest?: Manifest): Session;
+  openCapture(path: string): Session;
+  /** The session that the window shows. */
+  current(): Session | null;
+}
+
+interface View {
+  show(id: string): void;
+  focus(focus: { tick?: number; layer?: number; head?: number; row?: number; ledger?: number }): void;
+  theme(name: "dark" | "light"): void;
+  size(width: number, height: number): void;
+  /** Waits until the view shows the current tick. Sizes in device-independent pixels. */
+  screenshot(what: string, path: string, options?: { width?: number; height?: number; dpr?: number }): { path: string; width: number; height: number };
+  /** Runs a command of the registry (`kvlab list commands`). */
+  command(id: string, args?: { [name: string]: unknown }): void;
+  list(): string[];
+  /** Shows a line above the views and waits for Next; goes on at once without a display. */
+  caption(text: string): void;
+}
+
+declare const lab: Lab;
+declare const view: View;
+/** What follows -- on the command line. */
+declare const args: string[];
+declare function log(...values: unknown[]): void;
+declare function expect(condition: unknown, message?: string): void;
+/** Numbers, arrays and objects, element by element. */
+declare function expectNear(a: unknown, b: unknown, tolerance?: { abs?: number; rel?: number }, message?: string): void;
+/** Returns what was thrown. */
+declare function expectError(fn: () => unknown, code?: string): KvlabError;

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The command line: every option of the contract, and what is refused with which exit code.
+#include <QtTest>
+
+#include "app/command_line.h"
+
+using namespace kvlab;
+using nlohmann::json;
+
+class CommandLineTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void windowIsTheDefault();
+  void sessionOptionsMakeAManifest();
+  void runTakesScriptOutAndArguments();
+  void refusals_data();
+  void refusals();
+  void manifestFiles();
+  void namesWithParameters();
+  void helpAndVersion();
+};
+
+void CommandLineTest::windowIsTheDefault() {
+  const auto none = parseCommandLine({});
+  QVERIFY(none);
+  QCOMPARE(none->verb, std::string("gui"));
+  QVERIFY(none->manifest.empty());
+  const auto model = parseCommandLine({"--model", "demo"});
+  QVERIFY(model);
+  QCOMPARE(model->verb, std::string("gui"));
+  QCOMPARE(model->manifest, (json{{"model", "demo"}}));
+}
+
+void CommandLineTest::sessionOptionsMakeAManifest() {
+  const auto line = parseCommandLine({"gui", "--model", "synthetic:smollm-135m", "--backend", "cpu", "--dtype", "f32",
+                                      "--layout", "contiguous_splice", "--kv", "K=f16,V=bf16", "--position", "absolute",
+                                      "--set", "sampling.seed=7", "--set", "capacity=512", "--set", "after_edit=recompute"});
+  QVERIFY2(line, line ? "" : line.error().text().c_str());
+  const json expected = json::parse(R"({"model":"synthetic:smollm-135m","backend":"cpu","dtype":"f32",
+    "layout":"contiguous_splice","kv":{"k":"f16","v":"bf16"},"position":"absolute",
+    "sampling":{"seed":7},"capacity":512,"after_edit":"recompute"})");
+  QCOMPARE(line->manifest, expected);
+}
+
+void CommandLineTest::runTakesScriptOutAndArguments() {
+  const auto line = parseCommandLine({"run", "a.js", "--out", "shots", "--model", "demo", "--", "--x", "2"});
+  QVERIFY2(line, line ? "" : line.error().text().c_str());
+  QCOMPARE(line->verb, std::string("run"));
+  QCOMPARE(line->file, std::string("a.js"));
+  QCOMPARE(line->out, std::string("shots"));
+  QCOMPARE(line->args, (QStringList{"--x", "2"}));
+  QCOMPARE(line->manifest, (json{{"model", "demo"}}));
+}
+
+void CommandLineTest::refusals_data() {
+  QTest::addColumn<QStringList>("arguments");
+  QTest::addColumn<QString>("names");  // must appear in the message
+  QTest::newRow("unknown verb") << QStringList{"frobnicate"} << "frobnicate";
+  QTest::newRow("unknown option") << QStringList{"--frobnicate"} << "frobnicate";
+  QTest::newRow("no script") << QStringList{"run"} << "script";
+  QTest::newRow("no value") << QStringList{"--model"} << "model";
+  QTest::newRow("unknown key") << QStringList{"--set", "frobnicate=1"} << "frobnicate";
+  QTest::newRow("bad value") << QStringList{"--set", "capacity=-4"} << "capacity";
+  QTest::newRow("no equals sign") << QStringList{"--set", "capacity"} << "capacity";
+  QTest::newRow("scalar is no object") << QStringList{"--set", "capacity=1", "--set", "capacity.x=1"} << "capacity";
+  QTest::newRow("kv without name") << QStringList{"--kv", "f16"} << "f16";
+  QTest::newRow("bad list") << QStringList{"list", "frobs"} << "frobs";
+  QTest::newRow("bad position") << QStringList{"--position", "sideways"} << "position";
+  QTest::newRow("arguments for gui") << QStringList{"gui", "--", "x"} << "x";
+  QTest::newRow("bad level") << QStringList{"--log", "loud"} << "loud";
+  QTest::newRow("negative tick") << QStringList{"replay", "a.kvcap", "--to", "-3"} << "-3";
+}
+
+void CommandLineTest::refusals() {
+  QFETCH(QStringList, arguments);
+  QFETCH(QString, names);
+  std::vector<std::string> given;
+  for (const QString& a : arguments) given.push_back(a.toStdString());
+  const auto line = parseCommandLine(given);
+  QVERIFY(!line);
+  QCOMPARE(line.error().code, std::string("usage"));
+  QCOMPARE(static_cast<int>(exitFor(line.error())), 2);
+  const QString text = QString::fromStdString(errorLine(line.error()));
+  QVERIFY2(text.contains(names), qPrintable(text));
+  QVERIFY(text.startsWith("kvlab: error: "));
+  QVERIFY2(text.contains("; "), qPrintable(text));  // what to do
+}
+
+void CommandLineTest::manifestFiles() {
+  QTemporaryDir dir;
+  const auto write = [&](const char* name, const char* text) {
+    QFile file(dir.filePath(name));
+    (void)file.open(QIODevice::WriteOnly);
+    file.write(text);
+    return dir.filePath(name).toStdString();
+  };
+  const auto good = parseCommandLine({"--manifest", write("good.json", R"({"model":"demo","staging":8})"), "--set", "staging=16"});
+  QVERIFY(good);
+  QCOMPARE(good->manifest, (json{{"model", "demo"}, {"staging", 16}}));
+  for (const auto& path : {write("bad.json", "[1]"), write("cut.json", "{\"model\":"), write("key.json", R"({"modle":"demo"})"),
+                           dir.filePath("absent.json").toStdString()}) {
+    const auto line = parseCommandLine({"--manifest", path});
+    QVERIFY2(!line, path.c_str());
+    QCOMPARE(static_cast<int>(exitFor(line.error())), 3);
+    QVERIFY(line.error().text().find(path) != std::string::npos);
+  }
+}
+
+void CommandLineTest::namesWithParameters() {
+  const auto named = parseNamed("h2o:budget=64,mode=strict,x=1.5", "--policy");
+  QVERIFY(named);
+  QCOMPARE(*named, json::parse(R"({"name":"h2o","budget":64,"mode":"strict","x":1.5})"));
+  QVERIFY(!parseNamed(":a=1", "--policy"));
+  QVERIFY(!parseNamed("h2o:budget", "--policy"));
+}
+
+void CommandLineTest::helpAndVersion() {
+  const auto help = parseCommandLine({"--help"});
+  QVERIFY(help);
+  QCOMPARE(help->verb, std::string("help"));
+  for (const char* word : {"gui", "run", "bench", "sweep", "replay", "info", "list", "--manifest", "--set"})
+    QVERIFY2(help->text.find(word) != std::string::npos, word);
+  const auto run = parseCommandLine({"run", "--help"});
+  QVERIFY(run);
+  QVERIFY(run->text.find("--time-limit") != std::string::npos);
+  QCOMPARE(parseCommandLine({"--version"})->verb, std::string("version"));
+}
+
+QTEST_GUILESS_MAIN(CommandLineTest)
+#include "command_line_test.moc"

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The script language over a fake window: arguments, errors with their place, stopping, time limits,
+// and that script_api.d.ts names exactly what is registered.
+#include <QtTest>
+
+#include "app/engine_thread.h"
+#include "app/live_session.h"
+#include "app/script/script_host.h"
+#include "app/fake_engine.h"
+#include "app/core_engine.h"
+
+using namespace kvlab;
+using nlohmann::json;
+
+namespace {
+
+class FakeWindow : public WindowPort {
+ public:
+  test::FakeState state;
+  std::vector<std::string> calls;
+  SessionPtr shown;
+  json lastRequest;
+
+  void openSession(const json& request, Opened opened) override {
+    lastRequest = request;
+    const bool bad = request.value("manifest", json::object()).value("model", "") == "bad";
+    auto holder = std::make_shared<std::shared_ptr<LiveSession>>();
+    *holder = std::make_shared<LiveSession>(
+        bad ? test::refusingOpener() : test::fakeOpener(state), [this, holder, opened](const Result<json>& r) {
+          const auto session = std::exchange(*holder, nullptr);
+          if (!r) return opened(r.error());
+          shown = session;
+          opened(shown);
+        });
+  }
+  SessionPtr session() const override { return shown; }
+  void showSession(const SessionPtr& session) override { shown = session; }
+  void closeSession(const SessionPtr& session) override {
+    if (shown == session) shown = nullptr;
+  }
+  Status showView(const QString& id) override {
+    calls.push_back("show " + id.toStdString());
+    if (id == "nowhere") return Error{"unknown_view", "no such view", "it is not listed", "name another", {}, "view", "nowhere"};
+    return ok();
+  }
+  Status setFocus(const json& focus) override {
+    calls.push_back("focus " + focus.dump());
+    return ok();
+  }
+  Status setTheme(const QString& name) override {
+    calls.push_back("theme " + name.toStdString());
+    return ok();
+  }
+  Status setSize(QSize) override { return ok(); }
+  Result<bool> readyFor(const PictureRequest&) override { return ++m_asked > 3; }
+  Result<QSize> savePicture(const PictureRequest& request) override {
+    calls.push_back("picture " + request.what.toStdString() + " after " + std::to_string(m_asked));
+    return QSize(10, 20);
+  }
+  Status runCommand(const QString& id, const json& args) override {
+    calls.push_back("command " + id.toStdString() + " " + args.dump());
+    return ok();
+  }
+  std::vector<std::string> viewIds() const override { return {"map", "strip"}; }
+  void caption(const QString&, std::function<void()> resume) override { resume(); }
+
+ private:
+  int m_asked = 0;
+};
+
+std::vector<VerbInfo> fakeVerbs() {
+  return {{"step", {"n", "tokens"}, "", true}, {"tick", {}, "", false},       {"length", {}, "", false},
+          {"echo", {"a", "b", "flag"}, "", false}, {"inject", {"actions"}, "", false}, {"block", {}, "", true},
+          {"throw", {}, "", true}};
+}
+
+}  // namespace
+
+class ScriptHostTest : public QObject {
+  Q_OBJECT
+
+ private:
+  FakeWindow window;
+  QStringList logged;
+  ScriptResult run(const QString& text, double limit = 0) {
+    ScriptSettings settings;
+    settings.verbs = fakeVerbs();
+    settings.args = {"x", "2"};
+    settings.manifest = {{"model", "demo"}, {"dtype", "f32"}};
+    settings.limitSeconds = limit;
+    settings.log = [this](const QString& line) { logged << line; };
+    ScriptHost host(window, settings);
+    return host.runText(text, "dir/test.js");
+  }
+
+ private Q_SLOTS:
+  void init() { window.calls.clear(); logged.clear(); }
+  void passes_data();
+  void passes();
+  void failsWithPlace_data();
+  void failsWithPlace();
+  void manifestsMerge();
+  void refusedSessions();
+  void viewCalls();
+  void consoleRemembers();
+  void stopsEndlessLoops();
+  void stopsWaiting();
+  void oneScriptAtATime();
+  void describedByTypes();
+};
+
+void ScriptHostTest::passes_data() {
+  QTest::addColumn<QString>("text");
+  const auto row = [](const char* name, const char* text) { QTest::newRow(name) << QString(text); };
+  row("step", "const s = lab.open(); const r = s.step(3); expect(r.length === 3); expect(s.tick === 3); expect(s.length === 3)");
+  row("positional", "const s = lab.open(); expectNear(s.echo(1, [2,3]), {a:1, b:[2,3]})");
+  row("options", "const s = lab.open(); expectNear(s.echo(1, {flag:true}), {a:1, flag:true})");
+  row("typed array", "const s = lab.open(); expectNear(s.echo(new Float32Array([0.5,2])), {a:[0.5,2]})");
+  row("undefined is missing", "const s = lab.open(); expectNear(s.echo(undefined, 2), {b:2})");
+  row("two sessions", "const a = lab.open(), b = lab.open(); a.step(2); expect(a.tick === 2 && b.tick === 0)");
+  row("args", "expect(args.length === 2 && args[0] === 'x' && args[1] === '2')");
+  row("near", "expectNear(1, 1.05, {abs:0.1}); expectNear([1,[2]], [1.01,[2.02]], {rel:0.02})");
+  row("error code", "const s = lab.open(); s.close(); const e = expectError(() => s.step(), 'closed_session'); expect(e.why && e.remedy)");
+  row("verb error", "const s = lab.open(); expectError(() => s.throw(), 'internal')");
+  row("later names", "expectError(() => lab.sweep({}), 'unsupported'); expectError(() => lab.open().tree(), 'unsupported')");
+  row("error fields", "const e = expectError(() => view.show('nowhere'), 'unknown_view'); expect(e.field === 'view' && e.value === 'nowhere')");
+  row("log", "log('a', 1, {b:2}); log(undefined)");
+  row("picture", "const p = view.screenshot('map', 'x.png'); expect(p.width === 10)");
+}
+
+void ScriptHostTest::passes() {
+  QFETCH(QString, text);
+  const ScriptResult result = run(text);
+  QVERIFY2(!result.failed, qPrintable(result.message()));
+}
+
+void ScriptHostTest::failsWithPlace_data() {
+  QTest::addColumn<QString>("text");
+  QTest::addColumn<int>("line");
+  QTest::addColumn<QString>("says");
+  const auto row = [](const char* name, const char* text, int line, const char* says) {
+    QTest::newRow(name) << QString(text) << line << QString(says);
+  };
+  row("expect", "\n\nexpect(1 === 2, 'one is two')", 3, "one is two");
+  row("expectNear", "\nexpectNear([1,2],[1,3])", 2, "1: 2 and 3 differ");
+  row("expectNear keys", "expectNear({a:1},{a:1,b:2})", 1, "b");
+  row("expectError without error", "\n\nexpectError(() => 1, 'x')", 3, "no error");
+  row("expectError another code", "\nexpectError(() => view.show('nowhere'), 'x')", 2, "unknown_view");
+  row("in a function", "function f() {\n  expect(false)\n}\n\nf()", 2, "expectation failed");
+  row("engine error", "const s = lab.open()\n\ns.throw()", 3, "thrown on purpose");
+  row("too many arguments", "const s = lab.open()\ns.echo(1,2,true,4,5)", 2, "it takes 3 arguments");
+  row("syntax", "const a = 1\nconst b = = 2", 2, "SyntaxError");
+  row("reference", "\n\n\nnothing.here", 4, "ReferenceError");
+  row("thrown number", "\nthrow 42", 2, "42");
+  row("getter of closed", "const s = lab.open(); s.close()\ns.tick", 2, "closed");
+}
+
+void ScriptHostTest::failsWithPlace() {
+  QFETCH(QString, text);
+  QFETCH(int, line);
+  QFETCH(QString, says);
+  const ScriptResult result = run(text);
+  QVERIFY(result.failed);
+  QVERIFY2(result.message().startsWith(QString("dir/test.js:%1: ").arg(line)), qPrintable(result.message()));
+  QVERIFY2(result.text.contains(says), qPrintable(result.text));
+}
+
+void ScriptHostTest::manifestsMerge() {
+  QVERIFY(!run("lab.open({layout:'indirection', dtype:'f16'})").failed);
+  QCOMPARE(window.lastRequest, (json{{"manifest", {{"model", "demo"}, {"dtype", "f16"}, {"layout", "indirection"}}}}));
+}
+
+void ScriptHostTest::refusedSessions() {
+  const ScriptResult result = run("\nlab.open({model:'bad'})");
+  QVERIFY(result.failed && result.refused);
+  QCOMPARE(result.line, 2);
+  QVERIFY(!run("expectError(() => lab.open({model:'bad'}), 'bad_model')").failed);
+  QVERIFY(!run("expect(false)").refused);
+}
+
+void ScriptHostTest::viewCalls() {
+  const ScriptResult result = run(
+      "view.show('map'); view.focus({layer:1,row:4}); view.theme('light'); view.command('step', {n:2});"
+      "expect(view.list().length === 2); view.caption('hello'); view.screenshot('window', 'a.png')");
+  QVERIFY2(!result.failed, qPrintable(result.message()));
+  QCOMPARE(window.calls[0], std::string("show map"));
+  QCOMPARE(window.calls[1], std::string(R"(focus {"layer":1,"row":4})"));
+  QCOMPARE(window.calls[2], std::string("theme light"));
+  QCOMPARE(window.calls[3], std::string(R"(command step {"n":2})"));
+  QVERIFY(window.calls[4].rfind("picture window after ", 0) == 0);  // it waited until the view was ready
+}
+
+void ScriptHostTest::consoleRemembers() {
+  ScriptSettings settings;
+  settings.verbs = fakeVerbs();
+  ScriptHost host(window, settings);
+  QVERIFY(!host.evaluateLine("s = lab.open()").failed);
+  QCOMPARE(host.evaluateLine("s.step(2).length").text, QString("2"));
+  QVERIFY(!host.evaluateLine("var k = s.tick").failed);
+  QCOMPARE(host.evaluateLine("k + 1").text, QString("3"));
+  const ScriptResult bad = host.evaluateLine("nothing()");
+  QVERIFY(bad.failed);
+  QCOMPARE(host.evaluateLine("k").text, QString("2"));
+}
+
+void ScriptHostTest::stopsEndlessLoops() {
+  const ScriptResult result = run("for (;;) {}", 0.3);
+  QVERIFY(result.failed);
+  QVERIFY2(result.text.contains("time limit"), qPrintable(result.text));
+}
+
+void ScriptHostTest::stopsWaiting() {
+  ScriptSettings settings;
+  settings.verbs = fakeVerbs();
+  ScriptHost host(window, settings);
+  QTimer::singleShot(100, &host, [&] { host.stop(); });
+  const ScriptResult stopped = host.runText("const s = lab.open();\nfor (;;) { try { s.block() } catch (e) {} }", "t.js");
+  QVERIFY(stopped.failed);
+  QVERIFY(!host.running());
+  const ScriptResult again = host.runText("expect(lab.open().step(1).length === 1)", "t.js");
+  QVERIFY2(!again.failed, qPrintable(again.message()));
+}
+
+void ScriptHostTest::oneScriptAtATime() {
+  ScriptSettings settings;
+  settings.verbs = fakeVerbs();
+  ScriptHost host(window, settings);
+  ScriptResult inner;
+  QTimer::singleShot(50, &host, [&] {
+    inner = host.evaluateLine("1");
+    host.stop();
+  });
+  (void)host.runText("lab.open().block()", "t.js");
+  QCOMPARE(inner.error.code, std::string("busy"));
+}
+
+/// Member names of `interface NAME {` in the declaration file.
+static QStringList declared(const QString& text, const QString& interface) {
+  QStringList names;
+  const qsizetype begin = text.indexOf("interface " + interface + " {");
+  const qsizetype end = text.indexOf("\n}", begin);
+  static const QRegularExpression member(R"(^  (?:readonly )?(\w+)\??[(:<])", QRegularExpression::MultilineOption);
+  auto matches = member.globalMatch(text.mid(begin, end - begin));
+  while (matches.hasNext()) names << matches.next().captured(1);
+  names.removeDuplicates();
+  names.sort();
+  return names;
+}
+
+void ScriptHostTest::describedByTypes() {
+  QFile file(KVLAB_RESOURCES_DIR "/script_api.d.ts");
+  QVERIFY(file.open(QIODevice::ReadOnly));
+  const QString text = QString::fromUtf8(file.readAll());
+  ScriptSettings settings;
+  settings.verbs = coreVerbs();
+  ScriptHost host(window, settings);
+  const json names = host.names();
+  for (const auto& [key, interface] : {std::pair{"lab", "Lab"}, {"view", "View"}, {"session", "Session"}}) {
+    QStringList registered;
+    for (const json& name : names[key]) registered << QString::fromStdString(name);
+    QStringList refused;
+    for (const json& name : names["refused"]) refused << QString::fromStdString(name);
+    const QStringList known = declared(text, interface);
+    for (const QString& name : registered) QVERIFY2(known.contains(name), qPrintable("not declared: " + name));
+    for (const QString& name : known)
+      QVERIFY2(registered.contains(name) || refused.contains(name), qPrintable("not registered: " + name));
+  }
+  for (const json& name : names["globals"]) {
+    const QString global = QString::fromStdString(name);
+    QVERIFY2(text.contains(QRegularExpression("declare (const|function) " + global + "\\b")), qPrintable(global));
+  }
+}
+
+QTEST_MAIN(ScriptHostTest)
+#include "script_host_test.moc"
