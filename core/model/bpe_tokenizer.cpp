@@ -60,7 +60,8 @@ class BpeTokenizer final : public Tokenizer {
   std::vector<TokenId> m_eos;
 };
 
-constexpr std::size_t kMaxText = std::size_t{1} << 24;
+constexpr std::size_t kMaxText = bpe::kMaxGrown;
+constexpr std::size_t kMaxAdded = 1 << 16;  // bytes of an added token
 
 bool mentionsByteLevel(const json& decoder) {
   if (!decoder.is_object()) return false;
@@ -111,6 +112,7 @@ Status BpeTokenizer::loadAdded(const JsonFields& in) {
     std::string as = t.content;
     if (t.normalized && m_normaliser)
       if (auto s = m_normaliser(as); !s) return in.bad("added_tokens", s.error().why);
+    if (as.size() > kMaxAdded) return in.bad("added_tokens", "has a text that is too long");
     (t.normalized ? m_normalised : m_raw).add(t, std::move(as));
   }
   return ok();

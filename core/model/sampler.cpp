@@ -87,54 +87,7 @@ std::size_t draw(const std::vector<double>& weight, double unit) {
   return weight.size() - 1;
 }
 
-template <class T>
-Status readKey(const nlohmann::json& json, const char* key, T& out, double low, double high) {
-  const auto it = json.find(key);
-  if (it == json.end()) return ok();
-  const bool good = std::is_integral_v<T> ? it->is_number_integer() : it->is_number();
-  const double value = good ? it->template get<double>() : 0;
-  if (good && value >= low && value <= high) return out = it->template get<T>(), ok();
-  const std::string field = std::string("sampling.") + key;
-  Error error{"bad_manifest", "cannot use " + field, it->dump() + " is not a number it can take",
-              std::string("give a ") + (std::is_integral_v<T> ? "whole number" : "number") +
-                  " from " + nlohmann::json(low).dump() + " to " + nlohmann::json(high).dump()};
-  error.field = field;
-  error.value = *it;
-  return error;
-}
-
-Error unknownKey(const std::string& key) {
-  Error error{"bad_manifest", "unknown key sampling." + key, "there is no such key",
-              "use temperature, top_k, top_p, repetition_penalty, seed"};
-  error.field = "sampling." + key;
-  return error;
-}
-
 }  // namespace
-
-Result<SamplingOptions> samplingFromJson(const nlohmann::json& json) {
-  if (!json.is_object()) return unknownKey("");
-  for (const auto& [key, value] : json.items())
-    if (key != "temperature" && key != "top_k" && key != "top_p" && key != "repetition_penalty" &&
-        key != "seed")
-      return unknownKey(key);
-  SamplingOptions o;
-  if (auto s = readKey(json, "temperature", o.temperature, 0, 1000); !s) return s.error();
-  if (auto s = readKey(json, "top_k", o.topK, 0, 1 << 24); !s) return s.error();
-  if (auto s = readKey(json, "top_p", o.topP, 0, 1); !s) return s.error();
-  if (auto s = readKey(json, "repetition_penalty", o.repetitionPenalty, 0.01, 100); !s)
-    return s.error();
-  if (auto s = readKey(json, "seed", o.seed, 0, 0x1p64); !s) return s.error();
-  return o;
-}
-
-nlohmann::json toJson(const SamplingOptions& o) {
-  return {{"temperature", o.temperature},
-          {"top_k", o.topK},
-          {"top_p", o.topP},
-          {"repetition_penalty", o.repetitionPenalty},
-          {"seed", o.seed}};
-}
 
 Result<Sample> Sampler::sample(std::span<const float> logits, std::span<const TokenId> history) {
   if (const std::string why = firstFault(logits); !why.empty()) return badLogits(why);

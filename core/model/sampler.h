@@ -9,21 +9,11 @@
 
 #include "core/api/error.h"
 #include "core/api/ids.h"
+#include "core/api/manifest.h"
 
 namespace kvlab {
 
-/// Names follow the manifest's sampling keys.
-struct SamplingOptions {
-  double temperature = 0;        // 0 = greedy
-  int topK = 0;                  // 0 = all
-  double topP = 1;               // 1 = all
-  double repetitionPenalty = 1;  // 1 = none (Keskar et al. 2019)
-  std::uint64_t seed = 1;
-};
-
-/// Errors (code bad_manifest) name the key: sampling.temperature, ...
-Result<SamplingOptions> samplingFromJson(const nlohmann::json& json);
-nlohmann::json toJson(const SamplingOptions& options);
+using SamplingOptions = SamplingSettings;  // a manifest's "sampling"
 
 /// Whole state of the draws: save, restore, hash.
 struct RandomState {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/model/charsmap_check.h"
 #include "core/model/tokenizer_files.h"
 #include "core/model/utf8.h"
 
@@ -16,6 +17,8 @@ class SentencePieceTokenizer final : public Tokenizer {
  public:
   Status load(const std::string& bytes, const std::string& file,
               const TokenizerSettings& settings) {
+    if (const std::string fault = charsMapFault(bytes); !fault.empty())
+      return badTokenizer(file, fault);
     const auto status = m_processor.LoadFromSerializedProto(bytes);
     if (!status.ok()) return badTokenizer(file, status.ToString());
     if (m_processor.GetPieceSize() <= 0) return badTokenizer(file, "it has no pieces");

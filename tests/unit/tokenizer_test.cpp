@@ -344,6 +344,30 @@ class TokenizerTest : public QObject {
     }
   }
 
+  /// Lengths stay below 128, so that each is one byte.
+  void sentencePieceRefusesHostileCharacterMaps() {
+    const std::string good = readAll((kFixtures + "/sentencepiece/tokenizer.model").toStdString());
+    const auto field = [](char tag, const std::string& body) {
+      return std::string{tag, static_cast<char>(body.size())} + body;
+    };
+    const auto number = [](std::uint32_t n) {
+      return std::string(reinterpret_cast<const char*>(&n), 4);
+    };
+    const auto withMap = [&](const std::string& map) {
+      return parseSentencePiece(good + field('\x1a', field('\x12', map)), "dir/tokenizer.model",
+                                {});
+    };
+    const std::string one = number(4) + number(0);
+    for (const std::string& map : {number(4), one, one + "x", number(400) + "abc",
+                                   number(3) + "abcd", one + std::string("x\0", 2)}) {
+      const auto t = withMap(map);  // the last: an array of one unit leads out of itself
+      QVERIFY(!t);
+      QVERIFY2(t.error().why.find("character map") != std::string::npos, t.error().why.c_str());
+    }
+    QVERIFY(!parseSentencePiece(good + "\x1a\x7f", "f", {}));
+    QVERIFY(!parseSentencePiece(good + "\x0b", "f", {}));  // a group
+  }
+
   void settingsOfTheDirectory() {
     QTemporaryDir dir;
     const std::string d = dir.path().toStdString();

@@ -62,13 +62,8 @@ Result<Decoder> replace(const JsonFields& step) {
   if (!pattern) return pattern.error();
   const auto content = step.text("content");
   if (!content) return content.error();
-  return Decoder([pattern = *pattern, content = *content](Tokens& tokens) -> Status {
-    for (std::string& token : tokens) {
-      auto replaced = pattern.replace(token, content);
-      if (!replaced) return replaced.error();
-      token = replaced.take();
-    }
-    return ok();
+  return Decoder([pattern = *pattern, content = *content](Tokens& tokens) {
+    return pattern.replaceEach(tokens, content, [](std::string& t) -> std::string& { return t; });
   });
 }
 

@@ -9,6 +9,8 @@
 namespace kvlab::bpe {
 namespace {
 
+constexpr std::size_t kMaxAffix = 64;
+
 std::uint64_t pairKey(std::int32_t left, std::int32_t right) {
   return static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint32_t>(right);
 }
@@ -39,6 +41,7 @@ Result<BpeModel> BpeModel::fromJson(const JsonFields& model) {
                                     std::pair{"end_of_word_suffix", &out.m_suffix}}) {
     auto text = model.text(key, "");
     if (!text) return text.error();
+    if (text->size() > kMaxAffix) return model.bad(key, "is too long");
     *member = text.take();
   }
   if (auto s = out.readVocabulary(model); !s) return s.error();

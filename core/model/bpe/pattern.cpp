@@ -11,7 +11,6 @@ namespace kvlab::bpe {
 namespace {
 
 constexpr std::size_t kMaxExpression = 1 << 16;
-constexpr std::size_t kMaxReplaced = std::size_t{1} << 24;
 constexpr std::string_view kSpaces =
     R"(\t-\r \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
 
@@ -133,7 +132,7 @@ Result<std::vector<Span>> Pattern::cutRegex(std::string_view text) const {
   const auto* code = static_cast<const pcre2_code*>(m_code.get());
   const MatchData data(pcre2_match_data_create(1, nullptr));
   const MatchContext context(pcre2_match_context_create(nullptr));
-  pcre2_set_match_limit(context.get(), 4'000'000);
+  pcre2_set_match_limit(context.get(), 1'000'000);
   pcre2_set_heap_limit(context.get(), 256 * 1024);  // KiB
   std::vector<Span> spans;
   std::size_t done = 0;
@@ -163,12 +162,14 @@ Result<std::vector<Span>> Pattern::cutRegex(std::string_view text) const {
   return spans;
 }
 
+Error Pattern::tooLong() { return badText("it grows beyond 16 MiB", "give a shorter text"); }
+
 Result<std::string> Pattern::replace(std::string_view text, std::string_view by) const {
   const auto spans = cut(text);
   if (!spans) return spans.error();
   std::size_t size = 0;
   for (const Span& s : *spans) size += s.match ? by.size() : s.end - s.begin;
-  if (size > kMaxReplaced) return badText("it grows beyond 16 MiB", "give a shorter text");
+  if (size > kMaxGrown) return tooLong();
   std::string out;
   out.reserve(size);
   for (const Span& s : *spans) out += s.match ? by : text.substr(s.begin, s.end - s.begin);

@@ -170,7 +170,7 @@ Result<Prepend> prependOf(const JsonFields& step) {
 Result<PreTokeniser> metaspace(const JsonFields& step) {
   const auto mark = step.text("replacement", "\xe2\x96\x81");
   if (!mark) return mark.error();
-  if (mark->empty()) return step.bad("replacement", "is empty");
+  if (mark->empty() || mark->size() > 16) return step.bad("replacement", "is not one character");
   const auto scheme = prependOf(step);
   if (!scheme) return scheme.error();
   bool cut = true;
@@ -181,12 +181,10 @@ Result<PreTokeniser> metaspace(const JsonFields& step) {
   };
   return PreTokeniser([=, mark = *mark, space = Pattern::text(" "),
                        cutter = byPattern(Pattern::text(*mark))](Pieces& pieces) -> Status {
-    for (Piece& piece : pieces) {
-      auto marked = space.replace(piece.text, mark);
-      if (!marked) return marked.error();
-      piece.text = marked.take();
+    const auto text = [](Piece& piece) -> std::string& { return piece.text; };
+    if (auto s = space.replaceEach(pieces, mark, text); !s) return s;
+    for (Piece& piece : pieces)
       if (prepend(piece)) piece.text.insert(0, mark);
-    }
     return cut ? split(pieces, cutter, Behaviour::MergedWithNext) : ok();
   });
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/model/bpe/template.h"
 
+#include <algorithm>
+
 #include "core/model/bpe/merges.h"
 #include "core/model/bpe/steps.h"
 
@@ -8,6 +10,8 @@ namespace kvlab::bpe {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::size_t kMaxAround = 256;
 
 /// special_tokens: {name: {ids: [..]}}
 Status appendSpecial(const JsonFields& step, const std::string& name,
@@ -23,6 +27,7 @@ Status appendSpecial(const JsonFields& step, const std::string& name,
       return step.bad("special_tokens", "has a bad id of \"" + name + "\"");
     out.push_back(id.get<std::int32_t>());
   }
+  if (out.size() > kMaxAround) return step.bad("special_tokens", "adds too many tokens");
   return ok();
 }
 
@@ -55,6 +60,8 @@ Result<Surround> fromSequence(const JsonFields& step) {
   for (const Surround& one : *all) {
     out.before.insert(out.before.begin(), one.before.begin(), one.before.end());
     out.after.insert(out.after.end(), one.after.begin(), one.after.end());
+    if (std::max(out.before.size(), out.after.size()) > kMaxAround)
+      return step.bad("processors", "add too many tokens");
   }
   return out;
 }
