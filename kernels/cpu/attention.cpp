@@ -6,7 +6,7 @@
 // afterwards, left to right, exactly as an item that walks all blocks does.
 #include "kernels/ops/attention.h"
 
-#include <utility>
+#include <algorithm>
 
 #include "kernels/cpu/targets.h"
 #include "kernels/thread_pool.h"
@@ -16,7 +16,8 @@
 #include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 
-#include "kernels/cpu/attention_block-inl.h"
+#include "kernels/cpu/attention_mass-inl.h"
+#include "kernels/cpu/attention_plan-inl.h"
 #include "kernels/cpu/dot_tile-inl.h"
 #include "kernels/cpu/rotate-inl.h"
 
@@ -28,91 +29,6 @@ constexpr int64_t kTileTarget = 64;          // query rows per item, about
 constexpr int64_t kScoreBytes = 32 << 20;    // stored scores per batch when masses are wanted
 constexpr int64_t kRowsAhead = 16;           // rows prefetched ahead of their use
 constexpr int64_t kWorkPerItem = 65536;      // multiply-adds worth handing to another thread
-
-/// A call, with everything that is derived from it.
-struct Call {
-  const AttentionArgs& a;
-  RowLayout layout;
-  int64_t dim;        // headDim padded to 16
-  int64_t group;      // query heads per KV head
-  int64_t tile;       // queries per tile
-  int64_t batch;      // KV heads per item
-  int64_t stored;     // scores are kept for queries [stored, end of batch)
-  int64_t scoreRow;   // floats per stored row, rows + 1 padded to 16
-  float* scores;      // [queries stored, queryHeads, scoreRow]
-  Softmax* finals;    // [queries stored, queryHeads]
-};
-
-/// What a query sees, as positions in slots: rows [begin, end), and the self row at `end`.
-struct Range {
-  int64_t begin, end, last;  // last = end, or end + 1 with a self row
-  bool hasSelf() const { return last > end; }
-  bool empty() const { return begin >= last; }
-};
-
-HWY_INLINE Range rangeOf(const AttentionArgs& a, int64_t q) {
-  const int64_t end = std::max<int64_t>(a.rowEnd[q], 0);
-  const bool self = a.selfSlot && a.selfSlot[q] >= 0;
-  return {std::min<int64_t>(std::max<int64_t>(a.rowBegin[q], 0), end), end, end + (self ? 1 : 0)};
-}
-
-/// Memory of one item, every array once per KV head of the item except the last three.
-struct Buffers {
-  float *keys, *values;        // [64, dim]
-  float* queries;              // [tile * group, dim]
-  float* running;              // [tile * group, dim]
-  Softmax* states;             // [tile * group]
-  float* scores;               // [tile * group, 64]
-  float* block;                // [dim]
-  float *selfKey, *selfValue;  // [dim]
-
-  static size_t bytes(const Call& c) {
-    const int64_t rows = c.tile * c.group;
-    const int64_t perHead = 2 * 64 * c.dim + rows * (2 * c.dim + 2);
-    return static_cast<size_t>(4 * (c.batch * perHead + rows * 64 + 3 * c.dim));
-  }
-
-  Buffers(const Call& c, std::byte* memory) {
-    const int64_t rows = c.tile * c.group;
-    auto* at = reinterpret_cast<float*>(memory);
-    const auto take = [&at](int64_t count) { return std::exchange(at, at + count); };
-    keys = take(c.batch * 64 * c.dim);
-    values = take(c.batch * 64 * c.dim);
-    queries = take(c.batch * rows * c.dim);
-    running = take(c.batch * rows * c.dim);
-    scores = take(rows * 64);
-    block = take(c.dim);
-    selfKey = take(c.dim);
-    selfValue = take(c.dim);
-    states = reinterpret_cast<Softmax*>(take(c.batch * 2 * rows));
-  }
-
-  /// The arrays of the i-th KV head.
-  Buffers ofHead(const Call& c, int64_t i) const {
-    const int64_t rows = c.tile * c.group;
-    Buffers b = *this;
-    b.keys += i * 64 * c.dim;
-    b.values += i * 64 * c.dim;
-    b.queries += i * rows * c.dim;
-    b.running += i * rows * c.dim;
-    b.states += i * rows;
-    return b;
-  }
-};
-
-/// One result per block instead of a running one.
-struct Partials {
-  Softmax* states = nullptr;  // [kvHeads, blocks, tile * group]
-  float* values = nullptr;    // [kvHeads, blocks, tile * group, dim]
-  int64_t blocks = 0;
-};
-
-/// Queries [q0, q1), KV heads [head0, head1) and the blocks they walk.
-struct Item {
-  int64_t q0, q1, head0, head1;
-  int64_t firstBlock, endBlock;
-  const Partials* partials;  // null: merge while walking
-};
 
 HWY_INLINE void loadKeyAndValue(const Call& c, int64_t head, int32_t slot, int32_t phase, float* key,
                                 float* value) {
@@ -167,20 +83,6 @@ HWY_INLINE void loadQueries(const Call& c, const Item& item, int64_t head, float
   }
 }
 
-/// Part of a query's range inside the block that starts at position `start`.
-struct Part {
-  int64_t lo, rowsEnd, hi;  // offsets in the block: rows [lo, rowsEnd), self at rowsEnd if hi is above
-  bool empty() const { return lo >= hi; }
-  bool hasSelf() const { return hi > rowsEnd; }
-};
-
-HWY_INLINE Part partOf(const Range& r, int64_t start) {
-  const auto clamp = [&](int64_t position) {
-    return std::clamp<int64_t>(position - start, 0, kAttentionBlock);
-  };
-  return {clamp(r.begin), clamp(r.end), clamp(r.last)};
-}
-
 HWY_INLINE void keepScores(const Call& c, int64_t q, int64_t queryHead, int64_t start, const Part& p,
                            const float* s) {
   if (q < c.stored) return;
@@ -230,16 +132,6 @@ HWY_INLINE void scoreSelf(const Call& c, int64_t head, const Buffers& b, int64_t
                 .y = b.scores + row * 64 + p.rowsEnd, .yStride = 64});
 }
 
-/// Rows that any query of the tile sees in the block at `start`.
-HWY_INLINE Part unionOf(const Call& c, const Item& item, int64_t start) {
-  Part all{kAttentionBlock, 0, 0};
-  for (int64_t q = item.q0; q < item.q1; ++q) {
-    const Part p = partOf(rangeOf(c.a, q), start);
-    if (p.lo < p.rowsEnd) all = {std::min(all.lo, p.lo), std::max(all.rowsEnd, p.rowsEnd), 0};
-  }
-  return all;
-}
-
 /// Queries of the item in one KV head against the loaded block; b as of that head.
 HWY_INLINE void attendHead(const Call& c, const Item& item, const Buffers& b, int64_t head,
                            int64_t start, int64_t partial) {
@@ -277,24 +169,6 @@ HWY_INLINE void attendBlock(const Call& c, const Item& item, const Buffers& b, i
     scoreBlock(c, mine, (item.q1 - item.q0) * c.group, all.lo, all.rowsEnd);
     attendHead(c, item, mine, head, start, partial);
   }
-}
-
-/// Blocks (counted by logical index) that the queries [q0, q1) see: [first, end).
-struct BlockRange {
-  int64_t first, end;
-};
-
-HWY_INLINE BlockRange blocksOf(const Call& c, int64_t q0, int64_t q1) {
-  int64_t first = std::numeric_limits<int64_t>::max(), last = 0;
-  for (int64_t q = q0; q < q1; ++q) {
-    const Range r = rangeOf(c.a, q);
-    if (r.empty()) continue;
-    first = std::min(first, r.begin);
-    last = std::max(last, r.last);
-  }
-  if (last == 0) return {0, 0};
-  const int64_t base = c.a.indexBase;
-  return {(base + first) / kAttentionBlock, (base + last + kAttentionBlock - 1) / kAttentionBlock};
 }
 
 HWY_INLINE void finishHead(const Call& c, const Item& item, int64_t head, const Softmax* states,
@@ -403,48 +277,6 @@ HWY_INLINE int64_t headsPerItem(int64_t kvHeads, int64_t dim, int64_t queryRows)
 HWY_INLINE int64_t partialBytes(const Call& c, int64_t q0, int64_t q1) {
   const BlockRange range = blocksOf(c, q0, q1);
   return (range.end - range.first) * c.a.fmt.kvHeads * c.tile * c.group * (8 + 4 * c.dim);
-}
-
-// Probability masses from the stored scores, once maximum and sum are known.
-
-/// mean [16] over query heads of the probabilities of positions [j, j + 16); perHead as in the call.
-HWY_INLINE void headMean(const Call& c, int64_t q, int64_t j, float* perHead, float* mean) {
-  const DF d;
-  const int64_t heads = c.a.queryHeads, count = std::min<int64_t>(16, c.a.rows + 1 - j);
-  std::fill(mean, mean + 16, 0.0f);
-  for (int64_t h = 0; h < heads; ++h) {
-    const int64_t at = (q - c.stored) * heads + h;
-    const Softmax& s = c.finals[at];
-    if (s.sum == 0.0f) continue;
-    alignas(64) float p[16];
-    for (int64_t i = 0; i < 16; i += kLanes) {
-      const VF score = hn::LoadU(d, c.scores + at * c.scoreRow + j + i);
-      const VF e = expF32(d, hn::Sub(score, hn::Set(d, s.max)));
-      hn::Store(hn::Div(e, hn::Set(d, s.sum)), d, p + i);
-      hn::StoreU(hn::Add(hn::LoadU(d, mean + i), hn::LoadU(d, p + i)), d, mean + i);
-    }
-    if (perHead) std::copy(p, p + count, perHead + h * (c.a.rows + 1) + j);
-  }
-  for (int64_t i = 0; i < 16; ++i) mean[i] /= static_cast<float>(heads);
-}
-
-HWY_INLINE void massesAt(const Call& c, int64_t q1, int64_t j) {
-  const int64_t count = std::min<int64_t>(16, c.a.rows + 1 - j);
-  alignas(64) float mean[16];
-  for (int64_t q = c.stored; q < q1; ++q) {
-    const bool newest = q == c.a.nQueries - 1;
-    headMean(c, q, j, newest ? c.a.newestPerHead : nullptr, mean);
-    for (int64_t i = 0; c.a.receivedMass && i < count; ++i) c.a.receivedMass[j + i] += mean[i];
-    if (newest && c.a.newestMass) std::copy(mean, mean + count, c.a.newestMass + j);
-  }
-}
-
-void writeMasses(ThreadPool& pool, const Call& c, int64_t q1) {
-  const int64_t perRow = (q1 - c.stored) * c.a.queryHeads;
-  const int64_t grain = std::max<int64_t>(1, 1024 / std::max<int64_t>(1, perRow));
-  pool.parallelFor(0, (c.a.rows + 1 + 15) / 16, grain, [&](int64_t from, int64_t to, int) {
-    for (int64_t i = from; i < to; ++i) massesAt(c, q1, i * 16);
-  });
 }
 
 /// Queries [q0, q1), keeping scores from c.stored on.
