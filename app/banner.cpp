@@ -5,6 +5,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
+#include <QScopedValueRollback>
 #include <QVBoxLayout>
 
 #include "app/script/script_host.h"
@@ -73,6 +74,7 @@ void Banner::showCaption(const QString& text, std::function<void()> next) {
 QString Banner::text() const { return m_title->text() + "\n" + m_body->text(); }
 
 void Banner::arrange() {
+  const QScopedValueRollback<bool> arranging(m_arranging, true);
   const auto look = Theme::current();
   m_title->setFont(m_isError ? look->strong : look->ui);
   m_body->setFont(look->ui);
@@ -88,7 +90,9 @@ void Banner::arrange() {
 
 void Banner::changeEvent(QEvent* event) {
   QFrame::changeEvent(event);
-  if (event->type() == QEvent::PaletteChange && isVisible()) arrange();
+  // A style sheet changes the palette too: arranging must not arrange again.
+  if (event->type() != QEvent::PaletteChange || !isVisible() || m_arranging) return;
+  arrange();
 }
 
 }  // namespace kvlab
