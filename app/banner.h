@@ -34,6 +34,7 @@ class Banner : public QFrame {
   QFrame* m_stripe;
   QLabel *m_title, *m_body;
   QPushButton *m_next, *m_close;
+  bool m_arranging = false;
   std::function<void()> m_onNext;
   bool m_isError = false, m_isCaption = false;
 };
