@@ -22,24 +22,27 @@ def load(folder):
     return {k: v.float() for k, v in load_file(os.path.join(folder, "model.safetensors")).items()}
 
 
-def packed(length, tails):
-    """Mask and positions for a story followed by tails that see the story and themselves only."""
+def packed(length, tails, rng=None):
+    """Mask and positions for a story followed by tails that see the story and themselves only; with rng
+    the positions have a random start and random gaps."""
+    span = length + max(len(t) for t in tails)
+    line = tr.random_positions(rng, span, gaps=True) if rng else list(range(span))
     total = length + sum(len(t) for t in tails)
     mask = torch.ones(total, total, dtype=torch.bool).tril()
-    positions = list(range(length))
+    positions = line[:length]
     begin = length
     for tail in tails:
         mask[begin:begin + len(tail), length:begin] = False
-        positions += range(length, length + len(tail))
+        positions += line[length:length + len(tail)]
         begin += len(tail)
     return mask[None, None], torch.tensor([positions])
 
 
 @torch.no_grad()
-def choices(p, words, text, tails):
+def choices(p, words, text, tails, rng=None):
     """First choice of the model after every word of every tail, story read once."""
     ids = [1] + words.encode(text)
-    mask, positions = packed(len(ids), tails)
+    mask, positions = packed(len(ids), tails, rng)
     every = ids + [t for tail in tails for t in words.encode(tail)]
     hidden = tr.forward(p, torch.tensor([every]), positions, mask)
     best = (hidden[0, len(ids):] @ p["lm_head.weight"].T).argmax(1).tolist()
@@ -50,10 +53,10 @@ def choices(p, words, text, tails):
     return out
 
 
-def replies(p, words, text, pairs):
+def replies(p, words, text, pairs, rng=None):
     """pairs: (question, reply) as word lists. -> (all words right, first word's choice, place's choice)."""
     found = []
-    for (question, reply), best in zip(pairs, choices(p, words, text, [q + r[:-1] for q, r in pairs])):
+    for (question, reply), best in zip(pairs, choices(p, words, text, [q + r[:-1] for q, r in pairs], rng)):
         got = best[len(question) - 1:]
         found.append((got == words.encode(reply), got[0], got[-2]))
     return found
@@ -80,6 +83,9 @@ def measure(p, words, story, result):
         distance = next(d for d in DISTANCES if question["distance"] <= d)
         tally(result["distance"], f"<= {distance}", right)
         tally(result["moved"], f"{len(question['facts_of_thing']) - 1} moves", right)
+    if held:
+        for right, _, _ in replies(p, words, text, asked[:len(held)], random.Random(story["seed"])):
+            tally(result["gaps"], story["tokens"], right)
     for right, _, _ in found[len(held):]:
         tally(result["unknown"], story["tokens"], right)
     for question, (right, _, _) in zip(held, found):
@@ -146,7 +152,7 @@ def compare(args):
 
 def run(args):
     words, p = tr.Words(args.data), load(args.model)
-    kinds = ("length distance moved unknown replace_follows replace_old_answer delete_old_answer "
+    kinds = ("length gaps distance moved unknown replace_follows replace_old_answer delete_old_answer "
              "delete_old_place_when_forced delete_nobody_knows").split()
     result = {k: {} for k in kinds}
     for tokens in (128, 256, 512, 1024):

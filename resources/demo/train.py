@@ -190,21 +190,21 @@ class Words:
         return [self.token[w] for w in words]
 
 
-def random_positions(rng, length):
-    """Strictly increasing positions below MAX_POSITION: random start, in half of the cases gaps."""
-    gaps = [0] * length
-    kind = rng.random()
+def random_positions(rng, length, gaps=False):
+    """Strictly increasing positions below MAX_POSITION: random start, gaps in half of the cases (or always)."""
+    steps = [0] * length
+    kind = rng.random() * (0.5 if gaps else 1.0)
     room = MAX_POSITION - length
     if kind < 0.5:
         rate, largest = (0.01, 24) if kind < 0.25 else (0.06, 6)
         for i in range(1, length):
             if rng.random() < rate:
-                gaps[i] = min(rng.randint(1, largest), room)
-                room -= gaps[i]
+                steps[i] = min(rng.randint(1, largest), room)
+                room -= steps[i]
     start = rng.randint(0, room) if rng.random() < 0.5 else 0
     out, here = [], start
     for i in range(length):
-        here += gaps[i]
+        here += steps[i]
         out.append(here + i)
     return out
 
