@@ -70,7 +70,7 @@ class Pass {
     for (int layer = 0; layer < layers; ++layer) {
       const GroupPass& group = m_groups[at(m_job.groupOf[at(layer)])];
       const ResidencyView& map = *m_job.groups[at(m_job.groupOf[at(layer)])].map;
-      if (!m_job.write && group.allResident) continue;
+      if (!m_job.write && (group.allResident || !m_job.scratch)) continue;
       for (std::size_t i = 0; i < m_job.rows.size(); ++i) {
         const bool resident = group.resident[i];
         const std::int32_t slot = resident ? map.slotOf[at(group.rowEnd[i] - 1)].value()

@@ -20,7 +20,7 @@ struct RowsJob {
   std::vector<LayerGroup> groups;  // maps name the slots to write; sums are extended here
   std::vector<std::int32_t> groupOf;  // [layers]
   std::vector<RowTarget> rows;        // ascending position
-  const LayerSlots* scratch = nullptr;  // [layers][rows]: slots for rows that a map lacks
+  const LayerSlots* scratch = nullptr;  // [layers][rows]: slots for rows that a map lacks; null: none does
   bool cachePhases = false;   // position mode cache: such a row's phase is its index
   bool write = true;          // false: rows that are in a map are read, not written
   bool wantLogits = true;     // of the last row

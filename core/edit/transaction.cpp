@@ -23,6 +23,11 @@ RowsJob jobOver(const CacheState& state, const TransactionRules& rules) {
   return job;
 }
 
+void subtract(LayerSlots& from, const LayerSlots& less) {
+  for (std::size_t layer = 0; layer < less.size(); ++layer)
+    for (Slot slot : less[layer]) std::erase(from[layer], slot);
+}
+
 void append(LayerSlots& to, const LayerSlots& more) {
   for (std::size_t layer = 0; layer < more.size(); ++layer)
     to[layer].insert(to[layer].end(), more[layer].begin(), more[layer].end());
@@ -80,6 +85,7 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
     return done.error();
   }
   if (!m_layout.inPlace()) m_store.release(work.unused);
+  subtract(work.added, work.unused);
   work.state.tick = Tick(before.tick.value() + 1);
   work.state.logitsStale = !work.logitsFresh && work.state.length() > 0;
   if (work.state.length() == 0) work.state.logits = nullptr;

@@ -122,7 +122,8 @@ class Session {
   std::vector<Action> cullActions(const CacheState& observed, const std::vector<Action>& pending);
   Status applyPlanned(const CacheState& observed, std::vector<Action> actions, Source addSource,
                       bool received, Trace& trace, TickReport& report);
-  void recover(const CacheState& observed, std::optional<TokenId> token, Trace& trace, TickReport& report);
+  Status reobserve(TokenId token, CacheState& base, Trace& trace);
+  void recover(const CacheState& observed, std::optional<TokenId> token, bool forced, Trace& trace, TickReport& report);
   void commit(CacheState state, LayerSlots added, LayerSlots freed, std::int64_t moved);
   void record(CacheState state, LayerSlots added, LayerSlots freed);
   void verify(Trace& trace, TickReport& report);

@@ -117,7 +117,11 @@ Status Session::goTo(Tick tick) {
 Status Session::select(int id) {
   m_pending.clear();
   if (!m_timeline.entry(id).state) {
-    if (Status replayed = replay(id); !replayed) return replayed;
+    if (Status replayed = replay(id); !replayed) {
+      breakSession(replayed.error().text());
+      publish();
+      return replayed;
+    }
   } else {
     m_timeline.select(id);
     m_state = *m_timeline.entry(id).state;
@@ -134,22 +138,31 @@ Status Session::select(int id) {
 /// Starts over and executes the commands on the path to `id`, up to the commit that made it. The
 /// timeline keeps its entries; only the state reached is kept in it.
 Status Session::replay(int id) {
-  std::vector<std::pair<std::string, nlohmann::json>> commands;
+  struct Command {
+    std::string verb;
+    nlohmann::json args;
+    std::int64_t commits;  // on the path: a branch may begin in the middle of a command
+  };
+  std::vector<Command> commands;
   const std::vector<int> path = m_timeline.path(id);
   for (std::size_t i = 1; i < path.size(); ++i) {
     const Timeline::Entry& entry = m_timeline.entry(path[i]);
-    if (!entry.verb.empty()) commands.emplace_back(entry.verb, entry.args);
+    if (!entry.verb.empty()) commands.push_back({entry.verb, entry.args, 1});
+    else if (!commands.empty()) ++commands.back().commits;
   }
   Timeline kept = std::move(m_timeline);
   for (int layer = 0; layer < m_store.layers(); ++layer) m_store.slots(layer).restart(0);
   if (Result<std::unique_ptr<StorageLayout>> layout = makeLayout(m_manifest.layout)) m_layout = layout.take();
-  m_commitsLeft = static_cast<std::int64_t>(path.size()) - 1;
   m_replaying = true;
   startState();
   Status done = ok();
-  for (std::size_t i = 0; i < commands.size() && done && m_commitsLeft > 0; ++i) {
-    const Result<nlohmann::json> result = m_execute(*this, commands[i].first, commands[i].second);
-    if (!result && m_commitsLeft > 0) done = result.error();
+  for (std::size_t i = 0; i < commands.size() && done; ++i) {
+    m_commitsLeft = commands[i].commits;
+    m_pending.clear();  // a command carries what was pending when it ran
+    const Result<nlohmann::json> result = m_execute(*this, commands[i].verb, commands[i].args);
+    if (m_commitsLeft <= 0) continue;
+    done = result ? Error{"replay", "the state was not restored", commands[i].verb + " did not end as it had before", "rebuild, or save the ids and open a new session"}
+                  : result.error();
   }
   m_replaying = false;
   m_pending.clear();

@@ -125,7 +125,7 @@ TickReport Session::runTick(bool generates, std::optional<TokenId> forced, std::
   if (!applied) {
     report.ok = false;
     report.error = applied.error();
-    recover(observed, report.token, trace, report);
+    recover(observed, report.token, forced.has_value(), trace, report);
   }
   if (m_status != SessionState::Broken) verify(trace, report);
   return finish(std::move(report), trace);
@@ -213,25 +213,42 @@ Status Session::applyPlanned(const CacheState& observed, std::vector<Action> act
     // The layout got part of the way: the slots are again those of the old state, their rows anew.
     for (int layer = 0; layer < m_store.layers(); ++layer)
       m_store.slots(layer).restart(m_state.map(layer).slotOf.span());
+    beginCommand("rebuild", nlohmann::json::object());  // what history will execute in its place
     if (Result<RebuildOutcome> mended = rebuildRows(); !mended) breakSession(mended.error().text());
   }
   report.actions = plan->actions;
   return applied.error();
 }
 
-/// A tick that failed while it was carried out retries its adds once, so that generation goes on.
-void Session::recover(const CacheState& observed, std::optional<TokenId> token, Trace& trace, TickReport& report) {
+/// A tick that failed while it was carried out retries its adds once, so that generation goes on. The
+/// retry is recorded as the step that it amounts to.
+void Session::recover(const CacheState& observed, std::optional<TokenId> token, bool forced, Trace& trace, TickReport& report) {
   const bool planned = report.error && report.error->code != "fault" && report.error->code != "out_of_memory";
   if (planned || !token || m_status == SessionState::Broken) {
     report.token.reset();
     return;
   }
   auto scope = trace.scope("retry_adds");
+  CacheState base = observed;
+  const bool rebuilt = m_state.tick != observed.tick;  // an in-place layout was mended: observe anew
+  Status again = rebuilt ? reobserve(*token, base, trace) : ok();
+  nlohmann::json args = nlohmann::json::object();
+  if (forced || rebuilt) args["tokens"] = {token->value()};
+  beginCommand("step", std::move(args));
   TickReport retry;
-  if (Status again = applyPlanned(observed, {Add{*token}}, Source::Model, false, trace, retry); !again) {
+  if (again) again = applyPlanned(base, {Add{*token}}, Source::Model, false, trace, retry);
+  if (!again) {
     report.token.reset();
     breakSession(report.error->text() + "; adding the token alone failed too: " + again.error().text());
   }
+}
+
+/// What a step with a given token starts from, over the present rows.
+Status Session::reobserve(TokenId token, CacheState& base, Trace& trace) {
+  base = m_state;
+  if (Result<TokenId> given = generate(token, base, trace); !given) return given.error();
+  if (m_manifest.probes) base.brightness = observedBrightness(base, m_manifest.brightness);
+  return ok();
 }
 
 void Session::breakSession(const std::string& reason) {

@@ -4,6 +4,7 @@
 #pragma once
 #define QT_NO_KEYWORDS  // Qt's macro `slots` is a name of the engine's; tests say Q_SLOTS
 #include <QtTest>
+#include <map>
 #include <random>
 
 #include "core/check/invariant.h"
@@ -56,6 +57,27 @@ class SessionFixture {
 
   /// Hash of the state without what is pending.
   std::string hash() const { return stateHash(session->state(), session->store(), {}); }
+
+  /// What the hash is made of, part by part, to say what differs.
+  std::map<std::string, std::string> parts() const {
+    const CacheState& state = session->state();
+    std::map<std::string, std::string> out;
+    out["tick"] = std::to_string(state.tick.value());
+    out["random"] = std::to_string(state.random[0]) + " " + std::to_string(state.random[1]);
+    out["tokens"] = json(tokens()).dump();
+    out["brightness"] = json(std::vector<float>(state.brightness.begin(), state.brightness.end())).dump();
+    out["phases"] = json(std::vector<int>(state.phases.begin(), state.phases.end())).dump();
+    for (int layer = 0; layer < state.layers(); ++layer) {
+      for (LedgerId id : state.map(layer).ledger) out["map " + std::to_string(layer)] += std::to_string(id.value()) + " ";
+    }
+    for (std::int32_t i = 0; i < static_cast<std::int32_t>(state.ledger.size()); ++i) {
+      const LedgerRow& row = state.ledger[LedgerId(i)];
+      out["ledger " + std::to_string(i)] = std::string(name(row.state)) + " " + std::string(name(row.source)) + " born " +
+                                            std::to_string(row.born.value()) + " changed " + std::to_string(row.changed.value()) +
+                                            (row.pinned ? " pinned " : " ") + std::to_string(row.brightness);
+    }
+    return out;
+  }
 
   /// Every key and value of every layer in logical order, without tags, as bytes.
   std::string rows(int firstLayer = 0) const {

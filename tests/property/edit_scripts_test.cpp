@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random edit scripts through the verbs of a session: lists good and bad, ticks, evictions, rebuilds,
+// history. After every operation the invariants hold, a refused one has changed nothing, and a state
+// of the past comes back with its hash. A failure prints the seed and the last operations.
+#include <map>
+
+#include "support/session_fixture.h"
+
+using namespace kvlab;
+
+namespace {
+
+int totalOperations() {
+  bool given = false;
+  const int ops = qEnvironmentVariableIntValue("KVLAB_PROPERTY_OPS", &given);
+  return given && ops > 0 ? ops : 3600;
+}
+
+class Script {
+ public:
+  Script(const json& manifest, unsigned seed) : m_random(seed), m_session(manifest) {
+    note();
+    run("promptIds", {{"ids", SessionFixture::ids(24, seed)}});
+  }
+
+  /// False after something went wrong; said() tells what.
+  bool step() {
+    const int kind = pick(100);
+    if (length() > 120) return shrink();
+    if (kind < 26) return edit();
+    if (kind < 42) return run("step", {{"n", 1 + pick(2)}}, true);
+    if (kind < 50) return run("step", {{"tokens", {pick(SessionFixture::kVocab)}}}, true);
+    if (kind < 60) return badList();
+    if (kind < 66) return run("apply", json::object(), !m_session->pending().empty());
+    if (kind < 70) return run("stepAction", json::object(), true);
+    if (kind < 76) return evict();
+    if (kind < 82) return history(pick(2) ? "undo" : "redo");
+    if (kind < 84) return history("goto");
+    if (kind < 87) return rebuild();
+    if (kind < 90) return run("setBrightness", {{"ledger", someLedger()}, {"value", pick(256)}}, length() > 0);
+    if (kind < 93) return run("pin", {{"ledger", someLedger()}, {"on", pick(2) == 1}}, true);
+    if (kind < 96) return checkDrift();
+    if (kind < 98) return run("clearPending", json::object(), true);
+    return run("promptIds", {{"ids", SessionFixture::ids(1 + pick(12), static_cast<unsigned>(m_random()))}}, true);
+  }
+
+  QByteArray said() const {
+    QByteArray out = m_said;
+    const std::size_t from = m_log.size() > 8 ? m_log.size() - 8 : 0;
+    for (std::size_t i = from; i < m_log.size(); ++i) out += "\n  " + QByteArray::fromStdString(m_log[i]);
+    return out;
+  }
+  const SessionFixture& session() const { return m_session; }
+  int refused() const { return m_refused; }
+  int undone() const { return m_undone; }
+
+ private:
+  int pick(int below) { return static_cast<int>(m_random() % static_cast<unsigned>(below)); }
+  int length() const { return m_session->state().length(); }
+  int someLedger() {
+    const CacheState& state = m_session->state();
+    if (state.context.empty()) return 0;
+    return state.context[static_cast<std::size_t>(pick(state.length()))].value();
+  }
+
+  bool fail(const QByteArray& what) {
+    m_said = what;
+    return false;
+  }
+
+  /// What is remembered of the state that the history stands at.
+  void note() {
+    const int entry = m_session->timeline().currentId();
+    m_hashes[entry] = m_session.hash();
+    m_parts[entry] = m_session.parts();
+  }
+
+  /// How the present state differs from what entry was noted as.
+  QByteArray differences(int entry) {
+    QByteArray out;
+    const std::map<std::string, std::string> now = m_session.parts();
+    for (const auto& [part, then] : m_parts[entry])
+      if (!now.contains(part) || now.at(part) != then)
+        out += QByteArray::fromStdString("\n  " + part + ": " + (now.contains(part) ? now.at(part) : "gone") + " was " + then);
+    return out.isEmpty() ? "\n  rows" : out;
+  }
+
+  /// Runs a verb. `sure`: it must succeed but for a full cache; otherwise a refusal must change nothing.
+  bool run(const std::string& verb, const json& args, bool sure = false) {
+    m_log.push_back(verb + " " + args.dump());
+    const std::string before = m_session->stateHash();
+    const int entry = m_session->timeline().currentId();
+    const Result<json> result = m_session.verb(verb, args);
+    const std::optional<Error> error = errorOf(result);
+    m_refusal = error ? error->code : "";
+    if (error) {
+      ++m_refused;
+      m_log.back() += " -> " + error->code;
+      if (sure && !expected(error->code)) return fail("refused: " + QByteArray::fromStdString(error->text()));
+      const bool several = args.contains("n");  // earlier ticks of the call may have been committed
+      const bool dropsPending = verb == "step" || verb == "apply" || verb == "stepAction";
+      const std::string after = dropsPending ? m_session.hash() : m_session->stateHash();
+      const std::string was = dropsPending && m_hashes.contains(entry) ? m_hashes[entry] : before;
+      if (!several && after != was) return fail("a refused call changed the state");
+    }
+    return sound(result);
+  }
+
+  /// Errors that a random script runs into by right.
+  static bool expected(const std::string& code) {
+    return code == "capacity" || code == "no_phase_room" || code == "staging" || code == "empty";
+  }
+
+  static std::optional<Error> errorOf(const Result<json>& result) {
+    if (!result) return result.error();
+    const json& last = result->is_array() && !result->empty() ? result->back() : *result;
+    if (last.is_object() && last.contains("ok") && last["ok"] == false) return Error::fromJson(last["error"]);
+    return std::nullopt;
+  }
+
+  bool sound(const Result<json>& result) {
+    if (m_session->status() == SessionState::Broken) return fail("the session is broken");
+    if (result)
+      for (const json& report : result->is_array() ? *result : json::array({*result}))
+        if (report.is_object() && report.contains("violations") && !report["violations"].empty())
+          return fail("a tick reports " + QByteArray::fromStdString(report["violations"].dump()));
+    const bool full = ++m_operations % 4 == 0;
+    const Session& s = *m_session.session;
+    const std::vector<Violation> found =
+        checkAll({s.state(), s.store(), s.manifest(), kernels::cpuOps(), m_session->transformer().context(),
+                  s.capacity(), full, m_operations, SessionFixture::kVocab});
+    for (const Violation& v : found) m_said += QByteArray::fromStdString(v.invariant + ": " + v.detail + "; ");
+    if (!found.empty()) return false;
+    note();
+    return true;
+  }
+
+  std::vector<int> someIds(int most) {
+    std::vector<int> out;
+    for (int i = 1 + pick(most); i > 0; --i) out.push_back(pick(SessionFixture::kVocab));
+    return out;
+  }
+
+  /// One to three actions at random places, not always compatible with each other or with what waits.
+  bool edit() {
+    json actions = json::array();
+    for (int i = 1 + pick(3); i > 0; --i) {
+      const int n = std::max(1, length()), p = pick(n);
+      switch (pick(5)) {
+        case 0: actions.push_back({{"action", "replace_pair"}, {"original_pos1", p}, {"original_pos2", p + 1}, {"new_token_ids", someIds(2)}}); break;
+        case 1: actions.push_back({{"action", "replace"}, {"positions", {p, p + 1 + pick(3), p + 5}}, {"new_token_ids", someIds(4)}}); break;
+        case 2: actions.push_back({{"action", "delete"}, {"position", p}}); break;
+        case 3: actions.push_back({{"action", "insert"}, {"position", pick(n + 1)}, {"token_ids", someIds(3)}}); break;
+        default: actions.push_back({{"action", "add"}, {"token_id", pick(SessionFixture::kVocab)}}); break;
+      }
+    }
+    if (!run("inject", {{"actions", actions}})) return false;
+    return !m_refusal.empty() || pick(2) || run(pick(2) ? "step" : "apply", json::object(), true);
+  }
+
+  bool badList() {
+    const int n = length();
+    const json bad[] = {
+        {{"action", "delete"}, {"position", n}},
+        {{"action", "delete"}, {"position", -1}},
+        {{"action", "delete"}, {"position", 1.5}},
+        {{"action", "delete"}},
+        {{"action", "insert"}, {"position", n + 1}, {"token_ids", {1}}},
+        {{"action", "insert"}, {"position", 0}, {"token_ids", json::array()}},
+        {{"action", "insert"}, {"position", 0}, {"token_ids", {SessionFixture::kVocab}}},
+        {{"action", "replace"}, {"positions", {3, 2}}, {"new_token_ids", {1}}},
+        {{"action", "replace_pair"}, {"original_pos1", 1}, {"original_pos2", 1}, {"new_token_ids", {1}}},
+        {{"action", "replace_pair"}, {"original_pos1", 0}, {"original_pos2", n}, {"new_token_ids", {1}}},
+        {{"action", "evict"}, {"layer", 99}, {"ledger", {0}}},
+        {{"action", "evict"}, {"layer", 0}, {"ledger", {1 << 30}}},
+        {{"action", "explode"}},
+        json::array({1, 2}),
+        nullptr,
+    };
+    json actions = json::array();
+    if (pick(2)) actions.push_back({{"action", "add"}, {"token_id", 1}});
+    actions.push_back(bad[pick(static_cast<int>(std::size(bad)))]);
+    if (!run("inject", {{"actions", actions}})) return false;
+    return !m_refusal.empty() || fail("a bad list was accepted");
+  }
+
+  bool evict() {
+    const int layer = pick(m_session->state().layers());
+    const ResidencyView& map = m_session->state().map(layer);
+    if (map.size() < 6) return true;
+    json ids = json::array();
+    for (std::size_t i = static_cast<std::size_t>(pick(5)); i < map.size() && ids.size() < 4; i += 3 + static_cast<std::size_t>(pick(9)))
+      ids.push_back(map.ledger[i].value());
+    return run("evict", {{"layer", layer}, {"ledger", ids}, {"now", pick(2) == 1}});
+  }
+
+  bool shrink() {
+    json positions = json::array();
+    for (int p = 0; p < length() - 30; ++p) positions.push_back(p);
+    if (!run("clearPending", json::object(), true)) return false;
+    if (!run("inject", {{"actions", {{{"action", "replace"}, {"positions", positions}, {"new_token_ids", {5}}}}}}, true)) return false;
+    return run("apply", json::object(), true);
+  }
+
+  /// A state of the past has the hash it had.
+  bool history(const std::string& verb) {
+    json args = json::object();
+    if (verb == "goto") args["tick"] = std::max<std::int64_t>(0, m_session->state().tick.value() - pick(6));
+    m_log.push_back(verb + " " + args.dump());
+    const Result<json> result = m_session.verb(verb, args);
+    if (!result && verb != "goto" && result.error().code == "nothing_to_" + verb) return true;
+    if (!result) return fail("refused: " + QByteArray::fromStdString(result.error().text()));
+    ++m_undone;
+    const int entry = m_session->timeline().currentId();
+    if (m_hashes.contains(entry) && m_hashes[entry] != m_session.hash())
+      return fail("the state of entry " + QByteArray::number(entry) + " came back with another hash" + differences(entry));
+    return sound(result);
+  }
+
+  bool rebuild() {
+    if (!run("rebuild", json::object(), true)) return false;
+    const Result<Drift> drift = m_session->measureDrift();
+    if (!drift) return fail("no drift after a rebuild");
+    return drift->worstLayer < 0 || fail("rows differ from a rebuild right after one");
+  }
+
+  bool checkDrift() {
+    m_log.push_back("drift");
+    const std::string before = m_session.hash();
+    const Result<Drift> drift = m_session->measureDrift();
+    if (!drift) return fail("drift was refused: " + QByteArray::fromStdString(drift.error().text()));
+    if (!drift->k.empty() && (drift->k[0] != 0 || drift->v[0] != 0)) return fail("layer 0 differs from a rebuild");
+    const bool untouched = !m_session->state().edited;
+    if (untouched && drift->worstLayer >= 0) return fail("an unedited cache drifts");
+    return m_session.hash() == before || fail("measuring drift changed the state");
+  }
+
+  std::mt19937 m_random;
+  SessionFixture m_session;
+  std::map<int, std::string> m_hashes;  // of timeline entries
+  std::map<int, std::map<std::string, std::string>> m_parts;
+  std::vector<std::string> m_log;
+  std::string m_refusal;  // code of the last refused call
+  QByteArray m_said;
+  std::int64_t m_operations = 0;
+  int m_refused = 0, m_undone = 0;
+};
+
+}  // namespace
+
+class EditScriptsTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void scripts_data() {
+    QTest::addColumn<QByteArray>("manifest");
+    QTest::addColumn<int>("seed");
+    const json after[] = {"keep", "recompute", {{"selective", {{"ratio", 0.3}}}}};
+    int row = 0;
+    for (const char* position : {"context", "absolute", "cache"})
+      for (const char* executor : {"batch", "descending"})
+        for (const json& each : after)
+          for (int seed = 1; seed <= 3; ++seed, ++row) {
+            // The rest takes turns, so that every value meets every other.
+            json manifest{{"position", position}, {"executor", executor}, {"after_edit", each},
+                          {"layout", row % 2 ? "contiguous_splice" : "indirection"},
+                          {"absolute_overflow", row % 3 ? "shift" : "refuse"},
+                          {"dtype", row % 5 == 1 ? "bf16" : "f32"},
+                          {"new_rows", row % 7 == 3 ? "embedding_only" : "forward"},
+                          {"history_bytes", row % 4 == 2 ? 0 : 64 << 20},
+                          {"sampling", {{"temperature", row % 2}, {"seed", seed}}},
+                          {"prefill_chunk", row % 3 == 1 ? 8 : 256}};
+            QTest::addRow("seed %d, %s", seed, manifest.dump().c_str()) << QByteArray::fromStdString(manifest.dump()) << seed;
+          }
+  }
+  void scripts() {
+    QFETCH(QByteArray, manifest);
+    QFETCH(int, seed);
+    const int operations = std::max(20, totalOperations() / 54);
+    constexpr int kEach = 150;  // a session's history is executed again by undo: keep it short
+    for (int done = 0; done < operations; done += kEach) {
+      const unsigned script = static_cast<unsigned>(seed + 1000 * done / kEach);
+      Script run(json::parse(manifest.toStdString()), script);
+      for (int i = 0; i < std::min(kEach, operations - done); ++i)
+        QVERIFY2(run.step(), "script seed " + QByteArray::number(script) + ", operation " + QByteArray::number(i) + ": " + run.said());
+      m_refused += run.refused();
+      m_undone += run.undone();
+    }
+  }
+  /// The scripts reach what they are for.
+  void scriptsReachEverything() {
+    QVERIFY2(m_refused > totalOperations() / 50, "hardly anything was refused");
+    QVERIFY2(m_undone > totalOperations() / 100, "hardly anything was undone");
+  }
+
+ private:
+  int m_refused = 0, m_undone = 0;
+};
+
+QTEST_GUILESS_MAIN(EditScriptsTest)
+#include "edit_scripts_test.moc"
