@@ -158,7 +158,13 @@ Status Transaction::chooseRecomputed(Work& work) {
   if (!slots) return slots.error();
   work.recomputeSlots = slots.take();
   append(work.added, work.recomputeSlots);
+  const std::vector<std::int32_t> groupOf = work.state.groupOf;
   SlotChange change = refreshSlots(work.state, work.recompute, work.recomputeSlots);
+  // Groups may have split: each takes over what is known of the one it came from.
+  std::vector<std::vector<Provenance>> provenance(work.state.groups.size());
+  for (std::size_t layer = 0; layer < groupOf.size(); ++layer)
+    provenance[at(work.state.groupOf[layer])] = work.provenance[at(groupOf[layer])];
+  work.provenance = std::move(provenance);
   append(work.freed, change.freed);
   append(work.unused, change.unused);
   return ok();

@@ -13,7 +13,7 @@ namespace {
 int totalOperations() {
   bool given = false;
   const int ops = qEnvironmentVariableIntValue("KVLAB_PROPERTY_OPS", &given);
-  return given && ops > 0 ? ops : 3600;
+  return given && ops > 0 ? ops : 10000;
 }
 
 class Script {
