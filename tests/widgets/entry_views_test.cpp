@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Compose, Console and Log on the fake context: real clicks and keys, and what the views ask of the
+// engine; pictures and texts of their filled states.
+#include <QAbstractItemView>
+#include <QClipboard>
+#include <QComboBox>
+#include <QScrollBar>
+#include <QToolButton>
+#include <QtTest>
+
+#include "fake_context.h"
+#include "golden.h"
+#include "widgets/views/compose_view.h"
+#include "widgets/views/console_view.h"
+#include "widgets/views/log_view.h"
+
+using namespace kvlab;
+using nlohmann::json;
+
+namespace {
+template <class View>
+std::unique_ptr<View> open(FakeContext& context, QSize size, bool visible = true) {
+  auto view = std::make_unique<View>(context, nullptr);
+  view->resize(size);
+  if (visible) view->show();
+  if (visible && !QTest::qWaitForWindowActive(view.get())) qWarning("the view is not active");
+  if (!golden::settle(*view)) qWarning("the view is not ready");
+  return view;
+}
+
+template <class Button>
+Button* named(QWidget& view, const char* name) {
+  for (Button* button : view.findChildren<Button*>())
+    if (button->accessibleName() == QLatin1String(name)) return button;
+  return nullptr;
+}
+
+void tokenises(FakeContext& context) {
+  context.answers["tokenise"] = [](const json& args) -> Result<json> {
+    json ids = json::array();
+    for (const QString& word : QString::fromStdString(args["text"]).split(' ', Qt::SkipEmptyParts)) ids.push_back(10 + word.size());
+    return ids;
+  };
+}
+
+void fill(ConsoleView& view, FakeContext& context) {
+  auto* input = view.findChild<ScriptInput*>();
+  emit context.scripted("view.focus({layer: 2, row: 52})");
+  for (const char* line : {"s.topk(3)", "for (let i = 0; i < 3; i++)\n  s.step()", "throw 3"}) {
+    input->setPlainText(line);
+    QTest::keyClick(input, Qt::Key_Return);
+    QTRY_VERIFY(view.ready());
+  }
+  emit context.scripted("s.rebuild()");
+}
+
+void fill(LogView& view) {
+  view.setClock([n = 0]() mutable { return QDateTime(QDate(2024, 5, 1), QTime(9, 30).addMSecs(417 * n++)); });
+  view.append(2, "session opened: demo, 4 layers, cpu");
+  view.append(1, "tile cache: 12 tiles");
+  view.append(3, "logits are stale; the next step computes them again");
+  view.append(4, "action 0 was refused: original_pos1 is not below the length; choose a position below 96");
+  view.append(2, "tick 1: 712 µs, 12 KiB moved");
+}
+
+const char* const kDraft =
+    "[\n  {\"action\":\"replace_pair\",\"original_pos1\":36,\"original_pos2\":37,\"new_token_ids\":[12,30]},\n"
+    "  {\"action\":\"delete\",\"position\":50},\n  {\"action\":\"add\",\"token_id\":13}\n]";
+}  // namespace
+
+class EntryViewsTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void init() { Theme::apply(*qApp, "dark"); }
+
+  void planBeforeApply() {
+    FakeContext context;
+    const auto view = open<ComposeView>(context, {560, 640});
+    view->setDraft(kDraft);
+    QVERIFY(!view->ready());
+    QTRY_VERIFY(view->ready());
+    QCOMPARE(context.queried.back().verb, std::string("plan"));
+    QVERIFY(view->dump().contains("54 rows go stale"));
+    QVERIFY(context.submitted.empty());  // nothing has been changed yet
+    QTest::mouseClick(named<QPushButton>(*view, "Apply now"), Qt::LeftButton);
+    QTRY_COMPARE(context.submitted.size(), std::size_t{2});
+    QCOMPARE(context.submitted[0].verb, std::string("inject"));
+    QCOMPARE(context.submitted[0].args["actions"].size(), std::size_t{3});
+    QCOMPARE(context.submitted[1].verb, std::string("apply"));
+    QTRY_VERIFY(view->ready());
+    QVERIFY(view->draft().isEmpty());
+  }
+
+  void queueOnly() {
+    FakeContext context;
+    const auto view = open<ComposeView>(context, {560, 640});
+    QSignalSpy said(&context, &InspectorContext::scripted);
+    view->setDraft("[{\"action\":\"add\",\"token_id\":13}]");
+    QTRY_VERIFY(view->ready());
+    QTest::mouseClick(named<QPushButton>(*view, "Queue"), Qt::LeftButton);
+    QTRY_VERIFY(view->ready());
+    QCOMPARE(context.submitted.size(), std::size_t{1});
+    QCOMPARE(said.back()[0].toString(), QStringLiteral("s.inject([{\"action\":\"add\",\"token_id\":13}])"));
+    QTest::mouseClick(named<QPushButton>(*view, "Forget pending"), Qt::LeftButton);
+    QCOMPARE(context.commands.back().verb, std::string("clear_pending"));
+  }
+
+  /// With no list, Apply commits what is pending.
+  void applyPending() {
+    FakeContext context;
+    const auto view = open<ComposeView>(context, {560, 640});
+    QVERIFY(named<QPushButton>(*view, "Apply now")->isEnabled());
+    QTest::mouseClick(named<QPushButton>(*view, "Apply now"), Qt::LeftButton);
+    QCOMPARE(context.submitted.back().verb, std::string("apply"));
+  }
+
+  void pairAtFocus() {
+    FakeContext context;
+    tokenises(context);
+    const auto view = open<ComposeView>(context, {560, 640});
+    context.focusPosition(Position(48));
+    QTest::keyClicks(named<QLineEdit>(*view, "Replacement words"), "attic");
+    QTest::mouseClick(named<QPushButton>(*view, "Replace pair"), Qt::LeftButton);  // before the tokens are known
+    QTRY_VERIFY(!view->draft().isEmpty());
+    QCOMPARE(json::parse(view->draft().toStdString()),
+             json::parse(R"([{"action":"replace_pair","original_pos1":48,"original_pos2":49,"new_token_ids":[15]}])"));
+  }
+
+  void pickedRowsAndIds() {
+    FakeContext context;
+    const auto view = open<ComposeView>(context, {560, 640});
+    for (int position : {60, 20}) {
+      context.focusPosition(Position(position));
+      QTest::mouseClick(named<QPushButton>(*view, "Pick"), Qt::LeftButton);
+    }
+    QTest::keyClicks(named<QLineEdit>(*view, "Replacement words"), "#12 #7");
+    QTest::mouseClick(named<QPushButton>(*view, "Replace"), Qt::LeftButton);
+    context.focusPosition(Position(5));
+    QTest::mouseClick(named<QPushButton>(*view, "Evict"), Qt::LeftButton);
+    const json list = json::parse(view->draft().toStdString());
+    QCOMPARE(list[0], json::parse(R"({"action":"replace","positions":[20,60],"new_token_ids":[12,7]})"));
+    QCOMPARE(list[1]["ledger"][0], context.focus().ledger.value());
+  }
+
+  void refusals() {
+    FakeContext context;
+    const auto view = open<ComposeView>(context, {560, 640});
+    context.focusPosition(Position(48));
+    QTest::mouseClick(named<QPushButton>(*view, "Replace pair"), Qt::LeftButton);
+    QVERIFY(view->dump().contains("Type the words to write first"));
+    view->setDraft("[{\"action\":\"delete\",\"position\":3},{\"action\":\"add\"}]");
+    QVERIFY(view->dump().contains("action 1 was refused: token_id is missing"));
+    QVERIFY(!named<QPushButton>(*view, "Apply now")->isEnabled());
+    QVERIFY(!named<QPushButton>(*view, "Queue")->isEnabled());
+    QCOMPARE(view->findChild<JsonEditor*>()->extraSelections().size(), 1);
+    view->setDraft("[{");
+    QVERIFY(view->dump().contains("the text ends before the list does"));
+    QTest::mouseClick(named<QPushButton>(*view, "Delete"), Qt::LeftButton);  // does not destroy the text
+    QCOMPARE(view->draft(), QStringLiteral("[{"));
+  }
+
+  void planError() {
+    FakeContext context;
+    context.answers["plan"] = [](const json&) -> Result<json> { return Error{"range", "action 1 was refused", "position 999 is not below 96", "choose a position below 96", 1}; };
+    const auto view = open<ComposeView>(context, {560, 640});
+    view->setDraft(kDraft);
+    QTRY_VERIFY(view->ready());
+    QVERIFY(view->dump().contains("position 999 is not below 96"));
+    QVERIFY(view->dump().contains("✗ 1"));
+    QVERIFY(!named<QPushButton>(*view, "Apply now")->isEnabled());
+  }
+
+  void deleteKeyRemovesAction() {
+    FakeContext context;
+    const auto view = open<ComposeView>(context, {560, 640});
+    view->setDraft(kDraft);
+    auto* table = named<DataTable>(*view, "Plan");
+    table->setCurrentIndex(table->model()->index(0, 0));
+    table->setFocus();
+    QTest::keyClick(table, Qt::Key_Delete);
+    QCOMPARE(json::parse(view->draft().toStdString()).size(), std::size_t{2});
+    view->findChild<JsonEditor*>()->undo();
+    QCOMPARE(json::parse(view->draft().toStdString()).size(), std::size_t{3});
+  }
+
+  void consoleRunsAndRemembers() {
+    FakeContext context;
+    const auto view = open<ConsoleView>(context, {700, 300});
+    fill(*view, context);
+    QCOMPARE(context.lines, (std::vector<std::string>{"s.topk(3)", "for (let i = 0; i < 3; i++)\n  s.step()", "throw 3"}));
+    QVERIFY(view->dump().contains("✗ Error: thrown by the line"));
+    QVERIFY(view->dump().contains("· s.rebuild()"));
+    auto* input = view->findChild<ScriptInput*>();
+    QTest::keyClick(input, Qt::Key_Up);
+    QCOMPARE(input->toPlainText(), QStringLiteral("throw 3"));
+    QTest::keyClick(input, Qt::Key_Down);
+    QCOMPARE(input->toPlainText(), QString());
+    QTest::mouseClick(named<QToolButton>(*view, "Show clicks"), Qt::LeftButton);
+    QVERIFY(!view->dump().contains("s.rebuild()"));
+    QTest::mouseClick(named<QToolButton>(*view, "Copy"), Qt::LeftButton);
+    QVERIFY(qApp->clipboard()->text().contains("› throw 3"));
+    QTest::mouseClick(named<QToolButton>(*view, "Clear"), Qt::LeftButton);
+    QCOMPARE(view->dump(), QStringLiteral("console\n"));
+  }
+
+  void consoleMultiLine() {
+    FakeContext context;
+    const auto view = open<ConsoleView>(context, {700, 300});
+    auto* input = view->findChild<ScriptInput*>();
+    qApp->clipboard()->setText("let a = 1\nlog(a)");
+    const int one = input->height();
+    input->paste();
+    QCOMPARE(input->toPlainText(), QStringLiteral("let a = 1\nlog(a)"));
+    QVERIFY(input->height() > one);
+    QTest::keyClick(input, Qt::Key_Return, Qt::ShiftModifier);
+    QTest::keyClicks(input, "log(2)");
+    QTest::keyClick(input, Qt::Key_Return);
+    QCOMPARE(context.lines, std::vector<std::string>{"let a = 1\nlog(a)\nlog(2)"});
+  }
+
+  void consoleCompletes() {
+    FakeContext context;
+    const auto view = open<ConsoleView>(context, {700, 300});
+    auto* input = view->findChild<ScriptInput*>();
+    view->setCompletions({"s.rebuild(", "s.redo(", "view.show("});
+    input->setFocus();
+    QTest::keyClicks(input, "vie");
+    QTest::keyClick(input, Qt::Key_Tab);
+    QCOMPARE(input->toPlainText(), QStringLiteral("view.show("));
+    input->setPlainText({});
+    QTest::keyClicks(input, "x = s.re");
+    QTest::keyClick(input, Qt::Key_Tab);  // two candidates: the list opens on the first
+    QVERIFY(input->completer()->popup()->isVisible());
+    QTest::keyClick(input->completer()->popup(), Qt::Key_Return);
+    QCOMPARE(input->toPlainText(), QStringLiteral("x = s.rebuild("));
+  }
+
+  void logFiltersAndFollows() {
+    FakeContext context;
+    const auto view = open<LogView>(context, {700, 200});
+    fill(*view);
+    emit context.logged(5, "disk full");
+    QVERIFY(view->dump().startsWith("log: 5 of 6 lines"));
+    named<QComboBox>(*view, "Least level")->setCurrentIndex(4);
+    QVERIFY(view->dump().startsWith("log: 2 of 6 lines"));
+    QTest::keyClicks(named<QLineEdit>(*view, "Search the log"), "DISK");
+    QVERIFY(view->dump().startsWith("log: 1 of 6 lines\ncritical\tdisk full"));
+    named<QComboBox>(*view, "Least level")->setCurrentIndex(0);
+    named<QLineEdit>(*view, "Search the log")->clear();
+    auto* table = view->findChild<DataTable*>();
+    auto* bar = table->verticalScrollBar();
+    for (int i = 0; i < 100; ++i) view->append(2, QString::number(i));
+    QTRY_COMPARE(bar->value(), bar->maximum());
+    bar->triggerAction(QAbstractSlider::SliderToMinimum);  // the person scrolls up: following ends
+    view->append(2, "later");
+    QCOMPARE(bar->value(), 0);
+    QVERIFY(!named<QToolButton>(*view, "Follow")->isChecked());
+    QTest::mouseClick(named<QToolButton>(*view, "Clear"), Qt::LeftButton);
+    QVERIFY(view->dump().startsWith("log: 0 lines"));
+  }
+
+  void pictures_data() {
+    QTest::addColumn<QString>("theme");
+    QTest::addColumn<int>("scale");
+    for (const char* theme : {"dark", "light"})
+      for (int scale : {1, 2}) QTest::addRow("%s%s", theme, scale == 2 ? "@2" : "") << theme << scale;
+  }
+  void pictures() {
+    QFETCH(QString, theme);
+    QFETCH(int, scale);
+    Theme::apply(*qApp, theme);
+    FakeContext context;
+    const auto compose = open<ComposeView>(context, {1180, 420}, false);
+    compose->setDraft(kDraft);
+    const auto console = open<ConsoleView>(context, {1180, 300}, false);
+    fill(*console, context);
+    const auto log = open<LogView>(context, {1180, 300}, false);
+    fill(*log);
+    QTRY_VERIFY(compose->ready());
+    const QString tag = QLatin1Char('_') + QString(QTest::currentDataTag());
+    QCOMPARE(golden::compareImage("compose_plan" + tag, compose->picture({1180, 420}, scale)), QString());
+    QCOMPARE(golden::compareImage("console_filled" + tag, console->picture({1180, 300}, scale)), QString());
+    QCOMPARE(golden::compareImage("log_filled" + tag, log->picture({1180, 300}, scale)), QString());
+    if (scale == 2 || theme == "light") return;
+    QCOMPARE(golden::compareText("compose_plan", compose->dump()), QString());
+    QCOMPARE(golden::compareText("console_filled", console->dump()), QString());
+    QCOMPARE(golden::compareText("log_filled", log->dump()), QString());
+  }
+};
+
+QTEST_MAIN(EntryViewsTest)
+#include "entry_views_test.moc"

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The models behind events, invariants, edits, next tokens, figures and the log: their contents on
+// the fixture session and on small inputs made here, each under QAbstractItemModelTester.
+#include <QAbstractItemModelTester>
+#include <QtTest>
+#include <cmath>
+
+#include "fake_context.h"
+#include "widgets/base/data_table.h"
+#include "widgets/models/chance_model.h"
+#include "widgets/models/draft.h"
+#include "widgets/models/event_model.h"
+#include "widgets/models/format.h"
+#include "widgets/models/invariant_model.h"
+#include "widgets/models/line_history.h"
+#include "widgets/models/log_model.h"
+#include "widgets/models/plan_model.h"
+#include "widgets/models/series_model.h"
+#include "widgets/models/time_axis.h"
+#include "widgets/models/token_text.h"
+#include "widgets/models/trace_export.h"
+
+using namespace kvlab;
+using nlohmann::json;
+
+namespace {
+TickReport smallReport() {
+  TickReport report;
+  report.tick = Tick(7);
+  report.events = {{"generate", 0, {}, 0, 10, 0, "greedy"},
+                   {"apply", 0, {}, 10, 80, 300, ""},
+                   {"replace_pair", 1, {}, 10, 50, 200, ""},
+                   {"compute_rows", 2, Layer(0), 12, 20, 80, ""},
+                   {"checksum", 2, Layer(0), 32, 2, 8, ""},
+                   {"compute_rows", 2, Layer(1), 34, 20, 80, ""},
+                   {"add", 1, {}, 60, 30, 100, ""},
+                   {"compute_rows", 2, Layer(0), 61, 20, 80, ""},
+                   {"verify", 0, {}, 90, 10, 40, ""}};
+  return report;
+}
+
+SnapshotPtr withReport(const TickReport& report, std::uint64_t serial) {
+  auto snapshot = std::make_shared<Snapshot>();
+  snapshot->tick = report.tick;
+  snapshot->serial = serial;
+  snapshot->report = std::make_shared<const TickReport>(report);
+  return snapshot;
+}
+
+QStringList column(const QAbstractItemModel& model, int c, const QModelIndex& parent = {}) {
+  QStringList texts;
+  for (int r = 0; r < model.rowCount(parent); ++r) texts << model.index(r, c, parent).data().toString();
+  return texts;
+}
+}  // namespace
+
+class EvidenceModelsTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void formats() {
+    QCOMPARE(formatMicroseconds(0), QStringLiteral("0 µs"));
+    QCOMPARE(formatMicroseconds(0.83), QStringLiteral("830 ns"));
+    QCOMPARE(formatMicroseconds(12.34), QStringLiteral("12.3 µs"));
+    QCOMPARE(formatMicroseconds(999.6), QStringLiteral("1.00 ms"));
+    QCOMPARE(formatMicroseconds(3.2e6), QStringLiteral("3.20 s"));
+    QCOMPARE(formatBytes(832), QStringLiteral("832 B"));
+    QCOMPARE(formatBytes(12 * 1024 + 410), QStringLiteral("12.4 KiB"));
+    QCOMPARE(formatBytes(-(qint64{3} << 30)), QStringLiteral("-3.00 GiB"));
+    QCOMPARE(formatRate(1000, 1), QStringLiteral("1.00"));
+    QCOMPARE(formatRate(0, 1), QString());
+    QCOMPARE(formatRate(1, 0), QString());
+    QCOMPARE(ranges({5, 3, 4, 9}), QStringLiteral("3–5, 9"));
+    QCOMPARE(ranges({}), QString());
+    QCOMPARE(visibleText(QStringLiteral(" a\n")), QStringLiteral("·a↵"));
+  }
+
+  void timeAxis() {
+    TimeAxis axis;
+    axis.setFull(0, 1000);
+    QCOMPARE(axis.toX(250, 400), 100.0);
+    QCOMPARE(axis.marks(400, 90), (std::vector<double>{0, 500, 1000}));
+    axis.zoom(0.5, 100, 400);
+    QVERIFY(axis.zoomed());
+    QCOMPARE(axis.toUs(100, 400), 250.0);  // what was under the pointer stays
+    axis.setFull(0, 1200);
+    QVERIFY(axis.zoomed());
+    axis.pan(1e9, 400);
+    QCOMPARE(axis.begin, 0.0);
+    axis.pan(-1e9, 400);
+    QCOMPARE(axis.end, 1200.0);
+    axis.show(600, 601);
+    QVERIFY(axis.begin < 600 && axis.end > 601 && axis.span() < 1.2);
+    for (int i = 0; i < 200; ++i) axis.zoom(0.5, 200, 400);
+    QVERIFY(axis.span() > 0 && axis.begin < axis.end);
+    axis.reset();
+    QCOMPARE(axis.span(), 1200.0);
+  }
+
+  void eventTree() {
+    const EventTree tree = EventTree::of(smallReport());
+    QCOMPARE(tree.endUs, 100.0);
+    EventModel model;
+    QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
+    model.setTree(tree);
+    const QModelIndex tick = model.index(0, 0);
+    QCOMPARE(tick.data().toString(), QStringLiteral("tick 7"));
+    QCOMPARE(column(model, 0, tick), (QStringList{"generate  greedy", "apply", "verify"}));
+    const QModelIndex pair = model.index(0, 0, model.index(1, 0, tick));
+    QCOMPARE(pair.data().toString(), QStringLiteral("replace_pair"));
+    QCOMPARE(column(model, 0, pair), (QStringList{"compute_rows", "checksum"}));
+    const QModelIndex rows = model.index(0, 0, pair);
+    QCOMPARE(column(model, 0, rows), (QStringList{"layer 0", "layer 1"}));
+    QCOMPARE(model.node(rows)->us, 40.0);  // the sum of its layers, not their hull
+    QCOMPARE(model.node(rows)->bytes, qint64{160});
+    QCOMPARE(rows.siblingAtColumn(EventModel::Rate).data().toString(), QStringLiteral("0.004"));
+    QCOMPARE(model.parent(rows), pair);
+    QCOMPARE(tickBytes(smallReport()), qint64{340});
+    model.setTree({});
+    QCOMPARE(model.rowCount(), 0);
+  }
+
+  void chromeTraceNests() {
+    TickReport next = smallReport();
+    next.tick = Tick(8);
+    const json trace = chromeTrace({withReport(smallReport(), 1), nullptr, withReport(next, 2)});
+    std::vector<std::pair<double, double>> ticks;
+    for (const json& event : trace["traceEvents"]) {
+      if (event["ph"] != "X") continue;
+      const double from = event["ts"], to = from + event["dur"].get<double>();
+      if (event["cat"] == "tick") ticks.push_back({from, to});
+      else QVERIFY(from >= ticks.back().first && to <= ticks.back().second);
+    }
+    QCOMPARE(ticks, (std::vector<std::pair<double, double>>{{0, 100}, {100, 200}}));
+    QCOMPARE(trace["traceEvents"][2]["args"]["tick"], 7);
+    QVERIFY(chromeTrace({})["traceEvents"].is_array());
+  }
+
+  void invariants() {
+    FakeContext context(fixture::Options{true});
+    InvariantModel model;
+    QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
+    model.show(*context.snapshot());
+    QCOMPARE(model.failures(), 2);
+    QCOMPARE(column(model, InvariantModel::Lamp).first(2), (QStringList{"broken", "broken"}));
+    QVERIFY(model.summary().startsWith("2 of 6 invariants are broken, first at tick 17"));
+    QVERIFY(model.lines()[1].violation->ledger.has_value());
+    QVERIFY(model.index(0, 0).data(kBadRole).toBool());
+    model.showFull(json::parse(R"([{"id":"slots","title":"No slot is used twice","ok":false,"detail":"slot 3"},
+                                   {"id":"fresh","title":"A new one","ok":true,"detail":""}])"), Tick(20));
+    QCOMPARE(model.failures(), 3);
+    QCOMPARE(model.rowCount(), 7);
+    QVERIFY(model.summary().contains("full check at tick 20"));
+    model.show(*context.snapshot());  // the same tick again: the full check says more
+    QCOMPARE(model.failures(), 3);
+  }
+
+  void invariantsInOrder() {
+    FakeContext context;
+    InvariantModel model;
+    model.show(*context.snapshot());
+    QCOMPARE(model.summary(), QStringLiteral("6 invariants hold"));
+    model.show(Snapshot());
+    QCOMPARE(model.rowCount(), 0);
+  }
+
+  void drafts() {
+    QVERIFY(checkDraft("  \n").empty());
+    const QString text = "[ {\"action\":\"delete\",\"position\":3},\n {\"action\":\"add\",\"token_id\":[]} ]";
+    const DraftCheck bad = checkDraft(text);
+    QVERIFY(!bad.ok());
+    QCOMPARE(bad.place, std::optional<int>(1));
+    QCOMPARE(bad.spans.size(), std::size_t{2});
+    QCOMPARE(text.mid(bad.spans[0].begin, bad.spans[0].length), QStringLiteral("{\"action\":\"delete\",\"position\":3}"));
+    QCOMPARE(text.mid(bad.spans[1].begin, bad.spans[1].length), QStringLiteral("{\"action\":\"add\",\"token_id\":[]}"));
+    const DraftCheck cut = checkDraft("[\n  {\"action\": \"add\",");
+    QVERIFY(cut.offset && cut.problem.contains("line 2"));
+    const DraftCheck typo = checkDraft("[\n  {\"ä\" 1}]");
+    QCOMPARE(typo.offset, std::optional<int>(9));
+    QVERIFY(typo.problem.contains("line 2, column 8"));
+    QVERIFY(!checkDraft("{}").ok());
+    QVERIFY(!checkDraft("7").ok());
+  }
+
+  void draftSpansSkipStrings() {
+    const QString text = QStringLiteral("[{'a':'],[{\\''},{'b':[1,2]} , 3]").replace('\'', '"');
+    const DraftCheck check = checkDraft(text);
+    QStringList parts;
+    for (const TextSpan& span : check.spans) parts << text.mid(span.begin, span.length);
+    QCOMPARE(parts, (QStringList{"{\"a\":\"],[{\\\"\"}", "{\"b\":[1,2]}", "3"}));
+  }
+
+  void draftsGrowAndShrink() {
+    QString text = appended({}, Delete{Position(3)});
+    text = appended(text, Add{TokenId(5)});
+    QCOMPARE(checkDraft(text).actions.size(), std::size_t{2});
+    QCOMPARE(appended("not json", Add{TokenId(5)}), QStringLiteral("not json"));
+    text = without(text, 0);
+    QVERIFY(std::holds_alternative<Add>(checkDraft(text).actions.at(0)));
+    QCOMPARE(without(text, 9), text);
+    QCOMPARE(without(text, 0), QString());
+  }
+
+  void plan() {
+    FakeContext context;
+    PlanModel model;
+    QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
+    const json list = json::parse(R"([{"action":"replace_pair","original_pos1":1,"original_pos2":4,"new_token_ids":[6]},
+                                      {"action":"insert","position":96,"token_ids":[7,8]},{"action":"jump"}])");
+    model.setList(list, context.snapshot());
+    QCOMPARE(column(model, PlanModel::Kind), (QStringList{"replace pair", "insert", "jump"}));
+    QCOMPARE(column(model, PlanModel::Where).first(2), (QStringList{"1, 4", "end"}));
+    QVERIFY(model.lines()[0].before.contains(QStringLiteral(" … ")));
+    QVERIFY(model.index(2, 0).data(kBadRole).toBool());
+    model.setPlan(json::parse(R"({"lengthAfter":95,"stale":40,"newRows":3,"bytes":2048,
+      "actions":[{"place":1,"finalPosition":[93,94],"newLedger":[101,102]},{"place":0,"finalPosition":1,"newLedger":[100]},{"place":99}]})"));
+    QCOMPARE(column(model, PlanModel::FinalPosition).first(2), (QStringList{"1", "93–94"}));
+    QCOMPARE(column(model, PlanModel::NewLedger).first(2), (QStringList{"100", "101–102"}));
+    QVERIFY(model.figures()->text().startsWith("96 → 95 positions"));
+    model.setError({"range", "action 1 was refused", "beyond the end", "choose less", 1});
+    QVERIFY(model.lines()[1].error.contains("beyond the end"));
+    QVERIFY(!model.figures());
+  }
+
+  void chances() {
+    ChanceModel model;
+    QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
+    model.show({{TokenId(4), 0.5f, " attic"}, {TokenId(9), 0.25f, "\n"}}, {{TokenId(4), 0.4f, " attic"}});
+    QCOMPARE(column(model, ChanceModel::Text), (QStringList{"·attic", "↵"}));
+    QCOMPARE(column(model, ChanceModel::Change), (QStringList{"▲ 10.00", "new"}));
+    QCOMPARE(model.covered(), 0.75);
+    model.show({{TokenId(4), 0.5f, " attic"}}, {});
+    QCOMPARE(column(model, ChanceModel::Change), QStringList{QString()});  // nothing to compare with
+  }
+
+  void series() {
+    FakeContext context;
+    TickSeries series;
+    QVERIFY(series.update(context.history()));
+    QVERIFY(!series.update(context.history()));
+    QCOMPARE(series.ticks().size(), std::size_t{21});
+    const Series* total = series.find("us.total");
+    double steps = 0;
+    for (const Event& event : context.snapshot()->report->events) steps += event.depth == 0 ? event.us : 0;
+    QVERIFY(total->values.back() > 0 && std::isnan(total->values.front()));
+    double listed = 0;
+    for (const char* step : {"generate", "observe", "plan", "apply", "commit", "verify", "publish"})
+      listed += series.find(QStringLiteral("us.") + step)->values.back();
+    QVERIFY(std::abs(listed - steps) < 1e-9);
+    QCOMPARE(series.find("rows.length")->values.back(), 96.0);
+    QCOMPARE(series.find("nothing"), nullptr);
+    series.sample("brightness.mean", Tick(20), 120);
+    series.sample("brightness.mean", Tick(99), 7);
+    QCOMPARE(series.find("brightness.mean")->values.back(), 120.0);
+    QCOMPARE(series.nearest(19.6), 20);
+    QCOMPARE(series.nearest(-5), 0);
+    QVERIFY(series.csv({"rows.length", "brightness.mean"}).endsWith("20,96,120\n"));
+  }
+
+  /// An undo rewinds: what came after it is not drawn over what comes now.
+  void seriesRewind() {
+    FakeContext context;
+    std::vector<SnapshotPtr> history = context.history();
+    TickSeries series;
+    series.update(history);
+    auto back = std::make_shared<Snapshot>(*history[10]);
+    back->serial = 900;
+    history.push_back(back);
+    series.update(history);
+    QCOMPARE(series.ticks().back(), 10.0);
+    QCOMPARE(series.ticks().size(), std::size_t{11});
+    for (const Series& one : series.series()) QCOMPARE(one.values.size(), series.ticks().size());
+    history.erase(history.begin(), history.begin() + 5);  // the oldest are dropped: read anew
+    QVERIFY(series.update(history));
+    QCOMPARE(series.ticks().front(), 5.0);
+    QVERIFY(TickSeries().ticks().empty());
+    QCOMPARE(TickSeries().nearest(3), -1);
+  }
+
+  void seriesChoice() {
+    FakeContext context;
+    TickSeries series;
+    series.update(context.history());
+    SeriesModel model(nullptr);
+    QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
+    model.show(series, 20);
+    QVERIFY(column(model, 0).contains("Latency by step"));
+    const std::vector<QString> first = model.chosen();
+    QVERIFY(std::find(first.begin(), first.end(), "us.apply") != first.end());
+    QSignalSpy changed(&model, &SeriesModel::chosenChanged);
+    model.setOn("us.apply", false);  // the others stay
+    QCOMPARE(changed.count(), 1);
+    QCOMPARE(model.chosen().size(), first.size() - 1);
+    for (int row = 0; row < model.rowCount(); ++row)
+      if (model.index(row, 0).data(SeriesModel::HeadingRole).toBool())
+        QVERIFY(!model.setData(model.index(row, 0), Qt::Checked, Qt::CheckStateRole));
+  }
+
+  void logKeepsTheNewest() {
+    LogModel model;
+    LogFilter filter;
+    filter.setSourceModel(&model);
+    for (int i = 0; i <= LogModel::kLimit; ++i)
+      model.append({QDateTime::fromSecsSinceEpoch(i), i % kLogLevels, QStringLiteral("line %1").arg(i)});
+    QVERIFY(model.rowCount() <= LogModel::kLimit);
+    QCOMPARE(model.dropped(), qint64{LogModel::kLimit / 10});
+    QCOMPARE(model.line(model.rowCount() - 1).text, QStringLiteral("line 10000"));
+    filter.setLeast(5);
+    filter.setNeedle("LINE 9999");
+    QCOMPARE(filter.rowCount(), 0);
+    filter.setLeast(0);
+    QCOMPARE(filter.rowCount(), 1);
+    QCOMPARE(logLevelName(99), QStringLiteral("critical"));
+    QCOMPARE(logLevelName(-1), QStringLiteral("trace"));
+  }
+
+  void logChanges() {
+    LogModel model;
+    LogFilter filter;
+    QAbstractItemModelTester lines(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
+    filter.setSourceModel(&model);
+    QAbstractItemModelTester filtered(&filter, QAbstractItemModelTester::FailureReportingMode::QtTest);
+    for (int i = 0; i < 30; ++i) model.append({QDateTime(), i % kLogLevels, QString::number(i)});
+    filter.setLeast(3);
+    QCOMPARE(filter.rowCount(), 15);
+    QVERIFY(model.index(4, LogModel::Text).data(kBadRole).toBool());
+    model.clear();
+    QCOMPARE(filter.rowCount(), 0);
+  }
+
+  void lineHistory() {
+    LineHistory past;
+    for (const char* line : {"s.step()", "s.topk(3)", "s.topk(3)", "  ", "log(1)"}) past.add(line);
+    QCOMPARE(past.lines(), (QStringList{"s.step()", "s.topk(3)", "log(1)"}));
+    QCOMPARE(past.older("s."), QStringLiteral("s.topk(3)"));  // only lines that begin as typed
+    QCOMPARE(past.older("s.topk(3)"), QStringLiteral("s.step()"));
+    QCOMPARE(past.older("s.step()"), QStringLiteral("s.step()"));
+    QCOMPARE(past.newer("s.step()"), QStringLiteral("s.topk(3)"));
+    QCOMPARE(past.newer("s.topk(3)"), QStringLiteral("s."));  // back to what was being typed
+    QCOMPARE(past.newer("s."), QStringLiteral("s."));
+    for (int i = 0; i < 2 * LineHistory::kLimit; ++i) past.add(QString::number(i));
+    QCOMPARE(past.lines().size(), qsizetype{LineHistory::kLimit});
+  }
+};
+
+QTEST_MAIN(EvidenceModelsTest)
+#include "evidence_models_test.moc"

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Events, Invariants, Model and Numbers on the fake context: real clicks and keys, and what the views
+// ask of the engine.
+#include <QClipboard>
+#include <QTemporaryDir>
+#include <QToolButton>
+#include <QtTest>
+#include <fstream>
+
+#include "fake_context.h"
+#include "golden.h"
+#include "widgets/views/events_view.h"
+#include "widgets/views/invariants_view.h"
+#include "widgets/views/model_view.h"
+#include "widgets/views/numbers_view.h"
+
+#include <QSpinBox>
+
+using namespace kvlab;
+using nlohmann::json;
+
+namespace {
+template <class View>
+std::unique_ptr<View> open(FakeContext& context, QSize size = {1000, 420}) {
+  auto view = std::make_unique<View>(context, nullptr);
+  view->resize(size);
+  view->show();
+  if (!QTest::qWaitForWindowActive(view.get())) qWarning("the view is not active");
+  if (!golden::settle(*view)) qWarning("the view is not ready");
+  return view;
+}
+
+template <class Button>
+Button* named(QWidget& view, const char* name) {
+  for (Button* button : view.findChildren<Button*>())
+    if (button->accessibleName() == QLatin1String(name)) return button;
+  return nullptr;
+}
+}  // namespace
+
+class EvidenceViewsTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void initTestCase() { Theme::apply(*qApp, "dark"); }
+
+  void stepButtonsRunCommands() {
+    FakeContext context;
+    const auto view = open<EventsView>(context);
+    for (const char* name : {"Into", "Over", "Out", "Back", "Run"})
+      QTest::mouseClick(named<QToolButton>(*view, name), Qt::LeftButton);
+    QStringList ids;
+    for (const auto& command : context.commands) ids << QString::fromStdString(command.verb);
+    QCOMPARE(ids, (QStringList{"step_into", "step", "step_out", "step_back", "run"}));
+  }
+
+  void ticksArePicked() {
+    FakeContext context;
+    const auto view = open<EventsView>(context);
+    auto* strip = view->findChild<TickStrip*>();
+    QSignalSpy said(&context, &InspectorContext::scripted);
+    QTest::mouseClick(strip, Qt::LeftButton, {}, {30, 40});
+    QCOMPARE(context.snapshot()->tick, *strip->tickAt({30, 40}));
+    QVERIFY(said.count() == 1 && said[0][0].toString().startsWith("view.focus({tick: "));
+    const Tick before = context.snapshot()->tick;
+    QTest::keyClick(strip, Qt::Key_Right);
+    QCOMPARE(context.snapshot()->tick.value(), before.value() + 1);
+    QTest::keyClick(strip, Qt::Key_End);
+    QCOMPARE(context.snapshot()->tick, Tick(20));
+    QTest::keyClick(strip, Qt::Key_Home);
+    QCOMPARE(context.snapshot()->tick, Tick(0));
+    QVERIFY(view->dump().startsWith("events: no tick"));
+  }
+
+  void eventsZoom() {
+    FakeContext context;
+    const auto view = open<EventsView>(context);
+    auto* tree = view->findChild<TimelineTree*>();
+    tree->setCurrentIndex(tree->model()->index(1, 0, tree->model()->index(0, 0)));
+    QTest::keyClick(tree, Qt::Key_Z);
+    QVERIFY(tree->timeline().axis.zoomed());
+    QTest::keyClick(tree, Qt::Key_0);
+    QVERIFY(!tree->timeline().axis.zoomed());
+    const QPoint inside(tree->columnViewportPosition(EventModel::Timeline) + 60, 40);
+    QWheelEvent wheel(inside, tree->viewport()->mapToGlobal(inside), {}, {0, 120}, Qt::NoButton, Qt::ControlModifier, Qt::NoScrollPhase, false);
+    QCoreApplication::sendEvent(tree->viewport(), &wheel);
+    QVERIFY(tree->timeline().axis.zoomed());
+  }
+
+  void eventsCopy() {
+    FakeContext context;
+    const auto view = open<EventsView>(context);
+    auto* tree = view->findChild<TimelineTree*>();
+    tree->setCurrentIndex(tree->model()->index(0, 0, tree->model()->index(0, 0)));
+    tree->setFocus();
+    QTest::keyClick(tree, Qt::Key_C, Qt::ControlModifier);
+    const QStringList lines = qApp->clipboard()->text().split('\n', Qt::SkipEmptyParts);
+    QCOMPARE(lines.size(), 2);
+    QVERIFY(lines[1].startsWith("  generate"));
+    QVERIFY(view->tsv().contains("compute_rows"));
+  }
+
+  void breakpoints() {
+    FakeContext context;
+    const auto view = open<EventsView>(context);
+    auto* panel = view->findChild<BreakPanel*>();
+    auto* edit = panel->findChild<QComboBox*>();
+    QTest::keyClicks(edit, "kl > 0.1");
+    QTest::keyClick(edit, Qt::Key_Return);
+    QTRY_COMPARE(panel->conditions(), QStringList{"kl > 0.1"});
+    panel->add("invariant");
+    QTRY_COMPARE(panel->conditions().size(), 2);
+    QCOMPARE(context.submitted.back().verb, std::string("break"));
+    QCOMPARE(context.submitted.back().args["condition"], "invariant");
+    auto* list = panel->findChild<QListWidget*>();
+    list->setCurrentRow(0);
+    QTest::keyClick(list, Qt::Key_Delete);
+    QTRY_COMPARE(panel->conditions(), QStringList{"invariant"});
+    QCOMPARE(context.submitted[2].verb, std::string("clearBreaks"));
+    QCOMPARE(context.submitted[3].args["condition"], "invariant");
+  }
+
+  void refusedBreakpoint() {
+    FakeContext context;
+    context.answers["break"] = [](const json&) -> Result<json> { return Error{"bad_condition", "the condition was refused", "k > is no condition", "try kl > 0.05"}; };
+    const auto view = open<EventsView>(context);
+    QSignalSpy failed(&context, &InspectorContext::failed);
+    view->findChild<BreakPanel*>()->add("k >");
+    QTRY_COMPARE(failed.count(), 1);
+    QVERIFY(view->findChild<BreakPanel*>()->conditions().isEmpty());
+  }
+
+  void traceFile() {
+    FakeContext context;
+    const auto view = open<EventsView>(context);
+    QTemporaryDir folder;
+    const QString path = folder.filePath("trace.json");
+    QVERIFY(static_cast<bool>(view->exportTrace(path)));
+    std::ifstream file(path.toStdString());
+    QVERIFY(json::parse(file)["traceEvents"].size() > 200);
+    const Status refused = view->exportTrace(folder.filePath("none/trace.json"));
+    QVERIFY(!refused && refused.error().code == "io");
+  }
+
+  void checkAll() {
+    FakeContext context;
+    context.answers["invariants"] = [](const json&) { return Result<json>(json::parse(R"([{"id":"tags","title":"Row tags equal the residency map","ok":false,"detail":"layer 1 index 2"}])")); };
+    const auto view = open<InvariantsView>(context);
+    QVERIFY(!named<QPushButton>(*view, "Go to failure")->isEnabled());
+    QTest::mouseClick(named<QPushButton>(*view, "Check all now"), Qt::LeftButton);
+    QVERIFY(!view->ready());
+    QTRY_VERIFY(view->ready());
+    QVERIFY(view->dump().startsWith("invariants: 1 of 6 invariants is broken, first at tick 20"));
+    QVERIFY(named<QPushButton>(*view, "Go to failure")->isEnabled());
+  }
+
+  void jumpToFailure() {
+    FakeContext context(fixture::Options{true});
+    const auto view = open<InvariantsView>(context);
+    QTest::mouseClick(named<QPushButton>(*view, "Go to failure"), Qt::LeftButton);
+    QCOMPARE(context.snapshot()->tick, Tick(17));
+    QCOMPARE(context.focus().layer, Layer(2));
+    const LedgerId expected = context.snapshot()->report->violations[1].ledger.value();
+    QCOMPARE(context.focus().ledger, expected);
+  }
+
+  void moreTokens() {
+    FakeContext context;
+    context.answers["topk"] = [](const json& args) {
+      json list = json::array();
+      for (int i = 0; i < args.value("k", 0); ++i) list.push_back({{"id", i}, {"text", QString::number(i).toStdString()}, {"p", 1.0 / (i + 2)}});
+      return Result<json>(list);
+    };
+    const auto view = open<ModelView>(context);
+    QCOMPARE(context.queried.back().args["k"], 10);
+    view->findChild<QSpinBox*>()->setValue(20);
+    QTRY_VERIFY(view->ready());
+    QVERIFY(view->dump().startsWith("model: 20 tokens cover"));
+    context.showTick(Tick(3));  // an older tick has only what its snapshot kept
+    QVERIFY(view->dump().startsWith("model: 6 tokens cover"));
+  }
+
+  void staleLogits() {
+    FakeContext context;
+    auto snapshot = std::make_shared<Snapshot>(*context.snapshot());
+    snapshot->logitsStale = true;
+    snapshot->serial = 99;
+    const auto view = open<ModelView>(context);
+    QVERIFY(!view->dump().contains("stale"));
+    context.push(snapshot);
+    QVERIFY(view->dump().contains("(stale logits)"));
+  }
+
+  void plotCursorAndPick() {
+    FakeContext context;
+    const auto view = open<NumbersView>(context);
+    auto* plot = view->findChild<NumberPlot*>();
+    QCOMPARE(plot->panels(), 3);
+    const QPoint at = plot->pointOf(8).toPoint();
+    auto* inner = plot->childAt(at);
+    QTest::mouseMove(inner, at);
+    QCOMPARE(plot->cursor(), 8);
+    QVERIFY(view->dump().startsWith("numbers: values at tick 8"));
+    QTest::mouseClick(inner, Qt::LeftButton, {}, at);
+    QCOMPARE(context.snapshot()->tick, Tick(8));
+    QTest::keyClick(plot, Qt::Key_Right);
+    QTest::keyClick(plot, Qt::Key_Return);
+    QCOMPARE(context.snapshot()->tick, Tick(9));
+  }
+
+  void plotZoom() {
+    FakeContext context;
+    const auto view = open<NumbersView>(context);
+    auto* plot = view->findChild<NumberPlot*>();
+    const double before = plot->pointOf(10).x() - plot->pointOf(9).x();
+    QTest::keyClick(plot, Qt::Key_Plus);
+    QVERIFY(plot->pointOf(10).x() - plot->pointOf(9).x() > before);
+    QTest::mouseClick(named<QToolButton>(*view, "Show all ticks"), Qt::LeftButton);
+    QCOMPARE(plot->pointOf(10).x() - plot->pointOf(9).x(), before);
+  }
+
+  void seriesToggle() {
+    FakeContext context;
+    const auto view = open<NumbersView>(context);
+    auto* list = view->findChild<DataTable*>();
+    QVERIFY(!view->csv().contains("bytes.tick"));
+    for (int row = 0; row < list->model()->rowCount(); ++row)
+      if (list->model()->index(row, 0).data(SeriesModel::IdRole) == "bytes.tick") {
+        list->scrollTo(list->model()->index(row, 0));
+        QTest::mouseClick(list->viewport(), Qt::LeftButton, {}, list->visualRect(list->model()->index(row, 0)).center());
+        QVERIFY(view->csv().startsWith("tick,us.generate") && view->csv().contains("bytes.tick"));
+        list->setCurrentIndex(list->model()->index(row, 0));
+        QTest::keyClick(list, Qt::Key_Space);
+      }
+    QVERIFY(!view->csv().contains("bytes.tick"));
+    QCOMPARE(view->findChild<NumberPlot*>()->panels(), 3);
+  }
+
+  void brightnessComesFromTiles() {
+    FakeContext context;
+    const auto view = open<NumbersView>(context);
+    QTRY_VERIFY(view->ready());
+    view->series().setOn("brightness.mean", true);
+    const QString last = view->csv().trimmed().section('\n', -1);
+    QVERIFY(last.section(',', -2, -2).toDouble() > 0);
+    QCOMPARE(context.fetched.back().quantity, Quantity::Brightness);
+  }
+};
+
+QTEST_MAIN(EvidenceViewsTest)
+#include "evidence_views_test.moc"

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Figures as people read them: three significant digits and a unit. Pure functions; any thread.
+#pragma once
+#include <QString>
+
+namespace kvlab {
+
+/// 0.83 -> "830 ns", 12.34 -> "12.3 µs", 1240 -> "1.24 ms", 3.2e6 -> "3.20 s".
+QString formatMicroseconds(double us);
+/// Powers of 1024: "832 B", "12.4 KiB", "1.50 GiB".
+QString formatBytes(qint64 bytes);
+/// Decimal gigabytes per second of `bytes` in `us`; empty where either is zero.
+QString formatRate(qint64 bytes, double us);
+/// "1 row", "2 rows".
+QString counted(qint64 count, const QString& singular, const QString& plural);
+/// A short decimal: at most four significant digits, without trailing zeros.
+QString formatNumber(double value);
+
+}  // namespace kvlab

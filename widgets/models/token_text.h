@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Tokens of a snapshot as people read them. Pure functions; any thread.
+#pragma once
+#include <QString>
+#include <vector>
+
+#include "core/api/snapshot.h"
+
+namespace kvlab {
+
+/// The text of a vocabulary entry with blanks and control characters visible; "#id" if unknown.
+QString textOf(const Snapshot& snapshot, TokenId id);
+QString textOf(const Snapshot& snapshot, const std::vector<TokenId>& ids);
+/// The text at a context position; empty outside the context.
+QString textAt(const Snapshot& snapshot, Position position);
+/// Line ends, tabs and outer blanks made visible.
+QString visibleText(const QString& text);
+/// "3, 5–8, 12" for ascending or unordered integers.
+QString ranges(std::vector<std::int64_t> values);
+
+}  // namespace kvlab

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Builds one action from rows and words: the rows are those picked, or the focused one; the words
+// are tokenised by the engine. GUI thread.
+#pragma once
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QWidget>
+#include <functional>
+#include <vector>
+
+#include "core/api/action.h"
+#include "widgets/base/inspector_context.h"
+
+namespace kvlab {
+
+enum class EditVerb { ReplacePair, Replace, InsertBefore, Append, Delete, Evict };
+inline constexpr int kEditVerbs = 6;
+
+class ComposeBar : public QWidget {
+  Q_OBJECT
+ public:
+  ComposeBar(InspectorContext& context, QWidget* parent);
+  /// Rows an action would use now: picked, or the focused one.
+  std::vector<Position> rows() const;
+  void pick();
+  void unpick();
+  void build(EditVerb verb);
+  void refresh();
+  bool waiting() const { return m_waiting; }
+
+ signals:
+  void composed(const std::vector<kvlab::Action>& actions);
+  /// Why nothing was built, and what to do.
+  void refused(const QString& why);
+  void settled();
+
+ private:
+  void makeButtons();
+  QPushButton* button(const QString& text, const QString& tip);
+  void wordsChanged();
+  void showTokens();
+  void withTokens(std::function<void()> then);
+  std::vector<Action> actionsFor(EditVerb verb, const std::vector<Position>& rows) const;
+  QString problem(EditVerb verb, const std::vector<Position>& rows) const;
+
+  InspectorContext& m_context;
+  QLabel *m_rows, *m_tokens;
+  QLineEdit* m_words;
+  QPushButton *m_pick, *m_unpick;
+  QPushButton* m_verbs[kEditVerbs] = {};
+  std::vector<LedgerId> m_picked;  // by identity: edits may move them
+  std::vector<TokenId> m_ids;
+  QString m_idsOf;  // the words that m_ids belong to
+  std::function<void()> m_then;
+  bool m_waiting = false;
+};
+
+}  // namespace kvlab

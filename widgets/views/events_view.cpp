@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/events_view.h"
+
+#include <QFileDialog>
+#include <QSaveFile>
+#include <QToolButton>
+
+#include "widgets/base/view_registry.h"
+#include "widgets/models/format.h"
+#include "widgets/models/trace_export.h"
+#include "widgets/views/scroll_bars.h"
+#include "widgets/views/tree_copy.h"
+
+namespace kvlab {
+
+EventsView::EventsView(InspectorContext& context, QWidget* parent)
+    : InspectorView(context, parent), m_model(new EventModel(this)) {
+  makeStrip();
+  makeBody();
+  QAction* save = addViewAction(tr("Export trace…"), tr("Save the history as a trace for ui.perfetto.dev"),
+                                QKeySequence(Qt::CTRL | Qt::Key_E));
+  connect(save, &QAction::triggered, this, &EventsView::askExport);
+}
+
+QToolButton* EventsView::command(const QString& text, const QString& id, const QString& tip) {
+  auto* button = new QToolButton(this);
+  button->setText(text);
+  button->setToolTip(tip);
+  button->setAccessibleName(text);
+  button->setAutoRaise(true);
+  connect(button, &QToolButton::clicked, this, [this, id] { this->context().runCommand(id, nlohmann::json::object()); });
+  strip()->addWidget(button);
+  return button;
+}
+
+void EventsView::makeStrip() {
+  command(tr("Into"), QStringLiteral("step_into"), tr("Apply the next action of the tick and stop (F11)"));
+  command(tr("Over"), QStringLiteral("step"), tr("Run one whole tick (F10)"));
+  command(tr("Out"), QStringLiteral("step_out"), tr("Run what is left of the tick (Shift+F11)"));
+  command(tr("Back"), QStringLiteral("step_back"), tr("Go to the tick before (Shift+F10)"));
+  command(tr("Run"), QStringLiteral("run"), tr("Run until a breakpoint or Stop (F5)"));
+  m_summary = stripLabel({});
+  strip()->addStretch(1);
+  auto* save = new QToolButton(this);
+  save->setText(tr("Export trace…"));
+  save->setToolTip(tr("Save the history as a trace for ui.perfetto.dev or chrome://tracing (Ctrl+E)"));
+  save->setAccessibleName(tr("Export trace"));
+  save->setAutoRaise(true);
+  connect(save, &QToolButton::clicked, this, &EventsView::askExport);
+  strip()->addWidget(save);
+}
+
+void EventsView::makeBody() {
+  m_ticks = new TickStrip(this);
+  connect(m_ticks, &TickStrip::picked, this, &EventsView::clickTick);
+  auto* all = new QWidget(this);
+  auto* column = new QVBoxLayout(all);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(m_ticks);
+  m_content = new QSplitter(Qt::Horizontal, all);
+  m_content->setHandleWidth(1);
+  m_tree = new TimelineTree(m_content);
+  m_tree->setModel(m_model);
+  m_tree->setAccessibleName(tr("Events of the tick"));
+  m_tree->setSelectionMode(QAbstractItemView::ExtendedSelection);
+  styleTree(m_tree);
+  settleBars(m_tree);
+  setColumns();
+  m_breaks = new BreakPanel(context(), m_content);
+  m_content->addWidget(m_tree);
+  m_content->addWidget(m_breaks);
+  m_content->setStretchFactor(0, 1);
+  m_content->setStretchFactor(1, 0);
+  m_content->setCollapsible(0, false);
+  m_content->setSizes({900, 230});
+  column->addWidget(m_content, 1);
+  setContent(all);
+}
+
+void EventsView::setColumns() {
+  TimelineHeader& header = m_tree->timeline();
+  header.setStretchLastSection(true);
+  header.setFont(theme()->small);
+  const int widths[] = {320, 84, 84, 70};
+  for (int column = 0; column < EventModel::Timeline; ++column) header.resizeSection(column, widths[column]);
+}
+
+bool EventsView::hasTicks() const { return shown() && shown()->report; }
+
+QString EventsView::summary() const {
+  const auto& report = shown()->report;
+  const qint64 bytes = tickBytes(*report);
+  QString text = tr("tick %1 · %2 · %3").arg(report->tick.value())
+                     .arg(formatMicroseconds(tickMicroseconds(*report)), formatBytes(bytes));
+  if (!report->actions.empty())
+    text += QStringLiteral(" · ") + counted(static_cast<qint64>(report->actions.size()), tr("action"), tr("actions"));
+  if (report->token) text += tr(" · wrote “%1”").arg(QString::fromStdString(report->text).trimmed());
+  return text;
+}
+
+void EventsView::onSnapshot() {
+  const bool any = hasTicks();
+  if (any) setEmpty({});
+  else if (!shown()) setEmpty(tr("What each tick did, and how long it took"), noSessionHow());
+  else setEmpty(tr("No tick has run yet"), tr("Step (F10) to see its steps, actions and operations with their times and bytes."));
+  m_summary->setText(any ? summary() : QString());
+  m_ticks->show(context().history(), shown() ? shown()->tick : Tick(-1));
+  m_model->setTree(any ? EventTree::of(*shown()->report) : EventTree());
+  m_tree->timeline().axis.setFull(0, any ? m_model->tree().endUs : 1);
+  m_tree->expandToDepth(1);
+}
+
+void EventsView::onTheme() {
+  if (!m_tree) return;
+  m_tree->timeline().setFont(theme()->small);
+  update();
+}
+
+QString EventsView::dump() const {
+  if (!hasTicks()) return tr("events: no tick\n");
+  return QStringLiteral("events: %1\n").arg(summary()) + modelTsv(*m_model);
+}
+
+QString EventsView::tsv() const { return hasTicks() ? modelTsv(*m_model) : QString(); }
+
+Status EventsView::exportTrace(const QString& path) const {
+  QSaveFile file(path);
+  const auto refused = [&] {
+    return Error{"io", "the trace was not written", file.errorString().toStdString(),
+                 "choose a folder that can be written"};
+  };
+  if (!file.open(QIODevice::WriteOnly)) return refused();
+  const std::string text = chromeTrace(context().history()).dump();
+  if (file.write(text.data(), static_cast<qint64>(text.size())) < 0 || !file.commit()) return refused();
+  return ok();
+}
+
+void EventsView::askExport() {
+  const QString path = QFileDialog::getSaveFileName(this, tr("Export trace"), QStringLiteral("kvlab-trace.json"),
+                                                    tr("Traces (*.json)"));
+  if (path.isEmpty()) return;
+  const Status status = exportTrace(path);
+  if (!status) emit context().failed(status.error());
+  else emit context().logged(2, tr("Trace written to %1; open it in ui.perfetto.dev").arg(path));
+}
+
+}  // namespace kvlab
+
+KVLAB_DEFINE_VIEW(EventsView)

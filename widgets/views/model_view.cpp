@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/model_view.h"
+
+#include <QFormLayout>
+#include <QHeaderView>
+#include <QSpinBox>
+
+#include "widgets/base/view_registry.h"
+#include "widgets/models/format.h"
+#include "widgets/views/chance_delegate.h"
+#include "widgets/views/scroll_bars.h"
+
+namespace kvlab {
+namespace {
+TokenChance chanceOf(const nlohmann::json& entry) {
+  return {TokenId(entry.value("id", 0)), entry.value("p", 0.0f), entry.value("text", std::string())};
+}
+
+QString manifestText(const nlohmann::json& manifest, const char* key) {
+  if (!manifest.is_object() || !manifest.contains(key)) return {};
+  const nlohmann::json& value = manifest[key];
+  return QString::fromStdString(value.is_string() ? value.get<std::string>() : value.dump());
+}
+}  // namespace
+
+ModelView::ModelView(InspectorContext& context, QWidget* parent)
+    : InspectorView(context, parent), m_model(new ChanceModel(this)) {
+  makeStrip();
+  m_table = new DataTable(this);
+  m_table->setItemDelegate(new ChanceDelegate(m_table));
+  m_table->setModel(m_model);
+  settleBars(m_table);
+  m_table->setAccessibleName(tr("Next tokens"));
+  m_table->setToolTip(tr("The likeliest next tokens; the mark in a bar is the probability one tick earlier"));
+  m_table->setWidths({"100", "xxxxxxxxxxxx", {}, "▲ 100.00", "100000"});
+  m_table->horizontalHeader()->setStretchLastSection(false);
+  m_table->horizontalHeader()->setSectionResizeMode(ChanceModel::Probability, QHeaderView::Stretch);
+  setContent(m_table);
+  makeFacts();
+}
+
+void ModelView::makeStrip() {
+  m_summary = stripLabel({});
+  m_stale = stripLabel(tr("stale logits"));
+  m_stale->setToolTip(tr("An edit changed the cache after these logits were computed; the next step computes them again"));
+  strip()->addStretch(1);
+  stripLabel(tr("Tokens"));
+  m_count = new QSpinBox(this);
+  m_count->setRange(1, 200);
+  m_count->setValue(10);
+  m_count->setAccessibleName(tr("Number of tokens"));
+  m_count->setToolTip(tr("How many of the likeliest next tokens to list"));
+  strip()->addWidget(m_count);
+  connect(m_count, &QSpinBox::valueChanged, this, &ModelView::onSnapshot);
+}
+
+void ModelView::makeFacts() {
+  m_facts = new QWidget(this);
+  m_facts->setObjectName(QStringLiteral("facts"));
+  m_facts->setAttribute(Qt::WA_StyledBackground);
+  m_form = new QFormLayout(m_facts);
+  m_form->setContentsMargins(Theme::kLarge, Theme::kMedium, Theme::kLarge, Theme::kLarge);
+  m_form->setHorizontalSpacing(Theme::kHuge);
+  m_form->setVerticalSpacing(Theme::kSmall);
+  m_form->setLabelAlignment(Qt::AlignLeft);
+  body()->addWidget(m_facts);
+}
+
+bool ModelView::ready() const { return InspectorView::ready() && !m_waiting; }
+
+bool ModelView::newest() const { return !context().history().empty() && context().history().back() == shown(); }
+
+std::vector<TokenChance> ModelView::before() const {
+  const auto& history = context().history();
+  for (auto at = history.rbegin(); at != history.rend(); ++at)
+    if ((*at)->tick < shown()->tick) return (*at)->topk;
+  return {};
+}
+
+void ModelView::showChances(std::vector<TokenChance> now) {
+  const auto wanted = static_cast<std::size_t>(m_count->value());
+  if (now.size() > wanted) now.resize(wanted);
+  m_model->show(std::move(now), before());
+  const auto rows = m_model->rowCount();
+  m_summary->setText(rows == 0 ? QString()
+                               : tr("%1 cover %2 %").arg(counted(rows, tr("token"), tr("tokens")))
+                                     .arg(m_model->covered() * 100, 0, 'f', 1));
+}
+
+void ModelView::askMore() {
+  m_waiting = true;
+  const std::uint64_t serial = shown()->serial;
+  context().query("model.topk", "topk", {{"k", m_count->value()}}, this,
+                  [this, serial](const Result<nlohmann::json>& reply) {
+                    m_waiting = false;
+                    std::vector<TokenChance> more;
+                    if (reply && reply->is_array())
+                      for (const nlohmann::json& entry : *reply) more.push_back(chanceOf(entry));
+                    if (!more.empty() && shown() && shown()->serial == serial) showChances(std::move(more));
+                    emit readyChanged();
+                  });
+}
+
+void ModelView::onSnapshot() {
+  const SnapshotPtr snapshot = shown();
+  const bool any = snapshot && !snapshot->topk.empty();
+  if (any) setEmpty({});
+  else setEmpty(shown() ? tr("No logits yet") : tr("The next tokens and the model behind them"), shown() ? promptHow() : noSessionHow());
+  m_facts->setVisible(snapshot != nullptr);
+  m_stale->setVisible(any && snapshot->logitsStale);
+  m_waiting = false;
+  m_summary->clear();
+  if (snapshot) showChances(snapshot->topk);
+  if (any && newest() && static_cast<int>(snapshot->topk.size()) < m_count->value()) askMore();
+  showFacts();
+  onTheme();
+}
+
+QList<std::pair<QString, QString>> ModelView::facts() const {
+  const SnapshotPtr snapshot = shown();
+  if (!snapshot || !snapshot->info) return {};
+  const SessionInfo& info = *snapshot->info;
+  QList<std::pair<QString, QString>> list{
+      {tr("Model"), QString::fromStdString(info.model)},
+      {tr("Shape"), tr("%1, %2 of which %3 for K and V, head dimension %4")
+                        .arg(counted(info.layers, tr("layer"), tr("layers")), counted(info.heads, tr("head"), tr("heads")))
+                        .arg(info.kvHeads).arg(info.headDim)},
+      {tr("Vocabulary"), QString::number(info.vocab)},
+      {tr("Arithmetic"), QStringLiteral("%1 · %2").arg(QString::fromStdString(info.backend), QString::fromStdString(info.numerics))},
+      {tr("Capacity"), tr("%1 a layer, %2 staged").arg(counted(info.capacity, tr("row"), tr("rows"))).arg(info.staging)},
+      {tr("Row pools"), tr("%1, %2 of them live").arg(formatBytes(snapshot->bytes.allocated), formatBytes(snapshot->bytes.live))},
+      {tr("KL to a rebuild"), snapshot->kl ? formatNumber(*snapshot->kl) : tr("not measured; Measure Drift (Ctrl+D)")}};
+  const std::pair<const char*, QString> keys[] = {
+      {"layout", tr("Layout")}, {"position", tr("Position mode")}, {"after_edit", tr("After an edit")}, {"policy", tr("Policy")}};
+  for (const auto& [key, name] : keys)
+    if (const QString value = manifestText(info.manifest, key); !value.isEmpty()) list.append({name, value});
+  return list;
+}
+
+void ModelView::showFacts() {
+  while (m_form->rowCount() > 0) m_form->removeRow(0);
+  for (const auto& [name, value] : facts()) {
+    auto* label = new QLabel(name, m_facts);
+    auto* text = new QLabel(value, m_facts);
+    text->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    text->setFocusPolicy(Qt::NoFocus);
+    text->setWordWrap(true);
+    text->setFont(theme()->mono);
+    label->setFont(theme()->ui);
+    QPalette muted = label->palette();
+    muted.setColor(QPalette::WindowText, theme()->muted);
+    label->setPalette(muted);
+    m_form->addRow(label, text);
+  }
+}
+
+void ModelView::onTheme() {
+  if (!m_stale) return;
+  m_facts->setStyleSheet(QStringLiteral("#facts { background: %1; border-top: 1px solid %2; }")
+                             .arg(theme()->surface.name(), theme()->border.name()));
+  m_stale->setFont(theme()->smallStrong);
+  m_stale->setText(QStringLiteral("⚠ ") + tr("stale logits"));
+  m_stale->setStyleSheet(QStringLiteral("color: %1; border: 1px solid %1; border-radius: 3px; padding: 1px 6px;")
+                             .arg(theme()->warning.name()));
+}
+
+QString ModelView::dump() const {
+  QString text = QStringLiteral("model: %1%2\n").arg(m_summary->text(), shown() && shown()->logitsStale ? tr(" (stale logits)") : QString());
+  if (m_model->rowCount()) text += m_table->tsv();
+  for (const auto& [name, value] : facts()) text += name + QStringLiteral(": ") + value + QLatin1Char('\n');
+  return text;
+}
+
+QString ModelView::tsv() const { return m_model->rowCount() ? m_table->tsv() : QString(); }
+
+}  // namespace kvlab
+
+KVLAB_DEFINE_VIEW(ModelView)

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Model: what would come next and how sure the model is, compared with the tick before; and what
+// model this is. GUI thread.
+#pragma once
+#include "widgets/base/data_table.h"
+#include "widgets/base/inspector_view.h"
+#include "widgets/models/chance_model.h"
+
+class QFormLayout;
+class QSpinBox;
+
+namespace kvlab {
+
+class ModelView : public InspectorView {
+  Q_OBJECT
+ public:
+  ModelView(InspectorContext& context, QWidget* parent);
+  QString dump() const override;
+  QString tsv() const override;
+  bool ready() const override;
+
+ protected:
+  void onSnapshot() override;
+  void onFocus() override {}
+  void onTheme() override;
+
+ private:
+  void makeStrip();
+  void makeFacts();
+  void askMore();
+  void showFacts();
+  void showChances(std::vector<TokenChance> now);
+  /// Chances of the tick before the shown one.
+  std::vector<TokenChance> before() const;
+  bool newest() const;
+  QList<std::pair<QString, QString>> facts() const;
+
+  ChanceModel* m_model;
+  DataTable* m_table = nullptr;
+  QLabel *m_stale = nullptr, *m_summary = nullptr;
+  QSpinBox* m_count = nullptr;
+  QWidget* m_facts = nullptr;
+  QFormLayout* m_form = nullptr;
+  bool m_waiting = false;
+};
+
+}  // namespace kvlab
