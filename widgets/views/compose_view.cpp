@@ -67,6 +67,7 @@ QWidget* ComposeView::titled(const QString& title, QWidget* content, QWidget* pa
   label->setFont(theme()->smallStrong);
   label->setBackgroundRole(QPalette::Button);
   label->setAutoFillBackground(true);
+  label->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
   label->setContentsMargins(Theme::kMedium, Theme::kSmall, Theme::kMedium, Theme::kSmall);
   column->addWidget(label);
   column->addWidget(content, 1);
@@ -287,7 +288,9 @@ void ComposeView::onSnapshot() {
   m_pendingModel->setActions(pending, snapshot);
   m_pending->setVisible(!pending.empty());
   m_pendingTitle->setText(tr("Pending: %1 for the next tick").arg(counted(static_cast<qint64>(pending.size()), tr("action"), tr("actions"))));
-  m_pendingTable->setFixedHeight(Theme::kRow * std::clamp(static_cast<int>(pending.size()), 1, 4) + 2);
+  const int tall = Theme::kRow * std::clamp(static_cast<int>(pending.size()), 1, 4) + 2;
+  m_pendingTable->setFixedHeight(tall);
+  m_pending->setFixedHeight(tall + m_pendingTitle->sizeHint().height());
   if (m_check.ok()) draftChanged();  // the plan was made for another context
   buttons();
 }

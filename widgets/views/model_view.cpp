@@ -19,6 +19,7 @@ TokenChance chanceOf(const nlohmann::json& entry) {
 QString manifestText(const nlohmann::json& manifest, const char* key) {
   if (!manifest.is_object() || !manifest.contains(key)) return {};
   const nlohmann::json& value = manifest[key];
+  if (value.is_object() && value.size() == 1 && value.contains("name")) return QString::fromStdString(value.value("name", std::string()));
   return QString::fromStdString(value.is_string() ? value.get<std::string>() : value.dump());
 }
 }  // namespace
