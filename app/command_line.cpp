@@ -127,6 +127,7 @@ void addVerbs(CLI::App& app, CommandLine& line, SessionOptions& options) {
   CLI::App* bench = verb("bench", "measure; a table on a terminal");
   bench->add_option("names", line.names, "which (all unless given)")->type_name("NAME");
   bench->add_option("--json", line.jsonFile, "write the results here")->type_name("FILE");
+  bench->add_flag("--quick", line.quick, "few runs and small shapes: a test of the bench, not of the machine");
   CLI::App* sweep = verb("sweep", "run a specification over many manifests");
   sweep->add_option("spec", line.file, "the specification")->required()->type_name("SPEC.json");
   sweep->add_option("--out", line.out, "folder of the results")->type_name("DIR");

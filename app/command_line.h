@@ -21,6 +21,7 @@ struct CommandLine {
   QStringList args;          // after --
   std::vector<std::string> names;  // bench: which
   std::string jsonFile;      // bench --json FILE
+  bool quick = false;        // bench --quick
   std::string list;          // list: what
   bool json = false;         // list, info --json
   bool verify = false;       // replay --verify

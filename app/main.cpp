@@ -23,9 +23,11 @@ int runPlain(const CommandLine& line) {
   return refuse({"usage", line.verb, "not available in this version", "see kvlab --help for what is"});
 }
 
+/// Work that nobody watches runs on the offscreen platform even where there is a display.
 int runWithApplication(const CommandLine& line, int argc, char** argv) {
-  const bool headless = line.verb == "run";
-  if (headless) useOffscreen();
+  LogRelay log;
+  installLogging(line.logLevel, log);
+  if (line.verb != "gui") useOffscreen();
   else if (!hasDisplay())
     return refuse({"usage", "no window can be opened", "neither DISPLAY nor WAYLAND_DISPLAY is set",
                    "set one, or use kvlab run SCRIPT.js"});
@@ -36,9 +38,7 @@ int runWithApplication(const CommandLine& line, int argc, char** argv) {
   QApplication::setDesktopFileName("kvlab");
   QApplication::setWindowIcon(programIcon());
   if (!checkResources()) return static_cast<int>(Exit::Refused);
-  LogRelay log;
-  installLogging(line.logLevel, log);
-  const int code = headless ? runScript(line, log) : runGui(line, log);
+  const int code = line.verb == "run" ? runScript(line, log) : line.verb == "bench" ? runBench(line) : runGui(line, log);
   removeLogging();
   return code;
 }
@@ -50,6 +50,6 @@ int main(int argc, char** argv) {
   if (!line) return refuse(line.error());
   if (line->verb == "help") return std::cout << line->text, 0;
   if (line->verb == "version") return std::cout << "kvlab " KVLAB_VERSION "\n", 0;
-  const bool window = line->verb == "gui" || line->verb == "run";
+  const bool window = line->verb == "gui" || line->verb == "run" || line->verb == "bench";
   return window ? runWithApplication(*line, argc, argv) : runPlain(*line);
 }

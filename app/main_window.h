@@ -53,6 +53,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   Result<QSize> savePicture(const PictureRequest& request) override;
   Status runCommand(const QString& id, const nlohmann::json& args) override;
   std::vector<std::string> viewIds() const override;
+  bool interactive() const override { return !m_settings.headless; }
   void caption(const QString& text, std::function<void()> resume) override;
 
   // CommandHost

@@ -224,6 +224,8 @@ interface View {
   list(): string[];
   /** Shows a line above the views and waits for Next; goes on at once without a display. */
   caption(text: string): void;
+  /** True where somebody watches: in the window, not under `kvlab run`. */
+  interactive(): boolean;
 }
 
 declare const lab: Lab;

@@ -56,6 +56,7 @@ class WindowPort {
   virtual Result<QSize> savePicture(const PictureRequest& request) = 0;
   virtual Status runCommand(const QString& id, const nlohmann::json& args) = 0;
   virtual std::vector<std::string> viewIds() const = 0;
+  virtual bool interactive() const = 0;
   /// Shows a line of the tour; `resume` is called when the reader wants the next one (at once
   /// without a display).
   virtual void caption(const QString& text, std::function<void()> resume) = 0;

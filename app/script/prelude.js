@@ -97,6 +97,7 @@
     command(id, args = {}) { view("command", { id, args }); },
     list() { return view("list", {}); },
     caption(text) { view("caption", { text }); },
+    interactive() { return view("interactive", {}); },
   };
 
   global.log = (...values) => host.log(values.map(print).join(" "));

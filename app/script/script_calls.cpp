@@ -154,6 +154,7 @@ Result<Json> ScriptCalls::viewNow(const std::string& op, const Json& args) {
     return asJson(m_window.setSize({args.at("width").get<int>(), args.at("height").get<int>()}));
   if (op == "command") return asJson(m_window.runCommand(text("id"), args.at("args")));
   if (op == "list") return Json(m_window.viewIds());
+  if (op == "interactive") return Json(m_window.interactive());
   if (op == "screenshot") return screenshot(args);
   return caption(args);
 }

@@ -1,44 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
-// Step 4, end to end: a tick's action list changes cache and mirror together. Document 000's
-// captured list has two pairs that become one token each and one added token.
-const words = (s, text) => s.tokenise(text);
+// The Step-4 walk-through: two replaced pairs and one added token on 862 rows, as one list, under both
+// executors. Shows that cache and mirror stay in step and what drifts.
 
-for (const executor of ["batch", "descending"]) {
+const filler = ["the rain falls again .", "a cat sleeps all day .", "the moon shines again .", "gus drinks hot tea .",
+  "a dog barks at dawn .", "lena hums a tune .", "the wind blows all night .", "otto likes warm bread ."];
+const words = "anna puts the silver key in the cellar . ".concat(...Array.from({ length: 170 }, (_, i) => filler[i % filler.length] + " "));
+
+function walk(executor) {
   const s = lab.open({ model: "demo", executor });
-  s.show();
-  s.prompt("anna puts the silver key in the cellar . the wind blows all night . ben leaves the old map in the tower . a cat sleeps all day . dora waits in the garden .");
-  const before = s.tokens(), length = s.length;
+  const ids = s.tokenise(words).slice(0, 862);
+  expect(ids.length === 862, "the text is long enough");
+  s.promptIds(ids);
+  expect(s.length === 862);
 
-  // A list that cannot be carried out is refused whole.
-  const hash = s.stateHash();
-  expectError(() => s.inject([{ action: "replace_pair", original_pos1: 12, original_pos2: 13, new_token_ids: words(s, "night") },
-                              { action: "delete", position: 13 }]), "overlap");
-  expectError(() => s.inject([{ action: "delete", position: length }]), "out_of_range");
-  expectError(() => s.inject([{ action: "replace_pair", original_pos1: 3, original_pos2: 4, new_token_ids: [] }]), "bad_action");
-  expect(s.stateHash() === hash, "a refused list changes nothing");
+  const one = s.tokenise("attic"), other = s.tokenise("barn"), added = s.tokenise("where")[0];
+  const list = [
+    { action: "replace_pair", original_pos1: 48, original_pos2: 49, new_token_ids: one },
+    { action: "replace_pair", original_pos1: 61, original_pos2: 62, new_token_ids: other },
+    { action: "add", token_id: added },
+  ];
+  const plan = s.plan(list);
+  expect(plan.lengthAfter === 861, "862 - 2 + 1 = 861");
+  log(`${executor}: final positions ${plan.actions.map((a) => a.finalPosition).join(", ")}; ` +
+    `new ledger ids ${plan.actions.map((a) => a.newLedger.join(" ")).join(", ")}`);
 
-  s.inject([{ action: "replace_pair", original_pos1: 10, original_pos2: 11, new_token_ids: words(s, "rain") },
-            { action: "replace_pair", original_pos1: 25, original_pos2: 26, new_token_ids: words(s, "dog") },
-            { action: "add", token_id: words(s, "where")[0] }]);
+  s.inject(list);
   const report = s.apply();
-  expect(report.ok && report.violations.length === 0, "the tick keeps every invariant");
-  expect(s.length === length - 2 + 1, "two pairs became one token each, one was added");
+  expect(report.ok && report.violations.length === 0);
+  expect(s.length === 861);
 
-  const mirror = s.pos2ledger(), after = s.tokens();
-  expect(mirror[10] === length && mirror[24] === length + 1 && mirror[s.length - 1] === length + 2, "ledger ids ascend by final position, then the adds");
-  expect(after[9] === before[9] && after[11] === before[12], "what stood beside the edit still does");
-  const phases = s.rows(0).map((row) => row.phase);
-  expect(phases.every((phase, i) => i === 0 || phase > phases[i - 1]), "phases strictly increase");
-  expect(s.ledger(10).state === "replaced" && s.ledger(length).parents.length === 2, "the ledger keeps both generations");
+  const wanted = ids.slice(0, 48).concat(one, ids.slice(50, 61), other, ids.slice(63), [added]);
+  expectNear(s.tokens(), wanted, {}, "the ids are the edited list");
+  const mirror = s.pos2ledger();
+  expect(mirror[48] === 862 && mirror[60] === 863 && mirror[860] === 864, "new ledger ids ascend with the position");
+
+  for (const layer of [0, 3]) {
+    const rows = s.rows(layer);
+    expectNear(rows.map((r) => r.ledger), mirror, {}, `layer ${layer} follows the mirror`);
+    rows.forEach((r, i) => expect(i === 0 || r.phase > rows[i - 1].phase, `phases increase at ${i}`));
+    expect(rows[860].phase < s.length, "the next phase is above all");
+  }
+  expectNear(s.ledger(862).parents, [48, 49], {}, "the pair's successor names its parents");
+  expect(s.ledger(48).state === "replaced" && s.ledger(48).children[0] === 862);
+  expect(s.invariants().every((i) => i.ok), "every invariant holds");
 
   const drift = s.drift();
-  expect(drift.k[0] === 0 && drift.v[0] === 0, "layer 0 depends on the token alone");
-  log(`${executor}: ${s.length} rows, drift of V by layer ${drift.v.map((v) => v.toFixed(4)).join(" ")}, KL ${drift.kl.toFixed(5)}`);
-  view.screenshot("mirror", `step4_${executor}.png`, { width: 1200, height: 900 });
+  expect(drift.k[0] === 0 && drift.v[0] === 0, "layer 0 equals a rebuild");
+  log(`${executor}: drift of V by layer ${drift.v.map((x) => x.toFixed(4)).join(" ")}, KL ${drift.kl.toExponential(2)}`);
 
   s.rebuild();
-  expect(s.drift().kl === 0, "a rebuild leaves no drift");
-  s.undo();
-  s.undo();
-  expect(s.stateHash() === hash, "undo restores the state before");
+  const after = s.drift();
+  expect(Math.max(...after.k, ...after.v, after.kl) === 0, "nothing drifts after a rebuild");
+  return { tokens: s.tokens(), mirror: s.pos2ledger(), hash: s.stateHash(), session: s };
 }
+
+const batch = walk("batch"), descending = walk("descending");
+expectNear(batch.tokens, descending.tokens, {}, "both executors end in the same context");
+expectNear(batch.mirror, descending.mirror, {}, "and in the same ledger");
+
+batch.session.show();
+view.focus({ layer: 0, row: 48 });
+view.screenshot("mirror", "step4-mirror.png", { width: 640, height: 720 });
+log("step4: both executors agree");

@@ -1,55 +1,84 @@
 // SPDX-License-Identifier: Apache-2.0
-// The guided tour: what a cache remembers, what an edit does to it, and how to tell. Run from
-// Help > Tour, or headless: kvlab run tour.js --out DIR writes a picture per stop.
-const story = "anna puts the silver key in the cellar . the wind blows all night . ben leaves the old map in the tower . " +
-  "dora waits in the garden . a cat sleeps all day . carl hides the gold ring in the barn . emil sits in the kitchen . " +
-  "fay thinks of the red lamp . the rain falls again . gus drinks hot tea .";
-const question = "where is the silver key ?";
-let stop = 0;
+// The guided tour: a session on the demo model, one edit of its memory, and every view on the way.
+// In the window each caption waits for Next; without a display the pictures of each stop are written.
+// usage: kvlab run tour.js --out DIR
 
-function show(caption, what) {
+const headless = !view.interactive();
+const known = view.list();
+let stop = 0;
+function show(caption, ids, file) {
+  for (const id of ids) if (known.includes(id)) view.show(id);
   view.caption(caption);
-  ++stop;
-  view.screenshot(what || "window", `tour_${String(stop).padStart(2, "0")}_${what || "window"}.png`);
+  if (headless) view.screenshot("window", `${String(++stop).padStart(2, "0")}-${file}.png`);
 }
-/** The model's next words, without keeping them. */
-function answer(s, words) {
-  const tick = s.tick;
-  s.prompt(question);
-  const text = s.step(words).map((report) => report.text).join("").trim();
-  s.goto(tick);
-  return text;
+function ask(session, question) {
+  session.prompt(question);
+  let reply = "";
+  for (let i = 0; i < 10; ++i) {
+    const tick = session.step()[0];
+    expect(tick.ok, "a tick failed");
+    reply += tick.text;
+    if (tick.text.trim() === ".") break;
+  }
+  return reply.trim();
 }
+
+const story = "anna puts the silver key in the cellar . the wind blows all night . ben leaves the old map " +
+  "in the tower . dora waits in the garden . a cat sleeps all day . carl hides the gold ring in the barn . " +
+  "emil sits in the kitchen . fay thinks of the red lamp .";
 
 const s = lab.open({ model: "demo" });
-s.show();
 s.prompt(story);
-show("A session is alive: the model has read a story. Each column is a token, each row a layer.");
+show("A session on the demo model has just read a small story. The map shows its KV cache: one column per " +
+  "token, one line per layer. The strip below is the text itself.", ["mirror", "map"], "story");
 
-s.prompt(question);
-s.step(6);
-show("Six ticks later it has answered. Tokens that nobody looks at grow dim.");
-view.focus({ layer: s.rows(0).length ? 3 : 0, row: 9 });
-show("One focus for all views: this is the word that the answer came from.", "map");
-s.goto(1);
+expect(ask(s, "where is the silver key ?").includes("cellar"), "the model finds the key");
+show("Asked where the silver key is, it answers from the cache. Every answered token was one tick: F10 steps, " +
+  "and brightness fades from what nobody attends to.", ["events", "map"], "answer");
 
+show("Model lists what it would say next, and how sure it is. Events lists what the last tick did, with " +
+  "times and bytes.", ["model", "events"], "model");
+
+const before = s.tick;
 const place = s.tokens().indexOf(s.tokenise("cellar")[0]);
-log("before the edit: " + answer(s, 6));
-s.inject([{ action: "replace", positions: [place], new_token_ids: s.tokenise("attic") }]);
+const edit = { action: "replace", positions: [place], new_token_ids: s.tokenise("attic") };
+const plan = s.plan([edit]);
+s.inject(edit);
+view.focus({ row: place });
+show(`Now the knife: "cellar" at position ${place} becomes "attic". Compose shows the plan before anything ` +
+  `changes: ${plan.newRows} new row, ${plan.stale} rows that go stale.`, ["compose"], "plan");
+
 s.apply();
 const drift = s.drift();
-show("The word was replaced in the cache and in the mirror, by one operation. Later rows are stale now.");
-log("rows kept: " + answer(s, 6));
-log("drift of V by layer: " + drift.v.map((v) => v.toFixed(3)).join(" "));
-show("The mirror: position, ledger row and physical slot, line by line.", "mirror");
+view.focus({ layer: 2, row: place });
+show("Applied. Cache and mirror changed together; later rows still remember the old text, and drift says by how " +
+  `much: values of the last layer are off by ${(100 * drift.v[drift.v.length - 1]).toFixed(0)} %.`,
+  ["mirror", "map"], "edited");
+expect(drift.k[0] === 0 && drift.v[0] === 0, "layer 0 equals a rebuild after any edit");
 
 s.rebuild();
-show("A rebuild computes every row anew: drift is zero and the answer follows the edit.");
-log("after a rebuild: " + answer(s, 6));
-expect(s.drift().kl === 0, "a rebuild leaves no drift");
+expectNear(s.drift().v, drift.v.map(() => 0), {}, "a rebuild leaves no drift");
+expect(ask(s, "where is the silver key ?").includes("attic"), "the answer follows the edit");
+show("Rebuild computes every row again from the tokens: the drift is zero, and the answer is the attic.",
+  ["strip", "numbers"], "rebuilt");
 
-s.undo();
-s.undo();
-show("Undo takes back both, rows included. The ledger still knows every token there ever was.", "ledger");
-show("What must always hold is checked every tick.", "invariants");
+const ghost = s.ledger(place);
+expect(ghost.state === "replaced");
+view.focus({ ledger: place });
+show("Nothing is forgotten: the ledger keeps the replaced token as a ghost, and Row History tells what " +
+  "happened to it, tick by tick.", ["ledger", "history"], "history");
+
+expect(s.invariants().every((one) => one.ok), "every invariant holds");
+show("Invariants are checked after every tick, and in full on request.", ["invariants"], "invariants");
+
+s.goto(before);
+expect(s.tokens()[place] === s.tokenise("cellar")[0]);
+show("Undo works for everything. Going back keeps the future as a branch; here the key is in the cellar again.",
+  ["console", "map"], "back");
+
+view.theme("light");
+show("Everything you saw was done by a script; Console prints the line for every click. The palette (Ctrl+P) " +
+  "finds all commands, the theme follows your eyes. Enjoy.", ["log", "console"], "light");
+view.theme("dark");
 view.caption("");
+log(`tour: ${stop} pictures`);

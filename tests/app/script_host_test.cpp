@@ -62,6 +62,7 @@ class FakeWindow : public WindowPort {
     return ok();
   }
   std::vector<std::string> viewIds() const override { return {"map", "strip"}; }
+  bool interactive() const override { return false; }
   void caption(const QString&, std::function<void()> resume) override { resume(); }
 
  private:

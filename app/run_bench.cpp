@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// kvlab bench: progress on standard error, a table on standard output, JSON in a file.
+#include <QSaveFile>
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+
+#include "app/core_lists.h"
+#include "app/map_bench.h"
+#include "app/programs.h"
+#include "app/resources.h"
+#include "core/experiment/bench.h"
+
+namespace kvlab {
+
+using nlohmann::json;
+
+namespace {
+
+std::vector<Bench> allBenches() {
+  std::vector<Bench> all(benches().begin(), benches().end());
+  all.push_back({"map", "repaint of the map at 32 layers x 131072 positions, 1200x300 pixels", &benchMap});
+  return all;
+}
+
+Result<std::vector<Bench>> chosen(const std::vector<std::string>& names) {
+  const std::vector<Bench> all = allBenches();
+  if (names.empty()) return all;
+  std::vector<Bench> list;
+  std::string known;
+  for (const Bench& bench : all) known += (known.empty() ? "" : ", ") + std::string(bench.name);
+  for (const std::string& name : names) {
+    const auto same = [&](const Bench& bench) { return bench.name == name; };
+    const auto found = std::find_if(all.begin(), all.end(), same);
+    if (found == all.end())
+      return Error{"usage", "benchmark " + name, "there is none of that name", "name some of: " + known};
+    list.push_back(*found);
+  }
+  return list;
+}
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, value >= 1e6 || (value != 0 && value < 1e-3) ? "%.3g" : "%.4g", value);
+  return text;
+}
+
+void printRow(const json& row) {
+  std::printf("%-10s %-44s %-20s %12s %-8s %s..%s (%lld)\n", row.value("bench", "").c_str(),
+              row.value("case", "").c_str(), row.value("metric", "").c_str(),
+              number(row.value("median", 0.0)).c_str(), row.value("unit", "").c_str(),
+              number(row.value("min", 0.0)).c_str(), number(row.value("max", 0.0)).c_str(),
+              row.value("runs", 0LL));
+}
+
+/// Whole or not at all.
+Status writeFile(const std::string& path, const json& content) {
+  QSaveFile file(QString::fromStdString(path));
+  const std::string text = content.dump(2) + "\n";
+  if (file.open(QIODevice::WriteOnly) && file.write(text.data(), static_cast<qint64>(text.size())) >= 0 &&
+      file.commit())
+    return ok();
+  return Error{"io", "results were not written to " + path, file.errorString().toStdString(),
+               "name a file in a folder that can be written"};
+}
+
+int refuse(const Error& error) {
+  std::cerr << errorLine(error) << std::endl;
+  return static_cast<int>(exitFor(error));
+}
+
+}  // namespace
+
+int runBench(const CommandLine& line) {
+  const auto list = chosen(line.names);
+  if (!list) return refuse(list.error());
+  BenchOptions options;
+  options.resources = resourceRoot().toStdString();
+  options.threads = line.manifest.value("threads", 0);
+  options.quick = line.quick;
+  const Progress progress = [](const std::string& what, std::int64_t done, std::int64_t total) {
+    if (total < 0 || what.empty()) return true;
+    std::cerr << "kvlab: " << what;
+    if (total > 0) std::cerr << ' ' << done << '/' << total;
+    std::cerr << '\n';
+    return true;
+  };
+  json rows = json::array();
+  for (const Bench& bench : *list) {
+    std::cerr << "kvlab: bench " << bench.name << ": " << bench.help << std::endl;
+    const std::size_t before = rows.size();
+    if (const Status done = bench.run(options, rows, progress); !done) return refuse(done.error());
+    for (std::size_t i = before; i < rows.size(); ++i) printRow(rows[i]);
+    std::fflush(stdout);
+  }
+  if (line.jsonFile.empty()) return static_cast<int>(Exit::Ok);
+  const Status written = writeFile(line.jsonFile, {{"version", KVLAB_VERSION}, {"backends", listBackends()}, {"rows", rows}});
+  return written ? static_cast<int>(Exit::Ok) : refuse(written.error());
+}
+
+}  // namespace kvlab

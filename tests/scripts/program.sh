@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The program from outside: what it prints, where, and its exit code. KVLAB names the program.
+set -uo pipefail
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+# check NAME EXIT [PATTERN...] -- ARGUMENTS...: patterns are looked for in stdout and stderr together.
+check() {
+  local name=$1 wanted=$2 patterns=() code
+  shift 2
+  while [[ $1 != -- ]]; do patterns+=("$1"); shift; done
+  shift
+  env -u DISPLAY -u WAYLAND_DISPLAY -u QT_QPA_PLATFORM "$KVLAB" "$@" >"$work/out" 2>"$work/err" </dev/null
+  code=$?
+  [[ $code == "$wanted" ]] || { echo "$name: exit $code, expected $wanted"; cat "$work/err"; failures=$((failures + 1)); }
+  for pattern in "${patterns[@]}"; do
+    cat "$work/out" "$work/err" | grep -qE -- "$pattern" || {
+      echo "$name: nothing matches $pattern"; cat "$work/out" "$work/err"; failures=$((failures + 1)); }
+  done
+  # One line of error, never a stack trace.
+  if ((wanted != 0)); then
+    [[ $(grep -c '^kvlab: error: ' "$work/err") == 1 ]] || { echo "$name: not exactly one error line"; cat "$work/err"; failures=$((failures + 1)); }
+  fi
+}
+
+js() { printf '%s\n' "$2" >"$work/$1.js"; echo "$work/$1.js"; }
+
+check version 0 '^kvlab [0-9]+\.[0-9]+' -- --version
+check help 0 'replay' -- --help
+check unknown-verb 2 'frobnicate' -- frobnicate
+check unknown-key 2 'frobnicate' -- info --set frobnicate=1
+check no-display 2 'DISPLAY' -- gui
+check sweep 2 'not available' -- sweep spec.json
+check list-views 0 '^map ' '^mirror ' -- list views
+check list-commands 0 '^step +F10' '^palette +Ctrl\+P' -- list commands
+check list-invariants 0 '^mirror_length' -- list invariants
+check list-json 0 '"id": "indirection"' -- list layouts --json
+check info 0 'demo \(llama\)' 'KV cache' 'cuda not' -- info
+check info-missing 3 '/nowhere' -- info --model /nowhere
+check info-json 0 '"numerics"' -- info --json
+check script-ok 0 '^hello 2$' -- run "$(js ok 'log("hello", args.length)')" -- a b
+check script-fails 1 'fails.js:2: .*two' -- run "$(js fails $'\nexpect(false, "two")')"
+check script-syntax 1 'syntax.js:1: SyntaxError' -- run "$(js syntax 'let = =')"
+check script-model 3 'model.js:1: ' '/nowhere' -- run "$(js model 'lab.open({model:"/nowhere"})')"
+check script-backend 3 'CUDA' -- run "$(js backend 'lab.open()')" --backend cuda
+check script-missing 3 'none.js' -- run "$work/none.js"
+check script-limit 1 'time limit' -- run "$(js loop 'for(;;){}')" --time-limit 0.5
+check script-options 0 '^f32$' -- run "$(js options 'const s = lab.open(); s.prompt("a"); log("f32")')" --dtype f32
+check picture 0 -- run "$(js picture 'view.screenshot("window", "deep/w.png")')" --out "$work/pictures"
+[[ -s $work/pictures/deep/w.png ]] || { echo "picture: no file"; failures=$((failures + 1)); }
+check picture-bad 1 'unknown_|no view' -- run "$(js bad 'view.screenshot("nothing", "w.png")')" --out "$work/pictures"
+KVLAB_RESOURCES=$work/void check resources 3 'KVLAB_RESOURCES' -- info
+
+((failures == 0)) || { echo "$failures failures"; exit 1; }
+echo "program: all as promised"

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every shipped script and every script of this folder is a test: kvlab run must end with 0.
+file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/resources/scripts/*.js ${CMAKE_CURRENT_LIST_DIR}/*.js)
+foreach(script ${scripts})
+  get_filename_component(name ${script} NAME_WE)
+  add_test(NAME scripts/${name}
+    COMMAND kvlab run ${script} --out ${CMAKE_BINARY_DIR}/scripts/${name} --time-limit 500)
+  set_tests_properties(scripts/${name} PROPERTIES LABELS scripts TIMEOUT 600)
+endforeach()
+
+# The program from outside: output, messages and exit codes.
+add_test(NAME scripts/program
+  COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> bash ${CMAKE_CURRENT_LIST_DIR}/program.sh)
+set_tests_properties(scripts/program PROPERTIES LABELS scripts TIMEOUT 300)
