@@ -1,70 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <set>
 
+#include "core/model/part_file.h"
 #include "core/model/safetensors.h"
 
 namespace kvlab {
-namespace {
-
-Error cannotWrite(const std::string& path, const std::string& why) {
-  return {"bad_file", "cannot write " + path, why,
-          "check the folder, its permissions and the free space"};
-}
-
-/// A file under construction; gone again unless it is renamed.
-class PartFile {
- public:
-  explicit PartFile(const std::string& path)
-      : m_path(path), m_part(path + ".part-" + std::to_string(::getpid())) {
-    m_file = ::open(m_part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  }
-  ~PartFile() {
-    if (m_file >= 0) ::close(m_file);
-    if (!m_done) ::unlink(m_part.c_str());
-  }
-  PartFile(const PartFile&) = delete;
-  PartFile& operator=(const PartFile&) = delete;
-
-  bool append(const void* data, std::size_t size) {
-    const auto* at = static_cast<const char*>(data);
-    while (m_file >= 0 && size > 0) {
-      const ssize_t n = ::write(m_file, at, size);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return false;
-      at += n;
-      size -= static_cast<std::size_t>(n);
-    }
-    return m_file >= 0;
-  }
-  bool publish() {
-    if (::fsync(m_file) != 0 || ::rename(m_part.c_str(), m_path.c_str()) != 0) return false;
-    m_done = true;
-    syncFolder();
-    return true;
-  }
-
- private:
-  /// The new name survives a power cut only once the folder is on the disk; best effort.
-  void syncFolder() const {
-    const auto folder = std::filesystem::path(m_path).parent_path();
-    const int file = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) return;
-    ::fsync(file);
-    ::close(file);
-  }
-
-  std::string m_path, m_part;
-  int m_file = -1;
-  bool m_done = false;
-};
-
-}  // namespace
 
 void SafetensorsWriter::add(std::string name, Element element, std::vector<std::int64_t> shape,
                             std::span<const std::byte> bytes) {
@@ -106,10 +46,10 @@ Status SafetensorsWriter::write(const std::string& path) const {
   if (!text) return text.error();
   const std::uint64_t length = text->size();
   PartFile file(path);
-  bool good = file.append(&length, sizeof length) && file.append(text->data(), text->size());
-  for (const FileTensor& t : m_tensors) good = good && file.append(t.bytes.data(), t.bytes.size());
-  if (!good || !file.publish()) return cannotWrite(path, std::strerror(errno));
-  return ok();
+  file.append(&length, sizeof length);
+  file.append(text->data(), text->size());
+  for (const FileTensor& t : m_tensors) file.append(t.bytes.data(), t.bytes.size());
+  return file.publish();
 }
 
 }  // namespace kvlab

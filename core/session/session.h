@@ -23,6 +23,17 @@
 
 namespace kvlab {
 
+struct CacheImport;
+class CaptureLog;
+
+/// A recorded verb, as history and captures execute it again.
+struct Command {
+  std::string verb;
+  nlohmann::json args;
+  std::int64_t commits = 0;
+  int last = -1;  // entry of the timeline that its last commit made
+};
+
 class Session {
  public:
   static Result<std::unique_ptr<Session>> open(const Manifest& manifest, const std::string& resources,
@@ -40,6 +51,7 @@ class Session {
   std::int64_t position() const { return m_state.length(); }  // FT-022: tokens written
   std::int64_t remaining() const { return m_capacity - position(); }
   bool isFull() const { return remaining() <= 0; }
+  std::int32_t maxPhases() const { return m_maxPhases; }  // phases run below this
 
   // --- the tick -----------------------------------------------------------------------------------
   /// Generates (or takes) one token, applies it with all pending actions, verifies, publishes. A
@@ -75,6 +87,16 @@ class Session {
   void setExecute(Execute execute) { m_execute = std::move(execute); }
   /// Names the command that the next commits belong to.
   void beginCommand(std::string verb, nlohmann::json args);
+  /// The commands on the way from the start to an entry of the timeline.
+  std::vector<Command> commands(int entry) const;
+  /// Executes a recorded command up to the commits it made then. Errors: the command's own, and
+  /// not_replayed where it makes fewer.
+  Result<nlohmann::json> executeAgain(const Command& command);
+
+  /// A file that every command is appended to; null = none.
+  void setCapture(std::unique_ptr<CaptureLog> log);
+  CaptureLog* capture() { return m_capture.get(); }
+  bool replaying() const { return m_replaying; }  // history is being executed again
 
   // --- truth --------------------------------------------------------------------------------------
   Result<RebuildOutcome> rebuildRows();
@@ -89,9 +111,9 @@ class Session {
   Result<std::vector<std::vector<float>>> attentionPerHead(Layer layer);
   /// Forgets all rows and zeroes what it gives back (FT-022).
   Status reset();
-  /// Replaces the cache by rows from outside; tokens, phases and K/V per layer come from a file.
-  struct Import;
-  Status importRows(const Import& rows);
+  /// Replaces the session's content by a cache read from a file, as one commit. Rows that were live
+  /// become deleted, unless the file brings a ledger of its own; the next tick refreshes the logits.
+  Status importRows(const CacheImport& rows);
 
   // --- what the window sees -----------------------------------------------------------------------
   SnapshotPtr snapshot() const { return m_snapshot; }
@@ -103,11 +125,12 @@ class Session {
 
   // --- for the verbs ------------------------------------------------------------------------------
   Transformer& transformer() { return *m_transformer; }
+  const Transformer& transformer() const { return *m_transformer; }
   FaultDoor& faults() { return m_faults; }
   std::string text(LedgerId id) const;
 
  private:
-  Session() = default;
+  Session();
   Status build(const std::string& resources, const Progress& progress);
   void startState();
   std::shared_ptr<SessionInfo> describe() const;
@@ -122,6 +145,7 @@ class Session {
   std::vector<Action> cullActions(const CacheState& observed, const std::vector<Action>& pending);
   Status applyPlanned(const CacheState& observed, std::vector<Action> actions, Source addSource,
                       bool received, Trace& trace, TickReport& report);
+  Status finishImport(CacheState state, const CacheImport& rows, LayerSlots added, bool over);
   Status reobserve(TokenId token, CacheState& base, Trace& trace);
   void recover(const CacheState& observed, std::optional<TokenId> token, bool forced, Trace& trace, TickReport& report);
   void commit(CacheState state, LayerSlots added, LayerSlots freed, std::int64_t moved);
@@ -132,6 +156,8 @@ class Session {
   Status usable() const;
   Status select(int entry);
   Status replay(int entry);
+  std::vector<std::vector<std::uint8_t>> copyRows() const;
+  void restoreRows(const std::vector<std::vector<std::uint8_t>>& rows);
   void breakSession(const std::string& reason);
   void publish();
   void fillTile(Quantity quantity, int layer, std::int32_t begin, std::span<float> out) const;
@@ -163,7 +189,7 @@ class Session {
   std::string m_verb;  // the command being executed
   nlohmann::json m_args;
   bool m_replaying = false;
-  std::int64_t m_commitsLeft = 0;  // while replaying: commits until the wanted state
+  std::int64_t m_commitsLeft = -1;  // that the command may still make; -1 = any number
 
   std::shared_ptr<const SessionInfo> m_info;
   SnapshotPtr m_snapshot;
@@ -171,6 +197,7 @@ class Session {
   std::function<void(SnapshotPtr)> m_publish;
   Progress m_progress;
   Execute m_execute;
+  std::unique_ptr<CaptureLog> m_capture;
   std::atomic<bool> m_cancel{false};
 };
 

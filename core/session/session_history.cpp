@@ -58,7 +58,7 @@ void Session::record(CacheState state, LayerSlots added, LayerSlots freed) {
   entry.added = std::move(added);
   entry.freed = std::move(freed);
   m_timeline.push(std::move(entry));
-  if (m_replaying) --m_commitsLeft;
+  if (m_commitsLeft > 0) --m_commitsLeft;
   if (m_layout->inPlace()) m_timeline.dropAll(m_store, false);
   else m_timeline.makeRoom(m_store, 0, m_manifest.historyBytes);
 }
@@ -115,58 +115,99 @@ Status Session::goTo(Tick tick) {
 
 /// A kept state comes back as it was; another one by executing its commands again.
 Status Session::select(int id) {
-  m_pending.clear();
+  Status done = ok();
+  std::vector<Action> pending = std::exchange(m_pending, {});
   if (!m_timeline.entry(id).state) {
-    if (Status replayed = replay(id); !replayed) {
-      breakSession(replayed.error().text());
-      publish();
-      return replayed;
-    }
+    done = replay(id);
   } else {
     m_timeline.select(id);
     m_state = *m_timeline.entry(id).state;
   }
+  if (!done) m_pending = std::move(pending);
   m_status = m_state.length() ? SessionState::Ready : SessionState::Empty;
   m_brokenReason.clear();
   m_report = m_timeline.current().report;
   m_drift.reset();
   m_exactness.reset();
   publish();
-  return ok();
+  return done;
 }
 
-/// Starts over and executes the commands on the path to `id`, up to the commit that made it. The
-/// timeline keeps its entries; only the state reached is kept in it.
-Status Session::replay(int id) {
-  struct Command {
-    std::string verb;
-    nlohmann::json args;
-    std::int64_t commits;  // on the path: a branch may begin in the middle of a command
-  };
-  std::vector<Command> commands;
+std::vector<Command> Session::commands(int id) const {
+  std::vector<Command> out;
   const std::vector<int> path = m_timeline.path(id);
   for (std::size_t i = 1; i < path.size(); ++i) {
     const Timeline::Entry& entry = m_timeline.entry(path[i]);
-    if (!entry.verb.empty()) commands.push_back({entry.verb, entry.args, 1});
-    else if (!commands.empty()) ++commands.back().commits;
+    if (!entry.verb.empty()) out.push_back({entry.verb, entry.args, 0, path[i]});
+    if (out.empty()) continue;
+    ++out.back().commits;
+    out.back().last = path[i];
   }
+  return out;
+}
+
+Result<nlohmann::json> Session::executeAgain(const Command& command) {
+  if (command.commits == 0) return m_execute(*this, command.verb, command.args);
+  m_commitsLeft = command.commits;
+  Result<nlohmann::json> result = m_execute(*this, command.verb, command.args);
+  const std::int64_t left = std::exchange(m_commitsLeft, -1);
+  if (left == 0 || !result) return left == 0 ? nlohmann::json(nullptr) : result;
+  return Error{"not_replayed", command.verb + " could not be done again",
+               "it made " + std::to_string(command.commits - left) + " of " + std::to_string(command.commits) + " commits",
+               "a cancelled command or an armed fault cannot be executed again; start from a saved cache"};
+}
+
+/// The rows of the current state as they are in the pools, for a way back.
+std::vector<std::vector<std::uint8_t>> Session::copyRows() const {
+  std::vector<std::vector<std::uint8_t>> out;
+  for (int layer = 0; layer < m_store.layers(); ++layer) {
+    const RowPool& pool = m_store.pool(layer);
+    out.emplace_back();
+    for (Slot slot : m_state.map(layer).slotOf) out.back().insert(out.back().end(), pool.row(slot), pool.row(slot) + pool.stride());
+  }
+  return out;
+}
+
+void Session::restoreRows(const std::vector<std::vector<std::uint8_t>>& rows) {
+  for (int layer = 0; layer < m_store.layers(); ++layer) {
+    RowPool& pool = m_store.pool(layer);
+    const std::uint8_t* from = rows[static_cast<std::size_t>(layer)].data();
+    for (Slot slot : m_state.map(layer).slotOf) {
+      std::copy_n(from, pool.stride(), pool.row(slot));
+      from += pool.stride();
+    }
+  }
+}
+
+/// Starts over and executes the commands on the path to `id`, up to the commit that made it. The
+/// timeline keeps its entries; only the state reached is kept in it. On an error the session is where
+/// it was.
+Status Session::replay(int id) {
+  const std::vector<Command> all = commands(id);
+  const CacheState before = m_state;
+  const auto rows = copyRows();
   Timeline kept = std::move(m_timeline);
-  for (int layer = 0; layer < m_store.layers(); ++layer) m_store.slots(layer).restart(0);
-  if (Result<std::unique_ptr<StorageLayout>> layout = makeLayout(m_manifest.layout)) m_layout = layout.take();
+  const auto startOver = [this] {
+    for (int layer = 0; layer < m_store.layers(); ++layer) m_store.slots(layer).restart(0);
+    if (Result<std::unique_ptr<StorageLayout>> layout = makeLayout(m_manifest.layout)) m_layout = layout.take();
+  };
+  startOver();
   m_replaying = true;
   startState();
   Status done = ok();
-  for (std::size_t i = 0; i < commands.size() && done; ++i) {
-    m_commitsLeft = commands[i].commits;
+  for (std::size_t i = 0; i < all.size() && done; ++i) {
     m_pending.clear();  // a command carries what was pending when it ran
-    const Result<nlohmann::json> result = m_execute(*this, commands[i].verb, commands[i].args);
-    if (m_commitsLeft <= 0) continue;
-    done = result ? Error{"replay", "the state was not restored", commands[i].verb + " did not end as it had before", "rebuild, or save the ids and open a new session"}
-                  : result.error();
+    if (const Result<nlohmann::json> result = executeAgain(all[i]); !result) done = result.error();
   }
   m_replaying = false;
   m_pending.clear();
   m_timeline = std::move(kept);
+  if (!done) {
+    startOver();
+    m_state = before;
+    restoreRows(rows);
+    id = m_timeline.currentId();
+  }
   m_timeline.adopt(id, m_state);
   for (int layer = 0; layer < m_store.layers(); ++layer)
     m_store.slots(layer).restart(m_state.map(layer).slotOf.span());

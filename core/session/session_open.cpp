@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "core/session/capture.h"
 #include "core/session/session.h"
 
 namespace kvlab {
@@ -35,7 +36,10 @@ constexpr std::int64_t kMostSlots = std::int64_t{1} << 28;
 
 }  // namespace
 
+Session::Session() = default;
 Session::~Session() = default;
+
+void Session::setCapture(std::unique_ptr<CaptureLog> log) { m_capture = std::move(log); }
 
 Result<std::unique_ptr<Session>> Session::open(const Manifest& manifest, const std::string& resources,
                                                const Progress& progress) {

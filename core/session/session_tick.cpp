@@ -98,7 +98,7 @@ TickReport Session::append(const std::vector<TokenId>& tokens, Source source, bo
 
 TickReport Session::runTick(bool generates, std::optional<TokenId> forced, std::vector<Action> actions,
                             Source addSource, bool received) {
-  if (m_replaying && m_commitsLeft <= 0)
+  if (m_commitsLeft == 0)
     return refused({"replayed", "the tick was not run", "the wanted state is reached", "nothing to do"});
   Trace trace;
   TickReport report;

@@ -2,7 +2,8 @@
 #include "core/session/verbs.h"
 
 #include <algorithm>
-#include <exception>
+
+#include "core/session/capture_session.h"
 
 namespace kvlab {
 namespace {
@@ -37,9 +38,11 @@ Result<nlohmann::json> execute(Session& session, const std::string& name, const 
       return Error{"bad_argument", "the call was refused", key + " is not an argument of " + name,
                    "see the list of verbs for its arguments", std::nullopt, key, value};
   }
+  const CaptureMark mark = markCapture(session);
   if (verb->info.changes) session.beginCommand(name, args.is_object() ? args : nlohmann::json::object());
   Result<nlohmann::json> result = verb->run(session, args);
   if (verb->info.changes) session.beginCommand({}, nullptr);
+  appendCapture(session, mark, name, args);
   return result;
 }
 

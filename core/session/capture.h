@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Capture files (.kvcap): what was done to a session, so that it can be done again. Append-only:
+//   "kvlab-capture 1\n", then records: u32 length, u64 XXH3-64 of the payload seeded with the
+//   record's number, payload (JSON, UTF-8); little-endian, nothing between records.
+// Record 0 is {"manifest", "fingerprint" of the model, "numerics"}, every later one a command
+//   {"verb", "args", "tick" after it, "commits" it made, "hash"?}
+// hash is the state hash after the command, without pending actions. A file may end anywhere: what
+// follows the last whole record is dropped and named in a note. A whole record that makes no sense
+// is an error (code bad_capture) that names record and byte. Values; any thread.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/api/error.h"
+#include "core/api/ids.h"
+#include "core/api/manifest.h"
+
+namespace kvlab {
+
+struct CaptureCommand {
+  std::string verb;
+  nlohmann::json args = nlohmann::json::object();
+  Tick tick;
+  std::int64_t commits =
+      1;  // fewer than the command makes when it was cut short or taken back in part
+  std::string hash = {};  // empty = not recorded
+};
+
+struct CaptureHeader {
+  Manifest manifest;
+  std::string fingerprint, numerics;
+};
+
+struct Capture {
+  CaptureHeader header;
+  std::vector<CaptureCommand> commands;
+  std::string note;       // what was dropped; empty = nothing
+  std::size_t bytes = 0;  // up to the end of the last whole record
+};
+
+/// Bytes of a file's start (first line and record 0), and of the record of a command (from 1).
+std::string captureStart(const CaptureHeader& header);
+std::string captureRecord(const CaptureCommand& command, std::uint64_t number);
+std::uint64_t captureChecksum(std::string_view payload, std::uint64_t number);
+
+Result<Capture> parseCapture(std::span<const std::byte> bytes, const std::string& file);
+/// Errors: bad_file (missing, unreadable), bad_capture.
+Result<Capture> openCapture(const std::string& path);
+
+/// A capture that grows with its session: every append is one write, so a crash costs at most the
+/// record that was being written. One owner.
+class CaptureLog {
+ public:
+  /// Starts a file that holds `start` (header and commands so far), replacing one of this name.
+  static Result<std::unique_ptr<CaptureLog>> open(const std::string& path, const std::string& start,
+                                                  std::uint64_t next);
+  ~CaptureLog();
+  CaptureLog(const CaptureLog&) = delete;
+  CaptureLog& operator=(const CaptureLog&) = delete;
+
+  const std::string& path() const { return m_path; }
+  std::uint64_t next() const { return m_next; }  // number of the next record
+  /// Error (code bad_file): nothing more is written after the first.
+  Status append(const CaptureCommand& command);
+
+ private:
+  CaptureLog(std::string path, int file, std::uint64_t next)
+      : m_path(std::move(path)), m_file(file), m_next(next) {}
+  std::string m_path;
+  int m_file;
+  std::uint64_t m_next;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cache from a file becomes the session's content: rows go to free slots, or over the present
+// ones where there is no room for both; then one commit.
+#include <algorithm>
+#include <cstring>
+
+#include "core/edit/splice.h"
+#include "core/session/cache_file.h"
+#include "core/session/session.h"
+#include "core/state/provenance.h"
+
+namespace kvlab {
+namespace {
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+constexpr std::int64_t kChunk = 256;  // rows converted at a time
+
+/// Rows of a layer that the file brings.
+std::int32_t rowsOf(const CacheImport& rows, int layer) {
+  return static_cast<std::int32_t>(rows.form == CacheForm::Native
+                                       ? rows.groups[at(rows.groupOf[at(layer)])].ledger.size()
+                                       : rows.tokens.size());
+}
+
+/// The state that an import leads to; `slots` = [layers][rows].
+class Importer {
+ public:
+  Importer(const CacheState& before, const CacheImport& rows, const LayerSlots& slots,
+           const ModelConfig& config, const Manifest& manifest)
+      : m_rows(rows), m_slots(slots), m_config(config), m_manifest(manifest), m_state(before) {}
+
+  CacheState run() {
+    const bool native = m_rows.form == CacheForm::Native;
+    if (native)
+      takeLedger();
+    else
+      appendLedger();
+    m_state.contextSums = {};
+    const std::size_t length = m_rows.tokens.size();
+    if (m_manifest.position == PositionMode::Absolute)
+      m_state.phases.assign(m_rows.phases);
+    else
+      m_state.phases = ramp(m_state.ramp, length);
+    m_state.groups.clear();
+    for (int layer = 0; layer < m_config.layers; ++layer) joinGroup(layer);
+    m_state.logits = nullptr;
+    m_state.attention = nullptr;
+    m_state.logitsStale = length > 0;
+    m_state.edited = m_rows.edited;
+    if (!native) nameOrigins();
+    return std::move(m_state);
+  }
+
+ private:
+  void takeLedger() {
+    m_state.ledger = Ledger();
+    for (const LedgerRow& row : m_rows.ledger) m_state.ledger.append(row);
+    m_state.context.assign(m_rows.context);
+    m_state.brightness.assign(m_rows.brightness);
+    m_state.birthPhases.assign(m_rows.birthPhases);
+    m_state.random = m_rows.random;
+    m_state.tick = m_rows.tick;
+  }
+
+  void appendLedger() {
+    ++m_state.tick;
+    for (std::size_t i = 0; i < m_state.context.size(); ++i) {
+      LedgerRow& row = m_state.ledger.change(m_state.context[i]);
+      row.state = RowState::Deleted;
+      row.changed = m_state.tick;
+      row.brightness = m_state.brightness[i];
+    }
+    std::vector<LedgerId> context;
+    for (std::size_t i = 0; i < m_rows.tokens.size(); ++i) {
+      LedgerRow row;
+      row.token = m_rows.tokens[i];
+      row.source = Source::File;
+      row.born = row.changed = m_state.tick;
+      context.push_back(m_state.ledger.append(std::move(row)));
+    }
+    m_state.context.assign(context);
+    const auto start = m_manifest.brightness.start.find("file");
+    const double bright =
+        start == m_manifest.brightness.start.end() ? m_manifest.brightness.max : start->second;
+    m_state.brightness.assign(std::vector<float>(context.size(), static_cast<float>(bright)));
+    m_state.birthPhases.append(m_rows.phases);
+  }
+
+  int windowOf(int layer) const {
+    return m_config.windowPerLayer.empty() ? m_config.slidingWindow
+                                           : m_config.windowPerLayer[at(layer)];
+  }
+
+  /// Layers that hold the same rows in the same slots through the same window share a group.
+  void joinGroup(int layer) {
+    const auto alike = [&](int first) {
+      return (m_rows.groupOf.empty() || m_rows.groupOf[at(first)] == m_rows.groupOf[at(layer)]) &&
+             windowOf(first) == windowOf(layer) && m_slots[at(first)] == m_slots[at(layer)];
+    };
+    std::size_t g = 0;
+    while (g < m_firsts.size() && !alike(m_firsts[g])) ++g;
+    m_state.groupOf[at(layer)] = static_cast<std::int32_t>(g);
+    if (g < m_firsts.size()) return;
+    m_firsts.push_back(layer);
+    LayerGroup group;
+    auto map = std::make_shared<ResidencyView>();
+    map->slotOf.assign(m_slots[at(layer)]);
+    map->ledger = m_state.context;
+    map->phases = m_state.phases;
+    group.window = windowOf(layer);
+    if (m_rows.form == CacheForm::Native) {
+      const CacheImport::Group& rows = m_rows.groups[at(m_rows.groupOf[at(layer)])];
+      if (rows.ledger.size() != m_state.context.size()) {
+        map->ledger.assign(rows.ledger);
+        map->phases.assign(rows.phases);
+      }
+      group.provenance.assign(rows.provenance);
+    } else {
+      group.provenance.assign(std::vector<Provenance>(m_state.ledger.size()));
+    }
+    group.absent = m_state.length() - static_cast<std::int32_t>(map->size());
+    group.map = std::move(map);
+    m_state.groups.push_back(std::move(group));
+  }
+
+  /// Rows count as computed from the file's context, or all but the first as from another one.
+  void nameOrigins() {
+    refreshProvenance(m_state, m_manifest.position == PositionMode::Cache);
+    if (!m_rows.edited) return;
+    for (LayerGroup& group : m_state.groups) {
+      std::vector<Provenance> column(group.provenance.begin(), group.provenance.end());
+      for (std::size_t i = 1; i < m_state.context.size(); ++i)
+        column[at(m_state.context[i].value())].context ^= 1;
+      group.provenance.assign(column);
+    }
+  }
+
+  const CacheImport& m_rows;
+  const LayerSlots& m_slots;
+  const ModelConfig& m_config;
+  const Manifest& m_manifest;
+  CacheState m_state;
+  std::vector<int> m_firsts;  // [groups] first layer
+};
+
+void writeLayer(const CacheImport& rows, const CacheState& state, int layer, RowPool& pool,
+                Transformer& transformer) {
+  const ResidencyView& map = state.map(layer);
+  const auto n = static_cast<std::int64_t>(map.size());
+  if (rows.form == CacheForm::Native) {
+    const std::byte* from = rows.records[at(layer)].data();
+    for (std::int64_t i = 0; i < n; ++i)
+      std::memcpy(pool.row(map.slotOf[at(i)]), from + i * pool.stride(), at(pool.stride()));
+    return;
+  }
+  const std::int64_t width = std::int64_t{pool.format().kvHeads} * pool.format().headDim;
+  std::vector<float> k(at(kChunk * width)), v(k.size());
+  for (std::int64_t begin = 0; begin < n; begin += kChunk) {
+    const std::int64_t count = std::min(kChunk, n - begin);
+    unrotatedRows(rows, transformer.model().config(), layer, begin, count, k.data(), v.data());
+    std::vector<std::uint64_t> tags;
+    std::vector<std::int32_t> slots;
+    for (std::int64_t i = begin; i < begin + count; ++i) {
+      tags.push_back(static_cast<std::uint64_t>(map.ledger[at(i)].value()));
+      slots.push_back(map.slotOf[at(i)].value());
+    }
+    kernels::WriteRowsArgs args;
+    args.pool = pool.data();
+    args.fmt = pool.format();
+    args.k = k.data();
+    args.v = v.data();
+    args.tags = tags.data();
+    args.slots = slots.data();
+    args.n = count;
+    transformer.ops().writeRows(transformer.context(), args);
+  }
+}
+
+}  // namespace
+
+Status Session::importRows(const CacheImport& rows) {
+  if (Status usableNow = usable(); !usableNow) return usableNow;
+  if (Status passed = m_faults.pass(FaultPoint::Allocation, "reserving slots"); !passed)
+    return passed;
+  std::int32_t most = 0;
+  for (int layer = 0; layer < m_store.layers(); ++layer) most = std::max(most, rowsOf(rows, layer));
+  const bool over =
+      m_layout->inPlace() || !m_timeline.makeRoom(m_store, most, m_manifest.historyBytes);
+  LayerSlots slots;
+  for (int layer = 0; layer < m_store.layers(); ++layer) {
+    if (!over) {
+      slots.push_back(m_store.slots(layer).take(rowsOf(rows, layer)));
+      continue;
+    }
+    slots.emplace_back();
+    for (std::int32_t i = 0; i < rowsOf(rows, layer); ++i) slots.back().emplace_back(i);
+  }
+  CacheState state = Importer(m_state, rows, slots, m_model->config(), m_manifest).run();
+  if (Result<EditPlan> pending = planEdit(state, planRules(Source::User), rows.pending); !pending) {
+    if (!over) m_store.release(slots);
+    return pending.error();
+  }
+  return finishImport(std::move(state), rows, std::move(slots), over);
+}
+
+/// Everything was checked: writes the rows and commits. Over the present rows, what older states
+/// name is lost, and they come back by executing their commands again.
+Status Session::finishImport(CacheState state, const CacheImport& rows, LayerSlots added,
+                             bool over) {
+  LayerSlots freed;
+  for (int layer = 0; layer < m_store.layers(); ++layer) {
+    const Column<Slot>& old = m_state.map(layer).slotOf;
+    freed.emplace_back(old.begin(), old.end());
+  }
+  if (over) {
+    m_timeline.dropAll(m_store, false);
+    added = freed = LayerSlots(at(m_store.layers()));
+    for (int layer = 0; layer < m_store.layers(); ++layer)
+      m_store.slots(layer).restart(static_cast<std::int32_t>(state.map(layer).size()));
+  }
+  for (int layer = 0; layer < m_store.layers(); ++layer)
+    writeLayer(rows, state, layer, m_store.pool(layer), *m_transformer);
+  LayoutContext context{m_store, m_faults, *m_ops, m_transformer->context()};
+  Result<std::int64_t> moved = m_layout->settle(state, freed, context);
+  if (!moved) {
+    if (!over) m_store.release(added);
+    if (!over) return moved.error();
+    for (int layer = 0; layer < m_store.layers(); ++layer)
+      m_store.slots(layer).restart(m_state.map(layer).slotOf.span());
+    if (Result<RebuildOutcome> mended = rebuildRows(); !mended) breakSession(mended.error().text());
+    return moved.error();
+  }
+  commit(std::move(state), std::move(added), std::move(freed), *moved);
+  if (over) m_timeline.dropAll(m_store, false);
+  m_pending = rows.pending;
+  m_report = nullptr;
+  checkInvariants(true);
+  return ok();
+}
+
+}  // namespace kvlab

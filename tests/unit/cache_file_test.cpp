@@ -1,0 +1,529 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cache files: what is saved comes back, what is hostile changes nothing.
+#include "support/scripted_session.h"
+
+#include <cmath>
+
+#include "core/model/rotary.h"
+#include "core/session/cache_file.h"
+#include "core/session/cache_session.h"
+#include "core/session/key_rotation.h"
+#include "unit/model_bytes.h"
+
+using namespace kvlab;
+using namespace kvlab::test;
+
+namespace {
+
+/// Largest distance of a key pair or a value, in units of rounding of the pair's length.
+struct Distance {
+  double key = 0, value = 0;
+};
+
+std::vector<float> rowOf(Session& s, int layer, int index, const char* which) {
+  return call(s, "row", {{"layer", layer}, {"index", index}, {"which", which}})["data"]
+      .get<std::vector<float>>();
+}
+
+Distance distance(Session& a, Session& b, double unit) {
+  Distance out;
+  const int half = a.model().config().headDim / 2;
+  for (int layer = 0; layer < a.state().layers(); ++layer)
+    for (int i = 0; i < a.state().length(); ++i) {
+      const auto ka = rowOf(a, layer, i, "k"), kb = rowOf(b, layer, i, "k"),
+                 va = rowOf(a, layer, i, "v"), vb = rowOf(b, layer, i, "v");
+      for (std::size_t x = 0; x < va.size(); ++x)
+        out.value = std::max(out.value, double(std::abs(va[x] - vb[x])));
+      for (std::size_t x = 0; x < ka.size(); ++x) {
+        if (static_cast<int>(x) % (2 * half) >= half) continue;
+        const std::size_t y = x + static_cast<std::size_t>(half);
+        out.key = std::max(out.key, std::hypot(double(ka[x] - kb[x]), double(ka[y] - kb[y])) /
+                                        (unit * std::hypot(ka[x], ka[y])));
+      }
+    }
+  return out;
+}
+
+/// The parts of a file, to be damaged and put together again.
+struct Parts {
+  json header;
+  std::string data;
+
+  static Parts of(const std::string& path) {
+    const std::string file = readAll(path);
+    std::uint64_t length = 0;
+    std::memcpy(&length, file.data(), 8);
+    return {json::parse(file.substr(8, length)), file.substr(8 + length)};
+  }
+  json manifest() const { return json::parse(header["__metadata__"]["kvlab"].get<std::string>()); }
+  void setManifest(const json& manifest) { header["__metadata__"]["kvlab"] = manifest.dump(); }
+  void write(const std::string& path) const {
+    writeFile(path, safetensorsFile(header.dump(), data));
+  }
+  std::size_t offset(const std::string& tensor) const {
+    return header[tensor]["data_offsets"][0].get<std::size_t>();
+  }
+  template <class T>
+  void poke(const std::string& tensor, std::size_t i, T value) {
+    std::memcpy(data.data() + offset(tensor) + i * sizeof(T), &value, sizeof value);
+  }
+};
+
+}  // namespace
+
+class CacheFileTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void rotationHasItsInverse_data();
+  void rotationHasItsInverse();
+  void nativeRestoresEverything_data();
+  void nativeRestoresEverything();
+  void nativeKeepsPendingActions();
+  void nativeIsBoundToItsSession();
+  void nativeAsOneCommit_data();
+  void nativeAsOneCommit();
+  void hfFormsComeBack_data();
+  void hfFormsComeBack();
+  void hfReplacesContent();
+  void hfRefusesRaggedAndEmpty();
+  void hfPositions();
+  void hfSaysThatRowsWereEdited();
+  void hostileHf_data();
+  void hostileHf();
+  void hostileNative_data();
+  void hostileNative();
+  void damagedBytes_data();
+  void damagedBytes();
+  void changedFileIsNotReplayed();
+
+ private:
+  std::string path(const char* name) const {
+    return m_folder.filePath(QString::fromUtf8(name)).toStdString();
+  }
+  QTemporaryDir m_folder;
+};
+
+void CacheFileTest::rotationHasItsInverse_data() {
+  QTest::addColumn<int>("kind");
+  QTest::newRow("none") << int(RopeScaling::Kind::None);
+  QTest::newRow("linear") << int(RopeScaling::Kind::Linear);
+  QTest::newRow("llama3") << int(RopeScaling::Kind::Llama3);
+  QTest::newRow("yarn") << int(RopeScaling::Kind::Yarn);
+}
+
+void CacheFileTest::rotationHasItsInverse() {
+  QFETCH(int, kind);
+  ModelConfig config;
+  config.headDim = 16;
+  config.maxPositions = 64;
+  config.rope = {static_cast<RopeScaling::Kind>(kind), 4, 1, 4, 32, 32, 1, 1.3, true};
+  const KeyRotation rotation(config);
+  Rotary table(config);
+  std::vector<double> x(32), y;
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(double(i) * 1.7 + 0.3);
+  for (std::int32_t phase : {0, 1, 37, 63}) {
+    y = x;
+    rotation.rotate(phase, 2, y.data());
+    const float* row = table.data() + table.index(Phase(phase)) * 16;
+    for (std::size_t i = 0; i < 32; ++i) {
+      const std::size_t w = i % 8, low = i - i % 16 + w;
+      const double want = i % 16 < 8 ? x[low] * row[w] - x[low + 8] * row[8 + w]
+                                     : x[low + 8] * row[w] + x[low] * row[8 + w];
+      QVERIFY2(std::abs(y[i] - want) < 3e-7, "not what the attention kernel's table says");
+    }
+    rotation.unrotate(phase, 2, y.data());
+    for (std::size_t i = 0; i < 32; ++i) QVERIFY(std::abs(y[i] - x[i]) < 1e-14);
+  }
+}
+
+void CacheFileTest::nativeRestoresEverything_data() {
+  QTest::addColumn<QString>("more");
+  QTest::addColumn<bool>("ragged");
+  QTest::newRow("f32") << "{}" << false;
+  QTest::newRow("ragged") << "{}" << true;
+  QTest::newRow("bf16") << R"({"dtype":"bf16"})" << true;
+  QTest::newRow("k f16, v f32") << R"({"kv":{"k":"f16","v":"f32"}})" << false;
+  QTest::newRow("absolute") << R"({"position":"absolute"})" << true;
+  QTest::newRow("cache") << R"({"position":"cache"})" << true;
+  QTest::newRow("sampled") << R"({"sampling":{"temperature":1.2,"top_k":50,"seed":9}})" << false;
+  QTest::newRow("contiguous") << R"({"layout":"contiguous_splice"})" << true;
+  QTest::newRow("recompute") << R"({"after_edit":"recompute"})" << true;
+  QTest::newRow("culling")
+      << R"({"brightness":{"target":20,"compressor":"nearest","min_cosine":-1}})" << false;
+}
+
+void CacheFileTest::nativeRestoresEverything() {
+  QFETCH(QString, more);
+  QFETCH(bool, ragged);
+  const json manifest = tinyManifest(json::parse(more.toStdString()));
+  auto a = opened(manifest), b = opened(manifest);
+  live(*a);
+  if (ragged) {
+    call(*a, "evict", {{"layer", 1}, {"ledger", {6, 8}}, {"now", true}});
+    for (int layer = 0; layer < a->state().layers(); ++layer)
+      call(*a, "evict", {{"layer", layer}, {"ledger", {1}}, {"now", true}});
+  }
+  const std::string file = path("native.safetensors");
+  const json saved = call(*a, "saveCache", {{"path", file}, {"form", "native"}});
+  QCOMPARE(saved["rows"], json(a->state().length()));
+  call(*b, "loadCache", {{"path", file}});
+  QCOMPARE(b->stateHash(), a->stateHash());
+  QCOMPARE(b->state().tick, a->state().tick);
+  QCOMPARE(broken(*b), QString());
+  for (int layer = 0; layer < a->state().layers(); ++layer) {
+    json rowsA = call(*a, "rows", {{"layer", layer}}), rowsB = call(*b, "rows", {{"layer", layer}});
+    for (json* rows : {&rowsA, &rowsB})
+      for (json& row : *rows) row.erase("slot");
+    QVERIFY2(rowsA == rowsB, rowsB.dump().c_str());
+  }
+  for (int i = 0; i < 4; ++i) {
+    call(*a, "step");
+    call(*b, "step");
+    QCOMPARE(b->stateHash(), a->stateHash());
+  }
+  QCOMPARE(call(*b, "logits"), call(*a, "logits"));
+}
+
+void CacheFileTest::nativeKeepsPendingActions() {
+  auto a = opened(tinyManifest()), b = opened(tinyManifest());
+  live(*a);
+  call(*a, "inject", {{"actions", {{{"action", "delete"}, {"position", 3}}}}});
+  call(*a, "saveCache", {{"path", path("p")}});
+  call(*b, "loadCache", {{"path", path("p")}});
+  QCOMPARE(b->pending().size(), std::size_t(1));
+  QCOMPARE(b->stateHash(), a->stateHash());
+  call(*a, "apply");
+  call(*b, "apply");
+  QCOMPARE(b->stateHash(), a->stateHash());
+}
+
+void CacheFileTest::nativeIsBoundToItsSession() {
+  auto a = opened(tinyManifest());
+  live(*a);
+  call(*a, "saveCache", {{"path", path("n")}});
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"model":"synthetic:tiny:seed=5"})", "other_model"},
+      {R"({"dtype":"f16"})", "other_format"},
+      {R"({"position":"absolute"})", "other_format"},
+      {R"({"capacity":8})", "capacity"},
+      {R"({"model":"synthetic:tiny:layers=2"})", "other_model"}};
+  for (const auto& [more, code] : cases) {
+    auto b = opened(tinyManifest(json::parse(more)));
+    call(*b, "promptIds", {{"ids", {5, 6}}});
+    const std::string before = b->stateHash();
+    QCOMPARE(codeOf(*b, "loadCache", {{"path", path("n")}}), std::string(code));
+    QCOMPARE(b->stateHash(), before);
+  }
+}
+
+void CacheFileTest::nativeAsOneCommit_data() {
+  QTest::addColumn<QString>("more");
+  QTest::newRow("kept") << "{}";
+  QTest::newRow("in place") << R"({"layout":"contiguous_splice"})";
+  QTest::newRow("no room for both") << R"({"history_bytes":0,"capacity":40,"staging":8})";
+}
+
+void CacheFileTest::nativeAsOneCommit() {
+  QFETCH(QString, more);
+  const json manifest = tinyManifest(json::parse(more.toStdString()));
+  auto a = opened(manifest), b = opened(manifest);
+  live(*a, 1);
+  live(*b, 2);
+  call(*b, "step", {{"n", 3}});
+  const std::string other = b->stateHash();
+  call(*a, "saveCache", {{"path", path("c")}});
+  call(*b, "loadCache", {{"path", path("c")}});
+  QCOMPARE(b->stateHash(), a->stateHash());
+  QCOMPARE(broken(*b), QString());
+  call(*b, "undo");
+  QCOMPARE(b->stateHash(), other);
+  QCOMPARE(broken(*b), QString());
+  call(*b, "redo");
+  QCOMPARE(b->stateHash(), a->stateHash());
+  call(*a, "step");
+  call(*b, "step");
+  QCOMPARE(b->stateHash(), a->stateHash());
+  QCOMPARE(broken(*b), QString());
+}
+
+void CacheFileTest::hfFormsComeBack_data() {
+  QTest::addColumn<QString>("form");
+  QTest::addColumn<QString>("more");
+  QTest::addColumn<double>("unit");
+  for (const char* form : {"hf_tuple", "hf_dynamic"}) {
+    QTest::addRow("%s f32", form) << form << "{}" << 0x1p-24;
+    QTest::addRow("%s f16", form) << form << R"({"dtype":"f16"})" << 0x1p-11;
+    QTest::addRow("%s bf16", form) << form << R"({"dtype":"bf16"})" << 0x1p-8;
+    QTest::addRow("%s mixed", form) << form << R"({"kv":{"k":"f16","v":"f32"}})" << 0x1p-11;
+    QTest::addRow("%s absolute", form) << form << R"({"position":"absolute"})" << 0x1p-24;
+  }
+  for (const QString& name : QDir(QStringLiteral(KVLAB_TESTS_DIR "/oracle/models"))
+                                 .entryList(QDir::Dirs | QDir::NoDotAndDotDot)) {
+    const std::string model = KVLAB_TESTS_DIR "/oracle/models/" + name.toStdString();
+    const Result<ModelConfig> config = readConfig(model);
+    if (!config || config->headDim % 8 != 0 || config->headDim < 16) continue;
+    QTest::addRow("%s", qPrintable(name))
+        << "hf_dynamic" << QString::fromStdString(json{{"model", model}}.dump()) << 0x1p-24;
+  }
+}
+
+void CacheFileTest::hfFormsComeBack() {
+  QFETCH(QString, form);
+  QFETCH(QString, more);
+  QFETCH(double, unit);
+  const json manifest = tinyManifest(json::parse(more.toStdString()));
+  auto a = opened(manifest), b = opened(manifest);
+  const int vocab = a->model().config().vocab;
+  call(*a, "promptIds", {{"ids", someIds(24, vocab, 3)}});
+  call(*a, "inject",
+       {{"actions",
+         {{{"action", "delete"}, {"position", 5}}, {{"action", "add"}, {"token_id", 8}}}}});
+  call(*a, "apply");
+  call(*a, "saveCache", {{"path", path("hf")}, {"form", form.toStdString()}});
+  call(*b, "loadCache", {{"path", path("hf")}});
+  QCOMPARE(call(*b, "tokens"), call(*a, "tokens"));
+  QCOMPARE(b->state().map(0).phases.size(), a->state().map(0).phases.size());
+  for (std::size_t i = 0; i < a->state().context.size(); ++i)
+    QCOMPARE(b->state().phases[i], a->state().phases[i]);
+  const Distance d = distance(*a, *b, unit);
+  qInfo("largest key distance %.2f u, value distance %g", d.key, d.value);
+  QVERIFY(d.key <= 3);
+  QCOMPARE(d.value, 0.0);
+  QCOMPARE(d.key > 0, !more.contains("kv"));  // f16 keys in an f32 file lose nothing
+  QCOMPARE(broken(*b), QString());
+  call(*b, "step", {{"n", 2}});
+  QCOMPARE(broken(*b), QString());
+}
+
+void CacheFileTest::hfReplacesContent() {
+  auto a = opened(tinyManifest()),
+       b = opened(tinyManifest({{"brightness", {{"start", {{"file", 99}}}}}}));
+  live(*a, 1);
+  live(*b, 2);
+  const std::string before = b->stateHash();
+  const auto ledgerBefore = static_cast<std::int32_t>(b->state().ledger.size());
+  call(*a, "saveCache", {{"path", path("hf")}, {"form", "hf_tuple"}});
+  call(*b, "loadCache", {{"path", path("hf")}});
+  QCOMPARE(b->state().context[0].value(), ledgerBefore);
+  QCOMPARE(call(*b, "ledger", {{"id", ledgerBefore}})["source"], json("file"));
+  QCOMPARE(call(*b, "ledger", {{"id", ledgerBefore}})["brightness"], json(99.0));
+  QCOMPARE(call(*b, "ledger", {{"id", 0}})["state"], json("deleted"));
+  call(*b, "undo");
+  QCOMPARE(b->stateHash(), before);
+}
+
+void CacheFileTest::hfRefusesRaggedAndEmpty() {
+  auto s = opened(tinyManifest());
+  QCOMPARE(codeOf(*s, "saveCache", {{"path", path("e")}, {"form", "hf_dynamic"}}),
+           std::string("empty"));
+  live(*s);
+  call(*s, "evict", {{"layer", 2}, {"ledger", {6}}, {"now", true}});
+  const Result<json> refused =
+      execute(*s, "saveCache", {{"path", path("r")}, {"form", "hf_dynamic"}});
+  QVERIFY(!refused);
+  QCOMPARE(refused.error().code, std::string("ragged"));
+  QVERIFY(refused.error().why.find("layer 2") != std::string::npos);
+  QVERIFY(!QFile::exists(m_folder.filePath("r")));
+  QCOMPARE(codeOf(*s, "saveCache", {{"path", path("r")}, {"form", "pickle"}}),
+           std::string("bad_argument"));
+  QCOMPARE(codeOf(*s, "saveCache", {{"path", path("no/such/folder/r")}}), std::string("bad_file"));
+}
+
+void CacheFileTest::hfPositions() {
+  auto a = opened(tinyManifest({{"position", "absolute"}})), b = opened(tinyManifest()),
+       c = opened(tinyManifest({{"position", "cache"}}));
+  call(*a, "promptIds", {{"ids", someIds(12, 200, 4)}});
+  call(*a, "inject", {{"actions", {{{"action", "delete"}, {"position", 5}}}}});
+  call(*a, "apply");
+  call(*a, "saveCache", {{"path", path("gap")}, {"form", "hf_dynamic"}});
+  QCOMPARE(Parts::of(path("gap")).manifest()["position_ids"],
+           json({0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11}));
+  for (Session* s : {b.get(), c.get()}) {
+    const Result<json> refused = execute(*s, "loadCache", {{"path", path("gap")}});
+    QVERIFY(!refused);
+    QCOMPARE(refused.error().code, std::string("bad_positions"));
+    QVERIFY(refused.error().remedy.find("absolute") != std::string::npos);
+  }
+}
+
+void CacheFileTest::hfSaysThatRowsWereEdited() {
+  auto a = opened(tinyManifest()), b = opened(tinyManifest());
+  call(*a, "promptIds", {{"ids", someIds(12, 200, 4)}});
+  call(*a, "saveCache", {{"path", path("clean")}, {"form", "hf_dynamic"}});
+  live(*a);
+  call(*a, "saveCache", {{"path", path("edited")}, {"form", "hf_dynamic"}});
+  call(*b, "loadCache", {{"path", path("clean")}});
+  QCOMPARE(call(*b, "rows", {{"layer", 3}})[7]["exactness"], json("exact"));
+  call(*b, "loadCache", {{"path", path("edited")}});
+  QCOMPARE(call(*b, "rows", {{"layer", 3}})[7]["exactness"], json("context-edited"));
+  QCOMPARE(call(*b, "rows", {{"layer", 3}})[0]["exactness"], json("exact"));
+}
+
+void CacheFileTest::hostileHf_data() {
+  QTest::addColumn<QString>("pointer");
+  QTest::addColumn<QString>("value");
+  QTest::addColumn<QString>("code");
+  const char* const bad[][4] = {
+      {"format", "/format", "\"kvlab\"", "bad_file"},
+      {"version", "/version", "2", "bad_file"},
+      {"version text", "/version", "\"1\"", "bad_file"},
+      {"form", "/form", "\"pickle\"", "bad_file"},
+      {"form type", "/form", "7", "bad_file"},
+      {"dtype", "/dtype", "\"float64\"", "bad_file"},
+      {"other dtype", "/dtype", "\"float16\"", "bad_file"},
+      {"no model", "/model", "null", "bad_file"},
+      {"type", "/model/model_type", "\"mistral\"", "other_model"},
+      {"layers", "/model/num_hidden_layers", "3", "other_model"},
+      {"heads", "/model/num_key_value_heads", "4", "other_model"},
+      {"dim", "/model/head_dim", "8", "other_model"},
+      {"theta", "/model/rope_theta", "500000.0", "other_model"},
+      {"theta text", "/model/rope_theta", "\"x\"", "other_model"},
+      {"no ids", "/input_ids", "[]", "bad_file"},
+      {"ids type", "/input_ids", "\"1, 2\"", "bad_file"},
+      {"big id", "/input_ids/3", "256", "bad_file"},
+      {"negative id", "/input_ids/3", "-1", "bad_file"},
+      {"real id", "/input_ids/3", "1.5", "bad_file"},
+      {"huge id", "/input_ids/3", "18446744073709551615", "bad_file"},
+      {"positions fall", "/position_ids/3", "2", "bad_file"},
+      {"positions long", "/position_ids/12", "12", "bad_file"},
+      {"positions huge", "/position_ids/11", "2147483648", "bad_file"},
+      {"gap", "/position_ids/11", "12", "bad_positions"},
+      {"edited", "/edited", "3", "bad_file"},
+  };
+  for (const auto& row : bad) QTest::newRow(row[0]) << row[1] << row[2] << row[3];
+}
+
+void CacheFileTest::hostileHf() {
+  QFETCH(QString, pointer);
+  QFETCH(QString, value);
+  QFETCH(QString, code);
+  auto s = opened(tinyManifest());
+  call(*s, "promptIds", {{"ids", someIds(12, 200, 4)}});
+  call(*s, "saveCache", {{"path", path("h")}, {"form", "hf_dynamic"}});
+  Parts parts = Parts::of(path("h"));
+  json manifest = parts.manifest();
+  manifest[json::json_pointer(pointer.toStdString())] = json::parse(value.toStdString());
+  parts.setManifest(manifest);
+  parts.write(path("bad"));
+  const std::string before = s->stateHash();
+  const Result<json> refused = execute(*s, "loadCache", {{"path", path("bad")}});
+  QVERIFY(!refused);
+  QCOMPARE(refused.error().code, code.toStdString());
+  QVERIFY(refused.error().text().find(path("bad")) != std::string::npos);
+  QCOMPARE(s->stateHash(), before);
+  QVERIFY(s->timeline().size() == 2);
+}
+
+void CacheFileTest::hostileNative_data() {
+  QTest::addColumn<QString>("tensor");
+  QTest::addColumn<int>("i");
+  QTest::addColumn<int>("size");
+  QTest::addColumn<qlonglong>("value");
+  const auto row = [](const char* name, const char* tensor, int i, int size, qlonglong value) {
+    QTest::newRow(name) << tensor << i << size << value;
+  };
+  row("token", "ledger.token", 3, 4, 256);
+  row("kind", "ledger.flags", 4 * 3, 1, 1);
+  row("state", "ledger.flags", 4 * 3 + 1, 1, 9);
+  row("dead in context", "ledger.flags", 4 * 3 + 1, 1, 2);
+  row("live outside", "ledger.flags", 4 * 4 + 1, 1, 0);
+  row("source", "ledger.flags", 4 * 3 + 2, 1, 6);
+  row("pin", "ledger.flags", 4 * 3 + 3, 1, 2);
+  row("brightness", "ledger.brightness", 2, 4, 0x7f800000);
+  row("born late", "ledger.ticks", 2, 8, 1000);
+  row("birth phase", "ledger.birth_phases", 2, 4, -1);
+  row("parent", "ledger.parents", 0, 4, 99);
+  row("other parent", "ledger.parents", 0, 4, 2);
+  row("parent ends", "ledger.parent_ends", 3, 4, 40);
+  row("parent ends fall", "ledger.parent_ends", 29, 4, 0);
+  row("child", "ledger.children", 0, 4, -7);
+  row("context", "context.ledger", 2, 4, 1 << 30);
+  row("context twice", "context.ledger", 2, 4, 1);
+  row("context swapped", "context.ledger", 2, 4, 4);
+  row("phase", "context.phases", 2, 4, 5);
+  row("context brightness", "context.brightness", 2, 4, 0x7fc00000);
+  row("map", "groups.0.ledger", 2, 4, -1);
+  row("map order", "groups.0.ledger", 2, 4, 1);
+  row("map phase", "groups.0.phases", 2, 4, 3);
+  row("row value", "rows.1", 100, 1, 77);
+  row("row tag", "rows.1", 256 - 16, 1, 77);
+}
+
+void CacheFileTest::hostileNative() {
+  QFETCH(QString, tensor);
+  QFETCH(int, i);
+  QFETCH(int, size);
+  QFETCH(qlonglong, value);
+  auto s = opened(tinyManifest());
+  live(*s);
+  call(*s, "saveCache", {{"path", path("n")}});
+  Parts parts = Parts::of(path("n"));
+  const std::size_t at = parts.offset(tensor.toStdString()) +
+                         static_cast<std::size_t>(i) * static_cast<std::size_t>(size);
+  std::memcpy(parts.data.data() + at, &value, static_cast<std::size_t>(size));
+  parts.write(path("bad"));
+  const std::string before = s->stateHash();
+  const Result<json> refused = execute(*s, "loadCache", {{"path", path("bad")}});
+  QVERIFY(!refused);
+  QCOMPARE(refused.error().code, std::string("bad_file"));
+  QVERIFY2(refused.error().why.find("tensor \"") == 0, refused.error().text().c_str());
+  QCOMPARE(s->stateHash(), before);
+}
+
+void CacheFileTest::damagedBytes_data() {
+  QTest::addColumn<QString>("form");
+  QTest::newRow("native") << "native";
+  QTest::newRow("hf_dynamic") << "hf_dynamic";
+}
+
+/// Cut anywhere it is refused; with a byte changed it is refused, or it is a cache that obeys every
+/// invariant.
+void CacheFileTest::damagedBytes() {
+  QFETCH(QString, form);
+  auto s = opened(tinyManifest());
+  call(*s, "promptIds", {{"ids", {4, 5, 6}}});
+  call(*s, "saveCache", {{"path", path("d")}, {"form", form.toStdString()}});
+  const std::string whole = readAll(path("d"));
+  const CacheTarget target = cacheTarget(*s);
+  QVERIFY(parseCache(bytesOf(whole), "f", target));
+  for (std::size_t n = 0; n < whole.size(); n += n < 4000 ? 1 : 97) {
+    const Result<CacheImport> cut = parseCache(bytesOf(whole.substr(0, n)), "f", target);
+    QVERIFY2(!cut && cut.error().code == "bad_file", std::to_string(n).c_str());
+  }
+  int accepted = 0;
+  for (std::size_t n = 0; n < std::min<std::size_t>(whole.size(), 6000); n += 3) {
+    std::string changed = whole;
+    changed[n] = static_cast<char>(changed[n] ^ (1 << (n % 7)));
+    const Result<CacheImport> rows = parseCache(bytesOf(changed), "f", target);
+    if (!rows) continue;
+    ++accepted;
+    QVERIFY(s->importRows(*rows));
+    QCOMPARE(broken(*s), QString());
+    call(*s, "undo");
+  }
+  qInfo("%d changed files were caches too", accepted);
+}
+
+void CacheFileTest::changedFileIsNotReplayed() {
+  auto a = opened(tinyManifest());
+  auto s = opened(tinyManifest({{"layout", "contiguous_splice"}}));  // undo executes again
+  live(*a);
+  call(*a, "saveCache", {{"path", path("x")}, {"form", "hf_dynamic"}});
+  call(*s, "loadCache", {{"path", path("x")}});
+  call(*s, "step", {{"n", 2}});
+  call(*s, "undo");
+  QCOMPARE(s->state().tick, Tick(2));
+  const std::string before = s->stateHash();
+  call(*a, "step");
+  call(*a, "saveCache", {{"path", path("x")}, {"form", "hf_dynamic"}});
+  QCOMPARE(codeOf(*s, "undo"), std::string("file_changed"));
+  QCOMPARE(s->stateHash(), before);
+  QCOMPARE(broken(*s), QString());
+  call(*s, "step");
+  QVERIFY(QFile::remove(m_folder.filePath("x")));
+  QCOMPARE(codeOf(*s, "undo"), std::string("bad_file"));
+  QCOMPARE(broken(*s), QString());
+}
+
+QTEST_GUILESS_MAIN(CacheFileTest)
+#include "cache_file_test.moc"

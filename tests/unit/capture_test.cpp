@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+// Captures: the same commands give the same states, and what is damaged is dropped or named.
+#include "support/scripted_session.h"
+
+#include "core/session/capture_session.h"
+#include "unit/model_bytes.h"
+
+using namespace kvlab;
+using namespace kvlab::test;
+
+namespace {
+
+Result<Replay> replayed(const std::string& path, std::optional<std::int64_t> to = {}) {
+  ReplayOptions options;
+  options.verify = true;
+  if (to) options.to = Tick(*to);
+  return replayCapture(path, KVLAB_RESOURCES_DIR, options);
+}
+
+/// "" or the steps that differ.
+std::string differences(const Replay& replay) {
+  std::string out;
+  for (const ReplayStep& step : replay.steps)
+    if (!step.ok) out += toJson(step).dump() + "\n";
+  return out;
+}
+
+}  // namespace
+
+class CaptureTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void framesAndParses();
+  void anyCutDropsTheTail();
+  void anyFlipIsNoticed();
+  void hostileRecords_data();
+  void hostileRecords();
+  void replaysEverything_data();
+  void replaysEverything();
+  void replaysToATick();
+  void savesPartOfACommand();
+  void keepsHashesThatStillExist();
+  void growsWithTheSession();
+  void survivesAKill();
+  void noticesAnotherResult();
+  void refusesAnotherOrigin();
+  void refusesVerbsThatWriteFiles();
+  void needsTheCacheFileAgain();
+
+ private:
+  std::string path(const char* name) const {
+    return m_folder.filePath(QString::fromUtf8(name)).toStdString();
+  }
+  static std::string small(int commands);
+  QTemporaryDir m_folder;
+};
+
+std::string CaptureTest::small(int commands) {
+  std::string out = captureStart({*Manifest::fromJson(tinyManifest()), "f", "n"});
+  for (int i = 1; i <= commands; ++i)
+    out += captureRecord({"step", {{"n", i}}, Tick(i), 1, i % 2 ? "00ff" : ""},
+                         static_cast<std::uint64_t>(i));
+  return out;
+}
+
+void CaptureTest::framesAndParses() {
+  const std::string file = small(5);
+  const Result<Capture> capture = parseCapture(bytesOf(file), "f");
+  QVERIFY2(capture, capture ? "" : capture.error().text().c_str());
+  QCOMPARE(capture->header.manifest.toJson(), Manifest::fromJson(tinyManifest())->toJson());
+  QCOMPARE(capture->header.fingerprint, std::string("f"));
+  QCOMPARE(capture->commands.size(), std::size_t(5));
+  QCOMPARE(capture->commands[2].args, json({{"n", 3}}));
+  QCOMPARE(capture->commands[2].hash, std::string("00ff"));
+  QCOMPARE(capture->commands[3].hash, std::string());
+  QCOMPARE(capture->bytes, file.size());
+  QCOMPARE(capture->note, std::string());
+}
+
+void CaptureTest::anyCutDropsTheTail() {
+  const std::string file = small(6);
+  std::vector<std::size_t> ends;
+  for (int i = 0; i <= 6; ++i) ends.push_back(small(i).size());
+  for (std::size_t n = 0; n < file.size(); ++n) {
+    const Result<Capture> capture = parseCapture(bytesOf(file.substr(0, n)), "f");
+    if (n < ends[0]) {
+      QVERIFY(!capture && capture.error().code == "bad_capture");
+      continue;
+    }
+    QVERIFY2(capture, std::to_string(n).c_str());
+    const auto whole =
+        static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), n) - ends.begin()) - 1;
+    QCOMPARE(capture->commands.size(), whole);
+    QCOMPARE(capture->bytes, ends[whole]);
+    QCOMPARE(capture->note.empty(), n == ends[whole]);
+  }
+}
+
+void CaptureTest::anyFlipIsNoticed() {
+  const std::string file = small(4);
+  const Result<Capture> whole = parseCapture(bytesOf(file), "f");
+  for (std::size_t n = 0; n < file.size(); ++n) {
+    std::string changed = file;
+    changed[n] = static_cast<char>(changed[n] ^ (1 << (n % 8)));
+    const Result<Capture> capture = parseCapture(bytesOf(changed), "f");
+    if (!capture) {
+      QVERIFY(n < small(0).size() && capture.error().code == "bad_capture");
+      continue;
+    }
+    QVERIFY(capture->commands.size() < 4 && !capture->note.empty());
+    for (std::size_t i = 0; i < capture->commands.size(); ++i)
+      QCOMPARE(capture->commands[i].args, whole->commands[i].args);
+  }
+  // Records out of order do not pass either: each is sealed with its number.
+  const std::string swapped = small(1) + captureRecord({"step", {}, Tick(3), 1, {}}, 3);
+  QCOMPARE(parseCapture(bytesOf(swapped), "f")->commands.size(), std::size_t(1));
+}
+
+void CaptureTest::hostileRecords_data() {
+  QTest::addColumn<QString>("pointer");
+  QTest::addColumn<QString>("value");
+  const char* const bad[][2] = {
+      {"/verb", "3"},   {"/args", "[1]"},  {"/args", "\"x\""}, {"/tick", "-1"},
+      {"/tick", "0.5"}, {"/tick", "null"}, {"/commits", "-3"}, {"/commits", "18446744073709551615"},
+      {"/hash", "7"}};
+  for (const auto& row : bad) QTest::addRow("%s %s", row[0], row[1]) << row[0] << row[1];
+}
+
+/// A command whose checksum is right and whose content is not.
+void CaptureTest::hostileRecords() {
+  QFETCH(QString, pointer);
+  QFETCH(QString, value);
+  json command{{"verb", "step"}, {"args", json::object()}, {"tick", 1}, {"commits", 1}};
+  command[json::json_pointer(pointer.toStdString())] = json::parse(value.toStdString());
+  const std::string text = command.dump();
+  std::string record(12, '\0');
+  const auto length = static_cast<std::uint32_t>(text.size());
+  const std::uint64_t checksum = captureChecksum(text, 1);
+  std::memcpy(record.data(), &length, 4);
+  std::memcpy(record.data() + 4, &checksum, 8);
+  const Result<Capture> capture = parseCapture(bytesOf(small(0) + record + text), "f");
+  QVERIFY(!capture);
+  QCOMPARE(capture.error().code, std::string("bad_capture"));
+  QCOMPARE(capture.error().field, pointer.mid(1).toStdString());
+  QVERIFY(capture.error().why.find("record 1 at byte ") == 0);
+}
+
+void CaptureTest::replaysEverything_data() {
+  QTest::addColumn<QString>("more");
+  QTest::newRow("plain") << "{}";
+  QTest::newRow("absolute, descending") << R"({"position":"absolute","executor":"descending"})";
+  QTest::newRow("cache, recompute") << R"({"position":"cache","after_edit":"recompute"})";
+  QTest::newRow("contiguous") << R"({"layout":"contiguous_splice"})";
+  QTest::newRow("sampled, bf16") << R"({"dtype":"bf16","sampling":{"temperature":1,"seed":4}})";
+}
+
+void CaptureTest::replaysEverything() {
+  QFETCH(QString, more);
+  auto s = opened(tinyManifest(json::parse(more.toStdString())));
+  live(*s);
+  call(*s, "evict", {{"layer", 1}, {"ledger", {6, 8}}, {"now", true}});
+  call(*s, "inject",
+       {{"actions",
+         {{{"action", "delete"}, {"position", 2}},
+          {{"action", "insert"}, {"position", 9}, {"token_ids", {4}}}}}});
+  call(*s, "stepAction");
+  call(*s, "stepAction");
+  call(*s, "run", {{"maxTicks", 3}});
+  call(*s, "rebuild");
+  call(*s, "step", {{"tokens", {3, 4}}});
+  const json saved = call(*s, "saveCapture", {{"path", path("c")}});
+  const Result<Replay> replay = replayed(path("c"));
+  QVERIFY2(replay, replay ? "" : replay.error().text().c_str());
+  QCOMPARE(differences(*replay), std::string());
+  QCOMPARE(replay->steps.size(), saved["commands"].get<std::size_t>());
+  QCOMPARE(replay->session->stateHash(), s->stateHash());
+  QVERIFY(!replay->steps.back().expected.empty());
+  QCOMPARE(broken(*replay->session), QString());
+  // What was replayed can be captured again.
+  call(*replay->session, "saveCapture", {{"path", path("again")}});
+  QCOMPARE(replayed(path("again"))->session->stateHash(), s->stateHash());
+}
+
+void CaptureTest::replaysToATick() {
+  auto s = opened(tinyManifest());
+  call(*s, "promptIds", {{"ids", {5, 6, 7}}});
+  std::vector<std::string> hashes = {"", s->stateHash()};
+  for (int i = 0; i < 4; ++i) {
+    call(*s, "step");
+    hashes.push_back(s->stateHash());
+  }
+  call(*s, "undo");
+  call(*s, "step", {{"n", 5}});
+  call(*s, "saveCapture", {{"path", path("t")}});
+  for (std::int64_t tick : {1, 3, 4}) {
+    const Result<Replay> replay = replayed(path("t"), tick);
+    QVERIFY(replay);
+    QCOMPARE(replay->session->state().tick, Tick(tick));
+    QCOMPARE(replay->session->stateHash(), hashes[static_cast<std::size_t>(tick)]);
+  }
+  const Result<Replay> inside = replayed(path("t"), 7);  // within the step of five
+  QCOMPARE(inside->session->state().tick, Tick(7));
+  call(*s, "goto", {{"tick", 7}});
+  QCOMPARE(inside->session->stateHash(), s->stateHash());
+  QCOMPARE(replayed(path("t"), 10).error().code, std::string("out_of_range"));
+}
+
+void CaptureTest::savesPartOfACommand() {
+  auto s = opened(tinyManifest());
+  call(*s, "promptIds", {{"ids", {5, 6, 7}}});
+  call(*s, "step", {{"n", 5}});
+  call(*s, "undo");
+  call(*s, "undo");
+  call(*s, "promptIds", {{"ids", {9}}});
+  call(*s, "saveCapture", {{"path", path("p")}});
+  const Result<Replay> replay = replayed(path("p"));
+  QCOMPARE(differences(*replay), std::string());
+  QCOMPARE(replay->session->stateHash(), s->stateHash());
+  // History executes a part of a command again too.
+  auto t = opened(tinyManifest({{"layout", "contiguous_splice"}}));
+  call(*t, "promptIds", {{"ids", {5, 6, 7}}});
+  call(*t, "step", {{"n", 5}});
+  call(*t, "undo");
+  call(*t, "undo");
+  call(*t, "promptIds", {{"ids", {9}}});
+  const std::string hash = t->stateHash();
+  QCOMPARE(hash, s->stateHash());
+  call(*t, "step");
+  call(*t, "undo");
+  QCOMPARE(t->stateHash(), hash);
+}
+
+void CaptureTest::keepsHashesThatStillExist() {
+  auto s = opened(tinyManifest());
+  live(*s);
+  call(*s, "rebuild");  // older states name rows that are new now
+  call(*s, "step");
+  call(*s, "saveCapture", {{"path", path("k")}});
+  const Result<Capture> capture = openCapture(path("k"));
+  QVERIFY(capture->commands[0].hash.empty());
+  QCOMPARE(capture->commands.back().hash.size(), std::size_t(32));
+  QCOMPARE(differences(*replayed(path("k"))), std::string());
+}
+
+void CaptureTest::growsWithTheSession() {
+  auto s = opened(tinyManifest());
+  call(*s, "promptIds", {{"ids", {5, 6, 7}}});
+  call(*s, "startCapture", {{"path", path("g")}});
+  std::size_t commands = 1;
+  const auto grown = [&](const char* verb, const json& args, std::size_t by) {
+    call(*s, verb, args);
+    commands += by;
+    const Result<Capture> capture = openCapture(path("g"));
+    return capture && capture->commands.size() == commands && capture->note.empty();
+  };
+  QVERIFY(grown("step", {{"n", 3}}, 1));
+  QVERIFY(grown("inject", {{"actions", {{{"action", "delete"}, {"position", 1}}}}}, 0));
+  QVERIFY(grown("apply", json::object(), 1));
+  QVERIFY(grown("stateHash", json::object(), 0));
+  QVERIFY(grown("undo", json::object(), 1));
+  QVERIFY(grown("goto", {{"tick", 2}}, 1));
+  QVERIFY(grown("step", json::object(), 1));
+  QVERIFY(grown("pin", {{"ledger", 1}}, 1));
+  QCOMPARE(codeOf(*s, "promptIds", {{"ids", {9999}}}), std::string("bad_token"));
+  QVERIFY(grown("step", json::object(), 1));
+  const Result<Replay> replay = replayed(path("g"));
+  QCOMPARE(differences(*replay), std::string());
+  QCOMPARE(replay->session->stateHash(), s->stateHash());
+  call(*s, "stopCapture");
+  call(*s, "step");
+  QCOMPARE(openCapture(path("g"))->commands.size(), commands);
+}
+
+/// The file as a process that was killed at that byte leaves it.
+void CaptureTest::survivesAKill() {
+  auto s = opened(tinyManifest());
+  call(*s, "startCapture", {{"path", path("s")}});
+  std::vector<std::string> hashes;
+  std::vector<std::size_t> sizes;
+  for (const auto& [verb, args] : {std::pair<const char*, json>{"promptIds", {{"ids", {5, 6, 7}}}},
+                                   {"step", {{"n", 2}}},
+                                   {"step", {}}}) {
+    call(*s, verb, args.is_null() ? json::object() : args);
+    hashes.push_back(s->stateHash());
+    sizes.push_back(readAll(path("s")).size());
+  }
+  const std::string whole = readAll(path("s"));
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const std::size_t next = i + 1 < sizes.size() ? sizes[i + 1] - 1 : sizes[i];
+    writeFile(path("killed"), whole.substr(0, next));
+    const Result<Replay> replay = replayed(path("killed"));
+    QCOMPARE(replay->session->stateHash(), hashes[i]);
+    QCOMPARE(replay->note.empty(), next == sizes[i]);
+  }
+}
+
+void CaptureTest::noticesAnotherResult() {
+  auto s = opened(tinyManifest());
+  live(*s);
+  call(*s, "saveCapture", {{"path", path("o")}});
+  const Result<Capture> capture = openCapture(path("o"));
+  std::string forged = captureStart(capture->header);
+  std::uint64_t number = 1;
+  for (CaptureCommand command : capture->commands) {
+    if (number == 1) command.args["ids"][3] = command.args["ids"][3].get<int>() ^ 1;
+    forged += captureRecord(command, number++);
+  }
+  writeFile(path("forged"), forged);
+  const Result<Replay> replay = replayed(path("forged"));
+  QVERIFY(replay && !replay->ok());
+  QVERIFY(!replay->steps[0].ok && replay->steps[0].expected != replay->steps[0].got);
+}
+
+void CaptureTest::refusesAnotherOrigin() {
+  auto s = opened(tinyManifest());
+  live(*s);
+  call(*s, "saveCapture", {{"path", path("r")}});
+  const Result<Capture> capture = openCapture(path("r"));
+  CaptureHeader other = capture->header;
+  other.numerics = "elsewhere";
+  writeFile(path("r1"), captureStart(other));
+  QCOMPARE(replayed(path("r1")).error().code, std::string("other_numerics"));
+  other = capture->header;
+  other.manifest.model = "synthetic:tiny:seed=77";
+  writeFile(path("r2"), captureStart(other));
+  QCOMPARE(replayed(path("r2")).error().code, std::string("other_model"));
+  other.manifest.model = "synthetic:nothing";
+  writeFile(path("r3"), captureStart(other));
+  QCOMPARE(replayed(path("r3")).error().code, std::string("bad_model"));
+  QCOMPARE(replayed(path("none")).error().code, std::string("bad_file"));
+}
+
+void CaptureTest::refusesVerbsThatWriteFiles() {
+  for (const char* verb : {"saveCache", "saveCapture", "startCapture", "stateHash", "nothing"}) {
+    auto s = opened(tinyManifest());
+    call(*s, "saveCapture", {{"path", path("v")}});
+    const Result<Capture> capture = openCapture(path("v"));
+    writeFile(path("v"), captureStart(capture->header) +
+                             captureRecord({verb, {{"path", path("written")}}, Tick(0), 1, {}}, 1));
+    QCOMPARE(replayed(path("v")).error().code, std::string("bad_capture"));
+    QVERIFY(!QFile::exists(m_folder.filePath("written")));
+  }
+}
+
+void CaptureTest::needsTheCacheFileAgain() {
+  auto a = opened(tinyManifest()), s = opened(tinyManifest());
+  live(*a);
+  call(*a, "saveCache", {{"path", path("cache")}, {"form", "hf_dynamic"}});
+  call(*s, "loadCache", {{"path", path("cache")}});
+  call(*s, "step", {{"n", 2}});
+  call(*s, "saveCapture", {{"path", path("n")}});
+  const Result<Replay> replay = replayed(path("n"));
+  QCOMPARE(differences(*replay), std::string());
+  QCOMPARE(replay->session->stateHash(), s->stateHash());
+  call(*a, "step");
+  call(*a, "saveCache", {{"path", path("cache")}, {"form", "hf_dynamic"}});
+  const Result<Replay> changed = replayed(path("n"));
+  QVERIFY(changed && !changed->ok());
+  QCOMPARE(changed->steps.size(), std::size_t(1));
+  QCOMPARE(changed->steps[0].error->code, std::string("file_changed"));
+}
+
+QTEST_GUILESS_MAIN(CaptureTest)
+#include "capture_test.moc"
