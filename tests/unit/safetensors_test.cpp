@@ -112,9 +112,9 @@ class SafetensorsTest : public QObject {
     const FileTensor* bias = file->find("model.layers.1.self_attn.k_proj.bias");
     QVERIFY(bias);
     QCOMPARE(bias->element, Element::BF16);
-    QCOMPARE(bias->shape, std::vector<std::int64_t>{24});
+    QCOMPARE(bias->shape, std::vector<std::int64_t>{32});
     QCOMPARE(file->metadata().at("format"), std::string("pt"));
-    QCOMPARE(file->bytes(), 81504);
+    QCOMPARE(file->bytes(), 120960);
     QVERIFY(!file->find("no such tensor"));
   }
 
