@@ -197,6 +197,10 @@ interface Session {
 
   saveCache(path: string, options?: { form?: "native" | "hf_tuple" | "hf_dynamic" }): unknown;
   loadCache(path: string): unknown;
+  /** Writes every command from now on to a capture as it is committed; it survives a crash. */
+  startCapture(path: string): unknown;
+  /** Ends what startCapture began. */
+  stopCapture(): unknown;
   saveCapture(path: string): unknown;
   fork(): unknown;
 
