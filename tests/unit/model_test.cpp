@@ -48,6 +48,17 @@ class ModelTest : public QObject {
     }
   }
 
+  void opensTheDemo() {
+    const auto model = open("demo");
+    QVERIFY2(model, model ? "" : model.error().text().c_str());
+    const Tokenizer& t = (*model)->tokenizer();
+    QVERIFY(t.size() <= (*model)->config().vocab);
+    const auto ids = t.encode("where is the silver key ?", true);
+    QVERIFY(ids && ids->size() > 3);
+    QCOMPARE(ids->front(), t.bos());
+    QCOMPARE(t.decode(*ids, true), std::string("where is the silver key ?"));
+  }
+
   void rolesAreTheRightTensors() {
     const auto model = open(kModels + "llama_untied_f32");
     const auto file = Safetensors::open(kModels + "llama_untied_f32/model.safetensors");
