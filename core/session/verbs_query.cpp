@@ -86,17 +86,23 @@ Result<json> rows(Session& session, const json& args) {
   if (in.error()) return *in.error();
   const ExactnessMap& exact = session.exactnessMap();
   const kernels::RowFormat format = session.store().pool(layer).format();
-  const std::int64_t checksumAt = kernels::rowLayout(format).checksum;
+  const kernels::RowLayout layout = kernels::rowLayout(format);
   json out = json::array();
   std::size_t position = 0;
   for (std::int64_t i = 0; i < end; ++i) {
-    while (position < state.context.size() && state.context[position] != map.ledger[at(i)]) ++position;
-    if (i < begin || position >= state.context.size()) continue;
+    const auto begins = state.context.begin();
+    auto place = std::find(begins + position, state.context.end(), map.ledger[at(i)]);
+    if (place == state.context.end()) place = std::find(begins, state.context.end(), map.ledger[at(i)]);
+    if (place == state.context.end()) continue;  // a damaged map: the invariants tell more
+    position = static_cast<std::size_t>(place - begins);
+    if (i < begin) continue;
     const LedgerRow& row = state.ledger[map.ledger[at(i)]];
-    std::uint64_t checksum = 0;
-    std::memcpy(&checksum, session.store().pool(layer).row(map.slotOf[at(i)]) + checksumAt, sizeof checksum);
+    std::uint64_t tag = 0, checksum = 0;
+    const auto* record = session.store().pool(layer).row(map.slotOf[at(i)]);
+    std::memcpy(&tag, record + layout.tag, sizeof tag);
+    std::memcpy(&checksum, record + layout.checksum, sizeof checksum);
     out.push_back({{"index", i}, {"slot", map.slotOf[at(i)].value()}, {"phase", map.phase(at(i)).value()}, {"sigma", 0},
-                   {"ledger", map.ledger[at(i)].value()}, {"position", position}, {"tokenId", row.token.value()},
+                   {"ledger", map.ledger[at(i)].value()}, {"tag", tag}, {"position", position}, {"tokenId", row.token.value()},
                    {"brightness", state.brightness[position]}, {"score", nullptr},
                    {"exactness", name(exact.layers[at(layer)][position])}, {"bornTick", row.born.value()},
                    {"checksum", hex(checksum)}});

@@ -63,7 +63,7 @@ class GoldensTest : public QObject {
       const auto view = show(info.id, context);
       for (QWidget* child : view->findChildren<QWidget*>()) {
         if (child->focusPolicy() == Qt::NoFocus || child->inherits("QScrollBar") || child->inherits("QHeaderView")) continue;
-        if (child->parentWidget() != view.get() && !child->parentWidget()->objectName().startsWith("strip")) continue;
+        if (child->parentWidget() != view.get() && !child->parentWidget()->objectName().startsWith("controlStrip")) continue;
         const QString what = QString("%1: %2 %3").arg(info.id, child->metaObject()->className(), child->objectName());
         QVERIFY2(!child->accessibleName().isEmpty(), qPrintable(what + " has no accessible name"));
         QVERIFY2(!child->toolTip().isEmpty(), qPrintable(what + " has no tool tip"));
@@ -76,7 +76,7 @@ class GoldensTest : public QObject {
     std::unique_ptr<InspectorView> view(makeView(*findView(id), context, nullptr));
     if (context.snapshot()) {
       context.setFocus(Focus{context.snapshot()->tick, Layer(2), Head(0), Position(-1), LedgerId(-1)});
-      context.focusPosition(Position(id == "history" || id == "mirror" ? 44 : 52));
+      context.focusPosition(Position(id == "history" ? 44 : id == "mirror" ? 50 : 52));
     }
     view->resize(sizeOf(*findView(id)));
     if (!golden::settle(*view)) qWarning("%s is not ready after five seconds", qPrintable(id));

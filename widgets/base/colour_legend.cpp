@@ -26,13 +26,17 @@ struct Pen {
     x += width + Theme::kSmall + 1;
     return r;
   }
-  void swatch(const QBrush& fill, const QString& words) {
+  /// False, and nothing drawn, if there is no room.
+  bool swatch(const QBrush& fill, const QString& words) {
+    const int wide = kBarHeight + Theme::kSmall + QFontMetrics(theme.small).horizontalAdvance(words);
+    if (x + wide > area.right()) return false;
     const QRect r = box(kBarHeight);
     painter.fillRect(r, fill);
     painter.setPen(theme.border);
     painter.drawRect(r.adjusted(0, 0, -1, -1));
     text(words);
     x += Theme::kSmall;
+    return true;
   }
 };
 
@@ -61,9 +65,10 @@ int paintLegend(QPainter& painter, const QRect& area, const ColourScale& scale, 
   Pen pen{painter, area, theme, area.left()};
   const ColourTable colours = colourTable(scale.quantity, theme);
   if (isCategorical(scale.quantity)) {
-    for (int v = 0; v <= static_cast<int>(scale.high); ++v)
-      pen.swatch(QColor(colours[scale.index(static_cast<float>(v))]),
-                 valueText(scale.quantity, static_cast<float>(v)));
+    for (int v = 0; v <= static_cast<int>(scale.high); ++v) {
+      const float value = static_cast<float>(v);
+      if (!pen.swatch(QColor(colours[scale.index(value)]), valueText(scale.quantity, value))) return pen.x - area.left();
+    }
   } else {
     pen.text(scale.bend == ColourScale::Bend::Log ? "≤ " + valueText(scale.quantity, scale.low)
                                                   : valueText(scale.quantity, scale.low));

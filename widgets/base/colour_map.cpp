@@ -141,6 +141,13 @@ ColourScale scaleFor(Quantity quantity, const std::vector<float>& values) {
   return scale;
 }
 
+QString shortValueText(Quantity quantity, float value) {
+  if (std::isnan(value)) return {};
+  if (quantity == Quantity::Residency) return value > 0.5f ? "yes" : "no";
+  if (quantity == Quantity::Age) return QString::number(static_cast<int>(value));
+  return valueText(quantity, value).section(' ', -1);
+}
+
 bool isCategorical(Quantity quantity) {
   return quantity == Quantity::Residency || quantity == Quantity::Staleness;
 }

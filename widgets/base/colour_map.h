@@ -47,6 +47,8 @@ struct ColourScale {
 ColourScale scaleFor(Quantity quantity, const std::vector<float>& values);
 /// A value as people read it: "212", "0.031", "context edited"; "not resident" for not-a-number.
 QString valueText(Quantity quantity, float value);
+/// The same in as few letters as a cell has room for: "edited".
+QString shortValueText(Quantity quantity, float value);
 /// True for quantities whose values are names (residency, staleness).
 bool isCategorical(Quantity quantity);
 

@@ -29,12 +29,12 @@ void paintBack(QPainter& painter, const QStyleOptionViewItem& option, const QMod
                const Theme& theme) {
   const bool bad = index.data(kBadRole).toBool();
   if (bad) painter.fillRect(option.rect, Theme::mix(theme.surface, theme.error, 0.16));
-  const auto fill = index.data(kFillRole).value<QColor>();
-  if (fill.isValid()) painter.fillRect(option.rect, fill);
   if (option.state & QStyle::State_Selected)
     painter.fillRect(option.rect, bad ? Theme::mix(theme.surface, theme.error, theme.dark ? 0.34 : 0.3) : theme.selection);
   else if (option.state & QStyle::State_MouseOver)
     painter.fillRect(option.rect, Theme::faded(theme.accent, 28));
+  const auto fill = index.data(kFillRole).value<QColor>();
+  if (fill.isValid()) painter.fillRect(option.rect, fill);
   if (bad && index.column() == 0)
     painter.fillRect(QRect(option.rect.left(), option.rect.top(), 3, option.rect.height()), theme.error);
   if (index.data(kRuleRole).toBool())
@@ -129,8 +129,10 @@ void DataTable::showRow(int row) {
   if (row < 0)
     clearSelection();
   else if (currentIndex().row() != row || !selectionModel()->isRowSelected(row)) {
+    const QRect line = visualRect(model()->index(row, 0));  // before selectRow, which scrolls by itself
     selectRow(row);
-    scrollTo(model()->index(row, 0));
+    if (line.top() < 0 || line.bottom() > viewport()->height())
+      scrollTo(model()->index(row, 0), PositionAtCenter);
   }
   m_quiet = false;
 }

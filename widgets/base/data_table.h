@@ -12,7 +12,7 @@ namespace kvlab {
 enum DataRole {
   kMonoRole = Qt::UserRole + 1,  // bool: in the mono font
   kToneRole,                     // Tone of the text
-  kFillRole,                     // QColor behind the cell; invalid = none
+  kFillRole,                     // QColor over the line's own background; invalid = none
   kRuleRole,                     // bool: a rule along the left side of the cell (a column group begins)
   kBadRole,                      // bool: the line is wrong; marked on the left side and tinted
   kSwatchRole,                   // QColor: a small square before the text

@@ -37,7 +37,10 @@ void InspectorView::takeSnapshot() {
 
 void InspectorView::prepare() {
   m_preparing = true;
-  if (!isVisible()) grab(QRect(0, 0, 1, 1));  // lays the hidden widgets out, so that they know what is in sight
+  if (!isVisible() && isWindow()) {  // lives and lays itself out like any window, but nobody sees it
+    setAttribute(Qt::WA_DontShowOnScreen);
+    show();
+  }
   if (m_stale) takeSnapshot();
 }
 
@@ -59,7 +62,9 @@ bool InspectorView::event(QEvent* event) {
 }
 
 QImage InspectorView::picture(QSize size, qreal dpr) {
-  if (!isVisible() && size.isValid()) resize(size);
+  if (isWindow() && size.isValid()) resize(size);
+  if (layout()) layout()->activate();
+  QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
   QImage image((QSizeF(this->size()) * dpr).toSize(), QImage::Format_RGB32);
   image.setDevicePixelRatio(dpr);
   image.fill(theme()->surface);
@@ -136,7 +141,7 @@ QVBoxLayout* InspectorView::body() {
 QHBoxLayout* InspectorView::strip() {
   if (!m_strip) {
     auto* holder = new QWidget(this);
-    holder->setObjectName("strip");
+    holder->setObjectName("controlStrip");
     holder->setAttribute(Qt::WA_StyledBackground);
     holder->setFixedHeight(Theme::kStrip);
     m_strip = new QHBoxLayout(holder);
@@ -244,6 +249,10 @@ QString tokenText(const SessionInfo& info, TokenId token) {
 QString tokenText(const Snapshot& snapshot, LedgerId ledger) {
   if (!snapshot.info || !snapshot.ledger.contains(ledger)) return QStringLiteral("?");
   return tokenText(*snapshot.info, snapshot.ledger[ledger].token);
+}
+
+QString counted(qint64 count, const QString& one, const QString& many) {
+  return QString::number(count) + ' ' + (count == 1 ? one : many);
 }
 
 QString tsvLine(const QStringList& cells) {

@@ -37,10 +37,11 @@ class InspectorView : public QWidget {
   /// Sets one of them. Unknown names and bad values are errors that name the view and the option.
   virtual Status setOption(const std::string& name, const nlohmann::json& value);
 
-  /// Brings a view that is hidden up to date (replies of the engine still arrive later: ready()).
-  /// Give it its size first: what it asks for depends on what is in sight.
+  /// Brings a view that is hidden up to date (replies of the engine still arrive later: ready()). A
+  /// view without a parent is shown off screen for it. Give it its size first: what it asks for
+  /// depends on what is in sight.
   void prepare();
-  /// The view at `size` device-independent pixels, without showing a window.
+  /// The view as a picture; a view without a parent takes the size, in device-independent pixels.
   QImage picture(QSize size, qreal dpr);
   /// Writes PNG or SVG, by the name's ending; false if the file cannot be written.
   bool savePicture(const QString& path);
@@ -117,6 +118,8 @@ class InspectorView : public QWidget {
 QString tokenText(const Snapshot& snapshot, LedgerId ledger);
 /// The same for a vocabulary entry.
 QString tokenText(const SessionInfo& info, TokenId token);
+/// "1 row", "2 rows".
+QString counted(qint64 count, const QString& one, const QString& many);
 /// Lines as TSV: cells never contain tabs or line ends.
 QString tsvLine(const QStringList& cells);
 

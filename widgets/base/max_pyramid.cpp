@@ -7,6 +7,16 @@
 
 namespace kvlab {
 namespace {
+constexpr int kShort = 256;          // entries that are read one by one
+constexpr std::size_t kStride = 4;   // levels climbed at once
+constexpr int kGroup = 1 << kStride;
+
+std::uint8_t maxIn(const std::uint8_t* values, int begin, int end) {
+  std::uint8_t best = MaxPyramid::kNone;
+  for (int i = begin; i < end; ++i) best = std::max(best, values[i]);
+  return best;
+}
+
 /// One line of pixels, copied to all rows of the layer; the hatching is drawn row by row over it.
 void fillLayer(QImage& image, int top, int bottom, std::span<const std::uint8_t> indices,
                const MaxPyramid::Look& look) {
@@ -98,16 +108,16 @@ std::uint8_t MaxPyramid::maxOf(int layer, int begin, int end) const {
   begin = std::max(begin, 0);
   end = std::min(end, m_positions);
   std::uint8_t best = kNone;
-  std::size_t k = 0;
-  // Climb while the range stays aligned: O(log(end - begin)) reads.
-  while (begin < end) {
+  // Short stretches are read straight, which the compiler turns into wide loads; of long ones only
+  // the ragged ends, and the middle four levels up.
+  for (std::size_t k = 0; begin < end; k += kStride) {
     const Level& level = m_levels[k];
     const std::uint8_t* in = level.values.data() + static_cast<std::size_t>(layer) * level.stride;
-    if (begin & 1) best = std::max(best, in[begin++]);
-    if (begin < end && (end & 1)) best = std::max(best, in[--end]);
-    begin /= 2;
-    end /= 2;
-    ++k;
+    if (end - begin <= kShort || k + kStride >= m_levels.size()) return std::max(best, maxIn(in, begin, end));
+    const int from = (begin + kGroup - 1) / kGroup, to = end / kGroup;
+    best = std::max({best, maxIn(in, begin, from * kGroup), maxIn(in, to * kGroup, end)});
+    begin = from;
+    end = to;
   }
   return best;
 }

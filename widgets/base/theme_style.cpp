@@ -35,13 +35,15 @@ QScrollBar::handle { background: @border; border-radius: 3px; }
 QScrollBar::handle:vertical { min-height: 28px; margin: 2px 3px; }
 QScrollBar::handle:horizontal { min-width: 28px; margin: 3px 2px; }
 QScrollBar::handle:hover { background: @faint; }
+QAbstractScrollArea::corner { background: @surface; border: 0; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; border: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
-#strip { background: @raised; border-bottom: 1px solid @border; }
+#controlStrip { background: @raised; border-bottom: 1px solid @border; }
 #card { background: @raised; border-bottom: 1px solid @border; }
 #card QLabel { color: @muted; }
+#card #cardTitle { color: @text; }
 #readout { background: @raised; border-top: 1px solid @border; color: @text; padding: 0 8px; }
-#strip QLabel { color: @muted; }
+#controlStrip QLabel { color: @muted; }
 )";
 }  // namespace
 

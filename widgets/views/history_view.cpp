@@ -9,7 +9,7 @@ namespace kvlab {
 namespace {
 Tone toneOf(const QString& event) {
   if (event == "born" || event == "restored" || event == "expanded" || event == "lit") return Tone::Ok;
-  if (event == "evicted" || event == "collapsed" || event == "moved") return Tone::Accent;
+  if (event == "evicted" || event == "left layer" || event == "collapsed" || event == "moved") return Tone::Accent;
   if (event == "replaced" || event == "deleted" || event == "parent" || event == "edited") return Tone::Warning;
   if (event == "aborted" || event == "fault") return Tone::Error;
   return Tone::Muted;
@@ -102,7 +102,7 @@ HistoryView::HistoryView(InspectorContext& context, QWidget* parent)
   setFocusProxy(m_table);
   m_table->setModel(m_model);
   m_table->setItemDelegateForColumn(HistoryModel::kTick, new RailDelegate(m_table));
-  m_table->setWidths({"    131072", "context edited", "layer", ""});
+  m_table->setWidths({"       131", "context edited", "layer", ""});
   m_table->setAccessibleName(tr("History of the focused row"));
   m_table->setToolTip(tr("Click shows all views as they were at that tick"));
   connect(m_card, &RowCard::chosen, this, &HistoryView::clickLedger);
@@ -147,7 +147,7 @@ void HistoryView::take(LedgerId ledger, const Result<nlohmann::json>& reply) {
     events.push_back({shown() ? shown()->tick : Tick(0), tr("refused"), {}, QString::fromStdString(reply.error().text())});
   else if (reply->is_array())
     for (const auto& row : *reply)
-      events.push_back({Tick(row.value("tick", std::int64_t{0})), QString::fromStdString(row.value("event", "")), layerText(row),
+      events.push_back({Tick(row.value("tick", std::int64_t{0})), QString::fromStdString(row.value("event", "")).replace('_', ' '), layerText(row),
                         row.contains("detail") && row["detail"].is_string() ? QString::fromStdString(row["detail"].get<std::string>()) : QString()});
   m_model->set(std::move(events));
   emit readyChanged();

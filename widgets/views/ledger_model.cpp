@@ -20,7 +20,7 @@ QString idList(const std::vector<LedgerId>& ids) {
 
 Tone toneOf(RowState state) {
   switch (state) {
-    case RowState::Live: return Tone::Ok;
+    case RowState::Live: return Tone::Muted;
     case RowState::Aborted: return Tone::Error;
     case RowState::Evicted:
     case RowState::Collapsed: return Tone::Accent;
@@ -179,16 +179,16 @@ QVariant LedgerModel::data(const QModelIndex& index, int role) const {
     case kToneRole:
       if (column == kState && row.state != RowState::Live) return static_cast<int>(toneOf(row.state));
       if (ghost) return static_cast<int>(Tone::Ghost);
-      return static_cast<int>(column == kToken ? Tone::Normal : column == kState ? toneOf(row.state) : Tone::Muted);
+      return static_cast<int>(column == kToken ? Tone::Normal : Tone::Muted);
     default: return {};
   }
 }
 
 QVariant LedgerModel::headerData(int section, Qt::Orientation orientation, int role) const {
-  static const char* const kTitles[] = {"ledger", "position", "token", "state", "source", "born", "changed", "brightness", "parents", "children"};
+  static const char* const kTitles[] = {"ledger", "position", "token", "state", "bright", "source", "born", "changed", "parents", "children"};
   static const char* const kTips[] = {"Row of the ledger", "Place in the context; empty for ghosts", "Text of the token",
-                                      "What became of it", "Where it came from", "Tick of its birth",
-                                      "Tick of its last change of state", "How much it is worth keeping, 0 to 255",
+                                      "What became of it", "Brightness: how much it is worth keeping, 0 to 255; of a ghost, when it left",
+                                      "Where it came from", "Tick of its birth", "Tick of its last change of state",
                                       "Ledger rows it replaced", "Ledger rows that replaced it"};
   if (orientation != Qt::Horizontal || section >= kColumns) return {};
   if (role == Qt::DisplayRole) return tr(kTitles[section]);

@@ -24,7 +24,7 @@ struct LedgerFilter {
 class LedgerModel : public QAbstractTableModel {
   Q_OBJECT
  public:
-  enum Column { kId, kPosition, kToken, kState, kSource, kBorn, kChanged, kBrightness, kParents, kChildren, kColumns };
+  enum Column { kId, kPosition, kToken, kState, kBrightness, kSource, kBorn, kChanged, kParents, kChildren, kColumns };
   using QAbstractTableModel::QAbstractTableModel;
 
   void setSnapshot(SnapshotPtr snapshot);

@@ -26,7 +26,7 @@ LedgerTableView::LedgerTableView(InspectorContext& context, QWidget* parent)
   m_table->setModel(m_model);
   m_table->setAccessibleName(tr("Ledger"));
   m_table->setToolTip(tr("Click focuses the row in all views"));
-  m_table->setWidths({"100000", "100000", "a longer word", "replaced, pin", "replacement", "1000", "1000", "255", "10000 10001", ""});
+  setWidths();
   connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) { clickLedger(m_model->idOf(index.row())); });
   connect(m_table, &DataTable::hovered, this, [this](const QModelIndex& index) {
     this->context().setHovered(Position(index.isValid() ? m_model->positionOf(m_model->idOf(index.row())) : -1));
@@ -53,6 +53,7 @@ void LedgerTableView::makeStrip() {
   for (const StateName& state : kStates) m_states->addItem(tr(state.title));
   m_states->setAccessibleName(tr("Filter by state"));
   m_states->setToolTip(tr("Show only rows in this state"));
+  m_states->setMinimumWidth(90);
   m_states->setMaxVisibleItems(static_cast<int>(kStates.size()));
   strip()->addWidget(m_states);
   connect(m_states, &QComboBox::activated, this, [this] { filter(), sayOption("state"); });
@@ -71,9 +72,17 @@ void LedgerTableView::onSnapshot() {
   }
   setEmpty(QString());
   m_model->setSnapshot(shown());
+  setWidths();
   m_tiles.request(Quantity::Brightness);
   if (!m_tiles.atNewest()) m_model->setBrightness(m_tiles.shown(Quantity::Brightness));
   sayCount();
+}
+
+void LedgerTableView::setWidths() {
+  const QString wide = QString::number(std::max<std::size_t>(9999, shown() ? shown()->ledger.size() : 0));
+  if (wide.size() == m_digits) return;
+  m_digits = wide.size();
+  m_table->setWidths({wide, wide, "boathouse..", "collapsed..", "255", "replacemen", "9999", "9999", wide + " " + wide, ""});
 }
 
 void LedgerTableView::filter() {
@@ -85,7 +94,7 @@ void LedgerTableView::filter() {
 void LedgerTableView::sayCount() {
   const std::size_t all = shown() ? shown()->ledger.size() : 0;
   const int now = m_model->rowCount();
-  m_count->setText(static_cast<std::size_t>(now) == all ? tr("%n row(s)", nullptr, now) : tr("%1 of %2 rows").arg(now).arg(all));
+  m_count->setText(static_cast<std::size_t>(now) == all ? counted(now, tr("row"), tr("rows")) : tr("%1 of %2 rows").arg(now).arg(all));
 }
 
 void LedgerTableView::onFocus() { m_table->showRow(m_model->rowOf(context().focus().ledger)); }

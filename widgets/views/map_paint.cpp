@@ -82,12 +82,12 @@ void MapCanvas::paintRuler(QPainter& painter, const Parts& p, const Theme& theme
   painter.setPen(theme.faint);
   const int step = rulerStep(m_axis.scale, 64);
   const auto [begin, end] = visibleRange();
-  const bool centred = step == 1;
+  const bool centred = m_axis.scale >= 20;
   for (int i = (begin + step - 1) / step * step; i < end; i += step) {
     const double left = p.ruler.left() + m_axis.pixel(i);
     if (!centred) painter.fillRect(QRectF(std::round(left), p.ruler.bottom() - 5, 1, 5), theme.faint);
-    const QRectF box(centred ? left : left + 4, 0, centred ? m_axis.scale : 64, p.ruler.height() - 1);
-    if (box.left() + 40 < p.ruler.right() || centred)
+    const QRectF box(centred ? left - 32 : left + 4, 0, centred ? m_axis.scale + 64 : 64, p.ruler.height() - 1);
+    if (box.left() + 40 < p.ruler.right())
       painter.drawText(box, (centred ? Qt::AlignHCenter : Qt::AlignLeft) | Qt::AlignVCenter, groups(i));
   }
 }
@@ -146,7 +146,7 @@ void MapCanvas::paintCellTexts(QPainter& painter, const Parts& p, const Theme& t
       const float value = tile.values[static_cast<std::size_t>(l) * static_cast<std::size_t>(tile.positions) + static_cast<std::size_t>(i)];
       painter.setPen(readableOn(colours[index]));
       const QRectF box = cell(p, l, i);
-      painter.drawText(box, Qt::AlignCenter, metrics.elidedText(valueText(quantity, value), Qt::ElideRight, static_cast<int>(box.width()) - 4));
+      painter.drawText(box, Qt::AlignCenter, metrics.elidedText(shortValueText(quantity, value), Qt::ElideRight, static_cast<int>(box.width()) - 4));
     }
 }
 
@@ -189,7 +189,7 @@ void MapCanvas::paintCrossHair(QPainter& painter, const Parts& p, const Theme& t
   const Position hovered = m_context.hovered();
   if (hovered.value() >= 0) {
     const QRectF top = cell(p, 0, hovered.value());
-    painter.fillRect(QRectF(top.left(), p.ruler.bottom() + 1, top.width(), p.cells.bottom() - p.ruler.bottom()), Theme::faded(theme.hover, 46));
+    painter.fillRect(QRectF(top.left(), p.ruler.bottom() + 1, top.width(), p.cells.bottom() - p.ruler.bottom()), Theme::faded(theme.hover, 30));
     if (m_hoverLayer.value() >= 0) outline(cell(p, m_hoverLayer.value(), hovered.value()), theme.hover, 1);
   }
   const Focus& focus = m_context.focus();

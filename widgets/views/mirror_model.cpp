@@ -23,6 +23,7 @@ void MirrorModel::set(SnapshotPtr snapshot, std::vector<Layer> layers, bool only
 void MirrorModel::findBad() {
   m_orphans.clear();
   m_found.clear();
+  m_badLayers.clear();
   const int positions = m_snapshot ? m_snapshot->length() : 0;
   for (std::size_t l = 0; l < m_mirrors.size(); ++l)
     for (const MirrorFinding& finding : m_mirrors[l].findings) {
@@ -31,6 +32,7 @@ void MirrorModel::findBad() {
         number = positions + static_cast<int>(m_orphans.size());
         m_orphans.push_back({-1, static_cast<std::int32_t>(l), finding.index, number});
       }
+      m_badLayers[number] |= quint64{1} << l;
       const QString where = m_layers.size() > 1 ? tr("layer %1: ").arg(m_layers[l].value()) : QString();
       if (!m_found[number].contains(where + finding.what)) m_found[number] << where + finding.what;
     }
@@ -38,24 +40,26 @@ void MirrorModel::findBad() {
   std::sort(m_bad.begin(), m_bad.end());
 }
 
-void MirrorModel::setTags(Layer layer, std::int32_t begin, const std::vector<std::int32_t>& tags) {
-  for (std::size_t l = 0; l < m_layers.size(); ++l) {
-    if (m_layers[l] != layer) continue;
-    for (std::size_t i = 0; i < tags.size(); ++i) {
-      const std::int32_t index = begin + static_cast<std::int32_t>(i);
-      m_tags[l][index] = tags[i];
-      MirrorLayer& mirror = m_mirrors[l];
-      if (!mirror.map || static_cast<std::size_t>(index) >= mirror.map->size() || mirror.map->ledger[static_cast<std::size_t>(index)].value() == tags[i]) continue;
-      const auto known = std::find_if(mirror.findings.begin(), mirror.findings.end(), [&](const auto& f) { return f.index == index && f.what.startsWith("tag"); });
-      if (known != mirror.findings.end()) continue;
-      const auto at = std::find(m_snapshot->context.begin(), m_snapshot->context.end(), mirror.map->ledger[static_cast<std::size_t>(index)]);
-      const bool inside = at != m_snapshot->context.end();
-      mirror.findings.push_back({index, inside ? static_cast<std::int32_t>(at - m_snapshot->context.begin()) : -1,
-                                 tr("tag: the row was written for ledger row %1").arg(tags[i])});
-    }
+void MirrorModel::setTags(Layer layer, const std::map<std::int32_t, std::int64_t>& tags) {
+  const auto found = std::find(m_layers.begin(), m_layers.end(), layer);
+  if (found == m_layers.end()) return;
+  const auto l = static_cast<std::size_t>(found - m_layers.begin());
+  for (const auto& [index, tag] : tags) {
+    const auto [known, fresh] = m_tags[l].insert_or_assign(index, tag);
+    if (fresh) checkTag(m_mirrors[l], index, tag);
   }
-  if (!m_onlyBad) findBad();
+  if (!m_onlyBad) findBad();  // a filtered list keeps its lines until the next snapshot
   if (rowCount()) emit dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
+}
+
+void MirrorModel::checkTag(MirrorLayer& mirror, std::int32_t index, std::int64_t tag) const {
+  if (!mirror.map || index < 0 || static_cast<std::size_t>(index) >= mirror.map->size()) return;
+  const LedgerId expected = mirror.map->ledger[static_cast<std::size_t>(index)];
+  if (expected.value() == tag) return;
+  const auto at = std::find(m_snapshot->context.begin(), m_snapshot->context.end(), expected);
+  const bool inside = at != m_snapshot->context.end();
+  mirror.findings.push_back({index, inside ? static_cast<std::int32_t>(at - m_snapshot->context.begin()) : -1,
+                             tr("tag: the row was written for ledger row %1").arg(tag)});
 }
 
 int MirrorModel::rowCount(const QModelIndex& parent) const {
@@ -151,6 +155,11 @@ QVariant MirrorModel::data(const QModelIndex& index, int role) const {
     case Qt::TextAlignmentRole: return static_cast<int>(column == kToken || column == findingColumn() ? Qt::AlignLeft : Qt::AlignRight);
     case kMonoRole: return column != findingColumn();
     case kRuleRole: return (inLayer && layerColumn == kIndex) || column == findingColumn();
+    case kFillRole: {
+      const auto layer = static_cast<std::size_t>(inLayer ? (column - kLayers) / kPerLayer : 63);
+      const bool bad = inLayer && (m_badLayers.value(at.number) >> layer & 1);
+      return bad ? QVariant(Theme::faded(Theme::current()->error, 70)) : QVariant();
+    }
     case kBadRole: return m_found.contains(at.number);
     case kToneRole:
       if (column == findingColumn()) return static_cast<int>(Tone::Error);

@@ -21,8 +21,8 @@ class MirrorModel : public QAbstractTableModel {
 
   /// Shows these layers of a snapshot; with `onlyBad`, only the lines with findings.
   void set(SnapshotPtr snapshot, std::vector<Layer> layers, bool onlyBad);
-  /// Tags as the engine read them: [index] from `begin` on.
-  void setTags(Layer layer, std::int32_t begin, const std::vector<std::int32_t>& tags);
+  /// Tags of a layer's rows as the engine read them: index in the map -> ledger id.
+  void setTags(Layer layer, const std::map<std::int32_t, std::int64_t>& tags);
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;
@@ -53,14 +53,16 @@ class MirrorModel : public QAbstractTableModel {
   QString layerText(const Line& line, std::size_t layer, int what) const;
   QStringList findings(const Line& line) const { return m_found.value(line.number); }
   void findBad();
+  void checkTag(MirrorLayer& mirror, std::int32_t index, std::int64_t tag) const;
   int findingColumn() const { return kLayers + static_cast<int>(m_layers.size()) * kPerLayer; }
 
   SnapshotPtr m_snapshot;
   std::vector<Layer> m_layers;
   std::vector<MirrorLayer> m_mirrors;                              // beside m_layers
-  std::vector<std::map<std::int32_t, std::int32_t>> m_tags;        // beside m_layers: index -> tag
+  std::vector<std::map<std::int32_t, std::int64_t>> m_tags;        // beside m_layers: index -> tag
   std::vector<Line> m_orphans;                                     // lines after the positions
   QHash<int, QStringList> m_found;                                 // by unfiltered line
+  QHash<int, quint64> m_badLayers;                                 // by unfiltered line: bit of each layer
   std::vector<int> m_bad;                                          // its keys, ascending
   bool m_onlyBad = false;
 };

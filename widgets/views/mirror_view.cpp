@@ -3,6 +3,7 @@
 
 #include <QHeaderView>
 #include <QScrollBar>
+#include <map>
 
 #include "widgets/base/view_registry.h"
 
@@ -48,10 +49,10 @@ void MirrorView::makeStrip() {
   m_next->setText(tr("Next wrong"));
   m_next->setAccessibleName(m_next->text());
   m_next->setToolTip(tr("Focus the next line that is wrong (N)"));
-  m_next->setShortcut(Qt::Key_N);
   m_next->setFocusPolicy(Qt::TabFocus);
   strip()->addWidget(m_next);
   connect(m_next, &QToolButton::clicked, this, &MirrorView::goToNextBad);
+  connect(addViewAction(tr("Next wrong line"), m_next->toolTip(), Qt::Key_N), &QAction::triggered, this, &MirrorView::goToNextBad);
 }
 
 bool MirrorView::ready() const {
@@ -105,12 +106,11 @@ void MirrorView::askTags() {
     context().query("mirror:" + std::to_string(layer.value()), "rows", {{"layer", layer.value()}, {"begin", begin}, {"end", end}}, this,
                     [this, layer, snapshot, round](const Result<nlohmann::json>& reply) {
                       if (round == m_round) --m_waiting;
-                      if (reply && reply->is_array() && snapshot == shown() && !reply->empty()) {
-                        std::vector<std::int32_t> tags;
+                      std::map<std::int32_t, std::int64_t> tags;
+                      if (reply && reply->is_array() && snapshot == shown())
                         for (const auto& row : *reply)
-                          if (row.contains("tag")) tags.push_back(row["tag"].get<std::int32_t>());
-                        if (tags.size() == reply->size()) m_model->setTags(layer, reply->front().value("index", 0), tags);
-                      }
+                          if (row.contains("tag") && row["tag"].is_number_integer()) tags[row.value("index", -1)] = row["tag"].get<std::int64_t>();
+                      m_model->setTags(layer, tags);
                       sayState();
                       emit readyChanged();
                     });

@@ -20,6 +20,7 @@ RowCard::RowCard(QWidget* parent) : QWidget(parent), m_token(new QLabel(this)), 
   lines->addWidget(m_facts);
   lines->addLayout(m_family);
   m_family->setSpacing(Theme::kSmall);
+  m_token->setObjectName("cardTitle");
   m_token->setTextFormat(Qt::PlainText);
   m_token->setTextInteractionFlags(Qt::TextSelectableByMouse);
   m_facts->setTextFormat(Qt::PlainText);

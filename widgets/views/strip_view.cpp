@@ -35,6 +35,7 @@ void StripView::makeStrip() {
   m_layers->addItems({tr("Worst of all layers"), tr("Focused layer")});
   m_layers->setAccessibleName(tr("Layers"));
   m_layers->setToolTip(tr("Whether a token shows the largest value of its rows or that of one layer"));
+  m_layers->setMinimumWidth(90);
   strip()->addWidget(m_layers);
   connect(m_layers, &QComboBox::activated, this, [this] { take(), sayOption("layers"); });
   m_ghosts = new QCheckBox(tr("Ghosts"), this);
@@ -109,7 +110,7 @@ void StripView::sayReadout() {
     const auto& chips = m_text->chips();
     int live = 0;
     for (int i = from; i < to; ++i) live += chips[static_cast<std::size_t>(i)].position >= 0;
-    return m_readout->setText(tr("%n token(s) selected", nullptr, live) + tr(", Ctrl+C copies the text"));
+    return m_readout->setText(tr("%1 selected, Ctrl+C copies the text").arg(counted(live, tr("token"), tr("tokens"))));
   }
   const Position at = context().hovered().value() >= 0 ? context().hovered() : context().focus().position;
   for (const Chip& chip : m_text->chips())
