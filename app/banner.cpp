@@ -79,7 +79,8 @@ void Banner::arrange() {
   m_title->setFont(m_isError ? look->strong : look->ui);
   m_body->setFont(look->ui);
   m_body->setVisible(!m_body->text().isEmpty());
-  m_next->setVisible(m_isCaption);
+  m_next->setVisible(m_isCaption && m_onNext);
+  m_close->setVisible(m_isError || m_onNext);
   m_close->setText(m_isCaption ? tr("End Tour") : tr("Dismiss"));
   const QColor mark = m_isError ? look->error : look->accent;
   m_stripe->setStyleSheet(QString("background:%1;border:0").arg(mark.name()));

@@ -17,7 +17,7 @@ class Banner : public QFrame {
  public:
   explicit Banner(QWidget* parent);
   void showError(const Error& error);
-  /// A line of the tour with Next and End; `next` runs once, on Next.
+  /// A line of the tour with Next and End; `next` runs once, on Next. Without `next` nobody is asked.
   void showCaption(const QString& text, std::function<void()> next);
   QString text() const;
   bool showsError() const { return m_isError; }

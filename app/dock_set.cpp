@@ -5,6 +5,7 @@
 #include <QDockWidget>
 #include <QLabel>
 #include <QVBoxLayout>
+#include <utility>
 
 namespace kvlab {
 
@@ -36,7 +37,7 @@ DockSet::DockSet(QMainWindow& window, InspectorContext& context)
     : QObject(&window), m_window(window), m_context(context), m_centre(new QSplitter(Qt::Vertical)) {
   m_centre->setObjectName("centre");
   m_centre->setChildrenCollapsible(false);
-  window.setDockNestingEnabled(true);
+  window.setDockOptions(QMainWindow::AllowTabbedDocks | QMainWindow::AllowNestedDocks | QMainWindow::GroupedDragging);
   window.setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
   window.setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
   window.setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
@@ -57,6 +58,9 @@ void DockSet::add(const ViewInfo& info) {
   m_views[info.id] = makeView(info, m_context, dock);
   dock->setWidget(m_views[info.id]);
   m_docks[info.id] = dock;
+  for (const auto signal : {&QDockWidget::topLevelChanged, &QDockWidget::visibilityChanged})
+    connect(dock, signal, this, &DockSet::dressLater);
+  connect(dock, &QDockWidget::dockLocationChanged, this, &DockSet::dressLater);
   m_window.addDockWidget(qtArea(info.area), dock);
 }
 
@@ -94,18 +98,19 @@ bool DockSet::show(const QString& id) {
   return true;
 }
 
-void DockSet::stack(const QStringList& ids, Qt::DockWidgetArea area, QDockWidget* below) {
-  QDockWidget* first = nullptr;
+/// Tabs of one group. Its first dock is placed already: Qt splits only docks that are not tabbed yet.
+void DockSet::tabify(const QStringList& ids) {
   for (const QString& id : ids) {
-    QDockWidget* dock = m_docks[id];
-    dock->setFloating(false);
-    dock->show();
-    if (first) m_window.tabifyDockWidget(first, dock);
-    else if (below) m_window.splitDockWidget(below, dock, Qt::Vertical);
-    else m_window.addDockWidget(area, dock);
-    if (!first) first = dock;
+    m_docks[id]->show();
+    if (id != ids.first()) m_window.tabifyDockWidget(m_docks[ids.first()], m_docks[id]);
   }
-  if (first) first->raise();
+  if (!ids.isEmpty()) m_docks[ids.first()]->raise();
+}
+
+void DockSet::place(const QStringList& ids, Qt::DockWidgetArea area) {
+  if (ids.isEmpty()) return;
+  m_docks[ids.first()]->setFloating(false);
+  m_window.addDockWidget(area, m_docks[ids.first()]);
 }
 
 void DockSet::reset() {
@@ -113,20 +118,34 @@ void DockSet::reset() {
   QStringList upper, lower;
   for (const QString& id : idsIn(DockArea::Right)) (upperRight().contains(id) ? upper : lower) << id;
   if (upper.isEmpty()) upper.swap(lower);
-  stack(upper, Qt::RightDockWidgetArea, nullptr);
-  stack(lower, Qt::RightDockWidgetArea, upper.isEmpty() ? nullptr : m_docks[upper.first()]);
-  stack(idsIn(DockArea::Left), Qt::LeftDockWidgetArea, nullptr);
-  stack(idsIn(DockArea::Bottom), Qt::BottomDockWidgetArea, nullptr);
+  const QStringList left = idsIn(DockArea::Left), bottom = idsIn(DockArea::Bottom);
+  place(upper, Qt::RightDockWidgetArea);
+  place(left, Qt::LeftDockWidgetArea);
+  place(bottom, Qt::BottomDockWidgetArea);
+  if (!lower.isEmpty()) m_window.splitDockWidget(m_docks[upper.first()], m_docks[lower.first()], Qt::Vertical);
+  for (const QStringList& ids : {upper, lower, left, bottom}) tabify(ids);
   const auto size = [this](const QStringList& ids, int extent, Qt::Orientation along) {
     if (!ids.isEmpty()) m_window.resizeDocks({m_docks[ids.first()]}, {extent}, along);
   };
   size(upper, kRightWidth, Qt::Horizontal);
-  size(idsIn(DockArea::Left), kLeftWidth, Qt::Horizontal);
-  size(idsIn(DockArea::Bottom), kBottomHeight, Qt::Vertical);
-  if (!upper.isEmpty() && !lower.isEmpty())
-    m_window.resizeDocks({m_docks[upper.first()], m_docks[lower.first()]}, {560, 440}, Qt::Vertical);
+  size(left, kLeftWidth, Qt::Horizontal);
+  size(bottom, kBottomHeight, Qt::Vertical);
+  if (!lower.isEmpty())
+    m_window.resizeDocks({m_docks[upper.first()], m_docks[lower.first()]}, {540, 460}, Qt::Vertical);
   for (QWidget* one : m_panes) one->show();
-  m_centre->setSizes({700, 300, 100});
+  m_centre->setSizes({640, 360});
+  dressAll();
+}
+
+/// A tab names its dock already: docks in tabs have no title bar of their own.
+void DockSet::dressAll() {
+  for (QDockWidget* dock : m_docks) {
+    const bool tabbed = !dock->isFloating() && !m_window.tabifiedDockWidgets(dock).isEmpty();
+    if (tabbed == (dock->titleBarWidget() != nullptr)) continue;
+    QWidget* old = dock->titleBarWidget();
+    dock->setTitleBarWidget(tabbed ? new QWidget(dock) : nullptr);
+    delete old;
+  }
 }
 
 QByteArray DockSet::save() const {
@@ -134,6 +153,15 @@ QByteArray DockSet::save() const {
   QDataStream out(&state, QIODevice::WriteOnly);
   out << m_window.saveState(1) << m_centre->saveState();
   return state;
+}
+
+/// Qt is still moving docks when it tells; once per turn of the event loop is enough.
+void DockSet::dressLater() {
+  if (std::exchange(m_dressing, true)) return;
+  QMetaObject::invokeMethod(this, [this] {
+    m_dressing = false;
+    dressAll();
+  }, Qt::QueuedConnection);
 }
 
 bool DockSet::restore(const QByteArray& state) {

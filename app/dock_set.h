@@ -32,7 +32,10 @@ class DockSet : public QObject {
  private:
   void add(const ViewInfo& info);
   QWidget* pane(const ViewInfo& info, InspectorView* view);
-  void stack(const QStringList& ids, Qt::DockWidgetArea area, QDockWidget* below);
+  void place(const QStringList& ids, Qt::DockWidgetArea area);
+  void tabify(const QStringList& ids);
+  void dressAll();
+  void dressLater();
 
   QMainWindow& m_window;
   InspectorContext& m_context;
@@ -40,6 +43,7 @@ class DockSet : public QObject {
   QHash<QString, InspectorView*> m_views;
   QHash<QString, QDockWidget*> m_docks;
   QHash<QString, QWidget*> m_panes;
+  bool m_dressing = false;
 };
 
 }  // namespace kvlab

@@ -12,7 +12,7 @@ target_link_libraries(kvlab_widgets PUBLIC kvlab_api Qt6::Widgets Qt6::Svg
   PRIVATE QCustomPlotQt6::QCustomPlotQt6 Qt6::PrintSupport)
 
 file(GLOB_RECURSE app_sources CONFIGURE_DEPENDS app/*.cpp app/*.h)
-list(FILTER app_sources EXCLUDE REGEX "/app/main\\.cpp$")
+list(FILTER app_sources EXCLUDE REGEX "/app/(main\\.cpp|tools/)")
 add_library(kvlab_app STATIC ${app_sources} app/app.qrc)
 set_target_properties(kvlab_app PROPERTIES AUTOMOC ON AUTORCC ON)
 kvlab_room(kvlab_app app)

@@ -103,6 +103,7 @@ Result<bool> MainWindow::readyFor(const PictureRequest& request) {
     if (request.size.isValid() && !request.size.isEmpty() && size() != request.size)
       if (const Status sized = setSize(request.size); !sized) return sized.error();
     if (m_context.busy()) return false;
+    QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
     for (const QString& id : m_docks->ids())
       if (m_docks->visible(id) && !m_docks->view(id)->ready()) return false;
     return true;
@@ -152,7 +153,7 @@ void MainWindow::caption(const QString& text, std::function<void()> resume) {
     m_banner->hide();
     return resume();
   }
-  m_banner->showCaption(text, resume);
+  m_banner->showCaption(text, m_settings.headless ? nullptr : resume);
   if (m_settings.headless) resume();
 }
 

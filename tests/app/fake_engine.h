@@ -11,7 +11,7 @@
 namespace kvlab::test {
 
 struct FakeState {
-  std::atomic<bool> cancelled{false};
+  std::atomic<bool> cancelled{false}, broken{false};
   std::atomic<int> alive{0}, waiting{0};
   std::atomic<int> reads{0};
 };
@@ -54,7 +54,8 @@ class FakeEngine : public Engine {
     snapshot->info = m_info;
     snapshot->serial = m_serial;
     snapshot->tick = Tick(m_tick);
-    snapshot->state = SessionState::Ready;
+    snapshot->state = m_state.broken ? SessionState::Broken : SessionState::Ready;
+    if (m_state.broken) snapshot->brokenReason = "the drill broke it";
     snapshot->context = m_context;
     return snapshot;
   }

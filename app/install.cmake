@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What an installation consists of, and the Debian package made of it.
+install(TARGETS kvlab RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY resources/demo resources/scripts resources/python DESTINATION ${CMAKE_INSTALL_DATADIR}/kvlab
+  PATTERN "__pycache__" EXCLUDE PATTERN "train.py" EXCLUDE PATTERN "evaluate.py" EXCLUDE)
+install(FILES resources/script_api.d.ts DESTINATION ${CMAKE_INSTALL_DATADIR}/kvlab)
+install(FILES resources/packaging/kvlab.desktop DESTINATION ${CMAKE_INSTALL_DATADIR}/applications)
+install(FILES resources/packaging/org.kvlab.kvlab.metainfo.xml DESTINATION ${CMAKE_INSTALL_DATADIR}/metainfo)
+install(FILES resources/icons/kvlab.svg DESTINATION ${CMAKE_INSTALL_DATADIR}/icons/hicolor/scalable/apps)
+install(FILES resources/packaging/kvlab.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES LICENSE resources/fonts/OFL.txt DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# Raster icons for desktops that do not draw SVG, made from the drawing by the program's own Qt.
+add_executable(kvlab_icons EXCLUDE_FROM_ALL app/tools/render_icon.cpp)
+target_link_libraries(kvlab_icons PRIVATE Qt6::Gui Qt6::Svg kvlab_warnings)
+set(icon_sizes 16 24 32 48 64 128 256 512)
+set(icon_files ${icon_sizes})
+list(TRANSFORM icon_files REPLACE "(.+)" "${CMAKE_BINARY_DIR}/icons/\\1.png")
+add_custom_command(OUTPUT ${icon_files}
+  COMMAND ${CMAKE_COMMAND} -E env QT_QPA_PLATFORM=offscreen $<TARGET_FILE:kvlab_icons>
+    ${CMAKE_SOURCE_DIR}/resources/icons/kvlab.svg ${CMAKE_BINARY_DIR}/icons ${icon_sizes}
+  DEPENDS kvlab_icons ${CMAKE_SOURCE_DIR}/resources/icons/kvlab.svg VERBATIM)
+add_custom_target(kvlab_icon_files ALL DEPENDS ${icon_files})
+foreach(size ${icon_sizes})
+  install(FILES ${CMAKE_BINARY_DIR}/icons/${size}.png RENAME kvlab.png
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/icons/hicolor/${size}x${size}/apps)
+endforeach()
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME kvlab)
+set(CPACK_PACKAGE_VENDOR "The kvlab project")
+set(CPACK_PACKAGE_CONTACT "kvlab <kvlab@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGE_DESCRIPTION "A window hosts an inference engine and shows its KV cache live, layer by layer.
+ Step ticks, edit the cache, measure drift against a rebuild, check invariants, write experiments as scripts.")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libqt6svg6, fonts-dejavu-core")
+include(CPack)

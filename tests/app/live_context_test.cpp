@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What views see through the live context: newest snapshot, bounded history, scrubbing, a focus that
+// follows its row, replies that die with their receiver.
+#include <QtTest>
+
+#include "app/fake_engine.h"
+#include "app/live_context.h"
+
+using namespace kvlab;
+using nlohmann::json;
+
+class LiveContextTest : public QObject {
+  Q_OBJECT
+
+ private:
+  test::FakeState m_state;
+  LiveContext m_context;
+  void open() {
+    m_context.show(std::make_shared<LiveSession>(test::fakeOpener(m_state), [](const Result<json>&) {}));
+    QTRY_VERIFY(m_context.snapshot() && !m_context.busy());
+  }
+  void run(const char* verb, const json& args) {
+    bool done = false;
+    m_context.submit(verb, args, this, [&](const Result<json>&) { done = true; });
+    QTRY_VERIFY(done);
+  }
+  std::int64_t tick() { return m_context.snapshot()->tick.value(); }
+
+ private Q_SLOTS:
+  void cleanup() { m_context.show(nullptr); }
+
+  void nothingIsOpen() {
+    std::string code;
+    m_context.submit("step", json::object(), this, [&](const Result<json>& r) { code = r.error().code; });
+    QCOMPARE(code, std::string("no_session"));
+    QVERIFY(!m_context.snapshot());
+    QVERIFY(m_context.history().empty());
+  }
+
+  void repliesFindTheirState() {
+    open();
+    std::int64_t seen = -1;
+    m_context.submit("step", {{"n", 5}}, this, [&](const Result<json>&) { seen = tick(); });
+    QTRY_COMPARE(seen, 5);
+    QCOMPARE(m_context.history().size(), std::size_t{6});
+  }
+
+  void historyIsBoundedAndOrdered() {
+    open();
+    for (int i = 0; i < 7; ++i) run("step", {{"n", 1000}});
+    QVERIFY(m_context.history().size() <= LiveSession::kHistory * 5 / 4);
+    for (std::size_t i = 1; i < m_context.history().size(); ++i)
+      QVERIFY(m_context.history()[i - 1]->tick < m_context.history()[i]->tick);
+    QCOMPARE(tick(), 7000);
+  }
+
+  void goingBackForgetsTheFuture() {
+    open();
+    run("step", {{"n", 5}});
+    run("goto", {{"tick", 2}});
+    QCOMPARE(tick(), 2);
+    QCOMPARE(m_context.history().back()->tick, Tick(2));
+  }
+
+  void scrubbingTouchesNoEngine() {
+    open();
+    run("step", {{"n", 5}});
+    m_context.showTick(Tick(3));
+    QCOMPARE(tick(), 3);
+    QCOMPARE(m_context.session()->snapshot()->tick, Tick(5));
+    m_context.showTick(Tick(-1));  // nothing there: stays
+    QCOMPARE(tick(), 3);
+    run("step", json::object());
+    QCOMPARE(tick(), 6);  // news are shown
+  }
+
+  void focusFollowsItsRow() {
+    open();
+    run("step", {{"n", 5}});
+    m_context.focusPosition(Position(4));
+    QCOMPARE(m_context.focus().ledger, LedgerId(4));
+    m_context.showTick(Tick(2));  // two rows: the focused one is not there yet
+    QCOMPARE(m_context.focus().ledger, LedgerId(4));
+    QCOMPARE(m_context.focus().position, Position(-1));
+    m_context.showTick(Tick(5));
+    QCOMPARE(m_context.focus().position, Position(4));
+  }
+
+  void repliesDieWithTheirReceiver() {
+    open();
+    bool came = false;
+    auto receiver = std::make_unique<QObject>();
+    m_context.submit("step", json::object(), receiver.get(), [&](const Result<json>&) { came = true; });
+    receiver.reset();
+    run("step", json::object());
+    QVERIFY(!came);
+  }
+
+  void sessionsReplaceEachOther() {
+    open();
+    run("step", {{"n", 2}});
+    open();
+    QCOMPARE(tick(), 0);
+    QCOMPARE(m_state.alive.load(), 1);
+  }
+};
+
+QTEST_GUILESS_MAIN(LiveContextTest)
+#include "live_context_test.moc"

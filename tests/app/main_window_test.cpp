@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The workbench over a fake engine: commands by key, menu, palette and script; errors; pictures;
+// places of views; what is refused and why. Nothing may ever be modal.
+#include <QtTest>
+
+#include <QClipboard>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QMimeData>
+#include <QPushButton>
+
+#include "app/fake_engine.h"
+#include "app/main_window.h"
+
+using namespace kvlab;
+using nlohmann::json;
+
+class MainWindowTest : public QObject {
+  Q_OBJECT
+
+ private:
+  QTemporaryDir m_settings;
+  test::FakeState m_state;
+  std::vector<json> m_requests;
+  std::unique_ptr<MainWindow> m_window;
+
+  std::unique_ptr<MainWindow> make(bool headless) {
+    WindowSettings settings;
+    settings.engines = [this](const json& request) {
+      m_requests.push_back(request);
+      const bool bad = request.contains("manifest") && request["manifest"].value("model", "") == "bad";
+      return bad ? test::refusingOpener() : test::fakeOpener(m_state);
+    };
+    settings.verbs = {{"step", {"n", "tokens"}, "", true}, {"block", {}, "", true}, {"tick", {}, "", false}};
+    settings.headless = headless;
+    auto window = std::make_unique<MainWindow>(settings);
+    window->show();
+    return window;
+  }
+  void open() {
+    bool opened = false;
+    m_window->openSession({{"manifest", json::object()}}, [&](const Result<SessionPtr>& r) { opened = static_cast<bool>(r); });
+    QTRY_VERIFY(opened);
+    m_window->context().submit("step", {{"n", 3}});
+    QTRY_VERIFY(!m_window->context().busy() && tick() == 3);
+  }
+  std::int64_t tick() {
+    const SnapshotPtr shown = m_window->context().snapshot();
+    return shown ? shown->tick.value() : -1;
+  }
+  QString statusText() { return m_window->status().texts().join(" | "); }
+
+ private Q_SLOTS:
+  void initTestCase() {
+    QVERIFY(m_settings.isValid());
+    QSettings::setDefaultFormat(QSettings::IniFormat);
+    QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, m_settings.path());
+    QCoreApplication::setOrganizationName("kvlab-test");
+    QCoreApplication::setApplicationName("kvlab-test");
+  }
+  void init() {
+    m_requests.clear();
+    m_window = make(true);
+  }
+  void cleanup() { m_window.reset(); }
+
+  void everyCommandIsAnAction();
+  void keysStepAndGoBack();
+  void commandsSayWhyTheyCannotRun();
+  void argumentsAreChecked();
+  void paletteFindsAndRuns();
+  void refusedSessionsShowABanner();
+  void brokenSessionsSaySo();
+  void everyViewHasAPicture();
+  void picturesOfUnknownViewsAreRefused();
+  void layoutsComeBack();
+  void droppedFilesOpen();
+  void inputWaitsWhileAScriptRuns();
+  void tourWaitsForNext();
+  void copiesTables();
+  void closesWhileWorking();
+};
+
+void MainWindowTest::everyCommandIsAnAction() {
+  QSet<QString> keys, ids;
+  for (const Command& command : m_window->commands().all()) {
+    QVERIFY2(QRegularExpression("^[a-z][a-z0-9_]*$").match(command.id).hasMatch(), qPrintable(command.id));
+    QVERIFY2(!ids.contains(command.id), qPrintable(command.id));
+    ids << command.id;
+    QVERIFY2(!command.title.isEmpty() && command.help.endsWith('.'), qPrintable(command.id));
+    QVERIFY2(command.run, qPrintable(command.id));
+    for (const QString& key : command.keys) {
+      QVERIFY2(!keys.contains(key), qPrintable("two commands for " + key));
+      QVERIFY2(!QKeySequence(key, QKeySequence::PortableText).isEmpty(), qPrintable(key));
+      keys << key;
+    }
+  }
+  for (const char* id : {"step", "step_into", "step_back", "run", "stop", "rebuild", "check_invariants", "undo", "redo", "new_session",
+                         "open_manifest", "open_model", "open_capture", "save_capture", "save_cache", "load_cache", "screenshot",
+                         "theme", "reset_layout", "tour", "palette", "help_commands", "quit", "copy", "show_map"})
+    QVERIFY2(ids.contains(id), id);
+  for (QToolButton* button : m_window->findChildren<QToolButton*>())
+    if (button->defaultAction() && button->isVisible()) QVERIFY2(!button->accessibleName().isEmpty() || !button->text().isEmpty(), "button without a name");
+}
+
+void MainWindowTest::keysStepAndGoBack() {
+  open();
+  QTest::keyClick(m_window.get(), Qt::Key_F10);
+  QTRY_COMPARE(tick(), 4);
+  QTest::keyClick(m_window.get(), Qt::Key_F10);
+  QTest::keyClick(m_window.get(), Qt::Key_F10);
+  QTRY_COMPARE(tick(), 6);  // steps are never coalesced
+  QTRY_VERIFY(!m_window->context().busy());
+  QTest::keyClick(m_window.get(), Qt::Key_F10, Qt::ShiftModifier);
+  QTRY_COMPARE(tick(), 5);
+  QVERIFY(statusText().contains("tick 5"));
+}
+
+void MainWindowTest::commandsSayWhyTheyCannotRun() {
+  const Status refused = m_window->runCommand("step", json::object());
+  QVERIFY(!refused);
+  QCOMPARE(refused.error().code, std::string("blocked"));
+  QCOMPARE(refused.error().why, std::string("no session is open"));
+  QTest::keyClick(m_window.get(), Qt::Key_F10);
+  QVERIFY(!m_window->banner().isVisible());  // a disabled action does nothing at all
+  open();
+  QCOMPARE(m_window->runCommand("undo", json::object()).error().why, std::string("there is nothing to undo"));
+  QCOMPARE(m_window->runCommand("frobnicate", json::object()).error().code, std::string("unknown_command"));
+}
+
+void MainWindowTest::argumentsAreChecked() {
+  open();
+  const auto code = [&](const char* id, const json& args) {
+    const Status status = m_window->runCommand(id, args);
+    return status ? std::string("ok") : status.error().code + " " + status.error().field;
+  };
+  QCOMPARE(code("step", {{"n", "two"}}), std::string("bad_argument n"));
+  QCOMPARE(code("step", {{"m", 2}}), std::string("bad_argument m"));
+  QCOMPARE(code("prompt", json::object()), std::string("bad_argument text"));
+  QCOMPARE(code("step", json::array()), std::string("bad_argument args"));
+  QCOMPARE(code("save_capture", json::object()), std::string("bad_argument path"));  // nobody to ask
+  QCOMPARE(code("theme", {{"name", "pink"}}), std::string("bad_argument name"));
+  QCOMPARE(code("step", {{"n", 2}}), std::string("ok"));
+  QTRY_COMPARE(tick(), 5);
+}
+
+void MainWindowTest::paletteFindsAndRuns() {
+  open();
+  QTest::keyClick(m_window.get(), Qt::Key_P, Qt::ControlModifier);
+  Palette& palette = m_window->commandPalette();
+  QVERIFY(palette.isVisible());
+  auto* line = palette.findChild<QLineEdit*>();
+  QTest::keyClicks(line, "chinv");
+  QCOMPARE(palette.shownIds().first(), QString("check_invariants"));
+  line->clear();
+  QTest::keyClicks(line, "step");
+  QCOMPARE(palette.shownIds().first(), QString("step"));
+  QVERIFY(!palette.shownIds().contains("prompt"));  // needs an argument
+  QTest::keyClick(line, Qt::Key_Return);
+  QVERIFY(!palette.isVisible());
+  QTRY_COMPARE(tick(), 4);
+  QTest::keyClick(m_window.get(), Qt::Key_P, Qt::ControlModifier);
+  QTest::keyClick(line, Qt::Key_Escape);
+  QVERIFY(!palette.isVisible());
+  QCOMPARE(tick(), 4);
+}
+
+void MainWindowTest::refusedSessionsShowABanner() {
+  QVERIFY(m_window->runCommand("new_session", {{"manifest", {{"model", "bad"}}}}));
+  QTRY_VERIFY(m_window->banner().isVisible());
+  for (const char* part : {"the model was not opened", "there is none", "name another"})
+    QVERIFY2(m_window->banner().text().contains(part), part);
+  QVERIFY(!QApplication::activeModalWidget());
+  QVERIFY(!m_window->session());
+  auto* dismiss = m_window->banner().findChildren<QPushButton*>().last();
+  QTest::mouseClick(dismiss, Qt::LeftButton);
+  QVERIFY(!m_window->banner().isVisible());
+}
+
+void MainWindowTest::brokenSessionsSaySo() {
+  open();
+  QVERIFY(statusText().contains("Ready"));
+  m_state.broken = true;
+  QVERIFY(m_window->runCommand("step", json::object()));
+  QTRY_VERIFY2(statusText().contains("Broken: the drill broke it"), qPrintable(statusText()));
+  QVERIFY(m_window->runCommand("step", json::object()).error().why.find("Rebuild") != std::string::npos);
+  m_state.broken = false;
+}
+
+void MainWindowTest::everyViewHasAPicture() {
+  open();
+  for (const std::string& id : m_window->viewIds()) {
+    PictureRequest request{QString::fromStdString(id), m_settings.filePath(QString::fromStdString(id) + ".png"), {500, 300}, 2.0};
+    QTRY_VERIFY2(*m_window->readyFor(request), id.c_str());
+    const auto size = m_window->savePicture(request);
+    QVERIFY2(size, id.c_str());
+    QCOMPARE(*size, QSize(1000, 600));
+    const QImage image(request.path);
+    QCOMPARE(image.size(), QSize(1000, 600));
+    QSet<QRgb> colours;
+    for (int y = 0; y < image.height(); y += 3)
+      for (int x = 0; x < image.width(); x += 3) colours << image.pixel(x, y);
+    QVERIFY2(colours.size() > 3, id.c_str());
+  }
+  PictureRequest window{"window", m_settings.filePath("window.png"), {1200, 800}, 1.0};
+  QTRY_VERIFY(*m_window->readyFor(window));
+  QCOMPARE(*m_window->savePicture(window), QSize(1200, 800));
+}
+
+void MainWindowTest::picturesOfUnknownViewsAreRefused() {
+  const PictureRequest request{"nothing", m_settings.filePath("x.png"), {}, 1.0};
+  QCOMPARE(m_window->readyFor(request).error().code, std::string("unknown_view"));
+  QCOMPARE(m_window->showView("nothing").error().code, std::string("unknown_view"));
+  const PictureRequest nowhere{"map", "/nowhere/at/all.png", {}, 1.0};
+  (void)m_window->readyFor(nowhere);
+  QCOMPARE(m_window->savePicture(nowhere).error().code, std::string("io"));
+}
+
+void MainWindowTest::layoutsComeBack() {
+  m_window = make(false);
+  QDockWidget* dock = m_window->findChild<QDockWidget*>("dock_mirror");
+  QVERIFY(dock && dock->isVisible());
+  m_window->setTheme("light");
+  dock->hide();
+  m_window->close();
+  m_window = make(false);
+  dock = m_window->findChild<QDockWidget*>("dock_mirror");
+  QVERIFY(!dock->isVisible());
+  m_window->resetLayout();
+  QTRY_VERIFY(dock->isVisible());
+  QVERIFY(m_window->docks().visible("map"));
+  QVERIFY(m_window->docks().view("map")->width() > 600);
+  QVERIFY(m_window->setTheme("dark"));
+}
+
+void MainWindowTest::droppedFilesOpen() {
+  QDir(m_settings.path()).mkpath("model");
+  QFile config(m_settings.filePath("model/config.json"));
+  QVERIFY(config.open(QIODevice::WriteOnly));
+  const auto drop = [&](const QString& path) {
+    QMimeData data;
+    data.setUrls({QUrl::fromLocalFile(path)});
+    QDragEnterEvent enter({5, 5}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QCoreApplication::sendEvent(m_window.get(), &enter);
+    if (!enter.isAccepted()) return false;
+    QDropEvent event(QPointF(5, 5), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QCoreApplication::sendEvent(m_window.get(), &event);
+    return true;
+  };
+  QVERIFY(drop(m_settings.filePath("model")));
+  QVERIFY(drop("/somewhere/run.kvcap"));
+  QVERIFY(!drop("/somewhere/picture.jpg"));
+  QVERIFY(!drop(m_settings.path()));
+  QCOMPARE(m_requests.size(), std::size_t{2});
+  QCOMPARE(m_requests[0], (json{{"manifest", {{"model", m_settings.filePath("model").toStdString()}}}}));
+  QCOMPARE(m_requests[1], (json{{"capture", "/somewhere/run.kvcap"}}));
+}
+
+void MainWindowTest::inputWaitsWhileAScriptRuns() {
+  open();
+  QFile script(m_settings.filePath("wait.js"));
+  QVERIFY(script.open(QIODevice::WriteOnly));
+  script.write("lab.current().block()");
+  script.close();
+  QVERIFY(m_window->runScriptFile(script.fileName()));
+  int ticksInside = -1;
+  QTimer::singleShot(300, m_window.get(), [&] {
+    QTest::keyClick(m_window.get(), Qt::Key_F10);  // must not reach the engine
+    ticksInside = static_cast<int>(tick());
+    QTest::keyClick(m_window.get(), Qt::Key_Escape);  // must
+  });
+  QTRY_COMPARE(ticksInside, 3);
+  QTRY_VERIFY(!m_window->context().busy());
+  QTest::keyClick(m_window.get(), Qt::Key_F10);
+  QTRY_COMPARE(tick(), 4);
+}
+
+void MainWindowTest::tourWaitsForNext() {
+  m_window = make(false);
+  QFile script(m_settings.filePath("tour.js"));
+  QVERIFY(script.open(QIODevice::WriteOnly));
+  script.write("expect(view.interactive()); view.caption('first'); view.caption('second'); view.caption(''); view.theme('light')");
+  script.close();
+  QVERIFY(m_window->runScriptFile(script.fileName()));
+  Banner& banner = m_window->banner();
+  auto* next = banner.findChildren<QPushButton*>().first();
+  for (const char* text : {"first", "second"}) {
+    QTimer::singleShot(0, m_window.get(), [&, text] {
+      QTRY_VERIFY(banner.text().startsWith(text) && banner.isVisible());
+      QTest::mouseClick(next, Qt::LeftButton);
+    });
+  }
+  QTRY_COMPARE(m_window->theme(), QString("light"));
+  QVERIFY(!banner.isVisible());
+  QVERIFY(m_window->setTheme("dark"));
+}
+
+void MainWindowTest::copiesTables() {
+  open();
+  QVERIFY(m_window->showView("mirror"));
+  QTest::qWait(50);
+  QVERIFY(m_window->runCommand("copy", json::object()));
+  QVERIFY2(QGuiApplication::clipboard()->text().contains('\t'), qPrintable(QGuiApplication::clipboard()->text()));
+}
+
+void MainWindowTest::closesWhileWorking() {
+  open();
+  m_window->context().submit("block", json::object());
+  QTRY_COMPARE(m_state.waiting.load(), 1);
+  m_window->close();
+  m_window.reset();
+  QCOMPARE(m_state.alive.load(), 0);
+  QCOMPARE(m_state.waiting.load(), 0);
+}
+
+QTEST_MAIN(MainWindowTest)
+#include "main_window_test.moc"
