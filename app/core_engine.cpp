@@ -3,6 +3,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "app/core_replay.h"
 #include "core/session/verbs.h"
 
 namespace kvlab {
@@ -42,11 +43,24 @@ Result<std::unique_ptr<Engine>> openManifest(const json& manifest, const std::st
   return std::unique_ptr<Engine>(std::make_unique<CoreEngine>(session.take()));
 }
 
+Result<std::unique_ptr<Engine>> openCapture(const json& request, const std::string& resources,
+                                            const Progress& progress) {
+  const auto path = request["capture"].get<std::string>();
+  std::optional<std::int64_t> to;
+  if (request.contains("to")) to = request["to"].get<std::int64_t>();
+  spdlog::info("opening {}", path);
+  auto session = openCaptured(path, resources, to, progress);
+  if (!session) return session.error();
+  (*session)->setProgress(progress);
+  return std::unique_ptr<Engine>(std::make_unique<CoreEngine>(session.take()));
+}
+
 }  // namespace
 
 EngineFactory coreEngines(std::string resources) {
   return [resources = std::move(resources)](const json& request) -> EngineOpener {
     return [resources, request](const Progress& progress) -> Result<std::unique_ptr<Engine>> {
+      if (request.contains("capture")) return openCapture(request, resources, progress);
       return openManifest(request.value("manifest", json::object()), resources, progress);
     };
   };

@@ -20,14 +20,21 @@ int refuse(const Error& error) {
 int runPlain(const CommandLine& line) {
   if (line.verb == "list") return printList(line);
   if (line.verb == "info") return checkResources() ? printInfo(line) : static_cast<int>(Exit::Refused);
+  if (line.verb == "replay") return checkResources() ? printReplay(line) : static_cast<int>(Exit::Refused);
   return refuse({"usage", line.verb, "not available in this version", "see kvlab --help for what is"});
+}
+
+int runWindowed(const CommandLine& line, LogRelay& log) {
+  if (line.verb == "run") return runScript(line, log);
+  if (line.verb == "bench") return runBench(line);
+  return line.verb == "replay" ? showCapture(line, log) : runGui(line, log);
 }
 
 /// Work that nobody watches runs on the offscreen platform even where there is a display.
 int runWithApplication(const CommandLine& line, int argc, char** argv) {
   LogRelay log;
   installLogging(line.logLevel, log);
-  if (line.verb != "gui") useOffscreen();
+  if (line.verb != "gui" && line.verb != "replay") useOffscreen();
   else if (!hasDisplay())
     return refuse({"usage", "no window can be opened", "neither DISPLAY nor WAYLAND_DISPLAY is set",
                    "set one, or use kvlab run SCRIPT.js"});
@@ -38,7 +45,7 @@ int runWithApplication(const CommandLine& line, int argc, char** argv) {
   QApplication::setDesktopFileName("kvlab");
   QApplication::setWindowIcon(programIcon());
   if (!checkResources()) return static_cast<int>(Exit::Refused);
-  const int code = line.verb == "run" ? runScript(line, log) : line.verb == "bench" ? runBench(line) : runGui(line, log);
+  const int code = runWindowed(line, log);
   removeLogging();
   return code;
 }
@@ -50,6 +57,7 @@ int main(int argc, char** argv) {
   if (!line) return refuse(line.error());
   if (line->verb == "help") return std::cout << line->text, 0;
   if (line->verb == "version") return std::cout << "kvlab " KVLAB_VERSION "\n", 0;
-  const bool window = line->verb == "gui" || line->verb == "run" || line->verb == "bench";
+  const bool capture = line->verb == "replay" && !line->verify && hasDisplay();
+  const bool window = line->verb == "gui" || line->verb == "run" || line->verb == "bench" || capture;
   return window ? runWithApplication(*line, argc, argv) : runPlain(*line);
 }

@@ -133,6 +133,13 @@ interface Drift {
 }
 interface Where { tick: number; branch: string; }
 
+type CacheForm = "native" | "hf_tuple" | "hf_dynamic";
+interface SavedCapture {
+  path: string;
+  commands: number;
+  bytes: number;
+}
+
 interface Session {
   readonly tick: number;
   readonly length: number;
@@ -195,13 +202,14 @@ interface Session {
   drift(): Drift;
   bytes(): { allocated: number; live: number; moved: number };
 
-  saveCache(path: string, options?: { form?: "native" | "hf_tuple" | "hf_dynamic" }): unknown;
-  loadCache(path: string): unknown;
-  /** Writes every command from now on to a capture as it is committed; it survives a crash. */
-  startCapture(path: string): unknown;
-  /** Ends what startCapture began. */
-  stopCapture(): unknown;
-  saveCapture(path: string): unknown;
+  /** native holds the whole state, hf_tuple and hf_dynamic what kvlab_cache.py turns into live caches. */
+  saveCache(path: string, options?: { form?: CacheForm }): { path: string; form: CacheForm; rows: number; bytes: number };
+  /** Replaces the session's content, as one commit; `content` is the hash the file must have. */
+  loadCache(path: string, options?: { content?: string }): { path: string; form: CacheForm; rows: number; content: string };
+  saveCapture(path: string): SavedCapture;
+  /** The same, and every later command is appended as it ends. */
+  startCapture(path: string): SavedCapture;
+  stopCapture(): { path: string } | null;
   fork(): unknown;
 
   /** Shows this session in the window. */

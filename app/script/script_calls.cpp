@@ -228,7 +228,7 @@ std::string ScriptCalls::resolved(const std::string& path, bool write) const {
 
 void ScriptCalls::resolvePath(const std::string& verb, Json& args) const {
   if (!args.is_object() || !args.contains("path") || !args["path"].is_string()) return;
-  const bool write = verb.rfind("save", 0) == 0 || verb.rfind("record", 0) == 0;
+  const bool write = verb.rfind("save", 0) == 0 || verb.rfind("record", 0) == 0 || verb == "startCapture";
   args["path"] = resolved(args["path"], write);
   if (!write) return;
   const QString path = QString::fromStdString(args["path"]);

@@ -63,6 +63,77 @@ def small_tokenizer(path):
     return json.dumps(value).encode()
 
 
+def safetensors(tensors, manifest):
+    """tensors: name -> (dtype, shape, bytes)"""
+    out, at = {"__metadata__": {"kvlab": json.dumps(manifest)}}, 0
+    for name, (dtype, shape, data) in tensors.items():
+        out[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(data)]}
+        at += len(data)
+    text = json.dumps(out).encode()
+    return struct.pack("<Q", len(text)) + text + b"".join(data for _, _, data in tensors.values())
+
+
+def row_record(tag):
+    """kernels/row_format.h for 1 head of 16 values, K f16, V f32; kernels/row_checksum.h."""
+    mask = (1 << 64) - 1
+
+    def mix(z):
+        z = (z ^ (z >> 32)) * 0xd6e8feb86659fd93 & mask
+        return z ^ (z >> 29)
+    body = struct.pack("<16e", *[i / 8 for i in range(16)]) + struct.pack("<16f", *[i / 16 for i in range(16)])
+    body += bytes(112 - len(body))
+    checksum = mix(tag ^ 0xd6e8feb86659fd93)
+    for i, word in enumerate(struct.unpack("<28I", body)):
+        checksum += mix(word ^ ((i + 1) * 0x9e3779b97f4a7c15 & mask))
+    return body + struct.pack("<QQ", tag, checksum & mask)
+
+
+def cache_seeds():
+    """Two layers as tests/fuzz/cache_fuzz.cpp has them; the first byte chooses the position mode."""
+    model = {"model_type": "llama", "num_hidden_layers": 2, "num_key_value_heads": 1, "head_dim": 16, "rope_theta": 10000.0}
+    common = {"format": "kvlab-cache", "version": 1, "model": model, "input_ids": [3, 4], "position_ids": [0, 1], "edited": False}
+    seeds = {}
+    for form, dtype, code in (("hf_dynamic", "float32", "f"), ("hf_tuple", "float16", "e")):
+        data = struct.pack("<32" + code, *[i / 32 for i in range(32)])
+        kind = {"f": "F32", "e": "F16"}[code]
+        tensors = {f"past_key_values.{n}.{part}": (kind, [1, 1, 2, 16], data) for n in (0, 1) for part in ("key", "value")}
+        seeds[form] = b"\0" + safetensors(tensors, {**common, "form": form, "dtype": dtype})
+        gap = {**common, "form": form, "dtype": dtype, "position_ids": [4, 9]}
+        seeds[form + "_gap"] = b"\1" + safetensors(tensors, gap)
+
+    def ints(code, shape, *values):
+        kind = {"i": "I32", "q": "I64", "Q": "U64", "B": "U8", "f": "F32"}[code]
+        return kind, shape, struct.pack(f"<{len(values)}{code}", *values)
+    # Row 0 was replaced by row 2, row 1 lives on and is absent from layer 1.
+    tensors = {
+        "ledger.token": ints("i", [3], 3, 4, 5), "ledger.flags": ints("B", [3, 4], 0, 1, 1, 0, 0, 0, 1, 1, 0, 0, 4, 0),
+        "ledger.brightness": ints("f", [3], 255, 255, 9), "ledger.ticks": ints("q", [3, 2], 1, 2, 1, 1, 2, 2),
+        "ledger.birth_phases": ints("i", [3], 0, 1, 0), "ledger.parents": ints("i", [1], 0),
+        "ledger.parent_ends": ints("i", [3], 0, 0, 1), "ledger.children": ints("i", [1], 2),
+        "ledger.child_ends": ints("i", [3], 1, 1, 1), "context.ledger": ints("i", [2], 2, 1),
+        "context.phases": ints("i", [2], 0, 1), "context.brightness": ints("f", [2], 1, 2),
+        "groups.0.ledger": ints("i", [2], 2, 1), "groups.0.phases": ints("i", [2], 0, 1),
+        "groups.0.provenance": ints("Q", [3, 3], *range(9)), "groups.1.ledger": ints("i", [1], 2),
+        "groups.1.phases": ints("i", [1], 0), "groups.1.provenance": ints("Q", [3, 3], *range(9)),
+        "rows.0": ("U8", [2, 128], row_record(2) + row_record(1)), "rows.1": ("U8", [1, 128], row_record(2)),
+    }
+    native = {**common, "form": "native", "dtype": "float32", "fingerprint": "f", "numerics": "n", "position": "context",
+              "rows": {"k": "f16", "v": "f32", "stride": 128}, "group_of": [0, 1], "random": [1, 0], "tick": 2,
+              "pending": [{"action": "delete", "position": 1}]}
+    seeds["native"] = b"\0" + safetensors(tensors, native)
+    return seeds
+
+
+def capture_seeds():
+    """The first byte, odd, makes the target frame the payloads."""
+    header = {"manifest": {"model": "synthetic:tiny"}, "fingerprint": "f", "numerics": "n"}
+    commands = [{"verb": "promptIds", "args": {"ids": [1, 2]}, "tick": 1, "commits": 1, "hash": "00ff"},
+                {"verb": "step", "args": {"n": 2, "pending": ACTIONS[:3]}, "tick": 3, "commits": 2},
+                {"verb": "undo", "args": {}, "tick": 2, "commits": 0}]
+    join = lambda values: b"\1" + b"\0".join(json.dumps(v).encode() for v in values)  # noqa: E731
+    return {"whole": join([header] + commands), "empty": join([header]), "line": b"\0kvlab-capture 1\n"}
+
+
 def strings(value):
     if isinstance(value, dict):
         for key, inner in value.items():
@@ -81,7 +152,11 @@ def write(out, name, seeds):
     words = set()
     for label, data in seeds.items():
         (folder / label).write_bytes(data)
-        text = data[8:8 + struct.unpack("<Q", data[:8])[0]] if name == "safetensors" else data.split(b"\0")[0]
+        data = data[1:] if name in ("cache", "capture") else data
+        framed = name in ("safetensors", "cache")
+        text = data[8:8 + struct.unpack("<Q", data[:8])[0]] if framed else data.split(b"\0")[0]
+        if not text.startswith((b"{", b"[")):
+            continue
         words |= {w for w in strings(json.loads(text)) if 2 < len(w) < 40 and w.isascii() and w.isprintable()}
     lines = ['"' + "".join(c if c.isalnum() or c in "_ " else f"\\x{ord(c):02x}" for c in w) + '"' for w in sorted(words)]
     (out / f"{name}.dict").write_text("\n".join(lines[:400]) + "\n")
@@ -95,6 +170,8 @@ def main(out):
     files = [t / "tokenizer.json" for t in tokenizers if (t / "tokenizer.json").is_file()]
     write(out, "tokenizer_json", {f.parent.name: small_tokenizer(f) + b"\0he the <s>  x\xc3\xa9 12 door" for f in files})
     write(out, "action", {a["action"]: json.dumps([a]).encode() for a in ACTIONS} | {"all": json.dumps(ACTIONS).encode()})
+    write(out, "cache", cache_seeds())
+    write(out, "capture", capture_seeds())
     write(out, "manifest", {"whole": json.dumps(MANIFEST).encode(), "empty": b"{}"} |
           {key: json.dumps({key: value}).encode() for key, value in MANIFEST.items()})
 

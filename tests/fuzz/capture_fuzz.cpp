@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Input: a capture as it lies on the disk (first byte even), or payloads between NULs that are
+// framed here with their right checksums. What is accepted is the same after writing and reading
+// again, and any cut of it is a beginning of it.
+#include "core/session/capture.h"
+
+#include "fuzz.h"
+
+using namespace kvlab;
+
+namespace {
+
+std::string framed(std::string_view payloads) {
+  std::string out = "kvlab-capture 1\n";
+  for (std::uint64_t number = 0; !payloads.empty(); ++number) {
+    const std::string_view payload = payloads.substr(0, payloads.find('\0'));
+    payloads.remove_prefix(std::min(payloads.size(), payload.size() + 1));
+    const auto length = static_cast<std::uint32_t>(payload.size());
+    const std::uint64_t checksum = captureChecksum(payload, number);
+    out.append(reinterpret_cast<const char*>(&length), sizeof length);
+    out.append(reinterpret_cast<const char*>(&checksum), sizeof checksum);
+    out += payload;
+  }
+  return out;
+}
+
+Result<Capture> parsed(const std::string& file) {
+  return parseCapture(std::as_bytes(std::span(file.data(), file.size())), "f");
+}
+
+bool same(const CaptureCommand& a, const CaptureCommand& b) {
+  return a.verb == b.verb && a.args == b.args && a.tick == b.tick && a.commits == b.commits &&
+         a.hash == b.hash;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view rest = fuzz::text(data, size).substr(1);
+  const auto capture = parsed(data[0] % 2 ? framed(rest) : std::string(rest));
+  if (!capture) {
+    fuzz::checkError(capture.error());
+    return 0;
+  }
+  std::string file = captureStart(capture->header);
+  for (std::size_t i = 0; i < capture->commands.size(); ++i)
+    file += captureRecord(capture->commands[i], i + 1);
+  const auto again = parsed(file);
+  fuzz::require(again && again->note.empty() && again->bytes == file.size(), "not read again");
+  fuzz::require(again->commands.size() == capture->commands.size(), "another number of commands");
+  // Text that is no UTF-8 cannot come out of a JSON parser, so commands come back as they were.
+  for (std::size_t i = 0; i < capture->commands.size(); ++i)
+    fuzz::require(same(again->commands[i], capture->commands[i]), "another command");
+  const auto cut = parsed(file.substr(0, file.size() - 1));
+  fuzz::require(capture->commands.empty() == !cut, "a cut was not noticed");
+  fuzz::require(!cut || cut->commands.size() + 1 == capture->commands.size(), "another tail");
+  return 0;
+}
