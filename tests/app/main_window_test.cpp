@@ -4,10 +4,12 @@
 #include <QtTest>
 
 #include <QClipboard>
+#include <QDockWidget>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QMimeData>
 #include <QPushButton>
+#include <QToolButton>
 
 #include "app/fake_engine.h"
 #include "app/main_window.h"
@@ -220,7 +222,7 @@ void MainWindowTest::layoutsComeBack() {
   m_window = make(false);
   QDockWidget* dock = m_window->findChild<QDockWidget*>("dock_mirror");
   QVERIFY(dock && dock->isVisible());
-  m_window->setTheme("light");
+  QVERIFY(m_window->setTheme("light"));
   dock->hide();
   m_window->close();
   m_window = make(false);

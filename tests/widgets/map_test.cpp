@@ -8,7 +8,6 @@
 
 #include "fake_context.h"
 #include "golden.h"
-#include "widgets/views/map_bench.h"
 #include "widgets/views/map_view.h"
 
 using namespace kvlab;
@@ -125,11 +124,6 @@ class MapTest : public QObject {
     view.resize(1200, 400);
     QVERIFY(golden::settle(view));
     QVERIFY(!view.picture({1200, 400}, 1).isNull());
-  }
-  void benchMeasuresAllThree() {
-    const MapFrameTimes times = timeMap(32, 131072, {1600, 400}, 3);
-    QVERIFY(times.newData > 0 && times.paint > 0 && times.zoomed > 0);
-    qInfo("32 x 131072: new data %.2f ms, repaint %.2f ms, zoomed %.2f ms", times.newData, times.paint, times.zoomed);
   }
 
   void optionsAreChecked() {

@@ -251,10 +251,6 @@ QString tokenText(const Snapshot& snapshot, LedgerId ledger) {
   return tokenText(*snapshot.info, snapshot.ledger[ledger].token);
 }
 
-QString counted(qint64 count, const QString& one, const QString& many) {
-  return QString::number(count) + ' ' + (count == 1 ? one : many);
-}
-
 QString tsvLine(const QStringList& cells) {
   QStringList clean = cells;
   for (QString& cell : clean) cell.replace('\t', ' ').replace('\n', ' ');

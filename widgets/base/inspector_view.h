@@ -118,8 +118,6 @@ class InspectorView : public QWidget {
 QString tokenText(const Snapshot& snapshot, LedgerId ledger);
 /// The same for a vocabulary entry.
 QString tokenText(const SessionInfo& info, TokenId token);
-/// "1 row", "2 rows".
-QString counted(qint64 count, const QString& one, const QString& many);
 /// Lines as TSV: cells never contain tabs or line ends.
 QString tsvLine(const QStringList& cells);
 

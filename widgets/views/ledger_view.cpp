@@ -4,6 +4,7 @@
 #include <array>
 
 #include "widgets/base/view_registry.h"
+#include "widgets/models/format.h"
 
 namespace kvlab {
 namespace {

@@ -2,7 +2,6 @@
 // Geometry and input; painting is in map_paint.cpp.
 #include "widgets/views/map_canvas.h"
 
-#include <QElapsedTimer>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QWheelEvent>
@@ -230,16 +229,6 @@ void MapCanvas::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_0: return fit();
     default: QWidget::keyPressEvent(event);
   }
-}
-
-double MapCanvas::timePaint(QSize devicePixels) {
-  QImage target(devicePixels, QImage::Format_RGB32);
-  resize(devicePixels);
-  m_cells = QImage();
-  QElapsedTimer timer;
-  timer.start();
-  render(&target);
-  return static_cast<double>(timer.nsecsElapsed()) / 1e6;
 }
 
 }  // namespace kvlab

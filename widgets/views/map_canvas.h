@@ -30,8 +30,6 @@ class MapCanvas : public QWidget {
   void zoomBy(double factor);
   void showRange(int begin, int end);
   void revealFocus();
-  /// Milliseconds of one repaint of everything, cache of the blit dropped; for the bench.
-  double timePaint(QSize devicePixels);
   /// Text of the readout line.
   QString readout() const;
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "widgets/base/view_registry.h"
+#include "widgets/models/format.h"
 
 namespace kvlab {
 
