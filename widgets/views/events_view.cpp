@@ -66,6 +66,7 @@ void EventsView::makeBody() {
   m_tree->setSelectionMode(QAbstractItemView::ExtendedSelection);
   styleTree(m_tree);
   settleBars(m_tree);
+  m_tree->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);  // the time axis keeps its width from tick to tick
   setColumns();
   m_breaks = new BreakPanel(context(), m_content);
   m_content->addWidget(m_tree);
