@@ -107,6 +107,7 @@ class Pass {
     p.phased = group.phasedSums[own] - group.phasedSums[begin] +
                phasedWord(m_job.rows[i].id, pass.phase[i]);
     p.context = m_job.contextSums[at(m_job.rows[i].position)];
+    if (m_job.embeddingOnly) p.context = ~p.context;  // it saw no context, so it belongs to none
     return p;
   }
 

@@ -87,6 +87,7 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
   if (!m_layout.inPlace()) m_store.release(work.unused);
   subtract(work.added, work.unused);
   work.state.tick = Tick(before.tick.value() + 1);
+  work.state.edited |= rules.newRows == NewRows::EmbeddingOnly && work.inserted() > 0;
   work.state.logitsStale = !work.logitsFresh && work.state.length() > 0;
   if (work.state.length() == 0) work.state.logits = nullptr;
   return Applied{std::move(work.state), std::move(work.added), std::move(work.freed), moved};
@@ -103,8 +104,13 @@ Status Transaction::compute(Work& work, const Progress& progress) {
       if (Status done = computeInserted(work, progress); !done) return done;
     if (Status done = chooseRecomputed(work); !done) return done;
     std::vector<std::int32_t> positions = work.recompute;
-    for (std::size_t i = together ? 0 : work.inserted(); i < work.plan.rows.size(); ++i)
-      positions.push_back(work.plan.rows[i].position.value());
+    // New rows behind a recomputed one were made from what it was before.
+    const bool batch = work.rules.newRows == NewRows::Forward && work.rules.executor == Executor::Batch;
+    for (std::size_t i = 0; i < work.plan.rows.size(); ++i) {
+      const std::int32_t position = work.plan.rows[i].position.value();
+      const bool again = batch && !work.recompute.empty() && position > work.recompute.front();
+      if (together || again || i >= work.inserted()) positions.push_back(position);
+    }
     std::sort(positions.begin(), positions.end());
     RowsJob job = jobOver(work.state, work.rules);
     for (std::int32_t p : positions) job.rows.push_back(targetAt(work.state, p));

@@ -118,6 +118,7 @@ Status checkCommands(const Capture& capture, const ReplayOptions& options,
 
 ReplayStep replayStep(Session& session, const CaptureCommand& command, bool verify) {
   ReplayStep step{session.state().tick, command.verb, true, command.hash, {}};
+  session.clearPending();  // a command carries what was pending when it ran
   const Result<json> done = session.executeAgain({command.verb, command.args, command.commits});
   step.tick = session.state().tick;
   if (!done)

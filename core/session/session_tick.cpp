@@ -175,6 +175,9 @@ std::vector<Action> Session::cullActions(const CacheState& observed, const std::
     for (const PlannedAction& detail : users->details)
       for (std::int32_t p = detail.anchor.value() - 1; p <= detail.anchor.value(); ++p)
         if (p >= 0 && p < observed.length()) taken[static_cast<std::size_t>(p)] = true;
+    for (const PlannedEviction& eviction : users->evictions)
+      for (LedgerId id : eviction.ledger)
+        taken[static_cast<std::size_t>(std::find(observed.context.begin(), observed.context.end(), id) - observed.context.begin())] = true;
   }
   const auto isTaken = [&](Position p) { return static_cast<bool>(taken[static_cast<std::size_t>(p.value())]); };
   for (Position p : dimmestPairs(observed, count, isTaken)) {

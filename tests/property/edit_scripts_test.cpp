@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random edit scripts through the verbs of a session: lists good and bad, ticks, evictions, rebuilds,
-// history. After every operation the invariants hold, a refused one has changed nothing, and a state
-// of the past comes back with its hash. A failure prints the seed and the last operations.
+// Random edit scripts through the verbs of a session: lists good and bad, ticks, culling, evictions,
+// rebuilds, full caches, resets, cache files, history. After every operation the invariants hold, a
+// refused one has changed nothing, and a state of the past comes back with its hash; at the end a
+// capture of it all replays to the same state. A failure prints the seed and the last operations.
+#include "support/session_fixture.h"
+
+#include <QTemporaryDir>
 #include <map>
 
-#include "support/session_fixture.h"
+#include "core/session/capture_session.h"
 
 using namespace kvlab;
 
@@ -18,30 +22,49 @@ int totalOperations() {
 
 class Script {
  public:
-  Script(const json& manifest, unsigned seed) : m_random(seed), m_session(manifest) {
+  using Counts = std::map<std::string, int>;  // what happened how often: verbs, refusals, kinds of actions
+
+  Script(const json& manifest, unsigned seed, Counts& counts)
+      : m_random(seed), m_counts(counts), m_session(manifest), m_ragged(m_random() % 2 == 0) {
     note();
     run("promptIds", {{"ids", SessionFixture::ids(24, seed)}});
   }
 
   /// False after something went wrong; said() tells what.
   bool step() {
-    const int kind = pick(100);
+    const int kind = pick(106);
     if (length() > 120) return shrink();
     if (kind < 26) return edit();
-    if (kind < 42) return run("step", {{"n", 1 + pick(2)}}, true);
+    if (kind < 40) return run("step", {{"n", 1 + pick(2)}}, true);
+    if (kind < 42) return run("run", {{"maxTicks", 1 + pick(3)}}, true);
     if (kind < 50) return run("step", {{"tokens", {pick(SessionFixture::kVocab)}}}, true);
     if (kind < 60) return badList();
     if (kind < 66) return run("apply", json::object(), !m_session->pending().empty());
     if (kind < 70) return run("stepAction", json::object(), true);
     if (kind < 76) return evict();
-    if (kind < 82) return history(pick(2) ? "undo" : "redo");
+    if (kind < 82) return backAndForth();
     if (kind < 84) return history("goto");
     if (kind < 87) return rebuild();
     if (kind < 90) return run("setBrightness", {{"ledger", someLedger()}, {"value", pick(256)}}, length() > 0);
-    if (kind < 93) return run("pin", {{"ledger", someLedger()}, {"on", pick(2) == 1}}, true);
+    if (kind < 93) return run("pin", {{"ledger", someLedger()}, {"on", pick(2) == 1}}, length() > 0);
     if (kind < 96) return checkDrift();
     if (kind < 98) return run("clearPending", json::object(), true);
-    return run("promptIds", {{"ids", SessionFixture::ids(1 + pick(12), static_cast<unsigned>(m_random()))}}, true);
+    if (kind < 101) return prompt();
+    if (kind < 102) return m_counts["reset"] >= m_counts["step"] / 60 || reset();
+    return saveOrLoad();
+  }
+
+  /// A capture of the whole script, replayed, ends in the same state.
+  bool finish() {
+    const std::string path = m_folder.filePath("script.capture").toStdString();
+    if (!run("clearPending", json::object(), true) || !run("saveCapture", {{"path", path}}, true)) return false;
+    const Result<Replay> replay = replayCapture(path, KVLAB_RESOURCES_DIR, {.to = {}, .verify = true});
+    if (!replay) return fail("the capture was refused: " + QByteArray::fromStdString(replay.error().text()));
+    for (const ReplayStep& step : replay->steps)
+      if (!step.ok) return fail("replayed otherwise: " + QByteArray::fromStdString(toJson(step).dump()));
+    m_counts["replayed"] += static_cast<int>(replay->steps.size());
+    const Session& again = *replay->session;  // what its last command left pending was forgotten here
+    return stateHash(again.state(), again.store(), {}) == m_session.hash() || fail("the capture replays to another state");
   }
 
   QByteArray said() const {
@@ -50,10 +73,6 @@ class Script {
     for (std::size_t i = from; i < m_log.size(); ++i) out += "\n  " + QByteArray::fromStdString(m_log[i]);
     return out;
   }
-  const SessionFixture& session() const { return m_session; }
-  int refused() const { return m_refused; }
-  int undone() const { return m_undone; }
-
  private:
   int pick(int below) { return static_cast<int>(m_random() % static_cast<unsigned>(below)); }
   int length() const { return m_session->state().length(); }
@@ -93,12 +112,13 @@ class Script {
     const Result<json> result = m_session.verb(verb, args);
     const std::optional<Error> error = errorOf(result);
     m_refusal = error ? error->code : "";
+    ++m_counts[error ? "refused " + error->code : verb];
     if (error) {
-      ++m_refused;
+      ++m_counts["refused"];
       m_log.back() += " -> " + error->code;
       if (sure && !expected(error->code)) return fail("refused: " + QByteArray::fromStdString(error->text()));
-      const bool several = args.contains("n");  // earlier ticks of the call may have been committed
-      const bool dropsPending = verb == "step" || verb == "apply" || verb == "stepAction";
+      const bool several = args.contains("n") || args.contains("maxTicks");  // earlier ticks of the call may have been committed
+      const bool dropsPending = verb == "step" || verb == "apply" || verb == "stepAction" || verb == "run";
       const std::string after = dropsPending ? m_session.hash() : m_session->stateHash();
       const std::string was = dropsPending && m_hashes.contains(entry) ? m_hashes[entry] : before;
       if (!several && after != was) return fail("a refused call changed the state");
@@ -108,22 +128,21 @@ class Script {
 
   /// Errors that a random script runs into by right.
   static bool expected(const std::string& code) {
-    return code == "capacity" || code == "no_phase_room" || code == "staging" || code == "empty";
+    return code == "capacity" || code == "no_phase_room" || code == "staging" || code == "empty" || code == "pinned";
   }
 
   static std::optional<Error> errorOf(const Result<json>& result) {
     if (!result) return result.error();
-    const json& last = result->is_array() && !result->empty() ? result->back() : *result;
+    const json& all = result->is_object() && result->contains("ticks") ? (*result)["ticks"] : *result;  // run
+    const json& last = all.is_array() && !all.empty() ? all.back() : *result;
     if (last.is_object() && last.contains("ok") && last["ok"] == false) return Error::fromJson(last["error"]);
     return std::nullopt;
   }
 
   bool sound(const Result<json>& result) {
     if (m_session->status() == SessionState::Broken) return fail("the session is broken");
-    if (result)
-      for (const json& report : result->is_array() ? *result : json::array({*result}))
-        if (report.is_object() && report.contains("violations") && !report["violations"].empty())
-          return fail("a tick reports " + QByteArray::fromStdString(report["violations"].dump()));
+    if (result && !soundReports(*result)) return false;
+    if (!roomAddsUp()) return fail("position, remaining and isFull do not fit each other");
     const bool full = ++m_operations % 4 == 0;
     const Session& s = *m_session.session;
     const std::vector<Violation> found =
@@ -133,6 +152,27 @@ class Script {
     if (!found.empty()) return false;
     note();
     return true;
+  }
+
+  bool soundReports(const json& result) {
+    const json& all = result.is_object() && result.contains("ticks") ? result["ticks"] : result;
+    for (const json& report : all.is_array() ? all : json::array({all})) {
+      if (!report.is_object()) continue;
+      if (report.contains("violations") && !report["violations"].empty())
+        return fail("a tick reports " + QByteArray::fromStdString(report["violations"].dump()));
+      if (report.contains("actions") && report["actions"].is_array())
+        for (const json& action : report["actions"])
+          if (action.contains("action")) ++m_counts["applied " + action["action"].get<std::string>()];
+    }
+    return true;
+  }
+
+  /// FT-022: what is written and what is left make the capacity; the resident rows fit it.
+  bool roomAddsUp() {
+    const auto number = [this](const char* verb) { return m_session.must(verb).get<std::int64_t>(); };
+    const std::int64_t left = m_session->capacity() - length();
+    return number("position") == length() && number("length") == length() && number("remaining") == left &&
+           m_session.must("isFull") == json(left <= 0);
   }
 
   std::vector<int> someIds(int most) {
@@ -187,11 +227,47 @@ class Script {
   bool evict() {
     const int layer = pick(m_session->state().layers());
     const ResidencyView& map = m_session->state().map(layer);
-    if (map.size() < 6) return true;
+    if (map.size() < 6 || !m_ragged) return true;
     json ids = json::array();
     for (std::size_t i = static_cast<std::size_t>(pick(5)); i < map.size() && ids.size() < 4; i += 3 + static_cast<std::size_t>(pick(9)))
       ids.push_back(map.ledger[i].value());
     return run("evict", {{"layer", layer}, {"ledger", ids}, {"now", pick(2) == 1}});
+  }
+
+  bool prompt() {
+    const json args{{"ids", SessionFixture::ids(1 + pick(12), static_cast<unsigned>(m_random()))}};
+    if (pick(2)) return run("promptIds", args, true);
+    return run("prefill", args, true) && run("prefill", args, true) && run("endPrefill", json::object(), true);
+  }
+
+  bool reset() {
+    if (!run("reset", json::object(), true)) return false;
+    if (length() != 0 || m_session->state().tick != Tick(0)) return fail("a reset left something");
+    m_hashes.clear(), m_parts.clear();
+    m_saved.clear();
+    m_converted = false;
+    note();
+    return true;
+  }
+
+  /// Writes a file, or reads one written before. A native file brings back the state it was made of.
+  bool saveOrLoad() {
+    if (m_saved.empty() || pick(2)) {
+      const std::string path = m_folder.filePath(QString::number(m_files++)).toStdString();
+      const char* form = pick(3) ? "native" : pick(2) ? "hf_dynamic" : "hf_tuple";
+      const std::string hash = m_session->stateHash();
+      if (!run("saveCache", {{"path", path}, {"form", form}})) return false;
+      if (m_session->stateHash() != hash) return fail("saving changed the state");
+      if (m_refusal.empty()) m_saved.push_back({path, form, hash});
+      const bool rightly = m_refusal.empty() || (form[0] == 'h' && (m_refusal == "ragged" || m_refusal == "empty"));
+      return rightly || fail("saving was refused");
+    }
+    const Saved file = m_saved[static_cast<std::size_t>(pick(static_cast<int>(m_saved.size())))];
+    if (!run("loadCache", {{"path", file.path}}, true)) return false;
+    ++m_counts["loaded " + file.form];
+    if (file.form == "native") return m_session->stateHash() == file.hash || fail("a native file brought another state");
+    m_converted = true;
+    return true;
   }
 
   bool shrink() {
@@ -202,6 +278,15 @@ class Script {
     return run("apply", json::object(), true);
   }
 
+  bool backAndForth() {
+    const int back = 1 + pick(4);
+    for (int i = 0; i < back; ++i)
+      if (!history("undo")) return false;
+    for (int i = pick(back + 2); i > 0; --i)
+      if (!history("redo")) return false;
+    return true;
+  }
+
   /// A state of the past has the hash it had.
   bool history(const std::string& verb) {
     json args = json::object();
@@ -210,7 +295,7 @@ class Script {
     const Result<json> result = m_session.verb(verb, args);
     if (!result && verb != "goto" && result.error().code == "nothing_to_" + verb) return true;
     if (!result) return fail("refused: " + QByteArray::fromStdString(result.error().text()));
-    ++m_undone;
+    ++m_counts[verb];
     const int entry = m_session->timeline().currentId();
     if (m_hashes.contains(entry) && m_hashes[entry] != m_session.hash())
       return fail("the state of entry " + QByteArray::number(entry) + " came back with another hash" + differences(entry));
@@ -229,21 +314,46 @@ class Script {
     const std::string before = m_session.hash();
     const Result<Drift> drift = m_session->measureDrift();
     if (!drift) return fail("drift was refused: " + QByteArray::fromStdString(drift.error().text()));
+    ++m_counts["drift"];
+    if (m_converted) return m_session.hash() == before || fail("measuring drift changed the state");
     if (!drift->k.empty() && (drift->k[0] != 0 || drift->v[0] != 0)) return fail("layer 0 differs from a rebuild");
+    if (!exactRowsAreExact(*drift)) return false;
     const bool untouched = !m_session->state().edited;
     if (untouched && drift->worstLayer >= 0) return fail("an unedited cache drifts");
     return m_session.hash() == before || fail("measuring drift changed the state");
   }
 
+  /// A row that is said to be exact is what a rebuild computes.
+  bool exactRowsAreExact(const Drift& drift) {
+    const ExactnessMap& map = m_session->exactnessMap();
+    for (std::size_t layer = 0; layer < map.layers.size(); ++layer)
+      for (std::size_t i = 0; i < map.layers[layer].size(); ++i) {
+        if (map.layers[layer][i] != Exactness::Exact) continue;
+        ++m_counts["exact rows"];
+        if (drift.kRows[layer][i] > 0 || drift.vRows[layer][i] > 0)
+          return fail("row " + QByteArray::number(static_cast<int>(i)) + " of layer " + QByteArray::number(static_cast<int>(layer)) + " is said to be exact and drifts");
+      }
+    return true;
+  }
+
+  struct Saved {
+    std::string path, form, hash;
+  };
+
   std::mt19937 m_random;
+  Counts& m_counts;
+  QTemporaryDir m_folder;
   SessionFixture m_session;
+  std::vector<Saved> m_saved;
+  int m_files = 0;
+  const bool m_ragged;       // rows are evicted in this script: Hugging Face forms refuse that
+  bool m_converted = false;  // rows came through another form: no claim of exactness holds
   std::map<int, std::string> m_hashes;  // of timeline entries
   std::map<int, std::map<std::string, std::string>> m_parts;
   std::vector<std::string> m_log;
   std::string m_refusal;  // code of the last refused call
   QByteArray m_said;
   std::int64_t m_operations = 0;
-  int m_refused = 0, m_undone = 0;
 };
 
 }  // namespace
@@ -254,13 +364,13 @@ class EditScriptsTest : public QObject {
  private Q_SLOTS:
   void scripts_data() {
     QTest::addColumn<QByteArray>("manifest");
-    QTest::addColumn<int>("seed");
+    QTest::addColumn<unsigned>("seed");
     const json after[] = {"keep", "recompute", {{"selective", {{"ratio", 0.3}}}}};
     int row = 0;
     for (const char* position : {"context", "absolute", "cache"})
       for (const char* executor : {"batch", "descending"})
         for (const json& each : after)
-          for (int seed = 1; seed <= 3; ++seed, ++row) {
+          for (int seed = 1; seed <= kSeeds; ++seed, ++row) {
             // The rest takes turns, so that every value meets every other.
             json manifest{{"position", position}, {"executor", executor}, {"after_edit", each},
                           {"layout", row % 2 ? "contiguous_splice" : "indirection"},
@@ -269,32 +379,52 @@ class EditScriptsTest : public QObject {
                           {"new_rows", row % 7 == 3 ? "embedding_only" : "forward"},
                           {"history_bytes", row % 4 == 2 ? 0 : 64 << 20},
                           {"sampling", {{"temperature", row % 2}, {"seed", seed}}},
-                          {"prefill_chunk", row % 3 == 1 ? 8 : 256}};
-            QTest::addRow("seed %d, %s", seed, manifest.dump().c_str()) << QByteArray::fromStdString(manifest.dump()) << seed;
+                          {"prefill_chunk", row % 3 == 1 ? 8 : 256},
+                          {"capacity", row % 11 == 5 ? 40 : 400}};
+            if (row % 4 == 1)
+              manifest["brightness"] = {{"target", 30}, {"compressor", "nearest"}, {"min_cosine", -1}, {"decay", 20}};
+            QTest::addRow("seed %d, %s", seed + 10 * row, manifest.dump().c_str()) << QByteArray::fromStdString(manifest.dump())
+                << static_cast<unsigned>(seed + 10 * row);
           }
+    m_rows = row;
   }
   void scripts() {
     QFETCH(QByteArray, manifest);
-    QFETCH(int, seed);
-    const int operations = std::max(20, totalOperations() / 54);
+    QFETCH(unsigned, seed);
+    const int operations = std::max(20, totalOperations() / m_rows);
     constexpr int kEach = 150;  // a session's history is executed again by undo: keep it short
     for (int done = 0; done < operations; done += kEach) {
-      const unsigned script = static_cast<unsigned>(seed + 1000 * done / kEach);
-      Script run(json::parse(manifest.toStdString()), script);
-      for (int i = 0; i < std::min(kEach, operations - done); ++i)
-        QVERIFY2(run.step(), "script seed " + QByteArray::number(script) + ", operation " + QByteArray::number(i) + ": " + run.said());
-      m_refused += run.refused();
-      m_undone += run.undone();
+      const unsigned script = seed + 10000 * static_cast<unsigned>(done / kEach);
+      Script run(json::parse(manifest.toStdString()), script, m_counts);
+      const auto said = [&](int i) {
+        return "script seed " + QByteArray::number(script) + ", operation " + QByteArray::number(i) + ": " + run.said();
+      };
+      const int here = std::min(kEach, operations - done);
+      for (int i = 0; i < here; ++i) QVERIFY2(run.step(), said(i));
+      QVERIFY2(run.finish(), said(here));
+      m_operations += here;
     }
   }
+
   /// The scripts reach what they are for.
   void scriptsReachEverything() {
-    QVERIFY2(m_refused > totalOperations() / 50, "hardly anything was refused");
-    QVERIFY2(m_undone > totalOperations() / 100, "hardly anything was undone");
+    QByteArray all;
+    for (const auto& [what, times] : m_counts) all += QByteArray::fromStdString(what) + " " + QByteArray::number(times) + ", ";
+    qInfo("%d operations: %s", m_operations, all.constData());
+    for (const char* what : {"promptIds", "prefill", "step", "run", "stepAction", "inject", "apply", "evict", "rebuild", "reset",
+                             "undo", "redo", "goto", "pin", "setBrightness", "drift", "saveCache", "loadCache", "loaded native",
+                             "loaded hf_dynamic", "loaded hf_tuple", "replayed", "applied add", "applied delete", "applied insert",
+                             "applied replace", "applied replace_pair", "applied evict", "refused capacity", "refused out_of_range",
+                             "refused bad_order", "refused overlap", "refused bad_token", "refused bad_action", "refused nothing_pending"})
+      QVERIFY2(m_counts[what] > 0, what);
+    QVERIFY2(m_counts["refused"] > m_operations / 50, "hardly anything was refused");
+    QVERIFY2(m_counts["undo"] + m_counts["redo"] + m_counts["goto"] > m_operations / 100, "hardly anything was undone");
   }
 
  private:
-  int m_refused = 0, m_undone = 0;
+  static constexpr int kSeeds = 5;
+  Script::Counts m_counts;
+  int m_rows = 1, m_operations = 0;
 };
 
 QTEST_GUILESS_MAIN(EditScriptsTest)

@@ -37,6 +37,7 @@ class CaptureTest : public QObject {
   void hostileRecords();
   void replaysEverything_data();
   void replaysEverything();
+  void forgetsWhatWasNotPending();
   void replaysToATick();
   void savesPartOfACommand();
   void keepsHashesThatStillExist();
@@ -179,6 +180,22 @@ void CaptureTest::replaysEverything() {
   // What was replayed can be captured again.
   call(*replay->session, "saveCapture", {{"path", path("again")}});
   QCOMPARE(replayed(path("again"))->session->stateHash(), s->stateHash());
+}
+
+/// What one command left pending and the person then forgot is not there for the next one.
+void CaptureTest::forgetsWhatWasNotPending() {
+  auto s = opened(tinyManifest());
+  call(*s, "promptIds", {{"ids", {5, 6, 7, 8, 9}}});
+  call(*s, "inject",
+       {{"actions",
+         {{{"action", "delete"}, {"position", 1}}, {{"action", "delete"}, {"position", 3}}}}});
+  call(*s, "stepAction");
+  call(*s, "clearPending");
+  call(*s, "step", {{"tokens", {4}}});
+  call(*s, "saveCapture", {{"path", path("f")}});
+  const Result<Replay> replay = replayed(path("f"));
+  QCOMPARE(differences(*replay), std::string());
+  QCOMPARE(replay->session->stateHash(), s->stateHash());
 }
 
 void CaptureTest::replaysToATick() {
