@@ -23,7 +23,7 @@ from safetensors.torch import load_file, save_file  # noqa: E402
 import kvlab_cache  # noqa: E402
 from kvlab_cache import load_cache, next_position, save_cache, to_dynamic_cache, to_legacy  # noqa: E402
 
-LAYERS, HEADS, ROWS, DIM = 3, 2, 7, 12
+LAYERS, HEADS, ROWS, DIM = 3, 2, 7, 16
 CONFIG = {"model_type": "llama", "num_hidden_layers": LAYERS, "num_attention_heads": 4, "num_key_value_heads": HEADS,
           "hidden_size": 64, "rope_theta": 10000.0}
 IDS = [1, 5, 9, 5, 90, 3, 0]
