@@ -27,6 +27,11 @@ class CoreEngine : public Engine {
     m_session->setPublish(std::move(publish));
   }
   void requestCancel() override { m_session->requestCancel(); }
+  Result<std::unique_ptr<Engine>> fork() override {
+    auto copy = m_session->fork();
+    if (!copy) return copy.error();
+    return std::unique_ptr<Engine>(std::make_unique<CoreEngine>(copy.take()));
+  }
 
  private:
   std::unique_ptr<Session> m_session;

@@ -25,6 +25,8 @@ class Engine {
   virtual void setPublish(std::function<void(SnapshotPtr)> publish) = 0;
   /// Any thread: the verb in progress stops at its next safe point.
   virtual void requestCancel() = 0;
+  /// A second engine in the present state, for a thread of its own.
+  virtual Result<std::unique_ptr<Engine>> fork() = 0;
 };
 
 /// Builds an engine on the engine thread.

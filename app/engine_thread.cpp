@@ -60,6 +60,26 @@ void EngineThread::submit(std::string verb, nlohmann::json args, Reply reply) {
     return [reply, result = std::move(result)] { reply(result); };
   };
   job.cancelled = [reply] { reply(cancelledError()); };
+  push(std::move(job));
+}
+
+void EngineThread::fork(ForkReply reply) {
+  Job job;
+  job.work = [this, reply](Engine* engine) -> std::function<void()> {
+    auto copy = guarded<std::unique_ptr<Engine>>([&]() -> Result<std::unique_ptr<Engine>> {
+      if (!engine) return m_openError.error();
+      return engine->fork();
+    });
+    if (!copy) return [reply, error = copy.error()] { reply(error); };
+    const auto held = std::make_shared<std::unique_ptr<Engine>>(copy.take());
+    EngineOpener once = [held](const Progress&) -> Result<std::unique_ptr<Engine>> { return std::move(*held); };
+    return [reply, once = std::move(once)] { reply(once); };
+  };
+  job.cancelled = [reply] { reply(cancelledError()); };
+  push(std::move(job));
+}
+
+void EngineThread::push(Job job) {
   m_commands.fetch_add(1);
   {
     const std::lock_guard lock(m_mutex);

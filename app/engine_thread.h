@@ -34,6 +34,7 @@ class EngineThread {
  public:
   static constexpr std::size_t kMailSnapshots = 1024;
   using Reply = std::function<void(const Result<nlohmann::json>&)>;
+  using ForkReply = std::function<void(const Result<EngineOpener>&)>;
   using TileReply = std::function<void(const Result<std::shared_ptr<const Tile>>&)>;
 
   /// Starts the thread and opens the engine on it; `opened` is the first reply (null or the error,
@@ -46,6 +47,8 @@ class EngineThread {
   EngineThread& operator=(const EngineThread&) = delete;
 
   void submit(std::string verb, nlohmann::json args, Reply reply);
+  /// Like submit, for a second engine in the state that the commands before leave.
+  void fork(ForkReply reply);
   void query(std::string tag, std::string verb, nlohmann::json args, Reply reply);
   void fetch(std::string tag, TileRequest request, TileReply reply);
   /// Stops the command in progress at its next safe point; waiting commands answer `cancelled`.
@@ -67,6 +70,7 @@ class EngineThread {
   void open();
   void perform(Job& job);
   void serveReads();
+  void push(Job job);
   void replaceOrPush(Job job);
   void publish(SnapshotPtr snapshot);
   bool progress(const std::string& what, std::int64_t done, std::int64_t total);

@@ -15,6 +15,11 @@ void LiveSession::submit(const std::string& verb, const nlohmann::json& args, Re
   setBusy(true);
 }
 
+void LiveSession::fork(Forked forked) {
+  m_thread.fork(std::move(forked));
+  setBusy(true);
+}
+
 void LiveSession::query(const std::string& tag, const std::string& verb,
                         const nlohmann::json& args, Reply reply) {
   m_thread.query(tag, verb, args, std::move(reply));

@@ -17,9 +17,16 @@ namespace kvlab {
 using nlohmann::json;
 
 void MainWindow::openSession(const json& request, Opened opened) {
+  openEngine(m_settings.engines(request), [this, request, opened](const Result<SessionPtr>& session) {
+    if (session) remember(request);
+    opened(session);
+  });
+}
+
+void MainWindow::openEngine(EngineOpener opener, Opened opened) {
   const auto self = std::make_shared<LiveSession*>();
   m_opening.push_back(std::make_shared<LiveSession>(
-      m_settings.engines(request), [this, self, request, opened](const Result<json>& result) {
+      std::move(opener), [this, self, opened](const Result<json>& result) {
         const auto mine = [&](const auto& session) { return session.get() == *self; };
         const auto found = std::find_if(m_opening.begin(), m_opening.end(), mine);
         const LiveContext::LiveSessionPtr session = std::move(*found);
@@ -27,7 +34,6 @@ void MainWindow::openSession(const json& request, Opened opened) {
         disconnect(session.get(), nullptr, &m_context, nullptr);
         if (!result) return opened(result.error());
         m_context.show(session);
-        remember(request);
         opened(SessionPtr(session));
       }));
   *self = m_opening.back().get();

@@ -102,6 +102,8 @@ interface Row {
   bornTick: number;
   /** 16 hexadecimal digits. */
   checksum: string;
+  /** With key_phase at_write: how often the stored key was turned, by how many phases in all, and an upper bound of its relative error. */
+  rotations?: { count: number; phases: number; error: number };
 }
 
 interface LedgerEntry {
@@ -210,7 +212,8 @@ interface Session {
   /** The same, and every later command is appended as it ends. */
   startCapture(path: string): SavedCapture;
   stopCapture(): { path: string } | null;
-  fork(): unknown;
+  /** A second session in the present state, shown in the window; the two share nothing but the model. */
+  fork(): Session;
 
   /** Shows this session in the window. */
   show(): Session;

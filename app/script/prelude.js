@@ -57,6 +57,8 @@
     get length() { return native(host.call(this.handle, "length", "{}")); }
     /** Shows this session in the window. */
     show() { native(host.show(this.handle)); return this; }
+    /** A second live session in the present state; the two share nothing but the model. */
+    fork() { return new Session(native(host.fork(this.handle))); }
     close() { native(host.close(this.handle)); }
   }
   for (const verb of JSON.parse(host.verbs())) {
@@ -72,7 +74,7 @@
   const later = (name) => () => fail({ code: "unsupported", what: `${name} was not called`,
     why: "this version does not have it", remedy: "see script_api.d.ts for what there is" });
   const refused = ["setLayout", "setFormat", "setPolicy", "setLensScores", "ring", "tree", "recordLifespans",
-    "expand", "collapse", "fork", "saveCache", "loadCache", "saveCapture"].filter((name) => !(name in Session.prototype));
+    "expand", "collapse", "saveCache", "loadCache", "saveCapture"].filter((name) => !(name in Session.prototype));
   for (const name of refused) Object.defineProperty(Session.prototype, name, { value: later("s." + name) });
 
   global.lab = {

@@ -106,6 +106,20 @@ int ScriptCalls::handleOf(const SessionPtr& session) {
   return m_nextHandle++;
 }
 
+QString ScriptCalls::fork(int handle) {
+  const auto found = m_sessions.find(handle);
+  if (found == m_sessions.end()) return answer(Result<Json>(closedSession(handle)));
+  const auto reply = std::make_shared<std::optional<Result<SessionPtr>>>();
+  found->second->fork([this, reply](const Result<EngineOpener>& opener) {
+    if (!opener) return void(reply->emplace(opener.error()));
+    m_window.openEngine(*opener, [reply](const Result<SessionPtr>& r) { reply->emplace(r); });
+  });
+  wait([reply] { return reply->has_value(); });
+  if (!reply->has_value()) return answer(Result<Json>(cancelled()));
+  if (!**reply) return answer(Result<Json>((*reply)->error()));
+  return answer(Result<Json>(Json(handleOf(***reply))));
+}
+
 QString ScriptCalls::current() {
   const SessionPtr session = m_window.session();
   return answer(Result<Json>(session ? Json(handleOf(session)) : Json()));

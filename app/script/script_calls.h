@@ -23,6 +23,7 @@ class ScriptCalls : public QObject {
   Q_INVOKABLE QString open(const QString& request);
   Q_INVOKABLE QString current();
   Q_INVOKABLE QString show(int handle);
+  Q_INVOKABLE QString fork(int handle);
   Q_INVOKABLE QString close(int handle);
   Q_INVOKABLE QString view(const QString& op, const QString& args);
   Q_INVOKABLE void log(const QString& text);

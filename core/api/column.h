@@ -53,6 +53,9 @@ class Column {
     m_size = m_buffer->used = values.size();
   }
 
+  /// The same values in a buffer that no other column shares, for another thread to append to.
+  Column ownCopy() const { return Column(span()); }
+
   /// A column of `size` values in a fresh buffer, written by fill(T* values); the values move in
   /// one pass, which is what an edit of a map costs.
   template <class Fill>

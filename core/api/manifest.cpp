@@ -198,7 +198,7 @@ void readState(Keys& keys, Manifest& m) {
     inner.text("k", m.kvK, {"f32", "f16", "bf16"});
     inner.text("v", m.kvV, {"f32", "f16", "bf16"});
   });
-  keys.text("key_phase", m.keyPhase, {"on_read"});
+  keys.text("key_phase", m.keyPhase, {"on_read", "at_write"});
   keys.word("position", m.position, kPositions);
   keys.take("layout", [&](const json& v) {
     return readNamed(v, m.layout, {"indirection", "contiguous_splice"});

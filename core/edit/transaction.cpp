@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/edit/descending.h"
+#include "core/edit/key_shift.h"
 #include "core/edit/recompute.h"
 
 namespace kvlab {
@@ -28,6 +29,17 @@ void subtract(LayerSlots& from, const LayerSlots& less) {
     for (Slot slot : less[layer]) std::erase(from[layer], slot);
 }
 
+/// Rows computed anew stand at their phases without a shift.
+void forgetRotations(CacheState& state, const std::vector<RowTarget>& rows) {
+  for (Column<KeyRotations>& column : state.rotations) {
+    if (at(rows.front().id.value()) >= column.size()) continue;  // ascending ids: none was ever turned
+    std::vector<KeyRotations> all(column.begin(), column.end());
+    for (const RowTarget& row : rows)
+      if (at(row.id.value()) < all.size()) all[at(row.id.value())] = {};
+    column.assign(all);
+  }
+}
+
 void append(LayerSlots& to, const LayerSlots& more) {
   for (std::size_t layer = 0; layer < more.size(); ++layer)
     to[layer].insert(to[layer].end(), more[layer].begin(), more[layer].end());
@@ -46,6 +58,8 @@ struct Transaction::Work {
   std::vector<std::int32_t> recompute = {};  // final positions of survivors computed anew
   LayerSlots recomputeSlots = {};            // [layers][recompute]
   std::vector<std::vector<Provenance>> provenance = {};  // [groups][new rows]
+  std::vector<WrittenPhases> written = {};  // [layers], key_phase at_write
+  std::int64_t turned = 0;                  // bytes
   bool logitsFresh = false;
 
   std::size_t inserted() const { return plan.rows.size() - at(plan.adds); }
@@ -74,7 +88,7 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
   std::int64_t moved = 0;
   if (done) {
     auto scope = trace.scope("commit", std::string(m_layout.name()));
-    m_poolsTouched = m_layout.inPlace();
+    m_poolsTouched = m_poolsTouched || m_layout.inPlace();
     LayoutContext context{m_store, m_faults, m_ops, m_context};
     Result<std::int64_t> bytes = m_layout.settle(work.state, work.freed, context);
     if (bytes) scope.bytes(moved = *bytes);
@@ -90,18 +104,25 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
   work.state.edited |= rules.newRows == NewRows::EmbeddingOnly && work.inserted() > 0;
   work.state.logitsStale = !work.logitsFresh && work.state.length() > 0;
   if (work.state.length() == 0) work.state.logits = nullptr;
-  return Applied{std::move(work.state), std::move(work.added), std::move(work.freed), moved};
+  return Applied{std::move(work.state), std::move(work.added), std::move(work.freed), moved + work.turned, work.turned > 0};
 }
 
 Status Transaction::compute(Work& work, const Progress& progress) {
   work.provenance.assign(work.state.groups.size(), std::vector<Provenance>(work.plan.rows.size()));
   if (m_transformer) {
+    if (m_transformer->keysRotated()) work.written = writtenPhases(work.before);
     // Recomputing everything from the first edit leaves nothing of how new rows came about.
     const bool together = work.rules.newRows == NewRows::Forward &&
                           (work.rules.afterEdit == AfterEdit::Recompute ||
                            (work.rules.executor == Executor::Batch && work.rules.afterEdit == AfterEdit::Keep));
+    // A batch computes over the keys at their new phases, the descending executor over the old ones.
+    const bool descends = !together && work.rules.executor == Executor::Descending;
+    if (!descends)
+      if (Status done = turnKeys(work); !done) return done;
     if (!together)
       if (Status done = computeInserted(work, progress); !done) return done;
+    if (descends)
+      if (Status done = turnKeys(work); !done) return done;
     if (Status done = chooseRecomputed(work); !done) return done;
     std::vector<std::int32_t> positions = work.recompute;
     // New rows behind a recomputed one were made from what it was before.
@@ -138,10 +159,26 @@ Status Transaction::computeInserted(Work& work, const Progress& progress) {
   for (std::ptrdiff_t i = details - 1; i >= 0; --i) {
     const PlannedAction& detail = work.plan.details[at(i)];
     if (detail.newLedger.empty()) continue;
-    Status done = finish(descendingJob(work.before, work.state, work.plan, detail, work.added,
-                                       work.rules.splice.position));
-    if (!done) return done;
+    RowsJob job = descendingJob(work.before, work.state, work.plan, detail, work.added, work.rules.splice.position);
+    for (std::size_t layer = 0; layer < work.written.size(); ++layer) {
+      const ResidencyView& map = *job.groups[at(job.groupOf[layer])].map;
+      work.written[layer].resize(at(work.state.ledger.nextId().value()), -1);
+      for (std::size_t row = map.size() - job.rows.size(); row < map.size(); ++row)
+        work.written[layer][at(map.ledger[row].value())] = map.phases[row];
+    }
+    if (Status done = finish(std::move(job)); !done) return done;
   }
+  return ok();
+}
+
+/// key_phase at_write: stored keys follow their phases. From here on the old state needs a rebuild.
+Status Transaction::turnKeys(Work& work) {
+  if (work.written.empty()) return ok();
+  auto scope = work.trace.scope("turn_keys");
+  if (Status passed = m_faults.pass(FaultPoint::Copy, "turning keys"); !passed) return passed;
+  work.turned = shiftKeys(work.state, work.written, *m_transformer, m_store, work.rules.probes);
+  m_poolsTouched = work.turned > 0;
+  scope.bytes(work.turned);
   return ok();
 }
 
@@ -206,6 +243,7 @@ Status Transaction::computeJob(Work& work, RowsJob job, const Progress& progress
     }
     if (!old.empty()) work.state.groups[g].provenance.assign(old);
   }
+  forgetRotations(work.state, rows);
   if (newest) {
     work.state.logits = std::make_shared<const std::vector<float>>(std::move(result->logits));
     if (work.rules.probes) work.state.attention = std::move(result->attention);

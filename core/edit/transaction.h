@@ -2,7 +2,8 @@
 // Carries out a plan: reserve slots, splice maps and mirror, compute the new rows, settle the
 // layout. The state it returns replaces the one before in a single assignment; on any error the
 // state before is untouched and, unless an in-place layout had begun to move rows, so is every row it
-// names. semantics.md, section 3. Engine thread.
+// names; neither are they with keys rotated at write once these have been shifted. semantics.md,
+// section 3. Engine thread.
 #pragma once
 #include "core/edit/compute_rows.h"
 #include "core/edit/edit_plan.h"
@@ -27,6 +28,7 @@ struct Applied {
   CacheState state;
   LayerSlots added, freed;  // [layers] slots gained and lost against the state before
   std::int64_t bytesMoved = 0;
+  bool rewritten = false;  // rows that older states name hold other bytes now
 };
 
 class Transaction {
@@ -39,7 +41,7 @@ class Transaction {
 
   Result<Applied> run(const CacheState& before, const EditPlan& plan, const TransactionRules& rules,
                       Trace& trace, const Progress& progress = {});
-  /// True if the last run() failed after an in-place layout had begun to move rows.
+  /// True if the last run() failed after rows had begun to move or to turn in place.
   bool poolsTouched() const { return m_poolsTouched; }
 
   /// The state with the logits and attention of its last row over its present rows: the read-only
@@ -51,6 +53,7 @@ class Transaction {
   Status compute(Work& work, const Progress& progress);
   Status computeInserted(Work& work, const Progress& progress);
   Status chooseRecomputed(Work& work);
+  Status turnKeys(Work& work);
   Status computeJob(Work& work, RowsJob job, const Progress& progress);
 
   Transformer* m_transformer;

@@ -18,12 +18,13 @@ std::size_t size(std::int64_t rows, std::int64_t width) {
 }  // namespace
 
 Transformer::Transformer(std::shared_ptr<const Model> model, const kernels::OpTable& ops,
-                         kernels::Context context, std::int32_t maxPhases, int maxRows)
+                         kernels::Context context, std::int32_t maxPhases, int maxRows, bool keysRotated)
     : m_model(std::move(model)),
       m_ops(ops),
       m_context(context),
       m_rotary(withPhases(m_model->config(), maxPhases)),
-      m_maxRows(maxRows) {
+      m_maxRows(maxRows),
+      m_keysRotated(keysRotated) {
   const ModelConfig& c = m_model->config();
   m_norm.resize(size(maxRows, c.hidden));
   m_q.resize(size(maxRows, c.heads * c.headDim));
@@ -97,6 +98,8 @@ void Transformer::projectTo(int l, std::int64_t n, const float* x, float* k, flo
 void Transformer::project(int l, const LayerPass& pass, std::int64_t n, const float* x) {
   projectTo(l, n, x, m_k.data(), m_v.data());
   if (!pass.write) return;
+  const ModelConfig& c = m_model->config();
+  if (m_keysRotated) m_ops.rope(m_context, {m_k.data(), pass.phase, m_rotary.data(), n, c.kvHeads, c.headDim, 0});
   kernels::WriteRowsArgs args;
   args.pool = pass.pool;
   args.fmt = pass.format;
@@ -118,6 +121,7 @@ void Transformer::attend(int l, const LayerPass& pass, std::int64_t n) {
   kernels::AttentionArgs args;
   args.pool = pass.pool;
   args.fmt = pass.format;
+  args.keysRotated = m_keysRotated;
   args.slots = pass.slots.data();
   args.phaseIndex = pass.phases.data();
   args.rows = static_cast<std::int64_t>(pass.slots.size());

@@ -36,13 +36,15 @@ struct LayerPass {
 
 class Transformer {
  public:
+  /// keysRotated: rows hold keys rotated at the phase they were written with (key_phase at_write).
   Transformer(std::shared_ptr<const Model> model, const kernels::OpTable& ops,
-              kernels::Context context, std::int32_t maxPhases, int maxRows);
+              kernels::Context context, std::int32_t maxPhases, int maxRows, bool keysRotated = false);
 
   const Model& model() const { return *m_model; }
   const kernels::OpTable& ops() const { return m_ops; }
   const kernels::Context& context() const { return m_context; }
   Rotary& rotary() { return m_rotary; }
+  bool keysRotated() const { return m_keysRotated; }
   int maxRows() const { return m_maxRows; }  // queries per call
   int hidden() const { return m_model->config().hidden; }
 
@@ -74,6 +76,7 @@ class Transformer {
   kernels::Context m_context;
   Rotary m_rotary;
   int m_maxRows;
+  bool m_keysRotated;
   std::vector<Biases> m_biases;         // [layers] as f32
   std::vector<float> m_norm;            // [maxRows, hidden]
   std::vector<float> m_q, m_attention;  // [maxRows, heads*headDim]

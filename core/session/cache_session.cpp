@@ -86,7 +86,7 @@ class HfWriter {
       transformer.ops().gatherRows(transformer.context(),
                                    {pool.data(), pool.format(), &slot, 1, k.data(), v.data()});
       rotated.assign(k.begin(), k.end());
-      m_rotation.rotate(map.phase(at(row)).value(), m_config.kvHeads, rotated.data());
+      if (!transformer.keysRotated()) m_rotation.rotate(map.phase(at(row)).value(), m_config.kvHeads, rotated.data());
       for (std::int64_t x = 0; x < width; ++x) {
         const std::int64_t place = ((x / dim * n + row) * dim + x % dim) * size;
         const bool good = put(m_type, static_cast<float>(rotated[at(x)]), out.key.data() + place) &
@@ -108,11 +108,17 @@ class HfWriter {
   std::vector<LayerTensors> m_layers;
 };
 
+Status unrotatedOnly(const char* done) {
+  return Error{"other_format", std::string("the cache was not ") + done,
+               "native files hold keys without rotation, and this session stores them rotated",
+               "use form hf_dynamic, or a session with key_phase on_read", std::nullopt, "key_phase", "at_write"};
+}
+
 Status savable(const Session& session, CacheForm form) {
   if (session.status() == SessionState::Broken)
     return Error{"broken", "the cache was not saved", "the session is broken",
                  "rebuild first, or save the ids"};
-  if (form == CacheForm::Native) return ok();
+  if (form == CacheForm::Native) return session.transformer().keysRotated() ? unrotatedOnly("saved") : ok();
   const CacheState& state = session.state();
   if (state.length() == 0)
     return Error{"empty", "the cache was not saved", "there are no rows", "prompt some text first"};
@@ -199,6 +205,8 @@ Result<json> loadCache(Session& session, const std::string& path, const std::str
                  path};
   Result<CacheImport> rows = parseCache((*file)->bytes(), path, cacheTarget(session));
   if (!rows) return rows.error();
+  if (rows->form == CacheForm::Native && session.transformer().keysRotated())
+    return unrotatedOnly("loaded").error();
   rows->storage = file.take();
   session.beginCommand("loadCache", {{"path", path}, {"content", hash}});
   if (Status done = session.importRows(*rows); !done) return done.error();

@@ -39,6 +39,9 @@ class Session {
   static Result<std::unique_ptr<Session>> open(const Manifest& manifest, const std::string& resources,
                                                const Progress& progress = {});
   ~Session();
+  /// A second session in the present state, for any thread: it shares nothing but the model. Its
+  /// history holds the commands that led here and no older state, so going back executes them again.
+  Result<std::unique_ptr<Session>> fork() const;
 
   const Manifest& manifest() const { return m_manifest; }
   const Model& model() const { return *m_model; }
@@ -132,6 +135,7 @@ class Session {
  private:
   Session();
   Status build(const std::string& resources, const Progress& progress);
+  Status equip();
   void startState();
   std::shared_ptr<SessionInfo> describe() const;
 

@@ -36,6 +36,7 @@ class Importer {
     else
       appendLedger();
     m_state.contextSums = {};
+    m_state.rotations.clear();
     const std::size_t length = m_rows.tokens.size();
     if (m_manifest.position == PositionMode::Absolute)
       m_state.phases.assign(m_rows.phases);
@@ -155,6 +156,7 @@ void writeLayer(const CacheImport& rows, const CacheState& state, int layer, Row
   }
   const std::int64_t width = std::int64_t{pool.format().kvHeads} * pool.format().headDim;
   std::vector<float> k(at(kChunk * width)), v(k.size());
+  if (n > 0) transformer.rotary().index(map.phase(at(n - 1)));
   for (std::int64_t begin = 0; begin < n; begin += kChunk) {
     const std::int64_t count = std::min(kChunk, n - begin);
     unrotatedRows(rows, transformer.model().config(), layer, begin, count, k.data(), v.data());
@@ -164,6 +166,10 @@ void writeLayer(const CacheImport& rows, const CacheState& state, int layer, Row
       tags.push_back(static_cast<std::uint64_t>(map.ledger[at(i)].value()));
       slots.push_back(map.slotOf[at(i)].value());
     }
+    if (transformer.keysRotated())
+      transformer.ops().rope(transformer.context(),
+                             {k.data(), map.phases.data() + begin, transformer.rotary().data(), count,
+                              pool.format().kvHeads, pool.format().headDim, 0});
     kernels::WriteRowsArgs args;
     args.pool = pool.data();
     args.fmt = pool.format();

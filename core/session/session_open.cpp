@@ -53,12 +53,17 @@ Status Session::build(const std::string& resources, const Progress& progress) {
   if (m_manifest.backend == "cuda")
     return Error{"no_backend", "the CUDA backend was refused", "this build has no CUDA module",
                  "use --backend cpu or auto", std::nullopt, "backend", "cuda"};
-  Result<std::unique_ptr<StorageLayout>> layout = makeLayout(m_manifest.layout);
-  if (!layout) return layout.error();
-  m_layout = layout.take();
   Result<std::shared_ptr<const Model>> model = Model::open(m_manifest.model, resources, progress);
   if (!model) return model.error();
   m_model = model.take();
+  return equip();
+}
+
+/// Everything around the model.
+Status Session::equip() {
+  Result<std::unique_ptr<StorageLayout>> layout = makeLayout(m_manifest.layout);
+  if (!layout) return layout.error();
+  m_layout = layout.take();
   const ModelConfig& config = m_model->config();
   const kernels::RowFormat format = rowFormat(m_manifest, *m_model);
   if (!kernels::rowFormatSupported(format))
@@ -75,7 +80,7 @@ Status Session::build(const std::string& resources, const Progress& progress) {
   const std::int64_t longest = std::max<std::int64_t>(m_capacity, config.maxPositions);
   m_maxPhases = static_cast<std::int32_t>(m_manifest.position == PositionMode::Absolute ? 4 * longest : longest + 1);
   m_transformer = std::make_unique<Transformer>(m_model, *m_ops, kernels::Context{m_pool.get(), nullptr},
-                                                m_maxPhases, m_manifest.prefillChunk);
+                                                m_maxPhases, m_manifest.prefillChunk, m_manifest.keyPhase == "at_write");
   const SamplingSettings& s = m_manifest.sampling;
   m_sampler = std::make_unique<Sampler>(SamplingOptions{s.temperature, s.topK, s.topP, s.repetitionPenalty, s.seed});
   m_compressor = std::make_unique<NearestCompressor>(m_model);
@@ -84,6 +89,30 @@ Status Session::build(const std::string& resources, const Progress& progress) {
   m_info = describe();
   startState();
   return ok();
+}
+
+Result<std::unique_ptr<Session>> Session::fork() const {
+  if (Status usableNow = usable(); !usableNow) return usableNow.error();
+  std::unique_ptr<Session> copy(new Session);
+  copy->m_manifest = m_manifest;
+  copy->m_model = m_model;
+  if (Status equipped = copy->equip(); !equipped) return equipped.error();
+  copy->m_state = ownCopy(m_state);
+  copy->restoreRows(copyRows());
+  for (int layer = 0; layer < m_store.layers(); ++layer)
+    copy->m_store.slots(layer).restart(m_state.map(layer).slotOf.span());
+  copy->m_timeline = m_timeline.trunk(copy->m_state);
+  copy->m_pending = m_pending;
+  copy->m_status = m_status;
+  copy->m_breakpoints = m_breakpoints;
+  copy->m_invariants = m_invariants;
+  copy->m_report = m_report;
+  copy->m_drift = m_drift;
+  copy->m_bytesMoved = m_bytesMoved;
+  copy->m_checks = m_checks;
+  copy->m_execute = m_execute;
+  copy->publish();
+  return copy;
 }
 
 /// Empty cache; layers with the same window share a group from the start.

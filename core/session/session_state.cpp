@@ -26,6 +26,7 @@ Result<RebuildOutcome> Session::rebuildRows() {
   if (!outcome->cancelled) {
     refreshProvenance(state, cachePhases);
     state.edited = false;
+    state.rotations.clear();
     state.logits = std::make_shared<const std::vector<float>>(outcome->logits);
     if (state.length() == 0) state.logits = nullptr;
     // The attention of the newest query belongs to the old rows; the next tick reads it anew.

@@ -210,6 +210,7 @@ Status Session::applyPlanned(const CacheState& observed, std::vector<Action> act
   Result<Applied> applied = transaction.run(observed, *plan, rules, trace, progress());
   if (applied) {
     commit(std::move(applied->state), std::move(applied->added), std::move(applied->freed), applied->bytesMoved);
+    if (applied->rewritten) m_timeline.dropAll(m_store, !m_layout->inPlace());
     return ok();
   }
   if (transaction.poolsTouched()) {

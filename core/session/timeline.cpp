@@ -18,6 +18,22 @@ void Timeline::start(const CacheState& state) {
   m_bytes = 0;
 }
 
+Timeline Timeline::trunk(const CacheState& state) const {
+  Timeline out;
+  for (int id : path(m_current)) {
+    const Entry& from = entry(id);
+    Entry to{.verb = from.verb, .args = from.args, .tick = from.tick, .report = from.report};
+    if (out.m_entries.empty()) {
+      out.m_entries.push_back(std::move(to));
+      out.m_branches = {{"main", 0}};
+    } else {
+      out.push(std::move(to));
+    }
+  }
+  out.m_entries[at(out.m_current)].state = state;
+  return out;
+}
+
 void Timeline::push(Entry entry) {
   const int id = size();
   if (m_branches[at(m_branch)].tip != m_current) {

@@ -30,6 +30,8 @@ class Timeline {
   };
 
   void start(const CacheState& state);
+  /// The way to the current entry as a timeline of its own, with `state` kept at its end.
+  Timeline trunk(const CacheState& state) const;
   /// A new entry under the current one, which it replaces as current. From an older entry this opens
   /// a branch; the branch left behind keeps its name.
   void push(Entry entry);

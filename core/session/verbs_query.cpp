@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/session/key_rotation.h"
 #include "core/session/verb_args.h"
 #include "core/session/verbs.h"
 #include "kernels/ops/rope.h"
@@ -76,6 +77,13 @@ std::string hex(std::uint64_t value) {
   return out;
 }
 
+json rotationsOf(const CacheState& state, int layer, LedgerId id) {
+  KeyRotations r;
+  if (!state.rotations.empty() && at(id.value()) < state.rotations[at(layer)].size())
+    r = state.rotations[at(layer)][at(id.value())];
+  return {{"count", r.count}, {"phases", r.phases}, {"error", r.error}};
+}
+
 Result<json> rows(Session& session, const json& args) {
   VerbArgs in(args);
   const int layer = layerOf(in, session);
@@ -106,6 +114,7 @@ Result<json> rows(Session& session, const json& args) {
                    {"brightness", state.brightness[position]}, {"score", nullptr},
                    {"exactness", name(exact.layers[at(layer)][position])}, {"bornTick", row.born.value()},
                    {"checksum", hex(checksum)}});
+    if (session.transformer().keysRotated()) out.back()["rotations"] = rotationsOf(state, layer, map.ledger[at(i)]);
   }
   return out;
 }
@@ -229,9 +238,13 @@ Result<json> row(Session& session, const json& args) {
   const std::int32_t slot = map.slotOf[at(index)].value();
   Transformer& t = session.transformer();
   t.ops().gatherRows(t.context(), {pool.data(), format, &slot, 1, which == "k" ? data.data() : nullptr, which == "v" ? data.data() : nullptr});
-  if (rotated && which == "k") {
-    const std::int32_t phase = t.rotary().index(map.phase(at(index)));
-    t.ops().rope(t.context(), {data.data(), &phase, t.rotary().data(), 1, format.kvHeads, format.headDim, 0});
+  if (which == "k" && rotated && !t.keysRotated()) {
+    const std::int32_t entry = t.rotary().index(map.phase(at(index)));
+    t.ops().rope(t.context(), {data.data(), &entry, t.rotary().data(), 1, format.kvHeads, format.headDim, 0});
+  } else if (which == "k" && !rotated && t.keysRotated()) {
+    std::vector<double> keys(data.begin(), data.end());
+    KeyRotation(session.model().config()).unrotate(map.phase(at(index)).value(), format.kvHeads, keys.data());
+    std::transform(keys.begin(), keys.end(), data.begin(), [](double x) { return static_cast<float>(x); });
   }
   return json{{"shape", {format.kvHeads, format.headDim}}, {"data", data}};
 }

@@ -23,6 +23,13 @@ struct Provenance {
   bool operator==(const Provenance&) const = default;
 };
 
+/// What re-rotating a stored key has cost it (key_phase at_write).
+struct KeyRotations {
+  std::int32_t count = 0;
+  float phases = 0;  // sum of |shift|
+  float error = 0;   // at most: sum over the shifts of |stored - exact| / |exact|; 0 without probes
+};
+
 /// Attention of the last forward pass's newest query.
 struct NewestAttention {
   std::vector<std::shared_ptr<const ResidencyView>> maps;  // [layers] as they were then
@@ -51,6 +58,7 @@ struct CacheState {
   Column<std::int32_t> ramp;          // 0, 1, 2, ...: phases of modes context and cache are prefixes
   std::vector<LayerGroup> groups;
   std::vector<std::int32_t> groupOf;  // [layers]
+  std::vector<Column<KeyRotations>> rotations;  // [layers][ledger so far], key_phase at_write; or empty
   std::shared_ptr<const std::vector<float>> logits;  // [vocab] of the next token, null = none
   std::shared_ptr<const NewestAttention> attention;
   bool logitsStale = false;
@@ -67,5 +75,8 @@ struct CacheState {
   /// True if nothing was evicted from this map, so that index == position.
   bool whole(const ResidencyView& map) const { return map.size() == context.size(); }
 };
+
+/// The state in buffers of its own, for a session on another thread. Slots stay.
+CacheState ownCopy(const CacheState& state);
 
 }  // namespace kvlab

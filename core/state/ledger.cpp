@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/state/ledger.h"
 
+#include <algorithm>
+
 namespace kvlab {
 
 LedgerId Ledger::append(LedgerRow row) {
@@ -33,6 +35,18 @@ LedgerRow& Ledger::change(LedgerId id) {
     chunk = std::move(own);
   }
   return (*chunk)[i % kChunk];
+}
+
+Ledger Ledger::ownCopy() const {
+  Ledger copy = *this;
+  for (std::size_t c = 0; c < copy.m_chunks.size(); ++c) {
+    const std::size_t rows = std::min(kChunk, m_size - c * kChunk);
+    auto own = std::make_shared<Chunk>();
+    own->reserve(kChunk);
+    own->assign(m_chunks[c]->begin(), m_chunks[c]->begin() + static_cast<std::ptrdiff_t>(rows));
+    copy.m_chunks[c] = std::move(own);
+  }
+  return copy;
 }
 
 }  // namespace kvlab

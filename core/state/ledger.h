@@ -12,6 +12,8 @@ class Ledger : public LedgerView {
   LedgerId append(LedgerRow row);
   /// A row to change; its chunk is copied first if a snapshot or an older state shares it.
   LedgerRow& change(LedgerId id);
+  /// The same rows in chunks that no other ledger shares, for another thread to change.
+  Ledger ownCopy() const;
   LedgerId nextId() const { return LedgerId(static_cast<LedgerId::rep>(m_size)); }
 };
 

@@ -61,6 +61,12 @@ class FakeEngine : public Engine {
   }
   void setPublish(std::function<void(SnapshotPtr)> publish) override { m_publish = publish; }
   void requestCancel() override { m_state.cancelled = true; }
+  Result<std::unique_ptr<Engine>> fork() override {
+    auto copy = std::make_unique<FakeEngine>(m_state);
+    copy->m_tick = m_tick;
+    copy->m_context = m_context.ownCopy();
+    return std::unique_ptr<Engine>(std::move(copy));
+  }
 
  private:
   nlohmann::json step(int n) {

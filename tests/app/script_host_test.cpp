@@ -24,9 +24,12 @@ class FakeWindow : public WindowPort {
   void openSession(const json& request, Opened opened) override {
     lastRequest = request;
     const bool bad = request.value("manifest", json::object()).value("model", "") == "bad";
+    openEngine(bad ? test::refusingOpener() : test::fakeOpener(state), opened);
+  }
+  void openEngine(EngineOpener opener, Opened opened) override {
     auto holder = std::make_shared<std::shared_ptr<LiveSession>>();
     *holder = std::make_shared<LiveSession>(
-        bad ? test::refusingOpener() : test::fakeOpener(state), [this, holder, opened](const Result<json>& r) {
+        std::move(opener), [this, holder, opened](const Result<json>& r) {
           const auto session = std::exchange(*holder, nullptr);
           if (!r) return opened(r.error());
           shown = session;
@@ -119,6 +122,8 @@ void ScriptHostTest::passes_data() {
   row("typed array", "const s = lab.open(); expectNear(s.echo(new Float32Array([0.5,2])), {a:[0.5,2]})");
   row("undefined is missing", "const s = lab.open(); expectNear(s.echo(undefined, 2), {b:2})");
   row("two sessions", "const a = lab.open(), b = lab.open(); a.step(2); expect(a.tick === 2 && b.tick === 0)");
+  row("fork", "const a = lab.open(); a.step(2); const b = a.fork(); b.step(3); expect(a.tick === 2 && b.tick === 5 && b.length === 5)");
+  row("fork of a closed one", "const s = lab.open(); s.close(); expectError(() => s.fork(), 'closed_session')");
   row("args", "expect(args.length === 2 && args[0] === 'x' && args[1] === '2')");
   row("near", "expectNear(1, 1.05, {abs:0.1}); expectNear([1,[2]], [1.01,[2.02]], {rel:0.02})");
   row("error code", "const s = lab.open(); s.close(); const e = expectError(() => s.step(), 'closed_session'); expect(e.why && e.remedy)");

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/edit/key_shift.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+namespace kvlab {
+namespace {
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+constexpr std::int64_t kChunk = 256;  // rows rewritten at a time
+
+/// Rows of one layer that have to turn.
+struct Turns {
+  std::vector<std::int32_t> slots, shift;
+  std::vector<LedgerId> ids;
+};
+
+Turns turnsOf(const ResidencyView& map, const WrittenPhases& written) {
+  Turns turns;
+  for (std::size_t i = 0; i < map.size(); ++i) {
+    const std::size_t id = at(map.ledger[i].value());
+    if (id >= written.size() || written[id] < 0 || written[id] == map.phases[i]) continue;
+    turns.slots.push_back(map.slotOf[i].value());
+    turns.shift.push_back(map.phases[i] - written[id]);
+    turns.ids.push_back(map.ledger[i]);
+  }
+  return turns;
+}
+
+/// A rotation table over the shifts that occur, in the kernels' form, without YaRN's factor.
+class ShiftTable {
+ public:
+  ShiftTable(const std::vector<std::int32_t>& shifts, const std::vector<double>& frequencies)
+      : m_frequencies(frequencies), m_shifts(shifts) {
+    std::sort(m_shifts.begin(), m_shifts.end());
+    m_shifts.erase(std::unique(m_shifts.begin(), m_shifts.end()), m_shifts.end());
+    for (std::int32_t shift : m_shifts) {
+      for (double w : frequencies) m_table.push_back(static_cast<float>(std::cos(shift * w)));
+      for (double w : frequencies) m_table.push_back(static_cast<float>(std::sin(shift * w)));
+    }
+  }
+  const float* data() const { return m_table.data(); }
+  std::int32_t row(std::int32_t shift) const {
+    return static_cast<std::int32_t>(std::lower_bound(m_shifts.begin(), m_shifts.end(), shift) - m_shifts.begin());
+  }
+
+  /// |stored - rotated| / |rotated| of one row, rotated from `old` in double; all [heads*headDim].
+  double error(std::int32_t shift, const float* old, const float* stored, std::size_t width) const {
+    const std::size_t half = m_frequencies.size();
+    double off = 0, all = 0;
+    for (std::size_t head = 0; head < width; head += 2 * half)
+      for (std::size_t i = head; i < head + half; ++i) {
+        const double c = std::cos(shift * m_frequencies[i - head]), s = std::sin(shift * m_frequencies[i - head]);
+        const double x = old[i] * c - old[i + half] * s, y = old[i + half] * c + old[i] * s;
+        off += (stored[i] - x) * (stored[i] - x) + (stored[i + half] - y) * (stored[i + half] - y);
+        all += x * x + y * y;
+      }
+    return all > 0 ? std::sqrt(off / all) : 0;
+  }
+
+ private:
+  const std::vector<double>& m_frequencies;  // [headDim/2]
+  std::vector<std::int32_t> m_shifts;        // ascending
+  std::vector<float> m_table;                // [shifts, headDim]
+};
+
+/// Turns rows [begin, begin+n) of a layer; their errors, empty if not measured.
+std::vector<double> turn(const Turns& turns, std::int64_t begin, std::int64_t n, const ShiftTable& table,
+                         Transformer& transformer, RowPool& pool, bool measure) {
+  const kernels::RowFormat& format = pool.format();
+  const kernels::OpTable& ops = transformer.ops();
+  const kernels::Context& context = transformer.context();
+  const std::size_t width = at(std::int64_t{format.kvHeads} * format.headDim);
+  std::vector<float> k(at(n) * width), v(k.size()), old;
+  std::vector<std::int32_t> rows;
+  std::vector<std::uint64_t> tags;
+  for (std::int64_t i = begin; i < begin + n; ++i) {
+    rows.push_back(table.row(turns.shift[at(i)]));
+    tags.push_back(static_cast<std::uint64_t>(turns.ids[at(i)].value()));
+  }
+  const std::int32_t* slots = turns.slots.data() + begin;
+  ops.gatherRows(context, {pool.data(), format, slots, n, k.data(), v.data()});
+  if (measure) old = k;
+  ops.rope(context, {k.data(), rows.data(), table.data(), n, format.kvHeads, format.headDim, 0});
+  kernels::WriteRowsArgs write;
+  write.pool = pool.data();
+  write.fmt = format;
+  write.k = k.data();
+  write.v = v.data();
+  write.tags = tags.data();
+  write.slots = slots;
+  write.n = n;
+  ops.writeRows(context, write);
+  std::vector<double> errors;
+  if (!measure) return errors;
+  ops.gatherRows(context, {pool.data(), format, slots, n, k.data(), nullptr});
+  for (std::size_t i = 0; i < at(n); ++i)
+    errors.push_back(table.error(turns.shift[at(begin) + i], old.data() + i * width, k.data() + i * width, width));
+  return errors;
+}
+
+void count(Column<KeyRotations>& column, const Turns& turns, const std::vector<double>& errors) {
+  std::vector<KeyRotations> all(column.begin(), column.end());
+  for (std::size_t i = 0; i < turns.ids.size(); ++i) {
+    const std::size_t id = at(turns.ids[i].value());
+    if (all.size() <= id) all.resize(id + 1);
+    ++all[id].count;
+    all[id].phases += static_cast<float>(std::abs(turns.shift[i]));
+    if (!errors.empty()) all[id].error = all[id].error + static_cast<float>(errors[i]);
+  }
+  column.assign(all);
+}
+
+}  // namespace
+
+std::vector<WrittenPhases> writtenPhases(const CacheState& before) {
+  std::vector<WrittenPhases> out(at(before.layers()));
+  for (int layer = 0; layer < before.layers(); ++layer) {
+    const ResidencyView& map = before.map(layer);
+    out[at(layer)].assign(before.ledger.size(), -1);
+    for (std::size_t i = 0; i < map.size(); ++i) out[at(layer)][at(map.ledger[i].value())] = map.phases[i];
+  }
+  return out;
+}
+
+std::int64_t shiftKeys(CacheState& after, const std::vector<WrittenPhases>& written, Transformer& transformer,
+                       CacheStore& store, bool measure) {
+  std::int64_t bytes = 0;
+  after.rotations.resize(at(after.layers()));
+  for (int layer = 0; layer < after.layers(); ++layer) {
+    const Turns turns = turnsOf(after.map(layer), written[at(layer)]);
+    if (turns.slots.empty()) continue;
+    const ShiftTable table(turns.shift, transformer.rotary().frequencies());
+    const auto n = static_cast<std::int64_t>(turns.slots.size());
+    std::vector<double> errors;
+    for (std::int64_t begin = 0; begin < n; begin += kChunk) {
+      const std::vector<double> some = turn(turns, begin, std::min(kChunk, n - begin), table, transformer, store.pool(layer), measure);
+      errors.insert(errors.end(), some.begin(), some.end());
+    }
+    count(after.rotations[at(layer)], turns, errors);
+    bytes += 2 * n * store.pool(layer).stride();
+  }
+  return bytes;
+}
+
+}  // namespace kvlab

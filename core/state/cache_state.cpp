@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/state/cache_state.h"
+
+namespace kvlab {
+namespace {
+
+std::shared_ptr<const ResidencyView> ownCopy(const ResidencyView& map) {
+  auto copy = std::make_shared<ResidencyView>(map);
+  copy->ledger = map.ledger.ownCopy();
+  copy->phases = map.phases.ownCopy();
+  copy->slotOf = map.slotOf.ownCopy();
+  return copy;
+}
+
+}  // namespace
+
+CacheState ownCopy(const CacheState& state) {
+  CacheState copy = state;
+  copy.ledger = state.ledger.ownCopy();
+  copy.context = state.context.ownCopy();
+  copy.phases = state.phases.ownCopy();
+  copy.brightness = state.brightness.ownCopy();
+  copy.birthPhases = state.birthPhases.ownCopy();
+  copy.contextSums = state.contextSums.ownCopy();
+  copy.ramp = state.ramp.ownCopy();
+  for (LayerGroup& group : copy.groups) {
+    group.map = ownCopy(*group.map);
+    group.provenance = group.provenance.ownCopy();
+    group.idSums = group.idSums.ownCopy();
+    group.phasedSums = group.phasedSums.ownCopy();
+  }
+  for (Column<KeyRotations>& column : copy.rotations) column = column.ownCopy();
+  return copy;
+}
+
+}  // namespace kvlab

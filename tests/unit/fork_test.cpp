@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// A fork is a session like its origin, and from then on neither touches the other.
+#include "support/scripted_session.h"
+
+#include <thread>
+
+#include "core/session/capture_session.h"
+
+using namespace kvlab;
+using namespace kvlab::test;
+
+class ForkTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void goesOnAsItsOrigin_data();
+  void goesOnAsItsOrigin();
+  void neitherTouchesTheOther();
+  void runsOnAnotherThread();
+  void hasTheWayHere();
+  void refusesABrokenSession();
+
+ private:
+  static std::unique_ptr<Session> forked(const Session& s) {
+    Result<std::unique_ptr<Session>> copy = s.fork();
+    if (!copy) qFatal("%s", copy.error().text().c_str());
+    return copy.take();
+  }
+};
+
+void ForkTest::goesOnAsItsOrigin_data() {
+  QTest::addColumn<QString>("more");
+  QTest::newRow("indirection") << R"({})";
+  QTest::newRow("contiguous_splice") << R"({"layout":"contiguous_splice"})";
+  QTest::newRow("sampled") << R"({"sampling":{"temperature":0.9,"seed":5}})";
+  QTest::newRow("absolute") << R"({"position":"absolute"})";
+  QTest::newRow("cache") << R"({"position":"cache"})";
+}
+
+void ForkTest::goesOnAsItsOrigin() {
+  QFETCH(QString, more);
+  const auto origin = opened(tinyManifest(json::parse(more.toStdString())));
+  live(*origin);
+  call(*origin, "evict", {{"layer", 1}, {"ledger", {6}}, {"now", true}});
+  call(*origin, "inject", {{"actions", {{{"action", "delete"}, {"position", 8}}}}});
+  const auto fork = forked(*origin);
+  QCOMPARE(fork->stateHash(), origin->stateHash());
+  QCOMPARE(broken(*fork), QString());
+  call(*origin, "step", {{"n", 4}});
+  call(*fork, "step", {{"n", 4}});
+  QCOMPARE(fork->stateHash(), origin->stateHash());
+  QCOMPARE(broken(*fork), QString());
+}
+
+void ForkTest::neitherTouchesTheOther() {
+  const auto origin = opened(tinyManifest());
+  live(*origin);
+  const auto fork = forked(*origin);
+  const std::string before = origin->stateHash();
+  call(*fork, "step", {{"n", 5}});
+  call(*fork, "inject", {{"actions", {{{"action", "delete"}, {"position", 2}}}}});
+  call(*fork, "apply");
+  call(*fork, "rebuild");
+  QCOMPARE(origin->stateHash(), before);
+  const std::string after = fork->stateHash();
+  call(*origin, "reset");
+  QCOMPARE(fork->stateHash(), after);
+  QCOMPARE(broken(*fork), QString());
+}
+
+void ForkTest::runsOnAnotherThread() {
+  const auto origin = opened(tinyManifest());
+  live(*origin);
+  const auto fork = forked(*origin);
+  std::thread other([&] { call(*fork, "step", {{"n", 20}}); });
+  call(*origin, "step", {{"n", 20}});
+  other.join();
+  QCOMPARE(fork->stateHash(), origin->stateHash());
+}
+
+void ForkTest::hasTheWayHere() {
+  const auto origin = opened(tinyManifest());
+  live(*origin);
+  const auto fork = forked(*origin);
+  call(*fork, "step", {{"n", 1}});
+  const std::string tip = fork->stateHash();
+  QTemporaryDir folder;
+  const std::string path = folder.filePath("fork.kvcap").toStdString();
+  call(*fork, "saveCapture", {{"path", path}});
+  ReplayOptions verify;
+  verify.verify = true;
+  Result<Replay> replay = replayCapture(path, KVLAB_RESOURCES_DIR, verify);
+  QVERIFY(replay && replay->ok());
+  QCOMPARE(replay->session->stateHash(), tip);
+  for (int i = 0; i < 3; ++i) {
+    call(*origin, "undo");
+    call(*fork, "undo");
+  }
+  call(*fork, "undo");
+  QCOMPARE(fork->stateHash(), origin->stateHash());
+  for (int i = 0; i < 4; ++i) call(*fork, "redo");
+  QCOMPARE(fork->stateHash(), tip);
+}
+
+void ForkTest::refusesABrokenSession() {
+  const auto origin = opened(tinyManifest({{"faults", true}}));
+  live(*origin);
+  call(*origin, "fault", {{"kind", "kernel"}, {"n", 1}});  // the rebuild's first attempt
+  call(*origin, "fault", {{"kind", "copy"}, {"n", 1}});    // and its second
+  QVERIFY(!codeOf(*origin, "rebuild").empty());
+  const Result<std::unique_ptr<Session>> copy = origin->fork();
+  QVERIFY(!copy);
+  QCOMPARE(copy.error().code, std::string("broken"));
+}
+
+QTEST_GUILESS_MAIN(ForkTest)
+#include "fork_test.moc"
