@@ -15,8 +15,16 @@ void LiveSession::submit(const std::string& verb, const nlohmann::json& args, Re
   setBusy(true);
 }
 
-void LiveSession::fork(Forked forked) {
-  m_thread.fork(std::move(forked));
+void LiveSession::fork(Opened forked) {
+  m_thread.fork([forked = std::move(forked)](const Result<EngineOpener>& opener) {
+    if (!opener) return forked(opener.error());
+    const auto self = std::make_shared<std::shared_ptr<LiveSession>>();  // alive until it is open
+    *self = std::make_shared<LiveSession>(*opener, [self, forked](const Result<nlohmann::json>& opened) {
+      const std::shared_ptr<LiveSession> session = std::exchange(*self, nullptr);
+      if (!opened) return forked(opened.error());
+      forked(SessionPtr(session));
+    });
+  });
   setBusy(true);
 }
 

@@ -22,7 +22,7 @@ class LiveSession : public QObject, public SessionPort {
   LiveSession(EngineOpener opener, Reply opened);
 
   void submit(const std::string& verb, const nlohmann::json& args, Reply reply) override;
-  void fork(Forked forked) override;
+  void fork(Opened forked) override;
   void query(const std::string& tag, const std::string& verb, const nlohmann::json& args,
              Reply reply);
   void fetch(const std::string& tag, const TileRequest& request, TileReply reply);

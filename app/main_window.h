@@ -42,7 +42,6 @@ class MainWindow : public QMainWindow, public CommandHost {
 
   // WindowPort
   void openSession(const nlohmann::json& request, Opened opened) override;
-  void openEngine(EngineOpener opener, Opened opened) override;
   SessionPtr session() const override { return m_context.session(); }
   void showSession(const SessionPtr& session) override;
   void closeSession(const SessionPtr& session) override;

@@ -17,16 +17,9 @@ namespace kvlab {
 using nlohmann::json;
 
 void MainWindow::openSession(const json& request, Opened opened) {
-  openEngine(m_settings.engines(request), [this, request, opened](const Result<SessionPtr>& session) {
-    if (session) remember(request);
-    opened(session);
-  });
-}
-
-void MainWindow::openEngine(EngineOpener opener, Opened opened) {
   const auto self = std::make_shared<LiveSession*>();
   m_opening.push_back(std::make_shared<LiveSession>(
-      std::move(opener), [this, self, opened](const Result<json>& result) {
+      m_settings.engines(request), [this, self, request, opened](const Result<json>& result) {
         const auto mine = [&](const auto& session) { return session.get() == *self; };
         const auto found = std::find_if(m_opening.begin(), m_opening.end(), mine);
         const LiveContext::LiveSessionPtr session = std::move(*found);
@@ -34,6 +27,7 @@ void MainWindow::openEngine(EngineOpener opener, Opened opened) {
         disconnect(session.get(), nullptr, &m_context, nullptr);
         if (!result) return opened(result.error());
         m_context.show(session);
+        remember(request);
         opened(SessionPtr(session));
       }));
   *self = m_opening.back().get();
@@ -203,6 +197,7 @@ ScriptSettings MainWindow::scriptSettings() {
   ScriptSettings settings;
   settings.verbs = m_settings.verbs;
   settings.manifest = m_settings.manifest;
+  settings.resources = resourceRoot();
   settings.silentSeconds = 30;
   settings.log = [this](const QString& text) {
     m_scriptLog << text;

@@ -93,6 +93,7 @@ int runScript(const CommandLine& line, LogRelay& log) {
   ScriptSettings settings;
   settings.verbs = coreVerbs();
   settings.manifest = line.manifest;
+  settings.resources = resourceRoot();
   settings.args = line.args;
   settings.out = QString::fromStdString(line.out);
   settings.limitSeconds = line.limit;

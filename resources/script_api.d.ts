@@ -132,6 +132,9 @@ interface Drift {
   /** KL(rebuild || live) of the next token. */
   kl: number;
   worst: { layer: number; index: number } | null;
+  /** With rows: true: relative L2, [layer][position]; null where a layer has no row. */
+  kRows?: (number | null)[][];
+  vRows?: (number | null)[][];
 }
 interface Where { tick: number; branch: string; }
 
@@ -201,7 +204,7 @@ interface Session {
   attention(layer: number): number[][];
   row(layer: number, index: number, which?: "k" | "v", options?: { rotated?: boolean }): { shape: [number, number]; data: number[] };
   invariants(): { id: string; title: string; ok: boolean; detail: string }[];
-  drift(): Drift;
+  drift(options?: { rows?: boolean }): Drift;
   bytes(): { allocated: number; live: number; moved: number };
 
   /** native holds the whole state, hf_tuple and hf_dynamic what kvlab_cache.py turns into live caches. */
@@ -223,6 +226,10 @@ interface Session {
 interface Lab {
   open(manifest?: Manifest): Session;
   openCapture(path: string): Session;
+  /** Text (UTF-8) of a file, from --out or the current folder; "resource:demo/story.txt" comes with the program. */
+  readText(path: string): string;
+  /** Writes a file whole or not at all; relative paths go to --out. */
+  writeText(path: string, text: string): { path: string; bytes: number };
   /** The session that the window shows. */
   current(): Session | null;
 }

@@ -10,9 +10,13 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "app/engine.h"
+#include "core/api/error.h"
+#include "core/api/snapshot.h"
 
 namespace kvlab {
+
+class SessionPort;
+using SessionPtr = std::shared_ptr<SessionPort>;
 
 class SessionPort {
  public:
@@ -20,13 +24,12 @@ class SessionPort {
   virtual ~SessionPort() = default;
   /// Runs a verb in order with all others; the reply comes later, on the GUI thread.
   virtual void submit(const std::string& verb, const nlohmann::json& args, Reply reply) = 0;
-  /// A second session in the state that the verbs before leave, as what opens it, once.
-  using Forked = std::function<void(const Result<EngineOpener>&)>;
-  virtual void fork(Forked forked) = 0;
+  /// A second session in the state that the verbs before leave.
+  using Opened = std::function<void(const Result<SessionPtr>&)>;
+  virtual void fork(Opened forked) = 0;
   virtual void cancel() = 0;
   virtual SnapshotPtr snapshot() const = 0;
 };
-using SessionPtr = std::shared_ptr<SessionPort>;
 
 /// A picture: of one view or of the window; 0 = the default size.
 struct PictureRequest {
@@ -38,12 +41,10 @@ struct PictureRequest {
 
 class WindowPort {
  public:
-  using Opened = std::function<void(const Result<SessionPtr>&)>;
+  using Opened = SessionPort::Opened;
   virtual ~WindowPort() = default;
   /// Opens {"manifest":{..}} or {"capture":"path"} and shows it.
   virtual void openSession(const nlohmann::json& request, Opened opened) = 0;
-  /// Opens what a fork made and shows it.
-  virtual void openEngine(EngineOpener opener, Opened opened) = 0;
   /// The session that the views show; null before the first one.
   virtual SessionPtr session() const = 0;
   virtual void showSession(const SessionPtr& session) = 0;

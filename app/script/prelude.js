@@ -80,6 +80,10 @@
   global.lab = {
     open(manifest = {}) { return new Session(native(host.open(pack({ manifest })))); },
     openCapture(path) { return new Session(native(host.open(pack({ capture: path })))); },
+    /** Text of a file; "resource:demo/story.txt" is one that comes with the program. */
+    readText(path) { return native(host.readText(String(path))); },
+    /** Writes a file whole or not at all; relative paths go to --out. */
+    writeText(path, text) { return native(host.writeText(String(path), String(text))); },
     /** The session that the window shows, or null. */
     current() {
       const handle = native(host.current());
@@ -157,7 +161,7 @@
       globals: ["lab", "view", "expect", "expectNear", "expectError", "log", "args"],
       lab: Object.keys(global.lab),
       view: Object.keys(global.view),
-      session: ["tick", "length", "show", "close"].concat(Object.keys(Session.prototype)),
+      session: ["tick", "length", "show", "fork", "close"].concat(Object.keys(Session.prototype)),
       refused,
     }),
     console: () => Object.defineProperty(global, "s", {

@@ -110,13 +110,11 @@ QString ScriptCalls::fork(int handle) {
   const auto found = m_sessions.find(handle);
   if (found == m_sessions.end()) return answer(Result<Json>(closedSession(handle)));
   const auto reply = std::make_shared<std::optional<Result<SessionPtr>>>();
-  found->second->fork([this, reply](const Result<EngineOpener>& opener) {
-    if (!opener) return void(reply->emplace(opener.error()));
-    m_window.openEngine(*opener, [reply](const Result<SessionPtr>& r) { reply->emplace(r); });
-  });
+  found->second->fork([reply](const Result<SessionPtr>& r) { reply->emplace(r); });
   wait([reply] { return reply->has_value(); });
   if (!reply->has_value()) return answer(Result<Json>(cancelled()));
   if (!**reply) return answer(Result<Json>((*reply)->error()));
+  m_window.showSession(***reply);
   return answer(Result<Json>(Json(handleOf(***reply))));
 }
 
@@ -149,6 +147,9 @@ QString ScriptCalls::view(const QString& op, const QString& args) {
                                            exception.what(), "arguments", given)));
   }
 }
+
+QString ScriptCalls::readText(const QString& path) const { return answer(readNow(path)); }
+QString ScriptCalls::writeText(const QString& path, const QString& text) const { return answer(writeNow(path, text)); }
 
 void ScriptCalls::log(const QString& text) {
   if (m_settings.log) m_settings.log(text);

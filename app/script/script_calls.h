@@ -26,6 +26,8 @@ class ScriptCalls : public QObject {
   Q_INVOKABLE QString fork(int handle);
   Q_INVOKABLE QString close(int handle);
   Q_INVOKABLE QString view(const QString& op, const QString& args);
+  Q_INVOKABLE QString readText(const QString& path) const;
+  Q_INVOKABLE QString writeText(const QString& path, const QString& text) const;
   Q_INVOKABLE void log(const QString& text);
 
   /// Ends every wait with the error `cancelled`, now and later.
@@ -43,6 +45,8 @@ class ScriptCalls : public QObject {
   using Json = nlohmann::json;
   using Answer = std::optional<Result<Json>>;
   Result<Json> openNow(Json request);
+  Result<Json> readNow(const QString& path) const;
+  Result<Json> writeNow(const QString& path, const QString& text) const;
   Result<Json> viewNow(const std::string& op, const Json& args);
   Result<Json> screenshot(const Json& args);
   Status waitUntilReady(const PictureRequest& request);

@@ -20,6 +20,7 @@ struct ScriptSettings {
   std::vector<VerbInfo> verbs;                            // methods of a session
   nlohmann::json manifest = nlohmann::json::object();     // defaults of lab.open
   QStringList args = {};
+  QString resources = {};  // folder of "resource:" paths; empty = none
   QString out = {};        // folder of relative paths that are written; empty = current folder
   double limitSeconds = 0; // of the whole script; 0 = none
   double silentSeconds = 0; // between two native calls; 0 = none

@@ -256,7 +256,16 @@ Result<json> invariantsVerb(Session& session, const json&) {
   return out;
 }
 
-Result<json> driftVerb(Session& session, const json&) {
+json numbers(const std::vector<float>& values) {
+  json out = json::array();
+  for (float value : values) out.push_back(number(value));
+  return out;
+}
+
+Result<json> driftVerb(Session& session, const json& args) {
+  VerbArgs in(args);
+  const bool rows = in.flag("rows", false);
+  if (in.error()) return *in.error();
   Result<Drift> drift = session.measureDrift();
   if (!drift) return drift.error();
   json k = json::array(), v = json::array();
@@ -264,7 +273,13 @@ Result<json> driftVerb(Session& session, const json&) {
   for (double value : drift->v) v.push_back(number(value));
   json worst = nullptr;
   if (drift->worstLayer >= 0) worst = {{"layer", drift->worstLayer}, {"index", drift->worstPosition}};
-  return json{{"k", k}, {"v", v}, {"kl", number(drift->kl)}, {"worst", worst}};
+  json out{{"k", k}, {"v", v}, {"kl", number(drift->kl)}, {"worst", worst}};
+  if (rows)
+    for (std::size_t layer = 0; layer < drift->kRows.size(); ++layer) {
+      out["kRows"].push_back(numbers(drift->kRows[layer]));
+      out["vRows"].push_back(numbers(drift->vRows[layer]));
+    }
+  return out;
 }
 
 Result<json> bytes(Session& session, const json&) {
@@ -295,7 +310,7 @@ std::span<const Verb> queryVerbs() {
       {{"attention", {"layer"}, "Attention of the newest token by query head and row.", false}, attention},
       {{"row", {"layer", "index", "which", "rotated"}, "K or V of one row.", false}, row},
       {{"invariants", {}, "Checks every invariant in full.", false}, invariantsVerb},
-      {{"drift", {}, "Live rows against a rebuild.", false}, driftVerb},
+      {{"drift", {"rows"}, "Live rows against a rebuild.", false}, driftVerb},
       {{"bytes", {}, "Bytes allocated, live and moved by the last commit.", false}, bytes},
   };
   return kVerbs;

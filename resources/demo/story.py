@@ -283,8 +283,8 @@ def write_tokenizer(path):
 def write_all(folder):
     size = write_tokenizer(os.path.join(folder, "tokenizer.model"))
     stories = []
-    for number in range(60):
-        tokens = (128, 256, 512)[number % 3]
+    for number in range(80):
+        tokens = (128, 256, 512)[number % 3] if number < 60 else 1024
         seed = 900000 + number
         stories.append(describe(held_out_story(random.Random(seed), tokens), seed, tokens))
     with open(os.path.join(folder, "stories.json"), "w") as out:

@@ -24,12 +24,9 @@ class FakeWindow : public WindowPort {
   void openSession(const json& request, Opened opened) override {
     lastRequest = request;
     const bool bad = request.value("manifest", json::object()).value("model", "") == "bad";
-    openEngine(bad ? test::refusingOpener() : test::fakeOpener(state), opened);
-  }
-  void openEngine(EngineOpener opener, Opened opened) override {
     auto holder = std::make_shared<std::shared_ptr<LiveSession>>();
     *holder = std::make_shared<LiveSession>(
-        std::move(opener), [this, holder, opened](const Result<json>& r) {
+        bad ? test::refusingOpener() : test::fakeOpener(state), [this, holder, opened](const Result<json>& r) {
           const auto session = std::exchange(*holder, nullptr);
           if (!r) return opened(r.error());
           shown = session;
@@ -86,12 +83,15 @@ class ScriptHostTest : public QObject {
  private:
   FakeWindow window;
   QStringList logged;
+  QTemporaryDir m_out;
   ScriptResult run(const QString& text, double limit = 0) {
     ScriptSettings settings;
     settings.verbs = fakeVerbs();
     settings.args = {"x", "2"};
     settings.manifest = {{"model", "demo"}, {"dtype", "f32"}};
     settings.limitSeconds = limit;
+    settings.out = m_out.path();
+    settings.resources = KVLAB_RESOURCES_DIR;
     settings.log = [this](const QString& line) { logged << line; };
     ScriptHost host(window, settings);
     return host.runText(text, "dir/test.js");
@@ -124,6 +124,9 @@ void ScriptHostTest::passes_data() {
   row("two sessions", "const a = lab.open(), b = lab.open(); a.step(2); expect(a.tick === 2 && b.tick === 0)");
   row("fork", "const a = lab.open(); a.step(2); const b = a.fork(); b.step(3); expect(a.tick === 2 && b.tick === 5 && b.length === 5)");
   row("fork of a closed one", "const s = lab.open(); s.close(); expectError(() => s.fork(), 'closed_session')");
+  row("files", "const w = lab.writeText('sub/a.txt', 'caf\\u00e9\\n'); expect(w.bytes === 6); expect(lab.readText('sub/a.txt') === 'caf\\u00e9\\n')");
+  row("resources", "expect(lab.readText('resource:demo/story.txt').length > 50); const e = expectError(() => lab.readText('resource:../LICENSE'), 'bad_argument'); expect(e.field === 'path')");
+  row("bad files", "expectError(() => lab.readText('nowhere.txt'), 'io'); expectError(() => lab.readText('.'), 'io'); expectError(() => lab.writeText('sub', 'x'), 'io')");
   row("args", "expect(args.length === 2 && args[0] === 'x' && args[1] === '2')");
   row("near", "expectNear(1, 1.05, {abs:0.1}); expectNear([1,[2]], [1.01,[2.02]], {rel:0.02})");
   row("error code", "const s = lab.open(); s.close(); const e = expectError(() => s.step(), 'closed_session'); expect(e.why && e.remedy)");

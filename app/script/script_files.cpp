@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Files that scripts read and write as text.
+#include <QDir>
+#include <QFile>
+#include <QFileInfo>
+#include <QSaveFile>
+
+#include "app/script/script_calls.h"
+
+namespace kvlab {
+namespace {
+
+using Json = nlohmann::json;
+constexpr qint64 kMostBytes = qint64{64} << 20;
+
+Error fileError(const std::string& code, const std::string& what, const std::string& why, const std::string& remedy,
+                const QString& path) {
+  Error error{code, what, why, remedy};
+  error.field = "path";
+  error.value = path.toStdString();
+  return error;
+}
+
+/// Where "resource:NAME" is. Names stay inside the folder.
+Result<QString> shipped(const QString& root, const QString& name) {
+  const QString path = QDir::cleanPath(name);
+  const auto refused = [&](const std::string& why) {
+    return fileError("bad_argument", "resource:" + name.toStdString() + " was not read", why,
+                     "name a file below resources, as in resource:demo/story.txt", "resource:" + name);
+  };
+  if (path.isEmpty() || QDir::isAbsolutePath(path) || path.startsWith(".."))
+    return refused("it lies outside of the program's resources");
+  if (root.isEmpty()) return refused("the program has found no resources");
+  return QDir(root).filePath(path);
+}
+
+}  // namespace
+
+Result<Json> ScriptCalls::readNow(const QString& given) const {
+  QString path = QString::fromStdString(resolved(given.toStdString(), false));
+  if (const QString scheme = QStringLiteral("resource:"); given.startsWith(scheme)) {
+    const Result<QString> found = shipped(m_settings.resources, given.mid(scheme.size()));
+    if (!found) return found.error();
+    path = *found;
+  }
+  QFile file(path);
+  const auto refused = [&](const std::string& why) {
+    return fileError("io", given.toStdString() + " was not read", why, "give the path of a text file", given);
+  };
+  if (QFileInfo(path).isDir()) return refused("it is a folder");
+  if (!file.open(QIODevice::ReadOnly)) return refused(file.errorString().toStdString());
+  if (file.size() > kMostBytes) return refused("it is larger than 64 MiB");
+  return Json(QString::fromUtf8(file.readAll()).toStdString());
+}
+
+Result<Json> ScriptCalls::writeNow(const QString& given, const QString& text) const {
+  const QString path = QString::fromStdString(resolved(given.toStdString(), true));
+  if (!m_settings.out.isEmpty()) QDir().mkpath(QFileInfo(path).absolutePath());
+  QSaveFile file(path);
+  const QByteArray bytes = text.toUtf8();
+  if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit())
+    return fileError("io", given.toStdString() + " was not written", file.errorString().toStdString(),
+                     "choose a folder that can be written to", given);
+  return Json{{"path", path.toStdString()}, {"bytes", bytes.size()}};
+}
+
+}  // namespace kvlab
