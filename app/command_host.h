@@ -28,7 +28,10 @@ class CommandHost : public WindowPort {
   virtual void showAbout() = 0;
   virtual Status runScriptFile(const QString& path) = 0;
   virtual void stopScript() = 0;
+  virtual bool scriptRunning() const = 0;
   virtual Status copySelection() = 0;
+  /// Gives the keyboard to the prompt line.
+  virtual Status typePrompt() = 0;
   virtual void quit() = 0;
 };
 

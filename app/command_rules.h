@@ -20,6 +20,13 @@ inline QString needsReadyIdle(const CommandHost& host) {
   if (newest->length() == 0) return "the context is empty; prompt some text first";
   return {};
 }
+inline QString needsPending(const CommandHost& host) {
+  if (const QString why = needsIdle(host); !why.isEmpty()) return why;
+  return host.context().snapshot()->pending.empty() ? QString("no action is pending; compose one in Compose") : QString();
+}
+inline QString needsWork(const CommandHost& host) {
+  return host.context().busy() || host.scriptRunning() ? QString() : QString("nothing is running");
+}
 inline QString needsPast(const CommandHost& host) {
   if (const QString why = needsIdle(host); !why.isEmpty()) return why;
   return host.context().snapshot()->tick.value() > 0 ? QString() : QString("this is the first tick");

@@ -27,13 +27,6 @@ Status inject(CommandHost& host, const Json& args) {
              {{"actions", actions}});
 }
 
-QString needsPending(const CommandHost& host) {
-  if (const QString why = needsIdle(host); !why.isEmpty()) return why;
-  return host.context().snapshot()->pending.empty()
-             ? QString("no action is pending; compose one in Compose")
-             : QString();
-}
-
 }  // namespace
 
 void addEditCommands(std::vector<Command>& list) {
@@ -53,15 +46,12 @@ void addEditCommands(std::vector<Command>& list) {
                   {{"actions", "array", "actions, as s.inject takes them", true}}, inject,
                   needsSession});
   list.push_back({"apply", "Apply Pending Actions", "Edit",
-                  "Apply the queued actions now, without generating.", {"Ctrl+Return"}, "", {},
+                  "Apply the queued actions now, without generating.", {"Ctrl+Shift+Return"}, "", {},
                   [](CommandHost& h, const Json&) { return say(h, "s.apply()", "apply", Json::object()); },
                   needsPending, true});
   list.push_back({"clear_pending", "Clear Pending Actions", "Edit", "Forget the queued actions.", {},
                   "", {},
-                  [](CommandHost& h, const Json&) {
-                    h.context().submit("clearPending", Json::object());
-                    return ok();
-                  },
+                  [](CommandHost& h, const Json&) { return say(h, "s.clearPending()", "clearPending", Json::object()); },
                   needsPending});
 }
 

@@ -77,12 +77,19 @@ void addRunCommands(std::vector<Command>& list) {
   list.push_back({"step", "Step", "Run", "Generate one token and stop.", {"F10"}, "step",
                   {{"n", "number", "ticks to run, 1 unless given"}}, step, needsReadyIdle});
   list.push_back({"step_into", "Step Into", "Run",
-                  "Stop before the next action of the tick is applied.", {"F11"}, "step_into", {},
+                  "Apply the pending action that stands highest, alone; a tick where none is pending.", {"F11"}, "step_into", {},
                   [](CommandHost& host, const Json&) {
                     emit host.context().scripted("s.stepAction()");
                     return verb(host, "stepAction");
                   },
                   needsReadyIdle});
+  list.push_back({"step_out", "Step Out", "Run",
+                  "Apply the pending actions that are left, without generating.", {"Shift+F11"}, "", {},
+                  [](CommandHost& host, const Json&) {
+                    emit host.context().scripted("s.apply()");
+                    return verb(host, "apply");
+                  },
+                  needsPending});
   list.push_back({"step_back", "Step Back", "Run",
                   "Go to the tick before; the future stays as a branch.", {"Shift+F10"},
                   "step_back", {}, stepBack, needsPast});
@@ -90,7 +97,7 @@ void addRunCommands(std::vector<Command>& list) {
                   {"F5"}, "run", {{"max_ticks", "number", "stop after so many ticks"}}, run,
                   needsReadyIdle, true});
   list.push_back({"stop", "Stop", "Run", "Cancel what runs at its next safe point.",
-                  {"Shift+F5", "Esc"}, "stop", {}, stop});
+                  {"Shift+F5", "Esc"}, "stop", {}, stop, needsWork});
   list.push_back({"rebuild", "Rebuild", "Run",
                   "Compute every row again from the tokens; the drift goes to zero.", {"Ctrl+B"},
                   "rebuild", {}, rebuild, needsIdle, true});

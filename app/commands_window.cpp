@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Commands about the window: views, theme, pictures, help.
 #include "app/command_registry.h"
+#include "app/command_rules.h"
 
 namespace kvlab {
 
@@ -43,7 +44,8 @@ void addViews(std::vector<Command>& list, const std::vector<ViewName>& views) {
   int number = 1;
   for (const ViewName& view : views) {
     Command show{"show_" + view.id, view.title, "View", "Show " + view.title + " and give it the keyboard."};
-    if (number <= 9) show.keys = {QString("Alt+%1").arg(number++)};
+    show.keys = {number <= 9 ? QString("Alt+%1").arg(number) : QString("Alt+Shift+%1").arg(number - 9)};
+    ++number;
     show.run = [id = view.id](CommandHost& host, const Json&) { return host.showView(id); };
     list.push_back(std::move(show));
   }
@@ -53,6 +55,8 @@ void addViews(std::vector<Command>& list, const std::vector<ViewName>& views) {
 
 void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& views) {
   addViews(list, views);
+  list.push_back({"type_prompt", "Type a Prompt", "View", "Go to the line that appends text to the context.", {"Alt+0"},
+                  "", {}, [](CommandHost& h, const Json&) { return h.typePrompt(); }, needsSession});
   list.push_back({"theme", "Dark or Light", "View", "Change between the dark and the light theme.",
                   {"Ctrl+Shift+L"}, "theme", {{"name", "string", "dark or light; the other when missing"}},
                   setTheme, {}, true});

@@ -29,6 +29,9 @@ Qt::DockWidgetArea qtArea(DockArea area) {
   return area == DockArea::Right ? Qt::RightDockWidgetArea : Qt::BottomDockWidgetArea;
 }
 
+/// In front of its group although another comes first; the status bar already says whether the invariants hold.
+constexpr auto kInFront = "model";
+
 constexpr int kRightWidth = 500, kBottomHeight = 270, kLeftWidth = 280;
 
 }  // namespace
@@ -104,7 +107,7 @@ void DockSet::tabify(const QStringList& ids) {
     m_docks[id]->show();
     if (id != ids.first()) m_window.tabifyDockWidget(m_docks[ids.first()], m_docks[id]);
   }
-  if (!ids.isEmpty()) m_docks[ids.first()]->raise();
+  if (!ids.isEmpty()) m_docks[ids.contains(kInFront) ? QString(kInFront) : ids.first()]->raise();
 }
 
 void DockSet::place(const QStringList& ids, Qt::DockWidgetArea area) {

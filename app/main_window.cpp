@@ -117,7 +117,7 @@ void MainWindow::buildToolBar() {
   bar->addSeparator();
   m_prompt = new QLineEdit(bar);
   m_prompt->setObjectName("prompt");
-  m_prompt->setPlaceholderText(tr("Append text to the context, Enter"));
+  m_prompt->setPlaceholderText(tr("Append text to the context (Alt+0), Enter"));
   m_prompt->setAccessibleName(tr("Prompt"));
   m_prompt->setClearButtonEnabled(true);
   bar->addWidget(m_prompt);

@@ -47,6 +47,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   void closeSession(const SessionPtr& session) override;
   Status showView(const QString& id) override;
   Status setFocus(const nlohmann::json& focus) override;
+  Status setOptions(const QString& id, const nlohmann::json& options) override;
   Status setTheme(const QString& name) override;
   Status setSize(QSize size) override;
   Result<bool> readyFor(const PictureRequest& request) override;
@@ -68,7 +69,9 @@ class MainWindow : public QMainWindow, public CommandHost {
   void showAbout() override;
   Status runScriptFile(const QString& path) override;
   void stopScript() override;
+  bool scriptRunning() const override;
   Status copySelection() override;
+  Status typePrompt() override;
   void quit() override { close(); }
 
  protected:
@@ -87,6 +90,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   void remember(const nlohmann::json& request);
   void evaluate(const QString& line, LiveContext::Evaluated reply);
   ScriptSettings scriptSettings();
+  std::unique_ptr<ScriptHost> makeScript();
   Error unknownView(const QString& id) const;
 
   WindowSettings m_settings;

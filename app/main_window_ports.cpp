@@ -5,6 +5,7 @@
 #include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QLineEdit>
 #include <algorithm>
 
 #include "app/main_window.h"
@@ -72,6 +73,17 @@ Status MainWindow::setFocus(const json& wanted) {
   m_context.setFocus(focus);
   if (wanted.contains("row")) m_context.focusPosition(Position(wanted["row"].get<std::int32_t>()));
   if (wanted.contains("ledger")) m_context.focusLedger(LedgerId(wanted["ledger"].get<std::int32_t>()));
+  return ok();
+}
+
+Status MainWindow::setOptions(const QString& id, const json& options) {
+  InspectorView* view = m_docks->view(id);
+  if (!view) return unknownView(id);
+  if (!options.is_object())
+    return Error{"bad_argument", "view " + id.toStdString() + " was not changed", "the options are not an object",
+                 "name them, as in {quantity: \"age\"}"};
+  for (const auto& [name, value] : options.items())
+    if (Status set = view->setOption(name, value); !set) return set;
   return ok();
 }
 
@@ -206,13 +218,23 @@ ScriptSettings MainWindow::scriptSettings() {
   return settings;
 }
 
+std::unique_ptr<ScriptHost> MainWindow::makeScript() {
+  auto host = std::make_unique<ScriptHost>(*this, scriptSettings());
+  connect(host.get(), &ScriptHost::runningChanged, this, &MainWindow::refreshActions);
+  return host;
+}
+
+bool MainWindow::scriptRunning() const {
+  return (m_script && m_script->running()) || (m_console && m_console->running());
+}
+
 Status MainWindow::runScriptFile(const QString& name) {
   QString path = name;
   if (!QFileInfo::exists(path) && !name.contains('/')) path = resourceRoot() + "/scripts/" + name;
-  if ((m_script && m_script->running()) || (m_console && m_console->running()))
+  if (scriptRunning())
     return Error{"busy", path.toStdString() + " was not run", "another script is running",
                  "stop it or wait for its end"};
-  m_script = std::make_unique<ScriptHost>(*this, scriptSettings());
+  m_script = makeScript();
   QMetaObject::invokeMethod(this, [this, path] {  // from the event loop, not from inside a menu
     const ScriptResult result = m_script->runFile(path);
     m_banner->hide();
@@ -226,7 +248,7 @@ Status MainWindow::runScriptFile(const QString& name) {
 }
 
 void MainWindow::evaluate(const QString& line, LiveContext::Evaluated reply) {
-  if (!m_console) m_console = std::make_unique<ScriptHost>(*this, scriptSettings());
+  if (!m_console) m_console = makeScript();
   m_scriptLog.clear();
   const ScriptResult result = m_console->evaluateLine(line);
   QStringList text = m_scriptLog;
@@ -239,18 +261,21 @@ void MainWindow::stopScript() {
     if (host) host->stop();
 }
 
-/// Text of a text field that has the keyboard, else the table of the view that has it.
+/// Text fields copy their text themselves; this is for the view that has the keyboard.
 Status MainWindow::copySelection() {
   for (QWidget* at = QApplication::focusWidget(); at; at = at->parentWidget()) {
     if (auto* view = qobject_cast<InspectorView*>(at)) {
-      if (const QString table = view->tsv(); !table.isEmpty())
-        QGuiApplication::clipboard()->setText(table);
-      else
-        QGuiApplication::clipboard()->setImage(view->picture(view->size(), devicePixelRatioF()));
+      view->copySelection();
       return ok();
     }
   }
   return Error{"no_view", "nothing was copied", "no view has the keyboard", "click into a view first"};
+}
+
+Status MainWindow::typePrompt() {
+  m_prompt->setFocus(Qt::ShortcutFocusReason);
+  m_prompt->selectAll();
+  return ok();
 }
 
 }  // namespace kvlab

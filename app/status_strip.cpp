@@ -6,6 +6,7 @@
 #include <QLocale>
 #include <QProgressBar>
 #include <QToolButton>
+#include <algorithm>
 
 #include "app/script/script_host.h"
 #include "widgets/base/theme.h"
@@ -35,6 +36,12 @@ StatusStrip::StatusStrip(LiveContext& context, QString backendNote, QWidget* par
     : QStatusBar(parent), m_context(context), m_backendNote(std::move(backendNote)) {
   setSizeGripEnabled(false);
   m_state = field("state");
+  m_health = new QToolButton(this);
+  m_health->setObjectName("status_invariants");
+  m_health->setAccessibleName(tr("Invariants"));
+  m_health->setAutoRaise(true);
+  m_health->setFocusPolicy(Qt::TabFocus);
+  connect(m_health, &QToolButton::clicked, this, [this] { m_context.runCommand("show_invariants", nlohmann::json::object()); });
   m_tick = field("tick");
   m_length = field("length");
   m_bytes = field("bytes");
@@ -49,7 +56,7 @@ StatusStrip::StatusStrip(LiveContext& context, QString backendNote, QWidget* par
   m_cancel->setProperty(kDuringScript, true);
   m_numerics = field("numerics");
   m_backend = field("backend");
-  for (QLabel* label : {m_state, m_tick, m_length, m_bytes}) addWidget(label);
+  for (QWidget* widget : std::initializer_list<QWidget*>{m_state, m_tick, m_health, m_length, m_bytes}) addWidget(widget);
   addWidget(new QWidget(this), 1);
   for (QWidget* widget : std::initializer_list<QWidget*>{m_work, m_progress, m_cancel, m_numerics, m_backend})
     addPermanentWidget(widget);
@@ -70,8 +77,33 @@ QLabel* StatusStrip::field(const QString& name) {
 }
 
 QStringList StatusStrip::texts() const {
-  return {m_state->text(), m_tick->text(),     m_length->text(),
+  return {m_state->text(), m_tick->text(),     m_health->text(), m_length->text(),
           m_bytes->text(), m_numerics->text(), m_backend->text()};
+}
+
+/// Looking back is said in words: what the views show then is not what the next step goes on from.
+void StatusStrip::refreshTick(const Snapshot& shown) {
+  const auto look = Theme::current();
+  const auto session = m_context.session();
+  const SnapshotPtr newest = session ? session->snapshot() : nullptr;
+  const bool back = newest && newest->serial > shown.serial;
+  QString text = tr("tick %1").arg(grouped(shown.tick.value()));
+  if (back) text += tr(" (looking back from %1)").arg(grouped(newest->tick.value()));
+  if (shown.branch != "main") text += " · " + QString::fromStdString(shown.branch);
+  m_tick->setText(text);
+  m_tick->setToolTip(back ? tr("The views show an older tick; Step goes on from the newest one")
+                          : tr("Ticks since the session began"));
+  m_tick->setStyleSheet(back ? QString("color:%1").arg(look->warning.name()) : QString());
+}
+
+void StatusStrip::refreshHealth(const Snapshot& shown) {
+  const auto look = Theme::current();
+  const auto broken = std::count_if(shown.invariants.begin(), shown.invariants.end(), [](const auto& one) { return !one.ok; });
+  const auto all = static_cast<qint64>(shown.invariants.size());
+  m_health->setVisible(all > 0);
+  m_health->setText(broken ? tr("✖ %1 of %2 invariants broken").arg(broken).arg(all) : tr("✔ %1 invariants hold").arg(all));
+  m_health->setToolTip(tr("What was checked after this tick; click for the list"));
+  m_health->setStyleSheet(QString("color:%1;border:0").arg((broken ? look->error : look->muted).name()));
 }
 
 void StatusStrip::refresh() {
@@ -89,10 +121,11 @@ void StatusStrip::refresh() {
   else say(tr("● Ready"), look->ok);
   m_cancel->setVisible(busy);
   if (!busy) showProgress({}, 0, -1);
-  for (QLabel* label : {m_tick, m_length, m_bytes, m_numerics, m_backend}) label->setVisible(shown != nullptr);
+  for (QWidget* one : std::initializer_list<QWidget*>{m_tick, m_health, m_length, m_bytes, m_numerics, m_backend})
+    one->setVisible(shown != nullptr);
   if (!shown || !shown->info) return;
-  m_tick->setText(tr("tick %1").arg(grouped(shown->tick.value())) +
-                  (shown->branch == "main" ? QString() : " · " + QString::fromStdString(shown->branch)));
+  refreshTick(*shown);
+  refreshHealth(*shown);
   m_length->setText(tr("%1 of %2 rows").arg(grouped(shown->length()), grouped(shown->info->capacity)));
   m_length->setToolTip(tr("resident rows per layer; %1 staging slots").arg(shown->info->staging));
   m_bytes->setText(tr("%1 live").arg(sized(shown->bytes.live)));

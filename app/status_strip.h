@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The status bar's contents: state of the session, tick, length and capacity, numerics, backend, and
+// The status bar's contents: state of the session, tick, invariants, length and capacity, numerics, backend, and
 // the progress of long work with its Cancel button. Owned by the main window. GUI thread.
 #pragma once
 #include <QStatusBar>
@@ -27,6 +27,8 @@ class StatusStrip : public QStatusBar {
 
  private:
   void refresh();
+  void refreshTick(const Snapshot& shown);
+  void refreshHealth(const Snapshot& shown);
   void showProgress(const QString& what, qint64 done, qint64 total);
   QLabel* field(const QString& name);
 
@@ -34,7 +36,7 @@ class StatusStrip : public QStatusBar {
   QString m_backendNote;
   QLabel *m_state, *m_tick, *m_length, *m_bytes, *m_numerics, *m_backend, *m_work;
   QProgressBar* m_progress;
-  QToolButton* m_cancel;
+  QToolButton *m_health, *m_cancel;
 };
 
 }  // namespace kvlab

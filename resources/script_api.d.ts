@@ -237,6 +237,8 @@ interface Lab {
 interface View {
   show(id: string): void;
   focus(focus: { tick?: number; layer?: number; head?: number; row?: number; ledger?: number }): void;
+  /** Sets what a view's controls set: view.set("map", {quantity: "staleness"}). Console names them for every click. */
+  set(id: string, options: { [name: string]: unknown }): void;
   theme(name: "dark" | "light"): void;
   size(width: number, height: number): void;
   /** Waits until the view shows the current tick. Sizes in device-independent pixels. */

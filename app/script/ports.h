@@ -52,6 +52,8 @@ class WindowPort {
   virtual void closeSession(const SessionPtr& session) = 0;
   virtual Status showView(const QString& id) = 0;
   virtual Status setFocus(const nlohmann::json& focus) = 0;
+  /// Options of a view by name, as its controls set them; stops at the first that is refused.
+  virtual Status setOptions(const QString& id, const nlohmann::json& options) = 0;
   virtual Status setTheme(const QString& name) = 0;
   virtual Status setSize(QSize size) = 0;
   /// Brings the view (all visible ones, for "window") to the wanted size and the current tick; true

@@ -97,6 +97,7 @@
   global.view = {
     show(id) { view("show", { id }); },
     focus(focus) { view("focus", focus); },
+    set(id, options) { view("set", { id, options }); },
     theme(name) { view("theme", { name }); },
     size(width, height) { view("size", { width, height }); },
     screenshot(what, path, options = {}) { return view("screenshot", Object.assign({}, options, { what, path })); },

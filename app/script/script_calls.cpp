@@ -164,6 +164,7 @@ Result<Json> ScriptCalls::viewNow(const std::string& op, const Json& args) {
   };
   if (op == "show") return asJson(m_window.showView(text("id")));
   if (op == "focus") return asJson(m_window.setFocus(args));
+  if (op == "set") return asJson(m_window.setOptions(text("id"), args.at("options")));
   if (op == "theme") return asJson(m_window.setTheme(text("name")));
   if (op == "size")
     return asJson(m_window.setSize({args.at("width").get<int>(), args.at("height").get<int>()}));

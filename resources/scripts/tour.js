@@ -29,8 +29,12 @@ const story = "anna puts the silver key in the cellar . the wind blows all night
 
 const s = lab.open({ model: "demo" });
 s.prompt(story);
+view.set("map", { quantity: "received" });
 show("A session on the demo model has just read a small story. The map shows its KV cache: one column per " +
-  "token, one line per layer. The strip below is the text itself.", ["mirror", "map"], "story");
+  "token, one line per layer, coloured by the attention that each row has received. The strip below is the text itself.",
+  ["mirror", "map"], "story");
+
+view.set("map", { quantity: "brightness" });
 
 expect(ask(s, "where is the silver key ?").includes("cellar"), "the model finds the key");
 show("Asked where the silver key is, it answers from the cache. Every answered token was one tick: F10 steps, " +
@@ -51,12 +55,18 @@ show(`Now the knife: "cellar" at position ${place} becomes "attic". Compose show
 s.apply();
 const drift = s.drift();
 view.focus({ layer: 2, row: place });
-show("Applied. Cache and mirror changed together; later rows still remember the old text, and drift says by how " +
-  `much: values of the last layer are off by ${(100 * drift.v[drift.v.length - 1]).toFixed(0)} %.`,
-  ["mirror", "map"], "edited");
+view.set("map", { quantity: "staleness" });
+show("Applied. Cache and mirror changed together; the later rows of all layers but the first still remember the " +
+  "old text. The map shows which: they are stale.", ["mirror", "map"], "edited");
+
+view.set("map", { quantity: "drift_v" });
+show("Drift says how far they are from a rebuild: some values of the last layer are off by " +
+  `${(100 * drift.v[drift.v.length - 1]).toFixed(0)} %. The rail below the map marks stale rows in any colouring.`,
+  ["model", "map"], "drift");
 expect(drift.k[0] === 0 && drift.v[0] === 0, "layer 0 equals a rebuild after any edit");
 
 s.rebuild();
+view.set("map", { quantity: "brightness" });
 expectNear(s.drift().v, drift.v.map(() => 0), {}, "a rebuild leaves no drift");
 expect(ask(s, "where is the silver key ?").includes("attic"), "the answer follows the edit");
 show("Rebuild computes every row again from the tokens: the drift is zero, and the answer is the attic.",

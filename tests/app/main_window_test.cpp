@@ -7,6 +7,7 @@
 #include <QDockWidget>
 #include <QLineEdit>
 #include <QListWidget>
+#include <QMenuBar>
 #include <QMimeData>
 #include <QPushButton>
 #include <QToolButton>
@@ -80,6 +81,12 @@ class MainWindowTest : public QObject {
   void inputWaitsWhileAScriptRuns();
   void tourWaitsForNext();
   void copiesTables();
+  void noKeyMeansTwoThings();
+  void everyCommandCanBeReached();
+  void everyButtonOfAViewIsACommand();
+  void optionsOfViewsAreSet();
+  void looksBackInWords();
+  void stopWaitsForWork();
   void closesWhileWorking();
 };
 
@@ -304,8 +311,86 @@ void MainWindowTest::copiesTables() {
   open();
   QVERIFY(m_window->showView("mirror"));
   QTest::qWait(50);
-  QVERIFY(m_window->runCommand("copy", json::object()));
+  QGuiApplication::clipboard()->clear();
+  QTest::keyClick(QApplication::focusWidget(), Qt::Key_C, Qt::ControlModifier);
   QVERIFY2(QGuiApplication::clipboard()->text().contains('\t'), qPrintable(QGuiApplication::clipboard()->text()));
+}
+
+/// Of two active shortcuts with the same key Qt runs neither.
+void MainWindowTest::noKeyMeansTwoThings() {
+  open();
+  QHash<QString, QString> commands;
+  for (const Command& command : m_window->commands().all())
+    for (const QString& key : command.keys) commands[QKeySequence(key, QKeySequence::PortableText).toString()] = command.id;
+  QHash<QString, QString> window = commands;  // and the menus' letters
+  for (QAction* action : m_window->menuBar()->actions()) window[QKeySequence::mnemonic(action->text()).toString()] = action->text();
+  int seen = 0;
+  for (QAction* action : m_window->findChildren<QAction*>()) {
+    const bool ofView = qobject_cast<InspectorView*>(action->parent()) || action->shortcutContext() == Qt::WidgetShortcut;
+    for (const QKeySequence& key : action->shortcuts()) {
+      if (!ofView) continue;
+      ++seen;
+      QVERIFY2(!window.contains(key.toString()), qPrintable(action->text() + ": " + key.toString() + " is " + window.value(key.toString())));
+    }
+  }
+  for (QAbstractButton* button : m_window->findChildren<QAbstractButton*>()) {
+    if (button->shortcut().isEmpty()) continue;
+    ++seen;
+    QVERIFY2(!window.contains(button->shortcut().toString()), qPrintable(button->text() + ": " + button->shortcut().toString()));
+  }
+  QVERIFY(seen > 5);
+}
+
+/// By menu, palette or key; those that need an argument by the control that gives it.
+void MainWindowTest::everyCommandCanBeReached() {
+  open();
+  m_window->showPalette();
+  const QStringList listed = m_window->commandPalette().shownIds();
+  for (const Command& command : m_window->commands().all()) {
+    const bool asks = std::any_of(command.args.begin(), command.args.end(), [](const auto& arg) { return arg.required; });
+    QVERIFY2(asks || listed.contains(command.id), qPrintable(command.id));
+    if (command.id.startsWith("show_")) QVERIFY2(!command.keys.isEmpty(), qPrintable(command.id));
+  }
+  QTest::keyClick(m_window->commandPalette().findChild<QLineEdit*>(), Qt::Key_Escape);
+  QTest::keyClick(m_window.get(), Qt::Key_0, Qt::AltModifier);
+  auto* prompt = m_window->findChild<QLineEdit*>("prompt");
+  QTRY_VERIFY(prompt->hasFocus());
+  QTest::keyClick(m_window.get(), Qt::Key_3, Qt::AltModifier | Qt::ShiftModifier);
+  QTRY_VERIFY(m_window->docks().visible("log"));
+}
+
+void MainWindowTest::everyButtonOfAViewIsACommand() {
+  for (const char* id : {"step_into", "step", "step_out", "step_back", "run", "clear_pending", "show_invariants"})
+    QVERIFY2(m_window->commands().find(id), id);
+  open();
+  QCOMPARE(m_window->runCommand("step_out", json::object()).error().why, std::string("no action is pending; compose one in Compose"));
+}
+
+void MainWindowTest::optionsOfViewsAreSet() {
+  open();
+  QVERIFY(m_window->setOptions("map", {{"quantity", "age"}}));
+  QCOMPARE(m_window->context().quantity(), Quantity::Age);
+  QCOMPARE(m_window->setOptions("nothing", json::object()).error().code, std::string("unknown_view"));
+  QCOMPARE(m_window->setOptions("map", json::array()).error().code, std::string("bad_argument"));
+  QCOMPARE(m_window->setOptions("map", {{"quantity", "colour"}}).error().field, std::string("quantity"));
+  QVERIFY(!m_window->setOptions("console", {{"nonsense", 1}}));
+}
+
+void MainWindowTest::looksBackInWords() {
+  open();
+  QVERIFY(m_window->setFocus({{"tick", 1}}));
+  QTRY_VERIFY2(statusText().contains("tick 1 (looking back from 3)"), qPrintable(statusText()));
+  QVERIFY(m_window->setFocus({{"tick", 3}}));
+  QTRY_VERIFY(!statusText().contains("looking back"));
+}
+
+void MainWindowTest::stopWaitsForWork() {
+  open();
+  QCOMPARE(m_window->runCommand("stop", json::object()).error().why, std::string("nothing is running"));
+  m_window->context().submit("block", json::object());
+  QTRY_COMPARE(m_state.waiting.load(), 1);
+  QTest::keyClick(m_window.get(), Qt::Key_Escape);
+  QTRY_VERIFY(!m_window->context().busy());
 }
 
 void MainWindowTest::closesWhileWorking() {

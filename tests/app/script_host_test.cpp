@@ -47,6 +47,10 @@ class FakeWindow : public WindowPort {
     calls.push_back("focus " + focus.dump());
     return ok();
   }
+  Status setOptions(const QString& id, const json& options) override {
+    calls.push_back("set " + id.toStdString() + " " + options.dump());
+    return ok();
+  }
   Status setTheme(const QString& name) override {
     calls.push_back("theme " + name.toStdString());
     return ok();
@@ -189,14 +193,15 @@ void ScriptHostTest::refusedSessions() {
 
 void ScriptHostTest::viewCalls() {
   const ScriptResult result = run(
-      "view.show('map'); view.focus({layer:1,row:4}); view.theme('light'); view.command('step', {n:2});"
+      "view.show('map'); view.focus({layer:1,row:4}); view.theme('light'); view.set('map', {quantity:'age'}); view.command('step', {n:2});"
       "expect(view.list().length === 2); view.caption('hello'); view.screenshot('window', 'a.png')");
   QVERIFY2(!result.failed, qPrintable(result.message()));
   QCOMPARE(window.calls[0], std::string("show map"));
   QCOMPARE(window.calls[1], std::string(R"(focus {"layer":1,"row":4})"));
   QCOMPARE(window.calls[2], std::string("theme light"));
-  QCOMPARE(window.calls[3], std::string(R"(command step {"n":2})"));
-  QVERIFY(window.calls[4].rfind("picture window after ", 0) == 0);  // it waited until the view was ready
+  QCOMPARE(window.calls[3], std::string(R"(set map {"quantity":"age"})"));
+  QCOMPARE(window.calls[4], std::string(R"(command step {"n":2})"));
+  QVERIFY(window.calls[5].rfind("picture window after ", 0) == 0);  // it waited until the view was ready
 }
 
 void ScriptHostTest::consoleRemembers() {

@@ -92,7 +92,7 @@ class EvidenceViewsTest : public QObject {
     auto* tree = view->findChild<TimelineTree*>();
     tree->setCurrentIndex(tree->model()->index(0, 0, tree->model()->index(0, 0)));
     tree->setFocus();
-    QTest::keyClick(tree, Qt::Key_C, Qt::ControlModifier);
+    view->copySelection();
     const QStringList lines = qApp->clipboard()->text().split('\n', Qt::SkipEmptyParts);
     QCOMPARE(lines.size(), 2);
     QVERIFY(lines[1].startsWith("  generate"));

@@ -105,6 +105,27 @@ class MapTest : public QObject {
     QVERIFY(view.dump().startsWith("map: brightness, tick 20"));
   }
 
+  void staleRowsAreMarkedInEveryColouring() {
+    Snapshot s;
+    s.exactness = std::make_shared<std::vector<Exactness>>(std::vector<Exactness>{
+        Exactness::Exact, Exactness(2), Exactness(2), Exactness::Exact, Exactness(3), Exactness(2)});
+    const auto runs = staleRuns(s);
+    QCOMPARE(runs.size(), std::size_t{3});
+    QCOMPARE(runs[0].begin, 1);
+    QCOMPARE(runs[0].end, 3);
+    QCOMPARE(runs[1].why, Exactness(3));
+    QCOMPARE(runs[2].end, 6);
+    QVERIFY(staleRuns(Snapshot()).empty());
+    FakeContext context;
+    MapView view(context, nullptr);
+    show(view);
+    const auto& exact = *context.snapshot()->exactness;
+    const auto stale = std::find_if(exact.begin(), exact.end(), [](Exactness e) { return e != Exactness::Exact; });
+    QVERIFY(stale != exact.end());
+    context.setFocus(Focus{context.snapshot()->tick, Layer(1), Head(0), Position(static_cast<std::int32_t>(stale - exact.begin())), LedgerId(-1)});
+    QVERIFY2(view.canvas().readout().contains(valueText(Quantity::Staleness, static_cast<float>(*stale))), qPrintable(view.canvas().readout()));
+  }
+
   void notReadyUntilTheTileIsThere() {
     FakeContext context;
     context.holdTiles = true;

@@ -84,6 +84,25 @@ class PaintingTest : public QObject {
       }
     }
   }
+  void assigningEqualsSetting() {
+    std::mt19937 random(11);
+    for (const int positions : {1, 2, 3, 64, 1001, 4099}) {
+      std::vector<std::uint8_t> indices(static_cast<std::size_t>(3 * positions));
+      for (auto& index : indices) index = static_cast<std::uint8_t>(random() % 256);
+      MaxPyramid one, other;
+      one.resize(3, positions);
+      one.setColumns(0, positions, indices);
+      other.assign(3, positions, indices);
+      for (int check = 0; check < 200; ++check) {
+        const int layer = static_cast<int>(random() % 3), from = static_cast<int>(random() % static_cast<unsigned>(positions));
+        const int to = from + 1 + static_cast<int>(random() % static_cast<unsigned>(positions - from));
+        QCOMPARE(other.maxOf(layer, from, to), one.maxOf(layer, from, to));
+      }
+      other.resize(3, positions + 5);  // it can still grow
+      QCOMPARE(other.at(2, positions), MaxPyramid::kNone);
+      QCOMPARE(other.at(2, positions - 1), one.at(2, positions - 1));
+    }
+  }
   void blitHatchesMissingCells() {
     MaxPyramid pyramid;
     pyramid.resize(1, 2);
@@ -117,6 +136,28 @@ class PaintingTest : public QObject {
       QVERIFY(q == Quantity::Residency ? indices[i] <= indices[i - 1] : indices[i] >= indices[i - 1]);
     QCOMPARE(indices.back(), MaxPyramid::kNone);
     QVERIFY(indices[0] != MaxPyramid::kNone);
+  }
+  /// A fade of a few units is seen, and nothing brighter than the data is claimed.
+  void brightnessFillsItsScale() {
+    const auto low = [](std::vector<float> values) { return scaleFor(Quantity::Brightness, values).low; };
+    QCOMPARE(low({}), 0.0f);
+    QCOMPARE(low({NAN, NAN}), 0.0f);
+    QCOMPARE(low({255, 255}), 247.0f);
+    QCOMPARE(low({255, 253}), 247.0f);
+    QCOMPARE(low({255, 243, NAN, INFINITY}), 240.0f);
+    QCOMPARE(low({3, 255}), 0.0f);
+    QCOMPARE(scaleFor(Quantity::Brightness, {3, 90}).high, 255.0f);
+    QCOMPARE(scaleFor(Quantity::Brightness, {3, 400}).high, 400.0f);
+    const ColourScale scale = scaleFor(Quantity::Brightness, {255, 253});
+    QVERIFY(scale.index(255) - scale.index(253) > 40);
+  }
+  /// The fast pass over many values against the plain one.
+  void scalesIgnoreWhatIsNoNumber() {
+    std::vector<float> values(1000, NAN);
+    values[777] = 5, values[13] = 2, values[999] = INFINITY, values[998] = 7;
+    const ColourScale scale = scaleFor(Quantity::KNorm, values);
+    QCOMPARE(scale.low, 2.0f);
+    QCOMPARE(scale.high, 7.0f);
   }
   /// Sequential maps grow lighter all the way, so that they read without colour too.
   void mapsGrowLighter_data() {

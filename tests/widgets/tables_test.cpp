@@ -4,6 +4,7 @@
 #include <QtTest>
 
 #include <QAbstractItemModelTester>
+#include <QClipboard>
 #include <QSignalSpy>
 #include <QToolButton>
 
@@ -246,6 +247,29 @@ class TablesTest : public QObject {
     QCOMPARE(said.count(), 1);
     QCOMPARE(said[0][0].toString(), QString("view.focus({tick: 5})"));
   }
+  /// Only a hand moves the tick: neither the keyboard's arrival nor a script's focus does.
+  void historyStaysWhereItIs() {
+    FakeContext context;
+    HistoryView view(context, nullptr);
+    view.resize(500, 500);
+    view.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&view));
+    const Tick before = context.snapshot()->tick;
+    QSignalSpy said(&context, &InspectorContext::scripted);
+    for (int id : {8, 3, 8, 40}) {
+      context.focusLedger(LedgerId(id));
+      view.table().setFocus();
+      QVERIFY(golden::settle(view));
+      view.table().setCurrentIndex(view.model().index(view.model().rowCount() - 1, 0));
+      view.table().clearFocus();
+    }
+    QCOMPARE(context.snapshot()->tick, before);
+    QCOMPARE(said.count(), 0);
+    view.table().setCurrentIndex(view.model().index(0, 0));  // a click on the current line counts
+    QTest::mouseClick(view.table().viewport(), Qt::LeftButton, {}, view.table().visualRect(view.model().index(0, 1)).center());
+    QCOMPARE(said.count(), 1);
+    QCOMPARE(context.snapshot()->tick, view.model().events().front().tick);
+  }
   void historyLeadsToTheFamily() {
     FakeContext context;
     HistoryView view(context, nullptr);
@@ -293,6 +317,8 @@ class TablesTest : public QObject {
     QCOMPARE(context.focus().position, Position(1));
     QTest::mouseClick(text.viewport(), Qt::LeftButton, Qt::ShiftModifier, text.chipRect(4).center());
     QCOMPARE(text.selectedText(), QString("Mara went to the"));
+    view.copySelection();
+    QCOMPARE(qApp->clipboard()->text(), QString("Mara went to the"));
     QCOMPARE(context.focus().position, Position(1));
     QTest::keyClick(&text, Qt::Key_Right);
     QCOMPARE(context.focus().position, Position(2));

@@ -2,8 +2,10 @@
 #include "widgets/base/colour_map.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "core/api/snapshot.h"
 
@@ -126,17 +128,53 @@ void ColourScale::quantise(std::span<const float> values, std::span<std::uint8_t
   }
 }
 
+namespace {
+struct Extent {
+  float low = INFINITY, high = -INFINITY;  // of the finite values; low > high = there are none
+};
+
+/// Lane by lane, so that the compiler can compare many values at once. What is not a number loses
+/// every comparison; infinite values do not count.
+Extent extentOf(const std::vector<float>& values) {
+  constexpr std::size_t kLanes = 16;
+  constexpr float kMost = std::numeric_limits<float>::max();
+  std::array<float, kLanes> low, high;
+  low.fill(INFINITY);
+  high.fill(-INFINITY);
+  std::size_t i = 0;
+  for (; i + kLanes <= values.size(); i += kLanes)
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      const float v = values[i + lane];
+      const float down = v >= -kMost ? v : INFINITY, up = v <= kMost ? v : -INFINITY;
+      low[lane] = down < low[lane] ? down : low[lane];
+      high[lane] = up > high[lane] ? up : high[lane];
+    }
+  Extent out{*std::min_element(low.begin(), low.end()), *std::max_element(high.begin(), high.end())};
+  for (; i < values.size(); ++i)
+    if (std::isfinite(values[i])) out.low = std::min(out.low, values[i]), out.high = std::max(out.high, values[i]);
+  return out;
+}
+
+/// Up to the brightest there can be, down to a round number below the dimmest row: rows lose a few
+/// units a tick, and that must be seen from the first tick on.
+ColourScale brightnessScale(ColourScale scale, const Extent& extent) {
+  constexpr float kStep = 8;
+  scale.high = std::max(255.0f, extent.high);
+  if (extent.low > extent.high) return scale;
+  scale.low = std::max(0.0f, std::min(std::floor(extent.low / kStep) * kStep, scale.high - kStep));
+  return scale;
+}
+}  // namespace
+
 ColourScale scaleFor(Quantity quantity, const std::vector<float>& values) {
   ColourScale scale{quantity, 0, 1, bendOf(quantity)};
-  if (quantity == Quantity::Brightness) scale.high = 255;
   if (quantity == Quantity::Staleness) scale.high = 4;
-  if (quantity == Quantity::Brightness || isCategorical(quantity)) return scale;
-  float low = INFINITY, high = 0;
-  for (float v : values)
-    if (std::isfinite(v)) low = std::min(low, v), high = std::max(high, v);
-  scale.high = high > 0 ? high : 1;
+  if (isCategorical(quantity)) return scale;
+  const Extent extent = extentOf(values);
+  if (quantity == Quantity::Brightness) return brightnessScale(scale, extent);
+  scale.high = extent.high > 0 ? extent.high : 1;
   const bool norm = quantity == Quantity::KNorm || quantity == Quantity::VNorm;
-  if (norm && std::isfinite(low) && low < high) scale.low = low;
+  if (norm && extent.low < extent.high && extent.high > 0) scale.low = extent.low;
   if (scale.bend == ColourScale::Bend::Log) scale.low = scale.high * 1e-4f;
   return scale;
 }
@@ -150,6 +188,12 @@ QString shortValueText(Quantity quantity, float value) {
 
 bool isCategorical(Quantity quantity) {
   return quantity == Quantity::Residency || quantity == Quantity::Staleness;
+}
+
+QString titleInText(Quantity quantity) {
+  QString text = QString::fromUtf8(title(quantity).data(), static_cast<qsizetype>(title(quantity).size()));
+  if (text.size() > 1 && text[1].isLetter()) text[0] = text[0].toLower();
+  return text;
 }
 
 QString valueText(Quantity quantity, float value) {

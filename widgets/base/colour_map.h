@@ -45,6 +45,8 @@ struct ColourScale {
 
 /// The scale of a quantity: fixed ends where it has them, else the finite range of the values.
 ColourScale scaleFor(Quantity quantity, const std::vector<float>& values);
+/// The quantity's title inside a line of text: "drift of V", "K norm".
+QString titleInText(Quantity quantity);
 /// A value as people read it: "212", "0.031", "context edited"; "not resident" for not-a-number.
 QString valueText(Quantity quantity, float value);
 /// The same in as few letters as a cell has room for: "edited".

@@ -4,8 +4,12 @@
 #include <QClipboard>
 #include <QGuiApplication>
 #include <QHeaderView>
+#include <QHelpEvent>
 #include <QKeyEvent>
+#include <QMouseEvent>
 #include <QPainter>
+#include <QScopedValueRollback>
+#include <QToolTip>
 
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/theme.h"
@@ -67,6 +71,19 @@ QSize DataDelegate::sizeHint(const QStyleOptionViewItem&, const QModelIndex&) co
   return {60, Theme::kRow};
 }
 
+bool DataDelegate::helpEvent(QHelpEvent* event, QAbstractItemView* view, const QStyleOptionViewItem& option,
+                             const QModelIndex& index) {
+  if (event->type() != QEvent::ToolTip || index.data(Qt::ToolTipRole).isValid())
+    return QStyledItemDelegate::helpEvent(event, view, option, index);
+  const QString text = index.data(Qt::DisplayRole).toString();
+  const auto theme = Theme::current();
+  const QFontMetrics metrics(index.data(kMonoRole).toBool() ? theme->mono : theme->ui);
+  if (metrics.horizontalAdvance(text) <= option.rect.width() - 14)
+    return QStyledItemDelegate::helpEvent(event, view, option, index);
+  QToolTip::showText(event->globalPos(), text, view);
+  return true;
+}
+
 DataTable::DataTable(QWidget* parent) : QTableView(parent) {
   setItemDelegate(new DataDelegate(this));
   setShowGrid(false);
@@ -112,8 +129,7 @@ QString DataTable::tsv(int limit) const {
   }
   const auto line = [this](auto cell) {
     QStringList cells;
-    for (int c = 0; c < model()->columnCount(); ++c)
-      if (!isColumnHidden(c)) cells.append(cell(c).toString());
+    for (int c = 0; c < model()->columnCount(); ++c) cells.append(cell(c).toString());  // hidden ones too
     return tsvLine(cells);
   };
   QString text = line([this](int c) { return model()->headerData(c, Qt::Horizontal); });
@@ -125,7 +141,6 @@ void DataTable::copy() const { QGuiApplication::clipboard()->setText(tsv()); }
 
 void DataTable::showRow(int row) {
   if (!model() || row >= model()->rowCount()) return;
-  m_quiet = true;
   if (row < 0)
     clearSelection();
   else if (currentIndex().row() != row || !selectionModel()->isRowSelected(row)) {
@@ -134,17 +149,25 @@ void DataTable::showRow(int row) {
     if (line.top() < 0 || line.bottom() > viewport()->height())
       scrollTo(model()->index(row, 0), PositionAtCenter);
   }
-  m_quiet = false;
 }
 
 void DataTable::keyPressEvent(QKeyEvent* event) {
   if (event->matches(QKeySequence::Copy)) return copy();
+  const QScopedValueRollback<bool> byHand(m_byHand, true);
   QTableView::keyPressEvent(event);
+}
+
+void DataTable::mousePressEvent(QMouseEvent* event) {
+  const QScopedValueRollback<bool> byHand(m_byHand, true);
+  const int before = currentIndex().row();
+  QTableView::mousePressEvent(event);
+  const QModelIndex at = indexAt(event->position().toPoint());
+  if (event->button() == Qt::LeftButton && at.isValid() && at.row() == before) emit chosen(at);
 }
 
 void DataTable::currentChanged(const QModelIndex& current, const QModelIndex& previous) {
   QTableView::currentChanged(current, previous);
-  if (!m_quiet && current.isValid() && current.row() != previous.row() && hasFocus()) emit chosen(current);
+  if (m_byHand && current.isValid() && current.row() != previous.row()) emit chosen(current);
 }
 
 void DataTable::leaveEvent(QEvent* event) {

@@ -26,6 +26,9 @@ class DataDelegate : public QStyledItemDelegate {
   void paint(QPainter* painter, const QStyleOptionViewItem& option,
              const QModelIndex& index) const override;
   QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+  /// The whole text of a cell that shows only a part of it, unless the model has a tool tip of its own.
+  bool helpEvent(QHelpEvent* event, QAbstractItemView* view, const QStyleOptionViewItem& option,
+                 const QModelIndex& index) override;
 };
 
 class DataTable : public QTableView {
@@ -47,12 +50,13 @@ class DataTable : public QTableView {
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
   void currentChanged(const QModelIndex& current, const QModelIndex& previous) override;
   void leaveEvent(QEvent* event) override;
   void changeEvent(QEvent* event) override;
 
  private:
-  bool m_quiet = false;
+  bool m_byHand = false;  // a key or a click is being handled; all else moves the current line silently
 };
 
 }  // namespace kvlab

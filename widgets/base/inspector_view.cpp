@@ -2,9 +2,11 @@
 #include "widgets/base/inspector_view.h"
 
 #include <QClipboard>
+#include <QContextMenuEvent>
 #include <QEvent>
 #include <QFileDialog>
 #include <QGuiApplication>
+#include <QMenu>
 #include <QPainter>
 #include <QSvgGenerator>
 
@@ -61,6 +63,13 @@ bool InspectorView::event(QEvent* event) {
   return handled;
 }
 
+void InspectorView::contextMenuEvent(QContextMenuEvent* event) {
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  menu->addActions(viewActions());
+  menu->popup(event->globalPos());
+}
+
 QImage InspectorView::picture(QSize size, qreal dpr) {
   if (isWindow() && size.isValid()) resize(size);
   if (layout()) layout()->activate();
@@ -92,12 +101,12 @@ QList<QAction*> InspectorView::viewActions() {
       action->setProperty("kvlabBase", true);
       connect(action, &QAction::triggered, this, slot);
     };
-    if (!tsv().isEmpty())
-      add(tr("Copy table"), tr("Copy the shown table as tab-separated values"),
-          &InspectorView::copyTable);
+    add(tr("Copy table"), tr("Copy the shown table as tab-separated values"), &InspectorView::copyTable);
+    m_copyTable = m_actions.last();
     add(tr("Copy picture"), tr("Copy the view as a picture"), &InspectorView::copyPicture);
     add(tr("Save picture…"), tr("Save the view as PNG or SVG"), &InspectorView::askSavePicture);
   }
+  m_copyTable->setVisible(!tsv().isEmpty());
   return m_actions;
 }
 
@@ -119,14 +128,26 @@ void InspectorView::copyPicture() {
   QGuiApplication::clipboard()->setImage(picture(size(), devicePixelRatioF()));
 }
 
+void InspectorView::copySelection() { tsv().isEmpty() ? copyPicture() : copyTable(); }
+
 void InspectorView::copyTable() { QGuiApplication::clipboard()->setText(tsv()); }
 
+void InspectorView::askSaveFile(const QString& title, const QString& name, const QString& filter,
+                                std::function<void(const QString& path)> chosen) {
+  auto* dialog = new QFileDialog(this, title, QString(), filter);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setAcceptMode(QFileDialog::AcceptSave);
+  dialog->selectFile(name);
+  dialog->setModal(false);
+  connect(dialog, &QFileDialog::fileSelected, this, chosen);
+  dialog->show();
+}
+
 void InspectorView::askSavePicture() {
-  const QString path = QFileDialog::getSaveFileName(this, tr("Save picture"), objectName() + ".png",
-                                                    tr("Pictures (*.png *.svg)"));
-  if (path.isEmpty() || savePicture(path)) return;
-  emit m_context.failed(Error{"io", "the picture was not saved", path.toStdString(),
-                              "choose a folder that can be written"});
+  askSaveFile(tr("Save picture"), objectName() + ".png", tr("Pictures (*.png *.svg)"), [this](const QString& path) {
+    if (savePicture(path)) return;
+    emit m_context.failed(Error{"io", "the picture was not saved", path.toStdString(), "choose a folder that can be written"});
+  });
 }
 
 QVBoxLayout* InspectorView::body() {
@@ -194,7 +215,7 @@ void InspectorView::clickTick(Tick tick) {
 }
 
 QString InspectorView::promptHow() {
-  return tr("The context is empty: Session > Prompt, or s.prompt(\"...\") in the console.");
+  return tr("The context is empty: type some text into the line above the views, or s.prompt(\"...\") into the console.");
 }
 
 Status InspectorView::setOption(const std::string& name, const nlohmann::json& value) {
@@ -217,7 +238,7 @@ void InspectorView::sayOption(const std::string& name) {
 }
 
 QString InspectorView::noSessionHow() {
-  return tr("Open a session: File > Open model, or drag a model folder in.");
+  return tr("Open a session: File > New Session (Ctrl+N), or drag a model folder or a capture in.");
 }
 
 void InspectorView::setContent(QWidget* content) {

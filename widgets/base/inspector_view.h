@@ -32,6 +32,9 @@ class InspectorView : public QWidget {
   /// The shown table as tab-separated values with a header line; empty if the view has none.
   virtual QString tsv() const { return {}; }
 
+  /// What Ctrl+C does: the selected rows or text, the whole table, or the picture where there is none.
+  virtual void copySelection();
+
   /// What the person can choose in this view, by name: for scripts (view.set) and saved layouts.
   virtual nlohmann::json options() const { return nlohmann::json::object(); }
   /// Sets one of them. Unknown names and bad values are errors that name the view and the option.
@@ -63,6 +66,9 @@ class InspectorView : public QWidget {
   bool hasRows() const;
   std::shared_ptr<const Theme> theme() const { return Theme::current(); }
 
+  /// Asks for a file to write without blocking anything; `chosen` runs with its path.
+  void askSaveFile(const QString& title, const QString& name, const QString& filter,
+                   std::function<void(const QString& path)> chosen);
   /// The view's layout: a strip of controls over the content. Made on first use.
   QVBoxLayout* body();
   QHBoxLayout* strip();
@@ -95,6 +101,8 @@ class InspectorView : public QWidget {
   void clickTick(Tick tick);
 
   bool event(QEvent* event) override;
+  /// The view's actions, by right click or the menu key.
+  void contextMenuEvent(QContextMenuEvent* event) override;
   void showEvent(QShowEvent* event) override;
 
  private:
@@ -110,6 +118,7 @@ class InspectorView : public QWidget {
   QWidget* m_content = nullptr;
   EmptyNotice* m_notice = nullptr;
   QList<QAction*> m_actions;
+  QAction* m_copyTable = nullptr;
   bool m_stale = true;       // a snapshot came while nobody looked
   bool m_preparing = false;  // prepare() was asked for: stay up to date until shown and hidden
 };

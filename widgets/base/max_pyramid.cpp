@@ -71,6 +71,20 @@ void MaxPyramid::resize(int layers, int positions) {
   refreshAbove(positions > kept ? kept : positions - 1, positions);
 }
 
+void MaxPyramid::assign(int layers, int positions, std::vector<std::uint8_t> indices) {
+  m_layers = layers;
+  m_positions = positions;
+  m_levels.clear();
+  indices.resize(static_cast<std::size_t>(layers) * static_cast<std::size_t>(positions), kNone);
+  m_levels.push_back({positions, static_cast<std::size_t>(positions), std::move(indices)});
+  for (int width = positions; width > 1;) {
+    width = (width + 1) / 2;
+    const auto stride = static_cast<std::size_t>(width);
+    m_levels.push_back({width, stride, std::vector<std::uint8_t>(static_cast<std::size_t>(layers) * stride)});
+  }
+  refreshAbove(0, positions);
+}
+
 void MaxPyramid::refreshAbove(int begin, int end) {
   for (std::size_t k = 1; k < m_levels.size() && begin < end; ++k) {
     const Level& below = m_levels[k - 1];
@@ -79,8 +93,9 @@ void MaxPyramid::refreshAbove(int begin, int end) {
     for (std::size_t l = 0; l < static_cast<std::size_t>(m_layers); ++l) {
       const std::uint8_t* in = below.values.data() + l * below.stride;
       std::uint8_t* out = level.values.data() + l * level.stride;
-      for (int i = from; i < to; ++i)
-        out[i] = 2 * i + 1 < below.width ? std::max(in[2 * i], in[2 * i + 1]) : in[2 * i];
+      const int whole = std::min(to, below.width / 2);  // entries with two members
+      for (int i = from; i < whole; ++i) out[i] = std::max(in[2 * i], in[2 * i + 1]);
+      for (int i = std::max(from, whole); i < to; ++i) out[i] = in[2 * i];
     }
     begin = from;
     end = to;

@@ -22,6 +22,8 @@ class MaxPyramid {
   /// Sets the size; positions that stay keep their indices, new ones are kNone. Changing the number
   /// of layers clears everything.
   void resize(int layers, int positions);
+  /// Replaces everything; indices: [layers][positions]. One pass, and no copy of the indices.
+  void assign(int layers, int positions, std::vector<std::uint8_t> indices);
   /// Replaces positions [begin, begin + count) of all layers; indices: [layers][count].
   /// Costs O(layers * count), so appending a column to a long context is cheap.
   void setColumns(int begin, int count, std::span<const std::uint8_t> indices);

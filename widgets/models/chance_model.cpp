@@ -84,6 +84,9 @@ QVariant ChanceModel::headerData(int section, Qt::Orientation orientation, int r
   if (orientation != Qt::Horizontal) return {};
   if (role == Qt::DisplayRole)
     return QStringList{tr("#"), tr("Token"), tr("Probability"), tr("Change"), tr("Id")}.value(section);
+  if (role == Qt::ToolTipRole)
+    return QStringList{tr("Rank"), tr("Text of the token; · is a space"), tr("Of the whole vocabulary, before sampling; the mark is the tick before"),
+                       tr("Against the tick before, in points of a hundred"), tr("Number of the token in the vocabulary")}.value(section);
   if (role == Qt::TextAlignmentRole)
     return section == Text || section == Probability ? int(Qt::AlignLeft | Qt::AlignVCenter)
                                                      : int(Qt::AlignRight | Qt::AlignVCenter);

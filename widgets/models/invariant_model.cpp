@@ -85,6 +85,10 @@ int InvariantModel::failures() const {
                                         [](const InvariantLine& line) { return !line.state.ok; }));
 }
 
+bool InvariantModel::anyFailed() const {
+  return std::any_of(m_lines.begin(), m_lines.end(), [](const InvariantLine& line) { return line.state.firstFailure.has_value(); });
+}
+
 QString InvariantModel::summary() const {
   const int bad = failures();
   const int all = rowCount();
@@ -139,6 +143,9 @@ QVariant InvariantModel::headerData(int section, Qt::Orientation orientation, in
   if (orientation != Qt::Horizontal) return {};
   const QStringList titles{tr("State"), tr("Invariant"), tr("Last pass"), tr("First failure"), tr("Detail")};
   if (role == Qt::DisplayRole) return titles.value(section);
+  if (role == Qt::ToolTipRole)
+    return QStringList{tr("Result of the newest check"), tr("What must always hold"), tr("Last tick after which it held"),
+                       tr("First tick after which it did not hold"), tr("What is wrong, and where")}.value(section);
   if (role == Qt::TextAlignmentRole) return int(Qt::AlignLeft | Qt::AlignVCenter);
   return {};
 }

@@ -26,6 +26,8 @@ class InvariantModel : public QAbstractTableModel {
   void showFull(const nlohmann::json& answer, Tick tick);
   const std::vector<InvariantLine>& lines() const { return m_lines; }
   int failures() const;
+  /// Whether any has ever been broken.
+  bool anyFailed() const;
   /// "2 of 17 invariants are broken, first at tick 12" or "17 invariants hold".
   QString summary() const;
 

@@ -193,6 +193,10 @@ QVariant PlanModel::headerData(int section, Qt::Orientation orientation, int rol
   if (role == Qt::DisplayRole)
     return QStringList{tr("#"), tr("Action"), tr("Where"), tr("Removes"), tr("Writes"),
                        tr("Lands at"), tr("New ledger")}.value(section);
+  if (role == Qt::ToolTipRole)
+    return QStringList{tr("Place in the list"), tr("What it does"), tr("Positions now, before anything moved"),
+                       tr("Tokens that become ghosts"), tr("Tokens that come in"),
+                       tr("Position after the whole list"), tr("Ledger ids of the tokens that come in")}.value(section);
   if (role == Qt::TextAlignmentRole) return int(Qt::AlignLeft | Qt::AlignVCenter);
   return {};
 }

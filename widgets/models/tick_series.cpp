@@ -19,13 +19,13 @@ struct Known {
   Panel panel;
 };
 constexpr Known kKnown[] = {{"us.total", "whole tick", Panel::Latency},
-                            {"bytes.tick", "moved by the tick", Panel::Bytes},
-                            {"bytes.commit", "moved by the commit", Panel::Bytes},
+                            {"bytes.tick", "moved by tick", Panel::Bytes},
+                            {"bytes.commit", "moved by commit", Panel::Bytes},
                             {"bytes.live", "live rows", Panel::Bytes},
                             {"rows.length", "context length", Panel::Rows},
-                            {"rows.resident.mean", "resident, mean of layers", Panel::Rows},
-                            {"rows.resident.min", "resident, emptiest layer", Panel::Rows},
-                            {"rows.stale", "not exact", Panel::Rows},
+                            {"rows.resident.mean", "resident (mean)", Panel::Rows},
+                            {"rows.resident.min", "resident (least)", Panel::Rows},
+                            {"rows.stale", "stale", Panel::Rows},
                             {"rows.ledger", "ledger", Panel::Rows},
                             {"brightness.mean", "mean", Panel::Brightness},
                             {"brightness.min", "darkest row", Panel::Brightness},
@@ -38,7 +38,7 @@ constexpr Known kKnown[] = {{"us.total", "whole tick", Panel::Latency},
 
 QString title(Panel panel) {
   static constexpr std::array kTitles = {"Latency by step", "Operations", "Bytes", "Rows",
-                                         "Brightness", "Model", "Counts"};
+                                         "Brightness", "Model: KL, p", "Counts"};
   return QCoreApplication::translate("kvlab", kTitles[static_cast<std::size_t>(panel)]);
 }
 

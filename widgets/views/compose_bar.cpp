@@ -16,11 +16,11 @@ struct EditText {
 };
 constexpr EditText kTexts[kEditVerbs] = {
     {"Replace &pair", "Replace two rows (the picked two, or the focused one and the next) by the words", true},
-    {"&Replace", "Replace the rows by the words; they land at the first of them", true},
+    {"Rep&lace", "Replace the rows by the words; they land at the first of them", true},
     {"&Insert before", "Insert the words before the first of the rows", true},
-    {"Add at &end", "Append the words to the context, one add per token", true},
+    {"Add at e&nd", "Append the words to the context, one add per token", true},
     {"&Delete", "Delete the rows from the context", false},
-    {"E&vict", "Drop the rows from the focused layer only; the context keeps them", false}};
+    {"Evic&t", "Drop the rows from the focused layer only; the context keeps them", false}};
 
 bool needsWords(EditVerb verb) { return kTexts[static_cast<std::size_t>(verb)].words; }
 

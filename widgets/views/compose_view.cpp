@@ -17,7 +17,13 @@ constexpr const char* kExample =
     "[\n  {\"action\":\"replace_pair\",\"original_pos1\":48,\"original_pos2\":49,\"new_token_ids\":[13319]},\n"
     "  {\"action\":\"add\",\"token_id\":13}\n]";
 
-QStringList planWidths() { return {"✗ 10", "replace pair", "before 100", "xxxxxxxxxx", "xxxxxxxxxx", "1000", "100"}; }
+/// Numbers keep their width; the two columns of words share what is left.
+void shapePlan(DataTable* table) {
+  table->setWidths({"10", "replace pair", "before 10", "xxxx", "xxxx", "1000", "100"});
+  table->horizontalHeader()->setStretchLastSection(false);
+  for (const int words : {PlanModel::Before, PlanModel::After})
+    table->horizontalHeader()->setSectionResizeMode(words, QHeaderView::Stretch);
+}
 }  // namespace
 
 ComposeView::ComposeView(InspectorContext& context, QWidget* parent)
@@ -88,7 +94,7 @@ QWidget* ComposeView::makePlan() {
   m_table = new DataTable(m_split);
   m_table->setModel(m_plan);
   settleBars(m_table);
-  m_table->setWidths(planWidths());
+  shapePlan(m_table);
   m_table->setAccessibleName(tr("Plan"));
   m_table->setToolTip(tr("What each action would do; Del removes the selected one"));
   m_table->setMinimumHeight(60);
@@ -107,7 +113,7 @@ QWidget* ComposeView::makePlan() {
 QWidget* ComposeView::makePending() {
   m_pendingTable = new DataTable(m_content);
   m_pendingTable->setModel(m_pendingModel);
-  m_pendingTable->setWidths(planWidths());
+  shapePlan(m_pendingTable);
   m_pendingTable->setAccessibleName(tr("Pending actions"));
   m_pendingTable->setToolTip(tr("Actions that the next tick or Apply commits"));
   m_pendingTable->horizontalHeader()->hide();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/views/events_view.h"
 
-#include <QFileDialog>
+#include <QClipboard>
+#include <QGuiApplication>
 #include <QSaveFile>
 #include <QToolButton>
 
@@ -34,9 +35,9 @@ QToolButton* EventsView::command(const QString& text, const QString& id, const Q
 }
 
 void EventsView::makeStrip() {
-  command(tr("Into"), QStringLiteral("step_into"), tr("Apply the next action of the tick and stop (F11)"));
+  command(tr("Into"), QStringLiteral("step_into"), tr("Apply the next pending action, alone (F11)"));
   command(tr("Over"), QStringLiteral("step"), tr("Run one whole tick (F10)"));
-  command(tr("Out"), QStringLiteral("step_out"), tr("Run what is left of the tick (Shift+F11)"));
+  command(tr("Out"), QStringLiteral("step_out"), tr("Apply the pending actions that are left, without generating (Shift+F11)"));
   command(tr("Back"), QStringLiteral("step_back"), tr("Go to the tick before (Shift+F10)"));
   command(tr("Run"), QStringLiteral("run"), tr("Run until a breakpoint or Stop (F5)"));
   m_summary = stripLabel({});
@@ -105,6 +106,7 @@ void EventsView::onSnapshot() {
   if (any) setEmpty({});
   else if (!shown()) setEmpty(tr("What each tick did, and how long it took"), noSessionHow());
   else setEmpty(tr("No tick has run yet"), tr("Step (F10) to see its steps, actions and operations with their times and bytes."));
+  for (QToolButton* button : strip()->parentWidget()->findChildren<QToolButton*>()) button->setEnabled(shown() != nullptr);
   m_summary->setText(any ? summary() : QString());
   m_ticks->show(context().history(), shown() ? shown()->tick : Tick(-1));
   m_model->setTree(any ? EventTree::of(*shown()->report) : EventTree());
@@ -125,6 +127,10 @@ QString EventsView::dump() const {
 
 QString EventsView::tsv() const { return hasTicks() ? modelTsv(*m_model) : QString(); }
 
+void EventsView::copySelection() {
+  if (hasTicks()) QGuiApplication::clipboard()->setText(selectionTsv(*m_tree));
+}
+
 Status EventsView::exportTrace(const QString& path) const {
   QSaveFile file(path);
   const auto refused = [&] {
@@ -138,12 +144,11 @@ Status EventsView::exportTrace(const QString& path) const {
 }
 
 void EventsView::askExport() {
-  const QString path = QFileDialog::getSaveFileName(this, tr("Export trace"), QStringLiteral("kvlab-trace.json"),
-                                                    tr("Traces (*.json)"));
-  if (path.isEmpty()) return;
-  const Status status = exportTrace(path);
-  if (!status) emit context().failed(status.error());
-  else emit context().logged(2, tr("Trace written to %1; open it in ui.perfetto.dev").arg(path));
+  askSaveFile(tr("Export trace"), QStringLiteral("kvlab-trace.json"), tr("Traces (*.json)"), [this](const QString& path) {
+    const Status status = exportTrace(path);
+    if (!status) emit context().failed(status.error());
+    else emit context().logged(2, tr("Trace written to %1; open it in ui.perfetto.dev").arg(path));
+  });
 }
 
 }  // namespace kvlab

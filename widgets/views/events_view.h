@@ -19,6 +19,7 @@ class EventsView : public InspectorView {
  public:
   EventsView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
+  void copySelection() override;
   QString tsv() const override;
   /// Writes the history as a Chrome trace; an error says why not.
   Status exportTrace(const QString& path) const;

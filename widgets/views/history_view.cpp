@@ -63,6 +63,8 @@ QVariant HistoryModel::data(const QModelIndex& index, int role) const {
 QVariant HistoryModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || section >= kColumns) return {};
   if (role == Qt::DisplayRole) return QStringList{tr("tick"), tr("event"), tr("layer"), tr("detail")}.at(section);
+  if (role == Qt::ToolTipRole)
+    return QStringList{tr("When it happened"), tr("What happened to the token"), tr("In which layer; empty = in all"), tr("By what, or with what")}.at(section);
   if (role == Qt::TextAlignmentRole) return static_cast<int>((section == kTick || section == kLayer ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
   return {};
 }

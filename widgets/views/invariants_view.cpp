@@ -48,7 +48,11 @@ InvariantsView::InvariantsView(InspectorContext& context, QWidget* parent)
   setContent(content);
   connect(m_table, &QTableView::activated, this, [this](const QModelIndex& index) { jump(index.row()); });
   connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &InvariantsView::showDetail);
-  m_table->setWidths({"X holds X", QString(35, 'x'), "tick 100", "tick 100", "x"});
+  m_table->setWidths({"X holds X", QString(20, 'x'), "tick 100", "tick 100", "x"});
+  m_table->setColumnHidden(InvariantModel::Detail, true);  // the line below the table says it in full
+  m_table->horizontalHeader()->setStretchLastSection(false);
+  m_table->horizontalHeader()->setSectionResizeMode(InvariantModel::Title, QHeaderView::Stretch);
+  m_table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
 }
 
 void InvariantsView::makeStrip() {
@@ -140,6 +144,7 @@ void InvariantsView::refresh() {
   m_lamp->setPixmap(lamp(good, *theme(), devicePixelRatioF()));
   m_summary->setText(m_checking ? tr("checking every row…") : any ? m_model->summary() : QString());
   m_summary->setFont(theme()->strong);
+  m_table->setColumnHidden(InvariantModel::FirstFailure, !m_model->anyFailed());
   showDetail();
   m_jump->setVisible(any);
   m_jump->setEnabled(!good);

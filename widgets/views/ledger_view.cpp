@@ -83,7 +83,7 @@ void LedgerTableView::setWidths() {
   const QString wide = QString::number(std::max<std::size_t>(9999, shown() ? shown()->ledger.size() : 0));
   if (wide.size() == m_digits) return;
   m_digits = wide.size();
-  m_table->setWidths({wide, wide, "boathouse..", "collapsed..", "255", "replacemen", "9999", "9999", wide + " " + wide, ""});
+  m_table->setWidths({wide, wide, "boathouse..", "collapsed..", "255", "replacement", "9999", "9999", wide + " " + wide, ""});
 }
 
 void LedgerTableView::filter() {

@@ -68,6 +68,7 @@ class MapCanvas : public QWidget {
   void paintTokens(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintLayerNames(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintCellTexts(QPainter& painter, const Parts& parts, const Theme& theme) const;
+  void paintStale(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintMarks(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintCrossHair(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintOverview(QPainter& painter, const Parts& parts, const Theme& theme);

@@ -42,6 +42,7 @@ void MapCanvas::paintEvent(QPaintEvent*) {
   painter.setClipRect(QRect(p.cells.left(), 0, p.cells.width(), height()));
   paintTokens(painter, p, *theme);
   paintCellTexts(painter, p, *theme);
+  paintStale(painter, p, *theme);
   paintMarks(painter, p, *theme);
   paintCrossHair(painter, p, *theme);
   painter.restore();
@@ -150,6 +151,24 @@ void MapCanvas::paintCellTexts(QPainter& painter, const Parts& p, const Theme& t
     }
 }
 
+/// A rail below the cells, whatever the quantity: these rows are not what a rebuild would give.
+void MapCanvas::paintStale(QPainter& painter, const Parts& p, const Theme& theme) const {
+  const ColourTable colours = colourTable(Quantity::Staleness, theme);
+  const ColourScale scale = scaleFor(Quantity::Staleness, {});
+  const auto [begin, end] = visibleRange();
+  const auto before = [](const StaleRun& run, int position) { return run.end <= position; };
+  const auto& runs = m_picture->stale;
+  double drawn = -1;  // runs that share a pixel are drawn once
+  for (auto run = std::lower_bound(runs.begin(), runs.end(), begin, before); run != runs.end() && run->begin < end; ++run) {
+    const double left = std::max(0.0, std::floor(m_axis.pixel(run->begin)));
+    const double right = std::min<double>(p.cells.width(), std::max(left + 1, std::ceil(m_axis.pixel(run->end))));
+    if (right <= drawn) continue;
+    drawn = right;
+    const QColor colour(colours[scale.index(static_cast<float>(run->why))]);
+    painter.fillRect(QRectF(p.cells.left() + left, p.cells.bottom() + 3, right - left, 3), colour);
+  }
+}
+
 void MapCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& theme) const {
   const auto [begin, end] = visibleRange();
   painter.setRenderHint(QPainter::Antialiasing);
@@ -242,8 +261,10 @@ QString MapCanvas::readout() const {
   const Quantity quantity = m_picture->scale.quantity;
   QStringList parts{hovering ? tr("under pointer") : tr("focus"), tr("position %1").arg(position), tokenText(s, id),
                     tr("ledger %1").arg(id.value()), tr("layer %1").arg(layer)};
-  const QString what = QString::fromUtf8(title(quantity).data(), static_cast<qsizetype>(title(quantity).size()));
-  parts << (std::isnan(value) ? tr("not resident, no value") : what.toLower() + " " + valueText(quantity, value));
+  parts << (std::isnan(value) ? tr("not resident, no value") : titleInText(quantity) + " " + valueText(quantity, value));
+  const auto at = static_cast<std::size_t>(position);
+  if (quantity != Quantity::Staleness && s.exactness && at < s.exactness->size() && (*s.exactness)[at] != Exactness::Exact)
+    parts << valueText(Quantity::Staleness, static_cast<float>((*s.exactness)[at]));
   if (s.ledger.contains(id)) {
     const LedgerRow& row = s.ledger[id];
     parts << tr("born in tick %1 (%2)").arg(row.born.value()).arg(QString::fromUtf8(name(row.source).data()));

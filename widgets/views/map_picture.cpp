@@ -48,15 +48,28 @@ std::vector<std::int32_t> touchedPositions(const std::vector<Action>& actions) {
   return out;
 }
 
+std::vector<StaleRun> staleRuns(const Snapshot& s) {
+  std::vector<StaleRun> runs;
+  if (!s.exactness) return runs;
+  for (std::size_t p = 0; p < s.exactness->size(); ++p) {
+    const Exactness why = (*s.exactness)[p];
+    const auto at = static_cast<std::int32_t>(p);
+    if (why == Exactness::Exact) continue;
+    if (!runs.empty() && runs.back().end == at && runs.back().why == why) ++runs.back().end;
+    else runs.push_back({at, at + 1, why});
+  }
+  return runs;
+}
+
 std::shared_ptr<const MapPicture> makeMapPicture(SnapshotPtr snapshot, std::shared_ptr<const Tile> tile) {
   auto picture = std::make_shared<MapPicture>();
   picture->scale = scaleFor(tile->request.quantity, tile->values);
   std::vector<std::uint8_t> indices(tile->values.size());
   picture->scale.quantise(tile->values, indices);
-  picture->cells.resize(tile->layers, tile->positions);
-  picture->cells.setColumns(0, tile->positions, indices);
+  picture->cells.assign(tile->layers, tile->positions, std::move(indices));
   picture->edited = editedPositions(*snapshot);
   picture->pending = touchedPositions(snapshot->pending);
+  picture->stale = staleRuns(*snapshot);
   picture->tile = std::move(tile);
   picture->snapshot = std::move(snapshot);
   return picture;

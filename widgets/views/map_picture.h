@@ -12,12 +12,19 @@
 
 namespace kvlab {
 
+/// Positions [begin, end) whose rows differ from a rebuild for one reason.
+struct StaleRun {
+  std::int32_t begin = 0, end = 0;
+  Exactness why = Exactness::Exact;
+};
+
 struct MapPicture {
   std::shared_ptr<const Tile> tile;
   ColourScale scale;
   MaxPyramid cells;
   std::vector<std::int32_t> edited;  // positions born by a replacement or an insertion, ascending
   std::vector<std::int32_t> pending; // positions that pending actions will change, ascending
+  std::vector<StaleRun> stale;       // ascending, exact rows left out
   SnapshotPtr snapshot;
 };
 
@@ -26,6 +33,8 @@ std::shared_ptr<const MapPicture> makeMapPicture(SnapshotPtr snapshot, std::shar
 /// A tile computed from the snapshot alone, for ticks whose tiles are gone: residency, age and
 /// staleness; null for other quantities.
 std::shared_ptr<const Tile> tileFromSnapshot(const Snapshot& snapshot, Quantity quantity);
+/// Runs of rows that are not exact.
+std::vector<StaleRun> staleRuns(const Snapshot& snapshot);
 /// Positions a list of actions removes or replaces, ascending.
 std::vector<std::int32_t> touchedPositions(const std::vector<Action>& actions);
 

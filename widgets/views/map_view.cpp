@@ -4,6 +4,7 @@
 #include <QPointer>
 #include <QThreadPool>
 #include <QToolButton>
+#include <algorithm>
 #include <cmath>
 
 #include "widgets/base/view_registry.h"
@@ -11,7 +12,12 @@
 namespace kvlab {
 namespace {
 constexpr std::size_t kBigTile = 1u << 18;  // values from which the pool makes the picture
+
+bool uniform(const Tile& tile) {
+  const auto differs = [&](float v) { return v != tile.values.front() && !std::isnan(v); };
+  return !tile.values.empty() && std::none_of(tile.values.begin(), tile.values.end(), differs);
 }
+}  // namespace
 
 MapView::MapView(InspectorContext& context, QWidget* parent)
     : InspectorView(context, parent), m_tiles(context, "map", this), m_canvas(new MapCanvas(context, this)) {
@@ -74,6 +80,8 @@ void MapView::take() {
   if (!tile && !m_tiles.atNewest() && (tile = tileFromSnapshot(*snapshot, Quantity::Residency)))
     m_canvas->setNote(tr("values of tick %1 are gone: residency shown").arg(snapshot->tick.value()));
   if (!tile) return emit readyChanged();
+  if (m_tiles.atNewest() && quantity == Quantity::Brightness && uniform(*tile))
+    m_canvas->setNote(tr("all rows are at %1: brightness fades with each generated token").arg(valueText(quantity, tile->values.front())));
   const quint64 job = ++m_job;
   if (tile->values.size() < kBigTile) {
     m_done = job;

@@ -123,8 +123,10 @@ MirrorCause causeOf(const Snapshot& s, const std::vector<SnapshotPtr>& history) 
   for (const SnapshotPtr& old : history) {
     if (!old->report || old->report->tick != cause.tick) continue;
     QStringList names;
-    for (const Event& event : old->report->events)
-      if (event.depth == 1 && !names.contains(QString::fromStdString(event.name))) names << QString::fromStdString(event.name);
+    for (const Action& action : old->report->actions) {
+      const QString kind = QString::fromStdString(toJson(action).value("action", "")).replace('_', ' ');
+      if (!names.contains(kind)) names << kind;
+    }
     if (!names.isEmpty()) cause.text += ": " + names.join(", ");
   }
   return cause;

@@ -170,9 +170,20 @@ QVariant MirrorModel::data(const QModelIndex& index, int role) const {
   }
 }
 
+QString MirrorModel::columnTip(int section) const {
+  if (section < kLayers)
+    return QStringList{tr("Place in the text"), tr("Row of the ledger that stands at this position (pos2ledger)"),
+                       tr("Text of the token; · is a space")}.at(section);
+  if (section == findingColumn()) return tr("Why the line does not belong together");
+  return QStringList{tr("Logical place of the row in the layer's cache; – = not resident"), tr("Place of the row in memory"),
+                     tr("Ledger id that the kernel wrote beside K and V; asked for the lines in sight, · = not asked yet"),
+                     tr("Position the row's key is rotated for when it is read")}.at((section - kLayers) % kPerLayer);
+}
+
 QVariant MirrorModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
   if (role == Qt::TextAlignmentRole) return static_cast<int>((section == kToken || section == findingColumn() ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignBottom);
+  if (role == Qt::ToolTipRole) return columnTip(section);
   if (role != Qt::DisplayRole) return {};
   if (section < kLayers) return QStringList{tr("context\nposition"), tr("\nledger"), tr("\ntoken")}.at(section);
   if (section == findingColumn()) return tr("\nfinding");

@@ -49,6 +49,7 @@ class MirrorModel : public QAbstractTableModel {
   };
   Line line(int row) const;
   std::int32_t indexAt(const Line& line, std::size_t layer) const;
+  QString columnTip(int section) const;
   QString text(const Line& line, int column) const;
   QString layerText(const Line& line, std::size_t layer, int what) const;
   QStringList findings(const Line& line) const { return m_found.value(line.number); }

@@ -22,6 +22,7 @@ MirrorView::MirrorView(InspectorContext& context, QWidget* parent)
   m_askTags.setSingleShot(true);
   connect(&m_askTags, &QTimer::timeout, this, &MirrorView::askTags);
   connect(m_table->verticalScrollBar(), &QScrollBar::valueChanged, this, [this] { m_askTags.start(30); });
+  connect(m_table->verticalScrollBar(), &QScrollBar::rangeChanged, this, [this] { m_askTags.start(0); });
   const auto go = [this](const QModelIndex& index) {
     if (const auto p = m_model->positionOf(index.row()); p >= 0) clickPosition(Position(p));
   };
@@ -68,8 +69,11 @@ std::vector<Layer> MirrorView::chosenLayers() const {
 }
 
 void MirrorView::onSnapshot() {
-  if (!hasRows())
+  if (!hasRows()) {
+    m_next->setEnabled(false);
+    m_state->clear();
     return setEmpty(tr("Cache and mirror side by side, one line per position"), shown() ? promptHow() : noSessionHow());
+  }
   setEmpty(QString());
   fill();
 }
@@ -120,7 +124,7 @@ void MirrorView::askTags() {
 
 void MirrorView::sayState() {
   const SnapshotPtr s = shown();
-  if (!s) return;
+  if (!s || !hasRows()) return;
   const auto look = theme();
   const int bad = m_model->badCount();
   const MirrorCause cause = causeOf(*s, context().history());

@@ -3,7 +3,10 @@
 
 #include <QFormLayout>
 #include <QHeaderView>
+#include <QResizeEvent>
+#include <QScrollArea>
 #include <QSpinBox>
+#include <QSplitter>
 
 #include "widgets/base/view_registry.h"
 #include "widgets/models/format.h"
@@ -27,7 +30,11 @@ QString manifestText(const nlohmann::json& manifest, const char* key) {
 ModelView::ModelView(InspectorContext& context, QWidget* parent)
     : InspectorView(context, parent), m_model(new ChanceModel(this)) {
   makeStrip();
-  m_table = new DataTable(this);
+  m_split = new QSplitter(Qt::Vertical, this);
+  m_split->setHandleWidth(1);
+  m_split->setChildrenCollapsible(false);
+  m_split->installEventFilter(this);
+  m_table = new DataTable(m_split);
   m_table->setItemDelegate(new ChanceDelegate(m_table));
   m_table->setModel(m_model);
   settleBars(m_table);
@@ -36,8 +43,10 @@ ModelView::ModelView(InspectorContext& context, QWidget* parent)
   m_table->setWidths({"100", "xxxxxxxxxxxx", {}, "▲ 100.00", "100000"});
   m_table->horizontalHeader()->setStretchLastSection(false);
   m_table->horizontalHeader()->setSectionResizeMode(ChanceModel::Probability, QHeaderView::Stretch);
-  setContent(m_table);
+  m_table->setMinimumHeight(3 * Theme::kRow);
+  m_split->addWidget(m_table);
   makeFacts();
+  setContent(m_split);
 }
 
 void ModelView::makeStrip() {
@@ -64,7 +73,14 @@ void ModelView::makeFacts() {
   m_form->setHorizontalSpacing(Theme::kHuge);
   m_form->setVerticalSpacing(Theme::kSmall);
   m_form->setLabelAlignment(Qt::AlignLeft);
-  body()->addWidget(m_facts);
+  m_factsArea = new QScrollArea(m_split);
+  m_factsArea->setFrameShape(QFrame::NoFrame);
+  m_factsArea->setWidgetResizable(true);
+  m_factsArea->setFocusPolicy(Qt::NoFocus);
+  m_factsArea->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  m_factsArea->setWidget(m_facts);
+  m_factsArea->setMinimumHeight(2 * Theme::kRow);
+  m_split->addWidget(m_factsArea);
 }
 
 bool ModelView::ready() const { return InspectorView::ready() && !m_waiting; }
@@ -105,15 +121,16 @@ void ModelView::askMore() {
 void ModelView::onSnapshot() {
   const SnapshotPtr snapshot = shown();
   const bool any = snapshot && !snapshot->topk.empty();
-  if (any) setEmpty({});
-  else setEmpty(shown() ? tr("No logits yet") : tr("The next tokens and the model behind them"), shown() ? promptHow() : noSessionHow());
-  m_facts->setVisible(snapshot != nullptr);
+  setEmpty(snapshot ? QString() : tr("The next tokens and the model behind them"), noSessionHow());
   m_stale->setVisible(any && snapshot->logitsStale);
   m_waiting = false;
-  m_summary->clear();
-  if (snapshot) showChances(snapshot->topk);
+  m_summary->setText(snapshot && !any ? tr("no logits yet: prompt some text") : QString());
+  if (any) showChances(snapshot->topk);
+  else m_model->show({}, {});
   if (any && newest() && static_cast<int>(snapshot->topk.size()) < m_count->value()) askMore();
+  const int before = m_form->rowCount();
   showFacts();
+  if (m_form->rowCount() != before) layOut();
   onTheme();
 }
 
@@ -152,7 +169,28 @@ void ModelView::showFacts() {
     muted.setColor(QPalette::WindowText, theme()->muted);
     label->setPalette(muted);
     m_form->addRow(label, text);
+    for (QLabel* one : {label, text}) one->show();  // else it has no height until the next turn of the event loop
   }
+}
+
+/// The tokens have the first claim to the height; the facts scroll in what is left.
+void ModelView::layOut() {
+  if (!m_form) return;
+  const int header = m_table->horizontalHeader()->sizeHint().height();
+  const int tokens = header + Theme::kRow * m_count->value() + 2;
+  const int all = m_split->height();
+  const int least = std::min(all / 4, 4 * Theme::kRow);
+  const int wanted = m_form->hasHeightForWidth() ? m_form->heightForWidth(width()) : m_form->sizeHint().height();
+  const int facts = std::clamp(all - tokens, least, std::max(least, wanted));
+  m_split->setSizes({all - facts, facts});
+}
+
+bool ModelView::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == m_split && event->type() == QEvent::Resize) {
+    const auto* resize = static_cast<QResizeEvent*>(event);
+    if (resize->size().height() != resize->oldSize().height()) layOut();
+  }
+  return InspectorView::eventFilter(watched, event);
 }
 
 void ModelView::onTheme() {

@@ -7,7 +7,9 @@
 #include "widgets/models/chance_model.h"
 
 class QFormLayout;
+class QScrollArea;
 class QSpinBox;
+class QSplitter;
 
 namespace kvlab {
 
@@ -23,12 +25,14 @@ class ModelView : public InspectorView {
   void onSnapshot() override;
   void onFocus() override {}
   void onTheme() override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   void makeStrip();
   void makeFacts();
   void askMore();
   void showFacts();
+  void layOut();
   void showChances(std::vector<TokenChance> now);
   /// Chances of the tick before the shown one.
   std::vector<TokenChance> before() const;
@@ -40,6 +44,8 @@ class ModelView : public InspectorView {
   QLabel *m_stale = nullptr, *m_summary = nullptr;
   QSpinBox* m_count = nullptr;
   QWidget* m_facts = nullptr;
+  QScrollArea* m_factsArea = nullptr;
+  QSplitter* m_split = nullptr;
   QFormLayout* m_form = nullptr;
   bool m_waiting = false;
 };

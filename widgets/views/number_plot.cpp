@@ -239,7 +239,8 @@ void NumberPlot::Parts::rescale() {
       curve.graph->setScatterStyle(dots ? QCPScatterStyle(QCPScatterStyle::ssDisc, 4) : QCPScatterStyle());
     }
     if (!std::isfinite(low)) low = 0, high = 1;
-    const double span = high > low ? high - low : std::max(1.0, std::abs(high) * 0.1);
+    const double least = part.panel == Panel::Model && high > 0 ? 0 : 1;  // probabilities and KL may be tiny
+    const double span = high > low ? high - low : std::max(least, std::abs(high) * 0.1);
     part.rect->axis(QCPAxis::atLeft)->setRange(fromZero(part.panel) ? low : low - span * 0.08, high + span * 0.28);
   }
   plot->replot(QCustomPlot::rpQueuedReplot);

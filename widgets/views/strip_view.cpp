@@ -16,8 +16,8 @@ StripView::StripView(InspectorContext& context, QWidget* parent)
   setContent(m_text);
   setFocusProxy(m_text);
   m_readout = readoutLine();
-  QAction* copy = addViewAction(tr("Copy text"), tr("Copy the selected tokens as text"), QKeySequence::Copy);
-  connect(copy, &QAction::triggered, this, &StripView::copyText);
+  QAction* copy = addViewAction(tr("Copy text"), tr("Copy the selected tokens as text (Ctrl+C)"));
+  connect(copy, &QAction::triggered, this, &StripView::copySelection);
   connect(&context, &InspectorContext::quantityChanged, this, [this] { onSnapshot(); });
   connect(&m_tiles, &TileCache::arrived, this, &StripView::take);
   connect(m_text, &TokenText::selectionChanged, this, &StripView::sayReadout);
@@ -105,7 +105,7 @@ void StripView::onHover() {
 
 void StripView::sayReadout() {
   const SnapshotPtr s = shown();
-  if (!s) return m_readout->clear();
+  if (!s || s->length() == 0) return m_readout->clear();
   const auto [from, to] = m_text->selected();
   if (to > from) {
     const auto& chips = m_text->chips();
@@ -117,15 +117,15 @@ void StripView::sayReadout() {
   for (const Chip& chip : m_text->chips())
     if (chip.position >= 0 && chip.position == at.value())
       return m_readout->setText(QStringList{at == context().hovered() ? tr("under pointer") : tr("focus"), tr("position %1").arg(at.value()), tokenText(*s, chip.ledger),
-                                            tr("ledger %1").arg(chip.ledger.value()), QString("%1 %2").arg(QString::fromUtf8(title(context().quantity()).data()).toLower(), valueText(context().quantity(), chip.value))}
+                                            tr("ledger %1").arg(chip.ledger.value()), QString("%1 %2").arg(titleInText(context().quantity()), valueText(context().quantity(), chip.value))}
                                     .join("   "));
   std::size_t ghosts = 0;
   for (const Chip& chip : m_text->chips()) ghosts += chip.position < 0;
-  m_readout->setText(tr("%1 tokens, %2 ghosts shown").arg(s->length()).arg(ghosts));
+  m_readout->setText(tr("%1, %2 shown").arg(counted(s->length(), tr("token"), tr("tokens")), counted(static_cast<qint64>(ghosts), tr("ghost"), tr("ghosts"))));
 }
 
-void StripView::copyText() {
-  if (m_text->selectedText().isEmpty()) return;
+void StripView::copySelection() {
+  if (m_text->selectedText().isEmpty()) return InspectorView::copySelection();
   QGuiApplication::clipboard()->setText(m_text->selectedText());
 }
 

@@ -18,6 +18,7 @@ class StripView : public InspectorView {
   StripView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   bool ready() const override;
+  void copySelection() override;
   QString tsv() const override;
   nlohmann::json options() const override;
   Status setOption(const std::string& name, const nlohmann::json& value) override;
@@ -33,7 +34,6 @@ class StripView : public InspectorView {
   void take();
   void colour(std::vector<Chip>& chips, const Tile& tile, const ColourScale& scale) const;
   void sayReadout();
-  void copyText();
 
   TileCache m_tiles;
   TokenText* m_text;

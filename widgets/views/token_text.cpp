@@ -142,6 +142,17 @@ int TokenText::chipAt(QPoint point) const {
   return -1;
 }
 
+/// A line below tokens whose rows are not what a rebuild would give.
+void TokenText::paintStale(QPainter& painter, const Chip& chip, const QRect& box, const Theme& theme) const {
+  const auto at = static_cast<std::size_t>(std::max(0, chip.position));
+  if (chip.position < 0 || !m_snapshot->exactness || at >= m_snapshot->exactness->size()) return;
+  const Exactness why = (*m_snapshot->exactness)[at];
+  if (why == Exactness::Exact) return;
+  const ColourScale scale = scaleFor(Quantity::Staleness, {});
+  const QColor colour(colourTable(Quantity::Staleness, theme)[scale.index(static_cast<float>(why))]);
+  painter.fillRect(QRect(box.left() + 2, box.bottom() + 2, box.width() - 4, 2), colour);
+}
+
 void TokenText::paintChip(QPainter& painter, int chip, const ColourTable& colours, const Theme& theme) const {
   const Chip& c = m_chips[static_cast<std::size_t>(chip)];
   const QRect box = chipRect(chip);
@@ -160,6 +171,7 @@ void TokenText::paintChip(QPainter& painter, int chip, const ColourTable& colour
   painter.setFont(font);
   painter.setPen(ghost ? theme.ghost : c.index == 0 ? theme.text : readableOn(colours[c.index]));
   painter.drawText(box, Qt::AlignCenter, textOf(c));
+  paintStale(painter, c, box, theme);
   const bool focused = c.ledger == m_context.focus().ledger;
   const bool hovered = c.position >= 0 && m_context.hovered().value() == c.position;
   const bool inSelection = chip >= from && chip < to;
@@ -300,6 +312,9 @@ bool TokenText::viewportEvent(QEvent* event) {
     QStringList lines{tr("%1, ledger %2").arg(textOf(c)).arg(c.ledger.value())};
     lines << (c.position >= 0 ? tr("position %1").arg(c.position) : tr("%1 in tick %2").arg(name(row.state).data()).arg(row.changed.value()));
     if (c.position >= 0) lines << QString("%1: %2").arg(title(m_quantity).data(), valueText(m_quantity, c.value));
+    const auto at = static_cast<std::size_t>(std::max(0, c.position));
+    if (c.position >= 0 && m_snapshot->exactness && at < m_snapshot->exactness->size() && (*m_snapshot->exactness)[at] != Exactness::Exact)
+      lines << tr("%1: not what a rebuild would give").arg(valueText(Quantity::Staleness, static_cast<float>((*m_snapshot->exactness)[at])));
     QToolTip::showText(help->globalPos(), lines.join('\n'), viewport(), chipRect(chip));
     return true;
   }

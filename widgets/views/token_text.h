@@ -58,6 +58,7 @@ class TokenText : public QAbstractScrollArea {
   void layOut();
   int widthOf(TokenId token, const QFontMetrics& metrics);
   QString textOf(const Chip& chip) const;
+  void paintStale(QPainter& painter, const Chip& chip, const QRect& box, const Theme& theme) const;
   void paintChip(QPainter& painter, int chip, const ColourTable& colours, const Theme& theme) const;
   void step(int chips, bool select);
   void stepLine(int lines, bool select);

@@ -74,8 +74,6 @@ QString selectionTsv(const QAbstractItemView& view) {
 
 void addCopy(QAbstractItemView* view) {
   auto* copy = new QAction(QObject::tr("Copy rows"), view);
-  copy->setShortcut(QKeySequence::Copy);
-  copy->setShortcutContext(Qt::WidgetShortcut);
   QObject::connect(copy, &QAction::triggered, view,
                    [view] { QGuiApplication::clipboard()->setText(selectionTsv(*view)); });
   view->addAction(copy);
