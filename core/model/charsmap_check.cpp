@@ -11,7 +11,8 @@
 namespace kvlab {
 namespace {
 
-constexpr std::uint64_t kNormalizerSpec = 3, kDenormalizerSpec = 5;  // of ModelProto
+constexpr std::uint64_t kPieces = 1, kNormalizerSpec = 3, kDenormalizerSpec = 5;  // of ModelProto
+constexpr std::uint64_t kPiece = 1;                                  // of SentencePiece
 constexpr std::uint64_t kCharsMap = 2;                               // of NormalizerSpec
 
 /// Reads the wire format of protocol buffers, field by field.
@@ -72,7 +73,7 @@ class ArrayWalk {
  public:
   ArrayWalk(std::string_view array, std::string_view pool)
       : m_units(array.size() / 4), m_pool(pool) {
-    std::memcpy(m_units.data(), array.data(), m_units.size() * 4);
+    if (!m_units.empty()) std::memcpy(m_units.data(), array.data(), m_units.size() * 4);
     m_seen.resize(m_units.size());
   }
 
@@ -119,6 +120,18 @@ std::string mapFault(std::string_view map) {
   return ArrayWalk(map.substr(0, size), map.substr(size)).fault();
 }
 
+/// The library's trie ends the program at a key that holds a NUL.
+std::string pieceFault(std::string_view piece, std::size_t number) {
+  Wire wire(piece);
+  while (!wire.done()) {
+    const auto field = wire.next();
+    if (!field) return "piece " + std::to_string(number) + " is not a protocol buffer";
+    if (field->number == kPiece && field->bytes.find('\0') != std::string_view::npos)
+      return "piece " + std::to_string(number) + " holds a NUL";
+  }
+  return {};
+}
+
 std::string normalizerFault(std::string_view spec) {
   Wire wire(spec);
   while (!wire.done()) {
@@ -132,11 +145,14 @@ std::string normalizerFault(std::string_view spec) {
 
 }  // namespace
 
-std::string charsMapFault(std::string_view model) {
+std::string sentencePieceFault(std::string_view model) {
   Wire wire(model);
+  std::size_t pieces = 0;
   while (!wire.done()) {
     const auto field = wire.next();
     if (!field) return "it is not a protocol buffer";
+    if (field->number == kPieces)
+      if (std::string fault = pieceFault(field->bytes, pieces++); !fault.empty()) return fault;
     if (field->number != kNormalizerSpec && field->number != kDenormalizerSpec) continue;
     if (std::string fault = normalizerFault(field->bytes); !fault.empty()) return fault;
   }

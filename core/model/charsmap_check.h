@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a SentencePiece model that its library follows without looking: the normaliser's
-// precompiled character map, a Darts-clone double array whose values point into a string pool.
+// The parts of a SentencePiece model that its library takes without looking: the texts of the pieces,
+// and the normaliser's precompiled character map, a Darts-clone double array whose values point into a
+// string pool.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,6 +9,6 @@
 namespace kvlab {
 
 /// Why a serialised ModelProto must not be given to the library; empty if it may. Any thread.
-std::string charsMapFault(std::string_view model);
+std::string sentencePieceFault(std::string_view model);
 
 }  // namespace kvlab

@@ -17,7 +17,7 @@ class SentencePieceTokenizer final : public Tokenizer {
  public:
   Status load(const std::string& bytes, const std::string& file,
               const TokenizerSettings& settings) {
-    if (const std::string fault = charsMapFault(bytes); !fault.empty())
+    if (const std::string fault = sentencePieceFault(bytes); !fault.empty())
       return badTokenizer(file, fault);
     const auto status = m_processor.LoadFromSerializedProto(bytes);
     if (!status.ok()) return badTokenizer(file, status.ToString());

@@ -134,6 +134,65 @@ def capture_seeds():
     return {"whole": join([header] + commands), "empty": join([header]), "line": b"\0kvlab-capture 1\n"}
 
 
+def model_file_seeds():
+    """The first byte chooses the file; tests/fuzz/model_files_fuzz.cpp has shards a and b."""
+    whole = {"metadata": {"total_size": 16}, "weight_map": {"a": "a.safetensors", "b": "b.safetensors"}}
+    seeds = {"index": (0, whole), "index_one": (0, {"weight_map": {"a": "a.safetensors"}}),
+             "index_path": (0, {"weight_map": {"a": "../a.safetensors"}}), "index_empty": (0, {"weight_map": {}}),
+             "index_number": (0, {"weight_map": {"a": 3}}), "index_wrong": (0, {"weight_map": {"b": "a.safetensors"}}),
+             "index_no_safetensors": (0, {"weight_map": {"a": "config.json"}}),
+             "generation": (1, {"eos_token_id": [2, 7], "bos_token_id": 1}), "generation_one": (1, {"eos_token_id": 299}),
+             "generation_outside": (1, {"eos_token_id": 300}), "generation_list": (1, [1]),
+             "tokenizer": (2, {"add_bos_token": False, "add_eos_token": True}), "tokenizer_text": (2, "add_bos_token")}
+    return {name: bytes([which]) + json.dumps(value).encode() for name, (which, value) in seeds.items()}
+
+
+def varint(n):
+    out = b""
+    while n > 127:
+        out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+
+
+def field(number, value):
+    """Of a protocol buffer: bytes, an integer or a float."""
+    if isinstance(value, bytes):
+        return varint(number << 3 | 2) + varint(len(value)) + value
+    if isinstance(value, float):
+        return varint(number << 3 | 5) + struct.pack("<f", value)
+    return varint(number << 3) + varint(value)
+
+
+def sentencepiece_seeds():
+    """sentencepiece_model.proto: pieces (1), trainer (2) with model type (3), normaliser (3) with character map (2)."""
+    def piece(text, score, kind=1):
+        return field(1, field(1, text.encode()) + field(2, score) + (field(3, kind) if kind != 1 else b""))
+    special = piece("<unk>", 0.0, 2) + piece("<s>", 0.0, 3) + piece("</s>", 0.0, 3)
+    words = [piece(t, -float(i)) for i, t in enumerate(("\u2581the", "\u2581", "th", "e", "t", "h", "key", "k", "\u00e9"))]
+    byte_pieces = b"".join(piece(f"<0x{i:02X}>", 0.0, 6) for i in range(256))
+    texts = b"\x07the k\xc3\xa9"
+    seeds = {}
+    for name, kind in (("unigram", 1), ("bpe", 2), ("word", 3), ("char", 4)):
+        seeds[name] = texts + special + b"".join(words) + field(2, field(3, kind)) + field(3, field(1, b"identity"))
+    seeds["bytes"] = texts + special + byte_pieces + b"".join(words) + field(2, field(3, 2) + field(35, 1))
+    seeds["user_defined"] = texts + special + piece("the", 0.0, 4) + piece("zz", 0.0, 5) + b"".join(words) + field(2, field(3, 1))
+    seeds["no_pieces"] = texts + field(2, field(3, 1))
+    seeds["twice"] = texts + special + words[0] + words[0] + field(2, field(3, 1))
+    seeds["treat_as_suffix"] = texts + special + b"".join(words) + field(2, field(3, 2) + field(24, 1))
+    # A double array that maps "h" to "H": the root's label leads to a leaf, whose value is an offset into the texts.
+    units = [0] * 512
+    units[0] = 256 << 10
+    units[256 ^ ord("h")] = ord("h") | 0x100 | (256 ^ ord("h") ^ 300) << 10
+    units[300] = 0x80000000
+    array = struct.pack("<512I", *units)
+    charsmap = struct.pack("<I", len(array)) + array + b"H\0"
+    for name, more in (("charsmap", b""), ("charsmap_cut", b"\0")):
+        body = charsmap if not more else charsmap[:-2] + b"H"
+        seeds[name] = texts + special + b"".join(words) + field(2, field(3, 1)) + field(3, field(2, body))
+    whole = (ORACLE / "tokenizers" / "sentencepiece" / "tokenizer.model").read_bytes()
+    return seeds | {"trained": texts + whole}
+
+
 def strings(value):
     if isinstance(value, dict):
         for key, inner in value.items():
@@ -152,10 +211,10 @@ def write(out, name, seeds):
     words = set()
     for label, data in seeds.items():
         (folder / label).write_bytes(data)
-        data = data[1:] if name in ("cache", "capture") else data
+        data = data[1:] if name in ("cache", "capture", "model_files") else data
         framed = name in ("safetensors", "cache")
         text = data[8:8 + struct.unpack("<Q", data[:8])[0]] if framed else data.split(b"\0")[0]
-        if not text.startswith((b"{", b"[")):
+        if name == "sentencepiece" or not text.startswith((b"{", b"[")):
             continue
         words |= {w for w in strings(json.loads(text)) if 2 < len(w) < 40 and w.isascii() and w.isprintable()}
     lines = ['"' + "".join(c if c.isalnum() or c in "_ " else f"\\x{ord(c):02x}" for c in w) + '"' for w in sorted(words)]
@@ -172,6 +231,8 @@ def main(out):
     write(out, "action", {a["action"]: json.dumps([a]).encode() for a in ACTIONS} | {"all": json.dumps(ACTIONS).encode()})
     write(out, "cache", cache_seeds())
     write(out, "capture", capture_seeds())
+    write(out, "model_files", model_file_seeds())
+    write(out, "sentencepiece", sentencepiece_seeds())
     write(out, "manifest", {"whole": json.dumps(MANIFEST).encode(), "empty": b"{}"} |
           {key: json.dumps({key: value}).encode() for key, value in MANIFEST.items()})
 

@@ -82,6 +82,7 @@ class FaultStepsTest : public QObject {
       furnish(s);
       const std::string before = s.hash();
       const std::vector<int> tokens = s.tokens();
+      const std::int64_t roomBefore = room(s);
       s.must("inject", {{"actions", edits()}});
       s.must("fault", {{"kind", kind.toStdString()}, {"n", n}});
       const bool done = bool(s.verb("apply"));
@@ -89,6 +90,7 @@ class FaultStepsTest : public QObject {
       QVERIFY2(done == passed, step);
       if (passed) QVERIFY2(s.hash() == clean.hash(), step);
       else QVERIFY2(s.hash() == before || (s.tokens() == tokens && driftless(s)), step);
+      if (!passed) QVERIFY2(room(s) == roomBefore, step + ": slots were lost");
       s->faults().disarm();
       QVERIFY2(s.damage().isEmpty(), step + ": " + s.damage());
       const QByteArray trouble = goesOn(s);
@@ -190,6 +192,13 @@ class FaultStepsTest : public QObject {
   }
 
  private:
+  /// Slots that may still be taken.
+  static std::int64_t room(const SessionFixture& s) {
+    std::int64_t sum = 0;
+    for (int layer = 0; layer < s->store().layers(); ++layer) sum += s->store().slots(layer).available();
+    return sum;
+  }
+
   static bool driftless(const SessionFixture& s) {
     const Result<Drift> drift = s->measureDrift();
     return drift && drift->worstLayer < 0;

@@ -344,6 +344,16 @@ class TokenizerTest : public QObject {
     }
   }
 
+  /// The library would end the program at the first.
+  void sentencePieceRefusesHostilePieces() {
+    const std::string good = readAll((kFixtures + "/sentencepiece/tokenizer.model").toStdString());
+    const auto nul = parseSentencePiece(good + std::string("\x0a\x05\x0a\x03" "a\0b", 7),
+                                        "dir/tokenizer.model", {});
+    QVERIFY(!nul);
+    QVERIFY2(nul.error().why.find("holds a NUL") != std::string::npos, nul.error().why.c_str());
+    QVERIFY(!parseSentencePiece(good + std::string("\x0a\x02\x0a\x00", 4), "f", {}));  // empty
+  }
+
   /// Lengths stay below 128, so that each is one byte.
   void sentencePieceRefusesHostileCharacterMaps() {
     const std::string good = readAll((kFixtures + "/sentencepiece/tokenizer.model").toStdString());
@@ -358,7 +368,7 @@ class TokenizerTest : public QObject {
                                 {});
     };
     const std::string one = number(4) + number(0);
-    for (const std::string& map : {number(4), one, one + "x", number(400) + "abc",
+    for (const std::string& map : {number(4), number(0) + "x", one, one + "x", number(400) + "abc",
                                    number(3) + "abcd", one + std::string("x\0", 2)}) {
       const auto t = withMap(map);  // the last: an array of one unit leads out of itself
       QVERIFY(!t);
