@@ -9,6 +9,7 @@
 #include "app/map_bench.h"
 #include "app/programs.h"
 #include "app/resources.h"
+#include "app/window_bench.h"
 #include "core/experiment/bench.h"
 
 namespace kvlab {
@@ -20,6 +21,7 @@ namespace {
 std::vector<Bench> allBenches() {
   std::vector<Bench> all(benches().begin(), benches().end());
   all.push_back({"map", "repaint of the map at 32 layers x 131072 positions, 1200x300 pixels", &benchMap});
+  all.push_back({"window", "how long input waits while the engine runs at full speed beside it", &benchWindow});
   return all;
 }
 

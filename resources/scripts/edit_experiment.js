@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The edit experiment: does the model answer from the edited cache? Held-out stories of the demo model
-// are read once; then the place of a fact is replaced in the cache, or the fact is deleted, and the
-// question asked. Measured for every after_edit, by context length and by distance, against the
+// are read once; then the place or the thing of a fact is replaced in the cache, or the fact deleted, and
+// the question asked. The place's own row carries the new place, so any after_edit will do; which thing it
+// belongs to is in rows behind the thing, so there it matters that they are computed again. Measured for every after_edit, by context length and by distance, against the
 // unedited answers; the drift of rows that were kept, by layer and by distance behind the edit.
 //   kvlab run edit_experiment.js --out DIR [-- STORIES_PER_LENGTH]     writes edit_experiment.{md,json}
 const lengths = [128, 256, 512, 1024], distances = [64, 128, 256, 512, 1024], behind = [16, 64, 256, 1024];
@@ -95,6 +96,20 @@ function replaceFact(story, question, first) {
   }
 }
 
+/** Another thing is now where this one was: rows behind the pair still speak of the old one. */
+function replaceThing(story, question) {
+  const fact = story.facts[question.fact], other = story.unknown.find((q) => q.question.startsWith("where is the "));
+  if (question.facts_of_thing.length > 1 || !fact.thing.startsWith("the ") || !other) return;
+  const words = other.question.split(" ").slice(3, 5), at = fact.begin + fact.text.split(" ").indexOf(fact.thing.split(" ")[1]);
+  const edit = [{ action: "replace_pair", original_pos1: at, original_pos2: at + 1, new_token_ids: words.map(idOf) }];
+  const wanted = plain.tokenise(question.reply), asking = { question: other.question, reply: question.reply };
+  for (const [mode, s] of Object.entries(sessions)) {
+    const place = askEdited(s, edit, asking, null);
+    count("Thing replaced: the new thing is found in the place", mode, story, question, same(place, wanted));
+    count("Thing replaced: the old thing still is", mode, story, question, same(askEdited(s, edit, question, null), wanted));
+  }
+}
+
 function deleteFact(story, question) {
   const fact = story.facts[question.fact];
   const edit = [];
@@ -138,6 +153,7 @@ stories.forEach((story, number) => {
     count("Unedited: held-out questions answered", "right", story, question, right);
     if (!right) continue;
     replaceFact(story, question, first);
+    replaceThing(story, question);
     deleteFact(story, question);
     if (first) checkAgainstFresh(story, question);
     first = false;
@@ -178,6 +194,9 @@ lab.writeText("edit_experiment.json", JSON.stringify({ stories: stories.length, 
 const rate = (cell) => cell.hit / cell.of;
 expect(rate(tables["Unedited: held-out questions answered, by context length"].right[512]) >= 0.95, "95 % answered at 512 tokens");
 expect(rate(total("Fact replaced: the reply follows the edit, by context length", "recompute")) >= 0.95, "95 % follow a recomputed edit");
+const found = (mode) => rate(total("Thing replaced: the new thing is found in the place, by context length", mode));
+expect(found("recompute") >= 0.95, "95 % find the new thing after a recomputed edit");
+expect(found("keep") < found("selective"), "kept rows speak of the old thing");
 expect(rate(total("Fact deleted: the old place is still named, by context length", "recompute")) <= chance + 0.05, "the old answer falls to chance plus 5 points");
 expect(checked > 0, "an edit was compared with a fresh prompt");
 Object.values(sessions).concat(fresh).forEach((s) => s.close());
