@@ -27,22 +27,22 @@ void checkContextRows(const CheckInput& input, std::vector<Violation>& out) {
   for (std::size_t i = 0; i < state.context.size(); ++i) {
     const LedgerId id = state.context[i];
     const Place place{{}, i, id};
-    const std::string where = "position " + std::to_string(i) + ": " + rowName(id);
+    const auto where = [&] { return "position " + std::to_string(i) + ": " + rowName(id); };
     if (!state.ledger.contains(id)) {
-      findings.add(place, where + " does not exist, the ledger has " +
+      findings.add(place, where() + " does not exist, the ledger has " +
                               std::to_string(state.ledger.size()) + " rows");
       continue;
     }
     const auto at = static_cast<std::size_t>(id.value());
     const RowState rowState = state.ledger[id].state;
-    if (seen[at]) findings.add(place, where + " stands in the context twice");
+    if (seen[at]) findings.add(place, where() + " stands in the context twice");
     seen[at] = true;
     if (rowState != RowState::Live && rowState != RowState::Evicted)
-      findings.add(place, where + " is " + std::string(name(rowState)) + ", not live");
+      findings.add(place, where() + " is " + std::string(name(rowState)) + ", not live");
     else if (rowState == RowState::Live && !resident[at])
-      findings.add(place, where + " is live, but no layer holds it");
+      findings.add(place, where() + " is live, but no layer holds it");
     else if (rowState == RowState::Evicted && resident[at])
-      findings.add(place, where + " is evicted, but some layer holds it");
+      findings.add(place, where() + " is evicted, but some layer holds it");
   }
 }
 

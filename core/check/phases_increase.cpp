@@ -36,11 +36,11 @@ void checkContext(const CheckInput& input, Findings& findings) {
     const std::int64_t phase = state.phases[i];
     Place place{{}, i, {}};
     if (i < state.context.size()) place.ledger = state.context[i];
-    const std::string where = "position " + std::to_string(i) + ": phase " + std::to_string(phase);
+    const auto where = [&] { return "position " + std::to_string(i) + ": phase " + std::to_string(phase); };
     if (ordinal && phase != static_cast<std::int64_t>(i))
-      findings.add(place, where + " is not the position");
+      findings.add(place, where() + " is not the position");
     else if (phase <= last)
-      findings.add(place, where + " is not above " + std::to_string(last) + " before it");
+      findings.add(place, where() + " is not above " + std::to_string(last) + " before it");
     last = phase;
   }
   if (last >= std::numeric_limits<std::int32_t>::max())
@@ -64,12 +64,12 @@ void checkMap(const CheckInput& input, const SharedMap& shared, Findings& findin
     while (position < context.size() && context[position] != map.ledger[i]) ++position;
     const double phase = phaseOf(map, i);
     const double want = wanted(input, i, position);
-    const std::string where = shared.name() + ", index " + std::to_string(i) + ": phase " + text(phase);
+    const auto where = [&] { return shared.name() + ", index " + std::to_string(i) + ": phase " + text(phase); };
     const Place place{shared.first(), i, map.ledger[i]};
     if (!(phase > last))
-      findings.add(place, where + " is not above " + text(last) + " before it");
+      findings.add(place, where() + " is not above " + text(last) + " before it");
     else if (!std::isnan(want) && map.phases[i] >= 0 && phase != want)
-      findings.add(place, where + " should be " + text(want) + " in this position mode");
+      findings.add(place, where() + " should be " + text(want) + " in this position mode");
     last = phase;
   }
 }

@@ -31,12 +31,12 @@ void checkResidencyOrder(const CheckInput& input, std::vector<Violation>& out) {
       const LedgerId id = shared.map->ledger[i];
       const std::int32_t position =
           state.ledger.contains(id) ? positionOf[static_cast<std::size_t>(id.value())] : -1;
-      const std::string where = shared.name() + ", index " + std::to_string(i) + ": " + rowName(id);
+      const auto where = [&] { return shared.name() + ", index " + std::to_string(i) + ": " + rowName(id); };
       const Place place{shared.first(), i, id};
       if (position < 0)
-        findings.add(place, where + " is not in the context");
+        findings.add(place, where() + " is not in the context");
       else if (position <= last)
-        findings.add(place, where + " stands at position " + std::to_string(position) +
+        findings.add(place, where() + " stands at position " + std::to_string(position) +
                                 " of the context, the row before it at " + std::to_string(last));
       last = std::max(last, position);
     }

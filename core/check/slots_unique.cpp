@@ -15,26 +15,26 @@ std::string slotName(std::size_t slot) { return "slot " + std::to_string(slot); 
 /// [highest used slot + 1] index of the map entry that names it, or -1; findings for bad and doubled
 /// ones.
 std::vector<std::int32_t> slotUsers(const SharedMap& shared, std::int32_t slots, Findings& findings) {
-  std::vector<std::int32_t> user(static_cast<std::size_t>(slots), -1);
-  std::size_t used = 0;
+  std::int32_t highest = -1;
+  for (Slot slot : shared.map->slotOf)
+    if (slot.value() < slots) highest = std::max(highest, slot.value());
+  std::vector<std::int32_t> user(static_cast<std::size_t>(highest + 1), -1);
   for (std::size_t i = 0; i < shared.map->slotOf.size(); ++i) {
     const Slot slot = shared.map->slotOf[i];
     Place place{shared.first(), i, {}};
     if (i < shared.map->ledger.size()) place.ledger = shared.map->ledger[i];
-    const std::string where = shared.name() + ", index " + std::to_string(i);
+    const auto where = [&] { return shared.name() + ", index " + std::to_string(i); };
     if (slot.value() < 0 || slot.value() >= slots) {
-      findings.add(place, where + ": slot " + std::to_string(slot.value()) + " is outside the pool of " +
+      findings.add(place, where() + ": slot " + std::to_string(slot.value()) + " is outside the pool of " +
                               std::to_string(slots));
       continue;
     }
     const auto s = static_cast<std::size_t>(slot.value());
     if (user[s] >= 0)
-      findings.add(place, where + ": " + slotName(s) + " is already used by index " +
+      findings.add(place, where() + ": " + slotName(s) + " is already used by index " +
                               std::to_string(user[s]));
     user[s] = static_cast<std::int32_t>(i);
-    used = std::max(used, s + 1);
   }
-  user.resize(used);
   return user;
 }
 

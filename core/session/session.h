@@ -164,6 +164,7 @@ class Session {
   void restoreRows(const std::vector<std::vector<std::uint8_t>>& rows);
   void breakSession(const std::string& reason);
   void publish();
+  const std::vector<TokenChance>& likeliest();
   void fillTile(Quantity quantity, int layer, std::int32_t begin, std::span<float> out) const;
 
   Manifest m_manifest;
@@ -197,6 +198,8 @@ class Session {
 
   std::shared_ptr<const SessionInfo> m_info;
   SnapshotPtr m_snapshot;
+  std::shared_ptr<const std::vector<float>> m_likeliestOf;  // logits
+  std::vector<TokenChance> m_likeliest;
   std::uint64_t m_serial = 0;
   std::function<void(SnapshotPtr)> m_publish;
   Progress m_progress;

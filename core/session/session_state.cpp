@@ -139,6 +139,16 @@ const ExactnessMap& Session::exactnessMap() const {
   return *m_exactness;
 }
 
+/// Of the present logits; looked for once, as a vocabulary is long and snapshots are many.
+const std::vector<TokenChance>& Session::likeliest() {
+  if (m_likeliestOf == m_state.logits) return m_likeliest;
+  m_likeliest.clear();
+  for (const Candidate& c : topCandidates(*m_state.logits, 20))
+    m_likeliest.push_back({c.id, c.p, m_info->tokenTexts[at(c.id.value())]});
+  m_likeliestOf = m_state.logits;
+  return m_likeliest;
+}
+
 void Session::publish() {
   if (m_replaying) return;
   auto snapshot = std::make_shared<Snapshot>();
@@ -155,9 +165,7 @@ void Session::publish() {
     if (!map.layers.empty()) snapshot->exactness = std::make_shared<const std::vector<Exactness>>(map.layers.back());
   }
   snapshot->report = m_report;
-  if (m_state.logits && m_manifest.probes)
-    for (const Candidate& c : topCandidates(*m_state.logits, 20))
-      snapshot->topk.push_back({c.id, c.p, m_info->tokenTexts[at(c.id.value())]});
+  if (m_state.logits && m_manifest.probes) snapshot->topk = likeliest();
   snapshot->logitsStale = m_state.logitsStale;
   snapshot->invariants = m_invariants;
   snapshot->pending = m_pending;

@@ -12,6 +12,9 @@
 #include "widgets/views/scroll_bars.h"
 
 namespace kvlab {
+namespace {
+constexpr int kPaceMs = 100;  // plots are drawn anew this seldom while ticks come in
+}
 
 NumbersView::NumbersView(InspectorContext& context, QWidget* parent)
     : InspectorView(context, parent), m_model(new SeriesModel(this)) {
@@ -20,6 +23,13 @@ NumbersView::NumbersView(InspectorContext& context, QWidget* parent)
   connect(m_model, &SeriesModel::chosenChanged, this, &NumbersView::refresh);
   connect(m_plot, &NumberPlot::cursorMoved, this, &NumbersView::showValues);
   connect(m_plot, &NumberPlot::picked, this, [this](double tick) { clickTick(Tick(static_cast<std::int64_t>(tick))); });
+  m_pace.setSingleShot(true);
+  m_pace.setInterval(kPaceMs);
+  connect(&m_pace, &QTimer::timeout, this, [this] {
+    if (!std::exchange(m_late, false)) return;
+    refreshSoon();
+    emit readyChanged();
+  });
   connect(m_plot, &NumberPlot::zoomChanged, this, [this] { m_reset->setEnabled(m_plot->zoomed()); });
 }
 
@@ -69,7 +79,7 @@ void NumbersView::makeBody() {
   setContent(m_content);
 }
 
-bool NumbersView::ready() const { return InspectorView::ready() && !m_waiting; }
+bool NumbersView::ready() const { return InspectorView::ready() && !m_waiting && !m_late; }
 
 int NumbersView::shownPlace() const {
   return shown() ? m_series.nearest(static_cast<double>(shown()->tick.value())) : -1;
@@ -77,7 +87,7 @@ int NumbersView::shownPlace() const {
 
 void NumbersView::onSnapshot() {
   m_series.update(context().history());
-  refresh();
+  refreshSoon();
   const auto& history = context().history();
   if (shown() && shown()->length() > 0 && !history.empty() && history.back() == shown()) askBrightness();
 }
@@ -99,10 +109,20 @@ void NumbersView::askBrightness() {
     if (known) {
       m_series.sample(QStringLiteral("brightness.mean"), tile->tick, sum / known);
       m_series.sample(QStringLiteral("brightness.min"), tile->tick, least);
-      refresh();
+      refreshSoon();
     }
     emit readyChanged();
   });
+}
+
+/// At once, or when the pace allows: data may come faster than plots can be drawn.
+void NumbersView::refreshSoon() {
+  if (m_pace.isActive()) {
+    m_late = true;
+    return;
+  }
+  refresh();
+  m_pace.start();
 }
 
 void NumbersView::refresh() {

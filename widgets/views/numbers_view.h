@@ -3,6 +3,7 @@
 // and reads their values at the cursor. GUI thread.
 #pragma once
 #include <QSplitter>
+#include <QTimer>
 
 #include "widgets/base/data_table.h"
 #include "widgets/base/inspector_view.h"
@@ -35,6 +36,7 @@ class NumbersView : public InspectorView {
   QToolButton* button(const QString& text, const QString& tip, bool checkable);
   void askBrightness();
   void refresh();
+  void refreshSoon();
   void showValues();
   int shownPlace() const;
 
@@ -45,7 +47,8 @@ class NumbersView : public InspectorView {
   QSplitter* m_content = nullptr;
   QToolButton *m_stacked = nullptr, *m_reset = nullptr, *m_copy = nullptr;
   QLabel* m_at = nullptr;
-  bool m_waiting = false;
+  bool m_waiting = false, m_late = false;
+  QTimer m_pace;  // runs for a moment after a refresh that new data caused
 };
 
 }  // namespace kvlab
