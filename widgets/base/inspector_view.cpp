@@ -74,6 +74,10 @@ QImage InspectorView::picture(QSize size, qreal dpr) {
   if (isWindow() && size.isValid()) resize(size);
   if (layout()) layout()->activate();
   QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
+  if (size.isValid() && size != this->size()) {  // the parent's layout had its own idea
+    resize(size);
+    if (layout()) layout()->activate();
+  }
   QImage image((QSizeF(this->size()) * dpr).toSize(), QImage::Format_RGB32);
   image.setDevicePixelRatio(dpr);
   image.fill(theme()->surface);
