@@ -101,6 +101,13 @@ def cache_seeds():
         gap = {**common, "form": form, "dtype": dtype, "position_ids": [4, 9]}
         seeds[form + "_gap"] = b"\1" + safetensors(tensors, gap)
 
+    part = lambda shape: ("F32", shape, bytes(4 * shape[0] * shape[1] * shape[2] * shape[3]))  # noqa: E731
+    names = [f"past_key_values.{n}.{p}" for n in (0, 1) for p in ("key", "value")]
+    hf = {**common, "form": "hf_dynamic", "dtype": "float32"}
+    seeds["hf_positions"] = b"\0" + safetensors({n: part([1, 1, 2, 16]) for n in names}, {**hf, "position_ids": [0]})
+    seeds["hf_one_layer"] = b"\0" + safetensors({n: part([1, 1, 2, 16]) for n in names[:2]}, hf)
+    seeds["hf_shape"] = b"\0" + safetensors({n: part([1, 2, 1, 16]) for n in names}, hf)
+
     def ints(code, shape, *values):
         kind = {"i": "I32", "q": "I64", "Q": "U64", "B": "U8", "f": "F32"}[code]
         return kind, shape, struct.pack(f"<{len(values)}{code}", *values)
@@ -132,6 +139,38 @@ def capture_seeds():
                 {"verb": "undo", "args": {}, "tick": 2, "commits": 0}]
     join = lambda values: b"\1" + b"\0".join(json.dumps(v).encode() for v in values)  # noqa: E731
     return {"whole": join([header] + commands), "empty": join([header]), "line": b"\0kvlab-capture 1\n"}
+
+
+def tokenizer_step_seeds(base):
+    """One step that no fixture has, in place of the fixture's own."""
+    steps = {
+        "decoder_metaspace": ("decoder", {"type": "Metaspace", "replacement": "\u2581", "add_prefix_space": True, "prepend_scheme": "never"}),
+        "normaliser_strip": ("normalizer", {"type": "Strip", "strip_left": True, "strip_right": True}),
+        "whitespace": ("pre_tokenizer", {"type": "Whitespace"}),
+        "metaspace_never": ("pre_tokenizer", {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "never", "split": True}),
+    }
+    for behaviour in ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"):
+        steps[f"split_{behaviour}"] = ("pre_tokenizer", {"type": "Split", "pattern": {"Regex": "\\s+"}, "behavior": behaviour, "invert": behaviour == "Isolated"})
+    seeds = {}
+    for name, (place, step) in steps.items():
+        value = json.loads(base)
+        value[place] = step
+        seeds[name] = json.dumps(value).encode() + b"\0  he the\t\xe3\x80\x80key x\xc3\xa9_12 door \n"
+    return seeds
+
+
+def config_seeds(base):
+    """What no fixture's config.json has."""
+    value = json.loads(base)
+    n = value["num_hidden_layers"]
+    more = {"layer_types": {"sliding_window": 8, "use_sliding_window": True, "layer_types": ["sliding_attention", "full_attention"] * n},
+            "layer_types_full": {"layer_types": ["full_attention"] * n}, "layer_types_number": {"layer_types": 3},
+            "layer_types_unknown": {"layer_types": ["linear_attention"] * n}, "layer_types_no_window": {"layer_types": ["sliding_attention"] * n},
+            "quantised": {"quantization_config": {"bits": 4}}, "partial": {"partial_rotary_factor": 0.5},
+            "rope_by_layer": {"rope_parameters": {"full_attention": {"rope_theta": 1e4}, "sliding_attention": {"rope_theta": 1e6}}},
+            "rope_partial": {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.5}}}
+    more["layer_types"]["layer_types"] = more["layer_types"]["layer_types"][:n]
+    return {name: json.dumps(value | {"model_type": "qwen2"} | change).encode() for name, change in more.items()}
 
 
 def model_file_seeds():
@@ -225,9 +264,11 @@ def main(out):
     models, tokenizers = sorted((ORACLE / "models").iterdir()), sorted((ORACLE / "tokenizers").iterdir())
     models = [m for m in models if m.is_dir()]
     write(out, "safetensors", {f"{m.name}-{f.name}": small_safetensors(f) for m in models for f in m.glob("*.safetensors")})
-    write(out, "config", {m.name: (m / "config.json").read_bytes() for m in models})
+    configs = {m.name: (m / "config.json").read_bytes() for m in models}
+    write(out, "config", configs | config_seeds(next(iter(configs.values()))))
     files = [t / "tokenizer.json" for t in tokenizers if (t / "tokenizer.json").is_file()]
-    write(out, "tokenizer_json", {f.parent.name: small_tokenizer(f) + b"\0he the <s>  x\xc3\xa9 12 door" for f in files})
+    write(out, "tokenizer_json", {f.parent.name: small_tokenizer(f) + b"\0he the <s>  x\xc3\xa9 12 door" for f in files}
+          | tokenizer_step_seeds(small_tokenizer(files[-1])))
     write(out, "action", {a["action"]: json.dumps([a]).encode() for a in ACTIONS} | {"all": json.dumps(ACTIONS).encode()})
     write(out, "cache", cache_seeds())
     write(out, "capture", capture_seeds())
