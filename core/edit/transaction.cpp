@@ -215,7 +215,7 @@ Status Transaction::chooseRecomputed(Work& work) {
 
 Status Transaction::computeJob(Work& work, RowsJob job, const Progress& progress) {
   if (job.rows.empty()) return ok();
-  auto scope = work.trace.scope("compute_rows", std::to_string(job.rows.size()) + " rows");
+  auto scope = work.trace.scope("compute_rows", std::to_string(job.rows.size()) + (job.rows.size() == 1 ? " row" : " rows"));
   // Recomputed rows use their new slot even in layers that do not hold them.
   LayerSlots scratch(work.recomputeSlots.size());
   for (const RowTarget& row : job.rows) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is true of a session now: rebuild, drift, invariants, faults, and what a snapshot says.
 #include <algorithm>
+#include <numeric>
 
 #include "core/check/fault_drill.h"
 #include "core/session/session.h"
@@ -115,8 +116,9 @@ Result<nlohmann::json> Session::fault(const std::string& kind, const nlohmann::j
 
 Status Session::reset() {
   for (int layer = 0; layer < m_store.layers(); ++layer) {
-    std::vector<std::int32_t> slots;
-    for (Slot slot : m_state.map(layer).slotOf) slots.push_back(slot.value());
+    // Every slot that was ever handed out: rows that history kept count, too.
+    std::vector<std::int32_t> slots(at(m_store.slots(layer).fresh()));
+    std::iota(slots.begin(), slots.end(), 0);
     RowPool& pool = m_store.pool(layer);
     m_ops->zeroRows(m_transformer->context(), {pool.data(), pool.format(), slots.data(), static_cast<std::int64_t>(slots.size())});
     m_store.slots(layer).restart(0);

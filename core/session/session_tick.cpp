@@ -200,7 +200,7 @@ Status Session::applyPlanned(const CacheState& observed, std::vector<Action> act
   if (!plan->phases.empty() && plan->phases.back() >= m_maxPhases)
     return Error{"no_phase_room", "the edit was refused", "phase " + std::to_string(plan->phases.back()) + " is above the last one, " + std::to_string(m_maxPhases - 1),
                  "rebuild in position mode context, or raise capacity"};
-  auto scope = trace.scope("apply", std::to_string(plan->rows.size()) + " new rows");
+  auto scope = trace.scope("apply", std::to_string(plan->rows.size()) + (plan->rows.size() == 1 ? " new row" : " new rows"));
   const bool all = m_manifest.afterEdit != AfterEdit::Keep;
   const auto need = static_cast<std::int32_t>(plan->rows.size()) + (all ? plan->stale : 0);
   m_timeline.makeRoom(m_store, need, m_manifest.historyBytes);

@@ -118,6 +118,9 @@ function deleteFact(story, question) {
   for (const [mode, s] of Object.entries(sessions)) {
     const reply = askEdited(s, edit, question);
     count("Fact deleted: the old place is still named", mode, story, question, reply[at] === old);
+    // "nobody knows ." names no place at all; begun for the model, the reply has to.
+    const begun = { question: `${question.question} ${question.reply_prefix}`, reply: question.answer };
+    count("Fact deleted, the reply begun: the old place is still named", mode, story, question, askEdited(s, edit, begun)[0] === old);
   }
 }
 
@@ -198,5 +201,7 @@ const found = (mode) => rate(total("Thing replaced: the new thing is found in th
 expect(found("recompute") >= 0.95, "95 % find the new thing after a recomputed edit");
 expect(found("keep") < found("selective"), "kept rows speak of the old thing");
 expect(rate(total("Fact deleted: the old place is still named, by context length", "recompute")) <= chance + 0.05, "the old answer falls to chance plus 5 points");
+expect(rate(total("Fact deleted, the reply begun: the old place is still named, by context length", "recompute")) <= chance + 0.05,
+  "also where the model has to name a place");
 expect(checked > 0, "an edit was compared with a fresh prompt");
 Object.values(sessions).concat(fresh).forEach((s) => s.close());
