@@ -117,7 +117,7 @@ Result<nlohmann::json> Session::fault(const std::string& kind, const nlohmann::j
 Status Session::reset() {
   for (int layer = 0; layer < m_store.layers(); ++layer) {
     // Every slot that was ever handed out: rows that history kept count, too.
-    std::vector<std::int32_t> slots(at(m_store.slots(layer).fresh()));
+    std::vector<std::int32_t> slots(at(m_store.slots(layer).untouched()));
     std::iota(slots.begin(), slots.end(), 0);
     RowPool& pool = m_store.pool(layer);
     m_ops->zeroRows(m_transformer->context(), {pool.data(), pool.format(), slots.data(), static_cast<std::int64_t>(slots.size())});

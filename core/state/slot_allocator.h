@@ -2,6 +2,7 @@
 // Hands out free slots of a row pool, lowest fresh one first, last returned one first. Layers that
 // evict alike share one allocator, so their residency maps stay one object. Engine thread.
 #pragma once
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -20,6 +21,8 @@ class SlotAllocator {
   /// What is free: the slots returned, and every slot from fresh() on.
   std::span<const Slot> returned() const { return m_returned; }
   std::int32_t fresh() const { return m_fresh; }
+  /// Slots from here on were never handed out.
+  std::int32_t untouched() const { return std::max(m_untouched, m_fresh); }
 
   /// `count` must not exceed available().
   std::vector<Slot> take(std::int32_t count) {
@@ -51,13 +54,14 @@ class SlotAllocator {
 
   /// Everything is free except the slots 0 .. used-1.
   void restart(std::int32_t used) {
+    m_untouched = untouched();
     m_returned.clear();
     m_fresh = used;
   }
 
  private:
   std::int32_t m_slots;
-  std::int32_t m_fresh = 0;
+  std::int32_t m_fresh = 0, m_untouched = 0;
   std::vector<Slot> m_returned;
 };
 

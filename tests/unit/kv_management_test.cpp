@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plain KV management (FT-022): position, remaining, is_full, reset; what does not fit is refused
+// before anything is written.
+#include "support/scripted_session.h"
+
+#include <algorithm>
+
+using namespace kvlab;
+using namespace kvlab::test;
+
+namespace {
+
+/// Bytes other than 0 in slots that were ever handed out.
+std::int64_t leftovers(const Session& s) {
+  std::int64_t bytes = 0;
+  for (int layer = 0; layer < s.store().layers(); ++layer) {
+    const RowPool& pool = s.store().pool(layer);
+    const std::int32_t used = s.store().slots(layer).untouched();
+    bytes += std::count_if(pool.data(), pool.data() + pool.stride() * used, [](std::uint8_t byte) { return byte != 0; });
+  }
+  return bytes;
+}
+
+}  // namespace
+
+class KvManagementTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void countsWhatIsWritten();
+  void overflowWritesNothing_data();
+  void overflowWritesNothing();
+  void badRequestsAreNamed();
+  void resetForgetsEverything_data();
+  void resetForgetsEverything();
+};
+
+void KvManagementTest::countsWhatIsWritten() {
+  const auto s = opened(tinyManifest({{"capacity", 32}}));
+  QCOMPARE(call(*s, "position"), json(0));
+  QCOMPARE(call(*s, "remaining"), json(32));
+  call(*s, "promptIds", {{"ids", someIds(10, 200, 1)}});
+  QCOMPARE(call(*s, "position"), json(10));
+  call(*s, "prefill", {{"ids", someIds(5, 200, 2)}, {"last", false}});
+  call(*s, "endPrefill");
+  QCOMPARE(call(*s, "position"), json(15));
+  call(*s, "step");
+  QCOMPARE(call(*s, "position"), json(16));
+  QCOMPARE(call(*s, "remaining"), json(16));
+  QCOMPARE(call(*s, "isFull"), json(false));
+  call(*s, "step", {{"n", 16}});
+  QCOMPARE(call(*s, "isFull"), json(true));
+  QCOMPARE(broken(*s), QString());
+}
+
+void KvManagementTest::overflowWritesNothing_data() {
+  QTest::addColumn<QString>("verb");
+  QTest::addColumn<QString>("args");
+  QTest::newRow("prompt") << "promptIds" << R"({"ids":[1,2,3,4,5,6,7,8,9,10,11,12,13]})";
+  QTest::newRow("prefill") << "prefill" << R"({"ids":[1,2,3,4,5,6,7,8,9,10,11,12,13]})";
+  QTest::newRow("insert") << "inject"
+                          << R"({"actions":[{"action":"insert","position":3,"token_ids":[1,2,3,4,5,6,7,8,9,10,11,12,13]}]})";
+}
+
+void KvManagementTest::overflowWritesNothing() {
+  QFETCH(QString, verb);
+  QFETCH(QString, args);
+  const auto s = opened(tinyManifest({{"capacity", 32}}));
+  call(*s, "promptIds", {{"ids", someIds(20, 200, 1)}});
+  const std::string before = s->stateHash();
+  const Result<json> refused = execute(*s, verb.toStdString(), json::parse(args.toStdString()));
+  QVERIFY(!refused);
+  QCOMPARE(refused.error().code, std::string("capacity"));
+  const std::string text = refused.error().text();
+  for (const char* part : {"20", "13", "32"}) QVERIFY2(text.find(part) != std::string::npos, text.c_str());
+  QCOMPARE(s->stateHash(), before);
+  QCOMPARE(call(*s, "position"), json(20));
+}
+
+void KvManagementTest::badRequestsAreNamed() {
+  const auto s = opened(tinyManifest({{"capacity", 32}}));
+  call(*s, "promptIds", {{"ids", someIds(4, 200, 1)}});
+  const std::string before = s->stateHash();
+  QVERIFY(!codeOf(*s, "promptIds", {{"ids", json::array()}}).empty());
+  for (const json& n : {json(0), json(-1)}) QVERIFY(!codeOf(*s, "step", {{"n", n}}).empty());
+  for (const json& layer : {json(-1), json(99), json("a")}) {
+    const Result<json> refused = execute(*s, "rows", {{"layer", layer}});
+    QVERIFY(!refused && refused.error().field == "layer");
+  }
+  QCOMPARE(s->stateHash(), before);
+}
+
+void KvManagementTest::resetForgetsEverything_data() {
+  QTest::addColumn<QString>("layout");
+  for (const char* layout : {"indirection", "contiguous_splice"}) QTest::newRow(layout) << layout;
+}
+
+/// Rows that history kept and rows that an edit moved away from are zeroed, too.
+void KvManagementTest::resetForgetsEverything() {
+  QFETCH(QString, layout);
+  const auto s = opened(tinyManifest({{"layout", layout.toStdString()}}));
+  const std::string empty = s->stateHash();
+  live(*s);
+  call(*s, "undo");
+  QVERIFY(leftovers(*s) > 0);
+  call(*s, "reset");
+  QCOMPARE(leftovers(*s), 0);
+  QCOMPARE(call(*s, "position"), json(0));
+  QCOMPARE(s->stateHash(), empty);
+  live(*s);
+  QCOMPARE(broken(*s), QString());
+}
+
+QTEST_GUILESS_MAIN(KvManagementTest)
+#include "kv_management_test.moc"
