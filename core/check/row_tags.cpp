@@ -6,27 +6,37 @@
 #include "core/check/map_walk.h"
 
 namespace kvlab {
+namespace {
+
+void name(const CheckInput& input, const SharedMap& shared, const RowList& list, int layer, Findings& findings) {
+  const RowPool& pool = input.store.pool(layer);
+  std::vector<std::uint64_t> stored(list.slots.size());
+  input.ops.readTags(input.context,
+                     {.pool = pool.data(), .fmt = pool.format(), .slots = list.slots.data(),
+                      .n = static_cast<std::int64_t>(list.slots.size()), .tags = stored.data()});
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    if (stored[i] == list.tags[i]) continue;
+    const std::size_t index = list.indices[i];
+    findings.add({layer, index, shared.map->ledger[index]},
+                 "layer " + std::to_string(layer) + ", index " + std::to_string(index) + ": slot " +
+                     std::to_string(list.slots[i]) + " carries tag " + std::to_string(stored[i]) +
+                     ", the map says ledger row " + std::to_string(list.tags[i]));
+  }
+}
+
+}  // namespace
 
 void checkRowTags(const CheckInput& input, std::vector<Violation>& out) {
   Findings findings("row_tags", out);
-  std::vector<std::uint64_t> stored;
   for (const SharedMap& shared : sharedMaps(input)) {
     const RowList list = rowList(shared, input.store.pool(shared.first()).slots());
-    stored.resize(list.slots.size());
-    for (int layer : shared.layers) {
-      const RowPool& pool = input.store.pool(layer);
-      input.ops.readTags(input.context,
-                         {.pool = pool.data(), .fmt = pool.format(), .slots = list.slots.data(),
-                          .n = static_cast<std::int64_t>(list.slots.size()), .tags = stored.data()});
-      for (std::size_t i = 0; i < stored.size(); ++i) {
-        if (stored[i] == list.tags[i]) continue;
-        const std::size_t index = list.indices[i];
-        findings.add({layer, index, shared.map->ledger[index]},
-                     "layer " + std::to_string(layer) + ", index " + std::to_string(index) + ": slot " +
-                         std::to_string(list.slots[i]) + " carries tag " + std::to_string(stored[i]) +
-                         ", the map says ledger row " + std::to_string(list.tags[i]));
-      }
-    }
+    std::vector<kernels::PoolView> pools;
+    for (int layer : shared.layers) pools.push_back({input.store.pool(layer).data(), input.store.pool(layer).format()});
+    std::vector<std::int64_t> wrong(pools.size());
+    input.ops.matchTags(input.context, {pools.data(), static_cast<std::int64_t>(pools.size()), list.slots.data(),
+                                        list.tags.data(), static_cast<std::int64_t>(list.slots.size()), wrong.data()});
+    for (std::size_t i = 0; i < pools.size(); ++i)
+      if (wrong[i] > 0) name(input, shared, list, shared.layers[i], findings);
   }
 }
 

@@ -86,7 +86,7 @@ Status benchGenerate(const BenchOptions& options, nlohmann::json& rows, const Pr
       prefill.push_back(c.prompt / seconds(start));
       for (int i = 0; i < c.decode; ++i) {
         const auto tick = Clock::now();
-        if (Status done = failed(s.step(TokenId(5))); !done) return done;
+        if (Status done = failed(s.step()); !done) return done;
         const double took = seconds(tick);
         decode.push_back(1 / took);
         const double bytes = static_cast<double>(s.model().weightBytes()) + static_cast<double>(s.snapshot()->bytes.live);

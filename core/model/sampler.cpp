@@ -7,43 +7,67 @@
 #include <numeric>
 
 #include "core/model/counter_random.h"
+#include "kernels/ops/sample.h"
 
 namespace kvlab {
 namespace {
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
-/// Ranks ids by value, ties by lower id; not-a-number last.
-struct Better {
-  std::span<const float> value;
-  float key(std::int32_t i) const {
-    const float v = value[static_cast<std::size_t>(i)];
-    return std::isnan(v) ? kNever : v;
+/// softmax(values), not-a-number counting as minus infinity; ranked by value, ties by lower id, as far
+/// as somebody asks: a vocabulary is long and a draw ends early in it.
+class Ranking {
+ public:
+  explicit Ranking(std::span<const float> values) : m_values(values.begin(), values.end()), m_p(values.size()) {
+    for (float& v : m_values) v = std::isnan(v) ? kNever : v;
+    kernels::softmax({}, {.x = m_values.data(), .n = static_cast<std::int64_t>(m_p.size()), .out = m_p.data()});
   }
-  bool operator()(std::int32_t a, std::int32_t b) const {
-    return key(a) != key(b) ? key(a) > key(b) : a < b;
+  std::size_t size() const { return m_values.size(); }
+  TokenId id(std::size_t place) { return TokenId(index(place)); }
+  double p(std::size_t place) { return m_p[static_cast<std::size_t>(index(place))]; }
+  /// Sum over the first places.
+  double mass(std::size_t places) {
+    if (places == size()) return std::accumulate(m_p.begin(), m_p.end(), 0.0);
+    double sum = 0;
+    for (std::size_t i = 0; i < places; ++i) sum += p(i);
+    return sum;
   }
+
+ private:
+  std::int32_t index(std::size_t place) {
+    while (m_ids.size() <= place) rankMore();
+    return m_ids[place];
+  }
+
+  bool before(std::int32_t a, std::int32_t b) const {
+    const float l = m_values[static_cast<std::size_t>(a)], r = m_values[static_cast<std::size_t>(b)];
+    return l != r ? l > r : a < b;
+  }
+
+  /// One pass for the best of what is not ranked yet, in a heap with the worst of them in front.
+  void rankMore() {
+    constexpr std::size_t kFirst = 32;
+    const std::size_t count = std::min(size() - m_ids.size(), std::max(kFirst, 3 * m_ids.size()));
+    const auto order = [this](std::int32_t a, std::int32_t b) { return before(a, b); };
+    std::vector<std::int32_t> next;
+    for (std::int32_t i = 0; i < static_cast<std::int32_t>(size()); ++i) {
+      const bool full = next.size() == count;
+      if (full && !(m_values[static_cast<std::size_t>(i)] > m_values[static_cast<std::size_t>(next.front())])) continue;
+      if (!m_ids.empty() && !before(m_ids.back(), i)) continue;
+      if (full) {
+        std::pop_heap(next.begin(), next.end(), order);
+        next.pop_back();
+      }
+      next.push_back(i);
+      std::push_heap(next.begin(), next.end(), order);
+    }
+    std::sort_heap(next.begin(), next.end(), order);
+    m_ids.insert(m_ids.end(), next.begin(), next.end());
+  }
+
+  std::vector<float> m_values, m_p;  // [vocab]
+  std::vector<std::int32_t> m_ids;   // best first
 };
-
-/// The k best ids, best first.
-std::vector<std::int32_t> bestIds(std::span<const float> values, std::size_t k) {
-  std::vector<std::int32_t> ids(values.size());
-  std::iota(ids.begin(), ids.end(), 0);
-  const auto middle = ids.begin() + static_cast<std::ptrdiff_t>(std::min(k, ids.size()));
-  std::partial_sort(ids.begin(), middle, ids.end(), Better{values});
-  ids.erase(middle, ids.end());
-  return ids;
-}
-
-/// exp(value - highest) of each id; not normalised.
-std::vector<double> weights(std::span<const float> values, const std::vector<std::int32_t>& ids) {
-  std::vector<double> out;
-  out.reserve(ids.size());
-  const double highest = values[static_cast<std::size_t>(ids.front())];
-  for (const std::int32_t id : ids)
-    out.push_back(std::exp(static_cast<double>(values[static_cast<std::size_t>(id)]) - highest));
-  return out;
-}
 
 void penalise(std::vector<float>& logits, std::span<const TokenId> history, double penalty) {
   std::vector<bool> seen(logits.size());
@@ -70,21 +94,21 @@ std::string firstFault(std::span<const float> logits) {
   return any ? "" : "no logit is above minus infinity";
 }
 
-/// The smallest head of the ranking that holds at least topP of the mass.
-std::size_t headCount(const std::vector<double>& weight, double topP) {
-  const double total = std::accumulate(weight.begin(), weight.end(), 0.0);
+/// How many places of the first `kept` hold at least `wanted`.
+std::size_t headCount(Ranking& ranking, std::size_t kept, double wanted) {
   double sum = 0;
-  for (std::size_t i = 0; i < weight.size(); ++i)
-    if ((sum += weight[i]) >= topP * total) return i + 1;
-  return weight.size();
+  for (std::size_t i = 0; i < kept; ++i)
+    if ((sum += ranking.p(i)) >= wanted) return i + 1;
+  return kept;
 }
 
-std::size_t draw(const std::vector<double>& weight, double unit) {
-  const double target = unit * std::accumulate(weight.begin(), weight.end(), 0.0);
+/// The place at which the mass of the places before it and its own passes `target`.
+std::size_t draw(Ranking& ranking, std::size_t kept, double target) {
   double sum = 0;
-  for (std::size_t i = 0; i < weight.size(); ++i)
-    if ((sum += weight[i]) > target) return i;
-  return weight.size() - 1;
+  std::size_t i = 0;
+  for (; i + 1 < kept && ranking.p(i + 1) > 0; ++i)
+    if ((sum += ranking.p(i)) > target) break;
+  return i;
 }
 
 }  // namespace
@@ -96,33 +120,24 @@ Result<Sample> Sampler::sample(std::span<const float> logits, std::span<const To
   const bool greedy = m_options.temperature <= 0;
   if (!greedy)
     for (float& v : values) v = static_cast<float>(static_cast<double>(v) / m_options.temperature);
-  const bool cut = !greedy && m_options.topK > 0;
-  auto ids = bestIds(values, cut ? static_cast<std::size_t>(m_options.topK) : values.size());
-  auto weight = weights(values, ids);
-  if (!greedy && m_options.topP < 1) weight.resize(headCount(weight, m_options.topP));
-  ids.resize(weight.size());
-  const double total = std::accumulate(weight.begin(), weight.end(), 0.0);
+  Ranking ranking(values);
+  std::size_t kept = values.size();
+  if (!greedy && m_options.topK > 0) kept = std::min(kept, static_cast<std::size_t>(m_options.topK));
+  if (!greedy && m_options.topP < 1) kept = headCount(ranking, kept, m_options.topP * ranking.mass(kept));
+  const double total = ranking.mass(kept);
   const std::size_t pick =
-      greedy ? 0 : draw(weight, unitInterval(randomBits(m_state.seed, m_state.counter++)));
-  Sample sample{TokenId(ids[pick]), static_cast<float>(weight[pick] / total), {}};
-  for (std::size_t i = 0; i < std::min(ids.size(), Sample::kShown); ++i)
-    sample.candidates.push_back({TokenId(ids[i]), static_cast<float>(weight[i] / total)});
+      greedy ? 0 : draw(ranking, kept, total * unitInterval(randomBits(m_state.seed, m_state.counter++)));
+  Sample sample{ranking.id(pick), static_cast<float>(ranking.p(pick) / total), {}};
+  for (std::size_t i = 0; i < std::min(kept, Sample::kShown); ++i)
+    sample.candidates.push_back({ranking.id(i), static_cast<float>(ranking.p(i) / total)});
   return sample;
 }
 
 std::vector<Candidate> topCandidates(std::span<const float> logits, int k) {
-  if (logits.empty() || k <= 0) return {};
-  const auto ids = bestIds(logits, static_cast<std::size_t>(k));
-  const double highest = Better{logits}.key(ids.front());
-  double total = 0;
-  for (const float v : logits)
-    if (!std::isnan(v)) total += std::exp(static_cast<double>(v) - highest);
+  Ranking ranking(logits);
   std::vector<Candidate> out;
-  for (const std::int32_t id : ids) {
-    const double v = logits[static_cast<std::size_t>(id)];
-    out.push_back(
-        {TokenId(id), std::isnan(v) ? 0.0f : static_cast<float>(std::exp(v - highest) / total)});
-  }
+  for (std::size_t i = 0; i < std::min(ranking.size(), static_cast<std::size_t>(std::max(0, k))); ++i)
+    out.push_back({ranking.id(i), static_cast<float>(ranking.p(i))});
   return out;
 }
 

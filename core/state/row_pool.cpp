@@ -6,6 +6,12 @@
 #include <utility>
 
 namespace kvlab {
+namespace {
+
+// A check reads one cache line of every row: with small pages most of the time goes into address translation.
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+}  // namespace
 
 Result<RowPool> RowPool::create(const kernels::RowFormat& format, std::int32_t slots) {
   RowPool pool;
@@ -20,6 +26,7 @@ Result<RowPool> RowPool::create(const kernels::RowFormat& format, std::int32_t s
                  std::to_string(bytes) + " bytes for " + std::to_string(slots) + " rows were refused",
                  "lower capacity or history_bytes in the manifest"};
   pool.m_data = static_cast<std::uint8_t*>(memory);
+  if (bytes >= 2 * kHugePage) madvise(memory, bytes, MADV_HUGEPAGE);  // advice: refusal changes nothing
   return pool;
 }
 

@@ -26,7 +26,7 @@ namespace kvlab::kernels::HWY_NAMESPACE {
 namespace {
 
 constexpr int64_t kTileTarget = 64;          // query rows per item, about
-constexpr int64_t kScoreBytes = 32 << 20;    // stored scores per batch when masses are wanted
+constexpr int64_t kKeptBytes = 32 << 20;     // probabilities kept per batch when masses are wanted
 constexpr int64_t kRowsAhead = 16;           // rows prefetched ahead of their use
 constexpr int64_t kWorkPerItem = 65536;      // multiply-adds worth handing to another thread
 
@@ -83,12 +83,12 @@ HWY_INLINE void loadQueries(const Call& c, const Item& item, int64_t head, float
   }
 }
 
-HWY_INLINE void keepScores(const Call& c, int64_t q, int64_t queryHead, int64_t start, const Part& p,
-                           const float* s) {
+HWY_INLINE void keepBlock(const Call& c, int64_t q, int64_t queryHead, int64_t block, const float* p,
+                          float maximum) {
   if (q < c.stored) return;
-  float* row = c.scores + ((q - c.stored) * c.a.queryHeads + queryHead) * c.scoreRow;
-  for (int64_t j = p.lo; j < p.rowsEnd; ++j) row[start + j] = s[j];
-  if (p.hasSelf()) row[c.a.rows] = s[p.rowsEnd];
+  const int64_t at = c.keptAt(q, queryHead, block);
+  c.maxima[at] = maximum;
+  std::copy(p, p + kAttentionBlock, c.kept + at * kAttentionBlock);
 }
 
 /// One query head against the block: scores -> Softmax and weighted values of the block alone.
@@ -96,8 +96,8 @@ HWY_INLINE Softmax attendRow(const Call& c, const Buffers& b, const Part& p, flo
                              int64_t queryHead, int64_t start) {
   Softmax block;
   block.max = maskScores(s, p.lo, p.hi, c.a.scale);
-  keepScores(c, q, queryHead, start, p, s);
   block.sum = expScores(s, block.max);
+  keepBlock(c, q, queryHead, (start + c.a.indexBase) / kAttentionBlock, s, block.max);
   const float* self = p.hasSelf() ? b.selfValue : nullptr;
   const float pSelf = self ? s[p.rowsEnd] : 0.0f;
   weighRows(s + p.lo, b.values + p.lo * c.dim, c.dim, p.rowsEnd - p.lo, pSelf, self, b.block);
@@ -279,25 +279,25 @@ HWY_INLINE int64_t partialBytes(const Call& c, int64_t q0, int64_t q1) {
   return (range.end - range.first) * c.a.fmt.kvHeads * c.tile * c.group * (8 + 4 * c.dim);
 }
 
-/// Queries [q0, q1), keeping scores from c.stored on.
+/// Queries [q0, q1), keeping probabilities from c.stored on.
 void runBatch(ThreadPool& pool, Call& c, int64_t q0, int64_t q1) {
-  const int64_t kept = (q1 - c.stored) * c.a.queryHeads;
+  const int64_t rows = (q1 - c.stored) * c.a.queryHeads, blocks = rows * c.keptBlocks;
   const bool split = worthSplitting(pool, c, q0, q1);
   const int64_t share = (c.a.fmt.kvHeads + pool.threads() - 1) / pool.threads();
   if (!split) c.batch = std::min(c.batch, share);
-  const auto scoreBytes = static_cast<size_t>(kept * c.scoreRow * 4);
-  const auto finalBytes = static_cast<size_t>((kept * 8 + 63) / 64 * 64);
-  const auto splitBytes = static_cast<size_t>(split ? partialBytes(c, q0, q1) : 0);
-  std::byte* memory = pool.sharedScratch(scoreBytes + finalBytes + splitBytes);
-  c.scores = reinterpret_cast<float*>(memory);
-  c.finals = reinterpret_cast<Softmax*>(memory + scoreBytes);
-  std::fill(c.scores, c.scores + kept * c.scoreRow, kMinusInfinity);
+  const int64_t keptBytes = blocks * kAttentionBlock * 4, maximaBytes = alignUp(blocks * 4, 64);
+  const int64_t finalBytes = alignUp(rows * 8, 64), splitBytes = split ? partialBytes(c, q0, q1) : 0;
+  std::byte* memory = pool.sharedScratch(static_cast<size_t>(keptBytes + maximaBytes + finalBytes + splitBytes));
+  c.kept = reinterpret_cast<float*>(memory);
+  c.maxima = reinterpret_cast<float*>(memory += keptBytes);
+  c.finals = reinterpret_cast<Softmax*>(memory += maximaBytes);
+  std::fill(c.maxima, c.maxima + blocks, kMinusInfinity);
   if (split) {
-    runSplit(pool, c, q0, q1, memory + scoreBytes + finalBytes);
+    runSplit(pool, c, q0, q1, memory + finalBytes);
   } else {
     runTiles(pool, c, q0, q1);
   }
-  if (kept > 0) writeMasses(pool, c, q1);
+  if (rows > 0) writeMasses(pool, c, q1);
 }
 
 }  // namespace
@@ -307,9 +307,9 @@ void attentionTarget(ThreadPool& pool, const AttentionArgs& a) {
   const int64_t tile = std::min(a.nQueries, std::max<int64_t>(1, kTileTarget / group));
   const int64_t dim = alignUp(a.fmt.headDim, 16);
   Call c{a, rowLayout(a.fmt), dim, group, tile, headsPerItem(a.fmt.kvHeads, dim, tile * group), 0,
-         alignUp(a.rows + 1, 16), nullptr, nullptr};
-  const int64_t perQuery = a.queryHeads * c.scoreRow * 4;
-  const int64_t batch = a.receivedMass ? std::max<int64_t>(1, kScoreBytes / perQuery) : a.nQueries;
+         (a.indexBase % kAttentionBlock + a.rows) / kAttentionBlock + 1, nullptr, nullptr, nullptr};
+  const int64_t perQuery = a.queryHeads * c.keptBlocks * kAttentionBlock * 4;
+  const int64_t batch = a.receivedMass ? std::max<int64_t>(1, kKeptBytes / perQuery) : a.nQueries;
   const bool newest = a.newestMass || a.newestPerHead;
   for (int64_t q0 = 0; q0 < a.nQueries; q0 += batch) {
     const int64_t q1 = std::min(a.nQueries, q0 + batch);
@@ -332,6 +332,7 @@ void attention(const Context& context, const AttentionArgs& args) {
   if (a.queryStride == 0) a.queryStride = width;
   if (a.outStride == 0) a.outStride = width;
   const int64_t entries = a.rows + 1;
+  if (a.newestMass) std::fill(a.newestMass, a.newestMass + entries, 0.0f);
   if (a.newestPerHead) std::fill(a.newestPerHead, a.newestPerHead + a.queryHeads * entries, 0.0f);
   HWY_DYNAMIC_DISPATCH(attentionTarget)(*context.pool, a);
 }

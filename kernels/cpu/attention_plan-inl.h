@@ -26,10 +26,15 @@ struct Call {
   int64_t group;      // query heads per KV head
   int64_t tile;       // queries per tile
   int64_t batch;      // KV heads per item
-  int64_t stored;     // scores are kept for queries [stored, end of batch)
-  int64_t scoreRow;   // floats per stored row, rows + 1 padded to 16
-  float* scores;      // [queries stored, queryHeads, scoreRow]
+  int64_t stored;     // probabilities are kept for queries [stored, end of batch)
+  int64_t keptBlocks; // blocks from the one of indexBase to that of a self row behind every row
+  float* kept;        // [queries stored, queryHeads, keptBlocks, 64] exp(score - maximum of its block)
+  float* maxima;      // [queries stored, queryHeads, keptBlocks] of those blocks; -inf: nothing was kept
   Softmax* finals;    // [queries stored, queryHeads]
+
+  int64_t keptAt(int64_t q, int64_t queryHead, int64_t block) const {
+    return ((q - stored) * a.queryHeads + queryHead) * keptBlocks + block - a.indexBase / kAttentionBlock;
+  }
 };
 
 /// What a query sees, as positions in slots: rows [begin, end), and the self row at `end`.

@@ -23,6 +23,7 @@ constexpr OpTable kCpuOps = {
     .gatherRows = &gatherRows,
     .verifyRows = &verifyRows,
     .readTags = &readTags,
+    .matchTags = &matchTags,
     .diffRows = &diffRows,
     .argmax = &argmax,
     .softmax = &softmax,

@@ -2,6 +2,7 @@
 #include "kernels/ops/row_ops.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 
@@ -145,13 +146,31 @@ void verifyRows(const Context& context, const VerifyRowsArgs& a) {
 
 void readTags(const Context&, const ReadTagsArgs& a) {
   const RowLayout o = rowLayout(a.fmt);
-  constexpr int64_t kAhead = 24;  // one cache line a record: what takes time is waiting for it
   for (int64_t i = 0; i < a.n; ++i) {
-    if (i + kAhead < a.n) hwy::Prefetch(a.pool + a.slots[i + kAhead] * o.stride + o.tag);
     const uint8_t* record = a.pool + a.slots[i] * o.stride;
     if (a.tags) memcpy(a.tags + i, record + o.tag, 8);
     if (a.checksums) memcpy(a.checksums + i, record + o.checksum, 8);
   }
+}
+
+void matchTags(const Context& context, const MatchTagsArgs& a) {
+  constexpr int64_t kAhead = 24, kRows = 512;  // what takes time is waiting for the cache line
+  const int64_t parts = (a.n + kRows - 1) / kRows;
+  std::fill(a.wrong, a.wrong + a.nPools, 0);
+  context.pool->parallelFor(0, a.nPools * parts, 4, [&](int64_t from, int64_t to, int) {
+    for (int64_t part = from; part < to; ++part) {
+      const PoolView& view = a.pools[part / parts];
+      const RowLayout o = rowLayout(view.fmt);
+      const int64_t begin = part % parts * kRows, end = std::min(a.n, begin + kRows);
+      const auto tagOf = [&](int64_t i) { return view.pool + a.slots[i] * o.stride + o.tag; };
+      int64_t wrong = 0;
+      for (int64_t i = begin; i < end; ++i) {
+        if (i + kAhead < end) hwy::Prefetch(tagOf(i + kAhead));
+        wrong += memcmp(tagOf(i), a.tags + i, 8) != 0;
+      }
+      if (wrong > 0) std::atomic_ref(a.wrong[part / parts]).fetch_add(wrong);
+    }
+  });
 }
 
 }  // namespace kvlab::kernels

@@ -20,9 +20,13 @@ namespace kvlab::kernels::HWY_NAMESPACE {
 namespace {
 
 HWY_INLINE float largest(const float* x, int64_t n, float scale) {
+  const DF d;
   float best = -std::numeric_limits<float>::infinity();
-  for (int64_t i = 0; i < n; ++i) best = std::max(best, x[i] * scale);
-  return best;
+  VF lanes = hn::Set(d, best);
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) lanes = hn::Max(lanes, hn::Mul(hn::LoadU(d, x + i), hn::Set(d, scale)));
+  for (; i < n; ++i) best = std::max(best, x[i] * scale);
+  return std::max(best, hn::GetLane(hn::MaxOfLanes(d, lanes)));
 }
 
 /// exp(x * scale - shift), minus infinity and padding give 0.

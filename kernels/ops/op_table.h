@@ -33,6 +33,7 @@ struct OpTable {
   void (*gatherRows)(const Context&, const GatherRowsArgs&);
   void (*verifyRows)(const Context&, const VerifyRowsArgs&);
   void (*readTags)(const Context&, const ReadTagsArgs&);
+  void (*matchTags)(const Context&, const MatchTagsArgs&);
   void (*diffRows)(const Context&, const DiffRowsArgs&);
   void (*argmax)(const Context&, const ArgmaxArgs&);
   void (*softmax)(const Context&, const SoftmaxArgs&);

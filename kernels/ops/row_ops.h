@@ -96,4 +96,22 @@ struct ReadTagsArgs {
 
 void readTags(const Context&, const ReadTagsArgs&);
 
+/// A pool of many that are looked at in one go.
+struct PoolView {
+  const uint8_t* pool = nullptr;
+  RowFormat fmt;
+};
+
+struct MatchTagsArgs {
+  const PoolView* pools = nullptr;  ///< [nPools]
+  int64_t nPools = 0;
+  const int32_t* slots = nullptr;   ///< [n], the same in every pool
+  const uint64_t* tags = nullptr;   ///< [n] expected
+  int64_t n = 0;
+  int64_t* wrong = nullptr;         ///< [nPools] receives the number of rows that carry another tag
+};
+
+/// What a tick does to every row: one cache line each, no output per row.
+void matchTags(const Context&, const MatchTagsArgs&);
+
 }  // namespace kvlab::kernels

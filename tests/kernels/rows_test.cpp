@@ -18,6 +18,7 @@ class RowsTest : public QObject {
   void writesOnlyItsRecords();
   void findsEveryFlippedBit();
   void findsExchangedWordsAndTags();
+  void matchesTagsOfManyPools();
   void checksumNeedsNoOrder();
   void movesOverlapLikeMemmove();
   void zeroedRowsAreBad();
@@ -94,6 +95,22 @@ void RowsTest::findsExchangedWordsAndTags() {
   std::vector<uint8_t> verdicts;
   QCOMPARE(p.bad(&verdicts), 2);
   QCOMPARE(int{verdicts[0]}, int{kRowBadTag});
+}
+
+void RowsTest::matchesTagsOfManyPools() {
+  Pool good(kFormats[0], 1500), bad(kFormats[1], 1500);
+  bad.tags = good.tags;
+  writeRows(bad.context, {.pool = bad.bytes.data(), .fmt = bad.fmt, .k = bad.k.data(), .v = bad.v.data(),
+                          .tags = bad.tags.data(), .slots = bad.slots.data(), .n = bad.n});
+  for (const int64_t row : {0, 511, 512, 1499}) bad.record(bad.slots[static_cast<size_t>(row)])[bad.layout.tag + 7] ^= 1;
+  const PoolView pools[] = {{good.bytes.data(), good.fmt}, {bad.bytes.data(), bad.fmt}, {good.bytes.data(), good.fmt}};
+  int64_t wrong[3] = {9, 9, 9};
+  matchTags(good.context, {pools, 3, good.slots.data(), good.tags.data(), 1500, wrong});
+  QCOMPARE(wrong[0], 0);
+  QCOMPARE(wrong[1], 4);
+  QCOMPARE(wrong[2], 0);
+  matchTags(good.context, {pools, 3, good.slots.data(), good.tags.data(), 0, wrong});
+  QCOMPARE(wrong[1], 0);
 }
 
 void RowsTest::checksumNeedsNoOrder() {

@@ -3,9 +3,11 @@
 #include "core/model/sampler.h"
 
 #include <QtTest>
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 using namespace kvlab;
 
@@ -107,6 +109,30 @@ class SamplerTest : public QObject {
     QCOMPARE(top[1].id.value(), 3);
     QCOMPARE(top[2].id.value(), 0);
     QVERIFY(topCandidates({}, 3).empty());
+  }
+
+  void ranksAsDeepAsAsked() {
+    std::vector<float> logits(5000);
+    for (std::size_t i = 0; i < logits.size(); ++i) logits[i] = static_cast<float>((i * 7919) % 1013) / 100;
+    std::vector<int> want(logits.size());
+    std::iota(want.begin(), want.end(), 0);
+    std::stable_sort(want.begin(), want.end(), [&](int a, int b) { return logits[std::size_t(a)] > logits[std::size_t(b)]; });
+    const auto top = topCandidates(logits, 6000);
+    QCOMPARE(top.size(), logits.size());
+    double sum = 0;
+    for (std::size_t i = 0; i < top.size(); ++i) {
+      QCOMPARE(top[i].id.value(), want[i]);
+      sum += top[i].p;
+    }
+    QVERIFY(std::abs(sum - 1) < 1e-5);
+    // A draw out of a flat distribution reaches far down, and no further than top-p allows.
+    Sampler sampler = make(100, 0, 0.5);
+    int deepest = 0;
+    for (int i = 0; i < 300; ++i) {
+      const int id = sampler.sample(logits)->token.value();
+      deepest = std::max(deepest, static_cast<int>(std::find(want.begin(), want.end(), id) - want.begin()));
+    }
+    QVERIFY(deepest > 2200 && deepest < 2500);
   }
 };
 
