@@ -35,7 +35,8 @@ class Reader {
       fail(field, *value, "is not a list");
       return out;
     }
-    for (const json& element : *value) out.push_back(convert<Id>(field, element));
+    for (std::size_t i = 0; i < value->size(); ++i)
+      out.push_back(convert<Id>(field, (*value)[i], " at place " + std::to_string(i)));
     if (out.empty()) fail(field, *value, "is empty");
     return out;
   }
@@ -69,18 +70,18 @@ class Reader {
   }
 
   template <class Id>
-  Id convert(const char* field, const json& value) {
+  Id convert(const char* field, const json& value, const std::string& place = "") {
     using Rep = typename Id::rep;
     const bool tooBig = value.is_number_unsigned() &&
                         value.get<std::uint64_t>() >
                             static_cast<std::uint64_t>(std::numeric_limits<Rep>::max());
     if (!value.is_number_integer() || tooBig) {
-      fail(field, value, "is not an integer in range");
+      fail(field, value, "is not an integer in range" + place);
       return Id{};
     }
     const auto number = value.get<std::int64_t>();
     if (number < std::numeric_limits<Rep>::min() || number > std::numeric_limits<Rep>::max()) {
-      fail(field, value, "is not an integer in range");
+      fail(field, value, "is not an integer in range" + place);
       return Id{};
     }
     return Id(static_cast<Rep>(number));
@@ -187,7 +188,9 @@ Result<Action> actionFromJson(const json& object, int place) {
     if (in.error()) return *in.error();
     return action;
   }
-  in.fail("action", *kind, "is not a known action");
+  std::string known;
+  for (const Form& form : kForms) known += (known.empty() ? "" : ", ") + std::string(form.name);
+  in.fail("action", *kind, "is none of " + known);
   return *in.error();
 }
 

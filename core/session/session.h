@@ -58,8 +58,8 @@ class Session {
 
   // --- the tick -----------------------------------------------------------------------------------
   /// Generates (or takes) one token, applies it with all pending actions, verifies, publishes. A
-  /// report with ok == false tells what failed; then nothing has changed, or only the token was
-  /// added (report.token set), or the session is broken (status()).
+  /// report with ok == false tells what failed; then nothing has changed and what was pending still
+  /// is, or only the token was added (report.token set), or the session is broken (status()).
   TickReport step(std::optional<TokenId> forced = {});
   /// The pending action that stands highest, alone and without generating; a step where none is left.
   TickReport stepAction();
@@ -100,6 +100,7 @@ class Session {
   void setCapture(std::unique_ptr<CaptureLog> log);
   CaptureLog* capture() { return m_capture.get(); }
   bool replaying() const { return m_replaying; }  // history is being executed again
+  bool executingAgain() const { return m_commitsLeft >= 0; }  // a recorded command
 
   // --- truth --------------------------------------------------------------------------------------
   Result<RebuildOutcome> rebuildRows();
@@ -143,6 +144,7 @@ class Session {
   TransactionRules transactionRules() const;
   Progress progress();
   std::vector<Action> takePending();
+  TickReport runPending(bool generates, std::optional<TokenId> forced, Source source, std::optional<std::size_t> place = {});
   TickReport runTick(bool generate, std::optional<TokenId> forced, std::vector<Action> actions,
                      Source addSource, bool received);
   Result<TokenId> generate(std::optional<TokenId> forced, CacheState& observed, Trace& trace);

@@ -14,7 +14,10 @@ Status Session::inject(std::vector<Action> actions) {
   if (!planned) {
     Error error = planned.error();
     const int before = static_cast<int>(m_pending.size());
-    if (error.action && *error.action >= before) error.action = *error.action - before;
+    if (error.action && *error.action >= before) {  // places count in the list that was given
+      error.action = *error.action - before;
+      error.what = "action " + std::to_string(*error.action) + " was refused";
+    }
     return error;
   }
   m_pending = std::move(all);

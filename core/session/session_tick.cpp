@@ -48,7 +48,7 @@ TickReport Session::step(std::optional<TokenId> forced) {
   if (m_state.length() == 0 && !forced && m_pending.empty())
     return refused({"empty", "there is nothing to continue", "the context is empty",
                     "prompt some text first, or step with given tokens"});
-  return runTick(true, forced, takePending(), Source::Model, false);
+  return runPending(true, forced, Source::Model);
 }
 
 /// The pending actions, noted in the command that consumes them so that it can be executed again.
@@ -60,11 +60,26 @@ std::vector<Action> Session::takePending() {
   return std::exchange(m_pending, {});
 }
 
+/// A tick with the pending actions, or with the one at `place`. Where nothing was committed they stay.
+TickReport Session::runPending(bool generates, std::optional<TokenId> forced, Source source, std::optional<std::size_t> place) {
+  const std::vector<Action> all = takePending();
+  std::vector<Action> now = all, rest;
+  if (place) {
+    now = {all[*place]};
+    rest = all;
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(*place));
+  }
+  TickReport report = runTick(generates, forced, std::move(now), source, false);
+  m_pending = report.ok || report.token ? rest : all;
+  if (!m_pending.empty()) publish();
+  return report;
+}
+
 TickReport Session::apply() {
   if (Status usableNow = usable(); !usableNow) return refused(usableNow.error());
   if (m_pending.empty())
     return refused({"nothing_pending", "there is nothing to apply", "no action is pending", "inject actions first"});
-  return runTick(false, {}, takePending(), Source::User, false);
+  return runPending(false, {}, Source::User);
 }
 
 TickReport Session::stepAction() {
@@ -78,13 +93,7 @@ TickReport Session::stepAction() {
     place = static_cast<std::size_t>(detail->place);
     if (!std::holds_alternative<Add>(m_pending[place])) break;
   }
-  const Action action = m_pending[place];
-  std::vector<Action> rest = takePending();
-  rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(place));
-  TickReport report = runTick(false, {}, {action}, Source::User, false);
-  if (report.ok) m_pending = std::move(rest);
-  publish();
-  return report;
+  return runPending(false, {}, Source::User, place);
 }
 
 TickReport Session::append(const std::vector<TokenId>& tokens, Source source, bool) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the argument object of a verb and keeps the first error. Engine thread.
+// Reads the argument object of a verb and keeps the first error; execute() adds the verb's name and
+// what it takes. Engine thread.
 #pragma once
 #include <optional>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "core/api/error.h"
 #include "core/api/ids.h"
+#include "core/model/utf8.h"
 
 namespace kvlab {
 
@@ -20,26 +22,32 @@ class VerbArgs {
   std::int64_t integer(const char* field, std::optional<std::int64_t> missing, std::int64_t low, std::int64_t high) {
     if (!has(field)) return missing ? *missing : (fail(field, nullptr, "is missing"), low);
     const nlohmann::json& v = m_args[field];
-    // Scripts have one kind of number: 3.0 is an integer too.
-    const double number = v.is_number() ? v.get<double>() : 0.5;
-    if (number != static_cast<double>(static_cast<std::int64_t>(number < -9e15 ? 0 : number > 9e15 ? 0 : number)) ||
-        number < static_cast<double>(low) || number > static_cast<double>(high))
-      return fail(field, v, "is not an integer from " + std::to_string(low) + " to " + std::to_string(high)), low;
-    return static_cast<std::int64_t>(number);
+    if (const auto number = whole(v, low, high)) return *number;
+    return fail(field, v, "is not an integer from " + std::to_string(low) + " to " + std::to_string(high)), low;
   }
 
   double real(const char* field, double low, double high) {
     if (!has(field)) return fail(field, nullptr, "is missing"), low;
     const nlohmann::json& v = m_args[field];
     if (!v.is_number() || !(v.get<double>() >= low && v.get<double>() <= high))
-      return fail(field, v, "is not a number in range"), low;
+      return fail(field, v, "is not a number from " + nlohmann::json(low).dump() + " to " + nlohmann::json(high).dump()), low;
     return v.get<double>();
   }
 
   std::string text(const char* field, std::optional<std::string> missing = {}) {
     if (!has(field)) return missing ? *missing : (fail(field, nullptr, "is missing"), std::string());
     if (!m_args[field].is_string()) return fail(field, m_args[field], "is not a text"), std::string();
-    return m_args[field].get<std::string>();
+    std::string words = m_args[field].get<std::string>();
+    if (const auto at = invalidUtf8At(words); at != std::string::npos)
+      return fail(field, validUtf8(words), "is not UTF-8 at byte " + std::to_string(at), "bad_text"), std::string();
+    return words;
+  }
+
+  /// A file name: the system ends one at its first NUL.
+  std::string path(const char* field) {
+    std::string name = text(field);
+    if (!m_error && (name.empty() || name.find('\0') != std::string::npos)) fail(field, name, "is not a file name");
+    return name;
   }
 
   bool flag(const char* field, bool missing) {
@@ -51,24 +59,43 @@ class VerbArgs {
   template <class Id>
   std::vector<Id> ids(const char* field, std::int64_t most) {
     std::vector<Id> out;
-    if (!has(field) || !m_args[field].is_array()) return fail(field, has(field) ? m_args[field] : nlohmann::json(), "is not a list"), out;
-    for (const nlohmann::json& v : m_args[field]) {
-      const double number = v.is_number() ? v.get<double>() : -1;
-      if (!(number >= 0 && number <= static_cast<double>(most)) || number != static_cast<double>(static_cast<std::int64_t>(number)))
-        return fail(field, v, "holds something that is not an id from 0 to " + std::to_string(most)), out;
-      out.push_back(Id(static_cast<typename Id::rep>(number)));
+    if (!has(field)) return fail(field, nullptr, "is missing"), out;
+    const nlohmann::json& list = m_args[field];
+    if (!list.is_array()) return fail(field, list, "is not a list"), out;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const auto number = whole(list[i], 0, most);
+      if (!number) return fail(field, list[i], "holds something that is not an id from 0 to " + std::to_string(most) + ", at place " + std::to_string(i)), out;
+      out.push_back(Id(static_cast<typename Id::rep>(*number)));
     }
     return out;
   }
 
-  void fail(const char* field, const nlohmann::json& value, const std::string& why) {
-    if (!m_error)
-      m_error = Error{"bad_argument", "the call was refused", std::string(field) + " " + why,
-                      "see the list of verbs for its arguments", std::nullopt, field, value};
+  /// Ids of a vocabulary, at least one.
+  std::vector<TokenId> tokens(const char* field, std::int64_t vocab) {
+    std::vector<TokenId> out = ids<TokenId>(field, (std::int64_t{1} << 31) - 1);
+    if (out.empty()) fail(field, nlohmann::json::array(), "is empty", "empty_tokens");
+    for (std::size_t i = 0; i < out.size(); ++i)
+      if (out[i].value() >= vocab)
+        fail(field, out[i].value(), "holds " + std::to_string(out[i].value()) + " at place " + std::to_string(i) +
+                                        ", outside the vocabulary of " + std::to_string(vocab), "bad_token");
+    return out;
+  }
+
+  void fail(const char* field, const nlohmann::json& value, const std::string& why, const char* code = "bad_argument") {
+    if (!m_error) m_error = Error{code, "", std::string(field) + " " + why, "", std::nullopt, field, value};
   }
   const std::optional<Error>& error() const { return m_error; }
 
  private:
+  /// Scripts have one kind of number: 3.0 is an integer too. A double holds every bound exactly.
+  static std::optional<std::int64_t> whole(const nlohmann::json& value, std::int64_t low, std::int64_t high) {
+    const double number = value.is_number() ? value.get<double>() : 0.5;
+    if (!(number >= static_cast<double>(low) && number <= static_cast<double>(high))) return std::nullopt;
+    const auto integer = static_cast<std::int64_t>(number);
+    if (static_cast<double>(integer) != number) return std::nullopt;
+    return integer;
+  }
+
   const nlohmann::json& m_args;
   std::optional<Error> m_error;
 };

@@ -17,7 +17,8 @@ struct Verb {
 /// All verbs, in the order of help.
 const std::vector<VerbInfo>& verbs();
 
-/// args is an object. Errors: unknown_verb, bad_argument (names the field), and the verb's own.
+/// args is an object or null. Errors: unknown_verb, bad_argument (names the verb and the argument), and the
+/// verb's own. What was refused has changed nothing; of ticks, those before the failed one stand.
 Result<nlohmann::json> execute(Session& session, const std::string& verb, const nlohmann::json& args);
 
 /// Opens a session whose history can re-execute its commands.

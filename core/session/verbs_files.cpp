@@ -13,7 +13,7 @@ using nlohmann::json;
 
 Result<json> save(Session& session, const json& args) {
   VerbArgs in(args);
-  const std::string path = in.text("path"), word = in.text("form", "native");
+  const std::string path = in.path("path"), word = in.text("form", "native");
   const auto form = cacheFormFromName(word);
   if (!form) in.fail("form", word, "is none of native, hf_tuple, hf_dynamic");
   if (in.error()) return *in.error();
@@ -22,7 +22,7 @@ Result<json> save(Session& session, const json& args) {
 
 Result<json> load(Session& session, const json& args) {
   VerbArgs in(args);
-  const std::string path = in.text("path"), content = in.text("content", "");
+  const std::string path = in.path("path"), content = in.text("content", "");
   if (in.error()) return *in.error();
   return loadCache(session, path, content);
 }
@@ -31,7 +31,7 @@ Result<json> load(Session& session, const json& args) {
 template <Result<json> (*write)(Session&, const std::string&)>
 Result<json> capture(Session& session, const json& args) {
   VerbArgs in(args);
-  const std::string path = in.text("path");
+  const std::string path = in.path("path");
   if (in.error()) return *in.error();
   return write(session, path);
 }

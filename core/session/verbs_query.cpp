@@ -35,7 +35,8 @@ Result<json> tokenise(Session& session, const json& args) {
 
 Result<json> detokenise(Session& session, const json& args) {
   VerbArgs in(args);
-  const std::vector<TokenId> ids = in.ids<TokenId>("ids", kMostId);
+  if (in.has("ids") && in.raw("ids") == json::array()) return json("");
+  const std::vector<TokenId> ids = in.tokens("ids", session.model().config().vocab);
   if (in.error()) return *in.error();
   return json(session.model().tokenizer().decode(ids));
 }
@@ -90,7 +91,7 @@ Result<json> rows(Session& session, const json& args) {
   const CacheState& state = session.state();
   const ResidencyView& map = state.map(layer);
   const auto size = static_cast<std::int64_t>(map.size());
-  const std::int64_t begin = in.integer("begin", 0, 0, size), end = in.integer("end", size, 0, size);
+  const std::int64_t end = in.integer("end", size, 0, size), begin = in.integer("begin", 0, 0, end);
   if (in.error()) return *in.error();
   const ExactnessMap& exact = session.exactnessMap();
   const kernels::RowFormat format = session.store().pool(layer).format();

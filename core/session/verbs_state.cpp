@@ -52,7 +52,7 @@ Result<json> fault(Session& session, const json& args) {
   const std::string kind = in.text("kind");
   json params = json::object();
   for (const auto& [key, value] : args.items())
-    if (key != "kind" && key != "pending") params[key] = value;
+    if (key != "kind") params[key] = value;
   if (in.error()) return *in.error();
   return session.fault(kind, params);
 }

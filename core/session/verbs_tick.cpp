@@ -21,7 +21,7 @@ Result<json> single(const TickReport& report) {
   return toJson(report);
 }
 
-/// Commands in a capture carry the actions that were pending when they ran.
+/// Recorded commands carry the actions that were pending when they ran.
 Status restorePending(Session& session, const json& args) {
   if (!args.contains("pending")) return ok();
   Result<std::vector<Action>> actions = actionsFromJson(args["pending"]);
@@ -30,11 +30,13 @@ Status restorePending(Session& session, const json& args) {
   return session.inject(actions.take());
 }
 
+/// promptIds, prefill.
 Result<json> promptIds(Session& session, const json& args) {
   VerbArgs in(args);
-  const std::vector<TokenId> ids = in.ids<TokenId>("ids", kMostIds);
+  const std::vector<TokenId> ids = in.tokens("ids", session.model().config().vocab);
+  const bool last = in.flag("last", true);
   if (in.error()) return *in.error();
-  return single(session.append(ids, Source::Prompt));
+  return single(session.append(ids, Source::Prompt, last));
 }
 
 Result<json> prompt(Session& session, const json& args) {
@@ -44,6 +46,8 @@ Result<json> prompt(Session& session, const json& args) {
   // A text that opens a context begins as the model expects it to.
   Result<std::vector<TokenId>> ids = session.model().tokenizer().encode(text, session.position() == 0);
   if (!ids) return ids.error();
+  if (ids->empty()) in.fail("text", text, "has no tokens", "empty_tokens");
+  if (in.error()) return *in.error();
   return single(session.append(*ids, Source::Prompt));
 }
 
@@ -52,13 +56,11 @@ Result<json> endPrefill(Session&, const json&) { return json(nullptr); }
 Result<json> step(Session& session, const json& args) {
   VerbArgs in(args);
   std::vector<TokenId> tokens;
-  if (in.has("tokens")) tokens = in.ids<TokenId>("tokens", kMostIds);
+  if (in.has("tokens")) tokens = in.tokens("tokens", session.model().config().vocab);
   const std::int64_t n = in.integer("n", tokens.empty() ? 1 : static_cast<std::int64_t>(tokens.size()), 1, 1 << 24);
-  if (in.error()) return *in.error();
   if (!tokens.empty() && n > static_cast<std::int64_t>(tokens.size()))
-    return Error{"bad_argument", "the step was refused",
-                 "n is " + std::to_string(n) + " but only " + std::to_string(tokens.size()) + " tokens were given",
-                 "give a token for every tick", std::nullopt, "tokens", n};
+    in.fail("n", n, "is " + std::to_string(n) + ", but there are " + std::to_string(tokens.size()) + " tokens");
+  if (in.error()) return *in.error();
   if (Status restored = restorePending(session, args); !restored) return restored.error();
   json reports = json::array();
   for (std::int64_t i = 0; i < n; ++i) {
@@ -92,11 +94,18 @@ Result<json> run(Session& session, const json& args) {
   return json{{"ticks", reports}, {"stoppedBy", stoppedBy}};
 }
 
-Result<json> inject(Session& session, const json& args) {
+/// The actions of inject and plan, at least one.
+Result<std::vector<Action>> actionsOf(const json& args) {
   VerbArgs in(args);
   if (!in.has("actions")) in.fail("actions", nullptr, "is missing");
+  else if (!in.raw("actions").is_array()) in.fail("actions", in.raw("actions"), "is not a list");
+  else if (in.raw("actions").empty()) in.fail("actions", json::array(), "is empty", "empty_actions");
   if (in.error()) return *in.error();
-  Result<std::vector<Action>> actions = actionsFromJson(in.raw("actions"));
+  return actionsFromJson(in.raw("actions"));
+}
+
+Result<json> inject(Session& session, const json& args) {
+  Result<std::vector<Action>> actions = actionsOf(args);
   if (!actions) return actions.error();
   if (Status queued = session.inject(actions.take()); !queued) return queued.error();
   return json{{"pending", session.pending().size()}};
@@ -121,10 +130,7 @@ Result<json> evict(Session& session, const json& args) {
 }
 
 Result<json> plan(Session& session, const json& args) {
-  VerbArgs in(args);
-  if (!in.has("actions")) in.fail("actions", nullptr, "is missing");
-  if (in.error()) return *in.error();
-  Result<std::vector<Action>> actions = actionsFromJson(in.raw("actions"));
+  Result<std::vector<Action>> actions = actionsOf(args);
   if (!actions) return actions.error();
   Result<EditPlan> plan = session.plan(actions.take());
   if (!plan) return plan.error();

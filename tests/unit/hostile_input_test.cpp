@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bad arguments for every verb of the list, made from one good call of each: wrong types, missing and
+// unknown names, numbers out of any range, empty and mixed lists, in action lists field by field. Each
+// is refused with its place and what to do, nothing of the session has changed, and the good call works
+// afterwards. What single parsers refuse stands in their own tests.
+#include "support/session_fixture.h"
+
+#include <QTemporaryDir>
+#include <limits>
+
+using namespace kvlab;
+
+namespace {
+
+constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max();
+const double kNan = std::numeric_limits<double>::quiet_NaN(), kInf = std::numeric_limits<double>::infinity();
+
+/// One way to call a verb. `extra` adds bad values of its own to those every value of that type has.
+struct Good {
+  const char* verb;
+  json args = json::object();
+  std::vector<const char*> optional = {};
+  std::map<std::string, json> extra = {};
+};
+
+json everyAction() {
+  return {{{"action", "replace_pair"}, {"original_pos1", 2}, {"original_pos2", 3}, {"new_token_ids", {7}}},
+          {{"action", "replace"}, {"positions", {5, 7}}, {"new_token_ids", {8, 9}}},
+          {{"action", "delete"}, {"position", 10}},
+          {{"action", "insert"}, {"position", 12}, {"token_ids", {9}}},
+          {{"action", "evict"}, {"layer", 0}, {"ledger", {14, 15}}},
+          {{"action", "add"}, {"token_id", 11}}};
+}
+
+/// Good neighbours that are bad together, or with the deletion of position 1 that waits.
+json clashes() {
+  const auto remove = [](int p) { return json{{"action", "delete"}, {"position", p}}; };
+  const json insert{{"action", "insert"}, {"position", 5}, {"token_ids", {1}}};
+  return {json::array({remove(1)}), json::array({remove(4), remove(4)}),
+          json::array({{{"action", "replace"}, {"positions", {4, 6}}, {"new_token_ids", {1}}}, remove(6)}),
+          json::array({remove(4), insert, remove(5)}),
+          json::array({{{"action", "replace_pair"}, {"original_pos1", 6}, {"original_pos2", 5}, {"new_token_ids", {1}}}}),
+          json::array({{{"action", "replace"}, {"positions", {7, 6}}, {"new_token_ids", {1}}}}),
+          json::array({remove(4), {{"action", "evict"}, {"layer", 0}, {"ledger", {4}}}}),
+          json::array({{{"action", "evict"}, {"layer", 0}, {"ledger", {4}}}, {{"action", "evict"}, {"layer", 0}, {"ledger", {4}}}})};
+}
+
+std::vector<Good> goodCalls(const std::string& folder) {
+  const json nowhere{"", folder, folder + "/none/f", std::string("a\0b", 3)};
+  const json tokens{json::array(), {5, SessionFixture::kVocab}, {5, kFar}}, rows{json::array(), {3, 9999}, {3, 3}, {kFar}};
+  const json words{"", "nonsense", std::string("k\0", 2)};
+  return {
+      {"prompt", {{"text", "ab"}}, {}, {{"text", {"", "\xff"}}}},
+      {"promptIds", {{"ids", {5, 6}}}, {}, {{"ids", tokens}}},
+      {"prefill", {{"ids", {5, 6}}, {"last", false}}, {"last"}, {{"ids", tokens}}},
+      {"endPrefill"},
+      {"step", {{"n", 2}, {"tokens", {5, 6}}}, {"n", "tokens"}, {{"n", {0, 3, 1 << 25}}, {"tokens", tokens}}},
+      {"stepAction"},
+      {"run", {{"maxTicks", 2}}, {"maxTicks"}, {{"maxTicks", {0, 1 << 25}}}},
+      {"inject", {{"actions", everyAction()}}, {}, {{"actions", clashes()}}},
+      {"clearPending"},
+      {"plan", {{"actions", everyAction()}}, {}, {{"actions", clashes()}}},
+      {"apply"},
+      {"evict", {{"layer", 0}, {"ledger", {14, 15}}, {"now", true}}, {"now", "kvHead"}, {{"layer", {99}}, {"ledger", rows}, {"kvHead", {0, "x", -1, 0.5, true}}}},
+      {"break", {{"condition", "kl > 0.5"}}, {}, {{"condition", {"", "kl", "kl > x", "evicted(slot==1)", std::string(5000, '(')}}}},
+      {"clearBreaks"},
+      {"setBrightness", {{"ledger", 3}, {"value", 10.5}}, {}, {{"ledger", {9999, kFar}}, {"value", {255.5, -0.5, 1e18}}}},
+      {"pin", {{"ledger", 3}, {"on", true}}, {"on"}, {{"ledger", {9999, kFar}}}},
+      {"rebuild"},
+      {"fault", {{"kind", "value_bit"}, {"layer", 0}, {"index", 1}, {"bit", 3}, {"seed", 1}}, {"layer", "index", "bit", "seed"},
+       {{"kind", words}, {"layer", {99}}, {"index", {9999}}, {"bit", {1 << 30}}, {"other", {1}}, {"n", {1}}, {"column", {"slots"}}}},
+      {"fault", {{"kind", "map_swap"}, {"index", 1}, {"other", 2}, {"column", "slots"}}, {"index", "other", "column"},
+       {{"other", {1, 9999}}, {"column", words}}},
+      {"fault", {{"kind", "kernel"}, {"n", 5}}, {"n"}, {{"n", {0}}, {"layer", {0}}}},
+      {"undo"},
+      {"redo"},
+      {"goto", {{"tick", 1}}, {}, {{"tick", {9999, kFar}}}},
+      {"branches"},
+      {"reset"},
+      {"tokenise", {{"text", "ab"}}, {}, {{"text", {"\xff"}}}},
+      {"detokenise", {{"ids", {5, 6}}}, {}, {{"ids", {{SessionFixture::kVocab}, {kFar}}}}},
+      {"tick"}, {"length"}, {"position"}, {"remaining"}, {"isFull"}, {"text"}, {"tokens"}, {"stateHash"},
+      {"pos2ledger", {{"layer", 1}}, {"layer"}, {{"layer", {99}}}},
+      {"rows", {{"layer", 0}, {"begin", 2}, {"end", 4}}, {"begin", "end"}, {{"layer", {99}}, {"begin", {5, 9999}}, {"end", {1, 9999}}}},
+      {"ledger", {{"id", 3}}, {}, {{"id", {9999, kFar}}}},
+      {"history", {{"ledger", 3}}, {}, {{"ledger", {9999, kFar}}}},
+      {"logits"},
+      {"topk", {{"k", 3}}, {"k"}, {{"k", {0, SessionFixture::kVocab + 1}}}},
+      {"attention", {{"layer", 0}}, {}, {{"layer", {99}}}},
+      {"row", {{"layer", 0}, {"index", 3}, {"which", "k"}, {"rotated", true}}, {"which", "rotated"},
+       {{"layer", {99}}, {"index", {9999}}, {"which", words}}},
+      {"invariants"},
+      {"drift", {{"rows", true}}, {"rows"}},
+      {"bytes"},
+      {"saveCache", {{"path", folder + "/c"}, {"form", "native"}}, {"form"}, {{"path", nowhere}, {"form", words}}},
+      {"loadCache", {{"path", folder + "/given"}}, {"content"}, {{"path", nowhere}, {"content", {"zz", 1, true}}}},
+      {"saveCapture", {{"path", folder + "/k"}}, {}, {{"path", nowhere}}},
+      {"startCapture", {{"path", folder + "/l"}}, {}, {{"path", nowhere}}},
+      {"stopCapture"},
+  };
+}
+
+/// Values that nothing of the type of `good` may be.
+std::vector<json> badValues(const json& good) {
+  std::vector<json> out{json::object(), json{{"a", 1}}, json::array({json::array()}), json::array({nullptr}), json::array({"x"})};
+  if (!good.is_boolean()) out.push_back(true);
+  if (!good.is_string()) out.insert(out.end(), {"x", "1", ""});
+  if (!good.is_array()) out.push_back(json::array());
+  if (!good.is_number()) return out.insert(out.end(), {0, 1, -1, 0.5, kNan}), out;
+  out.insert(out.end(), {-1, -kFar - 1, 1e18, -1e300, 1e300, kNan, kInf, -kInf, std::numeric_limits<std::uint64_t>::max()});
+  if (good.is_number_integer()) out.insert(out.end(), {0.5, 1e-300});
+  return out;
+}
+
+/// The same for the elements of a list of numbers.
+std::vector<json> badLists(const json& good) {
+  std::vector<json> out;
+  for (const json& value : badValues(good[0])) out.push_back(json::array({good[0], value}));
+  return out;
+}
+
+/// A bad call and the name that its error has to give.
+struct Bad {
+  json args;
+  std::string field;
+};
+
+void badField(const json& good, const std::string& field, std::vector<json>& out) {
+  const auto with = [&](const json& value) {
+    json changed = good;
+    changed[field] = value;
+    out.push_back(changed);
+  };
+  const json& value = good[field];
+  for (const json& bad : badValues(value)) with(bad);
+  with(nullptr);
+  if (value.is_array()) with(json::array());
+  if (value.is_array()) for (const json& bad : badLists(value)) with(bad);
+  json missing = good;
+  missing.erase(field);
+  out.push_back(missing);
+  json misspelt = missing;
+  misspelt[field + "s"] = value;
+  out.push_back(misspelt);
+}
+
+/// Every list with one field of one action changed.
+std::vector<json> badActionLists() {
+  const json all = everyAction();
+  std::vector<json> out;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (const auto& [field, value] : all[i].items()) {
+      std::vector<json> bad;
+      badField(all[i], field, bad);
+      for (const json& action : bad) {
+        json list = all;
+        list[i] = action;
+        out.push_back(list);
+      }
+    }
+  for (const json& element : {json(nullptr), json(1), json("add"), json::array(), json::object(), json{{"action", "explode"}}})
+    out.push_back(json::array({all[5], element}));
+  out.push_back(json::array());
+  return out;
+}
+
+/// All bad calls made from a good one.
+std::vector<Bad> badCalls(const Good& good) {
+  std::vector<Bad> out;
+  for (const json& args : {json::array(), json::array({1}), json(1), json("x"), json(true)}) out.push_back({args, ""});
+  for (const char* name : {"frobnicate", "", "pending", "N"}) {
+    json more = good.args;
+    more[name] = json::array();
+    out.push_back({more, name});
+  }
+  const auto with = [&](const std::string& field, const json& value) {
+    json changed = good.args;
+    changed[field] = value;
+    out.push_back({changed, field});
+  };
+  for (const auto& [field, value] : good.args.items()) {
+    for (const json& bad : badValues(value)) with(field, bad);
+    const bool actions = field == "actions";
+    if (actions) for (const json& bad : badActionLists()) with(field, bad);
+    else if (value.is_array()) for (const json& bad : badLists(value)) with(field, bad);
+    if (std::find(good.optional.begin(), good.optional.end(), field) != good.optional.end()) continue;
+    with(field, nullptr);
+    out.push_back({good.args, field});
+    out.back().args.erase(field);
+  }
+  for (const auto& [field, values] : good.extra)
+    for (const json& value : values) with(field, value);
+  return out;
+}
+
+QByteArray shown(const json& args) {
+  return QByteArray::fromStdString(args.dump(-1, ' ', true, json::error_handler_t::replace)).left(300);
+}
+
+/// What a refusal must leave alone, in words.
+QByteArray digest(const Session& s, const QString& folder) {
+  std::string out = s.stateHash() + " tick " + std::to_string(s.state().tick.value()) + " ledger " + std::to_string(s.state().ledger.size()) +
+                    " status " + std::to_string(static_cast<int>(s.status()));
+  out += " history " + std::to_string(s.timeline().size()) + " at " + std::to_string(s.timeline().currentId()) + " branch " + s.timeline().branch();
+  out += " pending " + std::to_string(s.pending().size());
+  for (const auto& condition : const_cast<Session&>(s).breakpoints().conditions()) out += " break " + condition.text;
+  for (int layer = 0; layer < s.store().layers(); ++layer) out += " free " + std::to_string(s.store().slots(layer).available());
+  out += const_cast<Session&>(s).capture() ? " captured" : "";
+  out += const_cast<Session&>(s).faults().armed() ? " armed" : "";
+  return QByteArray::fromStdString(out) + " files " + QDir(folder).entryList(QDir::Files).join(' ').toUtf8();
+}
+
+/// "" or what the error lacks.
+QByteArray lacking(const Error& error, const std::string& verb, const Bad& bad) {
+  const std::string& field = bad.field;
+  const auto says = [&](const std::string& part) { return error.text().find(part) != std::string::npos; };
+  if (error.code.empty() || error.code.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") != std::string::npos) return "no code";
+  if (error.what.empty() || error.why.empty() || error.remedy.empty()) return "what, why or remedy is empty";
+  if (error.code == "bad_argument" && !says(verb)) return "the verb is not named";
+  if (field == "actions" && error.code != "bad_argument" && error.field != field && (!error.action || !says("action " + std::to_string(*error.action)))) return "the action is not named";
+  const bool named = error.field == field || says(field) || (field == "path" && says(bad.args[field])) || (field == "kvHead" && error.field == "kv_head");
+  if (field != "actions" && !named) return "the argument is not named";
+  if (error.field.empty() && error.code == "bad_argument") return "no field";
+  return {};
+}
+
+}  // namespace
+
+class HostileInputTest : public QObject {
+  Q_OBJECT
+  QTemporaryDir m_folder;
+
+  std::string folder() const { return m_folder.path().toStdString(); }
+
+  /// Something in every part of a session: edits, a branch, pending actions, a breakpoint.
+  static void furnish(const SessionFixture& s) {
+    s.prompt(24);
+    s.must("step", {{"n", 3}});
+    s.must("undo");
+    s.must("step", {{"tokens", {9}}});
+    s.must("inject", {{"actions", {{{"action", "delete"}, {"position", 20}}}}});
+    s.must("apply");
+    s.must("undo");
+    s.must("break", {{"condition", "length >= 900"}});
+    s.must("inject", {{"actions", {{{"action", "delete"}, {"position", 1}}}}});
+  }
+
+ private Q_SLOTS:
+  void everyVerbIsCovered() {
+    std::map<std::string, std::vector<std::string>> covered;
+    for (const Good& good : goodCalls(folder())) {
+      auto& names = covered[good.verb];
+      for (const auto& [field, value] : good.args.items()) names.push_back(field);
+      for (const auto& [field, value] : good.extra) names.push_back(field);
+    }
+    for (const VerbInfo& verb : verbs()) {
+      QVERIFY2(covered.contains(verb.name), verb.name.c_str());
+      for (const std::string& argument : verb.args) {
+        const auto& names = covered[verb.name];
+        QVERIFY2(std::find(names.begin(), names.end(), argument) != names.end(), (verb.name + " " + argument).c_str());
+      }
+    }
+  }
+
+  void badArguments_data() {
+    QTest::addColumn<int>("call");
+    QTest::addColumn<QByteArray>("manifest");
+    QTest::addColumn<bool>("empty");
+    int i = 0;
+    for (const Good& good : goodCalls(folder())) {
+      QTest::addRow("%s %d", good.verb, i) << i << QByteArray("{}") << false;
+      QTest::addRow("%s %d, in place", good.verb, i) << i << QByteArray(R"({"layout":"contiguous_splice"})") << false;
+      QTest::addRow("%s %d, empty", good.verb, i) << i << QByteArray("{}") << true;
+      ++i;
+    }
+  }
+  void badArguments() {
+    QFETCH(int, call);
+    QFETCH(QByteArray, manifest);
+    QFETCH(bool, empty);
+    json changes = json::parse(manifest.toStdString());
+    changes["faults"] = true;
+    SessionFixture s(changes);
+    if (!empty) furnish(s);
+    s.must("saveCache", {{"path", folder() + "/given"}});
+    const Good good = goodCalls(folder())[static_cast<std::size_t>(call)];
+    const QByteArray before = digest(*s.session, m_folder.path());
+    QByteArray wrong;
+    int tried = 0;
+    for (const Bad& bad : badCalls(good)) {
+      if (empty && bad.args == json{{"text", ""}}) continue;  // begins a context as the model expects it to
+      const Result<json> result = s.verb(good.verb, bad.args);
+      ++tried;
+      const QByteArray what = "\n  " + QByteArray(good.verb) + " " + shown(bad.args);
+      if (result) wrong += what + " was accepted";
+      else if (const QByteArray lacks = lacking(result.error(), good.verb, bad); !lacks.isEmpty() && !empty)
+        wrong += what + ": " + lacks + ": " + QByteArray::fromStdString(result.error().text());
+      if (const QByteArray after = digest(*s.session, m_folder.path()); after != before) {
+        wrong += what + " changed " + before + "\n    to " + after;
+        break;
+      }
+    }
+    qInfo("%d bad calls", tried);
+    QVERIFY2(wrong.isEmpty(), wrong);
+    if (empty) return s.prompt(3);
+    const Result<json> worked = s.verb(good.verb, good.args);
+    QVERIFY2(worked, worked ? "" : worked.error().text().c_str());
+    if (std::string(good.verb) != "fault") QVERIFY2(s.damage().isEmpty(), s.damage());
+  }
+
+  /// A tick that its pending actions make impossible is refused, and they go on waiting.
+  void refusedTicksKeepWhatWaits_data() {
+    QTest::addColumn<QString>("verb");
+    for (const char* verb : {"step", "stepAction", "apply", "run"}) QTest::newRow(verb) << verb;
+  }
+  void refusedTicksKeepWhatWaits() {
+    QFETCH(QString, verb);
+    const SessionFixture s;
+    furnish(s);
+    s.must("inject", {{"actions", {{{"action", "evict"}, {"layer", 0}, {"ledger", {3}}}}}});
+    s.must("pin", {{"ledger", 3}});
+    const QByteArray before = digest(*s.session, m_folder.path());
+    const Result<json> result = s.verb(verb.toStdString());
+    const std::string said = result ? result->dump() : result.error().toJson().dump();
+    QVERIFY2(said.find(R"("code":"pinned")") != std::string::npos, said.c_str());
+    QCOMPARE(digest(*s.session, m_folder.path()), before);
+    QCOMPARE(s->snapshot()->pending.size(), 2u);
+    s.must("pin", {{"ledger", 3}, {"on", false}});
+    s.must(verb.toStdString());
+    QVERIFY2(s.damage().isEmpty(), s.damage());
+  }
+
+  /// Places count in the list that was sent, whatever waits before it.
+  void placesCountInTheListSent() {
+    const SessionFixture s;
+    furnish(s);
+    const Result<json> result = s.verb("inject", {{"actions", {{{"action", "delete"}, {"position", 99}}}}});
+    QCOMPARE(result.error().action.value_or(-1), 0);
+    QCOMPARE(result.error().what, std::string("action 0 was refused"));
+  }
+};
+
+QTEST_GUILESS_MAIN(HostileInputTest)
+#include "hostile_input_test.moc"
