@@ -2,6 +2,7 @@
 #include "app/live_context.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace kvlab {
 
@@ -14,8 +15,16 @@ Error noSession() {
 
 }  // namespace
 
+LiveContext::LiveContext(QObject* parent) : InspectorContext(parent) {
+  m_pace.setSingleShot(true);
+  m_pace.setInterval(16);
+  m_pace.setTimerType(Qt::PreciseTimer);
+  connect(&m_pace, &QTimer::timeout, this, &LiveContext::catchUp);
+}
+
 void LiveContext::show(LiveSessionPtr session) {
   if (session == m_session) return;
+  m_pace.stop();
   if (m_session) disconnect(m_session.get(), nullptr, this, nullptr);
   m_session = std::move(session);
   if (m_session) {
@@ -48,7 +57,9 @@ void LiveContext::submit(const std::string& verb, const nlohmann::json& args, QO
                          Reply reply) {
   if (!m_session) return reply(noSession());
   m_session->submit(verb, args,
-                    [guard = QPointer<QObject>(receiver), reply](const Result<nlohmann::json>& r) {
+                    [self = QPointer<LiveContext>(this), guard = QPointer<QObject>(receiver),
+                     reply](const Result<nlohmann::json>& r) {
+                      if (self) self->catchUp();  // a reply finds the state that its command left
                       if (guard) reply(r);
                     });
 }
@@ -80,11 +91,13 @@ void LiveContext::showTick(Tick tick) {
   const auto later = [](Tick wanted, const SnapshotPtr& s) { return wanted < s->tick; };
   const auto after = std::upper_bound(kept.begin(), kept.end(), tick, later);
   if (after == kept.begin()) return;
+  m_behind = false;
   showSnapshot(*std::prev(after));
 }
 
 void LiveContext::runCommand(const QString& id, const nlohmann::json& args) {
   if (!m_runner) return;
+  catchUp();
   if (const Status status = m_runner(id, args); !status) emit failed(status.error());
 }
 
@@ -95,7 +108,16 @@ void LiveContext::evaluate(const QString& line, QObject* receiver, Evaluated rep
   });
 }
 
-void LiveContext::follow() { showSnapshot(m_session ? m_session->snapshot() : nullptr); }
+void LiveContext::follow() {
+  m_behind = true;
+  if (!m_pace.isActive()) catchUp();
+}
+
+void LiveContext::catchUp() {
+  if (!std::exchange(m_behind, false)) return;
+  m_pace.start();
+  showSnapshot(m_session ? m_session->snapshot() : nullptr);
+}
 
 /// The focused row keeps its identity: its position is looked up again in what is shown now.
 void LiveContext::showSnapshot(SnapshotPtr snapshot) {

@@ -17,7 +17,7 @@ class LiveContext : public InspectorContext {
   using Evaluator = std::function<void(const QString& line, Evaluated reply)>;
   using LiveSessionPtr = std::shared_ptr<LiveSession>;
 
-  explicit LiveContext(QObject* parent = nullptr) : InspectorContext(parent) {}
+  explicit LiveContext(QObject* parent = nullptr);
 
   void show(LiveSessionPtr session);
   const LiveSessionPtr& session() const { return m_session; }
@@ -36,6 +36,9 @@ class LiveContext : public InspectorContext {
   void fetch(const std::string& tag, const TileRequest& request, QObject* receiver,
              TileReply reply) override;
   void showTick(Tick tick) override;
+  /// Shows the newest snapshot now. Views follow an engine at the pace of a screen, so that what a
+  /// script steps through a thousand times a second is drawn sixty times.
+  void catchUp();
   void runCommand(const QString& id, const nlohmann::json& args) override;
   void evaluate(const QString& line, QObject* receiver, Evaluated reply) override;
   bool busy() const override { return m_session && m_session->busy(); }
@@ -49,6 +52,8 @@ class LiveContext : public InspectorContext {
 
   LiveSessionPtr m_session;
   SnapshotPtr m_shown;
+  QTimer m_pace;  // until the next one may be shown
+  bool m_behind = false;
   CommandRunner m_runner;
   Evaluator m_evaluator;
 };

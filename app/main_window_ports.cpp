@@ -56,6 +56,7 @@ Status MainWindow::showView(const QString& id) {
 }
 
 Status MainWindow::setFocus(const json& wanted) {
+  m_context.catchUp();
   if (!m_context.snapshot())
     return Error{"no_session", "the focus was not moved", "no session is open", "open one first"};
   if (wanted.contains("tick")) m_context.showTick(Tick(wanted["tick"].get<std::int64_t>()));
@@ -77,6 +78,7 @@ Status MainWindow::setFocus(const json& wanted) {
 }
 
 Status MainWindow::setOptions(const QString& id, const json& options) {
+  m_context.catchUp();
   InspectorView* view = m_docks->view(id);
   if (!view) return unknownView(id);
   if (!options.is_object())
@@ -111,6 +113,7 @@ Status MainWindow::setSize(QSize size) {
 }
 
 Result<bool> MainWindow::readyFor(const PictureRequest& request) {
+  m_context.catchUp();
   if (request.what == "window") {
     if (request.size.isValid() && !request.size.isEmpty() && size() != request.size)
       if (const Status sized = setSize(request.size); !sized) return sized.error();
@@ -151,6 +154,7 @@ Result<QSize> MainWindow::savePicture(const PictureRequest& request) {
 }
 
 Status MainWindow::runCommand(const QString& id, const json& args) {
+  m_context.catchUp();
   return m_commands.run(*this, id, args);
 }
 

@@ -47,6 +47,7 @@ ModelView::ModelView(InspectorContext& context, QWidget* parent)
   m_split->addWidget(m_table);
   makeFacts();
   setContent(m_split);
+  onTheme();
 }
 
 void ModelView::makeStrip() {
@@ -131,7 +132,6 @@ void ModelView::onSnapshot() {
   const int before = m_form->rowCount();
   showFacts();
   if (m_form->rowCount() != before) layOut();
-  onTheme();
 }
 
 QList<std::pair<QString, QString>> ModelView::facts() const {
@@ -156,20 +156,42 @@ QList<std::pair<QString, QString>> ModelView::facts() const {
 }
 
 void ModelView::showFacts() {
+  const auto list = facts();
+  if (list == m_shownFacts) return;
+  const auto names = [](const auto& pairs) {
+    QStringList all;
+    for (const auto& pair : pairs) all << pair.first;
+    return all;
+  };
+  const bool same = names(list) == names(m_shownFacts);
+  m_shownFacts = list;
+  if (!same) return makeFactRows();
+  for (int row = 0; row < m_form->rowCount(); ++row)
+    static_cast<QLabel*>(m_form->itemAt(row, QFormLayout::FieldRole)->widget())->setText(list[row].second);
+}
+
+void ModelView::makeFactRows() {
   while (m_form->rowCount() > 0) m_form->removeRow(0);
-  for (const auto& [name, value] : facts()) {
+  for (const auto& [name, value] : m_shownFacts) {
     auto* label = new QLabel(name, m_facts);
     auto* text = new QLabel(value, m_facts);
     text->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     text->setFocusPolicy(Qt::NoFocus);
     text->setWordWrap(true);
-    text->setFont(theme()->mono);
-    label->setFont(theme()->ui);
+    m_form->addRow(label, text);
+    for (QLabel* one : {label, text}) one->show();  // else it has no height until the next turn of the event loop
+  }
+  dressFacts();
+}
+
+void ModelView::dressFacts() {
+  for (int row = 0; row < m_form->rowCount(); ++row) {
+    QWidget* label = m_form->itemAt(row, QFormLayout::LabelRole)->widget();
     QPalette muted = label->palette();
     muted.setColor(QPalette::WindowText, theme()->muted);
     label->setPalette(muted);
-    m_form->addRow(label, text);
-    for (QLabel* one : {label, text}) one->show();  // else it has no height until the next turn of the event loop
+    label->setFont(theme()->ui);
+    m_form->itemAt(row, QFormLayout::FieldRole)->widget()->setFont(theme()->mono);
   }
 }
 
@@ -201,6 +223,7 @@ void ModelView::onTheme() {
   m_stale->setText(QStringLiteral("⚠ ") + tr("stale logits"));
   m_stale->setStyleSheet(QStringLiteral("color: %1; border: 1px solid %1; border-radius: 3px; padding: 1px 6px;")
                              .arg(theme()->warning.name()));
+  dressFacts();
 }
 
 QString ModelView::dump() const {

@@ -32,6 +32,8 @@ class ModelView : public InspectorView {
   void makeFacts();
   void askMore();
   void showFacts();
+  void makeFactRows();
+  void dressFacts();
   void layOut();
   void showChances(std::vector<TokenChance> now);
   /// Chances of the tick before the shown one.
@@ -47,6 +49,7 @@ class ModelView : public InspectorView {
   QScrollArea* m_factsArea = nullptr;
   QSplitter* m_split = nullptr;
   QFormLayout* m_form = nullptr;
+  QList<std::pair<QString, QString>> m_shownFacts;
   bool m_waiting = false;
 };
 
