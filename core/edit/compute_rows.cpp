@@ -176,11 +176,11 @@ Result<RowsResult> computeRows(Transformer& transformer, CacheStore& store, Faul
   return Pass(transformer, store, faults, job).run(progress);
 }
 
-Result<std::vector<double>> deviations(Transformer& transformer, CacheStore& store, RowsJob job) {
-  FaultDoor closed;
+Result<std::vector<double>> deviations(Transformer& transformer, CacheStore& store, FaultDoor& faults,
+                                       RowsJob job) {
   job.write = false;
   job.wantAttention = job.wantLogits = false;
-  Pass pass(transformer, store, closed, job);
+  Pass pass(transformer, store, faults, job);
   const ModelConfig& config = transformer.model().config();
   const std::int64_t width = config.kvHeads * config.headDim;
   const int layer = std::min(1, config.layers - 1);
@@ -190,6 +190,7 @@ Result<std::vector<double>> deviations(Transformer& transformer, CacheStore& sto
   for (std::int64_t begin = 0; begin < total; begin += transformer.maxRows()) {
     const std::int64_t n = std::min<std::int64_t>(transformer.maxRows(), total - begin);
     if (layer == 0) return out;  // a single layer has nothing that deviates
+    if (Status passed = faults.pass(FaultPoint::Kernel, "comparing rows"); !passed) return passed.error();
     pass.firstLayer(begin, n, x);
     k.resize(at(n * width));
     v.resize(k.size());

@@ -44,6 +44,7 @@ Result<RowsResult> computeRows(Transformer& transformer, CacheStore& store, Faul
 /// Relative L2 deviation of each row's V at layer 1 between what is stored and what the job's maps
 /// would give (CacheBlend's criterion; Yao et al. 2024). The rows are resident in layers 0 and 1.
 /// Nothing is written.
-Result<std::vector<double>> deviations(Transformer& transformer, CacheStore& store, RowsJob job);
+Result<std::vector<double>> deviations(Transformer& transformer, CacheStore& store, FaultDoor& faults,
+                                       RowsJob job);
 
 }  // namespace kvlab

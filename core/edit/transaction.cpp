@@ -193,7 +193,7 @@ Status Transaction::chooseRecomputed(Work& work) {
     if (work.recompute.empty()) return ok();
     RowsJob probe = jobOver(work.state, work.rules);
     for (std::int32_t p : work.recompute) probe.rows.push_back(targetAt(work.state, p));
-    Result<std::vector<double>> deviation = deviations(*m_transformer, m_store, std::move(probe));
+    Result<std::vector<double>> deviation = deviations(*m_transformer, m_store, m_faults, std::move(probe));
     if (!deviation) return deviation.error();
     work.recompute = mostDeviating(work.recompute, *deviation, work.rules.selectiveRatio);
   }

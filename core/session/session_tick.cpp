@@ -223,7 +223,9 @@ Status Session::applyPlanned(const CacheState& observed, std::vector<Action> act
     return ok();
   }
   if (transaction.poolsTouched()) {
-    // The layout got part of the way: the slots are again those of the old state, their rows anew.
+    // The layout got part of the way: the slots are again those of the old state, their rows anew. What
+    // history kept of earlier rows is free now, too.
+    m_timeline.dropAll(m_store, false);
     for (int layer = 0; layer < m_store.layers(); ++layer)
       m_store.slots(layer).restart(m_state.map(layer).slotOf.span());
     beginCommand("rebuild", nlohmann::json::object());  // what history will execute in its place
