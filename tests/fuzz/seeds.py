@@ -279,4 +279,6 @@ def main(out):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        sys.exit("usage: seeds.py FOLDER: writes one folder of seeds and a dictionary for each target")
     main(pathlib.Path(sys.argv[1]))

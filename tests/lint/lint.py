@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Structure checks: includes point one way, no cycles between folders, SPDX lines, size budget.
+"""Structure checks: nothing stray at the top, includes point one way, no cycles between folders, SPDX lines, size budget.
 
 usage: lint.py ROOT; prints every finding and exits 1 if there is one."""
 import pathlib
@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 
+TOP = {"app", "core", "kernels", "widgets", "resources", "tests", ".ci", ".clang-format", ".gitignore",
+       "CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md"}
 ROOMS = {"kernels": 0, "core": 1, "widgets": 2, "app": 3}
 SOURCE = {".h", ".cpp", ".cu", ".cuh"}
 SPDX = SOURCE | {".py", ".js", ".ts", ".cmake", ".sh"}
@@ -67,6 +69,8 @@ def find_cycle(graph):
 def main(root):
     findings, graph = [], {}
     for path in tracked(root):
+        if path.parts[0] not in TOP:
+            findings.append(f"{path}: stands at the top, where only {', '.join(sorted(TOP))} belong")
         text_file = path.suffix in SPDX or path.name == "CMakeLists.txt"
         if not text_file:
             continue
