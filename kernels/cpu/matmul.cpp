@@ -18,6 +18,7 @@ namespace {
 constexpr int64_t kBlock = 48;            // outputs per side of a block; multiple of the tile sides
 constexpr int64_t kDepth = 256;           // elements of k per slice
 constexpr int64_t kWorkPerTask = 131072;  // multiply-adds worth handing to another thread
+constexpr int64_t kAhead = 12288;          // bytes of weights prefetched ahead of their use
 constexpr int64_t kStreamRows = 4;        // up to here weights are streamed instead of packed
 
 /// count values of one row -> f32 in split order, padded with zeros to a multiple of 16.
@@ -92,8 +93,8 @@ HWY_INLINE void streamLanes(const MatmulArgs& a, const float* x, const uint8_t* 
   x += g0 * xGroup;
   const uint8_t* wg = w + g0 * kLanes * kBytes;
   for (int64_t s = 0; s < whole; ++s) {
-    if (g0 == 0) {  // the next tile's weights; rows are too short for hardware to get going
-      KVLAB_UNROLL for (int j = 0; j < N; ++j) hwy::Prefetch(wg + (N + j) * a.k * kBytes + s * 16 * kBytes);
+    if (g0 == 0) {  // rows are too short for hardware to get going, but the tiles follow each other
+      for (int64_t at = 0; at < N * 16 * kBytes; at += 64) hwy::Prefetch(w + s * N * 16 * kBytes + at + kAhead);
     }
     streamStep<T, M, N, G>(x + s * kLanes, steps * 16, xGroup, wg + s * 16 * kBytes, a.k * kBytes, c);
   }
