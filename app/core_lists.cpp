@@ -5,6 +5,7 @@
 #include "core/check/invariant.h"
 #include "core/layout/layout.h"
 #include "core/model/model.h"
+#include "kernels/cuda_module.h"
 #include "kernels/ops/op_table.h"
 
 namespace kvlab {
@@ -80,9 +81,12 @@ json listMetrics() {
 }
 
 json listBackends() {
+  const kernels::CudaAnswer cuda = kernels::askForCuda();
+  const std::string why = cuda.why.empty() ? kernels::cudaDeviceText(cuda.device) + " is there, but this version computes on the CPU only"
+                                           : cuda.why;
   return json::array(
       {{{"id", "cpu"}, {"available", true}, {"why", std::string("runs as ") + kernels::cpuOps().targetName()}},
-       {{"id", "cuda"}, {"available", false}, {"why", "this version has no CUDA module"}}});
+       {{"id", "cuda"}, {"available", false}, {"why", why}}});
 }
 
 Result<json> describeModel(const json& manifest, const std::string& resources) {

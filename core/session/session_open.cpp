@@ -51,7 +51,7 @@ Result<std::unique_ptr<Session>> Session::open(const Manifest& manifest, const s
 
 Status Session::build(const std::string& resources, const Progress& progress) {
   if (m_manifest.backend == "cuda")
-    return Error{"no_backend", "the CUDA backend was refused", "this build has no CUDA module",
+    return Error{"no_backend", "the CUDA backend was refused", "this version computes on the CPU only",
                  "use --backend cpu or auto", std::nullopt, "backend", "cuda"};
   Result<std::shared_ptr<const Model>> model = Model::open(m_manifest.model, resources, progress);
   if (!model) return model.error();

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# The CUDA module: a file of its own that the program opens when it is there. KV_CUDA=AUTO builds it
+# where a compiler is found, ON insists, OFF leaves it out. KV_CUDA_ARCHITECTURES as CMake takes them.
+set(KV_CUDA AUTO CACHE STRING "Build the CUDA module: AUTO, ON or OFF")
+set_property(CACHE KV_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(KV_CUDA_ARCHITECTURES 90-real CACHE STRING "Architectures of the CUDA module")
+if(KV_CUDA STREQUAL "OFF" OR KVLAB_SANITIZE OR KVLAB_FUZZ)
+  return()
+endif()
+
+if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+  find_program(KV_NVCC nvcc HINTS /usr/local/cuda/bin)
+  if(KV_NVCC)
+    set(CMAKE_CUDA_COMPILER ${KV_NVCC})
+  endif()
+endif()
+set(CMAKE_CUDA_ARCHITECTURES ${KV_CUDA_ARCHITECTURES})
+include(CheckLanguage)
+check_language(CUDA)
+if(NOT CMAKE_CUDA_COMPILER)
+  if(KV_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "KV_CUDA=ON, but no CUDA compiler was found; put nvcc on PATH or set CUDACXX")
+  endif()
+  message(STATUS "CUDA module: not built, no nvcc")
+  return()
+endif()
+if(CCACHE)
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
+endif()
+enable_language(CUDA)
+if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc has it
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+endif()
+set(CMAKE_CUDA_STANDARD 20)
+set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)  # nothing of NVIDIA's becomes a part of the module
+
+file(GLOB cuda_sources CONFIGURE_DEPENDS kernels/cuda/*.cu kernels/cuda/*.h)
+add_library(kvlab_cuda MODULE ${cuda_sources})
+kvlab_room(kvlab_cuda kernels)
+set_target_properties(kvlab_cuda PROPERTIES PREFIX "" CUDA_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden)
+target_compile_options(kvlab_cuda PRIVATE
+  "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;--Werror=all-warnings;-Xcompiler=-Wall,-Wextra,-Wshadow;-Xptxas=-warn-spills,-Werror>")
+target_link_options(kvlab_cuda PRIVATE -Wl,--exclude-libs,ALL -Wl,-z,defs)
+message(STATUS "CUDA module: ${CMAKE_CUDA_COMPILER_VERSION}, ${KV_CUDA_ARCHITECTURES}")

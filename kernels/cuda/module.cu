@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of module_api.h: devices, memory, operations.
+#include "kernels/cuda/module_api.h"
+
+#include <cuda_runtime.h>
+
+#include <cstdio>
+
+#include "kernels/cuda/rows.h"
+
+namespace kvlab::kernels::cuda {
+namespace {
+
+CudaDevice probe(int32_t ordinal) {
+  CudaDevice device;
+  cudaDeviceProp properties{};
+  const auto ask = [&]() -> cudaError_t {
+    if (const auto e = cudaRuntimeGetVersion(&device.runtime); e != cudaSuccess) return e;
+    if (const auto e = cudaDriverGetVersion(&device.driver); e != cudaSuccess) return e;
+    if (const auto e = cudaGetDeviceCount(&device.devices); e != cudaSuccess) return e;
+    if (ordinal < 0 || ordinal >= device.devices) return cudaErrorInvalidDevice;
+    return cudaGetDeviceProperties(&properties, ordinal);
+  };
+  device.error = ask();
+  cudaGetLastError();  // what was found out is returned; it must not meet the next call
+  if (device.error) return device;
+  device.major = properties.major;
+  device.minor = properties.minor;
+  device.multiprocessors = properties.multiProcessorCount;
+  device.memoryBytes = static_cast<int64_t>(properties.totalGlobalMem);
+  snprintf(device.name, sizeof device.name, "%s", properties.name);
+  return device;
+}
+
+const char* errorText(int32_t error) { return cudaGetErrorString(static_cast<cudaError_t>(error)); }
+
+int32_t memory(int64_t* freeBytes, int64_t* allBytes) {
+  size_t free = 0, all = 0;
+  const cudaError_t error = cudaMemGetInfo(&free, &all);
+  *freeBytes = static_cast<int64_t>(free);
+  *allBytes = static_cast<int64_t>(all);
+  return error;
+}
+
+int32_t allocate(int64_t bytes, void** out) {
+  const cudaError_t error = cudaMalloc(out, static_cast<size_t>(bytes));
+  cudaGetLastError();  // running out of memory leaves the device as it was
+  return error;
+}
+
+int32_t release(void* memory) { return cudaFree(memory); }
+
+int32_t upload(void* stream, void* to, const void* from, int64_t bytes) {
+  return cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyHostToDevice, static_cast<cudaStream_t>(stream));
+}
+
+int32_t download(void* stream, void* to, const void* from, int64_t bytes) {
+  return cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost, static_cast<cudaStream_t>(stream));
+}
+
+int32_t synchronise(void* stream) { return cudaStreamSynchronize(static_cast<cudaStream_t>(stream)); }
+
+constexpr CudaApi kApi{.version = kCudaApiVersion,
+                       .probe = &probe,
+                       .errorText = &errorText,
+                       .memory = &memory,
+                       .allocate = &allocate,
+                       .release = &release,
+                       .upload = &upload,
+                       .download = &download,
+                       .synchronise = &synchronise,
+                       .writeRows = &writeRows,
+                       .zeroRows = &zeroRows,
+                       .gatherRows = &gatherRows,
+                       .verifyRows = &verifyRows,
+                       .readTags = &readTags,
+                       .matchTags = &matchTags};
+
+}  // namespace
+}  // namespace kvlab::kernels::cuda
+
+extern "C" __attribute__((visibility("default"))) const kvlab::kernels::CudaApi* kvlab_cuda_api() {
+  return &kvlab::kernels::cuda::kApi;
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the CUDA module offers to the program that opens it: one C function that returns this table. The
+// module is a file of its own, so that the program starts where there is no CUDA. Pointers inside of
+// op arguments are device addresses; a stream is a cudaStream_t, null for the default one. Functions
+// that return an int32_t give 0 or a CUDA error, whose text is errorText(). One thread at a time.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/ops/row_ops.h"
+
+namespace kvlab::kernels {
+
+/// Raised with every change of the table or of an argument struct that it takes.
+inline constexpr uint32_t kCudaApiVersion = 1;
+
+struct CudaDevice {
+  int32_t error = 0;        ///< of asking; what follows is only set where it is 0
+  int32_t devices = 0;
+  int32_t driver = 0;       ///< CUDA version of the driver, 1000 * major + 10 * minor; 0 = none
+  int32_t runtime = 0;      ///< the same of the module
+  int32_t major = 0, minor = 0;  ///< compute capability
+  int32_t multiprocessors = 0;
+  int64_t memoryBytes = 0;
+  char name[256] = {};
+};
+
+struct CudaApi {
+  uint32_t version = 0;
+  CudaDevice (*probe)(int32_t ordinal) = nullptr;  ///< starts nothing on the device and takes no memory there
+  const char* (*errorText)(int32_t error) = nullptr;
+
+  int32_t (*memory)(int64_t* freeBytes, int64_t* allBytes) = nullptr;
+  int32_t (*allocate)(int64_t bytes, void** out) = nullptr;
+  int32_t (*release)(void* memory) = nullptr;
+  int32_t (*upload)(void* stream, void* to, const void* from, int64_t bytes) = nullptr;
+  int32_t (*download)(void* stream, void* to, const void* from, int64_t bytes) = nullptr;
+  int32_t (*synchronise)(void* stream) = nullptr;
+
+  int32_t (*writeRows)(void* stream, const WriteRowsArgs&) = nullptr;  ///< stats must be null
+  int32_t (*zeroRows)(void* stream, const ZeroRowsArgs&) = nullptr;
+  int32_t (*gatherRows)(void* stream, const GatherRowsArgs&) = nullptr;
+  int32_t (*verifyRows)(void* stream, const VerifyRowsArgs&) = nullptr;  ///< bad must be null
+  int32_t (*readTags)(void* stream, const ReadTagsArgs&) = nullptr;
+  int32_t (*matchTags)(void* stream, const MatchTagsArgs&) = nullptr;
+};
+
+}  // namespace kvlab::kernels
+
+extern "C" const kvlab::kernels::CudaApi* kvlab_cuda_api();

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Row operations: a block for each row, or a thread for each row where a row is one cache line's worth
+// of work. The arithmetic is that of row_parts.h.
+#include "kernels/cuda/rows.h"
+
+#include <cuda_runtime.h>
+
+#include "kernels/row_parts.h"
+
+namespace kvlab::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 128;
+
+/// Sum over the block in every thread of its first warp; exact, so the order does not matter.
+__device__ uint64_t blockSum(uint64_t x) {
+  __shared__ uint64_t warps[kThreads / 32];
+  for (int step = 16; step > 0; step /= 2) x += __shfl_down_sync(0xffffffffu, x, step);
+  if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = x;
+  __syncthreads();
+  uint64_t sum = 0;
+  for (int warp = 0; warp < kThreads / 32; ++warp) sum += warps[warp];
+  return sum;
+}
+
+__global__ void __launch_bounds__(kThreads) writeRowsKernel(WriteRowsArgs a, RowLayout o) {
+  const int64_t i = blockIdx.x;
+  const uint64_t sum = blockSum(writeRecordPart(a, o, i, threadIdx.x, kThreads));
+  if (threadIdx.x == 0) finishRecord(a, o, i, sum);
+}
+
+__global__ void __launch_bounds__(kThreads) zeroRowsKernel(ZeroRowsArgs a, RowLayout o) {
+  auto* record = reinterpret_cast<uint4*>(a.pool + a.slots[blockIdx.x] * o.stride);
+  for (int64_t at = threadIdx.x; at < o.stride / 16; at += kThreads) record[at] = make_uint4(0, 0, 0, 0);
+}
+
+__global__ void __launch_bounds__(kThreads) gatherRowsKernel(GatherRowsArgs a, RowLayout o) {
+  const int64_t i = blockIdx.x, values = int64_t{a.fmt.kvHeads} * a.fmt.headDim;
+  const uint8_t* record = a.pool + a.slots[i] * o.stride;
+  if (a.k) gatherPart(record + o.k, a.fmt.k, values, a.k + i * values, threadIdx.x, kThreads);
+  if (a.v) gatherPart(record + o.v, a.fmt.v, values, a.v + i * values, threadIdx.x, kThreads);
+}
+
+__global__ void __launch_bounds__(kThreads) verifyRowsKernel(VerifyRowsArgs a, RowLayout o) {
+  const int64_t i = blockIdx.x;
+  const uint8_t* record = a.pool + a.slots[i] * o.stride;
+  const uint64_t sum = blockSum(checksumPart(record, o, threadIdx.x, kThreads));
+  if (threadIdx.x == 0) a.verdicts[i] = verdictOf(record, o, sum, a.tags ? a.tags + i : nullptr);
+}
+
+__global__ void __launch_bounds__(kThreads) readTagsKernel(ReadTagsArgs a, RowLayout o) {
+  const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i >= a.n) return;
+  const uint8_t* record = a.pool + a.slots[i] * o.stride;
+  if (a.tags) memcpy(a.tags + i, record + o.tag, 8);
+  if (a.checksums) memcpy(a.checksums + i, record + o.checksum, 8);
+}
+
+__global__ void __launch_bounds__(kThreads) matchTagsKernel(MatchTagsArgs a) {
+  const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  const PoolView view = a.pools[blockIdx.y];
+  const RowLayout o = rowLayout(view.fmt);
+  uint64_t tag = 0;
+  if (i < a.n) memcpy(&tag, view.pool + a.slots[i] * o.stride + o.tag, 8);
+  const int wrong = __syncthreads_count(i < a.n && tag != a.tags[i]);
+  // Two's complement: adding the unsigned number adds the signed one.
+  if (threadIdx.x == 0 && wrong > 0)
+    atomicAdd(reinterpret_cast<unsigned long long*>(a.wrong + blockIdx.y), static_cast<unsigned long long>(wrong));
+}
+
+cudaStream_t streamOf(void* stream) { return static_cast<cudaStream_t>(stream); }
+unsigned blocks(int64_t n) { return static_cast<unsigned>((n + kThreads - 1) / kThreads); }
+
+}  // namespace
+
+int32_t writeRows(void* stream, const WriteRowsArgs& args) {
+  if (args.n <= 0) return 0;
+  if (args.stats) return cudaErrorNotSupported;
+  WriteRowsArgs a = args;
+  const int64_t values = int64_t{a.fmt.kvHeads} * a.fmt.headDim;
+  if (a.kStride == 0) a.kStride = values;
+  if (a.vStride == 0) a.vStride = values;
+  writeRowsKernel<<<static_cast<unsigned>(a.n), kThreads, 0, streamOf(stream)>>>(a, rowLayout(a.fmt));
+  return cudaGetLastError();
+}
+
+int32_t zeroRows(void* stream, const ZeroRowsArgs& a) {
+  if (a.n > 0) zeroRowsKernel<<<static_cast<unsigned>(a.n), kThreads, 0, streamOf(stream)>>>(a, rowLayout(a.fmt));
+  return cudaGetLastError();
+}
+
+int32_t gatherRows(void* stream, const GatherRowsArgs& a) {
+  if (a.n > 0) gatherRowsKernel<<<static_cast<unsigned>(a.n), kThreads, 0, streamOf(stream)>>>(a, rowLayout(a.fmt));
+  return cudaGetLastError();
+}
+
+int32_t verifyRows(void* stream, const VerifyRowsArgs& a) {
+  if (a.bad) return cudaErrorNotSupported;
+  if (a.n > 0) verifyRowsKernel<<<static_cast<unsigned>(a.n), kThreads, 0, streamOf(stream)>>>(a, rowLayout(a.fmt));
+  return cudaGetLastError();
+}
+
+int32_t readTags(void* stream, const ReadTagsArgs& a) {
+  if (a.n > 0) readTagsKernel<<<blocks(a.n), kThreads, 0, streamOf(stream)>>>(a, rowLayout(a.fmt));
+  return cudaGetLastError();
+}
+
+int32_t matchTags(void* stream, const MatchTagsArgs& a) {
+  if (a.nPools <= 0) return 0;
+  const cudaError_t cleared = cudaMemsetAsync(a.wrong, 0, static_cast<size_t>(a.nPools) * 8, streamOf(stream));
+  if (cleared != cudaSuccess || a.n <= 0) return cleared;
+  const dim3 grid(blocks(a.n), static_cast<unsigned>(a.nPools));
+  matchTagsKernel<<<grid, kThreads, 0, streamOf(stream)>>>(a);
+  return cudaGetLastError();
+}
+
+}  // namespace kvlab::kernels::cuda

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Row operations on a device, as ops/row_ops.h describes them; module_api.h says what differs.
+#pragma once
+
+#include "kernels/ops/row_ops.h"
+
+namespace kvlab::kernels::cuda {
+
+int32_t writeRows(void* stream, const WriteRowsArgs&);
+int32_t zeroRows(void* stream, const ZeroRowsArgs&);
+int32_t gatherRows(void* stream, const GatherRowsArgs&);
+int32_t verifyRows(void* stream, const VerifyRowsArgs&);
+int32_t readTags(void* stream, const ReadTagsArgs&);
+int32_t matchTags(void* stream, const MatchTagsArgs&);
+
+}  // namespace kvlab::kernels::cuda
