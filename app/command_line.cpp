@@ -3,10 +3,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <fstream>
 #include <sstream>
 
+#include "app/script/bounded_file.h"
 #include "core/api/manifest.h"
+#include "core/model/strict_json.h"
 
 namespace kvlab {
 
@@ -48,22 +49,6 @@ void addSessionOptions(CLI::App& app, SessionOptions& options) {
   app.add_option("--position", options.position, "context, absolute or cache")->type_name("MODE")->group(group);
   app.add_option("--set", options.set, "any key of the manifest, dots between levels")
       ->type_name("KEY=VALUE")->group(group)->expected(1)->take_all()->allow_extra_args(false);
-}
-
-Result<json> readManifest(const std::string& path) {
-  std::ifstream in(path);
-  if (!in)
-    return Error{"unreadable_file", "manifest " + path, "the file cannot be read",
-                 "name a JSON file that can be read"};
-  json manifest = json::parse(in, nullptr, false);
-  if (!manifest.is_object())
-    return Error{"bad_manifest", "manifest " + path, "it is no JSON object", "see the manual's manifest keys"};
-  if (const auto checked = Manifest::fromJson(manifest); !checked) {
-    Error error = checked.error();
-    error.what = "manifest " + path + ": " + error.what;
-    return error;
-  }
-  return manifest;
 }
 
 Status addKv(json& manifest, const std::string& text) {
@@ -223,5 +208,20 @@ Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments) 
 std::string errorLine(const Error& error) { return "kvlab: error: " + error.text(); }
 
 Exit exitFor(const Error& error) { return error.code == "usage" ? Exit::Usage : Exit::Refused; }
+
+Result<json> readManifest(const std::string& path) {
+  const auto text = readBounded(QString::fromStdString(path), "manifest " + path + " was not read");
+  if (!text) return text.error();
+  auto manifest = parseJson(text->toStdString(), path, "bad_manifest", {.uniqueKeys = true});
+  if (!manifest) return manifest.error();
+  if (!manifest->is_object())
+    return Error{"bad_manifest", "manifest " + path, "it is no JSON object", "write {\"key\": value, ..}; the README lists the keys"};
+  if (const auto checked = Manifest::fromJson(*manifest); !checked) {
+    Error error = checked.error();
+    error.what = "manifest " + path + ": " + error.what;
+    return error;
+  }
+  return manifest;
+}
 
 }  // namespace kvlab

@@ -33,6 +33,8 @@ struct CommandLine {
 
 /// Error codes: usage (exit 2), or unreadable_file and bad_manifest of --manifest FILE (exit 3).
 Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments);
+/// A manifest file, checked. Error codes: unreadable_file, bad_manifest.
+Result<nlohmann::json> readManifest(const std::string& path);
 /// "kvlab: error: <what>: <why>; <what to do>"
 std::string errorLine(const Error& error);
 Exit exitFor(const Error& error);

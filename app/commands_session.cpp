@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Commands about sessions and their files: open, save, scripts, quit.
-#include <QFile>
-
+#include "app/command_line.h"
 #include "app/command_registry.h"
 #include "app/command_rules.h"
 
@@ -42,16 +41,10 @@ Status newSession(CommandHost& host, const Json& args) {
 }
 
 Status openManifest(CommandHost& host, const QString& path) {
-  QFile file(path);
-  if (!file.open(QIODevice::ReadOnly))
-    return Error{"unreadable_file", path.toStdString() + " was not opened",
-                 file.errorString().toStdString(), "choose a manifest (JSON) that can be read"};
-  const Json manifest = Json::parse(file.readAll().toStdString(), nullptr, false);
-  if (!manifest.is_object())
-    return Error{"bad_manifest", path.toStdString() + " was not opened", "it is no JSON object",
-                 "see the manifest's keys in the manual"};
-  return open(host, {{"manifest", manifest}},
-              "s = lab.open(" + QString::fromStdString(manifest.dump()) + ")");
+  const auto manifest = readManifest(path.toStdString());
+  if (!manifest) return manifest.error();
+  return open(host, {{"manifest", *manifest}},
+              "s = lab.open(" + QString::fromStdString(manifest->dump()) + ")");
 }
 
 Status openModel(CommandHost& host, const QString& path) {

@@ -59,18 +59,20 @@ Status MainWindow::setFocus(const json& wanted) {
   m_context.catchUp();
   if (!m_context.snapshot())
     return Error{"no_session", "the focus was not moved", "no session is open", "open one first"};
+  const Snapshot& newest = *m_context.history().back();
+  const std::int64_t ends[] = {newest.tick.value() + 1, newest.info->layers, newest.info->heads, newest.length(), static_cast<std::int64_t>(newest.ledger.size())};
+  const char* const fields[] = {"tick", "layer", "head", "row", "ledger"};
+  for (std::size_t i = 0; i < std::size(fields); ++i) {
+    if (!wanted.contains(fields[i])) continue;
+    const std::int64_t value = wanted[fields[i]].get<std::int64_t>();
+    if (value >= 0 && value < ends[i]) continue;
+    return Error{"bad_argument", "the focus was not moved", "there is no " + std::string(fields[i]) + " " + std::to_string(value),
+                 "name one from 0 to " + std::to_string(ends[i] - 1), {}, fields[i], value};
+  }
   if (wanted.contains("tick")) m_context.showTick(Tick(wanted["tick"].get<std::int64_t>()));
   Focus focus = m_context.focus();
   if (wanted.contains("layer")) focus.layer = Layer(wanted["layer"].get<std::int32_t>());
   if (wanted.contains("head")) focus.head = Head(wanted["head"].get<std::int32_t>());
-  const int layers = m_context.snapshot()->info->layers;
-  if (focus.layer.value() < 0 || focus.layer.value() >= layers) {
-    Error error{"bad_argument", "the focus was not moved",
-                "there are " + std::to_string(layers) + " layers", "name one from 0"};
-    error.field = "layer";
-    error.value = focus.layer.value();
-    return error;
-  }
   m_context.setFocus(focus);
   if (wanted.contains("row")) m_context.focusPosition(Position(wanted["row"].get<std::int32_t>()));
   if (wanted.contains("ledger")) m_context.focusLedger(LedgerId(wanted["ledger"].get<std::int32_t>()));

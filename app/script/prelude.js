@@ -5,8 +5,11 @@
 (function (host, fileName, global) {
   "use strict";
 
+  // What JSON has no word for goes as a text, which is then refused: JSON.stringify would make it null,
+  // and null means left out.
+  const speechless = (v) => typeof v === "function" || typeof v === "symbol" || (typeof v === "number" && !Number.isFinite(v));
   const pack = (value) => JSON.stringify(value === undefined ? null : value,
-    (key, v) => (ArrayBuffer.isView(v) ? Array.from(v) : v));
+    (key, v) => (ArrayBuffer.isView(v) ? Array.from(v, (x) => (speechless(x) ? String(x) : x)) : speechless(v) ? String(v) : v));
 
   // The first stack frame that is not ours: {file, line}.
   function caller(stack) {
@@ -100,7 +103,7 @@
     set(id, options) { view("set", { id, options }); },
     theme(name) { view("theme", { name }); },
     size(width, height) { view("size", { width, height }); },
-    screenshot(what, path, options = {}) { return view("screenshot", Object.assign({}, options, { what, path })); },
+    screenshot(what, path, options) { return view("screenshot", { what, path, options }); },
     command(id, args = {}) { view("command", { id, args }); },
     list() { return view("list", {}); },
     caption(text) { view("caption", { text }); },

@@ -18,16 +18,6 @@ using Json = nlohmann::json;
 QString packed(const Json& json) {
   return QString::fromStdString(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
-QString answer(const Result<Json>& result) {
-  return result ? packed({{"value", *result}}) : packed({{"error", result.error().toJson()}});
-}
-QString answer(const Status& status) {
-  return status ? packed({{"value", nullptr}}) : packed({{"error", status.error().toJson()}});
-}
-
-Error cancelled() {
-  return {"cancelled", "the script was stopped", "somebody asked for it", "run it again"};
-}
 Error closedSession(int handle) {
   return {"closed_session", "session " + std::to_string(handle) + " was not called",
           "it has been closed", "open another one with lab.open"};
@@ -41,6 +31,14 @@ Error badArgument(const std::string& what, const std::string& why, const std::st
 }
 
 }  // namespace
+
+QString ScriptCalls::answer(const Result<Json>& result) {
+  return result ? packed({{"value", *result}}) : packed({{"error", result.error().toJson()}});
+}
+
+Error ScriptCalls::cancelled() {
+  return {"cancelled", "the script was stopped", "somebody asked for it", "run it again"};
+}
 
 QString ScriptCalls::verbs() const {
   Json list = Json::array();
@@ -57,7 +55,7 @@ QString ScriptCalls::args() const {
 
 QString ScriptCalls::call(int handle, const QString& verb, const QString& args) {
   const auto found = m_sessions.find(handle);
-  if (found == m_sessions.end()) return answer(Result<Json>(closedSession(handle)));
+  if (found == m_sessions.end()) return answer(closedSession(handle));
   const SessionPtr session = found->second;
   Json given = Json::parse(args.toStdString(), nullptr, false);
   resolvePath(verb.toStdString(), given);
@@ -66,7 +64,7 @@ QString ScriptCalls::call(int handle, const QString& verb, const QString& args) 
   const auto stopping = connect(this, &ScriptCalls::stopped, this, [session] { session->cancel(); });
   wait([reply] { return reply->has_value(); });
   disconnect(stopping);
-  return reply->has_value() ? answer(**reply) : answer(Result<Json>(cancelled()));
+  return reply->has_value() ? answer(**reply) : answer(cancelled());
 }
 
 QString ScriptCalls::open(const QString& request) {
@@ -108,12 +106,12 @@ int ScriptCalls::handleOf(const SessionPtr& session) {
 
 QString ScriptCalls::fork(int handle) {
   const auto found = m_sessions.find(handle);
-  if (found == m_sessions.end()) return answer(Result<Json>(closedSession(handle)));
+  if (found == m_sessions.end()) return answer(closedSession(handle));
   const auto reply = std::make_shared<std::optional<Result<SessionPtr>>>();
   found->second->fork([reply](const Result<SessionPtr>& r) { reply->emplace(r); });
   wait([reply] { return reply->has_value(); });
-  if (!reply->has_value()) return answer(Result<Json>(cancelled()));
-  if (!**reply) return answer(Result<Json>((*reply)->error()));
+  if (!reply->has_value()) return answer(cancelled());
+  if (!**reply) return answer((*reply)->error());
   m_window.showSession(***reply);
   return answer(Result<Json>(Json(handleOf(***reply))));
 }
@@ -125,27 +123,17 @@ QString ScriptCalls::current() {
 
 QString ScriptCalls::show(int handle) {
   const auto found = m_sessions.find(handle);
-  if (found == m_sessions.end()) return answer(Result<Json>(closedSession(handle)));
+  if (found == m_sessions.end()) return answer(closedSession(handle));
   m_window.showSession(found->second);
-  return answer(ok());
+  return answer(Json());
 }
 
 QString ScriptCalls::close(int handle) {
   const auto found = m_sessions.find(handle);
-  if (found == m_sessions.end()) return answer(Result<Json>(closedSession(handle)));
+  if (found == m_sessions.end()) return answer(closedSession(handle));
   m_window.closeSession(found->second);
   m_sessions.erase(found);
-  return answer(ok());
-}
-
-QString ScriptCalls::view(const QString& op, const QString& args) {
-  const Json given = Json::parse(args.toStdString(), nullptr, false);
-  try {
-    return answer(viewNow(op.toStdString(), given));
-  } catch (const Json::exception& exception) {
-    return answer(Result<Json>(badArgument("view." + op.toStdString() + " was not called",
-                                           exception.what(), "arguments", given)));
-  }
+  return answer(Json());
 }
 
 QString ScriptCalls::readText(const QString& path) const { return answer(readNow(path)); }
@@ -153,67 +141,6 @@ QString ScriptCalls::writeText(const QString& path, const QString& text) const {
 
 void ScriptCalls::log(const QString& text) {
   if (m_settings.log) m_settings.log(text);
-}
-
-Result<Json> ScriptCalls::viewNow(const std::string& op, const Json& args) {
-  const auto asJson = [](const Status& status) {
-    return status ? Result<Json>(Json()) : Result<Json>(status.error());
-  };
-  const auto text = [&](const char* key) {
-    return QString::fromStdString(args.at(key).get<std::string>());
-  };
-  if (op == "show") return asJson(m_window.showView(text("id")));
-  if (op == "focus") return asJson(m_window.setFocus(args));
-  if (op == "set") return asJson(m_window.setOptions(text("id"), args.at("options")));
-  if (op == "theme") return asJson(m_window.setTheme(text("name")));
-  if (op == "size")
-    return asJson(m_window.setSize({args.at("width").get<int>(), args.at("height").get<int>()}));
-  if (op == "command") return asJson(m_window.runCommand(text("id"), args.at("args")));
-  if (op == "list") return Json(m_window.viewIds());
-  if (op == "interactive") return Json(m_window.interactive());
-  if (op == "screenshot") return screenshot(args);
-  return caption(args);
-}
-
-Result<Json> ScriptCalls::screenshot(const Json& args) {
-  PictureRequest request;
-  request.what = QString::fromStdString(args.at("what").get<std::string>());
-  request.path = QString::fromStdString(resolved(args.at("path").get<std::string>(), true));
-  request.size = {args.value("width", 0), args.value("height", 0)};
-  request.dpr = args.value("dpr", 1.0);
-  if (!(request.dpr >= 0.5 && request.dpr <= 4))
-    return badArgument("no picture was written", "dpr must be between 0.5 and 4", "dpr",
-                       request.dpr);
-  if (const Status ready = waitUntilReady(request); !ready) return ready.error();
-  QDir().mkpath(QFileInfo(request.path).absolutePath());
-  const auto size = m_window.savePicture(request);
-  if (!size) return size.error();
-  return Json{{"path", request.path.toStdString()}, {"width", size->width()}, {"height", size->height()}};
-}
-
-Status ScriptCalls::waitUntilReady(const PictureRequest& request) {
-  QElapsedTimer waited;
-  waited.start();
-  constexpr qint64 kLimitMs = 60'000;
-  Result<bool> ready = false;
-  wait([&] {
-    ready = m_window.readyFor(request);
-    return !ready || *ready || waited.elapsed() > kLimitMs;
-  });
-  if (!ready) return ready.error();
-  if (m_stopped) return cancelled();
-  if (*ready) return ok();
-  return Error{"not_ready", "no picture of " + request.what.toStdString() + " was written",
-               "the view did not show the current tick within 60 s", "look at the log for its error"};
-}
-
-Result<Json> ScriptCalls::caption(const Json& args) {
-  const auto resumed = std::make_shared<bool>(false);
-  m_window.caption(QString::fromStdString(args.at("text").get<std::string>()),
-                   [resumed] { *resumed = true; });
-  wait([resumed] { return *resumed; });
-  if (m_stopped) return cancelled();
-  return Json();
 }
 
 /// Keeps painting and timers going until done() or stop(); input reaches only marked widgets.

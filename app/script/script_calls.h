@@ -11,6 +11,8 @@
 
 namespace kvlab {
 
+class VerbArgs;
+
 class ScriptCalls : public QObject {
   Q_OBJECT
  public:
@@ -47,10 +49,27 @@ class ScriptCalls : public QObject {
   Result<Json> openNow(Json request);
   Result<Json> readNow(const QString& path) const;
   Result<Json> writeNow(const QString& path, const QString& text) const;
-  Result<Json> viewNow(const std::string& op, const Json& args);
-  Result<Json> screenshot(const Json& args);
   Status waitUntilReady(const PictureRequest& request);
-  Result<Json> caption(const Json& args);
+  // script_view.cpp; view() completes what VerbArgs refuses
+  struct ViewCall {
+    const char* op;
+    std::vector<std::string> names;
+    Result<Json> (ScriptCalls::*run)(VerbArgs& in);
+  };
+  static const ViewCall kViewCalls[];
+  Result<Json> viewShow(VerbArgs& in);
+  Result<Json> viewFocus(VerbArgs& in);
+  Result<Json> viewSet(VerbArgs& in);
+  Result<Json> viewTheme(VerbArgs& in);
+  Result<Json> viewSize(VerbArgs& in);
+  Result<Json> viewCommand(VerbArgs& in);
+  Result<Json> viewList(VerbArgs& in);
+  Result<Json> viewInteractive(VerbArgs& in);
+  Result<Json> viewScreenshot(VerbArgs& in);
+  Result<Json> viewCaption(VerbArgs& in);
+
+  static QString answer(const Result<Json>& result);
+  static Error cancelled();
   void wait(const std::function<bool()>& done);
   int handleOf(const SessionPtr& session);
   std::string resolved(const std::string& path, bool write) const;

@@ -5,13 +5,13 @@
 #include <QFileInfo>
 #include <QSaveFile>
 
+#include "app/script/bounded_file.h"
 #include "app/script/script_calls.h"
 
 namespace kvlab {
 namespace {
 
 using Json = nlohmann::json;
-constexpr qint64 kMostBytes = qint64{64} << 20;
 
 Error fileError(const std::string& code, const std::string& what, const std::string& why, const std::string& remedy,
                 const QString& path) {
@@ -43,14 +43,9 @@ Result<Json> ScriptCalls::readNow(const QString& given) const {
     if (!found) return found.error();
     path = *found;
   }
-  QFile file(path);
-  const auto refused = [&](const std::string& why) {
-    return fileError("io", given.toStdString() + " was not read", why, "give the path of a text file", given);
-  };
-  if (QFileInfo(path).isDir()) return refused("it is a folder");
-  if (!file.open(QIODevice::ReadOnly)) return refused(file.errorString().toStdString());
-  if (file.size() > kMostBytes) return refused("it is larger than 64 MiB");
-  return Json(QString::fromUtf8(file.readAll()).toStdString());
+  const Result<QByteArray> bytes = readBounded(path, given.toStdString() + " was not read");
+  if (!bytes) return fileError("io", bytes.error().what, bytes.error().why, bytes.error().remedy, given);
+  return Json(QString::fromUtf8(*bytes).toStdString());
 }
 
 Result<Json> ScriptCalls::writeNow(const QString& given, const QString& text) const {

@@ -4,6 +4,7 @@
 #include <QFile>
 #include <QRegularExpression>
 
+#include "app/script/bounded_file.h"
 #include "app/script/app_files.h"
 #include "app/script/script_calls.h"
 #include "app/script/watchdog.h"
@@ -84,16 +85,13 @@ void ScriptHost::stop() {
 }
 
 ScriptResult ScriptHost::runFile(const QString& path) {
-  QFile file(path);
-  if (!file.open(QIODevice::ReadOnly)) {
-    ScriptResult result;
-    result.failed = result.refused = true;
-    result.error = {"unreadable_file", "script " + path.toStdString() + " was not run",
-                    file.errorString().toStdString(), "name a script that can be read"};
-    result.text = QString::fromStdString(result.error.text());
-    return result;
-  }
-  return runText(QString::fromUtf8(file.readAll()), path);
+  const auto bytes = readBounded(path, "script " + path.toStdString() + " was not run");
+  if (bytes) return runText(QString::fromUtf8(*bytes), path);
+  ScriptResult result;
+  result.failed = result.refused = true;
+  result.error = bytes.error();
+  result.text = QString::fromStdString(result.error.text());
+  return result;
 }
 
 /// A script's own names live in a function, so that running it twice is no redeclaration.

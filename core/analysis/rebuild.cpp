@@ -177,11 +177,13 @@ Result<Drift> drift(const RebuildInput& input, const CacheStore& store, std::spa
       std::vector<float> rows(at(input.state.length()), std::numeric_limits<float>::quiet_NaN());
       double largest = 0, smallest = 1;
       for (std::size_t i = 0; i < at(n); ++i) {
-        rows[at(pairs.positions[i])] = static_cast<float>(relative[i]);
-        largest = std::max(largest, relative[i]);
-        smallest = std::min(smallest, cosine[i]);
-        if (relative[i] > worst) {
-          worst = relative[i];
+        // Rows that are no numbers are as far apart as can be.
+        const double apart = std::isnan(relative[i]) ? std::numeric_limits<double>::infinity() : relative[i];
+        rows[at(pairs.positions[i])] = static_cast<float>(apart);
+        largest = std::max(largest, apart);
+        smallest = std::min(smallest, std::isnan(cosine[i]) ? -1 : cosine[i]);
+        if (apart > worst) {
+          worst = apart;
           out.worstLayer = layer.layer;
           out.worstPosition = pairs.positions[i];
         }
@@ -208,6 +210,7 @@ double klDivergence(std::span<const float> p, std::span<const float> q) {
   if (p.empty() || p.size() != q.size()) return std::numeric_limits<double>::quiet_NaN();
   if (std::equal(p.begin(), p.end(), q.begin())) return 0;
   const double lp = logSum(p), lq = logSum(q);
+  if (!std::isfinite(lp) || !std::isfinite(lq)) return std::numeric_limits<double>::quiet_NaN();
   double kl = 0;
   for (std::size_t i = 0; i < p.size(); ++i)
     if (const double log = p[i] - lp; std::isfinite(log)) kl += std::exp(log) * (log - (q[i] - lq));

@@ -95,7 +95,7 @@ class HfWriter {
           return Error{"not_finite", "the cache was not saved",
                        "layer " + std::to_string(layer) + ", index " + std::to_string(row) +
                            " holds a number that " + dtype() + " does not",
-                       "rebuild, or save with form native"};
+                       "rebuild, or check the weights"};
       }
     }
     return ok();
@@ -171,6 +171,10 @@ CacheTarget cacheTarget(const Session& session) {
 
 Result<json> saveCache(Session& session, const std::string& path, CacheForm form) {
   if (Status good = savable(session, form); !good) return good.error();
+  if (form == CacheForm::Native)  // what fails these, nothing would load again
+    for (const InvariantState& invariant : session.checkInvariants(true))
+      if (!invariant.ok && invariant.id != "next_logits")
+        return Error{"damaged", "the cache was not saved", invariant.detail, "rebuild, or check the weights"};
   SafetensorsWriter writer;
   json manifest = manifestOf(session, form);
   std::optional<NativeColumns> native;

@@ -12,7 +12,8 @@ namespace kvlab {
 CacheTarget cacheTarget(const Session& session);
 
 /// {path, form, rows, bytes}. Errors: ragged (Hugging Face forms, a layer that lacks rows), empty
-/// (likewise), not_finite (a rotated key that the row type cannot hold), broken, bad_file.
+/// (likewise), not_finite (a rotated key that the row type cannot hold), damaged (native: an invariant that fails),
+/// broken, bad_file.
 Result<nlohmann::json> saveCache(Session& session, const std::string& path, CacheForm form);
 
 /// {path, form, rows, content}: replaces the session's content. `content` = hash that the file must

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the argument object of a verb and keeps the first error; execute() adds the verb's name and
-// what it takes. Engine thread.
+// Reads the argument object of a verb, or of another call of the script language, and keeps the first
+// error; completed() adds what was called. One per call; any thread.
 #pragma once
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,14 @@ namespace kvlab {
 class VerbArgs {
  public:
   explicit VerbArgs(const nlohmann::json& args) : m_args(args) {}
+
+  /// Refuses what is not an object, and names that are not in the list.
+  void only(const std::vector<std::string>& names) {
+    if (!m_args.is_object()) return fail("args", m_args, "are not an object");
+    for (const auto& [key, value] : m_args.items())
+      if (std::find(names.begin(), names.end(), key) == names.end() && !m_error)
+        m_error = Error{"bad_argument", "", '"' + key + "\" is not an argument of it", "", std::nullopt, key.empty() ? "args" : key, value};
+  }
 
   bool has(const char* field) const { return m_args.is_object() && m_args.contains(field) && !m_args[field].is_null(); }
   const nlohmann::json& raw(const char* field) const { return m_args[field]; }
@@ -85,6 +94,16 @@ class VerbArgs {
     if (!m_error) m_error = Error{code, "", std::string(field) + " " + why, "", std::nullopt, field, value};
   }
   const std::optional<Error>& error() const { return m_error; }
+
+  /// An error of this reader, told which call was refused and what it takes.
+  static Error completed(Error error, const std::string& call, const std::vector<std::string>& names) {
+    if (error.what.empty()) error.what = call + " was refused";
+    if (!error.remedy.empty()) return error;
+    std::string all;
+    for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+    error.remedy = all.empty() ? "call it without arguments" : "correct it; " + call + " takes " + all;
+    return error;
+  }
 
  private:
   /// Scripts have one kind of number: 3.0 is an integer too. A double holds every bound exactly.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/session/capture_session.h"
+#include "core/session/verb_args.h"
 
 namespace kvlab {
 namespace {
@@ -15,27 +16,13 @@ const Verb* find(const std::string& name) {
   return nullptr;
 }
 
-/// What the list of verbs does not know. A recorded command carries what was
-/// pending when it ran.
-std::optional<Error> unknownArgument(const Verb& verb, const nlohmann::json& args, bool again) {
-  if (!args.is_object())
-    return Error{"bad_argument", "", "the arguments are not an object", "", std::nullopt, "args", args};
-  const auto& known = verb.info.args;
-  for (const auto& [key, value] : args.items())
-    if (std::find(known.begin(), known.end(), key) == known.end() && !(again && key == "pending"))
-      return Error{"bad_argument", "", '"' + key + "\" is not an argument of it", "", std::nullopt,
-                   key.empty() ? "args" : key, value};
-  return std::nullopt;
-}
-
-/// An error of the argument reader says which call was refused and what it takes.
-Error completed(Error error, const VerbInfo& verb) {
-  if (error.what.empty()) error.what = verb.name + " was refused";
-  if (!error.remedy.empty()) return error;
-  std::string all;
-  for (const std::string& name : verb.args) all += (all.empty() ? "" : ", ") + name;
-  error.remedy = all.empty() ? "call it without arguments" : "correct it; " + verb.name + " takes " + all;
-  return error;
+/// Recorded commands carry the actions that were pending when they ran.
+Status restorePending(Session& session, const nlohmann::json& args) {
+  if (!session.executingAgain() || !args.contains("pending")) return ok();
+  Result<std::vector<Action>> actions = actionsFromJson(args["pending"]);
+  if (!actions) return actions.error();
+  session.clearPending();
+  return session.inject(actions.take());
 }
 
 }  // namespace
@@ -56,13 +43,18 @@ Result<nlohmann::json> execute(Session& session, const std::string& name, const 
     return Error{"unknown_verb", "the call was refused", name + " is not a verb of a session",
                  "see kvlab list commands"};
   const nlohmann::json none = nlohmann::json::object(), &args = given.is_null() ? none : given;
-  if (auto unknown = unknownArgument(*verb, args, session.executingAgain())) return completed(std::move(*unknown), verb->info);
+  std::vector<std::string> names = verb->info.args;
+  if (session.executingAgain()) names.push_back("pending");
+  VerbArgs in(args);
+  in.only(names);
+  if (in.error()) return VerbArgs::completed(*in.error(), name, verb->info.args);
+  if (Status restored = restorePending(session, args); !restored) return restored.error();
   const CaptureMark mark = markCapture(session);
   if (verb->info.changes) session.beginCommand(name, args);
   Result<nlohmann::json> result = verb->run(session, args);
   if (verb->info.changes) session.beginCommand({}, nullptr);
   appendCapture(session, mark, name, args);
-  if (!result) return completed(result.error(), verb->info);
+  if (!result) return VerbArgs::completed(result.error(), name, verb->info.args);
   return result;
 }
 

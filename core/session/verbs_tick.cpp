@@ -21,15 +21,6 @@ Result<json> single(const TickReport& report) {
   return toJson(report);
 }
 
-/// Recorded commands carry the actions that were pending when they ran.
-Status restorePending(Session& session, const json& args) {
-  if (!args.contains("pending")) return ok();
-  Result<std::vector<Action>> actions = actionsFromJson(args["pending"]);
-  if (!actions) return actions.error();
-  session.clearPending();
-  return session.inject(actions.take());
-}
-
 /// promptIds, prefill.
 Result<json> promptIds(Session& session, const json& args) {
   VerbArgs in(args);
@@ -61,7 +52,6 @@ Result<json> step(Session& session, const json& args) {
   if (!tokens.empty() && n > static_cast<std::int64_t>(tokens.size()))
     in.fail("n", n, "is " + std::to_string(n) + ", but there are " + std::to_string(tokens.size()) + " tokens");
   if (in.error()) return *in.error();
-  if (Status restored = restorePending(session, args); !restored) return restored.error();
   json reports = json::array();
   for (std::int64_t i = 0; i < n; ++i) {
     std::optional<TokenId> forced;
@@ -73,13 +63,11 @@ Result<json> step(Session& session, const json& args) {
   return reports;
 }
 
-Result<json> stepAction(Session& session, const json& args) {
-  if (Status restored = restorePending(session, args); !restored) return restored.error();
+Result<json> stepAction(Session& session, const json&) {
   return toJson(session.stepAction());
 }
 
-Result<json> apply(Session& session, const json& args) {
-  if (Status restored = restorePending(session, args); !restored) return restored.error();
+Result<json> apply(Session& session, const json&) {
   return single(session.apply());
 }
 
@@ -87,7 +75,6 @@ Result<json> run(Session& session, const json& args) {
   VerbArgs in(args);
   const std::int64_t most = in.integer("maxTicks", 64, 1, 1 << 24);
   if (in.error()) return *in.error();
-  if (Status restored = restorePending(session, args); !restored) return restored.error();
   std::string stoppedBy;
   json reports = json::array();
   for (const TickReport& report : session.run(static_cast<int>(most), stoppedBy)) reports.push_back(toJson(report));
@@ -122,8 +109,7 @@ Result<json> evict(Session& session, const json& args) {
   if (in.has("kvHead")) action.kvHead = Head(static_cast<std::int32_t>(in.integer("kvHead", {}, 0, 1 << 20)));
   const bool now = in.flag("now", false);
   if (in.error()) return *in.error();
-  if (Status restored = restorePending(session, args); !restored) return restored.error();
-  if (args.contains("pending")) return single(session.apply());
+  if (args.contains("pending")) return single(session.apply());  // done again: it waits among them
   if (Status queued = session.inject({action}); !queued) return queued.error();
   if (now) return single(session.apply());
   return json{{"pending", session.pending().size()}};

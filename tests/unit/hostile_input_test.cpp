@@ -8,6 +8,8 @@
 #include <QTemporaryDir>
 #include <limits>
 
+#include "unit/model_bytes.h"
+
 using namespace kvlab;
 
 namespace {
@@ -328,6 +330,42 @@ class HostileInputTest : public QObject {
     s.must("pin", {{"ledger", 3}, {"on", false}});
     s.must(verb.toStdString());
     QVERIFY2(s.damage().isEmpty(), s.damage());
+  }
+
+  /// Weights that are no numbers open, as no reader can know them all; what comes of them is named.
+  void weightsThatAreNoNumbers_data() {
+    QTest::addColumn<float>("weight");
+    QTest::newRow("nan") << float(kNan);
+    QTest::newRow("inf") << float(kInf);
+  }
+  void weightsThatAreNoNumbers() {
+    QFETCH(float, weight);
+    const std::string from = KVLAB_TESTS_DIR "/oracle/models/llama_tied_f32/", to = folder() + "/" + QTest::currentDataTag();
+    QVERIFY(QDir().mkpath(QString::fromStdString(to)));
+    test::writeFile(to + "/config.json", test::readAll(from + "config.json"));
+    std::string file = test::readAll(from + "model.safetensors");
+    std::uint64_t length = 0;
+    std::memcpy(&length, file.data(), 8);
+    const json embedding = json::parse(file.substr(8, length))["model.embed_tokens.weight"];
+    const std::size_t row = embedding["shape"][1].get<std::size_t>() * 4;
+    std::memcpy(file.data() + 8 + length + embedding["data_offsets"][0].get<std::size_t>() + 5 * row, &weight, 4);  // of token 5
+    test::writeFile(to + "/model.safetensors", file);
+    const SessionFixture s(json{{"model", to}, {"capacity", 64}});
+    s.must("promptIds", {{"ids", {7, 8, 5}}});
+    const QByteArray before = digest(*s.session, m_folder.path());
+    const json report = s.must("step")[0];
+    QCOMPARE(report["error"]["code"], json("bad_logits"));
+    QCOMPARE(digest(*s.session, m_folder.path()), before);
+    QVERIFY(s.damage().contains("finite_rows") && s.damage().contains("next_logits"));
+    const json drift = s.must("drift");
+    QVERIFY2(drift["k"][0].is_null() && drift["kl"].is_null() && drift["worst"]["index"] == 2, drift.dump().c_str());
+    for (const char* form : {"native", "hf_dynamic"}) {  // a file that nothing could read again
+      const Result<json> saved = s.verb("saveCache", {{"path", folder() + "/none"}, {"form", form}});
+      QVERIFY2(!saved && QByteArray::fromStdString(saved.error().text()).contains("index 2"), form);
+    }
+    s.must("undo");
+    s.must("promptIds", {{"ids", {7, 8}}});
+    QVERIFY(!s.damage().contains("finite_rows"));
   }
 
   /// Places count in the list that was sent, whatever waits before it.
