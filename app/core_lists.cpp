@@ -5,7 +5,7 @@
 #include "core/check/invariant.h"
 #include "core/layout/layout.h"
 #include "core/model/model.h"
-#include "kernels/cuda_module.h"
+#include "kernels/cuda/find_module.h"
 #include "kernels/ops/op_table.h"
 
 namespace kvlab {

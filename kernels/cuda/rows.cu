@@ -5,7 +5,7 @@
 
 #include <cuda_runtime.h>
 
-#include "kernels/row_parts.h"
+#include "kernels/cuda/row_parts.h"
 
 namespace kvlab::kernels::cuda {
 namespace {

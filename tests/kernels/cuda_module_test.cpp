@@ -4,8 +4,8 @@
 #define QT_NO_KEYWORDS  // "slots" is a word of this library
 #include <QtTest>
 
-#include "kernels/cuda_module.h"
-#include "kernels/row_parts.h"
+#include "kernels/cuda/find_module.h"
+#include "kernels/cuda/row_parts.h"
 #include "row_pool_fixture.h"
 
 using namespace kvlab::kernels;

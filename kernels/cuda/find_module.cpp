@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/cuda_module.h"
+#include "kernels/cuda/find_module.h"
 
 #include <dlfcn.h>
 
