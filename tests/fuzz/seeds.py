@@ -186,6 +186,32 @@ def model_file_seeds():
     return {name: bytes([which]) + json.dumps(value).encode() for name, (which, value) in seeds.items()}
 
 
+def verb_seeds():
+    """The first byte chooses the session; then one call a line."""
+    prompt, edits = ["promptIds", {"ids": list(range(5, 25))}], [
+        {"action": "replace_pair", "original_pos1": 4, "original_pos2": 5, "new_token_ids": [7]},
+        {"action": "replace", "positions": [8, 10], "new_token_ids": [8, 9, 10]}, {"action": "delete", "position": 12},
+        {"action": "insert", "position": 14, "token_ids": [1, 2]}, {"action": "evict", "layer": 0, "ledger": [16, 17]},
+        {"action": "add", "token_id": 11}]
+    calls = {
+        "edit": [["inject", {"actions": edits}], ["plan", {"actions": edits[5:]}], ["step", {"n": 2}], ["undo"], ["redo"]],
+        "apply": [["inject", {"actions": edits[:2]}], ["stepAction"], ["apply"], ["clearPending"], ["rebuild"], ["drift", {"rows": True}]],
+        "text": [["prompt", {"text": "a door"}], ["tokenise", {"text": "x"}], ["detokenise", {"ids": [65]}], ["text"], ["tokens"]],
+        "run": [["break", {"condition": "length >= 23"}], ["run", {"maxTicks": 9}], ["clearBreaks"], ["isFull"], ["remaining"]],
+        "rows": [["evict", {"layer": 1, "ledger": [3, 4], "now": True}], ["rows", {"layer": 1, "begin": 2, "end": 6}], ["pos2ledger", {"layer": 1}],
+                 ["row", {"layer": 0, "index": 3, "which": "k", "rotated": True}], ["attention", {"layer": 0}], ["topk", {"k": 3}], ["logits"]],
+        "ledger": [["pin", {"ledger": 3, "on": True}], ["setBrightness", {"ledger": 4, "value": 17.5}], ["ledger", {"id": 3}],
+                   ["history", {"ledger": 4}], ["evict", {"layer": 0, "ledger": [3]}]],
+        "past": [["step", {"tokens": [5, 6]}], ["goto", {"tick": 1}], ["step"], ["branches"], ["undo"], ["goto", {"tick": 0}], ["reset"]],
+        "files": [["saveCache", {"path": "a", "form": "native"}], ["step"], ["loadCache", {"path": "a"}], ["saveCapture", {"path": "b"}],
+                  ["startCapture", {"path": "c"}], ["saveCache", {"path": "a", "form": "hf_dynamic"}], ["loadCache", {"path": "a"}], ["stopCapture"]],
+        "chunks": [["prefill", {"ids": [5, 6], "last": False}], ["endPrefill"], ["fault", {"kind": "kernel", "n": 1}], ["invariants"], ["bytes"]],
+    }
+    line = lambda call: json.dumps(call, separators=(",", ":")).encode()  # noqa: E731
+    return {f"{name}-{which}": bytes([which]) + b"\n".join(map(line, [prompt] + lines))
+            for name, lines in calls.items() for which in (0, 4, 8, 15, 21, 29)}
+
+
 def varint(n):
     out = b""
     while n > 127:
@@ -251,6 +277,8 @@ def write(out, name, seeds):
     for label, data in seeds.items():
         (folder / label).write_bytes(data)
         data = data[1:] if name in ("cache", "capture", "model_files") else data
+        if name == "verbs":
+            data = b"[" + data[1:].replace(b"\n", b",") + b"]"
         framed = name in ("safetensors", "cache")
         text = data[8:8 + struct.unpack("<Q", data[:8])[0]] if framed else data.split(b"\0")[0]
         if name == "sentencepiece" or not text.startswith((b"{", b"[")):
@@ -274,6 +302,7 @@ def main(out):
     write(out, "capture", capture_seeds())
     write(out, "model_files", model_file_seeds())
     write(out, "sentencepiece", sentencepiece_seeds())
+    write(out, "verbs", verb_seeds())
     write(out, "manifest", {"whole": json.dumps(MANIFEST).encode(), "empty": b"{}"} |
           {key: json.dumps({key: value}).encode() for key, value in MANIFEST.items()})
 
