@@ -22,6 +22,7 @@ class CommandHost : public WindowPort {
   virtual Status askPath(const PathQuestion& question, std::function<void(QString)> answer) = 0;
   virtual QString theme() const = 0;
   virtual void resetLayout() = 0;
+  virtual void showNeighbour(bool forward) = 0;
   virtual void showPalette() = 0;
   virtual void showNewSession() = 0;
   virtual void showCommandHelp() = 0;

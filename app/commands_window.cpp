@@ -55,6 +55,10 @@ void addViews(std::vector<Command>& list, const std::vector<ViewName>& views) {
 
 void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& views) {
   addViews(list, views);
+  list.push_back({"next_view", "Next View", "View", "Give the keyboard to the next view that can be seen.", {"F6"}, "", {},
+                  always([](CommandHost& h) { h.showNeighbour(true); })});
+  list.push_back({"previous_view", "Previous View", "View", "Give the keyboard to the view before.", {"Shift+F6"}, "", {},
+                  always([](CommandHost& h) { h.showNeighbour(false); })});
   list.push_back({"type_prompt", "Type a Prompt", "View", "Go to the line that appends text to the context.", {"Alt+0"},
                   "", {}, [](CommandHost& h, const Json&) { return h.typePrompt(); }, needsSession});
   list.push_back({"theme", "Dark or Light", "View", "Change between the dark and the light theme.",

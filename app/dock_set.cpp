@@ -4,8 +4,12 @@
 #include <QDataStream>
 #include <QDockWidget>
 #include <QLabel>
+#include <QTabBar>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <utility>
+
+#include "widgets/base/tab_stops.h"
 
 namespace kvlab {
 
@@ -32,6 +36,7 @@ Qt::DockWidgetArea qtArea(DockArea area) {
 /// In front of its group although another comes first; the status bar already says whether the invariants hold.
 constexpr auto kInFront = "model";
 
+constexpr int kColumn = 48;  // docks that begin within so many pixels stand in one column
 constexpr int kRightWidth = 500, kBottomHeight = 270, kLeftWidth = 280;
 
 }  // namespace
@@ -101,6 +106,40 @@ bool DockSet::show(const QString& id) {
   return true;
 }
 
+/// Panes, docks and the tab bars above them that can be seen.
+QList<QWidget*> DockSet::inReadingOrder() const {
+  QList<QWidget*> found;
+  for (auto view = m_views.begin(); view != m_views.end(); ++view)
+    if (visible(view.key()) && view.value()->window() == &m_window) found << view.value();
+  for (QTabBar* bar : m_window.findChildren<QTabBar*>(Qt::FindDirectChildrenOnly))
+    if (bar->isVisible()) found << bar;
+  const auto place = [this](const QWidget* one) {
+    const QPoint at = one->mapTo(&m_window, QPoint());
+    return std::pair(at.x() / kColumn, at.y());
+  };
+  std::sort(found.begin(), found.end(), [&](const QWidget* a, const QWidget* b) { return place(a) < place(b); });
+  return found;
+}
+
+QList<QWidget*> DockSet::tabStops() const {
+  QList<QWidget*> stops;
+  for (QWidget* one : inReadingOrder()) stops << kvlab::tabStops(*one);
+  return stops;
+}
+
+void DockSet::showNeighbour(bool forward) {
+  QStringList ids;
+  qsizetype at = -1;
+  for (QWidget* one : inReadingOrder()) {
+    if (!qobject_cast<InspectorView*>(one)) continue;
+    if (one == QApplication::focusWidget() || one->isAncestorOf(QApplication::focusWidget())) at = ids.size();
+    ids << one->objectName();
+  }
+  if (ids.isEmpty()) return;
+  const qsizetype next = at < 0 ? (forward ? 0 : ids.size() - 1) : (at + (forward ? 1 : ids.size() - 1)) % ids.size();
+  show(ids[next]);
+}
+
 /// Tabs of one group. Its first dock is placed already: Qt splits only docks that are not tabbed yet.
 void DockSet::tabify(const QStringList& ids) {
   for (const QString& id : ids) {
@@ -149,6 +188,11 @@ void DockSet::dressAll() {
     dock->setTitleBarWidget(tabbed ? new QWidget(dock) : nullptr);
     delete old;
   }
+  for (QTabBar* bar : m_window.findChildren<QTabBar*>(Qt::FindDirectChildrenOnly)) {
+    QStringList titles;
+    for (int i = 0; i < bar->count(); ++i) titles << bar->tabText(i);
+    bar->setAccessibleName(tr("Views: %1").arg(titles.join(", ")));
+  }
 }
 
 QByteArray DockSet::save() const {
@@ -177,7 +221,9 @@ bool DockSet::restore(const QByteArray& state) {
 
 bool DockSet::visible(const QString& id) const {
   const InspectorView* view = m_views.value(id);
-  return view && view->isVisible() && !view->visibleRegion().isEmpty();
+  if (!view || !view->isVisible()) return false;
+  if (view->window() != &m_window) return true;  // floats
+  return m_window.rect().intersects(QRect(view->mapTo(&m_window, QPoint()), view->size()));  // docks behind others lie outside
 }
 
 }  // namespace kvlab

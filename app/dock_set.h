@@ -22,6 +22,11 @@ class DockSet : public QObject {
   QStringList ids() const;
   /// Shows, raises and focuses a view; false if there is none.
   bool show(const QString& id);
+  /// The controls of all views that can be seen, in the order of Tab: column by column, from the top.
+  QList<QWidget*> tabStops() const;
+  /// Gives the keyboard to the next (or previous) view that can be seen, in the same order; the first
+  /// if none has it.
+  void showNeighbour(bool forward);
   /// First places and sizes, for the window's present size.
   void reset();
   QByteArray save() const;
@@ -31,6 +36,7 @@ class DockSet : public QObject {
 
  private:
   void add(const ViewInfo& info);
+  QList<QWidget*> inReadingOrder() const;
   QWidget* pane(const ViewInfo& info, InspectorView* view);
   void place(const QStringList& ids, Qt::DockWidgetArea area);
   void tabify(const QStringList& ids);

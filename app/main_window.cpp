@@ -11,7 +11,9 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "app/focus_ring.h"
 #include "app/icons.h"
+#include "widgets/base/tab_stops.h"
 #include "widgets/base/theme.h"
 
 namespace kvlab {
@@ -42,6 +44,7 @@ MainWindow::MainWindow(WindowSettings settings)
   buildActions();
   buildToolBar();
   m_palette = new Palette(m_commands, *this, this);
+  new FocusRing(this);
   connectContext();
   m_docks->reset();
   if (!m_settings.headless) {
@@ -191,6 +194,13 @@ void MainWindow::remember(const nlohmann::json& request) {
   recent.removeAll(text);
   recent.prepend(text);
   settings.setValue("recent", QStringList(recent.mid(0, kRecent)));
+}
+
+bool MainWindow::focusNextPrevChild(bool next) {
+  QList<QWidget*> stops;
+  if (m_prompt->isEnabled()) stops << m_prompt;
+  stops << tabStops(*m_banner) << m_docks->tabStops() << m_status->tabStops();
+  return moveAlong(stops, next);
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

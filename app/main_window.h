@@ -63,6 +63,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   Status askPath(const PathQuestion& question, std::function<void(QString)> answer) override;
   QString theme() const override { return m_settings.theme; }
   void resetLayout() override { m_docks->reset(); }
+  void showNeighbour(bool forward) override { m_docks->showNeighbour(forward); }
   void showPalette() override { m_palette->open(); }
   void showNewSession() override;
   void showCommandHelp() override;
@@ -75,6 +76,8 @@ class MainWindow : public QMainWindow, public CommandHost {
   void quit() override { close(); }
 
  protected:
+  /// Tab goes through the window as it is laid out: the prompt, the views, the status bar.
+  bool focusNextPrevChild(bool next) override;
   void closeEvent(QCloseEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;

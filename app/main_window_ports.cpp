@@ -137,6 +137,7 @@ Result<bool> MainWindow::readyFor(const PictureRequest& request) {
 Result<QSize> MainWindow::savePicture(const PictureRequest& request) {
   QImage image;
   if (request.what == "window") {
+    QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
     image = QImage((QSizeF(size()) * request.dpr).toSize(), QImage::Format_RGB32);
     image.setDevicePixelRatio(request.dpr);
     render(&image);

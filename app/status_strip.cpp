@@ -35,6 +35,7 @@ QString sized(std::int64_t bytes) {
 StatusStrip::StatusStrip(LiveContext& context, QString backendNote, QWidget* parent)
     : QStatusBar(parent), m_context(context), m_backendNote(std::move(backendNote)) {
   setSizeGripEnabled(false);
+  setContentsMargins(Theme::kSmall, 0, Theme::kSmall, 0);
   m_state = field("state");
   m_health = new QToolButton(this);
   m_health->setObjectName("status_invariants");
@@ -52,6 +53,8 @@ StatusStrip::StatusStrip(LiveContext& context, QString backendNote, QWidget* par
   m_progress->setAccessibleName(tr("Progress"));
   m_cancel = new QToolButton(this);
   m_cancel->setText(tr("Cancel"));
+  m_cancel->setAccessibleName(tr("Cancel"));
+  m_cancel->setFocusPolicy(Qt::TabFocus);
   m_cancel->setToolTip(tr("Stop the work in progress at its next safe point (Esc)"));
   m_cancel->setProperty(kDuringScript, true);
   m_numerics = field("numerics");
@@ -104,6 +107,13 @@ void StatusStrip::refreshHealth(const Snapshot& shown) {
   m_health->setText(broken ? tr("✖ %1 of %2 invariants broken").arg(broken).arg(all) : tr("✔ %1 invariants hold").arg(all));
   m_health->setToolTip(tr("What was checked after this tick; click for the list"));
   m_health->setStyleSheet(QString("color:%1;border:0").arg((broken ? look->error : look->muted).name()));
+}
+
+QList<QWidget*> StatusStrip::tabStops() const {
+  QList<QWidget*> stops;
+  for (QToolButton* one : {m_health, m_cancel})
+    if (one->isVisible() && one->isEnabled()) stops << one;
+  return stops;
 }
 
 void StatusStrip::refresh() {

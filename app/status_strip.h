@@ -18,6 +18,8 @@ class StatusStrip : public QStatusBar {
   StatusStrip(LiveContext& context, QString backendNote, QWidget* parent);
   /// What the strip says, one item per field.
   QStringList texts() const;
+  /// The buttons that take the keyboard now, from left to right.
+  QList<QWidget*> tabStops() const;
 
  signals:
   void cancelRequested();

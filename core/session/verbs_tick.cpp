@@ -118,8 +118,13 @@ Result<json> evict(Session& session, const json& args) {
 Result<json> plan(Session& session, const json& args) {
   Result<std::vector<Action>> actions = actionsOf(args);
   if (!actions) return actions.error();
+  const int pending = static_cast<int>(session.pending().size());  // they come first: places count from behind them
   Result<EditPlan> plan = session.plan(actions.take());
-  if (!plan) return plan.error();
+  if (!plan) {
+    Error error = plan.error();
+    if (error.action && *error.action >= pending) error.action = *error.action - pending;
+    return error;
+  }
   json out{{"ok", true}, {"lengthAfter", plan->lengthAfter}, {"phaseShifted", plan->phaseShifted},
            {"newRows", plan->rows.size()}, {"actions", json::array()}};
   const AfterEdit after = session.manifest().afterEdit;
@@ -127,9 +132,10 @@ Result<json> plan(Session& session, const json& args) {
   out["recomputed"] = after == AfterEdit::Recompute ? plan->stale : 0;
   out["bytes"] = static_cast<std::int64_t>(plan->rows.size()) * session.store().layers() * session.store().pool(0).stride();
   for (const PlannedAction& detail : plan->details) {
+    if (detail.place < pending) continue;
     json removed = json::array();
     for (Position p : detail.removed) removed.push_back(p.value());
-    out["actions"].push_back({{"place", detail.place}, {"action", toJson(plan->actions[static_cast<std::size_t>(detail.place)])["action"]},
+    out["actions"].push_back({{"place", detail.place - pending}, {"action", toJson(plan->actions[static_cast<std::size_t>(detail.place)])["action"]},
                               {"removed", removed}, {"finalPosition", detail.finalPosition.value()},
                               {"newLedger", idsOf(detail.newLedger)}});
   }

@@ -37,6 +37,7 @@ class FakeContext : public InspectorContext {
   std::vector<TileRequest> fetched;
   std::map<std::string, Answer> answers;    // by verb; others answer null
   bool isBusy = false;
+  std::optional<float> sameValue;  // of every row's brightness
   bool holdTiles = false;                   // keep tile replies back until releaseTiles()
 
   SnapshotPtr snapshot() const override { return m_shown ? m_history[m_shown - 1] : nullptr; }
@@ -54,7 +55,8 @@ class FakeContext : public InspectorContext {
   }
   void fetch(const std::string&, const TileRequest& request, QObject* receiver, TileReply reply) override {
     fetched.push_back(request);
-    std::shared_ptr<const Tile> tile = makeTile(*m_history.back(), request);
+    auto tile = std::make_shared<Tile>(*makeTile(*m_history.back(), request));
+    if (sameValue && request.quantity == Quantity::Brightness) tile->values.assign(tile->values.size(), *sameValue);
     auto deliver = [receiver = QPointer<QObject>(receiver), reply = std::move(reply), tile] {
       if (receiver) reply(tile);
     };

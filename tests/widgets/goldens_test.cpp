@@ -3,6 +3,12 @@
 // golden picture; and its dump() against its golden text. A view without goldens fails.
 #include <QtTest>
 
+#include <QAbstractButton>
+#include <QAbstractItemView>
+#include <QAbstractSpinBox>
+#include <QComboBox>
+#include <QScrollBar>
+
 #include "fake_context.h"
 #include "golden.h"
 #include "widgets/base/view_registry.h"
@@ -50,6 +56,26 @@ class GoldensTest : public QObject {
     QVERIFY(!view->picture(sizeOf(*findView(id)), 1).isNull());
     QCOMPARE(golden::compareImage(id + "_empty", view->picture(sizeOf(*findView(id)), 1)), QString());
   }
+  /// In a dock as narrow as docks get no control is cut off and no table scrolls sideways.
+  void narrow_data() { text_data(); }
+  void narrow() {
+    QFETCH(QString, id);
+    Theme::apply(*qApp, "dark");
+    FakeContext context(fixture::Options{id == "mirror" || id == "invariants"});
+    const auto view = show(id, context, QSize(320, 480));
+    const QImage shot = view->picture({320, 480}, 1);
+    for (const QWidget* child : view->findChildren<QWidget*>()) {
+      if (!child->isVisibleTo(view.get())) continue;
+      const auto* area = qobject_cast<const QAbstractScrollArea*>(child);
+      if (area) QVERIFY2(area->horizontalScrollBar()->maximum() == 0 || !qobject_cast<const QAbstractItemView*>(area), qPrintable(id + " scrolls sideways"));
+      if (!qobject_cast<const QAbstractButton*>(child) && !qobject_cast<const QComboBox*>(child) && !qobject_cast<const QAbstractSpinBox*>(child)) continue;
+      if (child->parentWidget()->inherits("QLineEdit") || child->parentWidget()->inherits("QComboBox") || child->inherits("QTableCornerButton")) continue;
+      const QRect place(child->mapTo(view.get(), QPoint()), child->size());
+      QVERIFY2(view->rect().contains(place), qPrintable(id + ": " + child->accessibleName() + " is outside"));
+      QVERIFY2(child->width() >= std::min(child->minimumSizeHint().width(), child->maximumWidth()), qPrintable(id + ": " + child->accessibleName() + " is cut off"));
+    }
+    QCOMPARE(golden::compareImage(id + "_narrow", shot), QString());
+  }
   /// Two pictures of the same state are equal.
   void repeatable() {
     FakeContext one, two;
@@ -72,13 +98,13 @@ class GoldensTest : public QObject {
   }
 
  private:
-  static std::unique_ptr<InspectorView> show(const QString& id, FakeContext& context) {
+  static std::unique_ptr<InspectorView> show(const QString& id, FakeContext& context, QSize size = {}) {
     std::unique_ptr<InspectorView> view(makeView(*findView(id), context, nullptr));
     if (context.snapshot()) {
       context.setFocus(Focus{context.snapshot()->tick, Layer(2), Head(0), Position(-1), LedgerId(-1)});
       context.focusPosition(Position(id == "history" ? 44 : id == "mirror" ? 50 : 52));
     }
-    view->resize(sizeOf(*findView(id)));
+    view->resize(size.isEmpty() ? sizeOf(*findView(id)) : size);
     if (!golden::settle(*view)) qWarning("%s is not ready after five seconds", qPrintable(id));
     return view;
   }

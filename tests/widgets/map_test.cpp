@@ -3,6 +3,8 @@
 // has nothing to show.
 #include <QtTest>
 
+#include <QToolButton>
+
 #include <QSignalSpy>
 #include <QWheelEvent>
 
@@ -158,6 +160,29 @@ class MapTest : public QObject {
     QVERIFY(!refused);
     QCOMPARE(refused.error().field, std::string("quantity"));
     QVERIFY(!view.setOption("nonsense", 1));
+  }
+
+  /// Before the first generated token brightness is the same everywhere: the legend says so and the way
+  /// to something that differs is one click.
+  void oneColourExplainsItself() {
+    LegendBar bar(nullptr);
+    bar.setScale(scaleFor(Quantity::Brightness, {255, 250}), {255, 250});
+    QVERIFY(!bar.plain());
+    bar.setScale(scaleFor(Quantity::Brightness, {255, 255}), {255, NAN, 255});
+    QVERIFY(bar.plain());
+    QVERIFY2(bar.toolTip().contains("every row: 255; fades with each generated token"), qPrintable(bar.toolTip()));
+    FakeContext context;
+    context.sameValue = 255;
+    MapView view(context, nullptr);
+    view.setObjectName("map");
+    show(view);
+    QSignalSpy said(&context, &InspectorContext::scripted);
+    auto* received = view.findChild<QToolButton*>("received");
+    QVERIFY(received->isVisible());
+    QTest::mouseClick(received, Qt::LeftButton);
+    QCOMPARE(context.quantity(), Quantity::Received);
+    QCOMPARE(said.last().at(0).toString(), QString("view.set(\"map\", {quantity: \"received\"})"));
+    QTRY_VERIFY(!received->isVisible());
   }
 
  private:

@@ -61,7 +61,23 @@ QColor readableOn(QRgb background) {
   return light > 0.22 ? QColor(0x0b, 0x10, 0x18) : QColor(0xff, 0xff, 0xff);
 }
 
-int paintLegend(QPainter& painter, const QRect& area, const ColourScale& scale, const Theme& theme) {
+std::optional<float> onlyValue(const std::vector<float>& values) {
+  std::optional<float> only;
+  for (const float value : values) {
+    if (std::isnan(value)) continue;
+    if (only && *only != value) return {};
+    only = value;
+  }
+  return only;
+}
+
+QString onlyValueText(Quantity quantity, float value) {
+  const QString all = QStringLiteral("every row: ") + valueText(quantity, value);
+  return quantity == Quantity::Brightness ? all + QStringLiteral("; fades with each generated token") : all;
+}
+
+int paintLegend(QPainter& painter, const QRect& area, const ColourScale& scale, std::optional<float> only,
+                const Theme& theme) {
   Pen pen{painter, area, theme, area.left()};
   const ColourTable colours = colourTable(scale.quantity, theme);
   if (isCategorical(scale.quantity)) {
@@ -69,6 +85,9 @@ int paintLegend(QPainter& painter, const QRect& area, const ColourScale& scale, 
       const float value = static_cast<float>(v);
       if (!pen.swatch(QColor(colours[scale.index(value)]), valueText(scale.quantity, value))) return pen.x - area.left();
     }
+  } else if (only) {
+    pen.box(0);
+    pen.swatch(QColor(colours[scale.index(*only)]), onlyValueText(scale.quantity, *only));
   } else {
     pen.text(scale.bend == ColourScale::Bend::Log ? "≤ " + valueText(scale.quantity, scale.low)
                                                   : valueText(scale.quantity, scale.low));

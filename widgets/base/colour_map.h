@@ -12,6 +12,7 @@
 #include <QString>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "core/api/tile.h"
@@ -54,8 +55,14 @@ QString shortValueText(Quantity quantity, float value);
 /// True for quantities whose values are names (residency, staleness).
 bool isCategorical(Quantity quantity);
 
-/// Legend in one line: low end, bar with marks, high end; or named swatches. Returns its width.
-int paintLegend(QPainter& painter, const QRect& area, const ColourScale& scale, const Theme& theme);
+/// The value that all cells have which have one; nothing if they differ or none has.
+std::optional<float> onlyValue(const std::vector<float>& values);
+/// Legend in one line: low end, bar with marks, high end; or named swatches; or, where all cells have
+/// the `only` value, one swatch and why. Returns its width.
+int paintLegend(QPainter& painter, const QRect& area, const ColourScale& scale, std::optional<float> only,
+                const Theme& theme);
+/// What a colour map of a single value should say beside it.
+QString onlyValueText(Quantity quantity, float value);
 /// The colours of a quantity at 1..255 and, at 0, of "no value".
 ColourTable colourTable(Quantity quantity, const Theme& theme);
 /// Hatching for cells without a value.

@@ -6,6 +6,7 @@
 #include <QHeaderView>
 #include <QHelpEvent>
 #include <QKeyEvent>
+#include <QLabel>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QScopedValueRollback>
@@ -16,6 +17,8 @@
 
 namespace kvlab {
 namespace {
+constexpr int kMoreWidth = 26;  // of the mark that counts shed columns
+
 QColor toneColour(Tone tone, const Theme& theme) {
   switch (tone) {
     case Tone::Muted: return theme.muted;
@@ -27,6 +30,21 @@ QColor toneColour(Tone tone, const Theme& theme) {
     case Tone::Error: return theme.error;
     default: return theme.text;
   }
+}
+
+/// Faint text would be lost on the background of a selected line: there it is one step stronger.
+Tone shownTone(const QModelIndex& index, bool selected) {
+  const auto tone = static_cast<Tone>(index.data(kToneRole).toInt());
+  return selected && (tone == Tone::Faint || tone == Tone::Ghost) ? Tone::Muted : tone;
+}
+
+/// Text of any font stands on the baseline that text of the window's font has in this line.
+void drawCell(QPainter& painter, const QRect& area, int align, const QString& text, const Theme& theme) {
+  const QFontMetrics line(theme.ui), metrics = painter.fontMetrics();
+  const QString shown = metrics.elidedText(text, Qt::ElideRight, area.width());
+  const int free = area.width() - metrics.horizontalAdvance(shown);
+  const int x = area.left() + (align & Qt::AlignRight ? free : align & Qt::AlignHCenter ? free / 2 : 0);
+  painter.drawText(x, area.top() + (area.height() - line.height()) / 2 + line.ascent(), shown);
 }
 
 void paintBack(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index,
@@ -58,12 +76,10 @@ void DataDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
     inner.setLeft(inner.left() + 16);
   }
   painter->setFont(index.data(kMonoRole).toBool() ? theme->mono : theme->ui);
-  painter->setPen(toneColour(static_cast<Tone>(index.data(kToneRole).toInt()), *theme));
+  painter->setPen(toneColour(shownTone(index, option.state & QStyle::State_Selected), *theme));
   const QVariant aligned = index.data(Qt::TextAlignmentRole);
   const int align = aligned.isValid() ? aligned.toInt() : static_cast<int>(Qt::AlignLeft);
-  const QString text = painter->fontMetrics().elidedText(index.data(Qt::DisplayRole).toString(),
-                                                         Qt::ElideRight, inner.width());
-  painter->drawText(inner, align | Qt::AlignVCenter | Qt::TextSingleLine, text);
+  drawCell(*painter, inner, align, index.data(Qt::DisplayRole).toString(), *theme);
   painter->restore();
 }
 
@@ -78,13 +94,15 @@ bool DataDelegate::helpEvent(QHelpEvent* event, QAbstractItemView* view, const Q
   const QString text = index.data(Qt::DisplayRole).toString();
   const auto theme = Theme::current();
   const QFontMetrics metrics(index.data(kMonoRole).toBool() ? theme->mono : theme->ui);
-  if (metrics.horizontalAdvance(text) <= option.rect.width() - 14)
-    return QStyledItemDelegate::helpEvent(event, view, option, index);
-  QToolTip::showText(event->globalPos(), text, view);
+  const auto* table = qobject_cast<DataTable*>(view);
+  QStringList lines = table ? table->shedTexts(index.row()) : QStringList();
+  if (metrics.horizontalAdvance(text) > option.rect.width() - 14) lines.prepend(text);
+  if (lines.isEmpty()) return QStyledItemDelegate::helpEvent(event, view, option, index);
+  QToolTip::showText(event->globalPos(), lines.join('\n'), view);
   return true;
 }
 
-DataTable::DataTable(QWidget* parent) : QTableView(parent) {
+DataTable::DataTable(QWidget* parent) : QTableView(parent), m_more(new QLabel(horizontalHeader())) {
   setItemDelegate(new DataDelegate(this));
   setShowGrid(false);
   setWordWrap(false);
@@ -102,6 +120,9 @@ DataTable::DataTable(QWidget* parent) : QTableView(parent) {
   horizontalHeader()->setStretchLastSection(true);
   horizontalHeader()->setMinimumSectionSize(28);
   horizontalHeader()->setFont(Theme::current()->small);
+  m_more->setObjectName("more");
+  m_more->setAlignment(Qt::AlignCenter);
+  m_more->hide();
   connect(this, &QTableView::entered, this, &DataTable::hovered);
   connect(this, &QTableView::activated, this, &DataTable::chosen);
 }
@@ -109,12 +130,65 @@ DataTable::DataTable(QWidget* parent) : QTableView(parent) {
 void DataTable::setWidths(const QStringList& samples) {
   const QFontMetrics metrics(Theme::current()->mono);
   const QFontMetrics header(Theme::current()->small);
+  m_widths.clear();
   for (int column = 0; column < samples.size(); ++column) {
     int wide = 0;
     const QString title = model() ? model()->headerData(column, Qt::Horizontal).toString() : QString();
     for (const QString& line : title.split('\n')) wide = std::max(wide, header.horizontalAdvance(line));
-    setColumnWidth(column, std::max(metrics.horizontalAdvance(samples[column]), wide) + 16);
+    m_widths << std::max(metrics.horizontalAdvance(samples[column]), wide) + 16;
+    setColumnWidth(column, m_widths.last());
   }
+  fitColumns();
+}
+
+void DataTable::setShedding(const QList<int>& order) {
+  m_order = order;
+  fitColumns();
+}
+
+QString DataTable::titleOf(int column) const {
+  return model()->headerData(column, Qt::Horizontal).toString().replace('\n', ' ');
+}
+
+QStringList DataTable::shedTexts(int row) const {
+  QStringList texts;
+  for (int column : m_shed)
+    if (const QString text = model()->index(row, column).data().toString(); !text.isEmpty()) texts << titleOf(column) + ": " + text;
+  return texts;
+}
+
+void DataTable::fitColumns() {
+  if (!model() || m_order.isEmpty()) return;
+  int wide = 0;
+  for (int column = 0; column < m_widths.size(); ++column)
+    if (!isColumnHidden(column) || m_shed.contains(column)) wide += m_widths[column];
+  QList<int> shed;
+  for (int column : m_order) {
+    if (wide + (shed.isEmpty() ? 0 : kMoreWidth) <= viewport()->width()) break;
+    if (column >= m_widths.size()) continue;
+    shed << column;
+    wide -= m_widths[column];
+  }
+  bool changed = shed != m_shed;  // or the model was reset, and its columns with it
+  for (int column : m_order) changed = changed || isColumnHidden(column) != shed.contains(column);
+  if (changed) {
+    for (int column : m_order) setColumnHidden(column, shed.contains(column));
+    m_shed = shed;
+    for (int column = 0; column < m_widths.size(); ++column)  // the one that was last may still be stretched
+      if (!isColumnHidden(column)) setColumnWidth(column, m_widths[column]);
+    QStringList titles;
+    for (int column : m_shed) titles << titleOf(column);
+    m_more->setText(QString("+%1").arg(m_shed.size()));
+    m_more->setToolTip(tr("No room for: %1. They stand in the tool tip of each line.").arg(titles.join(", ")));
+    m_more->setFont(Theme::current()->small);
+  }
+  m_more->setVisible(!m_shed.isEmpty() && horizontalHeader()->isVisibleTo(this));
+  m_more->setGeometry(viewport()->width() - kMoreWidth, 0, kMoreWidth, horizontalHeader()->height());
+}
+
+void DataTable::resizeEvent(QResizeEvent* event) {
+  QTableView::resizeEvent(event);
+  fitColumns();
 }
 
 QString DataTable::tsv(int limit) const {

@@ -6,6 +6,8 @@
 #include <QStyledItemDelegate>
 #include <QTableView>
 
+class QLabel;
+
 namespace kvlab {
 
 /// Roles that DataTable's delegate understands beside Qt's own.
@@ -37,6 +39,12 @@ class DataTable : public QTableView {
   explicit DataTable(QWidget* parent);
   /// Column widths from texts as wide as those the column will hold; the last column stretches.
   void setWidths(const QStringList& samples);
+  /// Columns that give way where the table is narrower than its columns, the first one first. Their
+  /// cells then stand in the tool tips of the line, and a mark in the header counts them.
+  void setShedding(const QList<int>& order);
+  QList<int> shedColumns() const { return m_shed; }
+  /// The cells of the shed columns of a line, "title: text" each.
+  QStringList shedTexts(int row) const;
   /// The selected lines, or all (at most `limit`) if fewer than two are selected, with the header.
   QString tsv(int limit = 200000) const;
   void copy() const;
@@ -54,8 +62,14 @@ class DataTable : public QTableView {
   void currentChanged(const QModelIndex& current, const QModelIndex& previous) override;
   void leaveEvent(QEvent* event) override;
   void changeEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
+  void fitColumns();
+  QString titleOf(int column) const;
+
+  QList<int> m_widths, m_order, m_shed;
+  QLabel* m_more;
   bool m_byHand = false;  // a key or a click is being handled; all else moves the current line silently
 };
 

@@ -10,6 +10,8 @@
 #include <QPainter>
 #include <QSvgGenerator>
 
+#include "widgets/base/elided_label.h"
+
 namespace kvlab {
 
 InspectorView::InspectorView(InspectorContext& context, QWidget* parent)
@@ -163,13 +165,13 @@ QVBoxLayout* InspectorView::body() {
   return m_body;
 }
 
-QHBoxLayout* InspectorView::strip() {
+StripLayout* InspectorView::strip() {
   if (!m_strip) {
     auto* holder = new QWidget(this);
     holder->setObjectName("controlStrip");
     holder->setAttribute(Qt::WA_StyledBackground);
-    holder->setFixedHeight(Theme::kStrip);
-    m_strip = new QHBoxLayout(holder);
+    holder->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Minimum);
+    m_strip = new StripLayout(Theme::kStrip, holder);
     m_strip->setContentsMargins(Theme::kMedium, 0, Theme::kMedium, 0);
     m_strip->setSpacing(Theme::kMedium);
     body()->insertWidget(0, holder);
@@ -177,14 +179,14 @@ QHBoxLayout* InspectorView::strip() {
   return m_strip;
 }
 
-QLabel* InspectorView::stripLabel(const QString& text) {
-  auto* label = new QLabel(text, this);
-  strip()->addWidget(label);
+QLabel* InspectorView::stripLabel(const QString& text, int stretch) {
+  auto* label = new ElidedLabel(text, this);
+  strip()->addWidget(label, stretch);
   return label;
 }
 
 QLabel* InspectorView::readoutLine() {
-  auto* line = new QLabel(this);
+  auto* line = new ElidedLabel(this);
   line->setObjectName("readout");
   line->setFixedHeight(26);
   line->setIndent(0);
@@ -258,6 +260,12 @@ void InspectorView::setEmpty(const QString& title, const QString& how) {
   m_notice->say(title, how);
   m_content->setHidden(!title.isEmpty());
   m_notice->setHidden(title.isEmpty());
+  setFocusProxy(title.isEmpty() ? m_mainControl : nullptr);  // a hidden one would swallow the keyboard
+}
+
+void InspectorView::setMainControl(QWidget* control) {
+  m_mainControl = control;
+  if (!isEmpty()) setFocusProxy(control);
 }
 
 bool InspectorView::isEmpty() const { return m_notice && !m_notice->isHidden(); }
@@ -274,6 +282,17 @@ QString tokenText(const SessionInfo& info, TokenId token) {
 QString tokenText(const Snapshot& snapshot, LedgerId ledger) {
   if (!snapshot.info || !snapshot.ledger.contains(ledger)) return QStringLiteral("?");
   return tokenText(*snapshot.info, snapshot.ledger[ledger].token);
+}
+
+QString ghostText(const Snapshot& snapshot, const Focus& focus) {
+  if (focus.position.value() >= 0 || !snapshot.ledger.contains(focus.ledger)) return {};
+  const LedgerRow& row = snapshot.ledger[focus.ledger];
+  if (row.state == RowState::Live) return {};
+  const std::string_view state = name(row.state);
+  return QStringList{InspectorView::tr("focus"), tokenText(snapshot, focus.ledger), InspectorView::tr("ledger %1").arg(focus.ledger.value()),
+                     InspectorView::tr("%1 in tick %2, no longer in the context")
+                         .arg(QString::fromUtf8(state.data(), static_cast<qsizetype>(state.size()))).arg(row.changed.value())}
+      .join("   ");
 }
 
 QString tsvLine(const QStringList& cells) {

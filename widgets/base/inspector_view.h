@@ -5,7 +5,6 @@
 // handed to it when it is visible, or when prepare() asks for it. GUI thread.
 #pragma once
 #include <QAction>
-#include <QHBoxLayout>
 #include <QImage>
 #include <QLabel>
 #include <QList>
@@ -14,6 +13,7 @@
 
 #include "widgets/base/empty_notice.h"
 #include "widgets/base/inspector_context.h"
+#include "widgets/base/strip_layout.h"
 #include "widgets/base/theme.h"
 
 namespace kvlab {
@@ -71,14 +71,17 @@ class InspectorView : public QWidget {
                    std::function<void(const QString& path)> chosen);
   /// The view's layout: a strip of controls over the content. Made on first use.
   QVBoxLayout* body();
-  QHBoxLayout* strip();
+  StripLayout* strip();
   /// Puts the content below the strip. setEmpty shows a notice in its place: what the view would
   /// show and how to get there; an empty title brings the content back.
   void setContent(QWidget* content);
   void setEmpty(const QString& title, const QString& how = {});
   bool isEmpty() const;
-  /// A muted label for the strip; the text names the control that follows.
-  QLabel* stripLabel(const QString& text);
+  /// The control of the content that has the keyboard when the view is given it.
+  void setMainControl(QWidget* control);
+  /// A muted label for the strip that names the control that follows. With a stretch it takes what is
+  /// left of the line and elides: for texts that change from tick to tick.
+  QLabel* stripLabel(const QString& text, int stretch = 0);
   /// A line below the content that reads out what is under the pointer or focused.
   QLabel* readoutLine();
   /// Adds an action of this view (see viewActions).
@@ -114,9 +117,10 @@ class InspectorView : public QWidget {
 
   InspectorContext& m_context;
   QVBoxLayout* m_body = nullptr;
-  QHBoxLayout* m_strip = nullptr;
+  StripLayout* m_strip = nullptr;
   QWidget* m_content = nullptr;
   EmptyNotice* m_notice = nullptr;
+  QWidget* m_mainControl = nullptr;
   QList<QAction*> m_actions;
   QAction* m_copyTable = nullptr;
   bool m_stale = true;       // a snapshot came while nobody looked
@@ -125,6 +129,8 @@ class InspectorView : public QWidget {
 
 /// Text of a ledger row as people see it: spaces and line ends made visible.
 QString tokenText(const Snapshot& snapshot, LedgerId ledger);
+/// What became of a focused row that is no longer in the context, as a line of a readout; else empty.
+QString ghostText(const Snapshot& snapshot, const Focus& focus);
 /// The same for a vocabulary entry.
 QString tokenText(const SessionInfo& info, TokenId token);
 /// Lines as TSV: cells never contain tabs or line ends.

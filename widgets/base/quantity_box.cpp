@@ -46,10 +46,19 @@ LegendBar::LegendBar(QWidget* parent) : QWidget(parent) {
   setToolTip(tr("What the colours mean"));
 }
 
-void LegendBar::setScale(const ColourScale& scale) {
+void LegendBar::setScale(const ColourScale& scale, const std::vector<float>& values) {
   m_scale = scale;
-  setAccessibleDescription(tr("%1: %2 to %3").arg(titleOf(scale.quantity), valueText(scale.quantity, scale.low),
-                                                  valueText(scale.quantity, scale.high)));
+  m_only = onlyValue(values);
+  QString text = tr("%1: %2 to %3").arg(titleOf(scale.quantity), valueText(scale.quantity, scale.low), valueText(scale.quantity, scale.high));
+  if (isCategorical(scale.quantity)) {
+    QStringList names;
+    for (int v = 0; v <= static_cast<int>(scale.high); ++v) names << valueText(scale.quantity, static_cast<float>(v));
+    text = titleOf(scale.quantity) + ": " + names.join(", ");
+  } else if (m_only) {
+    text = titleOf(scale.quantity) + ", " + onlyValueText(scale.quantity, *m_only);
+  }
+  setAccessibleDescription(text);
+  setToolTip(tr("What the colours mean. %1").arg(text));
   update();
 }
 
@@ -57,7 +66,7 @@ QSize LegendBar::sizeHint() const { return {280, Theme::kStrip - 2}; }
 
 void LegendBar::paintEvent(QPaintEvent*) {
   QPainter painter(this);
-  paintLegend(painter, rect(), m_scale, *Theme::current());
+  paintLegend(painter, rect(), m_scale, m_only, *Theme::current());
 }
 
 }  // namespace kvlab

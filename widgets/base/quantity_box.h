@@ -22,14 +22,19 @@ class LegendBar : public QWidget {
   Q_OBJECT
  public:
   explicit LegendBar(QWidget* parent);
-  void setScale(const ColourScale& scale);
+  /// `values` are those that the scale is used for.
+  void setScale(const ColourScale& scale, const std::vector<float>& values = {});
+  /// Those values are all the same.
+  bool plain() const { return m_only.has_value(); }
   QSize sizeHint() const override;
+  QSize minimumSizeHint() const override { return {190, Theme::kStrip - 2}; }
 
  protected:
   void paintEvent(QPaintEvent* event) override;
 
  private:
   ColourScale m_scale;
+  std::optional<float> m_only;
 };
 
 }  // namespace kvlab

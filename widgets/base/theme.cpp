@@ -12,6 +12,7 @@ static void initResources() { Q_INIT_RESOURCE(kvlab); }
 namespace kvlab {
 namespace {
 constexpr const char* kProperty = "kvlabTheme";
+constexpr const char* kStyled = "kvlabStyled";
 constexpr const char* kFontFiles[] = {"Inter-Regular.otf", "Inter-SemiBold.otf",
                                       "JetBrainsMono-Regular.ttf", "JetBrainsMono-Bold.ttf"};
 
@@ -47,19 +48,19 @@ void setFonts(Theme& theme) {
 void setDark(Theme& t) {
   t.window = "#14171c", t.surface = "#1a1e25", t.raised = "#222731", t.sunken = "#0f1216";
   t.border = "#343b48", t.grid = "#272d37";
-  t.text = "#e3e7ed", t.muted = "#a4adbb", t.faint = "#78828f", t.accentText = "#0b1220";
+  t.text = "#e3e7ed", t.muted = "#a4adbb", t.faint = "#8892a0", t.accentText = "#0b1220";
   t.accent = "#5aa9ff", t.warning = "#f0b23e", t.error = "#ff6f6f", t.ok = "#46c08f";
-  t.ghost = "#6d7686", t.missing = "#3d4654", t.focus = "#ffffff", t.hover = "#b9d9ff";
-  t.selection = "#24405f", t.stripe = "#1d222a";
+  t.ghost = "#848f9e", t.missing = "#3d4654", t.focus = "#ffffff", t.hover = "#b9d9ff";
+  t.selection = "#1d3650", t.stripe = "#1d222a";
 }
 
 void setLight(Theme& t) {
   t.window = "#eceff3", t.surface = "#ffffff", t.raised = "#f5f7fa", t.sunken = "#e3e7ed";
   t.border = "#c9d0da", t.grid = "#e4e8ee";
-  t.text = "#1b2027", t.muted = "#4f5967", t.faint = "#78828f", t.accentText = "#ffffff";
-  t.accent = "#1766d1", t.warning = "#a85b00", t.error = "#c4262e", t.ok = "#0f7a5f";
-  t.ghost = "#8e97a5", t.missing = "#b9c2ce", t.focus = "#0b1220", t.hover = "#1766d1";
-  t.selection = "#cfe3fb", t.stripe = "#f7f9fb";
+  t.text = "#1b2027", t.muted = "#4f5967", t.faint = "#616b79", t.accentText = "#ffffff";
+  t.accent = "#155fc4", t.warning = "#9a5300", t.error = "#c4262e", t.ok = "#0d7258";
+  t.ghost = "#687280", t.missing = "#b9c2ce", t.focus = "#0b1220", t.hover = "#155fc4";
+  t.selection = "#d6e8fd", t.stripe = "#f7f9fb";
 }
 }  // namespace
 
@@ -84,7 +85,10 @@ void Theme::apply(QApplication& app, const QString& name) {
   loadFonts(app);
   auto theme = std::make_shared<const Theme>(named(name));
   app.setProperty(kProperty, QVariant::fromValue(theme));
-  app.setStyle(QStyleFactory::create("Fusion"));
+  if (!app.property(kStyled).toBool()) {  // once: a new style makes labels forget fonts of their own
+    app.setStyle(QStyleFactory::create("Fusion"));
+    app.setProperty(kStyled, true);
+  }
   app.setFont(theme->ui);
   app.setPalette(theme->palette());
   app.setStyleSheet(theme->styleSheet());

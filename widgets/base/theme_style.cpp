@@ -23,7 +23,7 @@ QMainWindow::separator:hover { background: @accent; }
 QSplitter::handle { background: @border; }
 QDockWidget { color: @muted; }
 QDockWidget::title { background: @raised; border-bottom: 1px solid @border; padding: 5px 8px; text-align: left; }
-QTabBar { background: @window; }
+QTabBar { background: @window; qproperty-drawBase: 0; }
 QTabBar::tab { background: @window; color: @muted; border: 0; border-top: 2px solid transparent;
   padding: 5px 12px 6px 12px; }
 QTabBar::tab:selected { background: @raised; color: @text; border-top: 2px solid @accent; }
@@ -44,6 +44,10 @@ QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 #card #cardTitle { color: @text; }
 #readout { background: @raised; border-top: 1px solid @border; color: @text; padding: 0 8px; }
 #controlStrip QLabel { color: @muted; }
+#facts { background: @surface; border-top: 1px solid @border; }
+#facts QLabel { color: @muted; }
+#facts #fact { color: @text; }
+#more { background: @raised; color: @accent; border-left: 1px solid @border; border-bottom: 1px solid @border; }
 )";
 }  // namespace
 

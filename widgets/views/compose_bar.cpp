@@ -5,6 +5,8 @@
 #include <QRegularExpression>
 #include <algorithm>
 
+#include "widgets/base/elided_label.h"
+#include "widgets/base/strip_layout.h"
 #include "widgets/base/theme.h"
 #include "widgets/models/token_text.h"
 
@@ -36,13 +38,15 @@ std::optional<std::vector<TokenId>> idsIn(const QString& words) {
 }  // namespace
 
 ComposeBar::ComposeBar(InspectorContext& context, QWidget* parent)
-    : QWidget(parent), m_context(context), m_rows(new QLabel(this)), m_tokens(new QLabel(this)),
+    : QWidget(parent), m_context(context), m_rows(new ElidedLabel(this)), m_tokens(new ElidedLabel(this)),
       m_words(new QLineEdit(this)), m_pick(button(tr("Pic&k"), tr("Add the focused row to the picked rows"))),
       m_unpick(button(tr("&Unpick"), tr("Forget the picked rows; the focus counts again"))) {
   m_words->setPlaceholderText(tr("Replacement words, or token ids as #12 #7"));
   m_words->setAccessibleName(tr("Replacement words"));
   m_words->setToolTip(tr("Words to write; the model's tokeniser cuts them into tokens"));
   m_rows->setAccessibleName(tr("Rows"));
+  for (QLabel* one : {m_rows, m_tokens}) one->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  setFocusProxy(m_words);
   auto* grid = new QGridLayout(this);
   grid->setContentsMargins(Theme::kMedium, Theme::kMedium, Theme::kMedium, Theme::kMedium);
   grid->setSpacing(Theme::kSmall);
@@ -73,14 +77,14 @@ QPushButton* ComposeBar::button(const QString& text, const QString& tip) {
 }
 
 void ComposeBar::makeButtons() {
-  auto* line = new QHBoxLayout;
+  auto* line = new StripLayout;
   line->setSpacing(Theme::kSmall);
   for (int i = 0; i < kEditVerbs; ++i) {
     m_verbs[i] = button(tr(kTexts[i].text), tr(kTexts[i].tip));
     connect(m_verbs[i], &QPushButton::clicked, this, [this, i] { build(static_cast<EditVerb>(i)); });
+    m_verbs[i]->setMaximumWidth(m_verbs[i]->fontMetrics().horizontalAdvance(m_verbs[i]->accessibleName()) + 18);  // six in a line of a dock
     line->addWidget(m_verbs[i]);
   }
-  line->addStretch(1);
   static_cast<QGridLayout*>(layout())->addLayout(line, 3, 0, 1, 4);
 }
 

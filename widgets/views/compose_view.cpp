@@ -2,8 +2,9 @@
 #include "widgets/views/compose_view.h"
 
 #include <QHeaderView>
-#include <QResizeEvent>
 
+#include "widgets/base/strip_layout.h"
+#include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/models/format.h"
 #include "widgets/views/scroll_bars.h"
@@ -14,7 +15,7 @@ using nlohmann::json;
 constexpr int kPlanDelay = 120;   // milliseconds after the last key
 constexpr int kWide = 820;        // from this width on, text and plan stand side by side
 constexpr const char* kExample =
-    "[\n  {\"action\":\"replace_pair\",\"original_pos1\":48,\"original_pos2\":49,\"new_token_ids\":[13319]},\n"
+    "[\n  {\"action\":\"replace_pair\",\"original_pos1\":8,\n   \"original_pos2\":9,\"new_token_ids\":[319]},\n"
     "  {\"action\":\"add\",\"token_id\":13}\n]";
 
 /// Numbers keep their width; the two columns of words share what is left.
@@ -35,9 +36,8 @@ ComposeView::ComposeView(InspectorContext& context, QWidget* parent)
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   m_bar = new ComposeBar(context, m_content);
-  m_split = new QSplitter(Qt::Vertical, m_content);
-  m_split->setHandleWidth(1);
-  m_split->setChildrenCollapsible(false);
+  m_split = new TurningSplitter(
+      kWide, [](int width) { return width * 2 / 5; }, [](int height) { return height * 2 / 5; }, m_content);
   m_split->addWidget(makeEditor());
   m_split->addWidget(makePlan());
   m_split->setStretchFactor(1, 1);
@@ -46,6 +46,7 @@ ComposeView::ComposeView(InspectorContext& context, QWidget* parent)
   column->addWidget(makePending());
   column->addWidget(makeFooter());
   setContent(m_content);
+  setMainControl(m_bar);
   m_planSoon.setSingleShot(true);
   m_planSoon.setInterval(kPlanDelay);
   connect(&m_planSoon, &QTimer::timeout, this, &ComposeView::askPlan);
@@ -95,6 +96,7 @@ QWidget* ComposeView::makePlan() {
   m_table->setModel(m_plan);
   settleBars(m_table);
   shapePlan(m_table);
+  m_table->setShedding({PlanModel::NewLedger, PlanModel::Place, PlanModel::FinalPosition});
   m_table->setAccessibleName(tr("Plan"));
   m_table->setToolTip(tr("What each action would do; Del removes the selected one"));
   m_table->setMinimumHeight(60);
@@ -135,7 +137,8 @@ QWidget* ComposeView::makeFooter() {
   m_message->setWordWrap(true);
   m_message->setForegroundRole(QPalette::WindowText);
   m_message->setAccessibleName(tr("State of the list"));
-  auto* line = new QHBoxLayout;
+  auto* line = new StripLayout;
+  line->setSpacing(Theme::kSmall);
   m_apply = button(tr("&Apply now"), tr("Commit the list and what is pending, without generating (Ctrl+Return)"));
   m_queue = button(tr("&Queue"), tr("Leave the list to the next tick"));
   m_clear = button(tr("&Clear list"), tr("Empty the list; Ctrl+Z in it brings it back"));
@@ -158,6 +161,17 @@ bool ComposeView::ready() const {
 }
 
 void ComposeView::setDraft(const QString& text) { m_editor->replaceText(text); }
+
+Status ComposeView::setOption(const std::string& name, const json& value) {
+  if (name != "draft") return InspectorView::setOption(name, value);
+  if (!value.is_string() && !value.is_array()) return badOption(name, value, "give a list of actions or its text");
+  QString text;
+  if (value.is_string()) text = QString::fromStdString(value.get<std::string>());
+  else
+    for (const json& action : value) text += (text.isEmpty() ? "[\n  " : ",\n  ") + QString::fromStdString(action.dump());
+  setDraft(value.is_array() && !text.isEmpty() ? text + "\n]" : text);
+  return ok();
+}
 
 void ComposeView::compose(const std::vector<Action>& actions) {
   if (!m_check.list.is_null() && !m_check.list.is_array())
@@ -203,7 +217,8 @@ void ComposeView::planned(const Result<json>& reply) {
   m_wrong.reset();
   m_plan->setPlan(*reply);
   mark();
-  say(m_plan->figures()->text(), Tone::Normal);
+  const bool more = shown() && !shown()->pending.empty();
+  say(m_plan->figures()->text() + (more ? tr("  ·  with what is pending") : QString()), Tone::Normal);
 }
 
 void ComposeView::showError(const Error& error) {
@@ -311,15 +326,6 @@ void ComposeView::onTheme() {
   const QString text = m_message->text();
   say({}, m_tone);
   m_message->setText(text);
-}
-
-void ComposeView::resizeEvent(QResizeEvent* event) {
-  InspectorView::resizeEvent(event);
-  const Qt::Orientation wanted = width() >= kWide ? Qt::Horizontal : Qt::Vertical;
-  if (m_split->orientation() == wanted && event->oldSize().isValid()) return;
-  m_split->setOrientation(wanted);
-  m_split->setSizes(wanted == Qt::Horizontal ? QList<int>{2 * width() / 5, 3 * width() / 5}
-                                             : QList<int>{height() / 4, height() / 4});
 }
 
 QString ComposeView::dump() const {

@@ -20,6 +20,9 @@ class ComposeView : public InspectorView {
   ComposeView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   QString tsv() const override;
+  /// `draft`: the action list, as text or as a list.
+  nlohmann::json options() const override { return {{"draft", draft().toStdString()}}; }
+  Status setOption(const std::string& name, const nlohmann::json& value) override;
   bool ready() const override;
   void setDraft(const QString& text);
   QString draft() const { return m_editor->toPlainText(); }
@@ -28,7 +31,6 @@ class ComposeView : public InspectorView {
   void onSnapshot() override;
   void onFocus() override;
   void onTheme() override;
-  void resizeEvent(QResizeEvent* event) override;
 
  private:
   QWidget* makeEditor();

@@ -69,8 +69,7 @@ QToolButton* ConsoleView::button(const QString& text, const QString& tip) {
 }
 
 void ConsoleView::makeStrip() {
-  m_count = stripLabel({});
-  strip()->addStretch(1);
+  m_count = stripLabel({}, 1);
   m_clicks = button(tr("Show clicks"), tr("Show the script line that does what a click just did"));
   m_clicks->setCheckable(true);
   m_clicks->setChecked(true);

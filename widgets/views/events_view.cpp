@@ -6,6 +6,7 @@
 #include <QSaveFile>
 #include <QToolButton>
 
+#include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/models/format.h"
 #include "widgets/models/trace_export.h"
@@ -13,6 +14,10 @@
 #include "widgets/views/tree_copy.h"
 
 namespace kvlab {
+namespace {
+constexpr int kWide = 640;  // from this width on the breakpoints stand beside the events
+constexpr int kBreaksWide = 230, kBreaksTall = 150;
+}  // namespace
 
 EventsView::EventsView(InspectorContext& context, QWidget* parent)
     : InspectorView(context, parent), m_model(new EventModel(this)) {
@@ -40,8 +45,7 @@ void EventsView::makeStrip() {
   command(tr("Out"), QStringLiteral("step_out"), tr("Apply the pending actions that are left, without generating (Shift+F11)"));
   command(tr("Back"), QStringLiteral("step_back"), tr("Go to the tick before (Shift+F10)"));
   command(tr("Run"), QStringLiteral("run"), tr("Run until a breakpoint or Stop (F5)"));
-  m_summary = stripLabel({});
-  strip()->addStretch(1);
+  m_summary = stripLabel({}, 1);
   auto* save = new QToolButton(this);
   save->setText(tr("Export trace…"));
   save->setToolTip(tr("Save the history as a trace for ui.perfetto.dev or chrome://tracing (Ctrl+E)"));
@@ -59,8 +63,8 @@ void EventsView::makeBody() {
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   column->addWidget(m_ticks);
-  m_content = new QSplitter(Qt::Horizontal, all);
-  m_content->setHandleWidth(1);
+  m_content = new TurningSplitter(
+      kWide, [](int width) { return width - kBreaksWide; }, [](int height) { return std::max(height - kBreaksTall, height / 2); }, all);
   m_tree = new TimelineTree(m_content);
   m_tree->setModel(m_model);
   m_tree->setAccessibleName(tr("Events of the tick"));
@@ -74,18 +78,17 @@ void EventsView::makeBody() {
   m_content->addWidget(m_breaks);
   m_content->setStretchFactor(0, 1);
   m_content->setStretchFactor(1, 0);
-  m_content->setCollapsible(0, false);
-  m_content->setSizes({900, 230});
   column->addWidget(m_content, 1);
   setContent(all);
+  setMainControl(m_tree);
 }
 
 void EventsView::setColumns() {
   TimelineHeader& header = m_tree->timeline();
   header.setStretchLastSection(true);
   header.setFont(theme()->small);
-  const int widths[] = {320, 84, 84, 70};
-  for (int column = 0; column < EventModel::Timeline; ++column) header.resizeSection(column, widths[column]);
+  header.setMinimumSectionSize(60);
+  for (const int column : {EventModel::Duration, EventModel::Bytes, EventModel::Rate}) header.resizeSection(column, column == EventModel::Rate ? 70 : 84);
 }
 
 bool EventsView::hasTicks() const { return shown() && shown()->report; }

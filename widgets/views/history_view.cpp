@@ -101,10 +101,11 @@ HistoryView::HistoryView(InspectorContext& context, QWidget* parent)
   lines->addWidget(m_card);
   lines->addWidget(m_table, 1);
   setContent(m_page);
-  setFocusProxy(m_table);
+  setMainControl(m_table);
   m_table->setModel(m_model);
   m_table->setItemDelegateForColumn(HistoryModel::kTick, new RailDelegate(m_table));
-  m_table->setWidths({"       131", "context edited", "layer", ""});
+  m_table->setWidths({"       131", "context edited", "layer", QString(10, 'x')});
+  m_table->setShedding({HistoryModel::kLayer});
   m_table->setAccessibleName(tr("History of the focused row"));
   m_table->setToolTip(tr("Click shows all views as they were at that tick"));
   connect(m_card, &RowCard::chosen, this, &HistoryView::clickLedger);

@@ -46,6 +46,7 @@ InvariantsView::InvariantsView(InspectorContext& context, QWidget* parent)
   m_detail->setAccessibleName(tr("Detail"));
   column->addWidget(m_detail);
   setContent(content);
+  setMainControl(m_table);
   connect(m_table, &QTableView::activated, this, [this](const QModelIndex& index) { jump(index.row()); });
   connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &InvariantsView::showDetail);
   m_table->setWidths({"X holds X", QString(20, 'x'), "tick 100", "tick 100", "x"});
@@ -57,8 +58,7 @@ InvariantsView::InvariantsView(InspectorContext& context, QWidget* parent)
 
 void InvariantsView::makeStrip() {
   m_lamp = stripLabel({});
-  m_summary = stripLabel({});
-  strip()->addStretch(1);
+  m_summary = stripLabel({}, 1);
   m_jump = new QPushButton(tr("Go to failure"), this);
   m_jump->setToolTip(tr("Show the tick and focus the row of the first failure (Ctrl+J)"));
   m_check = new QPushButton(tr("Check all now"), this);

@@ -23,11 +23,13 @@ LedgerTableView::LedgerTableView(InspectorContext& context, QWidget* parent)
     : InspectorView(context, parent), m_tiles(context, "ledger", this), m_model(new LedgerModel(this)), m_table(new DataTable(this)) {
   makeStrip();
   setContent(m_table);
-  setFocusProxy(m_table);
+  setMainControl(m_table);
   m_table->setModel(m_model);
   m_table->setAccessibleName(tr("Ledger"));
   m_table->setToolTip(tr("Click focuses the row in all views"));
   setWidths();
+  m_table->setShedding({LedgerModel::kSource, LedgerModel::kBorn, LedgerModel::kChildren, LedgerModel::kParents,
+                        LedgerModel::kChanged, LedgerModel::kBrightness, LedgerModel::kPosition});
   connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) { clickLedger(m_model->idOf(index.row())); });
   connect(m_table, &DataTable::hovered, this, [this](const QModelIndex& index) {
     this->context().setHovered(Position(index.isValid() ? m_model->positionOf(m_model->idOf(index.row())) : -1));
@@ -42,6 +44,7 @@ void LedgerTableView::makeStrip() {
   m_text = new QLineEdit(this);
   m_text->setPlaceholderText(tr("Filter by text or ledger id"));
   m_text->setClearButtonEnabled(true);
+  m_text->setMinimumWidth(110);
   m_text->setAccessibleName(tr("Filter by text"));
   m_text->setToolTip(tr("Show only rows whose token contains this text, or the row of this number (Ctrl+F)"));
   strip()->addWidget(m_text, 1);

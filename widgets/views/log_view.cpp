@@ -47,6 +47,7 @@ void LogView::makeStrip() {
   m_search->setClearButtonEnabled(true);
   m_search->setAccessibleName(tr("Search the log"));
   m_search->setToolTip(tr("Show lines that contain this text"));
+  m_search->setMinimumWidth(110);
   m_search->setMaximumWidth(260);
   strip()->addWidget(m_search, 1);
   m_count = stripLabel({});
@@ -68,8 +69,10 @@ void LogView::makeTable() {
   settleBars(m_table);
   m_table->setAccessibleName(tr("Log lines"));
   m_table->setToolTip(tr("Ctrl+C copies the selected lines"));
-  m_table->setWidths({"00:00:00.000", "critical"});
+  m_table->setWidths({"00:00:00.000", "critical", QString(32, 'x')});
+  m_table->setShedding({LogModel::Time, LogModel::Level});
   setContent(m_table);
+  setMainControl(m_table);
   connect(m_table->verticalScrollBar(), &QScrollBar::actionTriggered, this, [this] {
     const QScrollBar& bar = *m_table->verticalScrollBar();
     m_follow->setChecked(bar.sliderPosition() >= bar.maximum());

@@ -255,7 +255,8 @@ QString MapCanvas::readout() const {
   const int layer = hovering ? m_hoverLayer.value() : m_context.focus().layer.value();
   const Snapshot& s = *m_picture->snapshot;
   const Tile& tile = *m_picture->tile;
-  if (position < 0 || position >= tile.positions || position >= s.length() || layer >= tile.layers) return {};
+  if (position < 0) return ghostText(s, m_context.focus());
+  if (position >= tile.positions || position >= s.length() || layer >= tile.layers) return {};
   const LedgerId id = s.context[static_cast<std::size_t>(position)];
   const float value = tile.values[static_cast<std::size_t>(layer) * static_cast<std::size_t>(tile.positions) + static_cast<std::size_t>(position)];
   const Quantity quantity = m_picture->scale.quantity;

@@ -13,17 +13,13 @@ namespace kvlab {
 namespace {
 constexpr std::size_t kBigTile = 1u << 18;  // values from which the pool makes the picture
 
-bool uniform(const Tile& tile) {
-  const auto differs = [&](float v) { return v != tile.values.front() && !std::isnan(v); };
-  return !tile.values.empty() && std::none_of(tile.values.begin(), tile.values.end(), differs);
-}
 }  // namespace
 
 MapView::MapView(InspectorContext& context, QWidget* parent)
     : InspectorView(context, parent), m_tiles(context, "map", this), m_canvas(new MapCanvas(context, this)) {
   makeStrip();
   setContent(m_canvas);
-  setFocusProxy(m_canvas);
+  setMainControl(m_canvas);
   makeActions();
   connect(&context, &InspectorContext::quantityChanged, this, [this] { onSnapshot(); });
   connect(&m_tiles, &TileCache::arrived, this, &MapView::take);
@@ -38,6 +34,18 @@ void MapView::makeStrip() {
   m_legend = new LegendBar(this);
   m_legend->setScale(scaleFor(context().quantity(), {}));
   strip()->addWidget(m_legend, 1);
+  m_received = new QToolButton(this);
+  m_received->setObjectName("received");
+  m_received->setText(tr("Show received"));
+  m_received->setAccessibleName(tr("Show received attention"));
+  m_received->setToolTip(tr("Colour the rows by the attention that they received from the prompt"));
+  m_received->setFocusPolicy(Qt::TabFocus);
+  m_received->hide();
+  strip()->addWidget(m_received);
+  connect(m_received, &QToolButton::clicked, this, [this] {
+    context().setQuantity(Quantity::Received);
+    sayOption("quantity");
+  });
 }
 
 void MapView::makeActions() {
@@ -80,8 +88,6 @@ void MapView::take() {
   if (!tile && !m_tiles.atNewest() && (tile = tileFromSnapshot(*snapshot, Quantity::Residency)))
     m_canvas->setNote(tr("values of tick %1 are gone: residency shown").arg(snapshot->tick.value()));
   if (!tile) return emit readyChanged();
-  if (m_tiles.atNewest() && quantity == Quantity::Brightness && uniform(*tile))
-    m_canvas->setNote(tr("all rows are at %1: brightness fades with each generated token").arg(valueText(quantity, tile->values.front())));
   const quint64 job = ++m_job;
   if (tile->values.size() < kBigTile) {
     m_done = job;
@@ -98,7 +104,8 @@ void MapView::take() {
 }
 
 void MapView::showPicture(std::shared_ptr<const MapPicture> picture) {
-  m_legend->setScale(picture->scale);
+  m_legend->setScale(picture->scale, picture->tile->values);
+  m_received->setVisible(picture->scale.quantity == Quantity::Brightness && m_legend->plain());  // before the first generated token brightness is the same everywhere
   m_canvas->setPicture(std::move(picture));
   m_canvas->revealFocus();
   emit readyChanged();

@@ -7,6 +7,8 @@
 #include "widgets/base/tile_cache.h"
 #include "widgets/views/map_canvas.h"
 
+class QToolButton;
+
 namespace kvlab {
 
 class MapView : public InspectorView {
@@ -35,6 +37,7 @@ class MapView : public InspectorView {
   TileCache m_tiles;
   MapCanvas* m_canvas;
   LegendBar* m_legend = nullptr;
+  QToolButton* m_received = nullptr;
   quint64 m_job = 0, m_done = 0;  // number of the newest picture asked for and shown
 };
 

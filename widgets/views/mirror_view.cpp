@@ -13,7 +13,7 @@ MirrorView::MirrorView(InspectorContext& context, QWidget* parent)
     : InspectorView(context, parent), m_model(new MirrorModel(this)), m_table(new DataTable(this)) {
   makeStrip();
   setContent(m_table);
-  setFocusProxy(m_table);
+  setMainControl(m_table);
   m_state = readoutLine();
   m_state->setAccessibleName(tr("State of the mirror"));
   m_table->setModel(m_model);
@@ -84,9 +84,13 @@ void MirrorView::fill() {
   const int scrolled = m_table->verticalScrollBar()->value();
   m_model->set(shown(), chosenLayers(), m_onlyBad->isChecked());
   const QString wide = QString::number(std::max<std::size_t>(999, shown()->ledger.size()));
-  QStringList widths{wide, wide, "boathouse.."};
+  QStringList widths{wide, wide, "boathouse."};
   for (std::size_t l = 0; l < m_model->layers().size(); ++l) widths << wide << wide << wide << wide;
   m_table->setWidths(widths << "finding");
+  QList<int> shed;  // tags and ledger ids show a misalignment, phases its effect
+  for (const int what : {MirrorModel::kSlot, MirrorModel::kIndex, MirrorModel::kPhase})
+    for (int l = 0; l < static_cast<int>(m_model->layers().size()); ++l) shed << MirrorModel::kLayers + l * MirrorModel::kPerLayer + what;
+  m_table->setShedding(shed);
   m_table->verticalScrollBar()->setValue(scrolled);
   sayState();
   m_askTags.start(0);

@@ -40,21 +40,22 @@ ModelView::ModelView(InspectorContext& context, QWidget* parent)
   settleBars(m_table);
   m_table->setAccessibleName(tr("Next tokens"));
   m_table->setToolTip(tr("The likeliest next tokens; the mark in a bar is the probability one tick earlier"));
-  m_table->setWidths({"100", "xxxxxxxxxxxx", {}, "▲ 100.00", "100000"});
+  m_table->setWidths({"100", "xxxxxxxxxxxx", "100.00 % xxxxxxxx", "▲ 100.00", "100000"});
   m_table->horizontalHeader()->setStretchLastSection(false);
   m_table->horizontalHeader()->setSectionResizeMode(ChanceModel::Probability, QHeaderView::Stretch);
+  m_table->setShedding({ChanceModel::Id, ChanceModel::Change});
   m_table->setMinimumHeight(3 * Theme::kRow);
   m_split->addWidget(m_table);
   makeFacts();
   setContent(m_split);
+  setMainControl(m_table);
   onTheme();
 }
 
 void ModelView::makeStrip() {
-  m_summary = stripLabel({});
+  m_summary = stripLabel({}, 1);
   m_stale = stripLabel(tr("stale logits"));
   m_stale->setToolTip(tr("An edit changed the cache after these logits were computed; the next step computes them again"));
-  strip()->addStretch(1);
   stripLabel(tr("Tokens"));
   m_count = new QSpinBox(this);
   m_count->setRange(1, 200);
@@ -178,20 +179,11 @@ void ModelView::makeFactRows() {
     text->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     text->setFocusPolicy(Qt::NoFocus);
     text->setWordWrap(true);
+    text->setFont(theme()->mono);
+    label->setFont(theme()->ui);
+    text->setObjectName(QStringLiteral("fact"));
     m_form->addRow(label, text);
     for (QLabel* one : {label, text}) one->show();  // else it has no height until the next turn of the event loop
-  }
-  dressFacts();
-}
-
-void ModelView::dressFacts() {
-  for (int row = 0; row < m_form->rowCount(); ++row) {
-    QWidget* label = m_form->itemAt(row, QFormLayout::LabelRole)->widget();
-    QPalette muted = label->palette();
-    muted.setColor(QPalette::WindowText, theme()->muted);
-    label->setPalette(muted);
-    label->setFont(theme()->ui);
-    m_form->itemAt(row, QFormLayout::FieldRole)->widget()->setFont(theme()->mono);
   }
 }
 
@@ -217,13 +209,10 @@ bool ModelView::eventFilter(QObject* watched, QEvent* event) {
 
 void ModelView::onTheme() {
   if (!m_stale) return;
-  m_facts->setStyleSheet(QStringLiteral("#facts { background: %1; border-top: 1px solid %2; }")
-                             .arg(theme()->surface.name(), theme()->border.name()));
   m_stale->setFont(theme()->smallStrong);
   m_stale->setText(QStringLiteral("⚠ ") + tr("stale logits"));
   m_stale->setStyleSheet(QStringLiteral("color: %1; border: 1px solid %1; border-radius: 3px; padding: 1px 6px;")
                              .arg(theme()->warning.name()));
-  dressFacts();
 }
 
 QString ModelView::dump() const {

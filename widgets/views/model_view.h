@@ -33,7 +33,6 @@ class ModelView : public InspectorView {
   void askMore();
   void showFacts();
   void makeFactRows();
-  void dressFacts();
   void layOut();
   void showChances(std::vector<TokenChance> now);
   /// Chances of the tick before the shown one.

@@ -7,12 +7,14 @@
 #include <QToolButton>
 #include <cmath>
 
+#include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/views/series_delegate.h"
 #include "widgets/views/scroll_bars.h"
 
 namespace kvlab {
 namespace {
+constexpr int kWide = 560, kListWide = 290;  // from this width on the list stands beside the plots
 constexpr int kPaceMs = 100;  // plots are drawn anew this seldom while ticks come in
 }
 
@@ -45,8 +47,7 @@ QToolButton* NumbersView::button(const QString& text, const QString& tip, bool c
 }
 
 void NumbersView::makeStrip() {
-  m_at = stripLabel({});
-  strip()->addStretch(1);
+  m_at = stripLabel({}, 1);
   m_stacked = button(tr("Stack steps"), tr("Pile the steps of the tick up, so that their sum is its latency"), true);
   m_stacked->setChecked(true);
   m_reset = button(tr("Show all ticks"), tr("Undo zoom and pan (0, or a double click)"), false);
@@ -58,8 +59,7 @@ void NumbersView::makeStrip() {
 }
 
 void NumbersView::makeBody() {
-  m_content = new QSplitter(Qt::Horizontal, this);
-  m_content->setHandleWidth(1);
+  m_content = new TurningSplitter(kWide, [](int) { return kListWide; }, [](int height) { return height * 2 / 5; }, this);
   m_list = new DataTable(m_content);
   m_list->setItemDelegate(new SeriesDelegate(m_list));
   m_list->setModel(m_model);
@@ -75,8 +75,8 @@ void NumbersView::makeBody() {
   m_content->addWidget(m_list);
   m_content->addWidget(m_plot);
   m_content->setStretchFactor(1, 1);
-  m_content->setSizes({290, 700});
   setContent(m_content);
+  setMainControl(m_list);
 }
 
 bool NumbersView::ready() const { return InspectorView::ready() && !m_waiting && !m_late; }

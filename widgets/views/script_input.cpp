@@ -19,7 +19,7 @@ ScriptInput::ScriptInput(QWidget* parent)
     : QPlainTextEdit(parent), m_names(new QStringListModel(this)), m_completer(new QCompleter(m_names, this)) {
   setAccessibleName(tr("Script line"));
   setToolTip(tr("Return runs, Shift+Return starts a new line, Up and Down browse, Tab completes"));
-  setPlaceholderText(tr("s.step()   —   Return runs, Tab completes, Up recalls"));
+  setPlaceholderText(tr("s.step() — Tab completes, Up recalls"));
   setLineWrapMode(QPlainTextEdit::NoWrap);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);

@@ -14,7 +14,7 @@ StripView::StripView(InspectorContext& context, QWidget* parent)
     : InspectorView(context, parent), m_tiles(context, "strip", this), m_text(new TokenText(context, this)) {
   makeStrip();
   setContent(m_text);
-  setFocusProxy(m_text);
+  setMainControl(m_text);
   m_readout = readoutLine();
   QAction* copy = addViewAction(tr("Copy text"), tr("Copy the selected tokens as text (Ctrl+C)"));
   connect(copy, &QAction::triggered, this, &StripView::copySelection);
@@ -83,7 +83,7 @@ void StripView::take() {
   std::vector<Chip> chips = chipsOf(*snapshot, m_ghosts->isChecked());
   if (const auto tile = m_tiles.shown(context().quantity())) {
     const ColourScale scale = scaleFor(tile->request.quantity, tile->values);
-    m_legend->setScale(scale);
+    m_legend->setScale(scale, tile->values);
     colour(chips, *tile, scale);
   }
   m_text->setChips(snapshot, std::move(chips), context().quantity());
@@ -119,6 +119,7 @@ void StripView::sayReadout() {
       return m_readout->setText(QStringList{at == context().hovered() ? tr("under pointer") : tr("focus"), tr("position %1").arg(at.value()), tokenText(*s, chip.ledger),
                                             tr("ledger %1").arg(chip.ledger.value()), QString("%1 %2").arg(titleInText(context().quantity()), valueText(context().quantity(), chip.value))}
                                     .join("   "));
+  if (const QString ghost = ghostText(*s, context().focus()); !ghost.isEmpty()) return m_readout->setText(ghost);
   std::size_t ghosts = 0;
   for (const Chip& chip : m_text->chips()) ghosts += chip.position < 0;
   m_readout->setText(tr("%1, %2 shown").arg(counted(s->length(), tr("token"), tr("tokens")), counted(static_cast<qint64>(ghosts), tr("ghost"), tr("ghosts"))));

@@ -14,6 +14,8 @@
 namespace kvlab {
 namespace {
 constexpr int kInset = Theme::kMedium;  // of the axis inside its column
+constexpr int kRateFrom = 560, kBytesFrom = 460;  // widths of the tree
+constexpr int kLeastName = 120, kMostName = 320, kLeastTimeline = 100;
 constexpr double kMarkPixels = 90;
 
 QColor colourOf(EventKind kind, const Theme& theme) {
@@ -201,8 +203,20 @@ void TimelineTree::keyPressEvent(QKeyEvent* event) {
   else QTreeView::keyPressEvent(event);
 }
 
+/// Rates and bytes give way to names, times and the timeline.
+void TimelineTree::fitColumns() {
+  const int wide = viewport()->width();
+  setColumnHidden(EventModel::Rate, wide < kRateFrom);
+  setColumnHidden(EventModel::Bytes, wide < kBytesFrom);
+  int left = wide - kLeastTimeline;
+  for (const int column : {EventModel::Duration, EventModel::Bytes, EventModel::Rate})
+    if (!isColumnHidden(column)) left -= columnWidth(column);
+  setColumnWidth(EventModel::Name, std::clamp(left, kLeastName, kMostName));
+}
+
 void TimelineTree::resizeEvent(QResizeEvent* event) {
   QTreeView::resizeEvent(event);
+  fitColumns();
   refresh();
 }
 

@@ -62,6 +62,7 @@ class TimelineTree : public QTreeView {
   void mouseReleaseEvent(QMouseEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
+  void fitColumns();
 
  private:
   /// Pixels from the left of the timeline column, or nothing outside it.

@@ -238,8 +238,10 @@ void TokenText::reveal(Position position) {
     if (m_chips[i].position == position.value() && position.value() >= 0) {
       const QRect box = chipRect(static_cast<int>(i));
       QScrollBar* bar = verticalScrollBar();
-      if (box.top() < 0) bar->setValue(bar->value() + box.top() - kLine);
-      if (box.bottom() > viewport()->height()) bar->setValue(bar->value() + box.bottom() - viewport()->height() + kLine);
+      const int line = m_places[i].line * kLine;  // lines are never cut at the top
+      const int fits = std::max(1, (viewport()->height() - Theme::kMedium) / kLine);
+      if (box.top() < 0) bar->setValue(line - (fits > 1 ? kLine : 0));
+      if (box.bottom() > viewport()->height()) bar->setValue(line - std::max(0, fits - 2) * kLine);
       return;
     }
 }
