@@ -17,7 +17,7 @@
 
 namespace kvlab {
 namespace {
-constexpr int kMoreWidth = 26;  // of the mark that counts shed columns
+constexpr int kMoreWidth = 22;  // of the mark that counts shed columns
 
 QColor toneColour(Tone tone, const Theme& theme) {
   switch (tone) {
@@ -89,14 +89,15 @@ QSize DataDelegate::sizeHint(const QStyleOptionViewItem&, const QModelIndex&) co
 
 bool DataDelegate::helpEvent(QHelpEvent* event, QAbstractItemView* view, const QStyleOptionViewItem& option,
                              const QModelIndex& index) {
-  if (event->type() != QEvent::ToolTip || index.data(Qt::ToolTipRole).isValid())
-    return QStyledItemDelegate::helpEvent(event, view, option, index);
+  if (event->type() != QEvent::ToolTip) return QStyledItemDelegate::helpEvent(event, view, option, index);
   const QString text = index.data(Qt::DisplayRole).toString();
   const auto theme = Theme::current();
   const QFontMetrics metrics(index.data(kMonoRole).toBool() ? theme->mono : theme->ui);
   const auto* table = qobject_cast<DataTable*>(view);
   QStringList lines = table ? table->shedTexts(index.row()) : QStringList();
-  if (metrics.horizontalAdvance(text) > option.rect.width() - 14) lines.prepend(text);
+  const QString own = index.data(Qt::ToolTipRole).toString();
+  if (!own.isEmpty()) lines.prepend(own);
+  else if (metrics.horizontalAdvance(text) > option.rect.width() - 14) lines.prepend(text);
   if (lines.isEmpty()) return QStyledItemDelegate::helpEvent(event, view, option, index);
   QToolTip::showText(event->globalPos(), lines.join('\n'), view);
   return true;

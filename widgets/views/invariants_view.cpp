@@ -50,6 +50,7 @@ InvariantsView::InvariantsView(InspectorContext& context, QWidget* parent)
   connect(m_table, &QTableView::activated, this, [this](const QModelIndex& index) { jump(index.row()); });
   connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &InvariantsView::showDetail);
   m_table->setWidths({"X holds X", QString(20, 'x'), "tick 100", "tick 100", "x"});
+  m_table->setShedding({InvariantModel::LastPass});
   m_table->setColumnHidden(InvariantModel::Detail, true);  // the line below the table says it in full
   m_table->horizontalHeader()->setStretchLastSection(false);
   m_table->horizontalHeader()->setSectionResizeMode(InvariantModel::Title, QHeaderView::Stretch);

@@ -28,8 +28,8 @@ LedgerTableView::LedgerTableView(InspectorContext& context, QWidget* parent)
   m_table->setAccessibleName(tr("Ledger"));
   m_table->setToolTip(tr("Click focuses the row in all views"));
   setWidths();
-  m_table->setShedding({LedgerModel::kSource, LedgerModel::kBorn, LedgerModel::kChildren, LedgerModel::kParents,
-                        LedgerModel::kChanged, LedgerModel::kBrightness, LedgerModel::kPosition});
+  m_table->setShedding({LedgerModel::kSource, LedgerModel::kBorn, LedgerModel::kChanged, LedgerModel::kChildren,
+                        LedgerModel::kParents, LedgerModel::kBrightness, LedgerModel::kPosition});
   connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) { clickLedger(m_model->idOf(index.row())); });
   connect(m_table, &DataTable::hovered, this, [this](const QModelIndex& index) {
     this->context().setHovered(Position(index.isValid() ? m_model->positionOf(m_model->idOf(index.row())) : -1));
@@ -86,7 +86,7 @@ void LedgerTableView::setWidths() {
   const QString wide = QString::number(std::max<std::size_t>(9999, shown() ? shown()->ledger.size() : 0));
   if (wide.size() == m_digits) return;
   m_digits = wide.size();
-  m_table->setWidths({wide, wide, "boathouse..", "collapsed..", "255", "replacement", "9999", "9999", wide + " " + wide, ""});
+  m_table->setWidths({wide, wide, "boathouse.", "collapsed.", "255", "replacement", "9999", "9999", wide + " " + wide, ""});
 }
 
 void LedgerTableView::filter() {
