@@ -63,6 +63,7 @@ interface TickReport {
 }
 
 interface PlannedAction {
+  /** In the given list; what was pending before it is counted in the figures, but not listed. */
   place?: number;
   action: string;
   /** Positions before the edit. */
