@@ -75,8 +75,8 @@ class Session {
   /// Checks the pending list with these behind it and queues them; nothing is queued on error.
   Status inject(std::vector<Action> actions);
   void clearPending();
-  /// What the actions would do, on top of the pending ones or alone.
-  Result<EditPlan> plan(std::vector<Action> actions, bool withPending = true) const;
+  /// What the actions would do on top of the pending ones. An error counts its action in the given list.
+  Result<EditPlan> plan(const std::vector<Action>& actions) const;
   Status setBrightness(LedgerId id, double value);
   Status pin(LedgerId id, bool on);
   Breakpoints& breakpoints() { return m_breakpoints; }

@@ -8,19 +8,8 @@ namespace kvlab {
 
 Status Session::inject(std::vector<Action> actions) {
   if (Status usableNow = usable(); !usableNow) return usableNow;
-  std::vector<Action> all = m_pending;
-  all.insert(all.end(), actions.begin(), actions.end());
-  Result<EditPlan> planned = planEdit(m_state, planRules(Source::User), all);
-  if (!planned) {
-    Error error = planned.error();
-    const int before = static_cast<int>(m_pending.size());
-    if (error.action && *error.action >= before) {  // places count in the list that was given
-      error.action = *error.action - before;
-      error.what = "action " + std::to_string(*error.action) + " was refused";
-    }
-    return error;
-  }
-  m_pending = std::move(all);
+  if (Result<EditPlan> planned = plan(actions); !planned) return planned.error();
+  m_pending.insert(m_pending.end(), actions.begin(), actions.end());
   publish();
   return ok();
 }
@@ -30,10 +19,16 @@ void Session::clearPending() {
   publish();
 }
 
-Result<EditPlan> Session::plan(std::vector<Action> actions, bool withPending) const {
-  std::vector<Action> all = withPending ? m_pending : std::vector<Action>{};
+Result<EditPlan> Session::plan(const std::vector<Action>& actions) const {
+  std::vector<Action> all = m_pending;
   all.insert(all.end(), actions.begin(), actions.end());
-  return planEdit(m_state, planRules(Source::User), std::move(all));
+  Result<EditPlan> planned = planEdit(m_state, planRules(Source::User), std::move(all));
+  const int before = static_cast<int>(m_pending.size());
+  if (planned || !planned.error().action || *planned.error().action < before) return planned;
+  Error error = planned.error();
+  error.action = *error.action - before;
+  error.what = "action " + std::to_string(*error.action) + " was refused";
+  return error;
 }
 
 void Session::beginCommand(std::string verb, nlohmann::json args) {

@@ -119,12 +119,8 @@ Result<json> plan(Session& session, const json& args) {
   Result<std::vector<Action>> actions = actionsOf(args);
   if (!actions) return actions.error();
   const int pending = static_cast<int>(session.pending().size());  // they come first: places count from behind them
-  Result<EditPlan> plan = session.plan(actions.take());
-  if (!plan) {
-    Error error = plan.error();
-    if (error.action && *error.action >= pending) error.action = *error.action - pending;
-    return error;
-  }
+  Result<EditPlan> plan = session.plan(*actions);
+  if (!plan) return plan.error();
   json out{{"ok", true}, {"lengthAfter", plan->lengthAfter}, {"phaseShifted", plan->phaseShifted},
            {"newRows", plan->rows.size()}, {"actions", json::array()}};
   const AfterEdit after = session.manifest().afterEdit;

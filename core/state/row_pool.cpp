@@ -19,22 +19,27 @@ Result<RowPool> RowPool::create(const kernels::RowFormat& format, std::int32_t s
   pool.m_stride = kernels::rowLayout(format).stride;
   pool.m_slots = slots;
   const auto bytes = static_cast<std::size_t>(pool.m_stride) * static_cast<std::size_t>(slots);
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+  pool.m_mapped = bytes + (bytes >= kHugePage ? kHugePage : 0);  // room to begin at a huge page
+  void* memory = mmap(nullptr, pool.m_mapped, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     return Error{"out_of_memory", "a row pool could not be reserved",
                  std::to_string(bytes) + " bytes for " + std::to_string(slots) + " rows were refused",
                  "lower capacity or history_bytes in the manifest"};
-  pool.m_data = static_cast<std::uint8_t*>(memory);
-  if (bytes >= 2 * kHugePage) madvise(memory, bytes, MADV_HUGEPAGE);  // advice: refusal changes nothing
+  pool.m_mapping = pool.m_data = static_cast<std::uint8_t*>(memory);
+  if (pool.m_mapped == bytes) return pool;
+  pool.m_data += (kHugePage - reinterpret_cast<std::uintptr_t>(memory) % kHugePage) % kHugePage;
+  madvise(pool.m_data, bytes, MADV_HUGEPAGE);  // advice: refusal changes nothing
   return pool;
 }
 
 RowPool::~RowPool() {
-  if (m_data) munmap(m_data, static_cast<std::size_t>(m_stride) * static_cast<std::size_t>(m_slots));
+  if (m_mapping) munmap(m_mapping, m_mapped);
 }
 
 void RowPool::swap(RowPool& other) noexcept {
+  std::swap(m_mapping, other.m_mapping);
+  std::swap(m_mapped, other.m_mapped);
   std::swap(m_data, other.m_data);
   std::swap(m_format, other.m_format);
   std::swap(m_stride, other.m_stride);

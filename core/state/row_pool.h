@@ -30,7 +30,9 @@ class RowPool {
 
  private:
   void swap(RowPool& other) noexcept;
-  std::uint8_t* m_data = nullptr;
+  std::uint8_t* m_mapping = nullptr;
+  std::size_t m_mapped = 0;  // bytes
+  std::uint8_t* m_data = nullptr;  // in the mapping, at a huge page where the pool is large enough
   kernels::RowFormat m_format;
   std::int64_t m_stride = 0;
   std::int32_t m_slots = 0;
