@@ -17,14 +17,14 @@ Status verb(CommandHost& host, const char* name, const Json& args = Json::object
 /// Reports of failed ticks come back as values; the window shows them like errors.
 Status step(CommandHost& host, const Json& args) {
   LiveContext& context = host.context();
-  const auto count = args.value("n", std::int64_t{1});
+  const Json count = args.value("n", Json(1));
   context.submit("step", {{"n", count}}, &context, [&context](const Result<Json>& reports) {
     if (!reports) return emit context.failed(reports.error());
     for (const Json& report : *reports)
       if (!report.value("ok", true) && report.contains("error"))
         emit context.failed(Error::fromJson(report["error"]));
   });
-  emit context.scripted(count == 1 ? QString("s.step()") : QString("s.step(%1)").arg(count));
+  emit context.scripted(count == 1 ? QString("s.step()") : QString("s.step(%1)").arg(count.dump().c_str()));
   return ok();
 }
 
@@ -35,8 +35,8 @@ Status stepBack(CommandHost& host, const Json&) {
 }
 
 Status run(CommandHost& host, const Json& args) {
-  const auto ticks = args.value("max_ticks", std::int64_t{1'000'000});
-  emit host.context().scripted(QString("s.run({maxTicks:%1})").arg(ticks));
+  const Json ticks = args.value("max_ticks", Json(1'000'000));
+  emit host.context().scripted(QString("s.run({maxTicks:%1})").arg(ticks.dump().c_str()));
   return verb(host, "run", {{"maxTicks", ticks}});
 }
 

@@ -26,7 +26,7 @@ class CoreEngine : public Engine {
   void setPublish(std::function<void(SnapshotPtr)> publish) override {
     m_session->setPublish(std::move(publish));
   }
-  void requestCancel() override { m_session->requestCancel(); }
+  void setProgress(Progress progress) override { m_session->setProgress(std::move(progress)); }
   Result<std::unique_ptr<Engine>> fork() override {
     auto copy = m_session->fork();
     if (!copy) return copy.error();
@@ -44,7 +44,6 @@ Result<std::unique_ptr<Engine>> openManifest(const json& manifest, const std::st
   spdlog::info("opening {}", manifest.dump());
   auto session = openSession(*checked, resources, progress);
   if (!session) return session.error();
-  (*session)->setProgress(progress);
   return std::unique_ptr<Engine>(std::make_unique<CoreEngine>(session.take()));
 }
 
@@ -56,7 +55,6 @@ Result<std::unique_ptr<Engine>> openCapture(const json& request, const std::stri
   spdlog::info("opening {}", path);
   auto session = openCaptured(path, resources, to, progress);
   if (!session) return session.error();
-  (*session)->setProgress(progress);
   return std::unique_ptr<Engine>(std::make_unique<CoreEngine>(session.take()));
 }
 

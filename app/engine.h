@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the engine thread drives: a session behind five calls. core_engine implements it over
-// core/session; tests implement it over nothing at all. Every call but requestCancel comes from the
-// engine thread.
+// What the engine thread drives: a session behind a few calls. core_engine implements it over
+// core/session; tests implement it over nothing at all. Every call comes from the engine thread.
 #pragma once
 #include <functional>
 #include <memory>
@@ -23,8 +22,8 @@ class Engine {
   virtual SnapshotPtr snapshot() const = 0;
   /// Called on the engine thread after every tick and command, when the state is consistent.
   virtual void setPublish(std::function<void(SnapshotPtr)> publish) = 0;
-  /// Any thread: the verb in progress stops at its next safe point.
-  virtual void requestCancel() = 0;
+  /// Where verbs report, and learn that they should stop at their next safe point.
+  virtual void setProgress(Progress progress) = 0;
   /// A second engine in the present state, for a thread of its own.
   virtual Result<std::unique_ptr<Engine>> fork() = 0;
 };

@@ -42,11 +42,9 @@ EngineThread::EngineThread(EngineOpener opener, Reply opened, std::function<void
 }
 
 EngineThread::~EngineThread() {
-  m_stop = true;
-  m_cancel = true;
   {
     const std::lock_guard lock(m_mutex);
-    if (m_engine) m_engine->requestCancel();
+    m_stop = true;
   }
   m_work.notify_all();
   m_thread.join();
@@ -129,7 +127,6 @@ void EngineThread::replaceOrPush(Job job) {
 void EngineThread::cancel() {
   std::unique_lock lock(m_mutex);
   m_cancel = true;
-  if (m_engine && busy()) m_engine->requestCancel();
   for (Job& job : m_jobs) m_mail.replies.push_back(std::move(job.cancelled));
   m_commands.fetch_sub(static_cast<int>(m_jobs.size()));
   const bool any = !m_jobs.empty();
@@ -158,9 +155,7 @@ void EngineThread::runLoop() {
     }
     perform(job);
   }
-  std::unique_ptr<Engine> last;
-  const std::lock_guard lock(m_mutex);
-  last.swap(m_engine);  // destroyed here, on the thread that built it
+  m_engine.reset();  // here, on the thread that built it
 }
 
 void EngineThread::open() {
@@ -169,14 +164,10 @@ void EngineThread::open() {
   };
   auto opened = guarded<std::unique_ptr<Engine>>([&] { return m_opener(sink); });
   if (opened) {
-    std::unique_ptr<Engine> engine = opened.take();
-    engine->setPublish([this](SnapshotPtr snapshot) { publish(std::move(snapshot)); });
-    const SnapshotPtr first = engine->snapshot();
-    {
-      const std::lock_guard lock(m_mutex);
-      m_engine = std::move(engine);
-    }
-    if (first) publish(first);
+    m_engine = opened.take();
+    m_engine->setPublish([this](SnapshotPtr snapshot) { publish(std::move(snapshot)); });
+    m_engine->setProgress(sink);
+    if (const SnapshotPtr first = m_engine->snapshot()) publish(first);
   } else {
     m_openError = opened.error();
   }

@@ -80,7 +80,7 @@ class EngineThread {
   EngineOpener m_opener;
   Reply m_opened;
   std::function<void()> m_wake;
-  std::unique_ptr<Engine> m_engine;  // engine thread; others under m_mutex, to cancel
+  std::unique_ptr<Engine> m_engine;  // engine thread
   Result<nlohmann::json> m_openError = nlohmann::json();
 
   mutable std::mutex m_mutex;  // guards the four below

@@ -36,9 +36,9 @@ CaptureHeader headerOf(const Session& session) {
 std::vector<CaptureCommand> commandsOf(const Session& session) {
   std::vector<CaptureCommand> out;
   const Timeline& timeline = session.timeline();
-  const std::vector<Command> commands = session.commands(timeline.currentId());
+  const std::vector<PastCommand> commands = session.commands(timeline.currentId());
   for (std::size_t i = 0; i < commands.size(); ++i) {
-    const Command& command = commands[i];
+    const PastCommand& command = commands[i];
     const Timeline::Entry& entry = timeline.entry(command.last);
     CaptureCommand record{command.verb, command.args, entry.tick, command.commits};
     if (!record.args.is_object()) record.args = json::object();

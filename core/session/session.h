@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One session: a model, a cache with its mirror, and the tick that changes both. Owned by the engine
-// thread, which alone calls it; requestCancel() is for any thread. Two sessions share nothing but
-// files mapped read-only. A call that fails leaves the session as it was unless it says otherwise.
+// thread, which alone calls it. Two sessions share nothing but files mapped read-only. A call that
+// fails leaves the session as it was unless it says otherwise.
 #pragma once
-#include <atomic>
 #include <memory>
 #include <optional>
 
@@ -27,7 +26,7 @@ struct CacheImport;
 class CaptureLog;
 
 /// A recorded verb, as history and captures execute it again.
-struct Command {
+struct PastCommand {
   std::string verb;
   nlohmann::json args;
   std::int64_t commits = 0;
@@ -91,10 +90,10 @@ class Session {
   /// Names the command that the next commits belong to.
   void beginCommand(std::string verb, nlohmann::json args);
   /// The commands on the way from the start to an entry of the timeline.
-  std::vector<Command> commands(int entry) const;
+  std::vector<PastCommand> commands(int entry) const;
   /// Executes a recorded command up to the commits it made then. Errors: the command's own, and
   /// not_replayed where it makes fewer.
-  Result<nlohmann::json> executeAgain(const Command& command);
+  Result<nlohmann::json> executeAgain(const PastCommand& command);
 
   /// A file that every command is appended to; null = none.
   void setCapture(std::unique_ptr<CaptureLog> log);
@@ -124,8 +123,8 @@ class Session {
   Result<Tile> tile(const TileRequest& request) const;
   const ExactnessMap& exactnessMap() const;
   void setPublish(std::function<void(SnapshotPtr)> publish) { m_publish = std::move(publish); }
+  /// Where long work reports and learns that it should stop.
   void setProgress(Progress progress) { m_progress = std::move(progress); }
-  void requestCancel() { m_cancel = true; }
 
   // --- for the verbs ------------------------------------------------------------------------------
   Transformer& transformer() { return *m_transformer; }
@@ -142,7 +141,6 @@ class Session {
 
   PlanRules planRules(Source addSource) const;
   TransactionRules transactionRules() const;
-  Progress progress();
   std::vector<Action> takePending();
   TickReport runPending(bool generates, std::optional<TokenId> forced, Source source, std::optional<std::size_t> place = {});
   TickReport runTick(bool generate, std::optional<TokenId> forced, std::vector<Action> actions,
@@ -207,7 +205,6 @@ class Session {
   Progress m_progress;
   Execute m_execute;
   std::unique_ptr<CaptureLog> m_capture;
-  std::atomic<bool> m_cancel{false};
 };
 
 }  // namespace kvlab

@@ -131,8 +131,8 @@ Status Session::select(int id) {
   return done;
 }
 
-std::vector<Command> Session::commands(int id) const {
-  std::vector<Command> out;
+std::vector<PastCommand> Session::commands(int id) const {
+  std::vector<PastCommand> out;
   const std::vector<int> path = m_timeline.path(id);
   for (std::size_t i = 1; i < path.size(); ++i) {
     const Timeline::Entry& entry = m_timeline.entry(path[i]);
@@ -144,7 +144,7 @@ std::vector<Command> Session::commands(int id) const {
   return out;
 }
 
-Result<nlohmann::json> Session::executeAgain(const Command& command) {
+Result<nlohmann::json> Session::executeAgain(const PastCommand& command) {
   if (command.commits == 0) return m_execute(*this, command.verb, command.args);
   m_commitsLeft = command.commits;
   Result<nlohmann::json> result = m_execute(*this, command.verb, command.args);
@@ -181,7 +181,7 @@ void Session::restoreRows(const std::vector<std::vector<std::uint8_t>>& rows) {
 /// timeline keeps its entries; only the state reached is kept in it. On an error the session is where
 /// it was.
 Status Session::replay(int id) {
-  const std::vector<Command> all = commands(id);
+  const std::vector<PastCommand> all = commands(id);
   const CacheState before = m_state;
   const auto rows = copyRows();
   Timeline kept = std::move(m_timeline);

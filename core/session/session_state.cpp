@@ -15,8 +15,8 @@ constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 Result<RebuildOutcome> Session::rebuildRows() {
   const bool cachePhases = m_manifest.position == PositionMode::Cache;
   const RebuildInput input{m_state, *m_transformer, m_faults, cachePhases};
-  Result<RebuildOutcome> outcome = rebuild(input, m_store, progress());
-  if (!outcome && outcome.error().code == "fault") outcome = rebuild(input, m_store, progress());
+  Result<RebuildOutcome> outcome = rebuild(input, m_store, m_progress);
+  if (!outcome && outcome.error().code == "fault") outcome = rebuild(input, m_store, m_progress);
   if (!outcome) {
     breakSession(outcome.error().text());
     publish();
@@ -46,7 +46,7 @@ Result<Drift> Session::measureDrift() {
   const RebuildInput input{m_state, *m_transformer, m_faults, m_manifest.position == PositionMode::Cache};
   std::span<const float> logits;
   if (m_state.logits) logits = *m_state.logits;
-  Result<Drift> measured = drift(input, m_store, logits, progress());
+  Result<Drift> measured = drift(input, m_store, logits, m_progress);
   if (!measured) return measured.error();
   m_drift = *measured;
   publish();

@@ -22,13 +22,6 @@ TransactionRules Session::transactionRules() const {
   return rules;
 }
 
-Progress Session::progress() {
-  return [this](const std::string& what, std::int64_t done, std::int64_t total) {
-    if (m_cancel.exchange(false)) return false;
-    return report(m_progress, what, done, total);
-  };
-}
-
 Status Session::usable() const {
   if (m_status != SessionState::Broken) return ok();
   return Error{"broken", "the session is broken", m_brokenReason,
@@ -216,7 +209,7 @@ Status Session::applyPlanned(const CacheState& observed, std::vector<Action> act
   TransactionRules rules = transactionRules();
   rules.wantReceived = received;
   Transaction transaction(m_transformer.get(), m_store, *m_layout, m_faults, *m_ops, m_transformer->context());
-  Result<Applied> applied = transaction.run(observed, *plan, rules, trace, progress());
+  Result<Applied> applied = transaction.run(observed, *plan, rules, trace, m_progress);
   if (applied) {
     commit(std::move(applied->state), std::move(applied->added), std::move(applied->freed), applied->bytesMoved);
     if (applied->rewritten) m_timeline.dropAll(m_store, !m_layout->inPlace());
@@ -308,7 +301,7 @@ std::vector<TickReport> Session::run(int maxTicks, std::string& stoppedBy) {
   const std::vector<TokenId> eos = m_model->tokenizer().eos();
   stoppedBy = "max_ticks";
   for (int i = 0; i < maxTicks; ++i) {
-    if (!progress()("running", i, maxTicks)) {
+    if (!kvlab::report(m_progress, "running", i, maxTicks)) {
       stoppedBy = "cancelled";
       break;
     }

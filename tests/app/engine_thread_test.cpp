@@ -48,6 +48,8 @@ class EngineThreadTest : public QObject {
   void tilesAreServedDuringLongCommands();
   void wakesOnceBetweenCollects();
   void cancelAnswersWhatWaits();
+  void cancelComesTooLate();
+  void forksAreCancelledAlone();
   void exceptionsBecomeErrors();
   void mailIsBounded();
   void endsAtAnyTime();
@@ -156,6 +158,40 @@ void EngineThreadTest::cancelAnswersWhatWaits() {
   thread.submit("count", json::object(), keep(after));
   QVERIFY(reader.until(thread, [&] { return after.has_value(); }));
   QCOMPARE(after->take().get<int>(), 1);
+}
+
+/// After the last safe point of a command: it ends as if nothing had been said, and so does the next.
+void EngineThreadTest::cancelComesTooLate() {
+  FakeState state;
+  Reader reader;
+  std::optional<Result<json>> late, after;
+  EngineThread thread(test::fakeOpener(state), keep(reader.opened), [] {});
+  state.hook = [&] { thread.cancel(); };
+  thread.submit("hook", json::object(), keep(late));
+  QVERIFY(reader.until(thread, [&] { return late.has_value(); }));
+  thread.submit("step", {{"n", 3}}, keep(after));
+  QVERIFY(reader.until(thread, [&] { return after.has_value(); }));
+  QVERIFY(*late);
+  QCOMPARE((*after)->size(), std::size_t{3});
+}
+
+void EngineThreadTest::forksAreCancelledAlone() {
+  FakeState state;
+  Reader reader, other;
+  std::optional<Result<EngineOpener>> forked;
+  std::optional<Result<json>> blocked, also;
+  EngineThread thread(test::fakeOpener(state), keep(reader.opened), [] {});
+  thread.fork([&](const Result<EngineOpener>& r) { forked.emplace(r); });
+  QVERIFY(reader.until(thread, [&] { return forked.has_value(); }));
+  EngineThread copy(**forked, keep(other.opened), [] {});
+  thread.submit("block", json::object(), keep(blocked));
+  copy.submit("block", json::object(), keep(also));
+  QVERIFY(other.until(copy, [&] { return state.waiting == 2; }));
+  copy.cancel();
+  QVERIFY(other.until(copy, [&] { return also.has_value(); }));
+  QVERIFY(thread.busy() && state.waiting == 1);
+  thread.cancel();
+  QVERIFY(reader.until(thread, [&] { return blocked.has_value(); }));
 }
 
 void EngineThreadTest::exceptionsBecomeErrors() {

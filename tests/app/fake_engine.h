@@ -11,9 +11,10 @@
 namespace kvlab::test {
 
 struct FakeState {
-  std::atomic<bool> cancelled{false}, broken{false};
+  std::atomic<bool> broken{false};
   std::atomic<int> alive{0}, waiting{0};
   std::atomic<int> reads{0};
+  std::function<void()> hook = [] {};  // what the verb `hook` does, on the engine thread
 };
 
 class FakeEngine : public Engine {
@@ -39,6 +40,7 @@ class FakeEngine : public Engine {
     if (verb == "echo") return args;
     if (verb == "throw") throw std::runtime_error("thrown on purpose");
     if (verb == "block") return block();
+    if (verb == "hook") return m_state.hook(), nlohmann::json();
     if (verb == "goto") return jump(args.at("tick").get<std::int64_t>());
     return Error{"unknown_verb", verb + " was not run", "there is no such verb", "use another"};
   }
@@ -60,7 +62,7 @@ class FakeEngine : public Engine {
     return snapshot;
   }
   void setPublish(std::function<void(SnapshotPtr)> publish) override { m_publish = publish; }
-  void requestCancel() override { m_state.cancelled = true; }
+  void setProgress(Progress progress) override { m_progress = progress; }
   Result<std::unique_ptr<Engine>> fork() override {
     auto copy = std::make_unique<FakeEngine>(m_state);
     copy->m_tick = m_tick;
@@ -70,9 +72,8 @@ class FakeEngine : public Engine {
 
  private:
   nlohmann::json step(int n) {
-    m_state.cancelled = false;
     auto reports = nlohmann::json::array();
-    for (int i = 0; i < n && !m_state.cancelled; ++i) {
+    for (int i = 0; i < n && report(m_progress, "stepping", i, n); ++i) {
       ++m_tick;
       m_context.push_back(LedgerId(static_cast<std::int32_t>(m_context.size())));
       publish();
@@ -81,9 +82,8 @@ class FakeEngine : public Engine {
     return reports;
   }
   Result<nlohmann::json> block() {
-    m_state.cancelled = false;
     ++m_state.waiting;
-    while (!m_state.cancelled) {
+    while (report(m_progress, "waiting", 0, 0)) {
       publish();  // a long command is consistent between its ticks
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -103,6 +103,7 @@ class FakeEngine : public Engine {
   FakeState& m_state;
   std::shared_ptr<const SessionInfo> m_info;
   std::function<void(SnapshotPtr)> m_publish;
+  Progress m_progress;
   Column<LedgerId> m_context;
   std::int64_t m_tick = 0;
   std::uint64_t m_serial = 0;

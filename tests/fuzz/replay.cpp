@@ -15,7 +15,8 @@ int main(int argc, char** argv) {
     std::error_code none;
     for (const auto& entry : std::filesystem::directory_iterator(argv[i], none)) {
       std::ifstream in(entry.path(), std::ios::binary);
-      const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
+      std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
+      bytes.shrink_to_fit();  // a read past the end is a read past the block
       LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
       ++files;
     }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Structure checks: nothing stray at the top, includes point one way, no cycles between folders, SPDX lines, size budget.
+"""Structure checks: nothing stray at the top, includes point one way, no cycles between folders, one definition
+per type, SPDX lines, size budget.
 
 usage: lint.py ROOT; prints every finding and exits 1 if there is one."""
 import pathlib
@@ -14,6 +15,8 @@ SOURCE = {".h", ".cpp", ".cu", ".cuh"}
 SPDX = SOURCE | {".py", ".js", ".ts", ".cmake", ".sh"}
 MAX_LINES = 600
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
+NAMESPACE = re.compile(r"^namespace ([\w:]+) \{", re.M)
+TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)[^;\n]*\{", re.M)
 
 
 def tracked(root):
@@ -45,6 +48,14 @@ def check_direction(path, target, say):
         say(f"{path}: widgets may include core/api only, not {target}")
 
 
+def check_types(path, text, types, say):
+    """Two types of one name link without a word and share their templates' code."""
+    for name in TYPE.findall(text):
+        full = "::".join(NAMESPACE.findall(text)[:1] + [name])
+        if types.setdefault(full, path) != path:
+            say(f"{path}: {full} is defined in {types[full]}, too")
+
+
 def find_cycle(graph):
     state, trail = {}, []
 
@@ -67,7 +78,7 @@ def find_cycle(graph):
 
 
 def main(root):
-    findings, graph = [], {}
+    findings, graph, types = [], {}, {}
     for path in tracked(root):
         if path.parts[0] not in TOP:
             findings.append(f"{path}: stands at the top, where only {', '.join(sorted(TOP))} belong")
@@ -85,6 +96,8 @@ def main(root):
                 findings.append(f"{path}: no #pragma once")
             if path.parts[0] in ("core", "kernels") and re.search(r"#\s*include\s+<Q[A-Za-z]", text):
                 findings.append(f"{path}: Qt below widgets/")
+            if path.suffix == ".h" and path.parts[0] in ROOMS:
+                check_types(path, text, types, findings.append)
             for target in includes(root, path):
                 check_direction(path, target, findings.append)
                 if path.parts[0] in ROOMS and folder(path) != folder(target):

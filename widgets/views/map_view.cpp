@@ -6,6 +6,7 @@
 #include <QToolButton>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "widgets/base/view_registry.h"
 
@@ -138,8 +139,10 @@ Status MapView::setOption(const std::string& name, const nlohmann::json& value) 
   if ((name == "from" || name == "to") && value.is_number_integer()) {
     nlohmann::json now = options();
     now[name] = value;
-    if (now["from"].get<int>() >= now["to"].get<int>()) return badOption(name, value, "keep `from` below `to`");
-    m_canvas->showRange(now["from"].get<int>(), now["to"].get<int>());
+    const auto from = now["from"].get<std::int64_t>(), to = now["to"].get<std::int64_t>();
+    if (from >= to) return badOption(name, value, "keep `from` below `to`");
+    if (from < 0 || to > std::numeric_limits<int>::max()) return badOption(name, value, "use a position");
+    m_canvas->showRange(static_cast<int>(from), static_cast<int>(to));
     return ok();
   }
   return InspectorView::setOption(name, value);
