@@ -2,11 +2,12 @@
 # Every shipped script and every script of this folder is a test: kvlab run must end with 0.
 file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/resources/scripts/*.js ${CMAKE_CURRENT_LIST_DIR}/*.js)
 set(args_edit_experiment -- 1)  # stories per length
+math(EXPR patience "${limit} - 100")  # a script that is stopped says where it was
 foreach(script ${scripts})
   get_filename_component(name ${script} NAME_WE)
   add_test(NAME scripts/${name}
-    COMMAND kvlab run ${script} --out ${CMAKE_BINARY_DIR}/scripts/${name} --time-limit 500 ${args_${name}})
-  set_tests_properties(scripts/${name} PROPERTIES LABELS scripts TIMEOUT 600)
+    COMMAND kvlab run ${script} --out ${CMAKE_BINARY_DIR}/scripts/${name} --time-limit ${patience} ${args_${name}})
+  set_tests_properties(scripts/${name} PROPERTIES LABELS scripts TIMEOUT ${limit})
 endforeach()
 
 # The program from outside: output, messages and exit codes.
