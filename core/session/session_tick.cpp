@@ -272,7 +272,9 @@ void Session::commit(CacheState state, LayerSlots added, LayerSlots freed, std::
 void Session::verify(Trace& trace, TickReport& report) {
   if (m_manifest.check == CheckLevel::Off) return;
   auto scope = trace.scope("verify");
-  const bool full = m_manifest.check == CheckLevel::Full;
+  // What is broken is checked in full until it holds: a slice without a finding proves nothing.
+  const auto broken = [](const InvariantState& one) { return !one.ok; };
+  const bool full = m_manifest.check == CheckLevel::Full || std::any_of(m_invariants.begin(), m_invariants.end(), broken);
   const CheckInput input{m_state, m_store, m_manifest, *m_ops, m_transformer->context(), m_capacity, full,
                          m_checks++ % m_manifest.scrubPeriod, m_model->config().vocab};
   report.violations = checkAll(input);

@@ -42,6 +42,33 @@ class TablesTest : public QObject {
  private Q_SLOTS:
   void initTestCase() { Theme::apply(*qApp, "dark"); }
 
+  void cardKeepsItsFontsThroughThemes() {
+    FakeContext context;
+    HistoryView view(context, nullptr);
+    QVERIFY(golden::settle(view));
+    context.focusPosition(Position(44));
+    QVERIFY(golden::settle(view));
+    for (const char* theme : {"light", "dark"}) {
+      Theme::apply(*qApp, theme);
+      QCOMPARE(view.findChild<QLabel*>("cardTitle")->font().weight(), QFont::DemiBold);
+    }
+  }
+  void narrowTablesShedColumns() {
+    FakeContext context;
+    LedgerTableView view(context, nullptr);
+    view.resize(900, 400);
+    QVERIFY(golden::settle(view));
+    DataTable& table = view.table();
+    QVERIFY(table.shedColumns().isEmpty());
+    const QString all = table.tsv();
+    view.resize(320, 400);
+    QVERIFY(golden::settle(view));
+    QVERIFY(table.shedColumns().contains(LedgerModel::kSource) && !table.shedColumns().contains(LedgerModel::kToken));
+    QVERIFY(table.shedTexts(0).contains("source: prompt"));
+    QCOMPARE(table.tsv(), all);  // copies lose nothing
+    view.resize(900, 400);
+    QTRY_VERIFY(table.shedColumns().isEmpty() && !table.isColumnHidden(LedgerModel::kSource));
+  }
   void modelsKeepTheirPromises() {
     FakeContext context;
     MirrorView mirror(context, nullptr);

@@ -85,7 +85,7 @@ void Theme::apply(QApplication& app, const QString& name) {
   loadFonts(app);
   auto theme = std::make_shared<const Theme>(named(name));
   app.setProperty(kProperty, QVariant::fromValue(theme));
-  if (!app.property(kStyled).toBool()) {  // once: a new style makes labels forget fonts of their own
+  if (!app.property(kStyled).toBool()) {  // both themes have the same style
     app.setStyle(QStyleFactory::create("Fusion"));
     app.setProperty(kStyled, true);
   }

@@ -37,6 +37,7 @@ InvariantsView::InvariantsView(InspectorContext& context, QWidget* parent)
   column->setSpacing(0);
   column->addWidget(m_table, 1);
   m_detail = new QLabel(content);
+  m_detail->setFont(theme()->small);
   m_detail->setWordWrap(true);
   m_detail->setTextFormat(Qt::PlainText);
   m_detail->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -60,6 +61,7 @@ InvariantsView::InvariantsView(InspectorContext& context, QWidget* parent)
 void InvariantsView::makeStrip() {
   m_lamp = stripLabel({});
   m_summary = stripLabel({}, 1);
+  m_summary->setFont(theme()->strong);
   m_jump = new QPushButton(tr("Go to failure"), this);
   m_jump->setToolTip(tr("Show the tick and focus the row of the first failure (Ctrl+J)"));
   m_check = new QPushButton(tr("Check all now"), this);
@@ -122,6 +124,10 @@ void InvariantsView::onSnapshot() {
   refresh();
 }
 
+void InvariantsView::onTheme() {
+  if (m_detail) refresh();
+}
+
 void InvariantsView::showDetail() {
   const int row = std::max(0, m_table->currentIndex().row());
   const bool any = row < m_model->rowCount();
@@ -131,7 +137,6 @@ void InvariantsView::showDetail() {
   const QString detail = m_model->index(row, InvariantModel::Detail).data().toString();
   QString text = QStringLiteral("%1 (%2)").arg(QString::fromStdString(line.state.title), QString::fromStdString(line.state.id));
   text += QLatin1Char('\n') + (detail.isEmpty() ? (line.full ? tr("Checked in full.") : tr("Nothing to report.")) : detail);
-  m_detail->setFont(theme()->small);
   m_detail->setText(text);
 }
 
@@ -144,7 +149,6 @@ void InvariantsView::refresh() {
   m_lamp->setVisible(any);
   m_lamp->setPixmap(lamp(good, *theme(), devicePixelRatioF()));
   m_summary->setText(m_checking ? tr("checking every row…") : any ? m_model->summary() : QString());
-  m_summary->setFont(theme()->strong);
   m_table->setColumnHidden(InvariantModel::FirstFailure, !m_model->anyFailed());
   showDetail();
   m_jump->setVisible(any);

@@ -23,6 +23,7 @@ class InvariantsView : public InspectorView {
 
  protected:
   void onSnapshot() override;
+  void onTheme() override;
   void onFocus() override {}
 
  private:

@@ -69,7 +69,7 @@ void LogView::makeTable() {
   settleBars(m_table);
   m_table->setAccessibleName(tr("Log lines"));
   m_table->setToolTip(tr("Ctrl+C copies the selected lines"));
-  m_table->setWidths({"00:00:00.000", "critical", QString(32, 'x')});
+  m_table->setWidths({"00:00:00.000", "critical", QString(26, 'x')});
   m_table->setShedding({LogModel::Time, LogModel::Level});
   setContent(m_table);
   setMainControl(m_table);

@@ -25,6 +25,8 @@ RowCard::RowCard(QWidget* parent) : QWidget(parent), m_token(new QLabel(this)), 
   m_token->setTextInteractionFlags(Qt::TextSelectableByMouse);
   m_facts->setTextFormat(Qt::PlainText);
   m_facts->setWordWrap(true);
+  m_token->setFont(Theme::current()->strong);
+  m_facts->setFont(Theme::current()->small);
 }
 
 void RowCard::clearFamily() {
@@ -60,14 +62,12 @@ void RowCard::showRow(const Snapshot& s, LedgerId id) {
   const QString place = at != s.context.end() ? tr("position %1").arg(at - s.context.begin()) : tr("not in the context");
   int resident = 0;
   for (const auto& layer : s.layers) resident += std::find(layer->ledger.begin(), layer->ledger.end(), id) != layer->ledger.end();
-  m_token->setFont(Theme::current()->strong);
   m_token->setText(tr("%1   ledger %2").arg(tokenText(s, id)).arg(id.value()));
   QStringList facts{word(name(row.state)) + (row.pinned ? tr(", pinned") : QString()), place,
                     tr("resident in %1 of %2 layers").arg(resident).arg(s.layers.size()),
                     tr("from %1 in tick %2").arg(word(name(row.source))).arg(row.born.value())};
   if (row.state != RowState::Live) facts << tr("%1 in tick %2").arg(word(name(row.state))).arg(row.changed.value());
   m_facts->setText(facts.join(QStringLiteral("  ·  ")));
-  m_facts->setFont(Theme::current()->small);
   m_lines = {m_token->text(), m_facts->text()};
   clearFamily();
   family(s, tr("replaces"), row.parents);
