@@ -16,7 +16,7 @@ check() {
   code=$?
   [[ $code == "$wanted" ]] || { echo "$name: exit $code, expected $wanted"; cat "$work/err"; failures=$((failures + 1)); }
   for pattern in "${patterns[@]}"; do
-    cat "$work/out" "$work/err" | grep -qE -- "$pattern" || {
+    grep -qE -- "$pattern" "$work/out" "$work/err" || {
       echo "$name: nothing matches $pattern"; cat "$work/out" "$work/err"; failures=$((failures + 1)); }
   done
   # One line of error, never a stack trace.
