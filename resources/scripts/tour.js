@@ -47,11 +47,13 @@ const before = s.tick;
 const place = s.tokens().indexOf(s.tokenise("cellar")[0]);
 const edit = { action: "replace", positions: [place], new_token_ids: s.tokenise("attic") };
 const plan = s.plan([edit]);
-s.inject(edit);
+view.set("compose", { draft: [edit] });
 view.focus({ row: place });
 show(`Now the knife: "cellar" at position ${place} becomes "attic". Compose shows the plan before anything ` +
   `changes: ${plan.newRows} new row, ${plan.stale} rows that go stale.`, ["compose"], "plan");
 
+s.inject(edit);
+view.set("compose", { draft: "" });
 s.apply();
 const drift = s.drift();
 view.focus({ layer: 2, row: place });

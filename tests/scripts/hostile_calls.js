@@ -98,6 +98,14 @@ let circular;
 try { s.promptIds(ring); } catch (error) { circular = error; }
 expect(circular !== undefined, "a circular value was accepted");
 
+// Places count in the list that was given, whatever is pending before it.
+s.clearPending();
+s.inject({ action: "delete", position: 2 });
+const planned = s.plan([{ action: "delete", position: 4 }, { action: "insert", position: 6, token_ids: [5] }]);
+expect(planned.actions.map((one) => [one.place, one.action, one.finalPosition]).join() === "0,delete,3,1,insert,4", JSON.stringify(planned.actions));
+expect(expectError(() => s.plan([{ action: "delete", position: 1 }, { action: "delete", position: 9999 }])).action === 1);
+s.clearPending();
+
 expect(found.length === 0, "\n" + found.join("\n"));
 expect(JSON.stringify(s.branches()) === branches);
 s.step();
