@@ -172,6 +172,7 @@ interface Session {
 
   /** Checks the whole pending list with these behind it; queues nothing on failure. */
   inject(actions: Action[] | Action): { pending: number };
+  /** Forgets the pending actions. A tick that was refused leaves them pending. */
   clearPending(): { pending: number };
   /** What the actions would do; nothing is queued. */
   plan(actions: Action[] | Action): EditPlan;
