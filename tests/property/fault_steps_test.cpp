@@ -167,6 +167,17 @@ class FaultStepsTest : public QObject {
     }
   }
 
+  /// A cheap check reads a slice of the checksums; what was found is looked at until it holds.
+  void whatIsBrokenStaysSaid() {
+    SessionFixture s(json{{"faults", true}});
+    furnish(s);
+    s.must("fault", {{"kind", "value_bit"}, {"layer", 2}, {"index", 6}, {"bit", 3}});
+    s.must("invariants");
+    for (int tick = 0; tick < 5; ++tick) QVERIFY(s.must("step")[0]["violations"].size() > 0);
+    s.must("rebuild");
+    QVERIFY(s.must("step")[0]["violations"].empty());
+  }
+
   void mapDamageIsTakenBackByUndo() {
     for (const char* kind : {"map_drop", "map_swap"})
       for (const char* column : {"slots", "entries"}) {
