@@ -8,7 +8,8 @@
 namespace kvlab {
 namespace {
 
-void name(const CheckInput& input, const SharedMap& shared, const RowList& list, int layer, Findings& findings) {
+/// Says which rows of a layer carry another tag.
+void nameRows(const CheckInput& input, const SharedMap& shared, const RowList& list, int layer, Findings& findings) {
   const RowPool& pool = input.store.pool(layer);
   std::vector<std::uint64_t> stored(list.slots.size());
   input.ops.readTags(input.context,
@@ -36,7 +37,7 @@ void checkRowTags(const CheckInput& input, std::vector<Violation>& out) {
     input.ops.matchTags(input.context, {pools.data(), static_cast<std::int64_t>(pools.size()), list.slots.data(),
                                         list.tags.data(), static_cast<std::int64_t>(list.slots.size()), wrong.data()});
     for (std::size_t i = 0; i < pools.size(); ++i)
-      if (wrong[i] > 0) name(input, shared, list, shared.layers[i], findings);
+      if (wrong[i] > 0) nameRows(input, shared, list, shared.layers[i], findings);
   }
 }
 
