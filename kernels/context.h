@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an op runs on. Passed by reference, owned by the caller.
+// What an op runs on. Passed by reference, owned by a back end or the caller.
 #pragma once
 
 namespace kvlab::kernels {
@@ -8,7 +8,7 @@ class ThreadPool;
 
 struct Context {
   ThreadPool* pool = nullptr;  ///< required by the CPU ops; ThreadPool(1) for a single thread
-  void* stream = nullptr;      ///< device stream of an accelerator back end; the CPU ignores it
+  void* device = nullptr;      ///< an accelerator back end's own; the CPU ignores it
 };
 
 }  // namespace kvlab::kernels

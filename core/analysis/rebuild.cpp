@@ -8,6 +8,8 @@
 
 #include "core/edit/group_pass.h"
 #include "core/edit/recompute.h"
+#include "core/model/backend_status.h"
+#include "kernels/backend/staging.h"
 
 namespace kvlab {
 namespace {
@@ -40,13 +42,17 @@ class RebuildPass {
     std::vector<float> logits;
     if (m_rows.empty()) return logits;
     Transformer& t = m_in.transformer;
-    Result<RowPool> scratch = RowPool::create(format, static_cast<std::int32_t>(m_rows.size()));
+    kernels::Staging staging(t.backend());
+    Result<RowPool> scratch = RowPool::create(t.backend(), format, static_cast<std::int32_t>(m_rows.size()));
     if (!scratch) return scratch.error();
-    std::vector<TokenId> tokens;
-    for (const RowTarget& row : m_rows) tokens.push_back(row.token);
-    m_x.resize(m_rows.size() * at(t.hidden()));
+    std::vector<std::int32_t> tokens;
+    for (const RowTarget& row : m_rows) tokens.push_back(row.token.value());
+    const auto n = static_cast<std::int64_t>(m_rows.size());
     for (const ScratchView& view : m_views) t.rotary().index(Phase(view.pass.phase.back()));
-    t.embed(tokens, m_x.data());
+    place(staging);
+    logits.resize(at(t.model().config().vocab));
+    float* out = staging.out(logits.data(), logits.size());
+    t.embed(staging.in(tokens), n, m_x);
     const int layers = t.model().config().layers;
     for (int layer = 0; layer < layers; ++layer) {
       if (progress && !progress("rebuilding layers", layer, layers))
@@ -55,8 +61,9 @@ class RebuildPass {
       if (Status done = runLayer(layer, *scratch); !done) return done.error();
       if (Status done = sink({layer, *scratch, m_positions}); !done) return done.error();
     }
-    logits.resize(at(t.model().config().vocab));
-    t.logits(m_x.data() + (m_rows.size() - 1) * at(t.hidden()), 1, logits.data());
+    t.logits(m_x + (n - 1) * t.hidden(), 1, out);
+    staging.finish();
+    if (Status done = backendStatus(t.backend(), "the rebuild"); !done) return done.error();
     return logits;
   }
 
@@ -70,26 +77,39 @@ class RebuildPass {
     return out;
   }
 
+  /// Brings what ops read to where they read it.
+  void place(kernels::Staging& staging) {
+    for (std::size_t g = 0; g < m_views.size(); ++g) {
+      const ScratchView& view = m_views[g];
+      LayerPass pass;
+      pass.slots = staging.in(view.records);
+      pass.phases = staging.in(m_state.groups[g].map->phases.span());
+      pass.rows = static_cast<std::int64_t>(view.records.size());
+      pass.phase = staging.in(view.pass.phase);
+      pass.rowBegin = staging.in(view.pass.rowBegin);
+      pass.rowEnd = staging.in(view.pass.rowEnd);
+      pass.write = staging.in(m_writes);
+      pass.tags = staging.in(m_tags);
+      pass.selfSlot = view.self.empty() ? nullptr : staging.in(view.self);
+      m_passes.push_back(pass);
+    }
+    m_x = staging.temporary<float>(m_rows.size() * at(m_in.transformer.hidden()));
+  }
+
   Status runLayer(int layer, RowPool& scratch) {
-    const LayerGroup& group = m_state.group(layer);
-    const ScratchView& view = m_views[at(m_state.groupOf[at(layer)])];
+    const LayerPass& whole = m_passes[at(m_state.groupOf[at(layer)])];
     const std::int64_t chunk = m_in.transformer.maxRows();
     const auto total = static_cast<std::int64_t>(m_rows.size());
     for (std::int64_t begin = 0; begin < total; begin += chunk) {
       if (Status passed = m_in.faults.pass(FaultPoint::Kernel, "a rebuild"); !passed) return passed;
       const std::int64_t n = std::min(chunk, total - begin);
-      LayerPass pass;
+      LayerPass pass = whole;
       pass.pool = scratch.data();
       pass.format = scratch.format();
-      pass.slots = view.records;
-      pass.phases = group.map->phases.span();
-      pass.phase = view.pass.phase.data() + begin;
-      pass.rowBegin = view.pass.rowBegin.data() + begin;
-      pass.rowEnd = view.pass.rowEnd.data() + begin;
-      pass.write = m_writes.data() + begin;
-      pass.tags = m_tags.data() + begin;
-      if (!view.self.empty()) pass.selfSlot = view.self.data() + begin;
-      m_in.transformer.layer(layer, pass, n, m_x.data() + at(begin) * at(m_in.transformer.hidden()));
+      for (const std::int32_t** list : {&pass.phase, &pass.rowBegin, &pass.rowEnd, &pass.write}) *list += begin;
+      pass.tags += begin;
+      if (pass.selfSlot) pass.selfSlot += begin;
+      m_in.transformer.layer(layer, pass, n, m_x + begin * m_in.transformer.hidden());
     }
     return ok();
   }
@@ -100,7 +120,8 @@ class RebuildPass {
   std::vector<std::int32_t> m_positions, m_writes;  // [rows]
   std::vector<std::uint64_t> m_tags;                // [rows]
   std::vector<ScratchView> m_views;                 // [groups]
-  std::vector<float> m_x;                           // [rows, hidden]
+  std::vector<LayerPass> m_passes;                  // [groups] of all rows, where ops read them
+  float* m_x = nullptr;                             // [rows, hidden]
 };
 
 /// Pairs (scratch record, live slot) of the rows that are resident in a layer.
@@ -136,10 +157,7 @@ Result<RebuildOutcome> rebuild(const RebuildInput& input, CacheStore& store, con
     const Pairs pairs = residentPairs(input.state, layer);
     std::vector<kernels::RowMove> moves;
     for (std::size_t i = 0; i < pairs.slots.size(); ++i) moves.push_back({pairs.records[i], pairs.slots[i], 1});
-    RowPool& pool = store.pool(layer.layer);
-    input.transformer.ops().moveRows(
-        input.transformer.context(),
-        {layer.rows.data(), pool.data(), pool.format(), moves.data(), static_cast<std::int64_t>(moves.size())});
+    store.pool(layer.layer).move(layer.rows, moves);
     ++outcome.layersDone;
     return ok();
   };
@@ -157,23 +175,28 @@ Result<Drift> drift(const RebuildInput& input, const CacheStore& store, std::spa
                     const Progress& progress) {
   Drift out;
   const kernels::RowFormat format = store.pool(0).format();
-  const std::int64_t width = std::int64_t{format.kvHeads} * format.headDim;
+  const std::int64_t width = store.pool(0).width();
   double worst = 0;
   const auto compare = [&](const RebuiltLayer& layer) -> Status {
     const Pairs pairs = residentPairs(input.state, layer);
     const auto n = static_cast<std::int64_t>(pairs.slots.size());
-    std::vector<float> live[2], rebuilt[2];
+    kernels::Backend& backend = store.backend();
+    kernels::Staging staging(backend);
+    float *live[2], *rebuilt[2];
+    for (float** values : {&live[0], &live[1], &rebuilt[0], &rebuilt[1]}) *values = staging.temporary<float>(at(n * width));
+    const RowPool& pool = store.pool(layer.layer);
+    backend.ops().gatherRows(backend.context(), {pool.data(), format, staging.in(pairs.slots), n, live[0], live[1]});
+    backend.ops().gatherRows(backend.context(), {layer.rows.data(), format, staging.in(pairs.records), n, rebuilt[0], rebuilt[1]});
+    std::vector<double> relatives[2], cosines[2];
     for (int side = 0; side < 2; ++side) {
-      live[side].resize(at(n * width));
-      rebuilt[side].resize(at(n * width));
+      relatives[side].resize(at(n));
+      cosines[side].resize(at(n));
+      backend.ops().diffRows(backend.context(), {live[side], rebuilt[side], n, width, staging.out(relatives[side].data(), at(n)),
+                                                 staging.out(cosines[side].data(), at(n)), nullptr});
     }
-    const kernels::OpTable& ops = input.transformer.ops();
-    const kernels::Context& context = input.transformer.context();
-    ops.gatherRows(context, {store.pool(layer.layer).data(), format, pairs.slots.data(), n, live[0].data(), live[1].data()});
-    ops.gatherRows(context, {layer.rows.data(), format, pairs.records.data(), n, rebuilt[0].data(), rebuilt[1].data()});
+    staging.finish();
     for (int side = 0; side < 2; ++side) {
-      std::vector<double> relative(at(n)), cosine(at(n));
-      ops.diffRows(context, {live[side].data(), rebuilt[side].data(), n, width, relative.data(), cosine.data(), nullptr});
+      const std::vector<double>&relative = relatives[side], &cosine = cosines[side];
       std::vector<float> rows(at(input.state.length()), std::numeric_limits<float>::quiet_NaN());
       double largest = 0, smallest = 1;
       for (std::size_t i = 0; i < at(n); ++i) {

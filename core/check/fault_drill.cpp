@@ -106,13 +106,17 @@ class Drill {
   Result<json> flip(Begin begin, End end) {
     choose(1);
     if (m_error) return *m_error;
-    const RowPool& pool = m_store.pool(m_layer);
+    RowPool& pool = m_store.pool(m_layer);
     const kernels::RowLayout layout = kernels::rowLayout(pool.format());
     const std::int64_t from = begin(layout), bits = (end(layout) - from) * 8;
     const std::int64_t bit = number("bit", 0, bits);
     if (m_error) return *m_error;
-    std::uint8_t& byte = pool.row(m_state.map(m_layer).slotOf[m_index])[from + bit / 8];
+    const std::span<const Slot> slot(&m_state.map(m_layer).slotOf[m_index], 1);
+    std::vector<std::uint8_t> record(at(pool.stride()));
+    pool.readRecords(slot, record.data());
+    std::uint8_t& byte = record[at(from + bit / 8)];
     byte = static_cast<std::uint8_t>(byte ^ (1u << (bit % 8)));
+    pool.writeRecords(slot, record.data());
     m_done["bit"] = bit;
     return m_done;
   }

@@ -21,12 +21,11 @@ bool finite(const float* values, std::int64_t n) {
 void checkLayer(const CheckInput& input, const SharedMap& shared, const RowList& list, int layer,
                 Findings& findings) {
   const RowPool& pool = input.store.pool(layer);
-  const std::int64_t width = std::int64_t{pool.format().kvHeads} * pool.format().headDim;
+  const std::int64_t width = pool.width();
   std::vector<float> k(kChunk * static_cast<std::size_t>(width)), v(k.size());
   for (std::size_t begin = 0; begin < list.slots.size(); begin += kChunk) {
     const std::size_t n = std::min(kChunk, list.slots.size() - begin);
-    input.ops.gatherRows(input.context, {pool.data(), pool.format(), list.slots.data() + begin,
-                                         static_cast<std::int64_t>(n), k.data(), v.data()});
+    pool.gather({list.slots.data() + begin, n}, k.data(), v.data());
     for (std::size_t i = 0; i < n; ++i) {
       const std::int64_t at = static_cast<std::int64_t>(i) * width;
       const bool keys = finite(k.data() + at, width);

@@ -11,8 +11,6 @@
 #include "core/api/report.h"
 #include "core/state/cache_state.h"
 #include "core/state/cache_store.h"
-#include "kernels/context.h"
-#include "kernels/ops/op_table.h"
 
 namespace kvlab {
 
@@ -20,8 +18,6 @@ struct CheckInput {
   const CacheState& state;
   const CacheStore& store;
   const Manifest& manifest;
-  const kernels::OpTable& ops;
-  kernels::Context context;
   std::int64_t capacity = 0;   // resident rows per layer
   bool full = false;           // everything; otherwise the cheap set and a slice of the checksums
   std::int64_t scrubPart = 0;  // this tick's slice of 0 .. scrubPeriod-1; the tick number will do

@@ -19,10 +19,7 @@ void checkRowChecksums(const CheckInput& input, std::vector<Violation>& out) {
         rowList(shared, input.store.pool(shared.first()).slots(), input.scrubPart % parts, parts);
     verdicts.resize(list.slots.size());
     for (int layer : shared.layers) {
-      const RowPool& pool = input.store.pool(layer);
-      input.ops.verifyRows(input.context,
-                           {.pool = pool.data(), .fmt = pool.format(), .slots = list.slots.data(),
-                            .n = static_cast<std::int64_t>(list.slots.size()), .verdicts = verdicts.data()});
+      input.store.pool(layer).verify(list.slots, verdicts.data());
       for (std::size_t i = 0; i < verdicts.size(); ++i) {
         if (!(verdicts[i] & kernels::kRowBadChecksum)) continue;
         const std::size_t index = list.indices[i];

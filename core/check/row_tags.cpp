@@ -12,9 +12,7 @@ namespace {
 void nameRows(const CheckInput& input, const SharedMap& shared, const RowList& list, int layer, Findings& findings) {
   const RowPool& pool = input.store.pool(layer);
   std::vector<std::uint64_t> stored(list.slots.size());
-  input.ops.readTags(input.context,
-                     {.pool = pool.data(), .fmt = pool.format(), .slots = list.slots.data(),
-                      .n = static_cast<std::int64_t>(list.slots.size()), .tags = stored.data()});
+  pool.readTags(list.slots, stored.data(), nullptr);
   for (std::size_t i = 0; i < stored.size(); ++i) {
     if (stored[i] == list.tags[i]) continue;
     const std::size_t index = list.indices[i];
@@ -32,10 +30,8 @@ void checkRowTags(const CheckInput& input, std::vector<Violation>& out) {
   for (const SharedMap& shared : sharedMaps(input)) {
     const RowList list = rowList(shared, input.store.pool(shared.first()).slots());
     std::vector<kernels::PoolView> pools;
-    for (int layer : shared.layers) pools.push_back({input.store.pool(layer).data(), input.store.pool(layer).format()});
-    std::vector<std::int64_t> wrong(pools.size());
-    input.ops.matchTags(input.context, {pools.data(), static_cast<std::int64_t>(pools.size()), list.slots.data(),
-                                        list.tags.data(), static_cast<std::int64_t>(list.slots.size()), wrong.data()});
+    for (int layer : shared.layers) pools.push_back(input.store.pool(layer).view());
+    const std::vector<std::int64_t> wrong = wrongTags(input.store.backend(), pools, list.slots, list.tags);
     for (std::size_t i = 0; i < pools.size(); ++i)
       if (wrong[i] > 0) nameRows(input, shared, list, shared.layers[i], findings);
   }

@@ -2,26 +2,43 @@
 #include "core/edit/compute_rows.h"
 
 #include "core/edit/group_pass.h"
+#include "core/model/backend_status.h"
 #include "core/state/provenance.h"
+#include "kernels/backend/staging.h"
 
 namespace kvlab {
 namespace {
 
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
+/// A group's maps and masks where ops read them.
+struct PlacedGroup {
+  MapMirror::View map;
+  const std::int32_t *phase, *rowBegin, *rowEnd;  // [rows]
+};
+
+/// The arrays that attention of one layer fills; null = not asked for.
+struct Masses {
+  float *newest = nullptr, *perHead = nullptr, *received = nullptr;
+};
+
 class Pass {
  public:
   Pass(Transformer& transformer, CacheStore& store, FaultDoor& faults, RowsJob& job)
-      : m_transformer(transformer), m_store(store), m_faults(faults), m_job(job) {
+      : m_transformer(transformer), m_store(store), m_faults(faults), m_job(job), m_staging(transformer.backend()) {
     extendSums(job.contextSums, job.context.size(), [&](std::size_t i) { return idWord(job.context[i]); });
     for (LayerGroup& group : job.groups) {
       extendSums(*group.map, group.idSums, group.phasedSums);
       m_groups.push_back(groupPass(job.context, group, job.rows, job.cachePhases));
     }
-    for (const RowTarget& row : job.rows) m_tags.push_back(static_cast<std::uint64_t>(row.id.value()));
+    for (const RowTarget& row : job.rows) {
+      m_tags.push_back(static_cast<std::uint64_t>(row.id.value()));
+      m_tokens.push_back(row.token.value());
+    }
     preparePhases();
     prepareSlots();
     prepareAttention();
+    place();
   }
 
   Result<RowsResult> run(const Progress& progress) {
@@ -35,14 +52,17 @@ class Pass {
       const std::int64_t n = std::min(chunk, total - begin);
       if (Status done = runChunk(begin, n, begin + n == total); !done) return done.error();
     }
+    m_staging.finish();
+    if (Status done = backendStatus(m_transformer.backend(), "the forward pass"); !done) return done.error();
     if (m_job.write) m_result.bytes = total * m_transformer.model().config().layers * m_store.pool(0).stride();
     return std::move(m_result);
   }
 
-  /// Hidden states after layer 0 of rows [begin, begin+n).
-  void firstLayer(std::int64_t begin, std::int64_t n, std::vector<float>& x) {
-    startChunk(begin, n, x);
-    m_transformer.layer(0, layerPass(0, begin, false), n, x.data());
+  /// Hidden states after layer 0 of rows [begin, begin+n), where ops read them.
+  const float* firstLayer(std::int64_t begin, std::int64_t n) {
+    m_transformer.embed(m_placedTokens + begin, n, m_x);
+    m_transformer.layer(0, layerPass(0, begin, false), n, m_x);
+    return m_x;
   }
 
   /// Where the map of a layer has rows [begin, begin+n).
@@ -62,22 +82,22 @@ class Pass {
     for (const GroupPass& pass : m_groups) m_transformer.rotary().index(Phase(pass.phase.back()));
   }
 
-  /// Where each row's K/V goes in each layer; empty = nowhere.
+  /// Where each row's K/V goes in each layer; the lists of the layers one after another.
   void prepareSlots() {
     const int layers = static_cast<int>(m_job.groupOf.size());
-    m_write.resize(at(layers));
-    m_self.resize(at(layers));
+    m_writeAt.assign(at(layers), kNone);
+    m_selfAt.assign(at(layers), kNone);
     for (int layer = 0; layer < layers; ++layer) {
       const GroupPass& group = m_groups[at(m_job.groupOf[at(layer)])];
       const ResidencyView& map = *m_job.groups[at(m_job.groupOf[at(layer)])].map;
       if (!m_job.write && (group.allResident || !m_job.scratch)) continue;
-      for (std::size_t i = 0; i < m_job.rows.size(); ++i) {
-        const bool resident = group.resident[i];
-        const std::int32_t slot = resident ? map.slotOf[at(group.rowEnd[i] - 1)].value()
-                                           : (*m_job.scratch)[at(layer)][i].value();
-        m_write[at(layer)].push_back(slot);
-        if (!group.allResident) m_self[at(layer)].push_back(resident ? -1 : slot);
-      }
+      m_writeAt[at(layer)] = m_slots.size();
+      for (std::size_t i = 0; i < m_job.rows.size(); ++i)
+        m_slots.push_back(group.resident[i] ? map.slotOf[at(group.rowEnd[i] - 1)].value() : (*m_job.scratch)[at(layer)][i].value());
+      if (group.allResident) continue;
+      m_selfAt[at(layer)] = m_slots.size();
+      for (std::size_t i = 0; i < m_job.rows.size(); ++i)
+        m_slots.push_back(group.resident[i] ? -1 : (*m_job.scratch)[at(layer)][i].value());
     }
   }
 
@@ -99,6 +119,31 @@ class Pass {
     }
   }
 
+  /// Brings everything that ops read to where they read it, once for all chunks and layers.
+  void place() {
+    for (std::size_t g = 0; g < m_groups.size(); ++g) {
+      const GroupPass& pass = m_groups[g];
+      m_placed.push_back({m_store.mirrored(g, *m_job.groups[g].map), m_staging.in(pass.phase), m_staging.in(pass.rowBegin),
+                          m_staging.in(pass.rowEnd)});
+    }
+    m_placedTags = m_staging.in(m_tags);
+    m_placedTokens = m_staging.in(m_tokens);
+    m_placedSlots = m_staging.in(m_slots);
+    const auto out = [this](std::vector<float>& values, bool sums) {
+      float* host = values.empty() ? nullptr : values.data();
+      return sums ? m_staging.inOut(host, values.size()) : m_staging.out(host, values.size());
+    };
+    for (std::size_t layer = 0; layer < m_job.groupOf.size(); ++layer) {
+      NewestAttention& seen = *m_result.attention;
+      m_masses.push_back({out(seen.mass[layer], false), out(seen.perHead[layer], false), out(seen.received[layer], true)});
+    }
+    const auto rows = std::min<std::size_t>(m_job.rows.size(), at(m_transformer.maxRows()));
+    m_x = m_staging.temporary<float>(rows * at(m_transformer.hidden()));
+    if (!m_job.wantLogits || m_job.embeddingOnly) return;
+    m_result.logits.resize(at(m_transformer.model().config().vocab));
+    m_logits = m_staging.out(m_result.logits.data(), m_result.logits.size());
+  }
+
   Provenance provenanceOf(const LayerGroup& group, const GroupPass& pass, std::size_t i) const {
     const std::size_t begin = at(pass.rowBegin[i]);
     const std::size_t own = at(pass.rowEnd[i] - (pass.resident[i] ? 1 : 0));
@@ -111,60 +156,58 @@ class Pass {
     return p;
   }
 
-  LayerPass layerPass(int layer, std::int64_t begin, bool newest) {
+  LayerPass layerPass(int layer, std::int64_t begin, bool newest) const {
     const std::int32_t g = m_job.groupOf[at(layer)];
-    const GroupPass& group = m_groups[at(g)];
-    const ResidencyView& map = *m_job.groups[at(g)].map;
+    const PlacedGroup& group = m_placed[at(g)];
+    const Masses& masses = m_masses[at(layer)];
+    const auto listAt = [&](std::size_t from) { return from == kNone ? nullptr : m_placedSlots + from + begin; };
     LayerPass pass;
     pass.pool = m_store.pool(layer).data();
     pass.format = m_store.pool(layer).format();
-    // A Slot is an int32 and nothing else, so a column of slots is what the kernels take.
-    static_assert(sizeof(Slot) == sizeof(std::int32_t));
-    pass.slots = {reinterpret_cast<const std::int32_t*>(map.slotOf.data()), map.slotOf.size()};
-    pass.phases = map.phases.span();
-    pass.phase = group.phase.data() + begin;
-    pass.rowBegin = group.rowBegin.data() + begin;
-    pass.rowEnd = group.rowEnd.data() + begin;
-    pass.tags = m_tags.data() + begin;
-    if (!m_write[at(layer)].empty()) pass.write = m_write[at(layer)].data() + begin;
-    if (!m_self[at(layer)].empty()) pass.selfSlot = m_self[at(layer)].data() + begin;
-    if (newest && m_job.wantAttention) pass.newestMass = m_result.attention->mass[at(layer)].data();
-    if (newest && m_job.wantPerHead) pass.newestPerHead = m_result.attention->perHead[at(layer)].data();
-    if (m_job.wantReceived) pass.receivedMass = m_result.attention->received[at(layer)].data();
+    pass.slots = group.map.slots;
+    pass.phases = group.map.phases;
+    pass.rows = static_cast<std::int64_t>(m_job.groups[at(g)].map->size());
+    pass.phase = group.phase + begin;
+    pass.rowBegin = group.rowBegin + begin;
+    pass.rowEnd = group.rowEnd + begin;
+    pass.tags = m_placedTags + begin;
+    pass.write = listAt(m_writeAt[at(layer)]);
+    pass.selfSlot = listAt(m_selfAt[at(layer)]);
+    if (newest) pass.newestMass = masses.newest;
+    if (newest) pass.newestPerHead = masses.perHead;
+    pass.receivedMass = masses.received;
     return pass;
   }
 
-  void startChunk(std::int64_t begin, std::int64_t n, std::vector<float>& x) {
-    std::vector<TokenId> tokens;
-    for (std::int64_t i = begin; i < begin + n; ++i) tokens.push_back(m_job.rows[at(i)].token);
-    x.resize(at(n * m_transformer.hidden()));
-    m_transformer.embed(tokens, x.data());
-  }
-
   Status runChunk(std::int64_t begin, std::int64_t n, bool last) {
-    startChunk(begin, n, m_x);
+    m_transformer.embed(m_placedTokens + begin, n, m_x);
     const int layers = m_transformer.model().config().layers;
     for (int layer = 0; layer < layers; ++layer) {
       if (Status passed = m_faults.pass(FaultPoint::Kernel, "a forward pass"); !passed) return passed;
-      if (m_job.embeddingOnly) m_transformer.project(layer, layerPass(layer, begin, false), n, m_x.data());
-      else m_transformer.layer(layer, layerPass(layer, begin, last), n, m_x.data());
+      if (m_job.embeddingOnly) m_transformer.project(layer, layerPass(layer, begin, false), n, m_x);
+      else m_transformer.layer(layer, layerPass(layer, begin, last), n, m_x);
     }
-    if (last && m_job.wantLogits && !m_job.embeddingOnly) {
-      m_result.logits.resize(at(m_transformer.model().config().vocab));
-      m_transformer.logits(m_x.data() + (n - 1) * m_transformer.hidden(), 1, m_result.logits.data());
-    }
+    if (last && m_logits) m_transformer.logits(m_x + (n - 1) * m_transformer.hidden(), 1, m_logits);
     return ok();
   }
+
+  static constexpr std::size_t kNone = ~std::size_t{0};
 
   Transformer& m_transformer;
   CacheStore& m_store;
   FaultDoor& m_faults;
   RowsJob& m_job;
+  kernels::Staging m_staging;
   std::vector<GroupPass> m_groups;
-  std::vector<std::uint64_t> m_tags;               // [rows]
-  std::vector<std::vector<std::int32_t>> m_write;  // [layers][rows] or empty
-  std::vector<std::vector<std::int32_t>> m_self;   // [layers][rows] or empty
-  std::vector<float> m_x;                          // [chunk, hidden]
+  std::vector<std::uint64_t> m_tags;           // [rows]
+  std::vector<std::int32_t> m_tokens;          // [rows]
+  std::vector<std::int32_t> m_slots;           // lists of [rows] slots
+  std::vector<std::size_t> m_writeAt, m_selfAt;  // [layers] where a layer's lists begin, or kNone
+  std::vector<PlacedGroup> m_placed;           // [groups]
+  std::vector<Masses> m_masses;                // [layers]
+  const std::uint64_t* m_placedTags = nullptr;
+  const std::int32_t *m_placedTokens = nullptr, *m_placedSlots = nullptr;
+  float *m_x = nullptr, *m_logits = nullptr;   // [chunk, hidden], [vocab] or null
   RowsResult m_result;
 };
 
@@ -180,29 +223,29 @@ Result<std::vector<double>> deviations(Transformer& transformer, CacheStore& sto
                                        RowsJob job) {
   job.write = false;
   job.wantAttention = job.wantLogits = false;
-  Pass pass(transformer, store, faults, job);
+  std::vector<double> out(job.rows.size()), cosine(out.size());
   const ModelConfig& config = transformer.model().config();
-  const std::int64_t width = config.kvHeads * config.headDim;
-  const int layer = std::min(1, config.layers - 1);
-  std::vector<double> out(job.rows.size());
-  std::vector<float> x, k, v, stored;
+  if (config.layers < 2) return out;  // a single layer has nothing that deviates
+  constexpr int kLayer = 1;
+  Pass pass(transformer, store, faults, job);
+  kernels::Backend& backend = transformer.backend();
+  kernels::Staging staging(backend);
+  const RowPool& pool = store.pool(kLayer);
   const auto total = static_cast<std::int64_t>(job.rows.size());
+  const std::size_t values = at(std::min<std::int64_t>(transformer.maxRows(), total) * pool.width());
+  float *k = staging.temporary<float>(values), *v = staging.temporary<float>(values), *stored = staging.temporary<float>(values);
+  double *apart = staging.out(out.data(), out.size()), *unused = staging.out(cosine.data(), cosine.size());
+  const std::vector<std::int32_t> slots = pass.slotsAt(kLayer, 0, total);
+  const std::int32_t* placed = staging.in(slots);
   for (std::int64_t begin = 0; begin < total; begin += transformer.maxRows()) {
     const std::int64_t n = std::min<std::int64_t>(transformer.maxRows(), total - begin);
-    if (layer == 0) return out;  // a single layer has nothing that deviates
     if (Status passed = faults.pass(FaultPoint::Kernel, "comparing rows"); !passed) return passed.error();
-    pass.firstLayer(begin, n, x);
-    k.resize(at(n * width));
-    v.resize(k.size());
-    stored.resize(k.size());
-    transformer.projectTo(layer, n, x.data(), k.data(), v.data());
-    const std::vector<std::int32_t> slots = pass.slotsAt(layer, begin, n);
-    transformer.ops().gatherRows(transformer.context(), {store.pool(layer).data(), store.pool(layer).format(),
-                                                         slots.data(), n, nullptr, stored.data()});
-    std::vector<double> cosine(at(n));
-    transformer.ops().diffRows(transformer.context(), {v.data(), stored.data(), n, width,
-                                                       out.data() + begin, cosine.data(), nullptr});
+    transformer.projectTo(kLayer, n, pass.firstLayer(begin, n), k, v);
+    backend.ops().gatherRows(backend.context(), {pool.data(), pool.format(), placed + begin, n, nullptr, stored});
+    backend.ops().diffRows(backend.context(), {v, stored, n, pool.width(), apart + begin, unused + begin, nullptr});
   }
+  staging.finish();
+  if (Status done = backendStatus(backend, "comparing rows"); !done) return done.error();
   return out;
 }
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "kernels/backend/staging.h"
+
 namespace kvlab {
 namespace {
 
@@ -41,7 +43,7 @@ class ShiftTable {
       for (double w : frequencies) m_table.push_back(static_cast<float>(std::sin(shift * w)));
     }
   }
-  const float* data() const { return m_table.data(); }
+  const std::vector<float>& values() const { return m_table; }
   std::int32_t row(std::int32_t shift) const {
     return static_cast<std::int32_t>(std::lower_bound(m_shifts.begin(), m_shifts.end(), shift) - m_shifts.begin());
   }
@@ -68,36 +70,31 @@ class ShiftTable {
 
 /// Turns rows [begin, begin+n) of a layer; their errors, empty if not measured.
 std::vector<double> turn(const Turns& turns, std::int64_t begin, std::int64_t n, const ShiftTable& table,
-                         Transformer& transformer, RowPool& pool, bool measure) {
+                         kernels::Backend& backend, RowPool& pool, bool measure) {
   const kernels::RowFormat& format = pool.format();
-  const kernels::OpTable& ops = transformer.ops();
-  const kernels::Context& context = transformer.context();
-  const std::size_t width = at(std::int64_t{format.kvHeads} * format.headDim);
-  std::vector<float> k(at(n) * width), v(k.size()), old;
+  const kernels::OpTable& ops = backend.ops();
+  const std::size_t width = at(pool.width());
+  std::vector<float> old(measure ? at(n) * width : 0), stored(old.size());
   std::vector<std::int32_t> rows;
   std::vector<std::uint64_t> tags;
   for (std::int64_t i = begin; i < begin + n; ++i) {
     rows.push_back(table.row(turns.shift[at(i)]));
     tags.push_back(static_cast<std::uint64_t>(turns.ids[at(i)].value()));
   }
-  const std::int32_t* slots = turns.slots.data() + begin;
-  ops.gatherRows(context, {pool.data(), format, slots, n, k.data(), v.data()});
-  if (measure) old = k;
-  ops.rope(context, {k.data(), rows.data(), table.data(), n, format.kvHeads, format.headDim, 0});
-  kernels::WriteRowsArgs write;
-  write.pool = pool.data();
-  write.fmt = format;
-  write.k = k.data();
-  write.v = v.data();
-  write.tags = tags.data();
-  write.slots = slots;
-  write.n = n;
-  ops.writeRows(context, write);
+  const std::span<const std::int32_t> slots(turns.slots.data() + begin, at(n));
+  if (measure) pool.gather(slots, old.data(), nullptr);
+  kernels::Staging staging(backend);
+  float *k = staging.temporary<float>(at(n) * width), *v = staging.temporary<float>(at(n) * width);
+  const std::int32_t* placed = staging.in(slots);
+  ops.gatherRows(backend.context(), {pool.data(), format, placed, n, k, v});
+  ops.rope(backend.context(), {k, staging.in(rows), staging.in(table.values()), n, format.kvHeads, format.headDim, 0});
+  ops.writeRows(backend.context(), {.pool = pool.data(), .fmt = format, .k = k, .v = v, .tags = staging.in(tags), .slots = placed, .n = n});
+  staging.finish();
   std::vector<double> errors;
   if (!measure) return errors;
-  ops.gatherRows(context, {pool.data(), format, slots, n, k.data(), nullptr});
+  pool.gather(slots, stored.data(), nullptr);
   for (std::size_t i = 0; i < at(n); ++i)
-    errors.push_back(table.error(turns.shift[at(begin) + i], old.data() + i * width, k.data() + i * width, width));
+    errors.push_back(table.error(turns.shift[at(begin) + i], old.data() + i * width, stored.data() + i * width, width));
   return errors;
 }
 
@@ -136,7 +133,7 @@ std::int64_t shiftKeys(CacheState& after, const std::vector<WrittenPhases>& writ
     const auto n = static_cast<std::int64_t>(turns.slots.size());
     std::vector<double> errors;
     for (std::int64_t begin = 0; begin < n; begin += kChunk) {
-      const std::vector<double> some = turn(turns, begin, std::min(kChunk, n - begin), table, transformer, store.pool(layer), measure);
+      const std::vector<double> some = turn(turns, begin, std::min(kChunk, n - begin), table, store.backend(), store.pool(layer), measure);
       errors.insert(errors.end(), some.begin(), some.end());
     }
     count(after.rotations[at(layer)], turns, errors);

@@ -89,7 +89,7 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
   if (done) {
     auto scope = trace.scope("commit", std::string(m_layout.name()));
     m_poolsTouched = m_poolsTouched || m_layout.inPlace();
-    LayoutContext context{m_store, m_faults, m_ops, m_context};
+    LayoutContext context{m_store, m_faults};
     Result<std::int64_t> bytes = m_layout.settle(work.state, work.freed, context);
     if (bytes) scope.bytes(moved = *bytes);
     else done = bytes.error();

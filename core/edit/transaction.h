@@ -34,10 +34,8 @@ struct Applied {
 class Transaction {
  public:
   /// transformer may be null: then new rows keep whatever their slots hold (benches of the knife).
-  Transaction(Transformer* transformer, CacheStore& store, StorageLayout& layout, FaultDoor& faults,
-              const kernels::OpTable& ops, kernels::Context context)
-      : m_transformer(transformer), m_store(store), m_layout(layout), m_faults(faults), m_ops(ops),
-        m_context(context) {}
+  Transaction(Transformer* transformer, CacheStore& store, StorageLayout& layout, FaultDoor& faults)
+      : m_transformer(transformer), m_store(store), m_layout(layout), m_faults(faults) {}
 
   Result<Applied> run(const CacheState& before, const EditPlan& plan, const TransactionRules& rules,
                       Trace& trace, const Progress& progress = {});
@@ -60,8 +58,6 @@ class Transaction {
   CacheStore& m_store;
   StorageLayout& m_layout;
   FaultDoor& m_faults;
-  const kernels::OpTable& m_ops;
-  kernels::Context m_context;
   bool m_poolsTouched = false;
 };
 

@@ -8,7 +8,6 @@
 #include "core/edit/planner.h"
 #include "core/edit/transaction.h"
 #include "core/experiment/bench.h"
-#include "kernels/thread_pool.h"
 
 namespace kvlab {
 namespace {
@@ -26,9 +25,9 @@ struct Rig {
 };
 
 /// A cache of kRows live tokens whose rows hold random numbers.
-Result<Rig> makeRig(const Shape& shape, const kernels::Context& context) {
+Result<Rig> makeRig(const Shape& shape, kernels::Backend& backend) {
   const kernels::RowFormat format{shape.kvHeads, shape.headDim, kernels::DType::bf16, kernels::DType::bf16};
-  Result<CacheStore> store = CacheStore::create(shape.layers, format, kRows + 64 + 4096);
+  Result<CacheStore> store = CacheStore::create(backend, shape.layers, format, kRows + 64 + 4096);
   if (!store) return store.error();
   Rig rig{store.take(), {}};
   std::mt19937 random(1);
@@ -47,14 +46,7 @@ Result<Rig> makeRig(const Shape& shape, const kernels::Context& context) {
   for (int layer = 0; layer < shape.layers; ++layer) {
     rig.store.slots(layer).restart(kRows);
     for (std::int32_t i = 0; i < kRows; i += 64) {
-      kernels::WriteRowsArgs args;
-      args.pool = rig.store.pool(layer).data();
-      args.fmt = format;
-      args.k = args.v = values.data();
-      args.tags = tags.data() + i;
-      args.slots = slots.data() + i;
-      args.n = 64;
-      kernels::cpuOps().writeRows(context, args);
+      rig.store.pool(layer).write({slots.data() + i, 64}, values.data(), values.data(), tags.data() + i);
     }
     rig.state.groupOf.push_back(0);
   }
@@ -107,9 +99,9 @@ Result<Cost> apply(Rig& rig, Transaction& transaction, std::vector<Action> actio
   return cost;
 }
 
-Result<Samples> measure(Rig& rig, StorageLayout& layout, const kernels::Context& context, int runs) {
+Result<Samples> measure(Rig& rig, StorageLayout& layout, int runs) {
   FaultDoor faults;
-  Transaction transaction(nullptr, rig.store, layout, faults, kernels::cpuOps(), context);
+  Transaction transaction(nullptr, rig.store, layout, faults);
   Samples samples;
   for (int run = 0; run < runs; ++run) {
     Result<Cost> cost = apply(rig, transaction, {ReplacePair{Position(4000), Position(4001), {TokenId(5)}},
@@ -127,20 +119,20 @@ Result<Samples> measure(Rig& rig, StorageLayout& layout, const kernels::Context&
 
 Status benchEdit(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
   const Shape shapes[] = {{"tinyllama-1.1b, 22 layers", 22, 4, 64}, {"7b-mha, 32 layers", 32, 32, 128}};
-  kernels::ThreadPool pool(options.threads ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
-  const kernels::Context context{&pool, nullptr};
+  const std::unique_ptr<kernels::Backend> backend =
+      kernels::makeCpuBackend(options.threads ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
   for (Shape shape : shapes) {
     if (options.quick) shape.layers = 2;
     double indirection = 0;
     for (const LayoutInfo& info : layouts()) {
       if (!report(progress, std::string("edit: ") + shape.name + ", " + std::string(info.name), 0, 0))
         return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
-      Result<Rig> rig = makeRig(shape, context);
+      Result<Rig> rig = makeRig(shape, *backend);
       if (!rig) return rig.error();
       const std::unique_ptr<StorageLayout> layout = info.make();
-      Result<Samples> warm = measure(*rig, *layout, context, 2);
+      Result<Samples> warm = measure(*rig, *layout, 2);
       if (!warm) return warm.error();
-      Result<Samples> samples = measure(*rig, *layout, context, options.quick ? 3 : info.name == "indirection" ? 101 : 7);
+      Result<Samples> samples = measure(*rig, *layout, options.quick ? 3 : info.name == "indirection" ? 101 : 7);
       if (!samples) return samples.error();
       const std::string what = std::string(shape.name) + ", 8192 rows, " + std::string(info.name);
       rows.push_back(benchRow("edit", what, "plan", "us", samples->plan));

@@ -5,6 +5,7 @@
 
 #include "core/experiment/bench.h"
 #include "core/session/verbs.h"
+#include "kernels/thread_pool.h"
 
 namespace kvlab {
 namespace {

@@ -45,7 +45,9 @@ class ContiguousSplice : public StorageLayout {
     for (int layer = 0; layer < state.layers(); ++layer) {
       if (Status passed = context.faults.pass(FaultPoint::Copy, "moving rows"); !passed)
         return passed.error();
-      bytes += settleLayer(layer, state.map(layer).slotOf, context);
+      Result<std::int64_t> moved = settleLayer(layer, state.map(layer).slotOf, context);
+      if (!moved) return moved;
+      bytes += *moved;
       context.store.slots(layer).restart(static_cast<std::int32_t>(state.map(layer).size()));
     }
     for (LayerGroup& group : state.groups) renumber(group);
@@ -70,14 +72,18 @@ class ContiguousSplice : public StorageLayout {
     group.map = std::move(map);
   }
 
-  std::int64_t settleLayer(int layer, const Column<Slot>& slots, LayoutContext& context) {
+  Result<std::int64_t> settleLayer(int layer, const Column<Slot>& slots, LayoutContext& context) {
     RowPool& pool = context.store.pool(layer);
     const std::int32_t before = m_settled.empty() ? 0 : m_settled[static_cast<std::size_t>(layer)];
     Moves moves = movesOf(slots, before);
     std::erase_if(moves.fresh, [](const Move& m) { return m.from == m.to; });
     std::int32_t staged = 0;
     for (const Move& move : moves.fresh) staged += move.count;
-    m_side.resize(static_cast<std::size_t>(pool.stride() * staged));
+    if (m_side.slots() < staged) {
+      Result<RowPool> side = RowPool::create(context.store.backend(), pool.format(), staged);
+      if (!side) return side.error();
+      m_side = side.take();
+    }
     std::vector<Move> in, out;
     for (std::int32_t at = 0; const Move& move : moves.fresh) {
       in.push_back({move.from, at, move.count});
@@ -93,21 +99,14 @@ class ContiguousSplice : public StorageLayout {
       if (m->to > m->from) shift.push_back(*m);
     std::int64_t rows = 2 * staged;
     for (const Move& m : shift) rows += m.count;
-    run(context, pool.data(), m_side.data(), pool.format(), in);
-    run(context, pool.data(), pool.data(), pool.format(), shift);
-    run(context, m_side.data(), pool.data(), pool.format(), out);
+    m_side.move(pool, in);
+    pool.move(pool, shift);
+    pool.move(m_side, out);
     return 2 * rows * pool.stride();
   }
 
-  static void run(LayoutContext& context, const std::uint8_t* from, std::uint8_t* to,
-                  const kernels::RowFormat& format, const std::vector<Move>& moves) {
-    if (moves.empty()) return;
-    context.ops.moveRows(context.context, {from, to, format, moves.data(),
-                                           static_cast<std::int64_t>(moves.size())});
-  }
-
   std::vector<std::int32_t> m_settled;  // [layers] rows after the last settle: slots below survive
-  std::vector<std::uint8_t> m_side;     // [staged] records
+  RowPool m_side;                       // room for the rows of one commit
 };
 
 }  // namespace

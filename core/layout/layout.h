@@ -10,15 +10,12 @@
 
 #include "core/state/cache_state.h"
 #include "core/state/cache_store.h"
-#include "kernels/ops/op_table.h"
 
 namespace kvlab {
 
 struct LayoutContext {
   CacheStore& store;
   FaultDoor& faults;
-  const kernels::OpTable& ops;
-  kernels::Context context;
 };
 
 class StorageLayout {

@@ -3,6 +3,9 @@
 
 #include <cmath>
 
+#include "core/model/backend_status.h"
+#include "kernels/backend/staging.h"
+
 namespace kvlab {
 namespace {
 
@@ -11,41 +14,46 @@ ModelConfig withPhases(ModelConfig config, std::int32_t phases) {
   return config;
 }
 
-std::size_t size(std::int64_t rows, std::int64_t width) {
-  return static_cast<std::size_t>(rows * width);
+/// Floats in a row of all scratch together.
+std::int64_t scratchWidth(const ModelConfig& c) {
+  return c.hidden + 2ll * c.headDim * (c.heads + c.kvHeads) + 2ll * c.intermediate;
 }
 
 }  // namespace
 
-Transformer::Transformer(std::shared_ptr<const Model> model, const kernels::OpTable& ops,
-                         kernels::Context context, std::int32_t maxPhases, int maxRows, bool keysRotated)
-    : m_model(std::move(model)),
-      m_ops(ops),
-      m_context(context),
-      m_rotary(withPhases(m_model->config(), maxPhases)),
+Transformer::Transformer(std::shared_ptr<const PlacedWeights> weights, kernels::Backend& backend, std::int32_t maxPhases,
+                         int maxRows, bool keysRotated)
+    : m_weights(std::move(weights)),
+      m_backend(backend),
+      m_rotary(withPhases(model().config(), maxPhases)),
       m_maxRows(maxRows),
-      m_keysRotated(keysRotated) {
-  const ModelConfig& c = m_model->config();
-  m_norm.resize(size(maxRows, c.hidden));
-  m_q.resize(size(maxRows, c.heads * c.headDim));
-  m_attention.resize(m_q.size());
-  m_k.resize(size(maxRows, c.kvHeads * c.headDim));
-  m_v.resize(m_k.size());
-  m_gate.resize(size(maxRows, c.intermediate));
-  m_up.resize(m_gate.size());
-  for (int l = 0; l < c.layers; ++l) {
-    const LayerWeights& w = m_model->layer(l);
-    m_biases.push_back({widened(w.qBias), widened(w.kBias), widened(w.vBias), widened(w.oBias)});
-  }
+      m_keysRotated(keysRotated) {}
+
+Result<std::unique_ptr<Transformer>> Transformer::create(std::shared_ptr<const PlacedWeights> weights,
+                                                         kernels::Backend& backend, std::int32_t maxPhases, int maxRows,
+                                                         bool keysRotated) {
+  std::unique_ptr<Transformer> made(new Transformer(std::move(weights), backend, maxPhases, maxRows, keysRotated));
+  const ModelConfig& c = made->model().config();
+  const auto rows = [&](kernels::Array<float>& array, std::int64_t width) { array.allocate(backend, maxRows * width); };
+  rows(made->m_norm, c.hidden);
+  rows(made->m_q, c.heads * c.headDim);
+  rows(made->m_attention, c.heads * c.headDim);
+  rows(made->m_k, c.kvHeads * c.headDim);
+  rows(made->m_v, c.kvHeads * c.headDim);
+  rows(made->m_gate, c.intermediate);
+  rows(made->m_up, c.intermediate);
+  made->m_table.update(backend, made->m_rotary);
+  if (Status done = backendStatus(backend, "setting the model up"); !done) return done.error();
+  return made;
 }
 
-void Transformer::embed(std::span<const TokenId> tokens, float* x) {
-  std::vector<std::int32_t> ids;
-  ids.reserve(tokens.size());
-  for (TokenId token : tokens) ids.push_back(token.value());
-  const TensorView& table = m_model->embed();
-  m_ops.embedding(m_context, {table.data, table.dtype, ids.data(), x,
-                              static_cast<std::int64_t>(ids.size()), hidden(), 1.0f});
+std::int64_t Transformer::bytes(const ModelConfig& c, std::int32_t maxPhases, int maxRows) {
+  return 4 * (maxRows * scratchWidth(c) + std::int64_t{maxPhases} * c.headDim);
+}
+
+void Transformer::embed(const std::int32_t* ids, std::int64_t n, float* x) {
+  const TensorView& table = m_weights->embed();
+  ops().embedding(context(), {table.data, table.dtype, ids, x, n, hidden(), 1.0f});
 }
 
 void Transformer::normed(const TensorView& weight, std::int64_t n, const float* x) {
@@ -56,8 +64,8 @@ void Transformer::normed(const TensorView& weight, std::int64_t n, const float* 
   args.y = m_norm.data();
   args.rows = n;
   args.dim = hidden();
-  args.eps = static_cast<float>(m_model->config().rmsEps);
-  m_ops.rmsnorm(m_context, args);
+  args.eps = static_cast<float>(model().config().rmsEps);
+  ops().rmsnorm(context(), args);
 }
 
 void Transformer::headNorm(const TensorView& weight, std::int64_t n, int heads, float* x) {
@@ -67,39 +75,36 @@ void Transformer::headNorm(const TensorView& weight, std::int64_t n, int heads, 
   args.weight = weight.data;
   args.weightType = weight.dtype;
   args.rows = n * heads;
-  args.dim = m_model->config().headDim;
-  args.eps = static_cast<float>(m_model->config().rmsEps);
-  m_ops.rmsnorm(m_context, args);
+  args.dim = model().config().headDim;
+  args.eps = static_cast<float>(model().config().rmsEps);
+  ops().rmsnorm(context(), args);
 }
 
-void Transformer::linear(const TensorView& w, const std::vector<float>& bias, std::int64_t n,
-                         const float* x, float* y) {
+void Transformer::linear(const TensorView& w, const TensorView& bias, std::int64_t n, const float* x, float* y) {
   kernels::MatmulArgs args;
   args.x = x;
   args.w = w.data;
   args.wType = w.dtype;
-  args.bias = bias.empty() ? nullptr : bias.data();
+  args.bias = static_cast<const float*>(bias.data);
   args.y = y;
   args.m = n;
   args.n = w.shape[0];
   args.k = w.shape[1];
-  m_ops.matmul(m_context, args);
+  ops().matmul(context(), args);
 }
 
 void Transformer::projectTo(int l, std::int64_t n, const float* x, float* k, float* v) {
-  const LayerWeights& w = m_model->layer(l);
-  const Biases& b = m_biases[static_cast<std::size_t>(l)];
+  const LayerWeights& w = m_weights->layer(l);
   normed(w.inputNorm, n, x);
-  linear(w.k, b.k, n, m_norm.data(), k);
-  linear(w.v, b.v, n, m_norm.data(), v);
-  headNorm(w.kNorm, n, m_model->config().kvHeads, k);
+  linear(w.k, w.kBias, n, m_norm.data(), k);
+  linear(w.v, w.vBias, n, m_norm.data(), v);
+  headNorm(w.kNorm, n, model().config().kvHeads, k);
 }
 
 void Transformer::project(int l, const LayerPass& pass, std::int64_t n, const float* x) {
   projectTo(l, n, x, m_k.data(), m_v.data());
   if (!pass.write) return;
-  const ModelConfig& c = m_model->config();
-  if (m_keysRotated) m_ops.rope(m_context, {m_k.data(), pass.phase, m_rotary.data(), n, c.kvHeads, c.headDim, 0});
+  if (m_keysRotated) rotate(m_k.data(), pass.phase, n, model().config().kvHeads);
   kernels::WriteRowsArgs args;
   args.pool = pass.pool;
   args.fmt = pass.format;
@@ -108,24 +113,37 @@ void Transformer::project(int l, const LayerPass& pass, std::int64_t n, const fl
   args.tags = pass.tags;
   args.slots = pass.write;
   args.n = n;
-  m_ops.writeRows(m_context, args);
+  ops().writeRows(context(), args);
+}
+
+void Transformer::rotate(float* x, const std::int32_t* phases, std::int64_t n, int heads) {
+  ops().rope(context(), {x, phases, m_table.update(m_backend, m_rotary), n, heads, model().config().headDim, 0});
+}
+
+void Transformer::rotateKeys(float* k, std::span<const std::int32_t> phases) {
+  for (const std::int32_t phase : phases) m_rotary.index(Phase(phase));
+  const ModelConfig& c = model().config();
+  kernels::Staging staging(m_backend);
+  float* turned = staging.inOut(k, phases.size() * static_cast<std::size_t>(c.kvHeads * c.headDim));
+  rotate(turned, staging.in(phases), static_cast<std::int64_t>(phases.size()), c.kvHeads);
+  staging.finish();
 }
 
 void Transformer::attend(int l, const LayerPass& pass, std::int64_t n) {
-  const ModelConfig& c = m_model->config();
-  const LayerWeights& w = m_model->layer(l);
-  linear(w.q, m_biases[static_cast<std::size_t>(l)].q, n, m_norm.data(), m_q.data());
+  const ModelConfig& c = model().config();
+  const LayerWeights& w = m_weights->layer(l);
+  linear(w.q, w.qBias, n, m_norm.data(), m_q.data());
   headNorm(w.qNorm, n, c.heads, m_q.data());
-  m_ops.rope(m_context, {m_q.data(), pass.phase, m_rotary.data(), n, c.heads, c.headDim, 0});
+  rotate(m_q.data(), pass.phase, n, c.heads);
 
   kernels::AttentionArgs args;
   args.pool = pass.pool;
   args.fmt = pass.format;
   args.keysRotated = m_keysRotated;
-  args.slots = pass.slots.data();
-  args.phaseIndex = pass.phases.data();
-  args.rows = static_cast<std::int64_t>(pass.slots.size());
-  args.rotaryTable = m_rotary.data();
+  args.slots = pass.slots;
+  args.phaseIndex = pass.phases;
+  args.rows = pass.rows;
+  args.rotaryTable = m_table.update(m_backend, m_rotary);
   args.queries = m_q.data();
   args.nQueries = n;
   args.queryHeads = c.heads;
@@ -138,41 +156,39 @@ void Transformer::attend(int l, const LayerPass& pass, std::int64_t n) {
   args.newestMass = pass.newestMass;
   args.newestPerHead = pass.newestPerHead;
   args.receivedMass = pass.receivedMass;
-  m_ops.attention(m_context, args);
+  ops().attention(context(), args);
 }
 
 void Transformer::feedForward(int l, std::int64_t n, float* x) {
-  const LayerWeights& w = m_model->layer(l);
-  static const std::vector<float> kNoBias;
+  const LayerWeights& w = m_weights->layer(l);
   normed(w.postNorm, n, x);
-  linear(w.gate, kNoBias, n, m_norm.data(), m_gate.data());
-  linear(w.up, kNoBias, n, m_norm.data(), m_up.data());
+  linear(w.gate, {}, n, m_norm.data(), m_gate.data());
+  linear(w.up, {}, n, m_norm.data(), m_up.data());
   kernels::SwigluArgs swiglu;
   swiglu.gate = m_gate.data();
   swiglu.up = m_up.data();
   swiglu.out = m_gate.data();
   swiglu.rows = n;
-  swiglu.dim = m_model->config().intermediate;
-  m_ops.swiglu(m_context, swiglu);
-  linear(w.down, kNoBias, n, m_gate.data(), m_norm.data());
-  m_ops.add(m_context, {x, m_norm.data(), x, n * hidden()});
+  swiglu.dim = model().config().intermediate;
+  ops().swiglu(context(), swiglu);
+  linear(w.down, {}, n, m_gate.data(), m_norm.data());
+  ops().add(context(), {x, m_norm.data(), x, n * hidden()});
 }
 
 void Transformer::layer(int l, const LayerPass& pass, std::int64_t n, float* x) {
   project(l, pass, n, x);
   attend(l, pass, n);
-  linear(m_model->layer(l).o, m_biases[static_cast<std::size_t>(l)].o, n, m_attention.data(),
-         m_norm.data());
-  m_ops.add(m_context, {x, m_norm.data(), x, n * hidden()});
+  const LayerWeights& w = m_weights->layer(l);
+  linear(w.o, w.oBias, n, m_attention.data(), m_norm.data());
+  ops().add(context(), {x, m_norm.data(), x, n * hidden()});
   feedForward(l, n, x);
 }
 
 void Transformer::logits(const float* x, std::int64_t n, float* out) {
   for (std::int64_t done = 0; done < n; done += m_maxRows) {
     const std::int64_t rows = std::min<std::int64_t>(m_maxRows, n - done);
-    normed(m_model->finalNorm(), rows, x + done * hidden());
-    static const std::vector<float> kNoBias;
-    linear(m_model->head(), kNoBias, rows, m_norm.data(), out + done * m_model->config().vocab);
+    normed(m_weights->finalNorm(), rows, x + done * hidden());
+    linear(m_weights->head(), {}, rows, m_norm.data(), out + done * model().config().vocab);
   }
 }
 

@@ -8,20 +8,19 @@
 #include <vector>
 
 #include "core/api/ids.h"
-#include "core/model/model.h"
-#include "core/model/rotary.h"
-#include "kernels/context.h"
-#include "kernels/ops/op_table.h"
+#include "core/model/placed_weights.h"
+#include "core/model/rotary_mirror.h"
 #include "kernels/row_format.h"
 
 namespace kvlab {
 
-/// One layer as a run of n queries sees it.
+/// One layer as a run of n queries sees it. Pointers are addresses of the back end.
 struct LayerPass {
   std::uint8_t* pool = nullptr;  // row records of this layer
   kernels::RowFormat format;
-  std::span<const std::int32_t> slots;     // [rows] residency map in logical order
-  std::span<const std::int32_t> phases;    // [rows] rotary table rows
+  const std::int32_t* slots = nullptr;     // [rows] residency map in logical order
+  const std::int32_t* phases = nullptr;    // [rows] rotary table rows
+  std::int64_t rows = 0;
   const std::int32_t* phase = nullptr;     // [n] of the queries
   const std::int32_t* write = nullptr;     // [n] slots to write K/V to; null = write nothing
   const std::uint64_t* tags = nullptr;     // [n] ledger ids, with write
@@ -37,20 +36,25 @@ struct LayerPass {
 class Transformer {
  public:
   /// keysRotated: rows hold keys rotated at the phase they were written with (key_phase at_write).
-  Transformer(std::shared_ptr<const Model> model, const kernels::OpTable& ops,
-              kernels::Context context, std::int32_t maxPhases, int maxRows, bool keysRotated = false);
+  /// Errors: out_of_memory, device.
+  static Result<std::unique_ptr<Transformer>> create(std::shared_ptr<const PlacedWeights> weights,
+                                                     kernels::Backend& backend, std::int32_t maxPhases, int maxRows,
+                                                     bool keysRotated = false);
+  /// Bytes that create() takes in the back end's memory.
+  static std::int64_t bytes(const ModelConfig& config, std::int32_t maxPhases, int maxRows);
 
-  const Model& model() const { return *m_model; }
-  const kernels::OpTable& ops() const { return m_ops; }
-  const kernels::Context& context() const { return m_context; }
+  const Model& model() const { return m_weights->model(); }
+  kernels::Backend& backend() const { return m_backend; }
+  const kernels::OpTable& ops() const { return m_backend.ops(); }
   Rotary& rotary() { return m_rotary; }
   bool keysRotated() const { return m_keysRotated; }
   int maxRows() const { return m_maxRows; }  // queries per call
-  int hidden() const { return m_model->config().hidden; }
+  int hidden() const { return model().config().hidden; }
 
-  /// x [n, hidden]
-  void embed(std::span<const TokenId> tokens, float* x);
-  /// Runs layer l on x [n, hidden] in place.
+  // x, k, v and out are addresses of the back end, [n, ...] of f32.
+  /// x [n, hidden]; ids [n] inside the vocabulary.
+  void embed(const std::int32_t* ids, std::int64_t n, float* x);
+  /// Runs layer l on x [n, hidden] in place. Phases have their rows in the rotary table.
   void layer(int l, const LayerPass& pass, std::int64_t n, float* x);
   /// Only the K and V of layer l from its input x: written to pass.write; x is left as it is.
   void project(int l, const LayerPass& pass, std::int64_t n, const float* x);
@@ -59,29 +63,30 @@ class Transformer {
   /// logits [n, vocab] from the last layer's output x [n, hidden].
   void logits(const float* x, std::int64_t n, float* out);
 
+  /// Turns keys of host memory, [phases, kvHeads*headDim], by one phase each.
+  void rotateKeys(float* k, std::span<const std::int32_t> phases);
+
  private:
+  Transformer(std::shared_ptr<const PlacedWeights> weights, kernels::Backend& backend, std::int32_t maxPhases,
+              int maxRows, bool keysRotated);
+  const kernels::Context& context() const { return m_backend.context(); }
   void normed(const TensorView& weight, std::int64_t n, const float* x);
-  void linear(const TensorView& w, const std::vector<float>& bias, std::int64_t n, const float* x,
-              float* y);
+  void linear(const TensorView& w, const TensorView& bias, std::int64_t n, const float* x, float* y);
   void headNorm(const TensorView& weight, std::int64_t n, int heads, float* x);
+  void rotate(float* x, const std::int32_t* phases, std::int64_t n, int heads);
   void attend(int l, const LayerPass& pass, std::int64_t n);
   void feedForward(int l, std::int64_t n, float* x);
 
-  struct Biases {
-    std::vector<float> q, k, v, o;
-  };
-
-  std::shared_ptr<const Model> m_model;
-  const kernels::OpTable& m_ops;
-  kernels::Context m_context;
+  std::shared_ptr<const PlacedWeights> m_weights;
+  kernels::Backend& m_backend;
   Rotary m_rotary;
+  RotaryMirror m_table;
   int m_maxRows;
   bool m_keysRotated;
-  std::vector<Biases> m_biases;         // [layers] as f32
-  std::vector<float> m_norm;            // [maxRows, hidden]
-  std::vector<float> m_q, m_attention;  // [maxRows, heads*headDim]
-  std::vector<float> m_k, m_v;          // [maxRows, kvHeads*headDim]
-  std::vector<float> m_gate, m_up;      // [maxRows, intermediate]
+  kernels::Array<float> m_norm;            // [maxRows, hidden]
+  kernels::Array<float> m_q, m_attention;  // [maxRows, heads*headDim]
+  kernels::Array<float> m_k, m_v;          // [maxRows, kvHeads*headDim]
+  kernels::Array<float> m_gate, m_up;      // [maxRows, intermediate]
 };
 
 }  // namespace kvlab

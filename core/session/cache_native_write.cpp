@@ -103,9 +103,7 @@ void NativeColumns::rows(const CacheState& state, const CacheStore& store) {
                   {count(state.map(layer).size()), pool.stride()},
                   {}};
     tensor.bytes.resize(stride * state.map(layer).size());
-    std::size_t at = 0;
-    for (Slot slot : state.map(layer).slotOf)
-      std::memcpy(tensor.bytes.data() + stride * at++, pool.row(slot), stride);
+    pool.readRecords(state.map(layer).slotOf.span(), reinterpret_cast<std::uint8_t*>(tensor.bytes.data()));
     m_tensors.push_back(std::move(tensor));
   }
 }

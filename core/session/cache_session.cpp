@@ -80,13 +80,11 @@ class HfWriter {
     std::vector<float> k(at(width)), v(k.size());
     std::vector<double> rotated(k.size());
     const RowPool& pool = m_session.store().pool(layer);
-    Transformer& transformer = m_session.transformer();
     for (std::int64_t row = 0; row < n; ++row) {
       const std::int32_t slot = map.slotOf[at(row)].value();
-      transformer.ops().gatherRows(transformer.context(),
-                                   {pool.data(), pool.format(), &slot, 1, k.data(), v.data()});
+      pool.gather({&slot, 1}, k.data(), v.data());
       rotated.assign(k.begin(), k.end());
-      if (!transformer.keysRotated()) m_rotation.rotate(map.phase(at(row)).value(), m_config.kvHeads, rotated.data());
+      if (!m_session.transformer().keysRotated()) m_rotation.rotate(map.phase(at(row)).value(), m_config.kvHeads, rotated.data());
       for (std::int64_t x = 0; x < width; ++x) {
         const std::int64_t place = ((x / dim * n + row) * dim + x % dim) * size;
         const bool good = put(m_type, static_cast<float>(rotated[at(x)]), out.key.data() + place) &
@@ -160,7 +158,7 @@ CacheTarget cacheTarget(const Session& session) {
   CacheTarget target;
   target.config = session.model().config();
   target.fingerprint = modelFingerprint(session.model());
-  target.numerics = kernels::cpuOps().numericsId();
+  target.numerics = session.transformer().ops().numericsId();
   target.format = session.store().pool(0).format();
   target.position = session.manifest().position;
   target.capacity = session.capacity();

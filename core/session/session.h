@@ -18,7 +18,6 @@
 #include "core/policy/compressor.h"
 #include "core/session/breakpoints.h"
 #include "core/session/timeline.h"
-#include "kernels/thread_pool.h"
 
 namespace kvlab {
 
@@ -135,7 +134,9 @@ class Session {
  private:
   Session();
   Status build(const std::string& resources, const Progress& progress);
-  Status equip();
+  Status chooseBackend();
+  Status planMemory(const kernels::RowFormat& format, std::int64_t slots) const;
+  Status equip(const Progress& progress);
   void startState();
   std::shared_ptr<SessionInfo> describe() const;
 
@@ -169,8 +170,8 @@ class Session {
 
   Manifest m_manifest;
   std::shared_ptr<const Model> m_model;
-  std::unique_ptr<kernels::ThreadPool> m_pool;
-  const kernels::OpTable* m_ops = nullptr;
+  std::shared_ptr<kernels::Backend> m_backend;  // outlives what follows
+  std::shared_ptr<const PlacedWeights> m_weights;
   std::unique_ptr<Transformer> m_transformer;
   CacheStore m_store;
   std::unique_ptr<StorageLayout> m_layout;

@@ -160,20 +160,16 @@ std::vector<std::vector<std::uint8_t>> Session::copyRows() const {
   std::vector<std::vector<std::uint8_t>> out;
   for (int layer = 0; layer < m_store.layers(); ++layer) {
     const RowPool& pool = m_store.pool(layer);
-    out.emplace_back();
-    for (Slot slot : m_state.map(layer).slotOf) out.back().insert(out.back().end(), pool.row(slot), pool.row(slot) + pool.stride());
+    const std::span<const Slot> slots = m_state.map(layer).slotOf.span();
+    out.emplace_back(slots.size() * static_cast<std::size_t>(pool.stride()));
+    pool.readRecords(slots, out.back().data());
   }
   return out;
 }
 
 void Session::restoreRows(const std::vector<std::vector<std::uint8_t>>& rows) {
   for (int layer = 0; layer < m_store.layers(); ++layer) {
-    RowPool& pool = m_store.pool(layer);
-    const std::uint8_t* from = rows[static_cast<std::size_t>(layer)].data();
-    for (Slot slot : m_state.map(layer).slotOf) {
-      std::copy_n(from, pool.stride(), pool.row(slot));
-      from += pool.stride();
-    }
+    m_store.pool(layer).writeRecords(m_state.map(layer).slotOf.span(), rows[static_cast<std::size_t>(layer)].data());
   }
 }
 

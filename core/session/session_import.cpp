@@ -149,36 +149,18 @@ void writeLayer(const CacheImport& rows, const CacheState& state, int layer, Row
   const ResidencyView& map = state.map(layer);
   const auto n = static_cast<std::int64_t>(map.size());
   if (rows.form == CacheForm::Native) {
-    const std::byte* from = rows.records[at(layer)].data();
-    for (std::int64_t i = 0; i < n; ++i)
-      std::memcpy(pool.row(map.slotOf[at(i)]), from + i * pool.stride(), at(pool.stride()));
+    pool.writeRecords(map.slotOf.span(), reinterpret_cast<const std::uint8_t*>(rows.records[at(layer)].data()));
     return;
   }
-  const std::int64_t width = std::int64_t{pool.format().kvHeads} * pool.format().headDim;
-  std::vector<float> k(at(kChunk * width)), v(k.size());
-  if (n > 0) transformer.rotary().index(map.phase(at(n - 1)));
+  std::vector<float> k(at(kChunk * pool.width())), v(k.size());
   for (std::int64_t begin = 0; begin < n; begin += kChunk) {
     const std::int64_t count = std::min(kChunk, n - begin);
     unrotatedRows(rows, transformer.model().config(), layer, begin, count, k.data(), v.data());
     std::vector<std::uint64_t> tags;
-    std::vector<std::int32_t> slots;
-    for (std::int64_t i = begin; i < begin + count; ++i) {
+    for (std::int64_t i = begin; i < begin + count; ++i)
       tags.push_back(static_cast<std::uint64_t>(map.ledger[at(i)].value()));
-      slots.push_back(map.slotOf[at(i)].value());
-    }
-    if (transformer.keysRotated())
-      transformer.ops().rope(transformer.context(),
-                             {k.data(), map.phases.data() + begin, transformer.rotary().data(), count,
-                              pool.format().kvHeads, pool.format().headDim, 0});
-    kernels::WriteRowsArgs args;
-    args.pool = pool.data();
-    args.fmt = pool.format();
-    args.k = k.data();
-    args.v = v.data();
-    args.tags = tags.data();
-    args.slots = slots.data();
-    args.n = count;
-    transformer.ops().writeRows(transformer.context(), args);
+    if (transformer.keysRotated()) transformer.rotateKeys(k.data(), map.phases.span().subspan(at(begin), at(count)));
+    pool.write(plain(map.slotOf.span()).subspan(at(begin), at(count)), k.data(), v.data(), tags.data());
   }
 }
 
@@ -226,7 +208,7 @@ Status Session::finishImport(CacheState state, const CacheImport& rows, LayerSlo
   }
   for (int layer = 0; layer < m_store.layers(); ++layer)
     writeLayer(rows, state, layer, m_store.pool(layer), *m_transformer);
-  LayoutContext context{m_store, m_faults, *m_ops, m_transformer->context()};
+  LayoutContext context{m_store, m_faults};
   Result<std::int64_t> moved = m_layout->settle(state, freed, context);
   if (!moved) {
     if (!over) m_store.release(added);

@@ -50,17 +50,39 @@ Result<std::unique_ptr<Session>> Session::open(const Manifest& manifest, const s
 }
 
 Status Session::build(const std::string& resources, const Progress& progress) {
-  if (m_manifest.backend == "cuda")
-    return Error{"no_backend", "the CUDA backend was refused", "this version computes on the CPU only",
-                 "use --backend cpu or auto", std::nullopt, "backend", "cuda"};
+  if (Status chosen = chooseBackend(); !chosen) return chosen;
   Result<std::shared_ptr<const Model>> model = Model::open(m_manifest.model, resources, progress);
   if (!model) return model.error();
   m_model = model.take();
-  return equip();
+  return equip(progress);
+}
+
+Status Session::chooseBackend() {
+  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  kernels::BackendAnswer answer = kernels::openBackend(m_manifest.backend, m_manifest.threads ? m_manifest.threads : static_cast<int>(cores));
+  if (!answer.backend)
+    return Error{"no_backend", "the CUDA backend was refused", answer.why, "use --backend cpu or auto", std::nullopt, "backend", "cuda"};
+  m_backend = std::move(answer.backend);
+  return ok();
+}
+
+/// Nothing is allocated before it is known to fit.
+Status Session::planMemory(const kernels::RowFormat& format, std::int64_t slots) const {
+  const auto mebibytes = [](std::int64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
+  const ModelConfig& config = m_model->config();
+  const std::int64_t weights = m_weights ? 0 : PlacedWeights::bytes(*m_model, *m_backend);
+  const std::int64_t rows = kernels::rowLayout(format).stride * slots * config.layers;
+  const std::int64_t work = Transformer::bytes(config, m_maxPhases, m_manifest.prefillChunk);
+  const std::int64_t there = m_backend->available();
+  if (weights + rows + work <= there) return ok();
+  return Error{"out_of_memory", "the session was not opened",
+               "weights need " + mebibytes(weights) + ", rows " + mebibytes(rows) + ", the pass " + mebibytes(work) + ", and " +
+                   mebibytes(there) + " are free on " + m_backend->device(),
+               "lower capacity, history_bytes or prefill_chunk, or use --backend cpu", std::nullopt, "capacity", m_capacity};
 }
 
 /// Everything around the model.
-Status Session::equip() {
+Status Session::equip(const Progress& progress) {
   Result<std::unique_ptr<StorageLayout>> layout = makeLayout(m_manifest.layout);
   if (!layout) return layout.error();
   m_layout = layout.take();
@@ -71,16 +93,21 @@ Status Session::equip() {
                    "use a model whose head_dim is a multiple of 8 between 16 and 256");
   m_capacity = m_manifest.capacity ? m_manifest.capacity : config.maxPositions;
   const std::int64_t slots = std::min(kMostSlots, m_capacity + m_manifest.staging + historySlots(m_manifest, format, config.layers));
-  Result<CacheStore> store = CacheStore::create(config.layers, format, static_cast<std::int32_t>(slots));
-  if (!store) return store.error();
-  m_store = store.take();
-  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  m_pool = std::make_unique<kernels::ThreadPool>(m_manifest.threads ? m_manifest.threads : static_cast<int>(cores));
-  m_ops = &kernels::cpuOps();
   const std::int64_t longest = std::max<std::int64_t>(m_capacity, config.maxPositions);
   m_maxPhases = static_cast<std::int32_t>(m_manifest.position == PositionMode::Absolute ? 4 * longest : longest + 1);
-  m_transformer = std::make_unique<Transformer>(m_model, *m_ops, kernels::Context{m_pool.get(), nullptr},
-                                                m_maxPhases, m_manifest.prefillChunk, m_manifest.keyPhase == "at_write");
+  if (Status fits = planMemory(format, slots); !fits) return fits;
+  if (!m_weights) {
+    Result<std::shared_ptr<const PlacedWeights>> weights = PlacedWeights::place(m_model, m_backend, progress);
+    if (!weights) return weights.error();
+    m_weights = weights.take();
+  }
+  Result<CacheStore> store = CacheStore::create(*m_backend, config.layers, format, static_cast<std::int32_t>(slots));
+  if (!store) return store.error();
+  m_store = store.take();
+  Result<std::unique_ptr<Transformer>> transformer =
+      Transformer::create(m_weights, *m_backend, m_maxPhases, m_manifest.prefillChunk, m_manifest.keyPhase == "at_write");
+  if (!transformer) return transformer.error();
+  m_transformer = transformer.take();
   const SamplingSettings& s = m_manifest.sampling;
   m_sampler = std::make_unique<Sampler>(SamplingOptions{s.temperature, s.topK, s.topP, s.repetitionPenalty, s.seed});
   m_compressor = std::make_unique<NearestCompressor>(m_model);
@@ -96,7 +123,9 @@ Result<std::unique_ptr<Session>> Session::fork() const {
   std::unique_ptr<Session> copy(new Session);
   copy->m_manifest = m_manifest;
   copy->m_model = m_model;
-  if (Status equipped = copy->equip(); !equipped) return equipped.error();
+  copy->m_weights = m_weights;
+  if (Status chosen = copy->chooseBackend(); !chosen) return chosen.error();
+  if (Status equipped = copy->equip({}); !equipped) return equipped.error();
   copy->m_state = ownCopy(m_state);
   copy->restoreRows(copyRows());
   for (int layer = 0; layer < m_store.layers(); ++layer)
@@ -147,8 +176,8 @@ std::shared_ptr<SessionInfo> Session::describe() const {
   auto info = std::make_shared<SessionInfo>();
   const ModelConfig& config = m_model->config();
   info->model = m_manifest.model;
-  info->numerics = m_ops->numericsId();
-  info->backend = "cpu";
+  info->numerics = m_backend->ops().numericsId();
+  info->backend = m_backend->id();
   info->layers = config.layers;
   info->heads = config.heads;
   info->kvHeads = config.kvHeads;

@@ -56,7 +56,7 @@ Result<Drift> Session::measureDrift() {
 Status Session::refreshLogits(Trace& trace) {
   if (!m_state.logitsStale || m_state.length() == 0) return ok();
   m_timeline.makeRoom(m_store, 1, m_manifest.historyBytes);
-  Transaction transaction(m_transformer.get(), m_store, *m_layout, m_faults, *m_ops, m_transformer->context());
+  Transaction transaction(m_transformer.get(), m_store, *m_layout, m_faults);
   Result<CacheState> fresh = transaction.query(m_state, transactionRules(), trace);
   if (!fresh) return fresh.error();
   m_state = fresh.take();
@@ -70,7 +70,7 @@ Result<std::vector<std::vector<float>>> Session::attentionPerHead(Layer layer) {
   TransactionRules rules = transactionRules();
   rules.wantPerHead = true;
   Trace trace;
-  Transaction transaction(m_transformer.get(), m_store, *m_layout, m_faults, *m_ops, m_transformer->context());
+  Transaction transaction(m_transformer.get(), m_store, *m_layout, m_faults);
   Result<CacheState> seen = transaction.query(m_state, rules, trace);
   if (!seen) return seen.error();
   const std::vector<float>& all = seen->attention->perHead[at(layer.value())];
@@ -83,7 +83,7 @@ Result<std::vector<std::vector<float>>> Session::attentionPerHead(Layer layer) {
 }
 
 std::vector<InvariantState> Session::checkInvariants(bool full) {
-  const CheckInput input{m_state, m_store, m_manifest, *m_ops, m_transformer->context(), m_capacity, full, 0, m_model->config().vocab};
+  const CheckInput input{m_state, m_store, m_manifest, m_capacity, full, 0, m_model->config().vocab};
   const std::vector<Violation> violations = checkAll(input);
   for (InvariantState& invariant : m_invariants) {
     const auto found = std::find_if(violations.begin(), violations.end(),
@@ -119,8 +119,7 @@ Status Session::reset() {
     // Every slot that was ever handed out: rows that history kept count, too.
     std::vector<std::int32_t> slots(at(m_store.slots(layer).untouched()));
     std::iota(slots.begin(), slots.end(), 0);
-    RowPool& pool = m_store.pool(layer);
-    m_ops->zeroRows(m_transformer->context(), {pool.data(), pool.format(), slots.data(), static_cast<std::int64_t>(slots.size())});
+    m_store.pool(layer).zero(slots);
     m_store.slots(layer).restart(0);
   }
   if (Result<std::unique_ptr<StorageLayout>> layout = makeLayout(m_manifest.layout)) m_layout = layout.take();

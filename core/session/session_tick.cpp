@@ -136,7 +136,7 @@ TickReport Session::runTick(bool generates, std::optional<TokenId> forced, std::
 Result<TokenId> Session::generate(std::optional<TokenId> forced, CacheState& observed, Trace& trace) {
   auto scope = trace.scope("generate");
   if (observed.logitsStale) {
-    Transaction transaction(m_transformer.get(), m_store, *m_layout, m_faults, *m_ops, m_transformer->context());
+    Transaction transaction(m_transformer.get(), m_store, *m_layout, m_faults);
     m_timeline.makeRoom(m_store, 1, m_manifest.historyBytes);
     Result<CacheState> fresh = transaction.query(observed, transactionRules(), trace);
     if (!fresh) return fresh.error();
@@ -208,7 +208,7 @@ Status Session::applyPlanned(const CacheState& observed, std::vector<Action> act
   m_timeline.makeRoom(m_store, need, m_manifest.historyBytes);
   TransactionRules rules = transactionRules();
   rules.wantReceived = received;
-  Transaction transaction(m_transformer.get(), m_store, *m_layout, m_faults, *m_ops, m_transformer->context());
+  Transaction transaction(m_transformer.get(), m_store, *m_layout, m_faults);
   Result<Applied> applied = transaction.run(observed, *plan, rules, trace, m_progress);
   if (applied) {
     commit(std::move(applied->state), std::move(applied->added), std::move(applied->freed), applied->bytesMoved);
@@ -275,7 +275,7 @@ void Session::verify(Trace& trace, TickReport& report) {
   // What is broken is checked in full until it holds: a slice without a finding proves nothing.
   const auto broken = [](const InvariantState& one) { return !one.ok; };
   const bool full = m_manifest.check == CheckLevel::Full || std::any_of(m_invariants.begin(), m_invariants.end(), broken);
-  const CheckInput input{m_state, m_store, m_manifest, *m_ops, m_transformer->context(), m_capacity, full,
+  const CheckInput input{m_state, m_store, m_manifest, m_capacity, full,
                          m_checks++ % m_manifest.scrubPeriod, m_model->config().vocab};
   report.violations = checkAll(input);
   for (InvariantState& invariant : m_invariants) {

@@ -3,6 +3,7 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -71,7 +72,13 @@ std::string stateHash(const CacheState& state, const CacheStore& store, const st
     hasher.column(map.ledger);
     for (std::size_t i = 0; i < map.size(); ++i) hasher.value(map.phase(i).value());
     const RowPool& pool = store.pool(layer);
-    for (Slot slot : map.slotOf) hasher.bytes(pool.row(slot), static_cast<std::size_t>(pool.stride()));
+    constexpr std::size_t kChunk = 256;  // rows
+    std::vector<std::uint8_t> records(std::min(kChunk, map.size()) * static_cast<std::size_t>(pool.stride()));
+    for (std::size_t begin = 0; begin < map.size(); begin += kChunk) {
+      const std::span<const Slot> slots = map.slotOf.span().subspan(begin, std::min(kChunk, map.size() - begin));
+      pool.readRecords(slots, records.data());
+      hasher.bytes(records.data(), slots.size() * static_cast<std::size_t>(pool.stride()));
+    }
   }
   for (std::uint64_t word : state.random) hasher.value(word);
   for (const Action& action : pending) hasher.text(toJson(action).dump());

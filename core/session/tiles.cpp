@@ -13,14 +13,11 @@ constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 
 /// L2 over all heads of each row's K or V.
-std::vector<float> norms(const Transformer& t, const RowPool& pool, const ResidencyView& map, bool keys) {
-  const kernels::RowFormat& format = pool.format();
-  const std::int64_t width = std::int64_t{format.kvHeads} * format.headDim;
+std::vector<float> norms(const RowPool& pool, const ResidencyView& map, bool keys) {
+  const std::int64_t width = pool.width();
   const auto n = static_cast<std::int64_t>(map.size());
-  std::vector<std::int32_t> slots;
-  for (Slot slot : map.slotOf) slots.push_back(slot.value());
   std::vector<float> values(at(n * width)), out;
-  t.ops().gatherRows(t.context(), {pool.data(), format, slots.data(), n, keys ? values.data() : nullptr, keys ? nullptr : values.data()});
+  pool.gather(plain(map.slotOf.span()), keys ? values.data() : nullptr, keys ? nullptr : values.data());
   for (std::int64_t i = 0; i < n; ++i) {
     double sum = 0;
     for (std::int64_t j = 0; j < width; ++j) sum += double(values[at(i * width + j)]) * values[at(i * width + j)];
@@ -53,7 +50,7 @@ void Session::fillTile(Quantity quantity, int layer, std::int32_t begin, std::sp
   const ResidencyView& map = state.map(layer);
   std::vector<float> perIndex;  // where a quantity is known by index
   if (quantity == Quantity::KNorm || quantity == Quantity::VNorm)
-    perIndex = norms(*m_transformer, m_store.pool(layer), map, quantity == Quantity::KNorm);
+    perIndex = norms(m_store.pool(layer), map, quantity == Quantity::KNorm);
   const bool attends = quantity == Quantity::Attention || quantity == Quantity::Received;
   if (attends && state.attention && at(layer) < state.attention->mass.size() &&
       state.attention->maps[at(layer)]->ledger.size() <= map.size()) {

@@ -94,8 +94,8 @@ Result<json> rows(Session& session, const json& args) {
   const std::int64_t end = in.integer("end", size, 0, size), begin = in.integer("begin", 0, 0, end);
   if (in.error()) return *in.error();
   const ExactnessMap& exact = session.exactnessMap();
-  const kernels::RowFormat format = session.store().pool(layer).format();
-  const kernels::RowLayout layout = kernels::rowLayout(format);
+  std::vector<std::uint64_t> tags(at(size)), checksums(at(size));
+  session.store().pool(layer).readTags(plain(map.slotOf.span()), tags.data(), checksums.data());
   json out = json::array();
   std::size_t position = 0;
   for (std::int64_t i = 0; i < end; ++i) {
@@ -106,15 +106,11 @@ Result<json> rows(Session& session, const json& args) {
     position = static_cast<std::size_t>(place - begins);
     if (i < begin) continue;
     const LedgerRow& row = state.ledger[map.ledger[at(i)]];
-    std::uint64_t tag = 0, checksum = 0;
-    const auto* record = session.store().pool(layer).row(map.slotOf[at(i)]);
-    std::memcpy(&tag, record + layout.tag, sizeof tag);
-    std::memcpy(&checksum, record + layout.checksum, sizeof checksum);
     out.push_back({{"index", i}, {"slot", map.slotOf[at(i)].value()}, {"phase", map.phase(at(i)).value()}, {"sigma", 0},
-                   {"ledger", map.ledger[at(i)].value()}, {"tag", tag}, {"position", position}, {"tokenId", row.token.value()},
+                   {"ledger", map.ledger[at(i)].value()}, {"tag", tags[at(i)]}, {"position", position}, {"tokenId", row.token.value()},
                    {"brightness", state.brightness[position]}, {"score", nullptr},
                    {"exactness", name(exact.layers[at(layer)][position])}, {"bornTick", row.born.value()},
-                   {"checksum", hex(checksum)}});
+                   {"checksum", hex(checksums[at(i)])}});
     if (session.transformer().keysRotated()) out.back()["rotations"] = rotationsOf(state, layer, map.ledger[at(i)]);
   }
   return out;
@@ -238,10 +234,9 @@ Result<json> row(Session& session, const json& args) {
   std::vector<float> data(at(format.kvHeads * format.headDim));
   const std::int32_t slot = map.slotOf[at(index)].value();
   Transformer& t = session.transformer();
-  t.ops().gatherRows(t.context(), {pool.data(), format, &slot, 1, which == "k" ? data.data() : nullptr, which == "v" ? data.data() : nullptr});
+  pool.gather({&slot, 1}, which == "k" ? data.data() : nullptr, which == "v" ? data.data() : nullptr);
   if (which == "k" && rotated && !t.keysRotated()) {
-    const std::int32_t entry = t.rotary().index(map.phase(at(index)));
-    t.ops().rope(t.context(), {data.data(), &entry, t.rotary().data(), 1, format.kvHeads, format.headDim, 0});
+    t.rotateKeys(data.data(), map.phases.span().subspan(at(index), 1));
   } else if (which == "k" && !rotated && t.keysRotated()) {
     std::vector<double> keys(data.begin(), data.end());
     KeyRotation(session.model().config()).unrotate(map.phase(at(index)).value(), format.kvHeads, keys.data());

@@ -6,11 +6,11 @@
 
 namespace kvlab {
 
-Result<CacheStore> CacheStore::create(int layers, const kernels::RowFormat& format,
-                                      std::int32_t slots) {
+Result<CacheStore> CacheStore::create(kernels::Backend& backend, int layers, const kernels::RowFormat& format, std::int32_t slots) {
   CacheStore store;
+  store.m_backend = &backend;
   for (int layer = 0; layer < layers; ++layer) {
-    Result<RowPool> pool = RowPool::create(format, slots);
+    Result<RowPool> pool = RowPool::create(backend, format, slots);
     if (!pool) return pool.error();
     store.m_pools.push_back(pool.take());
     store.m_slots.emplace_back(slots);

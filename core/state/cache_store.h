@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "core/state/fault_door.h"
+#include "core/state/map_mirror.h"
 #include "core/state/row_pool.h"
+#include "core/api/snapshot.h"
 #include "core/state/slot_allocator.h"
 
 namespace kvlab {
@@ -16,13 +18,19 @@ using LayerSlots = std::vector<std::vector<Slot>>;
 class CacheStore {
  public:
   /// `slots` per layer = capacity + staging + what history may keep.
-  static Result<CacheStore> create(int layers, const kernels::RowFormat& format, std::int32_t slots);
+  static Result<CacheStore> create(kernels::Backend& backend, int layers, const kernels::RowFormat& format, std::int32_t slots);
 
+  kernels::Backend& backend() const { return *m_backend; }
   int layers() const { return static_cast<int>(m_pools.size()); }
   RowPool& pool(int layer) { return m_pools[static_cast<std::size_t>(layer)]; }
   const RowPool& pool(int layer) const { return m_pools[static_cast<std::size_t>(layer)]; }
   SlotAllocator& slots(int layer) { return m_slots[static_cast<std::size_t>(layer)]; }
   const SlotAllocator& slots(int layer) const { return m_slots[static_cast<std::size_t>(layer)]; }
+
+  /// The residency map of a layer group as ops read it, until the next call for the group.
+  MapMirror::View mirrored(std::size_t group, const ResidencyView& map) {
+    return m_mirror.update(*m_backend, group, plain(map.slotOf.span()), map.phases.span(), pool(0).slots());
+  }
 
   /// Free slots of the fullest layer.
   std::int32_t available() const;
@@ -31,8 +39,10 @@ class CacheStore {
   void release(const LayerSlots& slots);
 
  private:
+  kernels::Backend* m_backend = nullptr;
   std::vector<RowPool> m_pools;
   std::vector<SlotAllocator> m_slots;
+  MapMirror m_mirror;
 };
 
 }  // namespace kvlab

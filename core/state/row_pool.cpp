@@ -1,49 +1,110 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/state/row_pool.h"
 
-#include <sys/mman.h>
+#include <algorithm>
+#include <cstring>
 
-#include <utility>
+#include "core/model/backend_status.h"
+#include "kernels/backend/staging.h"
 
 namespace kvlab {
 namespace {
 
-// A check reads one cache line of every row: with small pages most of the time goes into address translation.
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
+using kernels::Staging;
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+std::int64_t count(std::span<const std::int32_t> slots) { return static_cast<std::int64_t>(slots.size()); }
 
 }  // namespace
 
-Result<RowPool> RowPool::create(const kernels::RowFormat& format, std::int32_t slots) {
+Result<RowPool> RowPool::create(kernels::Backend& backend, const kernels::RowFormat& format, std::int32_t slots) {
   RowPool pool;
+  pool.m_backend = &backend;
   pool.m_format = format;
   pool.m_stride = kernels::rowLayout(format).stride;
   pool.m_slots = slots;
-  const auto bytes = static_cast<std::size_t>(pool.m_stride) * static_cast<std::size_t>(slots);
-  pool.m_mapped = bytes + (bytes >= kHugePage ? kHugePage : 0);  // room to begin at a huge page
-  void* memory = mmap(nullptr, pool.m_mapped, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED)
-    return Error{"out_of_memory", "a row pool could not be reserved",
-                 std::to_string(bytes) + " bytes for " + std::to_string(slots) + " rows were refused",
-                 "lower capacity or history_bytes in the manifest"};
-  pool.m_mapping = pool.m_data = static_cast<std::uint8_t*>(memory);
-  if (pool.m_mapped == bytes) return pool;
-  pool.m_data += (kHugePage - reinterpret_cast<std::uintptr_t>(memory) % kHugePage) % kHugePage;
-  madvise(pool.m_data, bytes, MADV_HUGEPAGE);  // advice: refusal changes nothing
+  if (!pool.m_records.allocate(backend, pool.m_stride * slots))
+    return backendStatus(backend, "reserving a pool of " + std::to_string(slots) + " rows").error();
   return pool;
 }
 
-RowPool::~RowPool() {
-  if (m_mapping) munmap(m_mapping, m_mapped);
+void RowPool::gather(std::span<const std::int32_t> slots, float* k, float* v) const {
+  Staging staging(*m_backend);
+  const std::size_t values = slots.size() * at(width());
+  ops().gatherRows(m_backend->context(), {data(), m_format, staging.in(slots), count(slots), staging.out(k, values), staging.out(v, values)});
+  staging.finish();
 }
 
-void RowPool::swap(RowPool& other) noexcept {
-  std::swap(m_mapping, other.m_mapping);
-  std::swap(m_mapped, other.m_mapped);
-  std::swap(m_data, other.m_data);
-  std::swap(m_format, other.m_format);
-  std::swap(m_stride, other.m_stride);
-  std::swap(m_slots, other.m_slots);
+void RowPool::write(std::span<const std::int32_t> slots, const float* k, const float* v, const std::uint64_t* tags) {
+  Staging staging(*m_backend);
+  const std::size_t values = slots.size() * at(width());
+  ops().writeRows(m_backend->context(), {.pool = data(), .fmt = m_format, .k = staging.in(std::span(k, values)),
+                                         .v = staging.in(std::span(v, values)), .tags = staging.in(std::span(tags, slots.size())),
+                                         .slots = staging.in(slots), .n = count(slots)});
+  staging.finish();
+}
+
+void RowPool::readTags(std::span<const std::int32_t> slots, std::uint64_t* tags, std::uint64_t* checksums) const {
+  Staging staging(*m_backend);
+  ops().readTags(m_backend->context(), {data(), m_format, staging.in(slots), count(slots), staging.out(tags, slots.size()),
+                                        staging.out(checksums, slots.size())});
+  staging.finish();
+}
+
+void RowPool::verify(std::span<const std::int32_t> slots, std::uint8_t* verdicts) const {
+  Staging staging(*m_backend);
+  ops().verifyRows(m_backend->context(), {.pool = data(), .fmt = m_format, .slots = staging.in(slots), .n = count(slots),
+                                          .verdicts = staging.out(verdicts, slots.size())});
+  staging.finish();
+}
+
+void RowPool::move(const RowPool& from, std::span<const kernels::RowMove> moves) {
+  if (moves.empty()) return;
+  Staging staging(*m_backend);
+  ops().moveRows(m_backend->context(), {from.data(), data(), m_format, staging.in(moves), static_cast<std::int64_t>(moves.size())});
+  staging.finish();
+}
+
+void RowPool::zero(std::span<const std::int32_t> slots) {
+  Staging staging(*m_backend);
+  ops().zeroRows(m_backend->context(), {data(), m_format, staging.in(slots), count(slots)});
+  staging.finish();
+}
+
+void RowPool::readRecords(std::span<const Slot> slots, std::uint8_t* out) const {
+  if (m_backend->onHost()) {
+    for (std::size_t i = 0; i < slots.size(); ++i) std::memcpy(out + at(m_stride) * i, data() + m_stride * slots[i].value(), at(m_stride));
+    return;
+  }
+  std::vector<kernels::RowMove> moves;
+  for (std::size_t i = 0; i < slots.size(); ++i) moves.push_back({slots[i].value(), static_cast<std::int32_t>(i), 1});
+  Staging staging(*m_backend);
+  std::uint8_t* records = staging.out(out, slots.size() * at(m_stride));
+  ops().moveRows(m_backend->context(), {data(), records, m_format, staging.in(moves), static_cast<std::int64_t>(moves.size())});
+  staging.finish();
+}
+
+void RowPool::writeRecords(std::span<const Slot> slots, const std::uint8_t* in) {
+  if (m_backend->onHost()) {
+    for (std::size_t i = 0; i < slots.size(); ++i) std::memcpy(data() + m_stride * slots[i].value(), in + at(m_stride) * i, at(m_stride));
+    return;
+  }
+  std::vector<kernels::RowMove> moves;
+  for (std::size_t i = 0; i < slots.size(); ++i) moves.push_back({static_cast<std::int32_t>(i), slots[i].value(), 1});
+  Staging staging(*m_backend);
+  const std::uint8_t* records = staging.in(std::span(in, slots.size() * at(m_stride)));
+  ops().moveRows(m_backend->context(), {records, data(), m_format, staging.in(moves), static_cast<std::int64_t>(moves.size())});
+  staging.finish();
+}
+
+std::vector<std::int64_t> wrongTags(kernels::Backend& backend, const std::vector<kernels::PoolView>& pools,
+                                    const std::vector<std::int32_t>& slots, const std::vector<std::uint64_t>& tags) {
+  std::vector<std::int64_t> wrong(pools.size());
+  Staging staging(backend);
+  backend.ops().matchTags(backend.context(), {staging.in(pools), static_cast<std::int64_t>(pools.size()), staging.in(slots), staging.in(tags),
+                                              static_cast<std::int64_t>(slots.size()), staging.out(wrong.data(), wrong.size())});
+  staging.finish();
+  return wrong;
 }
 
 }  // namespace kvlab

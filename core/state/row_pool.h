@@ -1,41 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
-// The row pool of one layer: [slots] records of kernels/row_format.h. The address range is reserved
-// whole; memory is taken by the first write of a page, so slots kept for history cost nothing until
-// used. Owned by a session; written on the engine thread only.
+// The row pool of one layer: [slots] records of kernels/row_format.h in the memory of a back end. What
+// goes in and comes out here are host values; only data() is an address for ops. Slots are physical row
+// numbers inside the pool. Owned by a session; engine thread only.
 #pragma once
-#include <cstddef>
+#include <span>
+#include <vector>
 
 #include "core/api/error.h"
 #include "core/api/ids.h"
+#include "kernels/backend/array.h"
 #include "kernels/row_format.h"
 
 namespace kvlab {
 
+/// Slots as the kernels take them: a Slot is an int32 and nothing else.
+inline std::span<const std::int32_t> plain(std::span<const Slot> slots) {
+  static_assert(sizeof(Slot) == sizeof(std::int32_t));
+  return {reinterpret_cast<const std::int32_t*>(slots.data()), slots.size()};
+}
+
 class RowPool {
  public:
-  static Result<RowPool> create(const kernels::RowFormat& format, std::int32_t slots);
-  RowPool() = default;
-  RowPool(RowPool&& other) noexcept { swap(other); }
-  RowPool& operator=(RowPool&& other) noexcept {
-    swap(other);
-    return *this;
-  }
-  ~RowPool();
+  static Result<RowPool> create(kernels::Backend& backend, const kernels::RowFormat& format, std::int32_t slots);
 
-  std::uint8_t* data() const { return m_data; }
+  std::uint8_t* data() const { return m_records.data(); }  // for ops
   const kernels::RowFormat& format() const { return m_format; }
-  std::int64_t stride() const { return m_stride; }
+  std::int64_t stride() const { return m_stride; }  // bytes
   std::int32_t slots() const { return m_slots; }
-  std::uint8_t* row(Slot slot) const { return m_data + m_stride * slot.value(); }
+  std::int64_t width() const { return std::int64_t{m_format.kvHeads} * m_format.headDim; }
+  kernels::PoolView view() const { return {data(), m_format}; }
+
+  /// K and V of rows as f32, [slots, width] each, as stored; either may be null.
+  void gather(std::span<const std::int32_t> slots, float* k, float* v) const;
+  /// The other way, with a tag for each row.
+  void write(std::span<const std::int32_t> slots, const float* k, const float* v, const std::uint64_t* tags);
+  /// Tags and checksums as stored, [slots] each; either may be null.
+  void readTags(std::span<const std::int32_t> slots, std::uint64_t* tags, std::uint64_t* checksums) const;
+  /// RowVerdict bits of the checksums, [slots].
+  void verify(std::span<const std::int32_t> slots, std::uint8_t* verdicts) const;
+  /// Whole records, one after another; the other pool may be this one.
+  void move(const RowPool& from, std::span<const kernels::RowMove> moves);
+  void zero(std::span<const std::int32_t> slots);
+  /// Whole records to and from host memory, [slots, stride] bytes.
+  void readRecords(std::span<const Slot> slots, std::uint8_t* out) const;
+  void writeRecords(std::span<const Slot> slots, const std::uint8_t* in);
 
  private:
-  void swap(RowPool& other) noexcept;
-  std::uint8_t* m_mapping = nullptr;
-  std::size_t m_mapped = 0;  // bytes
-  std::uint8_t* m_data = nullptr;  // in the mapping, at a huge page where the pool is large enough
+  const kernels::OpTable& ops() const { return m_backend->ops(); }
+
+  kernels::Backend* m_backend = nullptr;
+  kernels::Array<std::uint8_t> m_records;
   kernels::RowFormat m_format;
   std::int64_t m_stride = 0;
   std::int32_t m_slots = 0;
 };
+
+/// Rows of each pool that carry another tag than expected, [pools]; the slots are the same in all.
+std::vector<std::int64_t> wrongTags(kernels::Backend& backend, const std::vector<kernels::PoolView>& pools,
+                                    const std::vector<std::int32_t>& slots, const std::vector<std::uint64_t>& tags);
 
 }  // namespace kvlab

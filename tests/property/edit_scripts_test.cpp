@@ -144,8 +144,7 @@ class Script {
     const bool full = ++m_operations % 4 == 0;
     const Session& s = *m_session.session;
     const std::vector<Violation> found =
-        checkAll({s.state(), s.store(), s.manifest(), kernels::cpuOps(), m_session->transformer().context(),
-                  s.capacity(), full, m_operations, SessionFixture::kVocab});
+        checkAll({s.state(), s.store(), s.manifest(), s.capacity(), full, m_operations, SessionFixture::kVocab});
     for (const Violation& v : found) m_said += QByteArray::fromStdString(v.invariant + ": " + v.detail + "; ");
     if (!found.empty()) return false;
     note();

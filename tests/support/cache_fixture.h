@@ -29,9 +29,9 @@ class CacheFixture {
   };
 
   explicit CacheFixture(Options wanted)
-      : pool(wanted.threads), options(wanted),
+      : backend(kernels::makeCpuBackend(wanted.threads)), options(wanted),
         format{wanted.kvHeads, wanted.headDim, wanted.dtype, wanted.dtype},
-        store(CacheStore::create(wanted.layers, format, wanted.slots).take()) {
+        store(CacheStore::create(*backend, wanted.layers, format, wanted.slots).take()) {
     rules.position = wanted.position;
     rules.shiftOnOverflow = wanted.shift;
     rules.vocab = kVocab;
@@ -79,15 +79,13 @@ class CacheFixture {
     k.back() += poison;
     const auto tag64 = static_cast<std::uint64_t>(tag);
     const std::int32_t at = slot.value();
-    kernels::WriteRowsArgs args;
-    args.pool = store.pool(layer).data();
-    args.fmt = format;
-    args.k = k.data();
-    args.v = v.data();
-    args.tags = &tag64;
-    args.slots = &at;
-    args.n = 1;
-    kernels::cpuOps().writeRows({&pool}, args);
+    store.pool(layer).write({&at, 1}, k.data(), v.data(), &tag64);
+  }
+
+  /// The bytes of a resident row.
+  std::uint8_t* record(int layer, int index) {
+    const RowPool& pool = store.pool(layer);
+    return pool.data() + pool.stride() * state.map(layer).slotOf[static_cast<std::size_t>(index)].value();
   }
 
   void setLogits() {
@@ -95,7 +93,7 @@ class CacheFixture {
   }
 
   CheckInput input(bool full, std::int64_t part = 0) {
-    return {state, store, manifest, kernels::cpuOps(), {&pool}, rules.capacity, full, part, kVocab};
+    return {state, store, manifest, rules.capacity, full, part, kVocab};
   }
 
   /// A layer's map in a group of its own, to be damaged.
@@ -109,7 +107,7 @@ class CacheFixture {
     return own;
   }
 
-  kernels::ThreadPool pool;
+  std::unique_ptr<kernels::Backend> backend;
   Options options;
   kernels::RowFormat format;
   CacheState state;

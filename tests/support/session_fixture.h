@@ -85,8 +85,11 @@ class SessionFixture {
     for (int layer = firstLayer; layer < session->state().layers(); ++layer) {
       const RowPool& pool = session->store().pool(layer);
       const kernels::RowLayout layout = kernels::rowLayout(pool.format());
-      for (Slot slot : session->state().map(layer).slotOf)
-        out.append(reinterpret_cast<const char*>(pool.row(slot)), static_cast<std::size_t>(layout.tag));
+      std::vector<std::uint8_t> record(static_cast<std::size_t>(pool.stride()));
+      for (Slot slot : session->state().map(layer).slotOf) {
+        pool.readRecords({&slot, 1}, record.data());
+        out.append(reinterpret_cast<const char*>(record.data()), static_cast<std::size_t>(layout.tag));
+      }
     }
     return out;
   }

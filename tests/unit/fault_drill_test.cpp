@@ -111,10 +111,10 @@ class FaultDrillTest : public QObject {
     CacheFixture cache({});
     furnish(cache);
     const Slot slot = cache.state.map(1).slotOf[20];
-    const std::uint8_t before = cache.store.pool(1).row(slot)[3];
+    const std::uint8_t before = cache.record(1, 20)[3];
     const Result<json> done = inject(cache, "value_bit", {{"layer", 1}, {"index", 20}, {"bit", 27}});
     QVERIFY(done);
-    QCOMPARE(cache.store.pool(1).row(slot)[3], static_cast<std::uint8_t>(before ^ 8));
+    QCOMPARE(cache.record(1, 20)[3], static_cast<std::uint8_t>(before ^ 8));
     QCOMPARE((*done)["slot"].get<int>(), slot.value());
     QVERIFY(inject(cache, "value_bit", {{"layer", 1}, {"index", 20}, {"bit", 27}}));
     QVERIFY(checkAll(cache.input(true)).empty());  // flipped back

@@ -210,11 +210,11 @@ std::vector<Damage> damages() {
   });
 
   add("row_checksums", "a bit of a value", {}, [](CacheFixture& c) {
-    c.store.pool(0).row(c.state.map(0).slotOf[21])[4] ^= 1;
+    c.record(0, 21)[4] ^= 1;
     return at(0, 21, c.state.map(0).ledger[21]);
   });
   add("row_checksums", "a bit of a checksum", {}, [](CacheFixture& c) {
-    c.store.pool(0).row(c.state.map(0).slotOf[21])[c.store.pool(0).stride() - 1] ^= 128;
+    c.record(0, 21)[c.store.pool(0).stride() - 1] ^= 128;
     return at(0, 21, c.state.map(0).ledger[21]);
   });
 
@@ -334,7 +334,7 @@ class InvariantsTest : public QObject {
     furnish(cache);
     cache.manifest.scrubPeriod = 8;
     const int flipped = 23;
-    cache.store.pool(0).row(cache.state.map(0).slotOf[flipped])[0] ^= 4;
+    cache.record(0, flipped)[0] ^= 4;
     const std::int32_t id = cache.state.map(0).ledger[flipped].value();
     int found = 0;
     for (std::int64_t tick = 100; tick < 108; ++tick) {

@@ -16,7 +16,11 @@ std::int64_t leftovers(const Session& s) {
   for (int layer = 0; layer < s.store().layers(); ++layer) {
     const RowPool& pool = s.store().pool(layer);
     const std::int32_t used = s.store().slots(layer).untouched();
-    bytes += std::count_if(pool.data(), pool.data() + pool.stride() * used, [](std::uint8_t byte) { return byte != 0; });
+    std::vector<Slot> slots;
+    for (std::int32_t slot = 0; slot < used; ++slot) slots.emplace_back(slot);
+    std::vector<std::uint8_t> records(static_cast<std::size_t>(pool.stride()) * slots.size());
+    pool.readRecords(slots, records.data());
+    bytes += std::count_if(records.begin(), records.end(), [](std::uint8_t byte) { return byte != 0; });
   }
   return bytes;
 }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The weights of a model where ops can read them: the mapped files themselves, or copies in a back end's
+// memory that go up once. Biases are f32. Immutable and shared by a session and its forks; keeps the
+// model and the back end alive.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "core/api/progress.h"
+#include "core/model/model.h"
+#include "kernels/backend/array.h"
+
+namespace kvlab {
+
+class PlacedWeights {
+ public:
+  /// Errors: out_of_memory, device, cancelled. Progress counts bytes.
+  static Result<std::shared_ptr<const PlacedWeights>> place(std::shared_ptr<const Model> model,
+                                                            std::shared_ptr<kernels::Backend> backend,
+                                                            const Progress& progress = {});
+  /// Bytes that place() takes in the back end's memory.
+  static std::int64_t bytes(const Model& model, const kernels::Backend& backend);
+
+  const Model& model() const { return *m_model; }
+  const TensorView& embed() const { return m_embed; }
+  const LayerWeights& layer(int l) const { return m_layers[static_cast<std::size_t>(l)]; }
+  const TensorView& finalNorm() const { return m_finalNorm; }
+  const TensorView& head() const { return m_head; }
+
+ private:
+  class Placing;
+
+  std::shared_ptr<const Model> m_model;
+  std::shared_ptr<kernels::Backend> m_backend;
+  std::vector<kernels::Array<std::byte>> m_copies;
+  TensorView m_embed, m_finalNorm, m_head;
+  std::vector<LayerWeights> m_layers;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Residency maps where ops can read them: the host's columns themselves, or copies in a back end's
+// memory at addresses that stay. Of a copy only the stretch that differs from what was sent last is
+// sent again, which for an append is its tail. Engine thread.
+#pragma once
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "kernels/backend/array.h"
+
+namespace kvlab {
+
+class MirroredColumn {
+ public:
+  /// `now` as ops read it, until the next call. The copy has room for `room` values at least.
+  const std::int32_t* update(kernels::Backend& backend, std::span<const std::int32_t> now, std::int64_t room);
+  std::int64_t sent() const { return m_sent; }  // bytes, since the start
+
+ private:
+  std::vector<std::int32_t> m_last;
+  kernels::Array<std::int32_t> m_copy;
+  std::int64_t m_sent = 0;
+};
+
+/// One pair of columns per layer group.
+class MapMirror {
+ public:
+  struct View {
+    const std::int32_t* slots = nullptr;   // [rows]
+    const std::int32_t* phases = nullptr;  // [rows]
+  };
+  View update(kernels::Backend& backend, std::size_t group, std::span<const std::int32_t> slots,
+              std::span<const std::int32_t> phases, std::int64_t room);
+  std::int64_t sent() const;  // bytes, since the start
+
+ private:
+  struct Pair {
+    MirroredColumn slots, phases;
+  };
+  std::deque<Pair> m_groups;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of a back end that is taken and given back like a stack. It grows in chunks and keeps them, so
+// that a steady state allocates nothing and the same sequence of calls gets the same addresses. Owned
+// by a Backend, whose rules for threads hold.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace kvlab::kernels {
+
+class Backend;
+
+class Arena {
+ public:
+  explicit Arena(Backend& backend) : m_backend(backend) {}
+
+  struct Mark {
+    size_t chunk = 0;
+    int64_t used = 0;
+  };
+  Mark mark() const { return m_top; }
+  /// Gives back everything that was taken since.
+  void rewind(Mark mark) { m_top = mark; }
+  /// At least `bytes` from a border of 256; null where the back end refused.
+  void* take(int64_t bytes);
+  /// Gives the chunks back; nothing may be in use. A back end calls this before it ends.
+  void clear();
+
+ private:
+  struct Chunk {
+    std::byte* memory;
+    int64_t bytes;
+  };
+  Backend& m_backend;
+  std::vector<Chunk> m_chunks;
+  Mark m_top;
+};
+
+}  // namespace kvlab::kernels

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of a back end that lasts: weights, tables, pools, scratch of a model. The back end outlives it.
+#pragma once
+
+#include <span>
+#include <utility>
+
+#include "kernels/backend/backend.h"
+
+namespace kvlab::kernels {
+
+template <class T>
+class Array {
+ public:
+  Array() = default;
+  Array(Array&& other) noexcept { swap(other); }
+  Array& operator=(Array&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Array() {
+    if (m_backend) m_backend->release(m_data);
+  }
+
+  /// `count` undefined values in place of the old ones; false where memory was refused.
+  bool allocate(Backend& backend, int64_t count) {
+    *this = Array();
+    m_data = static_cast<T*>(backend.allocate(count * static_cast<int64_t>(sizeof(T))));
+    m_backend = &backend;
+    m_size = m_data ? count : 0;
+    return m_data;
+  }
+  /// The same with the host's values in it.
+  bool assign(Backend& backend, std::span<const T> values) {
+    if (!allocate(backend, static_cast<int64_t>(values.size()))) return false;
+    write(0, values);
+    return true;
+  }
+  /// Host values to [at, at + size).
+  void write(int64_t at, std::span<const T> values) {
+    m_backend->upload(m_data + at, values.data(), static_cast<int64_t>(values.size_bytes()));
+  }
+
+  T* data() const { return m_data; }
+  int64_t size() const { return m_size; }
+
+ private:
+  void swap(Array& other) noexcept {
+    std::swap(m_backend, other.m_backend);
+    std::swap(m_data, other.m_data);
+    std::swap(m_size, other.m_size);
+  }
+
+  Backend* m_backend = nullptr;
+  T* m_data = nullptr;
+  int64_t m_size = 0;
+};
+
+}  // namespace kvlab::kernels

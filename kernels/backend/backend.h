@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where an engine computes: ops and the memory they read and write. Every pointer in op arguments is an
+// address of this memory. Ops run in the order they are called; upload, download and clear stand in the
+// same line. One owner, one thread at a time. Two back ends share nothing.
+//
+// Failure is sticky: after the first one ops and copies do nothing until takeFailure(), so that a
+// sequence of calls is checked once, at its end.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "kernels/backend/arena.h"
+#include "kernels/context.h"
+#include "kernels/ops/op_table.h"
+
+namespace kvlab::kernels {
+
+struct BackendFailure {
+  bool outOfMemory = false;
+  std::string why;  ///< one sentence without a full stop
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+
+  virtual const char* id() const = 0;  ///< "cpu", "cuda"
+  virtual std::string device() const = 0;  ///< what computes, for people
+  virtual const OpTable& ops() const = 0;
+  virtual const Context& context() const = 0;
+  /// True where the host may touch the memory, so that host arrays can be op arguments as they are.
+  virtual bool onHost() const = 0;
+
+  /// Bytes from a border of 256, contents undefined; null (and a failure) where they are refused.
+  virtual void* allocate(int64_t bytes) = 0;
+  virtual void release(void* memory) = 0;  ///< null is allowed
+  /// Bytes that allocate() may still give; the largest number where nobody knows.
+  virtual int64_t available() const = 0;
+  virtual void upload(void* to, const void* from, int64_t bytes) = 0;  ///< `from` is free on return
+  virtual void download(void* to, const void* from, int64_t bytes) = 0;  ///< done on return
+  virtual void clear(void* at, int64_t bytes) = 0;
+  virtual std::optional<BackendFailure> takeFailure() = 0;
+
+  /// Temporary memory, handed out in the order of a stack (staging.h).
+  Arena& arena() { return m_arena; }
+
+ protected:
+  Backend() : m_arena(*this) {}
+
+ private:
+  Arena m_arena;
+};
+
+struct BackendAnswer {
+  std::unique_ptr<Backend> backend;
+  std::string why;  ///< where it is null: one sentence without a full stop
+};
+
+/// "cpu", "cuda", or "auto": CUDA where there is a device, else the CPU. `threads` are the CPU's.
+BackendAnswer openBackend(const std::string& id, int threads);
+
+/// Computes on `threads` threads of this processor, the caller's included.
+std::unique_ptr<Backend> makeCpuBackend(int threads);
+
+}  // namespace kvlab::kernels

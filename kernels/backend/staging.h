@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arguments of a few op calls, brought to where ops can read them and back. Where ops work in host
+// memory nothing is copied: in() and out() give the host's own addresses. Lives on the stack; several
+// may be nested.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "kernels/backend/backend.h"
+
+namespace kvlab::kernels {
+
+class Staging {
+ public:
+  explicit Staging(Backend& backend) : m_backend(backend), m_mark(backend.arena().mark()) {}
+  ~Staging() { m_backend.arena().rewind(m_mark); }
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+
+  /// Host values for ops to read; they stay where they are until the ops are done.
+  template <class T>
+  const T* in(std::span<const T> values) {
+    return static_cast<const T*>(m_backend.onHost() ? values.data() : copyIn(values.data(), bytesOf<T>(values.size())));
+  }
+  template <class T>
+  const T* in(const std::vector<T>& values) { return in(std::span<const T>(values)); }
+  /// Room for `count` values that finish() brings to `host`; null for null.
+  template <class T>
+  T* out(T* host, size_t count) {
+    return static_cast<T*>(!host || m_backend.onHost() ? host : bringBack(host, bytesOf<T>(count), false));
+  }
+  /// The same, with the host's values in it at first.
+  template <class T>
+  T* inOut(T* host, size_t count) {
+    return static_cast<T*>(!host || m_backend.onHost() ? host : bringBack(host, bytesOf<T>(count), true));
+  }
+  /// Undefined values for ops alone.
+  template <class T>
+  T* temporary(size_t count) { return static_cast<T*>(m_backend.arena().take(bytesOf<T>(count))); }
+
+  /// Waits for the ops and fills what out() and inOut() promised.
+  void finish();
+
+ private:
+  template <class T>
+  static int64_t bytesOf(size_t count) { return static_cast<int64_t>(count * sizeof(T)); }
+  void* copyIn(const void* from, int64_t bytes);
+  void* bringBack(void* host, int64_t bytes, bool filled);
+
+  struct Return {
+    void* host;
+    const void* from;
+    int64_t bytes;
+  };
+  Backend& m_backend;
+  Arena::Mark m_mark;
+  std::vector<Return> m_returns;
+};
+
+}  // namespace kvlab::kernels
