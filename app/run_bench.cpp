@@ -80,6 +80,8 @@ int runBench(const CommandLine& line) {
   options.resources = resourceRoot().toStdString();
   options.threads = line.manifest.value("threads", 0);
   options.quick = line.quick;
+  options.model = line.manifest.value("model", "");
+  options.dtype = line.manifest.value("dtype", "");
   const Progress progress = [](const std::string& what, std::int64_t done, std::int64_t total) {
     if (total < 0 || what.empty()) return true;
     std::cerr << "kvlab: " << what;

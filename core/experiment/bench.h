@@ -15,6 +15,7 @@ struct BenchOptions {
   std::string resources;  // for the demo model
   int threads = 0;        // 0 = all cores
   bool quick = false;     // fewer runs and shapes: for tests, not for figures
+  std::string model = {}, dtype = {};  // for benches that ask; empty = their own choice
 };
 
 struct Bench {

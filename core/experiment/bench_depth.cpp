@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decode and prefill at depth, as another engine measures them: given tokens, no sampling. Decode is
+// compared with the read bandwidth (weights but for an untied embedding, and the rows of K and V
+// that a tick reads), prefill with the multiply-add rate; both are measured beside it. Depth is a
+// cache of random rows, for their values cost nothing and prefilling them would.
+#include <algorithm>
+#include <random>
+
+#include "core/experiment/bench_rig.h"
+#include "core/session/cache_import.h"
+#include "kernels/peak.h"
+#include "kernels/scalar_convert.h"
+#include "kernels/thread_pool.h"
+
+namespace kvlab {
+namespace {
+
+constexpr int kPrompt = 512;
+constexpr int kDeepest = 8192;
+
+class DepthBench {
+ public:
+  DepthBench(const BenchOptions& options, Session& session, nlohmann::json& rows)
+      : m_options(options), m_session(session), m_rows(rows), m_pool(threadsOf(options)) {
+    const ModelConfig& c = session.model().config();
+    std::mt19937 random(1);
+    m_values.resize(static_cast<std::size_t>(c.kvHeads) * kDeepest * static_cast<std::size_t>(c.headDim));
+    for (std::uint16_t& v : m_values) v = kernels::floatToHalf(static_cast<float>(random()) / 4e9f - 0.5f);
+  }
+
+  Status decode(int depth, int tokens, int runs) {
+    std::vector<double> rates, shares, bandwidth;
+    for (int run = 0; run < runs; ++run) {
+      for (double read : readBandwidth(threadsOf(m_options), m_options.quick ? 1 << 26 : 1 << 29, 2)) bandwidth.push_back(read);
+      if (Status done = fill(depth); !done) return done;
+      if (Status done = failed(m_session.step(TokenId(1))); !done) return done;  // logits, rotary table
+      const auto start = BenchClock::now();
+      for (int i = 0; i < tokens; ++i)
+        if (Status done = failed(m_session.step(TokenId(2 + i))); !done) return done;
+      rates.push_back(tokens / secondsSince(start));
+      shares.push_back(rates.back() * bytesRead(depth + 1 + tokens / 2) / 1e9);
+    }
+    for (double& share : shares) share /= *std::max_element(bandwidth.begin(), bandwidth.end());
+    const std::string what = caseOf(depth);
+    m_rows.push_back(benchRow("depth", what, "decode", "tokens/s", rates));
+    m_rows.push_back(benchRow("depth", what, "decode_share_of_bandwidth", "x", shares));
+    m_rows.push_back(benchRow("depth", what, "bandwidth", "GB/s", bandwidth));
+    return ok();
+  }
+
+  Status prefill(int depth, int runs) {
+    std::vector<double> rates, shares, peak;
+    for (int run = 0; run < runs; ++run) {
+      peak.push_back(kernels::multiplyAddRate({&m_pool, nullptr}, 0.1));
+      if (Status done = fill(depth); !done) return done;
+      const std::vector<TokenId> prompt = benchTokens(kPrompt, m_session.model().config().vocab);
+      const auto start = BenchClock::now();
+      if (Status done = failed(m_session.append(prompt, Source::Prompt)); !done) return done;
+      rates.push_back(kPrompt / secondsSince(start));
+      shares.push_back(rates.back() / kPrompt * multiplyAdds(depth));
+    }
+    for (double& share : shares) share /= *std::max_element(peak.begin(), peak.end());
+    for (double& rate : peak) rate *= 2e-9;
+    const std::string what = caseOf(depth);
+    m_rows.push_back(benchRow("depth", what, "prefill", "tokens/s", rates));
+    m_rows.push_back(benchRow("depth", what, "prefill_share_of_multiply_adds", "x", shares));
+    m_rows.push_back(benchRow("depth", what, "multiply_add_rate", "GFLOP/s", peak));
+    return ok();
+  }
+
+ private:
+  std::string caseOf(int depth) const {
+    return m_options.model + ", " + kernels::dtypeName(m_session.model().dtype()) + ", " +
+           std::to_string(threadsOf(m_options)) + " threads, depth " + std::to_string(depth);
+  }
+
+  Status fill(int depth) {
+    if (Status done = m_session.reset(); !done || depth == 0) return done;
+    const ModelConfig& c = m_session.model().config();
+    CacheImport rows;
+    rows.tokens = benchTokens(depth, c.vocab);
+    for (int i = 0; i < depth; ++i) rows.phases.push_back(i);
+    const TensorView values{m_values.data(), kernels::DType::f16, {c.kvHeads, depth, c.headDim}};
+    rows.rotated.assign(static_cast<std::size_t>(c.layers), {values, values});
+    return m_session.importRows(rows);
+  }
+
+  double bytesRead(int rows) const {
+    const Model& model = m_session.model();
+    const kernels::RowFormat& f = m_session.store().pool(0).format();
+    const double perRow = f.kvHeads * f.headDim * static_cast<double>(kernels::dtypeBytes(f.k) + kernels::dtypeBytes(f.v));
+    const double idle = model.config().tieEmbeddings ? 0 : static_cast<double>(model.embed().bytes());
+    return static_cast<double>(model.weightBytes()) - idle + perRow * model.config().layers * rows;
+  }
+
+  /// Of a prefill of kPrompt tokens: the layers for each, the head for one.
+  double multiplyAdds(int depth) const {
+    const ModelConfig& c = m_session.model().config();
+    const double width = c.heads * c.headDim, kvWidth = c.kvHeads * c.headDim, hidden = c.hidden;
+    const double layer = hidden * (2 * width + 2 * kvWidth + 3.0 * c.intermediate);
+    const double keys = depth + (kPrompt + 1) / 2.0;
+    return kPrompt * c.layers * (layer + 2 * width * keys) + hidden * c.vocab;
+  }
+
+  const BenchOptions& m_options;
+  Session& m_session;
+  nlohmann::json& m_rows;
+  kernels::ThreadPool m_pool;
+  std::vector<std::uint16_t> m_values;  // f16 [kvHeads, kDeepest, headDim], of every layer
+};
+
+Status measureShape(const BenchOptions& options, nlohmann::json& rows) {
+  Result<std::unique_ptr<Session>> session = benchSession(options, options.model, false, kDeepest + 2 * kPrompt);
+  if (!session) return session.error();
+  DepthBench bench(options, **session, rows);
+  const int runs = options.quick ? 1 : 3, tokens = options.quick ? 2 : 32;
+  for (int depth : {0, 2048, kDeepest})
+    if (Status done = bench.decode(depth, tokens, runs); !done) return done;
+  for (int depth : {0, 7680})
+    if (Status done = bench.prefill(depth, runs); !done) return done;
+  return ok();
+}
+
+}  // namespace
+
+Status benchDepth(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
+  std::vector<std::string> models{"synthetic:tinyllama-1.1b", "synthetic:smollm-135m", "synthetic:stories-15m"};
+  if (options.quick) models = {"synthetic:tiny"};
+  if (!options.model.empty()) models = {options.model};
+  for (const std::string& model : models) {
+    if (!report(progress, "depth: " + model, 0, 0)) return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
+    BenchOptions one = options;
+    one.model = model;
+    if (Status done = measureShape(one, rows); !done) return done;
+  }
+  return ok();
+}
+
+}  // namespace kvlab
