@@ -6,7 +6,7 @@
 
 #include <cstdio>
 
-#include "kernels/cuda/rows.h"
+#include "kernels/cuda/ops.h"
 
 namespace kvlab::kernels::cuda {
 namespace {

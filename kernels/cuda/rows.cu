@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Row operations: a block for each row, or a thread for each row where a row is one cache line's worth
 // of work. The arithmetic is that of row_parts.h.
-#include "kernels/cuda/rows.h"
-
-#include <cuda_runtime.h>
-
+#include "kernels/cuda/launch.h"
+#include "kernels/cuda/ops.h"
 #include "kernels/cuda/row_parts.h"
 
 namespace kvlab::kernels::cuda {
@@ -68,50 +66,41 @@ __global__ void __launch_bounds__(kThreads) matchTagsKernel(MatchTagsArgs a) {
     atomicAdd(reinterpret_cast<unsigned long long*>(a.wrong + blockIdx.y), static_cast<unsigned long long>(wrong));
 }
 
-cudaStream_t streamOf(void* stream) { return static_cast<cudaStream_t>(stream); }
-unsigned blocks(int64_t n) { return static_cast<unsigned>((n + kThreads - 1) / kThreads); }
+int64_t blocks(int64_t n) { return (n + kThreads - 1) / kThreads; }
 
 }  // namespace
 
 int32_t writeRows(void* stream, const WriteRowsArgs& args) {
-  if (args.n <= 0) return 0;
   if (args.stats) return cudaErrorNotSupported;
   WriteRowsArgs a = args;
   const int64_t values = int64_t{a.fmt.kvHeads} * a.fmt.headDim;
   if (a.kStride == 0) a.kStride = values;
   if (a.vStride == 0) a.vStride = values;
-  writeRowsKernel<<<static_cast<unsigned>(a.n), kThreads, 0, streamOf(stream)>>>(a, rowLayout(a.fmt));
-  return cudaGetLastError();
+  return launch(writeRowsKernel, a.n, kThreads, 0, stream, a, rowLayout(a.fmt));
 }
 
 int32_t zeroRows(void* stream, const ZeroRowsArgs& a) {
-  if (a.n > 0) zeroRowsKernel<<<static_cast<unsigned>(a.n), kThreads, 0, streamOf(stream)>>>(a, rowLayout(a.fmt));
-  return cudaGetLastError();
+  return launch(zeroRowsKernel, a.n, kThreads, 0, stream, a, rowLayout(a.fmt));
 }
 
 int32_t gatherRows(void* stream, const GatherRowsArgs& a) {
-  if (a.n > 0) gatherRowsKernel<<<static_cast<unsigned>(a.n), kThreads, 0, streamOf(stream)>>>(a, rowLayout(a.fmt));
-  return cudaGetLastError();
+  return launch(gatherRowsKernel, a.n, kThreads, 0, stream, a, rowLayout(a.fmt));
 }
 
 int32_t verifyRows(void* stream, const VerifyRowsArgs& a) {
   if (a.bad) return cudaErrorNotSupported;
-  if (a.n > 0) verifyRowsKernel<<<static_cast<unsigned>(a.n), kThreads, 0, streamOf(stream)>>>(a, rowLayout(a.fmt));
-  return cudaGetLastError();
+  return launch(verifyRowsKernel, a.n, kThreads, 0, stream, a, rowLayout(a.fmt));
 }
 
 int32_t readTags(void* stream, const ReadTagsArgs& a) {
-  if (a.n > 0) readTagsKernel<<<blocks(a.n), kThreads, 0, streamOf(stream)>>>(a, rowLayout(a.fmt));
-  return cudaGetLastError();
+  return launch(readTagsKernel, blocks(a.n), kThreads, 0, stream, a, rowLayout(a.fmt));
 }
 
 int32_t matchTags(void* stream, const MatchTagsArgs& a) {
   if (a.nPools <= 0) return 0;
-  const cudaError_t cleared = cudaMemsetAsync(a.wrong, 0, static_cast<size_t>(a.nPools) * 8, streamOf(stream));
-  if (cleared != cudaSuccess || a.n <= 0) return cleared;
-  const dim3 grid(blocks(a.n), static_cast<unsigned>(a.nPools));
-  matchTagsKernel<<<grid, kThreads, 0, streamOf(stream)>>>(a);
-  return cudaGetLastError();
+  const cudaError_t cleared = cudaMemsetAsync(a.wrong, 0, static_cast<size_t>(a.nPools) * 8, static_cast<cudaStream_t>(stream));
+  if (cleared != cudaSuccess) return cleared;
+  return launch(matchTagsKernel, {blocks(a.n), a.nPools}, kThreads, 0, stream, a);
 }
 
 }  // namespace kvlab::kernels::cuda

@@ -4,48 +4,12 @@
 #define QT_NO_KEYWORDS  // "slots" is a word of this library
 #include <QtTest>
 
-#include "kernels/cuda/find_module.h"
+#include "cuda_fixture.h"
 #include "kernels/cuda/row_parts.h"
 #include "row_pool_fixture.h"
 
 using namespace kvlab::kernels;
 using namespace kvlab::kernels::test;
-
-namespace {
-
-/// Memory of the device with a copy of what is given; freed at the end.
-class Device {
- public:
-  explicit Device(const CudaApi& api) : m_api(api) {}
-  ~Device() {
-    for (void* one : m_memory) m_api.release(one);
-  }
-  template <class T>
-  T* copy(const T* from, size_t count) {
-    void* at = nullptr;
-    const auto bytes = static_cast<int64_t>(count * sizeof(T));
-    check(m_api.allocate(bytes, &at));
-    m_memory.push_back(at);
-    check(m_api.upload(nullptr, at, from, bytes));
-    return static_cast<T*>(at);
-  }
-  template <class T>
-  T* copy(const std::vector<T>& from) { return copy(from.data(), from.size()); }
-  template <class T>
-  void fetch(std::vector<T>& to, const void* from) {
-    check(m_api.download(nullptr, to.data(), from, static_cast<int64_t>(to.size() * sizeof(T))));
-    check(m_api.synchronise(nullptr));
-  }
-  void check(int32_t error) {
-    if (error) qFatal("CUDA: %s", m_api.errorText(error));
-  }
-
- private:
-  const CudaApi& m_api;
-  std::vector<void*> m_memory;
-};
-
-}  // namespace
 
 class CudaModuleTest : public QObject {
   Q_OBJECT
@@ -126,7 +90,7 @@ class CudaModuleTest : public QObject {
   }
 
   void theModuleOpens() {
-    const CudaModule module = openCudaModule(built());
+    const CudaModule module = openCudaModule(builtModule());
     if (!module.api) QSKIP(module.why.c_str());
     const CudaDevice device = module.api->probe(0);
     const std::string why = cudaRefusal(device, module.api->errorText(device.error));
@@ -137,62 +101,59 @@ class CudaModuleTest : public QObject {
   }
 
   void rowsOnTheDevice() {
-    const CudaAnswer cuda = askForCuda(built());
-    if (!cuda.why.empty()) QSKIP(cuda.why.c_str());
-    for (const RowFormat& f : kFormats) {
-      Pool p(f, 700);
-      Device d(*cuda.api);
-      const std::vector<uint8_t> blank(p.bytes.size(), 0xee);
-      uint8_t* pool = d.copy(blank);
-      const int32_t* slots = d.copy(p.slots);
-      const uint64_t* tags = d.copy(p.tags);
-      d.check(cuda.api->writeRows(nullptr, {.pool = pool, .fmt = f, .k = d.copy(p.k), .v = d.copy(p.v), .tags = tags,
-                                            .slots = slots, .n = p.n}));
-      std::vector<uint8_t> bytes(p.bytes.size());
-      d.fetch(bytes, pool);
-      QVERIFY(bytes == p.bytes);
-
-      std::vector<float> k(p.k.size()), want(p.k.size());
-      float* out = d.copy(k);
-      d.check(cuda.api->gatherRows(nullptr, {.pool = pool, .fmt = f, .slots = slots, .n = p.n, .k = out}));
-      d.fetch(k, out);
-      gatherRows(p.context, {.pool = p.bytes.data(), .fmt = f, .slots = p.slots.data(), .n = p.n, .k = want.data()});
-      QVERIFY(sameBits(k, want));
-
-      p.record(p.slots[300])[p.layout.tag] ^= 4;
-      p.record(p.slots[301])[0] ^= 4;
-      const uint8_t* damaged = d.copy(p.bytes);
-      std::vector<uint8_t> verdicts(700), expected;
-      uint8_t* judged = d.copy(verdicts);
-      d.check(cuda.api->verifyRows(nullptr, {.pool = damaged, .fmt = f, .slots = slots, .tags = tags, .n = p.n, .verdicts = judged}));
-      d.fetch(verdicts, judged);
-      QCOMPARE(p.bad(&expected), 2);
-      QVERIFY(verdicts == expected);
-
-      std::vector<int64_t> wrong(2, 9);
-      int64_t* counted = d.copy(wrong);
-      const PoolView views[] = {{pool, f}, {damaged, f}};
-      d.check(cuda.api->matchTags(nullptr, {.pools = d.copy(views, 2), .nPools = 2, .slots = slots, .tags = tags, .n = p.n, .wrong = counted}));
-      d.fetch(wrong, counted);
-      QCOMPARE(wrong, (std::vector<int64_t>{0, 1}));
-
-      std::vector<uint64_t> read(700);
-      uint64_t* at = d.copy(read);
-      d.check(cuda.api->readTags(nullptr, {.pool = pool, .fmt = f, .slots = slots, .n = p.n, .tags = at}));
-      d.fetch(read, at);
-      QVERIFY(read == p.tags);
-      d.check(cuda.api->zeroRows(nullptr, {.pool = pool, .fmt = f, .slots = slots + 1, .n = 3}));
-      d.fetch(bytes, pool);
-      for (int64_t i = 0; i < p.layout.stride; ++i) QCOMPARE(int{bytes[static_cast<size_t>(p.slots[2] * p.layout.stride + i)]}, 0);
-    }
+    const std::vector<TestDevice> all = testDevices();
+    if (all.empty()) QSKIP("no device");
+    for (const TestDevice& on : all)
+      for (const RowFormat& f : kFormats) rowsOn(on, f);
   }
 
  private:
-  /// The module as the build made it, unless the environment names another.
-  static std::vector<std::string> built() {
-    std::vector<std::string> paths = cudaModulePaths();
-    paths.push_back(KVLAB_CUDA_FILE);
-    return paths;
+  static void rowsOn(const TestDevice& on, const RowFormat& f) {
+    Pool p(f, 700);
+    Device d(on);
+    const CudaApi* api = on.api;
+    const std::vector<uint8_t> blank(p.bytes.size(), 0xee);
+    uint8_t* pool = d.copy(blank);
+    const int32_t* slots = d.copy(p.slots);
+    const uint64_t* tags = d.copy(p.tags);
+    d.check(api->writeRows(nullptr, {.pool = pool, .fmt = f, .k = d.copy(p.k), .v = d.copy(p.v), .tags = tags,
+                                          .slots = slots, .n = p.n}));
+    std::vector<uint8_t> bytes(p.bytes.size());
+    d.fetch(bytes, pool);
+    QVERIFY(bytes == p.bytes);
+
+    std::vector<float> k(p.k.size()), want(p.k.size());
+    float* out = d.copy(k);
+    d.check(api->gatherRows(nullptr, {.pool = pool, .fmt = f, .slots = slots, .n = p.n, .k = out}));
+    d.fetch(k, out);
+    gatherRows(p.context, {.pool = p.bytes.data(), .fmt = f, .slots = p.slots.data(), .n = p.n, .k = want.data()});
+    QVERIFY(sameBits(k, want));
+
+    p.record(p.slots[300])[p.layout.tag] ^= 4;
+    p.record(p.slots[301])[0] ^= 4;
+    const uint8_t* damaged = d.copy(p.bytes);
+    std::vector<uint8_t> verdicts(700), expected;
+    uint8_t* judged = d.copy(verdicts);
+    d.check(api->verifyRows(nullptr, {.pool = damaged, .fmt = f, .slots = slots, .tags = tags, .n = p.n, .verdicts = judged}));
+    d.fetch(verdicts, judged);
+    QCOMPARE(p.bad(&expected), 2);
+    QVERIFY(verdicts == expected);
+
+    std::vector<int64_t> wrong(2, 9);
+    int64_t* counted = d.copy(wrong);
+    const PoolView views[] = {{pool, f}, {damaged, f}};
+    d.check(api->matchTags(nullptr, {.pools = d.copy(views, 2), .nPools = 2, .slots = slots, .tags = tags, .n = p.n, .wrong = counted}));
+    d.fetch(wrong, counted);
+    QCOMPARE(wrong, (std::vector<int64_t>{0, 1}));
+
+    std::vector<uint64_t> read(700);
+    uint64_t* at = d.copy(read);
+    d.check(api->readTags(nullptr, {.pool = pool, .fmt = f, .slots = slots, .n = p.n, .tags = at}));
+    d.fetch(read, at);
+    QVERIFY(read == p.tags);
+    d.check(api->zeroRows(nullptr, {.pool = pool, .fmt = f, .slots = slots + 1, .n = 3}));
+    d.fetch(bytes, pool);
+    for (int64_t i = 0; i < p.layout.stride; ++i) QCOMPARE(int{bytes[static_cast<size_t>(p.slots[2] * p.layout.stride + i)]}, 0);
   }
 };
 

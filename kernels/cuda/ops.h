@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Row operations on a device, as ops/row_ops.h describes them; module_api.h says what differs.
+// Every op on a device, as kernels/ops describes it; module_api.h says what differs. They only enqueue.
 #pragma once
 
 #include "kernels/ops/row_ops.h"

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a kernel is started, and how it finds its dynamic shared memory: by nvcc for a device, by the
+// host's compiler for the emulated one of the tests.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#if !defined(__CUDACC__)
+#include <source_location>
+#include <string>
+#include <tuple>
+#endif
+
+namespace kvlab::kernels::cuda {
+
+/// Number of blocks per dimension. The emulated device also remembers who launches.
+struct Grid {
+  int64_t x, y, z;
+#if defined(__CUDACC__)
+  Grid(int64_t x_, int64_t y_ = 1, int64_t z_ = 1) : x(x_), y(y_), z(z_) {}
+#else
+  std::source_location from;
+  Grid(int64_t x_, int64_t y_ = 1, int64_t z_ = 1, std::source_location at = std::source_location::current())
+      : x(x_), y(y_), z(z_), from(at) {}
+#endif
+};
+
+/// Starts kernel(args...). A grid without blocks starts nothing. Returns 0 or a CUDA error.
+template <class... P, class... A>
+int32_t launch(void (*kernel)(P...), const Grid& grid, dim3 block, int64_t sharedBytes, void* stream, const A&... args) {
+  static_assert((sizeof(P) + ... + 0) <= 4096, "kernel arguments");
+  if (grid.x <= 0 || grid.y <= 0 || grid.z <= 0) return cudaSuccess;
+  const dim3 blocks(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y), static_cast<unsigned>(grid.z));
+  const auto shared = static_cast<size_t>(sharedBytes);
+#if defined(__CUDACC__)
+  if (sharedBytes > 48 * 1024) {
+    const auto e = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(sharedBytes));
+    if (e != cudaSuccess) return e;
+  }
+  kernel<<<blocks, block, shared, static_cast<cudaStream_t>(stream)>>>(args...);
+  return cudaGetLastError();
+#else
+  const std::string file = grid.from.file_name();
+  const std::string name = file.substr(file.rfind('/') + 1) + ":" + std::to_string(grid.from.line()) + " (" + grid.from.function_name() + ")";
+  return simt::enqueue(static_cast<cudaStream_t>(stream),
+                       {.grid = blocks, .block = block, .sharedBytes = shared,
+                        .body = [kernel, all = std::tuple<P...>(args...)] { std::apply(kernel, all); }, .name = name});
+#endif
+}
+
+/// The dynamic shared memory of the block, aligned to 16 bytes.
+template <class T>
+__device__ __forceinline__ T* dynamicShared() {
+#if defined(__CUDACC__)
+  extern __shared__ __align__(16) unsigned char kvlabDynamicShared[];
+  return reinterpret_cast<T*>(kvlabDynamicShared);
+#else
+  return static_cast<T*>(simt::blockRunner().dynamicShared());
+#endif
+}
+
+}  // namespace kvlab::kernels::cuda

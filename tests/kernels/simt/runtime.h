@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands behind the CUDA runtime's functions: the memory, the runner of blocks, streams and graphs.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cuda_runtime.h"
+#include "memory.h"
+
+using SimtWork = std::function<cudaError_t()>;
+
+struct CUgraph_st {
+  std::vector<SimtWork> work;
+};
+struct CUgraphExec_st {
+  std::vector<SimtWork> work;
+};
+struct CUstream_st {
+  CUgraph_st* graph = nullptr;  ///< while capturing
+};
+struct CUevent_st {
+  std::chrono::steady_clock::time_point at{};
+  bool recorded = false;
+  CUgraph_st* graph = nullptr;  ///< of the capture that recorded it
+};
+
+namespace kvlab::simt {
+
+struct Runtime {
+  DeviceMemory memory;
+  BlockRunner blocks;
+  std::vector<std::unique_ptr<CUstream_st>> streams;
+  std::string failure;  ///< text of the last failed launch
+  cudaError_t last = cudaSuccess;
+
+  Runtime();
+  cudaError_t remember(cudaError_t e) {
+    if (e != cudaSuccess) last = e;
+    return e;
+  }
+  bool capturing() const;
+  cudaError_t add(cudaStream_t, SimtWork);
+};
+
+/// CUDA has one device state for a process.
+Runtime& runtime();
+
+}  // namespace kvlab::simt

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Devices, errors, memory and copies of the emulated runtime.
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "runtime.h"
+
+using kvlab::simt::DeviceMemory;
+using kvlab::simt::runtime;
+
+namespace {
+
+constexpr int kVersion = 13000;
+
+bool hostSide(const void* at) { return !runtime().memory.touches(at); }
+
+bool sidesFit(const void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  const auto device = [&](const void* at) { return runtime().memory.holds(at, bytes); };
+  switch (kind) {
+    case cudaMemcpyHostToHost: return hostSide(to) && hostSide(from);
+    case cudaMemcpyHostToDevice: return device(to) && hostSide(from);
+    case cudaMemcpyDeviceToHost: return hostSide(to) && device(from);
+    case cudaMemcpyDeviceToDevice: return device(to) && device(from);
+    default: return (hostSide(to) || device(to)) && (hostSide(from) || device(from));
+  }
+}
+
+cudaError_t bad(const char* what, const void* at, size_t bytes) {
+  fprintf(stderr, "emulated device: %s at %p, %zu bytes: not the memory that the call names\n", what, at, bytes);
+  return runtime().remember(cudaErrorInvalidValue);
+}
+
+}  // namespace
+
+cudaError_t cudaRuntimeGetVersion(int* out) {
+  *out = kVersion;
+  return cudaSuccess;
+}
+cudaError_t cudaDriverGetVersion(int* out) { return cudaRuntimeGetVersion(out); }
+cudaError_t cudaGetDeviceCount(int* out) {
+  *out = 1;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDevice(int* out) {
+  *out = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : runtime().remember(cudaErrorInvalidDevice); }
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* out, int device) {
+  if (device != 0) return runtime().remember(cudaErrorInvalidDevice);
+  *out = {};
+  snprintf(out->name, sizeof out->name, "emulated device");
+  out->totalGlobalMem = runtime().memory.budget();
+  out->sharedMemPerBlockOptin = kvlab::simt::kSharedLimit;
+  out->major = 9;
+  out->multiProcessorCount = 3;
+  out->warpSize = warpSize;
+  out->maxThreadsPerBlock = 1024;
+  out->l2CacheSize = 1 << 20;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int* out, cudaDeviceAttr attribute, int device) {
+  cudaDeviceProp p;
+  if (const cudaError_t e = cudaGetDeviceProperties(&p, device); e != cudaSuccess) return e;
+  switch (attribute) {
+    case cudaDevAttrMultiProcessorCount: *out = p.multiProcessorCount; break;
+    case cudaDevAttrComputeCapabilityMajor: *out = p.major; break;
+    case cudaDevAttrComputeCapabilityMinor: *out = p.minor; break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *out = static_cast<int>(p.sharedMemPerBlockOptin); break;
+  }
+  return cudaSuccess;
+}
+
+cudaError_t cudaPeekAtLastError() { return runtime().last; }
+cudaError_t cudaGetLastError() { return std::exchange(runtime().last, cudaSuccess); }
+
+const char* cudaGetErrorString(cudaError_t e) {
+  switch (e) {
+    case cudaSuccess: return "no error";
+    case cudaErrorInvalidValue: return "invalid argument";
+    case cudaErrorMemoryAllocation: return "out of memory";
+    case cudaErrorInvalidConfiguration: return "invalid configuration argument";
+    case cudaErrorInvalidDevice: return "invalid device ordinal";
+    case cudaErrorLaunchFailure: return runtime().failure.c_str();
+    case cudaErrorNotSupported: return "operation not supported";
+    case cudaErrorStreamCaptureUnsupported: return "operation not permitted when stream is capturing";
+    default: return "unknown error";
+  }
+}
+const char* cudaGetErrorName(cudaError_t e) { return cudaGetErrorString(e); }
+
+cudaError_t cudaMemGetInfo(size_t* free, size_t* all) {
+  *all = runtime().memory.budget();
+  *free = *all - runtime().memory.used();
+  return cudaSuccess;
+}
+
+cudaError_t cudaMalloc(void** out, size_t bytes) {
+  if (runtime().capturing()) return runtime().remember(cudaErrorStreamCaptureUnsupported);
+  *out = bytes ? runtime().memory.allocate(bytes) : nullptr;
+  return *out || !bytes ? cudaSuccess : runtime().remember(cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaFree(void* memory) {
+  if (!memory || runtime().memory.release(memory)) return cudaSuccess;
+  return bad("release", memory, 0);
+}
+
+cudaError_t cudaMallocHost(void** out, size_t bytes) {
+  *out = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+  return *out ? cudaSuccess : runtime().remember(cudaErrorMemoryAllocation);
+}
+cudaError_t cudaHostAlloc(void** out, size_t bytes, unsigned) { return cudaMallocHost(out, bytes); }
+cudaError_t cudaFreeHost(void* memory) {
+  std::free(memory);
+  return cudaSuccess;
+}
+cudaError_t cudaHostRegister(void*, size_t, unsigned) { return cudaSuccess; }
+cudaError_t cudaHostUnregister(void*) { return cudaSuccess; }
+
+cudaError_t cudaMemcpy2DAsync(void* to, size_t toPitch, const void* from, size_t fromPitch, size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  if (width == 0 || height == 0) return cudaSuccess;
+  if (!sidesFit(to, from, width, kind)) return bad("copy", to, width * height);
+  const size_t lastTo = (height - 1) * toPitch, lastFrom = (height - 1) * fromPitch;
+  if (!sidesFit(static_cast<char*>(to) + lastTo, static_cast<const char*>(from) + lastFrom, width, kind))
+    return bad("copy", to, width * height);
+  return runtime().add(stream, [=] {
+    const DeviceMemory::Open open(runtime().memory);
+    for (size_t i = 0; i < height; ++i) memcpy(static_cast<char*>(to) + i * toPitch, static_cast<const char*>(from) + i * fromPitch, width);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  return cudaMemcpy2DAsync(to, bytes, from, bytes, bytes, 1, kind, stream);
+}
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) { return cudaMemcpyAsync(to, from, bytes, kind, nullptr); }
+
+cudaError_t cudaMemsetAsync(void* at, int value, size_t bytes, cudaStream_t stream) {
+  if (bytes == 0) return cudaSuccess;
+  if (!runtime().memory.holds(at, bytes)) return bad("memset", at, bytes);
+  return runtime().add(stream, [=] {
+    const DeviceMemory::Open open(runtime().memory);
+    memset(at, value, bytes);
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaMemset(void* at, int value, size_t bytes) { return cudaMemsetAsync(at, value, bytes, nullptr); }

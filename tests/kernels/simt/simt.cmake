@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+# The CUDA module once more, for an emulated device: the same .cu files, compiled by the host's compiler.
+# For tests only; needs neither nvcc nor a driver. The thread sanitizer does not follow its fibers.
+set(emulated_module "")
+if(NOT KVLAB_SANITIZE MATCHES "thread")
+  find_package(Boost 1.74 REQUIRED COMPONENTS context)
+  file(GLOB emulated_kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/*.cu)
+  file(GLOB emulated_runtime CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.cpp ${CMAKE_CURRENT_LIST_DIR}/*.h)
+  set_source_files_properties(${emulated_kernels} PROPERTIES LANGUAGE CXX)
+  add_library(kvlab_cuda_emulated MODULE ${emulated_kernels} ${emulated_runtime})
+  kvlab_room(kvlab_cuda_emulated kernels)
+  target_include_directories(kvlab_cuda_emulated PRIVATE ${CMAKE_CURRENT_LIST_DIR})
+  set_target_properties(kvlab_cuda_emulated PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden)
+  target_compile_options(kvlab_cuda_emulated PRIVATE -ffp-contract=off -Wno-unknown-pragmas)
+  include(CheckCXXSourceRuns)
+  check_cxx_source_runs("int main() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports(\"fma\") ? 0 : 1;
+#else
+  return 1;
+#endif
+}" KVLAB_HOST_HAS_FMA)
+  if(KVLAB_HOST_HAS_FMA)  # fmaf in one instruction instead of a call
+    target_compile_options(kvlab_cuda_emulated PRIVATE -mfma)
+  endif()
+  target_link_libraries(kvlab_cuda_emulated PRIVATE Boost::context)
+  target_sources(kernels_simt_test PRIVATE ${emulated_runtime})
+  target_include_directories(kernels_simt_test PRIVATE ${CMAKE_CURRENT_LIST_DIR})
+  target_link_libraries(kernels_simt_test PRIVATE Boost::context)
+  target_compile_definitions(kernels_simt_test PRIVATE KVLAB_SIMT)
+  target_link_options(kvlab_cuda_emulated PRIVATE -Wl,--exclude-libs,ALL)
+  set(emulated_module $<TARGET_FILE:kvlab_cuda_emulated>)
+endif()
+
+# Tests named cuda_* get both modules, where they are built.
+file(GLOB cuda_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/kernels/cuda_*_test.cpp)
+foreach(source ${cuda_tests})
+  get_filename_component(name ${source} NAME_WE)
+  target_compile_definitions(kernels_${name} PRIVATE KVLAB_CUDA_EMULATED_FILE="${emulated_module}"
+    KVLAB_CUDA_FILE="$<$<TARGET_EXISTS:kvlab_cuda>:$<TARGET_FILE:kvlab_cuda>>")
+  foreach(module kvlab_cuda kvlab_cuda_emulated)
+    if(TARGET ${module})
+      add_dependencies(kernels_${name} ${module})
+    endif()
+  endforeach()
+endforeach()
+foreach(module kvlab_cuda kvlab_cuda_emulated)
+  if(TARGET ${module})
+    add_test(NAME kernels/${module}_exports COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/kernels/cuda_module_exports.sh $<TARGET_FILE:${module}>)
+    set_tests_properties(kernels/${module}_exports PROPERTIES LABELS kernels)
+  endif()
+endforeach()
