@@ -28,7 +28,7 @@ if(NOT KVLAB_SANITIZE MATCHES "thread")
   target_include_directories(kernels_simt_test PRIVATE ${CMAKE_CURRENT_LIST_DIR})
   target_link_libraries(kernels_simt_test PRIVATE Boost::context)
   target_compile_definitions(kernels_simt_test PRIVATE KVLAB_SIMT)
-  target_link_options(kvlab_cuda_emulated PRIVATE -Wl,--exclude-libs,ALL)
+  target_link_options(kvlab_cuda_emulated PRIVATE -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/exports.map)
   set(emulated_module $<TARGET_FILE:kvlab_cuda_emulated>)
 endif()
 
