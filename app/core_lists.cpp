@@ -82,11 +82,10 @@ json listMetrics() {
 
 json listBackends() {
   const kernels::CudaAnswer cuda = kernels::askForCuda();
-  const std::string why = cuda.why.empty() ? kernels::cudaDeviceText(cuda.device) + " is there, but this version computes on the CPU only"
-                                           : cuda.why;
+  const bool there = cuda.why.empty();
   return json::array(
       {{{"id", "cpu"}, {"available", true}, {"why", std::string("runs as ") + kernels::cpuOps().targetName()}},
-       {{"id", "cuda"}, {"available", false}, {"why", why}}});
+       {{"id", "cuda"}, {"available", there}, {"why", there ? "runs on " + kernels::cudaDeviceText(cuda.device) : cuda.why}}});
 }
 
 Result<json> describeModel(const json& manifest, const std::string& resources) {

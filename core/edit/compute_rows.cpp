@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/edit/compute_rows.h"
 
+#include <bit>
+
 #include "core/edit/group_pass.h"
 #include "core/model/backend_status.h"
 #include "core/state/provenance.h"
@@ -80,6 +82,7 @@ class Pass {
     for (const LayerGroup& group : m_job.groups)
       if (!group.map->phases.empty()) m_transformer.rotary().index(Phase(group.map->phases[group.map->size() - 1]));
     for (const GroupPass& pass : m_groups) m_transformer.rotary().index(Phase(pass.phase.back()));
+    m_transformer.table();  // goes up before anything is recorded
   }
 
   /// Where each row's K/V goes in each layer; the lists of the layers one after another.
@@ -129,13 +132,11 @@ class Pass {
     m_placedTags = m_staging.in(m_tags);
     m_placedTokens = m_staging.in(m_tokens);
     m_placedSlots = m_staging.in(m_slots);
-    const auto out = [this](std::vector<float>& values, bool sums) {
-      float* host = values.empty() ? nullptr : values.data();
-      return sums ? m_staging.inOut(host, values.size()) : m_staging.out(host, values.size());
-    };
     for (std::size_t layer = 0; layer < m_job.groupOf.size(); ++layer) {
       NewestAttention& seen = *m_result.attention;
-      m_masses.push_back({out(seen.mass[layer], false), out(seen.perHead[layer], false), out(seen.received[layer], true)});
+      const std::int64_t rows = static_cast<std::int64_t>(seen.maps[layer]->size());
+      m_masses.push_back({massOut(seen.mass[layer], rows), massOut(seen.perHead[layer], rows), massOut(seen.received[layer], rows)});
+      if (float* sums = m_masses.back().received) clear(sums, roomFor(rows) + 1);
     }
     const auto rows = std::min<std::size_t>(m_job.rows.size(), at(m_transformer.maxRows()));
     m_x = m_staging.temporary<float>(rows * at(m_transformer.hidden()));
@@ -156,6 +157,31 @@ class Pass {
     return p;
   }
 
+  /// Rows that ops are told of: more than there are where calls are recorded, so that a map that grows
+  /// makes the same calls for a while. What lies past a query's rowEnd is never looked at.
+  std::int64_t roomFor(std::int64_t rows) const {
+    if (m_transformer.backend().onHost()) return rows;
+    const std::int64_t step = std::max<std::int64_t>(256, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(rows)) / 4));
+    return (rows + step) / step * step;
+  }
+
+  /// Room for masses [lists, roomFor(rows) + 1] that come back as host [lists, rows + 1]; null for none.
+  float* massOut(std::vector<float>& host, std::int64_t rows) {
+    if (host.empty()) return nullptr;
+    const std::int64_t room = roomFor(rows);
+    if (room == rows) return m_staging.out(host.data(), host.size());
+    const std::size_t lists = host.size() / at(rows + 1);
+    float* masses = m_staging.temporary<float>(lists * at(room + 1));
+    for (std::size_t i = 0; i < lists; ++i) {
+      float *to = host.data() + i * at(rows + 1), *from = masses + i * at(room + 1);
+      m_staging.bring(to, from, at(rows));
+      m_staging.bring(to + rows, from + room, 1);
+    }
+    return masses;
+  }
+
+  void clear(float* values, std::int64_t count) { m_transformer.backend().clear(values, count * 4); }
+
   LayerPass layerPass(int layer, std::int64_t begin, bool newest) const {
     const std::int32_t g = m_job.groupOf[at(layer)];
     const PlacedGroup& group = m_placed[at(g)];
@@ -166,7 +192,7 @@ class Pass {
     pass.format = m_store.pool(layer).format();
     pass.slots = group.map.slots;
     pass.phases = group.map.phases;
-    pass.rows = static_cast<std::int64_t>(m_job.groups[at(g)].map->size());
+    pass.rows = roomFor(static_cast<std::int64_t>(m_job.groups[at(g)].map->size()));
     pass.phase = group.phase + begin;
     pass.rowBegin = group.rowBegin + begin;
     pass.rowEnd = group.rowEnd + begin;
@@ -180,15 +206,36 @@ class Pass {
   }
 
   Status runChunk(std::int64_t begin, std::int64_t n, bool last) {
-    m_transformer.embed(m_placedTokens + begin, n, m_x);
     const int layers = m_transformer.model().config().layers;
+    std::vector<LayerPass> passes;
     for (int layer = 0; layer < layers; ++layer) {
       if (Status passed = m_faults.pass(FaultPoint::Kernel, "a forward pass"); !passed) return passed;
-      if (m_job.embeddingOnly) m_transformer.project(layer, layerPass(layer, begin, false), n, m_x);
-      else m_transformer.layer(layer, layerPass(layer, begin, last), n, m_x);
+      passes.push_back(layerPass(layer, begin, last && !m_job.embeddingOnly));
     }
-    if (last && m_logits) m_transformer.logits(m_x + (n - 1) * m_transformer.hidden(), 1, m_logits);
+    const auto enqueue = [&] {
+      m_transformer.embed(m_placedTokens + begin, n, m_x);
+      for (int layer = 0; layer < layers; ++layer) {
+        if (m_job.embeddingOnly) m_transformer.project(layer, passes[at(layer)], n, m_x);
+        else m_transformer.layer(layer, passes[at(layer)], n, m_x);
+      }
+      if (last && m_logits) m_transformer.logits(m_x + (n - 1) * m_transformer.hidden(), 1, m_logits);
+    };
+    kernels::Backend& backend = m_transformer.backend();
+    if (n == 1 && backend.records() && !m_job.embeddingOnly) backend.replay(keyOf(passes, begin, last), enqueue);
+    else enqueue();
     return ok();
+  }
+
+  /// Everything that the calls of a chunk depend on, as bytes.
+  std::string keyOf(const std::vector<LayerPass>& passes, std::int64_t begin, bool last) const {
+    std::string key;
+    const auto add = [&key](const auto... fields) { (key.append(reinterpret_cast<const char*>(&fields), sizeof fields), ...); };
+    const kernels::Arena::Mark mark = m_transformer.backend().arena().mark();
+    add(m_placedTokens + begin, m_x, last ? m_logits : nullptr, m_transformer.table(), mark.chunk, mark.used);
+    for (const LayerPass& p : passes)
+      add(p.pool, p.slots, p.phases, p.rows, p.phase, p.write, p.tags, p.rowBegin, p.rowEnd, p.selfSlot, p.newestMass,
+          p.newestPerHead, p.receivedMass);
+    return key;
   }
 
   static constexpr std::size_t kNone = ~std::size_t{0};

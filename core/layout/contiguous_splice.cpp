@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/layout/layout.h"
+#include "core/model/backend_status.h"
 
 namespace kvlab {
 namespace {
@@ -50,6 +51,7 @@ class ContiguousSplice : public StorageLayout {
       bytes += *moved;
       context.store.slots(layer).restart(static_cast<std::int32_t>(state.map(layer).size()));
     }
+    if (Status done = backendStatus(context.store.backend(), "moving rows"); !done) return done.error();
     for (LayerGroup& group : state.groups) renumber(group);
     for (std::vector<Slot>& slots : freed) slots.clear();
     m_settled.resize(static_cast<std::size_t>(state.layers()));

@@ -117,7 +117,7 @@ void Transformer::project(int l, const LayerPass& pass, std::int64_t n, const fl
 }
 
 void Transformer::rotate(float* x, const std::int32_t* phases, std::int64_t n, int heads) {
-  ops().rope(context(), {x, phases, m_table.update(m_backend, m_rotary), n, heads, model().config().headDim, 0});
+  ops().rope(context(), {x, phases, table(), n, heads, model().config().headDim, 0});
 }
 
 void Transformer::rotateKeys(float* k, std::span<const std::int32_t> phases) {
@@ -143,7 +143,7 @@ void Transformer::attend(int l, const LayerPass& pass, std::int64_t n) {
   args.slots = pass.slots;
   args.phaseIndex = pass.phases;
   args.rows = pass.rows;
-  args.rotaryTable = m_table.update(m_backend, m_rotary);
+  args.rotaryTable = table();
   args.queries = m_q.data();
   args.nQueries = n;
   args.queryHeads = c.heads;

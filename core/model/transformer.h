@@ -47,6 +47,8 @@ class Transformer {
   kernels::Backend& backend() const { return m_backend; }
   const kernels::OpTable& ops() const { return m_backend.ops(); }
   Rotary& rotary() { return m_rotary; }
+  /// The rotary table with every row that it has now, as ops read it.
+  const float* table() { return m_table.update(m_backend, m_rotary); }
   bool keysRotated() const { return m_keysRotated; }
   int maxRows() const { return m_maxRows; }  // queries per call
   int hidden() const { return model().config().hidden; }

@@ -8,8 +8,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "kernels/backend/arena.h"
@@ -21,6 +23,19 @@ namespace kvlab::kernels {
 struct BackendFailure {
   bool outOfMemory = false;
   std::string why;  ///< one sentence without a full stop
+};
+
+struct Copy {
+  void* to;
+  const void* from;
+  int64_t bytes;
+};
+
+/// Since the back end was made. A steady state adds to `replays` alone.
+struct BackendCounters {
+  int64_t allocations = 0;
+  int64_t captures = 0;  ///< recordings made
+  int64_t replays = 0;
 };
 
 class Backend {
@@ -42,9 +57,15 @@ class Backend {
   /// Bytes that allocate() may still give; the largest number where nobody knows.
   virtual int64_t available() const = 0;
   virtual void upload(void* to, const void* from, int64_t bytes) = 0;  ///< `from` is free on return
-  virtual void download(void* to, const void* from, int64_t bytes) = 0;  ///< done on return
+  virtual void download(std::span<const Copy> copies) = 0;  ///< to the host; done on return
   virtual void clear(void* at, int64_t bytes) = 0;
   virtual std::optional<BackendFailure> takeFailure() = 0;
+
+  /// Runs the ops that `enqueue` calls, and nothing else. Equal keys promise equal calls on equal addresses:
+  /// a back end that can record them does so and plays the recording from then on.
+  virtual bool records() const = 0;  ///< false: replay() just calls
+  virtual void replay(const std::string& key, const std::function<void()>& enqueue) = 0;
+  virtual BackendCounters counters() const = 0;
 
   /// Temporary memory, handed out in the order of a stack (staging.h).
   Arena& arena() { return m_arena; }

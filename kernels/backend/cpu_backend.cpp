@@ -33,6 +33,7 @@ class CpuBackend : public Backend {
 
   void* allocate(int64_t bytes) override {
     const auto size = static_cast<size_t>(bytes);
+    ++m_allocations;
     void* memory = size < kHugePage ? ::operator new(size, kBorder, std::nothrow) : map(size);
     if (!memory) m_failure = BackendFailure{true, std::to_string(bytes) + " bytes were refused"};
     return memory;
@@ -46,10 +47,15 @@ class CpuBackend : public Backend {
   }
 
   void upload(void* to, const void* from, int64_t bytes) override { copy(to, from, bytes); }
-  void download(void* to, const void* from, int64_t bytes) override { copy(to, from, bytes); }
+  void download(std::span<const Copy> copies) override {
+    for (const Copy& one : copies) copy(one.to, one.from, one.bytes);
+  }
   void clear(void* at, int64_t bytes) override {
     if (bytes > 0) memset(at, 0, static_cast<size_t>(bytes));
   }
+  bool records() const override { return false; }
+  void replay(const std::string&, const std::function<void()>& enqueue) override { enqueue(); }
+  BackendCounters counters() const override { return {m_allocations, 0, 0}; }
   std::optional<BackendFailure> takeFailure() override { return std::exchange(m_failure, std::nullopt); }
 
  private:
@@ -71,6 +77,7 @@ class CpuBackend : public Backend {
   Context m_context;
   std::map<void*, std::pair<void*, size_t>> m_mapped;  // memory -> whole mapping
   std::optional<BackendFailure> m_failure;
+  int64_t m_allocations = 0;
 };
 
 }  // namespace

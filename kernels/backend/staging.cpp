@@ -16,7 +16,7 @@ void* Staging::bringBack(void* host, int64_t bytes, bool filled) {
 }
 
 void Staging::finish() {
-  for (const Return& one : m_returns) m_backend.download(one.host, one.from, one.bytes);
+  if (!m_returns.empty()) m_backend.download(m_returns);
   m_returns.clear();
 }
 

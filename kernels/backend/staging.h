@@ -35,6 +35,9 @@ class Staging {
   T* inOut(T* host, size_t count) {
     return static_cast<T*>(!host || m_backend.onHost() ? host : bringBack(host, bytesOf<T>(count), true));
   }
+  /// finish() brings `count` values from where an op left them to `host`, which ops do not see.
+  template <class T>
+  void bring(T* host, const T* from, size_t count) { m_returns.push_back({host, from, bytesOf<T>(count)}); }
   /// Undefined values for ops alone.
   template <class T>
   T* temporary(size_t count) { return static_cast<T*>(m_backend.arena().take(bytesOf<T>(count))); }
@@ -48,14 +51,9 @@ class Staging {
   void* copyIn(const void* from, int64_t bytes);
   void* bringBack(void* host, int64_t bytes, bool filled);
 
-  struct Return {
-    void* host;
-    const void* from;
-    int64_t bytes;
-  };
   Backend& m_backend;
   Arena::Mark m_mark;
-  std::vector<Return> m_returns;
+  std::vector<Copy> m_returns;
 };
 
 }  // namespace kvlab::kernels

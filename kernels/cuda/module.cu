@@ -6,6 +6,7 @@
 
 #include <cstdio>
 
+#include "kernels/cuda/device.h"
 #include "kernels/cuda/ops.h"
 
 namespace kvlab::kernels::cuda {
@@ -69,6 +70,15 @@ constexpr CudaApi kApi{.version = kCudaApiVersion,
                        .upload = &upload,
                        .download = &download,
                        .synchronise = &synchronise,
+                       .openStream = &openStream,
+                       .closeStream = &closeStream,
+                       .allocatePinned = &allocatePinned,
+                       .releasePinned = &releasePinned,
+                       .clear = &clear,
+                       .beginCapture = &beginCapture,
+                       .endCapture = &endCapture,
+                       .launchGraph = &launchGraph,
+                       .releaseGraph = &releaseGraph,
                        .writeRows = &writeRows,
                        .zeroRows = &zeroRows,
                        .gatherRows = &gatherRows,

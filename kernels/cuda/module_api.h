@@ -7,12 +7,12 @@
 
 #include <cstdint>
 
-#include "kernels/ops/row_ops.h"
+#include "kernels/ops/op_table.h"
 
 namespace kvlab::kernels {
 
 /// Raised with every change of the table or of an argument struct that it takes.
-inline constexpr uint32_t kCudaApiVersion = 1;
+inline constexpr uint32_t kCudaApiVersion = 2;
 
 struct CudaDevice {
   int32_t error = 0;        ///< of asking; what follows is only set where it is 0
@@ -36,6 +36,15 @@ struct CudaApi {
   int32_t (*upload)(void* stream, void* to, const void* from, int64_t bytes) = nullptr;
   int32_t (*download)(void* stream, void* to, const void* from, int64_t bytes) = nullptr;
   int32_t (*synchronise)(void* stream) = nullptr;
+  int32_t (*openStream)(void** stream) = nullptr;  ///< does not wait for the default one
+  int32_t (*closeStream)(void* stream) = nullptr;
+  int32_t (*allocatePinned)(int64_t bytes, void** out) = nullptr;  ///< page-locked host memory
+  int32_t (*releasePinned)(void* memory) = nullptr;
+  int32_t (*clear)(void* stream, void* at, int64_t bytes) = nullptr;
+  int32_t (*beginCapture)(void* stream) = nullptr;  ///< what follows is recorded and not run
+  int32_t (*endCapture)(void* stream, void** graph) = nullptr;
+  int32_t (*launchGraph)(void* stream, void* graph) = nullptr;
+  int32_t (*releaseGraph)(void* graph) = nullptr;
 
   int32_t (*writeRows)(void* stream, const WriteRowsArgs&) = nullptr;  ///< stats must be null
   int32_t (*zeroRows)(void* stream, const ZeroRowsArgs&) = nullptr;
@@ -43,6 +52,20 @@ struct CudaApi {
   int32_t (*verifyRows)(void* stream, const VerifyRowsArgs&) = nullptr;  ///< bad must be null
   int32_t (*readTags)(void* stream, const ReadTagsArgs&) = nullptr;
   int32_t (*matchTags)(void* stream, const MatchTagsArgs&) = nullptr;
+  int32_t (*moveRows)(void* stream, const MoveRowsArgs&) = nullptr;
+  int32_t (*convert)(void* stream, const ConvertArgs&) = nullptr;
+  int32_t (*embedding)(void* stream, const EmbeddingArgs&) = nullptr;
+  int32_t (*matmul)(void* stream, const MatmulArgs&) = nullptr;
+  int32_t (*rmsnorm)(void* stream, const RmsnormArgs&) = nullptr;
+  int32_t (*add)(void* stream, const AddArgs&) = nullptr;
+  int32_t (*swiglu)(void* stream, const SwigluArgs&) = nullptr;
+  int32_t (*rope)(void* stream, const RopeArgs&) = nullptr;
+  int32_t (*attention)(void* stream, const AttentionArgs&) = nullptr;
+  int64_t (*attentionScratchBytes)(const AttentionArgs&) = nullptr;
+  int32_t (*diffRows)(void* stream, const DiffRowsArgs&) = nullptr;
+  int32_t (*argmax)(void* stream, const ArgmaxArgs&) = nullptr;
+  int32_t (*softmax)(void* stream, const SoftmaxArgs&) = nullptr;
+  int32_t (*topk)(void* stream, const TopkArgs&) = nullptr;
 };
 
 }  // namespace kvlab::kernels

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/device.h"
+
+#include <cuda_runtime.h>
+
+namespace kvlab::kernels::cuda {
+namespace {
+
+cudaStream_t streamOf(void* stream) { return static_cast<cudaStream_t>(stream); }
+
+}  // namespace
+
+int32_t openStream(void** stream) {
+  cudaStream_t made = nullptr;
+  const cudaError_t error = cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking);
+  *stream = made;
+  return error;
+}
+
+int32_t closeStream(void* stream) { return cudaStreamDestroy(streamOf(stream)); }
+
+int32_t allocatePinned(int64_t bytes, void** out) {
+  const cudaError_t error = cudaHostAlloc(out, static_cast<size_t>(bytes), cudaHostAllocDefault);
+  if (error != cudaSuccess) cudaGetLastError();  // the next call is not to report it again
+  return error;
+}
+
+int32_t releasePinned(void* memory) { return cudaFreeHost(memory); }
+
+int32_t clear(void* stream, void* at, int64_t bytes) {
+  return cudaMemsetAsync(at, 0, static_cast<size_t>(bytes), streamOf(stream));
+}
+
+int32_t beginCapture(void* stream) { return cudaStreamBeginCapture(streamOf(stream), cudaStreamCaptureModeRelaxed); }
+
+int32_t endCapture(void* stream, void** graph) {
+  *graph = nullptr;
+  cudaGraph_t recorded = nullptr;
+  cudaError_t error = cudaStreamEndCapture(streamOf(stream), &recorded);
+  if (error != cudaSuccess) return error;
+  cudaGraphExec_t made = nullptr;
+  error = cudaGraphInstantiate(&made, recorded, 0);
+  cudaGraphDestroy(recorded);
+  *graph = made;
+  return error;
+}
+
+int32_t launchGraph(void* stream, void* graph) { return cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), streamOf(stream)); }
+int32_t releaseGraph(void* graph) { return cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph)); }
+
+}  // namespace kvlab::kernels::cuda

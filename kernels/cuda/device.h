@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams, page-locked memory, recorded passes and time stamps, as module_api.h offers them.
+#pragma once
+
+#include <cstdint>
+
+namespace kvlab::kernels::cuda {
+
+int32_t openStream(void** stream);
+int32_t closeStream(void* stream);
+int32_t allocatePinned(int64_t bytes, void** out);
+int32_t releasePinned(void* memory);
+int32_t clear(void* stream, void* at, int64_t bytes);
+int32_t beginCapture(void* stream);
+int32_t endCapture(void* stream, void** graph);
+int32_t launchGraph(void* stream, void* graph);
+int32_t releaseGraph(void* graph);
+
+}  // namespace kvlab::kernels::cuda

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// A CUDA module without CUDA: the CPU's ops behind the module's table, on memory that the host may not
+// touch between two calls. An engine on it takes every path of the CUDA back end (staging, recorded
+// passes, refused memory) at the speed of the CPU, and gives the CPU's bits.
+// KVLAB_FAR_CLOSES=0 leaves the memory open, which is much faster. While a test runs: KVLAB_FAR_MIB is the
+// memory that there is, KVLAB_FAR_FAIL_AFTER the number of op calls after which one fails.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/cuda/module_api.h"
+#include "kernels/thread_pool.h"
+
+namespace kvlab::kernels {
+namespace {
+
+constexpr int32_t kInvalidValue = 1, kOutOfMemory = 2, kLaunchFailure = 719;
+constexpr int64_t kPage = 4096, kMebibyte = int64_t{1} << 20;
+
+int64_t setting(const char* name, int64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text ? std::atoll(text) : otherwise;
+}
+
+using Work = std::function<void()>;
+using Recorded = std::vector<Work>;
+
+struct Stream {
+  ThreadPool pool{2};
+  Context context{&pool, nullptr};
+  Recorded* recording = nullptr;
+};
+
+/// The device: one stretch of addresses, closed unless work runs in it.
+class Far {
+ public:
+  static Far& one() {
+    static Far far;
+    return far;
+  }
+  Far() {
+    void* start = mmap(nullptr, static_cast<size_t>(m_all), m_closes ? PROT_NONE : PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (start == MAP_FAILED) m_all = 0;
+    m_start = static_cast<std::byte*>(start);
+    m_free[0] = m_all;
+  }
+
+  int32_t allocate(int64_t bytes, void** out) {
+    const std::lock_guard lock(m_mutex);
+    const int64_t size = (bytes + kPage - 1) / kPage * kPage;
+    if (size > unused()) return kOutOfMemory;
+    const auto room = std::find_if(m_free.begin(), m_free.end(), [&](const auto& one) { return one.second >= size; });
+    if (room == m_free.end()) return kOutOfMemory;
+    const auto [at, length] = *room;
+    m_free.erase(room);
+    if (length > size) m_free[at + size] = length - size;
+    m_used[at] = size;
+    *out = m_start + at;
+    return 0;
+  }
+
+  int32_t release(void* memory) {
+    const std::lock_guard lock(m_mutex);
+    const auto piece = m_used.find(static_cast<std::byte*>(memory) - m_start);
+    if (piece == m_used.end()) return kInvalidValue;
+    auto [at, size] = *piece;
+    m_used.erase(piece);
+    madvise(memory, static_cast<size_t>(size), MADV_DONTNEED);
+    auto after = m_free.lower_bound(at);
+    if (after != m_free.end() && at + size == after->first) size += after->second, after = m_free.erase(after);
+    if (after != m_free.begin() && std::prev(after)->first + std::prev(after)->second == at) std::prev(after)->second += size;
+    else m_free[at] = size;
+    return 0;
+  }
+
+  void run(const Work& work) {
+    const std::lock_guard lock(m_mutex);
+    if (m_closes) mprotect(m_start, static_cast<size_t>(m_all), PROT_READ | PROT_WRITE);
+    work();
+    if (m_closes) mprotect(m_start, static_cast<size_t>(m_all), PROT_NONE);
+  }
+
+  int32_t nextCall() {
+    const std::lock_guard lock(m_mutex);
+    const int64_t left = setting("KVLAB_FAR_FAIL_AFTER", -1);
+    if (left >= 0) setenv("KVLAB_FAR_FAIL_AFTER", std::to_string(left - 1).c_str(), 1);
+    return left == 0 ? kLaunchFailure : 0;
+  }
+  int64_t available() {
+    const std::lock_guard lock(m_mutex);
+    return unused();
+  }
+  int64_t all() const { return m_all; }
+
+ private:
+  int64_t unused() const {
+    int64_t used = 0;
+    for (const auto& [at, size] : m_used) used += size;
+    return std::max<int64_t>(0, std::min(m_all, setting("KVLAB_FAR_MIB", 8192) * kMebibyte) - used);
+  }
+
+  std::mutex m_mutex;
+  bool m_closes = setting("KVLAB_FAR_CLOSES", 1) != 0;
+  std::byte* m_start = nullptr;
+  int64_t m_all = 8192 * kMebibyte;
+  std::map<int64_t, int64_t> m_free, m_used;  // offset, bytes
+};
+
+int32_t submit(void* stream, Work work) {
+  auto* s = static_cast<Stream*>(stream);
+  if (s->recording) s->recording->push_back(std::move(work));
+  else Far::one().run(work);
+  return 0;
+}
+
+template <auto Op, class Args>
+int32_t call(void* stream, const Args& args) {
+  if (const int32_t failed = Far::one().nextCall()) return failed;
+  return submit(stream, [stream, args] { (cpuOps().*Op)(static_cast<Stream*>(stream)->context, args); });
+}
+
+CudaDevice probe(int32_t) {
+  CudaDevice device;
+  device.devices = 1;
+  device.driver = device.runtime = 13000;
+  device.memoryBytes = Far::one().all();
+  strcpy(device.name, "far memory of this processor");
+  return device;
+}
+
+const char* errorText(int32_t error) { return error == kOutOfMemory ? "out of memory" : error == kLaunchFailure ? "launch failure" : "invalid value"; }
+
+int32_t memory(int64_t* unused, int64_t* all) {
+  *unused = Far::one().available();
+  *all = Far::one().all();
+  return 0;
+}
+
+int32_t copy(void* stream, void* to, const void* from, int64_t bytes) {
+  if (static_cast<Stream*>(stream)->recording) return kInvalidValue;  // the host's copy would be replayed
+  return submit(stream, [=] { memcpy(to, from, static_cast<size_t>(bytes)); });
+}
+
+int32_t openStream(void** stream) { return *stream = new Stream, 0; }
+int32_t closeStream(void* stream) { return delete static_cast<Stream*>(stream), 0; }
+int32_t allocatePinned(int64_t bytes, void** out) { return *out = std::malloc(static_cast<size_t>(bytes)), 0; }
+int32_t releasePinned(void* memory) { return std::free(memory), 0; }
+int32_t clear(void* stream, void* at, int64_t bytes) {
+  return submit(stream, [=] { memset(at, 0, static_cast<size_t>(bytes)); });
+}
+
+int32_t beginCapture(void* stream) { return static_cast<Stream*>(stream)->recording = new Recorded, 0; }
+int32_t endCapture(void* stream, void** graph) { return *graph = std::exchange(static_cast<Stream*>(stream)->recording, nullptr), 0; }
+int32_t launchGraph(void*, void* graph) {
+  for (const Work& work : *static_cast<Recorded*>(graph)) Far::one().run(work);
+  return 0;
+}
+int32_t releaseGraph(void* graph) { return delete static_cast<Recorded*>(graph), 0; }
+
+constexpr CudaApi kApi{.version = kCudaApiVersion,
+                       .probe = &probe,
+                       .errorText = &errorText,
+                       .memory = &memory,
+                       .allocate = [](int64_t bytes, void** out) { return Far::one().allocate(bytes, out); },
+                       .release = [](void* at) { return Far::one().release(at); },
+                       .upload = &copy,
+                       .download = &copy,
+                       .synchronise = [](void*) { return int32_t{0}; },
+                       .openStream = &openStream,
+                       .closeStream = &closeStream,
+                       .allocatePinned = &allocatePinned,
+                       .releasePinned = &releasePinned,
+                       .clear = &clear,
+                       .beginCapture = &beginCapture,
+                       .endCapture = &endCapture,
+                       .launchGraph = &launchGraph,
+                       .releaseGraph = &releaseGraph,
+                       .writeRows = &call<&OpTable::writeRows, WriteRowsArgs>,
+                       .zeroRows = &call<&OpTable::zeroRows, ZeroRowsArgs>,
+                       .gatherRows = &call<&OpTable::gatherRows, GatherRowsArgs>,
+                       .verifyRows = &call<&OpTable::verifyRows, VerifyRowsArgs>,
+                       .readTags = &call<&OpTable::readTags, ReadTagsArgs>,
+                       .matchTags = &call<&OpTable::matchTags, MatchTagsArgs>,
+                       .moveRows = &call<&OpTable::moveRows, MoveRowsArgs>,
+                       .convert = &call<&OpTable::convert, ConvertArgs>,
+                       .embedding = &call<&OpTable::embedding, EmbeddingArgs>,
+                       .matmul = &call<&OpTable::matmul, MatmulArgs>,
+                       .rmsnorm = &call<&OpTable::rmsnorm, RmsnormArgs>,
+                       .add = &call<&OpTable::add, AddArgs>,
+                       .swiglu = &call<&OpTable::swiglu, SwigluArgs>,
+                       .rope = &call<&OpTable::rope, RopeArgs>,
+                       .attention = &call<&OpTable::attention, AttentionArgs>,
+                       .attentionScratchBytes = [](const AttentionArgs&) { return int64_t{0}; },
+                       .diffRows = &call<&OpTable::diffRows, DiffRowsArgs>,
+                       .argmax = &call<&OpTable::argmax, ArgmaxArgs>,
+                       .softmax = &call<&OpTable::softmax, SoftmaxArgs>,
+                       .topk = &call<&OpTable::topk, TopkArgs>};
+
+}  // namespace
+}  // namespace kvlab::kernels
+
+extern "C" __attribute__((visibility("default"))) const kvlab::kernels::CudaApi* kvlab_cuda_api() {
+  return &kvlab::kernels::kApi;
+}
