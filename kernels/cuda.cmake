@@ -40,6 +40,6 @@ add_library(kvlab_cuda MODULE ${cuda_sources})
 kvlab_room(kvlab_cuda kernels)
 set_target_properties(kvlab_cuda PROPERTIES PREFIX "" CUDA_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden)
 target_compile_options(kvlab_cuda PRIVATE
-  "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;--Werror=all-warnings;-Xcompiler=-Wall,-Wextra,-Wshadow;-Xptxas=-warn-spills,-Werror>")
+  "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-fmad=false;--Werror=all-warnings;-Xcompiler=-Wall,-Wextra,-Wshadow;-Xptxas=-warn-spills,-Werror>")
 target_link_options(kvlab_cuda PRIVATE -Wl,--exclude-libs,ALL -Wl,-z,defs)
 message(STATUS "CUDA module: ${CMAKE_CUDA_COMPILER_VERSION}, ${KV_CUDA_ARCHITECTURES}")

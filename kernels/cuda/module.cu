@@ -84,7 +84,18 @@ constexpr CudaApi kApi{.version = kCudaApiVersion,
                        .gatherRows = &gatherRows,
                        .verifyRows = &verifyRows,
                        .readTags = &readTags,
-                       .matchTags = &matchTags};
+                       .matchTags = &matchTags,
+                       .moveRows = &moveRows,
+                       .convert = &convert,
+                       .embedding = &embedding,
+                       .rmsnorm = &rmsnorm,
+                       .add = &add,
+                       .swiglu = &swiglu,
+                       .rope = &rope,
+                       .diffRows = &diffRows,
+                       .argmax = &argmax,
+                       .softmax = &softmax,
+                       .topk = &topk};
 
 }  // namespace
 }  // namespace kvlab::kernels::cuda

@@ -46,10 +46,10 @@ struct CudaApi {
   int32_t (*launchGraph)(void* stream, void* graph) = nullptr;
   int32_t (*releaseGraph)(void* graph) = nullptr;
 
-  int32_t (*writeRows)(void* stream, const WriteRowsArgs&) = nullptr;  ///< stats must be null
+  int32_t (*writeRows)(void* stream, const WriteRowsArgs&) = nullptr;
   int32_t (*zeroRows)(void* stream, const ZeroRowsArgs&) = nullptr;
   int32_t (*gatherRows)(void* stream, const GatherRowsArgs&) = nullptr;
-  int32_t (*verifyRows)(void* stream, const VerifyRowsArgs&) = nullptr;  ///< bad must be null
+  int32_t (*verifyRows)(void* stream, const VerifyRowsArgs&) = nullptr;
   int32_t (*readTags)(void* stream, const ReadTagsArgs&) = nullptr;
   int32_t (*matchTags)(void* stream, const MatchTagsArgs&) = nullptr;
   int32_t (*moveRows)(void* stream, const MoveRowsArgs&) = nullptr;

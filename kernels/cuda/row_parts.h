@@ -48,6 +48,18 @@ KVLAB_HD inline void finishRecord(const WriteRowsArgs& a, const RowLayout& o, in
   memcpy(record + o.checksum, &sum, 8);
 }
 
+/// What a write of these values sees (WriteRowsStats), this part's of them.
+KVLAB_HD inline void countPart(const float* x, int64_t count, DType t, int64_t part, int64_t parts, uint64_t& nonFinite, uint64_t& clipped) {
+  const auto finite = [](float v) { return (std::bit_cast<uint32_t>(v) & 0x7f800000u) != 0x7f800000u; };
+  for (int64_t i = part; i < count; i += parts) {
+    if (!finite(x[i])) {
+      ++nonFinite;
+    } else if (t != DType::f32 && !finite(fromHalfWord(toHalfWord(x[i], t), t))) {
+      ++clipped;
+    }
+  }
+}
+
 /// This part's share of the checksum of a stored record.
 KVLAB_HD inline uint64_t checksumPart(const uint8_t* record, const RowLayout& o, int64_t part, int64_t parts) {
   uint64_t sum = 0;

@@ -27,6 +27,20 @@ __global__ void __launch_bounds__(kThreads) writeRowsKernel(WriteRowsArgs a, Row
   if (threadIdx.x == 0) finishRecord(a, o, i, sum);
 }
 
+__device__ void addTo(int64_t* at, uint64_t x) {  // two's complement: adding the unsigned number adds the signed one
+  if (x > 0) atomicAdd(reinterpret_cast<unsigned long long*>(at), static_cast<unsigned long long>(x));
+}
+
+__global__ void __launch_bounds__(kThreads) countRowsKernel(WriteRowsArgs a, int64_t values) {
+  const int64_t i = blockIdx.x;
+  uint64_t nonFinite = 0, clipped = 0;
+  countPart(a.k + i * a.kStride, values, a.fmt.k, threadIdx.x, kThreads, nonFinite, clipped);
+  countPart(a.v + i * a.vStride, values, a.fmt.v, threadIdx.x, kThreads, nonFinite, clipped);
+  if (!__syncthreads_or(nonFinite > 0 || clipped > 0)) return;
+  addTo(&a.stats->nonFinite, nonFinite);
+  addTo(&a.stats->clipped, clipped);
+}
+
 __global__ void __launch_bounds__(kThreads) zeroRowsKernel(ZeroRowsArgs a, RowLayout o) {
   auto* record = reinterpret_cast<uint4*>(a.pool + a.slots[blockIdx.x] * o.stride);
   for (int64_t at = threadIdx.x; at < o.stride / 16; at += kThreads) record[at] = make_uint4(0, 0, 0, 0);
@@ -43,7 +57,9 @@ __global__ void __launch_bounds__(kThreads) verifyRowsKernel(VerifyRowsArgs a, R
   const int64_t i = blockIdx.x;
   const uint8_t* record = a.pool + a.slots[i] * o.stride;
   const uint64_t sum = blockSum(checksumPart(record, o, threadIdx.x, kThreads));
-  if (threadIdx.x == 0) a.verdicts[i] = verdictOf(record, o, sum, a.tags ? a.tags + i : nullptr);
+  if (threadIdx.x != 0) return;
+  a.verdicts[i] = verdictOf(record, o, sum, a.tags ? a.tags + i : nullptr);
+  if (a.bad) addTo(a.bad, a.verdicts[i] != kRowGood);
 }
 
 __global__ void __launch_bounds__(kThreads) readTagsKernel(ReadTagsArgs a, RowLayout o) {
@@ -61,9 +77,7 @@ __global__ void __launch_bounds__(kThreads) matchTagsKernel(MatchTagsArgs a) {
   uint64_t tag = 0;
   if (i < a.n) memcpy(&tag, view.pool + a.slots[i] * o.stride + o.tag, 8);
   const int wrong = __syncthreads_count(i < a.n && tag != a.tags[i]);
-  // Two's complement: adding the unsigned number adds the signed one.
-  if (threadIdx.x == 0 && wrong > 0)
-    atomicAdd(reinterpret_cast<unsigned long long*>(a.wrong + blockIdx.y), static_cast<unsigned long long>(wrong));
+  if (threadIdx.x == 0) addTo(a.wrong + blockIdx.y, static_cast<uint64_t>(wrong));
 }
 
 int64_t blocks(int64_t n) { return (n + kThreads - 1) / kThreads; }
@@ -71,11 +85,13 @@ int64_t blocks(int64_t n) { return (n + kThreads - 1) / kThreads; }
 }  // namespace
 
 int32_t writeRows(void* stream, const WriteRowsArgs& args) {
-  if (args.stats) return cudaErrorNotSupported;
   WriteRowsArgs a = args;
   const int64_t values = int64_t{a.fmt.kvHeads} * a.fmt.headDim;
   if (a.kStride == 0) a.kStride = values;
   if (a.vStride == 0) a.vStride = values;
+  if (a.stats) {
+    if (const int32_t e = launch(countRowsKernel, a.n, kThreads, 0, stream, a, values)) return e;
+  }
   return launch(writeRowsKernel, a.n, kThreads, 0, stream, a, rowLayout(a.fmt));
 }
 
@@ -88,7 +104,9 @@ int32_t gatherRows(void* stream, const GatherRowsArgs& a) {
 }
 
 int32_t verifyRows(void* stream, const VerifyRowsArgs& a) {
-  if (a.bad) return cudaErrorNotSupported;
+  if (a.bad) {
+    if (const cudaError_t e = cudaMemsetAsync(a.bad, 0, 8, static_cast<cudaStream_t>(stream)); e != cudaSuccess) return e;
+  }
   return launch(verifyRowsKernel, a.n, kThreads, 0, stream, a, rowLayout(a.fmt));
 }
 

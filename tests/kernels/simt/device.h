@@ -18,7 +18,7 @@
 #define __forceinline__ inline
 #define __shared__ static
 #define __launch_bounds__(...)
-#define __align__(n) alignas(n)
+#define __align__(n) __attribute__((aligned(n)))
 
 #define SIMT_HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 

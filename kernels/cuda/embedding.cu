@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of the embedding table: blocks side by side along a row.
+#include "kernels/cuda/device_math.h"
+#include "kernels/cuda/launch.h"
+#include "kernels/cuda/ops.h"
+
+namespace kvlab::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 128, kPerThread = 4;
+
+template <DType T>
+__global__ void __launch_bounds__(kThreads) embeddingKernel(EmbeddingArgs a) {
+  const int64_t i = blockIdx.x, begin = int64_t{blockIdx.y} * kThreads * kPerThread + threadIdx.x;
+  const auto* row = static_cast<const uint8_t*>(a.table) + a.ids[i] * (a.dim * dtypeBytes(T));
+#pragma unroll
+  for (int part = 0; part < kPerThread; ++part) {
+    const int64_t at = begin + part * kThreads;
+    if (at >= a.dim) return;
+    const float x = valueOf<T>(row, at);
+    a.out[i * a.dim + at] = a.scale == 1.0f ? x : x * a.scale;
+  }
+}
+
+}  // namespace
+
+int32_t embedding(void* stream, const EmbeddingArgs& a) {
+  const Grid grid{a.n, (a.dim + kThreads * kPerThread - 1) / (kThreads * kPerThread)};
+  switch (a.tableType) {
+    case DType::f32: return launch(embeddingKernel<DType::f32>, grid, kThreads, 0, stream, a);
+    case DType::f16: return launch(embeddingKernel<DType::f16>, grid, kThreads, 0, stream, a);
+    case DType::bf16: return launch(embeddingKernel<DType::bf16>, grid, kThreads, 0, stream, a);
+    default: return cudaErrorNotSupported;
+  }
+}
+
+}  // namespace kvlab::kernels::cuda

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// The calls that cuda_ops_test compares: every op, every type, shapes at and beside the borders of its kernels.
+#pragma once
+
+#include <numeric>
+
+#include "cuda_rig.h"
+#include "row_pool_fixture.h"
+
+namespace kvlab::kernels::test {
+
+inline constexpr DType kValueTypes[] = {DType::f32, DType::f16, DType::bf16};
+
+inline std::string textOf(std::initializer_list<int64_t> sizes) {
+  std::string text;
+  for (const int64_t s : sizes) text += (text.empty() ? "" : " x ") + std::to_string(s);
+  return text;
+}
+
+/// Values with zeros of both signs, infinities, subnormals and NaN among them.
+inline std::vector<float> oddValues(int64_t n) {
+  std::vector<float> v = Random(static_cast<uint64_t>(n)).values(n, 100000.0f);
+  const float odd[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1e-40f, 6e-8f, 65519.9f, 65520.0f, 3e38f};
+  for (size_t i = 0; i < v.size(); i += 3) v[i] = i % 2 ? v[i] * 1e-6f : odd[i % std::size(odd)];
+  return v;
+}
+
+inline void addPointwise(std::vector<OpCase>& all) {
+  for (const DType t : kValueTypes)
+    for (const int64_t n : {1, 255, 3000}) {
+      all.push_back({"convert", std::string("f32 to ") + dtypeName(t), textOf({n}), [=](Rig& r) {
+        KVLAB_RUN(r, convert, ConvertArgs{r.in(oddValues(n)), DType::f32, r.out<uint8_t>(n * dtypeBytes(t)), t, n});
+      }});
+      all.push_back({"convert", std::string(dtypeName(t)) + " to f32", textOf({n}), [=](Rig& r) {
+        KVLAB_RUN(r, convert, ConvertArgs{r.inShifted(encode(oddValues(n), t), 2), t, r.out<float>(n), DType::f32, n});
+      }});
+    }
+  for (const int64_t n : {1, 257, 5000}) {
+    all.push_back({"add", "f32", textOf({n}), [=](Rig& r) {
+      KVLAB_RUN(r, add, AddArgs{r.in(Random(1).values(n)), r.in(Random(2).values(n)), r.out<float>(n), n});
+    }});
+    for (const int64_t rows : {1, 3})
+      all.push_back({"swiglu", "f32", textOf({rows, n}), [=](Rig& r) {
+        const auto gate = r.in(Random(3).values(rows * (n + 5), 120)), up = r.in(Random(4).values(rows * n));
+        KVLAB_RUN(r, swiglu, SwigluArgs{gate, up, r.out<float>(rows * n), rows, n, n + 5, 0});
+      }});
+  }
+}
+
+inline void addRowWise(std::vector<OpCase>& all) {
+  for (const DType t : kValueTypes) {
+    for (const int64_t dim : {8, 100, 1030})
+      for (const float scale : {1.0f, 32.1f})
+        all.push_back({"embedding", dtypeName(t), textOf({5, dim}), [=](Rig& r) {
+          const auto table = r.inShifted(encode(Random(5).values(9 * dim), t), scale == 1.0f ? 0 : 1);
+          KVLAB_RUN(r, embedding, EmbeddingArgs{table, t, r.in(std::vector<int32_t>{8, 0, 3, 3, 7}), r.out<float>(5 * dim), 5, dim, scale});
+        }});
+    for (const int64_t dim : {1, 16, 127, 576, 4100, 9000})
+      for (const int64_t rows : {1, 3})
+        all.push_back({"rmsnorm", dtypeName(t), textOf({rows, dim}), [=](Rig& r) {
+          RmsnormArgs a{.x = r.in(Random(6).values(rows * (dim + 3))), .weight = r.inShifted(encode(Random(7).values(dim), t), 1),
+                        .weightType = t, .weightOffset = 0.25f, .y = r.out<float>(rows * (dim + 1)), .rows = rows, .dim = dim,
+                        .xStride = dim + 3, .yStride = dim + 1};
+          KVLAB_RUN(r, rmsnorm, a);
+        }});
+  }
+  for (const int32_t headDim : {16, 24, 128})
+    for (const int32_t heads : {1, 5})
+      all.push_back({"rope", "f32", textOf({3, heads, headDim}), [=](Rig& r) {
+        const int64_t stride = heads * headDim + 7;
+        KVLAB_RUN(r, rope, RopeArgs{r.inOut(Random(8).values(3 * stride)), r.in(std::vector<int32_t>{4, 0, 2}),
+                                    r.in(Random(9).values(5 * headDim)), 3, heads, headDim, stride});
+      }});
+}
+
+inline void addReductions(std::vector<OpCase>& all) {
+  for (const int64_t n : {1, 17, 511, 4096, 9001}) {
+    const auto values = [=](uint64_t seed) {  // ties, both zeros, NaN and infinities among them
+      std::vector<float> v = Random(seed).values(n, 20);
+      for (size_t i = 0; i < v.size(); i += 5) v[i] = i % 3 ? std::round(v[i]) : i % 2 ? -0.0f : 0.0f;
+      return v;
+    };
+    for (const bool odd : {false, true}) {
+      all.push_back({"argmax", "f32", textOf({n}) + (odd ? " odd" : ""), [=](Rig& r) {
+        KVLAB_RUN(r, argmax, ArgmaxArgs{r.in(odd ? oddValues(n) : values(10)), n, r.out<int64_t>(1)});
+      }});
+      for (const int64_t k : {int64_t{1}, std::min<int64_t>(n, 40), std::min<int64_t>(n, 5000)})
+        all.push_back({"topk", "f32", textOf({n, k}) + (odd ? " odd" : ""), [=](Rig& r) {
+          const auto x = r.in(odd ? oddValues(n) : values(11));
+          KVLAB_RUN(r, topk, TopkArgs{x, n, k, r.out<int32_t>(k), odd ? nullptr : r.out<float>(k)});
+        }});
+    }
+    all.push_back({"argmax", "f32", textOf({n}) + " NaN", [=](Rig& r) {
+      KVLAB_RUN(r, argmax, ArgmaxArgs{r.in(std::vector<float>(static_cast<size_t>(n), NAN)), n, r.out<int64_t>(1)});
+    }});
+    all.push_back({"softmax", "f32", textOf({n}), [=](Rig& r) {
+      std::vector<float> x = values(12);
+      if (n > 1) x[1] = -INFINITY;
+      KVLAB_RUN(r, softmax, SoftmaxArgs{r.in(x), n, 0.7f, r.out<float>(n)});
+    }});
+  }
+  for (const int64_t dim : {1, 8, 37, 512})
+    for (const int64_t n : {1, 9})
+      all.push_back({"diffRows", "f32", textOf({n, dim}), [=](Rig& r) {
+        std::vector<float> a = Random(13).values(n * dim), b = Random(14).values(n * dim);
+        if (n > 4)
+          for (int64_t i = 0; i < dim; ++i) {
+            const auto at = [=](int64_t row) { return static_cast<size_t>(row * dim + i); };
+            a[at(0)] = b[at(0)] = 0, b[at(1)] = 0, a[at(2)] = 0, a[at(3)] = b[at(3)], a[at(4)] = -b[at(4)];
+          }
+        KVLAB_RUN(r, diffRows, DiffRowsArgs{r.in(a), r.in(b), n, dim, r.out<double>(n), r.out<double>(n), r.out<double>(n)});
+      }});
+}
+
+inline void addRows(std::vector<OpCase>& all) {
+  for (const RowFormat& f : kFormats) {
+    const std::string type = std::string(dtypeName(f.k)) + "/" + dtypeName(f.v);
+    const auto pool = std::make_shared<Pool>(f, 40);
+    all.push_back({"writeRows", type, textOf({37, pool->width()}), [=](Rig& r) {
+      std::vector<float> k = oddValues(37 * (pool->width() + 2)), v = oddValues(37 * pool->width());
+      const WriteRowsArgs a{.pool = r.inOut(std::vector<uint8_t>(pool->bytes.size(), 0xee)), .fmt = f, .k = r.in(k), .v = r.in(v),
+                            .tags = r.in(pool->tags), .slots = r.in(pool->slots), .n = 37, .kStride = pool->width() + 2,
+                            .stats = reinterpret_cast<WriteRowsStats*>(r.inOut(std::vector<int64_t>{5, 7}))};
+      KVLAB_RUN(r, writeRows, a);
+    }});
+    const auto moves = [&all, type, pool, f](std::string what, bool apart, std::vector<RowMove> list) {
+      all.push_back({"moveRows", type, what, [=](Rig& r) {
+        const auto from = r.in(pool->bytes), to = apart ? r.inOut(std::vector<uint8_t>(pool->bytes.size(), 9)) : from;
+        const auto watched = apart ? nullptr : r.inOut(pool->bytes);
+        KVLAB_RUN(r, moveRows, MoveRowsArgs{apart ? from : watched, apart ? to : watched, f, r.in(list), static_cast<int64_t>(list.size())});
+      }});
+    };
+    moves("onto itself", false, {{3, 5, 20}, {9, 2, 25}, {7, 7, 4}, {0, 1, 39}});
+    moves("a chain", false, {{1, 2, 1}, {2, 3, 1}, {3, 1, 1}, {4, 3, 1}, {5, 6, 0}, {3, 30, 1}, {30, 31, 2}, {31, 4, 1}});
+    moves("to another pool", true, {{3, 5, 20}, {9, 2, 25}, {7, 7, 4}, {0, 6, 1}, {1, 6, 1}});
+    std::vector<RowMove> many;
+    for (Random x(15); many.size() < 60;) {
+      const auto from = static_cast<int32_t>(x.below(40)), to = static_cast<int32_t>(x.below(40));
+      many.push_back({from, to, static_cast<int32_t>(x.below(41 - std::max(from, to)))});
+    }
+    moves("many", false, many);
+    all.push_back({"verifyRows", type, "40", [=](Rig& r) {
+      std::vector<uint8_t> bytes = pool->bytes;
+      for (const size_t at : {100u, 1000u, 2000u}) bytes[at] ^= 8;
+      const VerifyRowsArgs a{r.in(bytes), f, r.in(pool->slots), r.in(pool->tags), 40, r.out<uint8_t>(40), r.out<int64_t>(1)};
+      KVLAB_RUN(r, verifyRows, a);
+    }});
+    all.push_back({"gatherRows", type, "40", [=](Rig& r) {
+      const int64_t n = 40 * pool->width();
+      KVLAB_RUN(r, gatherRows, GatherRowsArgs{r.in(pool->bytes), f, r.in(pool->slots), 40, r.out<float>(n), r.out<float>(n)});
+    }});
+  }
+}
+
+inline std::vector<OpCase> opCases() {
+  std::vector<OpCase> all;
+  addPointwise(all);
+  addRowWise(all);
+  addReductions(all);
+  addRows(all);
+  return all;
+}
+
+}  // namespace kvlab::kernels::test
