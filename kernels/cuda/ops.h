@@ -24,4 +24,8 @@ int32_t argmax(void* stream, const ArgmaxArgs&);
 int32_t softmax(void* stream, const SoftmaxArgs&);
 int32_t topk(void* stream, const TopkArgs&);
 
+/// `rows` may be an upper bound of what the queries see. Pool, table and scratch start at multiples of 256 bytes.
+int32_t attention(void* stream, const AttentionArgs&);
+int64_t attentionScratchBytes(const AttentionArgs&);  ///< reads no array
+
 }  // namespace kvlab::kernels::cuda

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// How attention.cu starts the kernels that walk K and V: one function per width of head, each in a file of its
+// own, because every one of them is many instances.
+#pragma once
+
+#include "kernels/cuda/attention_split.h"
+#include "kernels/cuda/attention_tile.h"
+
+namespace kvlab::kernels::cuda {
+
+/// A batch of a call, and where it goes. Functions return 0 or a CUDA error.
+struct Walk {
+  const AttentionArgs& args;
+  const AttentionPlan& plan;
+  void* stream;
+  int multiprocessors;
+};
+
+/// `rows` query heads a warp, a power of two up to 8 (2 in splitBlocks256).
+int32_t splitBlocks64(const Walk&, int rows, const SplitShape&);
+int32_t splitBlocks128(const Walk&, int rows, const SplitShape&);
+int32_t splitBlocks256(const Walk&, int rows, const SplitShape&);
+
+int32_t walkTiles64(const Walk&, const Grid&, const TileShape&);
+int32_t walkTiles128(const Walk&, const Grid&, const TileShape&);
+int32_t walkTiles256(const Walk&, const Grid&, const TileShape&);
+
+}  // namespace kvlab::kernels::cuda

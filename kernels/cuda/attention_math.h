@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values as attention reads them on a device: stored types, rotated keys, and the fold of 16 lanes that lie
+// eight threads wide. The same operations in the same order as kernels/cpu/*-inl.h, hence the same bits.
+#pragma once
+
+#include "kernels/cuda/device_math.h"
+
+namespace kvlab::kernels::cuda {
+
+/// An aligned T from memory that holds bytes.
+template <class T>
+__device__ __forceinline__ T wordAt(const void* from) {
+#if defined(__CUDA_ARCH__)
+  return *static_cast<const T*>(from);
+#else
+  T word;
+  memcpy(&word, from, sizeof word);
+  return word;
+#endif
+}
+
+template <DType T>
+__device__ __forceinline__ float2 pairOf(uint32_t bits) {
+  if constexpr (T == DType::f16) return make_float2(narrowValue<T>(bits & 0xffffu), narrowValue<T>(bits >> 16));
+  return make_float2(std::bit_cast<float>(bits << 16), std::bit_cast<float>(bits & 0xffff0000u));
+}
+
+/// Values e and e + 1 of a row of type T; e even.
+template <DType T>
+__device__ __forceinline__ float2 pairAt(const uint8_t* row, int e) {
+  if constexpr (T == DType::f32) {
+    return wordAt<float2>(row + 4 * e);
+  } else {
+    return pairOf<T>(wordAt<uint32_t>(row + 2 * e));
+  }
+}
+
+/// Values e .. e + 3 of a row of type T; e a multiple of 4.
+template <DType T>
+__device__ __forceinline__ float4 quadAt(const uint8_t* row, int64_t e) {
+  if constexpr (T == DType::f32) {
+    return wordAt<float4>(row + 4 * e);
+  } else {
+    const uint2 bits = wordAt<uint2>(row + 2 * e);
+    const float2 low = pairOf<T>(bits.x), high = pairOf<T>(bits.y);
+    return make_float4(low.x, low.y, high.x, high.y);
+  }
+}
+
+__device__ __forceinline__ float4 quadAt(const uint8_t* row, int64_t e, DType t) {
+  switch (t) {
+    case DType::f16: return quadAt<DType::f16>(row, e);
+    case DType::bf16: return quadAt<DType::bf16>(row, e);
+    default: return quadAt<DType::f32>(row, e);
+  }
+}
+
+/// cpu/rotate-inl.h for one pair of values half a head apart.
+__device__ __forceinline__ float rotatedLow(float lo, float hi, float cosine, float sine) {
+  return fmaf(lo, cosine, -(hi * sine));
+}
+__device__ __forceinline__ float rotatedHigh(float lo, float hi, float cosine, float sine) {
+  return fmaf(hi, cosine, lo * sine);
+}
+
+/// The tree of numerics.h over 16 lanes: thread t of eight holds the lanes 2t and 2t + 1 of Rows sums (a power of
+/// two up to 8). Two threads `Step` apart add up; while there are rows to share, the lower keeps the first half
+/// of them. Returns one sum, of the row foldedRow(); threads that differ in lower bits return the same one.
+template <int Rows, int Step = 4>
+__device__ __forceinline__ float foldLanes(const float (&sums)[Rows][2], int t) {
+  if constexpr (Step == 0) {
+    return sums[0][0] + sums[0][1];
+  } else if constexpr (Rows == 1) {
+    float both[1][2];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) both[0][i] = sums[0][i] + __shfl_xor_sync(kWholeWarp, sums[0][i], Step);
+    return foldLanes<1, Step / 2>(both, t);
+  } else {
+    const bool upper = (t & Step) != 0;
+    float half[Rows / 2][2];
+#pragma unroll
+    for (int r = 0; r < Rows / 2; ++r)
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const float given = upper ? sums[r][i] : sums[r + Rows / 2][i];
+        const float mine = upper ? sums[r + Rows / 2][i] : sums[r][i];
+        half[r][i] = mine + __shfl_xor_sync(kWholeWarp, given, Step);
+      }
+    return foldLanes<Rows / 2, Step / 2>(half, t);
+  }
+}
+
+KVLAB_HD constexpr int foldedRow(int rows, int t) { return (t & 7) * rows / 8; }
+
+/// Maximum over the 16 threads of half a warp.
+__device__ __forceinline__ float maxOfSixteen(float x) {
+#pragma unroll
+  for (int step = 8; step > 0; step /= 2) x = fmaxf(x, __shfl_xor_sync(kWholeWarp, x, step));
+  return x;
+}
+
+}  // namespace kvlab::kernels::cuda

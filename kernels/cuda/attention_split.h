@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention of few queries on a device: a warp takes one block of keys of one KV head for up to Rows query
+// heads of its group and leaves (maximum, sum, values) of that block alone; attention_merge.cu merges.
+//
+// A warp is a block of threads of its own, so nothing waits but on itself. It walks blocks far apart, and its
+// rows come through a ring of kRing stages of about 4 KiB, K then V of each block, always three stages ahead:
+// the first bytes of the next block are on their way while this one is weighed. A key is read by eight lanes,
+// two of the 16 virtual lanes each, whose query values stay in registers; a value by the lane that owns it.
+#pragma once
+
+#include "kernels/cuda/async_copy.h"
+#include "kernels/cuda/attention_index.h"
+#include "kernels/cuda/attention_math.h"
+#include "kernels/cuda/launch.h"
+
+namespace kvlab::kernels::cuda {
+
+/// How the rows of one matrix lie in a stage, and how a warp copies them.
+struct StageRows {
+  int pitch = 0;        ///< bytes
+  int pieces = 1;       ///< of 16 bytes in a row
+  SmallDivisor across;  ///< lanes at one row
+  int atOnce = 1;       ///< rows
+};
+
+/// What is the same for every warp of a launch.
+struct SplitShape {
+  int rowsPerStage = kKeys, stageBytes = 0;
+  StageRows k, v;
+  int headTile = 1, headTiles = 1;  ///< query heads of a warp; warps for a group
+  int strides = 1;                  ///< warps that share the blocks of a KV head
+};
+
+/// Who a warp works for: a query and a KV head.
+struct SplitTask {
+  int query, kvHead, head, heads;  ///< head: the first of `heads` query heads
+  Seen seen;
+  BlockSpan span;
+  int skew;
+
+  __device__ __forceinline__ SeenPart part(int block) const { return partAt(seen, startOf(block, skew)); }
+};
+
+/// One word for each row of a block; lane i holds those of the rows i and i + 32.
+struct RowWords {
+  int32_t low = 0, high = 0;
+
+  __device__ __forceinline__ int32_t of(int row) const {
+    const int32_t first = __shfl_sync(kWholeWarp, low, row & 31), second = __shfl_sync(kWholeWarp, high, row & 31);
+    return row & 32 ? second : first;
+  }
+};
+
+__device__ __forceinline__ int32_t rowWord(const SplitTask& t, const SeenPart& part, int block, int row, const int32_t* perRow,
+                                           const int32_t* perQuery) {
+  if (row < part.lo || row >= part.hi) return 0;
+  return row < part.rowsEnd ? perRow[startOf(block, t.skew) + row] : perQuery[t.query];
+}
+
+/// perRow [rows] is read where the block is seen, perQuery [nQueries] for the self row.
+__device__ __forceinline__ RowWords wordsOf(const SplitTask& t, int block, const int32_t* perRow, const int32_t* perQuery) {
+  if (block >= t.span.end || !perRow) return {};
+  const SeenPart part = t.part(block);
+  const int lane = static_cast<int>(threadIdx.x);
+  return {rowWord(t, part, block, lane, perRow, perQuery), rowWord(t, part, block, lane + 32, perRow, perQuery)};
+}
+
+/// The side that fetches: a position in the sequence of stages, ahead of the side that computes.
+struct StageReader {
+  int block, stage;  ///< first all of K of a block, then all of V
+  int lo, hi;        ///< rows seen
+  RowWords slots, nextSlots;
+};
+
+/// As many rows at once as fit into a warp, a piece of 16 bytes a lane.
+__device__ __forceinline__ void copyRows(const SplitShape& g, const StageReader& r, int firstRow, const StageRows& rows,
+                                         const uint8_t* from, int stride, uint8_t* to) {
+  const int lane = static_cast<int>(threadIdx.x), mine = rows.across.quotient(lane), first = rows.across.rest(lane);
+  for (int at = 0; at < g.rowsPerStage; at += rows.atOnce) {
+    const int inStage = at + mine, row = firstRow + inStage;
+    const int32_t slot = r.slots.of(row);
+    if (mine >= rows.atOnce || inStage >= g.rowsPerStage || row < r.lo || row >= r.hi) continue;
+    const uint8_t* record = from + int64_t{slot} * stride;
+    for (int piece = first; piece < rows.pieces; piece += 32) copyAsync16(to + inStage * rows.pitch + piece * 16, record + piece * 16);
+  }
+}
+
+__device__ __forceinline__ void copyStage(const AttentionArgs& a, const AttentionPlan& p, const SplitShape& g, const SplitTask& t,
+                                          const StageReader& r, uint8_t* to) {
+  const int stages = kKeys / g.rowsPerStage;
+  const bool values = r.stage >= stages;
+  const StageRows rows = values ? g.v : g.k;
+  const uint8_t* from = a.pool + (values ? p.vOffset : p.kOffset) + t.kvHead * rows.pieces * 16;
+  copyRows(g, r, (values ? r.stage - stages : r.stage) * g.rowsPerStage, rows, from, p.stride, to);
+}
+
+__device__ __forceinline__ void seeBlock(const SplitTask& t, StageReader& r) {
+  const SeenPart part = t.part(r.block);
+  r.stage = 0;
+  r.lo = part.lo;
+  r.hi = part.hi;
+}
+
+/// Fetches the next stage and steps on; past the last block an empty group keeps the count.
+__device__ __forceinline__ void fetchStage(const AttentionArgs& a, const AttentionPlan& p, const SplitShape& g, const SplitTask& t,
+                                           StageReader& r, uint8_t* to) {
+  if (r.block < t.span.end) copyStage(a, p, g, t, r, to);
+  commitCopies();
+  if (++r.stage < 2 * (kKeys / g.rowsPerStage)) return;
+  r.block += g.strides;
+  seeBlock(t, r);
+  r.slots = r.nextSlots;
+  r.nextSlots = wordsOf(t, r.block + g.strides, a.slots, a.selfSlot);
+}
+
+/// Values e, e + 1 of a stored key, rotated.
+template <DType T>
+__device__ __forceinline__ float2 rotatedPair(const uint8_t* key, const float* table, int e, int headDim) {
+  const int half = headDim / 2;
+  const bool low = e < half;
+  const int at = low ? e : e - half;
+  const float2 lo = pairAt<T>(key, at), hi = pairAt<T>(key, at + half), c = wordAt<float2>(table + at), n = wordAt<float2>(table + half + at);
+  if (low) return make_float2(rotatedLow(lo.x, hi.x, c.x, n.x), rotatedLow(lo.y, hi.y, c.y, n.y));
+  return make_float2(rotatedHigh(lo.x, hi.x, c.x, n.x), rotatedHigh(lo.y, hi.y, c.y, n.y));
+}
+
+/// One warp's share: Rows query heads (a power of two) by headDim <= Dim.
+template <int Rows, int Dim>
+struct SplitWarp {
+  static constexpr int kSteps = Dim / 16;
+  static constexpr int kLanesAcross = Dim >= 128 ? 32 : Dim / 4;  ///< lanes that own four values each
+  static constexpr int kValueRows = Rows * kLanesAcross / 32 > 0 ? Rows * kLanesAcross / 32 : 1;
+  static constexpr int kRuns = Dim > 128 ? Dim / 128 : 1;  ///< runs of 128 values
+
+  float query[kSteps][Rows][2];
+  float2 cosine[kSteps / 2], sine[kSteps / 2];  ///< of the next four keys, where headDim == Dim
+  float values[kRuns][kValueRows][4];
+
+  __device__ __forceinline__ void loadQueries(const AttentionArgs& a, const SplitTask& task) {
+    const int t = static_cast<int>(threadIdx.x) & 7;
+    const float* from = a.queries + task.query * a.queryStride + task.head * a.fmt.headDim;
+#pragma unroll
+    for (int i = 0; i < kSteps; ++i)
+#pragma unroll
+      for (int r = 0; r < Rows; ++r)
+#pragma unroll
+        for (int c = 0; c < 2; ++c) {
+          const int e = 16 * i + 2 * t + c;
+          query[i][r][c] = r < task.heads && e < a.fmt.headDim ? from[r * a.fmt.headDim + e] : 0.0f;
+        }
+  }
+
+  static __device__ __forceinline__ int lanePair() { return static_cast<int>(threadIdx.x) & 7; }
+  static __device__ __forceinline__ int laneKey() { return static_cast<int>(threadIdx.x) >> 3; }
+
+  __device__ __forceinline__ void addKey(const float2& k, int step, float (&sums)[Rows][2]) const {
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      sums[r][0] = fmaf(query[step][r][0], k.x, sums[r][0]);
+      sums[r][1] = fmaf(query[step][r][1], k.y, sums[r][1]);
+    }
+  }
+
+  __device__ __forceinline__ void loadAngle(const float* table, int step) {
+    cosine[step] = wordAt<float2>(table + 16 * step + 2 * lanePair());
+    sine[step] = wordAt<float2>(table + Dim / 2 + 16 * step + 2 * lanePair());
+  }
+
+  /// The angles of this lane's key in the four keys from `row` on.
+  __device__ __forceinline__ const float* tableOf(const AttentionArgs& a, const RowWords& phases, int row) const {
+    return a.rotaryTable + int64_t{phases.of((row + laneKey()) & (kKeys - 1))} * a.fmt.headDim;
+  }
+
+  __device__ __forceinline__ void loadAngles(const AttentionArgs& a, const RowWords& phases, int row) {
+    const float* table = tableOf(a, phases, row);
+#pragma unroll
+    for (int i = 0; i < kSteps / 2; ++i) loadAngle(table, i);
+  }
+
+  /// One key as it is stored.
+  template <DType T>
+  __device__ __forceinline__ void addPlain(const uint8_t* key, int headDim, float (&sums)[Rows][2]) const {
+#pragma unroll
+    for (int i = 0; i < kSteps; ++i) {
+      const int e = 16 * i + 2 * lanePair();
+      if (e < headDim) addKey(pairAt<T>(key, e), i, sums);
+    }
+  }
+
+  /// One key, rotated. Where headDim is not Dim, values half a head apart may lie in different lanes.
+  template <DType T>
+  __device__ __forceinline__ void addRotated(const uint8_t* key, const float* table, int headDim, float (&sums)[Rows][2]) const {
+#pragma unroll
+    for (int i = 0; i < kSteps; ++i) {
+      const int e = 16 * i + 2 * lanePair();
+      if (e < headDim) addKey(rotatedPair<T>(key, table, e, headDim), i, sums);
+    }
+  }
+
+  /// headDim == Dim: a lane holds both halves. Every angle makes room for that of the next four keys.
+  template <DType T>
+  __device__ __forceinline__ void addHalves(const uint8_t* key, const float* nextTable, float (&sums)[Rows][2]) {
+    float2 high[kSteps / 2];
+#pragma unroll
+    for (int i = 0; i < kSteps / 2; ++i) {
+      const int e = 16 * i + 2 * lanePair();
+      const float2 lo = pairAt<T>(key, e), hi = pairAt<T>(key, e + Dim / 2), c = cosine[i], n = sine[i];
+      loadAngle(nextTable, i);
+      high[i] = make_float2(rotatedHigh(lo.x, hi.x, c.x, n.x), rotatedHigh(lo.y, hi.y, c.y, n.y));
+      addKey(make_float2(rotatedLow(lo.x, hi.x, c.x, n.x), rotatedLow(lo.y, hi.y, c.y, n.y)), i, sums);
+    }
+#pragma unroll
+    for (int i = 0; i < kSteps / 2; ++i) addKey(high[i], i + kSteps / 2, sums);
+  }
+
+  /// Four keys at a time, eight lanes for each. scores [64][Rows].
+  template <DType T>
+  __device__ __forceinline__ void scoreStage(const AttentionArgs& a, const SplitShape& g, const SeenPart& part, const RowWords& phases,
+                                             int firstRow, const uint8_t* stage, float* scores) {
+#pragma unroll 1
+    for (int at = 0; at < g.rowsPerStage; at += 4) {
+      const int first = firstRow + at;
+      const bool seen = first + 4 > part.lo && first < part.hi;
+      const uint8_t* key = stage + (at + laneKey()) * g.k.pitch;
+      float sums[Rows][2] = {};
+      if (a.keysRotated) {
+        if (seen) addPlain<T>(key, a.fmt.headDim, sums);
+      } else if (a.fmt.headDim == Dim) {
+        addHalves<T>(key, tableOf(a, phases, first + 4), sums);
+      } else {
+        const float* table = tableOf(a, phases, first);
+        if (seen) addRotated<T>(key, table, a.fmt.headDim, sums);
+      }
+      if (!seen) continue;
+      const float score = foldLanes<Rows>(sums, lanePair()) * a.scale;
+      if (Rows >= 8 || lanePair() % (8 / Rows) == 0) scores[(first + laneKey()) * Rows + foldedRow(Rows, lanePair())] = score;
+    }
+  }
+
+  __device__ __forceinline__ void scoreStage(const AttentionArgs& a, const SplitShape& g, const SeenPart& part, const RowWords& phases,
+                                             int firstRow, const uint8_t* stage, float* scores) {
+    if (a.fmt.k == DType::f16) return scoreStage<DType::f16>(a, g, part, phases, firstRow, stage, scores);
+    if (a.fmt.k == DType::bf16) return scoreStage<DType::bf16>(a, g, part, phases, firstRow, stage, scores);
+    scoreStage<DType::f32>(a, g, part, phases, firstRow, stage, scores);
+  }
+
+  /// scores [64][Rows] -> exp(score - maximum), 0 outside the part; half a warp per query head.
+  __device__ __forceinline__ void weigh(const AttentionArgs& a, const AttentionPlan& p, const SplitTask& t, const SeenPart& part,
+                                        int block, float* scores) {
+    const int lane = static_cast<int>(threadIdx.x) & 15;
+    for (int pair = 0; pair < t.heads; pair += 2) {
+      const int r = pair + (static_cast<int>(threadIdx.x) >> 4);
+      const bool mine = r < t.heads;
+      float x[4], best = -INFINITY, sum = 0.0f;
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int j = lane + 16 * i;
+        x[i] = mine && j >= part.lo && j < part.hi ? scores[j * Rows + r] : -INFINITY;
+        best = fmaxf(best, x[i]);
+      }
+      best = maxOfSixteen(best);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        x[i] = expOf(x[i] - best);
+        sum = sum + x[i];
+      }
+      sum = treeOverThreads(kWholeWarp, sum);
+      if (!mine) continue;
+#pragma unroll
+      for (int i = 0; i < 4; ++i) scores[(lane + 16 * i) * Rows + r] = x[i];
+      if (lane == 0) p.states[p.stateAt(t.query, a.queryHeads, t.head + r, block)] = {best, sum};
+      if (t.query >= p.stored) keep(p, p.keptAt(t.query, a.queryHeads, t.head + r, block), x, best, lane);
+    }
+  }
+
+  static __device__ __forceinline__ void keep(const AttentionPlan& p, int64_t at, const float (&x)[4], float best, int lane) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) p.kept[at * kKeys + lane + 16 * i] = x[i];
+    if (lane == 0) p.maxima[at] = best;
+  }
+
+  static __device__ __forceinline__ void loadWeights(const float* from, float (&to)[kValueRows]) {
+    if constexpr (kValueRows % 4 == 0) {
+#pragma unroll
+      for (int r = 0; r < kValueRows; r += 4) {
+        const float4 w = wordAt<float4>(from + r);
+        to[r] = w.x, to[r + 1] = w.y, to[r + 2] = w.z, to[r + 3] = w.w;
+      }
+    } else {
+#pragma unroll
+      for (int r = 0; r < kValueRows; ++r) to[r] = from[r];
+    }
+  }
+
+  template <DType T>
+  __device__ __forceinline__ void addStage(const SplitShape& g, int headDim, const SeenPart& part, int firstRow,
+                                           const uint8_t* stage, const float* weights) {
+    const int across = static_cast<int>(threadIdx.x) % kLanesAcross, firstHead = static_cast<int>(threadIdx.x) / kLanesAcross * kValueRows;
+    const int from = part.lo > firstRow ? part.lo - firstRow : 0;
+    const int to = part.hi - firstRow < g.rowsPerStage ? part.hi - firstRow : g.rowsPerStage;
+    if (firstHead >= Rows) return;
+#pragma unroll 4
+    for (int at = from; at < to; ++at) {
+      float weight[kValueRows];
+      loadWeights(weights + (firstRow + at) * Rows + firstHead, weight);
+#pragma unroll
+      for (int run = 0; run < kRuns; ++run) {
+        const int e = 4 * across + 128 * run;
+        if (e >= headDim) break;
+        const float4 v = quadAt<T>(stage + at * g.v.pitch, e);
+#pragma unroll
+        for (int r = 0; r < kValueRows; ++r) {
+          values[run][r][0] = fmaf(weight[r], v.x, values[run][r][0]);
+          values[run][r][1] = fmaf(weight[r], v.y, values[run][r][1]);
+          values[run][r][2] = fmaf(weight[r], v.z, values[run][r][2]);
+          values[run][r][3] = fmaf(weight[r], v.w, values[run][r][3]);
+        }
+      }
+    }
+  }
+
+  __device__ __forceinline__ void addStage(const AttentionArgs& a, const SplitShape& g, const SeenPart& part, int firstRow,
+                                           const uint8_t* stage, const float* weights) {
+    if (a.fmt.v == DType::f16) return addStage<DType::f16>(g, a.fmt.headDim, part, firstRow, stage, weights);
+    if (a.fmt.v == DType::bf16) return addStage<DType::bf16>(g, a.fmt.headDim, part, firstRow, stage, weights);
+    addStage<DType::f32>(g, a.fmt.headDim, part, firstRow, stage, weights);
+  }
+
+  __device__ __forceinline__ void clearValues() {
+#pragma unroll
+    for (int run = 0; run < kRuns; ++run)
+#pragma unroll
+      for (int r = 0; r < kValueRows; ++r)
+#pragma unroll
+        for (int i = 0; i < 4; ++i) values[run][r][i] = 0.0f;
+  }
+
+  __device__ __forceinline__ void storeValues(const AttentionArgs& a, const AttentionPlan& p, const SplitTask& t, int block) const {
+    const int across = static_cast<int>(threadIdx.x) % kLanesAcross, firstHead = static_cast<int>(threadIdx.x) / kLanesAcross * kValueRows;
+#pragma unroll
+    for (int r = 0; r < kValueRows; ++r) {
+      if (firstHead + r >= t.heads) break;
+      float* to = p.values + p.stateAt(t.query, a.queryHeads, t.head + firstHead + r, block) * a.fmt.headDim;
+#pragma unroll
+      for (int run = 0; run < kRuns; ++run) {
+        const int e = 4 * across + 128 * run;
+        const float* v = values[run][r];
+        if (e < a.fmt.headDim) *reinterpret_cast<float4*>(to + e) = make_float4(v[0], v[1], v[2], v[3]);
+      }
+    }
+  }
+};
+
+__device__ __forceinline__ SplitTask taskOf(const AttentionArgs& a, const AttentionPlan& p, const SplitShape& g) {
+  SplitTask t;
+  t.query = static_cast<int>(blockIdx.y) / g.headTiles;
+  t.kvHead = static_cast<int>(blockIdx.x) % a.fmt.kvHeads;
+  const int firstHead = static_cast<int>(blockIdx.y) % g.headTiles * g.headTile;
+  t.head = t.kvHead * p.group + firstHead;
+  t.heads = p.group - firstHead < g.headTile ? p.group - firstHead : g.headTile;
+  t.seen = seenRange(a.rowBegin[t.query], a.rowEnd[t.query], a.selfSlot && a.selfSlot[t.query] >= 0);
+  t.span = blocksOf(t.seen, p.skew);
+  t.skew = p.skew;
+  return t;
+}
+
+/// Grid: x = strides * kvHeads, KV heads fastest, so that neighbours read neighbouring pieces of records;
+/// y = nQueries * headTiles. 32 threads.
+template <int Rows, int Dim>
+__global__ void __launch_bounds__(32, 8) splitKernel(AttentionArgs a, AttentionPlan p, SplitShape g) {
+  auto* ring = dynamicShared<uint8_t>();
+  auto* scores = reinterpret_cast<float*>(ring + kRing * g.stageBytes);
+  const SplitTask t = taskOf(a, p, g);
+  const int stages = kKeys / g.rowsPerStage;
+  int block = t.span.first + static_cast<int>(blockIdx.x) / a.fmt.kvHeads, stage = 1 - kRing;  // below 0 the ring fills
+  if (block >= t.span.end) return;
+  StageReader reader;
+  reader.block = block;
+  seeBlock(t, reader);
+  reader.slots = wordsOf(t, block, a.slots, a.selfSlot);
+  reader.nextSlots = wordsOf(t, block + g.strides, a.slots, a.selfSlot);
+  const int32_t* perRow = a.keysRotated ? nullptr : a.phaseIndex;
+  RowWords phases = wordsOf(t, block, perRow, a.selfPhaseIndex), nextPhases = wordsOf(t, block + g.strides, perRow, a.selfPhaseIndex);
+  SeenPart part = t.part(block);
+  SplitWarp<Rows, Dim> warp;
+  const bool angles = !a.keysRotated && a.fmt.headDim == Dim;
+  if (angles) warp.loadAngles(a, phases, 0);
+  warp.loadQueries(a, t);
+  int fetched = 0, used = 0;
+  while (block < t.span.end) {
+    if (stage >= 0) {
+      waitCopies<kRing - 2>();
+      __syncwarp();
+    }
+    fetchStage(a, p, g, t, reader, ring + fetched++ % kRing * g.stageBytes);
+    if (stage++ < 0) continue;
+    const uint8_t* memory = ring + used++ % kRing * g.stageBytes;
+    if (stage <= stages) {
+      warp.scoreStage(a, g, part, phases, (stage - 1) * g.rowsPerStage, memory, scores);
+    } else {
+      warp.addStage(a, g, part, (stage - 1 - stages) * g.rowsPerStage, memory, scores);
+    }
+    if (stage == stages) {
+      __syncwarp();
+      warp.weigh(a, p, t, part, block, scores);
+      warp.clearValues();
+    }
+    if (stage < 2 * stages) continue;
+    warp.storeValues(a, p, t, block);
+    stage = 0;
+    block += g.strides;
+    part = t.part(block);
+    phases = nextPhases;
+    if (angles) warp.loadAngles(a, phases, 0);
+    nextPhases = wordsOf(t, block + g.strides, perRow, a.selfPhaseIndex);
+  }
+}
+
+/// As many warps as the device holds at once share the blocks: more would run one after the other.
+template <int Rows, int Dim>
+int32_t launchSplit(void* stream, const AttentionArgs& a, const AttentionPlan& p, SplitShape g, int multiprocessors) {
+  const int64_t shared = kRing * g.stageBytes + kKeys * Rows * 4, others = a.nQueries * g.headTiles * a.fmt.kvHeads;
+  int warps = 0;
+  const auto error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&warps, splitKernel<Rows, Dim>, 32, static_cast<size_t>(shared));
+  if (error != cudaSuccess) return error;
+  g.strides = stridesOf(int64_t{warps} * multiprocessors, others, p.blocks);
+  return launch(splitKernel<Rows, Dim>, {int64_t{g.strides} * a.fmt.kvHeads, a.nQueries * g.headTiles}, 32, shared, stream, a, p, g);
+}
+
+}  // namespace kvlab::kernels::cuda

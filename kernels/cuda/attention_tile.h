@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention of many queries on a device: a block of threads takes a tile of kTileRows rows (queries times query
+// heads of one KV head) and walks the key blocks that any of its queries sees, in order, merging as it goes.
+//
+// Keys and values pass through shared memory as f32, Keys rows at a time, converted and rotated once for the
+// whole tile. Eight warps share the rows of the tile. Scores: a thread holds four of the 16 virtual lanes of
+// Keys / 8 keys by four rows. Values: a thread owns four values by four rows. What is merged waits in shared
+// memory, or in registers where headDim > 128, so that a tile fits the 64 KiB and the registers of old devices.
+#pragma once
+
+#include "kernels/cuda/attention_index.h"
+#include "kernels/cuda/attention_math.h"
+#include "kernels/cuda/launch.h"
+
+namespace kvlab::kernels::cuda {
+
+inline constexpr int kTileRows = 32;
+inline constexpr int kTileThreads = 256;
+
+/// Keys of a chunk; width of a row of merged values in shared memory. `dim` is the instance's, 64, 128 or 256.
+KVLAB_HD constexpr int tileKeys(int dim) { return dim <= 128 ? 32 : 16; }
+KVLAB_HD constexpr int mergedWidth(int dim) { return dim <= 128 ? dim : 0; }
+
+/// What is the same for every tile of a launch.
+struct TileShape {
+  int heads = 1, headTiles = 1;  ///< query heads of a tile; tiles for a group
+  int queries = 1;               ///< of a tile
+  SmallDivisor headsOf;          ///< row -> query
+  SmallDivisor quadsOf;          ///< headDim / 8
+  int pitch = 0;                 ///< floats between rows of queries, keys and values
+};
+
+/// Shared memory of a tile, in floats.
+struct TileShared {
+  float* queries;  ///< [kTileRows, pitch]
+  float* chunk;    ///< [Keys, pitch] of K or V
+  float* scores;   ///< [kTileRows, kScorePitch]
+  float* merged;   ///< [kTileRows, dim], or nothing
+  float* stats;    ///< [kTileRows, 4]: running maximum, running sum, factor of what is left (-1: nothing is), factor of the block
+  SeenPart* parts; ///< [kTileRows] of the block; empty where a row is absent
+  int32_t* slots;  ///< [64]
+  int32_t* phases; ///< [64]
+
+  static KVLAB_HD int64_t bytes(int dim, int pitch) {
+    return 4 * ((kTileRows + tileKeys(dim)) * int64_t{pitch} + kTileRows * (kScorePitch + mergedWidth(dim) + 4 + 3) + 2 * kKeys);
+  }
+  __device__ TileShared(float* memory, int dim, int pitch) {
+    queries = memory;
+    chunk = queries + kTileRows * pitch;
+    scores = chunk + tileKeys(dim) * pitch;
+    merged = scores + kTileRows * kScorePitch;
+    stats = merged + kTileRows * mergedWidth(dim);
+    parts = reinterpret_cast<SeenPart*>(stats + kTileRows * 4);
+    slots = reinterpret_cast<int32_t*>(parts + kTileRows);
+    phases = slots + kKeys;
+  }
+};
+
+/// What a tile is, and in lane i of every warp what its query i sees.
+struct Tile {
+  int q0, kvHead, head;  ///< first query, KV head, first query head
+  int queries, heads;    ///< present ones
+  Seen seen;
+};
+
+__device__ __forceinline__ Tile tileOf(const AttentionArgs& a, const AttentionPlan& p, const TileShape& g, int tile, int heads) {
+  Tile t;
+  t.q0 = tile * g.queries;
+  t.kvHead = heads / g.headTiles;
+  const int firstHead = heads % g.headTiles * g.heads;
+  t.head = t.kvHead * p.group + firstHead;
+  t.heads = min(p.group - firstHead, g.heads);
+  t.queries = min(static_cast<int>(a.nQueries) - t.q0, g.queries);
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  if (lane < t.queries) {
+    const int q = t.q0 + lane;
+    t.seen = seenRange(a.rowBegin[q], a.rowEnd[q], a.selfSlot && a.selfSlot[q] >= 0);
+  }
+  return t;
+}
+
+__device__ __forceinline__ int leastOfWarp(int x) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) x = min(x, __shfl_xor_sync(kWholeWarp, x, step));
+  return x;
+}
+
+__device__ __forceinline__ BlockSpan spanOf(const Tile& t, int skew) {
+  const BlockSpan mine = blocksOf(t.seen, skew);
+  return {leastOfWarp(t.seen.empty() ? INT32_MAX : mine.first), -leastOfWarp(-mine.end)};
+}
+
+/// The part of query i, from the lane that holds it.
+__device__ __forceinline__ SeenPart partOfQuery(const SeenPart& mine, int i) {
+  return {__shfl_sync(kWholeWarp, mine.lo, i), __shfl_sync(kWholeWarp, mine.rowsEnd, i), __shfl_sync(kWholeWarp, mine.hi, i)};
+}
+
+/// Row of the tile -> offset of its query and its head; heads beyond the group and queries beyond the call are absent.
+struct TileRow {
+  int query, head;
+  bool present;
+};
+__device__ __forceinline__ TileRow rowOf(const Tile& t, const TileShape& g, int row) {
+  const int query = g.headsOf.quotient(row), head = g.headsOf.rest(row);
+  return {query, head, query < t.queries && head < t.heads};
+}
+
+__device__ __forceinline__ void loadTileQueries(const AttentionArgs& a, const Tile& t, const TileShape& g, const TileShared& s) {
+  const int d = a.fmt.headDim;
+  for (int row = static_cast<int>(threadIdx.x) / 32; row < kTileRows; row += kTileThreads / 32) {
+    const TileRow r = rowOf(t, g, row);
+    const float* from = a.queries + (t.q0 + r.query) * a.queryStride + int64_t{t.head + r.head} * d;
+    for (int e = static_cast<int>(threadIdx.x) % 32; e < g.pitch; e += 32) {
+      s.queries[row * g.pitch + e] = r.present && e < d ? from[e] : 0.0f;
+    }
+  }
+  for (int row = static_cast<int>(threadIdx.x); row < kTileRows; row += kTileThreads) {
+    s.stats[4 * row] = -INFINITY;
+    s.stats[4 * row + 1] = 0.0f;
+  }
+}
+
+/// Slots and phases of rows [lo, end) of the block.
+__device__ __forceinline__ void loadTileSlots(const AttentionArgs& a, int start, int lo, int end, const TileShared& s) {
+  const int row = static_cast<int>(threadIdx.x);
+  if (row >= kKeys) return;
+  const bool seen = row >= lo && row < end;
+  s.slots[row] = seen ? a.slots[start + row] : -1;
+  s.phases[row] = seen && !a.keysRotated ? a.phaseIndex[start + row] : 0;
+}
+
+/// Rows [first, first + Keys) of K (rotated) or V into the chunk; rows that nobody sees stay as they are.
+template <int Keys>
+__device__ __forceinline__ void loadChunk(const AttentionArgs& a, const AttentionPlan& p, const Tile& t, const TileShape& g,
+                                          const TileShared& s, int first, bool values) {
+  const int d = a.fmt.headDim, half = d / 2;
+  const DType type = values ? a.fmt.v : a.fmt.k;
+  const uint8_t* from = a.pool + (values ? p.vOffset : p.kOffset) + t.kvHead * d * dtypeBytes(type);
+  const bool rotate = !values && !a.keysRotated;
+  for (int at = static_cast<int>(threadIdx.x); at < Keys * d / 8; at += kTileThreads) {
+    const int row = g.quadsOf.quotient(at), e = 4 * g.quadsOf.rest(at), slot = s.slots[first + row];
+    if (slot < 0) continue;
+    const uint8_t* record = from + int64_t{slot} * p.stride;
+    float4 low = quadAt(record, e, type), high = quadAt(record, e + half, type);
+    if (rotate) {
+      const float* table = a.rotaryTable + int64_t{s.phases[first + row]} * d + e;
+      const float4 c = wordAt<float4>(table), n = wordAt<float4>(table + half), x = low, y = high;
+      low = make_float4(rotatedLow(x.x, y.x, c.x, n.x), rotatedLow(x.y, y.y, c.y, n.y), rotatedLow(x.z, y.z, c.z, n.z), rotatedLow(x.w, y.w, c.w, n.w));
+      high = make_float4(rotatedHigh(x.x, y.x, c.x, n.x), rotatedHigh(x.y, y.y, c.y, n.y), rotatedHigh(x.z, y.z, c.z, n.z), rotatedHigh(x.w, y.w, c.w, n.w));
+    }
+    float* to = s.chunk + row * g.pitch + e;
+    *reinterpret_cast<float4*>(to) = low;
+    *reinterpret_cast<float4*>(to + half) = high;
+  }
+}
+
+/// Sums [Keys / 8][4 rows][4 lanes] of a thread over the four threads of a key: each keeps one row.
+template <int Count>
+__device__ __forceinline__ void foldTileLanes(const float (&sums)[Count][4][4], int t, float (&out)[Count]) {
+#pragma unroll
+  for (int m = 0; m < Count; ++m) {
+    float two[2][4], one[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {  // lanes j and j + 8 lie two threads apart
+        const float given = t & 2 ? sums[m][r][i] : sums[m][r + 2][i];
+        two[r][i] = (t & 2 ? sums[m][r + 2][i] : sums[m][r][i]) + __shfl_xor_sync(kWholeWarp, given, 2);
+      }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {  // j and j + 4 one thread
+      const float given = t & 1 ? two[0][i] : two[1][i];
+      one[i] = (t & 1 ? two[1][i] : two[0][i]) + __shfl_xor_sync(kWholeWarp, given, 1);
+    }
+    out[m] = (one[0] + one[2]) + (one[1] + one[3]);
+  }
+}
+
+/// Scores of the tile's rows with the keys of the chunk, into columns [first, first + Keys).
+template <int Keys>
+__device__ __forceinline__ void scoreChunk(const AttentionArgs& a, const TileShape& g, const TileShared& s, int first) {
+  constexpr int kCount = Keys / 8;
+  const int t = static_cast<int>(threadIdx.x) & 3, key = (static_cast<int>(threadIdx.x) & 31) >> 2;
+  const int row = static_cast<int>(threadIdx.x) / 32 * 4;
+  const float* q = s.queries + row * g.pitch;
+  const float* k = s.chunk + key * g.pitch;
+  float sums[kCount][4][4] = {};
+#pragma unroll 1
+  for (int e = 4 * t; e < a.fmt.headDim; e += 16) {
+    float4 x[4];
+#pragma unroll
+    for (int r = 0; r < 4; ++r) x[r] = wordAt<float4>(q + r * g.pitch + e);
+#pragma unroll
+    for (int m = 0; m < kCount; ++m) {
+      const float4 y = wordAt<float4>(k + 8 * m * g.pitch + e);
+#pragma unroll
+      for (int r = 0; r < 4; ++r) {
+        sums[m][r][0] = fmaf(x[r].x, y.x, sums[m][r][0]);
+        sums[m][r][1] = fmaf(x[r].y, y.y, sums[m][r][1]);
+        sums[m][r][2] = fmaf(x[r].z, y.z, sums[m][r][2]);
+        sums[m][r][3] = fmaf(x[r].w, y.w, sums[m][r][3]);
+      }
+    }
+  }
+  float out[kCount];
+  foldTileLanes(sums, t, out);
+#pragma unroll
+  for (int m = 0; m < kCount; ++m) s.scores[(row + t) * kScorePitch + first + key + 8 * m] = out[m] * a.scale;
+}
+
+/// Value e of a self row's key, rotated where keys are.
+__device__ __forceinline__ float selfKey(const AttentionArgs& a, const uint8_t* key, const float* table, int e) {
+  const int d = a.fmt.headDim, half = d / 2;
+  if (a.keysRotated) return valueOf(key, e, a.fmt.k);
+  const int at = e < half ? e : e - half;
+  const float lo = valueOf(key, at, a.fmt.k), hi = valueOf(key, at + half, a.fmt.k), cosine = table[at], sine = table[at + half];
+  return e < half ? rotatedLow(lo, hi, cosine, sine) : rotatedHigh(lo, hi, cosine, sine);
+}
+
+/// Scores of self rows: another key for every query. A warp takes a row of the tile in either half, a lane each.
+__device__ __forceinline__ void scoreSelf(const AttentionArgs& a, const AttentionPlan& p, const Tile& t, const TileShape& g,
+                                          const TileShared& s, const SeenPart& mine) {
+  const int d = a.fmt.headDim, lane = static_cast<int>(threadIdx.x) & 15;
+  for (int pair = static_cast<int>(threadIdx.x) / 32 * 2; pair < kTileRows; pair += kTileThreads / 16) {
+    const int row = pair + (static_cast<int>(threadIdx.x) >> 4 & 1);
+    const TileRow r = rowOf(t, g, row);
+    const SeenPart part = partOfQuery(mine, r.query & 31);
+    const bool wanted = r.present && part.hasSelf();
+    float sum = 0.0f;
+    if (wanted) {
+      const int q = t.q0 + r.query;
+      const uint8_t* key = a.pool + int64_t{a.selfSlot[q]} * p.stride + p.kOffset + t.kvHead * d * dtypeBytes(a.fmt.k);
+      const float* table = a.keysRotated ? nullptr : a.rotaryTable + int64_t{a.selfPhaseIndex[q]} * d;
+      for (int e = lane; e < d; e += 16) sum = fmaf(s.queries[row * g.pitch + e], selfKey(a, key, table, e), sum);
+    }
+    sum = treeOverThreads(kWholeWarp, sum);
+    if (wanted && lane == 0) s.scores[row * kScorePitch + part.rowsEnd] = sum * a.scale;
+  }
+}
+
+/// Scores -> exp(score - maximum of the block), 0 where a row sees nothing; the factors of the merge.
+__device__ __forceinline__ void weighTile(const AttentionArgs& a, const AttentionPlan& p, const Tile& t, const TileShape& g,
+                                          const TileShared& s, const SeenPart& mine, int block) {
+  const int lane = static_cast<int>(threadIdx.x) & 15;
+  for (int pair = static_cast<int>(threadIdx.x) / 32 * 2; pair < kTileRows; pair += kTileThreads / 16) {
+    const int row = pair + (static_cast<int>(threadIdx.x) >> 4 & 1);
+    const TileRow r = rowOf(t, g, row);
+    const SeenPart part = partOfQuery(mine, r.query & 31);
+    float* scores = s.scores + row * kScorePitch;
+    float x[4], best = -INFINITY, sum = 0.0f;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int j = lane + 16 * i;
+      x[i] = r.present && j >= part.lo && j < part.hi ? scores[j] : -INFINITY;
+      best = fmaxf(best, x[i]);
+    }
+    best = maxOfSixteen(best);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      x[i] = expOf(x[i] - best);
+      sum = sum + x[i];
+    }
+    sum = treeOverThreads(kWholeWarp, sum);
+    if (lane == 0) s.parts[row] = r.present ? part : SeenPart();
+    if (!r.present || part.empty()) continue;
+    const int q = t.q0 + r.query;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) scores[lane + 16 * i] = x[i];
+    if (q >= p.stored) {
+      const int64_t at = p.keptAt(q, a.queryHeads, t.head + r.head, block);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) p.kept[at * kKeys + lane + 16 * i] = x[i];
+      if (lane == 0) p.maxima[at] = best;
+    }
+    if (lane != 0) continue;
+    float* stats = s.stats + 4 * row;
+    const float left = stats[0], leftSum = stats[1], most = left < best ? best : left;
+    if (leftSum == 0.0f) {  // the first block
+      stats[0] = best, stats[1] = sum, stats[2] = -1.0f, stats[3] = 1.0f;
+    } else {
+      const float ofLeft = expOf(left - most), ofBlock = expOf(best - most);
+      stats[0] = most, stats[1] = fmaf(leftSum, ofLeft, sum * ofBlock), stats[2] = ofLeft, stats[3] = ofBlock;
+    }
+  }
+}
+
+/// Values of a tile in one thread: four values, four rows (two where headDim <= 64), per run of 128 values.
+template <int Dim>
+struct TileValues {
+  static constexpr int kAcross = Dim >= 128 ? 32 : Dim / 4;
+  static constexpr int kRows = 4 * kAcross / 32;
+  static constexpr int kRuns = Dim > 128 ? Dim / 128 : 1;
+
+  float block[kRuns][kRows][4];
+  float4 kept[kRuns][kRows];  ///< merged values, unless they wait in shared memory
+
+  static __device__ __forceinline__ int firstRow() {
+    return static_cast<int>(threadIdx.x) / 32 * 4 + static_cast<int>(threadIdx.x) % 32 / kAcross * kRows;
+  }
+  static __device__ __forceinline__ int firstValue() { return static_cast<int>(threadIdx.x) % 32 % kAcross * 4; }
+
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int run = 0; run < kRuns; ++run)
+#pragma unroll
+      for (int r = 0; r < kRows; ++r)
+#pragma unroll
+        for (int i = 0; i < 4; ++i) block[run][r][i] = 0.0f;
+  }
+
+  __device__ __forceinline__ float4& merged(const TileShared& s, int run, int r) {
+    if constexpr (mergedWidth(Dim) == 0) return kept[run][r];
+    return *reinterpret_cast<float4*>(s.merged + (firstRow() + r) * mergedWidth(Dim) + firstValue());
+  }
+
+  __device__ __forceinline__ void add(int run, int r, float weight, const float4& v) {
+    block[run][r][0] = fmaf(weight, v.x, block[run][r][0]);
+    block[run][r][1] = fmaf(weight, v.y, block[run][r][1]);
+    block[run][r][2] = fmaf(weight, v.z, block[run][r][2]);
+    block[run][r][3] = fmaf(weight, v.w, block[run][r][3]);
+  }
+
+  /// Keys [first, first + Keys) of the block in ascending order; a row takes those that it sees.
+  template <int Keys>
+  __device__ __forceinline__ void addChunk(const TileShape& g, const TileShared& s, int headDim, int first) {
+    const float* weights = s.scores + firstRow() * kScorePitch + first;
+    int lo[kRows], end[kRows], from = Keys, to = 0;
+    bool whole = true;
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      lo[r] = s.parts[firstRow() + r].lo - first;
+      end[r] = s.parts[firstRow() + r].rowsEnd - first;
+      from = min(from, max(lo[r], 0));
+      to = max(to, min(end[r], Keys));
+      whole = whole && lo[r] <= 0 && end[r] >= Keys;
+    }
+    if (whole) return addWhole<Keys>(g, s, headDim, weights);
+#pragma unroll 1
+    for (int j = from; j < to; ++j) {
+#pragma unroll
+      for (int run = 0; run < kRuns; ++run) {
+        const int e = firstValue() + 128 * run;
+        if (e >= headDim) break;
+        const float4 v = wordAt<float4>(s.chunk + j * g.pitch + e);
+#pragma unroll
+        for (int r = 0; r < kRows; ++r) {
+          if (j >= lo[r] && j < end[r]) add(run, r, weights[r * kScorePitch + j], v);
+        }
+      }
+    }
+  }
+
+  __device__ __forceinline__ void addKey(int run, const float4 (&weight)[kRows], float float4::*key, const float4& v) {
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) add(run, r, weight[r].*key, v);
+  }
+
+  /// All keys of the chunk, four weights of a row at a time.
+  template <int Keys>
+  __device__ __forceinline__ void addWhole(const TileShape& g, const TileShared& s, int headDim, const float* weights) {
+#pragma unroll 1
+    for (int j = 0; j < Keys; j += 4) {
+      float4 weight[kRows];
+#pragma unroll
+      for (int r = 0; r < kRows; ++r) weight[r] = wordAt<float4>(weights + r * kScorePitch + j);
+#pragma unroll
+      for (int run = 0; run < kRuns; ++run) {
+        const int e = firstValue() + 128 * run;
+        if (e >= headDim) break;
+        const float* from = s.chunk + j * g.pitch + e;
+        addKey(run, weight, &float4::x, wordAt<float4>(from));
+        addKey(run, weight, &float4::y, wordAt<float4>(from + g.pitch));
+        addKey(run, weight, &float4::z, wordAt<float4>(from + 2 * g.pitch));
+        addKey(run, weight, &float4::w, wordAt<float4>(from + 3 * g.pitch));
+      }
+    }
+  }
+
+  __device__ __forceinline__ void addSelf(const AttentionArgs& a, const AttentionPlan& p, const Tile& t, const TileShared& s, int r,
+                                          int q, int at) {
+    const uint8_t* from = a.pool + int64_t{a.selfSlot[q]} * p.stride + p.vOffset + t.kvHead * a.fmt.headDim * dtypeBytes(a.fmt.v);
+#pragma unroll
+    for (int run = 0; run < kRuns; ++run) {
+      const int e = firstValue() + 128 * run;
+      if (e < a.fmt.headDim) add(run, r, s.scores[(firstRow() + r) * kScorePitch + at], quadAt(from, e, a.fmt.v));
+    }
+  }
+
+  __device__ __forceinline__ void merge(const TileShared& s, int r) {
+    const float left = s.stats[4 * (firstRow() + r) + 2], scale = s.stats[4 * (firstRow() + r) + 3];
+#pragma unroll
+    for (int run = 0; run < kRuns; ++run) {
+      const float* one = block[run][r];
+      float4& all = merged(s, run, r);
+      if (left < 0.0f) {
+        all = make_float4(one[0], one[1], one[2], one[3]);
+      } else {
+        const float4 x = all;
+        all = make_float4(fmaf(x.x, left, one[0] * scale), fmaf(x.y, left, one[1] * scale), fmaf(x.z, left, one[2] * scale),
+                          fmaf(x.w, left, one[3] * scale));
+      }
+    }
+  }
+
+  __device__ __forceinline__ void finish(const AttentionArgs& a, const Tile& t, const TileShape& g, const TileShared& s) {
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      const TileRow row = rowOf(t, g, firstRow() + r);
+      if (!row.present) continue;
+      const float sum = s.stats[4 * (firstRow() + r) + 1];
+      float* to = a.out + (t.q0 + row.query) * a.outStride + int64_t{t.head + row.head} * a.fmt.headDim;
+#pragma unroll
+      for (int run = 0; run < kRuns; ++run) {
+        const int e = firstValue() + 128 * run;
+        if (e >= a.fmt.headDim) break;
+        const bool seen = sum != 0.0f;
+        const float4 x = seen ? merged(s, run, r) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        to[e] = seen ? x.x / sum : 0.0f;
+        to[e + 1] = seen ? x.y / sum : 0.0f;
+        to[e + 2] = seen ? x.z / sum : 0.0f;
+        to[e + 3] = seen ? x.w / sum : 0.0f;
+      }
+    }
+  }
+};
+
+/// Grid: x = tiles of queries, later ones first (they see most), y = kvHeads * headTiles. kTileThreads threads.
+template <int Dim>
+__global__ void __launch_bounds__(kTileThreads, Dim <= 128 ? 2 : 1) tileKernel(AttentionArgs a, AttentionPlan p, TileShape g) {
+  constexpr int kChunk = tileKeys(Dim);
+  const TileShared s(dynamicShared<float>(), Dim, g.pitch);
+  const Tile t = tileOf(a, p, g, static_cast<int>(gridDim.x - 1 - blockIdx.x), static_cast<int>(blockIdx.y));
+  using Values = TileValues<Dim>;
+  Values v;
+  loadTileQueries(a, t, g, s);
+  const BlockSpan span = spanOf(t, p.skew);
+  for (int block = span.first; block < span.end; ++block) {
+    const int start = startOf(block, p.skew);
+    const SeenPart mine = partAt(t.seen, start);
+    const bool rows = mine.lo < mine.rowsEnd;
+    const int lo = leastOfWarp(rows ? mine.lo : kKeys), end = -leastOfWarp(rows ? -mine.rowsEnd : 0);
+    const bool self = __any_sync(kWholeWarp, mine.hasSelf());
+    if (lo >= end && !self) continue;
+    __syncthreads();  // the block before is done with
+    loadTileSlots(a, start, lo, end, s);
+    for (int first = 0; first < kKeys; first += kChunk) {
+      __syncthreads();
+      loadChunk<kChunk>(a, p, t, g, s, first, false);
+      __syncthreads();
+      scoreChunk<kChunk>(a, g, s, first);
+    }
+    __syncthreads();
+    if (self) {
+      scoreSelf(a, p, t, g, s, mine);
+      __syncthreads();
+    }
+    weighTile(a, p, t, g, s, mine, block);
+    v.clear();
+    for (int first = 0; first < kKeys; first += kChunk) {
+      __syncthreads();
+      loadChunk<kChunk>(a, p, t, g, s, first, true);
+      __syncthreads();
+      v.template addChunk<kChunk>(g, s, a.fmt.headDim, first);
+    }
+#pragma unroll
+    for (int r = 0; r < Values::kRows; ++r) {
+      const SeenPart part = s.parts[Values::firstRow() + r];
+      if (part.empty()) continue;
+      if (part.hasSelf()) v.addSelf(a, p, t, s, r, t.q0 + g.headsOf.quotient(Values::firstRow() + r), part.rowsEnd);
+      v.merge(s, r);
+    }
+  }
+  __syncthreads();
+  v.finish(a, t, g, s);
+  const int row = static_cast<int>(threadIdx.x);
+  if (row >= kTileRows) return;
+  const TileRow r = rowOf(t, g, row);
+  if (!r.present || t.q0 + r.query < p.stored) return;
+  p.finals[int64_t{t.q0 + r.query - p.stored} * a.queryHeads + t.head + r.head] = {s.stats[4 * row], s.stats[4 * row + 1]};
+}
+
+}  // namespace kvlab::kernels::cuda
