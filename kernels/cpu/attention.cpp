@@ -18,6 +18,7 @@
 
 #include "kernels/cpu/attention_mass-inl.h"
 #include "kernels/cpu/attention_plan-inl.h"
+#include "kernels/cpu/attention_stream-inl.h"
 #include "kernels/cpu/dot_tile-inl.h"
 #include "kernels/cpu/rotate-inl.h"
 
@@ -25,9 +26,10 @@ HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 namespace {
 
+constexpr int64_t kMaxGroup = 64;            // query heads of one KV head that are streamed at most
 constexpr int64_t kTileTarget = 64;          // query rows per item, about
 constexpr int64_t kKeptBytes = 32 << 20;     // probabilities kept per batch when masses are wanted
-constexpr int64_t kRowsAhead = 16;           // rows prefetched ahead of their use
+constexpr int64_t kRowsAhead = 64;           // rows prefetched ahead of their use
 constexpr int64_t kWorkPerItem = 65536;      // multiply-adds worth handing to another thread
 
 HWY_INLINE void loadKeyAndValue(const Call& c, int64_t head, int32_t slot, int32_t phase, float* key,
@@ -50,13 +52,22 @@ HWY_INLINE void loadKeyAndValue(const Call& c, int64_t head, int32_t slot, int32
   std::fill(value + n, value + c.dim, 0.0f);
 }
 
+/// To the second cache: in the first one requests in flight would hold up the loads of the present rows.
+HWY_INLINE void prefetchFar(const uint8_t* at) {
+#if defined(__GNUC__)
+  __builtin_prefetch(at, 0, 2);
+#else
+  hwy::Prefetch(at);
+#endif
+}
+
 /// Rows of one head lie a record apart, too far for the hardware to foresee.
 HWY_INLINE void prefetchRow(const Call& c, const Item& item, int64_t position) {
   if (position >= c.a.rows) return;
   const uint8_t* record = c.a.pool + c.a.slots[position] * c.layout.stride;
   const auto touch = [&](const uint8_t* values, DType t) {
     const int64_t bytes = c.a.fmt.headDim * dtypeBytes(t);
-    for (int64_t at = item.head0 * bytes; at < item.head1 * bytes; at += 64) hwy::Prefetch(values + at);
+    for (int64_t at = item.head0 * bytes; at < item.head1 * bytes; at += 64) prefetchFar(values + at);
   };
   touch(record + c.layout.k, c.a.fmt.k);
   touch(record + c.layout.v, c.a.fmt.v);
@@ -105,14 +116,14 @@ HWY_INLINE Softmax attendRow(const Call& c, const Buffers& b, const Part& p, flo
 }
 
 HWY_INLINE void storeOrMerge(const Call& c, const Item& item, const Buffers& b, int64_t partial,
-                             int64_t row, const Softmax& block) {
+                             int64_t row, const Softmax& block, const float* values) {
   if (!item.partials) {
-    mergeBlock(b.states[row], b.running + row * c.dim, block, b.block, c.dim);
+    mergeBlock(b.states[row], b.running + row * c.dim, block, values, c.dim);
     return;
   }
   const int64_t at = partial * c.tile * c.group + row;
   item.partials->states[at] = block;
-  std::copy(b.block, b.block + c.dim, item.partials->values + at * c.dim);
+  std::copy(values, values + c.dim, item.partials->values + at * c.dim);
 }
 
 HWY_NOINLINE void scoreBlock(const Call& c, const Buffers& b, int64_t rows, int64_t lo, int64_t hi) {
@@ -143,7 +154,7 @@ HWY_INLINE void attendHead(const Call& c, const Item& item, const Buffers& b, in
     for (int64_t g = 0; g < c.group; ++g) {
       float* scores = b.scores + (row + g) * 64;
       const Softmax block = attendRow(c, b, p, scores, q, head * c.group + g, start);
-      storeOrMerge(c, item, b, partial, row + g, block);
+      storeOrMerge(c, item, b, partial, row + g, block, b.block);
     }
   }
 }
@@ -171,6 +182,41 @@ HWY_INLINE void attendBlock(const Call& c, const Item& item, const Buffers& b, i
   }
 }
 
+// One query: nothing is copied.
+
+/// Scores of one KV head are there: softmax of the block, weighted values, merge.
+template <int N>
+HWY_INLINE void streamHead(const Call& c, const Item& item, const Buffers& b, const BlockRows& rows,
+                           const Part& p, int64_t head, int64_t start, int64_t partial) {
+  if (p.hasSelf()) scoreSelf(c, head, b, item.q0, 0, p);
+  Softmax blocks[kMaxGroup];
+  for (int64_t g = 0; g < c.group; ++g) {
+    float* scores = b.scores + g * 64;
+    blocks[g].max = maskScores(scores, p.lo, p.hi, c.a.scale);
+    blocks[g].sum = expScores(scores, blocks[g].max);
+    keepBlock(c, item.q0, head * c.group + g, (start + c.a.indexBase) / kAttentionBlock, scores, blocks[g].max);
+  }
+  withDType(c.a.fmt.v, [&](auto t) {
+    const int64_t offset = c.layout.v + head * N * kLanes * dtypeBytes(t());
+    streamGroup<t(), N>(c, rows, offset, p, b.scores, p.hasSelf() ? b.selfValue : nullptr, b.block);
+  });
+  for (int64_t g = 0; g < c.group; ++g) storeOrMerge(c, item, b, partial, g, blocks[g], b.block + g * c.dim);
+}
+
+template <int N>
+HWY_NOINLINE void streamBlock(const Call& c, const Item& item, const Buffers& b, int64_t start,
+                              int64_t blockOfTile) {
+  const Part p = partOf(rangeOf(c.a, item.q0), start);
+  if (p.empty()) return;
+  const BlockRows rows = blockRows(c, p, start);
+  const auto ahead = [&](int64_t j) { prefetchRow(c, item, start + j + kRowsAhead); };
+  withDType(c.a.fmt.k, [&](auto t) { streamScores<t(), N>(c, item, b, rows, p, ahead); });
+  for (int64_t head = item.head0; head < item.head1; ++head) {
+    const Buffers mine = b.ofHead(c, head - item.head0);
+    streamHead<N>(c, item, mine, rows, p, head, start, item.partials ? head * item.partials->blocks + blockOfTile : 0);
+  }
+}
+
 HWY_INLINE void finishHead(const Call& c, const Item& item, int64_t head, const Softmax* states,
                            const float* values) {
   const int64_t n = c.a.fmt.headDim;
@@ -192,7 +238,11 @@ void runItem(const Call& c, const Item& item, std::byte* memory) {
   }
   const int64_t firstOfTile = blocksOf(c, item.q0, item.q1).first;
   for (int64_t block = item.firstBlock; block < item.endBlock; ++block) {
-    attendBlock(c, item, b, block * kAttentionBlock - c.a.indexBase, block - firstOfTile);
+    const int64_t start = block * kAttentionBlock - c.a.indexBase;
+    if (!c.streamed) attendBlock(c, item, b, start, block - firstOfTile);
+    else withHeadDim(c.dim, [&](auto dim) {
+      if constexpr (dim() / 2 % kLanes == 0) streamBlock<dim() / kLanes>(c, item, b, start, block - firstOfTile);
+    });
   }
   for (int64_t head = item.head0; !item.partials && head < item.head1; ++head) {
     const Buffers mine = b.ofHead(c, head - item.head0);
@@ -307,6 +357,7 @@ void attentionTarget(ThreadPool& pool, const AttentionArgs& a) {
   const int64_t tile = std::min(a.nQueries, std::max<int64_t>(1, kTileTarget / group));
   const int64_t dim = alignUp(a.fmt.headDim, 16);
   Call c{a, rowLayout(a.fmt), dim, group, tile, headsPerItem(a.fmt.kvHeads, dim, tile * group), 0,
+         a.nQueries == 1 && group <= kMaxGroup && streamable(a.fmt.headDim),
          (a.indexBase % kAttentionBlock + a.rows) / kAttentionBlock + 1, nullptr, nullptr, nullptr};
   const int64_t perQuery = a.queryHeads * c.keptBlocks * kAttentionBlock * 4;
   const int64_t batch = a.receivedMass ? std::max<int64_t>(1, kKeptBytes / perQuery) : a.nQueries;

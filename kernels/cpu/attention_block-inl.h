@@ -9,6 +9,7 @@
 #endif
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "kernels/cpu/exp-inl.h"
@@ -89,6 +90,18 @@ HWY_INLINE float expOne(float x) {
   return hn::GetLane(expF32(d, hn::Set(d, x)));
 }
 
+/// e^(x - max) and e^(y - max) for the larger of both as max. One of them is 1, for expF32(0) is.
+struct Rescale {
+  float max, x, y;
+};
+
+HWY_INLINE Rescale rescale(float x, float y) {
+  const float max = std::max(x, y), below = -std::abs(x - y);
+  if (!(below <= 0.0f)) return {max, expOne(x - max), expOne(y - max)};  // infinite or not a number
+  const float e = expOne(below);
+  return {max, x < y ? e : 1.0f, y < x ? e : 1.0f};
+}
+
 /// Appends a block to what lies left of it: (max, sum, values) of both rescaled to the larger max.
 HWY_INLINE void mergeBlock(Softmax& left, float* leftValues, const Softmax& block,
                            const float* blockValues, int64_t dim) {
@@ -98,10 +111,10 @@ HWY_INLINE void mergeBlock(Softmax& left, float* leftValues, const Softmax& bloc
     std::copy(blockValues, blockValues + dim, leftValues);
     return;
   }
-  const float max = std::max(left.max, block.max);
-  const VF a = hn::Set(d, expOne(left.max - max)), b = hn::Set(d, expOne(block.max - max));
+  const Rescale r = rescale(left.max, block.max);
+  const VF a = hn::Set(d, r.x), b = hn::Set(d, r.y);
   const VF sum = mulAdd(hn::Set(d, left.sum), a, hn::Mul(hn::Set(d, block.sum), b));
-  left = {max, hn::GetLane(sum)};
+  left = {r.max, hn::GetLane(sum)};
   for (int64_t i = 0; i < dim; i += kLanes) {
     const VF scaled = hn::Mul(hn::LoadU(d, blockValues + i), b);
     hn::StoreU(mulAdd(hn::LoadU(d, leftValues + i), a, scaled), d, leftValues + i);

@@ -27,6 +27,7 @@ struct Call {
   int64_t tile;       // queries per tile
   int64_t batch;      // KV heads per item
   int64_t stored;     // probabilities are kept for queries [stored, end of batch)
+  bool streamed;      // one query: rows are read in place (attention_stream-inl.h)
   int64_t keptBlocks; // blocks from the one of indexBase to that of a self row behind every row
   float* kept;        // [queries stored, queryHeads, keptBlocks, 64] exp(score - maximum of its block)
   float* maxima;      // [queries stored, queryHeads, keptBlocks] of those blocks; -inf: nothing was kept
@@ -50,32 +51,37 @@ HWY_INLINE Range rangeOf(const AttentionArgs& a, int64_t q) {
   return {std::min<int64_t>(std::max<int64_t>(a.rowBegin[q], 0), end), end, end + (self ? 1 : 0)};
 }
 
-/// Memory of one item, every array once per KV head of the item except the last three.
+/// Memory of one item, every array once per KV head of the item except the last four.
 struct Buffers {
-  float *keys, *values;        // [64, dim]
+  float *keys, *values;        // [64, dim]; not used when streamed
   float* queries;              // [tile * group, dim]
   float* running;              // [tile * group, dim]
   Softmax* states;             // [tile * group]
   float* scores;               // [tile * group, 64]
-  float* block;                // [dim]
+  float* lanes;                // [heads * group, 8, 16] of scores, when streamed
+  float* block;                // [group, dim]
   float *selfKey, *selfValue;  // [dim]
 
   static size_t bytes(const Call& c) {
     const int64_t rows = c.tile * c.group;
-    const int64_t perHead = 2 * 64 * c.dim + rows * (2 * c.dim + 2);
-    return static_cast<size_t>(4 * (c.batch * perHead + rows * 64 + 3 * c.dim));
+    const int64_t perHead = copied(c) * 2 * 64 * c.dim + rows * (2 * c.dim + 64 + 2) + lanesOf(c);
+    return static_cast<size_t>(4 * (c.batch * perHead + (c.group + 2) * c.dim));
   }
+
+  static int64_t copied(const Call& c) { return c.streamed ? 0 : 1; }
+  static int64_t lanesOf(const Call& c) { return c.streamed ? c.group * 8 * 16 : 0; }
 
   Buffers(const Call& c, std::byte* memory) {
     const int64_t rows = c.tile * c.group;
     auto* at = reinterpret_cast<float*>(memory);
     const auto take = [&at](int64_t count) { return std::exchange(at, at + count); };
-    keys = take(c.batch * 64 * c.dim);
-    values = take(c.batch * 64 * c.dim);
+    keys = take(copied(c) * c.batch * 64 * c.dim);
+    values = take(copied(c) * c.batch * 64 * c.dim);
     queries = take(c.batch * rows * c.dim);
     running = take(c.batch * rows * c.dim);
-    scores = take(rows * 64);
-    block = take(c.dim);
+    scores = take(c.batch * rows * 64);
+    lanes = take(c.batch * lanesOf(c));
+    block = take(c.group * c.dim);
     selfKey = take(c.dim);
     selfValue = take(c.dim);
     states = reinterpret_cast<Softmax*>(take(c.batch * 2 * rows));
@@ -89,6 +95,7 @@ struct Buffers {
     b.values += i * 64 * c.dim;
     b.queries += i * rows * c.dim;
     b.running += i * rows * c.dim;
+    b.scores += i * rows * 64;
     b.states += i * rows;
     return b;
   }

@@ -77,6 +77,7 @@ HWY_INLINE void tileLanes(const PanelProduct& p, const float* x, const float* w,
 
 HWY_INLINE void reduceRow(const float* lanes, int64_t n, float* y) {
   int64_t j = 0;
+  for (; j + 8 <= n; j += 8) reduceLanes8(lanes + 16 * j, y + j);
   for (; j + 4 <= n; j += 4) reduceLanes4(lanes + 16 * j, y + j);
   for (; j < n; ++j) y[j] = reduceLanes(lanes + 16 * j);
 }

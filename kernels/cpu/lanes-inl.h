@@ -191,6 +191,28 @@ HWY_INLINE void reduceLanes4(const float* lanes, float* out) {
 #endif
 }
 
+/// Eight sets.
+HWY_INLINE void reduceLanes8(const float* lanes, float* out) {
+#if HWY_TARGET == HWY_AVX2
+  const hn::FixedTag<float, 8> d;
+  const hn::Repartition<double, decltype(d)> dd;
+  hn::Vec<decltype(d)> v[8], u[4], w[2];
+  KVLAB_UNROLL for (int i = 0; i < 8; ++i) v[i] = hn::Add(hn::LoadU(d, lanes + 16 * i), hn::LoadU(d, lanes + 16 * i + 8));
+  KVLAB_UNROLL for (int i = 0; i < 4; ++i) {  // set i in the lower half, set i + 4 in the upper
+    u[i] = hn::Add(hn::ConcatLowerLower(d, v[i + 4], v[i]), hn::ConcatUpperUpper(d, v[i + 4], v[i]));
+  }
+  KVLAB_UNROLL for (int i = 0; i < 2; ++i) {
+    const auto even = hn::BitCast(dd, u[2 * i]), odd = hn::BitCast(dd, u[2 * i + 1]);
+    w[i] = hn::Add(hn::BitCast(d, hn::InterleaveLower(dd, even, odd)), hn::BitCast(d, hn::InterleaveUpper(dd, even, odd)));
+  }
+  const __m256 first = _mm256_shuffle_ps(w[0].raw, w[1].raw, 0x88), second = _mm256_shuffle_ps(w[0].raw, w[1].raw, 0xdd);
+  _mm256_storeu_ps(out, _mm256_add_ps(first, second));
+#else
+  reduceLanes4(lanes, out);
+  reduceLanes4(lanes + 64, out + 4);
+#endif
+}
+
 /// Sum over the lanes of one set held in registers.
 HWY_INLINE float reduceGroups(const VF* groups) {
   alignas(64) float lanes[16];

@@ -138,6 +138,7 @@ struct Reference {
   }
 };
 
-inline constexpr Shape kShapes[] = {{1, 1, 16}, {4, 2, 24}, {8, 1, 64}, {6, 3, 40}, {4, 4, 128}, {2, 1, 256}, {4, 2, 64, DType::bf16}, {4, 2, 80, DType::f16}};
+inline constexpr Shape kShapes[] = {{1, 1, 16}, {4, 2, 24}, {8, 1, 64}, {6, 3, 40}, {4, 4, 128}, {2, 1, 256}, {4, 2, 64, DType::bf16}, {4, 2, 80, DType::f16},
+                                    {6, 2, 48, DType::f16}, {5, 1, 32, DType::bf16}};
 
 }  // namespace kvlab::kernels::test
