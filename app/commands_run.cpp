@@ -66,6 +66,13 @@ Status measureDrift(CommandHost& host, const Json&) {
   return verb(host, "drift");
 }
 
+Status opEvents(CommandHost& host, const Json& args) {
+  const SnapshotPtr shown = host.context().snapshot();
+  const bool on = args.value("on", !(shown && shown->info && shown->info->manifest.value("op_events", false)));
+  emit host.context().scripted(on ? "s.opEvents()" : "s.opEvents(false)");
+  return verb(host, "opEvents", {{"on", on}});
+}
+
 Status rebuild(CommandHost& host, const Json&) {
   emit host.context().scripted("s.rebuild()");
   return verb(host, "rebuild");
@@ -104,6 +111,9 @@ void addRunCommands(std::vector<Command>& list) {
   list.push_back({"drift", "Measure Drift", "Run",
                   "Compare every live row with a rebuild without touching it.", {"Ctrl+D"}, "drift",
                   {}, measureDrift, needsIdle});
+  list.push_back({"op_events", "Record Ops", "Run",
+                  "List every op call of the coming ticks among their events, or stop doing so.", {"Ctrl+Shift+E"}, "",
+                  {{"on", "boolean", "the other way round unless given"}}, opEvents, needsIdle});
   list.push_back({"check_invariants", "Check Invariants", "Run", "Run every check, in full.",
                   {"Ctrl+I"}, "check", {}, checkInvariants, needsIdle});
 }

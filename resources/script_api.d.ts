@@ -181,6 +181,8 @@ interface Session {
   evict(layer: number, ledger: number[], options?: { kvHead?: number; now?: boolean }): { pending: number } | TickReport;
   setBrightness(ledger: number, value: number): null;
   pin(ledger: number, on?: boolean): null;
+  /** Every op call of a tick among its events, with time and bytes; slows ticks down. */
+  opEvents(on?: boolean): null;
   rebuild(): { ms: number; rows: number; layers: number; cancelled: boolean };
   /** Damages the cache or arms a failure; needs faults: true in the manifest. */
   fault(kind: string, options?: { layer?: number; index?: number; bit?: number; other?: number; column?: string; seed?: number; n?: number }): null;

@@ -226,6 +226,7 @@ void readEditing(Keys& keys, Manifest& m) {
     inner.integer("scrub_period", m.scrubPeriod, 1, 1 << 20);
   });
   keys.flag("probes", m.probes);
+  keys.flag("op_events", m.opEvents);
   keys.flag("faults", m.faults);
 }
 
@@ -255,6 +256,7 @@ json Manifest::toJson() const {
            {"key_phase", keyPhase}, {"layout", layout}, {"policy", {{"name", policy}}},
            {"layers", json::array()}, {"capacity", capacity}, {"staging", staging},
            {"history_bytes", historyBytes}, {"prefill_chunk", prefillChunk}, {"probes", probes},
+           {"op_events", opEvents},
            {"faults", faults}};
   json kv = json::object();
   if (!kvK.empty()) kv["k"] = kvK;

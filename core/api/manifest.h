@@ -57,6 +57,7 @@ struct Manifest {
   SamplingSettings sampling = {};
   CheckLevel check = CheckLevel::Cheap;
   int scrubPeriod = 64;
+  bool opEvents = false;  // every op call is an event, with its time and bytes
   bool probes = true;
   bool faults = false;  // opens the door of the fault drill
 

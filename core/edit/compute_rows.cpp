@@ -63,7 +63,7 @@ class Pass {
   /// Hidden states after layer 0 of rows [begin, begin+n), where ops read them.
   const float* firstLayer(std::int64_t begin, std::int64_t n) {
     m_transformer.embed(m_placedTokens + begin, n, m_x);
-    m_transformer.layer(0, layerPass(0, begin, false), n, m_x);
+    m_transformer.layer(0, layerPass(0, begin, n, false), n, m_x);
     return m_x;
   }
 
@@ -182,7 +182,7 @@ class Pass {
 
   void clear(float* values, std::int64_t count) { m_transformer.backend().clear(values, count * 4); }
 
-  LayerPass layerPass(int layer, std::int64_t begin, bool newest) const {
+  LayerPass layerPass(int layer, std::int64_t begin, std::int64_t n, bool newest) const {
     const std::int32_t g = m_job.groupOf[at(layer)];
     const PlacedGroup& group = m_placed[at(g)];
     const Masses& masses = m_masses[at(layer)];
@@ -193,6 +193,7 @@ class Pass {
     pass.slots = group.map.slots;
     pass.phases = group.map.phases;
     pass.rows = roomFor(static_cast<std::int64_t>(m_job.groups[at(g)].map->size()));
+    pass.rowsSeen = m_groups[at(g)].rowEnd[at(begin + n - 1)] - m_groups[at(g)].rowBegin[at(begin)];
     pass.phase = group.phase + begin;
     pass.rowBegin = group.rowBegin + begin;
     pass.rowEnd = group.rowEnd + begin;
@@ -210,7 +211,7 @@ class Pass {
     std::vector<LayerPass> passes;
     for (int layer = 0; layer < layers; ++layer) {
       if (Status passed = m_faults.pass(FaultPoint::Kernel, "a forward pass"); !passed) return passed;
-      passes.push_back(layerPass(layer, begin, last && !m_job.embeddingOnly));
+      passes.push_back(layerPass(layer, begin, n, last && !m_job.embeddingOnly));
     }
     const auto enqueue = [&] {
       m_transformer.embed(m_placedTokens + begin, n, m_x);

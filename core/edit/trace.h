@@ -3,11 +3,13 @@
 // engine thread.
 #pragma once
 #include <chrono>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/api/report.h"
+#include "kernels/backend/op_log.h"
 
 namespace kvlab {
 
@@ -40,6 +42,8 @@ class Trace {
   [[nodiscard]] Scope scope(std::string name, std::string detail = {}) {
     return Scope(*this, std::move(name), std::move(detail));
   }
+  /// Op calls, ascending by start, as events inside the steps during which they ran. All steps are closed.
+  void addOps(std::span<const kernels::OpRecord> ops);
   std::vector<Event> take() { return std::move(m_events); }
 
  private:

@@ -14,6 +14,21 @@ ModelConfig withPhases(ModelConfig config, std::int32_t phases) {
   return config;
 }
 
+/// Op calls in its life belong to a layer.
+class InLayer {
+ public:
+  InLayer(kernels::Backend& backend, int layer) : m_log(backend.log()) { set(layer); }
+  ~InLayer() { set(-1); }
+  InLayer(const InLayer&) = delete;
+  InLayer& operator=(const InLayer&) = delete;
+
+ private:
+  void set(int layer) const {
+    if (m_log) m_log->setLayer(layer);
+  }
+  kernels::OpLog* m_log;
+};
+
 /// Floats in a row of all scratch together.
 std::int64_t scratchWidth(const ModelConfig& c) {
   return c.hidden + 2ll * c.headDim * (c.heads + c.kvHeads) + 2ll * c.intermediate;
@@ -143,6 +158,7 @@ void Transformer::attend(int l, const LayerPass& pass, std::int64_t n) {
   args.slots = pass.slots;
   args.phaseIndex = pass.phases;
   args.rows = pass.rows;
+  args.rowsSeen = pass.rowsSeen;
   args.rotaryTable = table();
   args.queries = m_q.data();
   args.nQueries = n;
@@ -176,6 +192,7 @@ void Transformer::feedForward(int l, std::int64_t n, float* x) {
 }
 
 void Transformer::layer(int l, const LayerPass& pass, std::int64_t n, float* x) {
+  const InLayer named(m_backend, l);
   project(l, pass, n, x);
   attend(l, pass, n);
   const LayerWeights& w = m_weights->layer(l);

@@ -21,6 +21,7 @@ struct LayerPass {
   const std::int32_t* slots = nullptr;     // [rows] residency map in logical order
   const std::int32_t* phases = nullptr;    // [rows] rotary table rows
   std::int64_t rows = 0;
+  std::int64_t rowsSeen = 0;               // by some query; 0 = all
   const std::int32_t* phase = nullptr;     // [n] of the queries
   const std::int32_t* write = nullptr;     // [n] slots to write K/V to; null = write nothing
   const std::uint64_t* tags = nullptr;     // [n] ledger ids, with write

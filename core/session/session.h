@@ -77,6 +77,8 @@ class Session {
   Result<EditPlan> plan(const std::vector<Action>& actions) const;
   Status setBrightness(LedgerId id, double value);
   Status pin(LedgerId id, bool on);
+  /// Turns op events on or off, as the manifest's op_events does at the start.
+  void setOpEvents(bool on);
   Breakpoints& breakpoints() { return m_breakpoints; }
 
   // --- history ------------------------------------------------------------------------------------

@@ -91,6 +91,13 @@ Status Session::pin(LedgerId id, bool on) {
   return ok();
 }
 
+void Session::setOpEvents(bool on) {
+  m_manifest.opEvents = on;
+  m_backend->setLogging(on);
+  m_info = describe();
+  publish();
+}
+
 Status Session::undo() {
   if (!m_timeline.canUndo())
     return Error{"nothing_to_undo", "nothing was undone", "this is the start of the session", "redo, or go on"};

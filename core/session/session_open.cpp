@@ -113,6 +113,7 @@ Status Session::equip(const Progress& progress) {
   m_compressor = std::make_unique<NearestCompressor>(m_model);
   for (const Invariant& invariant : invariants())
     m_invariants.push_back({std::string(invariant.id), std::string(invariant.title), true, "", Tick(0), {}});
+  m_backend->setLogging(m_manifest.opEvents);
   m_info = describe();
   startState();
   return ok();

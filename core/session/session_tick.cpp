@@ -102,6 +102,7 @@ TickReport Session::runTick(bool generates, std::optional<TokenId> forced, std::
                             Source addSource, bool received) {
   if (m_commitsLeft == 0)
     return refused({"replayed", "the tick was not run", "the wanted state is reached", "nothing to do"});
+  if (kernels::OpLog* log = m_backend->log()) log->take();  // what was asked for between ticks
   Trace trace;
   TickReport report;
   report.tick = Tick(m_state.tick.value() + 1);
@@ -291,6 +292,7 @@ void Session::verify(Trace& trace, TickReport& report) {
 TickReport Session::finish(TickReport report, Trace& trace) {
   report.tick = m_state.tick;
   if (report.token) report.text = m_model->tokenizer().tokenText(*report.token);
+  if (kernels::OpLog* log = m_backend->log()) trace.addOps(log->take());
   report.events = trace.take();
   m_report = std::make_shared<const TickReport>(report);
   if (report.tick == m_timeline.current().tick) m_timeline.setReport(m_report);

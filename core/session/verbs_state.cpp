@@ -39,6 +39,14 @@ Result<json> pin(Session& session, const json& args) {
   return done(session.pin(id, on));
 }
 
+Result<json> opEvents(Session& session, const json& args) {
+  VerbArgs in(args);
+  const bool on = in.flag("on", true);
+  if (in.error()) return *in.error();
+  session.setOpEvents(on);
+  return json(nullptr);
+}
+
 Result<json> rebuild(Session& session, const json&) {
   const auto start = std::chrono::steady_clock::now();
   Result<RebuildOutcome> outcome = session.rebuildRows();
@@ -83,6 +91,7 @@ std::span<const Verb> stateVerbs() {
   static const Verb kVerbs[] = {
       {{"setBrightness", {"ledger", "value"}, "Sets the brightness of a live token.", true}, setBrightness},
       {{"pin", {"ledger", "on"}, "Pins a token: it may not be culled or evicted.", true}, pin},
+      {{"opEvents", {"on"}, "Lists every op call of a tick with its time and bytes among the events.", false}, opEvents},
       {{"rebuild", {}, "Computes every row anew from the live context.", true}, rebuild},
       {{"fault", {"kind", "layer", "index", "bit", "other", "column", "seed", "n"}, "Fault drill: damages the cache or makes a step fail.", true}, fault},
       {{"undo", {}, "Goes back by one commit.", false}, undo},

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "kernels/backend/arena.h"
+#include "kernels/backend/op_log.h"
 #include "kernels/context.h"
 #include "kernels/ops/op_table.h"
 
@@ -66,6 +67,10 @@ class Backend {
   virtual bool records() const = 0;  ///< false: replay() just calls
   virtual void replay(const std::string& key, const std::function<void()>& enqueue) = 0;
   virtual BackendCounters counters() const = 0;
+
+  /// Turns the list of op calls on and off; null while it is off.
+  virtual void setLogging(bool on) = 0;
+  virtual OpLog* log() const = 0;
 
   /// Temporary memory, handed out in the order of a stack (staging.h).
   Arena& arena() { return m_arena; }

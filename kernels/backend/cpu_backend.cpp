@@ -21,12 +21,12 @@ constexpr size_t kHugePage = size_t{2} << 20;
 
 class CpuBackend : public Backend {
  public:
-  explicit CpuBackend(int threads) : m_pool(threads), m_context{&m_pool, nullptr} {}
+  explicit CpuBackend(int threads) : m_pool(threads), m_context{&m_pool, nullptr, nullptr} {}
   ~CpuBackend() override { arena().clear(); }
 
   const char* id() const override { return "cpu"; }
   std::string device() const override { return cpuOps().targetName(); }
-  const OpTable& ops() const override { return cpuOps(); }
+  const OpTable& ops() const override { return m_context.log ? LoggedOps<&cpuOps>::table() : cpuOps(); }
   const Context& context() const override { return m_context; }
   bool onHost() const override { return true; }
   int64_t available() const override { return std::numeric_limits<int64_t>::max(); }
@@ -55,6 +55,8 @@ class CpuBackend : public Backend {
   }
   bool records() const override { return false; }
   void replay(const std::string&, const std::function<void()>& enqueue) override { enqueue(); }
+  void setLogging(bool on) override { m_context.log = on ? &m_log : nullptr; }
+  OpLog* log() const override { return m_context.log; }
   BackendCounters counters() const override { return {m_allocations, 0, 0}; }
   std::optional<BackendFailure> takeFailure() override { return std::exchange(m_failure, std::nullopt); }
 
@@ -75,6 +77,7 @@ class CpuBackend : public Backend {
 
   ThreadPool m_pool;
   Context m_context;
+  ClockLog m_log;
   std::map<void*, std::pair<void*, size_t>> m_mapped;  // memory -> whole mapping
   std::optional<BackendFailure> m_failure;
   int64_t m_allocations = 0;

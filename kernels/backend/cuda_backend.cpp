@@ -51,32 +51,69 @@ void enqueueAttention(const Context& context, const AttentionArgs& args) {
   d.arena.rewind(mark);
 }
 
-constexpr OpTable kCudaOps{.numericsId = [] { return "cuda-det"; },
-                           .targetName = [] { return "CUDA"; },
-                           .convert = &enqueue<&CudaApi::convert, ConvertArgs>,
-                           .embedding = &enqueue<&CudaApi::embedding, EmbeddingArgs>,
-                           .matmul = &enqueue<&CudaApi::matmul, MatmulArgs>,
-                           .rmsnorm = &enqueue<&CudaApi::rmsnorm, RmsnormArgs>,
-                           .add = &enqueue<&CudaApi::add, AddArgs>,
-                           .swiglu = &enqueue<&CudaApi::swiglu, SwigluArgs>,
-                           .rope = &enqueue<&CudaApi::rope, RopeArgs>,
-                           .attention = &enqueueAttention,
-                           .writeRows = &enqueue<&CudaApi::writeRows, WriteRowsArgs>,
-                           .moveRows = &enqueue<&CudaApi::moveRows, MoveRowsArgs>,
-                           .zeroRows = &enqueue<&CudaApi::zeroRows, ZeroRowsArgs>,
-                           .gatherRows = &enqueue<&CudaApi::gatherRows, GatherRowsArgs>,
-                           .verifyRows = &enqueue<&CudaApi::verifyRows, VerifyRowsArgs>,
-                           .readTags = &enqueue<&CudaApi::readTags, ReadTagsArgs>,
-                           .matchTags = &enqueue<&CudaApi::matchTags, MatchTagsArgs>,
-                           .diffRows = &enqueue<&CudaApi::diffRows, DiffRowsArgs>,
-                           .argmax = &enqueue<&CudaApi::argmax, ArgmaxArgs>,
-                           .softmax = &enqueue<&CudaApi::softmax, SoftmaxArgs>,
-                           .topk = &enqueue<&CudaApi::topk, TopkArgs>};
+const OpTable& cudaOps() {
+  static constexpr OpTable kOps = [] {
+    OpTable ops{.numericsId = [] { return "cuda-det"; }, .targetName = [] { return "CUDA"; }};
+#define KVLAB_OP(name, Args) ops.name = &enqueue<&CudaApi::name, Args>;
+#include "kernels/ops/ops.inc"
+#undef KVLAB_OP
+    ops.attention = &enqueueAttention;
+    return ops;
+  }();
+  return kOps;
+}
+
+/// Time stamps that the device writes between ops, brought to the host's clock by one taken while idle.
+class EventLog : public OpLog {
+ public:
+  explicit EventLog(Device& device) : m_device(device) {}
+  ~EventLog() override {
+    for (void* event : m_events) m_device.api.releaseEvent(event);
+  }
+
+ protected:
+  void stamp() override {
+    if (m_used == 0) takeBase();
+    record();
+  }
+
+  void resolve(std::vector<OpRecord>& records) override {
+    m_device.check(m_device.api.synchronise(m_device.stream), "the device stopped");
+    for (size_t i = 0; i < records.size() && 2 * i + 2 < m_used; ++i) {
+      const double begin = sinceBase(2 * i + 1);
+      records[i].start = m_base + std::chrono::microseconds(static_cast<int64_t>(begin));
+      records[i].us = sinceBase(2 * i + 2) - begin;
+    }
+    m_used = 0;
+  }
+
+ private:
+  void takeBase() {
+    m_device.check(m_device.api.synchronise(m_device.stream), "the device stopped");
+    m_base = std::chrono::steady_clock::now();
+    record();
+  }
+  void record() {
+    void* event = nullptr;
+    if (m_used == m_events.size() && m_device.check(m_device.api.makeEvent(&event), "no time stamp was made")) m_events.push_back(event);
+    if (m_used < m_events.size()) m_device.check(m_device.api.recordEvent(m_device.stream, m_events[m_used++]), "a time stamp was not set");
+  }
+  double sinceBase(size_t event) {
+    float milliseconds = 0;
+    m_device.check(m_device.api.eventTime(m_events[0], m_events[event], &milliseconds), "a time stamp was not read");
+    return 1000.0 * milliseconds;
+  }
+
+  Device& m_device;
+  std::vector<void*> m_events;
+  size_t m_used = 0;
+  std::chrono::steady_clock::time_point m_base;
+};
 
 class CudaBackend : public Backend {
  public:
   CudaBackend(const CudaApi& api, const CudaDevice& device)
-      : m_device{api, arena(), nullptr, std::nullopt}, m_context{nullptr, &m_device}, m_name(cudaDeviceText(device)) {
+      : m_device{api, arena(), nullptr, std::nullopt}, m_context{nullptr, &m_device, nullptr}, m_name(cudaDeviceText(device)) {
     m_device.check(api.openStream(&m_device.stream), "no stream was opened");
     void* ring = nullptr;
     if (m_device.check(api.allocatePinned(kRing, &ring), "no host memory was pinned")) m_ring = {static_cast<std::byte*>(ring), kRing};
@@ -90,7 +127,7 @@ class CudaBackend : public Backend {
 
   const char* id() const override { return "cuda"; }
   std::string device() const override { return m_name; }
-  const OpTable& ops() const override { return kCudaOps; }
+  const OpTable& ops() const override { return m_context.log ? LoggedOps<&cudaOps>::table() : cudaOps(); }
   const Context& context() const override { return m_context; }
   bool onHost() const override { return false; }
 
@@ -137,7 +174,7 @@ class CudaBackend : public Backend {
     if (bytes > 0 && !m_device.failure) m_device.check(api().clear(m_device.stream, at, bytes), "memory was not cleared");
   }
 
-  bool records() const override { return true; }
+  bool records() const override { return !m_context.log; }
 
   /// The first time as it is, so that everything is allocated and loaded; the second time it is recorded.
   void replay(const std::string& key, const std::function<void()>& enqueueAll) override {
@@ -149,6 +186,9 @@ class CudaBackend : public Backend {
     m_device.check(api().launchGraph(m_device.stream, recording.graph), "a recorded pass was not started");
   }
   BackendCounters counters() const override { return m_counters; }
+
+  void setLogging(bool on) override { m_context.log = on ? &m_log : nullptr; }
+  OpLog* log() const override { return m_context.log; }
   std::optional<BackendFailure> takeFailure() override { return std::exchange(m_device.failure, std::nullopt); }
 
  private:
@@ -201,6 +241,7 @@ class CudaBackend : public Backend {
   }
 
   Device m_device;
+  EventLog m_log{m_device};
   Context m_context;
   std::string m_name;
   PinnedRing m_ring;

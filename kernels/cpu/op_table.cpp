@@ -9,25 +9,9 @@ namespace {
 constexpr OpTable kCpuOps = {
     .numericsId = &numericsId,
     .targetName = &targetName,
-    .convert = &convert,
-    .embedding = &embedding,
-    .matmul = &matmul,
-    .rmsnorm = &rmsnorm,
-    .add = &add,
-    .swiglu = &swiglu,
-    .rope = &rope,
-    .attention = &attention,
-    .writeRows = &writeRows,
-    .moveRows = &moveRows,
-    .zeroRows = &zeroRows,
-    .gatherRows = &gatherRows,
-    .verifyRows = &verifyRows,
-    .readTags = &readTags,
-    .matchTags = &matchTags,
-    .diffRows = &diffRows,
-    .argmax = &argmax,
-    .softmax = &softmax,
-    .topk = &topk,
+#define KVLAB_OP(name, Args) .name = &name,
+#include "kernels/ops/ops.inc"
+#undef KVLAB_OP
 };
 
 }  // namespace

@@ -46,6 +46,19 @@ int32_t endCapture(void* stream, void** graph) {
 }
 
 int32_t launchGraph(void* stream, void* graph) { return cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), streamOf(stream)); }
+int32_t makeEvent(void** event) {
+  cudaEvent_t made = nullptr;
+  const cudaError_t error = cudaEventCreate(&made);
+  *event = made;
+  return error;
+}
+
+int32_t releaseEvent(void* event) { return cudaEventDestroy(static_cast<cudaEvent_t>(event)); }
+int32_t recordEvent(void* stream, void* event) { return cudaEventRecord(static_cast<cudaEvent_t>(event), streamOf(stream)); }
+int32_t eventTime(void* begin, void* end, float* milliseconds) {
+  return cudaEventElapsedTime(milliseconds, static_cast<cudaEvent_t>(begin), static_cast<cudaEvent_t>(end));
+}
+
 int32_t releaseGraph(void* graph) { return cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph)); }
 
 }  // namespace kvlab::kernels::cuda

@@ -15,5 +15,9 @@ int32_t beginCapture(void* stream);
 int32_t endCapture(void* stream, void** graph);
 int32_t launchGraph(void* stream, void* graph);
 int32_t releaseGraph(void* graph);
+int32_t makeEvent(void** event);
+int32_t releaseEvent(void* event);
+int32_t recordEvent(void* stream, void* event);
+int32_t eventTime(void* begin, void* end, float* milliseconds);
 
 }  // namespace kvlab::kernels::cuda

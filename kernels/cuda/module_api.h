@@ -12,7 +12,7 @@
 namespace kvlab::kernels {
 
 /// Raised with every change of the table or of an argument struct that it takes.
-inline constexpr uint32_t kCudaApiVersion = 2;
+inline constexpr uint32_t kCudaApiVersion = 3;
 
 struct CudaDevice {
   int32_t error = 0;        ///< of asking; what follows is only set where it is 0
@@ -45,6 +45,10 @@ struct CudaApi {
   int32_t (*endCapture)(void* stream, void** graph) = nullptr;
   int32_t (*launchGraph)(void* stream, void* graph) = nullptr;
   int32_t (*releaseGraph)(void* graph) = nullptr;
+  int32_t (*makeEvent)(void** event) = nullptr;
+  int32_t (*releaseEvent)(void* event) = nullptr;
+  int32_t (*recordEvent)(void* stream, void* event) = nullptr;
+  int32_t (*eventTime)(void* begin, void* end, float* milliseconds) = nullptr;  ///< both have passed
 
   int32_t (*writeRows)(void* stream, const WriteRowsArgs&) = nullptr;
   int32_t (*zeroRows)(void* stream, const ZeroRowsArgs&) = nullptr;

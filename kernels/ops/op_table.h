@@ -17,27 +17,11 @@
 namespace kvlab::kernels {
 
 struct OpTable {
-  const char* (*numericsId)();
-  const char* (*targetName)();
-  void (*convert)(const Context&, const ConvertArgs&);
-  void (*embedding)(const Context&, const EmbeddingArgs&);
-  void (*matmul)(const Context&, const MatmulArgs&);
-  void (*rmsnorm)(const Context&, const RmsnormArgs&);
-  void (*add)(const Context&, const AddArgs&);
-  void (*swiglu)(const Context&, const SwigluArgs&);
-  void (*rope)(const Context&, const RopeArgs&);
-  void (*attention)(const Context&, const AttentionArgs&);
-  void (*writeRows)(const Context&, const WriteRowsArgs&);
-  void (*moveRows)(const Context&, const MoveRowsArgs&);
-  void (*zeroRows)(const Context&, const ZeroRowsArgs&);
-  void (*gatherRows)(const Context&, const GatherRowsArgs&);
-  void (*verifyRows)(const Context&, const VerifyRowsArgs&);
-  void (*readTags)(const Context&, const ReadTagsArgs&);
-  void (*matchTags)(const Context&, const MatchTagsArgs&);
-  void (*diffRows)(const Context&, const DiffRowsArgs&);
-  void (*argmax)(const Context&, const ArgmaxArgs&);
-  void (*softmax)(const Context&, const SoftmaxArgs&);
-  void (*topk)(const Context&, const TopkArgs&);
+  const char* (*numericsId)() = nullptr;
+  const char* (*targetName)() = nullptr;
+#define KVLAB_OP(name, Args) void (*name)(const Context&, const Args&) = nullptr;
+#include "kernels/ops/ops.inc"
+#undef KVLAB_OP
 };
 
 /// The CPU back end. Always there; the reference to a constant table lives as long as the program.

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -165,44 +166,46 @@ int32_t launchGraph(void*, void* graph) {
 }
 int32_t releaseGraph(void* graph) { return delete static_cast<Recorded*>(graph), 0; }
 
-constexpr CudaApi kApi{.version = kCudaApiVersion,
-                       .probe = &probe,
-                       .errorText = &errorText,
-                       .memory = &memory,
-                       .allocate = [](int64_t bytes, void** out) { return Far::one().allocate(bytes, out); },
-                       .release = [](void* at) { return Far::one().release(at); },
-                       .upload = &copy,
-                       .download = &copy,
-                       .synchronise = [](void*) { return int32_t{0}; },
-                       .openStream = &openStream,
-                       .closeStream = &closeStream,
-                       .allocatePinned = &allocatePinned,
-                       .releasePinned = &releasePinned,
-                       .clear = &clear,
-                       .beginCapture = &beginCapture,
-                       .endCapture = &endCapture,
-                       .launchGraph = &launchGraph,
-                       .releaseGraph = &releaseGraph,
-                       .writeRows = &call<&OpTable::writeRows, WriteRowsArgs>,
-                       .zeroRows = &call<&OpTable::zeroRows, ZeroRowsArgs>,
-                       .gatherRows = &call<&OpTable::gatherRows, GatherRowsArgs>,
-                       .verifyRows = &call<&OpTable::verifyRows, VerifyRowsArgs>,
-                       .readTags = &call<&OpTable::readTags, ReadTagsArgs>,
-                       .matchTags = &call<&OpTable::matchTags, MatchTagsArgs>,
-                       .moveRows = &call<&OpTable::moveRows, MoveRowsArgs>,
-                       .convert = &call<&OpTable::convert, ConvertArgs>,
-                       .embedding = &call<&OpTable::embedding, EmbeddingArgs>,
-                       .matmul = &call<&OpTable::matmul, MatmulArgs>,
-                       .rmsnorm = &call<&OpTable::rmsnorm, RmsnormArgs>,
-                       .add = &call<&OpTable::add, AddArgs>,
-                       .swiglu = &call<&OpTable::swiglu, SwigluArgs>,
-                       .rope = &call<&OpTable::rope, RopeArgs>,
-                       .attention = &call<&OpTable::attention, AttentionArgs>,
-                       .attentionScratchBytes = [](const AttentionArgs&) { return int64_t{0}; },
-                       .diffRows = &call<&OpTable::diffRows, DiffRowsArgs>,
-                       .argmax = &call<&OpTable::argmax, ArgmaxArgs>,
-                       .softmax = &call<&OpTable::softmax, SoftmaxArgs>,
-                       .topk = &call<&OpTable::topk, TopkArgs>};
+using Clock = std::chrono::steady_clock;
+int32_t recordEvent(void* stream, void* event) {
+  return submit(stream, [event] { *static_cast<Clock::time_point*>(event) = Clock::now(); });
+}
+int32_t eventTime(void* begin, void* end, float* milliseconds) {
+  *milliseconds = std::chrono::duration<float, std::milli>(*static_cast<Clock::time_point*>(end) - *static_cast<Clock::time_point*>(begin)).count();
+  return 0;
+}
+
+constexpr CudaApi makeApi() {
+  CudaApi api{.version = kCudaApiVersion,
+              .probe = &probe,
+              .errorText = &errorText,
+              .memory = &memory,
+              .allocate = [](int64_t bytes, void** out) { return Far::one().allocate(bytes, out); },
+              .release = [](void* at) { return Far::one().release(at); },
+              .upload = &copy,
+              .download = &copy,
+              .synchronise = [](void*) { return int32_t{0}; },
+              .openStream = &openStream,
+              .closeStream = &closeStream,
+              .allocatePinned = &allocatePinned,
+              .releasePinned = &releasePinned,
+              .clear = &clear,
+              .beginCapture = &beginCapture,
+              .endCapture = &endCapture,
+              .launchGraph = &launchGraph,
+              .releaseGraph = &releaseGraph,
+              .makeEvent = [](void** event) { return *event = new Clock::time_point, int32_t{0}; },
+              .releaseEvent = [](void* event) { return delete static_cast<Clock::time_point*>(event), int32_t{0}; },
+              .recordEvent = &recordEvent,
+              .eventTime = &eventTime,
+              .attentionScratchBytes = [](const AttentionArgs&) { return int64_t{0}; }};
+#define KVLAB_OP(name, Args) api.name = &call<&OpTable::name, Args>;
+#include "kernels/ops/ops.inc"
+#undef KVLAB_OP
+  return api;
+}
+
+constexpr CudaApi kApi = makeApi();
 
 }  // namespace
 }  // namespace kvlab::kernels

@@ -4,6 +4,8 @@
 // Runs on support/far_module.cpp; skipped where no module is named.
 #include "support/session_fixture.h"
 
+#include <set>
+
 #include "core/state/map_mirror.h"
 #include "kernels/backend/staging.h"
 
@@ -129,7 +131,41 @@ class DeviceTest : public QObject {
     s.must("step", {{"n", 2}});
   }
 
+  void opsAreEventsInsideTheirSteps() {
+    for (const char* backend : {"cpu", "cuda"}) {
+      SessionFixture s(manifest(backend));
+      s.prompt(40);
+      QVERIFY(opsIn(s.must("step")[0]["events"]).empty());
+      s.must("opEvents", {{"on", true}});
+      const json events = s.must("step")[0]["events"];
+      const std::map<std::string, int> ops = opsIn(events);
+      const int layers = s->model().config().layers;
+      QCOMPARE(ops.at("attention"), layers);
+      QCOMPARE(ops.at("matmul"), 7 * layers + 1);
+      QVERIFY(ops.contains("matchTags"));
+      double end = 0;
+      for (const json& e : events) {
+        if (e["depth"] == 0) end = e["start_us"].get<double>() + e["us"].get<double>();
+        QVERIFY2(e["start_us"].get<double>() + e["us"].get<double>() <= end + 2, e.dump().c_str());
+        if (e["name"] == "matmul") QVERIFY(e["bytes"] > 0 && e["us"] > 0);
+      }
+      s.must("opEvents", {{"on", false}});
+      QVERIFY(opsIn(s.must("step")[0]["events"]).empty());
+    }
+  }
+
  private:
+  static std::map<std::string, int> opsIn(const json& events) {
+    std::map<std::string, int> count;
+    const std::set<std::string> names = {
+#define KVLAB_OP(name, Args) #name,
+#include "kernels/ops/ops.inc"
+#undef KVLAB_OP
+    };
+    for (const json& e : events)
+      if (names.contains(e["name"])) ++count[e["name"]];
+    return count;
+  }
   static void failAfter(int calls) { qputenv("KVLAB_FAR_FAIL_AFTER", QByteArray::number(calls)); }
 };
 

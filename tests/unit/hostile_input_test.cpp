@@ -68,6 +68,7 @@ std::vector<Good> goodCalls(const std::string& folder) {
       {"clearBreaks"},
       {"setBrightness", {{"ledger", 3}, {"value", 10.5}}, {}, {{"ledger", {9999, kFar}}, {"value", {255.5, -0.5, 1e18}}}},
       {"pin", {{"ledger", 3}, {"on", true}}, {"on"}, {{"ledger", {9999, kFar}}}},
+      {"opEvents", {{"on", true}}, {"on"}, {}},
       {"rebuild"},
       {"fault", {{"kind", "value_bit"}, {"layer", 0}, {"index", 1}, {"bit", 3}, {"seed", 1}}, {"layer", "index", "bit", "seed"},
        {{"kind", words}, {"layer", {99}}, {"index", {9999}}, {"bit", {1 << 30}}, {"other", {1}}, {"n", {1}}, {"column", {"slots"}}}},

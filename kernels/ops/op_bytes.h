@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bytes that an op has to read and write at least: every input and output once. Index arrays are left
+// out where values outweigh them by far. For event lists; pure functions of the arguments.
+#pragma once
+
+#include "kernels/ops/op_table.h"
+
+namespace kvlab::kernels {
+
+inline int64_t recordBytes(const RowFormat& f) { return rowLayout(f).stride; }
+
+inline int64_t opBytes(const ConvertArgs& a) { return a.count * (dtypeBytes(a.fromType) + dtypeBytes(a.toType)); }
+inline int64_t opBytes(const EmbeddingArgs& a) { return a.n * a.dim * (dtypeBytes(a.tableType) + 4); }
+inline int64_t opBytes(const MatmulArgs& a) { return a.n * a.k * dtypeBytes(a.wType) + 4 * (a.m * (a.n + a.k) + (a.bias ? a.n : 0)); }
+inline int64_t opBytes(const RmsnormArgs& a) { return a.dim * dtypeBytes(a.weightType) + 8 * a.rows * a.dim; }
+inline int64_t opBytes(const AddArgs& a) { return 12 * a.count; }
+inline int64_t opBytes(const SwigluArgs& a) { return 12 * a.rows * a.dim; }
+inline int64_t opBytes(const RopeArgs& a) { return 8 * a.n * a.heads * a.headDim; }
+/// K and V of the rows that are seen, once for all queries.
+inline int64_t opBytes(const AttentionArgs& a) {
+  const int64_t values = int64_t{a.fmt.kvHeads} * a.fmt.headDim;
+  const int64_t row = values * (dtypeBytes(a.fmt.k) + dtypeBytes(a.fmt.v));
+  return (a.rowsSeen ? a.rowsSeen : a.rows) * row + 8 * a.nQueries * a.queryHeads * a.fmt.headDim;
+}
+inline int64_t opBytes(const WriteRowsArgs& a) { return a.n * (recordBytes(a.fmt) + 8ll * a.fmt.kvHeads * a.fmt.headDim); }
+/// The moves may lie where the host cannot look: one record each.
+inline int64_t opBytes(const MoveRowsArgs& a) { return 2 * a.n * recordBytes(a.fmt); }
+inline int64_t opBytes(const ZeroRowsArgs& a) { return a.n * recordBytes(a.fmt); }
+inline int64_t opBytes(const GatherRowsArgs& a) {
+  const int64_t values = a.n * a.fmt.kvHeads * a.fmt.headDim;
+  return (a.k ? values * (dtypeBytes(a.fmt.k) + 4) : 0) + (a.v ? values * (dtypeBytes(a.fmt.v) + 4) : 0);
+}
+inline int64_t opBytes(const VerifyRowsArgs& a) { return a.n * recordBytes(a.fmt); }
+inline int64_t opBytes(const ReadTagsArgs& a) { return 32 * a.n; }
+inline int64_t opBytes(const MatchTagsArgs& a) { return a.n * (8 * a.nPools + 12); }
+inline int64_t opBytes(const DiffRowsArgs& a) { return 8 * a.n * a.dim; }
+inline int64_t opBytes(const ArgmaxArgs& a) { return 4 * a.n; }
+inline int64_t opBytes(const SoftmaxArgs& a) { return 8 * a.n; }
+inline int64_t opBytes(const TopkArgs& a) { return 4 * a.n + 8 * a.k; }
+
+}  // namespace kvlab::kernels
