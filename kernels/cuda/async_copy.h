@@ -29,6 +29,25 @@ __device__ __forceinline__ void copyAsync16(void* shared, const void* global, ui
 #endif
 }
 
+/// For copyPassing16(): what it reads is not wanted again soon, so that other lines stay in the second-level cache.
+__device__ __forceinline__ uint64_t passingPolicy() {
+  uint64_t policy = 0;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+#endif
+  return policy;
+}
+
+/// copyAsync16() of 16 bytes that pass through.
+__device__ __forceinline__ void copyPassing16(void* shared, const void* global, [[maybe_unused]] uint64_t policy) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  const auto to = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
+  asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(to), "l"(global), "l"(policy) : "memory");
+#else
+  copyAsync16(shared, global);
+#endif
+}
+
 /// 4 bytes; both addresses are multiples of 4. validBytes is 4 or 0.
 __device__ __forceinline__ void copyAsync4(void* shared, const void* global, uint32_t validBytes = 4) {
 #if !defined(__CUDACC__)

@@ -8,11 +8,15 @@
 // What decode costs, derived, not measured: n rows, H query heads, G of them per KV head, headDim d, values of
 // b bytes. Keys and values are 2 n (H / G) d b bytes, read once. A block leaves H (4 d + 8) bytes, written once
 // and read once: about G / (16 b) of the former. For n = 131072, H = 32, G = 4, d = 128, b = 2 that is 537 MB and
-// twice 34 MB; the latter fit a second-level cache of 50 MB. Keys rotated on read cost 4 d bytes of table a row
-// more, 67 MB. At 4.3 TB/s: 125 microseconds for keys and values, 8 each for writing and reading block results
-// in memory, 16 for the table. The merge is a chain of n / 64 = 2048 steps of one multiply-add (4 cycles), at
-// least 5 microseconds at 1.7 GHz, in H d / 32 = 128 warps. To keep 4.3 TB/s busy about 2.6 MB must be under
-// way; eight warps on each of 132 multiprocessors, three stages of 4 KiB ahead, are up to 13 MB.
+// twice 34 MB; the latter fit a second-level cache of 50 MB, through which keys and values only pass. Keys
+// rotated on read cost 4 d bytes of table a row more: 67 MB of memory, and as much out of that cache for every
+// eight KV heads (a block of threads). At 4.3 TB/s: 125 microseconds for keys and values, 16 for the table, 8
+// each for writing and reading block results where memory has to take them. The merge is a chain of n / 64 =
+// 2048 steps of one multiply-add (4 cycles), at least 5 microseconds at 1.7 GHz, in H d / 32 = 128 warps. To
+// keep 4.3 TB/s busy about 2.6 MB must be under way; eight warps on each of 132 multiprocessors, three stages
+// of 4 KiB ahead, are up to 13 MB. Arithmetic, in warp instructions per block and KV head: 2 * 64 * d * G / 32
+// = 2048 multiply-adds, about as many more to convert, rotate, fold and copy; at 32 KB a block four schedulers
+// must issue some 2.5 of them a cycle to keep up with memory. With G = 8 arithmetic is the border, not memory.
 #include <bit>
 #include <cstddef>
 #include <utility>
@@ -55,16 +59,13 @@ StageRows stageRowsOf(int64_t headDim, DType t) {
   return rows;
 }
 
-/// Warps that keep a device busy, two for each of its schedulers.
-constexpr int64_t kBusy = 8;
-
 SplitShape splitShapeOf(const AttentionArgs& a, const AttentionPlan& p, int multiprocessors) {
   SplitShape g;
   g.k = stageRowsOf(a.fmt.headDim, a.fmt.k);
   g.v = stageRowsOf(a.fmt.headDim, a.fmt.v);
   g.rowsPerStage = rowsPerStage(a.fmt.headDim, std::max(dtypeBytes(a.fmt.k), dtypeBytes(a.fmt.v)));
   g.stageBytes = g.rowsPerStage * std::max(g.k.pitch, g.v.pitch);
-  g.headTile = splitHeads(p.group, a.fmt.headDim, p.blocks * a.fmt.kvHeads * a.nQueries, kBusy * multiprocessors);
+  g.headTile = splitHeads(p.group, a.fmt.headDim, p.blocks * a.fmt.kvHeads * a.nQueries, int64_t{kBusy} * multiprocessors);
   g.headTiles = (p.group + g.headTile - 1) / g.headTile;
   return g;
 }

@@ -2,10 +2,12 @@
 // Attention of few queries on a device: a warp takes one block of keys of one KV head for up to Rows query
 // heads of its group and leaves (maximum, sum, values) of that block alone; attention_merge.cu merges.
 //
-// A warp is a block of threads of its own, so nothing waits but on itself. It walks blocks far apart, and its
-// rows come through a ring of kRing stages of about 4 KiB, K then V of each block, always three stages ahead:
-// the first bytes of the next block are on their way while this one is weighed. A key is read by eight lanes,
-// two of the 16 virtual lanes each, whose query values stay in registers; a value by the lane that owns it.
+// No warp waits for another. It walks blocks far apart, and its rows come through a ring of kRing stages of about
+// 4 KiB, K then V of each block, always three stages ahead: the first bytes of the next block are on their way
+// while this one is weighed. A key is read by eight lanes, two of the 16 virtual lanes each, whose query values
+// stay in registers; a value by the lane that owns it. The warps of a block of threads take the same keys of
+// neighbouring KV heads: the angles of a row, as many bytes as its keys of two heads in f32, then come out of
+// the second-level cache once for all of them, and records are read in long pieces.
 #pragma once
 
 #include "kernels/cuda/async_copy.h"
@@ -14,6 +16,9 @@
 #include "kernels/cuda/launch.h"
 
 namespace kvlab::kernels::cuda {
+
+__device__ __forceinline__ int laneOf() { return static_cast<int>(threadIdx.x) & 31; }
+__device__ __forceinline__ int warpOf() { return static_cast<int>(threadIdx.x) >> 5; }
 
 /// How the rows of one matrix lie in a stage, and how a warp copies them.
 struct StageRows {
@@ -28,6 +33,7 @@ struct SplitShape {
   int rowsPerStage = kKeys, stageBytes = 0;
   StageRows k, v;
   int headTile = 1, headTiles = 1;  ///< query heads of a warp; warps for a group
+  int warps = 1, headSets = 1;      ///< KV heads of a block of threads; blocks of threads for all of them
   int strides = 1;                  ///< warps that share the blocks of a KV head
 };
 
@@ -61,7 +67,7 @@ __device__ __forceinline__ int32_t rowWord(const SplitTask& t, const SeenPart& p
 __device__ __forceinline__ RowWords wordsOf(const SplitTask& t, int block, const int32_t* perRow, const int32_t* perQuery) {
   if (block >= t.span.end || !perRow) return {};
   const SeenPart part = t.part(block);
-  const int lane = static_cast<int>(threadIdx.x);
+  const int lane = laneOf();
   return {rowWord(t, part, block, lane, perRow, perQuery), rowWord(t, part, block, lane + 32, perRow, perQuery)};
 }
 
@@ -70,18 +76,19 @@ struct StageReader {
   int block, stage;  ///< first all of K of a block, then all of V
   int lo, hi;        ///< rows seen
   RowWords slots, nextSlots;
+  uint64_t policy;   ///< of copies
 };
 
 /// As many rows at once as fit into a warp, a piece of 16 bytes a lane.
 __device__ __forceinline__ void copyRows(const SplitShape& g, const StageReader& r, int firstRow, const StageRows& rows,
                                          const uint8_t* from, int stride, uint8_t* to) {
-  const int lane = static_cast<int>(threadIdx.x), mine = rows.across.quotient(lane), first = rows.across.rest(lane);
+  const int lane = laneOf(), mine = rows.across.quotient(lane), first = rows.across.rest(lane);
   for (int at = 0; at < g.rowsPerStage; at += rows.atOnce) {
     const int inStage = at + mine, row = firstRow + inStage;
     const int32_t slot = r.slots.of(row);
     if (mine >= rows.atOnce || inStage >= g.rowsPerStage || row < r.lo || row >= r.hi) continue;
     const uint8_t* record = from + int64_t{slot} * stride;
-    for (int piece = first; piece < rows.pieces; piece += 32) copyAsync16(to + inStage * rows.pitch + piece * 16, record + piece * 16);
+    for (int piece = first; piece < rows.pieces; piece += 32) copyPassing16(to + inStage * rows.pitch + piece * 16, record + piece * 16, r.policy);
   }
 }
 
@@ -131,13 +138,14 @@ struct SplitWarp {
   static constexpr int kLanesAcross = Dim >= 128 ? 32 : Dim / 4;  ///< lanes that own four values each
   static constexpr int kValueRows = Rows * kLanesAcross / 32 > 0 ? Rows * kLanesAcross / 32 : 1;
   static constexpr int kRuns = Dim > 128 ? Dim / 128 : 1;  ///< runs of 128 values
+  static constexpr bool kAhead = Rows * Dim * kRuns <= 512;  ///< registers are left for angles read ahead
 
   float query[kSteps][Rows][2];
-  float2 cosine[kSteps / 2], sine[kSteps / 2];  ///< of the next four keys, where headDim == Dim
+  float2 cosine[kSteps / 2], sine[kSteps / 2];  ///< of the next four keys, where angles are read ahead
   float values[kRuns][kValueRows][4];
 
   __device__ __forceinline__ void loadQueries(const AttentionArgs& a, const SplitTask& task) {
-    const int t = static_cast<int>(threadIdx.x) & 7;
+    const int t = laneOf() & 7;
     const float* from = a.queries + task.query * a.queryStride + task.head * a.fmt.headDim;
 #pragma unroll
     for (int i = 0; i < kSteps; ++i)
@@ -150,8 +158,8 @@ struct SplitWarp {
         }
   }
 
-  static __device__ __forceinline__ int lanePair() { return static_cast<int>(threadIdx.x) & 7; }
-  static __device__ __forceinline__ int laneKey() { return static_cast<int>(threadIdx.x) >> 3; }
+  static __device__ __forceinline__ int lanePair() { return laneOf() & 7; }
+  static __device__ __forceinline__ int laneKey() { return laneOf() >> 3; }
 
   __device__ __forceinline__ void addKey(const float2& k, int step, float (&sums)[Rows][2]) const {
 #pragma unroll
@@ -170,6 +178,8 @@ struct SplitWarp {
   __device__ __forceinline__ const float* tableOf(const AttentionArgs& a, const RowWords& phases, int row) const {
     return a.rotaryTable + int64_t{phases.of((row + laneKey()) & (kKeys - 1))} * a.fmt.headDim;
   }
+
+  static __device__ __forceinline__ bool readsAhead(const AttentionArgs& a) { return kAhead && !a.keysRotated && a.fmt.headDim == Dim; }
 
   __device__ __forceinline__ void loadAngles(const AttentionArgs& a, const RowWords& phases, int row) {
     const float* table = tableOf(a, phases, row);
@@ -225,7 +235,7 @@ struct SplitWarp {
       float sums[Rows][2] = {};
       if (a.keysRotated) {
         if (seen) addPlain<T>(key, a.fmt.headDim, sums);
-      } else if (a.fmt.headDim == Dim) {
+      } else if (readsAhead(a)) {
         addHalves<T>(key, tableOf(a, phases, first + 4), sums);
       } else {
         const float* table = tableOf(a, phases, first);
@@ -247,9 +257,9 @@ struct SplitWarp {
   /// scores [64][Rows] -> exp(score - maximum), 0 outside the part; half a warp per query head.
   __device__ __forceinline__ void weigh(const AttentionArgs& a, const AttentionPlan& p, const SplitTask& t, const SeenPart& part,
                                         int block, float* scores) {
-    const int lane = static_cast<int>(threadIdx.x) & 15;
+    const int lane = laneOf() & 15;
     for (int pair = 0; pair < t.heads; pair += 2) {
-      const int r = pair + (static_cast<int>(threadIdx.x) >> 4);
+      const int r = pair + (laneOf() >> 4);
       const bool mine = r < t.heads;
       float x[4], best = -INFINITY, sum = 0.0f;
 #pragma unroll
@@ -295,7 +305,7 @@ struct SplitWarp {
   template <DType T>
   __device__ __forceinline__ void addStage(const SplitShape& g, int headDim, const SeenPart& part, int firstRow,
                                            const uint8_t* stage, const float* weights) {
-    const int across = static_cast<int>(threadIdx.x) % kLanesAcross, firstHead = static_cast<int>(threadIdx.x) / kLanesAcross * kValueRows;
+    const int across = laneOf() % kLanesAcross, firstHead = laneOf() / kLanesAcross * kValueRows;
     const int from = part.lo > firstRow ? part.lo - firstRow : 0;
     const int to = part.hi - firstRow < g.rowsPerStage ? part.hi - firstRow : g.rowsPerStage;
     if (firstHead >= Rows) return;
@@ -336,7 +346,7 @@ struct SplitWarp {
   }
 
   __device__ __forceinline__ void storeValues(const AttentionArgs& a, const AttentionPlan& p, const SplitTask& t, int block) const {
-    const int across = static_cast<int>(threadIdx.x) % kLanesAcross, firstHead = static_cast<int>(threadIdx.x) / kLanesAcross * kValueRows;
+    const int across = laneOf() % kLanesAcross, firstHead = laneOf() / kLanesAcross * kValueRows;
 #pragma unroll
     for (int r = 0; r < kValueRows; ++r) {
       if (firstHead + r >= t.heads) break;
@@ -354,7 +364,7 @@ struct SplitWarp {
 __device__ __forceinline__ SplitTask taskOf(const AttentionArgs& a, const AttentionPlan& p, const SplitShape& g) {
   SplitTask t;
   t.query = static_cast<int>(blockIdx.y) / g.headTiles;
-  t.kvHead = static_cast<int>(blockIdx.x) % a.fmt.kvHeads;
+  t.kvHead = static_cast<int>(blockIdx.x) % g.headSets * g.warps + warpOf();
   const int firstHead = static_cast<int>(blockIdx.y) % g.headTiles * g.headTile;
   t.head = t.kvHead * p.group + firstHead;
   t.heads = p.group - firstHead < g.headTile ? p.group - firstHead : g.headTile;
@@ -364,18 +374,24 @@ __device__ __forceinline__ SplitTask taskOf(const AttentionArgs& a, const Attent
   return t;
 }
 
-/// Grid: x = strides * kvHeads, KV heads fastest, so that neighbours read neighbouring pieces of records;
-/// y = nQueries * headTiles. 32 threads.
+inline constexpr int kBusy = 8;        ///< warps of a multiprocessor that keep it busy
+inline constexpr int kSplitWarps = 8;  ///< of a block of threads, at most
+
+/// Memory of one warp: the ring, then scores [64][rows].
+KVLAB_HD constexpr int warpBytes(int stageBytes, int rows) { return kRing * stageBytes + kKeys * rows * 4; }
+
+/// Grid: x = strides * headSets, head sets fastest; y = nQueries * headTiles. 32 * warps threads.
 template <int Rows, int Dim>
-__global__ void __launch_bounds__(32, 8) splitKernel(AttentionArgs a, AttentionPlan p, SplitShape g) {
-  auto* ring = dynamicShared<uint8_t>();
+__global__ void __launch_bounds__(32 * kSplitWarps, 1) splitKernel(AttentionArgs a, AttentionPlan p, SplitShape g) {
+  uint8_t* ring = dynamicShared<uint8_t>() + warpOf() * warpBytes(g.stageBytes, Rows);
   auto* scores = reinterpret_cast<float*>(ring + kRing * g.stageBytes);
   const SplitTask t = taskOf(a, p, g);
   const int stages = kKeys / g.rowsPerStage;
-  int block = t.span.first + static_cast<int>(blockIdx.x) / a.fmt.kvHeads, stage = 1 - kRing;  // below 0 the ring fills
+  int block = t.span.first + static_cast<int>(blockIdx.x) / g.headSets, stage = 1 - kRing;  // below 0 the ring fills
   if (block >= t.span.end) return;
   StageReader reader;
   reader.block = block;
+  reader.policy = passingPolicy();
   seeBlock(t, reader);
   reader.slots = wordsOf(t, block, a.slots, a.selfSlot);
   reader.nextSlots = wordsOf(t, block + g.strides, a.slots, a.selfSlot);
@@ -383,8 +399,7 @@ __global__ void __launch_bounds__(32, 8) splitKernel(AttentionArgs a, AttentionP
   RowWords phases = wordsOf(t, block, perRow, a.selfPhaseIndex), nextPhases = wordsOf(t, block + g.strides, perRow, a.selfPhaseIndex);
   SeenPart part = t.part(block);
   SplitWarp<Rows, Dim> warp;
-  const bool angles = !a.keysRotated && a.fmt.headDim == Dim;
-  if (angles) warp.loadAngles(a, phases, 0);
+  if (warp.readsAhead(a)) warp.loadAngles(a, phases, 0);
   warp.loadQueries(a, t);
   int fetched = 0, used = 0;
   while (block < t.span.end) {
@@ -411,20 +426,41 @@ __global__ void __launch_bounds__(32, 8) splitKernel(AttentionArgs a, AttentionP
     block += g.strides;
     part = t.part(block);
     phases = nextPhases;
-    if (angles) warp.loadAngles(a, phases, 0);
+    if (warp.readsAhead(a)) warp.loadAngles(a, phases, 0);
     nextPhases = wordsOf(t, block + g.strides, perRow, a.selfPhaseIndex);
   }
 }
 
-/// As many warps as the device holds at once share the blocks: more would run one after the other.
+/// Blocks of threads that a multiprocessor holds at once; 0 where shared memory is not enough for one.
+template <class Kernel>
+cudaError_t occupancy(Kernel* kernel, int threads, int bytes, int& resident) {
+  int device = 0, most = 0;
+  if (const auto error = cudaGetDevice(&device); error != cudaSuccess) return error;
+  if (const auto error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device); error != cudaSuccess) return error;
+  if (bytes > most) return cudaSuccess;
+  if (const auto error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes); error != cudaSuccess) return error;
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, threads, static_cast<size_t>(bytes));
+}
+
+/// As many warps as the device holds at once share the blocks: more would run one after the other. A block of
+/// threads takes as many KV heads as it can while a multiprocessor still holds kBusy warps.
 template <int Rows, int Dim>
 int32_t launchSplit(void* stream, const AttentionArgs& a, const AttentionPlan& p, SplitShape g, int multiprocessors) {
-  const int64_t shared = kRing * g.stageBytes + kKeys * Rows * 4, others = a.nQueries * g.headTiles * a.fmt.kvHeads;
-  int warps = 0;
-  const auto error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&warps, splitKernel<Rows, Dim>, 32, static_cast<size_t>(shared));
-  if (error != cudaSuccess) return error;
-  g.strides = stridesOf(int64_t{warps} * multiprocessors, others, p.blocks);
-  return launch(splitKernel<Rows, Dim>, {int64_t{g.strides} * a.fmt.kvHeads, a.nQueries * g.headTiles}, 32, shared, stream, a, p, g);
+  const int bytes = warpBytes(g.stageBytes, Rows);
+  int most = 0;
+  for (int warps = kSplitWarps; warps > 0; warps /= 2) {
+    if (a.fmt.kvHeads % warps != 0) continue;
+    int resident = 0;
+    const auto error = occupancy(splitKernel<Rows, Dim>, 32 * warps, warps * bytes, resident);
+    if (error != cudaSuccess) return error;
+    if (resident * warps > most) most = resident * warps, g.warps = warps;
+    if (most >= kBusy) break;
+  }
+  if (most == 0) return cudaErrorInvalidConfiguration;
+  g.headSets = a.fmt.kvHeads / g.warps;
+  g.strides = stridesOf(int64_t{most} * multiprocessors, a.nQueries * g.headTiles * a.fmt.kvHeads, p.blocks);
+  const Grid grid{int64_t{g.strides} * g.headSets, a.nQueries * g.headTiles};
+  return launch(splitKernel<Rows, Dim>, grid, 32 * g.warps, g.warps * bytes, stream, a, p, g);
 }
 
 }  // namespace kvlab::kernels::cuda

@@ -243,6 +243,8 @@ void CudaAttentionTest::equalsTheCpu_data() {
   row(9, 1, 40, bf16, f32);
   row(4, 2, 64, bf16, bf16);
   row(16, 2, 64, f16, f16);
+  row(8, 8, 64, bf16, f16);
+  row(24, 4, 128, bf16, bf16);
   row(2, 2, 80, f16, bf16);
   row(4, 2, 96, bf16, bf16);
   row(7, 1, 128, bf16, bf16);
