@@ -15,6 +15,7 @@ int32_t matchTags(void* stream, const MatchTagsArgs&);
 int32_t moveRows(void* stream, const MoveRowsArgs&);
 int32_t convert(void* stream, const ConvertArgs&);
 int32_t embedding(void* stream, const EmbeddingArgs&);
+int32_t matmul(void* stream, const MatmulArgs&);
 int32_t rmsnorm(void* stream, const RmsnormArgs&);
 int32_t add(void* stream, const AddArgs&);
 int32_t swiglu(void* stream, const SwigluArgs&);

@@ -152,11 +152,31 @@ inline void addRows(std::vector<OpCase>& all) {
   }
 }
 
+/// Rows of x and y lie apart; the first rows of a call must not depend on how many there are.
+inline void addMatmul(std::vector<OpCase>& all) {
+  const auto one = [&all](DType t, int64_t m, int64_t n, int64_t k, int64_t apart, size_t shift, bool bias) {
+    all.push_back({"matmul", dtypeName(t), textOf({m, n, k}), [=](Rig& r) {
+      const auto w = r.inShifted(encode(Random(21).values(n * k), t), shift);
+      const MatmulArgs a{.x = r.in(Random(20).values(m * (k + apart))), .w = w, .wType = t, .bias = bias ? r.in(Random(22).values(n)) : nullptr,
+                         .y = r.out<float>(m * (n + apart)), .m = m, .n = n, .k = k, .xStride = apart ? k + apart : 0, .yStride = apart ? n + apart : 0};
+      KVLAB_RUN(r, matmul, a);
+    }});
+  };
+  for (const DType t : kValueTypes) {
+    for (const int64_t m : {1, 2, 3, 5, 8, 9, 33})
+      for (const auto& [n, k] : {std::pair<int64_t, int64_t>{1, 1}, {17, 16}, {33, 527}, {65, 600}, {40, 1600}})
+        one(t, m, n, k, m % 2 ? 4 : 3, k % 2 ? 2 : 0, n > 20);
+    one(t, 1, 3, 0, 0, 0, true);
+    one(t, 70, 130, 256, 0, 0, false);
+  }
+}
+
 inline std::vector<OpCase> opCases() {
   std::vector<OpCase> all;
   addPointwise(all);
   addRowWise(all);
   addReductions(all);
+  addMatmul(all);
   addRows(all);
   return all;
 }
