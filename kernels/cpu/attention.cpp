@@ -129,7 +129,7 @@ HWY_INLINE void storeOrMerge(const Call& c, const Item& item, const Buffers& b, 
 HWY_NOINLINE void scoreBlock(const Call& c, const Buffers& b, int64_t rows, int64_t lo, int64_t hi) {
   if (lo >= hi) return;
   panelProduct({.x = b.queries, .xStride = c.dim, .m = rows, .w = b.keys + lo * c.dim,
-                .wStride = c.dim, .n = hi - lo, .k16 = c.dim, .split = false, .carry = nullptr, .carryStride = 0,
+                .wStride = c.dim, .n = hi - lo, .k16 = c.dim, .carry = nullptr,
                 .first = true, .last = true, .y = b.scores + lo, .yStride = 64});
 }
 
@@ -138,8 +138,8 @@ HWY_INLINE void scoreSelf(const Call& c, int64_t head, const Buffers& b, int64_t
                           const Part& p) {
   loadSelf(c, head, q, b);
   panelProduct({.x = b.queries + row * c.dim, .xStride = c.dim, .m = c.group, .w = b.selfKey,
-                .wStride = c.dim, .n = 1, .k16 = c.dim, .split = false, .carry = nullptr,
-                .carryStride = 0, .first = true, .last = true,
+                .wStride = c.dim, .n = 1, .k16 = c.dim, .carry = nullptr,
+                .first = true, .last = true,
                 .y = b.scores + row * 64 + p.rowsEnd, .yStride = 64});
 }
 

@@ -23,9 +23,8 @@ constexpr int64_t kTileRows = 3, kTileCols = 4;
 constexpr int64_t kTileRows = 4, kTileCols = 6;
 #endif
 
-/// x [m, k16] times w [n, k16], transposed. A row is plain ([k16 / 16, 16]) or split by register
-/// ([kGroups, k16 / 16, kLanes]: long panels stream better that way). With several calls over slices of k, carry [m, n, 16]
-/// holds the lanes in between: `first` starts from 0, `last` reduces into y [m, n].
+/// x [m, k16] times w [n, k16], transposed. With several calls over slices of k, carry [m * n, 16] holds
+/// the lanes in between, tile by tile: `first` starts from 0, `last` reduces into y [m, n].
 struct PanelProduct {
   const float* x;
   int64_t xStride;
@@ -34,9 +33,7 @@ struct PanelProduct {
   int64_t wStride;
   int64_t n;
   int64_t k16;  ///< multiple of 16
-  bool split;
   float* carry;
-  int64_t carryStride;  ///< in outputs
   bool first, last;
   float* y;
   int64_t yStride;
@@ -44,21 +41,19 @@ struct PanelProduct {
 
 /// Lanes of one tile: acc [R, C, 16] += x * w.
 template <int R, int C>
-HWY_INLINE void tileLanes(const PanelProduct& p, const float* x, const float* w, float* acc,
-                          int64_t accStride, bool fromZero) {
+HWY_INLINE void tileLanes(const PanelProduct& p, const float* x, const float* w, float* acc, bool fromZero) {
   const DF d;
-  const int64_t step = p.split ? kLanes : kVirtualLanes;
-  const int64_t length = p.split ? p.k16 / kGroups : p.k16;
   for (int64_t g = 0; g < kGroups; ++g) {
-    const float* xg = x + (p.split ? g * length : g * kLanes);
-    const float* wg = w + (p.split ? g * length : g * kLanes);
+    const float* xg = x + g * kLanes;
+    const float* wg = w + g * kLanes;
+    float* lanes = acc + g * kLanes;
     VF c[R][C];
     KVLAB_UNROLL for (int i = 0; i < R; ++i) {
       KVLAB_UNROLL for (int j = 0; j < C; ++j) {
-        c[i][j] = fromZero ? hn::Zero(d) : hn::LoadU(d, acc + i * accStride + j * 16 + g * kLanes);
+        c[i][j] = fromZero ? hn::Zero(d) : hn::LoadU(d, lanes + (i * C + j) * 16);
       }
     }
-    for (int64_t k = 0; k < length; k += step) {
+    for (int64_t k = 0; k < p.k16; k += kVirtualLanes) {
       VF xs[R];
       KVLAB_UNROLL for (int i = 0; i < R; ++i) xs[i] = hn::LoadU(d, xg + i * p.xStride + k);
       KVLAB_UNROLL for (int j = 0; j < C; ++j) {
@@ -68,9 +63,7 @@ HWY_INLINE void tileLanes(const PanelProduct& p, const float* x, const float* w,
       }
     }
     KVLAB_UNROLL for (int i = 0; i < R; ++i) {
-      KVLAB_UNROLL for (int j = 0; j < C; ++j) {
-        hn::StoreU(c[i][j], d, acc + i * accStride + j * 16 + g * kLanes);
-      }
+      KVLAB_UNROLL for (int j = 0; j < C; ++j) hn::StoreU(c[i][j], d, lanes + (i * C + j) * 16);
     }
   }
 }
@@ -85,12 +78,12 @@ HWY_INLINE void reduceRow(const float* lanes, int64_t n, float* y) {
 template <int R, int C>
 HWY_NOINLINE void tile(const PanelProduct& p, int64_t i0, int64_t j0) {
   alignas(64) float local[R * C * 16];
-  const bool carried = p.carry != nullptr;
-  float* acc = carried ? p.carry + (i0 * p.carryStride + j0) * 16 : local;
-  const int64_t accStride = carried ? p.carryStride * 16 : C * 16;
-  tileLanes<R, C>(p, p.x + i0 * p.xStride, p.w + j0 * p.wStride, acc, accStride, p.first);
+  float* acc = p.carry ? p.carry + (j0 * p.m + i0 * C) * 16 : local;
+  tileLanes<R, C>(p, p.x + i0 * p.xStride, p.w + j0 * p.wStride, acc, p.first);
   if (!p.last) return;
-  for (int i = 0; i < R; ++i) reduceRow(acc + i * accStride, C, p.y + (i0 + i) * p.yStride + j0);
+  alignas(64) float sums[R * C];
+  reduceRow(acc, R * C, sums);
+  KVLAB_UNROLL for (int i = 0; i < R; ++i) memcpy(p.y + (i0 + i) * p.yStride + j0, sums + i * C, C * 4);
 }
 
 template <int C>

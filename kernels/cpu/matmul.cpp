@@ -15,8 +15,9 @@ HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kBlock = 48;            // outputs per side of a block; multiple of the tile sides
-constexpr int64_t kDepth = 256;           // elements of k per slice
+constexpr int64_t kBlock = 48;            // rows of x at a time and columns of a panel; multiple of the tile sides
+constexpr int64_t kDepth = 1024;          // elements of k per slice, about
+constexpr int64_t kPanelBytes = 560 << 10;
 constexpr int64_t kWorkPerTask = 131072;  // multiply-adds worth handing to another thread
 constexpr int64_t kAhead = 12288;          // bytes of weights prefetched ahead of their use
 constexpr int64_t kStreamRows = 4;        // up to here weights are streamed instead of packed
@@ -157,53 +158,76 @@ void matmulStreamed(ThreadPool& pool, const MatmulArgs& a) {
   pool.parallelFor(0, a.n, grain, [&](int64_t from, int64_t to, int) { streamRows<T>(a, x, from, to); });
 }
 
-// Many rows: blocks of kBlock x kBlock outputs, both operands packed to f32 slices of kDepth.
+// Many rows: a worker converts a panel of weights to f32 once and walks all rows of x with it, kBlock
+// at a time. Panel, x and carry fit the second cache, a tile's slice of both operands the first.
 
-struct Workspace {
-  float x[kBlock * kDepth];
-  float w[kBlock * kDepth];
-  float carry[kBlock * kBlock * 16];
+struct Panels {
+  int64_t depth;    // k padded to 16
+  int64_t stride;   // of a row of a panel, off the power of two that rows of x often have
+  int64_t slice;    // of k at a time
+  int64_t columns;  // of a panel, a multiple of the tile's
+  const float* x;   // [m, depth]: the caller's where k needs no padding
+  int64_t xStride;
 };
 
-template <DType T>
-HWY_INLINE void pack(const uint8_t* from, int64_t fromStride, int64_t rows, int64_t count,
-                     int64_t padded, float* to) {
-  for (int64_t r = 0; r < rows; ++r) packRow<T>(from + r * fromStride, count, to + r * padded);
+HWY_INLINE Panels panelsOf(ThreadPool& pool, const MatmulArgs& a) {
+  Panels p{};
+  p.depth = (a.k + 15) / 16 * 16;
+  p.stride = p.depth + 16;
+  const int64_t slices = (p.depth + kDepth - 1) / kDepth;
+  p.slice = (p.depth / 16 + slices - 1) / slices * 16;
+  const int64_t fitting = kPanelBytes / 4 / p.stride / kTileCols * kTileCols;
+  const int64_t share = (a.n / (4 * pool.threads()) + kTileCols - 1) / kTileCols * kTileCols;
+  p.columns = std::clamp(std::min(fitting, share), kTileCols, kBlock);
+  p.x = a.x;
+  p.xStride = a.xStride;
+  if (p.depth == a.k) return p;
+  auto* padded = reinterpret_cast<float*>(pool.sharedScratch(static_cast<size_t>(a.m * p.depth) * 4));
+  for (int64_t i = 0; i < a.m; ++i) {
+    std::copy(a.x + i * a.xStride, a.x + i * a.xStride + a.k, padded + i * p.depth);
+    std::fill(padded + i * p.depth + a.k, padded + (i + 1) * p.depth, 0.0f);
+  }
+  p.x = padded;
+  p.xStride = p.depth;
+  return p;
 }
 
-HWY_INLINE void addBias(const MatmulArgs& a, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
+HWY_INLINE void addBias(const MatmulArgs& a, int64_t j0, int64_t n) {
   if (!a.bias) return;
-  for (int64_t i = i0; i < i1; ++i) {
-    for (int64_t j = j0; j < j1; ++j) a.y[i * a.yStride + j] += a.bias[j];
+  for (int64_t i = 0; i < a.m; ++i) {
+    for (int64_t j = j0; j < j0 + n; ++j) a.y[i * a.yStride + j] += a.bias[j];
   }
 }
 
+/// Columns [j0, j0 + n) of y; memory: the panel, then the carry.
 template <DType T>
-void matmulBlock(const MatmulArgs& a, int64_t i0, int64_t j0, Workspace& s) {
-  const int64_t m = std::min(kBlock, a.m - i0), n = std::min(kBlock, a.n - j0);
-  const auto* x = reinterpret_cast<const uint8_t*>(a.x + i0 * a.xStride);
+void matmulPanel(const MatmulArgs& a, const Panels& p, int64_t j0, int64_t n, float* panel) {
   const uint8_t* w = static_cast<const uint8_t*>(a.w) + j0 * a.k * dtypeBytes(T);
-  for (int64_t k = 0; k < a.k; k += kDepth) {
-    const int64_t count = std::min(kDepth, a.k - k);
-    const int64_t padded = (count + 15) / 16 * 16;
-    pack<DType::f32>(x + k * 4, a.xStride * 4, m, count, padded, s.x);
-    pack<T>(w + k * dtypeBytes(T), a.k * dtypeBytes(T), n, count, padded, s.w);
-    panelProduct({.x = s.x, .xStride = padded, .m = m, .w = s.w, .wStride = padded, .n = n,
-                  .k16 = padded, .split = true, .carry = a.k > kDepth ? s.carry : nullptr, .carryStride = kBlock,
-                  .first = k == 0, .last = k + kDepth >= a.k,
-                  .y = a.y + i0 * a.yStride + j0, .yStride = a.yStride});
+  for (int64_t j = 0; j < n; ++j) {
+    readRow<T>(w + j * a.k * dtypeBytes(T), panel + j * p.stride, a.k);
+    std::fill(panel + j * p.stride + a.k, panel + j * p.stride + p.depth, 0.0f);
   }
-  addBias(a, i0, i0 + m, j0, j0 + n);
+  float* carry = p.slice < p.depth ? panel + p.columns * p.stride : nullptr;
+  for (int64_t i0 = 0; i0 < a.m; i0 += kBlock) {
+    for (int64_t k = 0; k < p.depth; k += p.slice) {
+      panelProduct({.x = p.x + i0 * p.xStride + k, .xStride = p.xStride, .m = std::min(kBlock, a.m - i0),
+                    .w = panel + k, .wStride = p.stride, .n = n, .k16 = std::min(p.slice, p.depth - k),
+                    .carry = carry, .first = k == 0, .last = k + p.slice >= p.depth,
+                    .y = a.y + i0 * a.yStride + j0, .yStride = a.yStride});
+    }
+  }
+  addBias(a, j0, n);
 }
 
 template <DType T>
 void matmulBlocked(ThreadPool& pool, const MatmulArgs& a) {
-  const int64_t rows = (a.m + kBlock - 1) / kBlock, cols = (a.n + kBlock - 1) / kBlock;
-  const int64_t work = std::min(a.m, kBlock) * std::min(a.n, kBlock) * a.k;
-  const int64_t grain = std::max<int64_t>(1, kWorkPerTask / std::max<int64_t>(1, work));
-  pool.parallelFor(0, rows * cols, grain, [&](int64_t from, int64_t to, int worker) {
-    auto& s = *reinterpret_cast<Workspace*>(pool.scratch(worker, sizeof(Workspace)));
-    for (int64_t t = from; t < to; ++t) matmulBlock<T>(a, t % rows * kBlock, t / rows * kBlock, s);
+  const Panels p = panelsOf(pool, a);
+  const auto bytes = static_cast<size_t>(p.columns * p.stride + kBlock * p.columns * 16) * 4;
+  const int64_t work = a.m * p.columns * a.k;
+  const int64_t grain = std::max<int64_t>(1, kWorkPerTask / std::max<int64_t>(1, work)) * p.columns;
+  pool.parallelFor(0, a.n, grain, [&](int64_t from, int64_t to, int worker) {
+    auto* memory = reinterpret_cast<float*>(pool.scratch(worker, bytes));
+    for (int64_t j = from; j < to; j += p.columns) matmulPanel<T>(a, p, j, std::min(p.columns, to - j), memory);
   });
 }
 
