@@ -3,6 +3,7 @@
 # where a compiler is found, ON insists, OFF leaves it out. KV_CUDA_ARCHITECTURES as CMake takes them.
 set(KV_CUDA AUTO CACHE STRING "Build the CUDA module: AUTO, ON or OFF")
 set_property(CACHE KV_CUDA PROPERTY STRINGS AUTO ON OFF)
+option(KV_DEBUG_BOUNDS "CUDA kernels check every index that they read" OFF)
 set(KV_CUDA_ARCHITECTURES 90-real CACHE STRING "Architectures of the CUDA module")
 if(KV_CUDA STREQUAL "OFF" OR KVLAB_SANITIZE OR KVLAB_FUZZ)
   return()
@@ -41,5 +42,9 @@ kvlab_room(kvlab_cuda kernels)
 set_target_properties(kvlab_cuda PROPERTIES PREFIX "" CUDA_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden)
 target_compile_options(kvlab_cuda PRIVATE
   "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-fmad=false;--Werror=all-warnings;-Xcompiler=-Wall,-Wextra,-Wshadow;-Xptxas=-warn-spills,-Werror>")
-target_link_options(kvlab_cuda PRIVATE -Wl,--exclude-libs,ALL -Wl,-z,defs)
+if(KV_DEBUG_BOUNDS)
+  target_compile_definitions(kvlab_cuda PRIVATE KV_DEBUG_BOUNDS)
+endif()
+target_link_options(kvlab_cuda PRIVATE -Wl,--exclude-libs,ALL -Wl,-z,defs
+  -Wl,--version-script=${CMAKE_SOURCE_DIR}/kernels/cuda/exports.map)
 message(STATUS "CUDA module: ${CMAKE_CUDA_COMPILER_VERSION}, ${KV_CUDA_ARCHITECTURES}")

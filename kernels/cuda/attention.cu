@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "kernels/cuda/attention_guard.h"
 #include "kernels/cuda/attention_launch.h"
 #include "kernels/cuda/attention_merge.h"
 #include "kernels/cuda/attention_shape.h"
@@ -120,7 +121,7 @@ int32_t clearNewest(void* stream, const AttentionArgs& a) {
 int64_t attentionScratchBytes(const AttentionArgs& a) {
   if (a.nQueries <= 0) return 0;
   const int64_t queries = std::min(queriesPerBatch(a), a.nQueries);
-  return scratchOf(a, queries, storedOf(a, queries, a.nQueries)).all();
+  return scratchOf(a, queries, storedOf(a, queries, a.nQueries)).all() + attentionGuardBytes(a);
 }
 
 int32_t attention(void* stream, const AttentionArgs& args) {
@@ -133,6 +134,7 @@ int32_t attention(void* stream, const AttentionArgs& args) {
   int device = 0, multiprocessors = 0;
   if (const auto error = cudaGetDevice(&device); error != cudaSuccess) return error;
   if (const auto error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device); error != cudaSuccess) return error;
+  if (const int32_t error = guardAttention(stream, a)) return error;
   if (const int32_t error = clearNewest(stream, a)) return error;
   const int64_t each = queriesPerBatch(a);
   for (int64_t q0 = 0; q0 < a.nQueries; q0 += each) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of the embedding table: blocks side by side along a row.
+#include "kernels/cuda/bounds.h"
 #include "kernels/cuda/device_math.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/ops.h"
@@ -10,9 +11,10 @@ namespace {
 constexpr int kThreads = 128, kPerThread = 4;
 
 template <DType T>
-__global__ void __launch_bounds__(kThreads) embeddingKernel(EmbeddingArgs a) {
+__global__ void __launch_bounds__(kThreads) embeddingKernel(EmbeddingArgs a, Bounds bounds) {
   const int64_t i = blockIdx.x, begin = int64_t{blockIdx.y} * kThreads * kPerThread + threadIdx.x;
-  const auto* row = static_cast<const uint8_t*>(a.table) + a.ids[i] * (a.dim * dtypeBytes(T));
+  const int64_t rowBytes = a.dim * dtypeBytes(T), id = bounds.of(IndexKind::tokenId, a.table, rowBytes).orZero(int64_t{a.ids[i]});
+  const auto* row = static_cast<const uint8_t*>(a.table) + id * rowBytes;
 #pragma unroll
   for (int part = 0; part < kPerThread; ++part) {
     const int64_t at = begin + part * kThreads;
@@ -26,10 +28,11 @@ __global__ void __launch_bounds__(kThreads) embeddingKernel(EmbeddingArgs a) {
 
 int32_t embedding(void* stream, const EmbeddingArgs& a) {
   const Grid grid{a.n, (a.dim + kThreads * kPerThread - 1) / (kThreads * kPerThread)};
+  const Bounds bounds = boundsFor("embedding");
   switch (a.tableType) {
-    case DType::f32: return launch(embeddingKernel<DType::f32>, grid, kThreads, 0, stream, a);
-    case DType::f16: return launch(embeddingKernel<DType::f16>, grid, kThreads, 0, stream, a);
-    case DType::bf16: return launch(embeddingKernel<DType::bf16>, grid, kThreads, 0, stream, a);
+    case DType::f32: return launch(embeddingKernel<DType::f32>, grid, kThreads, 0, stream, a, bounds);
+    case DType::f16: return launch(embeddingKernel<DType::f16>, grid, kThreads, 0, stream, a, bounds);
+    case DType::bf16: return launch(embeddingKernel<DType::bf16>, grid, kThreads, 0, stream, a, bounds);
     default: return cudaErrorNotSupported;
   }
 }

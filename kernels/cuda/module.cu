@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "kernels/cuda/device.h"
+#include "kernels/cuda/bounds.h"
 #include "kernels/cuda/ops.h"
 
 namespace kvlab::kernels::cuda {
@@ -46,10 +47,14 @@ int32_t memory(int64_t* freeBytes, int64_t* allBytes) {
 int32_t allocate(int64_t bytes, void** out) {
   const cudaError_t error = cudaMalloc(out, static_cast<size_t>(bytes));
   cudaGetLastError();  // running out of memory leaves the device as it was
+  if (error == cudaSuccess) noteAllocation(*out, bytes);
   return error;
 }
 
-int32_t release(void* memory) { return cudaFree(memory); }
+int32_t release(void* memory) {
+  forgetAllocation(memory);
+  return cudaFree(memory);
+}
 
 int32_t upload(void* stream, void* to, const void* from, int64_t bytes) {
   return cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyHostToDevice, static_cast<cudaStream_t>(stream));
@@ -102,7 +107,8 @@ constexpr CudaApi kApi{.version = kCudaApiVersion,
                        .diffRows = &diffRows,
                        .argmax = &argmax,
                        .softmax = &softmax,
-                       .topk = &topk};
+                       .topk = &topk,
+                       .takeBoundsReport = &takeBoundsReport};
 
 }  // namespace
 }  // namespace kvlab::kernels::cuda

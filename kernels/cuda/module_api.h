@@ -25,6 +25,12 @@ struct CudaDevice {
   char name[256] = {};
 };
 
+/// The first index that a kernel would not follow since the last time it was asked (KV_DEBUG_BOUNDS).
+struct CudaBoundsReport {
+  int64_t violations = -1;  ///< -1: this build does not check
+  char text[256] = {};      ///< kernel, block, thread, value and bound of the first
+};
+
 struct CudaApi {
   uint32_t version = 0;
   CudaDevice (*probe)(int32_t ordinal) = nullptr;  ///< starts nothing on the device and takes no memory there
@@ -70,6 +76,8 @@ struct CudaApi {
   int32_t (*argmax)(void* stream, const ArgmaxArgs&) = nullptr;
   int32_t (*softmax)(void* stream, const SoftmaxArgs&) = nullptr;
   int32_t (*topk)(void* stream, const TopkArgs&) = nullptr;
+
+  int32_t (*takeBoundsReport)(CudaBoundsReport* out) = nullptr;  ///< waits for the device
 };
 
 }  // namespace kvlab::kernels

@@ -2,6 +2,7 @@
 // Moves of records, one after another. A move never changes the column of a byte, so each thread carries
 // out all moves for 16 bytes of the record: nothing waits for another thread. To hide the latency of
 // memory, a thread reads several rows before it writes them, as long as none of them is written before.
+#include "kernels/cuda/bounds.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/ops.h"
 
@@ -17,11 +18,15 @@ struct RowPair {
 /// Single rows of a list of moves in an order that is right where a move overlaps itself.
 struct MoveCursor {
   const RowMove* moves;
-  int64_t n, move = 0;
+  int64_t n;
+  Bound from, to;
+  int64_t move = 0;
   int32_t row = 0;
 
+  __device__ bool possible(const RowMove& m) const { return from.holds(m.from, m.count) && to.holds(m.to, m.count); }
+
   __device__ bool next(RowPair& out) {
-    while (move < n && row >= moves[move].count) {
+    while (move < n && (row >= moves[move].count || (row == 0 && !possible(moves[move])))) {
       ++move;
       row = 0;
     }
@@ -34,11 +39,11 @@ struct MoveCursor {
   }
 };
 
-__global__ void __launch_bounds__(kThreads) moveRowsKernel(MoveRowsArgs a, int64_t stride) {
+__global__ void __launch_bounds__(kThreads) moveRowsKernel(MoveRowsArgs a, int64_t stride, Bounds bounds) {
   const int64_t column = (int64_t{blockIdx.x} * kThreads + threadIdx.x) * 16;
   if (column >= stride) return;
   const bool onePool = a.fromPool == a.toPool;
-  MoveCursor cursor{a.moves, a.n};
+  MoveCursor cursor{a.moves, a.n, bounds.of(IndexKind::slot, a.fromPool, stride), bounds.of(IndexKind::slot, a.toPool, stride)};
   RowPair pair;
   bool more = cursor.next(pair);
   while (more) {
@@ -67,7 +72,7 @@ __global__ void __launch_bounds__(kThreads) moveRowsKernel(MoveRowsArgs a, int64
 int32_t moveRows(void* stream, const MoveRowsArgs& a) {
   if (a.n <= 0) return 0;
   const int64_t stride = rowLayout(a.fmt).stride;
-  return launch(moveRowsKernel, (stride / 16 + kThreads - 1) / kThreads, kThreads, 0, stream, a, stride);
+  return launch(moveRowsKernel, (stride / 16 + kThreads - 1) / kThreads, kThreads, 0, stream, a, stride, boundsFor("moveRows"));
 }
 
 }  // namespace kvlab::kernels::cuda
