@@ -27,7 +27,8 @@ namespace kvlab::kernels::HWY_NAMESPACE {
 namespace {
 
 constexpr int64_t kMaxGroup = 64;            // query heads of one KV head that are streamed at most
-constexpr int64_t kTileTarget = 64;          // query rows per item, about
+constexpr int64_t kTileTarget = 64;          // query rows per item, about; twice as many over kManyRows
+constexpr int64_t kManyRows = 2048;          // where copying a block costs more than queries that see little of it
 constexpr int64_t kKeptBytes = 32 << 20;     // probabilities kept per batch when masses are wanted
 constexpr int64_t kRowsAhead = 64;           // rows prefetched ahead of their use
 constexpr int64_t kWorkPerItem = 65536;      // multiply-adds worth handing to another thread
@@ -102,16 +103,12 @@ HWY_INLINE void keepBlock(const Call& c, int64_t q, int64_t queryHead, int64_t b
   std::copy(p, p + kAttentionBlock, c.kept + at * kAttentionBlock);
 }
 
-/// One query head against the block: scores -> Softmax and weighted values of the block alone.
-HWY_INLINE Softmax attendRow(const Call& c, const Buffers& b, const Part& p, float* s, int64_t q,
-                             int64_t queryHead, int64_t start) {
+/// One query head: scores of the block -> weights, and their Softmax.
+HWY_INLINE Softmax softenRow(const Call& c, const Part& p, float* s, int64_t q, int64_t queryHead, int64_t start) {
   Softmax block;
   block.max = maskScores(s, p.lo, p.hi, c.a.scale);
   block.sum = expScores(s, block.max);
   keepBlock(c, q, queryHead, (start + c.a.indexBase) / kAttentionBlock, s, block.max);
-  const float* self = p.hasSelf() ? b.selfValue : nullptr;
-  const float pSelf = self ? s[p.rowsEnd] : 0.0f;
-  weighRows(s + p.lo, b.values + p.lo * c.dim, c.dim, p.rowsEnd - p.lo, pSelf, self, b.block);
   return block;
 }
 
@@ -143,19 +140,35 @@ HWY_INLINE void scoreSelf(const Call& c, int64_t head, const Buffers& b, int64_t
                 .y = b.scores + row * 64 + p.rowsEnd, .yStride = 64});
 }
 
+/// Rows [row, row + Q) of the item, which see the same part of the block.
+template <int Q>
+HWY_INLINE void attendRows(const Call& c, const Item& item, const Buffers& b, const Part& p, int64_t head,
+                           int64_t row, int64_t start, int64_t partial) {
+  Softmax blocks[Q];
+  float* scores = b.scores + row * 64;
+  for (int64_t i = 0; i < Q; ++i) {
+    const int64_t r = row + i;
+    blocks[i] = softenRow(c, p, scores + i * 64, item.q0 + r / c.group, head * c.group + r % c.group, start);
+  }
+  weighRows<Q>({scores + p.lo, p.rowsEnd - p.lo, p.hasSelf() ? b.selfValue : nullptr}, b.values + p.lo * c.dim, c.dim,
+               b.block);
+  for (int64_t i = 0; i < Q; ++i) storeOrMerge(c, item, b, partial, row + i, blocks[i], b.block + i * c.dim);
+}
+
 /// Queries of the item in one KV head against the loaded block; b as of that head.
 HWY_INLINE void attendHead(const Call& c, const Item& item, const Buffers& b, int64_t head,
                            int64_t start, int64_t partial) {
-  for (int64_t q = item.q0; q < item.q1; ++q) {
+  for (int64_t q = item.q0, end = q; q < item.q1; q = end) {
     const Part p = partOf(rangeOf(c.a, q), start);
-    const int64_t row = (q - item.q0) * c.group;
+    end = q + 1;
     if (p.empty()) continue;
+    while (!p.hasSelf() && end < item.q1 && partOf(rangeOf(c.a, end), start) == p) ++end;
+    int64_t row = (q - item.q0) * c.group;
+    const int64_t last = (end - item.q0) * c.group;
     if (p.hasSelf()) scoreSelf(c, head, b, q, row, p);
-    for (int64_t g = 0; g < c.group; ++g) {
-      float* scores = b.scores + (row + g) * 64;
-      const Softmax block = attendRow(c, b, p, scores, q, head * c.group + g, start);
-      storeOrMerge(c, item, b, partial, row + g, block, b.block);
-    }
+    for (; row + 3 <= last; row += 3) attendRows<3>(c, item, b, p, head, row, start, partial);
+    if (row + 2 == last) attendRows<2>(c, item, b, p, head, row, start, partial);
+    if (row + 1 == last) attendRows<1>(c, item, b, p, head, row, start, partial);
   }
 }
 
@@ -191,10 +204,7 @@ HWY_INLINE void streamHead(const Call& c, const Item& item, const Buffers& b, co
   if (p.hasSelf()) scoreSelf(c, head, b, item.q0, 0, p);
   Softmax blocks[kMaxGroup];
   for (int64_t g = 0; g < c.group; ++g) {
-    float* scores = b.scores + g * 64;
-    blocks[g].max = maskScores(scores, p.lo, p.hi, c.a.scale);
-    blocks[g].sum = expScores(scores, blocks[g].max);
-    keepBlock(c, item.q0, head * c.group + g, (start + c.a.indexBase) / kAttentionBlock, scores, blocks[g].max);
+    blocks[g] = softenRow(c, p, b.scores + g * 64, item.q0, head * c.group + g, start);
   }
   withDType(c.a.fmt.v, [&](auto t) {
     const int64_t offset = c.layout.v + head * N * kLanes * dtypeBytes(t());
@@ -354,7 +364,7 @@ void runBatch(ThreadPool& pool, Call& c, int64_t q0, int64_t q1) {
 
 void attentionTarget(ThreadPool& pool, const AttentionArgs& a) {
   const int64_t group = a.queryHeads / a.fmt.kvHeads;
-  const int64_t tile = std::min(a.nQueries, std::max<int64_t>(1, kTileTarget / group));
+  const int64_t tile = std::min(a.nQueries, std::max<int64_t>(1, (a.rows < kManyRows ? 1 : 2) * kTileTarget / group));
   const int64_t dim = alignUp(a.fmt.headDim, 16);
   Call c{a, rowLayout(a.fmt), dim, group, tile, headsPerItem(a.fmt.kvHeads, dim, tile * group), 0,
          a.nQueries == 1 && group <= kMaxGroup && streamable(a.fmt.headDim),

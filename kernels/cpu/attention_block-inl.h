@@ -54,34 +54,53 @@ HWY_INLINE float expScores(float* s, float max) {
   return reduceGroups(sums);
 }
 
-/// out[R registers] = sum over ascending j in [0, n) of p[j] * v[j], then self.
-template <int R>
-HWY_INLINE void weighValues(const float* p, const float* v, int64_t dim, int64_t n, float pSelf,
-                            const float* vSelf, float* out) {
+/// Weights of rows of one block: row q has its own 64, and one more for the self row if there is one.
+struct Weights {
+  const float* p;        // [Q, 64], from the first row on
+  int64_t n;             // rows of values
+  const float* self;     // [dim] value of the self row or null, its weight at p[n]
+};
+
+/// out [Q, V registers of dim] = sum over ascending j in [0, n) of p[j] * v[j], then self.
+template <int Q, int V>
+HWY_INLINE void weighValues(const Weights& w, const float* v, int64_t dim, int64_t at, float* out) {
   const DF d;
-  VF c[R];
-  KVLAB_UNROLL for (int r = 0; r < R; ++r) c[r] = hn::Zero(d);
-  for (int64_t j = 0; j < n; ++j) {
-    const VF pj = hn::Set(d, p[j]);
-    KVLAB_UNROLL for (int r = 0; r < R; ++r) {
-      c[r] = mulAdd(pj, hn::LoadU(d, v + j * dim + r * kLanes), c[r]);
+  VF c[Q][V];
+  KVLAB_UNROLL for (int q = 0; q < Q; ++q) {
+    KVLAB_UNROLL for (int r = 0; r < V; ++r) c[q][r] = hn::Zero(d);
+  }
+  const auto step = [&](int64_t j, const float* value) {
+    VF p[Q];
+    KVLAB_UNROLL for (int q = 0; q < Q; ++q) p[q] = hn::Set(d, w.p[q * kAttentionBlock + j]);
+    KVLAB_UNROLL for (int r = 0; r < V; ++r) {
+      VF x = hn::LoadU(d, value + r * kLanes);
+      KVLAB_KEEP(x);
+      KVLAB_UNROLL for (int q = 0; q < Q; ++q) c[q][r] = mulAdd(p[q], x, c[q][r]);
     }
+  };
+  for (int64_t j = 0; j < w.n; ++j) step(j, v + j * dim + at);
+  if (w.self) step(w.n, w.self + at);
+  KVLAB_UNROLL for (int q = 0; q < Q; ++q) {
+    KVLAB_UNROLL for (int r = 0; r < V; ++r) hn::StoreU(c[q][r], d, out + q * dim + at + r * kLanes);
   }
-  if (vSelf) {
-    const VF ps = hn::Set(d, pSelf);
-    KVLAB_UNROLL for (int r = 0; r < R; ++r) c[r] = mulAdd(ps, hn::LoadU(d, vSelf + r * kLanes), c[r]);
-  }
-  KVLAB_UNROLL for (int r = 0; r < R; ++r) hn::StoreU(c[r], d, out + r * kLanes);
 }
 
-/// out [dim] likewise. Each output value has its own chain, so the split over registers is free.
-HWY_INLINE void weighRows(const float* p, const float* v, int64_t dim, int64_t n, float pSelf,
-                          const float* vSelf, float* out) {
-  int64_t i = 0;
-  const auto self = [&] { return vSelf ? vSelf + i : nullptr; };
-  for (; i + 8 * kLanes <= dim; i += 8 * kLanes) weighValues<8>(p, v + i, dim, n, pSelf, self(), out + i);
-  for (; i + 2 * kLanes <= dim; i += 2 * kLanes) weighValues<2>(p, v + i, dim, n, pSelf, self(), out + i);
-  for (; i + kLanes <= dim; i += kLanes) weighValues<1>(p, v + i, dim, n, pSelf, self(), out + i);
+/// out [Q, dim] likewise. Each output value has its own chain, so the split over registers is free.
+template <int Q>
+HWY_INLINE void weighRows(const Weights& w, const float* v, int64_t dim, float* out) {
+  int64_t at = 0;
+  const auto next = [&](auto registers) {
+    weighValues<Q, registers()>(w, v, dim, at, out);
+    at += registers() * kLanes;
+  };
+  for (int64_t left = dim / kLanes; left > 0; left = (dim - at) / kLanes) {
+    if (Q == 1 && left >= 8) next(std::integral_constant<int, 8>());
+    else if (Q == 1 && left == 6) next(std::integral_constant<int, 6>());
+    else if (left % 4 == 0) next(std::integral_constant<int, 4>());
+    else if (left >= 3) next(std::integral_constant<int, 3>());
+    else if (left == 2) next(std::integral_constant<int, 2>());
+    else next(std::integral_constant<int, 1>());
+  }
 }
 
 /// e^x of one value, the same bits as in a vector.

@@ -59,16 +59,17 @@ struct Buffers {
   Softmax* states;             // [tile * group]
   float* scores;               // [tile * group, 64]
   float* lanes;                // [heads * group, 8, 16] of scores, when streamed
-  float* block;                // [group, dim]
+  float* block;                // [max(group, 3), dim]
   float *selfKey, *selfValue;  // [dim]
 
   static size_t bytes(const Call& c) {
     const int64_t rows = c.tile * c.group;
     const int64_t perHead = copied(c) * 2 * 64 * c.dim + rows * (2 * c.dim + 64 + 2) + lanesOf(c);
-    return static_cast<size_t>(4 * (c.batch * perHead + (c.group + 2) * c.dim));
+    return static_cast<size_t>(4 * (c.batch * perHead + (blockRowsOf(c) + 2) * c.dim));
   }
 
   static int64_t copied(const Call& c) { return c.streamed ? 0 : 1; }
+  static int64_t blockRowsOf(const Call& c) { return std::max<int64_t>(c.group, 3); }
   static int64_t lanesOf(const Call& c) { return c.streamed ? c.group * 8 * 16 : 0; }
 
   Buffers(const Call& c, std::byte* memory) {
@@ -81,7 +82,7 @@ struct Buffers {
     running = take(c.batch * rows * c.dim);
     scores = take(c.batch * rows * 64);
     lanes = take(c.batch * lanesOf(c));
-    block = take(c.group * c.dim);
+    block = take(blockRowsOf(c) * c.dim);
     selfKey = take(c.dim);
     selfValue = take(c.dim);
     states = reinterpret_cast<Softmax*>(take(c.batch * 2 * rows));
@@ -120,6 +121,7 @@ struct Part {
   int64_t lo, rowsEnd, hi;  // offsets in the block: rows [lo, rowsEnd), self at rowsEnd if hi is above
   bool empty() const { return lo >= hi; }
   bool hasSelf() const { return hi > rowsEnd; }
+  bool operator==(const Part&) const = default;
 };
 
 HWY_INLINE Part partOf(const Range& r, int64_t start) {
