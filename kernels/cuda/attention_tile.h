@@ -3,7 +3,7 @@
 // heads of one KV head) and walks the key blocks that any of its queries sees, in order, merging as it goes.
 //
 // Keys and values pass through shared memory as f32, Keys rows at a time, converted and rotated once for the
-// whole tile. Eight warps share the rows of the tile. Scores: a thread holds four of the 16 virtual lanes of
+// whole tile. Four warps share the rows of the tile, four each. Scores: a thread holds four of the 16 virtual lanes of
 // Keys / 8 keys by four rows. Values: a thread owns four values by four rows. What is merged waits in shared
 // memory, or in registers where headDim > 128, so that a tile fits the 64 KiB and the registers of old devices.
 #pragma once
@@ -14,8 +14,9 @@
 
 namespace kvlab::kernels::cuda {
 
-inline constexpr int kTileRows = 32;
-inline constexpr int kTileThreads = 256;
+inline constexpr int kTileRows = 16;
+inline constexpr int kTileThreads = 128;
+static_assert(kTileThreads / 32 * 4 == kTileRows && kTileThreads >= kKeys);
 
 /// Keys of a chunk; width of a row of merged values in shared memory. `dim` is the instance's, 64, 128 or 256.
 KVLAB_HD constexpr int tileKeys(int dim) { return dim <= 128 ? 32 : 16; }
@@ -38,11 +39,12 @@ struct TileShared {
   float* merged;   ///< [kTileRows, dim], or nothing
   float* stats;    ///< [kTileRows, 4]: running maximum, running sum, factor of what is left (-1: nothing is), factor of the block
   SeenPart* parts; ///< [kTileRows] of the block; empty where a row is absent
+  Seen* seen;      ///< [kTileRows] of the tile's queries; nothing where there is none
   int32_t* slots;  ///< [64]
   int32_t* phases; ///< [64]
 
   static KVLAB_HD int64_t bytes(int dim, int pitch) {
-    return 4 * ((kTileRows + tileKeys(dim)) * int64_t{pitch} + kTileRows * (kScorePitch + mergedWidth(dim) + 4 + 3) + 2 * kKeys);
+    return 4 * ((kTileRows + tileKeys(dim)) * int64_t{pitch} + kTileRows * (kScorePitch + mergedWidth(dim) + 4 + 3 + 3) + 2 * kKeys);
   }
   __device__ TileShared(float* memory, int dim, int pitch) {
     queries = memory;
@@ -51,16 +53,15 @@ struct TileShared {
     merged = scores + kTileRows * kScorePitch;
     stats = merged + kTileRows * mergedWidth(dim);
     parts = reinterpret_cast<SeenPart*>(stats + kTileRows * 4);
-    slots = reinterpret_cast<int32_t*>(parts + kTileRows);
+    seen = reinterpret_cast<Seen*>(parts + kTileRows);
+    slots = reinterpret_cast<int32_t*>(seen + kTileRows);
     phases = slots + kKeys;
   }
 };
 
-/// What a tile is, and in lane i of every warp what its query i sees.
 struct Tile {
   int q0, kvHead, head;  ///< first query, KV head, first query head
   int queries, heads;    ///< present ones
-  Seen seen;
 };
 
 __device__ __forceinline__ Tile tileOf(const AttentionArgs& a, const AttentionPlan& p, const TileShape& g, int tile, int heads) {
@@ -71,11 +72,6 @@ __device__ __forceinline__ Tile tileOf(const AttentionArgs& a, const AttentionPl
   t.head = t.kvHead * p.group + firstHead;
   t.heads = min(p.group - firstHead, g.heads);
   t.queries = min(static_cast<int>(a.nQueries) - t.q0, g.queries);
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  if (lane < t.queries) {
-    const int q = t.q0 + lane;
-    t.seen = seenRange(a.rowBegin[q], a.rowEnd[q], a.selfSlot && a.selfSlot[q] >= 0);
-  }
   return t;
 }
 
@@ -85,14 +81,17 @@ __device__ __forceinline__ int leastOfWarp(int x) {
   return x;
 }
 
-__device__ __forceinline__ BlockSpan spanOf(const Tile& t, int skew) {
-  const BlockSpan mine = blocksOf(t.seen, skew);
-  return {leastOfWarp(t.seen.empty() ? INT32_MAX : mine.first), -leastOfWarp(-mine.end)};
+/// What any query of the tile sees: blocks, or rows of one block. Every warp finds out for itself, a lane a query.
+__device__ __forceinline__ BlockSpan spanOf(const TileShared& s, int skew) {
+  const Seen mine = s.seen[threadIdx.x % kTileRows];
+  const BlockSpan blocks = blocksOf(mine, skew);
+  return {leastOfWarp(mine.empty() ? INT32_MAX : blocks.first), -leastOfWarp(-blocks.end)};
 }
-
-/// The part of query i, from the lane that holds it.
-__device__ __forceinline__ SeenPart partOfQuery(const SeenPart& mine, int i) {
-  return {__shfl_sync(kWholeWarp, mine.lo, i), __shfl_sync(kWholeWarp, mine.rowsEnd, i), __shfl_sync(kWholeWarp, mine.hi, i)};
+__device__ __forceinline__ SeenPart unionAt(const TileShared& s, int start) {
+  const SeenPart mine = partAt(s.seen[threadIdx.x % kTileRows], start);
+  const bool rows = mine.lo < mine.rowsEnd;
+  const int end = -leastOfWarp(rows ? -mine.rowsEnd : 0);
+  return {leastOfWarp(rows ? mine.lo : kKeys), end, __any_sync(kWholeWarp, mine.hasSelf()) ? end + 1 : end};
 }
 
 /// Row of the tile -> offset of its query and its head; heads beyond the group and queries beyond the call are absent.
@@ -114,43 +113,90 @@ __device__ __forceinline__ void loadTileQueries(const AttentionArgs& a, const Ti
       s.queries[row * g.pitch + e] = r.present && e < d ? from[e] : 0.0f;
     }
   }
-  for (int row = static_cast<int>(threadIdx.x); row < kTileRows; row += kTileThreads) {
-    s.stats[4 * row] = -INFINITY;
-    s.stats[4 * row + 1] = 0.0f;
-  }
+  const int row = static_cast<int>(threadIdx.x), q = t.q0 + row;
+  if (row >= kTileRows) return;
+  s.stats[4 * row] = -INFINITY;
+  s.stats[4 * row + 1] = 0.0f;
+  s.seen[row] = row < t.queries ? seenRange(a.rowBegin[q], a.rowEnd[q], a.selfSlot && a.selfSlot[q] >= 0) : Seen();
 }
 
-/// Slots and phases of rows [lo, end) of the block.
-__device__ __forceinline__ void loadTileSlots(const AttentionArgs& a, int start, int lo, int end, const TileShared& s) {
+/// Slot and phase of row `threadIdx.x` of a block, read while the block before is at work.
+struct RowAhead {
+  int32_t slot = -1, phase = 0;  ///< slot -1: nobody sees it
+};
+
+__device__ __forceinline__ RowAhead readRow(const AttentionArgs& a, const TileShared& s, int start) {
+  const SeenPart all = unionAt(s, start);
   const int row = static_cast<int>(threadIdx.x);
-  if (row >= kKeys) return;
-  const bool seen = row >= lo && row < end;
-  s.slots[row] = seen ? a.slots[start + row] : -1;
-  s.phases[row] = seen && !a.keysRotated ? a.phaseIndex[start + row] : 0;
+  if (row >= kKeys || row < all.lo || row >= all.rowsEnd) return {};
+  return {a.slots[start + row], a.keysRotated ? 0 : a.phaseIndex[start + row]};
 }
 
-/// Rows [first, first + Keys) of K (rotated) or V into the chunk; rows that nobody sees stay as they are.
+__device__ __forceinline__ void storeRow(const RowAhead& row, const TileShared& s) {
+  const int at = static_cast<int>(threadIdx.x);
+  if (at < kKeys) s.slots[at] = row.slot, s.phases[at] = row.phase;
+}
+
+/// Four values of a row and the four half a head on.
+struct Quads {
+  float4 low, high;
+
+  __device__ __forceinline__ void rotate(const float4& c, const float4& n) {
+    const float4 x = low, y = high;
+    low = make_float4(rotatedLow(x.x, y.x, c.x, n.x), rotatedLow(x.y, y.y, c.y, n.y), rotatedLow(x.z, y.z, c.z, n.z),
+                      rotatedLow(x.w, y.w, c.w, n.w));
+    high = make_float4(rotatedHigh(x.x, y.x, c.x, n.x), rotatedHigh(x.y, y.y, c.y, n.y), rotatedHigh(x.z, y.z, c.z, n.z),
+                       rotatedHigh(x.w, y.w, c.w, n.w));
+  }
+};
+
+/// The i-th piece of a chunk that a thread loads: values [value, value + 4) of a row, and those half a head on.
 template <int Keys>
+struct ChunkPiece {
+  int row, value;
+  bool present;
+
+  __device__ __forceinline__ ChunkPiece(const TileShape& g, int headDim, int i) {
+    const int at = static_cast<int>(threadIdx.x) + i * kTileThreads;
+    row = g.quadsOf.quotient(at);
+    value = 4 * g.quadsOf.rest(at);
+    present = at < Keys * headDim / 8;
+  }
+};
+
+/// Rows [first, first + Keys) of K (rotated) or V into the chunk; rows that nobody sees stay as they are. Two
+/// pieces of records are under way at once.
+template <int Keys, int Dim>
 __device__ __forceinline__ void loadChunk(const AttentionArgs& a, const AttentionPlan& p, const Tile& t, const TileShape& g,
                                           const TileShared& s, int first, bool values) {
+  constexpr int kEach = Keys * Dim / 8 / kTileThreads;
   const int d = a.fmt.headDim, half = d / 2;
   const DType type = values ? a.fmt.v : a.fmt.k;
   const uint8_t* from = a.pool + (values ? p.vOffset : p.kOffset) + t.kvHead * d * dtypeBytes(type);
   const bool rotate = !values && !a.keysRotated;
-  for (int at = static_cast<int>(threadIdx.x); at < Keys * d / 8; at += kTileThreads) {
-    const int row = g.quadsOf.quotient(at), e = 4 * g.quadsOf.rest(at), slot = s.slots[first + row];
-    if (slot < 0) continue;
-    const uint8_t* record = from + int64_t{slot} * p.stride;
-    float4 low = quadAt(record, e, type), high = quadAt(record, e + half, type);
-    if (rotate) {
-      const float* table = a.rotaryTable + int64_t{s.phases[first + row]} * d + e;
-      const float4 c = wordAt<float4>(table), n = wordAt<float4>(table + half), x = low, y = high;
-      low = make_float4(rotatedLow(x.x, y.x, c.x, n.x), rotatedLow(x.y, y.y, c.y, n.y), rotatedLow(x.z, y.z, c.z, n.z), rotatedLow(x.w, y.w, c.w, n.w));
-      high = make_float4(rotatedHigh(x.x, y.x, c.x, n.x), rotatedHigh(x.y, y.y, c.y, n.y), rotatedHigh(x.z, y.z, c.z, n.z), rotatedHigh(x.w, y.w, c.w, n.w));
+  constexpr int kAtOnce = kEach < 2 ? kEach : 2;
+#pragma unroll 1
+  for (int piece = 0; piece < kEach; piece += kAtOnce) {
+    Quads quads[kAtOnce];
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const ChunkPiece<Keys> at(g, d, piece + i);
+      const int slot = at.present ? s.slots[first + at.row] : -1;
+      const uint8_t* record = from + int64_t{slot < 0 ? 0 : slot} * p.stride;
+      if (slot >= 0) quads[i] = {quadAt(record, at.value, type), quadAt(record, at.value + half, type)};
     }
-    float* to = s.chunk + row * g.pitch + e;
-    *reinterpret_cast<float4*>(to) = low;
-    *reinterpret_cast<float4*>(to + half) = high;
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const ChunkPiece<Keys> at(g, d, piece + i);
+      if (!at.present || s.slots[first + at.row] < 0) continue;
+      if (rotate) {
+        const float* table = a.rotaryTable + int64_t{s.phases[first + at.row]} * d + at.value;
+        quads[i].rotate(wordAt<float4>(table), wordAt<float4>(table + half));
+      }
+      float* to = s.chunk + at.row * g.pitch + at.value;
+      *reinterpret_cast<float4*>(to) = quads[i].low;
+      *reinterpret_cast<float4*>(to + half) = quads[i].high;
+    }
   }
 }
 
@@ -219,13 +265,13 @@ __device__ __forceinline__ float selfKey(const AttentionArgs& a, const uint8_t* 
 
 /// Scores of self rows: another key for every query. A warp takes a row of the tile in either half, a lane each.
 __device__ __forceinline__ void scoreSelf(const AttentionArgs& a, const AttentionPlan& p, const Tile& t, const TileShape& g,
-                                          const TileShared& s, const SeenPart& mine) {
+                                          const TileShared& s, int start) {
   const int d = a.fmt.headDim, lane = static_cast<int>(threadIdx.x) & 15;
   for (int pair = static_cast<int>(threadIdx.x) / 32 * 2; pair < kTileRows; pair += kTileThreads / 16) {
     const int row = pair + (static_cast<int>(threadIdx.x) >> 4 & 1);
     const TileRow r = rowOf(t, g, row);
-    const SeenPart part = partOfQuery(mine, r.query & 31);
-    const bool wanted = r.present && part.hasSelf();
+    const SeenPart part = r.present ? partAt(s.seen[r.query], start) : SeenPart();
+    const bool wanted = part.hasSelf();
     float sum = 0.0f;
     if (wanted) {
       const int q = t.q0 + r.query;
@@ -240,18 +286,18 @@ __device__ __forceinline__ void scoreSelf(const AttentionArgs& a, const Attentio
 
 /// Scores -> exp(score - maximum of the block), 0 where a row sees nothing; the factors of the merge.
 __device__ __forceinline__ void weighTile(const AttentionArgs& a, const AttentionPlan& p, const Tile& t, const TileShape& g,
-                                          const TileShared& s, const SeenPart& mine, int block) {
+                                          const TileShared& s, int block) {
   const int lane = static_cast<int>(threadIdx.x) & 15;
   for (int pair = static_cast<int>(threadIdx.x) / 32 * 2; pair < kTileRows; pair += kTileThreads / 16) {
     const int row = pair + (static_cast<int>(threadIdx.x) >> 4 & 1);
     const TileRow r = rowOf(t, g, row);
-    const SeenPart part = partOfQuery(mine, r.query & 31);
+    const SeenPart part = r.present ? partAt(s.seen[r.query], startOf(block, p.skew)) : SeenPart();
     float* scores = s.scores + row * kScorePitch;
     float x[4], best = -INFINITY, sum = 0.0f;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const int j = lane + 16 * i;
-      x[i] = r.present && j >= part.lo && j < part.hi ? scores[j] : -INFINITY;
+      x[i] = j >= part.lo && j < part.hi ? scores[j] : -INFINITY;
       best = fmaxf(best, x[i]);
     }
     best = maxOfSixteen(best);
@@ -261,8 +307,8 @@ __device__ __forceinline__ void weighTile(const AttentionArgs& a, const Attentio
       sum = sum + x[i];
     }
     sum = treeOverThreads(kWholeWarp, sum);
-    if (lane == 0) s.parts[row] = r.present ? part : SeenPart();
-    if (!r.present || part.empty()) continue;
+    if (lane == 0) s.parts[row] = part;
+    if (part.empty()) continue;
     const int q = t.q0 + r.query;
 #pragma unroll
     for (int i = 0; i < 4; ++i) scores[lane + 16 * i] = x[i];
@@ -426,39 +472,39 @@ struct TileValues {
 
 /// Grid: x = tiles of queries, later ones first (they see most), y = kvHeads * headTiles. kTileThreads threads.
 template <int Dim>
-__global__ void __launch_bounds__(kTileThreads, Dim <= 128 ? 2 : 1) tileKernel(AttentionArgs a, AttentionPlan p, TileShape g) {
+__global__ void __launch_bounds__(kTileThreads, Dim == 128 ? 3 : 2) tileKernel(AttentionArgs a, AttentionPlan p, TileShape g) {
   constexpr int kChunk = tileKeys(Dim);
   const TileShared s(dynamicShared<float>(), Dim, g.pitch);
   const Tile t = tileOf(a, p, g, static_cast<int>(gridDim.x - 1 - blockIdx.x), static_cast<int>(blockIdx.y));
   using Values = TileValues<Dim>;
   Values v;
   loadTileQueries(a, t, g, s);
-  const BlockSpan span = spanOf(t, p.skew);
+  __syncthreads();
+  const BlockSpan span = spanOf(s, p.skew);
+  RowAhead ahead;
+  if (span.first < span.end) ahead = readRow(a, s, startOf(span.first, p.skew));
   for (int block = span.first; block < span.end; ++block) {
-    const int start = startOf(block, p.skew);
-    const SeenPart mine = partAt(t.seen, start);
-    const bool rows = mine.lo < mine.rowsEnd;
-    const int lo = leastOfWarp(rows ? mine.lo : kKeys), end = -leastOfWarp(rows ? -mine.rowsEnd : 0);
-    const bool self = __any_sync(kWholeWarp, mine.hasSelf());
-    if (lo >= end && !self) continue;
+    const SeenPart all = unionAt(s, startOf(block, p.skew));
     __syncthreads();  // the block before is done with
-    loadTileSlots(a, start, lo, end, s);
+    storeRow(ahead, s);
+    ahead = readRow(a, s, startOf(block + 1, p.skew));
+    if (all.lo >= all.rowsEnd && !all.hasSelf()) continue;
     for (int first = 0; first < kKeys; first += kChunk) {
       __syncthreads();
-      loadChunk<kChunk>(a, p, t, g, s, first, false);
+      loadChunk<kChunk, Dim>(a, p, t, g, s, first, false);
       __syncthreads();
       scoreChunk<kChunk>(a, g, s, first);
     }
     __syncthreads();
-    if (self) {
-      scoreSelf(a, p, t, g, s, mine);
+    if (all.hasSelf()) {
+      scoreSelf(a, p, t, g, s, startOf(block, p.skew));
       __syncthreads();
     }
-    weighTile(a, p, t, g, s, mine, block);
+    weighTile(a, p, t, g, s, block);
     v.clear();
     for (int first = 0; first < kKeys; first += kChunk) {
       __syncthreads();
-      loadChunk<kChunk>(a, p, t, g, s, first, true);
+      loadChunk<kChunk, Dim>(a, p, t, g, s, first, true);
       __syncthreads();
       v.template addChunk<kChunk>(g, s, a.fmt.headDim, first);
     }
