@@ -71,16 +71,21 @@ void Transformer::embed(const std::int32_t* ids, std::int64_t n, float* x) {
   ops().embedding(context(), {table.data, table.dtype, ids, x, n, hidden(), 1.0f});
 }
 
-void Transformer::normed(const TensorView& weight, std::int64_t n, const float* x) {
-  kernels::RmsnormArgs args;
+/// Begins a linear step on x [n, ...]; `norm` may be absent.
+kernels::LinearArgs Transformer::step(const TensorView& norm, std::int64_t n, const float* x, std::int64_t width) {
+  kernels::LinearArgs args;
   args.x = x;
-  args.weight = weight.data;
-  args.weightType = weight.dtype;
-  args.y = m_norm.data();
-  args.rows = n;
-  args.dim = hidden();
+  args.m = n;
+  args.k = width;
+  args.normWeight = norm.data;
+  args.normType = norm.dtype;
   args.eps = static_cast<float>(model().config().rmsEps);
-  ops().rmsnorm(context(), args);
+  args.normed = m_norm.data();
+  return args;
+}
+
+void Transformer::addPart(kernels::LinearArgs& args, const TensorView& w, const TensorView& bias, float* y) {
+  args.parts[args.nParts++] = {w.data, w.dtype, static_cast<const float*>(bias.data), y, w.shape[0]};
 }
 
 void Transformer::headNorm(const TensorView& weight, std::int64_t n, int heads, float* x) {
@@ -95,29 +100,23 @@ void Transformer::headNorm(const TensorView& weight, std::int64_t n, int heads, 
   ops().rmsnorm(context(), args);
 }
 
-void Transformer::linear(const TensorView& w, const TensorView& bias, std::int64_t n, const float* x, float* y) {
-  kernels::MatmulArgs args;
-  args.x = x;
-  args.w = w.data;
-  args.wType = w.dtype;
-  args.bias = static_cast<const float*>(bias.data);
-  args.y = y;
-  args.m = n;
-  args.n = w.shape[0];
-  args.k = w.shape[1];
-  ops().matmul(context(), args);
-}
-
-void Transformer::projectTo(int l, std::int64_t n, const float* x, float* k, float* v) {
+void Transformer::projectTo(int l, std::int64_t n, const float* x, float* k, float* v, float* q) {
   const LayerWeights& w = m_weights->layer(l);
-  normed(w.inputNorm, n, x);
-  linear(w.k, w.kBias, n, m_norm.data(), k);
-  linear(w.v, w.vBias, n, m_norm.data(), v);
+  kernels::LinearArgs args = step(w.inputNorm, n, x, hidden());
+  addPart(args, w.k, w.kBias, k);
+  addPart(args, w.v, w.vBias, v);
+  if (q) addPart(args, w.q, w.qBias, q);
+  ops().linear(context(), args);
   headNorm(w.kNorm, n, model().config().kvHeads, k);
+  if (q) headNorm(w.qNorm, n, model().config().heads, q);
 }
 
 void Transformer::project(int l, const LayerPass& pass, std::int64_t n, const float* x) {
-  projectTo(l, n, x, m_k.data(), m_v.data());
+  projectTo(l, n, x, m_k.data(), m_v.data(), nullptr);
+  write(pass, n);
+}
+
+void Transformer::write(const LayerPass& pass, std::int64_t n) {
   if (!pass.write) return;
   if (m_keysRotated) rotate(m_k.data(), pass.phase, n, model().config().kvHeads);
   kernels::WriteRowsArgs args;
@@ -144,11 +143,8 @@ void Transformer::rotateKeys(float* k, std::span<const std::int32_t> phases) {
   staging.finish();
 }
 
-void Transformer::attend(int l, const LayerPass& pass, std::int64_t n) {
+void Transformer::attend(const LayerPass& pass, std::int64_t n) {
   const ModelConfig& c = model().config();
-  const LayerWeights& w = m_weights->layer(l);
-  linear(w.q, w.qBias, n, m_norm.data(), m_q.data());
-  headNorm(w.qNorm, n, c.heads, m_q.data());
   rotate(m_q.data(), pass.phase, n, c.heads);
 
   kernels::AttentionArgs args;
@@ -177,35 +173,37 @@ void Transformer::attend(int l, const LayerPass& pass, std::int64_t n) {
 
 void Transformer::feedForward(int l, std::int64_t n, float* x) {
   const LayerWeights& w = m_weights->layer(l);
-  normed(w.postNorm, n, x);
-  linear(w.gate, {}, n, m_norm.data(), m_gate.data());
-  linear(w.up, {}, n, m_norm.data(), m_up.data());
-  kernels::SwigluArgs swiglu;
-  swiglu.gate = m_gate.data();
-  swiglu.up = m_up.data();
-  swiglu.out = m_gate.data();
-  swiglu.rows = n;
-  swiglu.dim = model().config().intermediate;
-  ops().swiglu(context(), swiglu);
-  linear(w.down, {}, n, m_gate.data(), m_norm.data());
-  ops().add(context(), {x, m_norm.data(), x, n * hidden()});
+  kernels::LinearArgs up = step(w.postNorm, n, x, hidden());
+  addPart(up, w.gate, {}, m_gate.data());
+  addPart(up, w.up, {}, m_up.data());
+  up.out = m_gate.data();
+  ops().linear(context(), up);
+  addTo(x, w.down, {}, n, m_gate.data(), model().config().intermediate);
+}
+
+/// x += w * from (+ bias)
+void Transformer::addTo(float* x, const TensorView& w, const TensorView& bias, std::int64_t n, const float* from, std::int64_t width) {
+  kernels::LinearArgs args = step({}, n, from, width);
+  addPart(args, w, bias, m_norm.data());
+  args.residual = args.out = x;
+  ops().linear(context(), args);
 }
 
 void Transformer::layer(int l, const LayerPass& pass, std::int64_t n, float* x) {
   const InLayer named(m_backend, l);
-  project(l, pass, n, x);
-  attend(l, pass, n);
+  projectTo(l, n, x, m_k.data(), m_v.data(), m_q.data());
+  write(pass, n);
+  attend(pass, n);
   const LayerWeights& w = m_weights->layer(l);
-  linear(w.o, w.oBias, n, m_attention.data(), m_norm.data());
-  ops().add(context(), {x, m_norm.data(), x, n * hidden()});
+  addTo(x, w.o, w.oBias, n, m_attention.data(), std::int64_t{model().config().heads} * model().config().headDim);
   feedForward(l, n, x);
 }
 
 void Transformer::logits(const float* x, std::int64_t n, float* out) {
   for (std::int64_t done = 0; done < n; done += m_maxRows) {
-    const std::int64_t rows = std::min<std::int64_t>(m_maxRows, n - done);
-    normed(m_weights->finalNorm(), rows, x + done * hidden());
-    linear(m_weights->head(), {}, rows, m_norm.data(), out + done * model().config().vocab);
+    kernels::LinearArgs args = step(m_weights->finalNorm(), std::min<std::int64_t>(m_maxRows, n - done), x + done * hidden(), hidden());
+    addPart(args, m_weights->head(), {}, out + done * model().config().vocab);
+    ops().linear(context(), args);
   }
 }
 

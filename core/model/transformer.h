@@ -61,8 +61,9 @@ class Transformer {
   void layer(int l, const LayerPass& pass, std::int64_t n, float* x);
   /// Only the K and V of layer l from its input x: written to pass.write; x is left as it is.
   void project(int l, const LayerPass& pass, std::int64_t n, const float* x);
-  /// K and V of layer l as f32, [n, kvHeads*headDim] each, unrotated, nothing written.
-  void projectTo(int l, std::int64_t n, const float* x, float* k, float* v);
+  /// K and V of layer l as f32, [n, kvHeads*headDim] each, unrotated, nothing written; with q also the
+  /// queries, [n, heads*headDim].
+  void projectTo(int l, std::int64_t n, const float* x, float* k, float* v, float* q = nullptr);
   /// logits [n, vocab] from the last layer's output x [n, hidden].
   void logits(const float* x, std::int64_t n, float* out);
 
@@ -73,11 +74,13 @@ class Transformer {
   Transformer(std::shared_ptr<const PlacedWeights> weights, kernels::Backend& backend, std::int32_t maxPhases,
               int maxRows, bool keysRotated);
   const kernels::Context& context() const { return m_backend.context(); }
-  void normed(const TensorView& weight, std::int64_t n, const float* x);
-  void linear(const TensorView& w, const TensorView& bias, std::int64_t n, const float* x, float* y);
+  kernels::LinearArgs step(const TensorView& norm, std::int64_t n, const float* x, std::int64_t width);
+  static void addPart(kernels::LinearArgs& args, const TensorView& w, const TensorView& bias, float* y);
+  void addTo(float* x, const TensorView& w, const TensorView& bias, std::int64_t n, const float* from, std::int64_t width);
   void headNorm(const TensorView& weight, std::int64_t n, int heads, float* x);
   void rotate(float* x, const std::int32_t* phases, std::int64_t n, int heads);
-  void attend(int l, const LayerPass& pass, std::int64_t n);
+  void write(const LayerPass& pass, std::int64_t n);
+  void attend(const LayerPass& pass, std::int64_t n);
   void feedForward(int l, std::int64_t n, float* x);
 
   std::shared_ptr<const PlacedWeights> m_weights;

@@ -12,7 +12,7 @@
 namespace kvlab::kernels {
 
 /// Raised with every change of the table or of an argument struct that it takes.
-inline constexpr uint32_t kCudaApiVersion = 3;
+inline constexpr uint32_t kCudaApiVersion = 4;
 
 struct CudaDevice {
   int32_t error = 0;        ///< of asking; what follows is only set where it is 0
@@ -66,6 +66,7 @@ struct CudaApi {
   int32_t (*convert)(void* stream, const ConvertArgs&) = nullptr;
   int32_t (*embedding)(void* stream, const EmbeddingArgs&) = nullptr;
   int32_t (*matmul)(void* stream, const MatmulArgs&) = nullptr;
+  int32_t (*linear)(void* stream, const LinearArgs&) = nullptr;
   int32_t (*rmsnorm)(void* stream, const RmsnormArgs&) = nullptr;
   int32_t (*add)(void* stream, const AddArgs&) = nullptr;
   int32_t (*swiglu)(void* stream, const SwigluArgs&) = nullptr;

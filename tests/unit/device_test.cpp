@@ -118,7 +118,7 @@ class DeviceTest : public QObject {
     SessionFixture s(manifest("cuda"));
     s.prompt(20);
     const std::string hash = s.hash();
-    for (int after : {0, 7, 40}) {
+    for (int after : {0, 7, 15}) {
       failAfter(after);
       const Result<json> reports = s.verb("promptIds", {{"ids", {4, 5, 6}}});
       qunsetenv("KVLAB_FAR_FAIL_AFTER");
@@ -141,13 +141,13 @@ class DeviceTest : public QObject {
       const std::map<std::string, int> ops = opsIn(events);
       const int layers = s->model().config().layers;
       QCOMPARE(ops.at("attention"), layers);
-      QCOMPARE(ops.at("matmul"), 7 * layers + 1);
+      QCOMPARE(ops.at("linear"), 4 * layers + 1);
       QVERIFY(ops.contains("matchTags"));
       double end = 0;
       for (const json& e : events) {
         if (e["depth"] == 0) end = e["start_us"].get<double>() + e["us"].get<double>();
         QVERIFY2(e["start_us"].get<double>() + e["us"].get<double>() <= end + 2, e.dump().c_str());
-        if (e["name"] == "matmul") QVERIFY(e["bytes"] > 0 && e["us"] > 0);
+        if (e["name"] == "linear") QVERIFY(e["bytes"] > 0 && e["us"] > 0);
       }
       s.must("opEvents", {{"on", false}});
       QVERIFY(opsIn(s.must("step")[0]["events"]).empty());

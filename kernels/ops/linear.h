@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// A linear step of a decoder with what stands around it: a norm before, up to three weight matrices that
+// share the input, and behind them either nothing, a residual or a gate. Bits are those of the single ops
+// one after another (rmsnorm, matmul, swiglu, add), so a back end may fuse as much as it likes.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/context.h"
+#include "kernels/dtype.h"
+
+namespace kvlab::kernels {
+
+/// One matrix: y = x' w^T (+ bias), where x' is the input after the norm.
+struct LinearPart {
+  const void* w = nullptr;     ///< [n, k], dense; any alignment (a mapped file)
+  DType wType = DType::f32;    ///< f32, f16 or bf16
+  const float* bias = nullptr;  ///< [n] or null
+  float* y = nullptr;          ///< [m, n], dense
+  int64_t n = 0;
+};
+
+inline constexpr int kLinearParts = 3;
+
+struct LinearArgs {
+  const float* x = nullptr;  ///< [m, k], dense
+  int64_t m = 0, k = 0;
+
+  const void* normWeight = nullptr;  ///< [k] or null: x' is x
+  DType normType = DType::f32;
+  float normOffset = 0.0f, eps = 1e-5f;
+  float* normed = nullptr;  ///< [m, k] scratch, with normWeight; undefined afterwards
+
+  LinearPart parts[kLinearParts] = {};
+  int nParts = 0;
+
+  /// Behind the matrices; `out` is null where their products are what is wanted, else these are scratch,
+  /// undefined afterwards.
+  float* out = nullptr;             ///< [m, n]: two parts of equal n: silu(y0) * y1, may equal y0
+  const float* residual = nullptr;  ///< [m, n]: one part: out = residual + y0; may equal out
+};
+
+void linear(const Context&, const LinearArgs&);
+
+}  // namespace kvlab::kernels
