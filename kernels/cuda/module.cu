@@ -66,49 +66,38 @@ int32_t download(void* stream, void* to, const void* from, int64_t bytes) {
 
 int32_t synchronise(void* stream) { return cudaStreamSynchronize(static_cast<cudaStream_t>(stream)); }
 
-constexpr CudaApi kApi{.version = kCudaApiVersion,
-                       .probe = &probe,
-                       .errorText = &errorText,
-                       .memory = &memory,
-                       .allocate = &allocate,
-                       .release = &release,
-                       .upload = &upload,
-                       .download = &download,
-                       .synchronise = &synchronise,
-                       .openStream = &openStream,
-                       .closeStream = &closeStream,
-                       .allocatePinned = &allocatePinned,
-                       .releasePinned = &releasePinned,
-                       .clear = &clear,
-                       .beginCapture = &beginCapture,
-                       .endCapture = &endCapture,
-                       .launchGraph = &launchGraph,
-                       .releaseGraph = &releaseGraph,
-                       .makeEvent = &makeEvent,
-                       .releaseEvent = &releaseEvent,
-                       .recordEvent = &recordEvent,
-                       .eventTime = &eventTime,
-                       .writeRows = &writeRows,
-                       .zeroRows = &zeroRows,
-                       .gatherRows = &gatherRows,
-                       .verifyRows = &verifyRows,
-                       .readTags = &readTags,
-                       .matchTags = &matchTags,
-                       .moveRows = &moveRows,
-                       .convert = &convert,
-                       .embedding = &embedding,
-                       .matmul = &matmul,
-                       .rmsnorm = &rmsnorm,
-                       .add = &add,
-                       .swiglu = &swiglu,
-                       .rope = &rope,
-                       .attention = &attention,
-                       .attentionScratchBytes = &attentionScratchBytes,
-                       .diffRows = &diffRows,
-                       .argmax = &argmax,
-                       .softmax = &softmax,
-                       .topk = &topk,
-                       .takeBoundsReport = &takeBoundsReport};
+constexpr CudaApi makeApi() {
+  CudaApi api{.version = kCudaApiVersion,
+              .probe = &probe,
+              .errorText = &errorText,
+              .memory = &memory,
+              .allocate = &allocate,
+              .release = &release,
+              .upload = &upload,
+              .download = &download,
+              .synchronise = &synchronise,
+              .openStream = &openStream,
+              .closeStream = &closeStream,
+              .allocatePinned = &allocatePinned,
+              .releasePinned = &releasePinned,
+              .clear = &clear,
+              .beginCapture = &beginCapture,
+              .endCapture = &endCapture,
+              .launchGraph = &launchGraph,
+              .releaseGraph = &releaseGraph,
+              .makeEvent = &makeEvent,
+              .releaseEvent = &releaseEvent,
+              .recordEvent = &recordEvent,
+              .eventTime = &eventTime,
+              .attentionScratchBytes = &attentionScratchBytes,
+              .takeBoundsReport = &takeBoundsReport};
+#define KVLAB_OP(name, Args) api.name = &name;
+#include "kernels/ops/ops.inc"
+#undef KVLAB_OP
+  return api;
+}
+
+constexpr CudaApi kApi = makeApi();
 
 }  // namespace
 }  // namespace kvlab::kernels::cuda

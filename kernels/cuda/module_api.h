@@ -2,7 +2,7 @@
 // What the CUDA module offers to the program that opens it: one C function that returns this table. The
 // module is a file of its own, so that the program starts where there is no CUDA. Pointers inside of
 // op arguments are device addresses; a stream is a cudaStream_t, null for the default one. Functions
-// that return an int32_t give 0 or a CUDA error, whose text is errorText(). One thread at a time.
+// that return an int32_t give 0 or a CUDA error, whose text is errorText(). Any thread; a stream belongs to one at a time.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace kvlab::kernels {
 
 /// Raised with every change of the table or of an argument struct that it takes.
-inline constexpr uint32_t kCudaApiVersion = 4;
+inline constexpr uint32_t kCudaApiVersion = 5;
 
 struct CudaDevice {
   int32_t error = 0;        ///< of asking; what follows is only set where it is 0
@@ -56,29 +56,11 @@ struct CudaApi {
   int32_t (*recordEvent)(void* stream, void* event) = nullptr;
   int32_t (*eventTime)(void* begin, void* end, float* milliseconds) = nullptr;  ///< both have passed
 
-  int32_t (*writeRows)(void* stream, const WriteRowsArgs&) = nullptr;
-  int32_t (*zeroRows)(void* stream, const ZeroRowsArgs&) = nullptr;
-  int32_t (*gatherRows)(void* stream, const GatherRowsArgs&) = nullptr;
-  int32_t (*verifyRows)(void* stream, const VerifyRowsArgs&) = nullptr;
-  int32_t (*readTags)(void* stream, const ReadTagsArgs&) = nullptr;
-  int32_t (*matchTags)(void* stream, const MatchTagsArgs&) = nullptr;
-  int32_t (*moveRows)(void* stream, const MoveRowsArgs&) = nullptr;
-  int32_t (*convert)(void* stream, const ConvertArgs&) = nullptr;
-  int32_t (*embedding)(void* stream, const EmbeddingArgs&) = nullptr;
-  int32_t (*matmul)(void* stream, const MatmulArgs&) = nullptr;
-  int32_t (*linear)(void* stream, const LinearArgs&) = nullptr;
-  int32_t (*rmsnorm)(void* stream, const RmsnormArgs&) = nullptr;
-  int32_t (*add)(void* stream, const AddArgs&) = nullptr;
-  int32_t (*swiglu)(void* stream, const SwigluArgs&) = nullptr;
-  int32_t (*rope)(void* stream, const RopeArgs&) = nullptr;
-  int32_t (*attention)(void* stream, const AttentionArgs&) = nullptr;
   int64_t (*attentionScratchBytes)(const AttentionArgs&) = nullptr;
-  int32_t (*diffRows)(void* stream, const DiffRowsArgs&) = nullptr;
-  int32_t (*argmax)(void* stream, const ArgmaxArgs&) = nullptr;
-  int32_t (*softmax)(void* stream, const SoftmaxArgs&) = nullptr;
-  int32_t (*topk)(void* stream, const TopkArgs&) = nullptr;
-
   int32_t (*takeBoundsReport)(CudaBoundsReport* out) = nullptr;  ///< waits for the device
+#define KVLAB_OP(name, Args) int32_t (*name)(void* stream, const Args&) = nullptr;
+#include "kernels/ops/ops.inc"
+#undef KVLAB_OP
 };
 
 }  // namespace kvlab::kernels

@@ -10,6 +10,15 @@ foreach(script ${scripts})
   set_tests_properties(scripts/${name} PROPERTIES LABELS scripts TIMEOUT ${limit})
 endforeach()
 
+foreach(module kvlab_far kvlab_cuda_emulated)
+  if(TARGET ${module})
+    add_test(NAME scripts/backends_agree@${module} COMMAND kvlab run ${CMAKE_CURRENT_LIST_DIR}/backends_agree.js)
+    set_tests_properties(scripts/backends_agree@${module} PROPERTIES LABELS scripts TIMEOUT ${limit}
+      ENVIRONMENT "KVLAB_CUDA_MODULE=$<TARGET_FILE:${module}>")
+    add_dependencies(kvlab_app ${module})
+  endif()
+endforeach()
+
 # The program from outside: output, messages and exit codes.
 add_test(NAME scripts/program
   COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> bash ${CMAKE_CURRENT_LIST_DIR}/program.sh)

@@ -43,6 +43,7 @@ cudaError_t Runtime::add(cudaStream_t stream, SimtWork work) {
 }
 
 cudaError_t enqueue(cudaStream_t stream, Launch launch) {
+  const OnDevice on;
   Runtime& r = runtime();
   if (const cudaError_t e = refuse(launch); e != cudaSuccess) return r.remember(e);
   return r.add(stream, [&r, launch = std::move(launch)] {
@@ -57,9 +58,11 @@ cudaError_t enqueue(cudaStream_t stream, Launch launch) {
 
 }  // namespace kvlab::simt
 
+using kvlab::simt::OnDevice;
 using kvlab::simt::runtime;
 
 cudaError_t cudaStreamCreate(cudaStream_t* out) {
+  const OnDevice on;
   runtime().streams.push_back(std::make_unique<CUstream_st>());
   *out = runtime().streams.back().get();
   return cudaSuccess;
@@ -68,20 +71,24 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* out, unsigned) { return cuda
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* out, unsigned, int) { return cudaStreamCreate(out); }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  const OnDevice on;
   const auto gone = std::erase_if(runtime().streams, [&](const auto& s) { return s.get() == stream; });
   return gone ? cudaSuccess : runtime().remember(cudaErrorInvalidResourceHandle);
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  const OnDevice on;
   return stream && stream->graph ? runtime().remember(cudaErrorStreamCaptureUnsupported) : cudaSuccess;
 }
 cudaError_t cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
 cudaError_t cudaDeviceSynchronize() {
+  const OnDevice on;
   return runtime().capturing() ? runtime().remember(cudaErrorStreamCaptureUnsupported) : cudaSuccess;
 }
 
 /// A stream that waits for an event of a capture takes part in that capture.
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  const OnDevice on;
   const auto& all = runtime().streams;
   const bool goesOn = std::any_of(all.begin(), all.end(), [&](const auto& s) { return s->graph && s->graph == event->graph; });
   if (goesOn && stream) stream->graph = event->graph;
@@ -99,6 +106,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  const OnDevice on;
   event->graph = stream ? stream->graph : nullptr;
   return runtime().add(stream, [event] {
     event->at = std::chrono::steady_clock::now();
@@ -110,18 +118,21 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
 cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+  const OnDevice on;
   if (!begin->recorded || !end->recorded) return runtime().remember(cudaErrorInvalidResourceHandle);
   *milliseconds = std::chrono::duration<float, std::milli>(end->at - begin->at).count();
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  const OnDevice on;
   if (!stream || stream->graph) return runtime().remember(cudaErrorStreamCaptureUnsupported);
   stream->graph = new CUgraph_st;
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* out) {
+  const OnDevice on;
   if (!stream || !stream->graph) return runtime().remember(cudaErrorInvalidValue);
   *out = stream->graph;
   for (const auto& s : runtime().streams)
@@ -140,6 +151,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* out, cudaGraph_t graph, unsign
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+  const OnDevice on;
   for (const SimtWork& work : exec->work)
     if (const cudaError_t e = runtime().add(stream, work); e != cudaSuccess) return e;
   return cudaSuccess;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct CUevent_st {
 namespace kvlab::simt {
 
 struct Runtime {
+  std::recursive_mutex mutex;  ///< streams may belong to different threads; the device does one thing at a time
   DeviceMemory memory;
   BlockRunner blocks;
   std::vector<std::unique_ptr<CUstream_st>> streams;
@@ -48,5 +50,10 @@ struct Runtime {
 
 /// CUDA has one device state for a process.
 Runtime& runtime();
+
+/// Keeps other threads off the device while it lives.
+struct OnDevice {
+  std::lock_guard<std::recursive_mutex> lock{runtime().mutex};
+};
 
 }  // namespace kvlab::simt

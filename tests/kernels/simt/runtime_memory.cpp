@@ -7,6 +7,7 @@
 #include "runtime.h"
 
 using kvlab::simt::DeviceMemory;
+using kvlab::simt::OnDevice;
 using kvlab::simt::runtime;
 
 namespace {
@@ -93,18 +94,21 @@ const char* cudaGetErrorString(cudaError_t e) {
 const char* cudaGetErrorName(cudaError_t e) { return cudaGetErrorString(e); }
 
 cudaError_t cudaMemGetInfo(size_t* free, size_t* all) {
+  const OnDevice on;
   *all = runtime().memory.budget();
   *free = *all - runtime().memory.used();
   return cudaSuccess;
 }
 
 cudaError_t cudaMalloc(void** out, size_t bytes) {
+  const OnDevice on;
   if (runtime().capturing()) return runtime().remember(cudaErrorStreamCaptureUnsupported);
   *out = bytes ? runtime().memory.allocate(bytes) : nullptr;
   return *out || !bytes ? cudaSuccess : runtime().remember(cudaErrorMemoryAllocation);
 }
 
 cudaError_t cudaFree(void* memory) {
+  const OnDevice on;
   if (!memory || runtime().memory.release(memory)) return cudaSuccess;
   return bad("release", memory, 0);
 }
@@ -122,6 +126,7 @@ cudaError_t cudaHostRegister(void*, size_t, unsigned) { return cudaSuccess; }
 cudaError_t cudaHostUnregister(void*) { return cudaSuccess; }
 
 cudaError_t cudaMemcpy2DAsync(void* to, size_t toPitch, const void* from, size_t fromPitch, size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  const OnDevice on;
   if (width == 0 || height == 0) return cudaSuccess;
   if (!sidesFit(to, from, width, kind)) return bad("copy", to, width * height);
   const size_t lastTo = (height - 1) * toPitch, lastFrom = (height - 1) * fromPitch;
@@ -140,6 +145,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) { return cudaMemcpyAsync(to, from, bytes, kind, nullptr); }
 
 cudaError_t cudaMemsetAsync(void* at, int value, size_t bytes, cudaStream_t stream) {
+  const OnDevice on;
   if (bytes == 0) return cudaSuccess;
   if (!runtime().memory.holds(at, bytes)) return bad("memset", at, bytes);
   return runtime().add(stream, [=] {
