@@ -16,6 +16,7 @@ struct BenchOptions {
   int threads = 0;        // 0 = all cores
   bool quick = false;     // fewer runs and shapes: for tests, not for figures
   std::string model = {}, dtype = {};  // for benches that ask; empty = their own choice
+  std::string backend = "cpu";         // cpu, cuda or auto
 };
 
 struct Bench {

@@ -119,8 +119,9 @@ Result<Samples> measure(Rig& rig, StorageLayout& layout, int runs) {
 
 Status benchEdit(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
   const Shape shapes[] = {{"tinyllama-1.1b, 22 layers", 22, 4, 64}, {"7b-mha, 32 layers", 32, 32, 128}};
-  const std::unique_ptr<kernels::Backend> backend =
-      kernels::makeCpuBackend(options.threads ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  const auto [backend, why] =
+      kernels::openBackend(options.backend, options.threads ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  if (!backend) return Error{"no_backend", "the benchmark did not run", why, "use --backend cpu"};
   for (Shape shape : shapes) {
     if (options.quick) shape.layers = 2;
     double indirection = 0;

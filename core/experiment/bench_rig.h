@@ -17,7 +17,7 @@ int threadsOf(const BenchOptions& options);
 /// GB/s of reading `bytes` once with all threads: the sum of 64-bit words. One sample per run.
 std::vector<double> readBandwidth(int threads, std::size_t bytes, int runs);
 
-/// A session on the CPU without history; probes off means checks off, too.
+/// A session without history; probes off means checks off, too.
 Result<std::unique_ptr<Session>> benchSession(const BenchOptions& options, const std::string& model, bool probes, int capacity);
 
 std::vector<TokenId> benchTokens(int n, int vocab);

@@ -115,6 +115,8 @@ class CudaBackend : public Backend {
   CudaBackend(const CudaApi& api, const CudaDevice& device)
       : m_device{api, arena(), nullptr, std::nullopt}, m_context{nullptr, &m_device, nullptr}, m_name(cudaDeviceText(device)) {
     m_device.check(api.openStream(&m_device.stream), "no stream was opened");
+    CudaBoundsReport bounds;
+    m_checksBounds = api.takeBoundsReport(&bounds) == 0 && bounds.violations >= 0;
     void* ring = nullptr;
     if (m_device.check(api.allocatePinned(kRing, &ring), "no host memory was pinned")) m_ring = {static_cast<std::byte*>(ring), kRing};
   }
@@ -226,6 +228,9 @@ class CudaBackend : public Backend {
   void wait() {
     m_device.check(api().synchronise(m_device.stream), "the device stopped");
     m_ring.reset();
+    CudaBoundsReport bounds;
+    if (!m_checksBounds || m_device.failure || api().takeBoundsReport(&bounds) != 0 || bounds.violations <= 0) return;
+    m_device.failure = BackendFailure{false, bounds.text};
   }
 
   std::byte* pin(int64_t bytes) {
@@ -245,6 +250,7 @@ class CudaBackend : public Backend {
   Context m_context;
   std::string m_name;
   PinnedRing m_ring;
+  bool m_checksBounds = false;  // the module was built with KV_DEBUG_BOUNDS
   std::list<Recording> m_recordings;
   BackendCounters m_counters;
 };

@@ -198,7 +198,8 @@ constexpr CudaApi makeApi() {
               .releaseEvent = [](void* event) { return delete static_cast<Clock::time_point*>(event), int32_t{0}; },
               .recordEvent = &recordEvent,
               .eventTime = &eventTime,
-              .attentionScratchBytes = [](const AttentionArgs&) { return int64_t{0}; }};
+              .attentionScratchBytes = [](const AttentionArgs&) { return int64_t{0}; },
+              .takeBoundsReport = [](CudaBoundsReport*) { return int32_t{0}; }};
 #define KVLAB_OP(name, Args) api.name = &call<&OpTable::name, Args>;
 #include "kernels/ops/ops.inc"
 #undef KVLAB_OP
