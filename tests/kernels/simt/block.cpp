@@ -9,7 +9,7 @@
 #include <numeric>
 #include <vector>
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(SIMT_ADDRESS_SANITIZER)  // this file itself is not instrumented
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
@@ -27,7 +27,7 @@ constexpr size_t kStack = 256 * 1024;
 /// Tells the address sanitizer which stack is in use; nothing elsewhere.
 struct StackSwitch {
   void* fake = nullptr;
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(SIMT_ADDRESS_SANITIZER)  // this file itself is not instrumented
   void leave(const void* bottom, size_t size) { __sanitizer_start_switch_fiber(&fake, bottom, size); }
   void arrive(const void** bottom, size_t* size) { __sanitizer_finish_switch_fiber(fake, bottom, size); }
   static void leaveForGood(const void* bottom, size_t size) { __sanitizer_start_switch_fiber(nullptr, bottom, size); }
@@ -192,7 +192,7 @@ struct BlockRunner::Impl {
     predicates = 0;
     waiting.assign((count + kWarp - 1) / kWarp, 0);
     for (unsigned i = 0; i < count; ++i) threads[i]->state = State::ready;
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(SIMT_ADDRESS_SANITIZER)  // this file itself is not instrumented
     ASAN_UNPOISON_MEMORY_REGION(sharedStart(), kSharedLimit);
     ASAN_POISON_MEMORY_REGION(sharedStart() + launch->sharedBytes, kSharedLimit - launch->sharedBytes);
 #endif
