@@ -6,7 +6,7 @@
 // 4 KiB, K then V of each block, always three stages ahead: the first bytes of the next block are on their way
 // while this one is weighed. A key is read by eight lanes, two of the 16 virtual lanes each, whose query values
 // stay in registers; a value by the lane that owns it. The warps of a block of threads take the same keys of
-// neighbouring KV heads: the angles of a row, as many bytes as its keys of two heads in f32, then come out of
+// neighbouring KV heads: the angles of a row, as many bytes as its 16-bit key and value of one head, come out of
 // the second-level cache once for all of them, and records are read in long pieces.
 #pragma once
 
