@@ -53,15 +53,6 @@ HWY_INLINE void loadKeyAndValue(const Call& c, int64_t head, int32_t slot, int32
   std::fill(value + n, value + c.dim, 0.0f);
 }
 
-/// To the second cache: in the first one requests in flight would hold up the loads of the present rows.
-HWY_INLINE void prefetchFar(const uint8_t* at) {
-#if defined(__GNUC__)
-  __builtin_prefetch(at, 0, 2);
-#else
-  hwy::Prefetch(at);
-#endif
-}
-
 /// Rows of one head lie a record apart, too far for the hardware to foresee.
 HWY_INLINE void prefetchRow(const Call& c, const Item& item, int64_t position) {
   if (position >= c.a.rows) return;

@@ -8,6 +8,7 @@
 #define KVLAB_LANES_INL_H
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <cstdint>
@@ -55,6 +56,15 @@ HWY_INLINE V negMulAdd(V a, V b, V c) {
   return V(__builtin_fmaf(-a.raw, b.raw, c.raw));
 #else
   return hn::NegMulAdd(a, b, c);
+#endif
+}
+
+/// Asks for a line in the second cache; into the first one the loads of the present rows slowed down.
+HWY_INLINE void prefetchFar(const uint8_t* at) {
+#if defined(__GNUC__)
+  __builtin_prefetch(at, 0, 2);
+#else
+  hwy::Prefetch(at);
 #endif
 }
 

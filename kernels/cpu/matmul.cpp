@@ -20,6 +20,7 @@ constexpr int64_t kDepth = 1024;          // elements of k per slice, about
 constexpr int64_t kPanelBytes = 560 << 10;
 constexpr int64_t kWorkPerTask = 131072;  // multiply-adds worth handing to another thread
 constexpr int64_t kAhead = 12288;          // bytes of weights prefetched ahead of their use
+constexpr int64_t kLongRow = 2048;         // of weights, from which on they are asked into the second cache
 constexpr int64_t kStreamRows = 4;        // up to here weights are streamed instead of packed
 
 /// count values of one row -> f32 in split order, padded with zeros to a multiple of 16.
@@ -95,7 +96,8 @@ HWY_INLINE void streamLanes(const MatmulArgs& a, const float* x, const uint8_t* 
   const uint8_t* wg = w + g0 * kLanes * kBytes;
   for (int64_t s = 0; s < whole; ++s) {
     if (g0 == 0) {  // rows are too short for hardware to get going, but the tiles follow each other
-      for (int64_t at = 0; at < N * 16 * kBytes; at += 64) hwy::Prefetch(w + s * N * 16 * kBytes + at + kAhead);
+      const uint8_t* ahead = w + s * N * 16 * kBytes + kAhead;
+      for (int64_t at = 0; at < N * 16 * kBytes; at += 64) a.k < kLongRow ? hwy::Prefetch(ahead + at) : prefetchFar(ahead + at);
     }
     streamStep<T, M, N, G>(x + s * kLanes, steps * 16, xGroup, wg + s * 16 * kBytes, a.k * kBytes, c);
   }
