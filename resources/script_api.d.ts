@@ -37,7 +37,7 @@ type Action =
 interface TickEvent {
   /** "generate", "apply", "replace_pair", "compute_rows", "commit", ... */
   name: string;
-  /** 0 = step of the tick, 1 = action, 2 = operation. */
+  /** 0 = step of the tick, 1 = action, 2 = operation, 3 and deeper = op of the back end (opEvents). */
   depth: number;
   layer?: number;
   /** Microseconds since the tick began, and its duration. */

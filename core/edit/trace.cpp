@@ -5,6 +5,9 @@
 #include <limits>
 
 namespace kvlab {
+namespace {
+constexpr int kOpDepth = 3;  // below steps, actions and operations, whose bytes are told apart from those of ops
+}  // namespace
 
 void Trace::addOps(std::span<const kernels::OpRecord> ops) {
   std::vector<Event> merged;
@@ -19,7 +22,8 @@ void Trace::addOps(std::span<const kernels::OpRecord> ops) {
       const double start = std::chrono::duration<double, std::micro>(op.start - m_start).count();
       if (start >= end) return;
       close(start);
-      Event event{op.name, open.empty() ? 0 : open.back().second + 1, {}, std::max(0.0, start), op.us, op.bytes, {}};
+      const int depth = std::max(kOpDepth, open.empty() ? 0 : open.back().second + 1);
+      Event event{op.name, depth, {}, std::max(0.0, start), op.us, op.bytes, {}};
       if (op.layer >= 0) event.layer = Layer(op.layer);
       merged.push_back(std::move(event));
     }

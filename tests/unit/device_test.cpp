@@ -151,7 +151,7 @@ class DeviceTest : public QObject {
       for (const json& e : events) {
         if (e["depth"] == 0) end = e["start_us"].get<double>() + e["us"].get<double>();
         QVERIFY2(e["start_us"].get<double>() + e["us"].get<double>() <= end + 2, e.dump().c_str());
-        if (e["name"] == "linear") QVERIFY(e["bytes"] > 0 && e["us"] > 0);
+        if (e["name"] == "linear") QVERIFY(e["depth"] >= 3 && e["bytes"] > 0 && e["us"] > 0);
       }
       s.must("opEvents", {{"on", false}});
       QVERIFY(opsIn(s.must("step")[0]["events"]).empty());
