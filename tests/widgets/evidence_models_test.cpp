@@ -256,6 +256,19 @@ class EvidenceModelsTest : public QObject {
     QVERIFY(series.csv({"rows.length", "brightness.mean"}).endsWith("20,96,120\n"));
   }
 
+  /// Ops lie several depths below the step they ran in, beside one another.
+  void opsLieBesideOneAnother() {
+    TickReport report;
+    report.events = {{.name = "verify", .depth = 0, .us = 9}, {.name = "matchTags", .depth = 3, .startUs = 1, .us = 1, .bytes = 640},
+                     {.name = "verifyRows", .depth = 3, .startUs = 3, .us = 1, .bytes = 320}, {.name = "publish", .depth = 0, .startUs = 9, .us = 1}};
+    const EventTree tree = EventTree::of(report);
+    QCOMPARE(tree.nodes[0].children.size(), std::size_t{2});
+    const EventNode& verify = tree.nodes[static_cast<std::size_t>(tree.nodes[0].children[0])];
+    QCOMPARE(verify.name, QStringLiteral("verify"));
+    QCOMPARE(verify.children.size(), std::size_t{2});
+    QCOMPARE(tickBytes(report), qint64{0});  // what ops move is told apart from what operations do
+  }
+
   /// An undo rewinds: what came after it is not drawn over what comes now.
   void seriesRewind() {
     FakeContext context;

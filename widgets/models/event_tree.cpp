@@ -57,8 +57,8 @@ class Builder {
     EventNode node{kindAt(event.depth), QString::fromStdString(event.name),
                    QString::fromStdString(event.detail), event.layer, event.startUs, event.us,
                    event.bytes};
-    m_open.resize(std::min<std::size_t>(m_open.size(), static_cast<std::size_t>(std::max(0, event.depth))));
-    const int parent = m_open.empty() ? 0 : m_open.back();
+    while (!m_open.empty() && m_open.back().first >= event.depth) m_open.pop_back();
+    const int parent = m_open.empty() ? 0 : m_open.back().second;
     if (event.layer && event.depth > 0) {
       const int group = groupOf(parent, node);
       EventNode& gathered = m_tree.nodes[static_cast<std::size_t>(group)];
@@ -66,15 +66,15 @@ class Builder {
       gathered.bytes += node.bytes;
       node.kind = EventKind::LayerNode;
       node.name = QStringLiteral("layer %1").arg(event.layer->value());
-      m_open.push_back(append(group, std::move(node)));
+      m_open.emplace_back(event.depth, append(group, std::move(node)));
     } else {
-      m_open.push_back(append(parent, std::move(node)));
+      m_open.emplace_back(event.depth, append(parent, std::move(node)));
     }
   }
 
   const TickReport& m_report;
   EventTree m_tree;
-  std::vector<int> m_open;  // the node at each depth that later events may nest in
+  std::vector<std::pair<int, int>> m_open;  // depth and node of what later events may nest in, deeper ones behind
 };
 }  // namespace
 
