@@ -209,7 +209,9 @@ interface Session {
   row(layer: number, index: number, which?: "k" | "v", options?: { rotated?: boolean }): { shape: [number, number]; data: number[] };
   invariants(): { id: string; title: string; ok: boolean; detail: string }[];
   drift(options?: { rows?: boolean }): Drift;
-  bytes(): { allocated: number; live: number; moved: number };
+  /** Bytes of rows; and what the back end did since it was opened: memory taken, passes recorded and replayed. A steady
+   * state adds to replays alone. */
+  bytes(): { allocated: number; live: number; moved: number; allocations: number; captures: number; replays: number };
 
   /** native holds the whole state, hf_tuple and hf_dynamic what kvlab_cache.py turns into live caches. */
   saveCache(path: string, options?: { form?: CacheForm }): { path: string; form: CacheForm; rows: number; bytes: number };

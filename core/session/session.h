@@ -136,7 +136,7 @@ class Session {
  private:
   Session();
   Status build(const std::string& resources, const Progress& progress);
-  Status chooseBackend();
+  Status chooseBackend(const std::string& id);
   Status planMemory(const kernels::RowFormat& format, std::int64_t slots) const;
   Status equip(const Progress& progress);
   void startState();
@@ -158,6 +158,7 @@ class Session {
   void commit(CacheState state, LayerSlots added, LayerSlots freed, std::int64_t moved);
   void record(CacheState state, LayerSlots added, LayerSlots freed);
   void verify(Trace& trace, TickReport& report);
+  std::vector<Violation> runChecks(bool full, std::int64_t part);
   TickReport finish(TickReport report, Trace& trace);
   TickReport refused(Error error) const;
   Status usable() const;

@@ -50,16 +50,16 @@ Result<std::unique_ptr<Session>> Session::open(const Manifest& manifest, const s
 }
 
 Status Session::build(const std::string& resources, const Progress& progress) {
-  if (Status chosen = chooseBackend(); !chosen) return chosen;
+  if (Status chosen = chooseBackend(m_manifest.backend); !chosen) return chosen;
   Result<std::shared_ptr<const Model>> model = Model::open(m_manifest.model, resources, progress);
   if (!model) return model.error();
   m_model = model.take();
   return equip(progress);
 }
 
-Status Session::chooseBackend() {
+Status Session::chooseBackend(const std::string& id) {
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  kernels::BackendAnswer answer = kernels::openBackend(m_manifest.backend, m_manifest.threads ? m_manifest.threads : static_cast<int>(cores));
+  kernels::BackendAnswer answer = kernels::openBackend(id, m_manifest.threads ? m_manifest.threads : static_cast<int>(cores));
   if (!answer.backend)
     return Error{"no_backend", "the CUDA backend was refused", answer.why, "use --backend cpu or auto", std::nullopt, "backend", "cuda"};
   m_backend = std::move(answer.backend);
@@ -125,7 +125,8 @@ Result<std::unique_ptr<Session>> Session::fork() const {
   copy->m_manifest = m_manifest;
   copy->m_model = m_model;
   copy->m_weights = m_weights;
-  if (Status chosen = copy->chooseBackend(); !chosen) return chosen.error();
+  // The weights lie where this session computes, whatever "auto" would choose by now.
+  if (Status chosen = copy->chooseBackend(m_backend->id()); !chosen) return chosen.error();
   if (Status equipped = copy->equip({}); !equipped) return equipped.error();
   copy->m_state = ownCopy(m_state);
   copy->restoreRows(copyRows());

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/check/fault_drill.h"
+#include "core/model/backend_status.h"
 #include "core/session/session.h"
 #include "core/session/state_hash.h"
 
@@ -82,9 +83,13 @@ Result<std::vector<std::vector<float>>> Session::attentionPerHead(Layer layer) {
   return out;
 }
 
-std::vector<InvariantState> Session::checkInvariants(bool full) {
-  const CheckInput input{m_state, m_store, m_manifest, m_capacity, full, 0, m_model->config().vocab};
-  const std::vector<Violation> violations = checkAll(input);
+/// Every invariant once, and what that says of each.
+std::vector<Violation> Session::runChecks(bool full, std::int64_t part) {
+  std::vector<Violation> violations =
+      checkAll({m_state, m_store, m_manifest, m_capacity, full, part, m_model->config().vocab});
+  // Rows that could not be read are not rows that hold.
+  if (Status read = backendStatus(*m_backend, "reading the rows"); !read)
+    violations.push_back({"row_checksums", read.error().text()});
   for (InvariantState& invariant : m_invariants) {
     const auto found = std::find_if(violations.begin(), violations.end(),
                                     [&](const Violation& v) { return v.invariant == invariant.id; });
@@ -93,6 +98,11 @@ std::vector<InvariantState> Session::checkInvariants(bool full) {
     if (invariant.ok) invariant.lastPass = m_state.tick;
     else if (!invariant.firstFailure) invariant.firstFailure = m_state.tick;
   }
+  return violations;
+}
+
+std::vector<InvariantState> Session::checkInvariants(bool full) {
+  runChecks(full, 0);
   publish();
   return m_invariants;
 }

@@ -276,17 +276,7 @@ void Session::verify(Trace& trace, TickReport& report) {
   // What is broken is checked in full until it holds: a slice without a finding proves nothing.
   const auto broken = [](const InvariantState& one) { return !one.ok; };
   const bool full = m_manifest.check == CheckLevel::Full || std::any_of(m_invariants.begin(), m_invariants.end(), broken);
-  const CheckInput input{m_state, m_store, m_manifest, m_capacity, full,
-                         m_checks++ % m_manifest.scrubPeriod, m_model->config().vocab};
-  report.violations = checkAll(input);
-  for (InvariantState& invariant : m_invariants) {
-    const auto found = std::find_if(report.violations.begin(), report.violations.end(),
-                                    [&](const Violation& v) { return v.invariant == invariant.id; });
-    invariant.ok = found == report.violations.end();
-    invariant.detail = invariant.ok ? "" : found->detail;
-    if (invariant.ok) invariant.lastPass = m_state.tick;
-    else if (!invariant.firstFailure) invariant.firstFailure = m_state.tick;
-  }
+  report.violations = runChecks(full, m_checks++ % m_manifest.scrubPeriod);
 }
 
 TickReport Session::finish(TickReport report, Trace& trace) {

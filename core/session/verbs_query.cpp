@@ -280,7 +280,9 @@ Result<json> driftVerb(Session& session, const json& args) {
 
 Result<json> bytes(Session& session, const json&) {
   const ByteCount& b = session.snapshot()->bytes;
-  return json{{"allocated", b.allocated}, {"live", b.live}, {"moved", b.moved}};
+  const kernels::BackendCounters counters = session.transformer().backend().counters();
+  return json{{"allocated", b.allocated}, {"live", b.live}, {"moved", b.moved}, {"allocations", counters.allocations},
+              {"captures", counters.captures}, {"replays", counters.replays}};
 }
 
 }  // namespace

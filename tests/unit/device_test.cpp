@@ -135,6 +135,17 @@ class DeviceTest : public QObject {
     s.must("step", {{"n", 2}});
   }
 
+  void rowsThatCannotBeReadAreNoRowsThatHold() {
+    if (!far()) QSKIP("only far memory fails on request");
+    SessionFixture s(manifest("cuda"));
+    s.prompt(20);
+    failAfter(0);
+    const QByteArray said = s.damage();
+    qunsetenv("KVLAB_FAR_FAIL_AFTER");
+    QVERIFY2(said.contains("launch failure"), said);
+    QCOMPARE(s.damage(), QByteArray());
+  }
+
   void opsAreEventsInsideTheirSteps() {
     for (const char* backend : {"cpu", "cuda"}) {
       SessionFixture s(manifest(backend));
