@@ -99,4 +99,21 @@ __device__ __forceinline__ float maxOfSixteen(float x) {
   return x;
 }
 
+/// A block of 64 scores, element lane + 16 i in x[i] of half a warp's threads: x becomes exp(x - maximum).
+struct BlockSoftmax {
+  float max, sum;
+};
+__device__ __forceinline__ BlockSoftmax softmaxOfBlock(float (&x)[4]) {
+  float best = -INFINITY, sum = 0.0f;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) best = fmaxf(best, x[i]);
+  best = maxOfSixteen(best);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    x[i] = expOf(x[i] - best);
+    sum = sum + x[i];
+  }
+  return {best, treeOverThreads(kWholeWarp, sum)};
+}
+
 }  // namespace kvlab::kernels::cuda

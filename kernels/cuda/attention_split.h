@@ -261,20 +261,13 @@ struct SplitWarp {
     for (int pair = 0; pair < t.heads; pair += 2) {
       const int r = pair + (laneOf() >> 4);
       const bool mine = r < t.heads;
-      float x[4], best = -INFINITY, sum = 0.0f;
+      float x[4];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int j = lane + 16 * i;
         x[i] = mine && j >= part.lo && j < part.hi ? scores[j * Rows + r] : -INFINITY;
-        best = fmaxf(best, x[i]);
       }
-      best = maxOfSixteen(best);
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        x[i] = expOf(x[i] - best);
-        sum = sum + x[i];
-      }
-      sum = treeOverThreads(kWholeWarp, sum);
+      const auto [best, sum] = softmaxOfBlock(x);
       if (!mine) continue;
 #pragma unroll
       for (int i = 0; i < 4; ++i) scores[(lane + 16 * i) * Rows + r] = x[i];

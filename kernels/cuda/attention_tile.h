@@ -293,20 +293,13 @@ __device__ __forceinline__ void weighTile(const AttentionArgs& a, const Attentio
     const TileRow r = rowOf(t, g, row);
     const SeenPart part = r.present ? partAt(s.seen[r.query], startOf(block, p.skew)) : SeenPart();
     float* scores = s.scores + row * kScorePitch;
-    float x[4], best = -INFINITY, sum = 0.0f;
+    float x[4];
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const int j = lane + 16 * i;
       x[i] = j >= part.lo && j < part.hi ? scores[j] : -INFINITY;
-      best = fmaxf(best, x[i]);
     }
-    best = maxOfSixteen(best);
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      x[i] = expOf(x[i] - best);
-      sum = sum + x[i];
-    }
-    sum = treeOverThreads(kWholeWarp, sum);
+    const auto [best, sum] = softmaxOfBlock(x);
     if (lane == 0) s.parts[row] = part;
     if (part.empty()) continue;
     const int q = t.q0 + r.query;
