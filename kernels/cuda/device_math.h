@@ -33,6 +33,12 @@ KVLAB_HD inline float expOf(float x) {
   return x < -87.33f ? 0.0f : y * std::bit_cast<float>((exponent + 127u) << 23);
 }
 
+/// cpu/elementwise.cpp: exp(-|g|) never overflows.
+KVLAB_HD inline float swigluOf(float g, float u) {
+  const float e = expOf(-fabsf(g));
+  return (g < 0.0f ? g * e : g) / (1.0f + e) * u;
+}
+
 /// Bits of a 16-bit type as f32.
 template <DType T>
 __device__ __forceinline__ float narrowValue(uint32_t bits) {

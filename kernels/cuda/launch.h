@@ -27,6 +27,13 @@ struct Grid {
 #endif
 };
 
+/// Lets a kernel have more dynamic shared memory than the 48 KiB that every device gives.
+template <class... P>
+int32_t prepareShared(void (*kernel)(P...), int64_t sharedBytes) {
+  if (sharedBytes <= 48 * 1024) return cudaSuccess;
+  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(sharedBytes));
+}
+
 /// Starts kernel(args...). A grid without blocks starts nothing. Returns 0 or a CUDA error.
 template <class... P, class... A>
 int32_t launch(void (*kernel)(P...), const Grid& grid, dim3 block, int64_t sharedBytes, void* stream, const A&... args) {
@@ -35,10 +42,7 @@ int32_t launch(void (*kernel)(P...), const Grid& grid, dim3 block, int64_t share
   const dim3 blocks(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y), static_cast<unsigned>(grid.z));
   const auto shared = static_cast<size_t>(sharedBytes);
 #if defined(__CUDACC__)
-  if (sharedBytes > 48 * 1024) {
-    const auto e = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(sharedBytes));
-    if (e != cudaSuccess) return e;
-  }
+  if (const int32_t e = prepareShared(kernel, sharedBytes); e != cudaSuccess) return e;
   kernel<<<blocks, block, shared, static_cast<cudaStream_t>(stream)>>>(args...);
   return cudaGetLastError();
 #else

@@ -32,12 +32,6 @@ __global__ void __launch_bounds__(kThreads) addKernel(AddArgs a) {
   for (int64_t i = firstValue(); i < a.count; i += valueStep()) a.out[i] = a.a[i] + a.b[i];
 }
 
-/// cpu/elementwise.cpp: exp(-|g|) never overflows.
-__device__ float swigluOf(float g, float u) {
-  const float e = expOf(-fabsf(g));
-  return (g < 0.0f ? g * e : g) / (1.0f + e) * u;
-}
-
 __global__ void __launch_bounds__(kThreads) swigluKernel(SwigluArgs a) {
   for (int64_t i = firstValue(); i < a.rows * a.dim; i += valueStep()) {
     const int64_t row = i / a.dim, at = i - row * a.dim;

@@ -171,12 +171,93 @@ inline void addMatmul(std::vector<OpCase>& all) {
   }
 }
 
+struct LinearCase {
+  DType type;
+  int64_t m, k;
+  std::vector<int64_t> n;  ///< of the matrices
+  bool norm = false, bias = false;
+  enum Behind { nothing, gate, residual } behind = nothing;
+  size_t shift = 0;        ///< of the weights from a border
+};
+
+/// Values of a case come from seeds: x 50, norm 51, matrices from 52, biases from 60, residual 70.
+inline LinearArgs linearArgs(Rig& r, const LinearCase& c) {
+  const auto scratch = [&r](int64_t count) { return r.in(std::vector<float>(static_cast<size_t>(count), 55.0f)); };
+  LinearArgs a;
+  a.x = c.shift ? r.in(Random(50).values(c.m * c.k + 1)) + 1 : r.in(Random(50).values(c.m * c.k));
+  a.m = c.m;
+  a.k = c.k;
+  if (c.norm) {
+    a.normWeight = r.inShifted(encode(Random(51).values(c.k), c.type), c.shift);
+    a.normType = c.type;
+    a.normOffset = 0.5f;
+    a.normed = scratch(c.m * c.k);
+  }
+  for (size_t i = 0; i < c.n.size(); ++i) {
+    const int64_t n = c.n[i];
+    const auto w = r.inShifted(encode(Random(52 + i).values(n * c.k), c.type), c.shift);
+    float* y = c.behind == LinearCase::nothing ? r.out<float>(c.m * n) : scratch(c.m * n);
+    a.parts[a.nParts++] = {w, c.type, c.bias && i != 1 ? r.in(Random(60 + i).values(n)) : nullptr, y, n};
+  }
+  if (c.behind == LinearCase::residual) a.residual = a.out = r.inOut(Random(70).values(c.m * c.n[0]));
+  if (c.behind == LinearCase::gate) a.out = r.out<float>(c.m * c.n[0]);
+  return a;
+}
+
+inline void callLinear(Rig& r, const LinearCase& c) {
+  const LinearArgs a = linearArgs(r, c);
+  KVLAB_RUN(r, linear, a);
+}
+
+/// Every form of a linear step; rows of x up to and beyond what one kernel takes, k beside its tiles, units
+/// that are not full, more units than warps.
+inline void addLinear(std::vector<OpCase>& all) {
+  const auto one = [&all](const LinearCase& c) {
+    constexpr const char* kBehind[] = {"", ", gate", ", residual"};
+    std::string shape = textOf({c.m, c.k});
+    for (const int64_t n : c.n) shape.append(", ").append(std::to_string(n));
+    shape.append(c.norm ? ", norm" : "").append(c.bias ? ", bias" : "").append(kBehind[c.behind]).append(c.shift ? ", anywhere" : "");
+    all.push_back({"linear", dtypeName(c.type), shape, [c](Rig& r) { callLinear(r, c); }});
+  };
+  for (const DType t : kValueTypes) {
+    for (const int64_t m : {1, 2, 3, 4, 5, 6, 7, 8, 9}) {
+      const int64_t k = m % 2 ? 272 : 600;
+      one({t, m, k, {37, 9, 5}, true, true});
+      one({t, m, k + 1, {19}, false, m % 3 == 0, LinearCase::residual, m % 2 ? 0u : 2u});
+      one({t, m, 64, {11, 11}, true, false, LinearCase::gate});
+    }
+    for (const int64_t k : {1, 16, 576, 1030}) {
+      one({t, 1, k, {1, 3, 2}, true, true});
+      one({t, 1, k, {7, 7}, false, true, LinearCase::gate, 1});
+    }
+    one({t, 1, 256, {230}, true});
+    one({t, 1, 48, {150, 70, 33}, false, true});
+    one({t, 1, 528, {130, 130}, true, false, LinearCase::gate});
+    one({t, 8, 40, {210}, false, true, LinearCase::residual});
+    one({t, 1, 4096, {5}, true});
+    one({t, 2, 14336, {5}, false, false, LinearCase::residual});
+  }
+}
+
+/// x does not fit into shared memory, and parts of several types: step by step.
+inline void addLinearInSteps(std::vector<OpCase>& all) {
+  all.push_back({"linear", "f32", "too large", [](Rig& r) { callLinear(r, {DType::f32, 8, 7000, {3}, true, true, LinearCase::residual}); }});
+  all.push_back({"linear", "mixed", "2 x 24", [](Rig& r) {
+    LinearArgs a{.x = r.in(Random(80).values(48)), .m = 2, .k = 24, .nParts = 2};
+    a.parts[0] = {r.in(encode(Random(81).values(5 * 24), DType::f16)), DType::f16, nullptr, r.out<float>(10), 5};
+    a.parts[1] = {r.in(encode(Random(82).values(6 * 24), DType::bf16)), DType::bf16, nullptr, r.out<float>(12), 6};
+    KVLAB_RUN(r, linear, a);
+  }});
+}
+
 inline std::vector<OpCase> opCases() {
   std::vector<OpCase> all;
   addPointwise(all);
   addRowWise(all);
   addReductions(all);
   addMatmul(all);
+  addLinear(all);
+  addLinearInSteps(all);
   addRows(all);
   return all;
 }
