@@ -33,7 +33,7 @@ Exactness verdict(const Provenance& then, const Provenance& now) {
 
 Verdicts verdicts(const CacheState& state, const LayerGroup& group,
                   const std::vector<RowTarget>& rows, bool cachePhases) {
-  Verdicts out{groupPass(state.context, group, rows, cachePhases), {}, {}, {}};
+  Verdicts out{groupPass(state.context, group, rows, cachePhases, LeftRows::Present), {}, {}, {}};
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::size_t begin = at(out.pass.rowBegin[i]);
     const std::size_t end = at(out.pass.rowEnd[i] - (out.pass.resident[i] ? 1 : 0));

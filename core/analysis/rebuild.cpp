@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <numeric>
 
@@ -38,13 +39,11 @@ class RebuildPass {
   }
 
   Result<std::vector<float>> run(const std::function<Status(const RebuiltLayer&)>& sink,
-                                 const kernels::RowFormat& format, const Progress& progress) {
+                                 const CacheStore& store, const Progress& progress) {
     std::vector<float> logits;
     if (m_rows.empty()) return logits;
     Transformer& t = m_in.transformer;
     kernels::Staging staging(t.backend());
-    Result<RowPool> scratch = RowPool::create(t.backend(), format, static_cast<std::int32_t>(m_rows.size()));
-    if (!scratch) return scratch.error();
     std::vector<std::int32_t> tokens;
     for (const RowTarget& row : m_rows) tokens.push_back(row.token.value());
     const auto n = static_cast<std::int64_t>(m_rows.size());
@@ -58,8 +57,10 @@ class RebuildPass {
       if (progress && !progress("rebuilding layers", layer, layers))
         return Error{"cancelled", "the rebuild was cancelled", "layers 0 to " + std::to_string(layer - 1) + " were done",
                      "run it again to rebuild the rest"};
-      if (Status done = runLayer(layer, *scratch); !done) return done.error();
-      if (Status done = sink({layer, *scratch, m_positions}); !done) return done.error();
+      Result<RowPool*> scratch = scratchFor(store.pool(layer).format());
+      if (!scratch) return scratch.error();
+      if (Status done = runLayer(layer, **scratch); !done) return done.error();
+      if (Status done = sink({layer, **scratch, m_positions}); !done) return done.error();
     }
     t.logits(m_x + (n - 1) * t.hidden(), 1, out);
     staging.finish();
@@ -68,8 +69,17 @@ class RebuildPass {
   }
 
  private:
+  /// One pool per format, as calls on the others may still be under way.
+  Result<RowPool*> scratchFor(const kernels::RowFormat& format) {
+    for (RowPool& pool : m_scratch)
+      if (pool.format() == format) return &pool;
+    Result<RowPool> made = RowPool::create(m_in.transformer.backend(), format, static_cast<std::int32_t>(m_rows.size()));
+    if (!made) return made.error();
+    return &m_scratch.emplace_back(made.take());
+  }
+
   ScratchView view(const LayerGroup& group) const {
-    ScratchView out{{}, groupPass(m_state.context, group, m_rows, m_in.cachePhases), {}};
+    ScratchView out{{}, groupPass(m_state.context, group, m_rows, m_in.cachePhases, LeftRows::Present), {}};
     for (std::size_t i = 0; i < m_rows.size(); ++i) {
       if (out.pass.resident[i]) out.records.push_back(static_cast<std::int32_t>(i));
       if (!out.pass.allResident) out.self.push_back(out.pass.resident[i] ? -1 : static_cast<std::int32_t>(i));
@@ -120,6 +130,7 @@ class RebuildPass {
   std::vector<std::int32_t> m_positions, m_writes;  // [rows]
   std::vector<std::uint64_t> m_tags;                // [rows]
   std::vector<ScratchView> m_views;                 // [groups]
+  std::deque<RowPool> m_scratch;
   std::vector<LayerPass> m_passes;                  // [groups] of all rows, where ops read them
   float* m_x = nullptr;                             // [rows, hidden]
 };
@@ -135,8 +146,9 @@ Pairs residentPairs(const CacheState& state, const RebuiltLayer& layer) {
   std::size_t index = 0;
   for (std::size_t i = 0; i < layer.positions.size() && index < map.size(); ++i) {
     if (map.ledger[index] != state.context[at(layer.positions[i])]) continue;
+    if (!map.has(index++)) continue;
     pairs.records.push_back(static_cast<std::int32_t>(i));
-    pairs.slots.push_back(map.slotOf[index++].value());
+    pairs.slots.push_back(map.slotOf[index - 1].value());
     pairs.positions.push_back(layer.positions[i]);
   }
   return pairs;
@@ -146,8 +158,8 @@ Pairs residentPairs(const CacheState& state, const RebuiltLayer& layer) {
 
 Result<std::vector<float>> rebuildPass(const RebuildInput& input,
                                        const std::function<Status(const RebuiltLayer&)>& sink,
-                                       const kernels::RowFormat& format, const Progress& progress) {
-  return RebuildPass(input).run(sink, format, progress);
+                                       const CacheStore& store, const Progress& progress) {
+  return RebuildPass(input).run(sink, store, progress);
 }
 
 Result<RebuildOutcome> rebuild(const RebuildInput& input, CacheStore& store, const Progress& progress) {
@@ -161,7 +173,7 @@ Result<RebuildOutcome> rebuild(const RebuildInput& input, CacheStore& store, con
     ++outcome.layersDone;
     return ok();
   };
-  Result<std::vector<float>> logits = rebuildPass(input, copy, store.pool(0).format(), progress);
+  Result<std::vector<float>> logits = rebuildPass(input, copy, store, progress);
   if (logits) {
     outcome.logits = logits.take();
     return outcome;
@@ -174,7 +186,6 @@ Result<RebuildOutcome> rebuild(const RebuildInput& input, CacheStore& store, con
 Result<Drift> drift(const RebuildInput& input, const CacheStore& store, std::span<const float> logits,
                     const Progress& progress) {
   Drift out;
-  const kernels::RowFormat format = store.pool(0).format();
   const std::int64_t width = store.pool(0).width();
   double worst = 0;
   const auto compare = [&](const RebuiltLayer& layer) -> Status {
@@ -185,6 +196,7 @@ Result<Drift> drift(const RebuildInput& input, const CacheStore& store, std::spa
     float *live[2], *rebuilt[2];
     for (float** values : {&live[0], &live[1], &rebuilt[0], &rebuilt[1]}) *values = staging.temporary<float>(at(n * width));
     const RowPool& pool = store.pool(layer.layer);
+    const kernels::RowFormat& format = pool.format();
     backend.ops().gatherRows(backend.context(), {pool.data(), format, staging.in(pairs.slots), n, live[0], live[1]});
     backend.ops().gatherRows(backend.context(), {layer.rows.data(), format, staging.in(pairs.records), n, rebuilt[0], rebuilt[1]});
     std::vector<double> relatives[2], cosines[2];
@@ -217,7 +229,7 @@ Result<Drift> drift(const RebuildInput& input, const CacheStore& store, std::spa
     }
     return ok();
   };
-  Result<std::vector<float>> rebuilt = rebuildPass(input, compare, format, progress);
+  Result<std::vector<float>> rebuilt = rebuildPass(input, compare, store, progress);
   if (!rebuilt) return rebuilt.error();
   if (!rebuilt->empty() && rebuilt->size() == logits.size()) out.kl = klDivergence(*rebuilt, logits);
   return out;

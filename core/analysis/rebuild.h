@@ -26,11 +26,10 @@ struct RebuiltLayer {
   const std::vector<std::int32_t>& positions;  // context position of every scratch record
 };
 
-/// Calls sink once per layer; returns the next token's logits (empty for an empty context).
+/// Calls sink once per layer, with rows in the format that `store` has for it; returns the next token's logits (empty for an empty context).
 Result<std::vector<float>> rebuildPass(const RebuildInput& input,
                                        const std::function<Status(const RebuiltLayer&)>& sink,
-                                       const kernels::RowFormat& format,
-                                       const Progress& progress = {});
+                                       const CacheStore& store, const Progress& progress = {});
 
 struct RebuildOutcome {
   std::vector<float> logits;

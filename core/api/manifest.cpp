@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/api/manifest.h"
 
+#include <charconv>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -114,6 +115,25 @@ class Keys {
     });
   }
 
+  /// Each entry of an array of objects.
+  void list(const char* key, const std::function<void(Keys&)>& read) {
+    take(key, [&](const json& v) -> std::optional<std::string> {
+      if (!v.is_array()) return "is not a list";
+      for (std::size_t i = 0; i < v.size() && !m_inner; ++i) {
+        const std::string place = m_prefix + key + "[" + std::to_string(i) + "]";
+        if (!v[i].is_object()) return "has an entry that is not an object";
+        Keys inner(v[i], place + ".");
+        read(inner);
+        if (auto error = inner.finish()) m_inner = *error;
+      }
+      return std::nullopt;
+    });
+  }
+
+  void fail(const char* key, const json& value, const std::string& why) {
+    if (!m_error) m_error = bad(m_prefix + key, value, why);
+  }
+
   std::optional<Error> finish() {
     if (m_inner) return m_inner;
     if (!m_error && !m_rest.empty())
@@ -159,12 +179,76 @@ std::optional<std::string> readAfterEdit(const json& v, Manifest& m) {
   return std::nullopt;
 }
 
-/// A name, or {"name": ..} without parameters: the only policy and layouts of today take none.
+/// A name, or {"name": ..} without parameters: the only policy of today takes none.
 std::optional<std::string> readNamed(const json& v, std::string& out,
                                      std::initializer_list<const char*> allowed) {
   if (v.is_object() && v.size() == 1 && v.contains("name"))
     return Keys::readText(v["name"], out, allowed);
   return Keys::readText(v, out, allowed);
+}
+
+/// "NAME", "paged:block=16", or {"name": "paged", "block": 16}; makeLayout() knows the names.
+std::optional<std::string> readLayout(const json& v, std::string& out) {
+  if (!v.is_object()) return Keys::readText(v, out, {});
+  const json name = v.value("name", json());
+  if (!name.is_string()) return "has no name";
+  out = name.get<std::string>();
+  for (const auto& [key, value] : v.items()) {
+    if (key == "name") continue;
+    if (!value.is_number_integer()) return "has a parameter " + key + " that is not an integer";
+    out += (out.find(':') == std::string::npos ? ":" : ",") + key + "=" + value.dump();
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> readRowType(const json& v, std::string& out) {
+  std::string all;
+  for (const std::string_view type : rowTypes()) {
+    if (v == type) {
+      out = type;
+      return std::nullopt;
+    }
+    all += (all.empty() ? "" : ", ") + std::string(type);
+  }
+  return "is not one of " + all;
+}
+
+void readRowTypes(Keys& keys, std::string& k, std::string& v) {
+  keys.object("kv", [&](Keys& inner) {
+    inner.take("k", [&](const json& value) { return readRowType(value, k); });
+    inner.take("v", [&](const json& value) { return readRowType(value, v); });
+  });
+}
+
+/// "3", "0-3" or 3.
+std::optional<std::string> readMatch(const json& v, LayerOverride& out) {
+  const std::string text = v.is_number_integer() ? v.dump() : v.is_string() ? v.get<std::string>() : "";
+  const char *begin = text.data(), *end = begin + text.size();
+  std::from_chars_result read = std::from_chars(begin, end, out.from);
+  out.to = out.from;
+  if (read.ec == std::errc() && read.ptr != end && *read.ptr == '-') read = std::from_chars(read.ptr + 1, end, out.to);
+  if (text.empty() || read.ec != std::errc() || read.ptr != end || out.from < 0 || out.to < out.from) return "is not a layer or a range like 0-3";
+  return std::nullopt;
+}
+
+void readLayers(Keys& keys, std::vector<LayerOverride>& out) {
+  keys.list("layers", [&](Keys& inner) {
+    LayerOverride layer;
+    bool matched = false;
+    inner.take("match", [&](const json& v) {
+      matched = true;
+      return readMatch(v, layer);
+    });
+    inner.take("layout", [&](const json& v) { return readLayout(v, layer.layout); });
+    readRowTypes(inner, layer.kvK, layer.kvV);
+    inner.integer("window", layer.window, 0, 1 << 24);
+    inner.take("policy", [&](const json& v) {
+      std::string policy;
+      return readNamed(v, policy, {"full"});
+    });
+    if (!matched) inner.fail("match", nullptr, "is missing");
+    out.push_back(std::move(layer));
+  });
 }
 
 void readStart(Keys& keys, BrightnessSettings& b) {
@@ -194,20 +278,18 @@ void readSampling(Keys& keys, SamplingSettings& s) {
 }
 
 void readState(Keys& keys, Manifest& m) {
-  keys.object("kv", [&](Keys& inner) {
-    inner.text("k", m.kvK, {"f32", "f16", "bf16"});
-    inner.text("v", m.kvV, {"f32", "f16", "bf16"});
-  });
+  readRowTypes(keys, m.kvK, m.kvV);
   keys.text("key_phase", m.keyPhase, {"on_read", "at_write"});
   keys.word("position", m.position, kPositions);
-  keys.take("layout", [&](const json& v) {
-    return readNamed(v, m.layout, {"indirection", "contiguous_splice"});
-  });
+  keys.take("layout", [&](const json& v) { return readLayout(v, m.layout); });
   keys.take("policy", [&](const json& v) { return readNamed(v, m.policy, {"full"}); });
-  keys.take("layers", [&](const json& v) -> std::optional<std::string> {
-    if (v.is_array() && v.empty()) return std::nullopt;
-    return "takes no per-layer overrides in this version";
+  readLayers(keys, m.layers);
+  keys.object("ring", [&](Keys& inner) {
+    inner.integer("window", m.ring.window, 0, 1 << 24);
+    inner.integer("block_tokens", m.ring.blockTokens, 1, 1 << 12);
+    inner.flag("tail_only", m.ring.tailOnly);
   });
+  keys.flag("guards", m.guards);
   keys.integer("capacity", m.capacity, 0, 1 << 24);
   keys.integer("staging", m.staging, 1, 1 << 20);
   keys.integer("history_bytes", m.historyBytes, 0, std::int64_t{1} << 40);
@@ -230,12 +312,44 @@ void readEditing(Keys& keys, Manifest& m) {
   keys.flag("faults", m.faults);
 }
 
+json overrideJson(const LayerOverride& layer) {
+  json out{{"match", std::to_string(layer.from) + (layer.to > layer.from ? "-" + std::to_string(layer.to) : "")}};
+  if (!layer.layout.empty()) out["layout"] = layer.layout;
+  if (!layer.kvK.empty()) out["kv"]["k"] = layer.kvK;
+  if (!layer.kvV.empty()) out["kv"]["v"] = layer.kvV;
+  if (layer.window >= 0) out["window"] = layer.window;
+  return out;
+}
+
 json afterEditJson(const Manifest& m) {
   if (m.afterEdit == AfterEdit::Selective) return {{"selective", {{"ratio", m.selectiveRatio}}}};
   return m.afterEdit == AfterEdit::Keep ? "keep" : "recompute";
 }
 
+/// The last override of a layer that says something, else the session's own.
+template <class Value, class Says>
+const Value& lastOf(const std::vector<LayerOverride>& layers, int layer, Value LayerOverride::*value, const Value& own, Says says) {
+  for (auto one = layers.rbegin(); one != layers.rend(); ++one)
+    if (one->from <= layer && layer <= one->to && says((*one).*value)) return (*one).*value;
+  return own;
+}
+
+constexpr auto kNamed = [](const std::string& text) { return !text.empty(); };
+
 }  // namespace
+
+std::span<const std::string_view> rowTypes() {
+  static constexpr std::string_view kTypes[] = {"f32", "f16", "bf16", "int8", "fp8-e4m3"};
+  return kTypes;
+}
+
+const std::string& Manifest::layoutOf(int layer) const { return lastOf(layers, layer, &LayerOverride::layout, layout, kNamed); }
+const std::string& Manifest::kOf(int layer) const { return lastOf(layers, layer, &LayerOverride::kvK, kvK, kNamed); }
+const std::string& Manifest::vOf(int layer) const { return lastOf(layers, layer, &LayerOverride::kvV, kvV, kNamed); }
+std::int32_t Manifest::windowOf(int layer) const {
+  static constexpr std::int32_t kModels = -1;
+  return lastOf(layers, layer, &LayerOverride::window, kModels, [](std::int32_t window) { return window >= 0; });
+}
 
 Result<Manifest> Manifest::fromJson(const json& object) {
   if (!object.is_object()) return bad("manifest", object, "is not an object");
@@ -254,7 +368,8 @@ Result<Manifest> Manifest::fromJson(const json& object) {
 json Manifest::toJson() const {
   json out{{"model", model}, {"backend", backend}, {"threads", threads}, {"dtype", dtype},
            {"key_phase", keyPhase}, {"layout", layout}, {"policy", {{"name", policy}}},
-           {"layers", json::array()}, {"capacity", capacity}, {"staging", staging},
+           {"layers", json::array()}, {"ring", {{"window", ring.window}, {"block_tokens", ring.blockTokens}, {"tail_only", ring.tailOnly}}},
+           {"guards", guards}, {"capacity", capacity}, {"staging", staging},
            {"history_bytes", historyBytes}, {"prefill_chunk", prefillChunk}, {"probes", probes},
            {"op_events", opEvents},
            {"faults", faults}};
@@ -262,6 +377,7 @@ json Manifest::toJson() const {
   if (!kvK.empty()) kv["k"] = kvK;
   if (!kvV.empty()) kv["v"] = kvV;
   out["kv"] = kv;
+  for (const LayerOverride& layer : layers) out["layers"].push_back(overrideJson(layer));
   out["position"] = wordOf(kPositions, position);
   out["executor"] = wordOf(kExecutors, executor);
   out["new_rows"] = wordOf(kNewRows, newRows);

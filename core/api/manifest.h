@@ -5,12 +5,20 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/api/error.h"
 
 namespace kvlab {
+
+#ifdef NDEBUG
+inline constexpr bool kDebugBuild = false;
+#else
+inline constexpr bool kDebugBuild = true;
+#endif
 
 enum class PositionMode : std::uint8_t { Context, Absolute, Cache };
 enum class Executor : std::uint8_t { Batch, Descending };
@@ -34,6 +42,20 @@ struct SamplingSettings {
   std::uint64_t seed = 1;
 };
 
+/// What some layers have instead of the session's own.
+struct LayerOverride {
+  int from = 0, to = 0;  // layers, both included
+  std::string layout = {}, kvK = {}, kvV = {};  // empty = the session's
+  std::int32_t window = -1;                     // phases that the mask lets through; -1 = the model's
+  bool operator==(const LayerOverride&) const = default;
+};
+
+struct RingSettings {
+  std::int32_t window = 0;     // rows that a ring keeps; 0 = as many as the layer's mask lets through
+  std::int32_t blockTokens = 1;  // tokens per tick
+  bool tailOnly = false;       // assembled reads take only rows that the mask lets through
+};
+
 struct Manifest {
   std::string model = "demo";
   std::string backend = "auto";
@@ -42,7 +64,9 @@ struct Manifest {
   std::string kvK = {}, kvV = {};  // row formats; empty = dtype
   std::string keyPhase = "on_read";
   PositionMode position = PositionMode::Context;
-  std::string layout = "indirection";
+  std::string layout = "indirection";  // with parameters: paged:block=16
+  std::vector<LayerOverride> layers = {};  // later ones win
+  RingSettings ring = {};
   std::string policy = "full";
   std::int64_t capacity = 0;  // rows per layer; 0 = the model's context
   int staging = 64;
@@ -57,6 +81,7 @@ struct Manifest {
   SamplingSettings sampling = {};
   CheckLevel check = CheckLevel::Cheap;
   int scrubPeriod = 64;
+  bool guards = kDebugBuild;  // rings: what is read is compared with the map, row by row
   bool opEvents = false;  // every op call is an event, with its time and bytes
   bool probes = true;
   bool faults = false;  // opens the door of the fault drill
@@ -64,6 +89,16 @@ struct Manifest {
   static Result<Manifest> fromJson(const nlohmann::json& json);
   /// Complete: every key with its value.
   nlohmann::json toJson() const;
+
+  const std::string& layoutOf(int layer) const;
+  /// "" = dtype, or the weights' type.
+  const std::string& kOf(int layer) const;
+  const std::string& vOf(int layer) const;
+  /// -1 = the model's.
+  std::int32_t windowOf(int layer) const;
 };
+
+/// The storage types of rows, as manifests name them.
+std::span<const std::string_view> rowTypes();
 
 }  // namespace kvlab

@@ -12,14 +12,15 @@
 #include "core/api/ids.h"
 #include "core/api/ledger_view.h"
 #include "core/api/report.h"
+#include "core/api/storage_view.h"
 
 namespace kvlab {
 
 enum class Exactness : std::uint8_t { Exact, ContextEvicted, ContextEdited, PhaseShifted, Inherited };
 std::string_view name(Exactness exactness);
 
-/// One layer's residency map: the ordered subset of the context whose K/V rows are present. Layers
-/// that evict nothing share one object.
+/// One layer's residency map: the ordered subset of the context whose K/V rows are present, behind the
+/// rows that left only through the layer's window. Layers that evict nothing share one object.
 ///
 /// A row's rotary phase is kept as an index: i >= 0 is the integer phase i itself; i < 0 names entry
 /// -1-i of a table of other phases (gists). So a map costs 4 bytes per row, and in position mode
@@ -29,8 +30,12 @@ struct ResidencyView {
   Column<Slot> slotOf;          // [rows] (not "slots": Qt has a macro of that name)
   Column<std::int32_t> phases;  // [rows], phase indices
   std::shared_ptr<const std::vector<Phase>> otherPhases;  // null while all phases are integers
+  std::int32_t first = 0;       // rows before it left through the window: they count, but have no slot
 
   std::size_t size() const { return slotOf.size(); }
+  std::size_t resident() const { return size() - static_cast<std::size_t>(first); }
+  std::span<const Slot> residentSlots() const { return slotOf.span().subspan(static_cast<std::size_t>(first)); }
+  bool has(std::size_t i) const { return i >= static_cast<std::size_t>(first) && i < size(); }
   Phase phase(std::size_t i) const {
     const std::int32_t index = phases[i];
     return index >= 0 ? Phase(index) : (*otherPhases)[static_cast<std::size_t>(-1 - index)];
@@ -81,6 +86,7 @@ struct Snapshot {
   Column<LedgerId> context;  // pos2ledger, [length]
   LedgerView ledger;
   std::vector<std::shared_ptr<const ResidencyView>> layers;
+  std::vector<std::shared_ptr<const StorageView>> storage;  // [layers]; layers that are alike share one
   std::shared_ptr<const std::vector<Exactness>> exactness;  // [length], worst over the layers
   std::shared_ptr<const TickReport> report;                 // of the last tick; null before
   std::vector<TokenChance> topk;                            // next token, best first

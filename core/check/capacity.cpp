@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// No layer holds more rows than the capacity, and its pool has room for them.
+// No layer holds more rows than the capacity, or its window, and its pool has room for them.
 #include "core/check/checks.h"
 #include "core/check/findings.h"
 #include "core/check/map_walk.h"
@@ -9,10 +9,11 @@ namespace kvlab {
 void checkCapacity(const CheckInput& input, std::vector<Violation>& out) {
   Findings findings("capacity", out);
   for (const SharedMap& shared : sharedMaps(input)) {
-    const auto rows = static_cast<std::int64_t>(shared.map->size());
+    const auto rows = static_cast<std::int64_t>(shared.map->resident());
     const auto where = [&] { return shared.name() + ": " + std::to_string(rows) + " rows"; };
-    if (input.capacity > 0 && rows > input.capacity)
-      findings.add({shared.first(), {}, {}}, where() + ", the capacity is " + std::to_string(input.capacity));
+    const std::int64_t most = shared.group->keep ? shared.group->keep : input.capacity;
+    if (most > 0 && rows > most)
+      findings.add({shared.first(), {}, {}}, where() + (shared.group->keep ? ", the window is " : ", the capacity is ") + std::to_string(most));
     for (int layer : shared.layers)
       if (rows > input.store.pool(layer).slots())
         findings.add({layer, {}, {}}, where() + ", the pool has " +

@@ -39,7 +39,7 @@ RowList rowList(const SharedMap& shared, std::int32_t poolSlots, std::int64_t pa
   list.slots.reserve(expected);
   list.tags.reserve(expected);
   list.indices.reserve(expected);
-  for (std::size_t i = 0; i < rows; ++i) {
+  for (auto i = static_cast<std::size_t>(shared.map->first); i < rows; ++i) {
     const LedgerId id = shared.map->ledger[i];
     const std::int32_t slot = shared.map->slotOf[i].value();
     if (slot < 0 || slot >= poolSlots) continue;

@@ -16,10 +16,10 @@ std::string slotName(std::size_t slot) { return "slot " + std::to_string(slot); 
 /// ones.
 std::vector<std::int32_t> slotUsers(const SharedMap& shared, std::int32_t slots, Findings& findings) {
   std::int32_t highest = -1;
-  for (Slot slot : shared.map->slotOf)
+  for (Slot slot : shared.map->residentSlots())
     if (slot.value() < slots) highest = std::max(highest, slot.value());
   std::vector<std::int32_t> user(static_cast<std::size_t>(highest + 1), -1);
-  for (std::size_t i = 0; i < shared.map->slotOf.size(); ++i) {
+  for (auto i = static_cast<std::size_t>(shared.map->first); i < shared.map->slotOf.size(); ++i) {
     const Slot slot = shared.map->slotOf[i];
     Place place{shared.first(), i, {}};
     if (i < shared.map->ledger.size()) place.ledger = shared.map->ledger[i];
@@ -40,17 +40,15 @@ std::vector<std::int32_t> slotUsers(const SharedMap& shared, std::int32_t slots,
 
 void checkFree(const SharedMap& shared, int layer, const SlotAllocator& slots,
                const std::vector<std::int32_t>& user, Findings& findings) {
-  const auto report = [&](std::size_t slot) {
-    if (slot >= user.size() || user[slot] < 0) return;
+  const std::vector<bool> free = slots.free(static_cast<std::int32_t>(user.size()));
+  for (std::size_t slot = 0; slot < user.size(); ++slot) {
+    if (!free[slot] || user[slot] < 0) continue;
     const auto index = static_cast<std::size_t>(user[slot]);
     Place place{layer, index, {}};
     if (index < shared.map->ledger.size()) place.ledger = shared.map->ledger[index];
     findings.add(place, "layer " + std::to_string(layer) + ", index " + std::to_string(index) + ": " +
                             slotName(slot) + " is used and free at once");
-  };
-  for (Slot slot : slots.returned()) report(static_cast<std::size_t>(slot.value()));
-  for (std::size_t slot = static_cast<std::size_t>(slots.fresh()); slot < user.size(); ++slot)
-    report(slot);
+  }
 }
 
 }  // namespace

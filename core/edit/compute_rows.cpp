@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "core/edit/assembly.h"
 #include "core/edit/group_pass.h"
 #include "core/model/backend_status.h"
 #include "core/state/provenance.h"
@@ -27,11 +28,11 @@ struct Masses {
 class Pass {
  public:
   Pass(Transformer& transformer, CacheStore& store, FaultDoor& faults, RowsJob& job)
-      : m_transformer(transformer), m_store(store), m_faults(faults), m_job(job), m_staging(transformer.backend()) {
+      : m_transformer(transformer), m_store(store), m_faults(faults), m_job(job), m_staging(transformer.backend()), m_assemblies(m_staging) {
     extendSums(job.contextSums, job.context.size(), [&](std::size_t i) { return idWord(job.context[i]); });
     for (LayerGroup& group : job.groups) {
       extendSums(*group.map, group.idSums, group.phasedSums);
-      m_groups.push_back(groupPass(job.context, group, job.rows, job.cachePhases));
+      m_groups.push_back(groupPass(job.context, group, job.rows, job.cachePhases, LeftRows::Gone));
     }
     for (const RowTarget& row : job.rows) {
       m_tags.push_back(static_cast<std::uint64_t>(row.id.value()));
@@ -56,14 +57,17 @@ class Pass {
     }
     m_staging.finish();
     if (Status done = backendStatus(m_transformer.backend(), "the forward pass"); !done) return done.error();
-    if (m_job.write) m_result.bytes = total * m_transformer.model().config().layers * m_store.pool(0).stride();
+    if (m_assemblies.wrong() > 0)
+      return Error{"guard", "the forward pass was refused", std::to_string(m_assemblies.wrong()) + " rows of an assembled window are not the rows of the map",
+                   "rebuild, or use layout ring_fused, which copies nothing"};
+    for (int layer = 0; m_job.write && layer < m_store.layers(); ++layer) m_result.bytes += total * m_store.pool(layer).stride();
     return std::move(m_result);
   }
 
   /// Hidden states after layer 0 of rows [begin, begin+n), where ops read them.
   const float* firstLayer(std::int64_t begin, std::int64_t n) {
     m_transformer.embed(m_placedTokens + begin, n, m_x);
-    m_transformer.layer(0, layerPass(0, begin, n, false), n, m_x);
+    m_transformer.layer(0, layerPass(0, begin, n, false, assembledFor(begin, n)), n, m_x);
     return m_x;
   }
 
@@ -182,7 +186,26 @@ class Pass {
 
   void clear(float* values, std::int64_t count) { m_transformer.backend().clear(values, count * 4); }
 
-  LayerPass layerPass(int layer, std::int64_t begin, std::int64_t n, bool newest) const {
+  /// [layers] what each reads instead of its pool; layers of a group share the lists.
+  std::vector<Assembled> assembledFor(std::int64_t begin, std::int64_t n) {
+    std::vector<Assembled> out;
+    std::vector<int> leaders(m_job.groups.size(), -1);
+    for (int layer = 0; layer < static_cast<int>(m_job.groupOf.size()); ++layer) {
+      const std::size_t g = at(m_job.groupOf[at(layer)]);
+      const kernels::RowFormat& format = m_store.pool(layer).format();
+      if (leaders[g] >= 0 && m_store.pool(leaders[g]).format() == format) {
+        out.push_back(out[at(leaders[g])]);
+        continue;
+      }
+      leaders[g] = layer;
+      const std::size_t self = m_selfAt[at(layer)];
+      out.push_back(m_assemblies.make(m_job.groups[g], m_groups[g], begin, n, format, m_tags.data() + begin,
+                                      self == kNone ? nullptr : m_slots.data() + self + at(begin), m_job.guards));
+    }
+    return out;
+  }
+
+  LayerPass layerPass(int layer, std::int64_t begin, std::int64_t n, bool newest, const std::vector<Assembled>& assembled) {
     const std::int32_t g = m_job.groupOf[at(layer)];
     const PlacedGroup& group = m_placed[at(g)];
     const Masses& masses = m_masses[at(layer)];
@@ -200,6 +223,8 @@ class Pass {
     pass.tags = m_placedTags + begin;
     pass.write = listAt(m_writeAt[at(layer)]);
     pass.selfSlot = listAt(m_selfAt[at(layer)]);
+    pass.assembled = assembled[at(layer)];
+    if (pass.assembled.verdicts) pass.wrong = m_assemblies.counter();
     if (newest) pass.newestMass = masses.newest;
     if (newest) pass.newestPerHead = masses.perHead;
     pass.receivedMass = masses.received;
@@ -209,9 +234,10 @@ class Pass {
   Status runChunk(std::int64_t begin, std::int64_t n, bool last) {
     const int layers = m_transformer.model().config().layers;
     std::vector<LayerPass> passes;
+    const std::vector<Assembled> assembled = assembledFor(begin, n);
     for (int layer = 0; layer < layers; ++layer) {
       if (Status passed = m_faults.pass(FaultPoint::Kernel, "a forward pass"); !passed) return passed;
-      passes.push_back(layerPass(layer, begin, n, last && !m_job.embeddingOnly));
+      passes.push_back(layerPass(layer, begin, n, last && !m_job.embeddingOnly, assembled));
     }
     const auto enqueue = [&] {
       m_transformer.embed(m_placedTokens + begin, n, m_x);
@@ -235,7 +261,8 @@ class Pass {
     add(m_placedTokens + begin, m_x, last ? m_logits : nullptr, m_transformer.table(), mark.chunk, mark.used);
     for (const LayerPass& p : passes)
       add(p.pool, p.slots, p.phases, p.rows, p.phase, p.write, p.tags, p.rowBegin, p.rowEnd, p.selfSlot, p.newestMass,
-          p.newestPerHead, p.receivedMass);
+          p.newestPerHead, p.receivedMass, p.wrong, p.assembled.records, p.assembled.slots, p.assembled.moves, p.assembled.nMoves, p.assembled.from,
+          p.assembled.rows, p.assembled.self);
     return key;
   }
 
@@ -246,6 +273,7 @@ class Pass {
   FaultDoor& m_faults;
   RowsJob& m_job;
   kernels::Staging m_staging;
+  Assemblies m_assemblies;
   std::vector<GroupPass> m_groups;
   std::vector<std::uint64_t> m_tags;           // [rows]
   std::vector<std::int32_t> m_tokens;          // [rows]

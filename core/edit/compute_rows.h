@@ -27,6 +27,7 @@ struct RowsJob {
   bool wantAttention = true;  // of the last row
   bool wantPerHead = false;   // of the last row, by query head
   bool wantReceived = false;  // summed over all rows
+  bool guards = false;        // copies that attention reads are checked, row by row
   bool embeddingOnly = false;  // project the raw embedding in every layer, no attention, no logits
 };
 

@@ -43,6 +43,7 @@ RowsJob descendingJob(const CacheState& before, const CacheState& after, const E
     view->ledger = group.map->ledger.prefix(left);
     view->slotOf = group.map->slotOf.prefix(left);
     view->phases = group.map->phases.prefix(left);
+    view->first = std::min(group.map->first, static_cast<std::int32_t>(left));
     for (std::size_t i = 0; i < job.rows.size(); ++i) {
       view->ledger.push_back(job.rows[i].id);
       view->slotOf.push_back(added[at(layer)][first + i]);

@@ -55,6 +55,10 @@ struct EditPlan {
   std::int32_t adds = 0;           // the last `adds` of rows are appended
 
   bool empty() const { return details.empty() && evictions.empty(); }
+  /// True if it does nothing but add rows behind the last one.
+  bool appendsOnly() const {
+    return removed.empty() && evictions.empty() && rows.size() == static_cast<std::size_t>(adds);
+  }
 };
 
 }  // namespace kvlab

@@ -6,21 +6,23 @@
 namespace kvlab {
 
 GroupPass groupPass(const Column<LedgerId>& context, const LayerGroup& group,
-                    std::span<const RowTarget> rows, bool cachePhases) {
+                    std::span<const RowTarget> rows, bool cachePhases, LeftRows left) {
   GroupPass pass;
   const ResidencyView& map = *group.map;
   const bool whole = map.size() == context.size();
+  const std::int32_t first = left == LeftRows::Gone ? map.first : 0;
   std::size_t index = 0, position = 0;
   for (const RowTarget& row : rows) {
     const auto target = static_cast<std::size_t>(row.position);
     if (whole) index = target;
     for (; !whole && position < target; ++position)
       if (index < map.size() && map.ledger[index] == context[position]) ++index;
-    const bool resident = index < map.size() && map.ledger[index] == row.id;
+    const bool counted = index < map.size() && map.ledger[index] == row.id;
     const auto i = static_cast<std::int32_t>(index);
-    const std::int32_t phase = resident ? map.phases[index] : cachePhases ? i : row.phase;
+    const bool resident = counted && i >= first;
+    const std::int32_t phase = counted ? map.phases[index] : cachePhases ? i : row.phase;
     pass.phase.push_back(phase);
-    pass.rowBegin.push_back(std::min(i, windowBegin(map, phase, group.window)));
+    pass.rowBegin.push_back(std::min(i, std::max(first, windowBegin(map, phase, group.window))));
     pass.rowEnd.push_back(resident ? i + 1 : i);
     pass.resident.push_back(resident);
     pass.allResident = pass.allResident && resident;

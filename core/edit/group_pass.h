@@ -23,8 +23,12 @@ struct GroupPass {
   bool allResident = true;
 };
 
+/// Whether rows that left only through the window count: a pass over live rows cannot see them, a
+/// rebuild computes them again.
+enum class LeftRows : std::uint8_t { Gone, Present };
+
 /// `rows` ascend by position. cachePhases: a row that the map lacks has the phase "rows before it".
 GroupPass groupPass(const Column<LedgerId>& context, const LayerGroup& group,
-                    std::span<const RowTarget> rows, bool cachePhases);
+                    std::span<const RowTarget> rows, bool cachePhases, LeftRows left);
 
 }  // namespace kvlab

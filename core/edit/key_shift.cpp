@@ -21,7 +21,7 @@ struct Turns {
 
 Turns turnsOf(const ResidencyView& map, const WrittenPhases& written) {
   Turns turns;
-  for (std::size_t i = 0; i < map.size(); ++i) {
+  for (auto i = at(map.first); i < map.size(); ++i) {
     const std::size_t id = at(map.ledger[i].value());
     if (id >= written.size() || written[id] < 0 || written[id] == map.phases[i]) continue;
     turns.slots.push_back(map.slotOf[i].value());

@@ -296,11 +296,13 @@ class Planner {
       evicted[static_cast<std::size_t>(eviction.layer.value())] +=
           static_cast<std::int32_t>(eviction.ledger.size());
     for (int layer = 0; layer < m_state.layers() && !m_error; ++layer) {
+      if (m_state.group(layer).keep) continue;  // keeps its window, whatever comes
       const auto rows = static_cast<std::int32_t>(m_state.map(layer).size());
       const auto l = static_cast<std::size_t>(layer);
       const std::int32_t out = evicted[l] + leaving[static_cast<std::size_t>(m_state.groupOf[l])];
       if (rows + change - out > m_rules.capacity) noCapacity(layer, rows, change, out);
     }
+    if (m_rules.maxLength > 0 && m_plan.lengthAfter > m_rules.maxLength && !m_error) tooLong();
   }
 
   std::int32_t residentRemoved(const ResidencyView& map) const {
@@ -311,6 +313,14 @@ class Planner {
       ids.insert(m_state.context[static_cast<std::size_t>(position.value())].value());
     return static_cast<std::int32_t>(std::count_if(
         map.ledger.begin(), map.ledger.end(), [&](LedgerId id) { return ids.contains(id.value()); }));
+  }
+
+  void tooLong() {
+    m_error = Error{"capacity", "the context is full",
+                    std::to_string(m_plan.lengthAfter) + " tokens, the limit is " + std::to_string(m_rules.maxLength),
+                    "delete tokens, reset, or raise capacity in the manifest"};
+    m_error->field = "capacity";
+    m_error->value = m_rules.maxLength;
   }
 
   void noCapacity(int layer, std::int32_t rows, std::int32_t change, std::int32_t out) {

@@ -13,6 +13,7 @@ struct PlanRules {
   bool shiftOnOverflow = false;
   std::int32_t vocab = 0;
   std::int64_t capacity = 0;            // resident rows per layer after the commit
+  std::int32_t maxLength = 0;           // tokens that the rotary table reaches; 0 = not asked
   Source addSource = Source::Model;     // of `add` tokens
 };
 

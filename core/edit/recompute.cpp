@@ -14,14 +14,17 @@ constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 /// Index in the map of each of some ascending context positions; -1 where the row is not resident.
 std::vector<std::int32_t> indicesOf(const CacheState& state, const ResidencyView& map,
                                     const std::vector<std::int32_t>& positions) {
-  if (state.whole(map)) return positions;
   std::vector<std::int32_t> out;
+  if (state.whole(map)) {
+    for (std::int32_t position : positions) out.push_back(position < map.first ? -1 : position);
+    return out;
+  }
   std::size_t index = 0;
   std::int32_t position = 0;
   for (std::int32_t wanted : positions) {
     for (; position < wanted; ++position)
       if (index < map.size() && map.ledger[index] == state.context[at(position)]) ++index;
-    const bool resident = index < map.size() && map.ledger[index] == state.context[at(wanted)];
+    const bool resident = map.has(index) && map.ledger[index] == state.context[at(wanted)];
     out.push_back(resident ? static_cast<std::int32_t>(index) : -1);
   }
   return out;

@@ -9,14 +9,10 @@ namespace {
 
 constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
-bool appendsOnly(const EditPlan& plan) {
-  return plan.removed.empty() && plan.rows.size() == at(plan.adds) && plan.evictions.empty();
-}
-
 /// A context-ordered column after the plan: survivors copied in runs, new rows from `fresh(i)`.
 template <class T, class Fresh>
 Column<T> spliceColumn(const Column<T>& before, const EditPlan& plan, Fresh fresh) {
-  if (appendsOnly(plan)) {
+  if (plan.appendsOnly()) {
     Column<T> column = before;
     for (std::size_t i = 0; i < plan.rows.size(); ++i) column.push_back(fresh(i));
     return column;
@@ -95,8 +91,9 @@ class Splicer {
     const LayerGroup& old = m_before.group(layer);
     LayerGroup group = old;
     const bool ragged = !m_before.whole(*old.map) || !evicted(layer).empty();
-    group.map = ragged ? spliceRagged(layer, group.absent) : spliceWhole(layer);
-    const std::size_t kept = ragged ? 0 : untouched() + 1;
+    const bool appends = m_plan.appendsOnly();
+    group.map = !ragged ? spliceWhole(layer) : appends ? appendRagged(layer) : spliceRagged(layer, group.absent);
+    const std::size_t kept = !ragged ? untouched() + 1 : appends ? old.map->size() + 1 : 0;
     group.idSums = old.idSums.prefix(kept);
     group.phasedSums = old.phasedSums.prefix(kept);
     return group;
@@ -108,8 +105,32 @@ class Splicer {
     map->ledger = m_out.state.context;
     map->phases = m_out.state.phases;
     map->slotOf = spliceColumn(old.slotOf, m_plan, [&](std::size_t i) { return m_fresh[at(layer)][i]; });
+    map->first = firstAfter(old.first);
     for (Position position : m_plan.removed)
-      m_out.freed[at(layer)].push_back(old.slotOf[at(position.value())]);
+      if (old.has(at(position.value()))) m_out.freed[at(layer)].push_back(old.slotOf[at(position.value())]);
+    return map;
+  }
+
+  /// Rows behind the last one that the window has left behind are resident, new ones too.
+  std::int32_t firstAfter(std::int32_t first) const {
+    if (first == 0 || m_plan.appendsOnly()) return first;
+    std::int32_t position = 0, after = 0;
+    for (const Run& run : m_plan.runs) {
+      if (!run.fresh && run.begin < first) after = position + std::min(run.count, first - run.begin);
+      position += run.count;
+    }
+    return after;
+  }
+
+  /// Evicted rows stay away: the columns only grow.
+  std::shared_ptr<const ResidencyView> appendRagged(int layer) {
+    auto map = std::make_shared<ResidencyView>(m_before.map(layer));
+    for (std::size_t i = 0; i < m_plan.rows.size(); ++i) {
+      map->phases.push_back(m_rules.position == PositionMode::Cache ? static_cast<std::int32_t>(map->size())
+                                                                    : m_out.state.phases[m_before.context.size() + i]);
+      map->ledger.push_back(m_plan.rows[i].id);
+      map->slotOf.push_back(m_fresh[at(layer)][i]);
+    }
     return map;
   }
 
@@ -125,7 +146,7 @@ class Splicer {
     std::vector<LedgerId> ledger;
     std::vector<Slot> slots;
     std::vector<std::int32_t> phases;
-    std::int32_t position = 0;
+    std::int32_t position = 0, first = 0;
     const auto keep = [&](LedgerId id, Slot slot) {
       phases.push_back(m_rules.position == PositionMode::Cache
                            ? static_cast<std::int32_t>(ledger.size())
@@ -142,16 +163,17 @@ class Splicer {
         const std::int32_t index = indexOf[at(run.begin + i)];
         if (index < 0) continue;
         const LedgerId id = old.ledger[at(index)];
-        if (std::binary_search(out.begin(), out.end(), id)) m_out.freed[at(layer)].push_back(old.slotOf[at(index)]);
-        else keep(id, old.slotOf[at(index)]);
+        const bool evicts = std::binary_search(out.begin(), out.end(), id);
+        if (!evicts) keep(id, old.slotOf[at(index)]);
+        else if (old.has(at(index))) m_out.freed[at(layer)].push_back(old.slotOf[at(index)]);
+        if (index < old.first) first = static_cast<std::int32_t>(ledger.size());
       }
     for (Position removed : m_plan.removed)
-      if (const std::int32_t index = indexOf[at(removed.value())]; index >= 0)
-        m_out.freed[at(layer)].push_back(old.slotOf[at(index)]);
-      else
-        --absent;
+      if (const std::int32_t index = indexOf[at(removed.value())]; index < 0) --absent;
+      else if (old.has(at(index))) m_out.freed[at(layer)].push_back(old.slotOf[at(index)]);
     auto map = std::make_shared<ResidencyView>();
     map->slotOf.assign(slots);
+    map->first = first;
     if (ledger.size() == m_out.state.context.size()) {  // whole again: the columns are the mirror's
       map->ledger = m_out.state.context;
       map->phases = m_out.state.phases;

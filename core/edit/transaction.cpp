@@ -20,6 +20,7 @@ RowsJob jobOver(const CacheState& state, const TransactionRules& rules) {
   job.groupOf = state.groupOf;
   job.cachePhases = rules.splice.position == PositionMode::Cache;
   job.wantAttention = rules.probes;
+  job.guards = rules.guards;
   job.wantReceived = rules.wantReceived && rules.probes;
   return job;
 }
@@ -54,6 +55,7 @@ struct Transaction::Work {
   const TransactionRules& rules;
   Trace& trace;
   CacheState state = {};
+  LayerSlots reserved = {};  // [layers][new rows]
   LayerSlots added = {}, freed = {}, unused = {};
   std::vector<std::int32_t> recompute = {};  // final positions of survivors computed anew
   LayerSlots recomputeSlots = {};            // [layers][recompute]
@@ -73,9 +75,11 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
   Work work{before, plan, rules, trace};
   {
     auto scope = trace.scope("reserve");
-    Result<LayerSlots> slots = m_store.reserve(static_cast<std::int32_t>(plan.rows.size()), m_faults);
+    Result<LayerSlots> slots = m_layouts.reserve(m_store, before, static_cast<std::int32_t>(work.inserted()), plan.adds,
+                                                    !plan.removed.empty() && plan.removed.back().value() == before.length() - 1, m_faults);
     if (!slots) return slots.error();
-    work.added = slots.take();
+    work.reserved = work.added = slots.take();
+    m_poolsTouched = LayoutSet::overruns(before, work.added);
   }
   {
     auto scope = trace.scope("splice");
@@ -87,10 +91,13 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
   Status done = compute(work, progress);
   std::int64_t moved = 0;
   if (done) {
-    auto scope = trace.scope("commit", std::string(m_layout.name()));
-    m_poolsTouched = m_poolsTouched || m_layout.inPlace();
+    auto scope = trace.scope("commit", m_layouts.names());
+    m_poolsTouched = m_poolsTouched || m_layouts.inPlace();
     LayoutContext context{m_store, m_faults};
-    Result<std::int64_t> bytes = m_layout.settle(work.state, work.freed, context);
+    work.state.tick = Tick(before.tick.value() + 1);
+    m_layouts.release(m_store, work.unused);
+    subtract(work.added, work.unused);
+    Result<std::int64_t> bytes = m_layouts.settle(work.state, plan.appendsOnly(), static_cast<std::int32_t>(plan.rows.size()), work.added, work.freed, context);
     if (bytes) scope.bytes(moved = *bytes);
     else done = bytes.error();
   }
@@ -98,9 +105,6 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
     if (!m_poolsTouched) m_store.release(work.added);
     return done.error();
   }
-  if (!m_layout.inPlace()) m_store.release(work.unused);
-  subtract(work.added, work.unused);
-  work.state.tick = Tick(before.tick.value() + 1);
   work.state.edited |= rules.newRows == NewRows::EmbeddingOnly && work.inserted() > 0;
   work.state.logitsStale = !work.logitsFresh && work.state.length() > 0;
   if (work.state.length() == 0) work.state.logits = nullptr;
@@ -177,7 +181,7 @@ Status Transaction::turnKeys(Work& work) {
   auto scope = work.trace.scope("turn_keys");
   if (Status passed = m_faults.pass(FaultPoint::Copy, "turning keys"); !passed) return passed;
   work.turned = shiftKeys(work.state, work.written, *m_transformer, m_store, work.rules.probes);
-  m_poolsTouched = work.turned > 0;
+  m_poolsTouched = m_poolsTouched || work.turned > 0;
   scope.bytes(work.turned);
   return ok();
 }
@@ -216,13 +220,14 @@ Status Transaction::chooseRecomputed(Work& work) {
 Status Transaction::computeJob(Work& work, RowsJob job, const Progress& progress) {
   if (job.rows.empty()) return ok();
   auto scope = work.trace.scope("compute_rows", std::to_string(job.rows.size()) + (job.rows.size() == 1 ? " row" : " rows"));
-  // Recomputed rows use their new slot even in layers that do not hold them.
-  LayerSlots scratch(work.recomputeSlots.size());
+  // Rows use their new slot even in layers that do not hold them.
+  LayerSlots scratch(work.added.size());
   for (const RowTarget& row : job.rows) {
     const auto found = std::lower_bound(work.recompute.begin(), work.recompute.end(), row.position);
     const bool recomputed = found != work.recompute.end() && *found == row.position;
     for (std::size_t layer = 0; layer < scratch.size(); ++layer)
-      scratch[layer].push_back(recomputed ? work.recomputeSlots[layer][at(found - work.recompute.begin())] : Slot(0));
+      scratch[layer].push_back(recomputed ? work.recomputeSlots[layer][at(found - work.recompute.begin())]
+                                          : work.reserved[layer][work.newRow(row.id)]);
   }
   job.scratch = &scratch;
   const std::vector<RowTarget> rows = job.rows;

@@ -9,7 +9,7 @@
 #include "core/edit/edit_plan.h"
 #include "core/edit/splice.h"
 #include "core/edit/trace.h"
-#include "core/layout/layout.h"
+#include "core/layout/layout_set.h"
 
 namespace kvlab {
 
@@ -21,6 +21,7 @@ struct TransactionRules {
   bool wantReceived = false;
   bool wantPerHead = false;  // of the query pass
   bool probes = true;
+  bool guards = false;
   SpliceRules splice;
 };
 
@@ -34,8 +35,8 @@ struct Applied {
 class Transaction {
  public:
   /// transformer may be null: then new rows keep whatever their slots hold (benches of the knife).
-  Transaction(Transformer* transformer, CacheStore& store, StorageLayout& layout, FaultDoor& faults)
-      : m_transformer(transformer), m_store(store), m_layout(layout), m_faults(faults) {}
+  Transaction(Transformer* transformer, CacheStore& store, const LayoutSet& layouts, FaultDoor& faults)
+      : m_transformer(transformer), m_store(store), m_layouts(layouts), m_faults(faults) {}
 
   Result<Applied> run(const CacheState& before, const EditPlan& plan, const TransactionRules& rules,
                       Trace& trace, const Progress& progress = {});
@@ -56,7 +57,7 @@ class Transaction {
 
   Transformer* m_transformer;
   CacheStore& m_store;
-  StorageLayout& m_layout;
+  const LayoutSet& m_layouts;
   FaultDoor& m_faults;
   bool m_poolsTouched = false;
 };

@@ -25,11 +25,12 @@ struct Rig {
 };
 
 /// A cache of kRows live tokens whose rows hold random numbers.
-Result<Rig> makeRig(const Shape& shape, kernels::Backend& backend) {
+Result<Rig> makeRig(const Shape& shape, const LayoutSet& layouts, kernels::Backend& backend) {
   const kernels::RowFormat format{shape.kvHeads, shape.headDim, kernels::DType::bf16, kernels::DType::bf16};
-  Result<CacheStore> store = CacheStore::create(backend, shape.layers, format, kRows + 64 + 4096);
+  Result<CacheStore> store = CacheStore::create(backend, layouts.pools(std::vector(static_cast<std::size_t>(shape.layers), format)));
   if (!store) return store.error();
   Rig rig{store.take(), {}};
+  layouts.start(rig.state, std::vector<std::int32_t>(static_cast<std::size_t>(shape.layers)));
   std::mt19937 random(1);
   std::vector<float> values(static_cast<std::size_t>(shape.kvHeads * shape.headDim) * 64);
   for (float& v : values) v = static_cast<float>(random()) / 4e9f - 0.5f;
@@ -44,11 +45,9 @@ Result<Rig> makeRig(const Shape& shape, kernels::Backend& backend) {
     slots[static_cast<std::size_t>(i)] = i;
   }
   for (int layer = 0; layer < shape.layers; ++layer) {
-    rig.store.slots(layer).restart(kRows);
     for (std::int32_t i = 0; i < kRows; i += 64) {
       rig.store.pool(layer).write({slots.data() + i, 64}, values.data(), values.data(), tags.data() + i);
     }
-    rig.state.groupOf.push_back(0);
   }
   rig.state.context.assign(ids);
   rig.state.phases = ramp(rig.state.ramp, kRows);
@@ -60,8 +59,9 @@ Result<Rig> makeRig(const Shape& shape, kernels::Backend& backend) {
   map->slotOf = Column<Slot>::make(kRows, [](Slot* out) {
     for (std::int32_t i = 0; i < kRows; ++i) out[i] = Slot(i);
   });
-  rig.state.groups.emplace_back();
   rig.state.groups[0].map = std::move(map);
+  if (std::optional<RingState>& ring = rig.state.groups[0].ring) ring->filled = kRows, ring->offset = kRows;
+  layouts.restart(rig.store, rig.state);
   rig.state.groups[0].provenance.assign(std::vector<Provenance>(kRows));
   return rig;
 }
@@ -80,7 +80,7 @@ struct Cost {
 };
 
 Result<Cost> apply(Rig& rig, Transaction& transaction, std::vector<Action> actions) {
-  const PlanRules rules{PositionMode::Context, false, 1000, kRows + 1, Source::Model};
+  const PlanRules rules{PositionMode::Context, false, 1000, kRows + 1, 0, Source::Model};
   TransactionRules how;
   how.probes = false;
   Cost cost;
@@ -99,9 +99,9 @@ Result<Cost> apply(Rig& rig, Transaction& transaction, std::vector<Action> actio
   return cost;
 }
 
-Result<Samples> measure(Rig& rig, StorageLayout& layout, int runs) {
+Result<Samples> measure(Rig& rig, const LayoutSet& layouts, int runs) {
   FaultDoor faults;
-  Transaction transaction(nullptr, rig.store, layout, faults);
+  Transaction transaction(nullptr, rig.store, layouts, faults);
   Samples samples;
   for (int run = 0; run < runs; ++run) {
     Result<Cost> cost = apply(rig, transaction, {ReplacePair{Position(4000), Position(4001), {TokenId(5)}},
@@ -128,12 +128,12 @@ Status benchEdit(const BenchOptions& options, nlohmann::json& rows, const Progre
     for (const LayoutInfo& info : layouts()) {
       if (!report(progress, std::string("edit: ") + shape.name + ", " + std::string(info.name), 0, 0))
         return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
-      Result<Rig> rig = makeRig(shape, *backend);
+      const LayoutSet layouts = LayoutSet::of(info, shape.layers, {kRows + 1, 0, 64, 0, 4096});
+      Result<Rig> rig = makeRig(shape, layouts, *backend);
       if (!rig) return rig.error();
-      const std::unique_ptr<StorageLayout> layout = info.make();
-      Result<Samples> warm = measure(*rig, *layout, 2);
+      Result<Samples> warm = measure(*rig, layouts, 2);
       if (!warm) return warm.error();
-      Result<Samples> samples = measure(*rig, *layout, options.quick ? 3 : info.name == "indirection" ? 101 : 7);
+      Result<Samples> samples = measure(*rig, layouts, options.quick ? 3 : info.name == "indirection" ? 101 : 7);
       if (!samples) return samples.error();
       const std::string what = std::string(shape.name) + ", 8192 rows, " + std::string(info.name);
       rows.push_back(benchRow("edit", what, "plan", "us", samples->plan));

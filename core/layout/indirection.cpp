@@ -8,15 +8,16 @@ namespace {
 class Indirection : public StorageLayout {
  public:
   std::string_view name() const override { return "indirection"; }
-  std::string_view help() const override { return "rows stay where they were written"; }
   bool inPlace() const override { return false; }
-  Result<std::int64_t> settle(CacheState&, LayerSlots&, LayoutContext&) override {
-    return std::int64_t{0};
+  std::int32_t poolSlots(const LayerDemand& demand) const override { return demand.capacity + demand.room + demand.history; }
+  std::unique_ptr<SlotAllocator> makeSlots(const LayerDemand& demand) const override {
+    return std::make_unique<FreeSlots>(poolSlots(demand));
   }
+  Result<std::int64_t> settle(Settling&, LayoutContext&) const override { return std::int64_t{0}; }
 };
 
 }  // namespace
 
-std::unique_ptr<StorageLayout> makeIndirection() { return std::make_unique<Indirection>(); }
+std::unique_ptr<StorageLayout> makeIndirection(int) { return std::make_unique<Indirection>(); }
 
 }  // namespace kvlab

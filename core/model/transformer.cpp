@@ -143,15 +143,31 @@ void Transformer::rotateKeys(float* k, std::span<const std::int32_t> phases) {
   staging.finish();
 }
 
+void Transformer::assemble(const LayerPass& pass) {
+  const Assembled& a = pass.assembled;
+  if (!a.records) return;
+  if (a.moves) {
+    ops().moveRows(context(), {pass.pool, a.records, pass.format, a.moves, a.nMoves});
+  } else {
+    ops().gatherRows(context(), {pass.pool, pass.format, a.from, a.rows, a.k, a.v});
+    ops().writeRows(context(), {.pool = a.records, .fmt = a.format, .k = a.k, .v = a.v, .tags = a.tags, .slots = a.to, .n = a.rows});
+  }
+  if (a.verdicts)
+    ops().verifyRows(context(), {.pool = a.records, .fmt = a.format, .slots = a.to, .tags = a.tags, .n = a.rows,
+                                 .verdicts = a.verdicts, .bad = pass.wrong});
+}
+
 void Transformer::attend(const LayerPass& pass, std::int64_t n) {
   const ModelConfig& c = model().config();
   rotate(m_q.data(), pass.phase, n, c.heads);
+  assemble(pass);
+  const bool copy = pass.assembled.records;
 
   kernels::AttentionArgs args;
-  args.pool = pass.pool;
-  args.fmt = pass.format;
+  args.pool = copy ? pass.assembled.records : pass.pool;
+  args.fmt = copy ? pass.assembled.format : pass.format;
   args.keysRotated = m_keysRotated;
-  args.slots = pass.slots;
+  args.slots = copy ? pass.assembled.slots : pass.slots;
   args.phaseIndex = pass.phases;
   args.rows = pass.rows;
   args.rowsSeen = pass.rowsSeen;
@@ -161,7 +177,7 @@ void Transformer::attend(const LayerPass& pass, std::int64_t n) {
   args.queryHeads = c.heads;
   args.rowBegin = pass.rowBegin;
   args.rowEnd = pass.rowEnd;
-  args.selfSlot = pass.selfSlot;
+  args.selfSlot = copy ? pass.assembled.self : pass.selfSlot;
   args.selfPhaseIndex = pass.selfSlot ? pass.phase : nullptr;
   args.scale = 1.0f / std::sqrt(static_cast<float>(c.headDim));
   args.out = m_attention.data();

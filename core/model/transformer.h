@@ -10,9 +10,26 @@
 #include "core/api/ids.h"
 #include "core/model/placed_weights.h"
 #include "core/model/rotary_mirror.h"
-#include "kernels/row_format.h"
+#include "kernels/ops/row_ops.h"
 
 namespace kvlab {
+
+/// A copy of rows, oldest first, that attention reads instead of the pool: made after the pass has
+/// written its own. Pointers are addresses of the back end.
+struct Assembled {
+  std::uint8_t* records = nullptr;  // [rows] of `format`; null = the pool itself is read
+  kernels::RowFormat format;
+  const std::int32_t* slots = nullptr;  // [map rows] where the copy has each index that is seen
+  const std::int32_t* self = nullptr;   // [n] or null, as LayerPass::selfSlot
+  std::int64_t rows = 0;
+  const kernels::RowMove* moves = nullptr;  // [nMoves] whole records, or:
+  std::int64_t nMoves = 0;
+  const std::int32_t* from = nullptr;  // [rows] slots of rows that are dequantised to k and v
+  float *k = nullptr, *v = nullptr;    // [rows, kvHeads*headDim]
+  const std::int32_t* to = nullptr;    // [rows] places in the copy
+  const std::uint64_t* tags = nullptr; // [rows] ledger ids
+  std::uint8_t* verdicts = nullptr;    // [rows] or null: no guard
+};
 
 /// One layer as a run of n queries sees it. Pointers are addresses of the back end.
 struct LayerPass {
@@ -29,6 +46,8 @@ struct LayerPass {
   const std::int32_t* rowEnd = nullptr;    // [n] one past the last
   const std::int32_t* selfSlot = nullptr;  // [n] or null: slot of the query's own row where it is
                                            // not in the map; -1 = it is in the map
+  Assembled assembled;
+  std::int64_t* wrong = nullptr;           // with a guard: copied rows that are not what they should be
   float* newestMass = nullptr;             // [rows + 1] or null
   float* newestPerHead = nullptr;          // [heads, rows + 1] or null
   float* receivedMass = nullptr;           // [rows + 1] or null
@@ -80,6 +99,7 @@ class Transformer {
   void headNorm(const TensorView& weight, std::int64_t n, int heads, float* x);
   void rotate(float* x, const std::int32_t* phases, std::int64_t n, int heads);
   void write(const LayerPass& pass, std::int64_t n);
+  void assemble(const LayerPass& pass);
   void attend(const LayerPass& pass, std::int64_t n);
   void feedForward(int l, std::int64_t n, float* x);
 

@@ -45,11 +45,11 @@ int cullCount(std::int32_t length, int target) {
 std::vector<Position> dimmestPairs(const CacheState& state, int count,
                                    const std::function<bool(Position)>& taken) {
   std::vector<bool> eligible(state.context.size(), false);
-  const Column<LedgerId>& resident = state.map(state.layers() - 1).ledger;
+  const ResidencyView& map = state.map(state.layers() - 1);
+  const Column<LedgerId>& resident = map.ledger;
   for (std::size_t p = 0, i = 0; p < eligible.size() && i < resident.size(); ++p) {
     if (state.context[p] != resident[i]) continue;
-    ++i;
-    eligible[p] = !state.ledger[state.context[p]].pinned && !taken(Position(static_cast<std::int32_t>(p)));
+    eligible[p] = map.has(i++) && !state.ledger[state.context[p]].pinned && !taken(Position(static_cast<std::int32_t>(p)));
   }
   std::vector<std::int32_t> pairs;
   for (std::size_t p = 0; p + 1 < eligible.size(); ++p)

@@ -45,6 +45,7 @@ class Session {
   const Model& model() const { return *m_model; }
   const CacheState& state() const { return m_state; }
   const CacheStore& store() const { return m_store; }
+  const LayoutSet& layouts() const { return m_layouts; }
   const Timeline& timeline() const { return m_timeline; }
   const std::vector<Action>& pending() const { return m_pending; }
   SessionState status() const { return m_status; }
@@ -111,6 +112,14 @@ class Session {
   Result<nlohmann::json> fault(const std::string& kind, const nlohmann::json& params);
   /// Fresh logits and attention of the last row; the state's own unless an edit made them stale.
   Status refreshLogits(Trace& trace);
+  /// How each layer's rows are stored, [layers]; layers that are alike share one.
+  std::vector<std::shared_ptr<const StorageView>> storage() const;
+  /// Another layout or other row formats for some layers (-1 = all), with the content kept: a commit.
+  /// An empty name leaves what there is. Errors: bad_manifest, out_of_memory; nothing has changed then.
+  Status setLayout(int layer, const std::string& layout);
+  Status setFormat(int layer, const std::string& k, const std::string& v);
+  /// Paged layers: fills pages by moving about `most` rows per layer; a commit where it moved some.
+  Result<Compaction> compact(std::int64_t most);
   /// Attention of the last row by query head in one layer: [heads][rows] of its residency map.
   Result<std::vector<std::vector<float>>> attentionPerHead(Layer layer);
   /// Forgets all rows and zeroes what it gives back (FT-022).
@@ -137,7 +146,11 @@ class Session {
   Session();
   Status build(const std::string& resources, const Progress& progress);
   Status chooseBackend(const std::string& id);
-  Status planMemory(const kernels::RowFormat& format, std::int64_t slots) const;
+  Status restore(Manifest wanted);
+  std::vector<std::int32_t> windows() const;
+  Status freshStorage();
+  Status planStorage(LayoutSet& layouts, std::vector<kernels::RowFormat>& formats) const;
+  Status planMemory(const std::vector<LayerPool>& pools) const;
   Status equip(const Progress& progress);
   void startState();
   std::shared_ptr<SessionInfo> describe() const;
@@ -172,12 +185,13 @@ class Session {
   void fillTile(Quantity quantity, int layer, std::int32_t begin, std::span<float> out) const;
 
   Manifest m_manifest;
+  Manifest m_opened;  // as the session was opened: what history starts from
   std::shared_ptr<const Model> m_model;
   std::shared_ptr<kernels::Backend> m_backend;  // outlives what follows
   std::shared_ptr<const PlacedWeights> m_weights;
   std::unique_ptr<Transformer> m_transformer;
   CacheStore m_store;
-  std::unique_ptr<StorageLayout> m_layout;
+  LayoutSet m_layouts;
   FaultDoor m_faults;
   std::unique_ptr<Sampler> m_sampler;
   std::unique_ptr<NearestCompressor> m_compressor;

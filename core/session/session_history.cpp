@@ -57,7 +57,7 @@ void Session::record(CacheState state, LayerSlots added, LayerSlots freed) {
   entry.freed = std::move(freed);
   m_timeline.push(std::move(entry));
   if (m_commitsLeft > 0) --m_commitsLeft;
-  if (m_layout->inPlace()) m_timeline.dropAll(m_store, false);
+  if (m_layouts.inPlace()) m_timeline.dropAll(m_store, false);
   else m_timeline.makeRoom(m_store, 0, m_manifest.historyBytes);
 }
 
@@ -167,7 +167,7 @@ std::vector<std::vector<std::uint8_t>> Session::copyRows() const {
   std::vector<std::vector<std::uint8_t>> out;
   for (int layer = 0; layer < m_store.layers(); ++layer) {
     const RowPool& pool = m_store.pool(layer);
-    const std::span<const Slot> slots = m_state.map(layer).slotOf.span();
+    const std::span<const Slot> slots = m_state.map(layer).residentSlots();
     out.emplace_back(slots.size() * static_cast<std::size_t>(pool.stride()));
     pool.readRecords(slots, out.back().data());
   }
@@ -176,7 +176,7 @@ std::vector<std::vector<std::uint8_t>> Session::copyRows() const {
 
 void Session::restoreRows(const std::vector<std::vector<std::uint8_t>>& rows) {
   for (int layer = 0; layer < m_store.layers(); ++layer) {
-    m_store.pool(layer).writeRecords(m_state.map(layer).slotOf.span(), rows[static_cast<std::size_t>(layer)].data());
+    m_store.pool(layer).writeRecords(m_state.map(layer).residentSlots(), rows[static_cast<std::size_t>(layer)].data());
   }
 }
 
@@ -188,14 +188,17 @@ Status Session::replay(int id) {
   const CacheState before = m_state;
   const auto rows = copyRows();
   Timeline kept = std::move(m_timeline);
-  const auto startOver = [this] {
-    for (int layer = 0; layer < m_store.layers(); ++layer) m_store.slots(layer).restart(0);
-    if (Result<std::unique_ptr<StorageLayout>> layout = makeLayout(m_manifest.layout)) m_layout = layout.take();
+  // A session whose storage was changed on the way starts from what it was opened with.
+  const Manifest now = m_manifest;
+  const auto stored = [this](const Manifest& wanted) -> Status {
+    const bool same = wanted.layout == m_manifest.layout && wanted.kvK == m_manifest.kvK && wanted.kvV == m_manifest.kvV && wanted.layers == m_manifest.layers;
+    if (same) return ok();
+    m_manifest = wanted;
+    return freshStorage();
   };
-  startOver();
+  Status done = stored(m_opened);
   m_replaying = true;
   startState();
-  Status done = ok();
   for (std::size_t i = 0; i < all.size() && done; ++i) {
     m_pending.clear();  // a command carries what was pending when it ran
     if (const Result<nlohmann::json> result = executeAgain(all[i]); !result) done = result.error();
@@ -204,14 +207,14 @@ Status Session::replay(int id) {
   m_pending.clear();
   m_timeline = std::move(kept);
   if (!done) {
-    startOver();
+    if (Status back = stored(now); !back) breakSession(back.error().text());
     m_state = before;
     restoreRows(rows);
     id = m_timeline.currentId();
   }
   m_timeline.adopt(id, m_state);
-  for (int layer = 0; layer < m_store.layers(); ++layer)
-    m_store.slots(layer).restart(m_state.map(layer).slotOf.span());
+  m_layouts.restart(m_store, m_state);
+  m_info = describe();
   return done;
 }
 

@@ -22,12 +22,12 @@ std::int32_t rowsOf(const CacheImport& rows, int layer) {
                                        : rows.tokens.size());
 }
 
-/// The state that an import leads to; `slots` = [layers][rows].
+/// The state that an import leads to; `slots` = [layers][rows that a layer keeps], the last ones.
 class Importer {
  public:
   Importer(const CacheState& before, const CacheImport& rows, const LayerSlots& slots,
-           const ModelConfig& config, const Manifest& manifest)
-      : m_rows(rows), m_slots(slots), m_config(config), m_manifest(manifest), m_state(before) {}
+           const ModelConfig& config, const Manifest& manifest, const LayoutSet& layouts)
+      : m_before(before), m_rows(rows), m_slots(slots), m_config(config), m_manifest(manifest), m_layouts(layouts), m_state(before) {}
 
   CacheState run() {
     const bool native = m_rows.form == CacheForm::Native;
@@ -87,16 +87,11 @@ class Importer {
     m_state.birthPhases.append(m_rows.phases);
   }
 
-  int windowOf(int layer) const {
-    return m_config.windowPerLayer.empty() ? m_config.slidingWindow
-                                           : m_config.windowPerLayer[at(layer)];
-  }
-
   /// Layers that hold the same rows in the same slots through the same window share a group.
   void joinGroup(int layer) {
     const auto alike = [&](int first) {
       return (m_rows.groupOf.empty() || m_rows.groupOf[at(first)] == m_rows.groupOf[at(layer)]) &&
-             windowOf(first) == windowOf(layer) && m_slots[at(first)] == m_slots[at(layer)];
+             m_before.group(first).window == m_before.group(layer).window && m_layouts.alike(first, layer) && m_slots[at(first)] == m_slots[at(layer)];
     };
     std::size_t g = 0;
     while (g < m_firsts.size() && !alike(m_firsts[g])) ++g;
@@ -105,10 +100,17 @@ class Importer {
     m_firsts.push_back(layer);
     LayerGroup group;
     auto map = std::make_shared<ResidencyView>();
-    map->slotOf.assign(m_slots[at(layer)]);
+    std::vector<Slot> slots(at(rowsOf(m_rows, layer)) - m_slots[at(layer)].size(), Slot(-1));
+    map->first = static_cast<std::int32_t>(slots.size());
+    slots.insert(slots.end(), m_slots[at(layer)].begin(), m_slots[at(layer)].end());
+    map->slotOf.assign(slots);
     map->ledger = m_state.context;
     map->phases = m_state.phases;
-    group.window = windowOf(layer);
+    group.window = m_before.group(layer).window;
+    group.keep = m_before.group(layer).keep;
+    group.ring = m_before.group(layer).ring;
+    group.read = m_before.group(layer).read;
+    group.tailOnly = m_before.group(layer).tailOnly;
     if (m_rows.form == CacheForm::Native) {
       const CacheImport::Group& rows = m_rows.groups[at(m_rows.groupOf[at(layer)])];
       if (rows.ledger.size() != m_state.context.size()) {
@@ -136,10 +138,12 @@ class Importer {
     }
   }
 
+  const CacheState& m_before;
   const CacheImport& m_rows;
   const LayerSlots& m_slots;
   const ModelConfig& m_config;
   const Manifest& m_manifest;
+  const LayoutSet& m_layouts;
   CacheState m_state;
   std::vector<int> m_firsts;  // [groups] first layer
 };
@@ -149,11 +153,11 @@ void writeLayer(const CacheImport& rows, const CacheState& state, int layer, Row
   const ResidencyView& map = state.map(layer);
   const auto n = static_cast<std::int64_t>(map.size());
   if (rows.form == CacheForm::Native) {
-    pool.writeRecords(map.slotOf.span(), reinterpret_cast<const std::uint8_t*>(rows.records[at(layer)].data()));
+    pool.writeRecords(map.residentSlots(), reinterpret_cast<const std::uint8_t*>(rows.records[at(layer)].data()) + map.first * pool.stride());
     return;
   }
   std::vector<float> k(at(kChunk * pool.width())), v(k.size());
-  for (std::int64_t begin = 0; begin < n; begin += kChunk) {
+  for (std::int64_t begin = map.first; begin < n; begin += kChunk) {
     const std::int64_t count = std::min(kChunk, n - begin);
     unrotatedRows(rows, transformer.model().config(), layer, begin, count, k.data(), v.data());
     std::vector<std::uint64_t> tags;
@@ -173,17 +177,19 @@ Status Session::importRows(const CacheImport& rows) {
   std::int32_t most = 0;
   for (int layer = 0; layer < m_store.layers(); ++layer) most = std::max(most, rowsOf(rows, layer));
   const bool over =
-      m_layout->inPlace() || !m_timeline.makeRoom(m_store, most, m_manifest.historyBytes);
+      m_layouts.inPlace() || !m_timeline.makeRoom(m_store, most, m_manifest.historyBytes);
   LayerSlots slots;
   for (int layer = 0; layer < m_store.layers(); ++layer) {
+    const std::int32_t all = rowsOf(rows, layer);
+    const std::int32_t keep = m_layouts.demand(layer).keep, kept = keep ? std::min(all, keep) : all;
     if (!over) {
-      slots.push_back(m_store.slots(layer).take(rowsOf(rows, layer)));
+      slots.push_back(m_store.slots(layer).take(kept));
       continue;
     }
     slots.emplace_back();
-    for (std::int32_t i = 0; i < rowsOf(rows, layer); ++i) slots.back().emplace_back(i);
+    for (std::int32_t i = 0; i < kept; ++i) slots.back().emplace_back(i);
   }
-  CacheState state = Importer(m_state, rows, slots, m_model->config(), m_manifest).run();
+  CacheState state = Importer(m_state, rows, slots, m_model->config(), m_manifest, m_layouts).run();
   if (Result<EditPlan> pending = planEdit(state, planRules(Source::User), rows.pending); !pending) {
     if (!over) m_store.release(slots);
     return pending.error();
@@ -197,24 +203,23 @@ Status Session::finishImport(CacheState state, const CacheImport& rows, LayerSlo
                              bool over) {
   LayerSlots freed;
   for (int layer = 0; layer < m_store.layers(); ++layer) {
-    const Column<Slot>& old = m_state.map(layer).slotOf;
+    const std::span<const Slot> old = m_state.map(layer).residentSlots();
     freed.emplace_back(old.begin(), old.end());
   }
   if (over) {
     m_timeline.dropAll(m_store, false);
     added = freed = LayerSlots(at(m_store.layers()));
     for (int layer = 0; layer < m_store.layers(); ++layer)
-      m_store.slots(layer).restart(static_cast<std::int32_t>(state.map(layer).size()));
+      m_store.slots(layer).restart(state.map(layer).residentSlots());
   }
   for (int layer = 0; layer < m_store.layers(); ++layer)
     writeLayer(rows, state, layer, m_store.pool(layer), *m_transformer);
   LayoutContext context{m_store, m_faults};
-  Result<std::int64_t> moved = m_layout->settle(state, freed, context);
+  Result<std::int64_t> moved = m_layouts.settle(state, false, static_cast<std::int32_t>(rows.tokens.size()), added, freed, context);
   if (!moved) {
     if (!over) m_store.release(added);
     if (!over) return moved.error();
-    for (int layer = 0; layer < m_store.layers(); ++layer)
-      m_store.slots(layer).restart(m_state.map(layer).slotOf.span());
+    m_layouts.restart(m_store, m_state);
     if (Result<RebuildOutcome> mended = rebuildRows(); !mended) breakSession(mended.error().text());
     return moved.error();
   }

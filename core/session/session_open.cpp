@@ -15,21 +15,31 @@ Error badKey(const char* key, const nlohmann::json& value, const std::string& wh
 }
 
 std::optional<kernels::DType> dtypeOf(const std::string& name) {
-  for (kernels::DType type : {kernels::DType::f32, kernels::DType::f16, kernels::DType::bf16})
+  for (kernels::DType type : {kernels::DType::f32, kernels::DType::f16, kernels::DType::bf16, kernels::DType::i8, kernels::DType::fp8e4m3})
     if (name == kernels::dtypeName(type)) return type;
   return std::nullopt;
 }
 
-/// Row format: kv.k and kv.v, else dtype, else the weights' type.
-kernels::RowFormat rowFormat(const Manifest& manifest, const Model& model) {
+/// Row format: kv.k and kv.v of the layer, else dtype, else the weights' type.
+kernels::RowFormat rowFormat(const Manifest& manifest, const Model& model, int layer) {
   const kernels::DType base = dtypeOf(manifest.dtype).value_or(model.dtype());
-  return {model.config().kvHeads, model.config().headDim, dtypeOf(manifest.kvK).value_or(base),
-          dtypeOf(manifest.kvV).value_or(base)};
+  return {model.config().kvHeads, model.config().headDim, dtypeOf(manifest.kOf(layer)).value_or(base),
+          dtypeOf(manifest.vOf(layer)).value_or(base)};
 }
 
-/// Slots per layer that historyBytes pays for.
-std::int64_t historySlots(const Manifest& manifest, const kernels::RowFormat& format, int layers) {
-  return manifest.historyBytes / (kernels::rowLayout(format).stride * layers);
+/// Rows per layer that historyBytes pays for.
+std::int64_t historyRows(const Manifest& manifest, const std::vector<kernels::RowFormat>& formats) {
+  std::int64_t bytes = 0;
+  for (const kernels::RowFormat& format : formats) bytes += kernels::rowLayout(format).stride;
+  return manifest.historyBytes / bytes;
+}
+
+/// Phases that the mask of a layer lets through, 0 = all.
+std::int32_t maskOf(const Manifest& manifest, const ModelConfig& config, int layer) {
+  const std::int32_t own = config.windowPerLayer.empty() ? config.slidingWindow : config.windowPerLayer[static_cast<std::size_t>(layer)];
+  const std::int32_t wanted = manifest.windowOf(layer) >= 0 ? manifest.windowOf(layer) : own;
+  const std::int32_t kept = manifest.ring.window;  // nobody sees what is gone
+  return kept && wanted ? std::min(kept, wanted) : std::max(kept, wanted);
 }
 
 constexpr std::int64_t kMostSlots = std::int64_t{1} << 28;
@@ -44,7 +54,7 @@ void Session::setCapture(std::unique_ptr<CaptureLog> log) { m_capture = std::mov
 Result<std::unique_ptr<Session>> Session::open(const Manifest& manifest, const std::string& resources,
                                                const Progress& progress) {
   std::unique_ptr<Session> session(new Session);
-  session->m_manifest = manifest;
+  session->m_manifest = session->m_opened = manifest;
   if (Status built = session->build(resources, progress); !built) return built.error();
   return session;
 }
@@ -67,11 +77,12 @@ Status Session::chooseBackend(const std::string& id) {
 }
 
 /// Nothing is allocated before it is known to fit.
-Status Session::planMemory(const kernels::RowFormat& format, std::int64_t slots) const {
+Status Session::planMemory(const std::vector<LayerPool>& pools) const {
   const auto mebibytes = [](std::int64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
   const ModelConfig& config = m_model->config();
   const std::int64_t weights = m_weights ? 0 : PlacedWeights::bytes(*m_model, *m_backend);
-  const std::int64_t rows = kernels::rowLayout(format).stride * slots * config.layers;
+  std::int64_t rows = 0;
+  for (const LayerPool& pool : pools) rows += kernels::rowLayout(pool.format).stride * pool.slots;
   const std::int64_t work = Transformer::bytes(config, m_maxPhases, m_manifest.prefillChunk);
   const std::int64_t there = m_backend->available();
   if (weights + rows + work <= there) return ok();
@@ -81,29 +92,46 @@ Status Session::planMemory(const kernels::RowFormat& format, std::int64_t slots)
                "lower capacity, history_bytes or prefill_chunk, or use --backend cpu", std::nullopt, "capacity", m_capacity};
 }
 
+/// Layouts and row formats of the layers, as the manifest wants them.
+Status Session::planStorage(LayoutSet& layouts, std::vector<kernels::RowFormat>& formats) const {
+  const ModelConfig& config = m_model->config();
+  for (const LayerOverride& one : m_manifest.layers)
+    if (one.to >= config.layers)
+      return badKey("layers", one.to, "layer " + std::to_string(one.to) + " does not exist", "the model has layers 0 to " + std::to_string(config.layers - 1));
+  std::vector<std::string> specs;
+  for (int layer = 0; layer < config.layers; ++layer) {
+    formats.push_back(rowFormat(m_manifest, *m_model, layer));
+    if (!kernels::rowFormatSupported(formats.back()))
+      return badKey("model", m_manifest.model, "rows of " + std::to_string(config.headDim) + " values per head are not supported",
+                     "use a model whose head_dim is a multiple of 8 between 16 and 256");
+    specs.push_back(m_manifest.layoutOf(layer));
+  }
+  const auto capacity = static_cast<std::int32_t>(m_capacity);
+  const auto history = static_cast<std::int32_t>(std::min(kMostSlots - m_capacity - m_manifest.staging, historyRows(m_manifest, formats)));
+  std::vector<LayerDemand> demands(specs.size(), LayerDemand{capacity, m_manifest.ring.window, m_manifest.staging, std::max(m_manifest.prefillChunk, m_manifest.ring.blockTokens), history, m_manifest.ring.tailOnly});
+  for (int layer = 0; layer < config.layers; ++layer) {
+    Result<std::unique_ptr<StorageLayout>> layout = makeLayout(specs[static_cast<std::size_t>(layer)]);
+    if (!layout) return layout.error();
+    if (m_manifest.ring.window == 0 && (*layout)->dropsMasked()) demands[static_cast<std::size_t>(layer)].keep = std::min(maskOf(m_manifest, config, layer), capacity);
+  }
+  Result<LayoutSet> made = LayoutSet::make(specs, std::move(demands));
+  if (!made) return made.error();
+  layouts = made.take();
+  return ok();
+}
+
 /// Everything around the model.
 Status Session::equip(const Progress& progress) {
-  Result<std::unique_ptr<StorageLayout>> layout = makeLayout(m_manifest.layout);
-  if (!layout) return layout.error();
-  m_layout = layout.take();
   const ModelConfig& config = m_model->config();
-  const kernels::RowFormat format = rowFormat(m_manifest, *m_model);
-  if (!kernels::rowFormatSupported(format))
-    return badKey("model", m_manifest.model, "rows of " + std::to_string(config.headDim) + " values per head are not supported",
-                   "use a model whose head_dim is a multiple of 8 between 16 and 256");
   m_capacity = m_manifest.capacity ? m_manifest.capacity : config.maxPositions;
-  const std::int64_t slots = std::min(kMostSlots, m_capacity + m_manifest.staging + historySlots(m_manifest, format, config.layers));
   const std::int64_t longest = std::max<std::int64_t>(m_capacity, config.maxPositions);
   m_maxPhases = static_cast<std::int32_t>(m_manifest.position == PositionMode::Absolute ? 4 * longest : longest + 1);
-  if (Status fits = planMemory(format, slots); !fits) return fits;
   if (!m_weights) {
     Result<std::shared_ptr<const PlacedWeights>> weights = PlacedWeights::place(m_model, m_backend, progress);
     if (!weights) return weights.error();
     m_weights = weights.take();
   }
-  Result<CacheStore> store = CacheStore::create(*m_backend, config.layers, format, static_cast<std::int32_t>(slots));
-  if (!store) return store.error();
-  m_store = store.take();
+  if (Status stored = freshStorage(); !stored) return stored;
   Result<std::unique_ptr<Transformer>> transformer =
       Transformer::create(m_weights, *m_backend, m_maxPhases, m_manifest.prefillChunk, m_manifest.keyPhase == "at_write");
   if (!transformer) return transformer.error();
@@ -123,6 +151,7 @@ Result<std::unique_ptr<Session>> Session::fork() const {
   if (Status usableNow = usable(); !usableNow) return usableNow.error();
   std::unique_ptr<Session> copy(new Session);
   copy->m_manifest = m_manifest;
+  copy->m_opened = m_opened;
   copy->m_model = m_model;
   copy->m_weights = m_weights;
   // The weights lie where this session computes, whatever "auto" would choose by now.
@@ -130,8 +159,7 @@ Result<std::unique_ptr<Session>> Session::fork() const {
   if (Status equipped = copy->equip({}); !equipped) return equipped.error();
   copy->m_state = ownCopy(m_state);
   copy->restoreRows(copyRows());
-  for (int layer = 0; layer < m_store.layers(); ++layer)
-    copy->m_store.slots(layer).restart(m_state.map(layer).slotOf.span());
+  copy->m_layouts.restart(copy->m_store, copy->m_state);
   copy->m_timeline = m_timeline.trunk(copy->m_state);
   copy->m_pending = m_pending;
   copy->m_status = m_status;
@@ -146,23 +174,32 @@ Result<std::unique_ptr<Session>> Session::fork() const {
   return copy;
 }
 
-/// Empty cache; layers with the same window share a group from the start.
+/// Phases that each layer's mask lets through.
+std::vector<std::int32_t> Session::windows() const {
+  std::vector<std::int32_t> out;
+  for (int layer = 0; layer < m_model->config().layers; ++layer) out.push_back(maskOf(m_manifest, m_model->config(), layer));
+  return out;
+}
+
+/// Layouts and empty pools as the manifest wants them.
+Status Session::freshStorage() {
+  std::vector<kernels::RowFormat> formats;
+  LayoutSet layouts;
+  if (Status planned = planStorage(layouts, formats); !planned) return planned;
+  std::vector<LayerPool> pools = layouts.pools(formats);
+  if (Status fits = planMemory(pools); !fits) return fits;
+  Result<CacheStore> store = CacheStore::create(*m_backend, std::move(pools));
+  if (!store) return store.error();
+  m_store = store.take();
+  m_layouts = std::move(layouts);
+  return ok();
+}
+
+/// Empty cache; layers that are alike share a group from the start.
 void Session::startState() {
   m_state = CacheState{};
-  const ModelConfig& config = m_model->config();
-  const auto empty = std::make_shared<const ResidencyView>();
-  for (int layer = 0; layer < config.layers; ++layer) {
-    const int window = config.windowPerLayer.empty() ? config.slidingWindow
-                                                     : config.windowPerLayer[static_cast<std::size_t>(layer)];
-    std::size_t g = 0;
-    while (g < m_state.groups.size() && m_state.groups[g].window != window) ++g;
-    if (g == m_state.groups.size()) {
-      m_state.groups.emplace_back();
-      m_state.groups.back().window = window;
-      m_state.groups.back().map = empty;
-    }
-    m_state.groupOf.push_back(static_cast<std::int32_t>(g));
-  }
+  m_layouts.start(m_state, windows());
+  m_layouts.restart(m_store, m_state);
   m_state.random = {m_manifest.sampling.seed, 0};
   m_timeline.start(m_state);
   m_pending.clear();

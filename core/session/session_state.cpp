@@ -36,7 +36,7 @@ Result<RebuildOutcome> Session::rebuildRows() {
   }
   record(std::move(state), {}, {});
   // Older states name the same slots, whose rows are new now.
-  m_timeline.dropAll(m_store, !m_layout->inPlace());
+  m_timeline.dropAll(m_store, !m_layouts.inPlace());
   checkInvariants(true);
   return outcome;
 }
@@ -57,7 +57,7 @@ Result<Drift> Session::measureDrift() {
 Status Session::refreshLogits(Trace& trace) {
   if (!m_state.logitsStale || m_state.length() == 0) return ok();
   m_timeline.makeRoom(m_store, 1, m_manifest.historyBytes);
-  Transaction transaction(m_transformer.get(), m_store, *m_layout, m_faults);
+  Transaction transaction(m_transformer.get(), m_store, m_layouts, m_faults);
   Result<CacheState> fresh = transaction.query(m_state, transactionRules(), trace);
   if (!fresh) return fresh.error();
   m_state = fresh.take();
@@ -71,7 +71,7 @@ Result<std::vector<std::vector<float>>> Session::attentionPerHead(Layer layer) {
   TransactionRules rules = transactionRules();
   rules.wantPerHead = true;
   Trace trace;
-  Transaction transaction(m_transformer.get(), m_store, *m_layout, m_faults);
+  Transaction transaction(m_transformer.get(), m_store, m_layouts, m_faults);
   Result<CacheState> seen = transaction.query(m_state, rules, trace);
   if (!seen) return seen.error();
   const std::vector<float>& all = seen->attention->perHead[at(layer.value())];
@@ -130,9 +130,7 @@ Status Session::reset() {
     std::vector<std::int32_t> slots(at(m_store.slots(layer).untouched()));
     std::iota(slots.begin(), slots.end(), 0);
     m_store.pool(layer).zero(slots);
-    m_store.slots(layer).restart(0);
   }
-  if (Result<std::unique_ptr<StorageLayout>> layout = makeLayout(m_manifest.layout)) m_layout = layout.take();
   m_faults.disarm();
   startState();
   return ok();
@@ -180,10 +178,11 @@ void Session::publish() {
   snapshot->logitsStale = m_state.logitsStale;
   snapshot->invariants = m_invariants;
   snapshot->pending = m_pending;
+  snapshot->storage = storage();
   for (int layer = 0; layer < m_store.layers(); ++layer) {
     const RowPool& pool = m_store.pool(layer);
-    snapshot->bytes.allocated += pool.stride() * (m_capacity + m_manifest.staging);
-    snapshot->bytes.live += pool.stride() * static_cast<std::int64_t>(m_state.map(layer).size());
+    snapshot->bytes.allocated += pool.stride() * m_layouts.slotsWithoutHistory(layer);
+    snapshot->bytes.live += pool.stride() * static_cast<std::int64_t>(m_state.map(layer).resident());
   }
   snapshot->bytes.moved = m_bytesMoved;
   if (m_drift) snapshot->kl = m_drift->kl;

@@ -8,7 +8,7 @@
 namespace kvlab {
 
 PlanRules Session::planRules(Source addSource) const {
-  return {m_manifest.position, m_manifest.shiftOnOverflow, m_model->config().vocab, m_capacity, addSource};
+  return {m_manifest.position, m_manifest.shiftOnOverflow, m_model->config().vocab, m_capacity, m_maxPhases, addSource};
 }
 
 TransactionRules Session::transactionRules() const {
@@ -18,6 +18,7 @@ TransactionRules Session::transactionRules() const {
   rules.selectiveRatio = m_manifest.selectiveRatio;
   rules.newRows = m_manifest.newRows;
   rules.probes = m_manifest.probes;
+  rules.guards = m_manifest.guards;
   rules.splice = {m_manifest.position, m_manifest.brightness.start, static_cast<float>(m_manifest.brightness.max)};
   return rules;
 }
@@ -137,7 +138,7 @@ TickReport Session::runTick(bool generates, std::optional<TokenId> forced, std::
 Result<TokenId> Session::generate(std::optional<TokenId> forced, CacheState& observed, Trace& trace) {
   auto scope = trace.scope("generate");
   if (observed.logitsStale) {
-    Transaction transaction(m_transformer.get(), m_store, *m_layout, m_faults);
+    Transaction transaction(m_transformer.get(), m_store, m_layouts, m_faults);
     m_timeline.makeRoom(m_store, 1, m_manifest.historyBytes);
     Result<CacheState> fresh = transaction.query(observed, transactionRules(), trace);
     if (!fresh) return fresh.error();
@@ -209,19 +210,18 @@ Status Session::applyPlanned(const CacheState& observed, std::vector<Action> act
   m_timeline.makeRoom(m_store, need, m_manifest.historyBytes);
   TransactionRules rules = transactionRules();
   rules.wantReceived = received;
-  Transaction transaction(m_transformer.get(), m_store, *m_layout, m_faults);
+  Transaction transaction(m_transformer.get(), m_store, m_layouts, m_faults);
   Result<Applied> applied = transaction.run(observed, *plan, rules, trace, m_progress);
   if (applied) {
     commit(std::move(applied->state), std::move(applied->added), std::move(applied->freed), applied->bytesMoved);
-    if (applied->rewritten) m_timeline.dropAll(m_store, !m_layout->inPlace());
+    if (applied->rewritten) m_timeline.dropAll(m_store, !m_layouts.inPlace());
     return ok();
   }
   if (transaction.poolsTouched()) {
     // The layout got part of the way: the slots are again those of the old state, their rows anew. What
     // history kept of earlier rows is free now, too.
     m_timeline.dropAll(m_store, false);
-    for (int layer = 0; layer < m_store.layers(); ++layer)
-      m_store.slots(layer).restart(m_state.map(layer).slotOf.span());
+    m_layouts.restart(m_store, m_state);
     beginCommand("rebuild", nlohmann::json::object());  // what history will execute in its place
     if (Result<RebuildOutcome> mended = rebuildRows(); !mended) breakSession(mended.error().text());
   }

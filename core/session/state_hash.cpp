@@ -69,12 +69,13 @@ std::string stateHash(const CacheState& state, const CacheStore& store, const st
   hasher.column(state.brightness);
   for (int layer = 0; layer < state.layers(); ++layer) {
     const ResidencyView& map = state.map(layer);
+    const auto first = static_cast<std::size_t>(map.first);
     hasher.column(map.ledger);
-    for (std::size_t i = 0; i < map.size(); ++i) hasher.value(map.phase(i).value());
+    for (std::size_t i = first; i < map.size(); ++i) hasher.value(map.phase(i).value());
     const RowPool& pool = store.pool(layer);
     constexpr std::size_t kChunk = 256;  // rows
     std::vector<std::uint8_t> records(std::min(kChunk, map.size()) * static_cast<std::size_t>(pool.stride()));
-    for (std::size_t begin = 0; begin < map.size(); begin += kChunk) {
+    for (std::size_t begin = first; begin < map.size(); begin += kChunk) {
       const std::span<const Slot> slots = map.slotOf.span().subspan(begin, std::min(kChunk, map.size() - begin));
       pool.readRecords(slots, records.data());
       hasher.bytes(records.data(), slots.size() * static_cast<std::size_t>(pool.stride()));

@@ -15,9 +15,9 @@ constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 /// L2 over all heads of each row's K or V.
 std::vector<float> norms(const RowPool& pool, const ResidencyView& map, bool keys) {
   const std::int64_t width = pool.width();
-  const auto n = static_cast<std::int64_t>(map.size());
-  std::vector<float> values(at(n * width)), out;
-  pool.gather(plain(map.slotOf.span()), keys ? values.data() : nullptr, keys ? nullptr : values.data());
+  const auto n = static_cast<std::int64_t>(map.resident());
+  std::vector<float> values(at(n * width)), out(at(map.first), kNone);
+  pool.gather(plain(map.residentSlots()), keys ? values.data() : nullptr, keys ? nullptr : values.data());
   for (std::int64_t i = 0; i < n; ++i) {
     double sum = 0;
     for (std::int64_t j = 0; j < width; ++j) sum += double(values[at(i * width + j)]) * values[at(i * width + j)];
@@ -63,9 +63,10 @@ void Session::fillTile(Quantity quantity, int layer, std::int32_t begin, std::sp
   std::size_t index = 0;
   for (std::int32_t p = 0; p < begin + static_cast<std::int32_t>(out.size()); ++p) {
     const LedgerId id = state.context[at(p)];
-    const bool resident = index < map.size() && map.ledger[index] == id;
+    const bool counted = index < map.size() && map.ledger[index] == id;
     const std::size_t i = index;
-    if (resident) ++index;
+    if (counted) ++index;
+    const bool resident = counted && map.has(i);
     if (p < begin) continue;
     float& value = out[at(p - begin)];
     if (quantity == Quantity::Residency) value = resident ? 1.0f : 0.0f;

@@ -95,7 +95,7 @@ Result<json> rows(Session& session, const json& args) {
   if (in.error()) return *in.error();
   const ExactnessMap& exact = session.exactnessMap();
   std::vector<std::uint64_t> tags(at(size)), checksums(at(size));
-  session.store().pool(layer).readTags(plain(map.slotOf.span()), tags.data(), checksums.data());
+  session.store().pool(layer).readTags(plain(map.residentSlots()), tags.data() + map.first, checksums.data() + map.first);
   json out = json::array();
   std::size_t position = 0;
   for (std::int64_t i = 0; i < end; ++i) {
@@ -104,7 +104,7 @@ Result<json> rows(Session& session, const json& args) {
     if (place == state.context.end()) place = std::find(begins, state.context.end(), map.ledger[at(i)]);
     if (place == state.context.end()) continue;  // a damaged map: the invariants tell more
     position = static_cast<std::size_t>(place - begins);
-    if (i < begin) continue;
+    if (i < begin || !map.has(at(i))) continue;
     const LedgerRow& row = state.ledger[map.ledger[at(i)]];
     out.push_back({{"index", i}, {"slot", map.slotOf[at(i)].value()}, {"phase", map.phase(at(i)).value()}, {"sigma", 0},
                    {"ledger", map.ledger[at(i)].value()}, {"tag", tags[at(i)]}, {"position", position}, {"tokenId", row.token.value()},
@@ -224,7 +224,7 @@ Result<json> row(Session& session, const json& args) {
   VerbArgs in(args);
   const int layer = layerOf(in, session);
   const ResidencyView& map = session.state().map(layer);
-  const std::int64_t index = in.integer("index", {}, 0, static_cast<std::int64_t>(map.size()) - 1);
+  const std::int64_t index = in.integer("index", {}, map.first, static_cast<std::int64_t>(map.size()) - 1);
   const std::string which = in.text("which", "k");
   const bool rotated = in.flag("rotated", false);
   if (which != "k" && which != "v") in.fail("which", which, "is not k or v");
@@ -243,6 +243,48 @@ Result<json> row(Session& session, const json& args) {
     std::transform(keys.begin(), keys.end(), data.begin(), [](double x) { return static_cast<float>(x); });
   }
   return json{{"shape", {format.kvHeads, format.headDim}}, {"data", data}};
+}
+
+json ringOf(const StorageView& view) {
+  const RingState& r = *view.ring;
+  return {{"layout", view.layout}, {"capacity", r.capacity}, {"window", r.window}, {"pointer", r.pointer()}, {"head", r.head},
+          {"filled", r.filled}, {"offset", r.offset}, {"base", r.base}, {"baseTick", r.baseTick.value()}, {"wraps", r.wraps},
+          {"len1", r.len1()}, {"len2", r.len2()}, {"rolled", r.rolled}, {"write", {r.writeBegin, r.writeCount}}, {"first", view.first},
+          {"views", {{"committed", {view.first, view.first + r.filled}},
+                     {"committed_plus_pending", {view.first, view.first + r.filled}}}}};
+}
+
+Result<json> ring(Session& session, const json& args) {
+  VerbArgs in(args);
+  const int layer = layerOf(in, session);
+  if (in.error()) return *in.error();
+  const std::shared_ptr<const StorageView> view = session.storage()[at(layer)];
+  if (!view->ring)
+    return Error{"no_ring", "there is no ring to show", "layer " + std::to_string(layer) + " is stored as " + view->layout,
+                 "set a ring layout for it, as in setLayout(\"ring_fused\", " + std::to_string(layer) + ")", std::nullopt, "layer", layer};
+  return ringOf(*view);
+}
+
+json countsOf(const QuantCounts& c) {
+  return {{"rows", c.rows}, {"nonFinite", c.nonFinite}, {"clipped", c.clipped}, {"atMax", c.atMax}, {"floored", c.floored},
+          {"scale", {{"min", c.scaleMin}, {"mean", c.scaleMean}, {"max", c.scaleMax}}}};
+}
+
+Result<json> storage(Session& session, const json& args) {
+  VerbArgs in(args);
+  const int layer = layerOf(in, session);
+  if (in.error()) return *in.error();
+  const std::shared_ptr<const StorageView> view = session.storage()[at(layer)];
+  static constexpr const char* kReads[] = {"in_place", "two_slices", "table", "roll"};
+  json out{{"layout", view->layout}, {"k", view->k}, {"v", view->v}, {"slots", view->poolSlots}, {"stride", view->stride},
+           {"rows", view->rows}, {"first", view->first}, {"window", view->window}, {"held", view->held},
+           {"record", {{"k", view->record.k}, {"v", view->record.v}, {"scales", view->record.scales}, {"tags", view->record.tags}, {"padding", view->record.padding}}},
+           {"read", kReads[at(static_cast<int>(view->read))]}, {"tailOnly", view->tailOnly}, {"readBytes", view->readBytes},
+           {"ring", nullptr}, {"pages", nullptr}, {"counts", {{"k", countsOf(view->kCounts)}, {"v", countsOf(view->vCounts)}}}};
+  if (view->ring) out["ring"] = ringOf(*view);
+  if (const auto& p = view->pages)
+    out["pages"] = {{"block", p->block}, {"pages", p->pages}, {"used", p->used}, {"rows", p->rows}, {"fragmentation", p->fragmentation()}};
+  return out;
 }
 
 Result<json> invariantsVerb(Session& session, const json&) {
@@ -309,6 +351,8 @@ std::span<const Verb> queryVerbs() {
       {{"row", {"layer", "index", "which", "rotated"}, "K or V of one row.", false}, row},
       {{"invariants", {}, "Checks every invariant in full.", false}, invariantsVerb},
       {{"drift", {"rows"}, "Live rows against a rebuild.", false}, driftVerb},
+      {{"ring", {"layer"}, "The ring of a layer: pointer, head, offset, wraps and named views.", false}, ring},
+      {{"storage", {"layer"}, "How a layer's rows are stored: layout, formats, slots, bytes, ring and pages.", false}, storage},
       {{"bytes", {}, "Bytes allocated, live and moved by the last commit.", false}, bytes},
   };
   return kVerbs;

@@ -65,6 +65,37 @@ Result<json> fault(Session& session, const json& args) {
   return session.fault(kind, params);
 }
 
+/// A layer, or -1 for all.
+int layerOrAll(VerbArgs& in, const Session& session) {
+  return static_cast<int>(in.integer("layer", -1, -1, session.store().layers() - 1));
+}
+
+Result<json> setLayout(Session& session, const json& args) {
+  VerbArgs in(args);
+  const std::string layout = in.text("layout");
+  const int layer = layerOrAll(in, session);
+  if (in.error()) return *in.error();
+  return done(session.setLayout(layer, layout));
+}
+
+Result<json> setFormat(Session& session, const json& args) {
+  VerbArgs in(args);
+  const std::string k = in.text("k", ""), v = in.text("v", "");
+  const int layer = layerOrAll(in, session);
+  if (k.empty() && v.empty()) in.fail("k", nullptr, "and v are missing");
+  if (in.error()) return *in.error();
+  return done(session.setFormat(layer, k, v));
+}
+
+Result<json> compact(Session& session, const json& args) {
+  VerbArgs in(args);
+  const std::int64_t rows = in.integer("rows", std::int64_t{1} << 40, 1, std::int64_t{1} << 40);
+  if (in.error()) return *in.error();
+  Result<Compaction> done = session.compact(rows);
+  if (!done) return done.error();
+  return json{{"rows", done->rows}, {"bytes", done->bytes}, {"done", done->done}};
+}
+
 Result<json> undo(Session& session, const json&) { return where(session, session.undo()); }
 Result<json> redo(Session& session, const json&) { return where(session, session.redo()); }
 
@@ -92,6 +123,9 @@ std::span<const Verb> stateVerbs() {
       {{"setBrightness", {"ledger", "value"}, "Sets the brightness of a live token.", true}, setBrightness},
       {{"pin", {"ledger", "on"}, "Pins a token: it may not be culled or evicted.", true}, pin},
       {{"opEvents", {"on"}, "Lists every op call of a tick with its time and bytes among the events.", false}, opEvents},
+      {{"setLayout", {"layout", "layer"}, "Stores the rows of a layer, or of all, in another layout; the content stays.", true}, setLayout},
+      {{"setFormat", {"k", "v", "layer"}, "Converts the K or V rows of a layer, or of all, to another type.", true}, setFormat},
+      {{"compact", {"rows"}, "Fills pages by moving about so many rows per layer; done tells whether any are left.", true}, compact},
       {{"rebuild", {}, "Computes every row anew from the live context.", true}, rebuild},
       {{"fault", {"kind", "layer", "index", "bit", "other", "column", "seed", "n"}, "Fault drill: damages the cache or makes a step fail.", true}, fault},
       {{"undo", {}, "Goes back by one commit.", false}, undo},

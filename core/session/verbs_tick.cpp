@@ -126,7 +126,9 @@ Result<json> plan(Session& session, const json& args) {
   const AfterEdit after = session.manifest().afterEdit;
   out["stale"] = after == AfterEdit::Recompute ? 0 : plan->stale;
   out["recomputed"] = after == AfterEdit::Recompute ? plan->stale : 0;
-  out["bytes"] = static_cast<std::int64_t>(plan->rows.size()) * session.store().layers() * session.store().pool(0).stride();
+  std::int64_t row = 0;  // bytes, in all layers
+  for (int layer = 0; layer < session.store().layers(); ++layer) row += session.store().pool(layer).stride();
+  out["bytes"] = static_cast<std::int64_t>(plan->rows.size()) * row;
   for (const PlannedAction& detail : plan->details) {
     if (detail.place < pending) continue;
     json removed = json::array();

@@ -41,7 +41,11 @@ struct NewestAttention {
 /// Layers whose residency maps are equal share one group; eviction splits groups.
 struct LayerGroup {
   std::shared_ptr<const ResidencyView> map;
-  int window = 0;                 // of the model's own mask, in phases; 0 = all
+  int window = 0;                 // phases that the mask lets through; 0 = all
+  std::int32_t keep = 0;          // rows kept, the last ones; 0 = all
+  std::optional<RingState> ring = {};  // of a ring layout
+  ReadPath read = ReadPath::InPlace;
+  bool tailOnly = false;          // copies that attention reads hold only what the mask lets through
   std::int32_t absent = 0;        // context tokens without a row here; counted apart from the map, so
                                   // that an entry lost from the map is noticed
   Column<Provenance> provenance;  // [ledger]
@@ -74,6 +78,8 @@ struct CacheState {
   const ResidencyView& map(int layer) const { return *group(layer).map; }
   /// True if nothing was evicted from this map, so that index == position.
   bool whole(const ResidencyView& map) const { return map.size() == context.size(); }
+  /// True if every token of the context has its row.
+  bool complete(const ResidencyView& map) const { return whole(map) && map.first == 0; }
 };
 
 /// The state in buffers of its own, for a session on another thread. Slots stay.

@@ -6,38 +6,50 @@
 
 namespace kvlab {
 
-Result<CacheStore> CacheStore::create(kernels::Backend& backend, int layers, const kernels::RowFormat& format, std::int32_t slots) {
+Result<CacheStore> CacheStore::create(kernels::Backend& backend, std::vector<LayerPool> layers) {
   CacheStore store;
   store.m_backend = &backend;
-  for (int layer = 0; layer < layers; ++layer) {
-    Result<RowPool> pool = RowPool::create(backend, format, slots);
+  for (LayerPool& layer : layers) {
+    Result<RowPool> pool = RowPool::create(backend, layer.format, layer.slots);
     if (!pool) return pool.error();
     store.m_pools.push_back(pool.take());
-    store.m_slots.emplace_back(slots);
+    store.m_slots.push_back(std::move(layer.allocator));
+    store.m_mapRoom = std::max<std::int64_t>(store.m_mapRoom, layer.slots);
   }
   return store;
 }
 
-std::int32_t CacheStore::available() const {
+Result<CacheStore> CacheStore::create(kernels::Backend& backend, int layers, const kernels::RowFormat& format, std::int32_t slots) {
+  std::vector<LayerPool> pools;
+  for (int layer = 0; layer < layers; ++layer) pools.push_back({format, slots, std::make_unique<FreeSlots>(slots)});
+  return create(backend, std::move(pools));
+}
+
+std::int32_t CacheStore::available(Placing placing) const {
   std::int32_t least = std::numeric_limits<std::int32_t>::max();
-  for (const SlotAllocator& slots : m_slots) least = std::min(least, slots.available());
+  for (const auto& slots : m_slots) least = std::min(least, slots->available(placing));
   return least;
 }
 
-Result<LayerSlots> CacheStore::reserve(std::int32_t count, FaultDoor& faults) {
+Result<LayerSlots> CacheStore::reserve(std::int32_t count, FaultDoor& faults, std::int32_t tail, const std::vector<Slot>& after) {
   if (Status passed = faults.pass(FaultPoint::Allocation, "reserving slots"); !passed)
     return passed.error();
-  if (available() < count)
+  const std::int32_t free = available(count ? Placing::Scratch : Placing::Tail);
+  if (free < count + tail)
     return Error{"staging", "the edit needs more free slots than there are",
-                 "needed " + std::to_string(count) + ", free " + std::to_string(available()),
-                 "raise staging in the manifest, or make a smaller edit"};
+                 "needed " + std::to_string(count + tail) + ", free " + std::to_string(free),
+                 "raise staging in the manifest, make a smaller edit, or compact pages"};
   LayerSlots out;
-  for (SlotAllocator& slots : m_slots) out.push_back(slots.take(count));
+  for (std::size_t layer = 0; layer < m_slots.size(); ++layer) {
+    out.push_back(m_slots[layer]->take(count));
+    const std::vector<Slot> behind = m_slots[layer]->take(tail, Placing::Tail, after.empty() ? Slot(-1) : after[layer]);
+    out.back().insert(out.back().end(), behind.begin(), behind.end());
+  }
   return out;
 }
 
 void CacheStore::release(const LayerSlots& slots) {
-  for (std::size_t layer = 0; layer < slots.size(); ++layer) m_slots[layer].give(slots[layer]);
+  for (std::size_t layer = 0; layer < slots.size(); ++layer) m_slots[layer]->give(slots[layer]);
 }
 
 }  // namespace kvlab

@@ -2,6 +2,7 @@
 // The row pools of all layers and the slots that are free in each. Maps name rows in here by slot;
 // who owns which slot is the business of the session's timeline. Engine thread.
 #pragma once
+#include <memory>
 #include <vector>
 
 #include "core/state/fault_door.h"
@@ -12,36 +13,46 @@
 
 namespace kvlab {
 
+/// What a layer's pool is made of.
+struct LayerPool {
+  kernels::RowFormat format;
+  std::int32_t slots = 0;
+  std::unique_ptr<SlotAllocator> allocator;
+};
+
 /// Slots per layer, [layers][n].
 using LayerSlots = std::vector<std::vector<Slot>>;
 
 class CacheStore {
  public:
-  /// `slots` per layer = capacity + staging + what history may keep.
+  static Result<CacheStore> create(kernels::Backend& backend, std::vector<LayerPool> layers);
+  /// Layers of one format whose slots are handed out freely.
   static Result<CacheStore> create(kernels::Backend& backend, int layers, const kernels::RowFormat& format, std::int32_t slots);
 
   kernels::Backend& backend() const { return *m_backend; }
   int layers() const { return static_cast<int>(m_pools.size()); }
   RowPool& pool(int layer) { return m_pools[static_cast<std::size_t>(layer)]; }
   const RowPool& pool(int layer) const { return m_pools[static_cast<std::size_t>(layer)]; }
-  SlotAllocator& slots(int layer) { return m_slots[static_cast<std::size_t>(layer)]; }
-  const SlotAllocator& slots(int layer) const { return m_slots[static_cast<std::size_t>(layer)]; }
+  SlotAllocator& slots(int layer) { return *m_slots[static_cast<std::size_t>(layer)]; }
+  const SlotAllocator& slots(int layer) const { return *m_slots[static_cast<std::size_t>(layer)]; }
 
   /// The residency map of a layer group as ops read it, until the next call for the group.
   MapMirror::View mirrored(std::size_t group, const ResidencyView& map) {
-    return m_mirror.update(*m_backend, group, plain(map.slotOf.span()), map.phases.span(), pool(0).slots());
+    return m_mirror.update(*m_backend, group, plain(map.slotOf.span()), map.phases.span(), m_mapRoom);
   }
 
   /// Free slots of the fullest layer.
-  std::int32_t available() const;
-  /// `count` free slots in every layer, or an error (code staging) and nothing taken.
-  Result<LayerSlots> reserve(std::int32_t count, FaultDoor& faults);
+  std::int32_t available(Placing placing = Placing::Scratch) const;
+  /// `count` free slots in every layer and `tail` more behind the rows `after`, [layers]; or an error
+  /// (code staging) and nothing taken.
+  Result<LayerSlots> reserve(std::int32_t count, FaultDoor& faults, std::int32_t tail = 0, const std::vector<Slot>& after = {});
   void release(const LayerSlots& slots);
 
  private:
   kernels::Backend* m_backend = nullptr;
   std::vector<RowPool> m_pools;
-  std::vector<SlotAllocator> m_slots;
+  std::vector<std::unique_ptr<SlotAllocator>> m_slots;
+  std::int64_t m_mapRoom = 0;  // rows that maps grow to, as a rule
   MapMirror m_mirror;
 };
 

@@ -23,6 +23,7 @@ class RowPool {
  public:
   static Result<RowPool> create(kernels::Backend& backend, const kernels::RowFormat& format, std::int32_t slots);
 
+  kernels::Backend& backend() const { return *m_backend; }
   std::uint8_t* data() const { return m_records.data(); }  // for ops
   const kernels::RowFormat& format() const { return m_format; }
   std::int64_t stride() const { return m_stride; }  // bytes

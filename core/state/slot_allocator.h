@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hands out free slots of a row pool, lowest fresh one first, last returned one first. Layers that
-// evict alike share one allocator, so their residency maps stay one object. Engine thread.
+// Hands out the slots of one layer's row pool. How depends on the layout: any free slot (FreeSlots),
+// one after another, in rings around the end (RunSlots), whole pages (PageSlots). Layers that evict
+// alike are handed the same slots, so their residency maps stay one object. Engine thread.
 #pragma once
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -10,59 +13,101 @@
 
 namespace kvlab {
 
+/// What rows are wanted for.
+enum class Placing : std::uint8_t {
+  Scratch,  // computed or inserted; the layout decides at the commit where they stay
+  Tail,     // appended behind the row `after`
+};
+
 class SlotAllocator {
  public:
-  explicit SlotAllocator(std::int32_t slots) : m_slots(slots) {}
-
-  std::int32_t available() const {
-    return m_slots - m_fresh + static_cast<std::int32_t>(m_returned.size());
-  }
-
-  /// What is free: the slots returned, and every slot from fresh() on.
-  std::span<const Slot> returned() const { return m_returned; }
-  std::int32_t fresh() const { return m_fresh; }
+  virtual ~SlotAllocator() = default;
+  /// How many slots take() can give.
+  virtual std::int32_t available(Placing placing = Placing::Scratch) const = 0;
+  /// `count` must not exceed available(). after: slot of the row before; -1 = none.
+  virtual std::vector<Slot> take(std::int32_t count, Placing placing = Placing::Scratch, Slot after = Slot(-1)) = 0;
+  /// Slots that were taken and are named by nobody now.
+  virtual void give(std::span<const Slot> slots) = 0;
+  /// Everything is free except these, which are in logical order.
+  virtual void restart(std::span<const Slot> taken) = 0;
+  /// Which of the first `below` slots are free.
+  virtual std::vector<bool> free(std::int32_t below) const = 0;
   /// Slots from here on were never handed out.
-  std::int32_t untouched() const { return std::max(m_untouched, m_fresh); }
+  std::int32_t untouched() const { return m_untouched; }
 
-  /// `count` must not exceed available().
-  std::vector<Slot> take(std::int32_t count) {
-    std::vector<Slot> out;
-    out.reserve(static_cast<std::size_t>(count));
-    for (; count > 0 && !m_returned.empty(); --count) {
-      out.push_back(m_returned.back());
-      m_returned.pop_back();
-    }
-    for (; count > 0; --count) out.push_back(Slot(m_fresh++));
-    return out;
-  }
+ protected:
+  void touch(std::int32_t end) { m_untouched = std::max(m_untouched, end); }
 
-  /// In reverse, so that taking again yields the same slots in the same order.
-  void give(std::span<const Slot> slots) { m_returned.insert(m_returned.end(), slots.rbegin(), slots.rend()); }
+ private:
+  std::int32_t m_untouched = 0;
+};
 
-  /// Everything is free except these.
-  void restart(std::span<const Slot> taken) {
-    std::vector<bool> used;
-    for (Slot slot : taken) {
-      if (used.size() <= static_cast<std::size_t>(slot.value()))
-        used.resize(static_cast<std::size_t>(slot.value()) + 1);
-      used[static_cast<std::size_t>(slot.value())] = true;
-    }
-    restart(static_cast<std::int32_t>(used.size()));
-    for (std::int32_t s = m_fresh - 1; s >= 0; --s)
-      if (!used[static_cast<std::size_t>(s)]) m_returned.push_back(Slot(s));
-  }
-
-  /// Everything is free except the slots 0 .. used-1.
-  void restart(std::int32_t used) {
-    m_untouched = untouched();
-    m_returned.clear();
-    m_fresh = used;
-  }
+/// Any slot: the last returned one first, else the lowest fresh one.
+class FreeSlots : public SlotAllocator {
+ public:
+  explicit FreeSlots(std::int32_t slots) : m_slots(slots) {}
+  std::int32_t available(Placing) const override { return m_slots - m_fresh + static_cast<std::int32_t>(m_returned.size()); }
+  std::vector<Slot> take(std::int32_t count, Placing, Slot) override;
+  void give(std::span<const Slot> slots) override;
+  void restart(std::span<const Slot> taken) override;
+  std::vector<bool> free(std::int32_t below) const override;
 
  private:
   std::int32_t m_slots;
-  std::int32_t m_fresh = 0, m_untouched = 0;
+  std::int32_t m_fresh = 0;
   std::vector<Slot> m_returned;
+};
+
+/// One after another from a pointer on. Rows never lie across a multiple of `lap`, unless it is all
+/// of the pool and a ring: then they go on at its start. The layout says after each commit where it stands.
+class RunSlots : public SlotAllocator {
+ public:
+  RunSlots(std::int32_t slots, std::int32_t lap, bool ring) : m_slots(slots), m_lap(lap), m_ring(ring), m_free(lap) {}
+  /// A ring takes any number of rows at its tail: old ones leave while new ones come.
+  std::int32_t available(Placing placing) const override {
+    return m_ring && placing == Placing::Tail ? std::numeric_limits<std::int32_t>::max() : std::max(0, m_free);
+  }
+  std::vector<Slot> take(std::int32_t count, Placing, Slot) override;
+  void give(std::span<const Slot> slots) override;
+  void restart(std::span<const Slot> taken) override;
+  std::vector<bool> free(std::int32_t below) const override;
+  void place(std::int32_t next, std::int32_t free);
+  std::int32_t next() const { return m_next; }
+  std::int32_t lap() const { return m_lap; }
+  std::int32_t slots() const { return m_slots; }
+
+ private:
+  std::int32_t m_slots, m_lap;
+  bool m_ring;
+  std::int32_t m_next = 0, m_free;
+};
+
+/// Pages of `block` slots. Rows are appended into the page of the row before, else into a fresh page.
+class PageSlots : public SlotAllocator {
+ public:
+  PageSlots(std::int32_t slots, std::int32_t block);
+  /// Slots in whole free pages.
+  std::int32_t available(Placing) const override { return m_freePages * m_block; }
+  std::vector<Slot> take(std::int32_t count, Placing placing, Slot after) override;
+  void give(std::span<const Slot> slots) override;
+  void restart(std::span<const Slot> taken) override;
+  std::vector<bool> free(std::int32_t below) const override;
+  bool isFree(Slot slot) const;
+  std::int32_t block() const { return m_block; }
+  std::int32_t pages() const { return static_cast<std::int32_t>(m_used.size()); }
+  std::int32_t freePages() const { return m_freePages; }
+  std::int32_t usedIn(std::int32_t page) const { return m_used[static_cast<std::size_t>(page)]; }
+  /// The first slot of a free page, taken; -1 where there is none.
+  Slot takePage();
+  /// The slot, if it is free: taken, true.
+  bool takeSlot(Slot slot);
+
+ private:
+  std::int32_t m_block;
+  std::vector<bool> m_taken;            // [slots]
+  std::vector<std::int32_t> m_used;     // [pages] slots taken
+  std::vector<std::int32_t> m_stack;    // pages that may be free, lowest on top
+  std::int32_t m_freePages;
 };
 
 }  // namespace kvlab

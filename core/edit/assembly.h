@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contiguous copies that attention reads in layouts which do not read the ring in place: for each
+// chunk of queries and group of layers, which records go where. The copies themselves are ops, made anew
+// in each layer after its new rows are written. Records travel whole, so a scale cannot part from its
+// row. Lives as long as a pass; engine thread. semantics.md, section 7.
+#pragma once
+#include <deque>
+#include <vector>
+
+#include "core/edit/group_pass.h"
+#include "core/model/transformer.h"
+#include "kernels/backend/staging.h"
+
+namespace kvlab {
+
+class Assemblies {
+ public:
+  explicit Assemblies(kernels::Staging& staging) : m_staging(staging) {}
+
+  /// What a chunk [begin, begin+n) of a pass reads in layers of `group`, whose records have `format`.
+  /// tags: [n] of its rows; self: [n] slots of rows that the map lacks, -1 where it has them; or null.
+  Assembled make(const LayerGroup& group, const GroupPass& pass, std::int64_t begin, std::int64_t n, const kernels::RowFormat& format,
+                 const std::uint64_t* tags, const std::int32_t* self, bool guarded);
+  /// Where one more layer counts the rows that its guard finds wrong.
+  std::int64_t* counter() { return m_staging.inOut(&m_wrong.emplace_back(0), 1); }
+  /// All of them, after the staging has finished.
+  std::int64_t wrong() const;
+
+ private:
+  struct Lists {
+    std::vector<std::int32_t> slots, self, from, to;
+    std::vector<kernels::RowMove> moves;
+    std::vector<std::uint64_t> tags;
+  };
+  void copies(Lists& lists, ReadPath path) const;
+
+  kernels::Staging& m_staging;
+  std::deque<Lists> m_lists;  // addresses stay
+  std::deque<std::int64_t> m_wrong;
+};
+
+}  // namespace kvlab

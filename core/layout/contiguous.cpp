@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/layout/contiguous.h"
+
+namespace kvlab {
+
+Result<std::int64_t> Contiguous::settle(Settling& settling, LayoutContext& context) const {
+  const ResidencyView& map = *settling.group.map;
+  const auto rows = static_cast<std::int32_t>(map.size());
+  std::int64_t bytes = 0;
+  if (!settling.appended || settling.dropped) {
+    const auto& slots = static_cast<const RunSlots&>(context.store.slots(settling.layers.front()));
+    const std::int32_t base = baseOf(map, slots);
+    for (const int layer : settling.layers) {
+      if (Status passed = context.faults.pass(FaultPoint::Copy, "moving rows"); !passed) return passed.error();
+      Result<std::int64_t> moved = arrange(map, context.store.pool(layer), base);
+      if (!moved) return moved;
+      bytes += *moved;
+    }
+    auto settled = std::make_shared<ResidencyView>(map);
+    settled->slotOf = Column<Slot>::make(map.size(), [&](Slot* out) {
+      for (std::int32_t i = 0; i < rows; ++i) out[i] = Slot(i < map.first ? -1 : base + i - map.first);
+    });
+    settling.group.map = std::move(settled);
+  }
+  for (const int layer : settling.layers)
+    context.store.slots(layer).restart(settling.group.map->residentSlots());
+  return bytes;
+}
+
+}  // namespace kvlab

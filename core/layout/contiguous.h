@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the layouts share that keep rows in context order, slot after slot: pools without room for
+// history, rows handed out behind the last one, maps that count up. Engine thread.
+#pragma once
+#include "core/layout/layout.h"
+
+namespace kvlab {
+
+class Contiguous : public StorageLayout {
+ public:
+  bool inPlace() const override { return true; }
+  std::int32_t poolSlots(const LayerDemand& demand) const override { return demand.capacity + demand.room; }
+  std::unique_ptr<SlotAllocator> makeSlots(const LayerDemand& demand) const override {
+    return std::make_unique<RunSlots>(poolSlots(demand), demand.capacity + demand.room, false);
+  }
+  Result<std::int64_t> settle(Settling& settling, LayoutContext& context) const override;
+
+ protected:
+  /// Brings the resident rows of one layer to the slots base, base + 1, ...
+  virtual Result<std::int64_t> arrange(const ResidencyView& map, RowPool& pool, std::int32_t base) const = 0;
+  /// Slot of the first row after an edit.
+  virtual std::int32_t baseOf(const ResidencyView&, const RunSlots&) const { return 0; }
+};
+
+}  // namespace kvlab

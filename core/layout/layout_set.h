@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layouts of all layers of a session: what a transaction asks to reserve slots and to settle rows.
+// Owned by a session; engine thread.
+#pragma once
+#include "core/layout/layout.h"
+
+namespace kvlab {
+
+class LayoutSet {
+ public:
+  LayoutSet() = default;
+  /// [layers] specs as in the manifest, and what each pool is for.
+  static Result<LayoutSet> make(const std::vector<std::string>& specs, std::vector<LayerDemand> demands);
+  /// One layout for all layers.
+  static LayoutSet of(const LayoutInfo& info, int layers, const LayerDemand& demand);
+
+  const StorageLayout& layout(int layer) const { return *m_layouts[static_cast<std::size_t>(m_of[static_cast<std::size_t>(layer)])]; }
+  const LayerDemand& demand(int layer) const { return m_demands[static_cast<std::size_t>(layer)]; }
+  /// Slots that the pool of a layer would have if nothing were kept for history.
+  std::int32_t slotsWithoutHistory(int layer) const;
+  bool alike(int a, int b) const;
+  std::string names() const;
+  /// True if some layer's layout is: then nothing of older states is kept.
+  bool inPlace() const;
+  /// Pools and their allocators; `formats` [layers].
+  std::vector<LayerPool> pools(const std::vector<kernels::RowFormat>& formats) const;
+
+  /// Slots for `inserted` rows and then `tail` rows behind the last one, [layers][rows]. lastLeaves: the
+  /// last token of the context is removed.
+  Result<LayerSlots> reserve(CacheStore& store, const CacheState& before, std::int32_t inserted, std::int32_t tail, bool lastLeaves,
+                             FaultDoor& faults) const;
+  /// True if reserved slots hold live rows: the rows of a prompt longer than the room of a ring.
+  static bool overruns(const CacheState& before, const LayerSlots& reserved);
+  /// Settles every group of `state` after `rows` new rows, appended or not; bytes moved. added and freed:
+  /// slots against the state before.
+  Result<std::int64_t> settle(CacheState& state, bool appended, std::int32_t rows, LayerSlots& added, LayerSlots& freed, LayoutContext& context) const;
+  /// Slots that no state names after all; a layout that counts rows has them already.
+  void release(CacheStore& store, const LayerSlots& slots) const;
+  /// Everything is free except the rows of `state`.
+  void restart(CacheStore& store, const CacheState& state) const;
+  /// Groups for an empty cache: layers that are alike share one. windows: [layers] of the masks.
+  void start(CacheState& state, const std::vector<std::int32_t>& windows) const;
+
+ private:
+  std::vector<std::unique_ptr<StorageLayout>> m_layouts;  // distinct specs
+  std::vector<int> m_of;                                  // [layers]
+  std::vector<LayerDemand> m_demands;                     // [layers]
+};
+
+/// Layers of each group of a state, ascending.
+std::vector<std::vector<int>> layersOf(const CacheState& state);
+
+}  // namespace kvlab

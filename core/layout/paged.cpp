@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pages of `block` slots. The rows of a page lie in its first slots in context order, and pages follow
+// one another in context order, as a block table of paged attention has them (Kwon et al. 2023, section
+// 4). An edit never changes a page in use: what no longer starts its page is copied into fresh pages, so
+// older states keep theirs and a commit that fails changes nothing. Pages that are not full are the price;
+// compact() gets the room back.
+#include "core/layout/layout.h"
+#include "core/layout/row_mover.h"
+#include "core/model/backend_status.h"
+
+namespace kvlab {
+namespace {
+
+using kernels::RowMove;
+
+/// What brings the resident rows of one layer into page form.
+struct Repaging {
+  std::vector<Slot> slots;  // [resident rows] after
+  std::vector<Slot> left, taken;
+  std::vector<RowMove> moves;
+};
+
+/// A row stays where it is if it starts its page, stands behind the row before or is the oldest; any other
+/// goes behind the row before, where that slot is free, or starts a page. Fails with nothing taken.
+std::optional<Repaging> repage(std::span<const Slot> slots, PageSlots& pages) {
+  Repaging out;
+  Slot last(-1);
+  for (const Slot slot : slots) {
+    const Slot next(last.value() + 1);
+    const bool inside = last.value() >= 0 && next.value() % pages.block() != 0;
+    if (last.value() < 0 || slot.value() % pages.block() == 0 || (inside && slot == next)) {
+      out.slots.push_back(last = slot);
+      continue;
+    }
+    const Slot to = inside && pages.takeSlot(next) ? next : pages.takePage();
+    if (to.value() < 0) {
+      pages.give(out.taken);
+      return {};
+    }
+    out.left.push_back(slot);
+    out.taken.push_back(to);
+    addMove(out.moves, slot.value(), to.value());
+    out.slots.push_back(last = to);
+  }
+  return out;
+}
+
+std::int64_t rowsOf(const std::vector<RowMove>& moves) {
+  std::int64_t rows = 0;
+  for (const RowMove& m : moves) rows += m.count;
+  return rows;
+}
+
+void rewrite(LayerGroup& group, std::span<const Slot> resident) {
+  auto map = std::make_shared<ResidencyView>(*group.map);
+  std::vector<Slot> slots(static_cast<std::size_t>(map->first), Slot(-1));
+  slots.insert(slots.end(), resident.begin(), resident.end());
+  map->slotOf.assign(slots);
+  group.map = std::move(map);
+}
+
+class Paged : public StorageLayout {
+ public:
+  explicit Paged(int block) : m_block(block), m_name("paged:block=" + std::to_string(block)) {}
+  std::string_view name() const override { return m_name; }
+  bool inPlace() const override { return false; }
+  /// Room for as many rows again in pages that are not full, up to a limit.
+  std::int32_t poolSlots(const LayerDemand& demand) const override {
+    const std::int64_t holes = std::min<std::int64_t>(demand.capacity, std::int64_t{demand.room} * m_block);
+    const std::int64_t pages = (std::int64_t{demand.capacity} + demand.room + demand.history + holes) / m_block + 2;
+    return static_cast<std::int32_t>(pages * m_block);
+  }
+  std::unique_ptr<SlotAllocator> makeSlots(const LayerDemand& demand) const override {
+    return std::make_unique<PageSlots>(poolSlots(demand), m_block);
+  }
+
+  Result<std::int64_t> settle(Settling& settling, LayoutContext& context) const override {
+    if (settling.appended) return std::int64_t{0};  // taken behind the last row
+    for (std::size_t i = 0; i < settling.layers.size(); ++i)
+      if (Status passed = context.faults.pass(FaultPoint::Copy, "moving rows"); !passed) return passed.error();
+    const std::span<const Slot> before = settling.group.map->residentSlots();
+    std::optional<Repaging> done;
+    for (const int layer : settling.layers) {  // the same in each
+      done = repage(before, static_cast<PageSlots&>(context.store.slots(layer)));
+      if (!done) return noPage();
+    }
+    std::vector<Slot> dropped;  // new rows that were only computed there
+    for (const Slot slot : done->left) {
+      if (std::erase(settling.added, slot)) dropped.push_back(slot);
+      else settling.freed.push_back(slot);
+    }
+    settling.added.insert(settling.added.end(), done->taken.begin(), done->taken.end());
+    std::int64_t bytes = 0;
+    for (const int layer : settling.layers) {
+      RowPool& pool = context.store.pool(layer);
+      pool.move(pool, done->moves);
+      context.store.slots(layer).give(dropped);
+      bytes += 2 * rowsOf(done->moves) * pool.stride();
+    }
+    if (Status moved = backendStatus(context.store.backend(), "moving rows"); !moved) return moved.error();
+    rewrite(settling.group, done->slots);
+    return bytes;
+  }
+
+  std::optional<PageState> pages(const LayerGroup& group, const SlotAllocator& allocator) const override {
+    const auto& slots = static_cast<const PageSlots&>(allocator);
+    PageState state{m_block, slots.pages(), 0, static_cast<std::int32_t>(group.map->resident())};
+    std::int32_t last = -1;
+    for (const Slot slot : group.map->residentSlots()) {
+      state.used += slot.value() / m_block != last;
+      last = slot.value() / m_block;
+    }
+    return state;
+  }
+
+  /// Fills pages from the front with the rows behind them until `most` rows have moved and the next row
+  /// starts a page.
+  Result<Compaction> compact(LayerGroup& group, std::span<const int> layers, LayoutContext& context, std::int64_t most) const override {
+    const std::span<const Slot> before = group.map->residentSlots();
+    std::vector<Slot> slots(before.begin(), before.end());
+    std::vector<std::int32_t> table;  // pages in context order
+    for (const Slot slot : slots)
+      if (table.empty() || table.back() != slot.value() / m_block) table.push_back(slot.value() / m_block);
+    Compaction out;
+    std::vector<RowMove> moves;
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      const auto row = static_cast<std::int32_t>(i);
+      if (before[i].value() % m_block == 0 && out.rows >= most) {
+        out.done = false;
+        break;
+      }
+      const Slot to(table[i / static_cast<std::size_t>(m_block)] * m_block + row % m_block);
+      if (to == before[i]) continue;
+      addMove(moves, before[i].value(), to.value());
+      slots[i] = to;
+      ++out.rows;
+    }
+    for (const int layer : layers) {
+      Result<std::int64_t> bytes = moveAll(context.store.pool(layer), moves);
+      if (!bytes) return bytes.error();
+      out.bytes += *bytes;
+      context.store.slots(layer).restart(slots);
+    }
+    rewrite(group, slots);
+    return out;
+  }
+
+ private:
+  Error noPage() const {
+    return Error{"staging", "the edit needs more free pages than there are", "no page of " + std::to_string(m_block) + " slots is free",
+                 "compact the pages, raise staging or history_bytes, or use indirection"};
+  }
+
+  int m_block;
+  std::string m_name;
+};
+
+}  // namespace
+
+std::unique_ptr<StorageLayout> makePaged(int block) { return std::make_unique<Paged>(block); }
+
+}  // namespace kvlab

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/layout/ring.h"
+
+#include "core/layout/row_mover.h"
+
+namespace kvlab {
+namespace {
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// Where the oldest of the rows [first, size) has to lie so that the fewest rows move: most of them lie
+/// right for it already.
+std::int32_t cheapestHead(const ResidencyView& map, std::int32_t first, std::int32_t capacity) {
+  std::vector<std::int32_t> votes(at(capacity));
+  std::int32_t best = 0;
+  for (auto i = at(first); i < map.size(); ++i) {
+    const std::int32_t head = (map.slotOf[i].value() - static_cast<std::int32_t>(i) + first) % capacity;
+    const std::int32_t wrapped = head < 0 ? head + capacity : head;
+    if (++votes[at(wrapped)] > votes[at(best)]) best = wrapped;
+  }
+  return best;
+}
+
+/// Rows [first, size) of a layer to slots head, head + 1, ... around the end; the slots of the map after.
+Result<std::int64_t> arrange(Settling& settling, LayoutContext& context, std::int32_t first, std::int32_t head, std::int32_t capacity) {
+  const ResidencyView& map = *settling.group.map;
+  std::vector<kernels::RowMove> moves;
+  std::vector<Slot> slots(map.slotOf.begin(), map.slotOf.end());
+  for (auto i = at(first); i < slots.size(); ++i) {
+    const Slot to((head + static_cast<std::int32_t>(i) - first) % capacity);
+    addMove(moves, slots[i].value(), to.value());
+    slots[i] = to;
+  }
+  std::int64_t bytes = 0;
+  for (const int layer : settling.layers) {
+    if (Status passed = context.faults.pass(FaultPoint::Copy, "moving rows"); !passed) return passed.error();
+    Result<std::int64_t> moved = moveAll(context.store.pool(layer), moves);
+    if (!moved) return moved;
+    bytes += *moved;
+  }
+  auto settled = std::make_shared<ResidencyView>(map);
+  settled->slotOf.assign(slots);
+  settling.group.map = std::move(settled);
+  return bytes;
+}
+
+}  // namespace
+
+void Ring::start(LayerGroup& group, const LayerDemand& demand) const {
+  group.read = m_path;
+  group.tailOnly = demand.tailOnly;
+  group.ring = RingState{.capacity = poolSlots(demand), .window = demand.window(), .baseTick = Tick(0), .rolled = m_rolled};
+}
+
+Result<std::int64_t> Ring::settle(Settling& settling, LayoutContext& context) const {
+  LayerGroup& group = settling.group;
+  RingState ring = *group.ring;
+  const RingState before = ring;
+  const std::int32_t first = group.map->first;
+  ring.filled = static_cast<std::int32_t>(group.map->resident());
+  ring.offset += settling.fresh;
+  std::int64_t bytes = 0;
+  if (settling.appended) {
+    const std::int64_t pointer = before.pointer() + std::int64_t{settling.fresh};
+    ring.wraps += pointer / ring.capacity;
+    ring.head = static_cast<std::int32_t>((pointer + ring.capacity - ring.filled) % ring.capacity);
+  } else {
+    ring.head = m_rolled ? (before.head + std::max(0, before.filled - ring.filled)) % ring.capacity
+                         : cheapestHead(*group.map, first, ring.capacity);
+    ring.base += ((ring.offset - ring.base - ring.pointer()) % ring.capacity + ring.capacity) % ring.capacity;
+    if (ring.base != before.base) ring.baseTick = settling.tick;
+  }
+  if (m_rolled || !settling.appended) {
+    Result<std::int64_t> moved = arrange(settling, context, first, m_rolled ? 0 : ring.head, ring.capacity);
+    if (!moved) return moved;
+    bytes = *moved;
+  }
+  ring.writeBegin = m_rolled ? std::max(0, ring.filled - settling.fresh) : (ring.pointer() + ring.capacity - settling.fresh % ring.capacity) % ring.capacity;
+  ring.writeCount = std::min(settling.fresh, ring.filled);
+  group.ring = ring;
+  for (const int layer : settling.layers) restart(group, context.store.slots(layer));
+  return bytes;
+}
+
+void Ring::restart(const LayerGroup& group, SlotAllocator& slots) const {
+  const RingState& ring = *group.ring;
+  static_cast<RunSlots&>(slots).place(m_rolled ? ring.filled % ring.capacity : ring.pointer(), ring.capacity - ring.filled);
+}
+
+std::unique_ptr<StorageLayout> makeRingRoll(int) { return std::make_unique<Ring>("ring_roll", ReadPath::InPlace, true); }
+std::unique_ptr<StorageLayout> makeRingPointer(int) { return std::make_unique<Ring>("ring_pointer", ReadPath::TwoSlices); }
+std::unique_ptr<StorageLayout> makeRingLut(int) { return std::make_unique<Ring>("ring_lut", ReadPath::Table); }
+std::unique_ptr<StorageLayout> makeRingBlockRoll(int) { return std::make_unique<Ring>("ring_block_roll", ReadPath::Roll); }
+std::unique_ptr<StorageLayout> makeRingFused(int) { return std::make_unique<Ring>("ring_fused", ReadPath::InPlace); }
+
+}  // namespace kvlab

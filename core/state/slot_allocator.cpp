@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/state/slot_allocator.h"
+
+#include <numeric>
+
+namespace kvlab {
+namespace {
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+}  // namespace
+
+// --- any free slot -----------------------------------------------------------------------------------
+
+std::vector<Slot> FreeSlots::take(std::int32_t count, Placing, Slot) {
+  std::vector<Slot> out;
+  out.reserve(at(count));
+  for (; count > 0 && !m_returned.empty(); --count) {
+    out.push_back(m_returned.back());
+    m_returned.pop_back();
+  }
+  for (; count > 0; --count) out.push_back(Slot(m_fresh++));
+  touch(m_fresh);
+  return out;
+}
+
+/// In reverse, so that taking again yields the same slots in the same order.
+void FreeSlots::give(std::span<const Slot> slots) { m_returned.insert(m_returned.end(), slots.rbegin(), slots.rend()); }
+
+void FreeSlots::restart(std::span<const Slot> taken) {
+  std::vector<bool> used;
+  for (Slot slot : taken) {
+    if (used.size() <= at(slot.value())) used.resize(at(slot.value()) + 1);
+    used[at(slot.value())] = true;
+  }
+  m_returned.clear();
+  m_fresh = static_cast<std::int32_t>(used.size());
+  touch(m_fresh);
+  for (std::int32_t s = m_fresh - 1; s >= 0; --s)
+    if (!used[at(s)]) m_returned.push_back(Slot(s));
+}
+
+std::vector<bool> FreeSlots::free(std::int32_t below) const {
+  std::vector<bool> out(at(below));
+  for (std::int32_t slot = m_fresh; slot < below; ++slot) out[at(slot)] = true;
+  for (Slot slot : m_returned)
+    if (slot.value() < below) out[at(slot.value())] = true;
+  return out;
+}
+
+// --- one after another -------------------------------------------------------------------------------
+
+std::vector<Slot> RunSlots::take(std::int32_t count, Placing, Slot) {
+  std::vector<Slot> out;
+  out.reserve(at(count));
+  for (std::int32_t i = 0; i < count; ++i) out.push_back(Slot((m_next + i) % m_slots));
+  touch(std::min(m_slots, m_next + count));
+  m_next = (m_next + count) % m_slots;
+  m_free -= count;
+  return out;
+}
+
+/// The last ones taken, as nothing else comes back before a commit.
+void RunSlots::give(std::span<const Slot> slots) {
+  const auto count = static_cast<std::int32_t>(slots.size());
+  m_next = (m_next + m_slots - count % m_slots) % m_slots;
+  m_free += count;
+}
+
+void RunSlots::restart(std::span<const Slot> taken) {
+  const auto rows = static_cast<std::int32_t>(taken.size());
+  place(taken.empty() ? 0 : (taken.back().value() + 1) % m_slots, m_lap - rows);
+}
+
+void RunSlots::place(std::int32_t next, std::int32_t free) {
+  m_next = next;
+  m_free = free;
+}
+
+/// Of a pool of two laps only what lies ahead in the present one counts: the other is the next edit's.
+std::vector<bool> RunSlots::free(std::int32_t below) const {
+  std::vector<bool> out(at(below));
+  for (std::int32_t i = 0; i < m_free; ++i)
+    if (const std::int32_t slot = (m_next + i) % m_slots; slot < below) out[at(slot)] = true;
+  return out;
+}
+
+// --- pages -------------------------------------------------------------------------------------------
+
+PageSlots::PageSlots(std::int32_t slots, std::int32_t block) : m_block(block), m_taken(at(slots / block * block)), m_used(at(slots / block)) {
+  restart({});
+}
+
+Slot PageSlots::takePage() {
+  while (!m_stack.empty()) {
+    const std::int32_t page = m_stack.back();
+    m_stack.pop_back();
+    if (m_used[at(page)] > 0) continue;
+    const Slot first(page * m_block);
+    takeSlot(first);
+    return first;
+  }
+  return Slot(-1);
+}
+
+bool PageSlots::takeSlot(Slot slot) {
+  if (!isFree(slot)) return false;
+  const std::int32_t page = slot.value() / m_block;
+  if (m_used[at(page)]++ == 0) --m_freePages;
+  m_taken[at(slot.value())] = true;
+  touch(slot.value() + 1);
+  return true;
+}
+
+std::vector<Slot> PageSlots::take(std::int32_t count, Placing placing, Slot after) {
+  std::vector<Slot> out;
+  out.reserve(at(count));
+  Slot last = placing == Placing::Tail ? after : Slot(-1);
+  for (; count > 0; --count) {
+    Slot next(last.value() + 1);
+    const bool goesOn = last.value() >= 0 && next.value() % m_block != 0 && takeSlot(next);
+    if (!goesOn) next = takePage();
+    out.push_back(last = next);
+  }
+  return out;
+}
+
+void PageSlots::give(std::span<const Slot> slots) {
+  for (auto slot = slots.rbegin(); slot != slots.rend(); ++slot) {
+    const std::int32_t page = slot->value() / m_block;
+    m_taken[at(slot->value())] = false;
+    if (--m_used[at(page)] > 0) continue;
+    ++m_freePages;
+    m_stack.push_back(page);
+  }
+}
+
+void PageSlots::restart(std::span<const Slot> taken) {
+  m_taken.assign(m_taken.size(), false);
+  m_used.assign(m_used.size(), 0);
+  m_stack.resize(m_used.size());
+  std::iota(m_stack.rbegin(), m_stack.rend(), 0);
+  m_freePages = pages();
+  for (Slot slot : taken) takeSlot(slot);
+}
+
+std::vector<bool> PageSlots::free(std::int32_t below) const {
+  std::vector<bool> out(at(below));
+  for (std::int32_t slot = 0; slot < below; ++slot) out[at(slot)] = isFree(Slot(slot));
+  return out;
+}
+
+bool PageSlots::isFree(Slot slot) const {
+  return slot.value() >= 0 && at(slot.value()) < m_taken.size() && !m_taken[at(slot.value())];
+}
+
+}  // namespace kvlab
