@@ -44,9 +44,11 @@ Assembled Assemblies::make(const LayerGroup& group, const GroupPass& pass, std::
     first = std::min(first, pass.rowBegin[at(i)]);
     last = std::max(last, pass.rowEnd[at(i)]);
   }
+  // The rows of a long prompt have overwritten those that none of its later queries sees.
+  first = std::max({first, map.first, last - group.ring->capacity});
   Lists& lists = m_lists.emplace_back();
   lists.slots.assign(at(last), 0);
-  for (std::int32_t i = std::max(first, map.first); i < last; ++i) {
+  for (std::int32_t i = first; i < last; ++i) {
     lists.slots[at(i)] = static_cast<std::int32_t>(lists.from.size());
     lists.to.push_back(lists.slots[at(i)]);
     lists.from.push_back(map.slotOf[at(i)].value());

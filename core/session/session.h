@@ -118,7 +118,8 @@ class Session {
   /// An empty name leaves what there is. Errors: bad_manifest, out_of_memory; nothing has changed then.
   Status setLayout(int layer, const std::string& layout);
   Status setFormat(int layer, const std::string& k, const std::string& v);
-  /// Paged layers: fills pages by moving about `most` rows per layer; a commit where it moved some.
+  /// Paged layers: fills pages by moving about `most` rows per layer. Older states are forgotten; history executes their
+  /// commands again.
   Result<Compaction> compact(std::int64_t most);
   /// Attention of the last row by query head in one layer: [heads][rows] of its residency map.
   Result<std::vector<std::vector<float>>> attentionPerHead(Layer layer);

@@ -173,7 +173,7 @@ Status Session::restore(Manifest wanted) {
       group.ring->filled = size - map->first;
       group.ring->offset = size;
       group.ring->base = (size - group.ring->pointer()) % group.ring->capacity;
-      group.ring->baseTick = Tick(m_state.tick.value() + 1);
+      group.ring->baseTick = m_state.tick;
     }
     group.map = std::move(map);
     return group;
@@ -191,7 +191,6 @@ Status Session::restore(Manifest wanted) {
   }
   if (Status done = backendStatus(*m_backend, "converting rows"); !done) return refused(done.error());
   layouts.restart(store, next);
-  next.tick = Tick(m_state.tick.value() + 1);
   next.logitsStale = next.length() > 0;
   next.edited = next.edited || converted;
   m_timeline.dropAll(m_store, false);
@@ -204,6 +203,7 @@ Status Session::restore(Manifest wanted) {
   return ok();
 }
 
+/// Slots are no part of what a session remembers: no step of the history, and nothing to undo.
 Result<Compaction> Session::compact(std::int64_t most) {
   if (Status usableNow = usable(); !usableNow) return usableNow.error();
   CacheState next = m_state;
@@ -222,9 +222,9 @@ Result<Compaction> Session::compact(std::int64_t most) {
     all.done = all.done && done->done;
   }
   if (all.rows == 0) return all;
-  next.tick = Tick(m_state.tick.value() + 1);
-  commit(std::move(next), {}, {}, all.bytes);
-  m_timeline.dropAll(m_store, !m_layouts.inPlace());
+  m_bytesMoved = all.bytes;
+  m_state = std::move(next);
+  m_timeline.adopt(m_timeline.currentId(), m_state);
   checkInvariants(false);
   return all;
 }

@@ -125,7 +125,7 @@ std::span<const Verb> stateVerbs() {
       {{"opEvents", {"on"}, "Lists every op call of a tick with its time and bytes among the events.", false}, opEvents},
       {{"setLayout", {"layout", "layer"}, "Stores the rows of a layer, or of all, in another layout; the content stays.", true}, setLayout},
       {{"setFormat", {"k", "v", "layer"}, "Converts the K or V rows of a layer, or of all, to another type.", true}, setFormat},
-      {{"compact", {"rows"}, "Fills pages by moving about so many rows per layer; done tells whether any are left.", true}, compact},
+      {{"compact", {"rows"}, "Fills pages by moving about so many rows per layer; done tells whether any are left.", false}, compact},
       {{"rebuild", {}, "Computes every row anew from the live context.", true}, rebuild},
       {{"fault", {"kind", "layer", "index", "bit", "other", "column", "seed", "n"}, "Fault drill: damages the cache or makes a step fail.", true}, fault},
       {{"undo", {}, "Goes back by one commit.", false}, undo},
