@@ -3,7 +3,7 @@
 
 #include "core/api/manifest.h"
 #include "core/check/invariant.h"
-#include "core/layout/layout.h"
+#include "core/api/layout_names.h"
 #include "core/model/model.h"
 #include "kernels/cuda/find_module.h"
 #include "kernels/ops/op_table.h"
@@ -63,7 +63,7 @@ json listInvariants() {
 
 json listLayouts() {
   json list = json::array();
-  for (const LayoutInfo& one : layouts()) list.push_back(entry(one.name, one.help));
+  for (const LayoutName& one : layouts()) list.push_back(entry(one.name, one.help));
   return list;
 }
 

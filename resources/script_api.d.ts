@@ -137,6 +137,66 @@ interface Drift {
   kRows?: (number | null)[][];
   vRows?: (number | null)[][];
 }
+interface Ring {
+  layout: string;
+  /** Slots: the window and room for the rows that are computed before a commit. */
+  capacity: number;
+  /** Rows kept. */
+  window: number;
+  /** (head + filled) mod capacity = (offset - base) mod capacity. */
+  pointer: number;
+  head: number;
+  filled: number;
+  /** Rows ever written. */
+  offset: number;
+  /** Changes only by an edit, a trim or a rollback, last at tick baseTick. */
+  base: number;
+  baseTick: number;
+  wraps: number;
+  /** Rows from the head to the end of the pool, and from its start on. */
+  len1: number;
+  len2: number;
+  /** Rows lie rotated, the oldest in slot 0. */
+  rolled: boolean;
+  /** Slots that the last commit wrote: first, count. */
+  write: [number, number];
+  /** Index of the oldest row in the residency map. */
+  first: number;
+  /** Named views as half-open ranges of indices. */
+  views: { committed: [number, number]; committed_plus_pending: [number, number] };
+}
+
+interface QuantCounts {
+  rows: number;
+  nonFinite: number;
+  clipped: number;
+  atMax: number;
+  floored: number;
+  scale: { min: number; mean: number; max: number };
+}
+
+interface LayerStorage {
+  layout: string;
+  k: string;
+  v: string;
+  slots: number;
+  /** Bytes of a row record, and what they are for. */
+  stride: number;
+  record: { k: number; v: number; scales: number; tags: number; padding: number };
+  rows: number;
+  first: number;
+  window: number;
+  /** Slots that are not free: rows and what history keeps. */
+  held: number;
+  read: "in_place" | "two_slices" | "table" | "roll";
+  tailOnly: boolean;
+  /** Moved to assemble what one query reads. */
+  readBytes: number;
+  ring: Ring | null;
+  pages: { block: number; pages: number; used: number; rows: number; fragmentation: number } | null;
+  counts: { k: QuantCounts; v: QuantCounts };
+}
+
 interface Where { tick: number; branch: string; }
 
 type CacheForm = "native" | "hf_tuple" | "hf_dynamic";
@@ -183,6 +243,12 @@ interface Session {
   pin(ledger: number, on?: boolean): null;
   /** Every op call of a tick among its events, with time and bytes; slows ticks down. */
   opEvents(on?: boolean): null;
+  /** The rows of a layer, or of all, in another layout, as the manifest names it; the content stays. */
+  setLayout(layout: string, layer?: number): null;
+  /** The rows of a layer, or of all, converted to other types; "" leaves one as it is. */
+  setFormat(k: string, v: string, layer?: number): null;
+  /** Paged layers: fills pages by moving about so many rows per layer; call again until it is done. */
+  compact(rows?: number): { rows: number; bytes: number; done: boolean };
   rebuild(): { ms: number; rows: number; layers: number; cancelled: boolean };
   /** Damages the cache or arms a failure; needs faults: true in the manifest. */
   fault(kind: string, options?: { layer?: number; index?: number; bit?: number; other?: number; column?: string; seed?: number; n?: number }): null;
@@ -207,6 +273,9 @@ interface Session {
   /** Attention of the newest token: [query head][row]. */
   attention(layer: number): number[][];
   row(layer: number, index: number, which?: "k" | "v", options?: { rotated?: boolean }): { shape: [number, number]; data: number[] };
+  /** null where the layer is not stored as a ring. */
+  ring(layer: number): Ring | null;
+  storage(layer: number): LayerStorage;
   invariants(): { id: string; title: string; ok: boolean; detail: string }[];
   drift(options?: { rows?: boolean }): Drift;
   /** Bytes of rows; and what the back end did since it was opened: memory taken, passes recorded and replayed. A steady

@@ -7,6 +7,8 @@
 #include <limits>
 #include <optional>
 
+#include "core/api/layout_names.h"
+
 namespace kvlab {
 namespace {
 
@@ -187,9 +189,19 @@ std::optional<std::string> readNamed(const json& v, std::string& out,
   return Keys::readText(v, out, allowed);
 }
 
-/// "NAME", "paged:block=16", or {"name": "paged", "block": 16}; makeLayout() knows the names.
+std::optional<std::string> whyNot(const std::string& layout) {
+  const Result<LayoutSpec> spec = parseLayout(layout);
+  if (spec) return std::nullopt;
+  return "is refused: " + spec.error().why + "; " + spec.error().remedy;
+}
+
+/// "NAME", "paged:block=16", or {"name": "paged", "block": 16}.
 std::optional<std::string> readLayout(const json& v, std::string& out) {
-  if (!v.is_object()) return Keys::readText(v, out, {});
+  if (v.is_string()) {
+    out = v.get<std::string>();
+    return whyNot(out);
+  }
+  if (!v.is_object()) return "is neither a text nor an object";
   const json name = v.value("name", json());
   if (!name.is_string()) return "has no name";
   out = name.get<std::string>();
@@ -198,7 +210,7 @@ std::optional<std::string> readLayout(const json& v, std::string& out) {
     if (!value.is_number_integer()) return "has a parameter " + key + " that is not an integer";
     out += (out.find(':') == std::string::npos ? ":" : ",") + key + "=" + value.dump();
   }
-  return std::nullopt;
+  return whyNot(out);
 }
 
 std::optional<std::string> readRowType(const json& v, std::string& out) {

@@ -29,6 +29,8 @@ nlohmann::json toJson(const TickReport& report) {
                       {"violations", nlohmann::json::array()}};
   if (report.error) json["error"] = report.error->toJson();
   if (report.token) json["token"] = report.token->value();
+  json["block"] = nlohmann::json::array();
+  for (const TokenId token : report.block) json["block"].push_back(token.value());
   for (const Action& action : report.actions) json["actions"].push_back(toJson(action));
   for (const Event& event : report.events) json["events"].push_back(toJson(event));
   for (const Violation& violation : report.violations)

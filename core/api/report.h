@@ -35,8 +35,9 @@ struct TickReport {
   bool ok = true;
   std::optional<Error> error = {};
   Tick tick;
-  std::optional<TokenId> token = {};  // the generated or forced token
-  std::string text = {};
+  std::optional<TokenId> token = {};  // the generated or forced token; of a block the last
+  std::vector<TokenId> block = {};    // all tokens of the tick
+  std::string text = {};              // of all of them
   std::vector<Action> actions = {};
   std::vector<Event> events = {};
   std::vector<Violation> violations = {};

@@ -88,14 +88,14 @@ class Drill {
     m_random = static_cast<std::uint64_t>(number("seed", 0, INT64_MAX, 1));
     m_layer = static_cast<int>(number("layer", 0, m_state.layers()));
     if (m_error) return;
-    const std::size_t rows = m_state.layers() ? m_state.map(m_layer).size() : 0;
+    const std::size_t rows = m_state.layers() ? m_state.map(m_layer).resident() : 0;
     if (rows < least) {
       m_error = bad("layer", m_layer, "layer " + std::to_string(m_layer) + " has " + std::to_string(rows) +
                                           " rows, the fault needs " + std::to_string(least));
       return;
     }
-    m_index = at(number("index", 0, static_cast<std::int64_t>(rows)));
     const ResidencyView& map = m_state.map(m_layer);
+    m_index = at(number("index", map.first, static_cast<std::int64_t>(map.size())));
     m_done["layer"] = m_layer;
     m_done["index"] = m_index;
     m_done["ledger"] = map.ledger[m_index].value();
@@ -173,9 +173,9 @@ Result<json> Drill::mapSwap() {
   const bool entries = wholeEntries();
   choose(2);
   if (m_error) return *m_error;
-  const auto rows = static_cast<std::int64_t>(m_state.map(m_layer).size());
-  const auto next = static_cast<std::int64_t>((m_index + 1) % at(rows));
-  const std::size_t other = at(number("other", 0, rows, next));
+  const std::int64_t first = m_state.map(m_layer).first, end = static_cast<std::int64_t>(m_state.map(m_layer).size());
+  const std::int64_t next = static_cast<std::int64_t>(m_index) + 1 < end ? static_cast<std::int64_t>(m_index) + 1 : first;
+  const std::size_t other = at(number("other", first, end, next));
   if (!m_error && other == m_index) m_error = bad("other", other, "other is the same index");
   if (m_error) return *m_error;
   ResidencyView& map = ownMap();

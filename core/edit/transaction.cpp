@@ -70,16 +70,19 @@ struct Transaction::Work {
 
 Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
                                  const TransactionRules& rules, Trace& trace,
-                                 const Progress& progress) {
-  m_poolsTouched = false;
+                                 const Progress& progress, const Applied* earlier) {
+  m_poolsTouched = earlier && earlier->rewritten;
   Work work{before, plan, rules, trace};
   {
     auto scope = trace.scope("reserve");
     Result<LayerSlots> slots = m_layouts.reserve(m_store, before, static_cast<std::int32_t>(work.inserted()), plan.adds,
                                                     !plan.removed.empty() && plan.removed.back().value() == before.length() - 1, m_faults);
-    if (!slots) return slots.error();
+    if (!slots) {
+      if (earlier && !m_poolsTouched) m_store.release(earlier->added);
+      return slots.error();
+    }
     work.reserved = work.added = slots.take();
-    m_poolsTouched = LayoutSet::overruns(before, work.added);
+    m_poolsTouched = m_poolsTouched || LayoutSet::overruns(before, work.added);
   }
   {
     auto scope = trace.scope("splice");
@@ -89,16 +92,29 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
     work.unused.resize(work.freed.size());
   }
   Status done = compute(work, progress);
-  std::int64_t moved = 0;
-  if (done) {
+  std::int64_t moved = earlier ? earlier->bytesMoved : 0;
+  std::int32_t rows = static_cast<std::int32_t>(plan.rows.size());
+  bool appended = plan.appendsOnly();
+  if (earlier) {
+    rows += earlier->rows;
+    appended = appended && earlier->appended;
+    LayerSlots added = earlier->added;
+    append(added, work.added);
+    work.added = std::move(added);
+    append(work.freed, earlier->freed);
+  }
+  work.state.tick = rules.pending ? before.tick : Tick(before.tick.value() + 1);
+  if (done && rules.pending) {
+    m_layouts.release(m_store, work.unused);
+    subtract(work.added, work.unused);
+  } else if (done) {
     auto scope = trace.scope("commit", m_layouts.names());
     m_poolsTouched = m_poolsTouched || m_layouts.inPlace();
     LayoutContext context{m_store, m_faults};
-    work.state.tick = Tick(before.tick.value() + 1);
     m_layouts.release(m_store, work.unused);
     subtract(work.added, work.unused);
-    Result<std::int64_t> bytes = m_layouts.settle(work.state, plan.appendsOnly(), static_cast<std::int32_t>(plan.rows.size()), work.added, work.freed, context);
-    if (bytes) scope.bytes(moved = *bytes);
+    Result<std::int64_t> bytes = m_layouts.settle(work.state, appended, rows, work.added, work.freed, context);
+    if (bytes) scope.bytes(moved += *bytes);
     else done = bytes.error();
   }
   if (!done) {
@@ -108,7 +124,8 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
   work.state.edited |= rules.newRows == NewRows::EmbeddingOnly && work.inserted() > 0;
   work.state.logitsStale = !work.logitsFresh && work.state.length() > 0;
   if (work.state.length() == 0) work.state.logits = nullptr;
-  return Applied{std::move(work.state), std::move(work.added), std::move(work.freed), moved + work.turned, work.turned > 0};
+  const bool rewritten = work.turned > 0 || (earlier && earlier->rewritten) || (rules.pending && m_poolsTouched);
+  return Applied{std::move(work.state), std::move(work.added), std::move(work.freed), moved + work.turned, rewritten, rows, appended};
 }
 
 Status Transaction::compute(Work& work, const Progress& progress) {

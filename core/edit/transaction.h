@@ -22,6 +22,7 @@ struct TransactionRules {
   bool wantPerHead = false;  // of the query pass
   bool probes = true;
   bool guards = false;
+  bool pending = false;  // rows stay where they were computed: more of the same tick follow
   SpliceRules splice;
 };
 
@@ -30,6 +31,8 @@ struct Applied {
   LayerSlots added, freed;  // [layers] slots gained and lost against the state before
   std::int64_t bytesMoved = 0;
   bool rewritten = false;  // rows that older states name hold other bytes now
+  std::int32_t rows = 0;   // new ones
+  bool appended = true;    // and nothing else happened
 };
 
 class Transaction {
@@ -38,8 +41,10 @@ class Transaction {
   Transaction(Transformer* transformer, CacheStore& store, const LayoutSet& layouts, FaultDoor& faults)
       : m_transformer(transformer), m_store(store), m_layouts(layouts), m_faults(faults) {}
 
+  /// earlier: runs of the same tick with rules.pending, whose rows settle with this one's; `before` is
+  /// the state that they left. Where this fails, so do they.
   Result<Applied> run(const CacheState& before, const EditPlan& plan, const TransactionRules& rules,
-                      Trace& trace, const Progress& progress = {});
+                      Trace& trace, const Progress& progress = {}, const Applied* earlier = nullptr);
   /// True if the last run() failed after rows had begun to move or to turn in place.
   bool poolsTouched() const { return m_poolsTouched; }
 

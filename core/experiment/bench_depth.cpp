@@ -33,10 +33,10 @@ class DepthBench {
     for (int run = 0; run < runs; ++run) {
       for (double read : readBandwidth(threadsOf(m_options), m_options.quick ? 1 << 26 : 1 << 29, 2)) bandwidth.push_back(read);
       if (Status done = fill(depth); !done) return done;
-      if (Status done = failed(m_session.step(TokenId(1))); !done) return done;  // logits, rotary table
+      if (Status done = failed(m_session.step({TokenId(1)})); !done) return done;  // logits, rotary table
       const auto start = BenchClock::now();
       for (int i = 0; i < tokens; ++i)
-        if (Status done = failed(m_session.step(TokenId(2 + i))); !done) return done;
+        if (Status done = failed(m_session.step({TokenId(2 + i)})); !done) return done;
       rates.push_back(tokens / secondsSince(start));
       shares.push_back(rates.back() * bytesRead(depth + 1 + tokens / 2) / 1e9);
     }

@@ -66,7 +66,7 @@ Status benchTick(const BenchOptions& options, nlohmann::json& rows, const Progre
       double pair[2];
       for (int on = 0; on < 2; ++on) {
         const auto start = BenchClock::now();
-        if (Status done = failed(sides[on]->step(TokenId(5))); !done) return done;
+        if (Status done = failed(sides[on]->step({TokenId(5)})); !done) return done;
         us[on].push_back(pair[on] = secondsSince(start) * 1e6);
       }
       ratio.push_back(pair[1] / pair[0]);

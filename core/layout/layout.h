@@ -2,7 +2,7 @@
 // A storage layout decides where the rows of a layer lie in its pool. New rows are computed into slots
 // that reserve() hands out; settle() then brings pool and map into the layout's form, and a reader may
 // be given an assembled copy instead of the pool (assemble()). One file per layout, one line in
-// layouts.inc. Strategies without state: what a layout has to remember lies in the LayerGroup and in the
+// core/api/layouts.inc. Strategies without state: what a layout has to remember lies in the LayerGroup and in the
 // layer's SlotAllocator. Engine thread. semantics.md, section 7.
 #pragma once
 #include <memory>
@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/api/layout_names.h"
 #include "core/state/cache_state.h"
 #include "core/state/cache_store.h"
 
@@ -40,7 +41,7 @@ struct Settling {
   bool dropped = false;         // the window has left rows behind
   std::int32_t fresh = 0;       // new rows
   Tick tick;
-  std::vector<Slot> &added, &freed;  // against the state before, in each of the layers
+  std::vector<Slot> left = {}, taken = {};  // slots that rows moved out of and into, beside those reserved
 };
 
 struct Compaction {
@@ -71,12 +72,7 @@ class StorageLayout {
   virtual Result<Compaction> compact(LayerGroup&, std::span<const int>, LayoutContext&, std::int64_t) const { return Compaction{}; }
 };
 
-struct LayoutInfo {
-  std::string_view name, help;
-  std::unique_ptr<StorageLayout> (*make)(int block);
-};
-std::span<const LayoutInfo> layouts();
-/// From "NAME" or "paged:block=16". Error (code bad_manifest) for an unknown name or parameter.
+/// From a spec as in a manifest, see layout_names.h. Error (code bad_manifest).
 Result<std::unique_ptr<StorageLayout>> makeLayout(std::string_view spec);
 
 }  // namespace kvlab

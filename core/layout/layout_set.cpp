@@ -7,13 +7,20 @@ namespace kvlab {
 namespace {
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
+/// Slots that rows have left: given back where the state before did not name them, else freed.
+void account(const std::vector<Slot>& left, SlotAllocator& slots, std::vector<Slot>& added, std::vector<Slot>& freed) {
+  std::vector<Slot> dropped;
+  for (const Slot slot : left) (std::erase(added, slot) ? dropped : freed).push_back(slot);
+  slots.give(dropped);
+}
+
 /// Rows that the window has left behind lose their slots; true if there were any.
-bool drop(LayerGroup& group, std::vector<Slot>& freed) {
+bool drop(LayerGroup& group, std::vector<Slot>& lost) {
   const ResidencyView& map = *group.map;
   const std::int32_t first = static_cast<std::int32_t>(map.size()) - group.keep;
   if (group.keep == 0 || first <= map.first) return false;
   const std::span<const Slot> left = map.residentSlots().first(at(first - map.first));
-  freed.insert(freed.end(), left.begin(), left.end());
+  lost.insert(lost.end(), left.begin(), left.end());
   auto kept = std::make_shared<ResidencyView>(map);
   kept->first = first;
   group.map = std::move(kept);
@@ -37,7 +44,7 @@ Result<LayoutSet> LayoutSet::make(const std::vector<std::string>& specs, std::ve
   return set;
 }
 
-LayoutSet LayoutSet::of(const LayoutInfo& info, int layers, const LayerDemand& demand) {
+LayoutSet LayoutSet::of(const LayoutName& info, int layers, const LayerDemand& demand) {
   return LayoutSet::make(std::vector<std::string>(at(layers), std::string(info.name)), std::vector<LayerDemand>(at(layers), demand)).take();
 }
 
@@ -91,14 +98,17 @@ Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::in
   const std::vector<std::vector<int>> layers = layersOf(state);
   for (std::size_t g = 0; g < state.groups.size(); ++g) {
     const int leader = layers[g].front();
-    const bool dropped = drop(state.groups[g], freed[at(leader)]);
-    Settling settling{state.groups[g], layers[g], appended, dropped, rows, state.tick, added[at(leader)], freed[at(leader)]};
+    std::vector<Slot> lost;
+    const bool dropped = drop(state.groups[g], lost);
+    Settling settling{.group = state.groups[g], .layers = layers[g], .appended = appended, .dropped = dropped, .fresh = rows, .tick = state.tick};
     Result<std::int64_t> moved = layout(leader).settle(settling, context);
     if (!moved) return moved;
     bytes += *moved;
+    lost.insert(lost.end(), settling.left.begin(), settling.left.end());
     for (const int layer : layers[g]) {
-      added[at(layer)] = added[at(leader)];
-      freed[at(layer)] = freed[at(leader)];
+      if (layout(layer).inPlace()) continue;
+      account(lost, context.store.slots(layer), added[at(layer)], freed[at(layer)]);
+      added[at(layer)].insert(added[at(layer)].end(), settling.taken.begin(), settling.taken.end());
     }
   }
   if (!inPlace()) return bytes;

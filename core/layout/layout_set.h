@@ -12,7 +12,7 @@ class LayoutSet {
   /// [layers] specs as in the manifest, and what each pool is for.
   static Result<LayoutSet> make(const std::vector<std::string>& specs, std::vector<LayerDemand> demands);
   /// One layout for all layers.
-  static LayoutSet of(const LayoutInfo& info, int layers, const LayerDemand& demand);
+  static LayoutSet of(const LayoutName& info, int layers, const LayerDemand& demand);
 
   const StorageLayout& layout(int layer) const { return *m_layouts[static_cast<std::size_t>(m_of[static_cast<std::size_t>(layer)])]; }
   const LayerDemand& demand(int layer) const { return m_demands[static_cast<std::size_t>(layer)]; }

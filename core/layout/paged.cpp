@@ -84,21 +84,16 @@ class Paged : public StorageLayout {
       done = repage(before, static_cast<PageSlots&>(context.store.slots(layer)));
       if (!done) return noPage();
     }
-    std::vector<Slot> dropped;  // new rows that were only computed there
-    for (const Slot slot : done->left) {
-      if (std::erase(settling.added, slot)) dropped.push_back(slot);
-      else settling.freed.push_back(slot);
-    }
-    settling.added.insert(settling.added.end(), done->taken.begin(), done->taken.end());
     std::int64_t bytes = 0;
     for (const int layer : settling.layers) {
       RowPool& pool = context.store.pool(layer);
       pool.move(pool, done->moves);
-      context.store.slots(layer).give(dropped);
       bytes += 2 * rowsOf(done->moves) * pool.stride();
     }
     if (Status moved = backendStatus(context.store.backend(), "moving rows"); !moved) return moved.error();
     rewrite(settling.group, done->slots);
+    settling.left = std::move(done->left);
+    settling.taken = std::move(done->taken);
     return bytes;
   }
 

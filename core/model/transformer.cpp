@@ -143,24 +143,10 @@ void Transformer::rotateKeys(float* k, std::span<const std::int32_t> phases) {
   staging.finish();
 }
 
-void Transformer::assemble(const LayerPass& pass) {
-  const Assembled& a = pass.assembled;
-  if (!a.records) return;
-  if (a.moves) {
-    ops().moveRows(context(), {pass.pool, a.records, pass.format, a.moves, a.nMoves});
-  } else {
-    ops().gatherRows(context(), {pass.pool, pass.format, a.from, a.rows, a.k, a.v});
-    ops().writeRows(context(), {.pool = a.records, .fmt = a.format, .k = a.k, .v = a.v, .tags = a.tags, .slots = a.to, .n = a.rows});
-  }
-  if (a.verdicts)
-    ops().verifyRows(context(), {.pool = a.records, .fmt = a.format, .slots = a.to, .tags = a.tags, .n = a.rows,
-                                 .verdicts = a.verdicts, .bad = pass.wrong});
-}
-
 void Transformer::attend(const LayerPass& pass, std::int64_t n) {
   const ModelConfig& c = model().config();
   rotate(m_q.data(), pass.phase, n, c.heads);
-  assemble(pass);
+  assemble(ops(), context(), pass.assembled, pass.pool, pass.format, pass.wrong);
   const bool copy = pass.assembled.records;
 
   kernels::AttentionArgs args;

@@ -8,28 +8,12 @@
 #include <vector>
 
 #include "core/api/ids.h"
+#include "core/model/assembled.h"
 #include "core/model/placed_weights.h"
 #include "core/model/rotary_mirror.h"
-#include "kernels/ops/row_ops.h"
+#include "kernels/row_format.h"
 
 namespace kvlab {
-
-/// A copy of rows, oldest first, that attention reads instead of the pool: made after the pass has
-/// written its own. Pointers are addresses of the back end.
-struct Assembled {
-  std::uint8_t* records = nullptr;  // [rows] of `format`; null = the pool itself is read
-  kernels::RowFormat format;
-  const std::int32_t* slots = nullptr;  // [map rows] where the copy has each index that is seen
-  const std::int32_t* self = nullptr;   // [n] or null, as LayerPass::selfSlot
-  std::int64_t rows = 0;
-  const kernels::RowMove* moves = nullptr;  // [nMoves] whole records, or:
-  std::int64_t nMoves = 0;
-  const std::int32_t* from = nullptr;  // [rows] slots of rows that are dequantised to k and v
-  float *k = nullptr, *v = nullptr;    // [rows, kvHeads*headDim]
-  const std::int32_t* to = nullptr;    // [rows] places in the copy
-  const std::uint64_t* tags = nullptr; // [rows] ledger ids
-  std::uint8_t* verdicts = nullptr;    // [rows] or null: no guard
-};
 
 /// One layer as a run of n queries sees it. Pointers are addresses of the back end.
 struct LayerPass {
@@ -99,7 +83,6 @@ class Transformer {
   void headNorm(const TensorView& weight, std::int64_t n, int heads, float* x);
   void rotate(float* x, const std::int32_t* phases, std::int64_t n, int heads);
   void write(const LayerPass& pass, std::int64_t n);
-  void assemble(const LayerPass& pass);
   void attend(const LayerPass& pass, std::int64_t n);
   void feedForward(int l, std::int64_t n, float* x);
 

@@ -9,7 +9,7 @@ namespace kvlab {
 namespace {
 
 constexpr std::array kRowSubjects = {"evicted", "replaced", "deleted"};
-constexpr std::array kFlags = {"invariant", "error"};
+constexpr std::array kFlags = {"invariant", "error", "wrap"};
 constexpr std::array kNumbers = {"kl", "token", "length", "tick"};
 
 template <std::size_t N>
@@ -46,16 +46,27 @@ bool entered(const Breakpoints::Condition& c, const CacheState& before, const Ca
   return false;
 }
 
+/// The pointer of a ring passed slot 0 in a layer that satisfies the comparison.
+bool wrapped(const Breakpoints::Condition& c, const CacheState& before, const CacheState& after) {
+  for (int layer = 0; layer < after.layers(); ++layer) {
+    const std::optional<RingState>&then = before.group(layer).ring, &now = after.group(layer).ring;
+    if ((c.compare.empty() || holds(layer, c.compare, c.value)) && then && now && now->wraps > then->wraps) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<Breakpoints::Condition> Breakpoints::parse(const std::string& text) {
   static const std::regex kRow(R"(\s*(\w+)\s*\(\s*ledger\s*(==|!=|>=|<=|>|<)\s*(\d{1,9})\s*\)\s*)");
+  static const std::regex kWrap(R"(\s*wrap\s*\(\s*layer\s*(==|!=|>=|<=|>|<)\s*(\d{1,4})\s*\)\s*)");
   static const std::regex kNumber(R"(\s*(\w+)\s*(==|!=|>=|<=|>|<)\s*(-?\d{1,12}(?:\.\d{1,12})?)\s*)");
   static const std::regex kFlag(R"(\s*(\w+)\s*)");
   if (text.size() > 200) return bad(text, "it is longer than 200 characters");
   std::smatch m;
   if (std::regex_match(text, m, kRow) && among(kRowSubjects, m[1]))
     return Condition{text, m[1], m[2], std::stod(m[3])};
+  if (std::regex_match(text, m, kWrap)) return Condition{text, "wrap", m[1], std::stod(m[2])};
   if (std::regex_match(text, m, kNumber) && among(kNumbers, m[1]))
     return Condition{text, m[1], m[2], std::stod(m[3])};
   if (std::regex_match(text, m, kFlag) && among(kFlags, m[1])) return Condition{text, m[1], "", 0};
@@ -80,6 +91,7 @@ std::string Breakpoints::hit(const TickReport& report, const CacheState& before,
     bool met = false;
     if (c.subject == "invariant") met = !report.violations.empty();
     else if (c.subject == "error") met = !report.ok;
+    else if (c.subject == "wrap") met = wrapped(c, before, after);
     else if (c.subject == "kl") met = holds(kl, c.compare, c.value);
     else if (c.subject == "token") met = report.token && holds(report.token->value(), c.compare, c.value);
     else if (c.subject == "length") met = holds(after.length(), c.compare, c.value);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conditions that stop a run: "evicted(ledger==12)", "replaced(ledger==3)", "invariant", "error",
-// "kl > 0.05", "token == 17", "length >= 900", "tick == 40". Engine thread.
+// "kl > 0.05", "token == 17", "length >= 900", "tick == 40", "wrap", "wrap(layer==3)". Engine thread.
 #pragma once
 #include <string>
 #include <vector>

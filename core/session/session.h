@@ -59,7 +59,9 @@ class Session {
   /// Generates (or takes) one token, applies it with all pending actions, verifies, publishes. A
   /// report with ok == false tells what failed; then nothing has changed and what was pending still
   /// is, or only the token was added (report.token set), or the session is broken (status()).
-  TickReport step(std::optional<TokenId> forced = {});
+  /// With ring.block_tokens above 1: a block of so many tokens, or of those given, which is committed or
+  /// rejected whole.
+  TickReport step(const std::vector<TokenId>& forced = {});
   /// The pending action that stands highest, alone and without generating; a step where none is left.
   TickReport stepAction();
   /// All pending actions, without generating.
@@ -159,13 +161,22 @@ class Session {
   PlanRules planRules(Source addSource) const;
   TransactionRules transactionRules() const;
   std::vector<Action> takePending();
-  TickReport runPending(bool generates, std::optional<TokenId> forced, Source source, std::optional<std::size_t> place = {});
-  TickReport runTick(bool generate, std::optional<TokenId> forced, std::vector<Action> actions,
+  TickReport runPending(bool generates, const std::vector<TokenId>& forced, Source source, std::optional<std::size_t> place = {});
+  TickReport runTick(bool generate, const std::vector<TokenId>& forced, std::vector<Action> actions,
                      Source addSource, bool received);
   Result<TokenId> generate(std::optional<TokenId> forced, CacheState& observed, Trace& trace);
   std::vector<Action> cullActions(const CacheState& observed, const std::vector<Action>& pending);
+  /// The tokens of a tick on their way: all but the last are computed and wait for the commit.
+  struct Block {
+    std::optional<Applied> waiting = {};
+    bool last = true;
+  };
+  Status runToken(std::optional<TokenId> forced, std::vector<Action> actions, Source addSource, bool received, Block& block,
+                  CacheState& observed, Trace& trace, TickReport& report);
+  void reject(Block& block);
+  void mend();
   Status applyPlanned(const CacheState& observed, std::vector<Action> actions, Source addSource,
-                      bool received, Trace& trace, TickReport& report);
+                      bool received, Block& block, Trace& trace, TickReport& report);
   Status finishImport(CacheState state, const CacheImport& rows, LayerSlots added, bool over);
   Status reobserve(TokenId token, CacheState& base, Trace& trace);
   void recover(const CacheState& observed, std::optional<TokenId> token, bool forced, Trace& trace, TickReport& report);

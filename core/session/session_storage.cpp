@@ -96,6 +96,7 @@ std::vector<std::shared_ptr<const StorageView>> Session::storage() const {
 }
 
 Status Session::setLayout(int layer, const std::string& layout) {
+  if (Result<LayoutSpec> spec = parseLayout(layout); !spec) return spec.error();
   Manifest wanted = m_manifest;
   if (layer >= 0) {
     LayerOverride one;

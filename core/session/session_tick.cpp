@@ -37,9 +37,9 @@ TickReport Session::refused(Error error) const {
   return report;
 }
 
-TickReport Session::step(std::optional<TokenId> forced) {
+TickReport Session::step(const std::vector<TokenId>& forced) {
   if (Status usableNow = usable(); !usableNow) return refused(usableNow.error());
-  if (m_state.length() == 0 && !forced && m_pending.empty())
+  if (m_state.length() == 0 && forced.empty() && m_pending.empty())
     return refused({"empty", "there is nothing to continue", "the context is empty",
                     "prompt some text first, or step with given tokens"});
   return runPending(true, forced, Source::Model);
@@ -55,7 +55,7 @@ std::vector<Action> Session::takePending() {
 }
 
 /// A tick with the pending actions, or with the one at `place`. Where nothing was committed they stay.
-TickReport Session::runPending(bool generates, std::optional<TokenId> forced, Source source, std::optional<std::size_t> place) {
+TickReport Session::runPending(bool generates, const std::vector<TokenId>& forced, Source source, std::optional<std::size_t> place) {
   const std::vector<Action> all = takePending();
   std::vector<Action> now = all, rest;
   if (place) {
@@ -99,7 +99,7 @@ TickReport Session::append(const std::vector<TokenId>& tokens, Source source, bo
   return runTick(false, {}, std::move(adds), source, true);
 }
 
-TickReport Session::runTick(bool generates, std::optional<TokenId> forced, std::vector<Action> actions,
+TickReport Session::runTick(bool generates, const std::vector<TokenId>& forced, std::vector<Action> actions,
                             Source addSource, bool received) {
   if (m_commitsLeft == 0)
     return refused({"replayed", "the tick was not run", "the wanted state is reached", "nothing to do"});
@@ -107,32 +107,61 @@ TickReport Session::runTick(bool generates, std::optional<TokenId> forced, std::
   Trace trace;
   TickReport report;
   report.tick = Tick(m_state.tick.value() + 1);
+  generates = generates && (m_state.length() > 0 || !forced.empty());
+  const std::size_t tokens = !generates ? 0 : forced.empty() ? static_cast<std::size_t>(m_manifest.ring.blockTokens) : forced.size();
   CacheState observed = m_state;
-  if (generates && (m_state.length() > 0 || forced)) {
-    Result<TokenId> token = generate(forced, observed, trace);
-    if (!token) {
-      report = refused(token.error());
-      return finish(std::move(report), trace);
-    }
-    report.token = *token;
+  Block block;
+  Status applied = ok();
+  if (tokens == 0) {
+    report.actions = actions;
+    applied = applyPlanned(observed, std::move(actions), addSource, received, block, trace, report);
   }
-  if (generates && m_manifest.probes && observed.length() > 0) {
-    auto scope = trace.scope("observe");
-    observed.brightness = observedBrightness(observed, m_manifest.brightness);
+  for (std::size_t i = 0; i < tokens && applied; ++i) {
+    block.last = i + 1 == tokens;
+    if (block.waiting) observed = block.waiting->state;
+    applied = runToken(forced.empty() ? std::nullopt : std::optional(forced[i]), std::exchange(actions, {}), addSource, received, block,
+                       observed, trace, report);
   }
-  if (generates) {
-    for (Action& action : cullActions(observed, actions)) actions.push_back(std::move(action));
-    if (report.token) actions.push_back(Add{*report.token});
-  }
-  report.actions = actions;
-  Status applied = applyPlanned(observed, std::move(actions), addSource, received, trace, report);
   if (!applied) {
+    const bool generated = tokens == 0 || !report.block.empty();
     report.ok = false;
     report.error = applied.error();
-    recover(observed, report.token, forced.has_value(), trace, report);
+    if (!generated) return finish(refused(applied.error()), trace);
+    if (tokens > 1) report.token.reset();
+    recover(observed, report.token, !forced.empty(), trace, report);
+    if (!report.token) report.block.clear();
   }
   if (m_status != SessionState::Broken) verify(trace, report);
   return finish(std::move(report), trace);
+}
+
+/// One token of a tick: generated, observed, and computed with the actions that go with it.
+Status Session::runToken(std::optional<TokenId> forced, std::vector<Action> actions, Source addSource, bool received, Block& block,
+                         CacheState& observed, Trace& trace, TickReport& report) {
+  Result<TokenId> token = generate(forced, observed, trace);
+  if (!token) {
+    reject(block);
+    return token.error();
+  }
+  report.token = *token;
+  report.block.push_back(*token);
+  if (m_manifest.probes && observed.length() > 0) {
+    auto scope = trace.scope("observe");
+    observed.brightness = observedBrightness(observed, m_manifest.brightness);
+  }
+  if (!block.waiting)
+    for (Action& action : cullActions(observed, actions)) actions.push_back(std::move(action));
+  actions.push_back(Add{*token});
+  report.actions.insert(report.actions.end(), actions.begin(), actions.end());
+  return applyPlanned(observed, std::move(actions), addSource, received, block, trace, report);
+}
+
+/// Tokens that wait for a commit that will not come: nothing of them is left.
+void Session::reject(Block& block) {
+  if (!block.waiting) return;
+  if (block.waiting->rewritten) mend();
+  else m_store.release(block.waiting->added);
+  block.waiting.reset();
 }
 
 Result<TokenId> Session::generate(std::optional<TokenId> forced, CacheState& observed, Trace& trace) {
@@ -195,38 +224,51 @@ std::vector<Action> Session::cullActions(const CacheState& observed, const std::
 }
 
 Status Session::applyPlanned(const CacheState& observed, std::vector<Action> actions, Source addSource,
-                             bool received, Trace& trace, TickReport& report) {
+                             bool received, Block& block, Trace& trace, TickReport& report) {
   Result<EditPlan> plan = [&] {
     auto scope = trace.scope("plan");
     return planEdit(observed, planRules(addSource), std::move(actions));
   }();
-  if (!plan) return plan.error();
-  if (!plan->phases.empty() && plan->phases.back() >= m_maxPhases)
+  if (!plan) {
+    reject(block);
+    return plan.error();
+  }
+  if (!plan->phases.empty() && plan->phases.back() >= m_maxPhases) {
+    reject(block);
     return Error{"no_phase_room", "the edit was refused", "phase " + std::to_string(plan->phases.back()) + " is above the last one, " + std::to_string(m_maxPhases - 1),
                  "rebuild in position mode context, or raise capacity"};
+  }
   auto scope = trace.scope("apply", std::to_string(plan->rows.size()) + (plan->rows.size() == 1 ? " new row" : " new rows"));
   const bool all = m_manifest.afterEdit != AfterEdit::Keep;
-  const auto need = static_cast<std::int32_t>(plan->rows.size()) + (all ? plan->stale : 0);
-  m_timeline.makeRoom(m_store, need, m_manifest.historyBytes);
+  const std::int32_t more = block.last ? 0 : m_manifest.ring.blockTokens - 1;  // of the same block
+  const auto need = static_cast<std::int32_t>(plan->rows.size()) + (all ? plan->stale : 0) + more;
+  if (!block.waiting) m_timeline.makeRoom(m_store, need, m_manifest.historyBytes);
   TransactionRules rules = transactionRules();
   rules.wantReceived = received;
+  rules.pending = !block.last;
   Transaction transaction(m_transformer.get(), m_store, m_layouts, m_faults);
-  Result<Applied> applied = transaction.run(observed, *plan, rules, trace, m_progress);
+  Result<Applied> applied = transaction.run(observed, *plan, rules, trace, m_progress, block.waiting ? &*block.waiting : nullptr);
+  if (applied && rules.pending) {
+    block.waiting = applied.take();
+    return ok();
+  }
   if (applied) {
     commit(std::move(applied->state), std::move(applied->added), std::move(applied->freed), applied->bytesMoved);
     if (applied->rewritten) m_timeline.dropAll(m_store, !m_layouts.inPlace());
     return ok();
   }
-  if (transaction.poolsTouched()) {
-    // The layout got part of the way: the slots are again those of the old state, their rows anew. What
-    // history kept of earlier rows is free now, too.
-    m_timeline.dropAll(m_store, false);
-    m_layouts.restart(m_store, m_state);
-    beginCommand("rebuild", nlohmann::json::object());  // what history will execute in its place
-    if (Result<RebuildOutcome> mended = rebuildRows(); !mended) breakSession(mended.error().text());
-  }
+  if (transaction.poolsTouched()) mend();
   report.actions = plan->actions;
   return applied.error();
+}
+
+/// A commit got part of the way: the slots are again those of the present state, their rows anew. What
+/// history kept of earlier rows is free now, too.
+void Session::mend() {
+  m_timeline.dropAll(m_store, false);
+  m_layouts.restart(m_store, m_state);
+  beginCommand("rebuild", nlohmann::json::object());  // what history will execute in its place
+  if (Result<RebuildOutcome> mended = rebuildRows(); !mended) breakSession(mended.error().text());
 }
 
 /// A tick that failed while it was carried out retries its adds once, so that generation goes on. The
@@ -245,7 +287,8 @@ void Session::recover(const CacheState& observed, std::optional<TokenId> token, 
   if (forced || rebuilt) args["tokens"] = {token->value()};
   beginCommand("step", std::move(args));
   TickReport retry;
-  if (again) again = applyPlanned(base, {Add{*token}}, Source::Model, false, trace, retry);
+  Block alone;
+  if (again) again = applyPlanned(base, {Add{*token}}, Source::Model, false, alone, trace, retry);
   if (!again) {
     report.token.reset();
     breakSession(report.error->text() + "; adding the token alone failed too: " + again.error().text());
@@ -281,7 +324,7 @@ void Session::verify(Trace& trace, TickReport& report) {
 
 TickReport Session::finish(TickReport report, Trace& trace) {
   report.tick = m_state.tick;
-  if (report.token) report.text = m_model->tokenizer().tokenText(*report.token);
+  for (const TokenId token : report.block) report.text += m_model->tokenizer().tokenText(token);
   if (kernels::OpLog* log = m_backend->log()) trace.addOps(log->take());
   report.events = trace.take();
   m_report = std::make_shared<const TickReport>(report);

@@ -259,9 +259,7 @@ Result<json> ring(Session& session, const json& args) {
   const int layer = layerOf(in, session);
   if (in.error()) return *in.error();
   const std::shared_ptr<const StorageView> view = session.storage()[at(layer)];
-  if (!view->ring)
-    return Error{"no_ring", "there is no ring to show", "layer " + std::to_string(layer) + " is stored as " + view->layout,
-                 "set a ring layout for it, as in setLayout(\"ring_fused\", " + std::to_string(layer) + ")", std::nullopt, "layer", layer};
+  if (!view->ring) return json(nullptr);
   return ringOf(*view);
 }
 

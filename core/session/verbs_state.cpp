@@ -65,9 +65,9 @@ Result<json> fault(Session& session, const json& args) {
   return session.fault(kind, params);
 }
 
-/// A layer, or -1 for all.
+/// A layer, or -1 where none is named.
 int layerOrAll(VerbArgs& in, const Session& session) {
-  return static_cast<int>(in.integer("layer", -1, -1, session.store().layers() - 1));
+  return in.has("layer") ? static_cast<int>(in.integer("layer", {}, 0, session.store().layers() - 1)) : -1;
 }
 
 Result<json> setLayout(Session& session, const json& args) {

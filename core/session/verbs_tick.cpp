@@ -48,15 +48,16 @@ Result<json> step(Session& session, const json& args) {
   VerbArgs in(args);
   std::vector<TokenId> tokens;
   if (in.has("tokens")) tokens = in.tokens("tokens", session.model().config().vocab);
-  const std::int64_t n = in.integer("n", tokens.empty() ? 1 : static_cast<std::int64_t>(tokens.size()), 1, 1 << 24);
-  if (!tokens.empty() && n > static_cast<std::int64_t>(tokens.size()))
+  const auto block = static_cast<std::size_t>(session.manifest().ring.blockTokens);
+  const auto blocks = static_cast<std::int64_t>((tokens.size() + block - 1) / block);
+  const std::int64_t n = in.integer("n", tokens.empty() ? 1 : blocks, 1, 1 << 24);
+  if (!tokens.empty() && n > blocks)
     in.fail("n", n, "is " + std::to_string(n) + ", but there are " + std::to_string(tokens.size()) + " tokens");
   if (in.error()) return *in.error();
   json reports = json::array();
   for (std::int64_t i = 0; i < n; ++i) {
-    std::optional<TokenId> forced;
-    if (!tokens.empty()) forced = tokens[static_cast<std::size_t>(i)];
-    const TickReport report = session.step(forced);
+    const auto from = std::min(tokens.size(), static_cast<std::size_t>(i) * block), to = std::min(tokens.size(), from + block);
+    const TickReport report = session.step(std::vector<TokenId>(tokens.begin() + static_cast<std::ptrdiff_t>(from), tokens.begin() + static_cast<std::ptrdiff_t>(to)));
     reports.push_back(toJson(report));
     if (!report.ok) break;
   }

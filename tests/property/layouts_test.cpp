@@ -4,7 +4,7 @@
 // byte for byte in logical order; its invariants hold; and a list that one refuses changes nothing.
 #include "support/session_fixture.h"
 
-#include "core/layout/layout.h"
+#include "core/api/layout_names.h"
 
 using namespace kvlab;
 
@@ -24,7 +24,7 @@ class Lockstep {
     manifest["prefill_chunk"] = 8;
     manifest["capacity"] = 200;
     manifest["guards"] = true;
-    for (const LayoutInfo& info : layouts()) {
+    for (const LayoutName& info : layouts()) {
       manifest["layout"] = info.name == "paged" ? "paged:block=4" : std::string(info.name);
       Lane lane{manifest["layout"], std::make_unique<SessionFixture>(manifest)};
       m_lanes.insert(info.name == kReference ? m_lanes.begin() : m_lanes.end(), std::move(lane));
@@ -143,23 +143,28 @@ class LayoutsTest : public QObject {
     QTest::addColumn<QString>("v");
     QTest::addColumn<int>("window");
     QTest::addColumn<QString>("position");
+    QTest::addColumn<int>("block");
     const char* const types[][2] = {{"f32", "f32"}, {"f16", "bf16"}};
     for (const auto& [k, v] : types)
       for (const int window : {0, 5, 16, 33})
         for (const char* position : {"context", "absolute", "cache"})
-          QTest::addRow("K %s, V %s, window %d, %s", k, v, window, position) << k << v << window << position;
+          QTest::addRow("K %s, V %s, window %d, %s", k, v, window, position) << k << v << window << position << 1;
+    for (const int window : {0, 6, 16})
+      for (const int block : {2, 3, 5})
+        QTest::addRow("blocks of %d, window %d", block, window) << "f32" << "f16" << window << "context" << block;
   }
   void allAgree() {
     QFETCH(QString, k);
     QFETCH(QString, v);
     QFETCH(int, window);
     QFETCH(QString, position);
+    QFETCH(int, block);
     bool given = false;
     const int wanted = qEnvironmentVariableIntValue("KVLAB_PROPERTY_OPS", &given);
     const int operations = given && wanted > 0 ? std::max(10, wanted / 100) : 40;
-    const unsigned seed = static_cast<unsigned>(window * 7 + k.size() + position.size());
+    const unsigned seed = static_cast<unsigned>(window * 7 + k.size() + position.size() + block);
     Lockstep lockstep({{"kv", {{"k", k.toStdString()}, {"v", v.toStdString()}}},
-                       {"ring", {{"window", window}}},
+                       {"ring", {{"window", window}, {"block_tokens", block}}},
                        {"position", position.toStdString()},
                        {"absolute_overflow", "shift"}}, seed);
     for (int i = 0; i < operations; ++i)

@@ -35,6 +35,24 @@ void furnish(CacheFixture& cache) {
                        Evict{Layer(2), {}, {gone}}}));
 }
 
+/// Layer 1 as a ring over its rows, which lie there in order.
+RingState& inRing(CacheFixture& c, int layer) {
+  ResidencyView& map = c.ownMap(layer);
+  const auto rows = static_cast<std::int32_t>(map.size());
+  for (std::int32_t i = 0; i < rows; ++i) c.writeRow(layer, Slot(i), map.ledger[static_cast<std::size_t>(i)].value());
+  map.slotOf = Column<Slot>::make(map.size(), [&](Slot* out) {
+    for (std::int32_t i = 0; i < rows; ++i) out[i] = Slot(i);
+  });
+  c.store.slots(layer).restart(map.slotOf.span());
+  LayerGroup& group = c.state.groups.back();
+  RingState ring;
+  ring.capacity = ring.window = 400;
+  ring.filled = rows;
+  ring.offset = rows;
+  group.ring = ring;
+  return *group.ring;
+}
+
 std::vector<Damage> damages() {
   std::vector<Damage> all;
   const auto add = [&](const char* named, const char* name, std::set<std::string> expected,
@@ -158,7 +176,9 @@ std::vector<Damage> damages() {
     return at(2, 9, c.state.map(2).ledger[9]);
   }, false);
   add("slots_unique", "a used slot never taken", {}, [](CacheFixture& c) {
-    c.store.slots(2).restart(41);
+    std::vector<Slot> taken;
+    for (int i = 0; i < 41; ++i) taken.emplace_back(i);
+    c.store.slots(2).restart(taken);
     const auto& map = c.state.map(2);
     const auto found = std::find_if(map.slotOf.begin(), map.slotOf.end(), [](Slot s) { return s.value() >= 41; });
     const auto index = found - map.slotOf.begin();
@@ -234,6 +254,23 @@ std::vector<Damage> damages() {
     c.rules.capacity = static_cast<std::int64_t>(c.state.map(1).size());  // layers 0 and 2 have one more
     return Violation{"", "", Layer(0), {}, {}};
   }, false);
+
+  add("storage_form", "a ring whose pointer is off", {}, [](CacheFixture& c) {
+    inRing(c, 1).offset += 1;
+    return Violation{"", "", Layer(1), {}, {}};
+  });
+  add("storage_form", "a ring that counts a row too many", {}, [](CacheFixture& c) {
+    RingState& ring = inRing(c, 1);
+    ++ring.filled;
+    ++ring.offset;
+    return Violation{"", "", Layer(1), {}, {}};
+  });
+  add("storage_form", "two rows of a ring exchanged, maps and all", {"row_tags"}, [](CacheFixture& c) {
+    inRing(c, 1);
+    ResidencyView& map = c.ownMap(1);
+    map.slotOf = changed(map.slotOf, [](auto& v) { std::swap(v[6], v[7]); });
+    return at(1, 6, map.ledger[6]);
+  });
 
   add("next_logits", "no logits", {}, [](CacheFixture& c) {
     c.state.logits = nullptr;

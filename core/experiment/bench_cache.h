@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cache without a model, for benches of the knife and of storage: pools of real shapes filled with
+// random rows, as long as they are asked for. Any thread; one at a time.
+#pragma once
+#include "core/edit/transaction.h"
+#include "core/experiment/bench.h"
+
+namespace kvlab {
+
+struct CacheShape {
+  const char* name;
+  int layers, kvHeads, headDim, heads;
+};
+
+struct BenchCache {
+  CacheStore store;
+  CacheState state;
+  LayoutSet layouts;
+  std::int32_t capacity = 0;
+};
+
+/// `rows` live tokens; keep: the last so many stay, 0 = all.
+Result<BenchCache> makeBenchCache(const CacheShape& shape, const LayoutName& layout, std::int32_t rows, std::int32_t keep,
+                                  kernels::DType k, kernels::DType v, kernels::Backend& backend);
+
+/// What a list of actions costs, in microseconds, apart from the forward pass of its new rows.
+struct EditCost {
+  double plan = 0, commit = 0, bytes = 0;
+};
+Result<EditCost> applyTo(BenchCache& cache, std::vector<Action> actions);
+
+}  // namespace kvlab

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the storage types of K and V cost the model: one long text, sampled by the demo model from f32
+// rows, is read token by token by a session per pair of types. Against f32 rows: KL of the next token in
+// nats (mean, 99th percentile, and of the last quarter, where errors have piled up), the change of the
+// text's mean negative log-likelihood, and how often the likeliest token is the same. Keys are stored
+// unrotated (on_read) or rotated (at_write), as ring caches elsewhere do. semantics.md, section 9.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/analysis/rebuild.h"
+#include "core/experiment/bench_rig.h"
+
+namespace kvlab {
+namespace {
+
+using Logits = std::vector<float>;
+
+Result<std::unique_ptr<Session>> openFor(const BenchOptions& options, const std::string& keyPhase, const std::string& k, const std::string& v, bool sampled) {
+  nlohmann::json wanted{{"model", options.model.empty() ? "demo" : options.model}, {"backend", options.backend}, {"threads", threadsOf(options)},
+                        {"key_phase", keyPhase}, {"kv", {{"k", k}, {"v", v}}}, {"probes", false}, {"check", {{"level", "off"}}}, {"history_bytes", 0}};
+  if (sampled) wanted["sampling"] = {{"temperature", 0.8}, {"seed", 7}};
+  Result<Manifest> manifest = Manifest::fromJson(wanted);
+  if (!manifest) return manifest.error();
+  return openSession(*manifest, options.resources);
+}
+
+/// A text of `length` tokens in the model's own words.
+Result<std::vector<TokenId>> sampleText(const BenchOptions& options, int length) {
+  Result<std::unique_ptr<Session>> session = openFor(options, "on_read", "f32", "f32", true);
+  if (!session) return session.error();
+  Result<std::vector<TokenId>> text = (*session)->model().tokenizer().encode("Once upon a time", true);
+  if (!text) return text;
+  if (Status done = failed((*session)->append(*text, Source::Prompt)); !done) return done.error();
+  std::vector<TokenId> tokens = *text;
+  while (static_cast<int>(tokens.size()) < length) {
+    const TickReport report = (*session)->step();
+    if (Status done = failed(report); !done) return done.error();
+    tokens.push_back(*report.token);
+  }
+  return tokens;
+}
+
+/// Logits before each token of the text but the first.
+Result<std::vector<Logits>> read(Session& session, const std::vector<TokenId>& text) {
+  std::vector<Logits> out;
+  if (Status done = failed(session.append({text.front()}, Source::Prompt)); !done) return done.error();
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    out.push_back(*session.state().logits);
+    if (Status done = failed(session.step({text[i]})); !done) return done.error();
+  }
+  return out;
+}
+
+double negativeLogLikelihood(const Logits& logits, TokenId token) {
+  const double top = *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (float x : logits) sum += std::exp(x - top);
+  return top + std::log(sum) - logits[static_cast<std::size_t>(token.value())];
+}
+
+double mean(std::span<const double> values) { return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size()); }
+
+std::ptrdiff_t best(const Logits& logits) { return std::max_element(logits.begin(), logits.end()) - logits.begin(); }
+
+void compare(const std::string& what, const std::vector<Logits>& exact, const std::vector<Logits>& live, const std::vector<TokenId>& text, nlohmann::json& rows) {
+  std::vector<double> kl, loss;
+  double same = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    kl.push_back(klDivergence(exact[i], live[i]));
+    loss.push_back(negativeLogLikelihood(live[i], text[i + 1]) - negativeLogLikelihood(exact[i], text[i + 1]));
+    same += best(exact[i]) == best(live[i]);
+  }
+  std::vector<double> sorted = kl;
+  std::sort(sorted.begin(), sorted.end());
+  const auto add = [&](const char* metric, const char* unit, double value) { rows.push_back(benchRow("quality", what, metric, unit, {value})); };
+  add("kl_mean", "nats", mean(kl));
+  add("kl_p99", "nats", sorted[sorted.size() * 99 / 100]);
+  add("kl_last_quarter", "nats", mean(std::span(kl).subspan(kl.size() * 3 / 4)));
+  add("delta_nll", "nats", mean(loss));
+  add("top1_agreement", "share", same / static_cast<double>(exact.size()));
+}
+
+}  // namespace
+
+Status benchQuality(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
+  static constexpr const char* kPairs[][2] = {{"f16", "f16"},   {"bf16", "bf16"},         {"f16", "int8"},     {"int8", "f16"},
+                                              {"int8", "int8"}, {"f16", "fp8-e4m3"}, {"fp8-e4m3", "f16"}, {"fp8-e4m3", "fp8-e4m3"}};
+  Result<std::vector<TokenId>> text = sampleText(options, options.quick ? 24 : 1800);
+  if (!text) return text.error();
+  for (const char* keyPhase : {"on_read", "at_write"}) {
+    std::vector<Logits> exact;
+    const auto one = [&](const std::string& k, const std::string& v) -> Status {
+      if (!report(progress, "quality: " + std::string(keyPhase) + ", K " + k + ", V " + v, 0, 0))
+        return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
+      Result<std::unique_ptr<Session>> session = openFor(options, keyPhase, k, v, false);
+      if (!session) return session.error();
+      Result<std::vector<Logits>> live = read(**session, *text);
+      if (!live) return live.error();
+      if (exact.empty()) exact = live.take();
+      else compare(std::string(keyPhase) + ", K " + k + ", V " + v, exact, *live, *text, rows);
+      return ok();
+    };
+    if (Status done = one("f32", "f32"); !done) return done;
+    for (const auto& [k, v] : kPairs)
+      if (Status done = one(k, v); !done) return done;
+  }
+  return ok();
+}
+
+}  // namespace kvlab

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each layout costs in a full window: an append (the oldest row leaves), a Step-4 list, and what one
+// query pays to read the window, assembled or in place. Two layers of real shapes, figures per layer;
+// ratios to contiguous_splice. Forward passes are not in these figures.
+#include <chrono>
+#include <thread>
+
+#include "core/edit/assembly.h"
+#include "core/edit/recompute.h"
+#include "core/experiment/bench_cache.h"
+
+namespace kvlab {
+namespace {
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+constexpr int kLayers = 2;
+
+struct Figures {
+  std::vector<double> append, appendBytes, edit, editBytes, read, readBytes;
+};
+
+Status measureEdits(BenchCache& cache, std::int32_t rows, int runs, Figures& out) {
+  const auto position = [&](double share) { return Position(static_cast<std::int32_t>(share * rows)); };
+  const auto next = [](Position p) { return Position(p.value() + 1); };
+  for (int run = 0; run < runs + 1; ++run) {
+    for (int i = 0; i < 4; ++i) {
+      Result<EditCost> append = applyTo(cache, {Add{TokenId(8)}});
+      if (!append) return append.error();
+      if (run == 0) continue;  // warm
+      out.append.push_back(append->commit / kLayers);
+      out.appendBytes.push_back(append->bytes / kLayers);
+    }
+    const std::int32_t left = static_cast<std::int32_t>(cache.state.context.size()) - rows;  // before the window
+    const Position a(position(0.5).value() + left), b(position(0.51).value() + left);
+    Result<EditCost> edit = applyTo(cache, {ReplacePair{a, next(a), {TokenId(5)}}, ReplacePair{b, next(b), {TokenId(6)}}, Add{TokenId(7)}});
+    if (!edit) return edit.error();
+    if (Result<EditCost> filled = applyTo(cache, {Add{TokenId(9)}}); !filled) return filled.error();
+    if (run == 0) continue;
+    out.edit.push_back(edit->commit / kLayers);
+    out.editBytes.push_back(edit->bytes / kLayers);
+  }
+  return ok();
+}
+
+/// One query of the newest row over the window, as a forward pass makes it.
+Status measureReads(BenchCache& cache, const CacheShape& shape, kernels::Backend& backend, int runs, Figures& out) {
+  const LayerGroup& group = cache.state.group(0);
+  const ResidencyView& map = *group.map;
+  const kernels::RowFormat format = cache.store.pool(0).format();
+  const std::vector<RowTarget> target{targetAt(cache.state, cache.state.length() - 1)};
+  const GroupPass pass = groupPass(cache.state.context, group, target, false, LeftRows::Gone);
+  const auto tag = static_cast<std::uint64_t>(target[0].id.value());
+  std::vector<float> table(map.size() * at(shape.headDim), 0.5f), queries(at(shape.heads * shape.headDim), 0.1f), result(queries.size());
+  kernels::Staging outer(backend);
+  const float *placedTable = outer.in(table), *placedQueries = outer.in(queries);
+  float* placedResult = outer.out(result.data(), result.size());
+  for (int run = 0; run < runs + 1; ++run) {
+    kernels::Staging staging(backend);
+    Assemblies assemblies(staging);
+    const auto start = std::chrono::steady_clock::now();
+    const Assembled copy = assemblies.make(group, pass, 0, 1, format, &tag, nullptr, false);
+    kernels::AttentionArgs args;
+    args.fmt = copy.records ? copy.format : format;
+    const MapMirror::View view = cache.store.mirrored(0, map);
+    args.slots = copy.records ? copy.slots : view.slots;
+    args.phaseIndex = view.phases;
+    args.rows = static_cast<std::int64_t>(map.size());
+    args.rotaryTable = placedTable;
+    args.queries = placedQueries;
+    args.nQueries = 1;
+    args.queryHeads = shape.heads;
+    args.rowBegin = staging.in(pass.rowBegin);
+    args.rowEnd = staging.in(pass.rowEnd);
+    args.scale = 0.1f;
+    args.out = placedResult;
+    for (int layer = 0; layer < kLayers; ++layer) {
+      assemble(backend.ops(), backend.context(), copy, cache.store.pool(layer).data(), format, nullptr);
+      args.pool = copy.records ? copy.records : cache.store.pool(layer).data();
+      backend.ops().attention(backend.context(), args);
+    }
+    staging.finish();
+    const double us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / kLayers;
+    if (run == 0) continue;
+    out.read.push_back(us);
+    const double rows = static_cast<double>(map.resident()) * static_cast<double>(kernels::rowLayout(format).stride);
+    out.readBytes.push_back(rows + (copy.records ? 2 * rows : 0));
+  }
+  return ok();
+}
+
+}  // namespace
+
+Status benchStorage(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
+  const CacheShape shapes[] = {{"tinyllama-1.1b", kLayers, 4, 64, 32}, {"7b-mha", kLayers, 32, 128, 32}};
+  const auto [backend, why] =
+      kernels::openBackend(options.backend, options.threads ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  if (!backend) return Error{"no_backend", "the benchmark did not run", why, "use --backend cpu"};
+  for (const CacheShape& shape : shapes)
+    for (const std::int32_t count : {8192, 32768}) {
+      if (options.quick && (count > 8192 || shape.kvHeads > 4)) continue;
+      std::vector<std::pair<std::string, Figures>> all;
+      for (const LayoutName& info : layouts()) {
+        if (!report(progress, std::string("storage: ") + shape.name + ", " + std::string(info.name), 0, 0))
+          return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
+        Result<BenchCache> cache = makeBenchCache(shape, info, count, count, kernels::DType::f16, kernels::DType::f16, *backend);
+        if (!cache) return cache.error();
+        Figures figures;
+        if (Status done = measureEdits(*cache, count, options.quick ? 1 : 7, figures); !done) return done;
+        if (Status done = measureReads(*cache, shape, *backend, options.quick ? 1 : 9, figures); !done) return done;
+        all.emplace_back(info.name, std::move(figures));
+      }
+      const auto median = [](std::vector<double> samples) { return benchRow("", "", "", "", std::move(samples))["median"].get<double>(); };
+      const Figures* splice = nullptr;
+      for (const auto& [name, figures] : all)
+        if (name == "contiguous_splice") splice = &figures;
+      for (const auto& [name, figures] : all) {
+        const std::string what = std::string(shape.name) + ", " + std::to_string(count) + " rows, " + name;
+        const auto add = [&](const char* metric, const std::vector<double>& samples, const std::vector<double>& base, const std::vector<double>& bytes) {
+          rows.push_back(benchRow("storage", what, metric, "us", samples));
+          rows.push_back(benchRow("storage", what, std::string(metric) + "_bytes", "B", bytes));
+          rows.push_back(benchRow("storage", what, std::string(metric) + "_ratio", "x", {median(samples) / median(base)}));
+        };
+        add("append", figures.append, splice->append, figures.appendBytes);
+        add("edit", figures.edit, splice->edit, figures.editBytes);
+        add("read", figures.read, splice->read, figures.readBytes);
+      }
+    }
+  return ok();
+}
+
+}  // namespace kvlab
