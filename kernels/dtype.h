@@ -8,7 +8,7 @@
 
 namespace kvlab::kernels {
 
-/// i8 and fp8e4m3 carry one f32 scale per (head, token); kernels refuse them so far.
+/// i8 and fp8e4m3 are for row records alone, where they carry one f32 scale per (head, token): row_quant.h.
 enum class DType : uint8_t { f32 = 0, f16 = 1, bf16 = 2, i8 = 3, fp8e4m3 = 4 };
 
 KVLAB_HD constexpr int64_t dtypeBytes(DType t) {
@@ -27,18 +27,22 @@ KVLAB_HD constexpr bool dtypeHasScale(DType t) {
   return t == DType::i8 || t == DType::fp8e4m3;
 }
 
-/// True where this library reads and writes the type today.
+/// True for types of weights, which convert(), too, reads and writes.
 KVLAB_HD constexpr bool dtypeSupported(DType t) {
   return t == DType::f32 || t == DType::f16 || t == DType::bf16;
 }
 
+/// True for types of rows.
+KVLAB_HD constexpr bool dtypeSupportedInRows(DType t) { return dtypeSupported(t) || dtypeHasScale(t); }
+
+/// As manifests and files spell it.
 constexpr const char* dtypeName(DType t) {
   switch (t) {
     case DType::f32: return "f32";
     case DType::f16: return "f16";
     case DType::bf16: return "bf16";
-    case DType::i8: return "i8";
-    case DType::fp8e4m3: return "fp8e4m3";
+    case DType::i8: return "int8";
+    case DType::fp8e4m3: return "fp8-e4m3";
   }
   return "?";
 }

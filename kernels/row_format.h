@@ -5,8 +5,8 @@
 //   [zero padding][tag u64][checksum u64]
 //
 // Records start at multiples of 64 bytes; every part starts at a multiple of 16, tag and checksum
-// take the last 16 bytes. Scales are present only for types that need them. Values are unrotated
-// keys unless the reader is told otherwise. All offsets come from rowLayout().
+// take the last 16 bytes. Scales are present only for types that need them (row_quant.h). Values are
+// unrotated keys unless the reader is told otherwise. All offsets come from rowLayout().
 #pragma once
 
 #include <cstdint>
@@ -55,7 +55,7 @@ KVLAB_HD constexpr RowLayout rowLayout(const RowFormat& f) {
 /// True for formats that the kernels accept; check once when a pool is made.
 KVLAB_HD constexpr bool rowFormatSupported(const RowFormat& f) {
   return f.kvHeads > 0 && f.headDim >= 16 && f.headDim <= 256 && f.headDim % 8 == 0 &&
-         dtypeSupported(f.k) && dtypeSupported(f.v);
+         dtypeSupportedInRows(f.k) && dtypeSupportedInRows(f.v);
 }
 
 }  // namespace kvlab::kernels

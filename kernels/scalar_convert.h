@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One-value conversions between f32 and the 16-bit types, round to nearest even.
+// One-value conversions between f32 and the narrower types, round to nearest even.
 // Not-a-number stays one (quiet, upper payload bits kept), as the F16C instructions do it.
 // The bulk form is ops/convert.h; both give equal bits.
 #pragma once
@@ -51,6 +51,35 @@ KVLAB_HD inline uint16_t floatToBf16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>((bits >> 16) | 0x40u);
   return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+/// E4M3 without infinities: s eeee mmm, bias 7, subnormals at 2^-9, largest value 448, NaN at 0x7f and 0xff. Exact.
+KVLAB_HD inline float fp8ToFloat(uint8_t code) {
+  const uint32_t sign = static_cast<uint32_t>(code & 0x80u) << 24;
+  const uint32_t magnitude = code & 0x7fu;
+  if (magnitude == 0x7fu) return std::bit_cast<float>(sign | 0x7fc00000u);
+  // 2^120 moves the exponent bias from 7 to 127; subnormals come out normalised.
+  const float scaled = std::bit_cast<float>(magnitude << 20) * 0x1p120f;
+  return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(scaled));
+}
+
+/// f32 -> E4M3; magnitudes above 448 become 448, infinite ones too.
+KVLAB_HD inline uint8_t floatToFp8(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  const uint32_t sign = (bits >> 24) & 0x80u;
+  const uint32_t magnitude = bits & 0x7fffffffu;
+  uint32_t out;
+  if (magnitude > 0x7f800000u) {
+    out = 0x7fu;
+  } else if (magnitude >= 0x43e00000u) {  // 448
+    out = 0x7eu;
+  } else if (magnitude < 0x3c800000u) {  // below 2^-6: let f32 addition round at 2^-9
+    const float shifted = std::bit_cast<float>(magnitude) + 0x1p14f;
+    out = std::bit_cast<uint32_t>(shifted) - 0x46800000u;
+  } else {
+    out = (magnitude - 0x3c000000u + 0x7ffffu + ((magnitude >> 20) & 1u)) >> 20;
+  }
+  return static_cast<uint8_t>(sign | out);
 }
 
 }  // namespace kvlab::kernels

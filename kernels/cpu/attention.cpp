@@ -38,16 +38,17 @@ HWY_INLINE void loadKeyAndValue(const Call& c, int64_t head, int32_t slot, int32
   const AttentionArgs& a = c.a;
   const int64_t n = a.fmt.headDim;
   const uint8_t* record = a.pool + slot * c.layout.stride;
-  withDType(a.fmt.k, [&](auto t) {
+  withRowType(a.fmt.k, [&](auto t) {
     const uint8_t* from = record + c.layout.k + head * n * dtypeBytes(t());
+    const uint8_t* scale = record + c.layout.kScales + 4 * head;
     if (a.keysRotated) {
-      readRow<t()>(from, key, n);
+      readHead<t()>(from, scale, key, n);
     } else {
-      rotateHead<t()>(from, a.rotaryTable + phase * n, n, key);
+      rotateHead<t()>(from, scale, a.rotaryTable + phase * n, n, key);
     }
   });
-  withDType(a.fmt.v, [&](auto t) {
-    readRow<t()>(record + c.layout.v + head * n * dtypeBytes(t()), value, n);
+  withRowType(a.fmt.v, [&](auto t) {
+    readHead<t()>(record + c.layout.v + head * n * dtypeBytes(t()), record + c.layout.vScales + 4 * head, value, n);
   });
   std::fill(key + n, key + c.dim, 0.0f);
   std::fill(value + n, value + c.dim, 0.0f);
@@ -63,6 +64,8 @@ HWY_INLINE void prefetchRow(const Call& c, const Item& item, int64_t position) {
   };
   touch(record + c.layout.k, c.a.fmt.k);
   touch(record + c.layout.v, c.a.fmt.v);
+  if (dtypeHasScale(c.a.fmt.k)) prefetchFar(record + c.layout.kScales + 4 * item.head0);
+  if (dtypeHasScale(c.a.fmt.v)) prefetchFar(record + c.layout.vScales + 4 * item.head0);
 }
 
 HWY_NOINLINE void loadRow(const Call& c, int64_t head, int64_t position, float* key, float* value) {
@@ -197,9 +200,9 @@ HWY_INLINE void streamHead(const Call& c, const Item& item, const Buffers& b, co
   for (int64_t g = 0; g < c.group; ++g) {
     blocks[g] = softenRow(c, p, b.scores + g * 64, item.q0, head * c.group + g, start);
   }
-  withDType(c.a.fmt.v, [&](auto t) {
-    const int64_t offset = c.layout.v + head * N * kLanes * dtypeBytes(t());
-    streamGroup<t(), N>(c, rows, offset, p, b.scores, p.hasSelf() ? b.selfValue : nullptr, b.block);
+  withRowType(c.a.fmt.v, [&](auto t) {
+    const RowPart part{c.layout.v + head * N * kLanes * dtypeBytes(t()), c.layout.vScales + 4 * head};
+    streamGroup<t(), N>(c, rows, part, p, b.scores, p.hasSelf() ? b.selfValue : nullptr, b.block);
   });
   for (int64_t g = 0; g < c.group; ++g) storeOrMerge(c, item, b, partial, g, blocks[g], b.block + g * c.dim);
 }
@@ -211,7 +214,7 @@ HWY_NOINLINE void streamBlock(const Call& c, const Item& item, const Buffers& b,
   if (p.empty()) return;
   const BlockRows rows = blockRows(c, p, start);
   const auto ahead = [&](int64_t j) { prefetchRow(c, item, start + j + kRowsAhead); };
-  withDType(c.a.fmt.k, [&](auto t) { streamScores<t(), N>(c, item, b, rows, p, ahead); });
+  withRowType(c.a.fmt.k, [&](auto t) { streamScores<t(), N>(c, item, b, rows, p, ahead); });
   for (int64_t head = item.head0; head < item.head1; ++head) {
     const Buffers mine = b.ofHead(c, head - item.head0);
     streamHead<N>(c, item, mine, rows, p, head, start, item.partials ? head * item.partials->blocks + blockOfTile : 0);

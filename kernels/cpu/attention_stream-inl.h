@@ -14,6 +14,7 @@
 
 #include "kernels/cpu/attention_plan-inl.h"
 #include "kernels/cpu/dot_tile-inl.h"
+#include "kernels/cpu/row_codes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
@@ -39,11 +40,12 @@ HWY_INLINE void withHeadDim(int64_t headDim, const Fn& fn) {
 
 /// A stored key -> N registers, rotated with `table` unless that is null.
 template <DType T, int N>
-HWY_INLINE void keyRegisters(const uint8_t* from, const float* table, VF (&k)[N]) {
+HWY_INLINE void keyRegisters(const uint8_t* from, const uint8_t* scale, const float* table, VF (&k)[N]) {
   constexpr int kHalf = N / 2;
   constexpr int64_t kStep = kLanes * dtypeBytes(T);
   const DF d;
-  KVLAB_UNROLL for (int i = 0; i < N; ++i) k[i] = loadAs<T>(d, from + i * kStep);
+  const HeadReader<T, DF> head(d, scale);
+  KVLAB_UNROLL for (int i = 0; i < N; ++i) k[i] = head.load(d, from + i * kStep);
   if (!table) return;
   KVLAB_UNROLL for (int i = 0; i < kHalf; ++i) {
     const VF lo = k[i], hi = k[i + kHalf];
@@ -55,11 +57,11 @@ HWY_INLINE void keyRegisters(const uint8_t* from, const float* table, VF (&k)[N]
 
 /// Lanes of the products of one key with `group` queries [group, dim]; lanes of a query lie kRowsAtOnce * 16 apart.
 template <DType T, int N>
-HWY_INLINE void keyLanes(const uint8_t* from, const float* table, const float* queries, int64_t group,
+HWY_INLINE void keyLanes(const uint8_t* from, const uint8_t* scale, const float* table, const float* queries, int64_t group,
                          float* lanes) {
   const DF d;
   VF k[N];
-  keyRegisters<T, N>(from, table, k);
+  keyRegisters<T, N>(from, scale, table, k);
   for (int64_t g = 0; g < group; ++g, queries += N * kLanes, lanes += kRowsAtOnce * 16) {
     VF sums[kGroups];
     KVLAB_UNROLL for (int i = 0; i < static_cast<int>(kGroups); ++i) sums[i] = hn::Zero(d);
@@ -96,8 +98,9 @@ HWY_INLINE void streamScores(const Call& c, const Item& item, const Buffers& b, 
     for (int64_t j = 0; j < n; ++j) {
       ahead(j0 + j);
       const uint8_t* key = rows.record[j0 + j] + c.layout.k + item.head0 * kBytes;
+      const uint8_t* scale = rows.record[j0 + j] + c.layout.kScales + item.head0 * 4;
       for (int64_t h = 0; h < heads; ++h) {
-        keyLanes<T, N>(key + h * kBytes, rows.table[j0 + j], b.queries + h * c.group * c.dim, c.group,
+        keyLanes<T, N>(key + h * kBytes, scale + h * 4, rows.table[j0 + j], b.queries + h * c.group * c.dim, c.group,
                        b.lanes + (h * c.group * kRowsAtOnce + j) * 16);
       }
     }
@@ -105,9 +108,14 @@ HWY_INLINE void streamScores(const Call& c, const Item& item, const Buffers& b, 
   }
 }
 
+/// Where V of a head lies in a record.
+struct RowPart {
+  int64_t values, scale;
+};
+
 /// out [Q, dim]: Q query heads, V of the N registers of a value at a time.
 template <DType T, int N, int Q, int V>
-HWY_INLINE void streamValues(const BlockRows& rows, int64_t offset, const Part& p, const float* scores,
+HWY_INLINE void streamValues(const BlockRows& rows, const RowPart& part, const Part& p, const float* scores,
                              const float* self, float* out) {
   constexpr int64_t kStep = kLanes * dtypeBytes(T);
   const DF d;
@@ -117,11 +125,12 @@ HWY_INLINE void streamValues(const BlockRows& rows, int64_t offset, const Part& 
       KVLAB_UNROLL for (int v = 0; v < V; ++v) c[q][v] = hn::Zero(d);
     }
     for (int64_t j = p.lo; j < p.rowsEnd; ++j) {
-      const uint8_t* from = rows.record[j] + offset + v0 * kStep;
+      const uint8_t* from = rows.record[j] + part.values + v0 * kStep;
+      const HeadReader<T, DF> head(d, rows.record[j] + part.scale);
       VF weight[Q];
       KVLAB_UNROLL for (int q = 0; q < Q; ++q) weight[q] = hn::Set(d, scores[q * 64 + j]);
       KVLAB_UNROLL for (int v = 0; v < V; ++v) {
-        const VF value = loadAs<T>(d, from + v * kStep);
+        const VF value = head.load(d, from + v * kStep);
         KVLAB_UNROLL for (int q = 0; q < Q; ++q) c[q][v] = mulAdd(weight[q], value, c[q][v]);
       }
     }
@@ -146,12 +155,12 @@ constexpr int valuesAtOnce() {
 }
 
 template <DType T, int N>
-HWY_INLINE void streamGroup(const Call& c, const BlockRows& rows, int64_t offset, const Part& p,
+HWY_INLINE void streamGroup(const Call& c, const BlockRows& rows, const RowPart& part, const Part& p,
                             const float* scores, const float* self, float* out) {
   int64_t g = 0;
   const auto next = [&](auto heads) {
     constexpr int kHeads = heads();
-    streamValues<T, N, kHeads, valuesAtOnce<N, kHeads>()>(rows, offset, p, scores + g * 64, self, out + g * c.dim);
+    streamValues<T, N, kHeads, valuesAtOnce<N, kHeads>()>(rows, part, p, scores + g * 64, self, out + g * c.dim);
     g += kHeads;
   };
   while (c.group - g >= 4) next(std::integral_constant<int, 4>());

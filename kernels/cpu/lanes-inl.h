@@ -80,6 +80,7 @@ HWY_INLINE hn::Vec<D> loadAs(D d, const uint8_t* from) {
     const auto bits = hn::LoadU(du16, reinterpret_cast<const uint16_t*>(from));
     return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, bits)));
   } else {
+    static_assert(T == DType::f16);
     const auto half = hn::LoadU(du16, reinterpret_cast<const uint16_t*>(from));
 #if KVLAB_SOFT_F16
     const auto bits = hn::PromoteTo(du, half);

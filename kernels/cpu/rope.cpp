@@ -23,7 +23,7 @@ void ropeTarget(ThreadPool& pool, const RopeArgs& a) {
       const float* row = a.table + int64_t{a.phaseIndex[i]} * a.headDim;
       for (int32_t h = 0; h < a.heads; ++h) {
         float* x = a.x + i * a.xStride + int64_t{h} * a.headDim;
-        rotateHead<DType::f32>(reinterpret_cast<const uint8_t*>(x), row, a.headDim, x);
+        rotateHead<DType::f32>(reinterpret_cast<const uint8_t*>(x), nullptr, row, a.headDim, x);
       }
     }
   });

@@ -8,18 +8,18 @@
 #define KVLAB_ROTATE_INL_H
 #endif
 
-#include "kernels/cpu/lanes-inl.h"
+#include "kernels/cpu/row_codes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 
-/// from [headDim] of type T, to [headDim] f32 (may be the same memory when T is f32).
 template <DType T, class D>
-HWY_INLINE void rotateWith(D d, const uint8_t* from, const float* table, int64_t half, float* to) {
+HWY_INLINE void rotateWith(D d, const uint8_t* from, const uint8_t* scale, const float* table, int64_t half, float* to) {
   constexpr int64_t kBytes = dtypeBytes(T);
+  const HeadReader<T, D> head(d, scale);
   for (int64_t i = 0; i < half; i += static_cast<int64_t>(hn::MaxLanes(d))) {
-    const auto lo = loadAs<T>(d, from + i * kBytes);
-    const auto hi = loadAs<T>(d, from + (i + half) * kBytes);
+    const auto lo = head.load(d, from + i * kBytes);
+    const auto hi = head.load(d, from + (i + half) * kBytes);
     const auto cosine = hn::LoadU(d, table + i);
     const auto sine = hn::LoadU(d, table + half + i);
     hn::StoreU(mulAdd(lo, cosine, hn::Neg(hn::Mul(hi, sine))), d, to + i);
@@ -27,14 +27,15 @@ HWY_INLINE void rotateWith(D d, const uint8_t* from, const float* table, int64_t
   }
 }
 
-/// headDim is a multiple of 8, so half of it is one of 4.
+/// from [headDim] of type T with its scale, to [headDim] f32 (may be the same memory when T is f32). headDim is a
+/// multiple of 8, so half of it is one of 4.
 template <DType T>
-HWY_INLINE void rotateHead(const uint8_t* from, const float* table, int64_t headDim, float* to) {
+HWY_INLINE void rotateHead(const uint8_t* from, const uint8_t* scale, const float* table, int64_t headDim, float* to) {
   const int64_t half = headDim / 2;
   if (half % kLanes == 0) {
-    rotateWith<T>(DF(), from, table, half, to);
+    rotateWith<T>(DF(), from, scale, table, half, to);
   } else {
-    rotateWith<T>(hn::CappedTag<float, 4>(), from, table, half, to);
+    rotateWith<T>(hn::CappedTag<float, 4>(), from, scale, table, half, to);
   }
 }
 

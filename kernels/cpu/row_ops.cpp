@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <cstring>
+#include <mutex>
 
 #include <hwy/cache_control.h>
 
@@ -16,11 +16,22 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/row_ops.cpp"
 #include <hwy/foreach_target.h>
 
-#include "kernels/cpu/lanes-inl.h"
+#include "kernels/cpu/row_codes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 namespace {
+
+void addStats(TensorStats& to, const TensorStats& from) {
+  to.nonFinite += from.nonFinite;
+  to.clipped += from.clipped;
+  to.atMax += from.atMax;
+  to.scales += from.scales;
+  to.floored += from.floored;
+  to.scaleMin = std::min(to.scaleMin, from.scaleMin);
+  to.scaleMax = std::max(to.scaleMax, from.scaleMax);
+  for (int i = 0; i < TensorStats::kSumWords; ++i) to.scaleSum[i] += from.scaleSum[i];
+}
 
 constexpr int64_t kBytesPerTask = 65536;
 
@@ -35,25 +46,86 @@ void forRecords(ThreadPool& pool, int64_t n, const RowLayout& o, const Fn& fn) {
   });
 }
 
-HWY_INLINE void writeRecord(const WriteRowsArgs& a, const RowLayout& o, int64_t values, int64_t i) {
+HWY_INLINE void countScale(float scale, TensorStats& stats) {
+  if (scale != scale) return;
+  const ScaleWords words = scaleWords(scale);
+  ++stats.scales;
+  stats.floored += scale == kScaleFloor;
+  stats.scaleMin = std::min(stats.scaleMin, scale);
+  stats.scaleMax = std::max(stats.scaleMax, scale);
+  stats.scaleSum[words.first] += words.low;
+  stats.scaleSum[words.first + 1] += words.high;
+}
+
+/// One head of a type with a scale.
+template <DType T>
+HWY_INLINE void writeHead(const float* from, uint8_t* to, uint8_t* scaleAt, int64_t headDim, TensorStats& stats) {
+  const HeadScan scan = scanHead(from, headDim, 0x7f800000u);
+  const float scale = scaleOf(scan.amaxBits, T);
+  memcpy(scaleAt, &scale, 4);
+  stats.nonFinite += scan.nonFinite;
+  countScale(scale, stats);
+  if (scan.nonFinite > 0) memset(to, 0, static_cast<size_t>(headDim));
+  else writeCodes<T>(from, scale, to, headDim, stats.atMax, stats.clipped);
+}
+
+/// K or V of a row. Where nobody asked for stats those of types without a scale are not counted.
+HWY_INLINE void writeTensor(const RowFormat& f, DType type, const float* from, uint8_t* to, uint8_t* scales, bool count, TensorStats& stats) {
+  withRowType(type, [&](auto t) {
+    for (int64_t head = 0; head < f.kvHeads; ++head) {
+      const float* x = from + head * f.headDim;
+      uint8_t* at = to + head * f.headDim * dtypeBytes(t());
+      if constexpr (dtypeHasScale(t())) {
+        writeHead<t()>(x, at, scales + 4 * head, f.headDim, stats);
+      } else {
+        writeRow<t()>(x, at, f.headDim);
+        if (!count) continue;
+        const HeadScan scan = scanHead(x, f.headDim, overflowBits(t()));
+        stats.nonFinite += scan.nonFinite;
+        stats.clipped += scan.overflows;
+      }
+    }
+  });
+}
+
+HWY_INLINE void writeRecord(const WriteRowsArgs& a, const RowLayout& o, int64_t i, WriteRowsStats& stats) {
   uint8_t* record = a.pool + a.slots[i] * o.stride;
-  withDType(a.fmt.k, [&](auto t) { writeRow<t()>(a.k + i * a.kStride, record + o.k, values); });
-  const int64_t kEnd = o.k + values * dtypeBytes(a.fmt.k);
-  memset(record + kEnd, 0, static_cast<size_t>(o.v - kEnd));
-  withDType(a.fmt.v, [&](auto t) { writeRow<t()>(a.v + i * a.vStride, record + o.v, values); });
-  const int64_t vEnd = o.v + values * dtypeBytes(a.fmt.v);
-  memset(record + vEnd, 0, static_cast<size_t>(o.tag - vEnd));
+  const int64_t values = int64_t{a.fmt.kvHeads} * a.fmt.headDim, scales = int64_t{a.fmt.kvHeads} * 4;
+  const auto clear = [&](int64_t from, int64_t to) { memset(record + from, 0, static_cast<size_t>(to - from)); };
+  writeTensor(a.fmt, a.fmt.k, a.k + i * a.kStride, record + o.k, record + o.kScales, a.stats, stats.k);
+  clear(o.k + values * dtypeBytes(a.fmt.k), o.v);
+  writeTensor(a.fmt, a.fmt.v, a.v + i * a.vStride, record + o.v, record + o.vScales, a.stats, stats.v);
+  clear(o.v + values * dtypeBytes(a.fmt.v), o.kScales);
+  clear(o.kScales + (dtypeHasScale(a.fmt.k) ? scales : 0), o.vScales);
+  clear(o.vScales + (dtypeHasScale(a.fmt.v) ? scales : 0), o.tag);
   memcpy(record + o.tag, a.tags + i, 8);
   const uint64_t sum = rowChecksum(record, o.tag);
   memcpy(record + o.checksum, &sum, 8);
+}
+
+/// K or V of a row -> f32 [kvHeads, headDim].
+HWY_INLINE void readTensor(const RowFormat& f, DType type, const uint8_t* from, const uint8_t* scales, float* to) {
+  withRowType(type, [&](auto t) {
+    if constexpr (!dtypeHasScale(t())) return readRow<t()>(from, to, int64_t{f.kvHeads} * f.headDim);
+    for (int64_t head = 0; head < f.kvHeads; ++head) {
+      readHead<t()>(from + head * f.headDim * dtypeBytes(t()), scales + 4 * head, to + head * f.headDim, f.headDim);
+    }
+  });
 }
 
 }  // namespace
 
 void writeRowsTarget(ThreadPool& pool, const WriteRowsArgs& a) {
   const RowLayout o = rowLayout(a.fmt);
-  const int64_t values = int64_t{a.fmt.kvHeads} * a.fmt.headDim;
-  forRecords(pool, a.n, o, [&](int64_t i) { writeRecord(a, o, values, i); });
+  std::mutex merging;
+  pool.parallelFor(0, a.n, recordsPerTask(o), [&](int64_t from, int64_t to, int) {
+    WriteRowsStats seen;
+    for (int64_t i = from; i < to; ++i) writeRecord(a, o, i, seen);
+    if (!a.stats) return;
+    const std::lock_guard lock(merging);
+    addStats(a.stats->k, seen.k);
+    addStats(a.stats->v, seen.v);
+  });
 }
 
 void gatherRowsTarget(ThreadPool& pool, const GatherRowsArgs& a) {
@@ -61,8 +133,8 @@ void gatherRowsTarget(ThreadPool& pool, const GatherRowsArgs& a) {
   const int64_t values = int64_t{a.fmt.kvHeads} * a.fmt.headDim;
   forRecords(pool, a.n, o, [&](int64_t i) {
     const uint8_t* record = a.pool + a.slots[i] * o.stride;
-    if (a.k) withDType(a.fmt.k, [&](auto t) { readRow<t()>(record + o.k, a.k + i * values, values); });
-    if (a.v) withDType(a.fmt.v, [&](auto t) { readRow<t()>(record + o.v, a.v + i * values, values); });
+    if (a.k) readTensor(a.fmt, a.fmt.k, record + o.k, record + o.kScales, a.k + i * values);
+    if (a.v) readTensor(a.fmt, a.fmt.v, record + o.v, record + o.vScales, a.v + i * values);
   });
 }
 
@@ -88,35 +160,12 @@ HWY_EXPORT(writeRowsTarget);
 HWY_EXPORT(gatherRowsTarget);
 HWY_EXPORT(verifyRowsTarget);
 
-namespace {
-
-float readBack(float x, DType t) {
-  if (t == DType::f16) return halfToFloat(floatToHalf(x));
-  return t == DType::bf16 ? bf16ToFloat(floatToBf16(x)) : x;
-}
-
-void countRow(const float* x, int64_t values, DType t, WriteRowsStats& stats) {
-  for (int64_t i = 0; i < values; ++i) {
-    if (!std::isfinite(x[i])) {
-      ++stats.nonFinite;
-    } else if (!std::isfinite(readBack(x[i], t))) {
-      ++stats.clipped;
-    }
-  }
-}
-
-}  // namespace
-
 void writeRows(const Context& context, const WriteRowsArgs& args) {
   WriteRowsArgs a = args;
   const int64_t values = int64_t{a.fmt.kvHeads} * a.fmt.headDim;
   if (a.kStride == 0) a.kStride = values;
   if (a.vStride == 0) a.vStride = values;
   HWY_DYNAMIC_DISPATCH(writeRowsTarget)(*context.pool, a);
-  for (int64_t i = 0; a.stats && i < a.n; ++i) {
-    countRow(a.k + i * a.kStride, values, a.fmt.k, *a.stats);
-    countRow(a.v + i * a.vStride, values, a.fmt.v, *a.stats);
-  }
 }
 
 void moveRows(const Context&, const MoveRowsArgs& a) {
@@ -151,6 +200,23 @@ void readTags(const Context&, const ReadTagsArgs& a) {
     if (a.tags) memcpy(a.tags + i, record + o.tag, 8);
     if (a.checksums) memcpy(a.checksums + i, record + o.checksum, 8);
   }
+}
+
+void readScales(const Context& context, const ReadScalesArgs& a) {
+  const RowLayout o = rowLayout(a.fmt);
+  const int64_t heads = a.fmt.kvHeads, values = heads * a.fmt.headDim;
+  const auto tensor = [&](DType t, const uint8_t* from, const uint8_t* scalesAt, float* scales, int32_t* atMax) {
+    if (scales && dtypeHasScale(t)) memcpy(scales, scalesAt, static_cast<size_t>(heads) * 4);
+    else if (scales) std::fill(scales, scales + heads, 1.0f);
+    if (atMax) *atMax = dtypeHasScale(t) ? static_cast<int32_t>(std::count_if(from, from + values, [t](uint8_t c) { return quantAtMax(c, t); })) : 0;
+  };
+  context.pool->parallelFor(0, a.n, 64, [&](int64_t from, int64_t to, int) {
+    for (int64_t i = from; i < to; ++i) {
+      const uint8_t* record = a.pool + a.slots[i] * o.stride;
+      tensor(a.fmt.k, record + o.k, record + o.kScales, a.k ? a.k + i * heads : nullptr, a.kAtMax ? a.kAtMax + i : nullptr);
+      tensor(a.fmt.v, record + o.v, record + o.vScales, a.v ? a.v + i * heads : nullptr, a.vAtMax ? a.vAtMax + i : nullptr);
+    }
+  });
 }
 
 void matchTags(const Context& context, const MatchTagsArgs& a) {

@@ -35,6 +35,8 @@ AttentionPlan planOf(const AttentionArgs& a, const ScratchSizes& sizes, int64_t 
   AttentionPlan p;
   p.kOffset = layout.k;
   p.vOffset = layout.v;
+  p.kScales = dtypeHasScale(a.fmt.k) ? static_cast<int>(layout.kScales) : 0;
+  p.vScales = dtypeHasScale(a.fmt.v) ? static_cast<int>(layout.vScales) : 0;
   p.stride = static_cast<int>(layout.stride);
   p.group = a.queryHeads / a.fmt.kvHeads;
   p.skew = skewOf(a.indexBase);
@@ -50,10 +52,13 @@ AttentionPlan planOf(const AttentionArgs& a, const ScratchSizes& sizes, int64_t 
   return p;
 }
 
+bool hasScales(const RowFormat& f) { return dtypeHasScale(f.k) || dtypeHasScale(f.v); }
+
 StageRows stageRowsOf(int64_t headDim, DType t) {
-  const int64_t pieces = headDim * dtypeBytes(t) / 16, across = std::min<int64_t>(pieces, 32);
+  const int64_t pieces = (headDim * dtypeBytes(t) + 15) / 16, across = std::min<int64_t>(pieces, 32);
   StageRows rows;
   rows.pitch = static_cast<int>(rowPitch(headDim, t));
+  rows.headBytes = static_cast<int>(headDim * dtypeBytes(t));
   rows.pieces = static_cast<int>(pieces);
   rows.across = SmallDivisor(across);
   rows.atOnce = static_cast<int>(32 / across);
@@ -65,7 +70,8 @@ SplitShape splitShapeOf(const AttentionArgs& a, const AttentionPlan& p, int mult
   g.k = stageRowsOf(a.fmt.headDim, a.fmt.k);
   g.v = stageRowsOf(a.fmt.headDim, a.fmt.v);
   g.rowsPerStage = rowsPerStage(a.fmt.headDim, std::max(dtypeBytes(a.fmt.k), dtypeBytes(a.fmt.v)));
-  g.stageBytes = g.rowsPerStage * std::max(g.k.pitch, g.v.pitch);
+  g.scalesAt = g.rowsPerStage * std::max(g.k.pitch, g.v.pitch);
+  g.stageBytes = g.scalesAt + (hasScales(a.fmt) ? g.rowsPerStage * 4 : 0);
   g.headTile = splitHeads(p.group, a.fmt.headDim, p.blocks * a.fmt.kvHeads * a.nQueries, int64_t{kBusy} * multiprocessors);
   g.headTiles = (p.group + g.headTile - 1) / g.headTile;
   return g;
@@ -74,8 +80,10 @@ SplitShape splitShapeOf(const AttentionArgs& a, const AttentionPlan& p, int mult
 int32_t splitBlocks(const Walk& w) {
   const AttentionArgs& a = w.args;
   const SplitShape g = splitShapeOf(a, w.plan, w.multiprocessors);
-  const auto walk = a.fmt.headDim <= 64 ? &splitBlocks64 : a.fmt.headDim <= 128 ? &splitBlocks128 : &splitBlocks256;
-  const int32_t error = walk(w, static_cast<int>(std::bit_ceil(static_cast<unsigned>(g.headTile))), g);
+  const int width = a.fmt.headDim <= 64 ? 0 : a.fmt.headDim <= 128 ? 1 : 2;
+  constexpr decltype(&splitBlocks64) kWalks[2][3] = {{&splitBlocks64, &splitBlocks128, &splitBlocks256},
+                                                     {&splitScaled64, &splitScaled128, &splitScaled256}};
+  const int32_t error = kWalks[hasScales(a.fmt)][width](w, static_cast<int>(std::bit_ceil(static_cast<unsigned>(g.headTile))), g);
   return error ? error : mergeBlocks(w.stream, a, w.plan);
 }
 
@@ -90,8 +98,10 @@ int32_t walkTiles(const Walk& w) {
   g.quadsOf = SmallDivisor(a.fmt.headDim / 8);
   g.pitch = tilePitch(a.fmt.headDim);
   const Grid grid{(a.nQueries + g.queries - 1) / g.queries, int64_t{a.fmt.kvHeads} * g.headTiles};
-  const auto walk = a.fmt.headDim <= 64 ? &walkTiles64 : a.fmt.headDim <= 128 ? &walkTiles128 : &walkTiles256;
-  return walk(w, grid, g);
+  const int width = a.fmt.headDim <= 64 ? 0 : a.fmt.headDim <= 128 ? 1 : 2;
+  constexpr decltype(&walkTiles64) kWalks[2][3] = {{&walkTiles64, &walkTiles128, &walkTiles256},
+                                                   {&walkScaled64, &walkScaled128, &walkScaled256}};
+  return kWalks[hasScales(a.fmt)][width](w, grid, g);
 }
 
 /// Queries [q0, q1) of a call as a call of their own.

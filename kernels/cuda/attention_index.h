@@ -78,6 +78,7 @@ struct SmallDivisor {
 /// A batch of queries of a call, ready for kernels. Arrays that are not needed are null.
 struct AttentionPlan {
   int64_t kOffset = 0, vOffset = 0;  ///< in a record, bytes
+  int kScales = 0, vScales = 0;      ///< likewise; 0: the type has none
   int stride = 0;              ///< of records, bytes
   int group = 1;               ///< query heads per KV head
   int skew = 0;                ///< indexBase % 64

@@ -25,4 +25,13 @@ int32_t walkTiles64(const Walk&, const Grid&, const TileShape&);
 int32_t walkTiles128(const Walk&, const Grid&, const TileShape&);
 int32_t walkTiles256(const Walk&, const Grid&, const TileShape&);
 
+// The same for formats in which K or V has scales: instances of their own, so that the others stay small.
+int32_t splitScaled64(const Walk&, int rows, const SplitShape&);
+int32_t splitScaled128(const Walk&, int rows, const SplitShape&);
+int32_t splitScaled256(const Walk&, int rows, const SplitShape&);
+
+int32_t walkScaled64(const Walk&, const Grid&, const TileShape&);
+int32_t walkScaled128(const Walk&, const Grid&, const TileShape&);
+int32_t walkScaled256(const Walk&, const Grid&, const TileShape&);
+
 }  // namespace kvlab::kernels::cuda

@@ -3,7 +3,10 @@
 // eight threads wide. The same operations in the same order as kernels/cpu/*-inl.h, hence the same bits.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/cuda/device_math.h"
+#include "kernels/row_quant.h"
 
 namespace kvlab::kernels::cuda {
 
@@ -25,11 +28,47 @@ __device__ __forceinline__ float2 pairOf(uint32_t bits) {
   return make_float2(std::bit_cast<float>(bits << 16), std::bit_cast<float>(bits & 0xffff0000u));
 }
 
-/// Values e and e + 1 of a row of type T; e even.
+/// Byte i of a word behind the bits of 2^23: the float 2^23 + byte.
+__device__ __forceinline__ float byteAsFloat(uint32_t word, int i) {
+#if defined(__CUDA_ARCH__)
+  return std::bit_cast<float>(__byte_perm(word, 0x4b000000u, 0x7540u | static_cast<uint32_t>(i)));
+#else
+  return std::bit_cast<float>(0x4b000000u | ((word >> (8 * i)) & 0xffu));
+#endif
+}
+
+/// Two bytes of E4M3 in the upper halves of 16-bit words -> the 16-bit floats of 1/256 of their values. Only the
+/// code of NaN carries into the highest bit of the exponent.
+__device__ __forceinline__ uint32_t halvesOfFp8(uint32_t upper) {
+  const uint32_t magnitude = (upper & 0x7f007f00u) >> 1, nan = (magnitude + 0x00800080u) & 0x40004000u;
+  return (upper & 0x80008000u) | magnitude | nan;
+}
+
+/// What the codes of a type are multiplied with: a power of two moves from E4M3 to the scale, exactly.
 template <DType T>
-__device__ __forceinline__ float2 pairAt(const uint8_t* row, int e) {
+__device__ __forceinline__ float factorOf(float scale) {
+  return T == DType::fp8e4m3 ? scale * 256.0f : scale;
+}
+
+/// The two codes in the lower half of a word, times the factor.
+template <DType T>
+__device__ __forceinline__ float2 codePair(uint32_t word, float factor) {
+  if constexpr (T == DType::i8) {
+    const uint32_t shifted = word ^ 0x8080u;  // -128 becomes 0
+    return make_float2((byteAsFloat(shifted, 0) - 8388736.0f) * factor, (byteAsFloat(shifted, 1) - 8388736.0f) * factor);
+  } else {
+    const float2 v = pairOf<DType::f16>(halvesOfFp8(((word & 0xffu) << 8) | ((word & 0xff00u) << 16)));
+    return make_float2(v.x * factor, v.y * factor);
+  }
+}
+
+/// Values e and e + 1 of a row of type T; e even. `factor` is for types with a scale.
+template <DType T>
+__device__ __forceinline__ float2 pairAt(const uint8_t* row, int e, [[maybe_unused]] float factor = 1.0f) {
   if constexpr (T == DType::f32) {
     return wordAt<float2>(row + 4 * e);
+  } else if constexpr (dtypeHasScale(T)) {
+    return codePair<T>(wordAt<uint16_t>(row + e), factor);
   } else {
     return pairOf<T>(wordAt<uint32_t>(row + 2 * e));
   }
@@ -37,9 +76,13 @@ __device__ __forceinline__ float2 pairAt(const uint8_t* row, int e) {
 
 /// Values e .. e + 3 of a row of type T; e a multiple of 4.
 template <DType T>
-__device__ __forceinline__ float4 quadAt(const uint8_t* row, int64_t e) {
+__device__ __forceinline__ float4 quadAt(const uint8_t* row, int64_t e, [[maybe_unused]] float factor = 1.0f) {
   if constexpr (T == DType::f32) {
     return wordAt<float4>(row + 4 * e);
+  } else if constexpr (dtypeHasScale(T)) {
+    const uint32_t word = wordAt<uint32_t>(row + e);
+    const float2 low = codePair<T>(word, factor), high = codePair<T>(word >> 16, factor);
+    return make_float4(low.x, low.y, high.x, high.y);
   } else {
     const uint2 bits = wordAt<uint2>(row + 2 * e);
     const float2 low = pairOf<T>(bits.x), high = pairOf<T>(bits.y);
@@ -47,12 +90,29 @@ __device__ __forceinline__ float4 quadAt(const uint8_t* row, int64_t e) {
   }
 }
 
-__device__ __forceinline__ float4 quadAt(const uint8_t* row, int64_t e, DType t) {
-  switch (t) {
-    case DType::f16: return quadAt<DType::f16>(row, e);
-    case DType::bf16: return quadAt<DType::bf16>(row, e);
-    default: return quadAt<DType::f32>(row, e);
+/// Calls fn with the type of a row as a constant; types with a scale only where Scaled says so.
+template <bool Scaled, class Fn>
+__device__ __forceinline__ auto withRowType(DType t, const Fn& fn) {
+  if constexpr (Scaled) {
+    if (t == DType::i8) return fn(std::integral_constant<DType, DType::i8>());
+    if (t == DType::fp8e4m3) return fn(std::integral_constant<DType, DType::fp8e4m3>());
   }
+  if (t == DType::f16) return fn(std::integral_constant<DType, DType::f16>());
+  if (t == DType::bf16) return fn(std::integral_constant<DType, DType::bf16>());
+  return fn(std::integral_constant<DType, DType::f32>());
+}
+
+/// The same with a scale that is not multiplied yet.
+template <bool Scaled>
+__device__ __forceinline__ float4 quadAt(const uint8_t* row, int64_t e, DType t, float scale) {
+  return withRowType<Scaled>(t, [&](auto type) { return quadAt<type()>(row, e, factorOf<type()>(scale)); });
+}
+template <bool Scaled>
+__device__ __forceinline__ float rowValueAt(const uint8_t* row, int64_t e, DType t, float scale) {
+  if constexpr (Scaled) {
+    if (dtypeHasScale(t)) return codeValue(row[e], t) * scale;
+  }
+  return valueOf(row, e, t);
 }
 
 /// cpu/rotate-inl.h for one pair of values half a head apart.

@@ -23,6 +23,7 @@ __device__ __forceinline__ int warpOf() { return static_cast<int>(threadIdx.x) >
 /// How the rows of one matrix lie in a stage, and how a warp copies them.
 struct StageRows {
   int pitch = 0;        ///< bytes
+  int headBytes = 0;    ///< of a row of one head; eight beyond a border of 16, maybe, for types with a scale
   int pieces = 1;       ///< of 16 bytes in a row
   SmallDivisor across;  ///< lanes at one row
   int atOnce = 1;       ///< rows
@@ -31,6 +32,7 @@ struct StageRows {
 /// What is the same for every warp of a launch.
 struct SplitShape {
   int rowsPerStage = kKeys, stageBytes = 0;
+  int scalesAt = 0;     ///< in a stage: a f32 for each row, behind the rows
   StageRows k, v;
   int headTile = 1, headTiles = 1;  ///< query heads of a warp; warps for a group
   int warps = 1, headSets = 1;      ///< KV heads of a block of threads; blocks of threads for all of them
@@ -79,9 +81,10 @@ struct StageReader {
   uint64_t policy;   ///< of copies
 };
 
-/// As many rows at once as fit into a warp, a piece of 16 bytes a lane.
+/// As many rows at once as fit into a warp, a piece of 16 bytes a lane; `scales` is null for types without.
+template <bool Scaled>
 __device__ __forceinline__ void copyRows(const SplitShape& g, const StageReader& r, int firstRow, const StageRows& rows,
-                                         const uint8_t* from, int stride, uint8_t* to) {
+                                         const uint8_t* from, [[maybe_unused]] const uint8_t* scales, int stride, uint8_t* to) {
   const int lane = laneOf(), mine = rows.across.quotient(lane), first = rows.across.rest(lane);
   for (int at = 0; at < g.rowsPerStage; at += rows.atOnce) {
     const int inStage = at + mine, row = firstRow + inStage;
@@ -89,16 +92,22 @@ __device__ __forceinline__ void copyRows(const SplitShape& g, const StageReader&
     if (mine >= rows.atOnce || inStage >= g.rowsPerStage || row < r.lo || row >= r.hi) continue;
     const uint8_t* record = from + int64_t{slot} * stride;
     for (int piece = first; piece < rows.pieces; piece += 32) copyPassing16(to + inStage * rows.pitch + piece * 16, record + piece * 16, r.policy);
+    if constexpr (Scaled) {
+      if (scales && first == 0) copyAsync4(to + g.scalesAt + 4 * inStage, scales + int64_t{slot} * stride);
+    }
   }
 }
 
+template <bool Scaled>
 __device__ __forceinline__ void copyStage(const AttentionArgs& a, const AttentionPlan& p, const SplitShape& g, const SplitTask& t,
                                           const StageReader& r, uint8_t* to) {
   const int stages = kKeys / g.rowsPerStage;
   const bool values = r.stage >= stages;
   const StageRows rows = values ? g.v : g.k;
-  const uint8_t* from = a.pool + (values ? p.vOffset : p.kOffset) + t.kvHead * rows.pieces * 16;
-  copyRows(g, r, (values ? r.stage - stages : r.stage) * g.rowsPerStage, rows, from, p.stride, to);
+  const int head = t.kvHead * rows.headBytes, scales = values ? p.vScales : p.kScales;
+  const uint8_t* from = a.pool + (values ? p.vOffset : p.kOffset) + (Scaled ? head & ~15 : head);
+  copyRows<Scaled>(g, r, (values ? r.stage - stages : r.stage) * g.rowsPerStage, rows, from,
+                   scales > 0 ? a.pool + scales + 4 * t.kvHead : nullptr, p.stride, to);
 }
 
 __device__ __forceinline__ void seeBlock(const SplitTask& t, StageReader& r) {
@@ -109,9 +118,10 @@ __device__ __forceinline__ void seeBlock(const SplitTask& t, StageReader& r) {
 }
 
 /// Fetches the next stage and steps on; past the last block an empty group keeps the count.
+template <bool Scaled>
 __device__ __forceinline__ void fetchStage(const AttentionArgs& a, const AttentionPlan& p, const SplitShape& g, const SplitTask& t,
                                            StageReader& r, uint8_t* to) {
-  if (r.block < t.span.end) copyStage(a, p, g, t, r, to);
+  if (r.block < t.span.end) copyStage<Scaled>(a, p, g, t, r, to);
   commitCopies();
   if (++r.stage < 2 * (kKeys / g.rowsPerStage)) return;
   r.block += g.strides;
@@ -122,17 +132,35 @@ __device__ __forceinline__ void fetchStage(const AttentionArgs& a, const Attenti
 
 /// Values e, e + 1 of a stored key, rotated.
 template <DType T>
-__device__ __forceinline__ float2 rotatedPair(const uint8_t* key, const float* table, int e, int headDim) {
+__device__ __forceinline__ float2 rotatedPair(const uint8_t* key, float factor, const float* table, int e, int headDim) {
   const int half = headDim / 2;
   const bool low = e < half;
   const int at = low ? e : e - half;
-  const float2 lo = pairAt<T>(key, at), hi = pairAt<T>(key, at + half), c = wordAt<float2>(table + at), n = wordAt<float2>(table + half + at);
+  const float2 lo = pairAt<T>(key, at, factor), hi = pairAt<T>(key, at + half, factor), c = wordAt<float2>(table + at), n = wordAt<float2>(table + half + at);
   if (low) return make_float2(rotatedLow(lo.x, hi.x, c.x, n.x), rotatedLow(lo.y, hi.y, c.y, n.y));
   return make_float2(rotatedHigh(lo.x, hi.x, c.x, n.x), rotatedHigh(lo.y, hi.y, c.y, n.y));
 }
 
-/// One warp's share: Rows query heads (a power of two) by headDim <= Dim.
-template <int Rows, int Dim>
+/// Where the rows of a stage lie, and their scales: those of a head that does not start at a border of 16 bytes
+/// begin in the middle of a piece.
+struct StageView {
+  const uint8_t* rows;
+  const uint8_t* scales;
+
+  template <DType T>
+  __device__ __forceinline__ float factor(int row) const {
+    if constexpr (!dtypeHasScale(T)) return 1.0f;
+    else return factorOf<T>(wordAt<float>(scales + 4 * row));
+  }
+};
+
+template <bool Scaled>
+__device__ __forceinline__ StageView viewOf(const SplitShape& g, const StageRows& rows, int kvHead, const uint8_t* stage) {
+  return {stage + (Scaled ? (kvHead * rows.headBytes) & 15 : 0), stage + g.scalesAt};
+}
+
+/// One warp's share: Rows query heads (a power of two) by headDim <= Dim; types with a scale only where Scaled.
+template <int Rows, int Dim, bool Scaled>
 struct SplitWarp {
   static constexpr int kSteps = Dim / 16;
   static constexpr int kLanesAcross = Dim >= 128 ? 32 : Dim / 4;  ///< lanes that own four values each
@@ -189,32 +217,32 @@ struct SplitWarp {
 
   /// One key as it is stored.
   template <DType T>
-  __device__ __forceinline__ void addPlain(const uint8_t* key, int headDim, float (&sums)[Rows][2]) const {
+  __device__ __forceinline__ void addPlain(const uint8_t* key, float factor, int headDim, float (&sums)[Rows][2]) const {
 #pragma unroll
     for (int i = 0; i < kSteps; ++i) {
       const int e = 16 * i + 2 * lanePair();
-      if (e < headDim) addKey(pairAt<T>(key, e), i, sums);
+      if (e < headDim) addKey(pairAt<T>(key, e, factor), i, sums);
     }
   }
 
   /// One key, rotated. Where headDim is not Dim, values half a head apart may lie in different lanes.
   template <DType T>
-  __device__ __forceinline__ void addRotated(const uint8_t* key, const float* table, int headDim, float (&sums)[Rows][2]) const {
+  __device__ __forceinline__ void addRotated(const uint8_t* key, float factor, const float* table, int headDim, float (&sums)[Rows][2]) const {
 #pragma unroll
     for (int i = 0; i < kSteps; ++i) {
       const int e = 16 * i + 2 * lanePair();
-      if (e < headDim) addKey(rotatedPair<T>(key, table, e, headDim), i, sums);
+      if (e < headDim) addKey(rotatedPair<T>(key, factor, table, e, headDim), i, sums);
     }
   }
 
   /// headDim == Dim: a lane holds both halves. Every angle makes room for that of the next four keys.
   template <DType T>
-  __device__ __forceinline__ void addHalves(const uint8_t* key, const float* nextTable, float (&sums)[Rows][2]) {
+  __device__ __forceinline__ void addHalves(const uint8_t* key, float factor, const float* nextTable, float (&sums)[Rows][2]) {
     float2 high[kSteps / 2];
 #pragma unroll
     for (int i = 0; i < kSteps / 2; ++i) {
       const int e = 16 * i + 2 * lanePair();
-      const float2 lo = pairAt<T>(key, e), hi = pairAt<T>(key, e + Dim / 2), c = cosine[i], n = sine[i];
+      const float2 lo = pairAt<T>(key, e, factor), hi = pairAt<T>(key, e + Dim / 2, factor), c = cosine[i], n = sine[i];
       loadAngle(nextTable, i);
       high[i] = make_float2(rotatedHigh(lo.x, hi.x, c.x, n.x), rotatedHigh(lo.y, hi.y, c.y, n.y));
       addKey(make_float2(rotatedLow(lo.x, hi.x, c.x, n.x), rotatedLow(lo.y, hi.y, c.y, n.y)), i, sums);
@@ -226,20 +254,21 @@ struct SplitWarp {
   /// Four keys at a time, eight lanes for each. scores [64][Rows].
   template <DType T>
   __device__ __forceinline__ void scoreStage(const AttentionArgs& a, const SplitShape& g, const SeenPart& part, const RowWords& phases,
-                                             int firstRow, const uint8_t* stage, float* scores) {
+                                             int firstRow, const StageView& stage, float* scores) {
 #pragma unroll 1
     for (int at = 0; at < g.rowsPerStage; at += 4) {
       const int first = firstRow + at;
       const bool seen = first + 4 > part.lo && first < part.hi;
-      const uint8_t* key = stage + (at + laneKey()) * g.k.pitch;
+      const uint8_t* key = stage.rows + (at + laneKey()) * g.k.pitch;
+      const float factor = stage.factor<T>(at + laneKey());
       float sums[Rows][2] = {};
       if (a.keysRotated) {
-        if (seen) addPlain<T>(key, a.fmt.headDim, sums);
+        if (seen) addPlain<T>(key, factor, a.fmt.headDim, sums);
       } else if (readsAhead(a)) {
-        addHalves<T>(key, tableOf(a, phases, first + 4), sums);
+        addHalves<T>(key, factor, tableOf(a, phases, first + 4), sums);
       } else {
         const float* table = tableOf(a, phases, first);
-        if (seen) addRotated<T>(key, table, a.fmt.headDim, sums);
+        if (seen) addRotated<T>(key, factor, table, a.fmt.headDim, sums);
       }
       if (!seen) continue;
       const float score = foldLanes<Rows>(sums, lanePair()) * a.scale;
@@ -248,10 +277,8 @@ struct SplitWarp {
   }
 
   __device__ __forceinline__ void scoreStage(const AttentionArgs& a, const SplitShape& g, const SeenPart& part, const RowWords& phases,
-                                             int firstRow, const uint8_t* stage, float* scores) {
-    if (a.fmt.k == DType::f16) return scoreStage<DType::f16>(a, g, part, phases, firstRow, stage, scores);
-    if (a.fmt.k == DType::bf16) return scoreStage<DType::bf16>(a, g, part, phases, firstRow, stage, scores);
-    scoreStage<DType::f32>(a, g, part, phases, firstRow, stage, scores);
+                                             int firstRow, const StageView& stage, float* scores) {
+    withRowType<Scaled>(a.fmt.k, [&](auto t) { scoreStage<t()>(a, g, part, phases, firstRow, stage, scores); });
   }
 
   /// scores [64][Rows] -> exp(score - maximum), 0 outside the part; half a warp per query head.
@@ -297,7 +324,7 @@ struct SplitWarp {
 
   template <DType T>
   __device__ __forceinline__ void addStage(const SplitShape& g, int headDim, const SeenPart& part, int firstRow,
-                                           const uint8_t* stage, const float* weights) {
+                                           const StageView& stage, const float* weights) {
     const int across = laneOf() % kLanesAcross, firstHead = laneOf() / kLanesAcross * kValueRows;
     const int from = part.lo > firstRow ? part.lo - firstRow : 0;
     const int to = part.hi - firstRow < g.rowsPerStage ? part.hi - firstRow : g.rowsPerStage;
@@ -306,11 +333,12 @@ struct SplitWarp {
     for (int at = from; at < to; ++at) {
       float weight[kValueRows];
       loadWeights(weights + (firstRow + at) * Rows + firstHead, weight);
+      const float factor = stage.factor<T>(at);
 #pragma unroll
       for (int run = 0; run < kRuns; ++run) {
         const int e = 4 * across + 128 * run;
         if (e >= headDim) break;
-        const float4 v = quadAt<T>(stage + at * g.v.pitch, e);
+        const float4 v = quadAt<T>(stage.rows + at * g.v.pitch, e, factor);
 #pragma unroll
         for (int r = 0; r < kValueRows; ++r) {
           values[run][r][0] = fmaf(weight[r], v.x, values[run][r][0]);
@@ -323,10 +351,8 @@ struct SplitWarp {
   }
 
   __device__ __forceinline__ void addStage(const AttentionArgs& a, const SplitShape& g, const SeenPart& part, int firstRow,
-                                           const uint8_t* stage, const float* weights) {
-    if (a.fmt.v == DType::f16) return addStage<DType::f16>(g, a.fmt.headDim, part, firstRow, stage, weights);
-    if (a.fmt.v == DType::bf16) return addStage<DType::bf16>(g, a.fmt.headDim, part, firstRow, stage, weights);
-    addStage<DType::f32>(g, a.fmt.headDim, part, firstRow, stage, weights);
+                                           const StageView& stage, const float* weights) {
+    withRowType<Scaled>(a.fmt.v, [&](auto t) { addStage<t()>(g, a.fmt.headDim, part, firstRow, stage, weights); });
   }
 
   __device__ __forceinline__ void clearValues() {
@@ -374,7 +400,7 @@ inline constexpr int kSplitWarps = 8;  ///< of a block of threads, at most
 KVLAB_HD constexpr int warpBytes(int stageBytes, int rows) { return kRing * stageBytes + kKeys * rows * 4; }
 
 /// Grid: x = strides * headSets, head sets fastest; y = nQueries * headTiles. 32 * warps threads.
-template <int Rows, int Dim>
+template <int Rows, int Dim, bool Scaled>
 __global__ void __launch_bounds__(32 * kSplitWarps, 1) splitKernel(AttentionArgs a, AttentionPlan p, SplitShape g) {
   uint8_t* ring = dynamicShared<uint8_t>() + warpOf() * warpBytes(g.stageBytes, Rows);
   auto* scores = reinterpret_cast<float*>(ring + kRing * g.stageBytes);
@@ -391,7 +417,7 @@ __global__ void __launch_bounds__(32 * kSplitWarps, 1) splitKernel(AttentionArgs
   const int32_t* perRow = a.keysRotated ? nullptr : a.phaseIndex;
   RowWords phases = wordsOf(t, block, perRow, a.selfPhaseIndex), nextPhases = wordsOf(t, block + g.strides, perRow, a.selfPhaseIndex);
   SeenPart part = t.part(block);
-  SplitWarp<Rows, Dim> warp;
+  SplitWarp<Rows, Dim, Scaled> warp;
   if (warp.readsAhead(a)) warp.loadAngles(a, phases, 0);
   warp.loadQueries(a, t);
   int fetched = 0, used = 0;
@@ -400,13 +426,13 @@ __global__ void __launch_bounds__(32 * kSplitWarps, 1) splitKernel(AttentionArgs
       waitCopies<kRing - 2>();
       __syncwarp();
     }
-    fetchStage(a, p, g, t, reader, ring + fetched++ % kRing * g.stageBytes);
+    fetchStage<Scaled>(a, p, g, t, reader, ring + fetched++ % kRing * g.stageBytes);
     if (stage++ < 0) continue;
     const uint8_t* memory = ring + used++ % kRing * g.stageBytes;
     if (stage <= stages) {
-      warp.scoreStage(a, g, part, phases, (stage - 1) * g.rowsPerStage, memory, scores);
+      warp.scoreStage(a, g, part, phases, (stage - 1) * g.rowsPerStage, viewOf<Scaled>(g, g.k, t.kvHead, memory), scores);
     } else {
-      warp.addStage(a, g, part, (stage - 1 - stages) * g.rowsPerStage, memory, scores);
+      warp.addStage(a, g, part, (stage - 1 - stages) * g.rowsPerStage, viewOf<Scaled>(g, g.v, t.kvHead, memory), scores);
     }
     if (stage == stages) {
       __syncwarp();
@@ -437,14 +463,14 @@ cudaError_t occupancy(Kernel* kernel, int threads, int bytes, int& resident) {
 
 /// As many warps as the device holds at once share the blocks: more would run one after the other. A block of
 /// threads takes as many KV heads as it can while a multiprocessor still holds kBusy warps.
-template <int Rows, int Dim>
+template <int Rows, int Dim, bool Scaled>
 int32_t launchSplit(void* stream, const AttentionArgs& a, const AttentionPlan& p, SplitShape g, int multiprocessors) {
   const int bytes = warpBytes(g.stageBytes, Rows);
   int most = 0;
   for (int warps = kSplitWarps; warps > 0; warps /= 2) {
     if (a.fmt.kvHeads % warps != 0) continue;
     int resident = 0;
-    const auto error = occupancy(splitKernel<Rows, Dim>, 32 * warps, warps * bytes, resident);
+    const auto error = occupancy(splitKernel<Rows, Dim, Scaled>, 32 * warps, warps * bytes, resident);
     if (error != cudaSuccess) return error;
     if (resident * warps > most) most = resident * warps, g.warps = warps;
     if (most >= kBusy) break;
@@ -453,7 +479,7 @@ int32_t launchSplit(void* stream, const AttentionArgs& a, const AttentionPlan& p
   g.headSets = a.fmt.kvHeads / g.warps;
   g.strides = stridesOf(int64_t{most} * multiprocessors, a.nQueries * g.headTiles * a.fmt.kvHeads, p.blocks);
   const Grid grid{int64_t{g.strides} * g.headSets, a.nQueries * g.headTiles};
-  return launch(splitKernel<Rows, Dim>, grid, 32 * g.warps, g.warps * bytes, stream, a, p, g);
+  return launch(splitKernel<Rows, Dim, Scaled>, grid, 32 * g.warps, g.warps * bytes, stream, a, p, g);
 }
 
 }  // namespace kvlab::kernels::cuda

@@ -6,8 +6,8 @@ namespace kvlab::kernels::cuda {
 
 int32_t splitBlocks256(const Walk& w, int rows, const SplitShape& g) {
   switch (rows) {
-    case 1: return launchSplit<1, 256>(w.stream, w.args, w.plan, g, w.multiprocessors);
-    case 2: return launchSplit<2, 256>(w.stream, w.args, w.plan, g, w.multiprocessors);
+    case 1: return launchSplit<1, 256, false>(w.stream, w.args, w.plan, g, w.multiprocessors);
+    case 2: return launchSplit<2, 256, false>(w.stream, w.args, w.plan, g, w.multiprocessors);
     default: return cudaErrorInvalidValue;
   }
 }

@@ -166,13 +166,14 @@ struct ChunkPiece {
 
 /// Rows [first, first + Keys) of K (rotated) or V into the chunk; rows that nobody sees stay as they are. Two
 /// pieces of records are under way at once.
-template <int Keys, int Dim>
+template <int Keys, int Dim, bool Scaled>
 __device__ __forceinline__ void loadChunk(const AttentionArgs& a, const AttentionPlan& p, const Tile& t, const TileShape& g,
                                           const TileShared& s, int first, bool values) {
   constexpr int kEach = Keys * Dim / 8 / kTileThreads;
   const int d = a.fmt.headDim, half = d / 2;
   const DType type = values ? a.fmt.v : a.fmt.k;
   const uint8_t* from = a.pool + (values ? p.vOffset : p.kOffset) + t.kvHead * d * dtypeBytes(type);
+  const uint8_t* scales = a.pool + (values ? p.vScales : p.kScales) + 4 * t.kvHead;
   const bool rotate = !values && !a.keysRotated;
   constexpr int kAtOnce = kEach < 2 ? kEach : 2;
 #pragma unroll 1
@@ -183,7 +184,9 @@ __device__ __forceinline__ void loadChunk(const AttentionArgs& a, const Attentio
       const ChunkPiece<Keys> at(g, d, piece + i);
       const int slot = at.present ? s.slots[first + at.row] : -1;
       const uint8_t* record = from + int64_t{slot < 0 ? 0 : slot} * p.stride;
-      if (slot >= 0) quads[i] = {quadAt(record, at.value, type), quadAt(record, at.value + half, type)};
+      if (slot < 0) continue;
+      const float scale = Scaled && dtypeHasScale(type) ? wordAt<float>(scales + int64_t{slot} * p.stride) : 1.0f;
+      quads[i] = {quadAt<Scaled>(record, at.value, type, scale), quadAt<Scaled>(record, at.value + half, type, scale)};
     }
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
@@ -255,15 +258,17 @@ __device__ __forceinline__ void scoreChunk(const AttentionArgs& a, const TileSha
 }
 
 /// Value e of a self row's key, rotated where keys are.
-__device__ __forceinline__ float selfKey(const AttentionArgs& a, const uint8_t* key, const float* table, int e) {
+template <bool Scaled>
+__device__ __forceinline__ float selfKey(const AttentionArgs& a, const uint8_t* key, float scale, const float* table, int e) {
   const int d = a.fmt.headDim, half = d / 2;
-  if (a.keysRotated) return valueOf(key, e, a.fmt.k);
+  if (a.keysRotated) return rowValueAt<Scaled>(key, e, a.fmt.k, scale);
   const int at = e < half ? e : e - half;
-  const float lo = valueOf(key, at, a.fmt.k), hi = valueOf(key, at + half, a.fmt.k), cosine = table[at], sine = table[at + half];
+  const float lo = rowValueAt<Scaled>(key, at, a.fmt.k, scale), hi = rowValueAt<Scaled>(key, at + half, a.fmt.k, scale), cosine = table[at], sine = table[at + half];
   return e < half ? rotatedLow(lo, hi, cosine, sine) : rotatedHigh(lo, hi, cosine, sine);
 }
 
 /// Scores of self rows: another key for every query. A warp takes a row of the tile in either half, a lane each.
+template <bool Scaled>
 __device__ __forceinline__ void scoreSelf(const AttentionArgs& a, const AttentionPlan& p, const Tile& t, const TileShape& g,
                                           const TileShared& s, int start) {
   const int d = a.fmt.headDim, lane = static_cast<int>(threadIdx.x) & 15;
@@ -275,9 +280,11 @@ __device__ __forceinline__ void scoreSelf(const AttentionArgs& a, const Attentio
     float sum = 0.0f;
     if (wanted) {
       const int q = t.q0 + r.query;
-      const uint8_t* key = a.pool + int64_t{a.selfSlot[q]} * p.stride + p.kOffset + t.kvHead * d * dtypeBytes(a.fmt.k);
+      const uint8_t* record = a.pool + int64_t{a.selfSlot[q]} * p.stride;
+      const uint8_t* key = record + p.kOffset + t.kvHead * d * dtypeBytes(a.fmt.k);
+      const float scale = Scaled && p.kScales > 0 ? wordAt<float>(record + p.kScales + 4 * t.kvHead) : 1.0f;
       const float* table = a.keysRotated ? nullptr : a.rotaryTable + int64_t{a.selfPhaseIndex[q]} * d;
-      for (int e = lane; e < d; e += 16) sum = fmaf(s.queries[row * g.pitch + e], selfKey(a, key, table, e), sum);
+      for (int e = lane; e < d; e += 16) sum = fmaf(s.queries[row * g.pitch + e], selfKey<Scaled>(a, key, scale, table, e), sum);
     }
     sum = treeOverThreads(kWholeWarp, sum);
     if (wanted && lane == 0) s.scores[row * kScorePitch + part.rowsEnd] = sum * a.scale;
@@ -324,7 +331,7 @@ __device__ __forceinline__ void weighTile(const AttentionArgs& a, const Attentio
 }
 
 /// Values of a tile in one thread: four values, four rows (two where headDim <= 64), per run of 128 values.
-template <int Dim>
+template <int Dim, bool Scaled>
 struct TileValues {
   static constexpr int kAcross = Dim >= 128 ? 32 : Dim / 4;
   static constexpr int kRows = 4 * kAcross / 32;
@@ -417,11 +424,13 @@ struct TileValues {
 
   __device__ __forceinline__ void addSelf(const AttentionArgs& a, const AttentionPlan& p, const Tile& t, const TileShared& s, int r,
                                           int q, int at) {
-    const uint8_t* from = a.pool + int64_t{a.selfSlot[q]} * p.stride + p.vOffset + t.kvHead * a.fmt.headDim * dtypeBytes(a.fmt.v);
+    const uint8_t* record = a.pool + int64_t{a.selfSlot[q]} * p.stride;
+    const uint8_t* from = record + p.vOffset + t.kvHead * a.fmt.headDim * dtypeBytes(a.fmt.v);
+    const float scale = Scaled && p.vScales > 0 ? wordAt<float>(record + p.vScales + 4 * t.kvHead) : 1.0f;
 #pragma unroll
     for (int run = 0; run < kRuns; ++run) {
       const int e = firstValue() + 128 * run;
-      if (e < a.fmt.headDim) add(run, r, s.scores[(firstRow() + r) * kScorePitch + at], quadAt(from, e, a.fmt.v));
+      if (e < a.fmt.headDim) add(run, r, s.scores[(firstRow() + r) * kScorePitch + at], quadAt<Scaled>(from, e, a.fmt.v, scale));
     }
   }
 
@@ -464,12 +473,12 @@ struct TileValues {
 };
 
 /// Grid: x = tiles of queries, later ones first (they see most), y = kvHeads * headTiles. kTileThreads threads.
-template <int Dim>
+template <int Dim, bool Scaled>
 __global__ void __launch_bounds__(kTileThreads, Dim == 128 ? 3 : 2) tileKernel(AttentionArgs a, AttentionPlan p, TileShape g) {
   constexpr int kChunk = tileKeys(Dim);
   const TileShared s(dynamicShared<float>(), Dim, g.pitch);
   const Tile t = tileOf(a, p, g, static_cast<int>(gridDim.x - 1 - blockIdx.x), static_cast<int>(blockIdx.y));
-  using Values = TileValues<Dim>;
+  using Values = TileValues<Dim, Scaled>;
   Values v;
   loadTileQueries(a, t, g, s);
   __syncthreads();
@@ -484,20 +493,20 @@ __global__ void __launch_bounds__(kTileThreads, Dim == 128 ? 3 : 2) tileKernel(A
     if (all.lo >= all.rowsEnd && !all.hasSelf()) continue;
     for (int first = 0; first < kKeys; first += kChunk) {
       __syncthreads();
-      loadChunk<kChunk, Dim>(a, p, t, g, s, first, false);
+      loadChunk<kChunk, Dim, Scaled>(a, p, t, g, s, first, false);
       __syncthreads();
       scoreChunk<kChunk>(a, g, s, first);
     }
     __syncthreads();
     if (all.hasSelf()) {
-      scoreSelf(a, p, t, g, s, startOf(block, p.skew));
+      scoreSelf<Scaled>(a, p, t, g, s, startOf(block, p.skew));
       __syncthreads();
     }
     weighTile(a, p, t, g, s, block);
     v.clear();
     for (int first = 0; first < kKeys; first += kChunk) {
       __syncthreads();
-      loadChunk<kChunk, Dim>(a, p, t, g, s, first, true);
+      loadChunk<kChunk, Dim, Scaled>(a, p, t, g, s, first, true);
       __syncthreads();
       v.template addChunk<kChunk>(g, s, a.fmt.headDim, first);
     }

@@ -5,7 +5,7 @@
 namespace kvlab::kernels::cuda {
 
 int32_t walkTiles64(const Walk& w, const Grid& grid, const TileShape& g) {
-  return launch(tileKernel<64>, grid, kTileThreads, TileShared::bytes(64, g.pitch), w.stream, w.args, w.plan, g);
+  return launch(tileKernel<64, false>, grid, kTileThreads, TileShared::bytes(64, g.pitch), w.stream, w.args, w.plan, g);
 }
 
 }  // namespace kvlab::kernels::cuda

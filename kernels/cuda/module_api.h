@@ -6,13 +6,11 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 
 #include "kernels/ops/op_table.h"
 
 namespace kvlab::kernels {
-
-/// Raised with every change of the table or of an argument struct that it takes.
-inline constexpr uint32_t kCudaApiVersion = 5;
 
 struct CudaDevice {
   int32_t error = 0;        ///< of asking; what follows is only set where it is 0
@@ -62,6 +60,30 @@ struct CudaApi {
 #include "kernels/ops/ops.inc"
 #undef KVLAB_OP
 };
+
+/// Raised where what is there means something else and no size, name or layout of a record tells.
+inline constexpr uint64_t kCudaApiRevision = 6;
+
+/// Program and module agree where this is equal: names, sizes and order of all that passes between them.
+constexpr uint32_t cudaApiVersion() {
+  uint64_t hash = 0xcbf29ce484222325ull;
+  const auto mix = [&hash](uint64_t x) { hash = (hash ^ x) * 0x100000001b3ull, hash ^= hash >> 29; };
+  mix(kCudaApiRevision);
+  for (const uint64_t size : {sizeof(CudaApi), sizeof(CudaDevice), sizeof(CudaBoundsReport), sizeof(RowMove), sizeof(PoolView), sizeof(RowFormat),
+                              sizeof(TensorStats), sizeof(WriteRowsStats), sizeof(LinearPart)})
+    mix(size);
+#define KVLAB_OP(name, Args)                  \
+  for (const char* c = #name; *c; ++c) mix(static_cast<uint64_t>(*c)); \
+  mix(sizeof(Args)), mix(alignof(Args));
+#include "kernels/ops/ops.inc"
+#undef KVLAB_OP
+  for (const DType t : {DType::f32, DType::f16, DType::bf16, DType::i8, DType::fp8e4m3}) {
+    const RowLayout o = rowLayout({3, 24, t, t});
+    for (const int64_t at : {o.k, o.v, o.kScales, o.vScales, o.tag, o.checksum, o.stride}) mix(static_cast<uint64_t>(at));
+  }
+  return static_cast<uint32_t>(hash ^ (hash >> 32));
+}
+inline constexpr uint32_t kCudaApiVersion = cudaApiVersion();
 
 }  // namespace kvlab::kernels
 

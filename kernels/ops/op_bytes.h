@@ -7,6 +7,9 @@
 
 namespace kvlab::kernels {
 
+/// Of K and of V of a row, scales included.
+inline int64_t keyBytes(const RowFormat& f) { return f.kvHeads * (f.headDim * dtypeBytes(f.k) + (dtypeHasScale(f.k) ? 4 : 0)); }
+inline int64_t valueBytes(const RowFormat& f) { return f.kvHeads * (f.headDim * dtypeBytes(f.v) + (dtypeHasScale(f.v) ? 4 : 0)); }
 inline int64_t recordBytes(const RowFormat& f) { return rowLayout(f).stride; }
 
 inline int64_t opBytes(const ConvertArgs& a) { return a.count * (dtypeBytes(a.fromType) + dtypeBytes(a.toType)); }
@@ -23,8 +26,7 @@ inline int64_t opBytes(const SwigluArgs& a) { return 12 * a.rows * a.dim; }
 inline int64_t opBytes(const RopeArgs& a) { return 8 * a.n * a.heads * a.headDim; }
 /// K and V of the rows that are seen, once for all queries.
 inline int64_t opBytes(const AttentionArgs& a) {
-  const int64_t values = int64_t{a.fmt.kvHeads} * a.fmt.headDim;
-  const int64_t row = values * (dtypeBytes(a.fmt.k) + dtypeBytes(a.fmt.v));
+  const int64_t row = keyBytes(a.fmt) + valueBytes(a.fmt);
   return (a.rowsSeen ? a.rowsSeen : a.rows) * row + 8 * a.nQueries * a.queryHeads * a.fmt.headDim;
 }
 inline int64_t opBytes(const WriteRowsArgs& a) { return a.n * (recordBytes(a.fmt) + 8ll * a.fmt.kvHeads * a.fmt.headDim); }
@@ -33,11 +35,15 @@ inline int64_t opBytes(const MoveRowsArgs& a) { return 2 * a.n * recordBytes(a.f
 inline int64_t opBytes(const ZeroRowsArgs& a) { return a.n * recordBytes(a.fmt); }
 inline int64_t opBytes(const GatherRowsArgs& a) {
   const int64_t values = a.n * a.fmt.kvHeads * a.fmt.headDim;
-  return (a.k ? values * (dtypeBytes(a.fmt.k) + 4) : 0) + (a.v ? values * (dtypeBytes(a.fmt.v) + 4) : 0);
+  return (a.k ? a.n * keyBytes(a.fmt) + 4 * values : 0) + (a.v ? a.n * valueBytes(a.fmt) + 4 * values : 0);
 }
 inline int64_t opBytes(const VerifyRowsArgs& a) { return a.n * recordBytes(a.fmt); }
 inline int64_t opBytes(const ReadTagsArgs& a) { return 32 * a.n; }
 inline int64_t opBytes(const MatchTagsArgs& a) { return a.n * (8 * a.nPools + 12); }
+inline int64_t opBytes(const ReadScalesArgs& a) {
+  const int64_t scales = 8 * a.n * a.fmt.kvHeads;
+  return (a.k ? scales : 0) + (a.v ? scales : 0) + (a.kAtMax ? a.n * keyBytes(a.fmt) : 0) + (a.vAtMax ? a.n * valueBytes(a.fmt) : 0);
+}
 inline int64_t opBytes(const DiffRowsArgs& a) { return 8 * a.n * a.dim; }
 inline int64_t opBytes(const ArgmaxArgs& a) { return 4 * a.n; }
 inline int64_t opBytes(const SoftmaxArgs& a) { return 8 * a.n; }

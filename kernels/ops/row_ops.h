@@ -4,16 +4,37 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "kernels/context.h"
 #include "kernels/row_format.h"
 
 namespace kvlab::kernels {
 
-/// What a write saw, added to what is there already.
-struct WriteRowsStats {
+/// What writes saw in one tensor. Everything is exact, so neither threads nor the order of rows change it.
+struct TensorStats {
+  static constexpr int kSumWords = 6;
+
   int64_t nonFinite = 0;  ///< inputs that were NaN or infinite
-  int64_t clipped = 0;    ///< finite inputs that became infinite in the storage type
+  int64_t clipped = 0;    ///< finite inputs that the storage type cannot hold: they became infinite, or the largest code
+  int64_t atMax = 0;      ///< codes of magnitude quantMax(); at least one of every head whose scale is above the floor
+  int64_t scales = 0;     ///< finite scales written
+  int64_t floored = 0;    ///< of these, at the smallest scale there is: heads of (almost) nothing but zeros
+  float scaleMin = std::numeric_limits<float>::infinity();
+  float scaleMax = 0.0f;
+  uint64_t scaleSum[kSumWords] = {};  ///< fixed point: word i counts 2^(32 i - 50); scaleWords() of each scale
+
+  double sumOfScales() const {
+    double sum = 0, unit = 0x1p-50;
+    for (const uint64_t word : scaleSum) sum += static_cast<double>(word) * unit, unit *= 0x1p32;
+    return sum;
+  }
+  double meanScale() const { return scales == 0 ? 0 : sumOfScales() / static_cast<double>(scales); }
+};
+
+/// Added to what is there already.
+struct WriteRowsStats {
+  TensorStats k, v;
 };
 
 struct WriteRowsArgs {
@@ -26,10 +47,10 @@ struct WriteRowsArgs {
   int64_t n = 0;
   int64_t kStride = 0;              ///< in floats; 0 means kvHeads*headDim
   int64_t vStride = 0;
-  WriteRowsStats* stats = nullptr;  ///< optional; counting costs a second look at the input
+  WriteRowsStats* stats = nullptr;  ///< optional; cheap, most of all for quantised types
 };
 
-/// Converts, writes values, zero padding, tag and checksum.
+/// Converts (row_quant.h), writes values, scales, zero padding, tag and checksum.
 void writeRows(const Context&, const WriteRowsArgs&);
 
 /// Copies `count` consecutive records; source and destination may overlap (memmove).
@@ -68,7 +89,7 @@ struct GatherRowsArgs {
   float* v = nullptr;  ///< [n, kvHeads*headDim] or null
 };
 
-/// Reads rows to contiguous f32 as stored (no rotation).
+/// Reads rows to contiguous f32 as stored: codes times their scale, no rotation.
 void gatherRows(const Context&, const GatherRowsArgs&);
 
 enum RowVerdict : uint8_t { kRowGood = 0, kRowBadChecksum = 1, kRowBadTag = 2 };
@@ -95,6 +116,20 @@ struct ReadTagsArgs {
 };
 
 void readTags(const Context&, const ReadTagsArgs&);
+
+struct ReadScalesArgs {
+  const uint8_t* pool = nullptr;
+  RowFormat fmt;
+  const int32_t* slots = nullptr;  ///< [n]
+  int64_t n = 0;
+  float* k = nullptr;         ///< [n, kvHeads] or null; 1 where the type has no scales
+  float* v = nullptr;         ///< likewise
+  int32_t* kAtMax = nullptr;  ///< [n] or null: codes of magnitude quantMax() in the row; 0 where there are no codes
+  int32_t* vAtMax = nullptr;  ///< likewise
+};
+
+/// What quantisation left in rows.
+void readScales(const Context&, const ReadScalesArgs&);
 
 /// A pool of many that are looked at in one go.
 struct PoolView {

@@ -74,6 +74,16 @@ struct Scene {
   int64_t width() const { return int64_t{shape.queryHeads} * shape.headDim; }
 };
 
+/// The scene with f32 rows that hold what its own read as.
+inline Scene meant(const Scene& s) {
+  Scene plain = s;
+  plain.fmt.k = plain.fmt.v = DType::f32;
+  ThreadPool threads(1);
+  gatherRows({&threads}, {.pool = s.pool.data(), .fmt = s.fmt, .slots = s.slots.data(), .n = s.rows, .k = plain.k.data(), .v = plain.v.data()});
+  plain.write();
+  return plain;
+}
+
 inline std::vector<float> run(AttentionArgs a, int threads = 1) {
   ThreadPool pool(threads);
   std::vector<float> out(static_cast<size_t>(a.nQueries * a.queryHeads * a.fmt.headDim), NAN);

@@ -138,6 +138,7 @@ class CudaAttentionTest : public QObject {
   void equalsTheCpu_data();
   void equalsTheCpu();
   void rotatedKeys();
+  void quantisedRowsAreReadAsTheyMean();
   void selfRows();
   void strides();
   void rangesOfEveryKind();
@@ -190,7 +191,7 @@ void CudaAttentionTest::divisionsAreExact() {
 
 void CudaAttentionTest::sharedRowsMissNoBank() {
   for (int d = 16; d <= 256; d += 8) {
-    for (const DType t : {DType::f32, DType::f16}) {  // eight lanes a row, two values each; 128 bytes at a time
+    for (const DType t : {DType::f32, DType::f16, DType::i8}) {  // eight lanes a row, two values each; 128 bytes at a time
       const int64_t pitch = rowPitch(d, t), piece = 2 * dtypeBytes(t);
       QVERIFY(pitch >= d * dtypeBytes(t) && pitch % 16 == 0);
       std::set<int64_t> banks;
@@ -252,6 +253,12 @@ void CudaAttentionTest::equalsTheCpu_data() {
   row(2, 1, 200, f16, f16);
   row(3, 1, 256, f32, bf16);
   row(1, 1, 256, f32, f32);
+  row(16, 2, 64, f16, i8);
+  row(4, 2, 128, i8, i8);
+  row(3, 3, 24, i8, fp8e4m3);  // heads start eight bytes beside a border of 16
+  row(6, 3, 40, fp8e4m3, bf16);
+  row(2, 1, 200, f32, i8);
+  row(2, 2, 256, fp8e4m3, fp8e4m3);
 }
 
 void CudaAttentionTest::equalsTheCpu() {
@@ -265,19 +272,36 @@ void CudaAttentionTest::equalsTheCpu() {
 }
 
 void CudaAttentionTest::rotatedKeys() {
-  Scene s = sceneOf(4, 2, 48, DType::f16, DType::bf16);
-  s.rotated = true;
-  for (const TestDevice& where : devices()) {
-    Placed placed(s, where);
-    QVERIFY_SAME(placed, slice(s.args(), 130, 132));
-    QVERIFY_SAME(placed, slice(s.args(), 100, 140));
+  for (const auto& [k, v] : {std::pair{DType::f16, DType::bf16}, {DType::i8, DType::fp8e4m3}}) {
+    Scene s = sceneOf(4, 2, 48, k, v);
+    s.rotated = true;
+    for (const TestDevice& where : devices()) {
+      Placed placed(s, where);
+      QVERIFY_SAME(placed, slice(s.args(), 130, 132));
+      QVERIFY_SAME(placed, slice(s.args(), 100, 140));
+    }
+  }
+}
+
+/// A device reads codes and scales as the f32 rows that they mean.
+void CudaAttentionTest::quantisedRowsAreReadAsTheyMean() {
+  for (const auto& [k, v] : {std::pair{DType::f16, DType::i8}, {DType::i8, DType::fp8e4m3}, {DType::fp8e4m3, DType::i8}}) {
+    const Scene s = sceneOf(4, 2, 24, k, v), plain = meant(s);
+    for (const TestDevice& where : devices()) {
+      Placed codes(s, where), values(plain, where);
+      for (const auto& [q0, q1] : {std::pair<int, int>{148, 150}, {100, 130}}) {
+        const Outputs got = codes.run(slice(s.args(), q0, q1), kAllMasses), want = values.run(slice(plain.args(), q0, q1), kAllMasses);
+        QVERIFY(same(got.out, want.out) && same(got.newest, want.newest) && same(got.perHead, want.perHead) && same(got.received, want.received));
+      }
+    }
   }
 }
 
 void CudaAttentionTest::selfRows() {
-  for (const int d : {32, 72, 256})
+  using enum DType;
+  for (const auto& [d, k, v] : {std::tuple{32, bf16, f32}, {72, bf16, f32}, {256, bf16, f32}, {72, i8, fp8e4m3}, {32, fp8e4m3, i8}})
     for (const bool rotated : {false, true}) {
-      Scene s = sceneOf(6, 2, d, DType::bf16, DType::f32);
+      Scene s = sceneOf(6, 2, d, k, v);
       s.rotated = rotated;
       std::vector<int32_t> before(s.end), slots(s.slots);
       for (int32_t& e : before) --e;

@@ -61,7 +61,17 @@ class CudaModuleTest : public QObject {
                               .slots = p.slots.data(), .n = p.n, .kStride = p.width(), .vStride = p.width()};
         for (int64_t i = 0; i < p.n; ++i) {
           uint64_t sum = 0;
-          for (int64_t part = parts - 1; part >= 0; --part) sum += writeRecordPart(a, p.layout, i, part, parts);
+          PartCounts k, v;
+          for (const bool isV : {false, true}) {
+            const TensorPart tensor = tensorOf(a, p.layout, i, isV);
+            for (int64_t head = 0; dtypeHasScale(tensor.type) && head < f.kvHeads; ++head) {
+              uint32_t most = 0;
+              for (int64_t part = 0; part < parts; ++part) most = std::max(most, amaxPart(tensor, head, part, parts));
+              const float scale = scaleOf(most, tensor.type);
+              memcpy(tensor.scales + 4 * head, &scale, 4);
+            }
+          }
+          for (int64_t part = parts - 1; part >= 0; --part) sum += writeRecordPart(a, p.layout, i, part, parts, k, v);
           finishRecord(a, p.layout, i, sum);
         }
         QVERIFY(bytes == p.bytes);
@@ -84,7 +94,8 @@ class CudaModuleTest : public QObject {
       gatherRows(p.context, {.pool = p.bytes.data(), .fmt = f, .slots = p.slots.data(), .n = p.n, .v = wanted.data()});
       for (int64_t i = 0; i < p.n; ++i)
         for (int64_t part = 0; part < 7; ++part)
-          gatherPart(p.record(p.slots[static_cast<size_t>(i)]) + p.layout.v, f.v, p.width(), got.data() + i * p.width(), part, 7);
+          gatherPart(p.record(p.slots[static_cast<size_t>(i)]) + p.layout.v, p.record(p.slots[static_cast<size_t>(i)]) + p.layout.vScales, f.v, p.width(),
+                     f.headDim, got.data() + i * p.width(), part, 7);
       QVERIFY(sameBits(got, wanted));
     }
   }

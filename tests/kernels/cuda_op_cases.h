@@ -25,6 +25,18 @@ inline std::vector<float> oddValues(int64_t n) {
   return v;
 }
 
+/// Rows of odd values, rows of zeros, rows of finite values large and small.
+inline std::vector<float> rowsOfEveryKind(int64_t n, int64_t width) {
+  std::vector<float> v = oddValues(n * width);
+  for (int64_t i = 0; i < n * width; ++i) {
+    float& x = v[static_cast<size_t>(i)];
+    const int64_t kind = i / width % 4;
+    if (kind == 1) x = 0.0f;
+    if (kind > 1) x = (std::isfinite(x) ? std::fmod(x, 3.0f) : -0.4f) * (kind == 2 ? 1.0f : 1e30f);
+  }
+  return v;
+}
+
 inline void addPointwise(std::vector<OpCase>& all) {
   for (const DType t : kValueTypes)
     for (const int64_t n : {1, 255, 3000}) {
@@ -117,10 +129,10 @@ inline void addRows(std::vector<OpCase>& all) {
     const std::string type = std::string(dtypeName(f.k)) + "/" + dtypeName(f.v);
     const auto pool = std::make_shared<Pool>(f, 40);
     all.push_back({"writeRows", type, textOf({37, pool->width()}), [=](Rig& r) {
-      std::vector<float> k = oddValues(37 * (pool->width() + 2)), v = oddValues(37 * pool->width());
+      const std::vector<float> k = rowsOfEveryKind(37, pool->width() + 2), v = rowsOfEveryKind(37, pool->width());
       const WriteRowsArgs a{.pool = r.inOut(std::vector<uint8_t>(pool->bytes.size(), 0xee)), .fmt = f, .k = r.in(k), .v = r.in(v),
                             .tags = r.in(pool->tags), .slots = r.in(pool->slots), .n = 37, .kStride = pool->width() + 2,
-                            .stats = reinterpret_cast<WriteRowsStats*>(r.inOut(std::vector<int64_t>{5, 7}))};
+                            .stats = r.inOut(std::vector<WriteRowsStats>{{.k = {.nonFinite = 5}, .v = {.clipped = 7}}})};
       KVLAB_RUN(r, writeRows, a);
     }});
     const auto moves = [&all, type, pool, f](std::string what, bool apart, std::vector<RowMove> list) {
@@ -145,6 +157,15 @@ inline void addRows(std::vector<OpCase>& all) {
       const VerifyRowsArgs a{r.in(bytes), f, r.in(pool->slots), r.in(pool->tags), 40, r.out<uint8_t>(40), r.out<int64_t>(1)};
       KVLAB_RUN(r, verifyRows, a);
     }});
+    for (const bool few : {false, true})
+      all.push_back({"readScales", type, few ? "40, V alone" : "40", [=](Rig& r) {
+        ReadScalesArgs a{r.in(pool->bytes), f, r.in(pool->slots), 40};
+        a.v = r.out<float>(40 * f.kvHeads);
+        a.kAtMax = few ? nullptr : r.out<int32_t>(40);
+        a.k = few ? nullptr : r.out<float>(40 * f.kvHeads);
+        a.vAtMax = r.out<int32_t>(40);
+        KVLAB_RUN(r, readScales, a);
+      }});
     all.push_back({"gatherRows", type, "40", [=](Rig& r) {
       const int64_t n = 40 * pool->width();
       KVLAB_RUN(r, gatherRows, GatherRowsArgs{r.in(pool->bytes), f, r.in(pool->slots), 40, r.out<float>(n), r.out<float>(n)});

@@ -10,7 +10,8 @@ namespace kvlab::kernels::test {
 
 inline constexpr RowFormat kFormats[] = {
     {2, 16, DType::f32, DType::f32}, {1, 24, DType::f16, DType::bf16}, {4, 64, DType::bf16, DType::bf16},
-    {3, 40, DType::f32, DType::f16}, {8, 128, DType::f16, DType::f16}};
+    {3, 40, DType::f32, DType::f16}, {8, 128, DType::f16, DType::f16},
+    {3, 24, DType::i8, DType::fp8e4m3}, {4, 64, DType::f16, DType::i8}, {1, 40, DType::fp8e4m3, DType::f32}, {5, 16, DType::i8, DType::i8}};
 
 /// A pool with n rows written to shuffled slots.
 struct Pool {
