@@ -45,7 +45,7 @@ void addSessionOptions(CLI::App& app, SessionOptions& options) {
   app.add_option("--dtype", options.dtype, "f32, bf16 or f16")->type_name("TYPE")->group(group);
   app.add_option("--policy", options.policy, "eviction policy")->type_name("NAME[:k=v,..]")->group(group);
   app.add_option("--layout", options.layout, "storage layout")->type_name("NAME[:k=v,..]")->group(group);
-  app.add_option("--kv", options.kv, "row formats")->type_name("K=f16,V=f16")->group(group);
+  app.add_option("--kv", options.kv, "row formats")->type_name("K=f16,V=int8")->group(group);
   app.add_option("--position", options.position, "context, absolute or cache")->type_name("MODE")->group(group);
   app.add_option("--set", options.set, "any key of the manifest, dots between levels")
       ->type_name("KEY=VALUE")->group(group)->expected(1)->take_all()->allow_extra_args(false);
@@ -56,7 +56,7 @@ Status addKv(json& manifest, const std::string& text) {
   for (const std::string& part : split(text, ',')) {
     const bool key = part.rfind("K=", 0) == 0;
     if (!key && part.rfind("V=", 0) != 0)
-      return usage("--kv " + text + ": " + part + " names neither K nor V", "write --kv K=f16,V=f16");
+      return usage("--kv " + text + ": " + part + " names neither K nor V", "write --kv K=f16,V=int8");
     manifest["kv"][key ? "k" : "v"] = part.substr(2);
   }
   return ok();

@@ -166,8 +166,28 @@ interface Ring {
   views: { committed: [number, number]; committed_plus_pending: [number, number] };
 }
 
+interface QuantError {
+  /** |stored - computed| / |computed| over all heads: the worst row and the mean. */
+  worst: number;
+  mean: number;
+  relative?: (number | null)[];
+  cosine?: (number | null)[];
+  /** Largest of a row's heads. */
+  scale?: (number | null)[];
+  atMax?: number[];
+}
+
+interface LayerQuantisation {
+  k: QuantError;
+  v: QuantError;
+  /** |q . (stored - computed)| / sqrt(d) of the newest query, over heads and rows. */
+  worstLogit: number;
+  logit?: (number | null)[];
+}
+
 interface QuantCounts {
-  rows: number;
+  /** Finite scales written, one per head and row. */
+  scales: number;
   nonFinite: number;
   clipped: number;
   atMax: number;
@@ -276,6 +296,8 @@ interface Session {
   /** null where the layer is not stored as a ring. */
   ring(layer: number): Ring | null;
   storage(layer: number): LayerStorage;
+  /** A pass over all rows; with rows: true also per position, null where a layer has no row. */
+  quantisation(options?: { rows?: boolean }): LayerQuantisation[];
   invariants(): { id: string; title: string; ok: boolean; detail: string }[];
   drift(options?: { rows?: boolean }): Drift;
   /** Bytes of rows; and what the back end did since it was opened: memory taken, passes recorded and replayed. A steady

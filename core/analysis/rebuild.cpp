@@ -26,7 +26,7 @@ struct ScratchView {
 
 class RebuildPass {
  public:
-  explicit RebuildPass(const RebuildInput& input) : m_in(input), m_state(input.state) {
+  RebuildPass(const RebuildInput& input, bool computed) : m_in(input), m_state(input.state), m_computed(computed) {
     for (std::int32_t p = 0; p < m_state.length(); ++p)
       if (m_state.ledger[m_state.context[at(p)]].state == RowState::Live) {
         m_rows.push_back(targetAt(m_state, p));
@@ -60,7 +60,8 @@ class RebuildPass {
       Result<RowPool*> scratch = scratchFor(store.pool(layer).format());
       if (!scratch) return scratch.error();
       if (Status done = runLayer(layer, **scratch); !done) return done.error();
-      if (Status done = sink({layer, **scratch, m_positions}); !done) return done.error();
+      const LayerPass& pass = m_passes[at(m_state.groupOf[at(layer)])];
+      if (Status done = sink({layer, **scratch, m_positions, m_k, m_v, m_query, pass.phase}); !done) return done.error();
     }
     t.logits(m_x + (n - 1) * t.hidden(), 1, out);
     staging.finish();
@@ -104,6 +105,27 @@ class RebuildPass {
       m_passes.push_back(pass);
     }
     m_x = staging.temporary<float>(m_rows.size() * at(m_in.transformer.hidden()));
+    if (!m_computed) return;
+    const ModelConfig& config = m_in.transformer.model().config();
+    for (float** values : {&m_k, &m_v}) *values = staging.temporary<float>(m_rows.size() * at(std::int64_t{config.kvHeads} * config.headDim));
+    m_query = staging.temporary<float>(at(std::int64_t{config.heads} * config.headDim));
+  }
+
+  /// K and V of rows [begin, begin+n) from the layer's input, and the query of the last row of all.
+  void compute(int layer, std::int64_t begin, std::int64_t n, const LayerPass& pass) {
+    Transformer& t = m_in.transformer;
+    const ModelConfig& config = t.model().config();
+    const std::int64_t width = std::int64_t{config.kvHeads} * config.headDim;
+    const auto rope = [&](float* x, const std::int32_t* phases, std::int64_t rows, int heads) {
+      t.ops().rope(t.backend().context(), {x, phases, t.table(), rows, heads, config.headDim, 0});
+    };
+    float *k = m_k + begin * width, *v = m_v + begin * width;
+    if (begin + n == static_cast<std::int64_t>(m_rows.size())) {  // K and V of this row are written again below
+      t.projectTo(layer, 1, m_x + (begin + n - 1) * t.hidden(), k + (n - 1) * width, v + (n - 1) * width, m_query);
+      rope(m_query, pass.phase + n - 1, 1, config.heads);
+    }
+    t.projectTo(layer, n, m_x + begin * t.hidden(), k, v);
+    if (t.keysRotated()) rope(k, pass.phase, n, config.kvHeads);
   }
 
   Status runLayer(int layer, RowPool& scratch) {
@@ -119,6 +141,7 @@ class RebuildPass {
       for (const std::int32_t** list : {&pass.phase, &pass.rowBegin, &pass.rowEnd, &pass.write}) *list += begin;
       pass.tags += begin;
       if (pass.selfSlot) pass.selfSlot += begin;
+      if (m_computed) compute(layer, begin, n, pass);
       m_in.transformer.layer(layer, pass, n, m_x + begin * m_in.transformer.hidden());
     }
     return ok();
@@ -132,7 +155,10 @@ class RebuildPass {
   std::vector<ScratchView> m_views;                 // [groups]
   std::deque<RowPool> m_scratch;
   std::vector<LayerPass> m_passes;                  // [groups] of all rows, where ops read them
+  bool m_computed;                                  // K, V and the newest query are kept before storing
   float* m_x = nullptr;                             // [rows, hidden]
+  float *m_k = nullptr, *m_v = nullptr;             // [rows, kvHeads*headDim] of the present layer
+  float* m_query = nullptr;                         // [heads*headDim]
 };
 
 /// Pairs (scratch record, live slot) of the rows that are resident in a layer.
@@ -158,8 +184,8 @@ Pairs residentPairs(const CacheState& state, const RebuiltLayer& layer) {
 
 Result<std::vector<float>> rebuildPass(const RebuildInput& input,
                                        const std::function<Status(const RebuiltLayer&)>& sink,
-                                       const CacheStore& store, const Progress& progress) {
-  return RebuildPass(input).run(sink, store, progress);
+                                       const CacheStore& store, const Progress& progress, bool computed) {
+  return RebuildPass(input, computed).run(sink, store, progress);
 }
 
 Result<RebuildOutcome> rebuild(const RebuildInput& input, CacheStore& store, const Progress& progress) {

@@ -24,12 +24,17 @@ struct RebuiltLayer {
   int layer = 0;
   const RowPool& rows;                         // scratch, record i = positions[i]
   const std::vector<std::int32_t>& positions;  // context position of every scratch record
+  // Where asked for, as computed and before storing, where ops read them:
+  float *k = nullptr, *v = nullptr;            // [records, kvHeads*headDim]; the sink may change them
+  const float* query = nullptr;                // [heads*headDim] of the last record, rotated
+  const std::int32_t* phases = nullptr;        // [records]
 };
 
-/// Calls sink once per layer, with rows in the format that `store` has for it; returns the next token's logits (empty for an empty context).
+/// Calls sink once per layer, with rows in the format that `store` has for it, and if `computed` with K, V
+/// and the newest query before they are stored; returns the next token's logits (empty for an empty context).
 Result<std::vector<float>> rebuildPass(const RebuildInput& input,
                                        const std::function<Status(const RebuiltLayer&)>& sink,
-                                       const CacheStore& store, const Progress& progress = {});
+                                       const CacheStore& store, const Progress& progress = {}, bool computed = false);
 
 struct RebuildOutcome {
   std::vector<float> logits;

@@ -51,7 +51,7 @@ struct PageState {
 
 /// What the conversion of one tensor (K or V) to its storage type saw, since the session began.
 struct QuantCounts {
-  std::int64_t rows = 0;       // rows written
+  std::int64_t scales = 0;     // finite scales written, one per head and row
   std::int64_t nonFinite = 0;  // values that were NaN or infinite
   std::int64_t clipped = 0;    // finite values outside the type's range
   std::int64_t atMax = 0;      // |q| == qmax

@@ -18,7 +18,10 @@ constexpr std::array<Names, kQuantities> kNames = {{{"brightness", "Brightness"}
                                                     {"drift_k", "Drift of K"},
                                                     {"drift_v", "Drift of V"},
                                                     {"k_norm", "Norm of K"},
-                                                    {"v_norm", "Norm of V"}}};
+                                                    {"v_norm", "Norm of V"},
+                                                    {"quant_k", "Quantisation of K"},
+                                                    {"quant_v", "Quantisation of V"},
+                                                    {"quant_logit", "Quantisation in logits"}}};
 }  // namespace
 
 std::string_view name(Quantity quantity) { return kNames[static_cast<std::size_t>(quantity)].name; }

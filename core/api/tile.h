@@ -22,8 +22,11 @@ enum class Quantity : std::uint8_t {
   DriftV,
   KNorm,       // L2 over the layer's heads
   VNorm,
+  QuantK,      // relative L2 of what is stored against what was computed; needs a quantisation pass
+  QuantV,
+  QuantLogit,  // error of the newest query's logits from stored keys
 };
-inline constexpr int kQuantities = 11;
+inline constexpr int kQuantities = 14;
 std::string_view name(Quantity quantity);   // "brightness"
 std::string_view title(Quantity quantity);  // "Brightness"
 std::optional<Quantity> quantityFromName(std::string_view name);

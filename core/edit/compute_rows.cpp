@@ -213,6 +213,7 @@ class Pass {
     LayerPass pass;
     pass.pool = m_store.pool(layer).data();
     pass.format = m_store.pool(layer).format();
+    pass.stats = m_store.pool(layer).stats();
     pass.slots = group.map.slots;
     pass.phases = group.map.phases;
     pass.rows = roomFor(static_cast<std::int64_t>(m_job.groups[at(g)].map->size()));

@@ -88,7 +88,7 @@ std::vector<double> turn(const Turns& turns, std::int64_t begin, std::int64_t n,
   const std::int32_t* placed = staging.in(slots);
   ops.gatherRows(backend.context(), {pool.data(), format, placed, n, k, v});
   ops.rope(backend.context(), {k, staging.in(rows), staging.in(table.values()), n, format.kvHeads, format.headDim, 0});
-  ops.writeRows(backend.context(), {.pool = pool.data(), .fmt = format, .k = k, .v = v, .tags = staging.in(tags), .slots = placed, .n = n});
+  ops.writeRows(backend.context(), {.pool = pool.data(), .fmt = format, .k = k, .v = v, .tags = staging.in(tags), .slots = placed, .n = n, .stats = pool.stats()});
   staging.finish();
   std::vector<double> errors;
   if (!measure) return errors;

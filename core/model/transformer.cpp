@@ -127,6 +127,7 @@ void Transformer::write(const LayerPass& pass, std::int64_t n) {
   args.tags = pass.tags;
   args.slots = pass.write;
   args.n = n;
+  args.stats = pass.stats;
   ops().writeRows(context(), args);
 }
 

@@ -26,6 +26,7 @@ struct LayerPass {
   const std::int32_t* phase = nullptr;     // [n] of the queries
   const std::int32_t* write = nullptr;     // [n] slots to write K/V to; null = write nothing
   const std::uint64_t* tags = nullptr;     // [n] ledger ids, with write
+  kernels::WriteRowsStats* stats = nullptr;  // or null
   const std::int32_t* rowBegin = nullptr;  // [n] first index a query sees
   const std::int32_t* rowEnd = nullptr;    // [n] one past the last
   const std::int32_t* selfSlot = nullptr;  // [n] or null: slot of the query's own row where it is

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/analysis/exactness.h"
+#include "core/analysis/quantisation.h"
 #include "core/analysis/rebuild.h"
 #include "core/api/manifest.h"
 #include "core/api/snapshot.h"
@@ -108,6 +109,8 @@ class Session {
   // --- truth --------------------------------------------------------------------------------------
   Result<RebuildOutcome> rebuildRows();
   Result<Drift> measureDrift();
+  /// Error of each stored row against what was computed for it; kept until the state changes.
+  Result<Quantisation> measureQuantisation();
   std::vector<InvariantState> checkInvariants(bool full);
   std::string stateHash() const;
   /// Injects a corruption or arms a failure; refused unless the manifest opens the door.
@@ -219,6 +222,7 @@ class Session {
   std::vector<InvariantState> m_invariants;
   std::shared_ptr<const TickReport> m_report;
   std::optional<Drift> m_drift;  // of the present state
+  std::optional<Quantisation> m_quantisation;  // likewise
   mutable std::optional<ExactnessMap> m_exactness;  // of the present state
   std::int64_t m_bytesMoved = 0, m_checks = 0;
   std::string m_verb;  // the command being executed

@@ -43,6 +43,7 @@ void Session::record(CacheState state, LayerSlots added, LayerSlots freed) {
   m_status = m_state.length() ? SessionState::Ready : SessionState::Empty;
   m_brokenReason.clear();
   m_drift.reset();
+  m_quantisation.reset();
   m_exactness.reset();
   Timeline::Entry entry;
   entry.verb = std::exchange(m_verb, {});
@@ -133,6 +134,7 @@ Status Session::select(int id) {
   m_brokenReason.clear();
   m_report = m_timeline.current().report;
   m_drift.reset();
+  m_quantisation.reset();
   m_exactness.reset();
   publish();
   return done;

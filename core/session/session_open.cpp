@@ -205,6 +205,7 @@ void Session::startState() {
   m_pending.clear();
   m_report = nullptr;
   m_drift.reset();
+  m_quantisation.reset();
   m_exactness.reset();
   m_status = SessionState::Empty;
   m_brokenReason.clear();

@@ -54,6 +54,16 @@ Result<Drift> Session::measureDrift() {
   return measured;
 }
 
+Result<Quantisation> Session::measureQuantisation() {
+  if (Status usableNow = usable(); !usableNow) return usableNow.error();
+  const RebuildInput input{m_state, *m_transformer, m_faults, m_manifest.position == PositionMode::Cache};
+  Result<Quantisation> measured = kvlab::measureQuantisation(input, m_store, m_progress);
+  if (!measured) return measured;
+  m_quantisation = *measured;
+  publish();
+  return measured;
+}
+
 Status Session::refreshLogits(Trace& trace) {
   if (!m_state.logitsStale || m_state.length() == 0) return ok();
   m_timeline.makeRoom(m_store, 1, m_manifest.historyBytes);

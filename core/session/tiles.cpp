@@ -78,6 +78,9 @@ void Session::fillTile(Quantity quantity, int layer, std::int32_t begin, std::sp
       case Quantity::Staleness: value = static_cast<float>(exact->layers[at(layer)][at(p)]); break;
       case Quantity::DriftK: value = m_drift ? m_drift->kRows[at(layer)][at(p)] : kNone; break;
       case Quantity::DriftV: value = m_drift ? m_drift->vRows[at(layer)][at(p)] : kNone; break;
+      case Quantity::QuantK: value = m_quantisation ? (*m_quantisation)[at(layer)].k.relative[at(p)] : kNone; break;
+      case Quantity::QuantV: value = m_quantisation ? (*m_quantisation)[at(layer)].v.relative[at(p)] : kNone; break;
+      case Quantity::QuantLogit: value = m_quantisation ? (*m_quantisation)[at(layer)].logit[at(p)] : kNone; break;
       case Quantity::Residency: break;
       default: value = i < perIndex.size() ? perIndex[i] : kNone;
     }

@@ -264,8 +264,32 @@ Result<json> ring(Session& session, const json& args) {
 }
 
 json countsOf(const QuantCounts& c) {
-  return {{"rows", c.rows}, {"nonFinite", c.nonFinite}, {"clipped", c.clipped}, {"atMax", c.atMax}, {"floored", c.floored},
+  return {{"scales", c.scales}, {"nonFinite", c.nonFinite}, {"clipped", c.clipped}, {"atMax", c.atMax}, {"floored", c.floored},
           {"scale", {{"min", c.scaleMin}, {"mean", c.scaleMean}, {"max", c.scaleMax}}}};
+}
+
+json errorOf(const QuantError& error, bool rows) {
+  json out{{"worst", error.worst}, {"mean", error.mean}};
+  if (!rows) return out;
+  out["relative"] = error.relative;  // not-a-number becomes null
+  out["cosine"] = error.cosine;
+  out["scale"] = error.scale;
+  out["atMax"] = error.atMax;
+  return out;
+}
+
+Result<json> quantisation(Session& session, const json& args) {
+  VerbArgs in(args);
+  const bool rows = in.flag("rows", false);
+  if (in.error()) return *in.error();
+  Result<Quantisation> measured = session.measureQuantisation();
+  if (!measured) return measured.error();
+  json out = json::array();
+  for (const LayerQuantisation& layer : *measured) {
+    out.push_back({{"k", errorOf(layer.k, rows)}, {"v", errorOf(layer.v, rows)}, {"worstLogit", layer.worstLogit}});
+    if (rows) out.back()["logit"] = layer.logit;
+  }
+  return out;
 }
 
 Result<json> storage(Session& session, const json& args) {
@@ -351,6 +375,7 @@ std::span<const Verb> queryVerbs() {
       {{"drift", {"rows"}, "Live rows against a rebuild.", false}, driftVerb},
       {{"ring", {"layer"}, "The ring of a layer: pointer, head, offset, wraps and named views.", false}, ring},
       {{"storage", {"layer"}, "How a layer's rows are stored: layout, formats, slots, bytes, ring and pages.", false}, storage},
+      {{"quantisation", {"rows"}, "Error of stored rows against what was computed for them, per layer; K and V apart, keys also as logits.", false}, quantisation},
       {{"bytes", {}, "Bytes allocated, live and moved by the last commit.", false}, bytes},
   };
   return kVerbs;

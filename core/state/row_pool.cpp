@@ -25,7 +25,20 @@ Result<RowPool> RowPool::create(kernels::Backend& backend, const kernels::RowFor
   pool.m_slots = slots;
   if (!pool.m_records.allocate(backend, pool.m_stride * slots))
     return backendStatus(backend, "reserving a pool of " + std::to_string(slots) + " rows").error();
+  const bool scaled = kernels::dtypeHasScale(format.k) || kernels::dtypeHasScale(format.v);
+  const kernels::WriteRowsStats none;
+  if (scaled && !pool.m_stats.assign(backend, std::span(&none, 1)))
+    return backendStatus(backend, "reserving a pool of " + std::to_string(slots) + " rows").error();
   return pool;
+}
+
+kernels::WriteRowsStats RowPool::counts() const {
+  kernels::WriteRowsStats counts;
+  if (!stats()) return counts;
+  Staging staging(*m_backend);
+  staging.bring(&counts, stats(), 1);
+  staging.finish();
+  return counts;
 }
 
 void RowPool::gather(std::span<const std::int32_t> slots, float* k, float* v) const {
@@ -40,7 +53,7 @@ void RowPool::write(std::span<const std::int32_t> slots, const float* k, const f
   const std::size_t values = slots.size() * at(width());
   ops().writeRows(m_backend->context(), {.pool = data(), .fmt = m_format, .k = staging.in(std::span(k, values)),
                                          .v = staging.in(std::span(v, values)), .tags = staging.in(std::span(tags, slots.size())),
-                                         .slots = staging.in(slots), .n = count(slots)});
+                                         .slots = staging.in(slots), .n = count(slots), .stats = stats()});
   staging.finish();
 }
 

@@ -29,6 +29,9 @@ class RowPool {
   std::int64_t stride() const { return m_stride; }  // bytes
   std::int32_t slots() const { return m_slots; }
   std::int64_t width() const { return std::int64_t{m_format.kvHeads} * m_format.headDim; }
+  /// What writes have seen since the pool was made, where ops add to it; null for types without scales.
+  kernels::WriteRowsStats* stats() const { return m_stats.data(); }
+  kernels::WriteRowsStats counts() const;
   kernels::PoolView view() const { return {data(), m_format}; }
 
   /// K and V of rows as f32, [slots, width] each, as stored; either may be null.
@@ -51,6 +54,7 @@ class RowPool {
 
   kernels::Backend* m_backend = nullptr;
   kernels::Array<std::uint8_t> m_records;
+  kernels::Array<kernels::WriteRowsStats> m_stats;
   kernels::RowFormat m_format;
   std::int64_t m_stride = 0;
   std::int32_t m_slots = 0;

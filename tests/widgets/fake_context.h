@@ -131,6 +131,9 @@ inline float FakeContext::value(const Snapshot& s, Quantity quantity, std::size_
       return static_cast<float>(p == 0 ? 0.34 + 0.05 * depth : 0.06 * recent + 0.05 * std::pow(noise, 9.0));
     case Quantity::PhaseLag: return static_cast<float>(exact == Exactness::PhaseShifted ? 1 + p % 2 : 0);
     case Quantity::Staleness: return layer == 0 ? 0.0f : static_cast<float>(exact);
+    case Quantity::QuantK:
+    case Quantity::QuantV:
+    case Quantity::QuantLogit:
     case Quantity::DriftK:
     case Quantity::DriftV:
       return layer == 0 || exact == Exactness::Exact ? 0.0f : static_cast<float>(0.002 * depth * depth + 0.04 * std::pow(noise, 4.0) * depth);

@@ -56,6 +56,9 @@ ColourScale::Bend bendOf(Quantity quantity) {
     case Quantity::Attention:
     case Quantity::Received: return ColourScale::Bend::Root;
     case Quantity::DriftK:
+    case Quantity::QuantK:
+    case Quantity::QuantV:
+    case Quantity::QuantLogit:
     case Quantity::DriftV: return ColourScale::Bend::Log;
     default: return ColourScale::Bend::Linear;
   }
@@ -87,6 +90,9 @@ MapKind mapKindFor(Quantity quantity) {
     case Quantity::Attention:
     case Quantity::Received:
     case Quantity::DriftK:
+    case Quantity::QuantK:
+    case Quantity::QuantV:
+    case Quantity::QuantLogit:
     case Quantity::DriftV: return MapKind::Inferno;
     default: return MapKind::Viridis;
   }

@@ -16,6 +16,9 @@ const char* helpOf(Quantity quantity) {
     case Quantity::DriftV: return "Relative distance of V from a rebuild; needs a drift pass";
     case Quantity::KNorm: return "Length of the row's K over all heads";
     case Quantity::VNorm: return "Length of the row's V over all heads";
+    case Quantity::QuantK: return "Relative distance of the stored K from the computed one; needs a quantisation pass";
+    case Quantity::QuantV: return "Relative distance of the stored V from the computed one; needs a quantisation pass";
+    case Quantity::QuantLogit: return "What storing K changes in the newest query's logits; needs a quantisation pass";
   }
   return "";
 }

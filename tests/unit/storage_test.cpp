@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// Storage as a session has it: layouts and formats changed live, rings wrapped and cut, quantised rows,
+// windows by layer, blocks rejected.
+#include "support/session_fixture.h"
+
+using namespace kvlab;
+
+namespace {
+
+json ringed(int window, const json& more = json::object()) {
+  json out{{"layout", "ring_fused"}, {"ring", {{"window", window}}}, {"staging", 8}, {"prefill_chunk", 8}, {"guards", true}};
+  out.update(more);
+  return out;
+}
+
+/// Values of the resident rows of a layer, K then V, as read.
+std::vector<float> rowsOf(const SessionFixture& s, int layer) {
+  const RowPool& pool = s->store().pool(layer);
+  const std::span<const Slot> slots = s->state().map(layer).residentSlots();
+  std::vector<float> k(slots.size() * static_cast<std::size_t>(pool.width())), v(k.size());
+  pool.gather(plain(slots), k.data(), v.data());
+  k.insert(k.end(), v.begin(), v.end());
+  return k;
+}
+
+std::vector<float> logitsOf(const SessionFixture& s) {
+  json out = s.must("logits");
+  return out.get<std::vector<float>>();
+}
+
+bool sound(const SessionFixture& s) {
+  for (const InvariantState& one : s->checkInvariants(true))
+    if (!one.ok) {
+      qWarning("%s: %s", one.id.c_str(), one.detail.c_str());
+      return false;
+    }
+  return true;
+}
+
+}  // namespace
+
+class StorageTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void layoutsChangeLive() {
+    SessionFixture s(json{{"staging", 16}});
+    s.prompt(30);
+    s.must("step", {{"n", 3}});
+    const std::string before = s.hash();
+    for (const LayoutName& layout : layouts()) {
+      s.must("setLayout", {{"layout", std::string(layout.name)}});
+      QCOMPARE(s.hash(), before);
+      QVERIFY2(sound(s), layout.name.data());
+    }
+    s.must("setLayout", {{"layout", "paged:block=4"}, {"layer", 1}});
+    QCOMPARE(s.hash(), before);
+    QCOMPARE(s.must("storage", {{"layer", 1}})["pages"]["block"], 4);
+    QCOMPARE(s.must("storage", {{"layer", 0}})["layout"], "ring_fused");
+    s.must("step", {{"n", 2}});
+    const std::string after = s.hash();
+    for (int i = 0; i < 3; ++i) s.must("undo");  // two ticks and a change of layout, executed again
+    QCOMPARE(s.hash(), before);
+    QCOMPARE(s.must("storage", {{"layer", 1}})["layout"], "ring_fused");
+    for (int i = 0; i < 3; ++i) s.must("redo");
+    QCOMPARE(s.hash(), after);
+    QCOMPARE(s.must("storage", {{"layer", 1}})["layout"], "paged:block=4");
+  }
+
+  void refusedChangesChangeNothing() {
+    SessionFixture s;
+    s.prompt(10);
+    const std::string before = s.hash();
+    for (const auto& [verb, args] : {std::pair<std::string, json>{"setLayout", {{"layout", "heap"}}}, {"setLayout", {{"layout", "paged:block=x"}}},
+                                     {"setFormat", {{"k", "int4"}}}, {"setFormat", {{"v", "f16"}, {"layer", 9}}}}) {
+      const Result<json> result = s.verb(verb, args);
+      QVERIFY2(!result, args.dump().c_str());
+      QVERIFY(!result.error().remedy.empty());
+      QCOMPARE(s.hash(), before);
+    }
+    QVERIFY(!Manifest::fromJson({{"layers", {{{"match", "0-3"}, {"layout", "heap"}}}}}));
+    QVERIFY(!Manifest::fromJson({{"layers", {{{"layout", "paged"}}}}}));
+    QVERIFY(!Manifest::fromJson({{"layers", {{{"match", "3-1"}}}}}));
+    QVERIFY(!Manifest::fromJson({{"ring", {{"window", -1}}}}));
+  }
+
+  void formatsConvertLive() {
+    SessionFixture s(json{{"dtype", "f32"}});
+    s.prompt(20);
+    const std::vector<float> exact = rowsOf(s, 1);
+    s.must("setFormat", {{"k", "int8"}, {"v", "fp8-e4m3"}, {"layer", 1}});
+    QVERIFY(sound(s));
+    QCOMPARE(s.must("storage", {{"layer", 1}})["k"], "int8");
+    QCOMPARE(s.must("storage", {{"layer", 0}})["k"], "f32");
+    const std::vector<float> stored = rowsOf(s, 1);
+    double worst = 0;
+    for (std::size_t i = 0; i < exact.size(); ++i) worst = std::max(worst, double(std::abs(exact[i] - stored[i])));
+    QVERIFY(worst > 0);
+    s.must("step", {{"n", 2}});
+    // Codes and scales that were read are found again: a way back through f32 loses nothing more.
+    const std::vector<float> grown = rowsOf(s, 1);
+    s.must("setFormat", {{"k", "f32"}, {"v", "f32"}, {"layer", 1}});
+    QVERIFY(rowsOf(s, 1) == grown);
+    QVERIFY(sound(s));
+  }
+
+  void ringsWrapAndAreCut() {
+    SessionFixture s(ringed(12));
+    s.prompt(9);
+    json ring = s.must("ring", {{"layer", 0}});
+    QCOMPARE(ring["filled"], 9);  // a ring that is not full shows no row that was not written
+    QCOMPARE(ring["head"], 0);
+    QCOMPARE(ring["pointer"], 9);
+    QCOMPARE(ring["capacity"], 20);
+    QCOMPARE(s.must("rows", {{"layer", 0}}).size(), std::size_t(9));
+    s.must("step", {{"n", 30}});
+    ring = s.must("ring", {{"layer", 0}});
+    QCOMPARE(ring["filled"], 12);
+    QCOMPARE(ring["offset"], 39);
+    QCOMPARE(ring["pointer"], 39 % 20);
+    QCOMPARE(ring["wraps"], 1);
+    QCOMPARE(ring["base"], 0);
+    QCOMPARE(ring["len1"].get<int>() + ring["len2"].get<int>(), 12);
+    // A trim behind a wrap: the ring is not full any more, and what it shows are the rows before.
+    s.must("inject", {{"actions", {{{"action", "delete"}, {"position", 38}}, {{"action", "delete"}, {"position", 37}}, {{"action", "delete"}, {"position", 36}}}}});
+    s.must("apply");
+    ring = s.must("ring", {{"layer", 0}});
+    QCOMPARE(ring["filled"], 9);
+    QVERIFY(ring["base"] != 0);
+    QVERIFY(sound(s));
+    QCOMPARE(s.must("rows", {{"layer", 0}}).back()["position"], 35);
+    s.must("step", {{"n", 5}});
+    QVERIFY(sound(s));
+    QVERIFY(s.must("ring", {{"layer", 0}})["filled"] == 12);
+  }
+
+  void breakpointOnAWrap() {
+    SessionFixture s(ringed(12));
+    s.prompt(9);
+    s.must("break", {{"condition", "wrap(layer==2)"}});
+    const json run = s.must("run", {{"maxTicks", 64}});
+    QCOMPARE(run["stoppedBy"], "wrap(layer==2)");
+    QCOMPARE(s->state().length(), 20);
+    QVERIFY(!s.verb("break", {{"condition", "wrap(slot==2)"}}));
+  }
+
+  void longPromptsRunThroughARing() {
+    SessionFixture whole(ringed(12)), pieces(ringed(12));
+    const std::vector<int> ids = SessionFixture::ids(70);
+    whole.must("promptIds", {{"ids", ids}});
+    for (std::size_t i = 0; i < ids.size(); i += 7)
+      pieces.must("promptIds", {{"ids", std::vector<int>(ids.begin() + static_cast<std::ptrdiff_t>(i), ids.begin() + static_cast<std::ptrdiff_t>(i) + 7)}});
+    for (int layer = 0; layer < whole->state().layers(); ++layer) QVERIFY(rowsOf(whole, layer) == rowsOf(pieces, layer));
+    QVERIFY(logitsOf(whole) == logitsOf(pieces));
+    QVERIFY(sound(whole));
+  }
+
+  /// A rebuild computes what left through the window again, so nothing drifts.
+  void windowsDoNotDrift() {
+    SessionFixture s(ringed(12));
+    s.prompt(30);
+    s.must("step", {{"n", 10}});
+    const json drift = s.must("drift");
+    for (const auto& k : drift["k"]) QCOMPARE(k.get<double>(), 0.0);
+    QCOMPARE(drift["kl"].get<double>(), 0.0);
+    const std::string before = s.hash();
+    s.must("rebuild");
+    for (int layer = 0; layer < s->state().layers(); ++layer) QVERIFY(sound(s));
+    QVERIFY(s.hash() != "" && before != "");
+  }
+
+  /// Position enters attention only as a difference: the same tokens further on in the same window see the
+  /// same mixture (RoPE relativity), wrapped or not.
+  void ropeIsRelativeInARing() {
+    const std::vector<int> ids = SessionFixture::ids(8, 77);
+    std::vector<std::vector<float>> seen;
+    for (const int ahead : {0, 5, 11, 40}) {
+      SessionFixture s(ringed(4, {{"dtype", "f32"}}));
+      if (ahead) s.prompt(ahead);
+      s.must("promptIds", {{"ids", std::vector<int>(16, 9)}});  // 16 rows of one token fill every window, layer by layer
+      s.must("promptIds", {{"ids", ids}});
+      seen.push_back(logitsOf(s));
+    }
+    for (std::size_t i = 1; i < seen.size(); ++i)
+      for (std::size_t x = 0; x < seen[0].size(); ++x)
+        QVERIFY2(std::abs(seen[i][x] - seen[0][x]) < 2e-4f, QByteArray::number(std::abs(seen[i][x] - seen[0][x])));
+  }
+
+  void layersOfOneModelDiffer() {
+    SessionFixture s({{"staging", 8}, {"prefill_chunk", 8},
+                      {"layers", {{{"match", "1-2"}, {"layout", "ring_pointer"}, {"window", 6}, {"kv", {{"v", "int8"}}}}, {{"match", 3}, {"layout", "paged:block=8"}}}}});
+    s.prompt(25);
+    s.must("step", {{"n", 4}});
+    QVERIFY(sound(s));
+    QCOMPARE(s->state().map(0).resident(), std::size_t(29));
+    QCOMPARE(s->state().map(1).resident(), std::size_t(6));
+    QCOMPARE(s->state().map(1).first, 23);
+    QCOMPARE(s.must("storage", {{"layer", 2}})["v"], "int8");
+    QVERIFY(s.must("ring", {{"layer", 0}}).is_null());
+    QVERIFY(s->store().pool(1).slots() < s->store().pool(0).slots() / 4);  // memory is really given back
+    s.must("undo");
+    QVERIFY(sound(s));
+  }
+
+  void blocksAreCommittedOrRejectedWhole() {
+    for (const char* layout : {"indirection", "contiguous_splice", "paged:block=4", "ring_fused", "ring_roll"}) {
+      SessionFixture s(ringed(12, {{"layout", layout}, {"faults", true}, {"ring", {{"window", 12}, {"block_tokens", 4}}}}));
+      s.prompt(18);
+      const std::string before = s.hash();
+      s.must("fault", {{"kind", "kernel"}, {"n", 1 + 2 * s->state().layers()}});  // in the third token's pass
+      const json report = s.must("step")[0];
+      QCOMPARE(report["ok"], false);
+      QCOMPARE(s.hash(), before);
+      QVERIFY2(sound(s), layout);
+      const json done = s.must("step", {{"n", 3}});
+      QCOMPARE(done.back()["block"].size(), std::size_t(4));
+      QCOMPARE(s->state().length(), 18 + 12);
+      QVERIFY2(sound(s), layout);
+    }
+  }
+
+  void quantisationIsMeasured() {
+    SessionFixture s({{"dtype", "f32"}, {"kv", {{"k", "int8"}, {"v", "fp8-e4m3"}}}, {"layers", {{{"match", 0}, {"kv", {{"k", "f32"}, {"v", "f16"}}}}}}});
+    s.prompt(24);
+    s.must("step", {{"n", 2}});
+    const json layers = s.must("quantisation", {{"rows", true}});
+    QCOMPARE(layers[0]["k"]["worst"].get<double>(), 0.0);  // f32 holds what was computed
+    QVERIFY(layers[0]["v"]["worst"].get<double>() > 0 && layers[0]["v"]["worst"].get<double>() < 1e-3);
+    // Half a step of 1/127 of the largest value at most, so below that share of the row's length.
+    QVERIFY(layers[1]["k"]["worst"].get<double>() > 1e-4 && layers[1]["k"]["worst"].get<double>() < 0.02);
+    QVERIFY(layers[1]["v"]["worst"].get<double>() < 0.06);
+    QVERIFY(layers[1]["worstLogit"].get<double>() > 0);
+    QCOMPARE(layers[1]["k"]["relative"].size(), std::size_t(26));
+    const json counts = s.must("storage", {{"layer", 1}})["counts"];
+    QVERIFY(counts["k"]["scales"].get<int>() >= 26);
+    QCOMPARE(counts["k"]["clipped"], 0);
+    QVERIFY(counts["k"]["atMax"].get<int>() >= counts["k"]["scales"].get<int>());
+    QVERIFY(counts["k"]["scale"]["min"].get<double>() > 0);
+    // Every reader reads the stored form, so a rebuild finds the same bits.
+    const json drift = s.must("drift");
+    for (const auto& k : drift["k"]) QCOMPARE(k.get<double>(), 0.0);
+  }
+
+  void compactionGivesRoomBack() {
+    SessionFixture s({{"layout", "paged:block=4"}, {"staging", 32}});
+    s.prompt(64);
+    for (int i = 0; i < 8; ++i) {
+      s.must("inject", {{"actions", {{{"action", "delete"}, {"position", 5 + 4 * i}}}}});
+      s.must("apply");
+    }
+    const json before = s.must("storage", {{"layer", 0}})["pages"];
+    QVERIFY(before["fragmentation"].get<double>() > 0.05);
+    const std::string hash = s.hash();
+    int calls = 0;
+    for (bool done = false; !done; ++calls) {
+      done = s.must("compact", {{"rows", 10}})["done"].get<bool>();
+      QCOMPARE(s.hash(), hash);
+      QVERIFY(sound(s));
+    }
+    QVERIFY(calls > 2);
+    const json after = s.must("storage", {{"layer", 0}})["pages"];
+    QVERIFY(after["used"].get<int>() < before["used"].get<int>());
+    QCOMPARE(after["used"].get<int>(), (s->state().length() + 3) / 4);
+    s.must("undo");
+    QVERIFY(sound(s));
+  }
+};
+
+QTEST_GUILESS_MAIN(StorageTest)
+#include "storage_test.moc"
