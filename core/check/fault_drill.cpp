@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "kernels/row_checksum.h"
 
@@ -40,6 +41,7 @@ class Drill {
   }
   Result<json> mapDrop();
   Result<json> mapSwap();
+  Result<json> scaleSwap();
 
   template <FaultPoint point>
   Result<json> arm() {
@@ -186,6 +188,33 @@ Result<json> Drill::mapSwap() {
   return m_done;
 }
 
+/// What a copy that moves rows and scales apart would leave, checksums and all: only the pairing is wrong.
+Result<json> Drill::scaleSwap() {
+  choose(2);
+  if (m_error) return *m_error;
+  RowPool& pool = m_store.pool(m_layer);
+  const kernels::RowLayout layout = kernels::rowLayout(pool.format());
+  if (!kernels::dtypeHasScale(pool.format().k) && !kernels::dtypeHasScale(pool.format().v))
+    return bad("layer", m_layer, "the rows of layer " + std::to_string(m_layer) + " have no scales");
+  const std::int64_t first = m_state.map(m_layer).first, end = static_cast<std::int64_t>(m_state.map(m_layer).size());
+  const std::int64_t next = static_cast<std::int64_t>(m_index) + 1 < end ? static_cast<std::int64_t>(m_index) + 1 : first;
+  const std::size_t other = at(number("other", first, end, next));
+  if (!m_error && other == m_index) m_error = bad("other", other, "other is the same index");
+  if (m_error) return *m_error;
+  const Slot slots[] = {m_state.map(m_layer).slotOf[m_index], m_state.map(m_layer).slotOf[other]};
+  std::vector<std::uint8_t> records(2 * at(pool.stride()));
+  pool.readRecords(slots, records.data());
+  std::uint8_t *a = records.data(), *b = a + pool.stride();
+  std::swap_ranges(a + layout.kScales, a + layout.tag, b + layout.kScales);
+  for (std::uint8_t* record : {a, b}) {
+    const std::uint64_t sum = kernels::rowChecksum(record, layout.tag);
+    std::memcpy(record + layout.checksum, &sum, sizeof sum);
+  }
+  pool.writeRecords(slots, records.data());
+  m_done["other"] = other;
+  return m_done;
+}
+
 struct Entry {
   FaultKind about;
   Result<json> (Drill::*run)();
@@ -196,6 +225,7 @@ constexpr Entry kEntries[] = {
     {{"value_bit", "flips one bit of a row's stored K and V", kRowParams, "row_checksums", false}, &Drill::valueBit},
     {{"tag_bit", "flips one bit of a row's tag", kRowParams, "row_tags", true}, &Drill::tagBit},
     {{"checksum_bit", "flips one bit of a row's checksum", kRowParams, "row_checksums", false}, &Drill::checksumBit},
+    {{"scale_swap", "exchanges the scales of two quantised rows and seals both with new checksums", "layer, index, other, seed", "row_tags", true}, &Drill::scaleSwap},
     {{"map_drop", "drops a slot of a residency map, or with column: entries the whole entry",
       "layer, index, column, seed", "mirror_length", true}, &Drill::mapDrop},
     {{"map_swap", "swaps two slots of a residency map, or with column: entries the whole entries",

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "core/session/cache_native.h"
-#include "kernels/row_checksum.h"
+#include "kernels/row_tag.h"
 #include "kernels/scalar_convert.h"
 
 namespace kvlab {
@@ -335,10 +335,9 @@ class NativeReader {
   const char* rowFault(const std::byte* bytes, LedgerId id) const {
     const auto* record = reinterpret_cast<const std::uint8_t*>(bytes);
     const kernels::RowLayout layout = kernels::rowLayout(m_target.format);
-    std::uint64_t tag, checksum;
-    std::memcpy(&tag, record + layout.tag, sizeof tag);
+    std::uint64_t checksum;
     std::memcpy(&checksum, record + layout.checksum, sizeof checksum);
-    if (tag != static_cast<std::uint64_t>(id.value())) return "carries the tag of another token";
+    if (kernels::readTag(record, layout, m_target.format) != static_cast<std::uint64_t>(id.value())) return "carries the tag of another token";
     if (checksum != kernels::rowChecksum(record, layout.tag)) return "does not match its checksum";
     const std::int64_t values = std::int64_t{m_target.format.kvHeads} * m_target.format.headDim;
     if (!finite(record + layout.k, m_target.format.k, values))

@@ -9,7 +9,7 @@
 #include <hwy/cache_control.h>
 
 #include "kernels/cpu/targets.h"
-#include "kernels/row_checksum.h"
+#include "kernels/row_tag.h"
 #include "kernels/thread_pool.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -98,7 +98,7 @@ HWY_INLINE void writeRecord(const WriteRowsArgs& a, const RowLayout& o, int64_t 
   clear(o.v + values * dtypeBytes(a.fmt.v), o.kScales);
   clear(o.kScales + (dtypeHasScale(a.fmt.k) ? scales : 0), o.vScales);
   clear(o.vScales + (dtypeHasScale(a.fmt.v) ? scales : 0), o.tag);
-  memcpy(record + o.tag, a.tags + i, 8);
+  writeTag(record, o, a.fmt, a.tags[i]);
   const uint64_t sum = rowChecksum(record, o.tag);
   memcpy(record + o.checksum, &sum, 8);
 }
@@ -142,11 +142,10 @@ void verifyRowsTarget(ThreadPool& pool, const VerifyRowsArgs& a) {
   const RowLayout o = rowLayout(a.fmt);
   forRecords(pool, a.n, o, [&](int64_t i) {
     const uint8_t* record = a.pool + a.slots[i] * o.stride;
-    uint64_t tag, checksum;
-    memcpy(&tag, record + o.tag, 8);
+    uint64_t checksum;
     memcpy(&checksum, record + o.checksum, 8);
     const bool badSum = rowChecksum(record, o.tag) != checksum;
-    const bool badTag = a.tags && a.tags[i] != tag;
+    const bool badTag = a.tags && a.tags[i] != readTag(record, o, a.fmt);
     a.verdicts[i] = static_cast<uint8_t>((badSum ? kRowBadChecksum : 0) | (badTag ? kRowBadTag : 0));
   });
 }
@@ -197,7 +196,7 @@ void readTags(const Context&, const ReadTagsArgs& a) {
   const RowLayout o = rowLayout(a.fmt);
   for (int64_t i = 0; i < a.n; ++i) {
     const uint8_t* record = a.pool + a.slots[i] * o.stride;
-    if (a.tags) memcpy(a.tags + i, record + o.tag, 8);
+    if (a.tags) a.tags[i] = readTag(record, o, a.fmt);
     if (a.checksums) memcpy(a.checksums + i, record + o.checksum, 8);
   }
 }
@@ -228,11 +227,13 @@ void matchTags(const Context& context, const MatchTagsArgs& a) {
       const PoolView& view = a.pools[part / parts];
       const RowLayout o = rowLayout(view.fmt);
       const int64_t begin = part % parts * kRows, end = std::min(a.n, begin + kRows);
-      const auto tagOf = [&](int64_t i) { return view.pool + a.slots[i] * o.stride + o.tag; };
+      const bool scaled = dtypeHasScale(view.fmt.k) || dtypeHasScale(view.fmt.v);
+      const auto recordOf = [&](int64_t i) { return view.pool + a.slots[i] * o.stride; };
       int64_t wrong = 0;
       for (int64_t i = begin; i < end; ++i) {
-        if (i + kAhead < end) hwy::Prefetch(tagOf(i + kAhead));
-        wrong += memcmp(tagOf(i), a.tags + i, 8) != 0;
+        if (i + kAhead < end) hwy::Prefetch(recordOf(i + kAhead) + o.tag);
+        if (scaled && i + kAhead < end) hwy::Prefetch(recordOf(i + kAhead) + o.kScales);
+        wrong += readTag(recordOf(i), o, view.fmt) != a.tags[i];
       }
       if (wrong > 0) std::atomic_ref(a.wrong[part / parts]).fetch_add(wrong);
     }

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "kernels/ops/row_ops.h"
-#include "kernels/row_checksum.h"
 #include "kernels/row_quant.h"
+#include "kernels/row_tag.h"
 
 namespace kvlab::kernels {
 
@@ -105,8 +105,7 @@ KVLAB_HD inline uint64_t writeRecordPart(const WriteRowsArgs& a, const RowLayout
 
 KVLAB_HD inline void finishRecord(const WriteRowsArgs& a, const RowLayout& o, int64_t i, uint64_t shares) {
   uint8_t* record = a.pool + a.slots[i] * o.stride;
-  const uint64_t sum = checksumSeed(a.tags[i]) + shares;
-  memcpy(record + o.tag, a.tags + i, 8);
+  const uint64_t sum = checksumSeed(writeTag(record, o, a.fmt, a.tags[i])) + shares;
   memcpy(record + o.checksum, &sum, 8);
 }
 
@@ -121,11 +120,11 @@ KVLAB_HD inline uint64_t checksumPart(const uint8_t* record, const RowLayout& o,
   return sum;
 }
 
-KVLAB_HD inline uint8_t verdictOf(const uint8_t* record, const RowLayout& o, uint64_t shares, const uint64_t* wanted) {
-  uint64_t tag, checksum;
-  memcpy(&tag, record + o.tag, 8);
+KVLAB_HD inline uint8_t verdictOf(const uint8_t* record, const RowLayout& o, const RowFormat& f, uint64_t shares, const uint64_t* wanted) {
+  uint64_t stored, checksum;
+  memcpy(&stored, record + o.tag, 8);
   memcpy(&checksum, record + o.checksum, 8);
-  const bool badSum = checksumSeed(tag) + shares != checksum, badTag = wanted && *wanted != tag;
+  const bool badSum = checksumSeed(stored) + shares != checksum, badTag = wanted && *wanted != readTag(record, o, f);
   return static_cast<uint8_t>((badSum ? kRowBadChecksum : 0) | (badTag ? kRowBadTag : 0));
 }
 

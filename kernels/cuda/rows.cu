@@ -126,7 +126,7 @@ __global__ void __launch_bounds__(kThreads) verifyRowsKernel(VerifyRowsArgs a, R
   const uint8_t* record = a.pool + slotOf(bounds, a.pool, o, a.slots[i]) * o.stride;
   const uint64_t sum = blockSum(checksumPart(record, o, threadIdx.x, kThreads));
   if (threadIdx.x != 0) return;
-  a.verdicts[i] = verdictOf(record, o, sum, a.tags ? a.tags + i : nullptr);
+  a.verdicts[i] = verdictOf(record, o, a.fmt, sum, a.tags ? a.tags + i : nullptr);
   if (a.bad) addTo(a.bad, a.verdicts[i] != kRowGood);
 }
 
@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(kThreads) readTagsKernel(ReadTagsArgs a, RowLa
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (i >= a.n) return;
   const uint8_t* record = a.pool + slotOf(bounds, a.pool, o, a.slots[i]) * o.stride;
-  if (a.tags) memcpy(a.tags + i, record + o.tag, 8);
+  if (a.tags) a.tags[i] = readTag(record, o, a.fmt);
   if (a.checksums) memcpy(a.checksums + i, record + o.checksum, 8);
 }
 
@@ -164,7 +164,7 @@ __global__ void __launch_bounds__(kThreads) matchTagsKernel(MatchTagsArgs a, Bou
   const PoolView view = a.pools[blockIdx.y];
   const RowLayout o = rowLayout(view.fmt);
   uint64_t tag = 0;
-  if (i < a.n) memcpy(&tag, view.pool + slotOf(bounds, view.pool, o, a.slots[i]) * o.stride + o.tag, 8);
+  if (i < a.n) tag = readTag(view.pool + slotOf(bounds, view.pool, o, a.slots[i]) * o.stride, o, view.fmt);
   const int wrong = __syncthreads_count(i < a.n && tag != a.tags[i]);
   if (threadIdx.x == 0) addTo(a.wrong + blockIdx.y, static_cast<uint64_t>(wrong));
 }

@@ -82,7 +82,7 @@ class CudaModuleTest : public QObject {
           for (int64_t part = 0; part < parts; ++part) sum += checksumPart(record, p.layout, part, parts);
           const uint64_t wanted = p.tags[static_cast<size_t>(i)] + (i == 2);
           const int expected = i == 4 ? kRowBadChecksum : i == 2 ? kRowBadTag : kRowGood;
-          QCOMPARE(int{verdictOf(record, p.layout, sum, &wanted)}, expected);
+          QCOMPARE(int{verdictOf(record, p.layout, a.fmt, sum, &wanted)}, expected);
         }
       }
   }

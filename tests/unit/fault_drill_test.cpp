@@ -94,7 +94,7 @@ class FaultDrillTest : public QObject {
       const std::string by(kind.caughtBy.substr(0, kind.caughtBy.find(' ')));
       QVERIFY(by.empty() || invariantIds.contains(by));
     }
-    QCOMPARE(kinds.size(), std::size_t{8});
+    QCOMPARE(kinds.size(), std::size_t{9});
   }
 
   void selectionIsDeterministic() {

@@ -241,6 +241,30 @@ class StorageTest : public QObject {
     for (const auto& k : drift["k"]) QCOMPARE(k.get<double>(), 0.0);
   }
 
+  /// Values, tags and checksums are right, only the pairing with the scales is not: seen in the same tick,
+  /// by the cheap checks, at both rows.
+  void aScaleThatCameApartIsSeen() {
+    for (const char* layout : {"indirection", "ring_pointer", "ring_roll"}) {
+      SessionFixture s(ringed(12, {{"layout", layout}, {"faults", true}, {"guards", false}, {"kv", {{"k", "f16"}, {"v", "int8"}}}}));
+      s.prompt(20);
+      const int first = s->state().map(2).first;
+      const json done = s.must("fault", {{"kind", "scale_swap"}, {"layer", 2}, {"index", first + 4}, {"other", first + 7}});
+      const json report = s.must("step")[0];
+      std::vector<int> rows;
+      for (const json& violation : report["violations"]) {
+        QCOMPARE(violation["invariant"], "row_tags");
+        QCOMPARE(violation["layer"], 2);
+        rows.push_back(violation["ledger"]);
+      }
+      QCOMPARE(rows, (std::vector<int>{first + 4, first + 7}));
+      s.must("rebuild");
+      QVERIFY(sound(s));
+    }
+    SessionFixture plain(json{{"faults", true}, {"dtype", "f32"}});
+    plain.prompt(10);
+    QVERIFY(!plain.verb("fault", {{"kind", "scale_swap"}}));
+  }
+
   void compactionGivesRoomBack() {
     SessionFixture s({{"layout", "paged:block=4"}, {"staging", 32}});
     s.prompt(64);
