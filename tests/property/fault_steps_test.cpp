@@ -152,10 +152,13 @@ class FaultStepsTest : public QObject {
       if (kind.caughtBy.empty()) continue;
       const std::string name(kind.kind);
       if (name == "map_drop" || name == "map_swap") continue;  // maps are not a rebuild's to mend
-      SessionFixture s(json{{"faults", true}, {"check", {{"level", "full"}}}});
+      const bool scales = name == "scale_swap";
+      SessionFixture s(json{{"faults", true}, {"check", {{"level", "full"}}}, {"kv", {{"v", scales ? "int8" : "f16"}}}});
       furnish(s);
       const std::string before = s.hash();
-      s.must("fault", {{"kind", name}, {"layer", 2}, {"index", 6}, {"bit", 3}});
+      json place{{"kind", name}, {"layer", 2}, {"index", 6}};
+      if (!scales) place["bit"] = 3;
+      s.must("fault", place);
       const json report = s.must("step")[0];
       QVERIFY2(report["violations"].size() > 0, name.c_str());
       s.must("rebuild");
