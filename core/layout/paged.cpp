@@ -45,6 +45,16 @@ std::optional<Repaging> repage(std::span<const Slot> slots, PageSlots& pages) {
   return out;
 }
 
+/// All of them or none.
+bool takeAll(PageSlots& pages, const std::vector<Slot>& slots) {
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (pages.takeSlot(slots[i])) continue;
+    pages.give(std::span(slots).first(i));
+    return false;
+  }
+  return true;
+}
+
 std::int64_t rowsOf(const std::vector<RowMove>& moves) {
   std::int64_t rows = 0;
   for (const RowMove& m : moves) rows += m.count;
@@ -79,10 +89,13 @@ class Paged : public StorageLayout {
     for (std::size_t i = 0; i < settling.layers.size(); ++i)
       if (Status passed = context.faults.pass(FaultPoint::Copy, "moving rows"); !passed) return passed.error();
     const std::span<const Slot> before = settling.group.map->residentSlots();
-    std::optional<Repaging> done;
-    for (const int layer : settling.layers) {  // the same in each
-      done = repage(before, static_cast<PageSlots&>(context.store.slots(layer)));
-      if (!done) return noPage();
+    const auto pagesOf = [&](int layer) -> PageSlots& { return static_cast<PageSlots&>(context.store.slots(layer)); };
+    std::optional<Repaging> done = repage(before, pagesOf(settling.layers.front()));
+    if (!done) return noPage();
+    for (std::size_t i = 1; i < settling.layers.size(); ++i) {  // the same in each
+      if (takeAll(pagesOf(settling.layers[i]), done->taken)) continue;
+      for (std::size_t j = 0; j < i; ++j) pagesOf(settling.layers[j]).give(done->taken);
+      return noPage();  // their histories hold different pages: compacting makes them alike
     }
     std::int64_t bytes = 0;
     for (const int layer : settling.layers) {
