@@ -5,6 +5,7 @@
 #include "core/check/invariant.h"
 #include "core/api/layout_names.h"
 #include "core/model/model.h"
+#include "kernels/backend/backend.h"
 #include "kernels/cuda/find_module.h"
 #include "kernels/ops/op_table.h"
 
@@ -49,8 +50,7 @@ json describe(const Model& model, const Manifest& manifest) {
           {"weight_bytes", model.weightBytes()},
           {"capacity", capacity},
           {"row_bytes", row},
-          {"kv_bytes", row * config.layers * (capacity + manifest.staging)},
-          {"numerics", kernels::cpuOps().numericsId()}};
+          {"kv_bytes", row * config.layers * (capacity + manifest.staging)}};
 }
 
 }  // namespace
@@ -78,6 +78,13 @@ json listMetrics() {
                       entry("bytes_moved", "row bytes read and written by the last commit"),
                       entry("bytes_live", "bytes of resident rows"),
                       entry("tick_us", "duration of a tick and of each of its steps")});
+}
+
+json listNumerics(const std::string& backend) {
+  json list = json::array();
+  for (const kernels::NumericsAnswer& one : kernels::numericsOf(backend))
+    list.push_back({{"id", one.id}, {"available", one.why.empty()}, {"why", one.why}});
+  return list;
 }
 
 json listBackends() {

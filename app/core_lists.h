@@ -16,6 +16,8 @@ nlohmann::json listPolicies();
 nlohmann::json listMetrics();
 /// [{id, available, why}]
 nlohmann::json listBackends();
+/// The same of what a back end computes with, the exact one first. May open libraries.
+nlohmann::json listNumerics(const std::string& backend);
 /// What is in the manifest's model and what a session of it costs in memory. Errors: bad_model,
 /// bad_manifest.
 Result<nlohmann::json> describeModel(const nlohmann::json& manifest, const std::string& resources);

@@ -81,7 +81,6 @@ void printModel(const json& m) {
   line("positions", cell(m["positions"]) + (m["window"] == 0 ? "" : ", window " + cell(m["window"])));
   line("KV cache", mebibytes(m["kv_bytes"]) + " for " + cell(m["capacity"]) + " rows per layer (" +
                        cell(m["row_bytes"]) + " bytes a row and layer)");
-  line("numerics", cell(m["numerics"]));
 }
 
 }  // namespace
@@ -101,14 +100,21 @@ int printInfo(const CommandLine& line) {
     std::cerr << errorLine(model.error()) << std::endl;
     return static_cast<int>(exitFor(model.error()));
   }
+  json backends = listBackends();
+  for (json& backend : backends) backend["numerics"] = listNumerics(backend["id"]);
   if (line.json) {
-    std::cout << json{{"model", *model}, {"backends", listBackends()}}.dump(2) << "\n";
+    std::cout << json{{"model", *model}, {"backends", backends}}.dump(2) << "\n";
     return static_cast<int>(Exit::Ok);
   }
   printModel(*model);
-  for (const json& backend : listBackends())
-    std::printf("%-12s %s%s\n", ("backend " + cell(backend["id"])).c_str(),
-                backend["available"].get<bool>() ? "" : "not available: ", cell(backend["why"]).c_str());
+  const auto row = [](const std::string& name, const json& one, const json& text) {
+    std::printf("%-12s %s%s\n", name.c_str(), one["available"].get<bool>() ? "" : "not available: ", cell(text).c_str());
+  };
+  for (const json& backend : backends) {
+    row("backend " + cell(backend["id"]), backend, backend["why"]);
+    for (const json& numerics : backend["numerics"])
+      row("  numerics", numerics, numerics["available"].get<bool>() ? cell(numerics["id"]) : cell(numerics["id"]) + ": " + cell(numerics["why"]));
+  }
   return static_cast<int>(Exit::Ok);
 }
 

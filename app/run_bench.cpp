@@ -83,6 +83,7 @@ int runBench(const CommandLine& line) {
   options.model = line.manifest.value("model", "");
   options.dtype = line.manifest.value("dtype", "");
   options.backend = line.manifest.value("backend", "cpu");
+  options.numerics = line.manifest.value("numerics", "");
   const Progress progress = [](const std::string& what, std::int64_t done, std::int64_t total) {
     if (total < 0 || what.empty()) return true;
     std::cerr << "kvlab: " << what;

@@ -369,6 +369,7 @@ Result<Manifest> Manifest::fromJson(const json& object) {
   Keys keys(object, "");
   keys.text("model", m.model);
   keys.text("backend", m.backend, {"auto", "cpu", "cuda"});
+  keys.text("numerics", m.numerics);
   keys.integer("threads", m.threads, 0, 1024);
   keys.text("dtype", m.dtype, {"", "f32", "f16", "bf16"});
   readState(keys, m);
@@ -378,7 +379,7 @@ Result<Manifest> Manifest::fromJson(const json& object) {
 }
 
 json Manifest::toJson() const {
-  json out{{"model", model}, {"backend", backend}, {"threads", threads}, {"dtype", dtype},
+  json out{{"model", model}, {"backend", backend}, {"numerics", numerics}, {"threads", threads}, {"dtype", dtype},
            {"key_phase", keyPhase}, {"layout", layout}, {"policy", {{"name", policy}}},
            {"layers", json::array()}, {"ring", {{"window", ring.window}, {"block_tokens", ring.blockTokens}, {"tail_only", ring.tailOnly}}},
            {"guards", guards}, {"capacity", capacity}, {"staging", staging},

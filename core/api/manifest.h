@@ -59,6 +59,7 @@ struct RingSettings {
 struct Manifest {
   std::string model = "demo";
   std::string backend = "auto";
+  std::string numerics = {};   // id of an arithmetic; empty = the exact one of the back end
   int threads = 0;             // 0 = all cores
   std::string dtype = {};      // f32 | bf16 | f16; empty = the weights' type
   std::string kvK = {}, kvV = {};  // row formats; empty = dtype

@@ -13,15 +13,16 @@ namespace kvlab {
 void checkRowChecksums(const CheckInput& input, std::vector<Violation>& out) {
   Findings findings("row_checksums", out);
   const std::int64_t parts = input.full ? 1 : std::max(1, input.manifest.scrubPeriod);
-  std::vector<std::uint8_t> verdicts;
   for (const SharedMap& shared : sharedMaps(input)) {
     const RowList list =
         rowList(shared, input.store.pool(shared.first()).slots(), input.scrubPart % parts, parts);
-    verdicts.resize(list.slots.size());
-    for (int layer : shared.layers) {
-      input.store.pool(layer).verify(list.slots, verdicts.data());
-      for (std::size_t i = 0; i < verdicts.size(); ++i) {
-        if (!(verdicts[i] & kernels::kRowBadChecksum)) continue;
+    std::vector<kernels::PoolView> pools;
+    for (int layer : shared.layers) pools.push_back(input.store.pool(layer).view());
+    const std::vector<std::uint8_t> verdicts = verifyRows(input.store.backend(), pools, list.slots);
+    for (std::size_t at = 0; at < pools.size(); ++at) {
+      const int layer = shared.layers[at];
+      for (std::size_t i = 0; i < list.slots.size(); ++i) {
+        if (!(verdicts[at * list.slots.size() + i] & kernels::kRowBadChecksum)) continue;
         const std::size_t index = list.indices[i];
         findings.add({layer, index, shared.map->ledger[index]},
                      "layer " + std::to_string(layer) + ", index " + std::to_string(index) + ": slot " +

@@ -32,7 +32,7 @@ Result<Samples> measure(BenchCache& cache, int runs) {
 
 Status benchEdit(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
   const CacheShape shapes[] = {{"tinyllama-1.1b, 22 layers", 22, 4, 64, 32}, {"7b-mha, 32 layers", 32, 32, 128, 32}};
-  const auto [backend, why] =
+  const auto [backend, why, unused] =
       kernels::openBackend(options.backend, options.threads ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
   if (!backend) return Error{"no_backend", "the benchmark did not run", why, "use --backend cpu"};
   for (CacheShape shape : shapes) {

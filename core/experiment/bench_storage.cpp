@@ -92,7 +92,7 @@ Status measureReads(BenchCache& cache, const CacheShape& shape, kernels::Backend
 
 Status benchStorage(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
   const CacheShape shapes[] = {{"tinyllama-1.1b", kLayers, 4, 64, 32}, {"7b-mha", kLayers, 32, 128, 32}};
-  const auto [backend, why] =
+  const auto [backend, why, unused] =
       kernels::openBackend(options.backend, options.threads ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
   if (!backend) return Error{"no_backend", "the benchmark did not run", why, "use --backend cpu"};
   for (const CacheShape& shape : shapes)

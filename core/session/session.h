@@ -151,7 +151,7 @@ class Session {
  private:
   Session();
   Status build(const std::string& resources, const Progress& progress);
-  Status chooseBackend(const std::string& id);
+  Status chooseBackend(const std::string& id, const std::string& numerics);
   Status restore(Manifest wanted);
   std::vector<std::int32_t> windows() const;
   Status freshStorage();
@@ -197,7 +197,7 @@ class Session {
   void breakSession(const std::string& reason);
   void publish();
   const std::vector<TokenChance>& likeliest();
-  void fillTile(Quantity quantity, int layer, std::int32_t begin, std::span<float> out) const;
+  void fillTile(Quantity quantity, int layer, std::int32_t begin, std::vector<float> perIndex, std::span<float> out) const;
 
   Manifest m_manifest;
   Manifest m_opened;  // as the session was opened: what history starts from

@@ -60,16 +60,17 @@ Result<std::unique_ptr<Session>> Session::open(const Manifest& manifest, const s
 }
 
 Status Session::build(const std::string& resources, const Progress& progress) {
-  if (Status chosen = chooseBackend(m_manifest.backend); !chosen) return chosen;
+  if (Status chosen = chooseBackend(m_manifest.backend, m_manifest.numerics); !chosen) return chosen;
   Result<std::shared_ptr<const Model>> model = Model::open(m_manifest.model, resources, progress);
   if (!model) return model.error();
   m_model = model.take();
   return equip(progress);
 }
 
-Status Session::chooseBackend(const std::string& id) {
+Status Session::chooseBackend(const std::string& id, const std::string& numerics) {
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  kernels::BackendAnswer answer = kernels::openBackend(id, m_manifest.threads ? m_manifest.threads : static_cast<int>(cores));
+  kernels::BackendAnswer answer = kernels::openBackend(id, m_manifest.threads ? m_manifest.threads : static_cast<int>(cores), numerics);
+  if (answer.otherNumerics) return badKey("numerics", numerics, answer.why, "leave numerics out for the exact one of the back end");
   if (!answer.backend)
     return Error{"no_backend", "the CUDA backend was refused", answer.why, "use --backend cpu or auto", std::nullopt, "backend", "cuda"};
   m_backend = std::move(answer.backend);
@@ -155,7 +156,7 @@ Result<std::unique_ptr<Session>> Session::fork() const {
   copy->m_model = m_model;
   copy->m_weights = m_weights;
   // The weights lie where this session computes, whatever "auto" would choose by now.
-  if (Status chosen = copy->chooseBackend(m_backend->id()); !chosen) return chosen.error();
+  if (Status chosen = copy->chooseBackend(m_backend->id(), m_backend->ops().numericsId()); !chosen) return chosen.error();
   if (Status equipped = copy->equip({}); !equipped) return equipped.error();
   copy->m_state = ownCopy(m_state);
   copy->restoreRows(copyRows());

@@ -12,16 +12,33 @@ namespace {
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 
-/// L2 over all heads of each row's K or V.
-std::vector<float> norms(const RowPool& pool, const ResidencyView& map, bool keys) {
-  const std::int64_t width = pool.width();
-  const auto n = static_cast<std::int64_t>(map.resident());
-  std::vector<float> values(at(n * width)), out(at(map.first), kNone);
-  pool.gather(plain(map.residentSlots()), keys ? values.data() : nullptr, keys ? nullptr : values.data());
-  for (std::int64_t i = 0; i < n; ++i) {
-    double sum = 0;
-    for (std::int64_t j = 0; j < width; ++j) sum += double(values[at(i * width + j)]) * values[at(i * width + j)];
-    out.push_back(static_cast<float>(std::sqrt(sum)));
+constexpr std::size_t kMostValues = std::size_t{1} << 24;  // gathered at a time
+
+float norm(std::span<const float> values) {
+  double sum = 0;
+  for (const float value : values) sum += double(value) * value;
+  return static_cast<float>(std::sqrt(sum));
+}
+
+/// L2 over all heads of each row's K or V for `count` layers from `first` on. Neighbours that share a map are
+/// read together.
+std::vector<std::vector<float>> norms(const CacheStore& store, const CacheState& state, int first, int count, bool keys) {
+  std::vector<std::vector<float>> out(at(count));
+  const std::size_t width = at(store.pool(first).width());
+  for (int done = 0; done < count;) {
+    const ResidencyView& map = state.map(first + done);
+    const std::size_t values = map.resident() * width;
+    std::vector<kernels::PoolView> pools;
+    while (done + static_cast<int>(pools.size()) < count && &state.map(first + done + static_cast<int>(pools.size())) == &map &&
+           (pools.empty() || (pools.size() + 1) * values <= kMostValues))
+      pools.push_back(store.pool(first + done + static_cast<int>(pools.size())).view());
+    const std::vector<float> gathered = gatherRows(store.backend(), pools, plain(map.residentSlots()), keys);
+    for (std::size_t l = 0; l < pools.size(); ++l) {
+      std::vector<float>& one = out[at(done) + l];
+      one.assign(at(map.first), kNone);
+      for (std::size_t i = 0; i < map.resident(); ++i) one.push_back(norm({gathered.data() + l * values + i * width, width}));
+    }
+    done += static_cast<int>(pools.size());
   }
   return out;
 }
@@ -39,18 +56,19 @@ Result<Tile> Session::tile(const TileRequest& request) const {
   tile.positions = end - begin;
   tile.values.assign(at(tile.layers) * at(tile.positions), kNone);
   const int first = request.layer ? request.layer->value() : 0;
+  const bool keys = request.quantity == Quantity::KNorm;
+  std::vector<std::vector<float>> rows(at(tile.layers));
+  if (keys || request.quantity == Quantity::VNorm) rows = norms(m_store, state, first, tile.layers, keys);
   for (int l = 0; l < tile.layers; ++l)
-    fillTile(request.quantity, first + l, begin, {tile.values.data() + at(l) * at(tile.positions), at(tile.positions)});
+    fillTile(request.quantity, first + l, begin, std::move(rows[at(l)]), {tile.values.data() + at(l) * at(tile.positions), at(tile.positions)});
   return tile;
 }
 
-/// One layer's values for context positions [begin, begin + out.size()).
-void Session::fillTile(Quantity quantity, int layer, std::int32_t begin, std::span<float> out) const {
+/// One layer's values for context positions [begin, begin + out.size()); perIndex: where a quantity is known
+/// by index of the map.
+void Session::fillTile(Quantity quantity, int layer, std::int32_t begin, std::vector<float> perIndex, std::span<float> out) const {
   const CacheState& state = m_state;
   const ResidencyView& map = state.map(layer);
-  std::vector<float> perIndex;  // where a quantity is known by index
-  if (quantity == Quantity::KNorm || quantity == Quantity::VNorm)
-    perIndex = norms(m_store.pool(layer), map, quantity == Quantity::KNorm);
   const bool attends = quantity == Quantity::Attention || quantity == Quantity::Received;
   if (attends && state.attention && at(layer) < state.attention->mass.size() &&
       state.attention->maps[at(layer)]->ledger.size() <= map.size()) {

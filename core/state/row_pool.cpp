@@ -64,13 +64,6 @@ void RowPool::readTags(std::span<const std::int32_t> slots, std::uint64_t* tags,
   staging.finish();
 }
 
-void RowPool::verify(std::span<const std::int32_t> slots, std::uint8_t* verdicts) const {
-  Staging staging(*m_backend);
-  ops().verifyRows(m_backend->context(), {.pool = data(), .fmt = m_format, .slots = staging.in(slots), .n = count(slots),
-                                          .verdicts = staging.out(verdicts, slots.size())});
-  staging.finish();
-}
-
 void RowPool::move(const RowPool& from, std::span<const kernels::RowMove> moves) {
   if (moves.empty()) return;
   Staging staging(*m_backend);
@@ -108,6 +101,33 @@ void RowPool::writeRecords(std::span<const Slot> slots, const std::uint8_t* in) 
   const std::uint8_t* records = staging.in(std::span(in, slots.size() * at(m_stride)));
   ops().moveRows(m_backend->context(), {records, data(), m_format, staging.in(moves), static_cast<std::int64_t>(moves.size())});
   staging.finish();
+}
+
+std::vector<std::uint8_t> verifyRows(kernels::Backend& backend, const std::vector<kernels::PoolView>& pools, std::span<const std::int32_t> slots) {
+  std::vector<std::uint8_t> verdicts(pools.size() * slots.size());
+  Staging staging(backend);
+  const std::int32_t* placed = staging.in(slots);
+  std::uint8_t* out = staging.out(verdicts.data(), verdicts.size());
+  for (std::size_t i = 0; i < pools.size(); ++i)
+    backend.ops().verifyRows(backend.context(), {.pool = pools[i].pool, .fmt = pools[i].fmt, .slots = placed, .n = count(slots),
+                                                 .verdicts = out + i * slots.size()});
+  staging.finish();
+  return verdicts;
+}
+
+std::vector<float> gatherRows(kernels::Backend& backend, const std::vector<kernels::PoolView>& pools, std::span<const std::int32_t> slots, bool keys) {
+  if (pools.empty()) return {};
+  const std::size_t values = slots.size() * at(std::int64_t{pools[0].fmt.kvHeads} * pools[0].fmt.headDim);
+  std::vector<float> gathered(pools.size() * values);
+  Staging staging(backend);
+  const std::int32_t* placed = staging.in(slots);
+  float* out = staging.out(gathered.data(), gathered.size());
+  for (std::size_t i = 0; i < pools.size(); ++i) {
+    float* one = out + i * values;
+    backend.ops().gatherRows(backend.context(), {pools[i].pool, pools[i].fmt, placed, count(slots), keys ? one : nullptr, keys ? nullptr : one});
+  }
+  staging.finish();
+  return gathered;
 }
 
 std::vector<std::int64_t> wrongTags(kernels::Backend& backend, const std::vector<kernels::PoolView>& pools,

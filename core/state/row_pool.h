@@ -40,8 +40,6 @@ class RowPool {
   void write(std::span<const std::int32_t> slots, const float* k, const float* v, const std::uint64_t* tags);
   /// Tags and checksums as stored, [slots] each; either may be null.
   void readTags(std::span<const std::int32_t> slots, std::uint64_t* tags, std::uint64_t* checksums) const;
-  /// RowVerdict bits of the checksums, [slots].
-  void verify(std::span<const std::int32_t> slots, std::uint8_t* verdicts) const;
   /// Whole records, one after another; the other pool may be this one.
   void move(const RowPool& from, std::span<const kernels::RowMove> moves);
   void zero(std::span<const std::int32_t> slots);
@@ -59,6 +57,11 @@ class RowPool {
   std::int64_t m_stride = 0;
   std::int32_t m_slots = 0;
 };
+
+/// The same slots of several pools, with one wait for the device: RowVerdict bits of the checksums, [pools, slots].
+std::vector<std::uint8_t> verifyRows(kernels::Backend& backend, const std::vector<kernels::PoolView>& pools, std::span<const std::int32_t> slots);
+/// K or V as RowPool::gather gives them, [pools, slots, width].
+std::vector<float> gatherRows(kernels::Backend& backend, const std::vector<kernels::PoolView>& pools, std::span<const std::int32_t> slots, bool keys);
 
 /// Rows of each pool that carry another tag than expected, [pools]; the slots are the same in all.
 std::vector<std::int64_t> wrongTags(kernels::Backend& backend, const std::vector<kernels::PoolView>& pools,

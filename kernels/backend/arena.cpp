@@ -22,6 +22,12 @@ void* Arena::take(int64_t bytes) {
   return taken;
 }
 
+bool Arena::holds(const void* from, int64_t bytes) const {
+  const auto* at = static_cast<const std::byte*>(from);
+  return std::any_of(m_chunks.begin(), m_chunks.end(),
+                     [&](const Chunk& c) { return at >= c.memory && at + bytes <= c.memory + c.bytes; });
+}
+
 void Arena::clear() {
   for (const Chunk& chunk : m_chunks) m_backend.release(chunk.memory);
   m_chunks.clear();

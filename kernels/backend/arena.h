@@ -25,6 +25,8 @@ class Arena {
   void rewind(Mark mark) { m_top = mark; }
   /// At least `bytes` from a border of 256; null where the back end refused.
   void* take(int64_t bytes);
+  /// Whether all of it lies in one chunk.
+  bool holds(const void* from, int64_t bytes) const;
   /// Gives the chunks back; nothing may be in use. A back end calls this before it ends.
   void clear();
 

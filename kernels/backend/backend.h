@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "kernels/backend/arena.h"
 #include "kernels/backend/op_log.h"
@@ -32,11 +33,14 @@ struct Copy {
   int64_t bytes;
 };
 
-/// Since the back end was made. A steady state adds to `replays` alone.
+/// Since the back end was made. A steady state adds to `replays`, `waits` and `downloads` alone.
 struct BackendCounters {
   int64_t allocations = 0;
   int64_t captures = 0;  ///< recordings made
   int64_t replays = 0;
+  int64_t waits = 0;      ///< of the host for the device
+  int64_t downloads = 0;  ///< copies to the host, neighbours together
+  int64_t nodes = 0;     ///< kernels and copies in the newest recording
 };
 
 class Backend {
@@ -85,10 +89,18 @@ class Backend {
 struct BackendAnswer {
   std::unique_ptr<Backend> backend;
   std::string why;  ///< where it is null: one sentence without a full stop
+  bool otherNumerics = false;  ///< the back end is there, the numerics are not
 };
 
-/// "cpu", "cuda", or "auto": CUDA where there is a device, else the CPU. `threads` are the CPU's.
-BackendAnswer openBackend(const std::string& id, int threads);
+/// "cpu", "cuda", or "auto": CUDA where there is a device, else the CPU. `threads` are the CPU's. `numerics`
+/// is an id of numericsOf(), which then decides for "auto", too, or empty: the back end's first.
+BackendAnswer openBackend(const std::string& id, int threads, const std::string& numerics = {});
+
+struct NumericsAnswer {
+  std::string id, why;  ///< why: it cannot be had here; else empty
+};
+/// What a back end ("cpu", "cuda") computes with: the exact one first. "cuda": see kernels/cuda/fast.h.
+std::vector<NumericsAnswer> numericsOf(const std::string& id);
 
 /// Computes on `threads` threads of this processor, the caller's included.
 std::unique_ptr<Backend> makeCpuBackend(int threads);

@@ -57,7 +57,7 @@ class CpuBackend : public Backend {
   void replay(const std::string&, const std::function<void()>& enqueue) override { enqueue(); }
   void setLogging(bool on) override { m_context.log = on ? &m_log : nullptr; }
   OpLog* log() const override { return m_context.log; }
-  BackendCounters counters() const override { return {m_allocations, 0, 0}; }
+  BackendCounters counters() const override { return {.allocations = m_allocations}; }
   std::optional<BackendFailure> takeFailure() override { return std::exchange(m_failure, std::nullopt); }
 
  private:

@@ -13,14 +13,16 @@ namespace kvlab::kernels {
 namespace {
 
 constexpr int32_t kOutOfMemory = 2;  // cudaErrorMemoryAllocation
-constexpr int64_t kRing = int64_t{32} << 20, kPiece = int64_t{4} << 20;  // bytes
+constexpr int64_t kRing = int64_t{32} << 20, kPiece = int64_t{4} << 20, kGap = int64_t{64} << 10;  // bytes
 constexpr size_t kRecordings = 16;
+constexpr const char *kExactId = "cuda-det", *kFastId = "cuda-fast";
 
 /// What the ops of one back end share: Context::device.
 struct Device {
   const CudaApi& api;
   Arena& arena;
   void* stream = nullptr;
+  void* fast = nullptr;  ///< with "cuda-fast"
   std::optional<BackendFailure> failure;
 
   /// Notes an error; true if there was none, now or before.
@@ -40,24 +42,48 @@ void enqueue(const Context& context, const Args& args) {
   if (!d.failure) d.check((d.api.*Op)(d.stream, args), "a kernel was not started");
 }
 
-/// Scratch is free for the next op at once: ops run one after another.
+/// Runs start(scratch); scratch is free for the next op at once: ops run one after another.
+template <class Start>
+void withScratch(Device& d, int64_t bytes, const Start& start) {
+  const Arena::Mark mark = d.arena.mark();
+  void* scratch = bytes > 0 ? d.arena.take(bytes) : nullptr;
+  if (scratch || bytes == 0) start(scratch);
+  d.arena.rewind(mark);
+}
+
+void enqueueFast(const Context& context, const LinearArgs& args) {
+  Device& d = deviceOf(context);
+  if (d.failure) return;
+  withScratch(d, d.api.fastScratchBytes(args), [&](void* scratch) { d.check(d.api.linearFast(d.stream, d.fast, args, scratch), "a product was not started"); });
+}
+
 void enqueueAttention(const Context& context, const AttentionArgs& args) {
   Device& d = deviceOf(context);
   if (d.failure) return;
-  AttentionArgs withScratch = args;
-  const Arena::Mark mark = d.arena.mark();
-  withScratch.scratch = d.arena.take(d.api.attentionScratchBytes(args));
-  if (withScratch.scratch) d.check(d.api.attention(d.stream, withScratch), "attention was not started");
-  d.arena.rewind(mark);
+  AttentionArgs scratched = args;
+  withScratch(d, d.api.attentionScratchBytes(args), [&](void* scratch) {
+    scratched.scratch = scratch;
+    d.check(d.api.attention(d.stream, scratched), "attention was not started");
+  });
 }
 
 const OpTable& cudaOps() {
   static constexpr OpTable kOps = [] {
-    OpTable ops{.numericsId = [] { return "cuda-det"; }, .targetName = [] { return "CUDA"; }};
+    OpTable ops{.numericsId = [] { return kExactId; }, .targetName = [] { return "CUDA"; }};
 #define KVLAB_OP(name, Args) ops.name = &enqueue<&CudaApi::name, Args>;
 #include "kernels/ops/ops.inc"
 #undef KVLAB_OP
     ops.attention = &enqueueAttention;
+    return ops;
+  }();
+  return kOps;
+}
+
+const OpTable& cudaFastOps() {
+  static const OpTable kOps = [] {
+    OpTable ops = cudaOps();
+    ops.numericsId = [] { return kFastId; };
+    ops.linear = &enqueueFast;
     return ops;
   }();
   return kOps;
@@ -112,8 +138,9 @@ class EventLog : public OpLog {
 
 class CudaBackend : public Backend {
  public:
-  CudaBackend(const CudaApi& api, const CudaDevice& device)
-      : m_device{api, arena(), nullptr, std::nullopt}, m_context{nullptr, &m_device, nullptr}, m_name(cudaDeviceText(device)) {
+  /// Takes `fast` over; null for the exact mode.
+  CudaBackend(const CudaApi& api, const CudaDevice& device, void* fast)
+      : m_device{api, arena(), nullptr, fast, std::nullopt}, m_context{nullptr, &m_device, nullptr}, m_name(cudaDeviceText(device)) {
     m_device.check(api.openStream(&m_device.stream), "no stream was opened");
     CudaBoundsReport bounds;
     m_checksBounds = api.takeBoundsReport(&bounds) == 0 && bounds.violations >= 0;
@@ -125,11 +152,15 @@ class CudaBackend : public Backend {
     arena().clear();
     api().releasePinned(m_ring.memory());
     if (m_device.stream) api().closeStream(m_device.stream);
+    if (m_device.fast) api().closeFast(m_device.fast);
   }
 
   const char* id() const override { return "cuda"; }
   std::string device() const override { return m_name; }
-  const OpTable& ops() const override { return m_context.log ? LoggedOps<&cudaOps>::table() : cudaOps(); }
+  const OpTable& ops() const override {
+    if (m_device.fast) return m_context.log ? LoggedOps<&cudaFastOps>::table() : cudaFastOps();
+    return m_context.log ? LoggedOps<&cudaOps>::table() : cudaOps();
+  }
   const Context& context() const override { return m_context; }
   bool onHost() const override { return false; }
 
@@ -161,14 +192,13 @@ class CudaBackend : public Backend {
 
   void download(std::span<const Copy> copies) override {
     std::vector<Copy> waiting;  // from pinned memory to where it is wanted
-    for (const Copy& copy : copies)
-      for (int64_t at = 0; at < copy.bytes && !m_device.failure; at += kPiece) {
-        const int64_t piece = std::min(kPiece, copy.bytes - at);
-        if (!m_ring.fits(piece)) land(waiting);
-        std::byte* pinned = pin(piece);
-        m_device.check(api().download(m_device.stream, pinned, static_cast<const std::byte*>(copy.from) + at, piece), "a copy from the device was not started");
-        waiting.push_back({static_cast<std::byte*>(copy.to) + at, pinned, piece});
-      }
+    for (size_t i = 0; i < copies.size();) {
+      const size_t end = neighboursFrom(copies, i);
+      const int64_t span = bytesBetween(copies[i].from, copies[end - 1].from) + copies[end - 1].bytes;
+      if (end - i > 1) bringTogether(copies.subspan(i, end - i), span, waiting);
+      else bringInPieces(copies[i], waiting);
+      i = end;
+    }
     land(waiting);
   }
 
@@ -217,8 +247,46 @@ class CudaBackend : public Backend {
   void record(Recording& recording, const std::function<void()>& enqueueAll) {
     if (!m_device.check(api().beginCapture(m_device.stream), "recording was refused")) return;
     enqueueAll();
-    m_device.check(api().endCapture(m_device.stream, &recording.graph), "a pass was not recorded");
+    m_device.check(api().endCapture(m_device.stream, &recording.graph, &m_counters.nodes), "a pass was not recorded");
     ++m_counters.captures;
+  }
+
+  static int64_t bytesBetween(const void* from, const void* to) {
+    return static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) - reinterpret_cast<uintptr_t>(from));
+  }
+
+  /// Copies from `first` up to the returned one lie so near one another in the arena, in this order, that one
+  /// call brings them with what is between them.
+  size_t neighboursFrom(std::span<const Copy> copies, size_t first) {
+    size_t end = first + 1;
+    for (; end < copies.size(); ++end) {
+      const Copy& last = copies[end - 1];
+      const int64_t gap = bytesBetween(last.from, copies[end].from) - last.bytes, span = bytesBetween(copies[first].from, copies[end].from) + copies[end].bytes;
+      if (gap < 0 || gap > kGap || span > kPiece || !arena().holds(copies[first].from, span)) break;
+    }
+    return end;
+  }
+
+  void bringTogether(std::span<const Copy> copies, int64_t span, std::vector<Copy>& waiting) {
+    const std::byte* pinned = bring(copies[0].from, span, waiting);
+    for (const Copy& copy : copies) waiting.push_back({copy.to, pinned + bytesBetween(copies[0].from, copy.from), copy.bytes});
+  }
+
+  void bringInPieces(const Copy& copy, std::vector<Copy>& waiting) {
+    for (int64_t at = 0; at < copy.bytes && !m_device.failure; at += kPiece) {
+      const int64_t piece = std::min(kPiece, copy.bytes - at);
+      const std::byte* pinned = bring(static_cast<const std::byte*>(copy.from) + at, piece, waiting);
+      waiting.push_back({static_cast<std::byte*>(copy.to) + at, pinned, piece});
+    }
+  }
+
+  /// Starts a copy to pinned memory; what waits there lands first where it is full.
+  const std::byte* bring(const void* from, int64_t bytes, std::vector<Copy>& waiting) {
+    if (!m_ring.fits(bytes)) land(waiting);
+    std::byte* pinned = pin(bytes);
+    ++m_counters.downloads;
+    if (!m_device.failure) m_device.check(api().download(m_device.stream, pinned, from, bytes), "a copy from the device was not started");
+    return pinned;
   }
 
   void forget(const Recording& recording) {
@@ -226,6 +294,7 @@ class CudaBackend : public Backend {
   }
 
   void wait() {
+    ++m_counters.waits;
     m_device.check(api().synchronise(m_device.stream), "the device stopped");
     m_ring.reset();
     CudaBoundsReport bounds;
@@ -257,10 +326,24 @@ class CudaBackend : public Backend {
 
 }  // namespace
 
-BackendAnswer makeCudaBackend() {
+std::vector<std::string> cudaNumericsIds() { return {kExactId, kFastId}; }
+
+std::vector<NumericsAnswer> cudaNumerics() {
+  const CudaModule module = openCudaModule(cudaModulePaths());
+  CudaFast fast;
+  if (module.api) module.api->findFast(&fast);
+  return {{kExactId, module.why}, {kFastId, module.api ? fast.why : module.why}};
+}
+
+BackendAnswer makeCudaBackend(const std::string& numerics) {
   const CudaAnswer cuda = askForCuda();
   if (!cuda.why.empty()) return {nullptr, cuda.why};
-  auto backend = std::make_unique<CudaBackend>(*cuda.api, cuda.device);
+  CudaFast fast;
+  if (numerics == kFastId) {
+    cuda.api->openFast(&fast);
+    if (!fast.fast) return {nullptr, std::string(kFastId) + " is not available, " + kExactId + " is: " + fast.why, true};
+  }
+  auto backend = std::make_unique<CudaBackend>(*cuda.api, cuda.device, fast.fast);
   if (const std::optional<BackendFailure> failure = backend->takeFailure()) return {nullptr, failure->why};
   return {std::move(backend), {}};
 }

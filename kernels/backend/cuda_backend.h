@@ -7,7 +7,12 @@
 
 namespace kvlab::kernels {
 
-/// The first device, with a stream of its own.
-BackendAnswer makeCudaBackend();
+/// The first device, with a stream of its own. `numerics`: "cuda-det", the default, or "cuda-fast".
+BackendAnswer makeCudaBackend(const std::string& numerics);
+
+/// The ids of those two.
+std::vector<std::string> cudaNumericsIds();
+/// What opening the module and cuBLASLt finds out about them, without a device; some ten milliseconds.
+std::vector<NumericsAnswer> cudaNumerics();
 
 }  // namespace kvlab::kernels

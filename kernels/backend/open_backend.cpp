@@ -1,13 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "kernels/backend/backend.h"
 #include "kernels/backend/cuda_backend.h"
 
 namespace kvlab::kernels {
+namespace {
 
-BackendAnswer openBackend(const std::string& id, int threads) {
+std::vector<std::string> idsOf(const std::string& backend) {
+  return backend == "cuda" ? cudaNumericsIds() : std::vector<std::string>{cpuOps().numericsId()};
+}
+
+bool computesWith(const std::string& backend, const std::string& numerics) {
+  const std::vector<std::string> ids = idsOf(backend);
+  return numerics.empty() || std::find(ids.begin(), ids.end(), numerics) != ids.end();
+}
+
+std::string choices(const std::string& backend) {
+  std::string text;
+  for (const char* one : {"cpu", "cuda"}) {
+    if (backend != "auto" && backend != one) continue;
+    for (const std::string& id : idsOf(one)) text += (text.empty() ? "" : " or ") + id;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<NumericsAnswer> numericsOf(const std::string& id) {
+  if (id == "cuda") return cudaNumerics();
+  return {{cpuOps().numericsId(), {}}};
+}
+
+BackendAnswer openBackend(const std::string& id, int threads, const std::string& numerics) {
+  const bool cuda = id != "cpu" && computesWith("cuda", numerics), cpu = id != "cuda" && computesWith("cpu", numerics);
+  if (!cuda && !cpu) return {nullptr, "back end " + id + " computes with " + choices(id), true};
   BackendAnswer answer;
-  if (id != "cpu") answer = makeCudaBackend();
-  if (!answer.backend && id != "cuda") answer = {makeCpuBackend(threads), {}};
+  if (cuda) answer = makeCudaBackend(numerics);
+  if (!answer.backend && cpu) answer = {makeCpuBackend(threads), {}};
   return answer;
 }
 

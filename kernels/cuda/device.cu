@@ -33,11 +33,14 @@ int32_t clear(void* stream, void* at, int64_t bytes) {
 
 int32_t beginCapture(void* stream) { return cudaStreamBeginCapture(streamOf(stream), cudaStreamCaptureModeRelaxed); }
 
-int32_t endCapture(void* stream, void** graph) {
+int32_t endCapture(void* stream, void** graph, int64_t* nodes) {
   *graph = nullptr;
+  *nodes = 0;
   cudaGraph_t recorded = nullptr;
   cudaError_t error = cudaStreamEndCapture(streamOf(stream), &recorded);
   if (error != cudaSuccess) return error;
+  size_t count = 0;
+  if (cudaGraphGetNodes(recorded, nullptr, &count) == cudaSuccess) *nodes = static_cast<int64_t>(count);
   cudaGraphExec_t made = nullptr;
   error = cudaGraphInstantiate(&made, recorded, 0);
   cudaGraphDestroy(recorded);

@@ -12,7 +12,7 @@ int32_t allocatePinned(int64_t bytes, void** out);
 int32_t releasePinned(void* memory);
 int32_t clear(void* stream, void* at, int64_t bytes);
 int32_t beginCapture(void* stream);
-int32_t endCapture(void* stream, void** graph);
+int32_t endCapture(void* stream, void** graph, int64_t* nodes);
 int32_t launchGraph(void* stream, void* graph);
 int32_t releaseGraph(void* graph);
 int32_t makeEvent(void** event);

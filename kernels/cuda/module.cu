@@ -8,6 +8,8 @@
 
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/bounds.h"
+#include "kernels/cuda/cublas_lt.h"
+#include "kernels/cuda/fast.h"
 #include "kernels/cuda/ops.h"
 
 namespace kvlab::kernels::cuda {
@@ -34,7 +36,9 @@ CudaDevice probe(int32_t ordinal) {
   return device;
 }
 
-const char* errorText(int32_t error) { return cudaGetErrorString(static_cast<cudaError_t>(error)); }
+const char* errorText(int32_t error) {
+  return error >= kCublasError ? cublasErrorText(error) : cudaGetErrorString(static_cast<cudaError_t>(error));
+}
 
 int32_t memory(int64_t* freeBytes, int64_t* allBytes) {
   size_t free = 0, all = 0;
@@ -90,6 +94,11 @@ constexpr CudaApi makeApi() {
               .recordEvent = &recordEvent,
               .eventTime = &eventTime,
               .attentionScratchBytes = &attentionScratchBytes,
+              .findFast = &findFast,
+              .openFast = &openFast,
+              .closeFast = &closeFast,
+              .fastScratchBytes = &fastScratchBytes,
+              .linearFast = &linearFast,
               .takeBoundsReport = &takeBoundsReport};
 #define KVLAB_OP(name, Args) api.name = &name;
 #include "kernels/ops/ops.inc"

@@ -29,6 +29,12 @@ struct CudaBoundsReport {
   char text[256] = {};      ///< kernel, block, thread, value and bound of the first
 };
 
+/// The arithmetic "cuda-fast" (fast.h).
+struct CudaFast {
+  void* fast = nullptr;  ///< of an opened one
+  char why[256] = {};    ///< where it cannot be had: a part of a sentence; else empty
+};
+
 struct CudaApi {
   uint32_t version = 0;
   CudaDevice (*probe)(int32_t ordinal) = nullptr;  ///< starts nothing on the device and takes no memory there
@@ -46,7 +52,7 @@ struct CudaApi {
   int32_t (*releasePinned)(void* memory) = nullptr;
   int32_t (*clear)(void* stream, void* at, int64_t bytes) = nullptr;
   int32_t (*beginCapture)(void* stream) = nullptr;  ///< what follows is recorded and not run
-  int32_t (*endCapture)(void* stream, void** graph) = nullptr;
+  int32_t (*endCapture)(void* stream, void** graph, int64_t* nodes) = nullptr;  ///< nodes: kernels and copies in it
   int32_t (*launchGraph)(void* stream, void* graph) = nullptr;
   int32_t (*releaseGraph)(void* graph) = nullptr;
   int32_t (*makeEvent)(void** event) = nullptr;
@@ -55,6 +61,11 @@ struct CudaApi {
   int32_t (*eventTime)(void* begin, void* end, float* milliseconds) = nullptr;  ///< both have passed
 
   int64_t (*attentionScratchBytes)(const AttentionArgs&) = nullptr;
+  void (*findFast)(CudaFast* out) = nullptr;  ///< only `why`; starts nothing on the device
+  void (*openFast)(CudaFast* out) = nullptr;
+  void (*closeFast)(void* fast) = nullptr;
+  int64_t (*fastScratchBytes)(const LinearArgs&) = nullptr;
+  int32_t (*linearFast)(void* stream, void* fast, const LinearArgs&, void* scratch) = nullptr;  ///< scratch from a border of 256
   int32_t (*takeBoundsReport)(CudaBoundsReport* out) = nullptr;  ///< waits for the device
 #define KVLAB_OP(name, Args) int32_t (*name)(void* stream, const Args&) = nullptr;
 #include "kernels/ops/ops.inc"

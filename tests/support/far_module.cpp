@@ -159,7 +159,12 @@ int32_t clear(void* stream, void* at, int64_t bytes) {
 }
 
 int32_t beginCapture(void* stream) { return static_cast<Stream*>(stream)->recording = new Recorded, 0; }
-int32_t endCapture(void* stream, void** graph) { return *graph = std::exchange(static_cast<Stream*>(stream)->recording, nullptr), 0; }
+int32_t endCapture(void* stream, void** graph, int64_t* nodes) {
+  Recorded* recorded = std::exchange(static_cast<Stream*>(stream)->recording, nullptr);
+  *graph = recorded;
+  *nodes = static_cast<int64_t>(recorded->size());
+  return 0;
+}
 int32_t launchGraph(void*, void* graph) {
   for (const Work& work : *static_cast<Recorded*>(graph)) Far::one().run(work);
   return 0;
@@ -174,6 +179,8 @@ int32_t eventTime(void* begin, void* end, float* milliseconds) {
   *milliseconds = std::chrono::duration<float, std::milli>(*static_cast<Clock::time_point*>(end) - *static_cast<Clock::time_point*>(begin)).count();
   return 0;
 }
+
+void noFast(CudaFast* out) { strcpy(out->why, "far memory has no cuBLASLt"); }
 
 constexpr CudaApi makeApi() {
   CudaApi api{.version = kCudaApiVersion,
@@ -199,6 +206,11 @@ constexpr CudaApi makeApi() {
               .recordEvent = &recordEvent,
               .eventTime = &eventTime,
               .attentionScratchBytes = [](const AttentionArgs&) { return int64_t{0}; },
+              .findFast = &noFast,
+              .openFast = &noFast,
+              .closeFast = [](void*) {},
+              .fastScratchBytes = [](const LinearArgs&) { return int64_t{0}; },
+              .linearFast = [](void* stream, void*, const LinearArgs& args, void*) { return call<&OpTable::linear>(stream, args); },
               .takeBoundsReport = [](CudaBoundsReport*) { return int32_t{0}; }};
 #define KVLAB_OP(name, Args) api.name = &call<&OpTable::name, Args>;
 #include "kernels/ops/ops.inc"

@@ -30,6 +30,8 @@ json manifest(const char* backend) { return {{"backend", backend}}; }
 
 class DeviceTest : public QObject {
   Q_OBJECT
+  static constexpr std::int64_t kMostOfALayer = 12;
+
  private Q_SLOTS:
   void init() {
     if (!qEnvironmentVariableIsSet("KVLAB_CUDA_MODULE")) QSKIP("no module is named in KVLAB_CUDA_MODULE");
@@ -104,6 +106,112 @@ class DeviceTest : public QObject {
     QCOMPARE(after.captures, before.captures);
     QCOMPARE(after.allocations, before.allocations);
     QCOMPARE(after.replays - before.replays, std::int64_t{50});
+  }
+
+  /// What a tick brings to the host and how often it waits for it does not grow with the layers.
+  void layersShareTheirWaits() {
+    const auto perTick = [](const char* model) {
+      SessionFixture s({{"backend", "cuda"}, {"model", model}, {"check", {{"scrub_period", 4}}}});
+      s.prompt(40);
+      s.must("step", {{"n", 4}});
+      const kernels::Backend& backend = s->transformer().backend();
+      const kernels::BackendCounters before = backend.counters();
+      s.must("step", {{"n", 10}});
+      const kernels::BackendCounters after = backend.counters();
+      return std::pair(after.waits - before.waits, after.downloads - before.downloads);
+    };
+    const auto few = perTick("synthetic:tiny:layers=2"), more = perTick("synthetic:tiny:layers=9");
+    qInfo("in 10 ticks: %lld waits, %lld copies to the host", static_cast<long long>(few.first), static_cast<long long>(few.second));
+    QCOMPARE(few, more);
+    QVERIFY(few.first <= 40);
+  }
+
+  /// Copies of the arena that lie near one another come together, the others alone; all arrive.
+  void neighboursComeTogether() {
+    const auto backend = device();
+    kernels::Array<std::int32_t> apart;
+    std::vector<std::int32_t> values(300'000), got[5];
+    std::iota(values.begin(), values.end(), 1);
+    QVERIFY(apart.assign(*backend, values));
+    kernels::Staging staging(*backend);
+    const std::span<const std::int32_t> all = values;
+    const std::int32_t *first = staging.in(all.first(50)), *second = staging.in(all.subspan(50, 7)), *third = staging.in(all.subspan(1000, 299'000));
+    const std::pair<const std::int32_t*, std::size_t> from[] = {{first, 50}, {second, 7}, {third, 299'000}, {apart.data() + 9, 3}, {first + 2, 40}};
+    for (std::size_t i = 0; i < 5; ++i) {
+      got[i].resize(from[i].second);
+      staging.bring(got[i].data(), from[i].first, from[i].second);
+    }
+    const std::int64_t before = backend->counters().downloads;
+    staging.finish();
+    QVERIFY(backend->counters().downloads - before <= 4);
+    const std::int32_t begins[] = {1, 51, 1001, 10, 3};
+    for (std::size_t i = 0; i < 5; ++i)
+      for (std::size_t j = 0; j < got[i].size(); ++j) QCOMPARE(got[i][j], begins[i] + static_cast<std::int32_t>(j));
+  }
+
+  /// A layer is four linear steps, a row write, a rotation, and attention in parts.
+  void aLayerIsFewKernels() {
+    if (far()) QSKIP("far memory runs ops, not kernels");
+    const auto nodesOf = [](const char* model) {
+      SessionFixture s({{"backend", "cuda"}, {"model", model}});
+      s.prompt(40);
+      s.must("step", {{"n", 4}});
+      return s->transformer().backend().counters().nodes;
+    };
+    const std::int64_t two = nodesOf("synthetic:tiny:layers=2"), nine = nodesOf("synthetic:tiny:layers=9"), layer = (nine - two) / 7;
+    qInfo("a decode pass: %lld kernels and copies a layer, %lld beside them", static_cast<long long>(layer), static_cast<long long>(two - 2 * layer));
+    QCOMPARE(nine - two, 7 * layer);
+    QVERIFY(layer >= 7 && layer <= kMostOfALayer);
+    QCOMPARE(two - 2 * layer, std::int64_t{2});  // embedding; norm and head
+  }
+
+  void numericsAreChosen() {
+    const auto refused = [](const json& changes) {
+      json all{{"model", "synthetic:tiny"}, {"threads", 1}};
+      all.update(changes);
+      return openSession(*Manifest::fromJson(all), KVLAB_RESOURCES_DIR).error();
+    };
+    const auto numericsOf = [](const json& changes) { return SessionFixture(changes)->snapshot()->info->numerics; };
+    QCOMPARE(numericsOf(manifest("cuda")), std::string("cuda-det"));
+    QCOMPARE(numericsOf({{"backend", "auto"}, {"numerics", "cuda-det"}}), std::string("cuda-det"));
+    QCOMPARE(numericsOf({{"backend", "auto"}, {"numerics", "portable-fma"}}), std::string("portable-fma"));
+    for (const json& wrong : {json{{"backend", "cuda"}, {"numerics", "portable-fma"}}, json{{"backend", "cpu"}, {"numerics", "cuda-fast"}},
+                              json{{"backend", "auto"}, {"numerics", "amx"}}}) {
+      const Error error = refused(wrong);
+      QCOMPARE(error.code, std::string("bad_manifest"));
+      QCOMPARE(error.field, std::string("numerics"));
+      QVERIFY2(error.why.find(wrong["backend"] == "cpu" ? "computes with portable-fma" : "computes with ") != std::string::npos, error.why.c_str());
+    }
+    QVERIFY(refused({{"backend", "auto"}, {"numerics", "amx"}}).why.find("portable-fma or cuda-det or cuda-fast") != std::string::npos);
+    qputenv("KVLAB_CUBLASLT", "/nowhere/libcublasLt.so");
+    const Error error = refused({{"backend", "cuda"}, {"numerics", "cuda-fast"}});
+    qunsetenv("KVLAB_CUBLASLT");
+    QCOMPARE(error.code, std::string("bad_manifest"));
+    QVERIFY2(error.why.starts_with("cuda-fast is not available, cuda-det is: "), error.why.c_str());
+  }
+
+  /// Through a double of cuBLASLt: long calls are near the exact mode, single rows are it.
+  void theFastModeIsNearTheExactOne() {
+    if (!qEnvironmentVariableIsSet("KVLAB_CUBLAS_DOUBLE_FILE")) QSKIP("no double of cuBLASLt");
+    qputenv("KVLAB_CUBLASLT", qgetenv("KVLAB_CUBLAS_DOUBLE_FILE"));
+    std::vector<float> logits[2];
+    for (const int fast : {0, 1}) {
+      SessionFixture s({{"backend", "cuda"}, {"numerics", fast ? "cuda-fast" : "cuda-det"}});
+      QCOMPARE(s->snapshot()->info->numerics, std::string(fast ? "cuda-fast" : "cuda-det"));
+      s.prompt(40);
+      logits[fast] = *s->state().logits;
+      s.must("step", {{"n", 3}});
+      QCOMPARE(s.damage(), QByteArray());
+      QVERIFY(s->fork());
+    }
+    qunsetenv("KVLAB_CUBLASLT");
+    float apart = 0, largest = 0;
+    for (std::size_t i = 0; i < logits[0].size(); ++i) {
+      apart = std::max(apart, std::abs(logits[0][i] - logits[1][i]));
+      largest = std::max(largest, std::abs(logits[0][i]));
+    }
+    qInfo("logits up to %g, %g apart", double{largest}, double{apart});
+    QVERIFY(apart > 0 && apart < 0x1p-6f * largest);
   }
 
   void whatDoesNotFitIsRefusedBeforeAnythingIsTaken() {

@@ -50,6 +50,7 @@ struct cudaDeviceProp {
 using cudaStream_t = struct CUstream_st*;
 using cudaEvent_t = struct CUevent_st*;
 using cudaGraph_t = struct CUgraph_st*;
+using cudaGraphNode_t = struct CUgraphNode_st*;
 using cudaGraphExec_t = struct CUgraphExec_st*;
 
 cudaError_t cudaRuntimeGetVersion(int*);
@@ -99,6 +100,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
 cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode);
 cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t*);
 cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus*);
+cudaError_t cudaGraphGetNodes(cudaGraph_t, cudaGraphNode_t* none, size_t* count);  ///< only the number
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t*, cudaGraph_t, unsigned long long flags = 0);
 cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t);
 cudaError_t cudaGraphDestroy(cudaGraph_t);
@@ -116,5 +118,9 @@ namespace kvlab::simt {
 
 /// Enqueues a launch (kernels/cuda/launch.h calls it).
 cudaError_t enqueue(cudaStream_t, Launch);
+
+/// Shows a library that stands for one of NVIDIA's how to put work on the emulated device, through its
+/// kvlab_simt_meet (cublas_lt_double.cpp). False: it is none of these.
+bool introduce(void* library);
 
 }  // namespace kvlab::simt

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -54,6 +56,20 @@ cudaError_t enqueue(cudaStream_t stream, Launch launch) {
     fprintf(stderr, "emulated device: %s\n", r.failure.c_str());
     return cudaErrorLaunchFailure;
   });
+}
+
+bool introduce(void* library) {
+  const auto meet = reinterpret_cast<void (*)(HostWork)>(dlsym(library, "kvlab_simt_meet"));
+  if (!meet) return false;
+  meet([](cudaStream_t stream, std::function<void()> work) {
+    const OnDevice on;
+    return runtime().add(stream, [work = std::move(work)] {
+      const DeviceMemory::Open open(runtime().memory);
+      work();
+      return cudaSuccess;
+    });
+  });
+  return true;
 }
 
 }  // namespace kvlab::simt
@@ -142,6 +158,12 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* out) {
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* out) {
   *out = stream && stream->graph ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
+  if (nodes) return runtime().remember(cudaErrorNotSupported);
+  *count = graph->work.size();
   return cudaSuccess;
 }
 

@@ -48,6 +48,9 @@ struct Runtime {
   cudaError_t add(cudaStream_t, SimtWork);
 };
 
+/// Enqueues work of the host that may touch device memory.
+using HostWork = cudaError_t (*)(cudaStream_t, std::function<void()>);
+
 /// CUDA has one device state for a process.
 Runtime& runtime();
 

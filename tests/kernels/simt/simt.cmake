@@ -38,6 +38,22 @@ if(NOT KVLAB_SANITIZE MATCHES "thread")
   set(emulated_module $<TARGET_FILE:kvlab_cuda_emulated>)
 endif()
 
+# What stands for cuBLASLt on the emulated device (support/cublas_double.cpp).
+if(TARGET kvlab_cuda_emulated)
+  add_library(kvlab_cublas_double MODULE support/cublas_double.cpp)
+  kvlab_room(kvlab_cublas_double kernels)
+  target_include_directories(kvlab_cublas_double PRIVATE ${CMAKE_CURRENT_LIST_DIR})
+  set_target_properties(kvlab_cublas_double PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden)
+  target_compile_definitions(kernels_cuda_fast_test PRIVATE KVLAB_CUBLAS_DOUBLE_FILE="$<TARGET_FILE:kvlab_cublas_double>")
+  add_dependencies(kernels_cuda_fast_test kvlab_cublas_double)
+endif()
+
+# Where the toolkit brings cuBLASLt, its names are looked up.
+find_library(KV_CUBLASLT NAMES cublasLt HINTS ${CMAKE_CUDA_IMPLICIT_LINK_DIRECTORIES} /usr/local/cuda/lib64 /usr/local/cuda/lib)
+if(KV_CUBLASLT)
+  target_compile_definitions(kernels_cuda_fast_test PRIVATE KVLAB_CUBLASLT_FILE="${KV_CUBLASLT}")
+endif()
+
 # Tests named cuda_* get both modules, where they are built.
 file(GLOB cuda_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/kernels/cuda_*_test.cpp)
 foreach(source ${cuda_tests})
