@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each layout costs in a full window: an append (the oldest row leaves), a Step-4 list, and what one
 // query pays to read the window, assembled or in place. Two layers of real shapes, figures per layer;
-// ratios to contiguous_splice. Forward passes are not in these figures.
+// ratios to contiguous_splice. Reads take turns with reads of indirection, as the machine's bandwidth
+// wanders, and are compared through those. Forward passes are not in these figures.
 #include <chrono>
 #include <thread>
 
@@ -16,7 +17,7 @@ constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 constexpr int kLayers = 2;
 
 struct Figures {
-  std::vector<double> append, appendBytes, edit, editBytes, read, readBytes;
+  std::vector<double> append, appendBytes, edit, editBytes, read, readBytes, turns;  // turns: read / indirection's
 };
 
 Status measureEdits(BenchCache& cache, std::int32_t rows, int runs, Figures& out) {
@@ -42,8 +43,12 @@ Status measureEdits(BenchCache& cache, std::int32_t rows, int runs, Figures& out
   return ok();
 }
 
+struct Read {
+  double us = 0, bytes = 0;
+};
+
 /// One query of the newest row over the window, as a forward pass makes it.
-Status measureReads(BenchCache& cache, const CacheShape& shape, kernels::Backend& backend, int runs, Figures& out) {
+Read measureRead(BenchCache& cache, const CacheShape& shape, kernels::Backend& backend) {
   const LayerGroup& group = cache.state.group(0);
   const ResidencyView& map = *group.map;
   const kernels::RowFormat format = cache.store.pool(0).format();
@@ -54,38 +59,43 @@ Status measureReads(BenchCache& cache, const CacheShape& shape, kernels::Backend
   kernels::Staging outer(backend);
   const float *placedTable = outer.in(table), *placedQueries = outer.in(queries);
   float* placedResult = outer.out(result.data(), result.size());
-  for (int run = 0; run < runs + 1; ++run) {
-    kernels::Staging staging(backend);
-    Assemblies assemblies(staging);
-    const auto start = std::chrono::steady_clock::now();
-    const Assembled copy = assemblies.make(group, pass, 0, 1, format, &tag, nullptr, false);
-    kernels::AttentionArgs args;
-    args.fmt = copy.records ? copy.format : format;
-    const MapMirror::View view = cache.store.mirrored(0, map);
-    args.slots = copy.records ? copy.slots : view.slots;
-    args.phaseIndex = view.phases;
-    args.rows = static_cast<std::int64_t>(map.size());
-    args.rotaryTable = placedTable;
-    args.queries = placedQueries;
-    args.nQueries = 1;
-    args.queryHeads = shape.heads;
-    args.rowBegin = staging.in(pass.rowBegin);
-    args.rowEnd = staging.in(pass.rowEnd);
-    args.scale = 0.1f;
-    args.out = placedResult;
-    for (int layer = 0; layer < kLayers; ++layer) {
-      assemble(backend.ops(), backend.context(), copy, cache.store.pool(layer).data(), format, nullptr);
-      args.pool = copy.records ? copy.records : cache.store.pool(layer).data();
-      backend.ops().attention(backend.context(), args);
-    }
-    staging.finish();
-    const double us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / kLayers;
-    if (run == 0) continue;
-    out.read.push_back(us);
-    const double rows = static_cast<double>(map.resident()) * static_cast<double>(kernels::rowLayout(format).stride);
-    out.readBytes.push_back(rows + (copy.records ? 2 * rows : 0));
+  kernels::Staging staging(backend);
+  Assemblies assemblies(staging);
+  const auto start = std::chrono::steady_clock::now();
+  const Assembled copy = assemblies.make(group, pass, 0, 1, format, &tag, nullptr, false);
+  kernels::AttentionArgs args;
+  args.fmt = copy.records ? copy.format : format;
+  const MapMirror::View view = cache.store.mirrored(0, map);
+  args.slots = copy.records ? copy.slots : view.slots;
+  args.phaseIndex = view.phases;
+  args.rows = static_cast<std::int64_t>(map.size());
+  args.rotaryTable = placedTable;
+  args.queries = placedQueries;
+  args.nQueries = 1;
+  args.queryHeads = shape.heads;
+  args.rowBegin = staging.in(pass.rowBegin);
+  args.rowEnd = staging.in(pass.rowEnd);
+  args.scale = 0.1f;
+  args.out = placedResult;
+  for (int layer = 0; layer < kLayers; ++layer) {
+    assemble(backend.ops(), backend.context(), copy, cache.store.pool(layer).data(), format, nullptr);
+    args.pool = copy.records ? copy.records : cache.store.pool(layer).data();
+    backend.ops().attention(backend.context(), args);
   }
-  return ok();
+  staging.finish();
+  const double us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / kLayers;
+  const double rows = static_cast<double>(map.resident()) * static_cast<double>(kernels::rowLayout(format).stride);
+  return {us, rows + (copy.records ? 2 * rows : 0)};
+}
+
+void measureReads(BenchCache& cache, BenchCache& indirection, const CacheShape& shape, kernels::Backend& backend, int runs, Figures& out) {
+  for (int run = 0; run < runs + 1; ++run) {
+    const Read beside = measureRead(indirection, shape, backend), read = measureRead(cache, shape, backend);
+    if (run == 0) continue;  // warm
+    out.read.push_back(read.us);
+    out.readBytes.push_back(read.bytes);
+    out.turns.push_back(read.us / beside.us);
+  }
 }
 
 }  // namespace
@@ -99,6 +109,8 @@ Status benchStorage(const BenchOptions& options, nlohmann::json& rows, const Pro
     for (const std::int32_t count : {8192, 32768}) {
       if (options.quick && (count > 8192 || shape.kvHeads > 4)) continue;
       std::vector<std::pair<std::string, Figures>> all;
+      Result<BenchCache> indirection = makeBenchCache(shape, layouts().front(), count, count, kernels::DType::f16, kernels::DType::f16, *backend);
+      if (!indirection) return indirection.error();
       for (const LayoutName& info : layouts()) {
         if (!report(progress, std::string("storage: ") + shape.name + ", " + std::string(info.name), 0, 0))
           return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
@@ -106,7 +118,7 @@ Status benchStorage(const BenchOptions& options, nlohmann::json& rows, const Pro
         if (!cache) return cache.error();
         Figures figures;
         if (Status done = measureEdits(*cache, count, options.quick ? 1 : 7, figures); !done) return done;
-        if (Status done = measureReads(*cache, shape, *backend, options.quick ? 1 : 9, figures); !done) return done;
+        measureReads(*cache, *indirection, shape, *backend, options.quick ? 1 : 15, figures);
         all.emplace_back(info.name, std::move(figures));
       }
       const auto median = [](std::vector<double> samples) { return benchRow("", "", "", "", std::move(samples))["median"].get<double>(); };
@@ -122,7 +134,9 @@ Status benchStorage(const BenchOptions& options, nlohmann::json& rows, const Pro
         };
         add("append", figures.append, splice->append, figures.appendBytes);
         add("edit", figures.edit, splice->edit, figures.editBytes);
-        add("read", figures.read, splice->read, figures.readBytes);
+        add("read", figures.read, figures.read, figures.readBytes);
+        rows.back()["median"] = rows.back()["min"] = rows.back()["max"] = median(figures.turns) / median(splice->turns);
+        rows.push_back(benchRow("storage", what, "read_to_indirection", "x", figures.turns));
       }
     }
   return ok();
