@@ -16,9 +16,8 @@
 #include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 
+#include "kernels/cpu/attention_item-inl.h"
 #include "kernels/cpu/attention_mass-inl.h"
-#include "kernels/cpu/attention_plan-inl.h"
-#include "kernels/cpu/attention_stream-inl.h"
 #include "kernels/cpu/dot_tile-inl.h"
 #include "kernels/cpu/rotate-inl.h"
 
@@ -26,11 +25,9 @@ HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kMaxGroup = 64;            // query heads of one KV head that are streamed at most
 constexpr int64_t kTileTarget = 64;          // query rows per item, about; twice as many over kManyRows
 constexpr int64_t kManyRows = 2048;          // where copying a block costs more than queries that see little of it
 constexpr int64_t kKeptBytes = 32 << 20;     // probabilities kept per batch when masses are wanted
-constexpr int64_t kRowsAhead = 64;           // rows prefetched ahead of their use
 constexpr int64_t kWorkPerItem = 65536;      // multiply-adds worth handing to another thread
 
 HWY_INLINE void loadKeyAndValue(const Call& c, int64_t head, int32_t slot, int32_t phase, float* key,
@@ -54,28 +51,9 @@ HWY_INLINE void loadKeyAndValue(const Call& c, int64_t head, int32_t slot, int32
   std::fill(value + n, value + c.dim, 0.0f);
 }
 
-/// Rows of one head lie a record apart, too far for the hardware to foresee.
-HWY_INLINE void prefetchRow(const Call& c, const Item& item, int64_t position) {
-  if (position >= c.a.rows) return;
-  const uint8_t* record = c.a.pool + c.a.slots[position] * c.layout.stride;
-  const auto touch = [&](const uint8_t* values, DType t) {
-    const int64_t bytes = c.a.fmt.headDim * dtypeBytes(t);
-    for (int64_t at = item.head0 * bytes; at < item.head1 * bytes; at += 64) prefetchFar(values + at);
-  };
-  touch(record + c.layout.k, c.a.fmt.k);
-  touch(record + c.layout.v, c.a.fmt.v);
-  if (dtypeHasScale(c.a.fmt.k)) prefetchFar(record + c.layout.kScales + 4 * item.head0);
-  if (dtypeHasScale(c.a.fmt.v)) prefetchFar(record + c.layout.vScales + 4 * item.head0);
-}
-
 HWY_NOINLINE void loadRow(const Call& c, int64_t head, int64_t position, float* key, float* value) {
   const int32_t phase = c.a.keysRotated ? 0 : c.a.phaseIndex[position];
   loadKeyAndValue(c, head, c.a.slots[position], phase, key, value);
-}
-
-HWY_INLINE void loadSelf(const Call& c, int64_t head, int64_t q, const Buffers& b) {
-  const int32_t phase = c.a.keysRotated ? 0 : c.a.selfPhaseIndex[q];
-  loadKeyAndValue(c, head, c.a.selfSlot[q], phase, b.selfKey, b.selfValue);
 }
 
 HWY_INLINE void loadQueries(const Call& c, const Item& item, int64_t head, float* to) {
@@ -89,34 +67,6 @@ HWY_INLINE void loadQueries(const Call& c, const Item& item, int64_t head, float
   }
 }
 
-HWY_INLINE void keepBlock(const Call& c, int64_t q, int64_t queryHead, int64_t block, const float* p,
-                          float maximum) {
-  if (q < c.stored) return;
-  const int64_t at = c.keptAt(q, queryHead, block);
-  c.maxima[at] = maximum;
-  std::copy(p, p + kAttentionBlock, c.kept + at * kAttentionBlock);
-}
-
-/// One query head: scores of the block -> weights, and their Softmax.
-HWY_INLINE Softmax softenRow(const Call& c, const Part& p, float* s, int64_t q, int64_t queryHead, int64_t start) {
-  Softmax block;
-  block.max = maskScores(s, p.lo, p.hi, c.a.scale);
-  block.sum = expScores(s, block.max);
-  keepBlock(c, q, queryHead, (start + c.a.indexBase) / kAttentionBlock, s, block.max);
-  return block;
-}
-
-HWY_INLINE void storeOrMerge(const Call& c, const Item& item, const Buffers& b, int64_t partial,
-                             int64_t row, const Softmax& block, const float* values) {
-  if (!item.partials) {
-    mergeBlock(b.states[row], b.running + row * c.dim, block, values, c.dim);
-    return;
-  }
-  const int64_t at = partial * c.tile * c.group + row;
-  item.partials->states[at] = block;
-  std::copy(values, values + c.dim, item.partials->values + at * c.dim);
-}
-
 HWY_NOINLINE void scoreBlock(const Call& c, const Buffers& b, int64_t rows, int64_t lo, int64_t hi) {
   if (lo >= hi) return;
   panelProduct({.x = b.queries, .xStride = c.dim, .m = rows, .w = b.keys + lo * c.dim,
@@ -124,15 +74,23 @@ HWY_NOINLINE void scoreBlock(const Call& c, const Buffers& b, int64_t rows, int6
                 .first = true, .last = true, .y = b.scores + lo, .yStride = 64});
 }
 
+}  // namespace
+
+void loadSelf(const Call& c, int64_t head, int64_t q, const Buffers& b) {
+  const int32_t phase = c.a.keysRotated ? 0 : c.a.selfPhaseIndex[q];
+  loadKeyAndValue(c, head, c.a.selfSlot[q], phase, b.selfKey, b.selfValue);
+}
+
 /// The self row is another one for every query, so its scores come on their own.
-HWY_INLINE void scoreSelf(const Call& c, int64_t head, const Buffers& b, int64_t q, int64_t row,
-                          const Part& p) {
+void scoreSelf(const Call& c, int64_t head, const Buffers& b, int64_t q, int64_t row, const Part& p) {
   loadSelf(c, head, q, b);
   panelProduct({.x = b.queries + row * c.dim, .xStride = c.dim, .m = c.group, .w = b.selfKey,
                 .wStride = c.dim, .n = 1, .k16 = c.dim, .carry = nullptr,
                 .first = true, .last = true,
                 .y = b.scores + row * 64 + p.rowsEnd, .yStride = 64});
 }
+
+namespace {
 
 /// Rows [row, row + Q) of the item, which see the same part of the block.
 template <int Q>
@@ -169,7 +127,8 @@ HWY_INLINE void attendHead(const Call& c, const Item& item, const Buffers& b, in
 HWY_INLINE void loadBlock(const Call& c, const Item& item, const Buffers& b, const Part& all,
                           int64_t start) {
   for (int64_t j = all.lo; j < all.rowsEnd; ++j) {
-    prefetchRow(c, item, start + j + kRowsAhead);
+    prefetchKeys(c, item, start + j + kRowsAhead);
+    prefetchValues(c, start + j + kRowsAhead, item.head0, item.head1);
     for (int64_t head = item.head0; head < item.head1; ++head) {
       const int64_t at = ((head - item.head0) * 64 + j) * c.dim;
       loadRow(c, head, start + j, b.keys + at, b.values + at);
@@ -189,35 +148,14 @@ HWY_INLINE void attendBlock(const Call& c, const Item& item, const Buffers& b, i
   }
 }
 
-// One query: nothing is copied.
-
-/// Scores of one KV head are there: softmax of the block, weighted values, merge.
-template <int N>
-HWY_INLINE void streamHead(const Call& c, const Item& item, const Buffers& b, const BlockRows& rows,
-                           const Part& p, int64_t head, int64_t start, int64_t partial) {
-  if (p.hasSelf()) scoreSelf(c, head, b, item.q0, 0, p);
-  Softmax blocks[kMaxGroup];
-  for (int64_t g = 0; g < c.group; ++g) {
-    blocks[g] = softenRow(c, p, b.scores + g * 64, item.q0, head * c.group + g, start);
-  }
-  withRowType(c.a.fmt.v, [&](auto t) {
-    const RowPart part{c.layout.v + head * N * kLanes * dtypeBytes(t()), c.layout.vScales + 4 * head};
-    streamGroup<t(), N>(c, rows, part, p, b.scores, p.hasSelf() ? b.selfValue : nullptr, b.block);
-  });
-  for (int64_t g = 0; g < c.group; ++g) storeOrMerge(c, item, b, partial, g, blocks[g], b.block + g * c.dim);
-}
-
-template <int N>
-HWY_NOINLINE void streamBlock(const Call& c, const Item& item, const Buffers& b, int64_t start,
-                              int64_t blockOfTile) {
-  const Part p = partOf(rangeOf(c.a, item.q0), start);
-  if (p.empty()) return;
-  const BlockRows rows = blockRows(c, p, start);
-  const auto ahead = [&](int64_t j) { prefetchRow(c, item, start + j + kRowsAhead); };
-  withRowType(c.a.fmt.k, [&](auto t) { streamScores<t(), N>(c, item, b, rows, p, ahead); });
-  for (int64_t head = item.head0; head < item.head1; ++head) {
-    const Buffers mine = b.ofHead(c, head - item.head0);
-    streamHead<N>(c, item, mine, rows, p, head, start, item.partials ? head * item.partials->blocks + blockOfTile : 0);
+/// One query: rows are read in place.
+HWY_INLINE void streamBlock(const Call& c, const Item& item, const Buffers& b, int64_t start, int64_t blockOfTile) {
+  switch (c.dim) {
+    case 32: return streamBlock32(c, item, b, start, blockOfTile);
+    case 48: return streamBlock48(c, item, b, start, blockOfTile);
+    case 64: return streamBlock64(c, item, b, start, blockOfTile);
+    case 128: return streamBlock128(c, item, b, start, blockOfTile);
+    default: return;
   }
 }
 
@@ -243,10 +181,8 @@ void runItem(const Call& c, const Item& item, std::byte* memory) {
   const int64_t firstOfTile = blocksOf(c, item.q0, item.q1).first;
   for (int64_t block = item.firstBlock; block < item.endBlock; ++block) {
     const int64_t start = block * kAttentionBlock - c.a.indexBase;
-    if (!c.streamed) attendBlock(c, item, b, start, block - firstOfTile);
-    else withHeadDim(c.dim, [&](auto dim) {
-      if constexpr (dim() / 2 % kLanes == 0) streamBlock<dim() / kLanes>(c, item, b, start, block - firstOfTile);
-    });
+    if (c.streamed) streamBlock(c, item, b, start, block - firstOfTile);
+    else attendBlock(c, item, b, start, block - firstOfTile);
   }
   for (int64_t head = item.head0; !item.partials && head < item.head1; ++head) {
     const Buffers mine = b.ofHead(c, head - item.head0);
@@ -292,6 +228,10 @@ HWY_INLINE void mergeHead(const Call& c, const Item& item, int64_t head, std::by
   finishHead(c, item, head, b.states, b.running);
 }
 
+HWY_INLINE int64_t blocksPerRun(const ThreadPool& pool, int64_t blocks) {
+  return std::max<int64_t>(2, blocks / (4 * pool.threads()));
+}
+
 void runSplit(ThreadPool& pool, const Call& c, int64_t q0, int64_t q1, std::byte* memory) {
   const BlockRange range = blocksOf(c, q0, q1);
   const int64_t blocks = range.end - range.first, heads = c.a.fmt.kvHeads;
@@ -299,7 +239,7 @@ void runSplit(ThreadPool& pool, const Call& c, int64_t q0, int64_t q1, std::byte
   const Partials all{reinterpret_cast<Softmax*>(memory),
                      reinterpret_cast<float*>(memory + states * 8), blocks};
   std::fill(all.states, all.states + states, Softmax());
-  const int64_t run = std::max<int64_t>(2, blocks / (4 * pool.threads()));
+  const int64_t run = blocksPerRun(pool, blocks);
   const int64_t batches = (heads + c.batch - 1) / c.batch, runs = (blocks + run - 1) / run;
   pool.parallelFor(0, batches * runs, 1, [&](int64_t from, int64_t to, int worker) {
     for (int64_t i = from; i < to; ++i) {
@@ -322,10 +262,21 @@ HWY_INLINE bool worthSplitting(const ThreadPool& pool, const Call& c, int64_t q0
   return q1 - q0 <= c.tile && pool.threads() > 1 && range.end - range.first >= 16;
 }
 
-/// As many KV heads per item as fit in a quarter of a megabyte: one when queries are many.
-HWY_INLINE int64_t headsPerItem(int64_t kvHeads, int64_t dim, int64_t queryRows) {
+/// As many KV heads per item as fit in a quarter of a megabyte: one when queries are many. Where rows are read in
+/// place all of them, so that records are read in long pieces.
+HWY_INLINE int64_t headsPerItem(int64_t kvHeads, int64_t dim, int64_t queryRows, bool streamed) {
+  if (streamed) return std::min(kvHeads, kMaxHeads / queryRows);
   const int64_t perHead = 4 * dim * 2 * (kAttentionBlock + queryRows);
   return std::clamp<int64_t>((256 << 10) / perHead, 1, queryRows < kTileTarget ? kvHeads : 1);
+}
+
+/// KV heads per item that leave every thread something to do; where blocks are split, four items.
+HWY_INLINE int64_t headsPerThread(const ThreadPool& pool, const Call& c, int64_t q0, int64_t q1, bool split) {
+  const int64_t heads = c.a.fmt.kvHeads, threads = pool.threads();
+  if (!split) return (heads + threads - 1) / threads;
+  const BlockRange range = blocksOf(c, q0, q1);
+  const int64_t blocks = range.end - range.first, run = blocksPerRun(pool, blocks), runs = (blocks + run - 1) / run;
+  return std::max<int64_t>(1, heads * runs / (4 * threads));
 }
 
 HWY_INLINE int64_t partialBytes(const Call& c, int64_t q0, int64_t q1) {
@@ -337,8 +288,7 @@ HWY_INLINE int64_t partialBytes(const Call& c, int64_t q0, int64_t q1) {
 void runBatch(ThreadPool& pool, Call& c, int64_t q0, int64_t q1) {
   const int64_t rows = (q1 - c.stored) * c.a.queryHeads, blocks = rows * c.keptBlocks;
   const bool split = worthSplitting(pool, c, q0, q1);
-  const int64_t share = (c.a.fmt.kvHeads + pool.threads() - 1) / pool.threads();
-  if (!split) c.batch = std::min(c.batch, share);
+  c.batch = std::min(c.batch, headsPerThread(pool, c, q0, q1, split));
   const int64_t keptBytes = blocks * kAttentionBlock * 4, maximaBytes = alignUp(blocks * 4, 64);
   const int64_t finalBytes = alignUp(rows * 8, 64), splitBytes = split ? partialBytes(c, q0, q1) : 0;
   std::byte* memory = pool.sharedScratch(static_cast<size_t>(keptBytes + maximaBytes + finalBytes + splitBytes));
@@ -360,8 +310,8 @@ void attentionTarget(ThreadPool& pool, const AttentionArgs& a) {
   const int64_t group = a.queryHeads / a.fmt.kvHeads;
   const int64_t tile = std::min(a.nQueries, std::max<int64_t>(1, (a.rows < kManyRows ? 1 : 2) * kTileTarget / group));
   const int64_t dim = alignUp(a.fmt.headDim, 16);
-  Call c{a, rowLayout(a.fmt), dim, group, tile, headsPerItem(a.fmt.kvHeads, dim, tile * group), 0,
-         a.nQueries == 1 && group <= kMaxGroup && streamable(a.fmt.headDim),
+  const bool streamed = a.nQueries == 1 && group <= kMaxGroup && streamable(a.fmt.headDim);
+  Call c{a, rowLayout(a.fmt), dim, group, tile, headsPerItem(a.fmt.kvHeads, dim, tile * group, streamed), 0, streamed,
          (a.indexBase % kAttentionBlock + a.rows) / kAttentionBlock + 1, nullptr, nullptr, nullptr};
   const int64_t perQuery = a.queryHeads * c.keptBlocks * kAttentionBlock * 4;
   const int64_t batch = a.receivedMass ? std::max<int64_t>(1, kKeptBytes / perQuery) : a.nQueries;

@@ -58,8 +58,8 @@ struct Buffers {
   float* running;              // [tile * group, dim]
   Softmax* states;             // [tile * group]
   float* scores;               // [tile * group, 64]
-  float* lanes;                // [heads * group, 8, 16] of scores, when streamed
-  float* block;                // [max(group, 3), dim]
+  float* lanes;                // [heads * group, 8, 8] of scores, when streamed
+  float* block;                // [max(group, 3), dim]; [heads * group, dim] when streamed
   float *selfKey, *selfValue;  // [dim]
 
   static size_t bytes(const Call& c) {
@@ -69,8 +69,8 @@ struct Buffers {
   }
 
   static int64_t copied(const Call& c) { return c.streamed ? 0 : 1; }
-  static int64_t blockRowsOf(const Call& c) { return std::max<int64_t>(c.group, 3); }
-  static int64_t lanesOf(const Call& c) { return c.streamed ? c.group * 8 * 16 : 0; }
+  static int64_t blockRowsOf(const Call& c) { return c.streamed ? c.batch * c.group : std::max<int64_t>(c.group, 3); }
+  static int64_t lanesOf(const Call& c) { return c.streamed ? c.group * 8 * 8 : 0; }
 
   Buffers(const Call& c, std::byte* memory) {
     const int64_t rows = c.tile * c.group;
@@ -139,6 +139,24 @@ HWY_INLINE Part unionOf(const Call& c, const Item& item, int64_t start) {
     if (p.lo < p.rowsEnd) all = {std::min(all.lo, p.lo), std::max(all.rowsEnd, p.rowsEnd), 0};
   }
   return all;
+}
+
+/// The block at position `start` for one query, rows read in place (attention_stream-inl.h): a file for each width.
+void streamBlock32(const Call& c, const Item& item, const Buffers& b, int64_t start, int64_t blockOfTile);
+void streamBlock48(const Call& c, const Item& item, const Buffers& b, int64_t start, int64_t blockOfTile);
+void streamBlock64(const Call& c, const Item& item, const Buffers& b, int64_t start, int64_t blockOfTile);
+void streamBlock128(const Call& c, const Item& item, const Buffers& b, int64_t start, int64_t blockOfTile);
+
+/// The self row is another one for every query. Into b.selfKey and b.selfValue; its score for a group of query heads,
+/// `row` the first of the item's.
+void loadSelf(const Call& c, int64_t head, int64_t q, const Buffers& b);
+void scoreSelf(const Call& c, int64_t head, const Buffers& b, int64_t q, int64_t row, const Part& p);
+
+constexpr int64_t kMaxGroup = 64, kMaxHeads = 256;  // query heads of one KV head, and of an item, that are streamed at most
+
+/// Head dimensions whose rows fit the registers, in whole registers for each half.
+HWY_INLINE bool streamable(int64_t headDim) {
+  return (headDim == 32 || headDim == 48 || headDim == 64 || headDim == 128) && headDim / 2 % kLanes == 0;
 }
 
 /// Blocks (counted by logical index) that the queries [q0, q1) see: [first, end).

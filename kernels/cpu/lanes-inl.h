@@ -49,6 +49,16 @@ HWY_INLINE V mulAdd(V a, V b, V c) {
 #endif
 }
 
+/// a * b - c, likewise.
+template <class V>
+HWY_INLINE V mulSub(V a, V b, V c) {
+#if HWY_TARGET == HWY_SCALAR
+  return V(__builtin_fmaf(a.raw, b.raw, -c.raw));
+#else
+  return hn::MulSub(a, b, c);
+#endif
+}
+
 /// c - a * b, likewise.
 template <class V>
 HWY_INLINE V negMulAdd(V a, V b, V c) {
@@ -222,6 +232,27 @@ HWY_INLINE void reduceLanes8(const float* lanes, float* out) {
   reduceLanes4(lanes, out);
   reduceLanes4(lanes + 64, out + 4);
 #endif
+}
+
+/// The rest of the tree for n sets of 8 sums of the lanes j and j + 8.
+HWY_INLINE void reduceFolded(const float* sums, int64_t n, float* out) {
+  int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::FixedTag<float, 4> d;
+  for (; i + 4 <= n; i += 4) {
+    hn::Vec<decltype(d)> v[4];
+    KVLAB_UNROLL for (int k = 0; k < 4; ++k) v[k] = hn::Add(hn::LoadU(d, sums + 8 * (i + k)), hn::LoadU(d, sums + 8 * (i + k) + 4));
+    const auto s01 = hn::Add(hn::ConcatLowerLower(d, v[1], v[0]), hn::ConcatUpperUpper(d, v[1], v[0]));
+    const auto s23 = hn::Add(hn::ConcatLowerLower(d, v[3], v[2]), hn::ConcatUpperUpper(d, v[3], v[2]));
+    hn::StoreU(hn::Add(hn::ConcatEven(d, s23, s01), hn::ConcatOdd(d, s23, s01)), d, out + i);
+  }
+#endif
+  for (; i < n; ++i) {
+    const float* a = sums + 8 * i;
+    float b[4];
+    for (int j = 0; j < 4; ++j) b[j] = a[j] + a[j + 4];
+    out[i] = (b[0] + b[2]) + (b[1] + b[3]);
+  }
 }
 
 /// Sum over the lanes of one set held in registers.

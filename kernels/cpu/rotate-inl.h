@@ -22,7 +22,7 @@ HWY_INLINE void rotateWith(D d, const uint8_t* from, const uint8_t* scale, const
     const auto hi = head.load(d, from + (i + half) * kBytes);
     const auto cosine = hn::LoadU(d, table + i);
     const auto sine = hn::LoadU(d, table + half + i);
-    hn::StoreU(mulAdd(lo, cosine, hn::Neg(hn::Mul(hi, sine))), d, to + i);
+    hn::StoreU(mulSub(lo, cosine, hn::Mul(hi, sine)), d, to + i);
     hn::StoreU(mulAdd(hi, cosine, hn::Mul(lo, sine)), d, to + half + i);
   }
 }

@@ -59,6 +59,7 @@ void AttentionTest::threadsChangeNothing() {
       const std::vector<float> one = run(a, 1);
       QVERIFY(sameBits(one, run(a, 2)));
       QVERIFY(sameBits(one, run(a, 4)));
+      QVERIFY(sameBits(one, run(a, 16)));
     }
   }
 }
