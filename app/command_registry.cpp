@@ -70,6 +70,7 @@ std::vector<Command> builtinCommands(const std::vector<ViewName>& views) {
   addSessionCommands(list);
   addEditCommands(list);
   addRunCommands(list);
+  addStorageCommands(list);
   addWindowCommands(list, views);
   return list;
 }

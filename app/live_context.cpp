@@ -46,6 +46,7 @@ void LiveContext::submit(const std::string& verb, const nlohmann::json& args) {
 
 void LiveContext::cancel() {
   if (m_session) m_session->cancel();
+  emit cancelled();
 }
 
 const std::vector<SnapshotPtr>& LiveContext::history() const {

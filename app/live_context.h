@@ -45,6 +45,8 @@ class LiveContext : public InspectorContext {
 
  signals:
   void sessionChanged();
+  /// Work was told to stop; jobs of several commands end after the present one.
+  void cancelled();
 
  private:
   void follow();

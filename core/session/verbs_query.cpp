@@ -292,9 +292,22 @@ Result<json> quantisation(Session& session, const json& args) {
   return out;
 }
 
+/// Slots that no row and no older state holds, as [begin, count].
+json freeRuns(const std::vector<bool>& free) {
+  json out = json::array();
+  for (std::size_t begin = 0; begin < free.size();) {
+    std::size_t end = begin;
+    while (end < free.size() && free[end]) ++end;
+    if (end > begin) out.push_back({begin, end - begin});
+    begin = end + 1;
+  }
+  return out;
+}
+
 Result<json> storage(Session& session, const json& args) {
   VerbArgs in(args);
   const int layer = layerOf(in, session);
+  const bool withFree = in.flag("free", false);
   if (in.error()) return *in.error();
   const std::shared_ptr<const StorageView> view = session.storage()[at(layer)];
   static constexpr const char* kReads[] = {"in_place", "two_slices", "table", "roll"};
@@ -304,6 +317,7 @@ Result<json> storage(Session& session, const json& args) {
            {"read", kReads[at(static_cast<int>(view->read))]}, {"tailOnly", view->tailOnly}, {"readBytes", view->readBytes},
            {"ring", nullptr}, {"pages", nullptr}, {"counts", {{"k", countsOf(view->kCounts)}, {"v", countsOf(view->vCounts)}}}};
   if (view->ring) out["ring"] = ringOf(*view);
+  if (withFree) out["free"] = freeRuns(session.store().slots(layer).free(view->poolSlots));
   if (const auto& p = view->pages)
     out["pages"] = {{"block", p->block}, {"pages", p->pages}, {"used", p->used}, {"rows", p->rows}, {"fragmentation", p->fragmentation()}};
   return out;
@@ -374,7 +388,7 @@ std::span<const Verb> queryVerbs() {
       {{"invariants", {}, "Checks every invariant in full.", false}, invariantsVerb},
       {{"drift", {"rows"}, "Live rows against a rebuild.", false}, driftVerb},
       {{"ring", {"layer"}, "The ring of a layer: pointer, head, offset, wraps and named views.", false}, ring},
-      {{"storage", {"layer"}, "How a layer's rows are stored: layout, formats, slots, bytes, ring and pages.", false}, storage},
+      {{"storage", {"layer", "free"}, "How a layer's rows are stored: layout, formats, slots, bytes, ring and pages.", false}, storage},
       {{"quantisation", {"rows"}, "Error of stored rows against what was computed for them, per layer; K and V apart, keys also as logits.", false}, quantisation},
       {{"bytes", {}, "Bytes allocated, live and moved by the last commit.", false}, bytes},
   };

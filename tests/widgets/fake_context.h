@@ -155,7 +155,7 @@ inline std::shared_ptr<const Tile> FakeContext::makeTile(const Snapshot& s, cons
   tile->positions = static_cast<int>(end - std::min(begin, end));
   for (std::size_t layer = first; layer < last; ++layer) {
     std::vector<bool> resident(s.ledger.size(), false);
-    for (LedgerId id : s.layers[layer]->ledger) resident[static_cast<std::size_t>(id.value())] = true;
+    for (LedgerId id : s.layers[layer]->ledger.span().subspan(static_cast<std::size_t>(s.layers[layer]->first))) resident[static_cast<std::size_t>(id.value())] = true;
     for (std::size_t p = begin; p < end; ++p) {
       const bool here = resident[static_cast<std::size_t>(s.context[p].value())];
       const float missing = request.quantity == Quantity::Residency ? 0.0f : NAN;
@@ -198,7 +198,7 @@ inline nlohmann::json FakeContext::rows(const nlohmann::json& args) const {
   const ResidencyView& map = *s.layers[layer];
   const bool broken = !s.invariants.empty() && !s.invariants[1].ok && layer == 2;
   const auto end = std::min<std::size_t>(map.size(), args.value("end", map.size()));
-  for (std::size_t i = args.value("begin", std::size_t{0}); i < end; ++i) {
+  for (std::size_t i = std::max(args.value("begin", std::size_t{0}), static_cast<std::size_t>(map.first)); i < end; ++i) {
     const LedgerId id = map.ledger[i];
     const std::size_t swapped = broken && i == 40 ? 41 : broken && i == 41 ? 40 : i;
     out.push_back({{"index", i}, {"slot", map.slotOf[i].value()}, {"phase", map.phase(i).value()}, {"sigma", 1.0},

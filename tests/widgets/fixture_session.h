@@ -2,7 +2,8 @@
 // A believable session built in code: a story of some ninety tokens read in one prompt, then twenty
 // ticks of generation with a replaced pair, a replaced word, an eviction in two layers, a deletion,
 // an insertion and a token that has left every layer. One snapshot per tick. The same build always
-// gives the same session. With `broken`, layer 2's map has two rows swapped since tick 17.
+// gives the same session. With `broken`, layer 2's map has two rows swapped since tick 17. With `mixed`,
+// layers 0 and 1 are stored in pages with holes, layer 2 in a ring of 40 rows, layer 3 in one of 24.
 #pragma once
 #include <algorithm>
 #include <map>
@@ -17,6 +18,7 @@ namespace kvlab::fixture {
 struct Options {
   bool broken = false;
   int ticks = 20;
+  bool mixed = false;
 };
 
 /// A number in [0, 1) that depends on nothing but its arguments.
@@ -44,6 +46,49 @@ class Ledger : public LedgerView {
     return out;
   }
 };
+
+/// How a layer of that many rows is stored: rows behind one another (block 0), in pages of which every
+/// third misses a third of its rows, or in a ring that never saw an edit.
+struct Stored {
+  std::shared_ptr<ResidencyView> map;
+  std::shared_ptr<StorageView> storage;
+};
+
+inline StorageView plainStorage(std::int32_t pool, std::int32_t rows) {
+  StorageView s;
+  s.layout = "indirection", s.k = s.v = "f16";
+  s.poolSlots = pool, s.rows = rows, s.held = rows;
+  s.record = {64, 64, 0, 16, 16};
+  s.stride = static_cast<std::int32_t>(s.record.sum());
+  return s;
+}
+
+inline void storeInRing(ResidencyView& map, StorageView& s, std::int32_t window, std::int32_t capacity, bool rolled = false, std::int32_t fresh = 1) {
+  const auto size = static_cast<std::int32_t>(map.slotOf.size());
+  RingState ring;
+  ring.capacity = capacity, ring.window = window, ring.filled = std::min(size, window);
+  ring.offset = size, ring.wraps = size / capacity;
+  map.first = s.first = size - ring.filled;
+  ring.head = map.first % capacity;
+  ring.rolled = rolled;
+  ring.writeCount = std::min(fresh, ring.filled);
+  ring.writeBegin = rolled ? ring.filled - ring.writeCount : (ring.pointer() + capacity - ring.writeCount) % capacity;
+  std::vector<Slot> places;
+  for (std::int32_t i = 0; i < size; ++i) places.push_back(Slot(i < map.first ? 0 : rolled ? i - map.first : i % capacity));
+  map.slotOf = Column<Slot>(places);
+  s.layout = rolled ? "ring_roll" : "ring_fused", s.poolSlots = capacity, s.rows = s.held = ring.filled, s.window = window, s.ring = ring;
+}
+
+inline void storeInPages(ResidencyView& map, StorageView& s, std::int32_t block, std::int32_t pages) {
+  PageState state{block, pages, 0, static_cast<std::int32_t>(map.slotOf.size())};
+  std::vector<Slot> places;
+  for (std::int32_t i = 0; i < state.rows; ++state.used) {
+    const std::int32_t page = state.used ^ 1, rows = state.used % 3 == 2 ? block * 2 / 3 : block;
+    for (std::int32_t k = 0; k < rows && i < state.rows; ++k, ++i) places.push_back(Slot(page * block + k));
+  }
+  map.slotOf = Column<Slot>(places);
+  s.layout = "paged:block=" + std::to_string(block), s.poolSlots = block * pages, s.pages = state, s.held = s.rows + 5;
+}
 
 class Session {
  public:
@@ -261,7 +306,19 @@ class Session {
     return out;
   }
 
-  std::shared_ptr<const ResidencyView> residency(std::size_t layer, int tick) const {
+  Stored stored(std::size_t layer, int tick) const {
+    const std::shared_ptr<ResidencyView> map = residency(layer, tick);
+    StorageView s = plainStorage(1088, static_cast<std::int32_t>(map->size()));
+    if (m_options.mixed && layer < 2) storeInPages(*map, s, 16, 12);
+    if (m_options.mixed && layer == 2) storeInRing(*map, s, 40, 48);
+    if (m_options.mixed && layer == 3) {
+      storeInRing(*map, s, 24, 29);
+      s.v = "int8", s.record = {64, 32, 8, 16, 8}, s.stride = 128;
+    }
+    return {map, std::make_shared<StorageView>(s)};
+  }
+
+  std::shared_ptr<ResidencyView> residency(std::size_t layer, int tick) const {
     auto view = std::make_shared<ResidencyView>();
     for (LedgerId id : m_layers[layer]) {
       const auto at = std::find(m_context.begin(), m_context.end(), id);
@@ -282,7 +339,13 @@ class Session {
     s->state = SessionState::Ready;
     s->context = Column<LedgerId>(m_context);
     s->ledger = m_ledger.copy();
-    for (std::size_t layer = 0; layer < kLayers; ++layer) s->layers.push_back(residency(layer, tick));
+    for (std::size_t layer = 0; layer < kLayers; ++layer) {
+      Stored one = stored(layer, tick);
+      if (layer > 0 && m_layers[layer] == m_layers[layer - 1] && one.storage->layout == s->storage.back()->layout && one.storage->v == s->storage.back()->v && !one.storage->ring)
+        s->layers.push_back(s->layers.back()), s->storage.push_back(s->storage.back());
+      else
+        s->layers.push_back(one.map), s->storage.push_back(one.storage);
+    }
     s->exactness = std::make_shared<const std::vector<Exactness>>(exactness());
     s->report = report(tick, actions, next);
     s->topk = {{token("cellar"), 0.61f, " cellar"}, {token("attic"), 0.17f, " attic"},
@@ -361,6 +424,7 @@ inline SnapshotPtr hugeSnapshot(int layers, int positions) {
   s->ledger = ledger;
   s->layers.assign(static_cast<std::size_t>(layers), map);
   s->exactness = std::make_shared<const std::vector<Exactness>>(ids.size(), Exactness::Exact);
+  s->storage.assign(static_cast<std::size_t>(layers), std::make_shared<StorageView>(plainStorage(positions, positions)));
   return s;
 }
 

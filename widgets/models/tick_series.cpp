@@ -131,7 +131,7 @@ void TickSeries::takeRows(const Snapshot& snapshot) {
   put("bytes.commit", static_cast<double>(snapshot.bytes.moved));
   double sum = 0, least = kUnknown;
   for (const auto& layer : snapshot.layers) {
-    const auto rows = layer ? static_cast<double>(layer->ledger.size()) : 0.0;
+    const auto rows = layer ? static_cast<double>(layer->resident()) : 0.0;
     sum += rows;
     least = std::isnan(least) ? rows : std::min(least, rows);
   }

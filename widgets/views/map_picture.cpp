@@ -34,7 +34,8 @@ std::vector<std::int32_t> editedPositions(const Snapshot& s) {
 
 std::vector<bool> residentRows(const Snapshot& s, std::size_t layer) {
   std::vector<bool> here(s.ledger.size(), false);
-  for (LedgerId id : s.layers[layer]->ledger)
+  const ResidencyView& map = *s.layers[layer];
+  for (LedgerId id : map.ledger.span().subspan(static_cast<std::size_t>(map.first)))
     if (s.ledger.contains(id)) here[static_cast<std::size_t>(id.value())] = true;
   return here;
 }

@@ -72,9 +72,9 @@ void checkPhases(MirrorLayer& out, const std::vector<std::int32_t>& position) {
 void checkSlots(MirrorLayer& out, const std::vector<std::int32_t>& position) {
   const ResidencyView& map = *out.map;
   std::int32_t highest = -1;
-  for (Slot slot : map.slotOf) highest = std::max(highest, slot.value());
+  for (Slot slot : map.residentSlots()) highest = std::max(highest, slot.value());
   std::vector<std::int32_t> owner(static_cast<std::size_t>(highest + 1), -1);
-  for (std::size_t i = 0; i < map.size(); ++i) {
+  for (std::size_t i = static_cast<std::size_t>(map.first); i < map.size(); ++i) {
     const auto id = static_cast<std::size_t>(map.ledger[i].value());
     const std::int32_t p = id < position.size() ? position[id] : -1;
     if (map.slotOf[i].value() < 0) {

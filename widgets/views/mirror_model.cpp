@@ -113,6 +113,11 @@ std::pair<std::int32_t, std::int32_t> MirrorModel::indices(std::size_t layer, in
   return begin < end ? std::pair(begin, end) : std::pair(0, 0);
 }
 
+bool MirrorModel::hasRow(const Line& line, std::size_t layer) const {
+  const std::int32_t index = indexAt(line, layer);
+  return index >= 0 && m_mirrors[layer].map->has(static_cast<std::size_t>(index));
+}
+
 QString MirrorModel::findingsOf(int row) const { return findings(line(row)).join("; "); }
 
 QString MirrorModel::layerText(const Line& line, std::size_t layer, int what) const {
@@ -122,9 +127,10 @@ QString MirrorModel::layerText(const Line& line, std::size_t layer, int what) co
   const auto i = static_cast<std::size_t>(index);
   switch (what) {
     case kIndex: return QString::number(index);
-    case kSlot: return QString::number(map.slotOf[i].value());
+    case kSlot: return map.has(i) ? QString::number(map.slotOf[i].value()) : tr("left");
     case kPhase: return QString::number(map.phase(i).value());
     default: {
+      if (!map.has(i)) return {};
       const auto tag = m_tags[layer].find(index);
       return tag == m_tags[layer].end() ? QStringLiteral("·") : QString::number(tag->second);
     }
@@ -164,7 +170,7 @@ QVariant MirrorModel::data(const QModelIndex& index, int role) const {
     case kToneRole:
       if (column == findingColumn()) return static_cast<int>(Tone::Error);
       if (column == kToken) return static_cast<int>(Tone::Normal);
-      if (inLayer && indexAt(at, static_cast<std::size_t>((column - kLayers) / kPerLayer)) < 0) return static_cast<int>(Tone::Ghost);
+      if (inLayer && !hasRow(at, static_cast<std::size_t>((column - kLayers) / kPerLayer))) return static_cast<int>(Tone::Ghost);
       return static_cast<int>(column == kPosition ? Tone::Faint : Tone::Muted);
     default: return {};
   }
@@ -175,7 +181,7 @@ QString MirrorModel::columnTip(int section) const {
     return QStringList{tr("Place in the text"), tr("Row of the ledger that stands at this position (pos2ledger)"),
                        tr("Text of the token; · is a space")}.at(section);
   if (section == findingColumn()) return tr("Why the line does not belong together");
-  return QStringList{tr("Logical place of the row in the layer's cache; – = not resident"), tr("Place of the row in memory"),
+  return QStringList{tr("Logical place of the row in the layer's cache; – = not resident"), tr("Place of the row in memory; left = the layer's window has left it behind"),
                      tr("Ledger id that the kernel wrote beside K and V; asked for the lines in sight, · = not asked yet"),
                      tr("Position the row's key is rotated for when it is read")}.at((section - kLayers) % kPerLayer);
 }

@@ -49,6 +49,8 @@ class MirrorModel : public QAbstractTableModel {
   };
   Line line(int row) const;
   std::int32_t indexAt(const Line& line, std::size_t layer) const;
+  /// False where the layer has no row, or only counts one that left through its window.
+  bool hasRow(const Line& line, std::size_t layer) const;
   QString columnTip(int section) const;
   QString text(const Line& line, int column) const;
   QString layerText(const Line& line, std::size_t layer, int what) const;

@@ -61,7 +61,7 @@ void RowCard::showRow(const Snapshot& s, LedgerId id) {
   const auto at = std::find(s.context.begin(), s.context.end(), id);
   const QString place = at != s.context.end() ? tr("position %1").arg(at - s.context.begin()) : tr("not in the context");
   int resident = 0;
-  for (const auto& layer : s.layers) resident += std::find(layer->ledger.begin(), layer->ledger.end(), id) != layer->ledger.end();
+  for (const auto& layer : s.layers) resident += std::find(layer->ledger.begin() + layer->first, layer->ledger.end(), id) != layer->ledger.end();
   m_token->setText(tr("%1   ledger %2").arg(tokenText(s, id)).arg(id.value()));
   QStringList facts{word(name(row.state)) + (row.pinned ? tr(", pinned") : QString()), place,
                     tr("resident in %1 of %2 layers").arg(resident).arg(s.layers.size()),
