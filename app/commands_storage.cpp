@@ -36,9 +36,9 @@ Status layout(CommandHost& host, const Json& args) {
 
 Status format(CommandHost& host, const Json& args) {
   if (Status known = checkLayer(host, args); !known) return known;
-  if (!args.contains("k") && !args.contains("v"))
-    return Error{"bad_argument", "the rows were not converted", "neither k nor v was named", "name a type for k, v or both"};
-  emit host.context().scripted("s.setFormat(" + QString::fromStdString(args.dump()) + ")");
+  QString line = "s.setFormat(" + quoted(args["k"]) + ", " + quoted(args["v"]);
+  if (args.contains("layer")) line += ", " + quoted(args["layer"]);
+  emit host.context().scripted(line + ")");
   host.context().submit("setFormat", args);
   return ok();
 }
@@ -63,7 +63,7 @@ void addStorageCommands(std::vector<Command>& list) {
   list.push_back({"storage_layout", "Set Layout", "", "Store the rows of a layer, or of all, in another layout; the content stays.", {}, "",
                   {{"layout", "string", "as `kvlab list layouts` names it, with parameters", true}, kLayer}, layout, needsIdle});
   list.push_back({"storage_format", "Set K and V Formats", "", "Convert the K or V rows of a layer, or of all, to another type.", {}, "",
-                  {{"k", "string", "type of the keys"}, {"v", "string", "type of the values"}, kLayer}, format, needsIdle});
+                  {{"k", "string", "type of the keys; empty leaves them", true}, {"v", "string", "type of the values; empty leaves them", true}, kLayer}, format, needsIdle});
   list.push_back({"storage_compact", "Compact Pages", "Run", "Fill the holes of pages, step by step; what a cancel leaves is whole and can be gone on with.", {}, "",
                   {{"rows", "number", "rows per layer and step, 64 unless given"}}, compact, needsHoles});
 }

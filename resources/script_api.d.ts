@@ -215,6 +215,8 @@ interface LayerStorage {
   ring: Ring | null;
   pages: { block: number; pages: number; used: number; rows: number; fragmentation: number } | null;
   counts: { k: QuantCounts; v: QuantCounts };
+  /** With free: true: runs of slots that no row and no older state holds, as [first, count]. */
+  free?: [number, number][];
 }
 
 interface Where { tick: number; branch: string; }
@@ -295,7 +297,7 @@ interface Session {
   row(layer: number, index: number, which?: "k" | "v", options?: { rotated?: boolean }): { shape: [number, number]; data: number[] };
   /** null where the layer is not stored as a ring. */
   ring(layer: number): Ring | null;
-  storage(layer: number): LayerStorage;
+  storage(layer: number, options?: { free?: boolean }): LayerStorage;
   /** A pass over all rows; with rows: true also per position, null where a layer has no row. */
   quantisation(options?: { rows?: boolean }): LayerQuantisation[];
   invariants(): { id: string; title: string; ok: boolean; detail: string }[];

@@ -106,6 +106,7 @@ class FakeContext : public InspectorContext {
   void cannedReplies();
   nlohmann::json rowHistory(LedgerId id) const;
   nlohmann::json rows(const nlohmann::json& args) const;
+  nlohmann::json storage(const nlohmann::json& args) const;
 
   std::vector<SnapshotPtr> m_history;
   std::size_t m_shown = 0;  // place in m_history plus one; 0 = nothing
@@ -209,8 +210,25 @@ inline nlohmann::json FakeContext::rows(const nlohmann::json& args) const {
   return out;
 }
 
+/// The lowest slots without a row are held by history, all others are free.
+inline nlohmann::json FakeContext::storage(const nlohmann::json& args) const {
+  const auto layer = static_cast<std::size_t>(args.value("layer", 0));
+  const Snapshot& s = *m_history.back();
+  const StorageView& view = *s.storage[layer];
+  std::vector<bool> free(static_cast<std::size_t>(view.poolSlots), true);
+  for (Slot slot : s.layers[layer]->residentSlots()) free[static_cast<std::size_t>(slot.value())] = false;
+  std::int32_t held = view.held - view.rows;
+  for (std::size_t slot = 0; slot < free.size() && held > 0; ++slot)
+    if (free[slot]) free[slot] = false, --held;
+  nlohmann::json runs = nlohmann::json::array();
+  for (std::size_t slot = 0; slot < free.size(); ++slot)
+    if (free[slot]) runs.push_back({slot, 1});
+  return {{"layout", view.layout}, {"free", runs}};
+}
+
 inline void FakeContext::cannedReplies() {
   answers["history"] = [this](const nlohmann::json& args) { return Result<nlohmann::json>(rowHistory(LedgerId(args.value("ledger", -1)))); };
+  answers["storage"] = [this](const nlohmann::json& args) { return Result<nlohmann::json>(storage(args)); };
   answers["rows"] = [this](const nlohmann::json& args) { return Result<nlohmann::json>(rows(args)); };
   answers["plan"] = [this](const nlohmann::json& args) -> Result<nlohmann::json> {
     nlohmann::json actions = nlohmann::json::array();

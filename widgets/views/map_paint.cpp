@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "widgets/base/inspector_view.h"
+#include "widgets/models/storage_groups.h"
 #include "widgets/views/map_canvas.h"
 
 namespace kvlab {
@@ -262,7 +263,8 @@ QString MapCanvas::readout() const {
   const Quantity quantity = m_picture->scale.quantity;
   QStringList parts{hovering ? tr("under pointer") : tr("focus"), tr("position %1").arg(position), tokenText(s, id),
                     tr("ledger %1").arg(id.value()), tr("layer %1").arg(layer)};
-  parts << (std::isnan(value) ? tr("not resident, no value") : titleInText(quantity) + " " + valueText(quantity, value));
+  const bool left = leftThroughWindow(s, Layer(layer), id);
+  parts << (left ? tr("left through the window") : std::isnan(value) ? tr("not resident, no value") : titleInText(quantity) + " " + valueText(quantity, value));
   const auto at = static_cast<std::size_t>(position);
   if (quantity != Quantity::Staleness && s.exactness && at < s.exactness->size() && (*s.exactness)[at] != Exactness::Exact)
     parts << valueText(Quantity::Staleness, static_cast<float>((*s.exactness)[at]));

@@ -6,6 +6,7 @@
 #include <QMenu>
 #include <QToolButton>
 
+#include "core/api/layout_names.h"
 #include "core/api/manifest.h"
 #include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
@@ -51,8 +52,9 @@ void StorageTableView::makeStrip() {
   m_layout = menuButton(tr("Layout"), tr("Set layout"), tr("Store the rows in another layout; the content stays"));
   m_k = menuButton(tr("K"), tr("Set K format"), tr("Convert the keys to another type"));
   m_v = menuButton(tr("V"), tr("Set V format"), tr("Convert the values to another type"));
-  fillTypes(m_k->menu(), "k");
-  fillTypes(m_v->menu(), "v");
+  fillLayouts(m_layout->menu());
+  fillTypes(m_k->menu(), true);
+  fillTypes(m_v->menu(), false);
   m_compact = new QToolButton(this);
   m_compact->setText(tr("Compact"));
   m_compact->setAccessibleName(tr("Compact pages"));
@@ -96,30 +98,20 @@ bool StorageTableView::newest() const { return !context().history().empty() && c
 
 const StorageGroup* StorageTableView::group() const { return groupOf(m_model->groups(), context().focus().layer); }
 
-void StorageTableView::askLayouts() {
-  if (std::exchange(m_asked, true)) return;
-  context().query("storage.layouts", "layouts", nlohmann::json::object(), this, [this](const Result<nlohmann::json>& reply) {
-    if (reply && reply->is_array()) fillLayouts(*reply);
-    else m_asked = false;
-  });
-}
-
-void StorageTableView::fillLayouts(const nlohmann::json& layouts) {
-  m_layout->menu()->clear();
-  for (const nlohmann::json& one : layouts) {
-    const std::string name = one.value("name", std::string());
-    const std::string spec = name == "paged" ? "paged:block=16" : name;
-    QAction* action = m_layout->menu()->addAction(QString::fromStdString(spec));
-    action->setToolTip(QString::fromStdString(one.value("help", std::string())));
+void StorageTableView::fillLayouts(QMenu* menu) {
+  for (const LayoutName& one : layouts()) {
+    const std::string spec = one.name == "paged" ? "paged:block=16" : std::string(one.name);
+    QAction* action = menu->addAction(QString::fromStdString(spec));
+    action->setToolTip(QString::fromUtf8(one.help.data(), static_cast<qsizetype>(one.help.size())));
     connect(action, &QAction::triggered, this, [this, spec] { change(QStringLiteral("storage_layout"), {{"layout", spec}}); });
   }
 }
 
-void StorageTableView::fillTypes(QMenu* menu, const char* which) {
+void StorageTableView::fillTypes(QMenu* menu, bool keys) {
   for (const std::string_view type : rowTypes()) {
     const std::string name(type);
     QAction* action = menu->addAction(QString::fromStdString(name));
-    connect(action, &QAction::triggered, this, [this, which, name] { change(QStringLiteral("storage_format"), {{which, name}}); });
+    connect(action, &QAction::triggered, this, [this, keys, name] { change(QStringLiteral("storage_format"), {{"k", keys ? name : ""}, {"v", keys ? "" : name}}); });
   }
 }
 
@@ -146,8 +138,6 @@ void StorageTableView::onSnapshot() {
   m_compact->setToolTip(holes ? tr("Fill the holes of pages, step by step; Cancel (Esc) leaves what is done") : tr("No layer has pages with holes"));
   for (QToolButton* one : {m_layout, m_k, m_v}) one->setEnabled(any);
   m_model->show(std::move(groups));
-  if (any) askLayouts();
-  else m_asked = false;
   showSlots();
 }
 

@@ -36,9 +36,8 @@ class StorageTableView : public InspectorView {
   void makeStrip();
   void makeBody();
   QToolButton* menuButton(const QString& text, const QString& name, const QString& tip);
-  void askLayouts();
-  void fillLayouts(const nlohmann::json& layouts);
-  void fillTypes(QMenu* menu, const char* which);
+  void fillLayouts(QMenu* menu);
+  void fillTypes(QMenu* menu, bool keys);
   /// Runs a command for the layers that are chosen in the strip.
   void change(const QString& command, nlohmann::json args);
   void showSlots();
@@ -55,7 +54,7 @@ class StorageTableView : public InspectorView {
   std::optional<SlotRuns> m_free;  // of the focused group, at serial m_freeFor
   std::uint64_t m_freeFor = 0;
   const StorageView* m_freeOf = nullptr;
-  bool m_waiting = false, m_asked = false;
+  bool m_waiting = false;
 };
 
 }  // namespace kvlab

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Compaction of pages as a job over the real engine: in steps, with progress, cancelled between two of
+// them and gone on with, the content the same all along.
+#include <QtTest>
+
+#include <QSignalSpy>
+
+#include "app/compact_job.h"
+#include "app/core_engine.h"
+
+using namespace kvlab;
+using nlohmann::json;
+
+class CompactJobTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void initTestCase() {
+    const EngineFactory engines = coreEngines(KVLAB_RESOURCES_DIR);
+    bool failed = false, done = false;
+    auto session = std::make_shared<LiveSession>(engines({{"manifest", {{"model", "demo"}, {"backend", "cpu"}, {"layout", "paged:block=4"}}}}), [&](const Result<json>& reply) {
+      failed = !reply;
+      done = true;
+    });
+    QTRY_VERIFY(done);
+    QVERIFY(!failed);
+    m_context.show(session);
+    run("prompt", {{"text", "anna puts the silver key in the cellar . the wind blows all night . ben leaves the old map in the tower . dora waits in the garden . "
+                            "a cat sleeps all day . carl hides the gold ring in the barn ."}});
+    json actions = json::array();
+    for (int position = 2; position < 30; position += 4) actions.push_back({{"action", "delete"}, {"position", position}});
+    run("inject", {{"actions", actions}});
+    run("apply", json::object());
+    QVERIFY(holes() > 2);
+    m_text = run("text", json::object());
+  }
+
+  void cancelKeepsWhatIsDone() {
+    const std::int64_t before = holes();
+    QSignalSpy progress(&m_context, &InspectorContext::progressed);
+    QSignalSpy said(&m_context, &InspectorContext::logged);
+    auto* job = new CompactJob(m_context, 1);
+    connect(&m_context, &InspectorContext::progressed, job, [this] { m_context.cancel(); });
+    job->start();
+    QTRY_VERIFY(said.count() > 0 && said.last().at(1).toString().startsWith("compacting pages"));
+    QVERIFY2(said.last().at(1).toString().contains("goes on from here") || said.last().at(1).toString().contains("stopped"), qPrintable(said.last().at(1).toString()));
+    QVERIFY(holes() > 0);
+    QVERIFY(holes() <= before);
+    QCOMPARE(progress.last().at(2).toLongLong(), -1);
+  }
+
+  void goesOnToTheEnd() {
+    QSignalSpy progress(&m_context, &InspectorContext::progressed);
+    (new CompactJob(m_context, 2))->start();
+    QTRY_COMPARE(holes(), 0);
+    QTRY_COMPARE(progress.last().at(2).toLongLong(), -1);
+    QVERIFY2(progress.count() > 2, qPrintable(QString::number(progress.count())));
+    QCOMPARE(run("text", json::object()), m_text);
+    for (const json& one : run("invariants", json::object())) QVERIFY2(one.value("ok", false), one.dump().c_str());
+  }
+
+  void totalsCountAlikeLayersOnce() {
+    Snapshot s;
+    auto pages = std::make_shared<StorageView>();
+    pages->pages = PageState{16, 10, 5, 40};
+    s.storage = {pages, pages, std::make_shared<StorageView>()};
+    QCOMPARE(pageTotals(s).used, 5);
+    QCOMPARE(pageTotals(s).needed, 3);
+    QCOMPARE(pageTotals(s).holes(), 2);
+  }
+
+ private:
+  std::int64_t holes() { return m_context.catchUp(), pageTotals(*m_context.snapshot()).holes(); }
+  json run(const std::string& verb, const json& args) {
+    json out;
+    bool done = false;
+    m_context.submit(verb, args, this, [&](const Result<json>& reply) {
+      if (!reply) qWarning("%s", reply.error().text().c_str());
+      out = reply ? *reply : json();
+      done = true;
+    });
+    if (!QTest::qWaitFor([&] { return done; }, 20000)) qWarning("%s did not come back", verb.c_str());
+    return out;
+  }
+
+  LiveContext m_context;
+  json m_text;
+};
+
+QTEST_MAIN(CompactJobTest)
+#include "compact_job_test.moc"

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The storage view with real clicks and keys: bytes by kind, holes of pages, slots that history holds,
+// pools larger than their picture, and the commands behind its menus.
+#include <QtTest>
+
+#include <QMenu>
+#include <QSignalSpy>
+#include <QToolButton>
+
+#include "fake_context.h"
+#include "golden.h"
+#include "widgets/views/storage_view.h"
+
+using namespace kvlab;
+
+namespace {
+fixture::Options mixed() {
+  fixture::Options options;
+  options.mixed = true;
+  return options;
+}
+}  // namespace
+
+class StorageTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void initTestCase() { Theme::apply(*qApp, "dark"); }
+
+  void bytesAddUp() {
+    FakeContext context(mixed());
+    for (const StorageGroup& group : storageGroups(*context.snapshot())) {
+      const ByteKinds kinds = bytesOf(group);
+      QCOMPARE(kinds.sum(), static_cast<std::int64_t>(group.layers.size()) * group.storage->poolSlots * group.storage->stride);
+      QCOMPARE(kinds.of(ByteKind::Scales) > 0, group.storage->v == "int8");
+    }
+  }
+
+  void holesAndHistoryAreTold() {
+    FakeContext context(mixed());
+    const auto groups = storageGroups(*context.snapshot());
+    QCOMPARE(groups.size(), std::size_t{3});
+    const StorageGroup& paged = groups[0];
+    QCOMPARE(paged.name(), QString("layers 0, 1"));
+    const SlotCells unknown = slotCells(*context.snapshot(), paged, {});
+    QCOMPARE(unknown.countOf(CellUse::Row), paged.storage->rows);
+    QCOMPARE(unknown.countOf(CellUse::NoRow), paged.storage->poolSlots - paged.storage->rows);  // an older tick: no more is known
+    SlotRuns free;
+    for (int slot = 0; slot < paged.storage->poolSlots; ++slot)
+      if (unknown.rowAt[static_cast<std::size_t>(slot)] < 0 && slot < 150) free.emplace_back(slot, 1);
+    const SlotCells known = slotCells(*context.snapshot(), paged, free);
+    const PageState& pages = *paged.storage->pages;
+    QCOMPARE(known.countOf(CellUse::Hole) + known.countOf(CellUse::Row) + 0, pages.used * pages.block);
+    QVERIFY(known.countOf(CellUse::Held) > 0);
+  }
+
+  void lineAndSlotFocus() {
+    FakeContext context(mixed());
+    StorageTableView view(context, nullptr);
+    context.setFocus(Focus{context.snapshot()->tick, Layer(0), Head(0), Position(-1), LedgerId(-1)});
+    show(view);
+    QSignalSpy said(&context, &InspectorContext::scripted);
+    const SlotCells& cells = view.slotMap().cells();
+    const int slot = cells.slotOf[20];
+    QTest::mouseClick(&view.slotMap(), Qt::LeftButton, {}, view.slotMap().cellAt(slot).toPoint());
+    QCOMPARE(context.focus().position.value(), cells.positionOf[20]);
+    QTest::keyClick(&view.slotMap(), Qt::Key_Right);
+    QCOMPARE(context.focus().position.value(), cells.positionOf[static_cast<std::size_t>(cells.rowAt[static_cast<std::size_t>(slot + 1)])]);
+    QTest::keyClick(&view.slotMap(), Qt::Key_Home);
+    QVERIFY(view.slotMap().readout().contains("slot 0 "));
+    QTest::keyClick(&view.slotMap(), Qt::Key_End);
+    QTest::keyClick(&view.slotMap(), Qt::Key_Right);
+    QTest::keyClick(&view.table(), Qt::Key_Down);
+    QCOMPARE(context.focus().layer, Layer(2));
+    QCOMPARE(said.last().at(0).toString(), QString("view.focus({layer: 2})"));
+    QVERIFY(view.slotMap().cells().pointer >= 0);
+  }
+
+  /// Menus run commands of the registry: for all layers, or for the focused one.
+  void menusRunCommands() {
+    FakeContext context(mixed());
+    StorageTableView view(context, nullptr);
+    view.setObjectName("storage");
+    context.setFocus(Focus{context.snapshot()->tick, Layer(3), Head(0), Position(-1), LedgerId(-1)});
+    show(view);
+    choose(view, "Set layout", "ring_lut");
+    choose(view, "Set K format", "int8");
+    QVERIFY(static_cast<bool>(view.setOption("change", "layer")));
+    choose(view, "Set layout", "paged:block=16");
+    QVERIFY(!view.setOption("change", "some"));
+    QTest::mouseClick(button(view, "Compact pages"), Qt::LeftButton);
+    QCOMPARE(context.commands.size(), std::size_t{4});
+    QCOMPARE(context.commands[0].verb, std::string("storage_layout"));
+    QCOMPARE(context.commands[0].args, nlohmann::json({{"layout", "ring_lut"}}));
+    QCOMPARE(context.commands[1].verb, std::string("storage_format"));
+    QCOMPARE(context.commands[1].args, nlohmann::json({{"k", "int8"}, {"v", ""}}));
+    QCOMPARE(context.commands[2].args, nlohmann::json({{"layout", "paged:block=16"}, {"layer", 3}}));
+    QCOMPARE(context.commands[3].verb, std::string("storage_compact"));
+  }
+
+  void nothingToCompactIsSaid() {
+    FakeContext context;
+    StorageTableView view(context, nullptr);
+    show(view);
+    QVERIFY(!button(view, "Compact pages")->isEnabled());
+    QCOMPARE(button(view, "Compact pages")->toolTip(), QString("No layer has pages with holes"));
+    QCOMPARE(view.tsv().count('\n'), 4);
+    QVERIFY(view.slotMap().cells().countOf(CellUse::Free) > 0);
+  }
+
+  /// More slots than cells: each slot is found again, and a cell shows a row if it has one.
+  void poolsLargerThanThePicture() {
+    FakeContext context(fixture::hugeSnapshot(2, 131072));
+    StorageTableView view(context, nullptr);
+    show(view);
+    QCOMPARE(view.slotMap().cells().countOf(CellUse::Row), 131072);
+    for (const int slot : {0, 70000, 131071}) QVERIFY(std::abs(view.slotMap().slotAt(view.slotMap().cellAt(slot)) - slot) < 200);
+    QVERIFY(!view.picture({1180, 300}, 1).isNull());
+  }
+
+ private:
+  static void show(StorageTableView& view) {
+    view.resize(1180, 300);
+    view.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&view));
+    QVERIFY(golden::settle(view));
+  }
+  static QToolButton* button(StorageTableView& view, const QString& name) {
+    for (QToolButton* one : view.findChildren<QToolButton*>())
+      if (one->accessibleName() == name) return one;
+    return nullptr;
+  }
+  static void choose(StorageTableView& view, const QString& menu, const QString& entry) {
+    for (QAction* action : button(view, menu)->menu()->actions())
+      if (action->text() == entry) return action->trigger();
+    QFAIL(qPrintable(entry + " is not in the menu"));
+  }
+};
+
+QTEST_MAIN(StorageTest)
+#include "storage_test.moc"
