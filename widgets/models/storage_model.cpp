@@ -71,7 +71,7 @@ QVariant StorageModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
   const StorageGroup& group = m_groups[static_cast<std::size_t>(index.row())];
   const int column = index.column();
-  const bool left = column <= Bytes || column == Read;
+  const bool left = column <= ValueType || column == Read || column == Bytes;
   switch (role) {
     case Qt::DisplayRole:
     case Qt::AccessibleTextRole: return text(group, column);
@@ -91,13 +91,13 @@ QVariant StorageModel::data(const QModelIndex& index, int role) const {
 QVariant StorageModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
   if (role == Qt::DisplayRole)
-    return QStringList{tr("Layers"), tr("Layout"), tr("K"), tr("V"), tr("Bytes of the pools"), tr("Rows"), tr("Slots"), tr("History"), tr("Holes"), tr("Stride"), tr("Read"), tr("Per read")}.value(section);
+    return QStringList{tr("Layers"), tr("Layout"), tr("K"), tr("V"), tr("Rows"), tr("Slots"), tr("History"), tr("Holes"), tr("Stride"), tr("Read"), tr("Per read"), tr("Bytes of the pools")}.value(section);
   if (role == Qt::ToolTipRole)
-    return QStringList{tr("Layers that are stored alike"), tr("Where rows lie"), tr("Type of the stored keys"), tr("Type of the stored values"),
-                       tr("Measured from the buffers of all these layers, by kind"), tr("Resident rows per layer"), tr("Slots of the pool per layer"),
+    return QStringList{tr("Layers that are stored alike"), tr("Where rows lie"), tr("Type of the stored keys"), tr("Type of the stored values"), tr("Resident rows per layer"), tr("Slots of the pool per layer"),
                        tr("Slots that only older ticks hold"), tr("Free share of the slots in used pages"), tr("Bytes of a row record"),
-                       tr("How attention reads the rows; tail = only rows that the mask lets through"), tr("Bytes read and written to assemble one read; 0 = in place")}.value(section);
-  if (role == Qt::TextAlignmentRole) return int((section <= Bytes || section == Read ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+                       tr("How attention reads the rows; tail = only rows that the mask lets through"), tr("Bytes read and written to assemble one read; 0 = in place"),
+                       tr("Measured from the buffers of all these layers, by kind")}.value(section);
+  if (role == Qt::TextAlignmentRole) return int((section <= ValueType || section == Read || section == Bytes ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   return {};
 }
 

@@ -10,7 +10,7 @@ namespace kvlab {
 class StorageModel : public QAbstractTableModel {
   Q_OBJECT
  public:
-  enum Column { Layers, Layout, KeyType, ValueType, Bytes, Rows, Pool, Held, Holes, Stride, Read, PerRead, kColumns };
+  enum Column { Layers, Layout, KeyType, ValueType, Rows, Pool, Held, Holes, Stride, Read, PerRead, Bytes, kColumns };
   enum Role { KindsRole = Qt::UserRole + 60, MostRole };  // ByteKinds; bytes of the largest line
 
   using QAbstractTableModel::QAbstractTableModel;

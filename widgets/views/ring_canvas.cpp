@@ -9,6 +9,7 @@
 namespace kvlab {
 namespace {
 constexpr int kReadout = 26, kSmall = 92, kSmallTall = 96, kFigureWidth = 86, kFigureHeight = 36, kFiguresWide = 204;
+constexpr int kNames = 26, kLow = 400, kLeastRing = 200;  // in a low view small rings are only named
 }  // namespace
 
 RingCanvas::RingCanvas(InspectorContext& context, QWidget* parent) : QWidget(parent), m_context(context) {
@@ -52,9 +53,10 @@ RingCanvas::Parts RingCanvas::parts() const {
     p.count = std::clamp(rest.height() / kSmallTall, 1, groups);
     rest.setLeft(rest.left() + kSmall + Theme::kMedium);
   } else if (groups > 1) {
-    p.rings = QRect(rest.left(), rest.top(), rest.width(), kSmallTall);
+    p.named = rest.height() < kLow;
+    p.rings = QRect(rest.left(), rest.top(), rest.width(), p.named ? kNames : kSmallTall);
     p.across = p.count = std::clamp(rest.width() / kSmall, 1, groups);
-    rest.setTop(rest.top() + kSmallTall + Theme::kSmall);
+    rest.setTop(p.rings.bottom() + 1 + Theme::kSmall);
   }
   p.first = std::clamp(selected() - p.count / 2, 0, std::max(0, groups - p.count));
   if (wide) {
@@ -65,7 +67,9 @@ RingCanvas::Parts RingCanvas::parts() const {
     p.columns = std::max(1, rest.width() / kFigureWidth);
     p.columns = (figures + (figures + p.columns - 1) / p.columns - 1) / std::max(1, (figures + p.columns - 1) / p.columns);  // even lines
     p.columns = std::max(1, p.columns);
-    const int tall = (figures + p.columns - 1) / p.columns * kFigureHeight;
+    const int lines = std::min((figures + p.columns - 1) / p.columns, std::max(1, (rest.height() - kLeastRing) / kFigureHeight));
+    const int tall = lines * kFigureHeight;
+    p.figureCount = lines * p.columns;
     p.figures = QRect(rest.left(), rest.bottom() - tall + 1, rest.width(), tall);
     rest.setBottom(p.figures.top() - Theme::kSmall);
   }
@@ -86,7 +90,8 @@ RingShape RingCanvas::shape() const { return shapeIn(parts().large); }
 QRect RingCanvas::smallBox(const Parts& p, int entry) const {
   const int place = entry - p.first;
   if (p.count == 0 || place < 0 || place >= p.count) return {};
-  return {p.rings.left() + place % p.across * kSmall, p.rings.top() + place / p.across * kSmallTall, kSmall, kSmallTall};
+  const int tall = p.named ? kNames : kSmallTall;
+  return {p.rings.left() + place % p.across * kSmall, p.rings.top() + place / p.across * tall, kSmall, tall};
 }
 
 QPointF RingCanvas::smallRing(int entry) const { return QRectF(smallBox(parts(), entry)).center(); }

@@ -54,6 +54,8 @@ class RingCanvas : public QWidget {
     QRect rings, large, figures, readout;
     int across = 1, columns = 1;  // small rings and figures in a line
     int first = 0, count = 0;     // small rings that have room
+    int figureCount = 1000;       // figures that have room
+    bool named = false;           // small rings are only named
   };
   Parts parts() const;
   RingShape shapeIn(const QRect& area) const;

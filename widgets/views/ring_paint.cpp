@@ -34,14 +34,14 @@ void RingCanvas::paintSmall(QPainter& painter, const Parts& p, const Theme& them
       painter.fillRect(box, theme.selection);
       painter.fillRect(QRect(box.left(), box.bottom() - 1, box.width(), 2), theme.accent);
     }
-    const QRect name(box.left() + 2, box.bottom() - 18, box.width() - 4, 16), picture(box.left(), box.top(), box.width(), box.height() - 20);
-    if (entry.ring) {
+    const QRect name(box.left() + 2, p.named ? box.top() : box.bottom() - 18, box.width() - 4, p.named ? box.height() - 2 : 16), picture(box.left(), box.top(), box.width(), box.height() - 20);
+    if (!p.named && entry.ring) {
       RingShape shape;
       shape.centre = QRectF(picture).center();
       shape.radius = std::min(picture.width(), picture.height()) / 2.0 - 8;
       shape.count = std::max(1, entry.ring->slotCount());
       RingPainter(painter, *entry.ring, shape, picture, theme).bands();
-    } else {
+    } else if (!p.named) {
       painter.setFont(theme.small);
       painter.setPen(theme.faint);
       painter.drawText(picture.adjusted(4, 4, -4, 0), Qt::AlignCenter | Qt::TextWordWrap, tr("no ring:\n%1").arg(QString::fromStdString(entry.group.storage->layout).section(':', 0, 0)));
@@ -77,7 +77,7 @@ void RingCanvas::paintFigures(QPainter& painter, const Parts& p, const Theme& th
   painter.setRenderHint(QPainter::Antialiasing, false);
   const std::vector<RingFigure> figures = ringFigures(*ring());
   const int wide = p.figures.width() / p.columns, tall = 36;
-  for (std::size_t i = 0; i < figures.size(); ++i) {
+  for (std::size_t i = 0; i < figures.size() && static_cast<int>(i) < p.figureCount; ++i) {
     const int place = static_cast<int>(i);
     const QRect box(p.figures.left() + place % p.columns * wide, p.figures.top() + place / p.columns * tall, wide - Theme::kSmall, tall);
     const int indent = figures[i].mark == RingMark::None ? 0 : 14;
