@@ -23,7 +23,7 @@ class WrapPicturesTest : public QObject {
     const nlohmann::json ids = *run("tokenise", {{"text", "anna puts the silver key in the cellar . the wind blows all night . ben leaves the old map in the tower . dora waits in the garden . "
                                                          "a cat sleeps all day . carl hides the gold ring in the barn . emil sits in the kitchen . fay thinks of the red lamp ."}});
     QVERIFY(ids.size() >= kTokens);
-    run("promptIds", {{"ids", std::vector<int>(ids.begin(), ids.begin() + 20)}});
+    QVERIFY(run("promptIds", {{"ids", std::vector<int>(ids.begin(), ids.begin() + 20)}}));
     m_history = {m_engine->snapshot()};
     for (std::size_t i = m_history.back()->context.size(); i < kTokens; ++i) {
       const auto reports = run("step", {{"n", 1}, {"tokens", {ids[i]}}});
