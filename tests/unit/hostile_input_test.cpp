@@ -88,7 +88,7 @@ std::vector<Good> goodCalls(const std::string& folder) {
       {"tick"}, {"length"}, {"position"}, {"remaining"}, {"isFull"}, {"text"}, {"tokens"}, {"stateHash"},
       {"pos2ledger", {{"layer", 1}}, {"layer"}, {{"layer", {99}}}},
       {"ring", {{"layer", 1}}, {}, {{"layer", {99}}}},
-      {"storage", {{"layer", 0}}, {}, {{"layer", {99}}}},
+      {"storage", {{"layer", 0}, {"free", true}}, {"free"}, {{"layer", {99}}}},
       {"quantisation", {{"rows", true}}, {"rows"}, {}},
       {"rows", {{"layer", 0}, {"begin", 2}, {"end", 4}}, {"begin", "end"}, {{"layer", {99}}, {"begin", {5, 9999}}, {"end", {1, 9999}}}},
       {"ledger", {{"id", 3}}, {}, {{"id", {9999, kFar}}}},
