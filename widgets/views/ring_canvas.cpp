@@ -10,6 +10,7 @@ namespace kvlab {
 namespace {
 constexpr int kReadout = 26, kSmall = 92, kSmallTall = 96, kFigureWidth = 86, kFigureHeight = 36, kFiguresWide = 204;
 constexpr int kNames = 26, kLow = 400, kLeastRing = 200;  // in a low view small rings are only named
+constexpr int kBeside = 62;  // room for labels left and right of the large ring
 }  // namespace
 
 RingCanvas::RingCanvas(InspectorContext& context, QWidget* parent) : QWidget(parent), m_context(context) {
@@ -48,12 +49,14 @@ RingCanvas::Parts RingCanvas::parts() const {
   p.readout = QRect(0, height() - kReadout, width(), kReadout);
   QRect rest = rect().adjusted(Theme::kMedium, Theme::kMedium, -Theme::kMedium, -kReadout - Theme::kSmall);
   const bool wide = rest.width() > rest.height() * 3 / 2;
-  if (groups > 1 && wide) {
+  // In a low dock the small rings would take the width that the large one needs: then names above it do.
+  const bool squeezed = wide && rest.width() < kSmall + kFiguresWide + kLeastRing + 2 * kBeside;
+  if (groups > 1 && wide && !squeezed) {
     p.rings = QRect(rest.left(), rest.top(), kSmall, rest.height());
     p.count = std::clamp(rest.height() / kSmallTall, 1, groups);
     rest.setLeft(rest.left() + kSmall + Theme::kMedium);
   } else if (groups > 1) {
-    p.named = rest.height() < kLow;
+    p.named = squeezed || rest.height() < kLow;
     p.rings = QRect(rest.left(), rest.top(), rest.width(), p.named ? kNames : kSmallTall);
     p.across = p.count = std::clamp(rest.width() / kSmall, 1, groups);
     rest.setTop(p.rings.bottom() + 1 + Theme::kSmall);
@@ -80,7 +83,7 @@ RingCanvas::Parts RingCanvas::parts() const {
 RingShape RingCanvas::shapeIn(const QRect& area) const {
   RingShape shape;
   shape.centre = QRectF(area).center();
-  shape.radius = std::max(20.0, std::min(area.width() / 2.0 - 62, area.height() / 2.0 - 30));
+  shape.radius = std::max(20.0, std::min(area.width() / 2.0 - kBeside, area.height() / 2.0 - 30));
   shape.count = ring() ? std::max(1, ring()->slotCount()) : 1;
   return shape;
 }

@@ -71,7 +71,7 @@ void StorageTableView::makeBody() {
   settleBars(m_table);
   m_table->setAccessibleName(tr("Storage by layers"));
   m_table->setToolTip(tr("Click shows the slots of these layers"));
-  m_table->setWidths({"layers 0–11", "paged:block=16", "fp8-e4m3", "fp8-e4m3", "99999", "99999", "History", "99.9 %", "9999", "two slices", "999 KiB", QString(20, 'x')});
+  m_table->setWidths({"layers 0–11", "paged:block=16", "fp8-e4m3", "fp8-e4m3", "99999", "9999999", "History", "99.9 %", "9999", "two slices", "999 KiB", QString(20, 'x')});
   m_table->setShedding({StorageModel::Stride, StorageModel::PerRead, StorageModel::Read, StorageModel::Held, StorageModel::Holes, StorageModel::Pool,
                         StorageModel::Rows, StorageModel::ValueType, StorageModel::KeyType, StorageModel::Layout});
   m_table->horizontalHeader()->setStretchLastSection(false);
