@@ -49,16 +49,6 @@ struct PageState {
   double fragmentation() const { return used ? 1.0 - double(rows) / (double(used) * block) : 0; }
 };
 
-/// What the conversion of one tensor (K or V) to its storage type saw, since the session began.
-struct QuantCounts {
-  std::int64_t scales = 0;     // finite scales written, one per head and row
-  std::int64_t nonFinite = 0;  // values that were NaN or infinite
-  std::int64_t clipped = 0;    // finite values outside the type's range
-  std::int64_t atMax = 0;      // |q| == qmax
-  std::int64_t floored = 0;    // scales at their floor
-  double scaleMin = 0, scaleMean = 0, scaleMax = 0;
-};
-
 struct BytesByKind {
   std::int64_t k = 0, v = 0, scales = 0, tags = 0, padding = 0;
   std::int64_t sum() const { return k + v + scales + tags + padding; }
@@ -80,7 +70,6 @@ struct StorageView {
   std::int64_t movedBytes = 0;     // by the last commit
   std::optional<RingState> ring;
   std::optional<PageState> pages;
-  QuantCounts kCounts, vCounts;
 };
 
 }  // namespace kvlab

@@ -24,15 +24,6 @@ BytesByKind bytesOf(const kernels::RowFormat& format) {
   return out;
 }
 
-QuantCounts countsOf(const kernels::TensorStats& stats) {
-  QuantCounts out{.scales = stats.scales, .nonFinite = stats.nonFinite, .clipped = stats.clipped, .atMax = stats.atMax, .floored = stats.floored};
-  if (stats.scales == 0) return out;
-  out.scaleMin = stats.scaleMin;
-  out.scaleMean = stats.meanScale();
-  out.scaleMax = stats.scaleMax;
-  return out;
-}
-
 /// Read and written to assemble what one query of the newest row reads.
 std::int64_t readBytes(const LayerGroup& group, const kernels::RowFormat& format) {
   if (group.read == ReadPath::InPlace) return 0;
@@ -78,7 +69,7 @@ std::vector<std::shared_ptr<const StorageView>> Session::storage() const {
       return m_state.groupOf[at(other)] == m_state.groupOf[at(layer)] && m_store.pool(other).format() == pool.format();
     };
     int first = 0;
-    while (first < layer && (!alike(first) || pool.stats())) ++first;
+    while (first < layer && !alike(first)) ++first;
     if (first < layer) {
       out.push_back(out[at(first)]);
       continue;
@@ -99,11 +90,6 @@ std::vector<std::shared_ptr<const StorageView>> Session::storage() const {
     view->readBytes = readBytes(group, pool.format());
     view->ring = group.ring;
     view->pages = m_layouts.layout(layer).pages(group, m_store.slots(layer));
-    if (pool.stats()) {
-      const kernels::WriteRowsStats counts = pool.counts();
-      view->kCounts = countsOf(counts.k);
-      view->vCounts = countsOf(counts.v);
-    }
     out.push_back(std::move(view));
   }
   return out;

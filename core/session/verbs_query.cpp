@@ -263,9 +263,11 @@ Result<json> ring(Session& session, const json& args) {
   return ringOf(*view);
 }
 
-json countsOf(const QuantCounts& c) {
-  return {{"scales", c.scales}, {"nonFinite", c.nonFinite}, {"clipped", c.clipped}, {"atMax", c.atMax}, {"floored", c.floored},
-          {"scale", {{"min", c.scaleMin}, {"mean", c.scaleMean}, {"max", c.scaleMax}}}};
+/// What converting one tensor to its storage type has seen since the pool was made.
+json countsOf(const kernels::TensorStats& stats) {
+  const bool any = stats.scales > 0;
+  return {{"scales", stats.scales}, {"nonFinite", stats.nonFinite}, {"clipped", stats.clipped}, {"atMax", stats.atMax}, {"floored", stats.floored},
+          {"scale", {{"min", any ? stats.scaleMin : 0}, {"mean", stats.meanScale()}, {"max", stats.scaleMax}}}};
 }
 
 json errorOf(const QuantError& error, bool rows) {
@@ -310,12 +312,13 @@ Result<json> storage(Session& session, const json& args) {
   const bool withFree = in.flag("free", false);
   if (in.error()) return *in.error();
   const std::shared_ptr<const StorageView> view = session.storage()[at(layer)];
+  const kernels::WriteRowsStats counts = session.store().pool(layer).counts();
   static constexpr const char* kReads[] = {"in_place", "two_slices", "table", "roll"};
   json out{{"layout", view->layout}, {"k", view->k}, {"v", view->v}, {"slots", view->poolSlots}, {"stride", view->stride},
            {"rows", view->rows}, {"first", view->first}, {"window", view->window}, {"held", view->held},
            {"record", {{"k", view->record.k}, {"v", view->record.v}, {"scales", view->record.scales}, {"tags", view->record.tags}, {"padding", view->record.padding}}},
            {"read", kReads[at(static_cast<int>(view->read))]}, {"tailOnly", view->tailOnly}, {"readBytes", view->readBytes},
-           {"ring", nullptr}, {"pages", nullptr}, {"counts", {{"k", countsOf(view->kCounts)}, {"v", countsOf(view->vCounts)}}}};
+           {"ring", nullptr}, {"pages", nullptr}, {"counts", {{"k", countsOf(counts.k)}, {"v", countsOf(counts.v)}}}};
   if (view->ring) out["ring"] = ringOf(*view);
   if (withFree) out["free"] = freeRuns(session.store().slots(layer).free(view->poolSlots));
   if (const auto& p = view->pages)

@@ -72,9 +72,7 @@ class RunSlots : public SlotAllocator {
   void restart(std::span<const Slot> taken) override;
   std::vector<bool> free(std::int32_t below) const override;
   void place(std::int32_t next, std::int32_t free);
-  std::int32_t next() const { return m_next; }
   std::int32_t lap() const { return m_lap; }
-  std::int32_t slots() const { return m_slots; }
 
  private:
   std::int32_t m_slots, m_lap;
@@ -95,8 +93,6 @@ class PageSlots : public SlotAllocator {
   bool isFree(Slot slot) const;
   std::int32_t block() const { return m_block; }
   std::int32_t pages() const { return static_cast<std::int32_t>(m_used.size()); }
-  std::int32_t freePages() const { return m_freePages; }
-  std::int32_t usedIn(std::int32_t page) const { return m_used[static_cast<std::size_t>(page)]; }
   /// The first slot of a free page, taken; -1 where there is none.
   Slot takePage();
   /// The slot, if it is free: taken, true.
