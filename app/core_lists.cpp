@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/core_lists.h"
 
+#include "core/analysis/metrics.h"
 #include "core/api/manifest.h"
 #include "core/check/invariant.h"
 #include "core/api/layout_names.h"
@@ -72,12 +73,9 @@ json listPolicies() {
 }
 
 json listMetrics() {
-  return json::array({entry("drift_k", "relative L2 of each layer's keys against a rebuild"),
-                      entry("drift_v", "relative L2 of each layer's values against a rebuild"),
-                      entry("kl", "KL of the next token, rebuild against live"),
-                      entry("bytes_moved", "row bytes read and written by the last commit"),
-                      entry("bytes_live", "bytes of resident rows"),
-                      entry("tick_us", "duration of a tick and of each of its steps")});
+  json list = json::array();
+  for (const MetricName& one : metrics()) list.push_back(entry(one.id, one.title));
+  return list;
 }
 
 json listNumerics(const std::string& backend) {

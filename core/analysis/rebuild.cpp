@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/analysis/metrics.h"
 #include "core/edit/group_pass.h"
 #include "core/edit/recompute.h"
 #include "core/model/backend_status.h"
@@ -259,23 +260,6 @@ Result<Drift> drift(const RebuildInput& input, const CacheStore& store, std::spa
   if (!rebuilt) return rebuilt.error();
   if (!rebuilt->empty() && rebuilt->size() == logits.size()) out.kl = klDivergence(*rebuilt, logits);
   return out;
-}
-
-double klDivergence(std::span<const float> p, std::span<const float> q) {
-  const auto logSum = [](std::span<const float> x) {
-    const double top = *std::max_element(x.begin(), x.end());
-    double sum = 0;
-    for (float value : x) sum += std::exp(value - top);
-    return top + std::log(sum);
-  };
-  if (p.empty() || p.size() != q.size()) return std::numeric_limits<double>::quiet_NaN();
-  if (std::equal(p.begin(), p.end(), q.begin())) return 0;
-  const double lp = logSum(p), lq = logSum(q);
-  if (!std::isfinite(lp) || !std::isfinite(lq)) return std::numeric_limits<double>::quiet_NaN();
-  double kl = 0;
-  for (std::size_t i = 0; i < p.size(); ++i)
-    if (const double log = p[i] - lp; std::isfinite(log)) kl += std::exp(log) * (log - (q[i] - lq));
-  return std::max(0.0, kl);
 }
 
 }  // namespace kvlab

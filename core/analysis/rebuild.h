@@ -59,7 +59,4 @@ struct Drift {
 Result<Drift> drift(const RebuildInput& input, const CacheStore& store, std::span<const float> logits,
                     const Progress& progress = {});
 
-/// KL(p || q) of the softmaxes of two logit vectors, nats, in double.
-double klDivergence(std::span<const float> p, std::span<const float> q);
-
 }  // namespace kvlab

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/analysis/metrics.h"
 #include "core/analysis/rebuild.h"
 #include "core/experiment/bench_rig.h"
 

@@ -41,6 +41,10 @@ class Session {
   /// A second session in the present state, for any thread: it shares nothing but the model. Its
   /// history holds the commands that led here and no older state, so going back executes them again.
   Result<std::unique_ptr<Session>> fork() const;
+  /// An empty session with another manifest over the same model, weights and back end, for any thread.
+  /// Errors: lane_differs (names the key) where model, back end, numerics or dtype are others;
+  /// bad_manifest; out_of_memory.
+  Result<std::unique_ptr<Session>> beside(Manifest manifest) const;
 
   const Manifest& manifest() const { return m_manifest; }
   const Model& model() const { return *m_model; }
@@ -63,6 +67,9 @@ class Session {
   /// With ring.block_tokens above 1: a block of so many tokens, or of those given, which is committed or
   /// rejected whole.
   TickReport step(const std::vector<TokenId>& forced = {});
+  /// The token that step() would generate first; fresh logits are all that changes. Errors: empty, and
+  /// those of the query pass.
+  Result<TokenId> peek();
   /// The pending action that stands highest, alone and without generating; a step where none is left.
   TickReport stepAction();
   /// All pending actions, without generating.

@@ -175,6 +175,26 @@ Result<std::unique_ptr<Session>> Session::fork() const {
   return copy;
 }
 
+Result<std::unique_ptr<Session>> Session::beside(Manifest manifest) const {
+  const auto differs = [](const char* key, const nlohmann::json& value, const nlohmann::json& own) {
+    return Error{"lane_differs", "the session was not opened beside another", std::string(key) + " is " + value.dump() + " there and " + own.dump() + " here",
+                 "leave " + std::string(key) + " out, or open a session of its own", std::nullopt, key, value};
+  };
+  if (manifest.model != m_manifest.model) return differs("model", manifest.model, m_manifest.model);
+  if (manifest.backend != m_manifest.backend && manifest.backend != m_backend->id()) return differs("backend", manifest.backend, m_backend->id());
+  const std::string numerics = m_backend->ops().numericsId();
+  if (!manifest.numerics.empty() && manifest.numerics != numerics) return differs("numerics", manifest.numerics, numerics);
+  if (manifest.dtype != m_manifest.dtype) return differs("dtype", manifest.dtype, m_manifest.dtype);
+  std::unique_ptr<Session> other(new Session);
+  other->m_manifest = other->m_opened = std::move(manifest);
+  other->m_model = m_model;
+  other->m_weights = m_weights;
+  if (Status chosen = other->chooseBackend(m_backend->id(), numerics); !chosen) return chosen.error();
+  if (Status equipped = other->equip({}); !equipped) return equipped.error();
+  other->m_execute = m_execute;
+  return other;
+}
+
 /// Phases that each layer's mask lets through.
 std::vector<std::int32_t> Session::windows() const {
   std::vector<std::int32_t> out;

@@ -194,6 +194,14 @@ Result<TokenId> Session::generate(std::optional<TokenId> forced, CacheState& obs
   return sample->token;
 }
 
+Result<TokenId> Session::peek() {
+  if (Status usableNow = usable(); !usableNow) return usableNow.error();
+  Trace trace;
+  if (Status fresh = refreshLogits(trace); !fresh) return fresh.error();
+  CacheState looked = m_state;
+  return generate({}, looked, trace);
+}
+
 /// The dimmest pairs, where culling is on; the user's own actions win over them.
 std::vector<Action> Session::cullActions(const CacheState& observed, const std::vector<Action>& pending) {
   const BrightnessSettings& b = m_manifest.brightness;

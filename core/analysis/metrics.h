@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The figures by which two runs over the same tokens are compared, each defined once, here. p is the
+// reference, q what is compared with it. Pure functions; any thread. Sums in double, in the order of the
+// index. A figure that has no meaning (sizes that differ, nothing to divide by) is not-a-number.
+//
+// Sources: Kullback and Leibler 1951; perplexity as exp of the mean NLL: Jelinek et al. 1977; nearest-rank
+// percentile: Hyndman and Fan 1996, definition 1; Jaccard 1901; attention mass kept: H2O (Zhang et al.
+// 2023), figure 2; needles: Kamradt 2023.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/api/ids.h"
+#include "core/api/summary.h"
+
+namespace kvlab {
+
+/// An entry of `kvlab list metrics`.
+struct MetricName {
+  std::string_view id, title;
+};
+/// All figures that reports carry, in the order of help.
+std::span<const MetricName> metrics();
+
+/// KL(p || q) of the softmaxes of two logit vectors [vocab], nats: sum p_i (ln p_i - ln q_i).
+double klDivergence(std::span<const float> p, std::span<const float> q);
+
+/// -ln softmax(logits)[token], nats.
+double negativeLogLikelihood(std::span<const float> logits, TokenId token);
+
+/// The likeliest token; the lowest id among equals, -1 of nothing.
+TokenId likeliestToken(std::span<const float> logits);
+
+/// Share of the attention `mass` [rows], all >= 0, that falls on rows that are `resident` [rows]:
+/// sum of mass where resident / sum of mass.
+double massKept(std::span<const float> mass, std::span<const std::uint8_t> resident);
+
+/// |A and B| / |A or B| of two sets over the same tokens [tokens]; 1 of two empty ones.
+double jaccard(std::span<const std::uint8_t> a, std::span<const std::uint8_t> b);
+
+/// Share of `needles`, indices below resident.size(), that are resident.
+double survival(std::span<const std::uint8_t> resident, std::span<const std::int32_t> needles);
+
+/// Relative L2 error |q - p| / |p| of two vectors; 0 where they are equal.
+double relativeError(std::span<const float> p, std::span<const float> q);
+
+/// Of samples in order of time; those that are not-a-number are left out.
+Summary summarise(std::span<const double> samples);
+
+}  // namespace kvlab

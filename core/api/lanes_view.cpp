@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/api/lanes_view.h"
+
+#include <cmath>
+
+namespace kvlab {
+namespace {
+
+using nlohmann::json;
+
+/// JSON has no word for a number that is none.
+json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+
+json numbers(const std::vector<double>& values) {
+  json out = json::array();
+  for (const double value : values) out.push_back(number(value));
+  return out;
+}
+
+json number(const Summary& summary, double Summary::*value) { return summary.count ? number(summary.*value) : json(nullptr); }
+
+json row(const LaneView& lane, std::size_t place, std::int64_t ticks) {
+  json out{{"lane", place},
+           {"label", lane.label},
+           {"changes", lane.changes},
+           {"inStep", !lane.exit},
+           {"ticks", ticks},
+           {"kl", number(lane.kl, &Summary::mean)},
+           {"klMedian", number(lane.kl, &Summary::median)},
+           {"klP99", number(lane.kl, &Summary::p99)},
+           {"klLast", number(lane.now.kl)},
+           {"dnll", number(lane.dnll, &Summary::mean)},
+           {"top1", number(lane.top1, &Summary::mean)},
+           {"massKept", number(lane.massKept, &Summary::mean)},
+           {"overlap", number(lane.overlap, &Summary::mean)},
+           {"us", number(lane.us, &Summary::mean)},
+           {"layers", {{"massKept", numbers(lane.now.massKept)}, {"overlap", numbers(lane.now.overlap)}, {"needles", numbers(lane.now.needles)}}},
+           {"weightBytes", lane.now.weightBytes}};
+  if (lane.snapshot) {
+    out["bytes"] = lane.snapshot->bytes.live;
+    out["bytesAllocated"] = lane.snapshot->bytes.allocated;
+  }
+  if (lane.exit) {
+    out["exitTick"] = lane.exit->tick.value();
+    out["error"] = lane.exit->error.toJson();
+  }
+  return out;
+}
+
+}  // namespace
+
+json toJson(const LaneFigures& figures) {
+  return {{"kl", number(figures.kl)},
+          {"dnll", number(figures.dnll)},
+          {"top1", number(figures.top1)},
+          {"massKept", number(figures.meanMassKept())},
+          {"overlap", number(figures.meanOverlap())},
+          {"needles", numbers(figures.needles)},
+          {"us", number(figures.us)},
+          {"weightBytes", figures.weightBytes}};
+}
+
+json toJson(const LanesView& view) {
+  json out = json::array();
+  for (std::size_t lane = 0; lane < view.lanes.size(); ++lane) out.push_back(row(view.lanes[lane], lane, view.ticks));
+  return out;
+}
+
+}  // namespace kvlab

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/lanes.h"
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+
+#include "core/analysis/metrics.h"
+#include "core/session/lane_tokens.h"
+#include "core/session/verbs.h"
+
+namespace kvlab {
+namespace {
+
+using nlohmann::json;
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// Objects are merged key by key; what names a strategy comes whole, as parameters of another mean nothing to it.
+json merged(json manifest, const json& changes) {
+  for (const auto& [key, value] : changes.items()) {
+    if (key != "policy" && key != "layout" && value.is_object() && manifest.contains(key) && manifest[key].is_object()) manifest[key].merge_patch(value);
+    else manifest[key] = value;
+  }
+  return manifest;
+}
+
+/// "ring.window=32, kv.k=int8"
+std::string labelOf(const json& changes) {
+  std::string out;
+  const json flat = changes.flatten();
+  for (const auto& [path, value] : flat.items()) {
+    if (path.empty()) break;  // of nothing
+    std::string key = path.substr(1);
+    std::replace(key.begin(), key.end(), '/', '.');
+    out += (out.empty() ? "" : ", ") + key + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return out.empty() ? "as the reference" : out;
+}
+
+Error inLane(Error error, int lane) {
+  error.what = "lane " + std::to_string(lane) + ": " + error.what;
+  return error;
+}
+
+/// What a verb reports of a tick that failed: an error, or a report that is not ok.
+std::optional<Error> failureOf(const Result<json>& result) {
+  if (!result) return result.error();
+  const json& last = result->is_array() && !result->empty() ? result->back() : *result;
+  if (!last.is_object() || last.value("ok", true)) return std::nullopt;
+  return Error::fromJson(last.value("error", json::object()));
+}
+
+/// What a lane throws is its own failure.
+template <class Body>
+std::optional<Error> guarded(const Body& body) {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return Error{"out_of_memory", "the lane was not stepped", "memory is exhausted", "lower capacity or history_bytes, or open fewer lanes"};
+  } catch (const std::exception& exception) {
+    return Error{"internal", "the lane was not stepped", exception.what(), "check its invariants, then rebuild it"};
+  }
+}
+
+const std::vector<float>* logitsOf(const CacheState& state) { return state.logits && !state.logitsStale ? state.logits.get() : nullptr; }
+
+}  // namespace
+
+struct Lanes::Lane {
+  int place = 0;
+  std::string label;
+  json changes;
+  std::unique_ptr<Session> session;
+  LaneTokens tokens;
+  std::optional<LaneExit> exit = {};
+  LaneFigures now = {};
+  std::vector<double> kl = {}, dnll = {}, top1 = {}, massKept = {}, overlap = {}, us = {};  // [ticks]
+
+  // Of the commit under way.
+  bool stepped = false;
+  std::optional<Error> failed = {};
+  std::shared_ptr<const std::vector<float>> before = {};  // logits that its token was taken from
+  double spent = 0;
+
+  const CacheState& state() const { return session->state(); }
+  void leave(Error error) { exit = LaneExit{state().tick, std::move(error)}; }
+};
+
+Lanes::~Lanes() = default;
+
+const Session& Lanes::session(int lane) const { return *m_lanes[at(lane)]->session; }
+
+Result<std::unique_ptr<Lanes>> Lanes::make(const Session& origin, const std::vector<json>& changes, const LanesOptions& options) {
+  std::unique_ptr<Lanes> lanes(new Lanes);
+  lanes->m_wantTogether = options.together;
+  Result<std::unique_ptr<Session>> reference = origin.fork();
+  if (!reference) return inLane(reference.error(), 0);
+  lanes->m_lanes.push_back(std::make_unique<Lane>(Lane{0, "reference", json::object(), reference.take(), {}}));
+  lanes->m_lanes.front()->tokens.start(lanes->session(0).state());
+  for (const json& change : changes)
+    if (Status opened = lanes->open(origin, change); !opened) return inLane(opened.error(), lanes->size());
+  if (Status set = lanes->setNeedles(options.needles); !set) return set.error();
+  return lanes;
+}
+
+Status Lanes::open(const Session& origin, const json& changes) {
+  if (!changes.is_object())
+    return Error{"bad_manifest", "the lane was not opened", "its changes are not an object", "give an object of manifest keys", std::nullopt, "changes", changes};
+  Result<Manifest> manifest = Manifest::fromJson(merged(origin.manifest().toJson(), changes));
+  if (!manifest) return manifest.error();
+  Result<std::unique_ptr<Session>> session = origin.beside(manifest.take());
+  if (!session) return session.error();
+  json ids = json::array();
+  for (const LedgerId id : origin.state().context) ids.push_back(origin.state().ledger[id].token.value());
+  if (!ids.empty())
+    if (const std::optional<Error> failed = failureOf(execute(**session, "promptIds", {{"ids", ids}}))) return *failed;
+  m_lanes.push_back(std::make_unique<Lane>(Lane{size(), labelOf(changes), changes, session.take(), {}}));
+  m_lanes.back()->tokens.start(m_lanes.back()->state());
+  return ok();
+}
+
+Status Lanes::usable() const {
+  if (!m_lanes.front()->exit) return ok();
+  return Error{"out_of_step", "the lanes were not stepped", "the reference has left: " + m_lanes.front()->exit->error.text(),
+               "read the report, or open lanes anew"};
+}
+
+Result<LanesTick> Lanes::feed(const std::string& verb, const json& args) {
+  static constexpr std::string_view kVerbs[] = {"prompt", "promptIds", "prefill", "endPrefill"};
+  if (std::find(std::begin(kVerbs), std::end(kVerbs), verb) == std::end(kVerbs))
+    return Error{"bad_argument", "the lanes were not fed", verb + " is none of prompt, promptIds, prefill and endPrefill", "call one of these", std::nullopt, "verb", verb};
+  return commit([&](Lane& lane) { return failureOf(execute(*lane.session, verb, args)); }, {}, false);
+}
+
+Result<LanesTick> Lanes::step(const std::vector<TokenId>& forced) {
+  if (Status usableNow = usable(); !usableNow) return usableNow.error();
+  std::vector<TokenId> tokens = forced;
+  const Session& first = session(0);
+  const bool block = forced.empty() && first.manifest().ring.blockTokens > 1;
+  if (forced.empty() && !block) {
+    Result<TokenId> next = m_lanes.front()->session->peek();
+    if (!next) return next.error();
+    tokens = {*next};
+  }
+  const Job run = [&](Lane& lane) -> std::optional<Error> {
+    Trace trace;
+    if (Status fresh = lane.session->refreshLogits(trace); !fresh) return fresh.error();
+    lane.before = lane.state().logits;
+    json args = json::object();
+    if (lane.place > 0 || !forced.empty())  // lane 0's own sampler draws what was peeked at
+      for (const TokenId token : tokens) args["tokens"].push_back(token.value());
+    const Result<json> reports = execute(*lane.session, "step", args);
+    if (block && lane.place == 0 && reports)
+      for (const json& token : reports->back()["block"]) tokens.emplace_back(token.get<std::int32_t>());
+    return failureOf(reports);
+  };
+  return commit(run, block ? "a block of tokens is known when lane 0 has generated all of it" : "", true);
+}
+
+/// Every lane in step does the job; then they are compared. apart: why not together, or empty.
+Result<LanesTick> Lanes::commit(const Job& job, std::string apart, bool tick) {
+  if (Status usableNow = usable(); !usableNow) return usableNow.error();
+  const std::size_t before = m_lanes.front()->tokens.size();
+  m_apart = std::move(apart);
+  runAll(job);
+  if (std::optional<Error> refused = settle()) {
+    publish();
+    return *refused;
+  }
+  LanesTick out;
+  const Lane& first = *m_lanes.front();
+  for (std::size_t i = before; i < first.tokens.size(); ++i) {
+    out.tokens.push_back(first.state().ledger[first.tokens.taken()[i]].token);
+    out.text += first.session->model().tokenizer().tokenText(out.tokens.back());
+  }
+  m_ticks += tick;
+  measure(tick, out.tokens.empty() ? TokenId(-1) : out.tokens.front());
+  for (const auto& lane : m_lanes) out.lanes.push_back({lane->stepped, lane->failed, lane->now});
+  out.weightBytes = m_weightBytes;
+  out.together = m_together;
+  out.apart = m_apart;
+  return out;
+}
+
+void Lanes::runAll(const Job& job) {
+  m_weightBytes = 0;
+  m_together = false;
+  for (const auto& lane : m_lanes) {
+    lane->failed.reset();
+    lane->before.reset();
+    lane->stepped = !lane->exit;
+    if (!lane->stepped) continue;
+    const auto start = std::chrono::steady_clock::now();
+    lane->failed = guarded([&] { return job(*lane); });
+    lane->spent = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+  }
+}
+
+/// Who failed leaves, unless all did: an error then, and nothing has happened.
+std::optional<Error> Lanes::settle() {
+  const auto stepped = [](const auto& lane) { return lane->stepped; };
+  const auto failed = [](const auto& lane) { return !lane->stepped || lane->failed; };
+  const bool all = std::all_of(m_lanes.begin(), m_lanes.end(), failed);
+  for (const auto& lane : m_lanes) {
+    if (!lane->stepped) continue;
+    lane->tokens.follow(lane->state());
+    const bool behind = all && lane->tokens.size() != m_lanes.front()->tokens.size();  // a retry of one succeeded
+    if (behind || (!all && lane->failed)) lane->leave(*lane->failed);
+  }
+  const auto first = std::find_if(m_lanes.begin(), m_lanes.end(), stepped);
+  return all ? (*first)->failed : std::nullopt;
+}
+
+/// Figures of the lanes in step against the reference as it is now. token: the one that the tick took.
+void Lanes::measure(bool tick, TokenId token) {
+  const auto keep = [](std::vector<double>& samples, double value) { samples.push_back(value); };
+  for (const auto& lane : m_lanes) {
+    if (lane->exit) continue;
+    compare(*lane, token);
+    if (!tick) continue;
+    keep(lane->kl, lane->now.kl);
+    keep(lane->dnll, lane->now.dnll);
+    keep(lane->top1, lane->now.top1);
+    keep(lane->massKept, lane->now.meanMassKept());
+    keep(lane->overlap, lane->now.meanOverlap());
+    keep(lane->us, lane->now.us);
+  }
+  publish();
+}
+
+/// Layer by layer: layers that share a map in both lanes share their figures.
+void Lanes::compareRows(Lane& lane) {
+  const Lane& first = *m_lanes.front();
+  const CacheState &reference = first.state(), &own = lane.state();
+  const NewestAttention* seen = reference.attention.get();
+  std::vector<std::uint8_t> there, base, rows;
+  for (int layer = 0; layer < own.layers(); ++layer) {
+    const bool same = layer > 0 && &own.map(layer) == &own.map(layer - 1) && &reference.map(layer) == &reference.map(layer - 1);
+    if (!same) {
+      there = lane.tokens.residents(own.map(layer));
+      base = first.tokens.residents(reference.map(layer));
+    }
+    lane.now.overlap.push_back(jaccard(base, there));
+    if (!m_needles.empty()) lane.now.needles.push_back(survival(there, m_needles));
+    if (!seen || at(layer) >= seen->mass.size() || seen->mass[at(layer)].empty()) continue;
+    const ResidencyView& map = *seen->maps[at(layer)];
+    rows.assign(seen->mass[at(layer)].size(), 0);
+    for (std::size_t i = 0; i <= map.size() && i < rows.size(); ++i) {
+      // The entry behind the map is the query's own, where it has no row.
+      const std::int32_t place = i < map.size() ? first.tokens.placeOf(map.ledger[i]) : static_cast<std::int32_t>(there.size()) - 1;
+      rows[i] = place >= 0 && there[at(place)];
+    }
+    lane.now.massKept.push_back(massKept(seen->mass[at(layer)], rows));
+  }
+}
+
+void Lanes::compare(Lane& lane, TokenId token) {
+  const Lane& first = *m_lanes.front();
+  lane.now = {};
+  lane.now.us = lane.spent;
+  const std::vector<float> *p = logitsOf(first.state()), *q = logitsOf(lane.state());
+  if (p && q) {
+    lane.now.kl = klDivergence(*p, *q);
+    lane.now.top1 = likeliestToken(*p) == likeliestToken(*q);
+  }
+  if (first.before && lane.before) lane.now.dnll = negativeLogLikelihood(*lane.before, token) - negativeLogLikelihood(*first.before, token);
+  compareRows(lane);
+}
+
+Status Lanes::setNeedles(std::vector<std::int32_t> places) {
+  std::sort(places.begin(), places.end());
+  const auto tokens = static_cast<std::int32_t>(m_lanes.front()->tokens.size());
+  for (const std::int32_t place : places)
+    if (place < 0 || place >= tokens)
+      return Error{"bad_argument", "the needles were refused", "token " + std::to_string(place) + " is none of the " + std::to_string(tokens) + " that were taken",
+                   "give places of tokens that the lanes have", std::nullopt, "needles", place};
+  m_needles = std::move(places);
+  remeasure();
+  return ok();
+}
+
+/// After something that was no tick: residency may be another, times and tokens are not.
+void Lanes::remeasure() {
+  for (const auto& lane : m_lanes) {
+    if (lane->exit) continue;
+    const LaneFigures last = lane->now;
+    compare(*lane, TokenId(-1));
+    lane->now.dnll = last.dnll;
+    lane->now.us = last.us;
+    lane->now.weightBytes = last.weightBytes;
+  }
+  publish();
+}
+
+Result<json> Lanes::call(int lane, const std::string& verb, const json& args) {
+  if (lane < 0 || lane >= size())
+    return Error{"bad_argument", verb + " was refused", "lane " + std::to_string(lane) + " is none of the " + std::to_string(size()),
+                 "give a lane from 0 to " + std::to_string(size() - 1), std::nullopt, "lane", lane};
+  Lane& one = *m_lanes[at(lane)];
+  const std::size_t before = one.tokens.size();
+  Result<json> result = execute(*one.session, verb, args);
+  const bool follows = one.tokens.follow(one.state());
+  if (!one.exit && (!follows || one.tokens.size() != before))
+    one.leave({"out_of_step", "the lane left the others", verb + (follows ? " gave it tokens of its own" : " took tokens back"), "step all lanes together, or open lanes anew"});
+  remeasure();
+  return result;
+}
+
+void Lanes::publish() {
+  auto view = std::make_shared<LanesView>();
+  for (const auto& lane : m_lanes) {
+    LaneView one{lane->label, lane->changes, lane->session->snapshot(), lane->exit, lane->now, {}, {}, {}, {}, {}, {}, lane->tokens.taken()};
+    one.kl = summarise(lane->kl);
+    one.dnll = summarise(lane->dnll);
+    one.top1 = summarise(lane->top1);
+    one.massKept = summarise(lane->massKept);
+    one.overlap = summarise(lane->overlap);
+    one.us = summarise(lane->us);
+    view->lanes.push_back(std::move(one));
+  }
+  view->ticks = m_ticks;
+  view->weightBytes = m_weightBytes;
+  view->together = m_together;
+  view->apart = m_apart;
+  view->needles = m_needles;
+  m_view = std::move(view);
+}
+
+}  // namespace kvlab
