@@ -6,6 +6,7 @@
 #include "core/edit/assembly.h"
 #include "core/edit/group_pass.h"
 #include "core/model/backend_status.h"
+#include "core/policy/gate_weights.h"
 #include "core/state/provenance.h"
 #include "kernels/backend/staging.h"
 
@@ -19,6 +20,9 @@ struct PlacedGroup {
   MapMirror::View map;
   const std::int32_t *phase, *rowBegin, *rowEnd;  // [rows]
 };
+
+/// Up to so many rows are scored by one call for all layers: few gates alone do not keep a machine busy.
+constexpr std::int64_t kScoredTogether = 8;
 
 /// The arrays that attention of one layer fills; null = not asked for.
 struct Masses {
@@ -57,6 +61,7 @@ class Pass {
     }
     m_staging.finish();
     if (Status done = backendStatus(m_transformer.backend(), "the forward pass"); !done) return done.error();
+    takeScores();
     if (m_assemblies.wrong() > 0)
       return Error{"guard", "the forward pass was refused", std::to_string(m_assemblies.wrong()) + " rows of an assembled window are not the rows of the map",
                    "rebuild, or use layout ring_fused, which copies nothing"};
@@ -144,9 +149,54 @@ class Pass {
     }
     const auto rows = std::min<std::size_t>(m_job.rows.size(), at(m_transformer.maxRows()));
     m_x = m_staging.temporary<float>(rows * at(m_transformer.hidden()));
+    placeGates(rows);
     if (!m_job.wantLogits || m_job.embeddingOnly) return;
     m_result.logits.resize(at(m_transformer.model().config().vocab));
     m_logits = m_staging.out(m_result.logits.data(), m_result.logits.size());
+  }
+
+  /// Room for keys, [layers, kScoredTogether, width] or [chunk, width], and for the scores of all layers and rows.
+  void placeGates(std::size_t chunk) {
+    if (!m_job.gates) return;
+    const ModelConfig& c = m_transformer.model().config();
+    const auto few = std::min<std::size_t>(chunk, at(kScoredTogether));
+    m_gateKeys = m_staging.temporary<float>(std::max(chunk, few * at(c.layers)) * at(std::int64_t{c.kvHeads} * c.headDim));
+    m_hostScores.resize(at(c.layers) * m_job.rows.size() * at(c.kvHeads));
+    m_scores = m_staging.out(m_hostScores.data(), m_hostScores.size());
+  }
+
+  /// The call that scores rows [begin, begin + n) of one layer, or of all (-1).
+  kernels::GateMlpArgs gateCall(int layer, std::int64_t begin, std::int64_t n) const {
+    kernels::GateMlpArgs a = layer < 0 ? m_job.gates->args() : m_job.gates->args(layer);
+    a.outLayerStride = static_cast<std::int64_t>(m_job.rows.size()) * a.kvHeads;
+    a.out = m_scores + std::max(layer, 0) * a.outLayerStride + begin * a.kvHeads;
+    a.x = m_gateKeys;
+    a.n = n;
+    return a;
+  }
+
+  /// Tells the passes of a chunk where keys for the gates go: [layers] calls that they make, or one for all layers
+  /// that is made behind them.
+  std::vector<kernels::GateMlpArgs> aimGates(std::vector<LayerPass>& passes, std::int64_t begin, std::int64_t n) const {
+    std::vector<kernels::GateMlpArgs> calls;
+    if (!m_job.gates) return calls;
+    const bool together = n <= kScoredTogether;
+    const auto layers = static_cast<int>(passes.size());
+    for (int layer = together ? -1 : 0; layer < (together ? 0 : layers); ++layer) calls.push_back(gateCall(layer, begin, n));
+    const std::int64_t width = std::int64_t{calls[0].kvHeads} * calls[0].headDim;
+    for (int layer = 0; layer < layers; ++layer) {
+      LayerPass& pass = passes[at(layer)];
+      pass.gateKeys = m_gateKeys + (together ? layer * n * width : 0);
+      pass.gatesRotated = m_job.gates->input() == GateInput::PostRope;
+      pass.gates = together ? nullptr : &calls[at(layer)];
+    }
+    return calls;
+  }
+
+  void takeScores() {
+    const std::size_t layers = m_job.gates ? m_job.groupOf.size() : 0, each = layers ? m_hostScores.size() / layers : 0;
+    for (std::size_t l = 0; l < layers; ++l)
+      m_result.gateScores.emplace_back(m_hostScores.begin() + static_cast<std::ptrdiff_t>(l * each), m_hostScores.begin() + static_cast<std::ptrdiff_t>((l + 1) * each));
   }
 
   Provenance provenanceOf(const LayerGroup& group, const GroupPass& pass, std::size_t i) const {
@@ -240,12 +290,15 @@ class Pass {
       if (Status passed = m_faults.pass(FaultPoint::Kernel, "a forward pass"); !passed) return passed;
       passes.push_back(layerPass(layer, begin, n, last && !m_job.embeddingOnly, assembled));
     }
+    const std::vector<kernels::GateMlpArgs> gates = aimGates(passes, begin, n);
+    const bool together = gates.size() == 1 && !passes[0].gates;
     const auto enqueue = [&] {
       m_transformer.embed(m_placedTokens + begin, n, m_x);
       for (int layer = 0; layer < layers; ++layer) {
         if (m_job.embeddingOnly) m_transformer.project(layer, passes[at(layer)], n, m_x);
         else m_transformer.layer(layer, passes[at(layer)], n, m_x);
       }
+      if (together) m_transformer.ops().gateMlp(m_transformer.backend().context(), gates[0]);
       if (last && m_logits) m_transformer.logits(m_x + (n - 1) * m_transformer.hidden(), 1, m_logits);
     };
     kernels::Backend& backend = m_transformer.backend();
@@ -260,6 +313,11 @@ class Pass {
     const auto add = [&key](const auto... fields) { (key.append(reinterpret_cast<const char*>(&fields), sizeof fields), ...); };
     const kernels::Arena::Mark mark = m_transformer.backend().arena().mark();
     add(m_placedTokens + begin, m_x, last ? m_logits : nullptr, m_transformer.table(), mark.chunk, mark.used);
+    if (m_job.gates) {
+      const kernels::GateMlpArgs a = gateCall(-1, begin, 1);
+      add(m_job.gates, m_job.gates->input(), a.wType, a.hidden, a.out, a.outLayerStride, m_gateKeys);
+      for (int stage = 0; stage < kernels::kGateStages; ++stage) add(a.w[stage], a.b[stage]);
+    }
     for (const LayerPass& p : passes)
       add(p.pool, p.slots, p.phases, p.rows, p.phase, p.write, p.tags, p.rowBegin, p.rowEnd, p.selfSlot, p.newestMass,
           p.newestPerHead, p.receivedMass, p.wrong, p.assembled.records, p.assembled.slots, p.assembled.moves, p.assembled.nMoves, p.assembled.from,
@@ -285,6 +343,8 @@ class Pass {
   const std::uint64_t* m_placedTags = nullptr;
   const std::int32_t *m_placedTokens = nullptr, *m_placedSlots = nullptr;
   float *m_x = nullptr, *m_logits = nullptr;   // [chunk, hidden], [vocab] or null
+  float *m_gateKeys = nullptr, *m_scores = nullptr;  // see placeGates; or null
+  std::vector<float> m_hostScores;             // [layers, rows, kvHeads]
   RowsResult m_result;
 };
 

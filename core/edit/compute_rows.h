@@ -14,6 +14,8 @@
 
 namespace kvlab {
 
+class GateWeights;
+
 struct RowsJob {
   Column<LedgerId> context;           // the order the maps are subsets of
   Column<std::uint64_t> contextSums;  // of it; extended here
@@ -28,6 +30,7 @@ struct RowsJob {
   bool wantPerHead = false;   // of the last row, by query head
   bool wantReceived = false;  // summed over all rows
   bool guards = false;        // copies that attention reads are checked, row by row
+  const GateWeights* gates = nullptr;  // score the keys of all rows; of the transformer's back end
   bool embeddingOnly = false;  // project the raw embedding in every layer, no attention, no logits
 };
 
@@ -36,6 +39,7 @@ struct RowsResult {
   std::shared_ptr<NewestAttention> attention;
   std::vector<std::vector<Provenance>> provenance;  // [groups][rows]
   std::int64_t bytes = 0;     // K/V written
+  std::vector<std::vector<float>> gateScores;  // [layers][rows*kvHeads] predicted log4(lifespan); empty without gates
 };
 
 /// Called per chunk with rows done; false cancels (error code cancelled).

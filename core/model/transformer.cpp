@@ -88,10 +88,11 @@ void Transformer::addPart(kernels::LinearArgs& args, const TensorView& w, const 
   args.parts[args.nParts++] = {w.data, w.dtype, static_cast<const float*>(bias.data), y, w.shape[0]};
 }
 
-void Transformer::headNorm(const TensorView& weight, std::int64_t n, int heads, float* x) {
+void Transformer::headNorm(const TensorView& weight, std::int64_t n, int heads, const float* x, float* y) {
   if (!weight) return;
   kernels::RmsnormArgs args;
-  args.x = args.y = x;
+  args.x = x;
+  args.y = y;
   args.weight = weight.data;
   args.weightType = weight.dtype;
   args.rows = n * heads;
@@ -100,29 +101,59 @@ void Transformer::headNorm(const TensorView& weight, std::int64_t n, int heads, 
   ops().rmsnorm(context(), args);
 }
 
-void Transformer::projectTo(int l, std::int64_t n, const float* x, float* k, float* v, float* q) {
+void Transformer::products(int l, std::int64_t n, const float* x, float* k, float* v, float* q) {
   const LayerWeights& w = m_weights->layer(l);
   kernels::LinearArgs args = step(w.inputNorm, n, x, hidden());
   addPart(args, w.k, w.kBias, k);
   addPart(args, w.v, w.vBias, v);
   if (q) addPart(args, w.q, w.qBias, q);
   ops().linear(context(), args);
-  headNorm(w.kNorm, n, model().config().kvHeads, k);
-  if (q) headNorm(w.qNorm, n, model().config().heads, q);
+  if (q) headNorm(w.qNorm, n, model().config().heads, q, q);
+}
+
+void Transformer::projectTo(int l, std::int64_t n, const float* x, float* k, float* v, float* q) {
+  products(l, n, x, k, v, q);
+  headNorm(m_weights->layer(l).kNorm, n, model().config().kvHeads, k, k);
 }
 
 void Transformer::project(int l, const LayerPass& pass, std::int64_t n, const float* x) {
-  projectTo(l, n, x, m_k.data(), m_v.data(), nullptr);
-  write(pass, n);
+  makeRows(l, pass, n, x, nullptr);
 }
 
-void Transformer::write(const LayerPass& pass, std::int64_t n) {
+/// K and V of a layer to their rows, what gates score to gateKeys; the queries, unrotated, to q.
+void Transformer::makeRows(int l, const LayerPass& pass, std::int64_t n, const float* x, float* q) {
+  products(l, n, x, pass.gateKeys ? pass.gateKeys : m_k.data(), m_v.data(), q);
+  float* k = storedKeys(l, pass, n);
+  write(pass, n, k);
+  const bool turned = m_keysRotated && pass.write;
+  if (pass.gateKeys && pass.gatesRotated && !turned) rotate(k, pass.phase, n, model().config().kvHeads);
+  if (!pass.gates) return;
+  kernels::GateMlpArgs gates = *pass.gates;
+  gates.x = pass.gateKeys;
+  gates.n = n;
+  ops().gateMlp(context(), gates);
+}
+
+/// The keys to store, normed, not in gateKeys where they would be changed there.
+float* Transformer::storedKeys(int l, const LayerPass& pass, std::int64_t n) {
+  const ModelConfig& c = model().config();
+  const TensorView& norm = m_weights->layer(l).kNorm;
+  float* fresh = pass.gateKeys ? pass.gateKeys : m_k.data();
+  const bool kept = pass.gateKeys && !pass.gatesRotated;
+  if (kept && !norm && m_keysRotated && pass.write)
+    ops().convert(context(), {fresh, kernels::DType::f32, m_k.data(), kernels::DType::f32, n * c.kvHeads * c.headDim});
+  float* k = kept && (norm || (m_keysRotated && pass.write)) ? m_k.data() : fresh;
+  headNorm(norm, n, c.kvHeads, fresh, k);
+  return k;
+}
+
+void Transformer::write(const LayerPass& pass, std::int64_t n, float* k) {
   if (!pass.write) return;
-  if (m_keysRotated) rotate(m_k.data(), pass.phase, n, model().config().kvHeads);
+  if (m_keysRotated) rotate(k, pass.phase, n, model().config().kvHeads);
   kernels::WriteRowsArgs args;
   args.pool = pass.pool;
   args.fmt = pass.format;
-  args.k = m_k.data();
+  args.k = k;
   args.v = m_v.data();
   args.tags = pass.tags;
   args.slots = pass.write;
@@ -194,8 +225,7 @@ void Transformer::addTo(float* x, const TensorView& w, const TensorView& bias, s
 
 void Transformer::layer(int l, const LayerPass& pass, std::int64_t n, float* x) {
   const InLayer named(m_backend, l);
-  projectTo(l, n, x, m_k.data(), m_v.data(), m_q.data());
-  write(pass, n);
+  makeRows(l, pass, n, x, m_q.data());
   attend(pass, n);
   const LayerWeights& w = m_weights->layer(l);
   addTo(x, w.o, w.oBias, n, m_attention.data(), std::int64_t{model().config().heads} * model().config().headDim);

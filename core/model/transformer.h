@@ -36,6 +36,9 @@ struct LayerPass {
   float* newestMass = nullptr;             // [rows + 1] or null
   float* newestPerHead = nullptr;          // [heads, rows + 1] or null
   float* receivedMass = nullptr;           // [rows + 1] or null
+  float* gateKeys = nullptr;               // [n, kvHeads*headDim] takes the keys that gates score; null = none do
+  bool gatesRotated = false;               // these are keys after k-norm and rotation, not before
+  const kernels::GateMlpArgs* gates = nullptr;  // scores gateKeys at once, with its weights and to its `out`; null = later
 };
 
 class Transformer {
@@ -81,9 +84,12 @@ class Transformer {
   kernels::LinearArgs step(const TensorView& norm, std::int64_t n, const float* x, std::int64_t width);
   static void addPart(kernels::LinearArgs& args, const TensorView& w, const TensorView& bias, float* y);
   void addTo(float* x, const TensorView& w, const TensorView& bias, std::int64_t n, const float* from, std::int64_t width);
-  void headNorm(const TensorView& weight, std::int64_t n, int heads, float* x);
+  void headNorm(const TensorView& weight, std::int64_t n, int heads, const float* x, float* y);
   void rotate(float* x, const std::int32_t* phases, std::int64_t n, int heads);
-  void write(const LayerPass& pass, std::int64_t n);
+  void products(int l, std::int64_t n, const float* x, float* k, float* v, float* q);
+  void makeRows(int l, const LayerPass& pass, std::int64_t n, const float* x, float* q);
+  float* storedKeys(int l, const LayerPass& pass, std::int64_t n);
+  void write(const LayerPass& pass, std::int64_t n, float* k);
   void attend(const LayerPass& pass, std::int64_t n);
   void feedForward(int l, std::int64_t n, float* x);
 

@@ -29,6 +29,11 @@ inline int64_t opBytes(const AttentionArgs& a) {
   const int64_t row = keyBytes(a.fmt) + valueBytes(a.fmt);
   return (a.rowsSeen ? a.rowsSeen : a.rows) * row + 8 * a.nQueries * a.queryHeads * a.fmt.headDim;
 }
+inline int64_t opBytes(const GateMlpArgs& a) {
+  int64_t bytes = 4 * a.n * a.gates() * (a.headDim + 1);
+  for (int s = 0; s < kGateStages; ++s) bytes += a.gates() * a.outputs(s) * (a.in(s) * dtypeBytes(a.wType) + 4);
+  return bytes;
+}
 inline int64_t opBytes(const WriteRowsArgs& a) { return a.n * (recordBytes(a.fmt) + 8ll * a.fmt.kvHeads * a.fmt.headDim); }
 /// The moves may lie where the host cannot look: one record each.
 inline int64_t opBytes(const MoveRowsArgs& a) { return 2 * a.n * recordBytes(a.fmt); }

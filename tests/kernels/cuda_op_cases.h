@@ -271,6 +271,35 @@ inline void addLinearInSteps(std::vector<OpCase>& all) {
   }});
 }
 
+/// Gates of several layers; rows and layers lie apart; weights beside their borders; NaN and infinities.
+inline void addGates(std::vector<OpCase>& all) {
+  const auto one = [&all](DType t, int64_t n, int32_t layers, int32_t heads, int32_t headDim, int32_t hidden, size_t shift, bool odd) {
+    all.push_back({"gateMlp", dtypeName(t), textOf({n, layers, heads, headDim, hidden}) + (shift ? " anywhere" : "") + (odd ? " odd" : ""), [=](Rig& r) {
+      const int64_t width = heads * headDim + 3, gates = layers * heads;
+      std::vector<float> x = Random(90).values(layers * n * width, 3);
+      if (odd) x[1] = NAN, x[static_cast<size_t>(n * width / 2)] = INFINITY, x[x.size() - 5] = -INFINITY;
+      GateMlpArgs a{.x = r.in(x), .n = n, .layers = layers, .kvHeads = heads, .headDim = headDim, .hidden = hidden, .xStride = width, .wType = t};
+      for (int s = 0; s < kGateStages; ++s) {
+        const auto seed = static_cast<uint64_t>(91 + s);
+        a.w[s] = r.inShifted(encode(Random(seed).values(gates * a.outputs(s) * a.in(s), 0.4f), t), shift);
+        a.b[s] = r.in(Random(seed + 10).values(gates * a.outputs(s)));
+      }
+      a.outStride = heads + 2;
+      a.out = r.out<float>(layers * n * a.outStride);
+      KVLAB_RUN(r, gateMlp, a);
+    }});
+  };
+  for (const DType t : kValueTypes) {
+    for (const int64_t n : {1, 2, 4, 5, 61}) one(t, n, n == 2 ? 3 : 1, 2, n % 2 ? 64 : 48, 32, 0, n == 5);
+    one(t, 1, 2, 1, 128, 256, 0, false);
+    one(t, 1, 2, 3, 24, 20, t == DType::f32 ? 4 : 2, false);
+    one(t, 6, 1, 3, 8, 37, 1, true);
+    one(t, 1, 1, 1, 16, 16, 0, true);
+  }
+  one(DType::bf16, 3, 1, 1, 64, 1024, 0, false);
+  one(DType::f32, 1, 1, 1, 64, 1024, 0, false);
+}
+
 inline std::vector<OpCase> opCases() {
   std::vector<OpCase> all;
   addPointwise(all);
@@ -279,6 +308,7 @@ inline std::vector<OpCase> opCases() {
   addMatmul(all);
   addLinear(all);
   addLinearInSteps(all);
+  addGates(all);
   addRows(all);
   return all;
 }
