@@ -116,8 +116,8 @@ void addVerbs(CLI::App& app, CommandLine& line, SessionOptions& options) {
   CLI::App* sweep = verb("sweep", "run a specification over many manifests");
   sweep->add_option("spec", line.file, "the specification")->required()->type_name("SPEC.json");
   sweep->add_option("--out", line.out, "folder of the results")->type_name("DIR");
-  sweep->add_flag("--resume")->description("go on where a sweep ended");
-  sweep->add_option("--jobs")->description("sessions at a time")->type_name("N");
+  sweep->add_flag("--resume", line.resume, "go on where a sweep ended");
+  sweep->add_option("--jobs", line.jobs, "cells at a time (all cores unless given)")->type_name("N")->check(CLI::Range(1, 1024));
   CLI::App* replay = verb("replay", "open a capture, or print it as a table");
   replay->add_option("capture", line.file, "the capture")->required()->type_name("FILE.kvcap");
   replay->add_option("--to", line.to, "stop at this tick")->type_name("TICK")->check(CLI::NonNegativeNumber);

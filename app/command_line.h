@@ -24,6 +24,8 @@ struct CommandLine {
   bool quick = false;        // bench --quick
   std::string list;          // list: what
   bool json = false;         // list, info --json
+  bool resume = false;       // sweep --resume
+  int jobs = 0;              // sweep --jobs, 0 = all cores
   bool verify = false;       // replay --verify
   long long to = -1;         // replay --to
   double limit = 0;          // run --time-limit

@@ -18,5 +18,6 @@ int printList(const CommandLine& line);
 int printInfo(const CommandLine& line);
 int printReplay(const CommandLine& line);
 int runBench(const CommandLine& line);
+int runSweepCommand(const CommandLine& line);
 
 }  // namespace kvlab

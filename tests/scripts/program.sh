@@ -32,7 +32,20 @@ check help 0 'replay' -- --help
 check unknown-verb 2 'frobnicate' -- frobnicate
 check unknown-key 2 'frobnicate' -- info --set frobnicate=1
 check no-display 2 'DISPLAY' -- gui
-check sweep 2 'not available' -- sweep spec.json
+check sweep-no-file 3 'spec.json' -- sweep "$work/spec.json" --out "$work/s0"
+cat >"$work/spec.json" <<'JSON'
+{"name": "s", "base": {"model": "synthetic:tiny", "capacity": 64}, "axes": [{"name": "rows", "key": "kv", "values": [{"k": "f16"}, {"k": "int8"}]}],
+ "prompts": [{"name": "p", "set": {"stories": [{"ids": [5, 6, 7, 8, 9], "questions": [{"ids": [4], "reply_ids": [3, 2], "deciding": 1, "needle_at": 2}]}]}}]}
+JSON
+sed 's/"prompts"/"promts"/' "$work/spec.json" >"$work/typo.json"
+sed 's/"capacity": 64/"capacity": 2/' "$work/spec.json" >"$work/small.json"
+check sweep-typo 3 'promts is not a known key' -- sweep "$work/typo.json" --out "$work/s1"
+check sweep-jobs 2 'jobs' -- sweep "$work/spec.json" --jobs 0
+check sweep 0 'sweep 2/2' '2 cells, 0 of them from before' -- sweep "$work/spec.json" --out "$work/s" --jobs 2
+check sweep-again 2 'resume' -- sweep "$work/spec.json" --out "$work/s"
+check sweep-resume 0 '2 of them from before' -- sweep "$work/spec.json" --out "$work/s" --resume
+check sweep-changed 3 "specification's base" -- sweep "$work/small.json" --out "$work/s" --resume
+check sweep-failed 1 'capacity' '2 of 2 cells failed' -- sweep "$work/small.json" --out "$work/s2"
 check list-views 0 '^map ' '^mirror ' -- list views
 check list-commands 0 '^step +F10' '^palette +Ctrl\+P' -- list commands
 check list-invariants 0 '^mirror_length' -- list invariants

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a sweep is started with, what it tells on its way and what it gives back. Values.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/api/sweep_table.h"
+
+namespace kvlab {
+
+struct SweepProgress {
+  std::int64_t done = 0, total = 0, failed = 0;  // cells
+  double seconds = 0;          // since this run began
+  double left = -1;            // estimated seconds to the end, from the cells of this run; -1 = not known yet
+  const SweepRow* row = nullptr;  // the cell that was finished; null at the start
+};
+
+struct SweepOptions {
+  std::string out;        // folder; made where it is missing
+  std::string folder;     // of the specification: what its file names are relative to
+  std::string resources;  // of the program
+  bool resume = false;    // go on in a folder that has a journal; starts where there is none
+  int jobs = 0;           // worker threads, 0 = all cores
+  std::function<bool(const SweepProgress&)> progress = {};  // one call at a time, on a worker; false stops, cells in work are dropped
+};
+
+struct SweepOutcome {
+  std::vector<SweepRow> rows;   // in cell order
+  std::int64_t found = 0;       // cells that the journal had already
+  std::int64_t failed = 0;      // rows with an error
+};
+
+}  // namespace kvlab

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/api/sweep_table.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kvlab {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr SweepMeasure kMeasures[] = {
+    {"stories", "recall", "Stories", "count"},
+    {"questions", "recall", "Questions", "count"},
+    {"right", "recall", "Questions answered right", "count"},
+    {"recall", "recall", "Recall", "share"},
+    {"recall_low", "recall", "Recall, lower end", "share"},
+    {"recall_high", "recall", "Recall, upper end", "share"},
+    {"recall_forced", "recall", "Recall with the reply begun", "share"},
+    {"kl_mean", "kl", "KL against the reference, mean", "nats"},
+    {"kl_median", "kl", "KL, median", "nats"},
+    {"kl_p99", "kl", "KL, 99th percentile", "nats"},
+    {"kl_answer", "kl", "KL where the answer is due, mean", "nats"},
+    {"dnll", "kl", "Change of the answer's negative log-likelihood", "nats"},
+    {"top1", "kl", "Same likeliest token", "share"},
+    {"attention_kept", "attention", "Attention mass kept", "share"},
+    {"needle_survival", "needles", "Rows of the fact kept", "share"},
+    {"needle_answer", "needles", "Rows of the deciding token kept", "share"},
+    {"rows_prompt", "bytes", "Rows of the prompt", "rows"},
+    {"rows_kept", "bytes", "Rows kept per layer after the prompt", "rows"},
+    {"bytes_live", "bytes", "Bytes of resident rows after the prompt", "bytes"},
+    {"bytes_reference", "bytes", "The same of the reference", "bytes"},
+};
+
+Error badRow(const std::string& place, const std::string& why) {
+  return Error{"bad_results", "the results were not read", place + " " + why, "open a results.jsonl that kvlab sweep wrote"};
+}
+
+std::string csvField(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out(1, '"');
+  for (const char c : text) {
+    if (c == '"') out.push_back(c);
+    out.push_back(c);
+  }
+  out.push_back('"');
+  return out;
+}
+
+Json numberJson(double value) {
+  if (!std::isfinite(value)) return nullptr;
+  if (value == std::floor(value) && std::abs(value) < 1e15) return static_cast<std::int64_t>(value);
+  return value;
+}
+
+std::vector<std::string> csvFields(const SweepRow& row, const std::vector<std::string>& axes) {
+  std::vector<std::string> out{std::to_string(row.index), row.id, row.prompts, row.ask, std::to_string(row.seed)};
+  for (const std::string& name : axes) {
+    const auto found = std::find_if(row.axes.begin(), row.axes.end(), [&](const auto& axis) { return axis.first == name; });
+    out.push_back(found == row.axes.end() ? std::string() : found->second);
+  }
+  for (const bool ratio : {true, false}) out.push_back(row.budget && row.budget->ratio == ratio ? numberJson(row.budget->value).dump() : std::string());
+  for (std::size_t i = 0; i < std::size(kMeasures); ++i)
+    out.push_back(i < row.measures.size() && row.measures[i] && !row.error ? numberJson(*row.measures[i]).dump() : std::string());
+  out.push_back(row.error ? std::string(row.error->code).append(": ").append(row.error->text()) : std::string());
+  return out;
+}
+
+bool isText(const Json& json, const char* key) { return json.contains(key) && json[key].is_string(); }
+bool isWhole(const Json& json, const char* key) { return json.contains(key) && json[key].is_number_integer(); }
+bool areCounts(const Json& list, std::size_t n) {
+  return list.is_array() && list.size() == n && std::all_of(list.begin(), list.end(), [](const Json& v) { return v.is_number_integer(); });
+}
+
+std::optional<std::string> readMeasures(const Json& json, SweepRow& row) {
+  for (std::size_t i = 0; i < std::size(kMeasures); ++i) {
+    const auto found = json.find(std::string(kMeasures[i].name));
+    if (found == json.end() || found->is_null()) continue;
+    if (!found->is_number()) return std::string(kMeasures[i].name) + " is not a number";
+    row.measures[i] = found->get<double>();
+  }
+  for (const Json& pair : json.value("by_story", Json::array())) {
+    if (!areCounts(pair, 2)) return "by_story does not hold pairs of counts";
+    row.byStory.emplace_back(pair[0].get<int>(), pair[1].get<int>());
+  }
+  for (const Json& three : json.value("by_distance", Json::array())) {
+    if (!areCounts(three, 3)) return "by_distance does not hold three numbers each";
+    row.byDistance.push_back({three[0].get<int>(), three[1].get<int>(), three[2].get<int>()});
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> readHead(const Json& json, SweepRow& row) {
+  if (!json.is_object()) return "is no object";
+  if (!isWhole(json, "schema") || json["schema"] != kSweepSchema) return "is not of schema " + std::to_string(kSweepSchema);
+  for (const char* key : {"index", "seed"})
+    if (!isWhole(json, key)) return std::string("has no whole number ") + key;
+  for (const char* key : {"id", "prompts", "ask"})
+    if (!isText(json, key)) return std::string("has no text ") + key;
+  row.index = json["index"].get<std::int64_t>();
+  row.seed = json["seed"].get<std::int64_t>();
+  row.id = json["id"].get<std::string>();
+  row.prompts = json["prompts"].get<std::string>();
+  row.ask = json["ask"].get<std::string>();
+  const Json axes = json.value("axes", Json::object());
+  if (!axes.is_object()) return "has axes that are no object";
+  for (const auto& [name, label] : axes.items()) {
+    if (!label.is_string()) return "has an axis " + name + " without a label";
+    row.axes.emplace_back(name, label.get<std::string>());
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> readBudget(const Json& json, SweepRow& row) {
+  const auto found = json.find("budget");
+  if (found == json.end()) return std::nullopt;
+  const bool ratio = found->is_object() && found->contains("ratio");
+  const Json value = found->is_object() ? found->value(ratio ? "ratio" : "tokens", Json()) : Json();
+  if (!value.is_number()) return "has a budget that is neither ratio nor tokens";
+  row.budget = SweepBudget{ratio, value.get<double>()};
+  return std::nullopt;
+}
+
+std::optional<std::string> readError(const Json& json, SweepRow& row) {
+  const auto found = json.find("error");
+  if (found == json.end()) return std::nullopt;
+  for (const char* key : {"code", "what", "why", "remedy"})
+    if (!found->is_object() || !isText(*found, key)) return std::string("has an error without a text ") + key;
+  row.error = Error{(*found)["code"].get<std::string>(), (*found)["what"].get<std::string>(), (*found)["why"].get<std::string>(), (*found)["remedy"].get<std::string>()};
+  return std::nullopt;
+}
+
+/// The journal's lines carry a checksum in front and the row inside.
+std::string_view lineBody(std::string_view line) {
+  const auto brace = line.find('{');
+  return brace == std::string_view::npos ? line : line.substr(brace);
+}
+
+}  // namespace
+
+std::span<const SweepMeasure> sweepMeasures() { return kMeasures; }
+
+int sweepMeasure(std::string_view name) {
+  for (std::size_t i = 0; i < std::size(kMeasures); ++i)
+    if (kMeasures[i].name == name) return static_cast<int>(i);
+  return -1;
+}
+
+std::optional<double> SweepRow::measure(std::string_view name) const {
+  const int at = sweepMeasure(name);
+  return at < 0 || static_cast<std::size_t>(at) >= measures.size() ? std::nullopt : measures[static_cast<std::size_t>(at)];
+}
+
+void SweepRow::setMeasure(std::string_view name, double value) {
+  measures.resize(std::size(kMeasures));
+  if (const int at = sweepMeasure(name); at >= 0) measures[static_cast<std::size_t>(at)] = value;
+}
+
+std::string SweepRow::series() const {
+  std::string out;
+  for (const auto& [name, label] : axes)
+    if (name != "budget") out += (out.empty() ? "" : " / ") + label;
+  return out.empty() ? "all" : out;
+}
+
+std::string sweepLine(const SweepRow& row) {
+  Json out{{"schema", kSweepSchema}, {"index", row.index}, {"id", row.id}, {"prompts", row.prompts}, {"ask", row.ask}, {"seed", row.seed}};
+  out["axes"] = Json::object();
+  for (const auto& [name, label] : row.axes) out["axes"][name] = label;
+  if (row.budget) out["budget"] = {{row.budget->ratio ? "ratio" : "tokens", numberJson(row.budget->value)}};
+  if (row.error) {
+    out["error"] = {{"code", row.error->code}, {"what", row.error->what}, {"why", row.error->why}, {"remedy", row.error->remedy}};
+    return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+  for (std::size_t i = 0; i < row.measures.size(); ++i)
+    if (row.measures[i]) out[std::string(kMeasures[i].name)] = numberJson(*row.measures[i]);
+  if (!row.byStory.empty()) out["by_story"] = row.byStory;
+  if (!row.byDistance.empty()) out["by_distance"] = row.byDistance;
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<SweepRow> sweepRow(const Json& json, const std::string& place) {
+  SweepRow row;
+  row.measures.resize(std::size(kMeasures));
+  for (auto* read : {&readHead, &readBudget, &readMeasures, &readError})
+    if (const auto why = (*read)(json, row)) return badRow(place, *why);
+  return row;
+}
+
+Result<std::vector<SweepRow>> sweepRows(std::string_view text, const std::string& file) {
+  std::vector<SweepRow> rows;
+  for (int number = 1; !text.empty(); ++number) {
+    const auto end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    const std::string place = file + ", line " + std::to_string(number);
+    if (line.empty()) continue;
+    const bool journal = line.front() != '{';
+    const Json parsed = Json::parse(lineBody(line), nullptr, false);
+    if (journal && (parsed.is_discarded() || !parsed.is_object())) continue;  // the torn tail of a running sweep
+    if (journal && !parsed.contains("row")) continue;                         // its head
+    if (parsed.is_discarded()) return badRow(place, "is no JSON");
+    Result<SweepRow> read = sweepRow(journal ? parsed["row"] : parsed, place);
+    if (!read) return read.error();
+    rows.push_back(read.take());
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const SweepRow& a, const SweepRow& b) { return a.index < b.index; });
+  return rows;
+}
+
+std::string csvLine(const std::vector<std::string>& fields) {
+  std::string out;
+  for (const std::string& field : fields) {
+    if (&field != &fields.front()) out.push_back(',');
+    out += csvField(field);
+  }
+  out.push_back('\n');
+  return out;
+}
+
+std::string sweepCsv(std::span<const SweepRow> rows) {
+  std::vector<std::string> names;
+  for (const SweepRow& row : rows)
+    for (const auto& [name, label] : row.axes)
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  std::vector<std::string> head{"index", "id", "prompts", "ask", "seed"};
+  for (const std::string& name : names) head.push_back(std::string("axis.").append(name));
+  head.insert(head.end(), {"budget_ratio", "budget_tokens"});
+  for (const SweepMeasure& measure : kMeasures) head.emplace_back(measure.name);
+  head.emplace_back("error");
+  std::string out = csvLine(head);
+  for (const SweepRow& row : rows) out += csvLine(csvFields(row, names));
+  return out;
+}
+
+}  // namespace kvlab

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a sweep finds, one row per cell: the schema of results.jsonl (a JSON object per line) and results.csv (a
+// column per field), and what is summed up over seeds. Values and pure functions; any thread.
+//
+// A line of results.jsonl: {"schema": 1, "index": place in cell order from 0, "id": hash of the cell's complete
+// content, "prompts", "ask", "seed", "axes": {name: label}, "budget": {"ratio": r} or {"tokens": n}, the measures
+// of sweepMeasures() that were asked for, "by_story": [[right, asked], ..], "by_distance": [[at most so many
+// tokens, right, asked], ..]} or, of a cell that failed, "error": {code, what, why, remedy} in place of measures.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/api/error.h"
+
+namespace kvlab {
+
+/// Grows when a measure changes its meaning; part of every cell's id.
+inline constexpr int kSweepSchema = 1;
+
+struct SweepMeasure {
+  std::string_view name;   // field and column
+  std::string_view group;  // recall | kl | attention | needles | bytes: what a specification's `measure` lists
+  std::string_view title;  // for people
+  std::string_view unit;   // "share", "nats", "bytes", "rows", "count"
+};
+
+/// In column order.
+std::span<const SweepMeasure> sweepMeasures();
+/// Place in sweepMeasures(), -1 = none of that name.
+int sweepMeasure(std::string_view name);
+
+struct SweepBudget {
+  bool ratio = true;  // else tokens
+  double value = 1;
+  bool operator==(const SweepBudget&) const = default;
+};
+
+struct SweepRow {
+  std::int64_t index = 0;
+  std::string id = {}, prompts = {}, ask = {};
+  std::int64_t seed = 0;
+  std::vector<std::pair<std::string, std::string>> axes = {};  // name, label
+  std::optional<SweepBudget> budget = {};
+  std::vector<std::optional<double>> measures = {};            // [sweepMeasures()]
+  std::vector<std::pair<int, int>> byStory = {};               // right, asked
+  std::vector<std::array<int, 3>> byDistance = {};             // up to, right, asked
+  std::optional<Error> error = {};
+
+  std::optional<double> measure(std::string_view name) const;
+  void setMeasure(std::string_view name, double value);
+  /// Labels of the axes that are no budget, " / " between them.
+  std::string series() const;
+};
+
+/// One line of results.jsonl, without the line's end.
+std::string sweepLine(const SweepRow& row);
+/// Error (bad_results): what is not a row of this schema; `place` names it.
+Result<SweepRow> sweepRow(const nlohmann::ordered_json& json, const std::string& place);
+/// The rows of results.jsonl, or those that the journal of an unfinished sweep holds. Errors: bad_results.
+Result<std::vector<SweepRow>> sweepRows(std::string_view text, const std::string& file);
+/// results.csv: a head and a line per row (RFC 4180), fields that do not apply empty.
+std::string sweepCsv(std::span<const SweepRow> rows);
+
+/// One line of RFC 4180, with its end.
+std::string csvLine(const std::vector<std::string>& fields);
+
+/// Cells that differ in their seed alone, together.
+struct SweepPoint {
+  std::string prompts = {}, ask = {}, series = {};
+  std::optional<SweepBudget> budget = {};
+  int cells = 0, failed = 0, stories = 0, asked = 0, right = 0;
+  double recall = 0, low = 0, high = 0;      // 95 %: bootstrap over stories
+  std::optional<double> kl = {}, klAnswer = {}, bytes = {}, share = {};  // means over cells; share = bytes of the reference's bytes
+};
+
+/// In the order of the first cell of each. The interval: 2 000 resamples of whole stories with replacement (questions
+/// about one story are not independent), percentiles 2.5 and 97.5 (Efron and Tibshirani 1993, chapter 13), random
+/// numbers from a fixed start, so that equal rows give equal figures.
+std::vector<SweepPoint> sweepPoints(std::span<const SweepRow> rows);
+
+/// Wilson's score interval of right out of asked, 95 % (Wilson 1927).
+std::pair<double, double> wilson(int right, int asked);
+
+}  // namespace kvlab

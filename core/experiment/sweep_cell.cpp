@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/experiment/sweep_cell.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "core/analysis/metrics.h"
+
+namespace kvlab {
+namespace {
+
+constexpr int kDistances[] = {64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 1 << 30};
+
+Status failed(const TickReport& report) { return report.ok ? ok() : Status(*report.error); }
+
+/// Logits of the next token; an edit may have made those of the state stale.
+Result<std::vector<float>> freshLogits(Session& session) {
+  if (session.state().logitsStale || !session.state().logits) {
+    Trace trace;
+    if (Status fresh = session.refreshLogits(trace); !fresh) return fresh.error();
+  }
+  if (!session.state().logits) return Error{"empty", "there is nothing to compare", "the session has no logits", "give the story some tokens"};
+  return *session.state().logits;
+}
+
+std::vector<TokenId> joined(const std::vector<TokenId>& a, const std::vector<TokenId>& b) {
+  std::vector<TokenId> out = a;
+  out.insert(out.end(), b.begin(), b.end());
+  return out;
+}
+
+/// What is fed token by token behind the prompt; the deciding token is not.
+std::vector<TokenId> fed(const SweepQuestion& question, Ask ask) {
+  std::vector<TokenId> out = ask == Ask::After ? question.tokens : std::vector<TokenId>{};
+  out.insert(out.end(), question.reply.begin(), question.reply.end() - 1);
+  return out;
+}
+
+/// Sessions of one story: the prompt is read once, or once per question where it holds the question.
+class StoryRun {
+ public:
+  StoryRun(const Session& host, const Manifest& manifest, const SweepStory& story, Ask ask) : m_host(host), m_manifest(manifest), m_story(story), m_ask(ask) {}
+
+  /// A session that has read the prompt of this question.
+  Result<std::unique_ptr<Session>> ready(const SweepQuestion& question) {
+    if (m_ask == Ask::Inside) return read(joined(m_story.tokens, question.tokens));
+    if (!m_read) {
+      Result<std::unique_ptr<Session>> session = read(m_story.tokens);
+      if (!session) return session;
+      m_read = session.take();
+    }
+    return m_read->fork();
+  }
+
+ private:
+  Result<std::unique_ptr<Session>> read(const std::vector<TokenId>& prompt) const {
+    Result<std::unique_ptr<Session>> session = m_host.beside(m_manifest);
+    if (!session) return session;
+    if (Status done = failed((*session)->append(prompt, Source::Prompt)); !done) return done.error();
+    return session;
+  }
+
+  const Session& m_host;
+  const Manifest& m_manifest;
+  const SweepStory& m_story;
+  Ask m_ask;
+  std::unique_ptr<Session> m_read;
+};
+
+using AfterPrompt = std::function<void(Session&)>;
+using AfterToken = std::function<Status(Session&, std::size_t position, std::vector<float> logits)>;
+
+/// Reads and feeds one question; position 0 of `token` is the end of the prompt.
+Status runQuestion(StoryRun& story, const SweepQuestion& question, Ask ask, const AfterPrompt& prompt, const AfterToken& token) {
+  Result<std::unique_ptr<Session>> session = story.ready(question);
+  if (!session) return session.error();
+  prompt(**session);
+  const std::vector<TokenId> tokens = fed(question, ask);
+  for (std::size_t i = 0; i <= tokens.size(); ++i) {
+    if (i > 0)
+      if (Status done = failed((*session)->step({tokens[i - 1]})); !done) return done;
+    Result<std::vector<float>> logits = freshLogits(**session);
+    if (!logits) return logits.error();
+    if (Status taken = token(**session, i, logits.take()); !taken) return taken;
+  }
+  return ok();
+}
+
+double liveBytes(const Session& session) { return static_cast<double>(session.snapshot()->bytes.live); }
+
+Error cancelled() { return {"cancelled", "the sweep was stopped", "on request", "resume it"}; }
+
+void keepAttention(const Session& session, QuestionTrace& trace) {
+  const auto attention = session.state().attention;
+  if (!attention) return;
+  trace.mass.push_back(attention->mass);
+  trace.rows.emplace_back();
+  for (const auto& map : attention->maps) trace.rows.back().emplace_back(map->ledger.begin(), map->ledger.end());
+}
+
+/// [ledger] of one layer: 1 where the row is resident.
+std::vector<std::uint8_t> residency(const CacheState& state, int layer) {
+  std::vector<std::uint8_t> out(state.ledger.size(), 0);
+  const ResidencyView& map = state.map(layer);
+  for (std::size_t i = static_cast<std::size_t>(map.first); i < map.size(); ++i) out[static_cast<std::size_t>(map.ledger[i].value())] = 1;
+  return out;
+}
+
+class Samples {
+ public:
+  void add(double value) { m_values.push_back(value); }
+  Summary summary() const { return kvlab::summarise(m_values); }
+  void into(SweepRow& row, const char* mean, const char* median = nullptr, const char* p99 = nullptr) const {
+    const Summary all = summary();
+    if (all.count == 0) return;
+    row.setMeasure(mean, all.mean);
+    if (median) row.setMeasure(median, all.median);
+    if (p99) row.setMeasure(p99, all.p99);
+  }
+
+ private:
+  std::vector<double> m_values;
+};
+
+/// All figures of one cell while it runs.
+class Tally {
+ public:
+  Tally(const CellWork& work, SweepRow& row) : m_work(work), m_row(row) {}
+
+  void beginStory() { m_row.byStory.emplace_back(0, 0); }
+
+  void prompt(const Session& session, const SweepQuestion& question) {
+    const CacheState& state = session.state();
+    double rows = 0;
+    for (int layer = 0; layer < state.layers(); ++layer) {
+      const std::vector<std::uint8_t> here = residency(state, layer);
+      rows += static_cast<double>(state.map(layer).resident());
+      std::vector<std::int32_t> needles(static_cast<std::size_t>(question.needleEnd - question.needleBegin));
+      std::iota(needles.begin(), needles.end(), question.needleBegin);
+      m_survival.add(survival(here, needles));
+      m_answer.add(survival(here, std::vector<std::int32_t>{question.needleAt}));
+    }
+    m_rowsKept.add(rows / state.layers());
+    m_rowsPrompt.add(state.length());
+    m_bytes.add(liveBytes(session));
+  }
+
+  /// Logits and residency after `position` tokens behind the prompt.
+  void token(const Session& session, const SweepQuestion& question, const QuestionTrace& reference, std::size_t position, std::span<const float> logits) {
+    const std::size_t before = fed(question, m_work.ask).size() + 1 - question.reply.size();  // tokens before the reply
+    if (position == 0) m_right = true;
+    if (position >= before) reply(question, reference, position, position - before, logits);
+    if (position == 0 || !m_work.kl) return;
+    m_kl.add(klDivergence(reference.logits[position], logits));
+    m_top1.add(likeliestToken(reference.logits[position]) == likeliestToken(logits) ? 1 : 0);
+    if (m_work.attention && position <= reference.mass.size()) attention(session, reference, position - 1);
+  }
+
+  void finish() {
+    if (m_work.recall) finishRecall();
+    if (m_work.kl) {
+      m_kl.into(m_row, "kl_mean", "kl_median", "kl_p99");
+      m_klAnswer.into(m_row, "kl_answer");
+      m_dnll.into(m_row, "dnll");
+      m_top1.into(m_row, "top1");
+    }
+    if (m_work.attention) m_mass.into(m_row, "attention_kept");
+    if (m_work.needles) {
+      m_survival.into(m_row, "needle_survival");
+      m_answer.into(m_row, "needle_answer");
+    }
+    if (!m_work.bytes) return;
+    m_rowsPrompt.into(m_row, "rows_prompt");
+    m_rowsKept.into(m_row, "rows_kept");
+    m_bytes.into(m_row, "bytes_live");
+  }
+
+ private:
+  /// `place`: of the token of the reply that these logits choose.
+  void reply(const SweepQuestion& question, const QuestionTrace& reference, std::size_t position, std::size_t place, std::span<const float> logits) {
+    const bool hit = likeliestToken(logits) == question.reply[place];
+    m_right = m_right && hit;
+    if (place + 1 < question.reply.size()) return;
+    m_asked += 1;
+    m_forced += hit;
+    m_row.byStory.back().first += m_right;
+    m_row.byStory.back().second += 1;
+    const auto band = static_cast<std::size_t>(std::find_if(std::begin(kDistances), std::end(kDistances), [&](int most) { return question.distance <= most; }) - std::begin(kDistances));
+    m_distances[band].first += m_right;
+    m_distances[band].second += 1;
+    m_klAnswer.add(klDivergence(reference.logits[position], logits));
+    m_dnll.add(negativeLogLikelihood(logits, question.reply.back()) - negativeLogLikelihood(reference.logits[position], question.reply.back()));
+  }
+
+  void attention(const Session& session, const QuestionTrace& reference, std::size_t position) {
+    double sum = 0;
+    const int layers = session.state().layers();
+    for (int layer = 0; layer < layers; ++layer) {
+      const std::vector<std::uint8_t> here = residency(session.state(), layer);
+      const auto l = static_cast<std::size_t>(layer);
+      std::vector<std::uint8_t> kept(reference.mass[position][l].size(), 1);  // what lies behind the map is the query's own row
+      for (std::size_t i = 0; i < reference.rows[position][l].size() && i < kept.size(); ++i) {
+        const auto id = static_cast<std::size_t>(reference.rows[position][l][i].value());
+        kept[i] = id < here.size() ? here[id] : std::uint8_t{0};
+      }
+      sum += massKept(reference.mass[position][l], kept);
+    }
+    m_mass.add(sum / layers);
+  }
+
+  void finishRecall() {
+    int right = 0;
+    for (const auto& [answered, asked] : m_row.byStory) right += answered;
+    m_row.setMeasure("stories", static_cast<double>(m_row.byStory.size()));
+    m_row.setMeasure("questions", m_asked);
+    m_row.setMeasure("right", right);
+    if (m_asked == 0) return;
+    const auto [low, high] = wilson(right, m_asked);
+    m_row.setMeasure("recall", static_cast<double>(right) / m_asked);
+    m_row.setMeasure("recall_low", low);
+    m_row.setMeasure("recall_high", high);
+    m_row.setMeasure("recall_forced", static_cast<double>(m_forced) / m_asked);
+    for (std::size_t i = 0; i < std::size(kDistances); ++i)
+      if (m_distances[i].second) m_row.byDistance.push_back({kDistances[i], m_distances[i].first, m_distances[i].second});
+  }
+
+  const CellWork& m_work;
+  SweepRow& m_row;
+  bool m_right = true;
+  int m_asked = 0, m_forced = 0;
+  std::array<std::pair<int, int>, std::size(kDistances)> m_distances{};
+  Samples m_kl, m_klAnswer, m_dnll, m_top1, m_mass, m_survival, m_answer, m_rowsKept, m_rowsPrompt, m_bytes;
+};
+
+}  // namespace
+
+Result<std::vector<StoryTrace>> runReference(const Session& host, const Manifest& manifest, const CellWork& work) {
+  std::vector<StoryTrace> out;
+  for (const SweepStory& story : work.stories) {
+    StoryRun run(host, manifest, story, work.ask);
+    StoryTrace& trace = out.emplace_back();
+    for (const SweepQuestion& question : story.questions) {
+      if (!report(work.progress, "reference", static_cast<std::int64_t>(out.size()), static_cast<std::int64_t>(work.stories.size()))) return cancelled();
+      QuestionTrace& one = trace.questions.emplace_back();
+      const auto prompt = [&](Session& session) { trace.bytes += liveBytes(session) / static_cast<double>(story.questions.size()); };
+      const auto token = [&](Session& session, std::size_t position, std::vector<float> logits) {
+        one.logits.push_back(std::move(logits));
+        if (position > 0 && work.attention) keepAttention(session, one);
+        return ok();
+      };
+      if (Status done = runQuestion(run, question, work.ask, prompt, token); !done) return done.error();
+    }
+  }
+  return out;
+}
+
+Status runCell(const Session& host, const Manifest& manifest, const CellWork& work, const std::vector<StoryTrace>& reference, SweepRow& row) {
+  Tally tally(work, row);
+  Samples bytes;
+  for (std::size_t s = 0; s < work.stories.size(); ++s) {
+    StoryRun run(host, manifest, work.stories[s], work.ask);
+    tally.beginStory();
+    for (std::size_t q = 0; q < work.stories[s].questions.size(); ++q) {
+      if (!report(work.progress, "story", static_cast<std::int64_t>(s), static_cast<std::int64_t>(work.stories.size()))) return cancelled();
+      const SweepQuestion& question = work.stories[s].questions[q];
+      const QuestionTrace& trace = reference[s].questions[q];
+      const auto prompt = [&](Session& session) { tally.prompt(session, question); };
+      const auto token = [&](Session& session, std::size_t position, std::vector<float> logits) {
+        tally.token(session, question, trace, position, logits);
+        return ok();
+      };
+      if (Status done = runQuestion(run, question, work.ask, prompt, token); !done) return done;
+      bytes.add(reference[s].bytes);
+    }
+  }
+  tally.finish();
+  if (work.bytes) bytes.into(row, "bytes_reference");
+  if (!work.recall) {
+    row.byStory.clear();
+    row.byDistance.clear();
+  }
+  return ok();
+}
+
+}  // namespace kvlab

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// One cell of a sweep: a manifest reads the stories of one seed and answers their questions, beside a reference
+// that read the same. A pure function of its arguments: the same figures on any thread, in any order. Recall needs
+// no free run: a greedy reply is right up to the deciding token exactly if each of its tokens is the likeliest after
+// the right ones before it, which is what the teacher-forced pass shows.
+//
+// ask "after": the story is the prompt (what a policy prunes at its end is pruned then), each question is asked in a
+// fork of the session: its tokens and those of the reply are fed one by one. ask "inside": story and question are the
+// prompt of a session of their own. The compared positions are those after every token that was fed.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "core/api/sweep_table.h"
+#include "core/experiment/prompt_set.h"
+#include "core/session/session.h"
+
+namespace kvlab {
+
+/// What the reference saw at the compared positions of a question.
+struct QuestionTrace {
+  std::vector<std::vector<float>> logits;  // [1 + positions, vocab]; the first: when the prompt was read
+  std::vector<std::vector<std::vector<float>>> mass;  // [positions, layers, rows] attention of the newest query
+  std::vector<std::vector<std::vector<LedgerId>>> rows;  // [positions, layers, rows] of `mass`
+};
+
+struct StoryTrace {
+  std::vector<QuestionTrace> questions;
+  double bytes = 0;  // of resident rows after the prompt, mean over the sessions
+};
+
+struct CellWork {
+  const std::vector<SweepStory>& stories;
+  Ask ask = Ask::After;
+  bool recall = true, kl = true, attention = true, needles = true, bytes = true;
+  Progress progress = {};  // asked before every question
+};
+
+/// Runs the reference. `host` lends model and weights. Errors: what sessions refuse; cancelled.
+Result<std::vector<StoryTrace>> runReference(const Session& host, const Manifest& manifest, const CellWork& work);
+
+/// Measures of a cell into `row`. Errors as above.
+Status runCell(const Session& host, const Manifest& manifest, const CellWork& work, const std::vector<StoryTrace>& reference, SweepRow& row);
+
+}  // namespace kvlab

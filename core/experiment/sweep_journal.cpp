@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/experiment/sweep_journal.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+#include "core/model/strict_json.h"
+#include "core/session/fingerprint.h"
+
+namespace kvlab {
+
+using json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{1} << 31;
+constexpr std::size_t kSumDigits = 16;
+
+std::string sum(std::string_view text) { return contentHash(std::as_bytes(std::span(text.data(), text.size()))); }
+
+std::string lineOf(const json& value) {
+  const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  return sum(text) + " " + text + "\n";
+}
+
+/// The JSON of a whole line; nothing if it is torn or damaged.
+std::optional<json> valueOf(std::string_view line) {
+  if (line.size() < kSumDigits + 2 || line[kSumDigits] != ' ') return std::nullopt;
+  const std::string_view text = line.substr(kSumDigits + 1);
+  if (sum(text) != line.substr(0, kSumDigits)) return std::nullopt;
+  json value = json::parse(text, nullptr, false);
+  return value.is_discarded() ? std::nullopt : std::optional(std::move(value));
+}
+
+bool writeAll(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(file, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return ::fsync(file) == 0;
+}
+
+/// A new name survives a power cut once its folder is on the disk; best effort.
+void syncFolder(const std::string& path) {
+  const auto folder = std::filesystem::path(path).parent_path();
+  const int file = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  ::fsync(file);
+  ::close(file);
+}
+
+}  // namespace
+
+SweepJournal::~SweepJournal() {
+  if (m_file >= 0) ::close(m_file);
+}
+
+Error SweepJournal::failure(const std::string& why) const {
+  return Error{"bad_file", "cannot use the journal " + m_path, why, "check the folder, its permissions and the free space"};
+}
+
+Status SweepJournal::lock(int flags) {
+  m_file = ::open(m_path.c_str(), flags | O_CLOEXEC, 0644);
+  if (m_file < 0 && errno == EEXIST)
+    return Error{"sweep_exists", "the sweep was not started", m_path + " holds another sweep or a part of this one", "go on with --resume, or give another --out"};
+  if (m_file < 0) return failure(std::strerror(errno));
+  if (::flock(m_file, LOCK_EX | LOCK_NB) == 0) return ok();
+  return Error{"sweep_busy", "the sweep was not started", "another one is writing " + m_path, "wait for it, or give another --out"};
+}
+
+Result<std::unique_ptr<SweepJournal>> SweepJournal::create(const std::string& path, const json& head) {
+  std::unique_ptr<SweepJournal> journal(new SweepJournal(path));
+  if (Status locked = journal->lock(O_RDWR | O_CREAT | O_EXCL | O_APPEND); !locked) return locked.error();
+  if (Status written = journal->append(head); !written) return written.error();
+  syncFolder(path);
+  return journal;
+}
+
+Result<std::unique_ptr<SweepJournal>> SweepJournal::open(const std::string& path) {
+  std::unique_ptr<SweepJournal> journal(new SweepJournal(path));
+  if (Status locked = journal->lock(O_RDWR | O_APPEND); !locked) return locked.error();
+  if (Status found = journal->read(); !found) return found.error();
+  return journal;
+}
+
+Status SweepJournal::read() {
+  Result<std::string> text = readFile(m_path, "bad_file", kMostBytes);
+  if (!text) return text.error();
+  std::size_t begin = 0;
+  for (int number = 1; begin < text->size(); ++number) {
+    const std::size_t end = text->find('\n', begin);
+    const bool last = end == std::string::npos || end + 1 == text->size();
+    const std::optional<json> value = end == std::string::npos ? std::nullopt : valueOf(std::string_view(*text).substr(begin, end - begin));
+    if (!value && !last)
+      return Error{"bad_journal", "cannot use the journal " + m_path, "line " + std::to_string(number) + " is damaged, and others follow it",
+                   "start again with another --out"};
+    if (!value) break;
+    if (number == 1) m_head = *value;
+    else m_lines.push_back(*value);
+    begin = end + 1;
+  }
+  if (begin == text->size()) return ok();
+  if (::ftruncate(m_file, static_cast<off_t>(begin)) != 0 || ::fsync(m_file) != 0) return failure(std::strerror(errno));
+  return ok();
+}
+
+Status SweepJournal::append(const json& line) {
+  if (m_head.is_null()) m_head = line;
+  if (!m_failed && writeAll(m_file, lineOf(line))) return ok();
+  m_failed = true;  // what stands behind half a line would look like damage
+  return failure(std::strerror(errno));
+}
+
+}  // namespace kvlab

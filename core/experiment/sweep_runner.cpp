@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/experiment/sweep_runner.h"
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "core/experiment/sweep_cell.h"
+#include "core/experiment/sweep_files.h"
+#include "core/experiment/sweep_journal.h"
+#include "core/model/strict_json.h"
+#include "core/session/fingerprint.h"
+#include "core/session/verbs.h"
+
+namespace kvlab {
+
+using nlohmann::json;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); }
+
+std::string hashOf(const json& value) {
+  const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  return contentHash(std::as_bytes(std::span(text.data(), text.size())));
+}
+
+/// The stories of one prompt set and seed, and the reference's run over them, made by the first who asks.
+struct Stories {
+  std::vector<SweepStory> stories;
+  std::string hash;
+  std::mutex making;
+  std::optional<Result<std::vector<StoryTrace>>> reference;
+  std::atomic<std::int64_t> waiting{0};  // cells that still need the reference
+};
+
+class Sweep {
+ public:
+  Sweep(const SweepSpec& spec, const SweepOptions& options) : m_spec(spec), m_options(options) {}
+
+  Result<SweepOutcome> run() {
+    for (auto step : {&Sweep::expand, &Sweep::openModel, &Sweep::readPrompts, &Sweep::openJournal})
+      if (Status done = (this->*step)(); !done) return done.error();
+    work();
+    if (m_broken) return *m_broken;
+    if (m_done < static_cast<std::int64_t>(m_cells.size()))
+      return Error{"cancelled", "the sweep was stopped", std::to_string(m_done) + " of " + std::to_string(m_cells.size()) + " cells are done", "go on with --resume"};
+    return finish();
+  }
+
+ private:
+  Status expand() {
+    Result<std::vector<SweepCell>> cells = sweepCells(m_spec);
+    if (!cells) return cells.error();
+    m_cells = cells.take();
+    m_rows.resize(m_cells.size());
+    m_times.resize(m_cells.size());
+    return ok();
+  }
+
+  Status openModel() {
+    Result<Manifest> manifest = referenceManifest(m_spec, m_spec.seeds.front());
+    if (!manifest) return manifest.error();
+    Result<std::unique_ptr<Session>> host = openSession(*manifest, m_options.resources);
+    if (!host) return host.error();
+    m_host = host.take();
+    m_model = modelFingerprint(m_host->model());
+    m_numerics = m_host->snapshot()->info->numerics;
+    return ok();
+  }
+
+  std::string pathOf(const std::string& file) const {
+    static constexpr std::string_view kResource = "resource:";
+    if (file.rfind(kResource, 0) == 0) return m_options.resources + "/" + file.substr(kResource.size());
+    return std::filesystem::path(file).is_absolute() || m_options.folder.empty() ? file : m_options.folder + "/" + file;
+  }
+
+  Status readPrompts() {
+    for (std::size_t i = 0; i < m_spec.prompts.size(); ++i) {
+      const SweepPrompts& prompts = m_spec.prompts[i];
+      const std::string place = prompts.file.empty() ? "prompts[" + std::to_string(i) + "].set" : pathOf(prompts.file);
+      Result<json> set = prompts.file.empty() ? Result<json>(prompts.set) : readJsonFile(place, "bad_prompts");
+      if (!set) return set.error();
+      for (const std::int64_t seed : m_spec.seeds) {
+        Result<std::vector<SweepStory>> stories = readStories(*set, place, seed, m_host->model(), prompts.limits);
+        if (!stories) return stories.error();
+        auto& entry = m_stories[{i, seed}] = std::make_unique<Stories>();
+        entry->stories = stories.take();
+        entry->hash = hashOf(*set);
+      }
+    }
+    for (SweepCell& cell : m_cells) ++m_stories.at({cell.prompts, cell.seed})->waiting;
+    return ok();
+  }
+
+  /// Everything that decides a cell's figures.
+  std::string idOf(const SweepCell& cell) const {
+    json manifest = cell.manifest.toJson();
+    manifest.erase("threads");
+    const SweepPrompts& prompts = m_spec.prompts[cell.prompts];
+    return hashOf({{"schema", kSweepSchema}, {"model", m_model}, {"numerics", m_numerics}, {"manifest", manifest}, {"reference", m_spec.reference},
+                   {"base", m_spec.base}, {"prompts", m_stories.at({cell.prompts, cell.seed})->hash}, {"ask", askName(prompts.ask)},
+                   {"stories", prompts.limits.stories}, {"questions", prompts.limits.questions}, {"seed", cell.seed}, {"measure", m_spec.measure}});
+  }
+
+  Json headNow() {
+    json ids = json::array(), prompts = json::array();
+    for (SweepCell& cell : m_cells) {
+      m_ids.push_back(idOf(cell));
+      ids.push_back(m_ids.back());
+    }
+    for (std::size_t i = 0; i < m_spec.prompts.size(); ++i) prompts.push_back(m_stories.at({i, m_spec.seeds.front()})->hash);
+    return Json{{"kvlab_sweep", kSweepSchema}, {"name", m_spec.name}, {"cells", m_cells.size()}, {"model", m_model}, {"numerics", m_numerics},
+                {"prompts", Json::parse(prompts.dump())}, {"spec", Json::parse(m_spec.given.dump())}, {"ids", hashOf(ids)}};
+  }
+
+  Status openJournal() {
+    std::error_code failed;
+    std::filesystem::create_directories(m_options.out, failed);
+    if (failed) return Error{"bad_file", "cannot use the folder " + m_options.out, failed.message(), "give another --out"};
+    const std::string path = m_options.out + "/journal.jsonl";
+    const Json head = headNow();
+    const bool old = m_options.resume && std::filesystem::exists(path);
+    Result<std::unique_ptr<SweepJournal>> journal = old ? SweepJournal::open(path) : SweepJournal::create(path, head);
+    if (!journal) return journal.error();
+    m_journal = journal.take();
+    if (m_journal->head().is_null()) return m_journal->append(head);
+    if (Status same = compare(m_journal->head(), head); !same) return same;
+    for (const Json& line : m_journal->lines())
+      if (Status taken = take(line, path); !taken) return taken;
+    return ok();
+  }
+
+  /// A resumed sweep must be the one that was begun.
+  static Status compare(const Json& begun, const Json& now) {
+    for (const auto& [key, value] : now.items()) {
+      const json before = json::parse(begun.is_object() && begun.contains(key) ? begun[key].dump() : "null");
+      if (before == json::parse(value.dump())) continue;
+      std::string what = key;
+      if (key == "spec" && before.is_object())
+        for (const auto& [inner, wanted] : value.items())
+          if (!before.contains(inner) || before[inner] != json::parse(wanted.dump())) what = "the specification's " + inner;
+      return Error{"sweep_changed", "the sweep was not resumed", what + " is not what the journal was begun with",
+                   "resume with the files of then, or start anew with another --out", std::nullopt, key};
+    }
+    return ok();
+  }
+
+  Status take(const Json& line, const std::string& path) {
+    Result<SweepRow> row = sweepRow(line.value("row", Json()), path);
+    if (!row) return row.error();
+    const auto at = static_cast<std::size_t>(row->index);
+    if (row->index < 0 || at >= m_cells.size() || row->id != m_ids[at] || m_rows[at])
+      return Error{"bad_journal", "cannot use the journal " + path, "cell " + std::to_string(row->index) + " (" + row->id + ") is not one of this sweep, or stands twice",
+                   "start again with another --out"};
+    finished(at, row.take(), line.value("seconds", 0.0));
+    ++m_found;
+    return ok();
+  }
+
+  void finished(std::size_t at, SweepRow row, double seconds) {
+    m_failed += row.error.has_value();
+    m_times[at] = {row.index, row.id, seconds};
+    m_rows[at] = std::move(row);
+    ++m_done;
+    --m_stories.at({m_cells[at].prompts, m_cells[at].seed})->waiting;
+  }
+
+  void work() {
+    m_start = Clock::now();
+    tell(nullptr);
+    const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    const std::int64_t open = static_cast<std::int64_t>(m_cells.size()) - m_done;
+    const auto jobs = std::min<std::int64_t>(m_options.jobs > 0 ? m_options.jobs : cores, open);
+    std::vector<std::thread> workers;
+    for (std::int64_t i = 1; i < jobs; ++i) workers.emplace_back([this] { loop(); });
+    if (jobs > 0) loop();
+    for (std::thread& worker : workers) worker.join();
+  }
+
+  void loop() {
+    while (!m_stop) {
+      const std::size_t at = m_next++;
+      if (at >= m_cells.size()) return;
+      if (m_rows[at]) continue;  // found in the journal; no other worker looks at this cell
+      const Clock::time_point start = Clock::now();
+      Result<SweepRow> row = runOne(m_cells[at], m_ids[at]);
+      if (!row) return;  // stopped
+      const std::lock_guard lock(m_mutex);
+      keep(at, row.take(), since(start));
+    }
+  }
+
+  /// Under the lock.
+  void keep(std::size_t at, SweepRow row, double seconds) {
+    if (m_broken) return;
+    const std::string line = sweepLine(row);
+    if (Status written = m_journal->append(Json{{"row", Json::parse(line)}, {"seconds", seconds}}); !written) {
+      m_broken = written.error();
+      m_stop = true;
+      return;
+    }
+    Result<SweepRow> kept = sweepRow(Json::parse(line), "the journal");  // what a resumed sweep would read
+    finished(at, kept ? kept.take() : std::move(row), seconds);
+    Stories& stories = *m_stories.at({m_cells[at].prompts, m_cells[at].seed});
+    if (stories.waiting == 0) stories.reference.reset();
+    tell(&*m_rows[at]);
+  }
+
+  void tell(const SweepRow* row) {
+    if (!m_options.progress) return;
+    SweepProgress progress{m_done, static_cast<std::int64_t>(m_cells.size()), m_failed, since(m_start), -1, row};
+    const std::int64_t here = m_done - m_found;
+    if (here > 0) progress.left = progress.seconds / static_cast<double>(here) * static_cast<double>(progress.total - m_done);
+    if (!m_options.progress(progress)) m_stop = true;
+  }
+
+  CellWork workOf(const SweepCell& cell, const Stories& stories) {
+    CellWork work{stories.stories, m_spec.prompts[cell.prompts].ask};
+    work.recall = m_spec.measures("recall");
+    work.kl = m_spec.measures("kl");
+    work.attention = m_spec.measures("attention");
+    work.needles = m_spec.measures("needles");
+    work.bytes = m_spec.measures("bytes");
+    work.progress = [this](const std::string&, std::int64_t, std::int64_t) { return !m_stop; };
+    return work;
+  }
+
+  /// An error means stopped; what the cell runs into stands in its row.
+  Result<SweepRow> runOne(const SweepCell& cell, const std::string& id) {
+    const SweepPrompts& prompts = m_spec.prompts[cell.prompts];
+    SweepRow row{cell.index, id, prompts.name, std::string(askName(prompts.ask)), cell.seed, cell.axes, cell.budget};
+    Stories& stories = *m_stories.at({cell.prompts, cell.seed});
+    const CellWork work = workOf(cell, stories);
+    Status done = ok();
+    try {
+      const auto* reference = referenceFor(cell, stories, work);
+      done = *reference ? runCell(*m_host, cell.manifest, work, **reference, row) : Status(reference->error());
+    } catch (const std::exception& thrown) {  // memory, as a rule
+      done = Error{"out_of_memory", "the cell was given up", thrown.what(), "sweep with fewer --jobs or shorter prompts"};
+    }
+    if (!done && m_stop) return done.error();
+    if (!done) {
+      row = SweepRow{cell.index, id, prompts.name, std::string(askName(prompts.ask)), cell.seed, cell.axes, cell.budget};
+      row.error = done.error();
+    }
+    return row;
+  }
+
+  const Result<std::vector<StoryTrace>>* referenceFor(const SweepCell& cell, Stories& stories, const CellWork& work) {
+    const std::lock_guard lock(stories.making);
+    if (!stories.reference) {
+      Result<Manifest> manifest = referenceManifest(m_spec, cell.seed);
+      if (manifest) stories.reference.emplace(runReference(*m_host, *manifest, work));
+      else stories.reference.emplace(manifest.error());
+    }
+    return &*stories.reference;
+  }
+
+  Result<SweepOutcome> finish() {
+    SweepOutcome out;
+    for (std::optional<SweepRow>& row : m_rows) out.rows.push_back(std::move(*row));
+    out.found = m_found;
+    out.failed = m_failed;
+    if (Status written = writeSweepFiles(m_options.out, m_spec.name, out.rows, m_times); !written) return written.error();
+    return out;
+  }
+
+  const SweepSpec& m_spec;
+  const SweepOptions& m_options;
+  std::vector<SweepCell> m_cells;
+  std::vector<std::string> m_ids;
+  std::unique_ptr<Session> m_host;
+  std::string m_model, m_numerics;
+  std::map<std::pair<std::size_t, std::int64_t>, std::unique_ptr<Stories>> m_stories;
+  std::unique_ptr<SweepJournal> m_journal;
+
+  std::mutex m_mutex;  // journal and what follows, while workers run
+  std::vector<std::optional<SweepRow>> m_rows;
+  std::vector<CellTime> m_times;
+  std::int64_t m_done = 0, m_found = 0, m_failed = 0;
+  std::optional<Error> m_broken;
+  Clock::time_point m_start;
+  std::atomic<std::size_t> m_next{0};
+  std::atomic<bool> m_stop{false};
+};
+
+}  // namespace
+
+Result<SweepOutcome> runSweep(const SweepSpec& spec, const SweepOptions& options) { return Sweep(spec, options).run(); }
+
+Result<SweepSpec> readSweepSpec(const std::string& path) {
+  Result<json> read = readJsonFile(path, "bad_sweep", {.uniqueKeys = true});
+  if (!read) return read.error();
+  Result<SweepSpec> spec = SweepSpec::fromJson(*read);
+  if (spec) return spec;
+  Error error = spec.error();
+  error.what = path + ": " + error.what;
+  return error;
+}
+
+}  // namespace kvlab

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/experiment/sweep_spec.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace kvlab {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* kGroups[] = {"recall", "kl", "attention", "needles", "bytes"};
+constexpr std::int64_t kMostCells = 1'000'000;
+
+Error bad(const std::string& key, const json& value, const std::string& why) {
+  return Error{"bad_sweep", "the sweep was refused", key + " " + why, "correct the specification; the README lists its keys", std::nullopt, key, value};
+}
+
+Status known(const json& object, const std::string& place, std::initializer_list<const char*> keys) {
+  if (!object.is_object()) return bad(place, object, "is no object");
+  for (const auto& [key, value] : object.items())
+    if (std::none_of(keys.begin(), keys.end(), [&key = key](const char* one) { return key == one; }))
+      return bad((place.empty() ? "" : place + ".") + key, value, "is not a known key");
+  return ok();
+}
+
+Result<std::string> textOf(const json& object, const std::string& place, const char* key, std::optional<std::string> other = {}) {
+  if (!object.contains(key)) return other ? Result<std::string>(*other) : bad(place + key, nullptr, "is missing");
+  if (!object[key].is_string() || object[key].get<std::string>().empty()) return bad(place + key, object[key], "is no text");
+  return object[key].get<std::string>();
+}
+
+Status listOf(const json& object, const std::string& place, const char* key) {
+  if (!object.contains(key)) return bad(place + key, nullptr, "is missing");
+  if (!object[key].is_array() || object[key].empty()) return bad(place + key, object[key], "is not a list with entries");
+  return ok();
+}
+
+std::string labelOf(const json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_object() && value.contains("name") && value["name"].is_string() && value.size() == 1) return value["name"].get<std::string>();
+  return value.dump();
+}
+
+/// A change of the manifest that puts `value` at a.b.c.
+json at(const std::string& key, const json& value) {
+  const auto dot = key.find('.');
+  if (dot == std::string::npos) return json{{key, value}};
+  return json{{key.substr(0, dot), at(key.substr(dot + 1), value)}};
+}
+
+Status readWithout(const json& value, const std::string& place, SweepValue& out) {
+  if (!value.contains("without")) return ok();
+  const json& names = value["without"];
+  if (!names.is_array() || names.empty()) return bad(place + ".without", names, "is not a list of axes");
+  for (const json& name : names) {
+    if (!name.is_string()) return bad(place + ".without", names, "is not a list of axes");
+    out.without.push_back(name.get<std::string>());
+  }
+  return ok();
+}
+
+Result<SweepValue> readKeyValue(const json& value, const std::string& place, const std::string& key) {
+  const bool labelled = value.is_object() && value.contains("value");
+  if (labelled)
+    if (Status keys = known(value, place, {"label", "value", "without"}); !keys) return keys.error();
+  const json& held = labelled ? value["value"] : value;
+  Result<std::string> label = labelled ? textOf(value, place + ".", "label", labelOf(held)) : Result<std::string>(labelOf(held));
+  if (!label) return label.error();
+  SweepValue out{*label, at(key, held)};
+  if (labelled)
+    if (Status read = readWithout(value, place, out); !read) return read.error();
+  return out;
+}
+
+Result<SweepValue> readChange(const json& value, const std::string& place) {
+  if (Status keys = known(value, place, {"label", "set", "without"}); !keys) return keys.error();
+  Result<std::string> label = textOf(value, place + ".", "label");
+  if (!label) return label.error();
+  if (!value.contains("set") || !value["set"].is_object()) return bad(place + ".set", value.value("set", json()), "is no object of manifest changes");
+  SweepValue out{*label, value["set"]};
+  if (Status read = readWithout(value, place, out); !read) return read.error();
+  return out;
+}
+
+Result<SweepValue> readBudget(const json& value, const std::string& place, bool ratio) {
+  const double number = value.is_number() ? value.get<double>() : -1;
+  if (ratio && !(number > 0 && number <= 1)) return bad(place, value, "is no ratio above 0 and up to 1");
+  if (!ratio && !(value.is_number_integer() && number >= 1)) return bad(place, value, "is no number of tokens from 1 on");
+  return SweepValue{value.dump(), json::object(), SweepBudget{ratio, number}};
+}
+
+Result<SweepAxis> readAxis(const json& object, const std::string& place) {
+  if (Status keys = known(object, place, {"name", "key", "budget", "values"}); !keys) return keys.error();
+  Result<std::string> name = textOf(object, place + ".", "name");
+  if (!name) return name.error();
+  SweepAxis axis{*name, "", {}};
+  if (object.contains("key") && object.contains("budget")) return bad(place + ".budget", object["budget"], "stands beside key");
+  Result<std::string> key = textOf(object, place + ".", "key", "");
+  if (!key) return key.error();
+  axis.key = *key;
+  Result<std::string> budget = textOf(object, place + ".", "budget", "");
+  if (!budget) return budget.error();
+  if (!budget->empty() && *budget != "ratio" && *budget != "tokens") return bad(place + ".budget", *budget, "is neither ratio nor tokens");
+  if ((axis.name == "budget") != !budget->empty())
+    return bad(place + ".name", axis.name, "must be budget for the axis of budgets and for no other");
+  if (Status list = listOf(object, place + ".", "values"); !list) return list.error();
+  std::set<std::string> labels;
+  for (std::size_t i = 0; i < object["values"].size(); ++i) {
+    const json& value = object["values"][i];
+    const std::string here = place + ".values[" + std::to_string(i) + "]";
+    Result<SweepValue> one = !budget->empty() ? readBudget(value, here, *budget == "ratio") : axis.key.empty() ? readChange(value, here) : readKeyValue(value, here, axis.key);
+    if (!one) return one.error();
+    if (!labels.insert(one->label).second) return bad(here, value, "has the label " + one->label + ", which another one has");
+    axis.values.push_back(one.take());
+  }
+  return axis;
+}
+
+Status readAxes(const json& list, SweepSpec& spec) {
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string place = "axes[" + std::to_string(i) + "]";
+    Result<SweepAxis> axis = readAxis(list[i], place);
+    if (!axis) return axis.error();
+    if (!names.insert(axis->name).second) return bad(place + ".name", axis->name, "is the name of another axis");
+    spec.axes.push_back(axis.take());
+  }
+  for (const SweepAxis& axis : spec.axes)
+    for (const SweepValue& value : axis.values)
+      for (const std::string& other : value.without)
+        if (other == axis.name || !names.count(other)) return bad("axes." + axis.name + "." + value.label + ".without", other, "names no other axis");
+  return ok();
+}
+
+Status readSeeds(const json& list, SweepSpec& spec) {
+  spec.seeds.clear();
+  for (const json& seed : list) {
+    if (!seed.is_number_integer() || seed.get<std::int64_t>() < 0) return bad("seeds", seed, "holds what is no whole number from 0 on");
+    if (std::find(spec.seeds.begin(), spec.seeds.end(), seed.get<std::int64_t>()) != spec.seeds.end()) return bad("seeds", seed, "holds a seed twice");
+    spec.seeds.push_back(seed.get<std::int64_t>());
+  }
+  return ok();
+}
+
+Status readLimit(const json& object, const std::string& place, const char* key, int& out) {
+  if (!object.contains(key)) return ok();
+  const json& value = object[key];
+  if (!value.is_number_integer() || value.get<std::int64_t>() < 1 || value.get<std::int64_t>() > 1'000'000) return bad(place + "." + key, value, "is no number from 1 on");
+  out = value.get<int>();
+  return ok();
+}
+
+Result<SweepPrompts> readPrompts(const json& object, const std::string& place) {
+  if (Status keys = known(object, place, {"name", "file", "set", "ask", "stories", "questions"}); !keys) return keys.error();
+  SweepPrompts out;
+  Result<std::string> name = textOf(object, place + ".", "name");
+  if (!name) return name.error();
+  out.name = *name;
+  if (object.contains("file") == object.contains("set")) return bad(place, object, "needs either file or set");
+  Result<std::string> file = textOf(object, place + ".", "file", "");
+  if (!file) return file.error();
+  out.file = *file;
+  if (object.contains("set")) out.set = object["set"];
+  Result<std::string> ask = textOf(object, place + ".", "ask", "after");
+  if (!ask) return ask.error();
+  if (*ask != "after" && *ask != "inside") return bad(place + ".ask", *ask, "is neither after nor inside");
+  out.ask = *ask == "after" ? Ask::After : Ask::Inside;
+  for (auto [key, limit] : {std::pair{"stories", &out.limits.stories}, {"questions", &out.limits.questions}})
+    if (Status read = readLimit(object, place, key, *limit); !read) return read.error();
+  return out;
+}
+
+Status readMeasure(const json& list, SweepSpec& spec) {
+  spec.measure.clear();
+  for (const json& group : list) {
+    const bool there = std::any_of(std::begin(kGroups), std::end(kGroups), [&](const char* one) { return group == one; });
+    if (!there) return bad("measure", group, "holds what is none of recall, kl, attention, needles, bytes");
+    spec.measure.push_back(group.get<std::string>());
+  }
+  return ok();
+}
+
+/// Replaces what stands at the key instead of merging into it.
+void place(json& manifest, const SweepAxis& axis, const json& set) {
+  if (!axis.key.empty()) {
+    json* old = &manifest;
+    std::string rest = axis.key;
+    for (auto dot = rest.find('.'); old->is_object() && dot != std::string::npos && old->contains(rest.substr(0, dot)); dot = rest.find('.')) {
+      old = &(*old)[rest.substr(0, dot)];
+      rest = rest.substr(dot + 1);
+    }
+    if (old->is_object()) old->erase(rest);
+  }
+  manifest.merge_patch(set);
+}
+
+/// What no result depends on, where the base says nothing: a cell has one thread, no history, no checks.
+json withDefaults(json base) {
+  const json defaults{{"threads", 1}, {"history_bytes", 0}, {"check", {{"level", "off"}}}};
+  for (const auto& [key, value] : defaults.items())
+    if (!base.contains(key)) base[key] = value;
+  return base;
+}
+
+void plant(json& manifest, std::int64_t seed) { manifest["sampling"]["seed"] = seed; }
+
+class Expansion {
+ public:
+  explicit Expansion(const SweepSpec& spec) : m_spec(spec) {}
+
+  Result<std::vector<SweepCell>> run() {
+    for (m_prompts = 0; m_prompts < m_spec.prompts.size(); ++m_prompts)
+      for (const std::int64_t seed : m_spec.seeds) {
+        m_seed = seed;
+        if (Status done = descend(0); !done) return done.error();
+      }
+    return std::move(m_cells);
+  }
+
+ private:
+  Status descend(std::size_t depth) {
+    if (depth == m_spec.axes.size()) return add();
+    const SweepAxis& axis = m_spec.axes[depth];
+    m_chosen.push_back(nullptr);
+    for (const SweepValue& value : axis.values) {
+      m_chosen.back() = &value;
+      if (Status done = descend(depth + 1); !done) return done;
+    }
+    m_chosen.pop_back();
+    return ok();
+  }
+
+  /// True if another chosen value does not vary along this axis.
+  bool ignored(std::size_t axis) const {
+    return std::any_of(m_chosen.begin(), m_chosen.end(), [&](const SweepValue* value) {
+      return std::find(value->without.begin(), value->without.end(), m_spec.axes[axis].name) != value->without.end();
+    });
+  }
+
+  Status add() {
+    SweepCell cell;
+    json manifest = withDefaults(m_spec.base);
+    std::string labels;
+    for (std::size_t i = 0; i < m_chosen.size(); ++i) {
+      if (ignored(i) && m_chosen[i] != &m_spec.axes[i].values.front()) return ok();  // its one cell exists
+      const std::string label = ignored(i) ? "-" : m_chosen[i]->label;
+      cell.axes.emplace_back(m_spec.axes[i].name, label);
+      labels += (labels.empty() ? "" : ", ") + m_spec.axes[i].name + " " + label;
+      if (ignored(i)) continue;
+      place(manifest, m_spec.axes[i], m_chosen[i]->set);
+      if (m_chosen[i]->budget) cell.budget = m_chosen[i]->budget;
+    }
+    plant(manifest, m_seed);
+    if (Status merged = mergeBudget(manifest, cell); !merged) return merged;
+    Result<Manifest> parsed = Manifest::fromJson(manifest);
+    if (!parsed) {
+      Error error = bad("axes", labels, "give a manifest that is refused (" + labels + "): " + parsed.error().why);
+      error.field = parsed.error().field;
+      return error;
+    }
+    cell.index = static_cast<std::int64_t>(m_cells.size());
+    cell.prompts = m_prompts;
+    cell.seed = m_seed;
+    cell.manifest = parsed.take();
+    if (cell.index >= kMostCells) return bad("axes", cell.index, "give more than a million cells");
+    m_cells.push_back(std::move(cell));
+    return ok();
+  }
+
+  static Status mergeBudget(json& manifest, const SweepCell& cell) {
+    if (!cell.budget) return ok();
+    Result<json> policy = policyObject(manifest.value("policy", json("full")));
+    if (!policy) return policy.error();
+    for (const char* key : {"ratio", "capacity"}) policy->erase(key);
+    if (cell.budget->ratio) (*policy)["ratio"] = cell.budget->value;
+    else (*policy)["capacity"] = static_cast<std::int64_t>(cell.budget->value);
+    manifest["policy"] = policy.take();
+    return ok();
+  }
+
+  const SweepSpec& m_spec;
+  std::vector<SweepCell> m_cells;
+  std::vector<const SweepValue*> m_chosen;
+  std::size_t m_prompts = 0;
+  std::int64_t m_seed = 0;
+};
+
+}  // namespace
+
+std::string_view askName(Ask ask) { return ask == Ask::After ? "after" : "inside"; }
+
+bool SweepSpec::measures(std::string_view group) const { return std::find(measure.begin(), measure.end(), group) != measure.end(); }
+
+Result<SweepSpec> SweepSpec::fromJson(const json& object) {
+  if (Status keys = known(object, "", {"name", "about", "base", "reference", "axes", "seeds", "prompts", "measure"}); !keys) return keys.error();
+  SweepSpec spec;
+  spec.given = object;
+  spec.measure.assign(std::begin(kGroups), std::end(kGroups));
+  Result<std::string> name = textOf(object, "", "name", spec.name);
+  if (!name) return name.error();
+  spec.name = *name;
+  spec.base = object.value("base", json{{"model", "demo"}});
+  spec.reference = object.value("reference", json{{"policy", "full"}});
+  for (const auto& [key, manifest] : {std::pair{"base", &spec.base}, {"reference", &spec.reference}})
+    if (!manifest->is_object()) return bad(key, *manifest, "is no manifest");
+  if (object.contains("axes") && !object["axes"].is_array()) return bad("axes", object["axes"], "is no list");
+  if (Status read = readAxes(object.value("axes", json::array()), spec); !read) return read.error();
+  if (object.contains("seeds"))
+    if (Status list = listOf(object, "", "seeds"); !list) return list.error();
+  if (Status read = readSeeds(object.value("seeds", json{1}), spec); !read) return read.error();
+  if (Status list = listOf(object, "", "prompts"); !list) return list.error();
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < object["prompts"].size(); ++i) {
+    const std::string place = "prompts[" + std::to_string(i) + "]";
+    Result<SweepPrompts> prompts = readPrompts(object["prompts"][i], place);
+    if (!prompts) return prompts.error();
+    if (!names.insert(prompts->name).second) return bad(place + ".name", prompts->name, "is the name of another prompt set");
+    spec.prompts.push_back(prompts.take());
+  }
+  if (object.contains("measure")) {
+    if (Status list = listOf(object, "", "measure"); !list) return list.error();
+    if (Status read = readMeasure(object["measure"], spec); !read) return read.error();
+  }
+  return spec;
+}
+
+Result<std::vector<SweepCell>> sweepCells(const SweepSpec& spec) { return Expansion(spec).run(); }
+
+Result<Manifest> referenceManifest(const SweepSpec& spec, std::int64_t seed) {
+  json manifest = withDefaults(spec.base);
+  for (const auto& [key, value] : spec.reference.items()) manifest[key] = value;
+  plant(manifest, seed);
+  manifest["probes"] = true;  // its attention is what "kept" is measured against
+  Result<Manifest> parsed = Manifest::fromJson(manifest);
+  if (parsed) return parsed;
+  return bad("reference", spec.reference, "gives a manifest that is refused: " + parsed.error().why);
+}
+
+Result<json> policyObject(const json& policy) {
+  if (policy.is_object()) return policy;
+  if (!policy.is_string()) return bad("policy", policy, "is neither a text nor an object");
+  const std::string text = policy.get<std::string>();
+  const auto colon = text.find(':');
+  json out{{"name", text.substr(0, colon)}};
+  for (std::size_t begin = colon; begin != std::string::npos;) {
+    const auto end = text.find(',', ++begin);
+    const std::string part = text.substr(begin, end == std::string::npos ? end : end - begin);
+    const auto equals = part.find('=');
+    if (equals == 0 || equals == std::string::npos) return bad("policy", policy, "holds " + part + ", which is not key=value");
+    const json value = json::parse(part.substr(equals + 1), nullptr, false);
+    out[part.substr(0, equals)] = value.is_discarded() ? json(part.substr(equals + 1)) : value;
+    begin = end;
+  }
+  return out;
+}
+
+}  // namespace kvlab

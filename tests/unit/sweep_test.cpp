@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sweeps: the specification, cells, results that do not depend on jobs or kills, and what is refused.
+#define QT_NO_KEYWORDS
+#include <QtTest>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <set>
+
+#include "core/experiment/sweep_cell.h"
+#include "core/experiment/sweep_journal.h"
+#include "core/experiment/sweep_runner.h"
+#include "core/session/verbs.h"
+
+using namespace kvlab;
+using nlohmann::json;
+
+namespace {
+
+std::vector<int> ids(int count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<int> out;
+  for (int i = 0; i < count; ++i) out.push_back(3 + static_cast<int>(random() % 250));
+  return out;
+}
+
+json stories(int count, unsigned seed) {
+  json out = json::array();
+  for (int s = 0; s < count; ++s) {
+    json questions = json::array();
+    for (unsigned q = 0; q < 3; ++q)
+      questions.push_back({{"ids", ids(3, seed + 10 * q)}, {"reply_ids", ids(3, seed + 77 + q)}, {"deciding", 1}, {"needle", {4, 9}}, {"needle_at", 7}});
+    out.push_back({{"ids", ids(40, seed++)}, {"questions", questions}});
+  }
+  return out;
+}
+
+json smallSpec() {
+  return {{"name", "small"},
+          {"base", {{"model", "synthetic:tiny"}, {"capacity", 200}, {"kv", {{"k", "f32"}, {"v", "f32"}}}}},
+          {"axes",
+           {{{"name", "rows"}, {"key", "kv"}, {"values", {{{"label", "f32"}, {"value", {{"k", "f32"}, {"v", "f32"}}}}, {{"label", "int8"}, {"value", {{"k", "int8"}, {"v", "int8"}}}}}}},
+            {{"name", "window"}, {"values", {{{"label", "all"}, {"set", json::object()}}, {{"label", "16"}, {"set", {{"layout", "ring_fused"}, {"ring", {{"window", 16}}}}}}, {{"label", "none"}, {"set", {{"capacity", 8}}}}}}}}},
+          {"seeds", {1, 2}},
+          {"prompts", {{{"name", "ids"}, {"set", {{"sets", {{{"seed", 1}, {"stories", stories(2, 5)}}, {{"seed", 2}, {"stories", stories(2, 50)}}}}}}}}}};
+}
+
+SweepSpec parsed(const json& given) {
+  Result<SweepSpec> spec = SweepSpec::fromJson(given);
+  if (!spec) qFatal("%s", spec.error().text().c_str());
+  return spec.take();
+}
+
+std::string contents(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+SweepOptions into(const std::string& out, int jobs = 1, bool resume = false) {
+  SweepOptions options;
+  options.out = out;
+  options.resources = KVLAB_RESOURCES_DIR;
+  options.jobs = jobs;
+  options.resume = resume;
+  return options;
+}
+
+std::string resultsIn(const std::string& folder) {
+  std::string all;
+  for (const char* name : {"results.jsonl", "results.csv", "summary.csv", "pareto.svg"}) all += contents(folder + "/" + name);
+  return all;
+}
+
+SweepOutcome must(Result<SweepOutcome> outcome) {
+  if (!outcome) qFatal("%s", outcome.error().text().c_str());
+  return outcome.take();
+}
+
+}  // namespace
+
+class SweepTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void badSpecsNameTheirKey_data();
+  void badSpecsNameTheirKey();
+  void cellsInOrder();
+  void axesThatDoNotApply();
+  void budgetGoesIntoThePolicy();
+  void badPromptsNameTheirPlace();
+  void resultsDoNotDependOnJobs();
+  void killedAndResumed();
+  void aFailedCellIsAResult();
+  void anotherSpecificationIsNotResumed();
+  void nothingIsOverwritten();
+  void stoppedAndResumed();
+  void tornTailIsDroppedAndDamageRefused();
+  void oneSweepPerFolder();
+  void rowsSurviveTheirFile();
+  void intervals();
+  void recallIsWhatGreedyRepliesSay();
+  void measuresOfAWindow();
+};
+
+void SweepTest::badSpecsNameTheirKey_data() {
+  QTest::addColumn<QString>("patch");
+  QTest::addColumn<QString>("field");
+  QTest::newRow("unknown") << R"({"jobs": 3})" << "jobs";
+  QTest::newRow("no prompts") << R"({"prompts": null})" << "prompts";
+  QTest::newRow("seeds") << R"({"seeds": [1, "a"]})" << "seeds";
+  QTest::newRow("seed twice") << R"({"seeds": [1, 1]})" << "seeds";
+  QTest::newRow("ask") << R"({"prompts": [{"name": "a", "file": "b", "ask": "before"}]})" << "prompts[0].ask";
+  QTest::newRow("file and set") << R"({"prompts": [{"name": "a", "file": "b", "set": {}}]})" << "prompts[0]";
+  QTest::newRow("ratio") << R"({"axes": [{"name": "budget", "budget": "ratio", "values": [0.5, 1.5]}]})" << "axes[0].values[1]";
+  QTest::newRow("tokens") << R"({"axes": [{"name": "budget", "budget": "tokens", "values": [0]}]})" << "axes[0].values[0]";
+  QTest::newRow("unit") << R"({"axes": [{"name": "budget", "budget": "rows", "values": [1]}]})" << "axes[0].budget";
+  QTest::newRow("axis key") << R"({"axes": [{"name": "a", "keys": "b", "values": [1]}]})" << "axes[0].keys";
+  QTest::newRow("empty axis") << R"({"axes": [{"name": "a", "key": "layout", "values": []}]})" << "axes[0].values";
+  QTest::newRow("label twice") << R"({"axes": [{"name": "a", "key": "layout", "values": ["paged", "paged"]}]})" << "axes[0].values[1]";
+  QTest::newRow("without") << R"({"axes": [{"name": "a", "key": "layout", "values": [{"value": "paged", "without": ["budget"]}]}]})" << "axes.a.paged.without";
+  QTest::newRow("measure") << R"({"measure": ["speed"]})" << "measure";
+  QTest::newRow("manifest") << R"({"axes": [{"name": "a", "key": "layout", "values": ["indirection", "nonsense"]}]})" << "layout";
+}
+
+void SweepTest::badSpecsNameTheirKey() {
+  QFETCH(QString, patch);
+  QFETCH(QString, field);
+  json given = smallSpec();
+  given.merge_patch(json::parse(patch.toStdString()));
+  const Result<SweepSpec> spec = SweepSpec::fromJson(given);
+  const Error error = spec ? sweepCells(*spec).error() : spec.error();
+  QCOMPARE(QString::fromStdString(error.code), QStringLiteral("bad_sweep"));
+  QCOMPARE(QString::fromStdString(error.field), field);
+  QVERIFY(!error.remedy.empty());
+}
+
+void SweepTest::cellsInOrder() {
+  const SweepSpec spec = parsed(smallSpec());
+  const Result<std::vector<SweepCell>> cells = sweepCells(spec);
+  QVERIFY(cells);
+  QCOMPARE(cells->size(), std::size_t{12});
+  for (std::size_t i = 0; i < 12; ++i) QCOMPARE((*cells)[i].index, static_cast<std::int64_t>(i));
+  QCOMPARE((*cells)[4].seed, 1);
+  QCOMPARE((*cells)[4].axes[0].second, std::string("int8"));
+  QCOMPARE((*cells)[4].axes[1].second, std::string("16"));
+  QCOMPARE((*cells)[4].manifest.kvK, std::string("int8"));
+  QCOMPARE((*cells)[4].manifest.ring.window, 16);
+  QCOMPARE((*cells)[6].seed, 2);
+  QCOMPARE((*cells)[6].manifest.sampling.seed, std::uint64_t{2});
+}
+
+void SweepTest::axesThatDoNotApply() {
+  json given = smallSpec();
+  given["axes"][0]["values"][0]["without"] = {"window"};
+  const Result<std::vector<SweepCell>> cells = sweepCells(parsed(given));
+  QVERIFY(cells);
+  QCOMPARE(cells->size(), std::size_t{8});
+  QCOMPARE((*cells)[0].axes[1].second, std::string("-"));
+  QCOMPARE((*cells)[1].axes[0].second, std::string("int8"));
+}
+
+void SweepTest::budgetGoesIntoThePolicy() {
+  const Result<json> text = policyObject("h2o:sinks=4,pooling=avg");
+  QVERIFY(text);
+  QCOMPARE(text->dump(), json({{"name", "h2o"}, {"sinks", 4}, {"pooling", "avg"}}).dump());
+  QCOMPARE((*policyObject("full")).dump(), json({{"name", "full"}}).dump());
+  QVERIFY(!policyObject("h2o:sinks"));
+  QVERIFY(!policyObject(3));
+}
+
+void SweepTest::badPromptsNameTheirPlace() {
+  const auto refused = [](const char* patch) {
+    json given = smallSpec();
+    json& set = given["prompts"][0]["set"];
+    set = {{"stories", stories(1, 5)}};
+    set["stories"][0]["questions"][1].merge_patch(json::parse(patch));
+    QTemporaryDir folder;
+    const auto outcome = runSweep(parsed(given), into(folder.filePath("o").toStdString()));
+    return outcome ? std::string() : outcome.error().code + " " + outcome.error().field;
+  };
+  const std::string place = "bad_prompts stories[0].questions[1]";
+  QCOMPARE(refused(R"({"deciding": 3})"), place + ".deciding");
+  QCOMPARE(refused(R"({"needle_at": 40})"), place + ".needle_at");
+  QCOMPARE(refused(R"({"needle": [9, 4]})"), place + ".needle");
+  QCOMPARE(refused(R"({"ids": [9999]})"), place + ".ids");
+  QCOMPARE(refused(R"({"reply_ids": null})"), place);
+  QCOMPARE(refused(R"({"colour": 1})"), place + ".colour");
+}
+
+void SweepTest::resultsDoNotDependOnJobs() {
+  QTemporaryDir one, three;
+  const SweepSpec spec = parsed(smallSpec());
+  const SweepOutcome a = must(runSweep(spec, into(one.filePath("o").toStdString(), 1)));
+  must(runSweep(spec, into(three.filePath("o").toStdString(), 3)));
+  QVERIFY(resultsIn(one.filePath("o").toStdString()).size() > 2000);
+  QCOMPARE(resultsIn(one.filePath("o").toStdString()), resultsIn(three.filePath("o").toStdString()));
+  std::set<std::string> names;
+  for (const SweepRow& row : a.rows) names.insert(row.id);
+  QCOMPARE(names.size(), a.rows.size());
+}
+
+/// Killed without warning until it comes to an end: what is found afterwards is what an undisturbed run leaves, and
+/// no finished cell ran twice.
+void SweepTest::killedAndResumed() {
+  QTemporaryDir folder;
+  const SweepSpec spec = parsed(smallSpec());
+  const std::string calm = folder.filePath("calm").toStdString();
+  QElapsedTimer timer;
+  timer.start();
+  must(runSweep(spec, into(calm)));
+  const auto full = static_cast<unsigned>(std::max<qint64>(20000, timer.nsecsElapsed() / 1000));
+  std::mt19937 random(20);
+  for (int round = 0; round < 6; ++round) {
+    const std::string out = folder.filePath(QString("killed%1").arg(round)).toStdString();
+    int kills = 0;
+    for (bool finished = false; !finished; ++kills) {
+      const pid_t child = fork();
+      QVERIFY(child >= 0);
+      if (child == 0) _exit(runSweep(spec, into(out, 1 + round % 3, true)) ? 0 : 9);
+      if (kills < 8) {
+        ::usleep(static_cast<useconds_t>(random() % full));
+        ::kill(child, SIGKILL);
+      }
+      int status = 0;
+      QCOMPARE(::waitpid(child, &status, 0), child);
+      finished = WIFEXITED(status);
+      if (finished) QCOMPARE(WEXITSTATUS(status), 0);
+    }
+    QCOMPARE(resultsIn(out), resultsIn(calm));
+    Result<std::unique_ptr<SweepJournal>> journal = SweepJournal::open(out + "/journal.jsonl");
+    QVERIFY(journal);
+    QCOMPARE((*journal)->lines().size(), std::size_t{12});
+    qInfo("round %d: %d runs", round, kills);
+  }
+}
+
+void SweepTest::aFailedCellIsAResult() {
+  QTemporaryDir folder;
+  const SweepOutcome outcome = must(runSweep(parsed(smallSpec()), into(folder.filePath("o").toStdString(), 2)));
+  QCOMPARE(outcome.failed, 4);  // 40 tokens and no room for 9
+  for (const SweepRow& row : outcome.rows) {
+    QCOMPARE(row.error.has_value(), row.axes[1].second == "none");
+    QCOMPARE(row.measure("recall").has_value(), !row.error.has_value());
+    if (row.error) QVERIFY(!row.error->remedy.empty());
+  }
+}
+
+void SweepTest::anotherSpecificationIsNotResumed() {
+  QTemporaryDir folder;
+  const std::string out = folder.filePath("o").toStdString();
+  must(runSweep(parsed(smallSpec()), into(out)));
+  json other = smallSpec();
+  other["base"]["capacity"] = 201;
+  const auto changed = runSweep(parsed(other), into(out, 1, true));
+  QVERIFY(!changed);
+  QCOMPARE(changed.error().code, std::string("sweep_changed"));
+  QVERIFY(changed.error().why.find("base") != std::string::npos);
+  other = smallSpec();
+  other["prompts"][0]["set"]["sets"][0]["stories"][0]["ids"][3] = 4;
+  const auto prompts = runSweep(parsed(other), into(out, 1, true));
+  QVERIFY(!prompts);
+  QCOMPARE(prompts.error().code, std::string("sweep_changed"));
+  const SweepOutcome same = must(runSweep(parsed(smallSpec()), into(out, 1, true)));
+  QCOMPARE(same.found, 12);
+}
+
+void SweepTest::nothingIsOverwritten() {
+  QTemporaryDir folder;
+  const std::string out = folder.filePath("o").toStdString();
+  must(runSweep(parsed(smallSpec()), into(out)));
+  const auto again = runSweep(parsed(smallSpec()), into(out));
+  QVERIFY(!again);
+  QCOMPARE(again.error().code, std::string("sweep_exists"));
+}
+
+void SweepTest::stoppedAndResumed() {
+  QTemporaryDir folder;
+  const std::string calm = folder.filePath("calm").toStdString(), out = folder.filePath("o").toStdString();
+  must(runSweep(parsed(smallSpec()), into(calm)));
+  SweepOptions options = into(out, 2);
+  std::int64_t last = -1;
+  options.progress = [&](const SweepProgress& progress) {
+    last = progress.done;
+    return progress.done < 5;
+  };
+  const auto stopped = runSweep(parsed(smallSpec()), options);
+  QVERIFY(!stopped);
+  QCOMPARE(stopped.error().code, std::string("cancelled"));
+  QVERIFY(last >= 5 && last < 12);
+  QVERIFY(!std::filesystem::exists(out + "/results.jsonl"));
+  const SweepOutcome rest = must(runSweep(parsed(smallSpec()), into(out, 2, true)));
+  QCOMPARE(rest.found, last);
+  QCOMPARE(resultsIn(out), resultsIn(calm));
+}
+
+void SweepTest::tornTailIsDroppedAndDamageRefused() {
+  QTemporaryDir folder;
+  const std::string out = folder.filePath("o").toStdString(), path = out + "/journal.jsonl";
+  must(runSweep(parsed(smallSpec()), into(out)));
+  const std::string whole = contents(path), results = resultsIn(out);
+  for (const std::size_t cut : {std::size_t{1}, std::size_t{40}, whole.size() - whole.rfind('\n', whole.size() - 2) - 2, whole.size() - 30, whole.size()}) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << whole.substr(0, whole.size() - cut);
+    must(runSweep(parsed(smallSpec()), into(out, 1, true)));
+    QCOMPARE(resultsIn(out), results);
+  }
+  std::string damaged = whole;
+  damaged[whole.size() / 2] = static_cast<char>(damaged[whole.size() / 2] ^ 1);
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << damaged;
+  const auto refused = runSweep(parsed(smallSpec()), into(out, 1, true));
+  QVERIFY(!refused);
+  QCOMPARE(refused.error().code, std::string("bad_journal"));
+  QCOMPARE(contents(path), damaged);
+}
+
+void SweepTest::oneSweepPerFolder() {
+  QTemporaryDir folder;
+  const std::string path = folder.filePath("journal.jsonl").toStdString();
+  const auto first = SweepJournal::create(path, {{"a", 1}});
+  QVERIFY(first);
+  const auto second = SweepJournal::open(path);
+  QVERIFY(!second);
+  QCOMPARE(second.error().code, std::string("sweep_busy"));
+}
+
+void SweepTest::rowsSurviveTheirFile() {
+  QTemporaryDir folder;
+  const std::string out = folder.filePath("o").toStdString();
+  const SweepOutcome outcome = must(runSweep(parsed(smallSpec()), into(out)));
+  const Result<std::vector<SweepRow>> read = sweepRows(contents(out + "/results.jsonl"), "results.jsonl");
+  QVERIFY(read);
+  QCOMPARE(sweepCsv(*read), contents(out + "/results.csv"));
+  const Result<std::vector<SweepRow>> journal = sweepRows(contents(out + "/journal.jsonl") + "0123456789abcdef {\"row\": {\"sch", "journal.jsonl");
+  QVERIFY(journal);
+  QCOMPARE(sweepCsv(*journal), contents(out + "/results.csv"));
+  const auto refused = sweepRows("{\"schema\": 1}\n", "x");
+  QVERIFY(!refused);
+  QCOMPARE(refused.error().code, std::string("bad_results"));
+  QVERIFY(!sweepRows("{\"schema\": 1", "x"));
+  QVERIFY(!sweepRows("{\"schema\": 7}", "x"));
+}
+
+/// Wilson 1927, as tabulated by Newcombe 1998 (table I): 81 of 263 and 0 of 20.
+void SweepTest::intervals() {
+  const auto [low, high] = wilson(81, 263);
+  QVERIFY(std::abs(low - 0.2553) < 5e-5 && std::abs(high - 0.3662) < 5e-5);
+  const auto [none, some] = wilson(0, 20);
+  QVERIFY(none < 1e-12 && std::abs(some - 0.1611) < 5e-5);
+}
+
+/// The demo model's free greedy replies, generated token by token, against the measure.
+void SweepTest::recallIsWhatGreedyRepliesSay() {
+  const Result<Manifest> manifest = Manifest::fromJson({{"model", "demo"}, {"threads", 1}, {"layout", "ring_fused"}, {"ring", {{"window", 96}}}});
+  QVERIFY(manifest);
+  Result<std::unique_ptr<Session>> host = openSession(*manifest, KVLAB_RESOURCES_DIR);
+  QVERIFY(host);
+  const json set = json::parse(contents(std::string(KVLAB_RESOURCES_DIR) + "/prompts/recall-256.json"));
+  const auto read = readStories(set, "recall-256.json", 2, (*host)->model(), {2, 0});
+  if (!read) qFatal("%s", read.error().text().c_str());
+  CellWork work{*read};
+  const auto reference = runReference(**host, *manifest, work);
+  QVERIFY(reference);
+  SweepRow row;
+  QVERIFY(runCell(**host, *manifest, work, *reference, row));
+  int right = 0, asked = 0;
+  for (const SweepStory& story : *read) {
+    auto session = (*host)->beside(*manifest);
+    QVERIFY(session);
+    QVERIFY((*session)->append(story.tokens, Source::Prompt).ok);
+    for (const SweepQuestion& question : story.questions) {
+      auto fork = (*session)->fork();
+      QVERIFY(fork);
+      for (const TokenId token : question.tokens) QVERIFY((*fork)->step({token}).ok);
+      bool same = true;
+      for (const TokenId token : question.reply) same = same && (*fork)->step().token == token;
+      right += same;
+      ++asked;
+    }
+  }
+  QCOMPARE(row.measure("questions"), std::optional<double>(asked));
+  QCOMPARE(row.measure("right"), std::optional<double>(right));
+  QVERIFY(right > 0 && right < asked);  // the window hides some facts and not all
+  QCOMPARE(row.measure("kl_mean"), std::optional<double>(0));
+  QCOMPARE(row.measure("top1"), std::optional<double>(1));
+}
+
+void SweepTest::measuresOfAWindow() {
+  json given = smallSpec();
+  given["measure"] = {"needles", "bytes", "attention", "kl"};
+  QTemporaryDir folder;
+  const SweepOutcome outcome = must(runSweep(parsed(given), into(folder.filePath("o").toStdString())));
+  const SweepRow &all = outcome.rows[0], &window = outcome.rows[1];
+  QVERIFY(!all.measure("recall"));
+  QVERIFY(all.byStory.empty());
+  QCOMPARE(all.measure("rows_kept"), std::optional<double>(40));
+  QCOMPARE(all.measure("needle_survival"), std::optional<double>(1));
+  QCOMPARE(all.measure("attention_kept"), std::optional<double>(1));
+  QCOMPARE(all.measure("kl_mean"), std::optional<double>(0));
+  QCOMPARE(all.measure("bytes_live"), all.measure("bytes_reference"));
+  QCOMPARE(window.measure("rows_kept"), std::optional<double>(16));
+  QCOMPARE(window.measure("needle_survival"), std::optional<double>(0));
+  QVERIFY(*window.measure("attention_kept") < 0.7 && *window.measure("attention_kept") > 0.2);
+  QVERIFY(*window.measure("kl_mean") > 0);
+  QCOMPARE(*window.measure("bytes_live") * 40, *all.measure("bytes_live") * 16);
+}
+
+QTEST_GUILESS_MAIN(SweepTest)
+#include "sweep_test.moc"
