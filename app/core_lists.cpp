@@ -69,7 +69,13 @@ json listLayouts() {
 }
 
 json listPolicies() {
-  return json::array({entry("full", "keeps every row; brightness may cull pairs (brightness.compressor)")});
+  json list = json::array();
+  for (const PolicyName& one : policies()) {
+    list.push_back(entry(one.name, one.help));
+    for (const PolicyPreset& preset : policyPresets())
+      if (preset.policy == one.name) list.back()["presets"].push_back({{"name", preset.name}, {"keys", json::parse(preset.keys)}, {"source", preset.source}});
+  }
+  return list;
 }
 
 json listMetrics() {

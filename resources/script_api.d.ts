@@ -107,6 +107,57 @@ interface Row {
   rotations?: { count: number; phases: number; error: number };
 }
 
+/** Names, presets and help: `kvlab list policies`. Of budget, capacity and ratio at most one. */
+interface Policy {
+  name: string;
+  preset?: string;
+  /** Rows of the bands: the first ones, the last ones, and those chosen by score between them. */
+  sinks?: number;
+  window?: number;
+  budget?: number;
+  /** Rows of all bands together, or their share of the context at the end of the prompt. */
+  capacity?: number;
+  ratio?: number;
+  /** Rows whose score is lower leave, budget or not. */
+  threshold?: number;
+  /** How the scores of KV heads become one. */
+  heads?: "mean" | "max" | "sum";
+  allocator?: "uniform" | "pyramid";
+  beta?: number;
+  [own: string]: unknown;
+}
+
+interface PolicyAudit {
+  /** A prompt comes in parts: nothing leaves before it ends. */
+  prefilling: boolean;
+  /** Of the last decision, which took so many microseconds. */
+  tick: number | null;
+  us: number;
+  layers: {
+    policy: string;
+    spec: Policy;
+    /** False while the layer keeps everything. */
+    bounded: boolean;
+    /** More rows than requested. */
+    broken: boolean;
+    requested: number | null;
+    bands: { sinks: number; budget: number; window: number } | null;
+    rows: number;
+    rowBytes: number;
+    /** Rows that left by the last decision, and ever. */
+    evicted: number;
+    evictedEver: number;
+    /** Last tick that evicted a row. */
+    fired: number | null;
+    /** Pinned rows for which the budget has no room. */
+    protectedRows: number;
+    /** What was done instead of what was asked for, and why. */
+    fallback: string;
+    /** Rows that left the window in the last tick, and the rows that left the layer for them. */
+    contests: { challenger: number; challengerScore: number | null; loser: number; loserScore: number | null }[];
+  }[];
+}
+
 interface LedgerEntry {
   id: number;
   kind: "token" | "gist";
@@ -269,6 +320,8 @@ interface Session {
   setLayout(layout: string, layer?: number): null;
   /** The rows of a layer, or of all, converted to other types; "" leaves one as it is. */
   setFormat(k: string, v: string, layer?: number): null;
+  /** Another eviction policy, "h2o:ratio=0.25" or { name, ... }, from the next tick on; for all layers where none is named. */
+  setPolicy(policy: string | Policy, layer?: number): null;
   /** Paged layers: fills pages by moving about so many rows per layer; call again until it is done. */
   compact(rows?: number): { rows: number; bytes: number; done: boolean };
   rebuild(): { ms: number; rows: number; layers: number; cancelled: boolean };
@@ -299,6 +352,8 @@ interface Session {
   ring(layer: number): Ring | null;
   storage(layer: number, options?: { free?: boolean }): LayerStorage;
   /** A pass over all rows; with rows: true also per position, null where a layer has no row. */
+  /** What each layer's policy was asked for and what it did. */
+  policies(): PolicyAudit;
   quantisation(options?: { rows?: boolean }): LayerQuantisation[];
   invariants(): { id: string; title: string; ok: boolean; detail: string }[];
   drift(options?: { rows?: boolean }): Drift;

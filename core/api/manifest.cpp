@@ -2,28 +2,15 @@
 #include "core/api/manifest.h"
 
 #include <charconv>
-#include <cmath>
-#include <functional>
-#include <limits>
-#include <optional>
 
 #include "core/api/layout_names.h"
+#include "core/api/manifest_keys.h"
 
 namespace kvlab {
 namespace {
 
 using nlohmann::json;
 
-Error bad(const std::string& key, const json& value, const std::string& why) {
-  return Error{"bad_manifest", "the manifest was refused", key + " " + why,
-               "correct the key; the README lists all of them", std::nullopt, key, value};
-}
-
-template <class E>
-struct Word {
-  const char* text;
-  E value;
-};
 constexpr Word<PositionMode> kPositions[] = {{"context", PositionMode::Context},
                                              {"absolute", PositionMode::Absolute},
                                              {"cache", PositionMode::Cache}};
@@ -34,134 +21,6 @@ constexpr Word<NewRows> kNewRows[] = {{"forward", NewRows::Forward},
 constexpr Word<CheckLevel> kLevels[] = {
     {"off", CheckLevel::Off}, {"cheap", CheckLevel::Cheap}, {"full", CheckLevel::Full}};
 constexpr Word<bool> kOverflow[] = {{"refuse", false}, {"shift", true}};
-
-template <class E, std::size_t N>
-const char* wordOf(const Word<E> (&words)[N], E value) {
-  for (const Word<E>& word : words)
-    if (word.value == value) return word.text;
-  return "";
-}
-
-/// Takes the keys of one object off a list; what is left over is unknown.
-class Keys {
- public:
-  Keys(const json& object, std::string prefix) : m_prefix(std::move(prefix)), m_rest(object) {}
-
-  template <class Read>
-  void take(const char* key, Read read) {
-    const auto it = m_rest.find(key);
-    if (it == m_rest.end()) return;
-    const json value = *it;
-    m_rest.erase(it);
-    if (!m_error)
-      if (const std::optional<std::string> why = read(value)) m_error = bad(m_prefix + key, value, *why);
-  }
-
-  void real(const char* key, double& out, double low, double high) {
-    take(key, [&](const json& v) -> std::optional<std::string> {
-      if (!v.is_number() || !std::isfinite(v.get<double>())) return "is not a number";
-      if (v.get<double>() < low || v.get<double>() > high)
-        return "is outside " + json(low).dump() + " .. " + json(high).dump();
-      out = v.get<double>();
-      return std::nullopt;
-    });
-  }
-
-  template <class Int>
-  void integer(const char* key, Int& out, std::int64_t low, std::int64_t high) {
-    take(key, [&](const json& v) -> std::optional<std::string> {
-      const bool huge = v.is_number_unsigned() &&
-                        v.get<std::uint64_t>() > std::uint64_t(std::numeric_limits<std::int64_t>::max());
-      if (!v.is_number_integer() || huge) return "is not an integer in range";
-      if (v.get<std::int64_t>() < low || v.get<std::int64_t>() > high)
-        return "is outside " + std::to_string(low) + " .. " + std::to_string(high);
-      out = static_cast<Int>(v.get<std::int64_t>());
-      return std::nullopt;
-    });
-  }
-
-  void flag(const char* key, bool& out) {
-    take(key, [&](const json& v) -> std::optional<std::string> {
-      if (!v.is_boolean()) return "is not true or false";
-      out = v.get<bool>();
-      return std::nullopt;
-    });
-  }
-
-  void text(const char* key, std::string& out, std::initializer_list<const char*> allowed = {}) {
-    take(key, [&](const json& v) { return readText(v, out, allowed); });
-  }
-
-  template <class E, std::size_t N>
-  void word(const char* key, E& out, const Word<E> (&words)[N]) {
-    take(key, [&](const json& v) -> std::optional<std::string> {
-      std::string all;
-      for (const Word<E>& w : words) {
-        if (v.is_string() && v.get<std::string>() == w.text) {
-          out = w.value;
-          return std::nullopt;
-        }
-        all += (all.empty() ? "" : ", ") + std::string(w.text);
-      }
-      return "is not one of " + all;
-    });
-  }
-
-  void object(const char* key, const std::function<void(Keys&)>& read) {
-    take(key, [&](const json& v) -> std::optional<std::string> {
-      if (!v.is_object()) return "is not an object";
-      Keys inner(v, m_prefix + key + ".");
-      read(inner);
-      if (auto error = inner.finish()) m_inner = *error;
-      return std::nullopt;
-    });
-  }
-
-  /// Each entry of an array of objects.
-  void list(const char* key, const std::function<void(Keys&)>& read) {
-    take(key, [&](const json& v) -> std::optional<std::string> {
-      if (!v.is_array()) return "is not a list";
-      for (std::size_t i = 0; i < v.size() && !m_inner; ++i) {
-        const std::string place = m_prefix + key + "[" + std::to_string(i) + "]";
-        if (!v[i].is_object()) return "has an entry that is not an object";
-        Keys inner(v[i], place + ".");
-        read(inner);
-        if (auto error = inner.finish()) m_inner = *error;
-      }
-      return std::nullopt;
-    });
-  }
-
-  void fail(const char* key, const json& value, const std::string& why) {
-    if (!m_error) m_error = bad(m_prefix + key, value, why);
-  }
-
-  std::optional<Error> finish() {
-    if (m_inner) return m_inner;
-    if (!m_error && !m_rest.empty())
-      m_error = bad(m_prefix + m_rest.begin().key(), m_rest.begin().value(), "is not a known key");
-    return m_error;
-  }
-
-  static std::optional<std::string> readText(const json& v, std::string& out,
-                                             std::initializer_list<const char*> allowed) {
-    if (!v.is_string()) return "is not a text";
-    std::string all;
-    for (const char* word : allowed) {
-      if (v.get<std::string>() == word) all.clear();
-      if (v.get<std::string>() == word) break;
-      all += (all.empty() ? "is not one of " : ", ") + std::string(word);
-    }
-    if (!all.empty()) return all;
-    out = v.get<std::string>();
-    return std::nullopt;
-  }
-
- private:
-  std::string m_prefix;
-  json m_rest;
-  std::optional<Error> m_error, m_inner;
-};
 
 std::optional<std::string> readAfterEdit(const json& v, Manifest& m) {
   const bool object = v.is_object() && v.size() == 1 && v.contains("selective");
@@ -181,12 +40,11 @@ std::optional<std::string> readAfterEdit(const json& v, Manifest& m) {
   return std::nullopt;
 }
 
-/// A name, or {"name": ..} without parameters: the only policy of today takes none.
-std::optional<std::string> readNamed(const json& v, std::string& out,
-                                     std::initializer_list<const char*> allowed) {
-  if (v.is_object() && v.size() == 1 && v.contains("name"))
-    return Keys::readText(v["name"], out, allowed);
-  return Keys::readText(v, out, allowed);
+std::optional<std::string> readPolicy(const json& v, PolicySpec& out) {
+  Result<PolicySpec> read = PolicySpec::fromJson(v);
+  if (!read) return "is refused: " + read.error().why + "; " + read.error().remedy;
+  out = read.take();
+  return std::nullopt;
 }
 
 std::optional<std::string> whyNot(const std::string& layout) {
@@ -225,8 +83,8 @@ std::optional<std::string> readRowType(const json& v, std::string& out) {
   return "is not one of " + all;
 }
 
-void readRowTypes(Keys& keys, std::string& k, std::string& v) {
-  keys.object("kv", [&](Keys& inner) {
+void readRowTypes(ManifestKeys& keys, std::string& k, std::string& v) {
+  keys.object("kv", [&](ManifestKeys& inner) {
     inner.take("k", [&](const json& value) { return readRowType(value, k); });
     inner.take("v", [&](const json& value) { return readRowType(value, v); });
   });
@@ -243,8 +101,8 @@ std::optional<std::string> readMatch(const json& v, LayerOverride& out) {
   return std::nullopt;
 }
 
-void readLayers(Keys& keys, std::vector<LayerOverride>& out) {
-  keys.list("layers", [&](Keys& inner) {
+void readLayers(ManifestKeys& keys, std::vector<LayerOverride>& out) {
+  keys.list("layers", [&](ManifestKeys& inner) {
     LayerOverride layer;
     bool matched = false;
     inner.take("match", [&](const json& v) {
@@ -254,16 +112,13 @@ void readLayers(Keys& keys, std::vector<LayerOverride>& out) {
     inner.take("layout", [&](const json& v) { return readLayout(v, layer.layout); });
     readRowTypes(inner, layer.kvK, layer.kvV);
     inner.integer("window", layer.window, 0, 1 << 24);
-    inner.take("policy", [&](const json& v) {
-      std::string policy;
-      return readNamed(v, policy, {"full"});
-    });
+    inner.take("policy", [&](const json& v) { return readPolicy(v, layer.policy.emplace()); });
     if (!matched) inner.fail("match", nullptr, "is missing");
     out.push_back(std::move(layer));
   });
 }
 
-void readStart(Keys& keys, BrightnessSettings& b) {
+void readStart(ManifestKeys& keys, BrightnessSettings& b) {
   for (const char* source : {"user", "prompt", "model", "replacement", "insertion", "file"}) {
     double value = std::numeric_limits<double>::quiet_NaN();
     keys.real(source, value, 0, 1e6);
@@ -271,17 +126,17 @@ void readStart(Keys& keys, BrightnessSettings& b) {
   }
 }
 
-void readBrightness(Keys& keys, BrightnessSettings& b) {
+void readBrightness(ManifestKeys& keys, BrightnessSettings& b) {
   keys.real("decay", b.decay, 0, 1e6);
   keys.real("gain", b.gain, 0, 1e6);
   keys.real("max", b.max, 0, 1e6);
-  keys.object("start", [&](Keys& inner) { readStart(inner, b); });
+  keys.object("start", [&](ManifestKeys& inner) { readStart(inner, b); });
   keys.integer("target", b.target, 2, 1 << 30);
   keys.text("compressor", b.compressor, {"off", "nearest", "outside"});
   keys.real("min_cosine", b.minCosine, -1, 1);
 }
 
-void readSampling(Keys& keys, SamplingSettings& s) {
+void readSampling(ManifestKeys& keys, SamplingSettings& s) {
   keys.real("temperature", s.temperature, 0, 100);
   keys.integer("top_k", s.topK, 0, 1 << 30);
   keys.real("top_p", s.topP, 0, 1);
@@ -289,14 +144,14 @@ void readSampling(Keys& keys, SamplingSettings& s) {
   keys.integer("seed", s.seed, 0, std::numeric_limits<std::int64_t>::max());
 }
 
-void readState(Keys& keys, Manifest& m) {
+void readState(ManifestKeys& keys, Manifest& m) {
   readRowTypes(keys, m.kvK, m.kvV);
   keys.text("key_phase", m.keyPhase, {"on_read", "at_write"});
   keys.word("position", m.position, kPositions);
   keys.take("layout", [&](const json& v) { return readLayout(v, m.layout); });
-  keys.take("policy", [&](const json& v) { return readNamed(v, m.policy, {"full"}); });
+  keys.take("policy", [&](const json& v) { return readPolicy(v, m.policy); });
   readLayers(keys, m.layers);
-  keys.object("ring", [&](Keys& inner) {
+  keys.object("ring", [&](ManifestKeys& inner) {
     inner.integer("window", m.ring.window, 0, 1 << 24);
     inner.integer("block_tokens", m.ring.blockTokens, 1, 1 << 12);
     inner.flag("tail_only", m.ring.tailOnly);
@@ -307,15 +162,15 @@ void readState(Keys& keys, Manifest& m) {
   keys.integer("history_bytes", m.historyBytes, 0, std::int64_t{1} << 40);
 }
 
-void readEditing(Keys& keys, Manifest& m) {
+void readEditing(ManifestKeys& keys, Manifest& m) {
   keys.word("executor", m.executor, kExecutors);
   keys.take("after_edit", [&](const json& v) { return readAfterEdit(v, m); });
   keys.word("new_rows", m.newRows, kNewRows);
   keys.word("absolute_overflow", m.shiftOnOverflow, kOverflow);
   keys.integer("prefill_chunk", m.prefillChunk, 1, 1 << 16);
-  keys.object("brightness", [&](Keys& inner) { readBrightness(inner, m.brightness); });
-  keys.object("sampling", [&](Keys& inner) { readSampling(inner, m.sampling); });
-  keys.object("check", [&](Keys& inner) {
+  keys.object("brightness", [&](ManifestKeys& inner) { readBrightness(inner, m.brightness); });
+  keys.object("sampling", [&](ManifestKeys& inner) { readSampling(inner, m.sampling); });
+  keys.object("check", [&](ManifestKeys& inner) {
     inner.word("level", m.check, kLevels);
     inner.integer("scrub_period", m.scrubPeriod, 1, 1 << 20);
   });
@@ -330,6 +185,7 @@ json overrideJson(const LayerOverride& layer) {
   if (!layer.kvK.empty()) out["kv"]["k"] = layer.kvK;
   if (!layer.kvV.empty()) out["kv"]["v"] = layer.kvV;
   if (layer.window >= 0) out["window"] = layer.window;
+  if (layer.policy) out["policy"] = layer.policy->toJson();
   return out;
 }
 
@@ -358,15 +214,20 @@ std::span<const std::string_view> rowTypes() {
 const std::string& Manifest::layoutOf(int layer) const { return lastOf(layers, layer, &LayerOverride::layout, layout, kNamed); }
 const std::string& Manifest::kOf(int layer) const { return lastOf(layers, layer, &LayerOverride::kvK, kvK, kNamed); }
 const std::string& Manifest::vOf(int layer) const { return lastOf(layers, layer, &LayerOverride::kvV, kvV, kNamed); }
+const PolicySpec& Manifest::policyOf(int layer) const {
+  for (auto one = layers.rbegin(); one != layers.rend(); ++one)
+    if (one->from <= layer && layer <= one->to && one->policy) return *one->policy;
+  return policy;
+}
 std::int32_t Manifest::windowOf(int layer) const {
   static constexpr std::int32_t kModels = -1;
   return lastOf(layers, layer, &LayerOverride::window, kModels, [](std::int32_t window) { return window >= 0; });
 }
 
 Result<Manifest> Manifest::fromJson(const json& object) {
-  if (!object.is_object()) return bad("manifest", object, "is not an object");
+  if (!object.is_object()) return badManifest("manifest", object, "is not an object");
   Manifest m;
-  Keys keys(object, "");
+  ManifestKeys keys(object, "");
   keys.text("model", m.model);
   keys.text("backend", m.backend, {"auto", "cpu", "cuda"});
   keys.text("numerics", m.numerics);
@@ -380,7 +241,7 @@ Result<Manifest> Manifest::fromJson(const json& object) {
 
 json Manifest::toJson() const {
   json out{{"model", model}, {"backend", backend}, {"numerics", numerics}, {"threads", threads}, {"dtype", dtype},
-           {"key_phase", keyPhase}, {"layout", layout}, {"policy", {{"name", policy}}},
+           {"key_phase", keyPhase}, {"layout", layout}, {"policy", policy.toJson()},
            {"layers", json::array()}, {"ring", {{"window", ring.window}, {"block_tokens", ring.blockTokens}, {"tail_only", ring.tailOnly}}},
            {"guards", guards}, {"capacity", capacity}, {"staging", staging},
            {"history_bytes", historyBytes}, {"prefill_chunk", prefillChunk}, {"probes", probes},

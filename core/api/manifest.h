@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/api/error.h"
+#include "core/api/policy_spec.h"
 
 namespace kvlab {
 
@@ -47,6 +48,7 @@ struct LayerOverride {
   int from = 0, to = 0;  // layers, both included
   std::string layout = {}, kvK = {}, kvV = {};  // empty = the session's
   std::int32_t window = -1;                     // phases that the mask lets through; -1 = the model's
+  std::optional<PolicySpec> policy = {};
   bool operator==(const LayerOverride&) const = default;
 };
 
@@ -68,7 +70,7 @@ struct Manifest {
   std::string layout = "indirection";  // with parameters: paged:block=16
   std::vector<LayerOverride> layers = {};  // later ones win
   RingSettings ring = {};
-  std::string policy = "full";
+  PolicySpec policy = {};
   std::int64_t capacity = 0;  // rows per layer; 0 = the model's context
   int staging = 64;
   std::int64_t historyBytes = std::int64_t{1} << 30;
@@ -95,6 +97,7 @@ struct Manifest {
   /// "" = dtype, or the weights' type.
   const std::string& kOf(int layer) const;
   const std::string& vOf(int layer) const;
+  const PolicySpec& policyOf(int layer) const;
   /// -1 = the model's.
   std::int32_t windowOf(int layer) const;
 };

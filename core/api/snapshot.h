@@ -11,6 +11,7 @@
 #include "core/api/column.h"
 #include "core/api/ids.h"
 #include "core/api/ledger_view.h"
+#include "core/api/policy_audit.h"
 #include "core/api/report.h"
 #include "core/api/storage_view.h"
 
@@ -94,6 +95,7 @@ struct Snapshot {
   std::vector<InvariantState> invariants;
   std::vector<Action> pending;
   ByteCount bytes;
+  std::shared_ptr<const PolicyAudit> policies;  // null while every policy is full
   std::optional<double> kl;  // of the last drift pass
   std::string branch = "main";
   bool canUndo = false, canRedo = false;

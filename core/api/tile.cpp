@@ -21,7 +21,8 @@ constexpr std::array<Names, kQuantities> kNames = {{{"brightness", "Brightness"}
                                                     {"v_norm", "Norm of V"},
                                                     {"quant_k", "Quantisation of K"},
                                                     {"quant_v", "Quantisation of V"},
-                                                    {"quant_logit", "Quantisation in logits"}}};
+                                                    {"quant_logit", "Quantisation in logits"},
+                                                    {"score", "Policy score"}}};
 }  // namespace
 
 std::string_view name(Quantity quantity) { return kNames[static_cast<std::size_t>(quantity)].name; }

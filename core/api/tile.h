@@ -25,8 +25,9 @@ enum class Quantity : std::uint8_t {
   QuantK,      // relative L2 of what is stored against what was computed; needs a quantisation pass
   QuantV,
   QuantLogit,  // error of the newest query's logits from stored keys
+  Score,       // what the layer's policy last thought of the row; higher stays
 };
-inline constexpr int kQuantities = 14;
+inline constexpr int kQuantities = 15;
 std::string_view name(Quantity quantity);   // "brightness"
 std::string_view title(Quantity quantity);  // "Brightness"
 std::optional<Quantity> quantityFromName(std::string_view name);

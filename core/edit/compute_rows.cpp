@@ -5,8 +5,9 @@
 
 #include "core/edit/assembly.h"
 #include "core/edit/group_pass.h"
+#include "core/edit/moment_sums.h"
 #include "core/model/backend_status.h"
-#include "core/policy/gate_weights.h"
+#include "core/model/gate_weights.h"
 #include "core/state/provenance.h"
 #include "kernels/backend/staging.h"
 
@@ -26,7 +27,7 @@ constexpr std::int64_t kScoredTogether = 8;
 
 /// The arrays that attention of one layer fills; null = not asked for.
 struct Masses {
-  float *newest = nullptr, *perHead = nullptr, *received = nullptr;
+  float *newest = nullptr, *perHead = nullptr, *received = nullptr, *receivedPerHead = nullptr;
 };
 
 class Pass {
@@ -42,6 +43,7 @@ class Pass {
       m_tags.push_back(static_cast<std::uint64_t>(row.id.value()));
       m_tokens.push_back(row.token.value());
     }
+    if (job.wantMoments) m_moments.emplace(transformer, job.momentsFrom);
     preparePhases();
     prepareSlots();
     prepareAttention();
@@ -62,6 +64,7 @@ class Pass {
     m_staging.finish();
     if (Status done = backendStatus(m_transformer.backend(), "the forward pass"); !done) return done.error();
     takeScores();
+    if (m_moments) m_result.moments = m_moments->take();
     if (m_assemblies.wrong() > 0)
       return Error{"guard", "the forward pass was refused", std::to_string(m_assemblies.wrong()) + " rows of an assembled window are not the rows of the map",
                    "rebuild, or use layout ring_fused, which copies nothing"};
@@ -123,6 +126,8 @@ class Pass {
       m_result.attention->perHead.emplace_back(
           m_job.wantPerHead ? (group.map->size() + 1) * at(m_transformer.model().config().heads) : 0);
       m_result.attention->received.emplace_back(m_job.wantReceived ? group.map->size() + 1 : 0);
+      m_result.attention->receivedPerHead.emplace_back(
+          m_job.wantReceivedPerHead ? (group.map->size() + 1) * at(m_transformer.model().config().heads) : 0);
     }
     for (std::size_t g = 0; g < m_groups.size(); ++g) {
       m_result.provenance.emplace_back();
@@ -144,8 +149,10 @@ class Pass {
     for (std::size_t layer = 0; layer < m_job.groupOf.size(); ++layer) {
       NewestAttention& seen = *m_result.attention;
       const std::int64_t rows = static_cast<std::int64_t>(seen.maps[layer]->size());
-      m_masses.push_back({massOut(seen.mass[layer], rows), massOut(seen.perHead[layer], rows), massOut(seen.received[layer], rows)});
+      m_masses.push_back({massOut(seen.mass[layer], rows), massOut(seen.perHead[layer], rows), massOut(seen.received[layer], rows),
+                          massOut(seen.receivedPerHead[layer], rows)});
       if (float* sums = m_masses.back().received) clear(sums, roomFor(rows) + 1);
+      if (float* sums = m_masses.back().receivedPerHead) clear(sums, (roomFor(rows) + 1) * m_transformer.model().config().heads);
     }
     const auto rows = std::min<std::size_t>(m_job.rows.size(), at(m_transformer.maxRows()));
     m_x = m_staging.temporary<float>(rows * at(m_transformer.hidden()));
@@ -279,6 +286,7 @@ class Pass {
     if (newest) pass.newestMass = masses.newest;
     if (newest) pass.newestPerHead = masses.perHead;
     pass.receivedMass = masses.received;
+    pass.receivedPerHead = masses.receivedPerHead;
     return pass;
   }
 
@@ -295,6 +303,7 @@ class Pass {
     const auto enqueue = [&] {
       m_transformer.embed(m_placedTokens + begin, n, m_x);
       for (int layer = 0; layer < layers; ++layer) {
+        if (m_moments) m_moments->add(layer, m_x, std::span(m_job.rows).subspan(at(begin), at(n)));
         if (m_job.embeddingOnly) m_transformer.project(layer, passes[at(layer)], n, m_x);
         else m_transformer.layer(layer, passes[at(layer)], n, m_x);
       }
@@ -302,7 +311,7 @@ class Pass {
       if (last && m_logits) m_transformer.logits(m_x + (n - 1) * m_transformer.hidden(), 1, m_logits);
     };
     kernels::Backend& backend = m_transformer.backend();
-    if (n == 1 && backend.records() && !m_job.embeddingOnly) backend.replay(keyOf(passes, begin, last), enqueue);
+    if (n == 1 && backend.records() && !m_job.embeddingOnly && !m_moments) backend.replay(keyOf(passes, begin, last), enqueue);
     else enqueue();
     return ok();
   }
@@ -320,7 +329,7 @@ class Pass {
     }
     for (const LayerPass& p : passes)
       add(p.pool, p.slots, p.phases, p.rows, p.phase, p.write, p.tags, p.rowBegin, p.rowEnd, p.selfSlot, p.newestMass,
-          p.newestPerHead, p.receivedMass, p.wrong, p.assembled.records, p.assembled.slots, p.assembled.moves, p.assembled.nMoves, p.assembled.from,
+          p.newestPerHead, p.receivedMass, p.receivedPerHead, p.wrong, p.assembled.records, p.assembled.slots, p.assembled.moves, p.assembled.nMoves, p.assembled.from,
           p.assembled.rows, p.assembled.self);
     return key;
   }
@@ -333,6 +342,7 @@ class Pass {
   RowsJob& m_job;
   kernels::Staging m_staging;
   Assemblies m_assemblies;
+  std::optional<MomentSums> m_moments;
   std::vector<GroupPass> m_groups;
   std::vector<std::uint64_t> m_tags;           // [rows]
   std::vector<std::int32_t> m_tokens;          // [rows]

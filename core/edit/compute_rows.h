@@ -29,6 +29,9 @@ struct RowsJob {
   bool wantAttention = true;  // of the last row
   bool wantPerHead = false;   // of the last row, by query head
   bool wantReceived = false;  // summed over all rows
+  bool wantReceivedPerHead = false;  // likewise, by query head
+  bool wantMoments = false;   // of the queries of rows from momentsFrom on
+  std::int32_t momentsFrom = 0;      // position
   bool guards = false;        // copies that attention reads are checked, row by row
   const GateWeights* gates = nullptr;  // score the keys of all rows; of the transformer's back end
   bool embeddingOnly = false;  // project the raw embedding in every layer, no attention, no logits
@@ -38,8 +41,16 @@ struct RowsResult {
   std::vector<float> logits;  // [vocab]
   std::shared_ptr<NewestAttention> attention;
   std::vector<std::vector<Provenance>> provenance;  // [groups][rows]
+  std::vector<std::shared_ptr<const QueryMoments>> moments;  // [layers], where wanted
   std::int64_t bytes = 0;     // K/V written
   std::vector<std::vector<float>> gateScores;  // [layers][rows*kvHeads] predicted log4(lifespan); empty without gates
+};
+
+/// What the last queries of a context look at.
+struct Observation {
+  std::shared_ptr<const NewestAttention> attention;          // receivedPerHead is set
+  std::vector<std::shared_ptr<const QueryMoments>> moments;  // [layers], where wanted
+  std::int32_t queries = 0;
 };
 
 /// Called per chunk with rows done; false cancels (error code cancelled).

@@ -22,6 +22,7 @@ RowsJob jobOver(const CacheState& state, const TransactionRules& rules) {
   job.wantAttention = rules.probes;
   job.guards = rules.guards;
   job.wantReceived = rules.wantReceived && rules.probes;
+  job.wantReceivedPerHead = rules.wantReceivedPerHead;
   return job;
 }
 
@@ -122,7 +123,7 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
     return done.error();
   }
   work.state.edited |= rules.newRows == NewRows::EmbeddingOnly && work.inserted() > 0;
-  work.state.logitsStale = !work.logitsFresh && work.state.length() > 0;
+  work.state.logitsStale = !work.logitsFresh && work.state.length() > 0 && (!rules.keepLogits || before.logitsStale);
   if (work.state.length() == 0) work.state.logits = nullptr;
   const bool rewritten = work.turned > 0 || (earlier && earlier->rewritten) || (rules.pending && m_poolsTouched);
   return Applied{std::move(work.state), std::move(work.added), std::move(work.freed), moved + work.turned, rewritten, rows, appended};
@@ -167,7 +168,7 @@ Status Transaction::compute(Work& work, const Progress& progress) {
 Status Transaction::computeInserted(Work& work, const Progress& progress) {
   const auto finish = [&](RowsJob job) {
     job.embeddingOnly = work.rules.newRows == NewRows::EmbeddingOnly;
-    job.wantLogits = job.wantAttention = job.wantReceived = false;
+    job.wantLogits = job.wantAttention = job.wantReceived = job.wantReceivedPerHead = false;
     return computeJob(work, std::move(job), progress);
   };
   if (work.rules.executor == Executor::Batch) {
@@ -295,6 +296,33 @@ Result<CacheState> Transaction::query(const CacheState& state, const Transaction
   if (rules.probes || rules.wantPerHead) refreshed.attention = std::move(result->attention);
   refreshed.logitsStale = false;
   return refreshed;
+}
+
+Result<Observation> Transaction::observe(const CacheState& state, std::int32_t queries, std::int32_t momentsFrom,
+                                         const TransactionRules& rules, Trace& trace, const Progress& progress) {
+  const std::int32_t n = queries ? std::min(queries, state.length()) : state.length();
+  Observation out{nullptr, {}, n};
+  if (n == 0) return out;
+  auto scope = trace.scope("observe_prompt", std::to_string(n) + (n == 1 ? " query" : " queries"));
+  const bool whole = std::all_of(state.groups.begin(), state.groups.end(), [&](const LayerGroup& group) { return state.complete(*group.map); });
+  LayerSlots slots(at(state.layers()));
+  if (!whole) {
+    Result<LayerSlots> scratch = m_store.reserve(n, m_faults);
+    if (!scratch) return scratch.error();
+    slots = scratch.take();
+  }
+  RowsJob job = jobOver(state, rules);
+  job.wantReceived = job.wantLogits = job.wantAttention = job.write = false;
+  job.wantReceivedPerHead = job.wantMoments = true;
+  job.momentsFrom = momentsFrom;
+  if (!whole) job.scratch = &slots;
+  for (std::int32_t p = state.length() - n; p < state.length(); ++p) job.rows.push_back(targetAt(state, p));
+  Result<RowsResult> result = computeRows(*m_transformer, m_store, m_faults, std::move(job), progress);
+  m_store.release(slots);
+  if (!result) return result.error();
+  out.attention = std::move(result->attention);
+  out.moments = std::move(result->moments);
+  return out;
 }
 
 }  // namespace kvlab

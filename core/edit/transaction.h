@@ -20,6 +20,8 @@ struct TransactionRules {
   NewRows newRows = NewRows::Forward;
   bool wantReceived = false;
   bool wantPerHead = false;  // of the query pass
+  bool wantReceivedPerHead = false;  // for policies
+  bool keepLogits = false;   // rows leave after the pass that made the logits: they stay true
   bool probes = true;
   bool guards = false;
   bool pending = false;  // rows stay where they were computed: more of the same tick follow
@@ -51,6 +53,10 @@ class Transaction {
   /// The state with the logits and attention of its last row over its present rows: the read-only
   /// query pass. Writes nothing that the state names.
   Result<CacheState> query(const CacheState& state, const TransactionRules& rules, Trace& trace);
+  /// What the last `queries` rows (0 = all) look at, and the moments of their queries from a position on:
+  /// a read-only pass, like query().
+  Result<Observation> observe(const CacheState& state, std::int32_t queries, std::int32_t momentsFrom, const TransactionRules& rules,
+                              Trace& trace, const Progress& progress);
 
  private:
   struct Work;

@@ -201,6 +201,7 @@ void Transformer::attend(const LayerPass& pass, std::int64_t n) {
   args.out = m_attention.data();
   args.newestMass = pass.newestMass;
   args.newestPerHead = pass.newestPerHead;
+  args.receivedPerHead = pass.receivedPerHead;
   args.receivedMass = pass.receivedMass;
   ops().attention(context(), args);
 }

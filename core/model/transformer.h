@@ -39,6 +39,7 @@ struct LayerPass {
   float* gateKeys = nullptr;               // [n, kvHeads*headDim] takes the keys that gates score; null = none do
   bool gatesRotated = false;               // these are keys after k-norm and rotation, not before
   const kernels::GateMlpArgs* gates = nullptr;  // scores gateKeys at once, with its weights and to its `out`; null = later
+  float* receivedPerHead = nullptr;        // [heads, rows + 1] or null
 };
 
 class Transformer {

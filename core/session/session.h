@@ -17,6 +17,7 @@
 #include "core/edit/transaction.h"
 #include "core/model/sampler.h"
 #include "core/policy/compressor.h"
+#include "core/policy/pruner.h"
 #include "core/session/breakpoints.h"
 #include "core/session/timeline.h"
 
@@ -77,8 +78,13 @@ class Session {
   /// Steps until a breakpoint holds, a tick fails, an end-of-text token appears, maxTicks are done
   /// or the run is cancelled.
   std::vector<TickReport> run(int maxTicks, std::string& stoppedBy);
-  /// Appends tokens (a prompt) in one commit.
+  /// Appends tokens (a prompt, or with last == false a part of one) in one commit. Policies evict when the
+  /// prompt ends.
   TickReport append(const std::vector<TokenId>& tokens, Source source, bool last = true);
+  /// Ends a prompt that came in parts: a commit where policies evict rows, else nothing.
+  TickReport endPrefill();
+  /// Another policy for a layer (-1 = all), in force from the next tick on: a commit. Errors: bad_manifest.
+  Status setPolicy(int layer, const PolicySpec& spec);
 
   // --- requests -----------------------------------------------------------------------------------
   /// Checks the pending list with these behind it and queues them; nothing is queued on error.
@@ -133,6 +139,8 @@ class Session {
   /// Paged layers: fills pages by moving about `most` rows per layer. Older states are forgotten; history executes their
   /// commands again.
   Result<Compaction> compact(std::int64_t most);
+  /// What the policy of a layer last thought of its rows, [rows]; not-a-number where it did not ask.
+  std::vector<float> scores(int layer) const;
   /// Attention of the last row by query head in one layer: [heads][rows] of its residency map.
   Result<std::vector<std::vector<float>>> attentionPerHead(Layer layer);
   /// Forgets all rows and zeroes what it gives back (FT-022).
@@ -173,7 +181,7 @@ class Session {
   std::vector<Action> takePending();
   TickReport runPending(bool generates, const std::vector<TokenId>& forced, Source source, std::optional<std::size_t> place = {});
   TickReport runTick(bool generate, const std::vector<TokenId>& forced, std::vector<Action> actions,
-                     Source addSource, bool received);
+                     Source addSource, PassKind pass);
   Result<TokenId> generate(std::optional<TokenId> forced, CacheState& observed, Trace& trace);
   std::vector<Action> cullActions(const CacheState& observed, const std::vector<Action>& pending);
   /// The tokens of a tick on their way: all but the last are computed and wait for the commit.
@@ -181,12 +189,15 @@ class Session {
     std::optional<Applied> waiting = {};
     bool last = true;
   };
-  Status runToken(std::optional<TokenId> forced, std::vector<Action> actions, Source addSource, bool received, Block& block,
+  Status runToken(std::optional<TokenId> forced, std::vector<Action> actions, Source addSource, PassKind pass, Block& block,
                   CacheState& observed, Trace& trace, TickReport& report);
   void reject(Block& block);
   void mend();
   Status applyPlanned(const CacheState& observed, std::vector<Action> actions, Source addSource,
-                      bool received, Block& block, Trace& trace, TickReport& report);
+                      PassKind pass, Block& block, Trace& trace, TickReport& report);
+  Result<Applied> applyPolicies(Applied applied, PassKind pass, Transaction& transaction, Trace& trace, TickReport& report);
+  Status policiesPossible(const std::vector<PolicySpec>& specs) const;
+  std::shared_ptr<const PolicyState> startPolicies() const;
   Status finishImport(CacheState state, const CacheImport& rows, LayerSlots added, bool over);
   Status reobserve(TokenId token, CacheState& base, Trace& trace);
   void recover(const CacheState& observed, std::optional<TokenId> token, bool forced, Trace& trace, TickReport& report);

@@ -132,6 +132,8 @@ Status Session::equip(const Progress& progress) {
     if (!weights) return weights.error();
     m_weights = weights.take();
   }
+  if (const auto policies = startPolicies())
+    if (Status possible = policiesPossible(policies->specs); !possible) return possible;
   if (Status stored = freshStorage(); !stored) return stored;
   Result<std::unique_ptr<Transformer>> transformer =
       Transformer::create(m_weights, *m_backend, m_maxPhases, m_manifest.prefillChunk, m_manifest.keyPhase == "at_write");
@@ -220,6 +222,7 @@ Status Session::freshStorage() {
 void Session::startState() {
   m_state = CacheState{};
   m_layouts.start(m_state, windows());
+  m_state.policy = startPolicies();
   m_layouts.restart(m_store, m_state);
   m_state.random = {m_manifest.sampling.seed, 0};
   m_timeline.start(m_state);

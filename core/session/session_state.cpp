@@ -195,6 +195,7 @@ void Session::publish() {
     snapshot->bytes.live += pool.stride() * static_cast<std::int64_t>(m_state.map(layer).resident());
   }
   snapshot->bytes.moved = m_bytesMoved;
+  if (m_state.policy) snapshot->policies = {m_state.policy, &m_state.policy->audit};
   if (m_drift) snapshot->kl = m_drift->kl;
   snapshot->branch = m_timeline.branch();
   snapshot->canUndo = m_timeline.canUndo();

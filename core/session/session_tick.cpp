@@ -19,6 +19,7 @@ TransactionRules Session::transactionRules() const {
   rules.newRows = m_manifest.newRows;
   rules.probes = m_manifest.probes;
   rules.guards = m_manifest.guards;
+  rules.wantReceivedPerHead = m_state.policy && (statisticsOf(m_state.policy->specs) & (kReceived | kObserved));
   rules.splice = {m_manifest.position, m_manifest.brightness.start, static_cast<float>(m_manifest.brightness.max)};
   return rules;
 }
@@ -63,7 +64,7 @@ TickReport Session::runPending(bool generates, const std::vector<TokenId>& force
     rest = all;
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(*place));
   }
-  TickReport report = runTick(generates, forced, std::move(now), source, false);
+  TickReport report = runTick(generates, forced, std::move(now), source, PassKind::Decode);
   m_pending = report.ok || report.token ? rest : all;
   if (!m_pending.empty()) publish();
   return report;
@@ -90,17 +91,17 @@ TickReport Session::stepAction() {
   return runPending(false, {}, Source::User, place);
 }
 
-TickReport Session::append(const std::vector<TokenId>& tokens, Source source, bool) {
+TickReport Session::append(const std::vector<TokenId>& tokens, Source source, bool last) {
   if (Status usableNow = usable(); !usableNow) return refused(usableNow.error());
   std::vector<Action> adds;
   for (TokenId token : tokens) adds.push_back(Add{token});
   if (adds.empty())
     return refused({"empty_tokens", "nothing was appended", "the list of tokens is empty", "give at least one token"});
-  return runTick(false, {}, std::move(adds), source, true);
+  return runTick(false, {}, std::move(adds), source, last ? PassKind::PromptEnd : PassKind::PromptPart);
 }
 
 TickReport Session::runTick(bool generates, const std::vector<TokenId>& forced, std::vector<Action> actions,
-                            Source addSource, bool received) {
+                            Source addSource, PassKind pass) {
   if (m_commitsLeft == 0)
     return refused({"replayed", "the tick was not run", "the wanted state is reached", "nothing to do"});
   if (kernels::OpLog* log = m_backend->log()) log->take();  // what was asked for between ticks
@@ -114,12 +115,12 @@ TickReport Session::runTick(bool generates, const std::vector<TokenId>& forced, 
   Status applied = ok();
   if (tokens == 0) {
     report.actions = actions;
-    applied = applyPlanned(observed, std::move(actions), addSource, received, block, trace, report);
+    applied = applyPlanned(observed, std::move(actions), addSource, pass, block, trace, report);
   }
   for (std::size_t i = 0; i < tokens && applied; ++i) {
     block.last = i + 1 == tokens;
     if (block.waiting) observed = block.waiting->state;
-    applied = runToken(forced.empty() ? std::nullopt : std::optional(forced[i]), std::exchange(actions, {}), addSource, received, block,
+    applied = runToken(forced.empty() ? std::nullopt : std::optional(forced[i]), std::exchange(actions, {}), addSource, pass, block,
                        observed, trace, report);
   }
   if (!applied) {
@@ -136,7 +137,7 @@ TickReport Session::runTick(bool generates, const std::vector<TokenId>& forced, 
 }
 
 /// One token of a tick: generated, observed, and computed with the actions that go with it.
-Status Session::runToken(std::optional<TokenId> forced, std::vector<Action> actions, Source addSource, bool received, Block& block,
+Status Session::runToken(std::optional<TokenId> forced, std::vector<Action> actions, Source addSource, PassKind pass, Block& block,
                          CacheState& observed, Trace& trace, TickReport& report) {
   Result<TokenId> token = generate(forced, observed, trace);
   if (!token) {
@@ -153,7 +154,7 @@ Status Session::runToken(std::optional<TokenId> forced, std::vector<Action> acti
     for (Action& action : cullActions(observed, actions)) actions.push_back(std::move(action));
   actions.push_back(Add{*token});
   report.actions.insert(report.actions.end(), actions.begin(), actions.end());
-  return applyPlanned(observed, std::move(actions), addSource, received, block, trace, report);
+  return applyPlanned(observed, std::move(actions), addSource, pass, block, trace, report);
 }
 
 /// Tokens that wait for a commit that will not come: nothing of them is left.
@@ -232,7 +233,7 @@ std::vector<Action> Session::cullActions(const CacheState& observed, const std::
 }
 
 Status Session::applyPlanned(const CacheState& observed, std::vector<Action> actions, Source addSource,
-                             bool received, Block& block, Trace& trace, TickReport& report) {
+                             PassKind pass, Block& block, Trace& trace, TickReport& report) {
   Result<EditPlan> plan = [&] {
     auto scope = trace.scope("plan");
     return planEdit(observed, planRules(addSource), std::move(actions));
@@ -252,11 +253,14 @@ Status Session::applyPlanned(const CacheState& observed, std::vector<Action> act
   const auto need = static_cast<std::int32_t>(plan->rows.size()) + (all ? plan->stale : 0) + more;
   if (!block.waiting) m_timeline.makeRoom(m_store, need, m_manifest.historyBytes);
   TransactionRules rules = transactionRules();
-  rules.wantReceived = received;
-  rules.pending = !block.last;
+  const bool prunes = block.last && observed.policy;
+  rules.wantReceived = pass != PassKind::Decode;
+  rules.pending = !block.last || prunes;
+  rules.keepLogits = plan->empty();
   Transaction transaction(m_transformer.get(), m_store, m_layouts, m_faults);
   Result<Applied> applied = transaction.run(observed, *plan, rules, trace, m_progress, block.waiting ? &*block.waiting : nullptr);
-  if (applied && rules.pending) {
+  if (applied && prunes) applied = applyPolicies(applied.take(), pass, transaction, trace, report);
+  else if (applied && rules.pending) {
     block.waiting = applied.take();
     return ok();
   }
@@ -296,7 +300,7 @@ void Session::recover(const CacheState& observed, std::optional<TokenId> token, 
   beginCommand("step", std::move(args));
   TickReport retry;
   Block alone;
-  if (again) again = applyPlanned(base, {Add{*token}}, Source::Model, false, alone, trace, retry);
+  if (again) again = applyPlanned(base, {Add{*token}}, Source::Model, PassKind::Decode, alone, trace, retry);
   if (!again) {
     report.token.reset();
     breakSession(report.error->text() + "; adding the token alone failed too: " + again.error().text());

@@ -60,6 +60,22 @@ void hashLedger(Hasher& hasher, const Ledger& ledger) {
   }
 }
 
+/// What the policies go by.
+void hashPolicies(Hasher& hasher, const CacheState& state) {
+  hasher.value(static_cast<std::uint64_t>(state.policy->prefilling));
+  hasher.value(static_cast<std::uint64_t>(state.policy->promptRows));
+  for (int layer = 0; layer < state.layers(); ++layer) {
+    hasher.text(state.policy->specs[static_cast<std::size_t>(layer)].toJson().dump());
+    const LayerPolicyState& own = state.policy->layers[static_cast<std::size_t>(layer)];
+    for (const RowValues* values : {&own.received, &own.observed}) {
+      if (!values->map || values->map->size() == 0) continue;
+      const auto lists = static_cast<int>(values->values.size() / values->map->size());
+      const std::vector<float> aligned = alignedWith(state.map(layer), *values, lists, 0);
+      hasher.bytes(aligned.data(), aligned.size() * sizeof(float));
+    }
+  }
+}
+
 }  // namespace
 
 std::string stateHash(const CacheState& state, const CacheStore& store, const std::vector<Action>& pending) {
@@ -81,6 +97,7 @@ std::string stateHash(const CacheState& state, const CacheStore& store, const st
       hasher.bytes(records.data(), slots.size() * static_cast<std::size_t>(pool.stride()));
     }
   }
+  if (state.policy) hashPolicies(hasher, state);
   for (std::uint64_t word : state.random) hasher.value(word);
   for (const Action& action : pending) hasher.text(toJson(action).dump());
   return hasher.hex();

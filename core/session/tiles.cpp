@@ -70,13 +70,13 @@ void Session::fillTile(Quantity quantity, int layer, std::int32_t begin, std::ve
   const CacheState& state = m_state;
   const ResidencyView& map = state.map(layer);
   const bool attends = quantity == Quantity::Attention || quantity == Quantity::Received;
-  if (attends && state.attention && at(layer) < state.attention->mass.size() &&
-      state.attention->maps[at(layer)]->ledger.size() <= map.size()) {
+  if (attends && state.attention && at(layer) < state.attention->mass.size()) {
+    const std::shared_ptr<const ResidencyView>& seen = state.attention->maps[at(layer)];
     perIndex = quantity == Quantity::Attention ? state.attention->mass[at(layer)] : state.attention->received[at(layer)];
-    const Column<LedgerId>& seen = state.attention->maps[at(layer)]->ledger;
-    if (!std::equal(seen.begin(), seen.end(), map.ledger.begin())) perIndex.clear();
-    else perIndex.resize(std::min(perIndex.size(), seen.size()));
+    if (!perIndex.empty()) perIndex.resize(seen->size());
+    perIndex = alignedWith(map, {seen, std::move(perIndex)}, 1, kNone);
   }
+  if (quantity == Quantity::Score) perIndex = scores(layer);
   const ExactnessMap* exact = quantity == Quantity::Staleness ? &exactnessMap() : nullptr;
   std::size_t index = 0;
   for (std::int32_t p = 0; p < begin + static_cast<std::int32_t>(out.size()); ++p) {

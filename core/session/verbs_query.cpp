@@ -94,6 +94,7 @@ Result<json> rows(Session& session, const json& args) {
   const std::int64_t end = in.integer("end", size, 0, size), begin = in.integer("begin", 0, 0, end);
   if (in.error()) return *in.error();
   const ExactnessMap& exact = session.exactnessMap();
+  const std::vector<float> scores = session.scores(layer);
   std::vector<std::uint64_t> tags(at(size)), checksums(at(size));
   session.store().pool(layer).readTags(plain(map.residentSlots()), tags.data() + map.first, checksums.data() + map.first);
   json out = json::array();
@@ -108,7 +109,7 @@ Result<json> rows(Session& session, const json& args) {
     const LedgerRow& row = state.ledger[map.ledger[at(i)]];
     out.push_back({{"index", i}, {"slot", map.slotOf[at(i)].value()}, {"phase", map.phase(at(i)).value()}, {"sigma", 0},
                    {"ledger", map.ledger[at(i)].value()}, {"tag", tags[at(i)]}, {"position", position}, {"tokenId", row.token.value()},
-                   {"brightness", state.brightness[position]}, {"score", nullptr},
+                   {"brightness", state.brightness[position]}, {"score", number(scores[at(i)])},
                    {"exactness", name(exact.layers[at(layer)][position])}, {"bornTick", row.born.value()},
                    {"checksum", hex(checksums[at(i)])}});
     if (session.transformer().keysRotated()) out.back()["rotations"] = rotationsOf(state, layer, map.ledger[at(i)]);
@@ -359,6 +360,38 @@ Result<json> driftVerb(Session& session, const json& args) {
   return out;
 }
 
+json auditOf(const LayerAudit& audit) {
+  json out{{"policy", audit.policy}, {"bounded", audit.bounded}, {"broken", audit.broken()}, {"rows", audit.rows}, {"rowBytes", audit.rowBytes},
+           {"bands", nullptr}, {"requested", nullptr}, {"evicted", audit.evicted}, {"evictedEver", audit.evictedEver},
+           {"fired", nullptr}, {"protectedRows", audit.protectedRows}, {"fallback", audit.fallback}, {"contests", json::array()}};
+  if (audit.bounded) {
+    out["bands"] = {{"sinks", audit.bands.sinks}, {"budget", audit.bands.budget}, {"window", audit.bands.window}};
+    out["requested"] = audit.requested();
+  }
+  if (audit.fired) out["fired"] = audit.fired->value();
+  for (const Contest& c : audit.contests)
+    out["contests"].push_back({{"challenger", c.challenger.value()}, {"challengerScore", number(c.challengerScore)},
+                               {"loser", c.loser.value()}, {"loserScore", number(c.loserScore)}});
+  return out;
+}
+
+Result<json> policiesVerb(Session& session, const json&) {
+  const std::shared_ptr<const PolicyState>& state = session.state().policy;
+  json out{{"prefilling", state && state->prefilling}, {"tick", nullptr}, {"us", 0}, {"layers", json::array()}};
+  for (int layer = 0; layer < session.state().layers(); ++layer) {
+    LayerAudit audit;
+    audit.policy = "full";
+    audit.rowBytes = session.store().pool(layer).stride();
+    if (state) audit = state->audit.layers[at(layer)];
+    audit.rows = static_cast<std::int32_t>(session.state().map(layer).resident());
+    out["layers"].push_back(auditOf(audit));
+    out["layers"].back()["spec"] = state ? state->specs[at(layer)].toJson() : PolicySpec{}.toJson();
+  }
+  if (state) out["us"] = state->audit.us;
+  if (state && state->audit.tick.value() > 0) out["tick"] = state->audit.tick.value();
+  return out;
+}
+
 Result<json> bytes(Session& session, const json&) {
   const ByteCount& b = session.snapshot()->bytes;
   const kernels::BackendCounters counters = session.transformer().backend().counters();
@@ -393,6 +426,7 @@ std::span<const Verb> queryVerbs() {
       {{"ring", {"layer"}, "The ring of a layer: pointer, head, offset, wraps and named views.", false}, ring},
       {{"storage", {"layer", "free"}, "How a layer's rows are stored: layout, formats, slots, bytes, ring and pages.", false}, storage},
       {{"quantisation", {"rows"}, "Error of stored rows against what was computed for them, per layer; K and V apart, keys also as logits.", false}, quantisation},
+      {{"policies", {}, "What each layer's policy was asked for and what it did.", false}, policiesVerb},
       {{"bytes", {}, "Bytes allocated, live and moved by the last commit.", false}, bytes},
   };
   return kVerbs;

@@ -87,6 +87,16 @@ Result<json> setFormat(Session& session, const json& args) {
   return done(session.setFormat(layer, k, v));
 }
 
+Result<json> setPolicy(Session& session, const json& args) {
+  VerbArgs in(args);
+  if (!in.has("policy")) in.fail("policy", nullptr, "is missing");
+  const int layer = layerOrAll(in, session);
+  if (in.error()) return *in.error();
+  Result<PolicySpec> spec = PolicySpec::fromJson(in.raw("policy"));
+  if (!spec) return spec.error();
+  return done(session.setPolicy(layer, *spec));
+}
+
 Result<json> compact(Session& session, const json& args) {
   VerbArgs in(args);
   const std::int64_t rows = in.integer("rows", std::int64_t{1} << 40, 1, std::int64_t{1} << 40);
@@ -125,6 +135,7 @@ std::span<const Verb> stateVerbs() {
       {{"opEvents", {"on"}, "Lists every op call of a tick with its time and bytes among the events.", false}, opEvents},
       {{"setLayout", {"layout", "layer"}, "Stores the rows of a layer, or of all, in another layout; the content stays.", true}, setLayout},
       {{"setFormat", {"k", "v", "layer"}, "Converts the K or V rows of a layer, or of all, to another type.", true}, setFormat},
+      {{"setPolicy", {"policy", "layer"}, "Another eviction policy for a layer, or for all, from the next tick on.", true}, setPolicy},
       {{"compact", {"rows"}, "Fills pages by moving about so many rows per layer; done tells whether any are left.", false}, compact},
       {{"rebuild", {}, "Computes every row anew from the live context.", true}, rebuild},
       {{"fault", {"kind", "layer", "index", "bit", "other", "column", "seed", "n"}, "Fault drill: damages the cache or makes a step fail.", true}, fault},

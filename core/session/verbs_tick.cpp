@@ -42,7 +42,7 @@ Result<json> prompt(Session& session, const json& args) {
   return single(session.append(*ids, Source::Prompt));
 }
 
-Result<json> endPrefill(Session&, const json&) { return json(nullptr); }
+Result<json> endPrefill(Session& session, const json&) { return single(session.endPrefill()); }
 
 Result<json> step(Session& session, const json& args) {
   VerbArgs in(args);
@@ -165,7 +165,7 @@ std::span<const Verb> tickVerbs() {
       {{"prompt", {"text"}, "Appends a text to the context.", true}, prompt},
       {{"promptIds", {"ids"}, "Appends token ids to the context.", true}, promptIds},
       {{"prefill", {"ids", "last"}, "Appends a chunk of a prompt; endPrefill ends it.", true}, promptIds},
-      {{"endPrefill", {}, "Ends a prompt that came in chunks.", false}, endPrefill},
+      {{"endPrefill", {}, "Ends a prompt that came in chunks: policies evict what they do not keep.", true}, endPrefill},
       {{"step", {"n", "tokens"}, "Runs ticks: one token each, sampled or given, with the pending actions.", true}, step},
       {{"stepAction", {}, "Applies the pending action that stands highest, alone; a tick where none is pending.", true}, stepAction},
       {{"run", {"maxTicks"}, "Runs ticks until a breakpoint, an error, the end of the text or maxTicks.", true}, run},

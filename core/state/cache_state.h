@@ -11,6 +11,7 @@
 #include "core/api/column.h"
 #include "core/api/snapshot.h"
 #include "core/state/ledger.h"
+#include "core/state/policy_state.h"
 
 namespace kvlab {
 
@@ -36,6 +37,7 @@ struct NewestAttention {
   std::vector<std::vector<float>> mass;                    // [layers][rows], mean over query heads
   std::vector<std::vector<float>> perHead;                 // [layers][heads*rows], where asked for
   std::vector<std::vector<float>> received;                // [layers][rows], of the last prefill
+  std::vector<std::vector<float>> receivedPerHead;         // [layers][heads, rows + 1], where policies ask for it
 };
 
 /// Layers whose residency maps are equal share one group; eviction splits groups.
@@ -65,6 +67,7 @@ struct CacheState {
   std::vector<Column<KeyRotations>> rotations;  // [layers][ledger so far], key_phase at_write; or empty
   std::shared_ptr<const std::vector<float>> logits;  // [vocab] of the next token, null = none
   std::shared_ptr<const NewestAttention> attention;
+  std::shared_ptr<const PolicyState> policy;         // null while every policy is full
   bool logitsStale = false;
   bool edited = false;  // some row may no longer be what a rebuild would compute
   std::array<std::uint64_t, 2> random{};  // sampler state

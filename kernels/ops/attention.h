@@ -51,6 +51,7 @@ struct AttentionArgs {
   float* newestMass = nullptr;     ///< [rows + 1] last query, mean over query heads
   float* newestPerHead = nullptr;  ///< [queryHeads, rows + 1] last query
   float* receivedMass = nullptr;   ///< [rows + 1] += sum over queries, ascending, of the head mean
+  float* receivedPerHead = nullptr;  ///< [queryHeads, rows + 1] += sum over queries, ascending
 };
 
 void attention(const Context&, const AttentionArgs&);

@@ -7,7 +7,7 @@
 
 #include "core/edit/compute_rows.h"
 #include "core/edit/recompute.h"
-#include "core/policy/gate_weights.h"
+#include "core/model/gate_weights.h"
 #include "kernels/ops/op_table.h"
 #include "support/gate_file.h"
 

@@ -138,6 +138,7 @@ inline float FakeContext::value(const Snapshot& s, Quantity quantity, std::size_
     case Quantity::DriftK:
     case Quantity::DriftV:
       return layer == 0 || exact == Exactness::Exact ? 0.0f : static_cast<float>(0.002 * depth * depth + 0.04 * std::pow(noise, 4.0) * depth);
+    case Quantity::Score: return static_cast<float>(5 * noise);
     case Quantity::KNorm: return static_cast<float>(9 + 2 * depth + 3 * noise + (p == 0 ? 14 : 0));
     case Quantity::VNorm: return static_cast<float>(p == 0 ? 0.6 : 3 + depth + 2 * noise);
   }

@@ -19,6 +19,7 @@ const char* helpOf(Quantity quantity) {
     case Quantity::QuantK: return "Relative distance of the stored K from the computed one; needs a quantisation pass";
     case Quantity::QuantV: return "Relative distance of the stored V from the computed one; needs a quantisation pass";
     case Quantity::QuantLogit: return "What storing K changes in the newest query's logits; needs a quantisation pass";
+    case Quantity::Score: return "What the layer's eviction policy last thought of the row; the lowest leave";
   }
   return "";
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/policy/gate_weights.h"
+#include "core/model/gate_weights.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What policies were asked for and what they did, layer by layer: the answer to "did my policy run, where,
+// and what did it cost?". Values; built on the engine thread, read on any.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/api/ids.h"
+
+namespace kvlab {
+
+/// Rows of the three bands. semantics.md, section 6.
+struct Bands {
+  std::int32_t sinks = 0, budget = 0, window = 0;
+  std::int32_t capacity() const { return sinks + budget + window; }
+  bool operator==(const Bands&) const = default;
+};
+
+/// A row that left the window and what became of it.
+struct Contest {
+  LedgerId challenger, loser;  // the same row where it lost
+  float challengerScore = 0, loserScore = 0;
+  bool operator==(const Contest&) const = default;
+};
+
+struct LayerAudit {
+  std::string policy;
+  Bands bands;                 // requested; of no meaning where bounded is false
+  bool bounded = false;        // the policy limits this layer, now
+  std::int32_t rows = 0;       // resident after the tick
+  std::int64_t rowBytes = 0;   // of one row, all KV heads
+  std::int32_t evicted = 0;    // by the last decision
+  std::int64_t evictedEver = 0;
+  std::optional<Tick> fired;   // last tick that evicted a row
+  std::int32_t protectedRows = 0;  // pinned rows between the bands
+  std::string fallback;        // what was done instead of what was asked for, and why; empty = nothing
+  std::vector<Contest> contests;   // of the last decision while streaming, at most kMostContests
+
+  std::int32_t requested() const { return bands.capacity(); }
+  /// More rows than asked for: the policy is not what it claims to be.
+  bool broken() const { return bounded && rows > requested() + protectedRows; }
+};
+inline constexpr std::size_t kMostContests = 64;
+
+struct PolicyAudit {
+  Tick tick;               // of the last decision
+  bool prefilling = false;  // pruning waits for the end of the prompt
+  double us = 0;           // what the last decision took, microseconds
+  std::vector<LayerAudit> layers;
+};
+
+}  // namespace kvlab

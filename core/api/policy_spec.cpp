@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/api/policy_spec.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/api/manifest_keys.h"
+
+namespace kvlab {
+namespace {
+
+using nlohmann::json;
+
+constexpr Word<HeadRule> kHeads[] = {{"mean", HeadRule::Mean}, {"max", HeadRule::Max}, {"sum", HeadRule::Sum}};
+constexpr Word<Allocator> kAllocators[] = {{"uniform", Allocator::Uniform}, {"pyramid", Allocator::Pyramid}};
+constexpr Word<Pooling> kPoolings[] = {{"avg", Pooling::Average}, {"max", Pooling::Maximum}};
+constexpr std::int32_t kMostRows = 1 << 24;
+constexpr const char* kTotals[] = {"budget", "capacity", "ratio"};
+
+Error refused(const std::string& field, const json& value, const std::string& why, const std::string& remedy) {
+  return Error{"bad_manifest", "the policy was refused", why, remedy, std::nullopt, field, value};
+}
+
+/// A number or a truth value as it is, else a text.
+json valueOf(const std::string& text) {
+  const json value = json::parse(text, nullptr, false);
+  return value.is_number() || value.is_boolean() ? value : json(text);
+}
+
+/// "h2o:ratio=0.25,window=8" as an object.
+Result<json> objectOf(const json& given) {
+  if (given.is_object()) return given;
+  if (!given.is_string()) return refused("policy", given, "it is neither a text nor an object", "write NAME:key=value, or {\"name\": ..}");
+  const std::string text = given.get<std::string>();
+  const std::size_t colon = text.find(':');
+  json out{{"name", text.substr(0, colon)}};
+  for (std::size_t at = colon; at != std::string::npos;) {
+    const std::size_t next = text.find(',', at + 1), equals = text.find('=', at + 1);
+    const std::string part = text.substr(at + 1, next == std::string::npos ? next : next - at - 1);
+    if (equals == std::string::npos || equals >= std::min(next, text.size()) || equals == at + 1)
+      return refused("policy", given, "\"" + part + "\" is not key=value", "write NAME:key=value,key=value");
+    out[text.substr(at + 1, equals - at - 1)] = valueOf(part.substr(equals - at));
+    at = next;
+  }
+  return out;
+}
+
+template <class Value>
+void optionalNumber(ManifestKeys& keys, const char* key, std::optional<Value>& out, Value low, Value high) {
+  Value value = low;
+  bool there = false;
+  keys.take(key, [&](const json& v) -> std::optional<std::string> {
+    const bool right = std::is_integral_v<Value> ? v.is_number_integer() : v.is_number();
+    if (!right || !(v.get<double>() >= double(low)) || !(v.get<double>() <= double(high)))
+      return "is outside " + json(low).dump() + " .. " + json(high).dump();
+    value = v.get<Value>();
+    there = true;
+    return std::nullopt;
+  });
+  if (there) out = value;
+}
+
+bool takes(const PolicyName& policy, std::string_view key) {
+  std::string_view rest = policy.keys;
+  while (!rest.empty()) {
+    const std::size_t blank = std::min(rest.find(' '), rest.size());
+    if (rest.substr(0, blank) == key) return true;
+    rest.remove_prefix(std::min(blank + 1, rest.size()));
+  }
+  return false;
+}
+
+void readOwn(ManifestKeys& keys, const PolicyName& policy, PolicySpec& spec) {
+  if (takes(policy, "seed")) keys.integer("seed", spec.seed, 0, std::numeric_limits<std::int64_t>::max());
+  if (takes(policy, "observe")) keys.integer("observe", spec.observe, 0, kMostRows);
+  if (takes(policy, "kernel")) keys.integer("kernel", spec.kernel, 1, 1023);
+  if (takes(policy, "pooling")) keys.word("pooling", spec.pooling, kPoolings);
+  if (takes(policy, "future")) keys.integer("future", spec.future, 1, 1 << 20);
+  if (takes(policy, "epsilon")) keys.real("epsilon", spec.epsilon, 0, 1e6);
+}
+
+void readBands(ManifestKeys& keys, PolicySpec& spec) {
+  keys.integer("sinks", spec.sinks, 0, kMostRows);
+  keys.integer("window", spec.window, 0, kMostRows);
+  optionalNumber(keys, "budget", spec.budget, 0, kMostRows);
+  optionalNumber(keys, "capacity", spec.capacity, 1, kMostRows);
+  optionalNumber(keys, "ratio", spec.ratio, 0.0, 1.0);
+  optionalNumber(keys, "threshold", spec.threshold, -1e30, 1e30);
+  keys.word("heads", spec.heads, kHeads);
+  keys.word("allocator", spec.allocator, kAllocators);
+  keys.real("beta", spec.beta, 1, 1e6);
+}
+
+/// The keys of the preset under those given; of budget, capacity and ratio the given one alone.
+Result<json> withPreset(const json& given) {
+  const std::string name = given["name"].get<std::string>(), wanted = given.value("preset", std::string());
+  std::string all;
+  for (const PolicyPreset& preset : policyPresets()) {
+    if (preset.policy != name) continue;
+    if (!all.empty()) all += ", ";
+    all += preset.name;
+    if (!wanted.empty() && wanted != preset.name) continue;
+    json out = json::parse(preset.keys);
+    if (std::any_of(std::begin(kTotals), std::end(kTotals), [&](const char* key) { return given.contains(key); }))
+      for (const char* key : kTotals) out.erase(key);
+    out.update(given);
+    out["preset"] = preset.name;
+    return out;
+  }
+  if (wanted.empty()) return given;
+  return refused("preset", wanted, wanted + " is not a preset of " + name, all.empty() ? "leave preset out" : "its presets are " + all);
+}
+
+std::optional<Error> contradiction(const PolicySpec& spec) {
+  if (spec.budget.has_value() + spec.capacity.has_value() + spec.ratio.has_value() > 1)
+    return refused("budget", nullptr, "budget, capacity and ratio exclude each other", "give one of them");
+  if (spec.ratio && *spec.ratio <= 0) return refused("ratio", *spec.ratio, "ratio is not above 0", "give the share of rows to keep, up to 1");
+  if (spec.kernel % 2 == 0) return refused("kernel", spec.kernel, "kernel is even", "give an odd number of rows");
+  const std::int64_t bands = std::int64_t{spec.sinks} + spec.window;
+  if (spec.capacity && spec.windowGiven && bands > *spec.capacity)
+    return refused("capacity", *spec.capacity, "sinks and window need " + std::to_string(bands) + " rows, capacity has " + std::to_string(*spec.capacity),
+                   "raise capacity, or lower sinks or window");
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::span<const PolicyName> policies() {
+  static constexpr PolicyName kPolicies[] = {
+#define KVLAB_POLICY(factory, name, keys, help) {name, keys, help},
+#include "core/api/policies.inc"
+#undef KVLAB_POLICY
+  };
+  return kPolicies;
+}
+
+std::span<const PolicyPreset> policyPresets() {
+  static constexpr PolicyPreset kPresets[] = {
+#define KVLAB_PRESET(policy, name, keys, source) {policy, name, keys, source},
+#include "core/api/policy_presets.inc"
+#undef KVLAB_PRESET
+  };
+  return kPresets;
+}
+
+Result<PolicySpec> PolicySpec::fromJson(const json& given) {
+  Result<json> object = objectOf(given);
+  if (!object) return object.error();
+  if (!object->contains("name") || !(*object)["name"].is_string()) return refused("name", nullptr, "the name is missing", "see kvlab list policies");
+  if (object->contains("preset") && !(*object)["preset"].is_string()) return refused("preset", (*object)["preset"], "preset is not a text", "see kvlab list policies");
+  const std::string name = (*object)["name"].get<std::string>();
+  const std::span<const PolicyName> all = policies();
+  const auto policy = std::find_if(all.begin(), all.end(), [&](const PolicyName& one) { return one.name == name; });
+  if (policy == all.end()) return refused("name", name, name + " is not a policy", "see kvlab list policies");
+  Result<json> merged = withPreset(*object);
+  if (!merged) return merged.error();
+  PolicySpec spec;
+  spec.windowGiven = object->contains("window");
+  ManifestKeys keys(*merged, "");
+  keys.text("name", spec.name);
+  keys.text("preset", spec.preset);
+  if (!spec.keepsAll()) readBands(keys, spec);
+  readOwn(keys, *policy, spec);
+  if (const std::optional<Error> error = keys.finish()) return refused(error->field, error->value, error->why, "see kvlab list policies for its keys");
+  if (const std::optional<Error> error = contradiction(spec)) return *error;
+  return spec;
+}
+
+json PolicySpec::toJson() const {
+  json out{{"name", name}};
+  if (!preset.empty()) out["preset"] = preset;
+  if (keepsAll()) return out;
+  out["sinks"] = sinks;
+  if (windowGiven) out["window"] = window;
+  if (budget) out["budget"] = *budget;
+  if (capacity) out["capacity"] = *capacity;
+  if (ratio) out["ratio"] = *ratio;
+  if (threshold) out["threshold"] = *threshold;
+  out["heads"] = wordOf(kHeads, heads);
+  out["allocator"] = wordOf(kAllocators, allocator);
+  if (allocator == Allocator::Pyramid) out["beta"] = beta;
+  const auto found = std::find_if(policies().begin(), policies().end(), [&](const PolicyName& one) { return one.name == name; });
+  const auto own = [&](const char* key, const json& value) {
+    if (found != policies().end() && takes(*found, key)) out[key] = value;
+  };
+  own("seed", seed);
+  own("observe", observe);
+  own("kernel", kernel);
+  own("pooling", wordOf(kPoolings, pooling));
+  own("future", future);
+  own("epsilon", epsilon);
+  return out;
+}
+
+}  // namespace kvlab

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which rows a layer keeps, as manifests write it: "h2o:ratio=0.25,window=8" or an object with the same keys.
+// A layer's rows are three bands: the first `sinks`, the last `window`, and of those between `budget`
+// rows by score; semantics.md, section 6. Values; any thread.
+#pragma once
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/api/error.h"
+
+namespace kvlab {
+
+/// How the scores of the KV heads become one per row.
+enum class HeadRule : std::uint8_t { Mean, Max, Sum };
+enum class Allocator : std::uint8_t { Uniform, Pyramid };
+enum class Pooling : std::uint8_t { Average, Maximum };
+
+struct PolicyName {
+  std::string_view name, keys, help;  // keys: its own, separated by blanks
+};
+std::span<const PolicyName> policies();
+
+struct PolicyPreset {
+  std::string_view policy, name, keys, source;  // keys: a JSON object
+};
+std::span<const PolicyPreset> policyPresets();
+
+struct PolicySpec {
+  std::string name = "full";
+  std::string preset = {};
+  // rows of the bands
+  std::int32_t sinks = 0, window = 0;
+  std::optional<std::int32_t> budget = {};
+  // all bands together, in place of budget: rows, or a share of the rows that the end of a prefill finds.
+  // Where they are short of sinks and window, the default window takes at most half of what the sinks leave.
+  std::optional<std::int32_t> capacity = {};
+  std::optional<double> ratio = {};
+  bool windowGiven = false;               // by the manifest, not by the preset
+  std::optional<double> threshold = {};   // rows below it leave, budget or not
+  HeadRule heads = HeadRule::Sum;
+  Allocator allocator = Allocator::Uniform;
+  double beta = 20;                       // pyramid: mean budget / smallest budget
+  std::uint64_t seed = 1;
+  std::int32_t observe = 32;              // queries looked at, at the end of a prefill; 0 = all
+  std::int32_t kernel = 5;                // rows pooled, odd
+  Pooling pooling = Pooling::Average;
+  std::int32_t future = 512;              // positions ahead
+  double epsilon = 0;
+
+  bool operator==(const PolicySpec&) const = default;
+  bool keepsAll() const { return name == "full"; }
+  /// Errors (code bad_manifest) name the key and the remedy.
+  static Result<PolicySpec> fromJson(const nlohmann::json& json);
+  /// The keys that the policy takes, complete; fromJson() of it is this value.
+  nlohmann::json toJson() const;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policies that score a row by attention it has received: from all queries so far (H2O, arXiv 2306.14048),
+// from the newest one (TOVA, arXiv 2401.06104), from the last ones, pooled over neighbouring rows (SnapKV,
+// arXiv 2404.14469; PyramidKV, arXiv 2406.02069, is the same with other budgets).
+#include <algorithm>
+
+#include "core/policy/policy.h"
+
+namespace kvlab {
+namespace {
+
+std::vector<float> received(const PolicySpec&, const LayerRows& rows) { return {rows.received.begin(), rows.received.end()}; }
+
+std::vector<float> newest(const PolicySpec&, const LayerRows& rows) { return {rows.newest.begin(), rows.newest.end()}; }
+
+/// Mean or maximum of `kernel` neighbours; past the ends the mean counts zeros, as torch's avg_pool1d does.
+float pooled(std::span<const float> list, std::ptrdiff_t i, const PolicySpec& spec) {
+  const std::ptrdiff_t half = spec.kernel / 2, size = static_cast<std::ptrdiff_t>(list.size());
+  double sum = 0;
+  float most = list[static_cast<std::size_t>(i)];
+  for (std::ptrdiff_t j = std::max<std::ptrdiff_t>(0, i - half); j <= std::min(size - 1, i + half); ++j) {
+    sum += list[static_cast<std::size_t>(j)];
+    most = std::max(most, list[static_cast<std::size_t>(j)]);
+  }
+  return spec.pooling == Pooling::Maximum ? most : static_cast<float>(sum / spec.kernel);
+}
+
+std::vector<float> observed(const PolicySpec& spec, const LayerRows& rows) {
+  std::vector<float> out;
+  for (std::size_t from = 0; from < rows.observed.size(); from += rows.rows()) {
+    const std::span<const float> list = rows.observed.subspan(from, rows.rows());
+    for (std::size_t i = 0; i < list.size(); ++i) out.push_back(pooled(list, static_cast<std::ptrdiff_t>(i), spec));
+  }
+  return out;
+}
+
+}  // namespace
+
+Policy makeH2o() { return {kReceived, received}; }
+Policy makeTova() { return {kNewest, newest}; }
+Policy makeSnapKv() { return {kObserved, observed}; }
+Policy makePyramidKv() { return {kObserved, observed}; }
+
+}  // namespace kvlab

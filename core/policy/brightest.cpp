@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Halo Weave's brightness as an eviction score: a token is as bright in every layer. semantics.md, section 4.
+#include "core/policy/policy.h"
+
+namespace kvlab {
+namespace {
+
+std::vector<float> scores(const PolicySpec&, const LayerRows& rows) { return {rows.brightness.begin(), rows.brightness.end()}; }
+
+}  // namespace
+
+Policy makeBrightness() { return {kBrightness, scores}; }
+
+}  // namespace kvlab

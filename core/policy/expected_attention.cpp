@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Expected Attention (arXiv 2510.00636, section 3; dialects as kvpress has them): queries to come are taken to
+// be Gaussian with the moments of those seen, turned by the mean rotation R of the next `future` positions.
+// Per query head softmax_j(mu.k_j/sqrt(d) + k_j'Sigma k_j/2d), mean over the group, plus epsilon, times |v_j|.
+#include <algorithm>
+#include <cmath>
+
+#include "core/policy/policy.h"
+
+namespace kvlab {
+namespace {
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// The mean over the next positions of cos and sin of each pair; pair i is (i, i + d/2).
+struct MeanRotation {
+  std::vector<double> cosine, sine;
+
+  MeanRotation(const LayerRows& rows, int future) : cosine(rows.frequencies.size()), sine(rows.frequencies.size()) {
+    for (std::size_t pair = 0; pair < cosine.size(); ++pair)
+      for (int step = 0; step < future; ++step) {
+        cosine[pair] += std::cos((rows.nextPhase + step) * rows.frequencies[pair]) / future;
+        sine[pair] += std::sin((rows.nextPhase + step) * rows.frequencies[pair]) / future;
+      }
+  }
+
+  /// R x for a vector whose entries lie `stride` apart.
+  void turn(double* x, std::size_t stride) const {
+    const std::size_t half = cosine.size();
+    for (std::size_t i = 0; i < half; ++i) {
+      double &a = x[i * stride], &b = x[(i + half) * stride];
+      const double turned = a * cosine[i] - b * sine[i];
+      b = b * cosine[i] + a * sine[i];
+      a = turned;
+    }
+  }
+};
+
+/// Logits of one query head over the keys of its group, [rows].
+std::vector<double> expectedLogits(const LayerRows& rows, int head, const MeanRotation& rotation) {
+  const std::size_t dim = at(rows.headDim), n = rows.rows();
+  const std::size_t group = at(head / (rows.heads / rows.kvHeads));
+  const double* mean = rows.queries->mean.data() + at(head) * dim;
+  const double* covariance = rows.queries->covariance.data() + at(head) * dim * dim;
+  std::vector<double> mu(mean, mean + dim), sigma(covariance, covariance + dim * dim);
+  rotation.turn(mu.data(), 1);
+  for (std::size_t i = 0; i < dim; ++i) rotation.turn(sigma.data() + i, dim);   // R Sigma
+  for (std::size_t i = 0; i < dim; ++i) rotation.turn(sigma.data() + i * dim, 1);  // (R Sigma) R'
+  std::vector<double> out(n);
+  for (std::size_t row = 0; row < n; ++row) {
+    const float* key = rows.keys.data() + (row * at(rows.kvHeads) + group) * dim;
+    double linear = 0, square = 0;
+    for (std::size_t i = 0; i < dim; ++i) {
+      double inner = 0;
+      for (std::size_t j = 0; j < dim; ++j) inner += sigma[i * dim + j] * key[j];
+      linear += mu[i] * key[i];
+      square += inner * key[i];
+    }
+    out[row] = linear / std::sqrt(double(dim)) + square / (2 * double(dim));
+  }
+  return out;
+}
+
+void softmax(std::vector<double>& values) {
+  const double most = *std::max_element(values.begin(), values.end());
+  double sum = 0;
+  for (double& value : values) sum += value = std::exp(value - most);
+  for (double& value : values) value /= sum;
+}
+
+std::vector<float> scores(const PolicySpec& spec, const LayerRows& rows) {
+  const std::size_t n = rows.rows(), dim = at(rows.headDim);
+  std::vector<float> out(at(rows.kvHeads) * n);
+  if (n == 0 || !rows.queries) return out;
+  const MeanRotation rotation(rows, spec.future);
+  const int group = rows.heads / rows.kvHeads;
+  for (int head = 0; head < rows.heads; ++head) {
+    std::vector<double> expected = expectedLogits(rows, head, rotation);
+    softmax(expected);
+    for (std::size_t row = 0; row < n; ++row) out[at(head / group) * n + row] += static_cast<float>(expected[row] / group);
+  }
+  for (int head = 0; head < rows.kvHeads; ++head)
+    for (std::size_t row = 0; row < n; ++row) {
+      const float* value = rows.values.data() + (row * at(rows.kvHeads) + at(head)) * dim;
+      double square = 0;
+      for (std::size_t i = 0; i < dim; ++i) square += double(value[i]) * value[i];
+      float& score = out[at(head) * n + row];
+      score = static_cast<float>((score + spec.epsilon) * std::sqrt(square));
+    }
+  return out;
+}
+
+}  // namespace
+
+Policy makeExpectedAttention() { return {kKeys | kValues | kMoments, scores}; }
+
+}  // namespace kvlab

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// A policy gives every row of a layer a score from what was observed; what happens then is the same for all
+// (selection.h): bands are protected after scoring, the lowest scores leave. One file per policy, one line in
+// core/api/policies.inc. Without state; engine thread. semantics.md, section 6.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/api/ids.h"
+#include "core/api/policy_spec.h"
+#include "core/state/policy_state.h"
+
+namespace kvlab {
+
+/// What a policy looks at; the others of LayerRows are empty.
+enum Statistic : unsigned {
+  kNoStatistic = 0,
+  kReceived = 1u << 0,    // attention received so far
+  kObserved = 1u << 1,    // attention by the last queries
+  kNewest = 1u << 2,      // attention by the newest query
+  kKeys = 1u << 3,        // as attention reads them
+  kValues = 1u << 4,
+  kBrightness = 1u << 5,
+  kMoments = 1u << 6,     // of the queries
+};
+
+/// One layer after a forward pass; rows in context order.
+struct LayerRows {
+  int layer = 0;
+  int heads = 1, kvHeads = 1, headDim = 1;
+  std::span<const LedgerId> ledger = {};   // [rows]
+  std::span<const float> received = {};    // [kvHeads, rows]
+  std::span<const float> observed = {};    // [kvHeads, rows]
+  std::span<const float> newest = {};      // [rows] mean over query heads
+  std::span<const float> keys = {};        // [rows, kvHeads, headDim]
+  std::span<const float> values = {};      // [rows, kvHeads, headDim]
+  std::span<const float> brightness = {};  // [rows]
+  const QueryMoments* queries = nullptr;
+  std::span<const double> frequencies = {};  // [headDim/2] radians per phase
+  double nextPhase = 0;               // of the query that comes next
+
+  std::size_t rows() const { return ledger.size(); }
+};
+
+struct Policy {
+  unsigned needs = kNoStatistic;
+  /// [lists, rows], higher stays; lists is kvHeads, or 1 where heads do not differ. Null: keeps every row.
+  std::vector<float> (*scores)(const PolicySpec& spec, const LayerRows& rows) = nullptr;
+};
+
+/// The policy of a name that PolicySpec accepts.
+const Policy& policyOf(std::string_view name);
+
+}  // namespace kvlab

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/policy/pruner.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/model/backend_status.h"
+#include "core/policy/selection.h"
+
+namespace kvlab {
+namespace {
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// [kvHeads, rows] from [heads, rows + 1]: mean over the query heads of a group, times `factor`.
+std::vector<float> groupMeans(const std::vector<float>& perHead, std::size_t rows, int heads, int kvHeads, float factor) {
+  std::vector<float> out(at(kvHeads) * rows);
+  if (perHead.size() != at(heads) * (rows + 1)) return out;
+  const int group = heads / kvHeads;
+  for (int head = 0; head < heads; ++head)
+    for (std::size_t row = 0; row < rows; ++row)
+      out[at(head / group) * rows + row] += perHead[at(head) * (rows + 1) + row] * (factor / static_cast<float>(group));
+  return out;
+}
+
+/// One decision over all layers.
+class Decision {
+ public:
+  explicit Decision(const PrunerInput& input)
+      : m_in(input), m_config(input.transformer.model().config()),
+        m_next(*input.state.policy) {}
+
+  Result<Pruned> run() {
+    const auto start = std::chrono::steady_clock::now();
+    m_next.prefilling = m_in.pass == PassKind::PromptPart;
+    if (m_in.pass == PassKind::PromptEnd) m_next.promptRows = m_in.state.length();
+    m_next.audit.prefilling = m_next.prefilling;
+    m_next.audit.tick = Tick(m_in.state.tick.value() + 1);
+    Pruned out;
+    for (int layer = 0; layer < m_in.state.layers(); ++layer) {
+      takeOver(layer);
+      Result<std::vector<std::int32_t>> leaving = decide(layer);
+      if (!leaving) return leaving.error();
+      if (leaving->empty()) continue;
+      Evict evict{Layer(layer), {}, {}};
+      for (std::int32_t i : *leaving) evict.ledger.push_back(m_in.state.map(layer).ledger[at(i)]);
+      out.evictions.push_back(std::move(evict));
+    }
+    m_next.seen = m_in.state.attention;
+    m_next.audit.us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+    out.state = std::make_shared<const PolicyState>(std::move(m_next));
+    return out;
+  }
+
+ private:
+  const PolicySpec& spec(int layer) const { return m_next.specs[at(layer)]; }
+  unsigned needs(int layer) const { return policyOf(spec(layer).name).needs; }
+
+  /// Adds what the pass that made this state attended to.
+  void takeOver(int layer) {
+    const NewestAttention* seen = m_in.state.attention.get();
+    if (!seen || m_in.state.attention == m_next.seen || at(layer) >= seen->maps.size() || seen->maps[at(layer)]->ledger.size() != m_in.state.map(layer).size()) return;
+    LayerPolicyState& own = m_next.layers[at(layer)];
+    if (needs(layer) & kReceived) add(own.received, layer, seen->receivedPerHead[at(layer)], 1, 1);
+    // The papers observe at the end of a prompt; from then on each query takes the place of one of them.
+    const float share = 1.0f / static_cast<float>(std::max(1, spec(layer).observe));
+    if ((needs(layer) & kObserved) && m_in.pass == PassKind::Decode) add(own.observed, layer, seen->receivedPerHead[at(layer)], 1 - share, share);
+  }
+
+  /// to <- keep * to + factor * the pass's group means
+  void add(RowValues& to, int layer, const std::vector<float>& perHead, float keep, float factor) const {
+    const std::shared_ptr<const ResidencyView>& map = m_in.state.group(layer).map;
+    std::vector<float> before = alignedWith(*map, to, m_config.kvHeads, 0);
+    const std::vector<float> now = groupMeans(perHead, map->size(), m_config.heads, m_config.kvHeads, factor);
+    for (std::size_t i = 0; i < before.size(); ++i) before[i] = keep * before[i] + now[i];
+    to = {map, std::move(before)};
+  }
+
+  /// Indices of the rows that leave a layer, ascending.
+  Result<std::vector<std::int32_t>> decide(int layer) {
+    const PolicySpec& spec = m_next.specs[at(layer)];
+    const ResidencyView& map = m_in.state.map(layer);
+    LayerAudit& audit = m_next.audit.layers[at(layer)];
+    audit.policy = spec.name;
+    audit.rows = static_cast<std::int32_t>(map.resident());
+    audit.rowBytes = m_in.store.pool(layer).stride();
+    audit.evicted = 0;
+    audit.contests.clear();
+    audit.fallback.clear();
+    audit.bounded = !spec.keepsAll() && !m_next.prefilling && (!spec.ratio || m_next.promptRows > 0);
+    if (!audit.bounded) return std::vector<std::int32_t>();
+    LayerBands bands = bandsOf(spec, layer, m_in.state.layers(), m_next.promptRows);
+    audit.bands = bands.bands;
+    audit.fallback = std::move(bands.fallback);
+    const std::vector<bool> pinned = pinnedRows(map);
+    audit.protectedRows = pinnedBeyond(pinned, audit.bands);
+    if (audit.rows <= audit.requested() && !spec.threshold) return std::vector<std::int32_t>();
+    Result<std::vector<float>> scores = scoresOf(layer);
+    if (!scores) return scores.error();
+    std::vector<std::int32_t> out = losers(*scores, audit.bands, spec.threshold, pinned);
+    if (m_in.pass == PassKind::Decode) audit.contests = contestsOf(map, *scores, out, audit.bands);
+    for (std::int32_t& i : out) i += map.first;
+    m_next.layers[at(layer)].scores = kept(m_in.state.group(layer).map, std::move(*scores));
+    audit.evicted = static_cast<std::int32_t>(out.size());
+    audit.evictedEver += audit.evicted;
+    audit.rows -= audit.evicted;
+    if (!out.empty()) audit.fired = m_next.audit.tick;
+    return out;
+  }
+
+  std::vector<bool> pinnedRows(const ResidencyView& map) const {
+    std::vector<bool> out(map.resident());
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = m_in.state.ledger[map.ledger[at(map.first) + i]].pinned;
+    return out;
+  }
+
+  /// Pinned rows between the bands for which the budget has no room.
+  static std::int32_t pinnedBeyond(const std::vector<bool>& pinned, const Bands& bands) {
+    const auto rows = static_cast<std::int32_t>(pinned.size());
+    std::int32_t held = 0;
+    for (std::int32_t i = std::min(bands.sinks, rows); i < rows - bands.window; ++i) held += pinned[at(i)];
+    return std::max(0, held - bands.budget);
+  }
+
+  static RowValues kept(const std::shared_ptr<const ResidencyView>& map, std::vector<float> scores) {
+    scores.insert(scores.begin(), at(map->first), 0.0f);
+    return {map, std::move(scores)};
+  }
+
+  /// What a row that has just left the window met: the rows that leave now.
+  static std::vector<Contest> contestsOf(const ResidencyView& map, const std::vector<float>& scores, const std::vector<std::int32_t>& out, const Bands& bands) {
+    std::vector<Contest> contests;
+    const auto end = static_cast<std::int32_t>(scores.size()) - bands.window, begin = end - static_cast<std::int32_t>(out.size());
+    for (std::size_t i = 0; i < std::min(out.size(), kMostContests); ++i) {
+      const std::int32_t challenger = begin + static_cast<std::int32_t>(i);
+      if (challenger < 0) continue;
+      const auto id = [&](std::int32_t index) { return map.ledger[at(map.first) + at(index)]; };
+      contests.push_back({id(challenger), id(out[i]), scores[at(challenger)], scores[at(out[i])]});
+    }
+    return contests;
+  }
+
+  /// One score per resident row.
+  Result<std::vector<float>> scoresOf(int layer) {
+    const PolicySpec& spec = m_next.specs[at(layer)];
+    const ResidencyView& map = m_in.state.map(layer);
+    const LayerPolicyState& own = m_next.layers[at(layer)];
+    LayerRows rows{.layer = layer, .heads = m_config.heads, .kvHeads = m_config.kvHeads, .headDim = m_config.headDim,
+                   .ledger = map.ledger.span().subspan(at(map.first))};
+    const unsigned wanted = needs(layer);
+    std::vector<float> received, observed, newest, keys, values, brightness;
+    if (wanted & kReceived) rows.received = received = residents(map, alignedWith(map, own.received, m_config.kvHeads, 0));
+    if (wanted & kObserved) rows.observed = observed = residents(map, alignedWith(map, own.observed, m_config.kvHeads, 0));
+    if (wanted & kNewest) rows.newest = newest = newestOf(layer);
+    if (wanted & kBrightness) rows.brightness = brightness = brightnessOf(map);
+    if (wanted & kKeys) rows.keys = keys = gathered(layer, true);
+    if (wanted & kValues) rows.values = values = gathered(layer, false);
+    if (wanted & kMoments) rows.queries = own.queries.get();
+    rows.frequencies = m_in.transformer.rotary().frequencies();
+    rows.nextPhase = map.phases.empty() ? 0 : map.phases[map.size() - 1] + 1;
+    if (Status read = backendStatus(m_in.store.backend(), "reading rows for a policy"); !read) return read.error();
+    return perRow(policyOf(spec.name).scores(spec, rows), rows.rows(), spec.heads);
+  }
+
+  /// Lists over the map without the rows that left through the window.
+  std::vector<float> residents(const ResidencyView& map, std::vector<float> lists) const {
+    if (map.first == 0) return lists;
+    std::vector<float> out;
+    for (std::size_t from = 0; from < lists.size(); from += map.size())
+      out.insert(out.end(), lists.begin() + static_cast<std::ptrdiff_t>(from) + map.first, lists.begin() + static_cast<std::ptrdiff_t>(from + map.size()));
+    return out;
+  }
+
+  std::vector<float> newestOf(int layer) const {
+    const ResidencyView& map = m_in.state.map(layer);
+    const NewestAttention* seen = m_in.state.attention.get();
+    if (!seen || seen->mass[at(layer)].empty()) return std::vector<float>(map.resident());
+    std::vector<float> mass = seen->mass[at(layer)];
+    mass.resize(seen->maps[at(layer)]->size());
+    return residents(map, alignedWith(map, {seen->maps[at(layer)], std::move(mass)}, 1, 0));
+  }
+
+  std::vector<float> brightnessOf(const ResidencyView& map) const {
+    std::vector<float> out;
+    std::size_t position = 0;
+    for (std::size_t i = at(map.first); i < map.size(); ++i, ++position) {
+      while (m_in.state.context[position] != map.ledger[i]) ++position;
+      out.push_back(m_in.state.brightness[position]);
+    }
+    return out;
+  }
+
+  /// K as attention reads it, or V, of the resident rows. [rows, kvHeads, headDim]
+  std::vector<float> gathered(int layer, bool keys) const {
+    const ResidencyView& map = m_in.state.map(layer);
+    std::vector<float> out = gatherRows(m_in.store.backend(), {m_in.store.pool(layer).view()}, plain(map.residentSlots()), keys);
+    if (keys && !m_in.transformer.keysRotated()) m_in.transformer.rotateKeys(out.data(), map.phases.span().subspan(at(map.first)));
+    return out;
+  }
+
+  const PrunerInput& m_in;
+  const ModelConfig& m_config;
+  PolicyState m_next;
+};
+
+}  // namespace
+
+unsigned statisticsOf(const std::vector<PolicySpec>& specs) {
+  unsigned all = kNoStatistic;
+  for (const PolicySpec& spec : specs) all |= policyOf(spec.name).needs;
+  return all;
+}
+
+std::vector<std::int32_t> observations(const std::vector<PolicySpec>& specs) {
+  std::vector<std::int32_t> out;
+  for (const PolicySpec& spec : specs)
+    if ((policyOf(spec.name).needs & (kObserved | kMoments)) && std::find(out.begin(), out.end(), spec.observe) == out.end()) out.push_back(spec.observe);
+  return out;
+}
+
+std::shared_ptr<const PolicyState> withObservation(const PolicyState& state, const ModelConfig& config, std::int32_t observe, const Observation& seen) {
+  auto next = std::make_shared<PolicyState>(state);
+  const float share = 1.0f / static_cast<float>(std::max(1, seen.queries));
+  for (std::size_t layer = 0; layer < next->layers.size(); ++layer) {
+    const PolicySpec& spec = next->specs[layer];
+    const unsigned needs = policyOf(spec.name).needs;
+    if (spec.observe != observe) continue;
+    if (needs & kMoments) next->layers[layer].queries = seen.moments[layer];
+    if (!(needs & kObserved)) continue;
+    const std::shared_ptr<const ResidencyView>& map = seen.attention->maps[layer];
+    next->layers[layer].observed = {map, groupMeans(seen.attention->receivedPerHead[layer], map->size(), config.heads, config.kvHeads, share)};
+  }
+  return next;
+}
+
+Result<Pruned> prune(const PrunerInput& input) { return Decision(input).run(); }
+
+}  // namespace kvlab

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Applies the policies of a session's layers to the state that a forward pass has left: takes over what the
+// pass observed, decides, and says what leaves as actions for the knife. Changes nothing itself. Engine
+// thread. semantics.md, section 6.
+#pragma once
+#include <vector>
+
+#include "core/api/action.h"
+#include "core/edit/compute_rows.h"
+#include "core/policy/policy.h"
+
+namespace kvlab {
+
+/// What made a state: ticks and edits, a part of a prompt (nothing leaves yet), or the last part of one.
+enum class PassKind : std::uint8_t { Decode, PromptPart, PromptEnd };
+
+struct PrunerInput {
+  const CacheState& state;  // after the pass, with its policies; rows lie where its maps say
+  Transformer& transformer;
+  const CacheStore& store;
+  PassKind pass = PassKind::Decode;
+};
+
+struct Pruned {
+  std::vector<Evict> evictions;  // at most one per layer
+  std::shared_ptr<const PolicyState> state;
+};
+
+/// Statistics that some policy needs.
+unsigned statisticsOf(const std::vector<PolicySpec>& specs);
+/// Numbers of queries that policies want to see again when a prompt ends, each once; 0 = all.
+std::vector<std::int32_t> observations(const std::vector<PolicySpec>& specs);
+
+/// The policies' state with what the last `observe` queries of a prompt looked at, for the layers that asked for so many.
+std::shared_ptr<const PolicyState> withObservation(const PolicyState& state, const ModelConfig& config, std::int32_t observe, const Observation& seen);
+
+/// Errors: device.
+Result<Pruned> prune(const PrunerInput& input);
+
+}  // namespace kvlab

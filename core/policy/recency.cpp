@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policies that look at the place alone: the newest rows stay, beside the sinks (StreamingLLM, arXiv
+// 2309.17453, section 3.2; its positions are those of position mode cache) or without any (sliding window).
+#include <numeric>
+
+#include "core/policy/policy.h"
+
+namespace kvlab {
+namespace {
+
+std::vector<float> scores(const PolicySpec&, const LayerRows& rows) {
+  std::vector<float> out(rows.rows());
+  std::iota(out.begin(), out.end(), 0.0f);
+  return out;
+}
+
+}  // namespace
+
+Policy makeStreamingLlm() { return {kNoStatistic, scores}; }
+Policy makeSlidingWindow() { return {kNoStatistic, scores}; }
+
+}  // namespace kvlab

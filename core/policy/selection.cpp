@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/policy/selection.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace kvlab {
+namespace {
+
+constexpr std::int32_t kAll = std::numeric_limits<std::int32_t>::max() / 4;
+
+std::int32_t rounded(double rows) { return static_cast<std::int32_t>(std::lround(std::clamp(rows, 0.0, double(kAll)))); }
+
+/// Rows of one layer in all, where the manifest gives a total.
+std::int32_t totalOf(const PolicySpec& spec, int layer, int layers, std::int32_t promptRows) {
+  const double mean = spec.capacity ? *spec.capacity : *spec.ratio * promptRows;
+  if (spec.allocator == Allocator::Uniform) return std::max(1, rounded(mean));
+  return std::max(1, rounded(pyramidRows(promptRows, mean, spec.window, spec.beta, layers)[static_cast<std::size_t>(layer)]));
+}
+
+}  // namespace
+
+std::vector<double> pyramidRows(double rows, double mean, double window, double beta, int layers) {
+  double least = mean / beta, most = 2 * mean - least;
+  if (most > rows - window) {
+    most = rows - window;
+    least = 2 * mean - most;
+  }
+  const bool holds = rows >= most && most >= least && least >= window;
+  std::vector<double> out(static_cast<std::size_t>(layers), mean);
+  for (std::size_t layer = 0; holds && layers > 1 && layer < out.size(); ++layer)
+    out[layer] = most - (most - least) * static_cast<double>(layer) / (layers - 1);
+  return out;
+}
+
+LayerBands bandsOf(const PolicySpec& spec, int layer, int layers, std::int32_t promptRows) {
+  if (!spec.capacity && !spec.ratio) return {{spec.sinks, spec.budget.value_or(spec.threshold ? kAll : 0), spec.window}};
+  const std::int32_t total = totalOf(spec, layer, layers, promptRows);
+  LayerBands out;
+  out.bands.sinks = std::min(spec.sinks, std::max(0, total - 1));
+  const std::int32_t rest = total - out.bands.sinks;
+  out.bands.window = std::min(spec.window, spec.windowGiven ? rest : (rest + 1) / 2);
+  out.bands.budget = rest - out.bands.window;
+  if (out.bands.sinks < spec.sinks) out.fallback = "sinks " + std::to_string(spec.sinks) + " -> " + std::to_string(out.bands.sinks) + ": the layer keeps " + std::to_string(total) + " rows";
+  if (spec.windowGiven && out.bands.window < spec.window)
+    out.fallback += (out.fallback.empty() ? "window " : "; window ") + std::to_string(spec.window) + " -> " + std::to_string(out.bands.window) + ": what the sinks leave";
+  return out;
+}
+
+std::vector<float> perRow(std::span<const float> scores, std::size_t rows, HeadRule rule) {
+  if (rows == 0) return {};
+  std::vector<float> out(scores.begin(), scores.begin() + static_cast<std::ptrdiff_t>(rows));
+  const std::size_t lists = scores.size() / rows;
+  for (std::size_t list = 1; list < lists; ++list)
+    for (std::size_t row = 0; row < rows; ++row) {
+      const float one = scores[list * rows + row];
+      out[row] = rule == HeadRule::Max ? std::max(out[row], one) : out[row] + one;
+    }
+  if (rule == HeadRule::Mean)
+    for (float& one : out) one /= static_cast<float>(lists);
+  return out;
+}
+
+std::vector<std::int32_t> losers(std::span<const float> scores, const Bands& bands, std::optional<double> threshold,
+                                 const std::vector<bool>& pinned) {
+  const auto rows = static_cast<std::int32_t>(scores.size());
+  const std::int32_t begin = std::min(bands.sinks, rows), end = std::max(begin, rows - bands.window);
+  const auto scoreOf = [&](std::int32_t i) {
+    const float score = scores[static_cast<std::size_t>(i)];
+    return std::isnan(score) ? -std::numeric_limits<float>::infinity() : score;
+  };
+  std::vector<std::int32_t> candidates;
+  for (std::int32_t i = begin; i < end; ++i)
+    if (!pinned[static_cast<std::size_t>(i)]) candidates.push_back(i);
+  const std::int32_t held = end - begin - static_cast<std::int32_t>(candidates.size());
+  const std::int32_t stay = std::max(0, bands.budget - held);
+  std::vector<std::int32_t> out;
+  if (static_cast<std::int32_t>(candidates.size()) > stay) {
+    std::nth_element(candidates.begin(), candidates.begin() + stay, candidates.end(), [&](std::int32_t a, std::int32_t b) {
+      return scoreOf(a) != scoreOf(b) ? scoreOf(a) > scoreOf(b) : a < b;
+    });
+    out.assign(candidates.begin() + stay, candidates.end());
+    candidates.resize(static_cast<std::size_t>(stay));
+  }
+  for (std::int32_t i : candidates)
+    if (threshold && scoreOf(i) < *threshold) out.push_back(i);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace kvlab

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// What policies do to a session: they decide over the state that a pass has left, and what they evict is part of
+// the same commit. semantics.md, section 6.
+#include <algorithm>
+#include <limits>
+
+#include "core/session/session.h"
+
+namespace kvlab {
+namespace {
+
+/// Rows that the moments of queries leave out: the sinks of the layers that want them.
+std::int32_t momentsFrom(const std::vector<PolicySpec>& specs) {
+  std::int32_t from = 0;
+  for (const PolicySpec& spec : specs)
+    if (policyOf(spec.name).needs & kMoments) from = std::max(from, spec.sinks);
+  return from;
+}
+
+bool keepAll(const std::vector<PolicySpec>& specs) {
+  return std::all_of(specs.begin(), specs.end(), [](const PolicySpec& spec) { return spec.keepsAll(); });
+}
+
+}  // namespace
+
+Status Session::policiesPossible(const std::vector<PolicySpec>& specs) const {
+  if (m_manifest.probes || !(statisticsOf(specs) & (kReceived | kObserved | kNewest | kBrightness))) return ok();
+  return Error{"bad_manifest", "the policy was refused", "it looks at attention, and probes are off", "set probes to true", std::nullopt, "probes", false};
+}
+
+/// The policies of the manifest before anything was seen; null where all keep everything.
+std::shared_ptr<const PolicyState> Session::startPolicies() const {
+  PolicyState state;
+  for (int layer = 0; layer < m_model->config().layers; ++layer) state.specs.push_back(m_manifest.policyOf(layer));
+  if (keepAll(state.specs)) return nullptr;
+  state.layers.resize(state.specs.size());
+  state.audit.layers.resize(state.specs.size());
+  for (std::size_t layer = 0; layer < state.specs.size(); ++layer) state.audit.layers[layer].policy = state.specs[layer].name;
+  return std::make_shared<const PolicyState>(std::move(state));
+}
+
+/// Lets the policies look at the pass that made `applied`, which waits for its commit, and evicts what they say
+/// together with it.
+Result<Applied> Session::applyPolicies(Applied applied, PassKind pass, Transaction& transaction, Trace& trace, TickReport& report) {
+  auto scope = trace.scope("policy");
+  const auto fail = [&](Error error) {
+    if (!applied.rewritten) m_store.release(applied.added);  // else the caller mends
+    return error;
+  };
+  TransactionRules rules = transactionRules();
+  rules.keepLogits = true;
+  if (pass == PassKind::Decode && applied.state.policy->prefilling) pass = PassKind::PromptEnd;
+  if (pass == PassKind::PromptEnd)
+    for (const std::int32_t queries : observations(applied.state.policy->specs)) {
+      Result<Observation> seen = transaction.observe(applied.state, queries, momentsFrom(applied.state.policy->specs), rules, trace, m_progress);
+      if (!seen) return fail(seen.error());
+      applied.state.policy = withObservation(*applied.state.policy, m_model->config(), queries, *seen);
+    }
+  Result<Pruned> pruned = prune({applied.state, *m_transformer, m_store, pass});
+  if (!pruned) return fail(pruned.error());
+  std::vector<Action> actions(pruned->evictions.begin(), pruned->evictions.end());
+  applied.state.policy = std::move(pruned->state);
+  report.actions.insert(report.actions.end(), actions.begin(), actions.end());
+  Result<EditPlan> plan = planEdit(applied.state, planRules(Source::Model), std::move(actions));
+  if (!plan) return fail(plan.error());
+  return transaction.run(applied.state, *plan, rules, trace, m_progress, &applied);
+}
+
+std::vector<float> Session::scores(int layer) const {
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  const ResidencyView& map = m_state.map(layer);
+  if (!m_state.policy) return std::vector<float>(map.size(), kNone);
+  return alignedWith(map, m_state.policy->layers[static_cast<std::size_t>(layer)].scores, 1, kNone);
+}
+
+TickReport Session::endPrefill() {
+  if (Status usableNow = usable(); !usableNow) return refused(usableNow.error());
+  if (!m_state.policy || !m_state.policy->prefilling) {
+    TickReport nothing;
+    nothing.tick = m_state.tick;
+    return nothing;
+  }
+  return runTick(false, {}, {}, Source::Prompt, PassKind::PromptEnd);
+}
+
+Status Session::setPolicy(int layer, const PolicySpec& spec) {
+  if (Status usableNow = usable(); !usableNow) return usableNow;
+  PolicyState next;
+  if (m_state.policy) next = *m_state.policy;
+  else {
+    next.specs.resize(static_cast<std::size_t>(m_state.layers()));
+    next.layers.resize(next.specs.size());
+    next.audit.layers.resize(next.specs.size());
+    next.promptRows = m_state.length();
+  }
+  for (int l = 0; l < m_state.layers(); ++l)
+    if (layer < 0 || l == layer) {
+      next.specs[static_cast<std::size_t>(l)] = spec;
+      next.audit.layers[static_cast<std::size_t>(l)] = {};
+      next.audit.layers[static_cast<std::size_t>(l)].policy = spec.name;
+    }
+  if (Status possible = policiesPossible(next.specs); !possible) return possible;
+  CacheState state = m_state;
+  state.policy = keepAll(next.specs) ? nullptr : std::make_shared<const PolicyState>(std::move(next));
+  record(std::move(state), {}, {});
+  publish();
+  return ok();
+}
+
+}  // namespace kvlab

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What policies have seen so far: statistics of attention by row, as part of the state, so that undo brings
+// them back. Statistics name the map whose rows they belong to; edits leave them as they are, and readers
+// align them with the map of the day. Values; engine thread.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "core/api/policy_audit.h"
+#include "core/api/policy_spec.h"
+#include "core/api/snapshot.h"
+
+namespace kvlab {
+
+/// Lists of values for the rows of a map.
+struct RowValues {
+  std::shared_ptr<const ResidencyView> map;
+  std::vector<float> values;  // [lists, map->size()]
+};
+
+/// The lists for the rows of another map of the same context; `unknown` for rows that have no value.
+/// [lists, map.size()]
+std::vector<float> alignedWith(const ResidencyView& map, const RowValues& values, int lists, float unknown);
+
+/// First and second moments of a layer's queries before rotation.
+struct QueryMoments {
+  std::vector<double> mean;        // [heads, headDim]
+  std::vector<double> covariance;  // [heads, headDim, headDim]
+};
+
+struct LayerPolicyState {
+  RowValues received;  // [kvHeads] attention received so far, summed over queries, mean over the group
+  RowValues observed;  // [kvHeads] attention by the last `observe` queries, mean over queries and group
+  RowValues scores;    // [1] of the last decision, after the head rule
+  std::shared_ptr<const QueryMoments> queries;
+};
+
+struct NewestAttention;
+
+struct PolicyState {
+  std::vector<PolicySpec> specs;  // [layers]
+  std::shared_ptr<const NewestAttention> seen;  // whose attention is taken over already
+  bool prefilling = false;       // a prompt comes in chunks
+  std::int32_t promptRows = 0;   // length of the context when the last prompt ended
+  std::vector<LayerPolicyState> layers;  // [layers]
+  PolicyAudit audit;
+};
+
+}  // namespace kvlab

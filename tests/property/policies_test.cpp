@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every eviction policy keeps to, whatever it thinks of a row: the budget after every tick, sinks and
+// window, context order, determinism; a budget that nothing exceeds is `full`, bit for bit; a prompt in parts
+// is pruned once, at its end; and history brings everything back.
+#include "support/session_fixture.h"
+
+using namespace kvlab;
+
+namespace {
+
+constexpr int kSinks = 2, kWindow = 5, kPrompt = 60;
+
+json bounded(std::string_view policy, const json& more) {
+  json spec{{"name", policy}, {"sinks", kSinks}, {"window", kWindow}};
+  spec.update(more);
+  return {{"policy", spec}};
+}
+
+/// Ledger ids of a layer.
+std::vector<int> residents(const SessionFixture& s, int layer) {
+  std::vector<int> out;
+  for (LedgerId id : s->state().map(layer).ledger) out.push_back(id.value());
+  return out;
+}
+
+void checkBudget(const SessionFixture& s, std::size_t capacity) {
+  const int length = s->state().length();
+  for (int layer = 0; layer < s->state().layers(); ++layer) {
+    const std::vector<int> rows = residents(s, layer);
+    QCOMPARE(rows.size(), std::min<std::size_t>(capacity, static_cast<std::size_t>(length)));
+    QVERIFY(std::is_sorted(rows.begin(), rows.end()));
+    for (int i = 0; i < std::min(kSinks, length); ++i) QCOMPARE(rows[static_cast<std::size_t>(i)], i);
+    for (int i = 0; i < std::min(kWindow, length); ++i) QCOMPARE(rows[rows.size() - 1 - static_cast<std::size_t>(i)], length - 1 - i);
+  }
+  QCOMPARE(s.damage(), QByteArray());
+}
+
+}  // namespace
+
+class PoliciesTest : public QObject {
+  Q_OBJECT
+
+  static void names() {
+    QTest::addColumn<QString>("policy");
+    for (const PolicyName& one : policies())
+      if (one.name != "full") QTest::newRow(one.name.data()) << QString::fromUtf8(one.name.data());
+  }
+
+ private Q_SLOTS:
+  void budgetHoldsAfterEveryTick_data() { names(); }
+  void budgetHoldsAfterEveryTick() {
+    QFETCH(QString, policy);
+    const json manifest = bounded(policy.toStdString(), {{"capacity", 20}, {"allocator", "uniform"}});
+    SessionFixture s(manifest), again(manifest);
+    for (const SessionFixture* one : {&s, &again}) one->prompt(kPrompt);
+    checkBudget(s, 20);
+    for (int tick = 0; tick < 12; ++tick) {
+      for (const SessionFixture* one : {&s, &again}) one->must("step");
+      checkBudget(s, 20);
+      QCOMPARE(s.hash(), again.hash());
+    }
+    const json audit = s.must("policies");
+    for (const json& layer : audit["layers"]) {
+      QCOMPARE(layer["requested"], 20);
+      QCOMPARE(layer["rows"], 20);
+      QCOMPARE(layer["evictedEver"], kPrompt + 12 - 20);
+      QCOMPARE(layer["fired"], s->state().tick.value());
+      QVERIFY(!layer["broken"].get<bool>());
+    }
+  }
+
+  void ratioIsOfThePrompt_data() { names(); }
+  void ratioIsOfThePrompt() {
+    QFETCH(QString, policy);
+    SessionFixture s(bounded(policy.toStdString(), {{"ratio", 0.25}, {"allocator", "uniform"}}));
+    s.prompt(kPrompt);
+    checkBudget(s, kPrompt / 4);
+    s.must("step", {{"n", 3}});
+    checkBudget(s, kPrompt / 4);
+  }
+
+  void enoughRoomIsFull_data() { names(); }
+  void enoughRoomIsFull() {
+    QFETCH(QString, policy);
+    SessionFixture full, s(bounded(policy.toStdString(), {{"capacity", 100}}));
+    for (const SessionFixture* one : {&full, &s}) {
+      one->prompt(kPrompt);
+      one->must("step", {{"n", 10}});
+    }
+    QCOMPARE(s.tokens(), full.tokens());
+    QCOMPARE(s.rows(), full.rows());
+    QCOMPARE(s.logits(), full.logits());
+  }
+
+  void aPromptInPartsIsPrunedOnce_data() { names(); }
+  void aPromptInPartsIsPrunedOnce() {
+    QFETCH(QString, policy);
+    const json manifest = bounded(policy.toStdString(), {{"capacity", 20}, {"allocator", "uniform"}});
+    SessionFixture whole(manifest), parts(manifest);
+    const std::vector<int> ids = SessionFixture::ids(kPrompt);
+    whole.must("promptIds", {{"ids", ids}});
+    for (int from = 0; from < kPrompt; from += 17) {
+      const int to = std::min(kPrompt, from + 17);
+      parts.must("prefill", {{"ids", std::vector<int>(ids.begin() + from, ids.begin() + to)}, {"last", false}});
+      QCOMPARE(residents(parts, 0).size(), static_cast<std::size_t>(to));
+      QVERIFY(parts.must("policies")["prefilling"].get<bool>());
+    }
+    parts.must("endPrefill");
+    for (int layer = 0; layer < whole->state().layers(); ++layer) QCOMPARE(residents(parts, layer), residents(whole, layer));
+    QCOMPARE(parts.rows(), whole.rows());
+    const std::int64_t tick = parts->state().tick.value();
+    parts.must("endPrefill");  // there is nothing to end
+    QCOMPARE(parts->state().tick.value(), tick);
+  }
+
+  void aTickEndsAPromptInParts() {
+    SessionFixture s(bounded("streaming_llm", {{"capacity", 20}}));
+    s.must("prefill", {{"ids", SessionFixture::ids(kPrompt)}, {"last", false}});
+    s.must("step");
+    checkBudget(s, 20);
+  }
+
+  void historyBringsRowsBack_data() { names(); }
+  void historyBringsRowsBack() {
+    QFETCH(QString, policy);
+    SessionFixture s(bounded(policy.toStdString(), {{"capacity", 20}, {"allocator", "uniform"}}));
+    s.must("prefill", {{"ids", SessionFixture::ids(30)}, {"last", false}});
+    s.must("prefill", {{"ids", SessionFixture::ids(30, 6)}, {"last", false}});
+    std::vector<std::string> hashes{s.hash()};
+    s.must("endPrefill");
+    hashes.push_back(s.hash());
+    for (int i = 0; i < 5; ++i) {
+      s.must("step");
+      hashes.push_back(s.hash());
+    }
+    for (std::size_t i = hashes.size() - 1; i-- > 0;) {
+      s.must("undo");
+      QCOMPARE(s.hash(), hashes[i]);
+    }
+    for (std::size_t i = 1; i < hashes.size(); ++i) {
+      s.must("redo");
+      QCOMPARE(s.hash(), hashes[i]);
+    }
+    s.must("undo");
+    s.must("step");
+    QCOMPARE(s.hash(), hashes.back());
+  }
+
+  void everyLayoutHoldsThem_data() {
+    QTest::addColumn<QString>("layout");
+    for (const char* layout : {"contiguous_splice", "batch_splice", "boolean_gather", "paged:block=4"}) QTest::newRow(layout) << QString(layout);
+  }
+  void everyLayoutHoldsThem() {
+    QFETCH(QString, layout);
+    json manifest = bounded("tova", {{"capacity", 20}});
+    SessionFixture plain(manifest);
+    manifest["layout"] = layout.toStdString();
+    SessionFixture s(manifest);
+    for (const SessionFixture* one : {&plain, &s}) one->prompt(kPrompt);
+    for (int tick = 0; tick < 8; ++tick) {
+      for (const SessionFixture* one : {&plain, &s}) one->must("step");
+      QCOMPARE(s.hash(), plain.hash());
+    }
+    s.must("undo");
+    plain.must("undo");
+    QCOMPARE(s.hash(), plain.hash());
+  }
+
+  void positionModesAndEdits_data() {
+    QTest::addColumn<QString>("position");
+    for (const char* position : {"context", "absolute", "cache"}) QTest::newRow(position) << QString(position);
+  }
+  void positionModesAndEdits() {
+    QFETCH(QString, position);
+    json manifest = bounded("h2o", {{"capacity", 24}});
+    manifest["position"] = position.toStdString();
+    SessionFixture s(manifest);
+    s.prompt(kPrompt);
+    s.must("inject", {{"actions", {{{"action", "delete"}, {"position", 57}}, {{"action", "replace_pair"}, {"original_pos1", 58}, {"original_pos2", 59}, {"new_token_ids", {7, 8}}}}}});
+    s.must("step", {{"n", 4}});
+    for (int layer = 0; layer < s->state().layers(); ++layer) QCOMPARE(residents(s, layer).size(), std::size_t{24});
+    QCOMPARE(s.damage(), QByteArray());
+    s.must("rebuild");
+    QCOMPARE(s.damage(), QByteArray());
+    s.must("step", {{"n", 2}});
+    for (int layer = 0; layer < s->state().layers(); ++layer) QCOMPARE(residents(s, layer).size(), std::size_t{24});
+  }
+
+  void pinnedRowsStay() {
+    SessionFixture s(bounded("streaming_llm", {{"capacity", 10}}));
+    s.must("prefill", {{"ids", SessionFixture::ids(kPrompt)}, {"last", false}});
+    for (int id : {20, 21}) s.must("pin", {{"ledger", id}});
+    s.must("endPrefill");
+    const std::vector<int> rows = residents(s, 0);
+    QCOMPARE(rows.size(), std::size_t{10});
+    QVERIFY(std::binary_search(rows.begin(), rows.end(), 20) && std::binary_search(rows.begin(), rows.end(), 21));
+  }
+
+  void policiesByLayerAndLive() {
+    SessionFixture s(json{{"layers", {{{"match", "0"}, {"policy", "sliding_window:capacity=12"}}}}});
+    s.prompt(kPrompt);
+    QCOMPARE(residents(s, 0).size(), std::size_t{12});
+    QCOMPARE(residents(s, 1).size(), std::size_t{kPrompt});
+    const std::string before = s.hash();
+    s.must("setPolicy", {{"policy", "knorm:capacity=30"}, {"layer", 1}});
+    QCOMPARE(residents(s, 1).size(), std::size_t{kPrompt});
+    s.must("step");
+    QCOMPARE(residents(s, 1).size(), std::size_t{30});
+    QCOMPARE(s.must("policies")["layers"][1]["policy"], "knorm");
+    s.must("undo");
+    s.must("undo");
+    QCOMPARE(s.hash(), before);
+  }
+
+  void badPoliciesAreRefused_data() {
+    QTest::addColumn<QString>("policy");
+    QTest::addColumn<QString>("word");
+    QTest::newRow("name") << R"("lru")" << "lru is not a policy";
+    QTest::newRow("no name") << R"({"capacity":3})" << "name is missing";
+    QTest::newRow("number") << "3" << "neither a text nor an object";
+    QTest::newRow("key") << R"("h2o:size=3")" << "size";
+    QTest::newRow("other's key") << R"("h2o:kernel=3")" << "kernel";
+    QTest::newRow("full takes none") << R"("full:capacity=3")" << "capacity";
+    QTest::newRow("part") << R"("h2o:capacity")" << "not key=value";
+    QTest::newRow("two totals") << R"("h2o:capacity=30,ratio=0.5")" << "exclude each other";
+    QTest::newRow("ratio") << R"("h2o:ratio=1.5")" << "ratio";
+    QTest::newRow("no rows") << R"("h2o:ratio=0")" << "above 0";
+    QTest::newRow("short") << R"("h2o:capacity=10,window=9,sinks=4")" << "need 13 rows";
+    QTest::newRow("even") << R"("snapkv:kernel=4")" << "even";
+    QTest::newRow("preset") << R"("snapkv:preset=mine")" << "its presets are repo, kvpress, adakv";
+    QTest::newRow("heads") << R"("h2o:heads=any")" << "heads";
+  }
+  void badPoliciesAreRefused() {
+    QFETCH(QString, policy);
+    QFETCH(QString, word);
+    const Result<Manifest> made = Manifest::fromJson({{"policy", json::parse(policy.toStdString())}});
+    QVERIFY(!made);
+    QCOMPARE(made.error().code, "bad_manifest");
+    QVERIFY2(made.error().text().find(word.toStdString()) != std::string::npos, made.error().text().c_str());
+  }
+
+  void attentionNeedsProbes() {
+    const Result<Manifest> manifest = Manifest::fromJson({{"model", "synthetic:tiny"}, {"probes", false}, {"policy", "h2o:capacity=9,window=2"}});
+    QVERIFY(manifest);
+    const auto session = openSession(*manifest, KVLAB_RESOURCES_DIR);
+    QVERIFY(!session);
+    QCOMPARE(session.error().field, "probes");
+  }
+
+  void presetsAreComplete_data() {
+    QTest::addColumn<int>("index");
+    for (std::size_t i = 0; i < policyPresets().size(); ++i)
+      QTest::addRow("%s %s", policyPresets()[i].policy.data(), policyPresets()[i].name.data()) << static_cast<int>(i);
+  }
+  void presetsAreComplete() {
+    QFETCH(int, index);
+    const PolicyPreset& preset = policyPresets()[static_cast<std::size_t>(index)];
+    const Result<PolicySpec> spec = PolicySpec::fromJson({{"name", preset.policy}, {"preset", preset.name}});
+    QVERIFY2(spec, spec ? "" : spec.error().text().c_str());
+    const Result<PolicySpec> again = PolicySpec::fromJson(spec->toJson());
+    QVERIFY(again);
+    QVERIFY2(*again == *spec, spec->toJson().dump().c_str());
+  }
+};
+
+QTEST_GUILESS_MAIN(PoliciesTest)
+#include "policies_test.moc"
