@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/edit/descending.h"
+#include "core/edit/gate_scores.h"
 #include "core/edit/key_shift.h"
 #include "core/edit/recompute.h"
 
@@ -23,6 +24,7 @@ RowsJob jobOver(const CacheState& state, const TransactionRules& rules) {
   job.guards = rules.guards;
   job.wantReceived = rules.wantReceived && rules.probes;
   job.wantReceivedPerHead = rules.wantReceivedPerHead;
+  job.gates = rules.gates;
   return job;
 }
 
@@ -169,6 +171,7 @@ Status Transaction::computeInserted(Work& work, const Progress& progress) {
   const auto finish = [&](RowsJob job) {
     job.embeddingOnly = work.rules.newRows == NewRows::EmbeddingOnly;
     job.wantLogits = job.wantAttention = job.wantReceived = job.wantReceivedPerHead = false;
+    if (job.embeddingOnly) job.gates = nullptr;
     return computeJob(work, std::move(job), progress);
   };
   if (work.rules.executor == Executor::Batch) {
@@ -214,6 +217,7 @@ Status Transaction::chooseRecomputed(Work& work) {
       work.recompute = residentIn(work.state, layer, work.recompute);
     if (work.recompute.empty()) return ok();
     RowsJob probe = jobOver(work.state, work.rules);
+    probe.gates = nullptr;
     for (std::int32_t p : work.recompute) probe.rows.push_back(targetAt(work.state, p));
     Result<std::vector<double>> deviation = deviations(*m_transformer, m_store, m_faults, std::move(probe));
     if (!deviation) return deviation.error();
@@ -267,6 +271,7 @@ Status Transaction::computeJob(Work& work, RowsJob job, const Progress& progress
     if (!old.empty()) work.state.groups[g].provenance.assign(old);
   }
   forgetRotations(work.state, rows);
+  keepGateScores(work.state, rows, result->gateScores, m_transformer->model().config().kvHeads);
   if (newest) {
     work.state.logits = std::make_shared<const std::vector<float>>(std::move(result->logits));
     if (work.rules.probes) work.state.attention = std::move(result->attention);
@@ -283,7 +288,8 @@ Result<CacheState> Transaction::query(const CacheState& state, const Transaction
   Result<LayerSlots> scratch = m_store.reserve(1, m_faults);
   if (!scratch) return scratch.error();
   RowsJob job = jobOver(state, rules);
-  job.wantReceived = false;
+  job.wantReceived = job.wantReceivedPerHead = false;
+  job.gates = nullptr;
   job.wantPerHead = rules.wantPerHead;
   job.wantAttention = rules.probes || rules.wantPerHead;
   job.write = false;
@@ -313,6 +319,7 @@ Result<Observation> Transaction::observe(const CacheState& state, std::int32_t q
   }
   RowsJob job = jobOver(state, rules);
   job.wantReceived = job.wantLogits = job.wantAttention = job.write = false;
+  job.gates = nullptr;
   job.wantReceivedPerHead = job.wantMoments = true;
   job.momentsFrom = momentsFrom;
   if (!whole) job.scratch = &slots;

@@ -21,6 +21,7 @@ struct TransactionRules {
   bool wantReceived = false;
   bool wantPerHead = false;  // of the query pass
   bool wantReceivedPerHead = false;  // for policies
+  const GateWeights* gates = nullptr;  // score new rows
   bool keepLogits = false;   // rows leave after the pass that made the logits: they stay true
   bool probes = true;
   bool guards = false;

@@ -24,6 +24,7 @@ enum Statistic : unsigned {
   kValues = 1u << 4,
   kBrightness = 1u << 5,
   kMoments = 1u << 6,     // of the queries
+  kGates = 1u << 7,       // predicted log4 of the rows' lifespans
 };
 
 /// One layer after a forward pass; rows in context order.
@@ -37,6 +38,7 @@ struct LayerRows {
   std::span<const float> keys = {};        // [rows, kvHeads, headDim]
   std::span<const float> values = {};      // [rows, kvHeads, headDim]
   std::span<const float> brightness = {};  // [rows]
+  std::span<const float> gates = {};      // [kvHeads, rows]; not-a-number where a row was not scored
   const QueryMoments* queries = nullptr;
   std::span<const double> frequencies = {};  // [headDim/2] radians per phase
   double nextPhase = 0;               // of the query that comes next

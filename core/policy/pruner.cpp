@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <limits>
 
 #include "core/model/backend_status.h"
 #include "core/policy/selection.h"
@@ -97,6 +99,7 @@ class Decision {
     if (audit.rows <= audit.requested() && !spec.threshold) return std::vector<std::int32_t>();
     Result<std::vector<float>> scores = scoresOf(layer);
     if (!scores) return scores.error();
+    noteUnscored(*scores, audit);
     std::vector<std::int32_t> out = losers(*scores, audit.bands, spec.threshold, pinned);
     if (m_in.pass == PassKind::Decode) audit.contests = contestsOf(map, *scores, out, audit.bands);
     for (std::int32_t& i : out) i += map.first;
@@ -106,6 +109,12 @@ class Decision {
     audit.rows -= audit.evicted;
     if (!out.empty()) audit.fired = m_next.audit.tick;
     return out;
+  }
+
+  /// Rows from before there were gates have no score and are taken for the worst.
+  static void noteUnscored(const std::vector<float>& scores, LayerAudit& audit) {
+    const auto n = std::count_if(scores.begin(), scores.end(), [](float score) { return std::isnan(score); });
+    if (n > 0) audit.fallback += (audit.fallback.empty() ? "" : "; ") + std::to_string(n) + (n == 1 ? " row has" : " rows have") + " no score and leave first";
   }
 
   std::vector<bool> pinnedRows(const ResidencyView& map) const {
@@ -148,13 +157,14 @@ class Decision {
     LayerRows rows{.layer = layer, .heads = m_config.heads, .kvHeads = m_config.kvHeads, .headDim = m_config.headDim,
                    .ledger = map.ledger.span().subspan(at(map.first))};
     const unsigned wanted = needs(layer);
-    std::vector<float> received, observed, newest, keys, values, brightness;
+    std::vector<float> received, observed, newest, keys, values, brightness, gates;
     if (wanted & kReceived) rows.received = received = residents(map, alignedWith(map, own.received, m_config.kvHeads, 0));
     if (wanted & kObserved) rows.observed = observed = residents(map, alignedWith(map, own.observed, m_config.kvHeads, 0));
     if (wanted & kNewest) rows.newest = newest = newestOf(layer);
     if (wanted & kBrightness) rows.brightness = brightness = brightnessOf(map);
     if (wanted & kKeys) rows.keys = keys = gathered(layer, true);
     if (wanted & kValues) rows.values = values = gathered(layer, false);
+    if (wanted & kGates) rows.gates = gates = gatesOf(layer);
     if (wanted & kMoments) rows.queries = own.queries.get();
     rows.frequencies = m_in.transformer.rotary().frequencies();
     rows.nextPhase = map.phases.empty() ? 0 : map.phases[map.size() - 1] + 1;
@@ -186,6 +196,19 @@ class Decision {
     for (std::size_t i = at(map.first); i < map.size(); ++i, ++position) {
       while (m_in.state.context[position] != map.ledger[i]) ++position;
       out.push_back(m_in.state.brightness[position]);
+    }
+    return out;
+  }
+
+  std::vector<float> gatesOf(int layer) const {
+    const ResidencyView& map = m_in.state.map(layer);
+    const std::size_t heads = at(m_config.kvHeads), rows = map.resident();
+    std::vector<float> out(heads * rows, std::numeric_limits<float>::quiet_NaN());
+    if (m_in.state.gateScores.empty()) return out;
+    const Column<float>& all = m_in.state.gateScores[at(layer)];
+    for (std::size_t i = 0; i < rows; ++i) {
+      const std::size_t from = at(map.ledger[at(map.first) + i].value()) * heads;
+      for (std::size_t head = 0; head < heads && from + heads <= all.size(); ++head) out[head * rows + i] = all[from + head];
     }
     return out;
   }

@@ -197,6 +197,9 @@ class Session {
                       PassKind pass, Block& block, Trace& trace, TickReport& report);
   Result<Applied> applyPolicies(Applied applied, PassKind pass, Transaction& transaction, Trace& trace, TickReport& report);
   Status policiesPossible(const std::vector<PolicySpec>& specs) const;
+  Result<std::shared_ptr<const GateWeights>> gatesFor(const std::vector<PolicySpec>& specs);
+  std::string gatesPath(const std::string& file) const;
+  std::vector<PolicySpec> policiesWanted() const;
   std::shared_ptr<const PolicyState> startPolicies() const;
   Status finishImport(CacheState state, const CacheImport& rows, LayerSlots added, bool over);
   Status reobserve(TokenId token, CacheState& base, Trace& trace);
@@ -220,7 +223,9 @@ class Session {
   Manifest m_manifest;
   Manifest m_opened;  // as the session was opened: what history starts from
   std::shared_ptr<const Model> m_model;
+  std::string m_resources;
   std::shared_ptr<kernels::Backend> m_backend;  // outlives what follows
+  std::vector<std::shared_ptr<const GateWeights>> m_gates;  // that were asked for
   std::shared_ptr<const PlacedWeights> m_weights;
   std::unique_ptr<Transformer> m_transformer;
   CacheStore m_store;

@@ -64,6 +64,7 @@ Status Session::build(const std::string& resources, const Progress& progress) {
   Result<std::shared_ptr<const Model>> model = Model::open(m_manifest.model, resources, progress);
   if (!model) return model.error();
   m_model = model.take();
+  m_resources = resources;
   return equip(progress);
 }
 
@@ -132,8 +133,8 @@ Status Session::equip(const Progress& progress) {
     if (!weights) return weights.error();
     m_weights = weights.take();
   }
-  if (const auto policies = startPolicies())
-    if (Status possible = policiesPossible(policies->specs); !possible) return possible;
+  if (Status possible = policiesPossible(policiesWanted()); !possible) return possible;
+  if (Result<std::shared_ptr<const GateWeights>> gates = gatesFor(policiesWanted()); !gates) return gates.error();
   if (Status stored = freshStorage(); !stored) return stored;
   Result<std::unique_ptr<Transformer>> transformer =
       Transformer::create(m_weights, *m_backend, m_maxPhases, m_manifest.prefillChunk, m_manifest.keyPhase == "at_write");
@@ -156,6 +157,8 @@ Result<std::unique_ptr<Session>> Session::fork() const {
   copy->m_manifest = m_manifest;
   copy->m_opened = m_opened;
   copy->m_model = m_model;
+  copy->m_resources = m_resources;
+  copy->m_gates = m_gates;
   copy->m_weights = m_weights;
   // The weights lie where this session computes, whatever "auto" would choose by now.
   if (Status chosen = copy->chooseBackend(m_backend->id(), m_backend->ops().numericsId()); !chosen) return chosen.error();
@@ -190,6 +193,8 @@ Result<std::unique_ptr<Session>> Session::beside(Manifest manifest) const {
   std::unique_ptr<Session> other(new Session);
   other->m_manifest = other->m_opened = std::move(manifest);
   other->m_model = m_model;
+  other->m_resources = m_resources;
+  other->m_gates = m_gates;
   other->m_weights = m_weights;
   if (Status chosen = other->chooseBackend(m_backend->id(), numerics); !chosen) return chosen.error();
   if (Status equipped = other->equip({}); !equipped) return equipped.error();

@@ -2,8 +2,10 @@
 // What policies do to a session: they decide over the state that a pass has left, and what they evict is part of
 // the same commit. semantics.md, section 6.
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 
+#include "core/model/gate_weights.h"
 #include "core/session/session.h"
 
 namespace kvlab {
@@ -28,11 +30,44 @@ Status Session::policiesPossible(const std::vector<PolicySpec>& specs) const {
   return Error{"bad_manifest", "the policy was refused", "it looks at attention, and probes are off", "set probes to true", std::nullopt, "probes", false};
 }
 
-/// The policies of the manifest before anything was seen; null where all keep everything.
+/// The gates that policies ask; null where none does.
+Result<std::shared_ptr<const GateWeights>> Session::gatesFor(const std::vector<PolicySpec>& specs) {
+  std::optional<std::string> file;
+  for (const PolicySpec& spec : specs) {
+    if (!(policyOf(spec.name).needs & kGates)) continue;
+    if (file && *file != spec.gates)
+      return Error{"bad_manifest", "the policy was refused", "layers ask different gates, " + *file + " and " + spec.gates, "use one file for all layers", std::nullopt, "gates", spec.gates};
+    file = spec.gates;
+  }
+  if (!file) return std::shared_ptr<const GateWeights>();
+  const std::string path = gatesPath(*file);
+  for (const auto& loaded : m_gates)
+    if (loaded->path() == path) return loaded;
+  if (file->empty() && !std::filesystem::exists(path))
+    return Error{"bad_manifest", "the policy was refused", "no gates are shipped for the model " + m_model->spec(), "name a file: smartkv:gates=FILE", std::nullopt, "gates", ""};
+  Result<std::shared_ptr<const GateWeights>> gates = GateWeights::load(path, m_model->config(), m_backend);
+  if (gates) m_gates.push_back(*gates);
+  return gates;
+}
+
+std::string Session::gatesPath(const std::string& file) const {
+  return file.empty() ? m_resources + "/gates/" + m_model->spec() + ".safetensors" : file;
+}
+
+std::vector<PolicySpec> Session::policiesWanted() const {
+  std::vector<PolicySpec> out;
+  for (int layer = 0; layer < m_model->config().layers; ++layer) out.push_back(m_manifest.policyOf(layer));
+  return out;
+}
+
+/// The policies of the manifest before anything was seen; null where all keep everything. Their gates are loaded.
 std::shared_ptr<const PolicyState> Session::startPolicies() const {
   PolicyState state;
-  for (int layer = 0; layer < m_model->config().layers; ++layer) state.specs.push_back(m_manifest.policyOf(layer));
+  state.specs = policiesWanted();
   if (keepAll(state.specs)) return nullptr;
+  for (const PolicySpec& spec : state.specs)
+    for (const auto& loaded : m_gates)
+      if ((policyOf(spec.name).needs & kGates) && loaded->path() == gatesPath(spec.gates)) state.gates = loaded;
   state.layers.resize(state.specs.size());
   state.audit.layers.resize(state.specs.size());
   for (std::size_t layer = 0; layer < state.specs.size(); ++layer) state.audit.layers[layer].policy = state.specs[layer].name;
@@ -100,6 +135,9 @@ Status Session::setPolicy(int layer, const PolicySpec& spec) {
       next.audit.layers[static_cast<std::size_t>(l)].policy = spec.name;
     }
   if (Status possible = policiesPossible(next.specs); !possible) return possible;
+  Result<std::shared_ptr<const GateWeights>> gates = gatesFor(next.specs);
+  if (!gates) return gates.error();
+  next.gates = gates.take();
   CacheState state = m_state;
   state.policy = keepAll(next.specs) ? nullptr : std::make_shared<const PolicyState>(std::move(next));
   record(std::move(state), {}, {});

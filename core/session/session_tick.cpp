@@ -20,6 +20,7 @@ TransactionRules Session::transactionRules() const {
   rules.probes = m_manifest.probes;
   rules.guards = m_manifest.guards;
   rules.wantReceivedPerHead = m_state.policy && (statisticsOf(m_state.policy->specs) & (kReceived | kObserved));
+  if (m_state.policy) rules.gates = m_state.policy->gates.get();
   rules.splice = {m_manifest.position, m_manifest.brightness.start, static_cast<float>(m_manifest.brightness.max)};
   return rules;
 }

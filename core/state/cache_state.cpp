@@ -29,6 +29,7 @@ CacheState ownCopy(const CacheState& state) {
     group.idSums = group.idSums.ownCopy();
     group.phasedSums = group.phasedSums.ownCopy();
   }
+  for (Column<float>& column : copy.gateScores) column = column.ownCopy();
   for (Column<KeyRotations>& column : copy.rotations) column = column.ownCopy();
   return copy;
 }

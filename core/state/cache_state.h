@@ -65,6 +65,7 @@ struct CacheState {
   std::vector<LayerGroup> groups;
   std::vector<std::int32_t> groupOf;  // [layers]
   std::vector<Column<KeyRotations>> rotations;  // [layers][ledger so far], key_phase at_write; or empty
+  std::vector<Column<float>> gateScores;  // [layers][ledger so far, kvHeads] what gates said of each row; or empty
   std::shared_ptr<const std::vector<float>> logits;  // [vocab] of the next token, null = none
   std::shared_ptr<const NewestAttention> attention;
   std::shared_ptr<const PolicyState> policy;         // null while every policy is full

@@ -36,9 +36,11 @@ struct LayerPolicyState {
 };
 
 struct NewestAttention;
+class GateWeights;
 
 struct PolicyState {
   std::vector<PolicySpec> specs;  // [layers]
+  std::shared_ptr<const GateWeights> gates;  // where a policy asks them
   std::shared_ptr<const NewestAttention> seen;  // whose attention is taken over already
   bool prefilling = false;       // a prompt comes in chunks
   std::int32_t promptRows = 0;   // length of the context when the last prompt ended

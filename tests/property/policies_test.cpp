@@ -4,14 +4,27 @@
 // is pruned once, at its end; and history brings everything back.
 #include "support/session_fixture.h"
 
+#include <QTemporaryDir>
+
+#include "support/gate_file.h"
+
 using namespace kvlab;
 
 namespace {
 
 constexpr int kSinks = 2, kWindow = 5, kPrompt = 60;
 
+/// Gates with random weights for the model of these tests.
+std::string gatesFile() {
+  static const QTemporaryDir folder;
+  const std::string path = folder.filePath("gates.safetensors").toStdString();
+  static const bool written = bool(GateFile(SessionFixture()->model().config(), 24).write(path));
+  return written ? path : "";
+}
+
 json bounded(std::string_view policy, const json& more) {
   json spec{{"name", policy}, {"sinks", kSinks}, {"window", kWindow}};
+  if (policy == "smartkv") spec["gates"] = gatesFile();
   spec.update(more);
   return {{"policy", spec}};
 }
@@ -111,6 +124,57 @@ class PoliciesTest : public QObject {
     const std::int64_t tick = parts->state().tick.value();
     parts.must("endPrefill");  // there is nothing to end
     QCOMPARE(parts->state().tick.value(), tick);
+  }
+
+  /// SmartKV's document: prompt pruned to sinks, window and the best of the rest; then a row that leaves the
+  /// window fills spare budget, or replaces the minimum where it is strictly better.
+  void smartKvCompetes() {
+    constexpr int kBudget = 13;
+    SessionFixture s(bounded("smartkv", {{"budget", kBudget}}));
+    const int heads = s->model().config().kvHeads;
+    const auto score = [&](int layer, int id) {  // as stored when the row was projected, gone or not
+      float sum = 0;
+      for (int h = 0; h < heads; ++h) sum += s->state().gateScores[static_cast<std::size_t>(layer)][static_cast<std::size_t>(id * heads + h)];
+      return sum;
+    };
+    s.prompt(kPrompt);
+    std::vector<std::vector<int>> kept(static_cast<std::size_t>(s->state().layers()));  // by the model of this test
+    for (int layer = 0; layer < s->state().layers(); ++layer) {
+      std::vector<int> rest;
+      for (int id = kSinks; id < kPrompt - kWindow; ++id) rest.push_back(id);
+      std::stable_sort(rest.begin(), rest.end(), [&](int a, int b) { return score(layer, a) > score(layer, b); });
+      rest.resize(kBudget);
+      kept[static_cast<std::size_t>(layer)] = rest;
+    }
+    for (int tick = 0; tick < 30; ++tick) {
+      const int next = kPrompt + tick, leaves = next - kWindow;
+      s.must("step", {{"tokens", {9 + tick}}});
+      for (int layer = 0; layer < s->state().layers(); ++layer) {
+        std::vector<int>& own = kept[static_cast<std::size_t>(layer)];
+        const auto worst = std::min_element(own.begin(), own.end(), [&](int a, int b) {
+          return score(layer, a) != score(layer, b) ? score(layer, a) < score(layer, b) : a > b;
+        });
+        if (score(layer, leaves) > score(layer, *worst)) *worst = leaves;
+        std::vector<int> all = own;
+        for (int i = 0; i < kSinks; ++i) all.push_back(i);
+        for (int i = 0; i < kWindow; ++i) all.push_back(next - i);
+        std::sort(all.begin(), all.end());
+        QCOMPARE(residents(s, layer), all);
+        const json contest = s.must("policies")["layers"][static_cast<std::size_t>(layer)]["contests"][0];
+        QCOMPARE(contest["challenger"], leaves);
+        QCOMPARE(contest["challengerScore"].get<float>(), score(layer, leaves));
+        QVERIFY(!std::count(all.begin(), all.end(), contest["loser"].get<int>()));
+      }
+    }
+  }
+
+  void spareBudgetIsFilledFirst() {
+    SessionFixture s(bounded("smartkv", {{"budget", 20}}));
+    s.prompt(10);
+    for (int tick = 0; tick < 30; ++tick) {
+      s.must("step");
+      QCOMPARE(residents(s, 1).size(), static_cast<std::size_t>(std::min(kSinks + 20 + kWindow, 11 + tick)));
+    }
   }
 
   void aTickEndsAPromptInParts() {
