@@ -201,8 +201,11 @@ void Transformer::attend(const LayerPass& pass, std::int64_t n) {
   args.out = m_attention.data();
   args.newestMass = pass.newestMass;
   args.newestPerHead = pass.newestPerHead;
-  args.receivedPerHead = pass.receivedPerHead;
   args.receivedMass = pass.receivedMass;
+  args.receivedPerHead = pass.receivedPerHead;
+  args.lastAbove = pass.lastAbove;
+  args.queryIndex = pass.queryIndex;
+  args.aboveThreshold = pass.aboveThreshold;
   ops().attention(context(), args);
 }
 

@@ -36,10 +36,13 @@ struct LayerPass {
   float* newestMass = nullptr;             // [rows + 1] or null
   float* newestPerHead = nullptr;          // [heads, rows + 1] or null
   float* receivedMass = nullptr;           // [rows + 1] or null
+  float* receivedPerHead = nullptr;        // [heads, rows + 1] or null
+  std::int32_t* lastAbove = nullptr;       // [kvHeads, rows + 1] or null: see kernels/ops/attention.h
+  const std::int32_t* queryIndex = nullptr;  // [n], with lastAbove
+  float aboveThreshold = 0;
   float* gateKeys = nullptr;               // [n, kvHeads*headDim] takes the keys that gates score; null = none do
   bool gatesRotated = false;               // these are keys after k-norm and rotation, not before
   const kernels::GateMlpArgs* gates = nullptr;  // scores gateKeys at once, with its weights and to its `out`; null = later
-  float* receivedPerHead = nullptr;        // [heads, rows + 1] or null
 };
 
 class Transformer {

@@ -314,11 +314,11 @@ void attentionTarget(ThreadPool& pool, const AttentionArgs& a) {
   Call c{a, rowLayout(a.fmt), dim, group, tile, headsPerItem(a.fmt.kvHeads, dim, tile * group, streamed), 0, streamed,
          (a.indexBase % kAttentionBlock + a.rows) / kAttentionBlock + 1, nullptr, nullptr, nullptr};
   const int64_t perQuery = a.queryHeads * c.keptBlocks * kAttentionBlock * 4;
-  const int64_t batch = a.receivedMass ? std::max<int64_t>(1, kKeptBytes / perQuery) : a.nQueries;
+  const int64_t batch = a.wantsReceived() ? std::max<int64_t>(1, kKeptBytes / perQuery) : a.nQueries;
   const bool newest = a.newestMass || a.newestPerHead;
   for (int64_t q0 = 0; q0 < a.nQueries; q0 += batch) {
     const int64_t q1 = std::min(a.nQueries, q0 + batch);
-    c.stored = a.receivedMass ? q0 : newest && q1 == a.nQueries ? q1 - 1 : q1;
+    c.stored = a.wantsReceived() ? q0 : newest && q1 == a.nQueries ? q1 - 1 : q1;
     runBatch(pool, c, q0, q1);
   }
 }

@@ -10,6 +10,7 @@
 #endif
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels/cpu/attention_plan-inl.h"
 #include "kernels/thread_pool.h"
@@ -35,31 +36,54 @@ HWY_INLINE float factorOf(const Call& c, int64_t q, int64_t queryHead, int64_t b
   return maximum == kMinusInfinity || row.sum == 0.0f ? 0.0f : expOne(maximum - row.max) / row.sum;
 }
 
-/// mean [64] over query heads, of the rows of a block.
-HWY_INLINE void headMean(const Call& c, int64_t q, int64_t block, const Part& part, float* perHead,
-                         float* mean) {
+/// Where the probabilities of one query go besides the mean: entries [at, at + count) of every list.
+struct MassTarget {
+  const AttentionArgs& a;
+  int64_t q, at, count;
+  bool newest;
+
+  /// Those of one query head; `largest` [count] of its group so far.
+  HWY_INLINE void head(int64_t h, const float* p, float* largest) const {
+    const int64_t entry = h * (a.rows + 1) + at;
+    if (newest && a.newestPerHead) std::copy(p, p + count, a.newestPerHead + entry);
+    for (int64_t i = 0; a.receivedPerHead && i < count; ++i) a.receivedPerHead[entry + i] += p[i];
+    for (int64_t i = 0; a.lastAbove && i < count; ++i) largest[i] = p[i] > largest[i] ? p[i] : largest[i];
+  }
+
+  /// Behind the last head of a group, whose maxima begin anew.
+  HWY_INLINE void group(int64_t kvHead, float* largest) const {
+    if (!a.lastAbove) return;
+    int32_t* last = a.lastAbove + kvHead * (a.rows + 1) + at;
+    for (int64_t i = 0; i < count; ++i)
+      if (std::exchange(largest[i], 0.0f) > a.aboveThreshold) last[i] = std::max(last[i], a.queryIndex[q]);
+  }
+
+  HWY_INLINE void mean(const float* values) const {
+    for (int64_t i = 0; a.receivedMass && i < count; ++i) a.receivedMass[at + i] += values[i];
+    if (newest && a.newestMass) std::copy(values, values + count, a.newestMass + at);
+  }
+};
+
+HWY_INLINE void massesOfQuery(const Call& c, int64_t q, int64_t block, const Part& part) {
   const int64_t start = block * kAttentionBlock - c.a.indexBase;
-  std::fill(mean, mean + kAttentionBlock, 0.0f);
+  const MassTarget to{c.a, q, start + part.lo, part.rowsEnd - part.lo, q == c.a.nQueries - 1};
+  alignas(64) float mean[kAttentionBlock] = {}, p[kAttentionBlock], largest[kAttentionBlock] = {};
   for (int64_t h = 0; h < c.a.queryHeads; ++h) {
     const float factor = factorOf(c, q, h, block);
-    if (factor == 0.0f) continue;
-    alignas(64) float p[kAttentionBlock];
-    scaleBlock(c.kept + c.keptAt(q, h, block) * kAttentionBlock, factor, p, mean);
-    if (perHead) std::copy(p + part.lo, p + part.rowsEnd, perHead + h * (c.a.rows + 1) + start + part.lo);
+    if (factor != 0.0f) {
+      scaleBlock(c.kept + c.keptAt(q, h, block) * kAttentionBlock, factor, p, mean);
+      to.head(h, p + part.lo, largest);
+    }
+    if ((h + 1) % c.group == 0) to.group(h / c.group, largest);
   }
   for (int64_t i = 0; i < kAttentionBlock; ++i) mean[i] /= static_cast<float>(c.a.queryHeads);
+  to.mean(mean + part.lo);
 }
 
 HWY_INLINE void massesOfRows(const Call& c, int64_t q1, int64_t block) {
-  const int64_t start = block * kAttentionBlock - c.a.indexBase;
-  alignas(64) float mean[kAttentionBlock];
   for (int64_t q = c.stored; q < q1; ++q) {
-    const Part part = partOf(rangeOf(c.a, q), start);
-    if (part.lo >= part.rowsEnd) continue;
-    const bool newest = q == c.a.nQueries - 1;
-    headMean(c, q, block, part, newest ? c.a.newestPerHead : nullptr, mean);
-    for (int64_t i = part.lo; c.a.receivedMass && i < part.rowsEnd; ++i) c.a.receivedMass[start + i] += mean[i];
-    if (newest && c.a.newestMass) std::copy(mean + part.lo, mean + part.rowsEnd, c.a.newestMass + start + part.lo);
+    const Part part = partOf(rangeOf(c.a, q), block * kAttentionBlock - c.a.indexBase);
+    if (part.lo < part.rowsEnd) massesOfQuery(c, q, block, part);
   }
 }
 
@@ -68,17 +92,17 @@ HWY_INLINE void massOfSelf(const Call& c, int64_t q) {
   const Range range = rangeOf(c.a, q);
   if (!range.hasSelf()) return;
   const int64_t at = c.a.indexBase + range.end, block = at / kAttentionBlock;
-  const bool newest = q == c.a.nQueries - 1;
-  float mean = 0.0f;
+  const MassTarget to{c.a, q, c.a.rows, 1, q == c.a.nQueries - 1};
+  float mean = 0.0f, largest = 0.0f;
   for (int64_t h = 0; h < c.a.queryHeads; ++h) {
     const float factor = factorOf(c, q, h, block);
     const float p = factor == 0.0f ? 0.0f : c.kept[c.keptAt(q, h, block) * kAttentionBlock + at % kAttentionBlock] * factor;
     mean += p;
-    if (newest && c.a.newestPerHead) c.a.newestPerHead[h * (c.a.rows + 1) + c.a.rows] = p;
+    to.head(h, &p, &largest);
+    if ((h + 1) % c.group == 0) to.group(h / c.group, &largest);
   }
   mean /= static_cast<float>(c.a.queryHeads);
-  if (c.a.receivedMass) c.a.receivedMass[c.a.rows] += mean;
-  if (newest && c.a.newestMass) c.a.newestMass[c.a.rows] = mean;
+  to.mean(&mean);
 }
 
 inline void writeMasses(ThreadPool& pool, const Call& c, int64_t q1) {

@@ -113,6 +113,7 @@ AttentionArgs batchOf(const AttentionArgs& args, int64_t q0, int64_t q1) {
   a.rowEnd += q0;
   if (a.selfSlot) a.selfSlot += q0;
   if (a.selfPhaseIndex) a.selfPhaseIndex += q0;
+  if (a.queryIndex) a.queryIndex += q0;
   a.nQueries = q1 - q0;
   return a;
 }

@@ -126,6 +126,24 @@ __global__ void __launch_bounds__(kMergeThreads) mergeKernel(AttentionArgs a, At
   if (thread == 32) final.max = carried;
 }
 
+/// Probabilities of all heads are kept; otherwise those of the first give way to the mean.
+__device__ __forceinline__ bool perHead(const AttentionArgs& a) { return a.receivedPerHead || a.lastAbove; }
+
+/// Calls fn(q, first) for every query of the batch that sees an entry, ascending; first: its place in p.kept, of head 0.
+/// Entry `rows` is the self row, another key for every query.
+template <class Fn>
+__device__ __forceinline__ void forQueries(const AttentionArgs& a, const AttentionPlan& p, int64_t entry, const Fn& fn) {
+#pragma unroll 1
+  for (int q = 0; q < a.nQueries; ++q) {
+    const bool hasSelf = a.selfSlot && a.selfSlot[q] >= 0;
+    const Seen seen = seenRange(a.rowBegin[q], a.rowEnd[q], hasSelf);
+    const bool mine = entry == a.rows ? hasSelf : entry >= seen.begin && entry < seen.end;
+    if (!mine) continue;
+    const int at = p.skew + (entry == a.rows ? seen.end : static_cast<int>(entry));
+    fn(q, p.keptAt(q, a.queryHeads, 0, at / kKeys) * kKeys + at % kKeys);
+  }
+}
+
 /// One key of one block of one query: its probability in every head, the mean over them. Grid: x = blocks of
 /// keys, y = stored queries; 64 threads walk the heads, whose factors they compute 64 at a time.
 __global__ void __launch_bounds__(kKeys) headMeanKernel(AttentionArgs a, AttentionPlan p, bool newestOfBatch) {
@@ -154,28 +172,52 @@ __global__ void __launch_bounds__(kKeys) headMeanKernel(AttentionArgs a, Attenti
       const float probability = factors[h] == 0.0f ? 0.0f : kept * factors[h];
       mean = mean + probability;
       if (newest && a.newestPerHead && (row || self)) a.newestPerHead[(head + h) * (a.rows + 1) + entry] = probability;
+      if (perHead(a)) p.kept[p.keptAt(q, a.queryHeads, head + h, block) * kKeys + key] = probability;
     }
   }
   mean = mean / static_cast<float>(a.queryHeads);
   if (newest && a.newestMass && (row || self)) a.newestMass[entry] = mean;
-  if (a.receivedMass) p.kept[p.keptAt(q, a.queryHeads, 0, block) * kKeys + key] = mean;  // this thread alone reads there
+  if (a.receivedMass && !perHead(a)) p.kept[p.keptAt(q, a.queryHeads, 0, block) * kKeys + key] = mean;  // this thread alone reads there
 }
 
-/// Entry `rows` is the self row, another key for every query. Queries ascend.
 __global__ void __launch_bounds__(kMassThreads) receiveKernel(AttentionArgs a, AttentionPlan p) {
   const int64_t entry = int64_t{blockIdx.x} * kMassThreads + threadIdx.x;
   if (entry > a.rows) return;
+  const int heads = perHead(a) ? a.queryHeads : 1;
   float received = a.receivedMass[entry];
+  forQueries(a, p, entry, [&](int, int64_t first) {
+    if (heads == 1) {  // one head's probability is its mean
+      received = received + p.kept[first];
+      return;
+    }
+    float mean = 0.0f;
 #pragma unroll 4
-  for (int q = 0; q < a.nQueries; ++q) {
-    const bool hasSelf = a.selfSlot && a.selfSlot[q] >= 0;
-    const Seen seen = seenRange(a.rowBegin[q], a.rowEnd[q], hasSelf);
-    const bool mine = entry == a.rows ? hasSelf : entry >= seen.begin && entry < seen.end;
-    if (!mine) continue;
-    const int at = p.skew + (entry == a.rows ? seen.end : static_cast<int>(entry));
-    received = received + p.kept[p.keptAt(q, a.queryHeads, 0, at / kKeys) * kKeys + at % kKeys];
-  }
+    for (int h = 0; h < heads; ++h) mean = mean + p.kept[first + h * p.blocks * kKeys];
+    received = received + mean / static_cast<float>(heads);
+  });
   a.receivedMass[entry] = received;
+}
+
+/// The lists of the heads of one group: a thread per entry, grid y = KV heads.
+__global__ void __launch_bounds__(kMassThreads) receiveHeadsKernel(AttentionArgs a, AttentionPlan p) {
+  const int64_t entry = int64_t{blockIdx.x} * kMassThreads + threadIdx.x, headStep = p.blocks * kKeys, list = a.rows + 1;
+  if (entry > a.rows) return;
+  const int kvHead = static_cast<int>(blockIdx.y), firstHead = kvHead * p.group;
+#pragma unroll 1
+  for (int h = firstHead; a.receivedPerHead && h < firstHead + p.group; ++h) {
+    float received = a.receivedPerHead[h * list + entry];
+    forQueries(a, p, entry, [&](int, int64_t first) { received = received + p.kept[first + h * headStep]; });
+    a.receivedPerHead[h * list + entry] = received;
+  }
+  if (!a.lastAbove) return;
+  int32_t last = a.lastAbove[kvHead * list + entry];
+  forQueries(a, p, entry, [&](int q, int64_t first) {
+    float largest = 0.0f;
+#pragma unroll 4
+    for (int h = firstHead; h < firstHead + p.group; ++h) largest = fmaxf(largest, p.kept[first + h * headStep]);
+    if (largest > a.aboveThreshold) last = max(last, a.queryIndex[q]);
+  });
+  a.lastAbove[kvHead * list + entry] = last;
 }
 
 }  // namespace
@@ -187,8 +229,11 @@ int32_t mergeBlocks(void* stream, const AttentionArgs& a, const AttentionPlan& p
 
 int32_t writeMasses(void* stream, const AttentionArgs& a, const AttentionPlan& p, bool newest) {
   const int32_t error = launch(headMeanKernel, {p.blocks, a.nQueries - p.stored}, kKeys, 0, stream, a, p, newest);
-  if (error || !a.receivedMass) return error;
-  return launch(receiveKernel, a.rows / kMassThreads + 1, kMassThreads, 0, stream, a, p);
+  if (error || !a.wantsReceived()) return error;
+  const int64_t blocks = a.rows / kMassThreads + 1;
+  if (a.receivedPerHead || a.lastAbove)
+    if (const int32_t e = launch(receiveHeadsKernel, {blocks, a.fmt.kvHeads}, kMassThreads, 0, stream, a, p)) return e;
+  return a.receivedMass ? launch(receiveKernel, blocks, kMassThreads, 0, stream, a, p) : 0;
 }
 
 }  // namespace kvlab::kernels::cuda

@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "kernels/context.h"
+#include "kernels/platform.h"
 #include "kernels/row_format.h"
 
 namespace kvlab::kernels {
@@ -52,6 +53,14 @@ struct AttentionArgs {
   float* newestPerHead = nullptr;  ///< [queryHeads, rows + 1] last query
   float* receivedMass = nullptr;   ///< [rows + 1] += sum over queries, ascending, of the head mean
   float* receivedPerHead = nullptr;  ///< [queryHeads, rows + 1] += sum over queries, ascending
+  /// Largest queryIndex of the queries whose probability, the largest of the KV head's query heads, is above the
+  /// threshold; where no query's is, the entry stays.
+  int32_t* lastAbove = nullptr;         ///< [kvHeads, rows + 1]
+  const int32_t* queryIndex = nullptr;  ///< [nQueries], read for lastAbove
+  float aboveThreshold = 0.0f;
+
+  /// Probabilities of all queries are wanted, not of the last one alone.
+  KVLAB_HD bool wantsReceived() const { return receivedMass || receivedPerHead || lastAbove; }
 };
 
 void attention(const Context&, const AttentionArgs&);

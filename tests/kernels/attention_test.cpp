@@ -24,6 +24,8 @@ class AttentionTest : public QObject {
   void groupedHeadsEqualRepeatedHeads();
   void masses();
   void receivedMassDoesNotDependOnChunks();
+  void headsAndLastUse();
+  void selfRowsAreUsedLast();
   void emptyRangeGivesZero();
 };
 
@@ -208,6 +210,78 @@ void AttentionTest::receivedMassDoesNotDependOnChunks() {
     for (int64_t q = 0; q < 260; q += chunk) run(slice(a, q, std::min<int64_t>(260, q + chunk)), 4);
     QVERIFY(sameBits(whole, parts));
   }
+}
+
+/// Against f64, in chunks and by any number of threads; a NaN is above nothing.
+void AttentionTest::headsAndLastUse() {
+  const Scene s({6, 2, 32}, 150);
+  const Reference want(s);
+  constexpr float kAbove = 0.0413f;
+  std::vector<int32_t> index;
+  for (int32_t q = 0; q < 150; ++q) index.push_back(1000 - q * 3);  // descending: the first use is the largest
+  std::vector<float> heads[2];
+  std::vector<int32_t> last[2];
+  for (const int64_t chunk : {150, 41}) {
+    std::vector<float>& sums = heads[chunk == 150 ? 0 : 1];
+    std::vector<int32_t>& uses = last[chunk == 150 ? 0 : 1];
+    sums.assign(6 * 151, 0.25f);
+    uses.assign(2 * 151, -1);
+    for (int64_t q = 0; q < 150; q += chunk) {
+      AttentionArgs a = slice(s.args(), q, std::min<int64_t>(150, q + chunk));
+      a.receivedPerHead = sums.data();
+      a.lastAbove = uses.data();
+      a.queryIndex = index.data() + q;
+      a.aboveThreshold = kAbove;
+      const std::vector<float> out = run(a, chunk == 150 ? 1 : 4);
+      QVERIFY(sameBits(out, run(slice(s.args(), q, std::min<int64_t>(150, q + chunk)))));
+    }
+  }
+  QVERIFY(sameBits(heads[0], heads[1]));
+  QCOMPARE(last[0], last[1]);
+  double worst = 0;
+  int used = 0;
+  for (size_t j = 0; j < 150; ++j)
+    for (size_t kv = 0; kv < 2; ++kv) {
+      int32_t wanted = -1;
+      for (size_t q = 0; q < 150; ++q) {
+        double largest = 0;
+        for (size_t h = kv * 3; h < kv * 3 + 3; ++h) largest = std::max(largest, want.mass[(q * 6 + h) * 150 + j]);
+        QVERIFY2(std::fabs(largest - double{kAbove}) > 1e-6, "the scene has a probability at the threshold");
+        if (largest > double{kAbove}) wanted = std::max(wanted, index[q]);
+      }
+      QCOMPARE(last[0][kv * 151 + j], wanted);
+      used += wanted >= 0;
+      for (size_t h = kv * 3; h < kv * 3 + 3; ++h) {
+        double sum = 0.25;
+        for (size_t q = 0; q < 150; ++q) sum += want.mass[(q * 6 + h) * 150 + j];
+        worst = std::max(worst, std::fabs(double{heads[0][h * 151 + j]} - sum) / sum);
+      }
+    }
+  QVERIFY2(worst < 2e-6, qPrintable(QString("largest error %1, tolerance 2e-6").arg(worst)));
+  QVERIFY(used > 20 && used < 300);
+}
+
+void AttentionTest::selfRowsAreUsedLast() {
+  const Scene s({2, 1, 16}, 6);
+  const int32_t end = 5, slot = 5, phase = s.phases[5], index = 77;
+  AttentionArgs a = slice(s.args(), 5, 6);
+  a.rowEnd = &end;
+  a.selfSlot = &slot;
+  a.selfPhaseIndex = &phase;
+  std::vector<float> heads(2 * 7, 0.0f), perHead(2 * 7, NAN);
+  std::vector<int32_t> last(7, 5);
+  a.newestPerHead = perHead.data();
+  a.receivedPerHead = heads.data();
+  a.lastAbove = last.data();
+  a.queryIndex = &index;
+  run(a);  // threshold 0
+  QVERIFY(sameBits(heads, perHead));
+  QVERIFY(heads[6] > 0 && heads[13] > 0);
+  QCOMPARE(last, std::vector<int32_t>({77, 77, 77, 77, 77, 5, 77}));
+  a.aboveThreshold = 1.0f;
+  last.assign(7, -1);
+  run(a);
+  QCOMPARE(last, std::vector<int32_t>(7, -1));
 }
 
 void AttentionTest::emptyRangeGivesZero() {

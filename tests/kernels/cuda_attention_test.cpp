@@ -18,15 +18,19 @@ Q_DECLARE_METATYPE(kvlab::kernels::DType)
 
 namespace {
 
-constexpr int kNewest = 1, kPerHead = 2, kReceived = 4, kAllMasses = 7;
+constexpr int kNewest = 1, kPerHead = 2, kReceived = 4, kHeads = 8, kLast = 16, kAllMasses = 31;
 
 struct Outputs {
-  std::vector<float> out, newest, perHead, received;
+  std::vector<float> out, newest, perHead, received, heads;
+  std::vector<int32_t> last, index;
 
   Outputs(const AttentionArgs& a, int masses) : out(static_cast<size_t>(a.nQueries * outStride(a)), -3.0f) {
     if (masses & kNewest) newest.assign(static_cast<size_t>(a.rows + 1), NAN);
     if (masses & kPerHead) perHead.assign(static_cast<size_t>(a.queryHeads * (a.rows + 1)), NAN);
     if (masses & kReceived) received.assign(static_cast<size_t>(a.rows + 1), 0.25f);
+    if (masses & kHeads) heads.assign(static_cast<size_t>(a.queryHeads * (a.rows + 1)), 0.5f);
+    if (masses & kLast) last.assign(static_cast<size_t>(a.fmt.kvHeads * (a.rows + 1)), 3);
+    for (int32_t q = 0; q < a.nQueries; ++q) index.push_back(q * 7 % 5 + q / 3);  // neither ascending nor all different
   }
   static int64_t outStride(const AttentionArgs& a) { return a.outStride ? a.outStride : int64_t{a.queryHeads} * a.fmt.headDim; }
 };
@@ -38,6 +42,10 @@ Outputs onCpu(AttentionArgs a, int masses) {
   a.newestMass = o.newest.empty() ? nullptr : o.newest.data();
   a.newestPerHead = o.perHead.empty() ? nullptr : o.perHead.data();
   a.receivedMass = o.received.empty() ? nullptr : o.received.data();
+  a.receivedPerHead = o.heads.empty() ? nullptr : o.heads.data();
+  a.lastAbove = o.last.empty() ? nullptr : o.last.data();
+  a.queryIndex = o.index.data();
+  a.aboveThreshold = 0.02f;
   cpuOps().attention({&pool}, a);
   return o;
 }
@@ -79,6 +87,10 @@ class Placed {
     a.newestMass = m_device.copy(o.newest);
     a.newestPerHead = m_device.copy(o.perHead);
     a.receivedMass = m_device.copy(o.received);
+    a.receivedPerHead = m_device.copy(o.heads);
+    a.lastAbove = m_device.copy(o.last);
+    a.queryIndex = m_device.copy(o.index);
+    a.aboveThreshold = 0.02f;
     const int64_t bytes = m_where.api->attentionScratchBytes(a);
     if (bytes > kFilled) a.scratch = m_device.room(static_cast<size_t>(bytes));
     else a.scratch = m_device.copy(std::vector<uint8_t>(static_cast<size_t>(bytes), 0xff));  // NaN, if read before it is written
@@ -87,6 +99,8 @@ class Placed {
     if (a.newestMass) m_device.fetch(o.newest, a.newestMass);
     if (a.newestPerHead) m_device.fetch(o.perHead, a.newestPerHead);
     if (a.receivedMass) m_device.fetch(o.received, a.receivedMass);
+    if (a.receivedPerHead) m_device.fetch(o.heads, a.receivedPerHead);
+    if (a.lastAbove) m_device.fetch(o.last, a.lastAbove);
     return o;
   }
 
@@ -94,7 +108,8 @@ class Placed {
   QString differs(const AttentionArgs& a, int masses = kAllMasses) {
     const Outputs want = onCpu(a, masses), got = run(a, masses);
     const char* what = !same(want.out, got.out) ? "out" : !same(want.newest, got.newest) ? "newestMass"
-                       : !same(want.perHead, got.perHead) ? "newestPerHead" : !same(want.received, got.received) ? "receivedMass" : nullptr;
+                       : !same(want.perHead, got.perHead) ? "newestPerHead" : !same(want.received, got.received) ? "receivedMass"
+                       : !same(want.heads, got.heads) ? "receivedPerHead" : want.last != got.last ? "lastAbove" : nullptr;
     return what ? QString("%1 of %2 queries on %3").arg(what).arg(a.nQueries).arg(QString::fromStdString(m_where.name)) : QString();
   }
 
@@ -291,7 +306,7 @@ void CudaAttentionTest::quantisedRowsAreReadAsTheyMean() {
       Placed codes(s, where), values(plain, where);
       for (const auto& [q0, q1] : {std::pair<int, int>{148, 150}, {100, 130}}) {
         const Outputs got = codes.run(slice(s.args(), q0, q1), kAllMasses), want = values.run(slice(plain.args(), q0, q1), kAllMasses);
-        QVERIFY(same(got.out, want.out) && same(got.newest, want.newest) && same(got.perHead, want.perHead) && same(got.received, want.received));
+        QVERIFY(same(got.out, want.out) && same(got.newest, want.newest) && same(got.perHead, want.perHead) && same(got.received, want.received) && same(got.heads, want.heads) && got.last == want.last);
       }
     }
   }
@@ -375,7 +390,7 @@ void CudaAttentionTest::massesAskedForOneByOne() {
   const Scene s = sceneOf(6, 2, 32, DType::f32, DType::f16);
   for (const TestDevice& where : devices()) {
     Placed placed(s, where);
-    for (int masses = 0; masses < kAllMasses; ++masses) {
+    for (const int masses : {0, kNewest, kPerHead, 3, kReceived, 6, kHeads, kLast, kReceived | kHeads, kHeads | kLast | kNewest}) {
       QVERIFY_SAME(placed, slice(s.args(), 130, 133), masses);
       QVERIFY_SAME(placed, slice(s.args(), 110, 130), masses);
     }
@@ -429,6 +444,9 @@ void CudaAttentionTest::batches() {
   for (const int64_t n : {12, 22}) {
     AttentionArgs part = slice(a, 128, 128 + n);
     part.receivedMass = s.table.data();  // only asked whether it is there
+    QVERIFY(queriesPerBatch(part) < n);
+    part.receivedMass = nullptr;
+    part.lastAbove = s.slots.data();  // likewise
     QVERIFY(queriesPerBatch(part) < n);
     Placed placed(s, devices().front());
     QVERIFY_SAME(placed, slice(a, 128, 128 + n));
