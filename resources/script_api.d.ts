@@ -352,6 +352,8 @@ interface Session {
   ring(layer: number): Ring | null;
   storage(layer: number, options?: { free?: boolean }): LayerStorage;
   /** A pass over all rows; with rows: true also per position, null where a layer has no row. */
+  /** Pools for so many rows per layer, with the content kept: frees what a policy has emptied. */
+  setCapacity(rows: number): null;
   /** What each layer's policy was asked for and what it did. */
   policies(): PolicyAudit;
   quantisation(options?: { rows?: boolean }): LayerQuantisation[];

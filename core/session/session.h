@@ -136,6 +136,9 @@ class Session {
   /// An empty name leaves what there is. Errors: bad_manifest, out_of_memory; nothing has changed then.
   Status setLayout(int layer, const std::string& layout);
   Status setFormat(int layer, const std::string& k, const std::string& v);
+  /// Pools for so many rows per layer, with the content kept: what a policy has freed goes back to the system. A
+  /// commit. Errors: capacity (a layer holds more rows, or the rotary table does not reach), out_of_memory.
+  Status setCapacity(std::int64_t rows);
   /// Paged layers: fills pages by moving about `most` rows per layer. Older states are forgotten; history executes their
   /// commands again.
   Result<Compaction> compact(std::int64_t most);

@@ -193,9 +193,11 @@ Status Session::replay(int id) {
   // A session whose storage was changed on the way starts from what it was opened with.
   const Manifest now = m_manifest;
   const auto stored = [this](const Manifest& wanted) -> Status {
-    const bool same = wanted.layout == m_manifest.layout && wanted.kvK == m_manifest.kvK && wanted.kvV == m_manifest.kvV && wanted.layers == m_manifest.layers;
+    const bool same = wanted.layout == m_manifest.layout && wanted.kvK == m_manifest.kvK && wanted.kvV == m_manifest.kvV && wanted.layers == m_manifest.layers &&
+                      wanted.capacity == m_manifest.capacity;
     if (same) return ok();
     m_manifest = wanted;
+    m_capacity = wanted.capacity ? wanted.capacity : m_model->config().maxPositions;
     return freshStorage();
   };
   Status done = stored(m_opened);

@@ -135,6 +135,22 @@ Status Session::setFormat(int layer, const std::string& k, const std::string& v)
   return restore(std::move(wanted));
 }
 
+Status Session::setCapacity(std::int64_t rows) {
+  if (rows < 1 || rows >= m_maxPhases)
+    return Error{"capacity", "the capacity was not changed", std::to_string(rows) + " rows are outside 1 .. " + std::to_string(m_maxPhases - 1),
+                 "open a session with a larger capacity", std::nullopt, "rows", rows};
+  for (int layer = 0; layer < m_state.layers(); ++layer)
+    if (const auto held = static_cast<std::int64_t>(m_state.map(layer).size()); held > rows && !m_state.group(layer).keep)
+      return Error{"capacity", "the capacity was not changed", "layer " + std::to_string(layer) + " holds " + std::to_string(held) + " rows, more than " + std::to_string(rows),
+                   "give room for them, or evict rows first", std::nullopt, "rows", rows};
+  Manifest wanted = m_manifest;
+  wanted.capacity = rows;
+  const std::int64_t before = std::exchange(m_capacity, rows);
+  Status done = restore(std::move(wanted));
+  if (!done) m_capacity = before;
+  return done;
+}
+
 /// Moves the content into pools made as `wanted` says. The old pools stay until all rows are over.
 Status Session::restore(Manifest wanted) {
   if (Status usableNow = usable(); !usableNow) return usableNow;
@@ -181,18 +197,19 @@ Status Session::restore(Manifest wanted) {
   };
   for (int layer = 0; layer < m_store.layers(); ++layer)
     if (store.slots(layer).available() < static_cast<std::int32_t>(m_state.map(layer).resident()) && !layouts.demand(layer).keep)
-      return refused({"capacity", "the layout was not changed", "layer " + std::to_string(layer) + " has no room for its rows", "raise capacity, or choose another layout"});
+      return refused({"capacity", "the storage was not changed", "layer " + std::to_string(layer) + " has no room for its rows", "raise capacity, or choose another layout"});
   regroup(next, [&](int a, int b) { return layouts.alike(a, b); }, make, [](int, int) {});
-  bool converted = false;
+  bool converted = false, dropped = false;
   for (int layer = 0; layer < m_store.layers(); ++layer) {
     const ResidencyView &before = m_state.map(layer), &after = next.map(layer);
     const auto first = at(after.first);
     carry(m_store.pool(layer), before.slotOf.span().subspan(first), store.pool(layer), after.residentSlots(), after.ledger, first);
+    dropped = dropped || after.first != before.first;
     converted = converted || !(m_store.pool(layer).format() == store.pool(layer).format());
   }
   if (Status done = backendStatus(*m_backend, "converting rows"); !done) return refused(done.error());
   layouts.restart(store, next);
-  next.logitsStale = next.length() > 0;
+  next.logitsStale = next.length() > 0 && (m_state.logitsStale || converted || dropped);
   next.edited = next.edited || converted;
   m_timeline.dropAll(m_store, false);
   m_store = std::move(store);

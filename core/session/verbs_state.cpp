@@ -97,6 +97,13 @@ Result<json> setPolicy(Session& session, const json& args) {
   return done(session.setPolicy(layer, *spec));
 }
 
+Result<json> setCapacity(Session& session, const json& args) {
+  VerbArgs in(args);
+  const std::int64_t rows = in.integer("rows", {}, 1, 1 << 24);
+  if (in.error()) return *in.error();
+  return done(session.setCapacity(rows));
+}
+
 Result<json> compact(Session& session, const json& args) {
   VerbArgs in(args);
   const std::int64_t rows = in.integer("rows", std::int64_t{1} << 40, 1, std::int64_t{1} << 40);
@@ -136,6 +143,7 @@ std::span<const Verb> stateVerbs() {
       {{"setLayout", {"layout", "layer"}, "Stores the rows of a layer, or of all, in another layout; the content stays.", true}, setLayout},
       {{"setFormat", {"k", "v", "layer"}, "Converts the K or V rows of a layer, or of all, to another type.", true}, setFormat},
       {{"setPolicy", {"policy", "layer"}, "Another eviction policy for a layer, or for all, from the next tick on.", true}, setPolicy},
+      {{"setCapacity", {"rows"}, "Pools for so many rows per layer, with the content kept: frees what a policy has emptied.", true}, setCapacity},
       {{"compact", {"rows"}, "Fills pages by moving about so many rows per layer; done tells whether any are left.", false}, compact},
       {{"rebuild", {}, "Computes every row anew from the live context.", true}, rebuild},
       {{"fault", {"kind", "layer", "index", "bit", "other", "column", "seed", "n"}, "Fault drill: damages the cache or makes a step fail.", true}, fault},

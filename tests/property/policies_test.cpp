@@ -210,6 +210,28 @@ class PoliciesTest : public QObject {
     QCOMPARE(s.hash(), hashes.back());
   }
 
+  /// After the prompt the pools shrink to what the policy keeps, and nothing else changes.
+  void poolsShrink() {
+    SessionFixture s(bounded("streaming_llm", {{"capacity", 20}})), same(bounded("streaming_llm", {{"capacity", 20}}));
+    for (const SessionFixture* one : {&s, &same}) one->prompt(kPrompt);
+    const json before = s.must("bytes");
+    const std::string rows = s.rows();
+    QVERIFY(!s.verb("setCapacity", {{"rows", 19}}));
+    s.must("setCapacity", {{"rows", 21}});
+    QCOMPARE(s.rows(), rows);
+    const json after = s.must("bytes");
+    QCOMPARE(after["live"], before["live"]);
+    QVERIFY2(after["allocated"].get<std::int64_t>() < before["allocated"].get<std::int64_t>(), (before.dump() + after.dump()).c_str());
+    for (int tick = 0; tick < 5; ++tick) {
+      for (const SessionFixture* one : {&s, &same}) one->must("step");
+      QCOMPARE(s.rows(), same.rows());
+    }
+    QCOMPARE(s.damage(), QByteArray());
+    for (int i = 0; i < 6; ++i) s.must("undo");
+    QCOMPARE(s.must("bytes")["allocated"], before["allocated"]);
+    QCOMPARE(s.rows(), rows);
+  }
+
   void everyLayoutHoldsThem_data() {
     QTest::addColumn<QString>("layout");
     for (const char* layout : {"contiguous_splice", "batch_splice", "boolean_gather", "paged:block=4"}) QTest::newRow(layout) << QString(layout);

@@ -72,6 +72,7 @@ std::vector<Good> goodCalls(const std::string& folder) {
       {"setLayout", {{"layout", "ring_fused"}, {"layer", 1}}, {"layer"}, {{"layout", {"", "ring", "paged:block=0", "paged:size=3", "indirection:block=4"}}, {"layer", {-2, 99}}}},
       {"setFormat", {{"k", "bf16"}, {"v", "f16"}, {"layer", 0}}, {"k", "v", "layer"}, {{"k", {"int4", "F16"}}, {"v", {"f64"}}, {"layer", {-2, 99}}}},
       {"setPolicy", {{"policy", "h2o:capacity=20,window=4"}, {"layer", 1}}, {"layer"}, {{"policy", {"", "lru", "h2o:size=3"}}, {"layer", {-2, 99}}}},
+      {"setCapacity", {{"rows", 100}}, {"rows"}, {{"rows", {0, -1, 1 << 23}}}},
       {"compact", {{"rows", 5}}, {"rows"}, {{"rows", {0, -1}}}},
       {"rebuild"},
       {"fault", {{"kind", "value_bit"}, {"layer", 0}, {"index", 1}, {"bit", 3}, {"seed", 1}}, {"layer", "index", "bit", "seed"},

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an eviction policy costs: a tick at its budget against one of `full` with as many rows, in turns; the end of
+// the prompt; bytes before and after. Models without gates of their own get random ones: time does not depend on them.
+#include <filesystem>
+
+#include "core/experiment/bench_rig.h"
+#include "core/model/counter_random.h"
+#include "core/model/safetensors.h"
+#include "kernels/scalar_convert.h"
+
+namespace kvlab {
+namespace {
+
+constexpr int kHidden = 256;  // semantics.md, section 6
+
+/// Random bf16 gates for a model, in a file.
+Status writeGates(const ModelConfig& config, const std::string& path) {
+  SafetensorsWriter writer;
+  std::vector<std::vector<std::byte>> kept;
+  kept.reserve(static_cast<std::size_t>(config.layers) * 8);
+  std::uint64_t drawn = 0;
+  const auto add = [&](const std::string& name, const std::vector<std::int64_t>& shape) {
+    std::int64_t n = 1;
+    for (const std::int64_t d : shape) n *= d;
+    std::vector<std::byte>& bytes = kept.emplace_back(static_cast<std::size_t>(2 * n));
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::uint16_t value = kernels::floatToBf16(static_cast<float>(unitInterval(randomBits(1, drawn++)) - 0.5) * 0.2f);
+      std::memcpy(bytes.data() + 2 * i, &value, 2);
+    }
+    writer.add(name, Element::BF16, shape, bytes);
+  };
+  for (int layer = 0; layer < config.layers; ++layer)
+    for (int stage = 1; stage <= 4; ++stage) {
+      const std::string at = "layers." + std::to_string(layer) + ".";
+      const std::int64_t in = stage == 1 ? config.headDim : kHidden, out = stage == 4 ? 1 : kHidden;
+      add(at + "w" + std::to_string(stage), {config.kvHeads, out, in});
+      add(at + "b" + std::to_string(stage), {config.kvHeads, out});
+    }
+  for (const auto& [key, value] : {std::pair{"input", "pre_rope"}, {"model", "any"}, {"threshold", "0.05"}, {"cap", "6"}}) writer.metadata(key, value);
+  return writer.write(path);
+}
+
+struct Case {
+  const char* model;
+  int rows, prompt;
+  std::vector<std::string_view> policies;  // empty = all
+};
+
+class PolicyBench {
+ public:
+  PolicyBench(const BenchOptions& options, nlohmann::json& rows, const Case& one) : m_options(options), m_rows(rows), m_case(one) {}
+
+  Status run(const Progress& progress) {
+    Result<std::unique_ptr<Session>> opened = open({{"name", "full"}});
+    if (!opened) return opened.error();
+    m_full = opened.take();
+    if (Status read = failed(m_full->append(tokens(m_case.rows), Source::Prompt)); !read) return read;
+    const std::string gates = (std::filesystem::temp_directory_path() / ("kvlab-bench-gates-" + std::to_string(m_case.rows) + ".safetensors")).string();
+    Status done = writeGates(m_full->model().config(), gates);
+    for (const PolicyName& policy : policies()) {
+      const auto& wanted = m_case.policies;
+      if (!done || policy.name == "full" || (!wanted.empty() && std::find(wanted.begin(), wanted.end(), policy.name) == wanted.end())) continue;
+      if (!report(progress, "policy: " + std::string(policy.name) + " on " + m_case.model, 0, 0)) done = Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
+      else done = measure(std::string(policy.name), gates);
+    }
+    std::error_code ignored;
+    std::filesystem::remove(gates, ignored);
+    return done;
+  }
+
+ private:
+  std::vector<TokenId> tokens(int n) const { return benchTokens(n, m_full->model().config().vocab); }
+
+  Result<std::unique_ptr<Session>> open(const nlohmann::json& policy) const {
+    Result<Manifest> manifest = Manifest::fromJson({{"model", m_case.model}, {"backend", m_options.backend}, {"threads", m_options.threads},
+                                                    {"capacity", m_case.prompt + 512}, {"history_bytes", 0}, {"policy", policy}});
+    if (!manifest) return manifest.error();
+    return m_full ? m_full->beside(*manifest) : openSession(*manifest, m_options.resources);
+  }
+
+  Status measure(const std::string& policy, const std::string& gates) {
+    nlohmann::json spec{{"name", policy}, {"capacity", m_case.rows}};
+    if (policy == "smartkv") spec["gates"] = gates;
+    Result<std::unique_ptr<Session>> opened = open(spec);
+    if (!opened) return opened.error();
+    Session& s = **opened;
+    const std::string what = policy + ", " + m_case.model + ", " + std::to_string(m_case.prompt) + " -> " + std::to_string(m_case.rows) + " rows";
+    if (Status read = failed(s.append(tokens(m_case.prompt), Source::Prompt, false)); !read) return read;
+    const double before = static_cast<double>(s.snapshot()->bytes.allocated);
+    const auto start = BenchClock::now();
+    if (Status pruned = failed(s.endPrefill()); !pruned) return pruned;
+    m_rows.push_back(benchRow("policy", what, "prune", "ms", {secondsSince(start) * 1e3}));
+    std::vector<double> us, ratio, decision;
+    for (int run = 0; run < (m_options.quick ? 4 : 24); ++run) {
+      double pair[2];
+      for (Session* side : {m_full.get(), &s}) {
+        const auto tick = BenchClock::now();
+        if (Status stepped = failed(side->step({TokenId(5)})); !stepped) return stepped;
+        pair[side == &s] = secondsSince(tick) * 1e6;
+      }
+      us.push_back(pair[1]);
+      ratio.push_back(pair[1] / pair[0]);
+      decision.push_back(s.state().policy->audit.us);
+    }
+    m_rows.push_back(benchRow("policy", what, "tick", "us", us));
+    m_rows.push_back(benchRow("policy", what, "decision", "us", decision));
+    m_rows.push_back(benchRow("policy", what, "to_full", "x", ratio));
+    if (Status shrunk = s.setCapacity(m_case.rows + 1); !shrunk) return shrunk;
+    m_rows.push_back(benchRow("policy", what, "bytes_live", "bytes", {static_cast<double>(s.snapshot()->bytes.live)}));
+    m_rows.push_back(benchRow("policy", what, "bytes_share", "x", {static_cast<double>(s.snapshot()->bytes.allocated) / before}));
+    return trim();
+  }
+
+  /// `full` as it was before the ticks.
+  Status trim() {
+    std::vector<Action> actions;
+    for (std::int32_t at = m_case.rows; at < m_full->state().length(); ++at) actions.push_back(Delete{Position(at)});
+    if (Status queued = m_full->inject(std::move(actions)); !queued) return queued;
+    return failed(m_full->apply());
+  }
+
+  const BenchOptions& m_options;
+  nlohmann::json& m_rows;
+  Case m_case;
+  std::unique_ptr<Session> m_full;
+};
+
+}  // namespace
+
+Status benchPolicy(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
+  const std::vector<Case> cases = options.quick ? std::vector<Case>{{"synthetic:tiny", 32, 64, {}}}
+                                                : std::vector<Case>{{"demo", 256, 1024, {}}, {"synthetic:tinyllama-1.1b", 704, 1024, {"h2o", "tova", "smartkv"}}};
+  for (const Case& one : cases)
+    if (Status done = PolicyBench(options, rows, one).run(progress); !done) return done;
+  return ok();
+}
+
+}  // namespace kvlab
