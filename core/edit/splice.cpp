@@ -2,7 +2,6 @@
 #include "core/edit/splice.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 namespace kvlab {
 namespace {
@@ -92,8 +91,11 @@ class Splicer {
     LayerGroup group = old;
     const bool ragged = !m_before.whole(*old.map) || !evicted(layer).empty();
     const bool appends = m_plan.appendsOnly();
-    group.map = !ragged ? spliceWhole(layer) : appends ? appendRagged(layer) : spliceRagged(layer, group.absent);
-    const std::size_t kept = !ragged ? untouched() + 1 : appends ? old.map->size() + 1 : 0;
+    std::size_t kept = !ragged ? untouched() + 1 : appends ? old.map->size() + 1 : 0;
+    if (!ragged) group.map = spliceWhole(layer);
+    else if (appends) group.map = appendRagged(layer);
+    else if (m_plan.removed.empty() && m_plan.rows.empty()) group.map = evictOnly(layer, group.absent, kept);
+    else group.map = spliceRagged(layer, group.absent);
     group.idSums = old.idSums.prefix(kept);
     group.phasedSums = old.phasedSums.prefix(kept);
     return group;
@@ -132,6 +134,40 @@ class Splicer {
       map->slotOf.push_back(m_fresh[at(layer)][i]);
     }
     return map;
+  }
+
+  /// What policies do in every tick: a few rows leave, nothing else changes. `kept`: entries of the prefix sums
+  /// that stay.
+  std::shared_ptr<const ResidencyView> evictOnly(int layer, std::int32_t& absent, std::size_t& kept) {
+    const ResidencyView& old = m_before.map(layer);
+    const std::vector<LedgerId> out = evicted(layer);
+    auto map = std::make_shared<ResidencyView>();
+    std::vector<std::size_t> leaving;
+    for (std::size_t i = 0; i < old.size(); ++i)
+      if (std::binary_search(out.begin(), out.end(), old.ledger[i])) leaving.push_back(i);
+    absent += static_cast<std::int32_t>(leaving.size());
+    map->first = old.first;
+    for (const std::size_t i : leaving) {
+      if (old.has(i)) m_out.freed[at(layer)].push_back(old.slotOf[i]);
+      else --map->first;
+    }
+    map->ledger = without(old.ledger, leaving);
+    map->slotOf = without(old.slotOf, leaving);
+    map->phases = m_rules.position == PositionMode::Cache ? ramp(m_out.state.ramp, map->ledger.size()) : without(old.phases, leaving);
+    if (!leaving.empty()) kept = leaving.front() + 1;
+    return map;
+  }
+
+  template <class T>
+  static Column<T> without(const Column<T>& column, const std::vector<std::size_t>& leaving) {
+    return Column<T>::make(column.size() - leaving.size(), [&](T* out) {
+      std::size_t from = 0;
+      for (const std::size_t i : leaving) {
+        out = std::copy(column.begin() + from, column.begin() + i, out);
+        from = i + 1;
+      }
+      std::copy(column.begin() + from, column.end(), out);
+    });
   }
 
   /// Walks the context after the edit and keeps what is resident in this layer.
@@ -214,12 +250,12 @@ class Splicer {
 
   /// A token absent from every layer is evicted; it keeps its place in the context.
   void markEvicted(Tick now) {
-    std::unordered_set<std::int32_t> resident;
+    std::vector<bool> resident(at(m_out.state.ledger.nextId().value()));
     for (const LayerGroup& group : m_out.state.groups)
-      for (LedgerId id : group.map->ledger) resident.insert(id.value());
+      for (LedgerId id : group.map->ledger) resident[at(id.value())] = true;
     for (const PlannedEviction& eviction : m_plan.evictions)
       for (LedgerId id : eviction.ledger) {
-        if (resident.contains(id.value()) || m_out.state.ledger[id].state != RowState::Live) continue;
+        if (resident[at(id.value())] || m_out.state.ledger[id].state != RowState::Live) continue;
         LedgerRow& row = m_out.state.ledger.change(id);
         row.state = RowState::Evicted;
         row.changed = now;
