@@ -59,6 +59,20 @@ class PoliciesTest : public QObject {
       if (one.name != "full") QTest::newRow(one.name.data()) << QString::fromUtf8(one.name.data());
   }
 
+  static void compare(const PolicyState& policy, const CacheState& state, RowValues LayerPolicyState::*list, const std::vector<double>& wanted, int rows, int stride) {
+    for (std::size_t layer = 0; layer < policy.layers.size(); ++layer) {
+      const RowValues& values = policy.layers[layer].*list;
+      QVERIFY(values.map);
+      const int heads = static_cast<int>(values.values.size() / values.map->size());
+      const std::vector<float> own = alignedWith(state.map(static_cast<int>(layer)), values, heads, -1);
+      for (int head = 0; head < heads; ++head)
+        for (int row = 0; row < rows; ++row) {
+          const double want = wanted[static_cast<std::size_t>((static_cast<int>(layer) * heads + head) * stride + row)], is = own[static_cast<std::size_t>(head * rows + row)];
+          QVERIFY2(std::abs(is - want) < 1e-5, qPrintable(QString("layer %1 head %2 row %3: %4, wanted %5").arg(layer).arg(head).arg(row).arg(is).arg(want)));
+        }
+    }
+  }
+
  private Q_SLOTS:
   void budgetHoldsAfterEveryTick_data() { names(); }
   void budgetHoldsAfterEveryTick() {
@@ -124,6 +138,33 @@ class PoliciesTest : public QObject {
     const std::int64_t tick = parts->state().tick.value();
     parts.must("endPrefill");  // there is nothing to end
     QCOMPARE(parts->state().tick.value(), tick);
+  }
+
+  /// What h2o and snapkv go by is the attention that single queries report, added up by hand.
+  void statisticsAreTheAttention() {
+    constexpr int kRows = 40, kObserve = 8;
+    SessionFixture full, h2o(bounded("h2o", {{"capacity", 300}})), snap(bounded("snapkv", {{"capacity", 300}, {"observe", kObserve}}));
+    const std::vector<int> ids = SessionFixture::ids(kRows + 3);
+    const std::vector<int> prompt(ids.begin(), ids.begin() + kRows);
+    for (const SessionFixture* one : {&h2o, &snap}) one->must("promptIds", {{"ids", prompt}});
+    const int layers = full->state().layers(), heads = full->model().config().heads, kvHeads = full->model().config().kvHeads, group = heads / kvHeads;
+    const auto place = [&](int layer, int head, int row) { return static_cast<std::size_t>((layer * kvHeads + head / group) * (kRows + 3) + row); };
+    std::vector<double> received(static_cast<std::size_t>(layers * kvHeads * (kRows + 3))), observed = received;
+    for (int q = 0; q < kRows + 3; ++q) {
+      full.must(q ? "step" : "promptIds", q ? json{{"tokens", {ids[static_cast<std::size_t>(q)]}}} : json{{"ids", {ids[0]}}});
+      for (int layer = 0; layer < layers; ++layer) {
+        const json attention = full.must("attention", {{"layer", layer}});
+        for (int head = 0; head < heads; ++head)
+          for (int row = 0; row <= q; ++row) {
+            const double mass = attention[static_cast<std::size_t>(head)][static_cast<std::size_t>(row)].get<double>() / group;
+            received[place(layer, head, row)] += mass;
+            if (q >= kRows - kObserve && q < kRows) observed[place(layer, head, row)] += mass / kObserve;
+          }
+      }
+      if (q == kRows - 1) compare(*snap->state().policy, snap->state(), &LayerPolicyState::observed, observed, kRows, kRows + 3);
+      if (q >= kRows) h2o.must("step", {{"tokens", {ids[static_cast<std::size_t>(q)]}}});
+      if (q >= kRows - 1) compare(*h2o->state().policy, h2o->state(), &LayerPolicyState::received, received, q + 1, kRows + 3);
+    }
   }
 
   /// SmartKV's document: prompt pruned to sinks, window and the best of the rest; then a row that leaves the
