@@ -40,7 +40,9 @@ std::vector<TokenId> fed(const SweepQuestion& question, Ask ask) {
 /// Sessions of one story: the prompt is read once, or once per question where it holds the question.
 class StoryRun {
  public:
-  StoryRun(const Session& host, const Manifest& manifest, const SweepStory& story, Ask ask) : m_host(host), m_manifest(manifest), m_story(story), m_ask(ask) {}
+  /// future: what an oracle is told; null = nothing.
+  StoryRun(const Session& host, const Manifest& manifest, const SweepStory& story, Ask ask, std::shared_ptr<const FutureMass> future = nullptr)
+      : m_host(host), m_manifest(manifest), m_story(story), m_ask(ask), m_future(std::move(future)) {}
 
   /// A session that has read the prompt of this question.
   Result<std::unique_ptr<Session>> ready(const SweepQuestion& question) {
@@ -57,6 +59,7 @@ class StoryRun {
   Result<std::unique_ptr<Session>> read(const std::vector<TokenId>& prompt) const {
     Result<std::unique_ptr<Session>> session = m_host.beside(m_manifest);
     if (!session) return session;
+    if (m_future) (*session)->setFuture(m_future);
     if (Status done = failed((*session)->append(prompt, Source::Prompt)); !done) return done.error();
     return session;
   }
@@ -65,6 +68,7 @@ class StoryRun {
   const Manifest& m_manifest;
   const SweepStory& m_story;
   Ask m_ask;
+  std::shared_ptr<const FutureMass> m_future;
   std::unique_ptr<Session> m_read;
 };
 
@@ -97,6 +101,27 @@ void keepAttention(const Session& session, QuestionTrace& trace) {
   trace.mass.push_back(attention->mass);
   trace.rows.emplace_back();
   for (const auto& map : attention->maps) trace.rows.back().emplace_back(map->ledger.begin(), map->ledger.end());
+}
+
+/// The attention that all questions about a story and their replies paid to each of its rows, [layers][rows]. Ledger
+/// ids of a prompt are its positions.
+std::shared_ptr<const FutureMass> futureOf(const StoryTrace& story) {
+  auto out = std::make_shared<FutureMass>();
+  for (const QuestionTrace& question : story.questions)
+    for (std::size_t position = 0; position < question.mass.size(); ++position) {
+      out->mass.resize(question.mass[position].size());
+      for (std::size_t layer = 0; layer < out->mass.size(); ++layer) {
+        const std::vector<LedgerId>& rows = question.rows[position][layer];
+        std::vector<float>& mass = out->mass[layer];
+        if (!rows.empty()) mass.resize(std::max(mass.size(), static_cast<std::size_t>(rows.back().value()) + 1));
+        for (std::size_t i = 0; i < rows.size(); ++i) mass[static_cast<std::size_t>(rows[i].value())] += question.mass[position][layer][i];
+      }
+    }
+  for (std::vector<float>& mass : out->mass) {
+    out->rows = std::max(out->rows, static_cast<std::int32_t>(mass.size()));
+    mass.resize(static_cast<std::size_t>(out->rows));
+  }
+  return out;
 }
 
 /// [ledger] of one layer: 1 where the row is resident.
@@ -246,7 +271,7 @@ Result<std::vector<StoryTrace>> runReference(const Session& host, const Manifest
       const auto prompt = [&](Session& session) { trace.bytes += liveBytes(session) / static_cast<double>(story.questions.size()); };
       const auto token = [&](Session& session, std::size_t position, std::vector<float> logits) {
         one.logits.push_back(std::move(logits));
-        if (position > 0 && work.attention) keepAttention(session, one);
+        if (position > 0) keepAttention(session, one);
         return ok();
       };
       if (Status done = runQuestion(run, question, work.ask, prompt, token); !done) return done.error();
@@ -259,7 +284,7 @@ Status runCell(const Session& host, const Manifest& manifest, const CellWork& wo
   Tally tally(work, row);
   Samples bytes;
   for (std::size_t s = 0; s < work.stories.size(); ++s) {
-    StoryRun run(host, manifest, work.stories[s], work.ask);
+    StoryRun run(host, manifest, work.stories[s], work.ask, futureOf(reference[s]));
     tally.beginStory();
     for (std::size_t q = 0; q < work.stories[s].questions.size(); ++q) {
       if (!report(work.progress, "story", static_cast<std::int64_t>(s), static_cast<std::int64_t>(work.stories.size()))) return cancelled();

@@ -25,6 +25,7 @@ enum Statistic : unsigned {
   kBrightness = 1u << 5,
   kMoments = 1u << 6,     // of the queries
   kGates = 1u << 7,       // predicted log4 of the rows' lifespans
+  kFuture = 1u << 8,      // attention to come, from a recorded run
 };
 
 /// One layer after a forward pass; rows in context order.
@@ -39,6 +40,7 @@ struct LayerRows {
   std::span<const float> values = {};      // [rows, kvHeads, headDim]
   std::span<const float> brightness = {};  // [rows]
   std::span<const float> gates = {};      // [kvHeads, rows]; not-a-number where a row was not scored
+  std::span<const float> future = {};     // [lists, rows]; not-a-number for rows that the record lacks
   const QueryMoments* queries = nullptr;
   std::span<const double> frequencies = {};  // [headDim/2] radians per phase
   double nextPhase = 0;               // of the query that comes next

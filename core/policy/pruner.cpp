@@ -157,7 +157,7 @@ class Decision {
     LayerRows rows{.layer = layer, .heads = m_config.heads, .kvHeads = m_config.kvHeads, .headDim = m_config.headDim,
                    .ledger = map.ledger.span().subspan(at(map.first))};
     const unsigned wanted = needs(layer);
-    std::vector<float> received, observed, newest, keys, values, brightness, gates;
+    std::vector<float> received, observed, newest, keys, values, brightness, gates, future;
     if (wanted & kReceived) rows.received = received = residents(map, alignedWith(map, own.received, m_config.kvHeads, 0));
     if (wanted & kObserved) rows.observed = observed = residents(map, alignedWith(map, own.observed, m_config.kvHeads, 0));
     if (wanted & kNewest) rows.newest = newest = newestOf(layer);
@@ -165,6 +165,7 @@ class Decision {
     if (wanted & kKeys) rows.keys = keys = gathered(layer, true);
     if (wanted & kValues) rows.values = values = gathered(layer, false);
     if (wanted & kGates) rows.gates = gates = gatesOf(layer);
+    if (wanted & kFuture) rows.future = future = futureOf(layer);
     if (wanted & kMoments) rows.queries = own.queries.get();
     rows.frequencies = m_in.transformer.rotary().frequencies();
     rows.nextPhase = map.phases.empty() ? 0 : map.phases[map.size() - 1] + 1;
@@ -196,6 +197,22 @@ class Decision {
     for (std::size_t i = at(map.first); i < map.size(); ++i, ++position) {
       while (m_in.state.context[position] != map.ledger[i]) ++position;
       out.push_back(m_in.state.brightness[position]);
+    }
+    return out;
+  }
+
+  /// By place in the context, which is the record's while nothing was edited.
+  std::vector<float> futureOf(int layer) const {
+    const ResidencyView& map = m_in.state.map(layer);
+    const std::size_t rows = map.resident();
+    if (!m_next.future || at(layer) >= m_next.future->mass.size()) return std::vector<float>(rows, std::numeric_limits<float>::quiet_NaN());
+    const std::vector<float>& mass = m_next.future->mass[at(layer)];
+    const std::size_t recorded = at(m_next.future->rows), lists = recorded ? mass.size() / recorded : 1;
+    std::vector<float> out(lists * rows, std::numeric_limits<float>::quiet_NaN());
+    std::size_t position = 0;
+    for (std::size_t i = 0; i < rows; ++i, ++position) {
+      while (m_in.state.context[position] != map.ledger[at(map.first) + i]) ++position;
+      for (std::size_t list = 0; list < lists && position < recorded; ++list) out[list * rows + i] = mass[list * recorded + position];
     }
     return out;
   }

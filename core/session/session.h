@@ -85,6 +85,8 @@ class Session {
   TickReport endPrefill();
   /// Another policy for a layer (-1 = all), in force from the next tick on: a commit. Errors: bad_manifest.
   Status setPolicy(int layer, const PolicySpec& spec);
+  /// What the oracle policy knows where it names no record: from the next tick on; no commit.
+  void setFuture(std::shared_ptr<const FutureMass> future);
 
   // --- requests -----------------------------------------------------------------------------------
   /// Checks the pending list with these behind it and queues them; nothing is queued on error.

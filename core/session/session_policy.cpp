@@ -118,6 +118,14 @@ TickReport Session::endPrefill() {
   return runTick(false, {}, {}, Source::Prompt, PassKind::PromptEnd);
 }
 
+void Session::setFuture(std::shared_ptr<const FutureMass> future) {
+  if (!m_state.policy) return;
+  PolicyState next = *m_state.policy;
+  next.future = std::move(future);
+  m_state.policy = std::make_shared<const PolicyState>(std::move(next));
+  m_timeline.adopt(m_timeline.currentId(), m_state);
+}
+
 Status Session::setPolicy(int layer, const PolicySpec& spec) {
   if (Status usableNow = usable(); !usableNow) return usableNow;
   PolicyState next;

@@ -35,12 +35,19 @@ struct LayerPolicyState {
   std::shared_ptr<const QueryMoments> queries;
 };
 
+/// Attention to come, by place in the context of a recorded run.
+struct FutureMass {
+  std::int32_t rows = 0;                 // of the record
+  std::vector<std::vector<float>> mass;  // [layers][lists, rows]; lists = kvHeads, or 1
+};
+
 struct NewestAttention;
 class GateWeights;
 
 struct PolicyState {
   std::vector<PolicySpec> specs;  // [layers]
   std::shared_ptr<const GateWeights> gates;  // where a policy asks them
+  std::shared_ptr<const FutureMass> future;  // likewise
   std::shared_ptr<const NewestAttention> seen;  // whose attention is taken over already
   bool prefilling = false;       // a prompt comes in chunks
   std::int32_t promptRows = 0;   // length of the context when the last prompt ended

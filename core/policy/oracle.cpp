@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The upper bound: rows by the attention that queries to come will pay them, known from a run over the same tokens
+// that kept every row (core/analysis/lifespans.h, or a sweep's reference).
+#include "core/policy/policy.h"
+
+namespace kvlab {
+namespace {
+
+std::vector<float> scores(const PolicySpec&, const LayerRows& rows) { return {rows.future.begin(), rows.future.end()}; }
+
+}  // namespace
+
+Policy makeOracle() { return {kFuture, scores}; }
+
+}  // namespace kvlab
