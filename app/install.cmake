@@ -4,7 +4,7 @@ install(TARGETS kvlab RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(TARGET kvlab_cuda)
   install(TARGETS kvlab_cuda LIBRARY DESTINATION lib/kvlab)
 endif()
-install(DIRECTORY resources/demo resources/prompts resources/scripts resources/python DESTINATION ${CMAKE_INSTALL_DATADIR}/kvlab
+install(DIRECTORY resources/demo resources/prompts resources/scripts resources/sweeps resources/python DESTINATION ${CMAKE_INSTALL_DATADIR}/kvlab
   PATTERN "__pycache__" EXCLUDE PATTERN "train.py" EXCLUDE PATTERN "evaluate.py" EXCLUDE)
 install(FILES resources/script_api.d.ts DESTINATION ${CMAKE_INSTALL_DATADIR}/kvlab)
 install(FILES resources/packaging/kvlab.desktop DESTINATION ${CMAKE_INSTALL_DATADIR}/applications)

@@ -23,7 +23,19 @@ std::string fixed(double value) {
 
 std::string shortest(double value) {
   std::array<char, 64> text{};
-  const int n = std::snprintf(text.data(), text.size(), "%.4g", value);
+  const int power = value > 0 ? static_cast<int>(std::lround(std::log10(value))) : 0;
+  const bool decade = power < -2 && std::abs(value - std::pow(10, power)) < 1e-9 * value;
+  const int n = decade ? std::snprintf(text.data(), text.size(), "1e%d", power) : std::snprintf(text.data(), text.size(), "%.4g", value);
+  return {text.data(), static_cast<std::size_t>(n)};
+}
+
+/// Powers of 1024, as the window writes bytes.
+std::string bytes(double value) {
+  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit) value /= 1024;
+  std::array<char, 64> text{};
+  const int n = std::snprintf(text.data(), text.size(), "%.3g %s", value, kUnits[unit]);
   return {text.data(), static_cast<std::size_t>(n)};
 }
 
@@ -63,7 +75,7 @@ struct Panel {
   std::string title, xTitle, yTitle;
   Scale x, y;
   std::vector<double> xTicks, yTicks;
-  bool intervals = false;
+  bool intervals = false, xBytes = false;
   std::vector<Line> lines;
 };
 
@@ -108,11 +120,11 @@ void drawFrame(Svg& svg, const Panel& panel, double left, double top) {
   for (const double tick : panel.xTicks) {
     const double x = left + panel.x.at(tick) * kPanelWidth;
     svg.line(x, bottom, x, bottom + 4, "stroke=\"#333333\"");
-    svg.text(x, bottom + 17, shortest(tick), " text-anchor=\"middle\"");
+    svg.text(x, bottom + 17, panel.xBytes ? bytes(tick) : shortest(tick), " text-anchor=\"middle\"");
   }
   svg.raw("<rect x=\"" + fixed(left) + "\" y=\"" + fixed(top) + "\" width=\"" + fixed(kPanelWidth) + "\" height=\"" + fixed(kPanelHeight) + "\" fill=\"none\" stroke=\"#333333\"/>\n");
   svg.text((left + right) / 2, bottom + 36, panel.xTitle, " text-anchor=\"middle\"");
-  svg.raw("<text transform=\"translate(" + fixed(left - 46) + "," + fixed((top + bottom) / 2) + ") rotate(-90)\" text-anchor=\"middle\">" + escaped(panel.yTitle) + "</text>\n");
+  svg.raw("<text transform=\"translate(" + fixed(left - 50) + "," + fixed((top + bottom) / 2) + ") rotate(-90)\" text-anchor=\"middle\">" + escaped(panel.yTitle) + "</text>\n");
 }
 
 void drawLine(Svg& svg, const Panel& panel, const Line& line, double left, double top) {
@@ -143,13 +155,14 @@ using Pick = std::function<std::optional<Mark>(const SweepPoint&)>;
 /// The points of each series, ascending by x, in the order in which series first appear.
 std::vector<Line> linesOf(const std::vector<const SweepPoint*>& points, const std::vector<std::string>& series, const Pick& pick) {
   std::vector<Line> out;
+  const bool budgets = std::any_of(points.begin(), points.end(), [](const SweepPoint* p) { return p->budget.has_value(); });
   for (std::size_t i = 0; i < series.size(); ++i) {
     Line line{i, {}, false};
     for (const SweepPoint* point : points) {
       if (point->series != series[i]) continue;
       const std::optional<Mark> mark = pick(*point);
       if (mark) line.marks.push_back(*mark);
-      line.flat = mark && !point->budget && points.size() > 1;
+      line.flat = mark && budgets && !point->budget;
     }
     std::stable_sort(line.marks.begin(), line.marks.end(), [](const Mark& a, const Mark& b) { return a.x < b.x; });
     if (!line.marks.empty()) out.push_back(std::move(line));
@@ -172,7 +185,7 @@ std::pair<double, double> rangeOf(const std::vector<Line>& lines, Value value, d
 Panel recallPanel(const std::vector<const SweepPoint*>& points, const std::vector<std::string>& series) {
   const bool budgets = std::any_of(points.begin(), points.end(), [](const SweepPoint* p) { return p->budget.has_value(); });
   const bool ratio = budgets && std::all_of(points.begin(), points.end(), [](const SweepPoint* p) { return !p->budget || p->budget->ratio; });
-  Panel panel{budgets ? "Recall against budget" : "Recall against bytes", ratio ? "budget, share of the prompt's rows" : budgets ? "budget, tokens" : "live bytes after the prompt", "questions answered right", {}, {0, 1}, {}, {0, 0.25, 0.5, 0.75, 1}, true, {}};
+  Panel panel{budgets ? "Recall against budget" : "Recall against bytes", ratio ? "budget, share of the prompt's rows" : budgets ? "budget, tokens" : "live bytes after the prompt", "questions answered right", {}, {0, 1}, {}, {0, 0.25, 0.5, 0.75, 1}, true, !budgets, {}};
   panel.lines = linesOf(points, series, [&](const SweepPoint& p) -> std::optional<Mark> {
     if (p.asked == 0 || (!budgets && !p.bytes)) return std::nullopt;
     return Mark{p.budget ? p.budget->value : budgets ? 0 : *p.bytes, p.recall, p.low, p.high};
@@ -184,7 +197,7 @@ Panel recallPanel(const std::vector<const SweepPoint*>& points, const std::vecto
   if (!budgets) {
     const auto [low, high] = rangeOf(panel.lines, [](const Mark& m) { return m.x; }, 1);
     panel.x = {low, high, true};
-    panel.xTicks = {low, high};
+    panel.xTicks = {low, std::sqrt(low * high), high};
   } else {
     panel.x = {ticks.front(), ticks.size() > 1 ? ticks.back() : ticks.back() * 1.0001, true};
     panel.xTicks = ticks;
@@ -194,7 +207,7 @@ Panel recallPanel(const std::vector<const SweepPoint*>& points, const std::vecto
 
 Panel klPanel(const std::vector<const SweepPoint*>& points, const std::vector<std::string>& series) {
   constexpr double kFloor = 1e-6;  // what is below stands on the axis
-  Panel panel{"KL against bytes", "live bytes after the prompt", "KL against the reference, nats", {}, {}, {}, {}, false, {}};
+  Panel panel{"KL against bytes", "live bytes after the prompt", "KL against the reference, nats", {}, {}, {}, {}, false, true, {}};
   panel.lines = linesOf(points, series, [](const SweepPoint& p) -> std::optional<Mark> {
     if (!p.kl || !p.bytes) return std::nullopt;
     return Mark{*p.bytes, *p.kl, 0, 0};

@@ -2,6 +2,7 @@
 // What a sweep is started with, what it tells on its way and what it gives back. Values.
 #pragma once
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -30,5 +31,15 @@ struct SweepOutcome {
   std::int64_t found = 0;       // cells that the journal had already
   std::int64_t failed = 0;      // rows with an error
 };
+
+/// A sweep as the window shows it: a file that was opened, or one that runs.
+struct SweepShown {
+  std::string name, place;     // title; the file or folder
+  std::vector<SweepRow> rows;  // that are done, in cell order
+  std::int64_t total = 0;      // cells, done or not
+  bool running = false;
+  double left = -1;            // estimated seconds, -1 = not known
+};
+using SweepShownPtr = std::shared_ptr<const SweepShown>;
 
 }  // namespace kvlab

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <set>
 
+#include "core/api/policy_spec.h"
+
 namespace kvlab {
 
 using nlohmann::json;
@@ -254,7 +256,7 @@ class Expansion {
       if (m_chosen[i]->budget) cell.budget = m_chosen[i]->budget;
     }
     plant(manifest, m_seed);
-    if (Status merged = mergeBudget(manifest, cell); !merged) return merged;
+    if (Status merged = mergePolicy(manifest, cell); !merged) return merged;
     Result<Manifest> parsed = Manifest::fromJson(manifest);
     if (!parsed) {
       Error error = bad("axes", labels, "give a manifest that is refused (" + labels + "): " + parsed.error().why);
@@ -270,15 +272,25 @@ class Expansion {
     return ok();
   }
 
-  static Status mergeBudget(json& manifest, const SweepCell& cell) {
-    if (!cell.budget) return ok();
+  /// The budget, and the seed of a policy that takes one and was given none.
+  Status mergePolicy(json& manifest, const SweepCell& cell) const {
     Result<json> policy = policyObject(manifest.value("policy", json("full")));
     if (!policy) return policy.error();
-    for (const char* key : {"ratio", "capacity"}) policy->erase(key);
-    if (cell.budget->ratio) (*policy)["ratio"] = cell.budget->value;
-    else (*policy)["capacity"] = static_cast<std::int64_t>(cell.budget->value);
+    if (takesSeed(*policy) && !policy->contains("seed")) (*policy)["seed"] = m_seed;
+    if (cell.budget) {
+      for (const char* key : {"ratio", "capacity", "budget"}) policy->erase(key);
+      if (cell.budget->ratio) (*policy)["ratio"] = cell.budget->value;
+      else (*policy)["capacity"] = static_cast<std::int64_t>(cell.budget->value);
+    }
     manifest["policy"] = policy.take();
     return ok();
+  }
+
+  static bool takesSeed(const json& policy) {
+    const auto all = policies();
+    return std::any_of(all.begin(), all.end(), [&](const PolicyName& one) {
+      return policy.value("name", json()) == one.name && (" " + std::string(one.keys) + " ").find(" seed ") != std::string::npos;
+    });
   }
 
   const SweepSpec& m_spec;

@@ -92,6 +92,7 @@ class SweepTest : public QObject {
   void cellsInOrder();
   void axesThatDoNotApply();
   void budgetGoesIntoThePolicy();
+  void shippedSpecifications();
   void badPromptsNameTheirPlace();
   void resultsDoNotDependOnJobs();
   void killedAndResumed();
@@ -171,6 +172,28 @@ void SweepTest::budgetGoesIntoThePolicy() {
   QCOMPARE((*policyObject("full")).dump(), json({{"name", "full"}}).dump());
   QVERIFY(!policyObject("h2o:sinks"));
   QVERIFY(!policyObject(3));
+}
+
+void SweepTest::shippedSpecifications() {
+  int found = 0;
+  for (const auto& file : std::filesystem::directory_iterator(std::string(KVLAB_RESOURCES_DIR) + "/sweeps")) {
+    if (file.path().extension() != ".json") continue;
+    const Result<SweepSpec> spec = readSweepSpec(file.path().string());
+    if (!spec) qFatal("%s", spec.error().text().c_str());
+    const auto cells = sweepCells(*spec);
+    if (!cells) qFatal("%s", cells.error().text().c_str());
+    for (const SweepPrompts& prompts : spec->prompts) QVERIFY(std::filesystem::exists(std::string(KVLAB_RESOURCES_DIR) + ("/" + prompts.file.substr(9))));
+    std::set<std::string> labels;
+    for (const SweepCell& cell : *cells) {
+      labels.insert(cell.axes.front().second);
+      const json policy = cell.manifest.toJson()["policy"];
+      QCOMPARE(policy.value("ratio", 0.0), cell.budget ? cell.budget->value : 0.0);
+      if (policy["name"] == "random") QCOMPARE(policy["seed"], json(cell.seed));
+    }
+    QVERIFY(cells->size() >= spec->seeds.size() * labels.size());
+    ++found;
+  }
+  QVERIFY(found > 0);
 }
 
 void SweepTest::badPromptsNameTheirPlace() {
