@@ -10,14 +10,6 @@ namespace {
 
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// What today's maps say of each context row in one group.
-struct Verdicts {
-  GroupPass pass;
-  std::vector<Provenance> now;           // [length]
-  std::vector<Exactness> own;            // [length] Exact, or how what it saw differs
-  std::vector<std::int32_t> positionOf;  // [map rows]
-};
-
 std::vector<RowTarget> allRows(const CacheState& state) {
   std::vector<RowTarget> rows;
   for (std::int32_t p = 0; p < state.length(); ++p) rows.push_back(targetAt(state, p));
@@ -31,52 +23,74 @@ Exactness verdict(const Provenance& then, const Provenance& now) {
   return Exactness::PhaseShifted;
 }
 
-Verdicts verdicts(const CacheState& state, const LayerGroup& group,
-                  const std::vector<RowTarget>& rows, bool cachePhases) {
-  Verdicts out{groupPass(state.context, group, rows, cachePhases, LeftRows::Present), {}, {}, {}};
+/// What the rows of a pass would be computed from today. [rows]
+std::vector<Provenance> provenances(const CacheState& state, const LayerGroup& group, const std::vector<RowTarget>& rows, const GroupPass& pass) {
+  std::vector<Provenance> out(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::size_t begin = at(out.pass.rowBegin[i]);
-    const std::size_t end = at(out.pass.rowEnd[i] - (out.pass.resident[i] ? 1 : 0));
-    Provenance now;
-    now.ids = group.idSums[end] - group.idSums[begin];
-    now.phased = group.phasedSums[end] - group.phasedSums[begin] + phasedWord(rows[i].id, out.pass.phase[i]);
-    now.context = state.contextSums[i];
-    out.now.push_back(now);
-    out.own.push_back(verdict(group.provenance[at(rows[i].id.value())], now));
-    if (out.pass.resident[i]) out.positionOf.push_back(static_cast<std::int32_t>(i));
+    const std::size_t begin = at(pass.rowBegin[i]);
+    const std::size_t end = at(pass.rowEnd[i] - (pass.resident[i] ? 1 : 0));
+    out[i].ids = group.idSums[end] - group.idSums[begin];
+    out[i].phased = group.phasedSums[end] - group.phasedSums[begin] + phasedWord(rows[i].id, pass.phase[i]);
+    out[i].context = state.contextSums[at(rows[i].position)];
   }
   return out;
 }
+
+/// What today's map of a group says of the context rows that were exact in the first of its layers.
+struct Verdicts {
+  bool made = false;
+  std::vector<Exactness> own;                // [length] Exact, or how what it saw differs
+  std::vector<std::int32_t> rowBegin, rowEnd;  // [length] what it sees
+  std::vector<std::int32_t> positionOf;      // [map rows]
+
+  void make(const CacheState& state, const LayerGroup& group, const std::vector<RowTarget>& rows, bool cachePhases) {
+    made = true;
+    own.resize(state.context.size());
+    rowBegin.resize(own.size());
+    rowEnd.resize(own.size());
+    const GroupPass pass = groupPass(state.context, group, rows, cachePhases, LeftRows::Present);
+    const std::vector<Provenance> now = provenances(state, group, rows, pass);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::size_t p = at(rows[i].position);
+      own[p] = verdict(group.provenance[at(rows[i].id.value())], now[i]);
+      rowBegin[p] = pass.rowBegin[i];
+      rowEnd[p] = pass.rowEnd[i];
+    }
+    const Column<LedgerId>& resident = group.map->ledger;
+    for (std::size_t p = 0; p < own.size() && positionOf.size() < resident.size(); ++p)
+      if (resident[positionOf.size()] == state.context[p]) positionOf.push_back(static_cast<std::int32_t>(p));
+  }
+};
 
 }  // namespace
 
 ExactnessMap exactness(CacheState& state, bool cachePhases) {
   extendContextSums(state);
-  const std::vector<RowTarget> rows = allRows(state);
-  std::vector<Verdicts> groups;
-  for (LayerGroup& group : state.groups) {
-    extendSums(*group.map, group.idSums, group.phasedSums);
-    groups.push_back(verdicts(state, group, rows, cachePhases));
-  }
+  for (LayerGroup& group : state.groups) extendSums(*group.map, group.idSums, group.phasedSums);
+  std::vector<Verdicts> groups(state.groups.size());
+  std::vector<RowTarget> exact = allRows(state);  // so far
   ExactnessMap out;
   // A row's K and V at layer 0 come from its embedding alone.
-  std::vector<Exactness> row(rows.size(), Exactness::Exact);
-  std::vector<std::int32_t> from(rows.size(), -1);
+  std::vector<Exactness> row(exact.size(), Exactness::Exact);
+  std::vector<std::int32_t> from(exact.size(), -1);
   for (int layer = 0; layer < state.layers(); ++layer) {
     out.layers.push_back(row);
     out.inherited.push_back(from);
-    const Verdicts& now = groups[at(state.groupOf[at(layer)])];
+    Verdicts& now = groups[at(state.groupOf[at(layer)])];
+    if (!now.made) now.make(state, state.group(layer), exact, cachePhases);
     std::vector<std::int32_t> inexact;  // indices of this layer's inexact rows, ascending
     for (std::size_t i = 0; i < now.positionOf.size(); ++i)
       if (row[at(now.positionOf[i])] != Exactness::Exact) inexact.push_back(static_cast<std::int32_t>(i));
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (row[i] != Exactness::Exact) continue;
+    std::erase_if(exact, [&](const RowTarget& one) {
+      const std::size_t i = at(one.position);
       row[i] = now.own[i];
-      const auto seen = std::lower_bound(inexact.begin(), inexact.end(), now.pass.rowBegin[i]);
-      if (row[i] != Exactness::Exact || seen == inexact.end() || *seen >= now.pass.rowEnd[i]) continue;
+      if (row[i] != Exactness::Exact) return true;
+      const auto seen = std::lower_bound(inexact.begin(), inexact.end(), now.rowBegin[i]);
+      if (seen == inexact.end() || *seen >= now.rowEnd[i]) return false;
       row[i] = Exactness::Inherited;
       from[i] = now.positionOf[at(*seen)];
-    }
+      return true;
+    });
   }
   return out;
 }
@@ -86,9 +100,9 @@ void refreshProvenance(CacheState& state, bool cachePhases) {
   const std::vector<RowTarget> rows = allRows(state);
   for (LayerGroup& group : state.groups) {
     extendSums(*group.map, group.idSums, group.phasedSums);
-    const Verdicts today = verdicts(state, group, rows, cachePhases);
+    const std::vector<Provenance> today = provenances(state, group, rows, groupPass(state.context, group, rows, cachePhases, LeftRows::Present));
     std::vector<Provenance> column(group.provenance.begin(), group.provenance.end());
-    for (std::size_t i = 0; i < rows.size(); ++i) column[at(rows[i].id.value())] = today.now[i];
+    for (std::size_t i = 0; i < rows.size(); ++i) column[at(rows[i].id.value())] = today[i];
     group.provenance.assign(column);
   }
 }
