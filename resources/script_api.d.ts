@@ -367,6 +367,12 @@ interface Session {
   saveCache(path: string, options?: { form?: CacheForm }): { path: string; form: CacheForm; rows: number; bytes: number };
   /** Replaces the session's content, as one commit; `content` is the hash the file must have. */
   loadCache(path: string, options?: { content?: string }): { path: string; form: CacheForm; rows: number; content: string };
+  /** One fresh pass in which nothing is evicted: per layer, KV head and token the last query whose attention exceeds
+   * `threshold` (0.05), log4 of how long that is (at most `cap`, 6), whether that may not be the end of it (used or born within
+   * the last `stretch` queries, 32), the attention received from queries behind position `after` (the end of the last prompt), and
+   * with `keys` (true) the keys before k-norm and rotation. Safetensors, written whole; core/analysis/lifespans.h names the tensors. */
+  recordLifespans(path: string, options?: { after?: number; threshold?: number; cap?: number; stretch?: number; keys?: boolean }):
+    { path: string; rows: number; layers: number; after: number };
   saveCapture(path: string): SavedCapture;
   /** The same, and every later command is appended as it ends. */
   startCapture(path: string): SavedCapture;

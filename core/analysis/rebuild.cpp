@@ -133,9 +133,9 @@ class RebuildPass {
     const LayerPass& whole = m_passes[at(m_state.groupOf[at(layer)])];
     const std::int64_t chunk = m_in.transformer.maxRows();
     const auto total = static_cast<std::int64_t>(m_rows.size());
-    for (std::int64_t begin = 0; begin < total; begin += chunk) {
+    for (std::int64_t begin = 0, n = 0; begin < total; begin += n) {
       if (Status passed = m_in.faults.pass(FaultPoint::Kernel, "a rebuild"); !passed) return passed;
-      const std::int64_t n = std::min(chunk, total - begin);
+      n = std::min(chunk, (begin < m_in.split ? std::min(m_in.split, total) : total) - begin);
       LayerPass pass = whole;
       pass.pool = scratch.data();
       pass.format = scratch.format();
@@ -143,6 +143,7 @@ class RebuildPass {
       pass.tags += begin;
       if (pass.selfSlot) pass.selfSlot += begin;
       if (m_computed) compute(layer, begin, n, pass);
+      if (m_in.aim) m_in.aim(layer, begin, pass);
       m_in.transformer.layer(layer, pass, n, m_x + begin * m_in.transformer.hidden());
     }
     return ok();

@@ -17,6 +17,9 @@ struct RebuildInput {
   Transformer& transformer;
   FaultDoor& faults;
   bool cachePhases = false;  // position mode cache
+  std::int64_t split = 0;    // a run of queries begins at this row
+  /// Adds outputs to the pass of rows [begin, begin + n) of a layer before it runs.
+  std::function<void(int layer, std::int64_t begin, LayerPass& pass)> aim = {};
 };
 
 /// Rows [begin, begin+n) of the pass as computed at one layer.

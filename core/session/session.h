@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/analysis/exactness.h"
+#include "core/analysis/lifespans.h"
 #include "core/analysis/quantisation.h"
 #include "core/analysis/rebuild.h"
 #include "core/api/manifest.h"
@@ -126,6 +127,8 @@ class Session {
   Result<Drift> measureDrift();
   /// Error of each stored row against what was computed for it; kept until the state changes.
   Result<Quantisation> measureQuantisation();
+  /// How long keys are looked at when nothing is evicted; reads no live row.
+  Result<Lifespans> recordLifespans(const LifespanRules& rules);
   std::vector<InvariantState> checkInvariants(bool full);
   std::string stateHash() const;
   /// Injects a corruption or arms a failure; refused unless the manifest opens the door.

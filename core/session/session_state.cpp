@@ -5,6 +5,7 @@
 
 #include "core/check/fault_drill.h"
 #include "core/model/backend_status.h"
+#include "core/session/fingerprint.h"
 #include "core/session/session.h"
 #include "core/session/state_hash.h"
 
@@ -52,6 +53,14 @@ Result<Drift> Session::measureDrift() {
   m_drift = *measured;
   publish();
   return measured;
+}
+
+Result<Lifespans> Session::recordLifespans(const LifespanRules& rules) {
+  if (Status usableNow = usable(); !usableNow) return usableNow.error();
+  const RebuildInput input{m_state, *m_transformer, m_faults};
+  Result<Lifespans> recorded = kvlab::recordLifespans(input, m_store, rules, m_progress);
+  if (recorded) recorded->model = modelFingerprint(*m_model);
+  return recorded;
 }
 
 Result<Quantisation> Session::measureQuantisation() {

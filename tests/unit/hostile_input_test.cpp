@@ -106,6 +106,8 @@ std::vector<Good> goodCalls(const std::string& folder) {
       {"policies"},
       {"saveCache", {{"path", folder + "/c"}, {"form", "native"}}, {"form"}, {{"path", nowhere}, {"form", words}}},
       {"loadCache", {{"path", folder + "/given"}}, {"content"}, {{"path", nowhere}, {"content", {"zz", 1, true}}}},
+      {"recordLifespans", {{"path", folder + "/m"}, {"after", 2}, {"threshold", 0.1}, {"cap", 6}, {"stretch", 4}, {"keys", true}},
+       {"after", "threshold", "cap", "stretch", "keys"}, {{"path", nowhere}, {"after", {9999}}, {"threshold", {-0.1, 1.5}}, {"cap", {0.1, 99}}, {"stretch", {-1}}}},
       {"saveCapture", {{"path", folder + "/k"}}, {}, {{"path", nowhere}}},
       {"startCapture", {{"path", folder + "/l"}}, {}, {{"path", nowhere}}},
       {"stopCapture"},

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/analysis/lifespans.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/model/backend_status.h"
+#include "kernels/backend/staging.h"
+
+namespace kvlab {
+namespace {
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+constexpr std::int64_t kMostKeyBytes = std::int64_t{4} << 30;
+
+/// The state as if nothing had ever left: every layer has every token.
+CacheState whole(const CacheState& state) {
+  CacheState all = state;
+  for (const LedgerId id : state.context)
+    if (all.ledger[id].state != RowState::Live) all.ledger.change(id).state = RowState::Live;
+  auto map = std::make_shared<ResidencyView>();
+  map->ledger = state.context;
+  map->phases = state.phases;
+  map->slotOf.assign(std::vector<Slot>(at(state.length()), Slot(0)));  // the pass puts rows into scratch of its own
+  for (LayerGroup& group : all.groups) group.map = map;
+  return all;
+}
+
+/// Arrays of the back end that the attention of one layer fills, and what is made of them.
+class Recorder {
+ public:
+  Recorder(const RebuildInput& input, const LifespanRules& rules, kernels::Staging& staging)
+      : m_backend(input.transformer.backend()), m_config(input.transformer.model().config()) {
+    m_out.rows = input.state.length();
+    m_out.kvHeads = m_config.kvHeads;
+    m_out.headDim = m_config.headDim;
+    m_out.rules = rules;
+    m_out.layers.resize(at(m_config.layers));
+    for (const LedgerId id : input.state.context) m_out.tokens.push_back(input.state.ledger[id].token.value());
+    m_positions.resize(at(m_out.rows));
+    std::iota(m_positions.begin(), m_positions.end(), 0);
+    m_none.assign(at(list() * m_config.kvHeads), -1);
+    m_heads.resize(at(list() * m_config.heads));
+    m_index = staging.in(m_positions);
+    m_last = staging.temporary<std::int32_t>(m_none.size());
+    m_received = staging.temporary<float>(m_heads.size());
+    if (rules.keys) m_keys = staging.temporary<float>(at(m_out.rows * width()));
+  }
+
+  void aim(std::int64_t begin, LayerPass& pass) {
+    if (begin == 0) {
+      m_backend.upload(m_last, m_none.data(), static_cast<std::int64_t>(m_none.size() * 4));
+      m_backend.clear(m_received, static_cast<std::int64_t>(m_heads.size() * 4));
+    }
+    pass.lastAbove = m_last;
+    pass.queryIndex = m_index + begin;
+    pass.aboveThreshold = m_out.rules.threshold;
+    if (begin > m_out.rules.after) pass.receivedPerHead = m_received;
+    if (m_keys) pass.gateKeys = m_keys + begin * width();
+  }
+
+  Status take(int layer) {
+    LayerLifespans& out = m_out.layers[at(layer)];
+    std::vector<std::int32_t> last(m_none.size());
+    if (m_keys) out.keys.resize(at(m_out.rows * width()));
+    std::vector<kernels::Copy> copies{{last.data(), m_last, static_cast<std::int64_t>(last.size() * 4)},
+                                      {m_heads.data(), m_received, static_cast<std::int64_t>(m_heads.size() * 4)}};
+    if (m_keys) copies.push_back({out.keys.data(), m_keys, m_out.rows * width() * 4});
+    m_backend.download(copies);
+    if (Status done = backendStatus(m_backend, "recording lifespans"); !done) return done;
+    for (std::int64_t head = 0; head < m_config.kvHeads; ++head)
+      for (std::int64_t row = 0; row < m_out.rows; ++row) add(out, head, row, last[at(head * list() + row)]);
+    return ok();
+  }
+
+  Lifespans finish() { return std::move(m_out); }
+
+ private:
+  std::int64_t list() const { return std::int64_t{m_out.rows} + 1; }  // with the entry of a row beside the map
+  std::int64_t width() const { return std::int64_t{m_config.kvHeads} * m_config.headDim; }
+
+  void add(LayerLifespans& out, std::int64_t head, std::int64_t row, std::int32_t last) const {
+    const LifespanRules& rules = m_out.rules;
+    const auto position = static_cast<std::int32_t>(row), lifespan = std::max(1, last - position);
+    out.lastUse.push_back(last);
+    out.lifespan.push_back(lifespan);
+    out.label.push_back(std::min(static_cast<float>(std::log2(static_cast<double>(lifespan)) / 2), rules.cap));
+    out.censored.push_back(std::max(last, position) > m_out.rows - 1 - rules.stretch);
+    const std::int64_t group = m_config.heads / m_config.kvHeads;
+    float sum = 0;
+    for (std::int64_t h = head * group; h < (head + 1) * group; ++h) sum += m_heads[at(h * list() + row)];
+    out.mass.push_back(sum / static_cast<float>(group));
+  }
+
+  kernels::Backend& m_backend;
+  const ModelConfig& m_config;
+  Lifespans m_out;
+  std::vector<std::int32_t> m_positions, m_none;  // [rows]; [kvHeads, rows + 1] of -1
+  std::vector<float> m_heads;                     // [heads, rows + 1]
+  const std::int32_t* m_index = nullptr;          // [rows]
+  std::int32_t* m_last = nullptr;                 // [kvHeads, rows + 1]
+  float *m_received = nullptr, *m_keys = nullptr;  // [heads, rows + 1]; [rows, kvHeads*headDim] or null
+};
+
+Status possible(const RebuildInput& input, const LifespanRules& rules) {
+  const ModelConfig& c = input.transformer.model().config();
+  if (input.state.length() == 0)
+    return Error{"empty", "no lifespans were recorded", "the context holds no token", "give the session a prompt first"};
+  const std::int64_t bytes = 4ll * c.layers * input.state.length() * c.kvHeads * c.headDim;
+  if (rules.keys && bytes > kMostKeyBytes)
+    return Error{"too_large", "no lifespans were recorded", "the keys take " + std::to_string(bytes) + " bytes, the limit is " + std::to_string(kMostKeyBytes),
+                 "record a shorter context, or without keys", std::nullopt, "keys"};
+  return ok();
+}
+
+}  // namespace
+
+std::int32_t endOfPrompt(const CacheState& state) {
+  for (std::int32_t p = state.length() - 1; p >= 0; --p)
+    if (state.ledger[state.context[at(p)]].source == Source::Prompt) return p;
+  return -1;
+}
+
+Result<Lifespans> recordLifespans(const RebuildInput& input, const CacheStore& store, const LifespanRules& rules, const Progress& progress) {
+  if (Status fine = possible(input, rules); !fine) return fine.error();
+  const CacheState all = whole(input.state);
+  kernels::Staging staging(input.transformer.backend());
+  Recorder recorder({all, input.transformer, input.faults}, rules, staging);
+  RebuildInput pass{all, input.transformer, input.faults, false, std::int64_t{rules.after} + 1, {}};
+  pass.aim = [&](int, std::int64_t begin, LayerPass& one) { recorder.aim(begin, one); };
+  Result<std::vector<float>> logits = rebuildPass(pass, [&](const RebuiltLayer& layer) { return recorder.take(layer.layer); }, store, progress);
+  if (!logits) return logits.error();
+  return recorder.finish();
+}
+
+}  // namespace kvlab
