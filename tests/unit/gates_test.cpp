@@ -4,10 +4,13 @@
 #include "support/session_fixture.h"
 
 #include <QTemporaryDir>
+#include <fstream>
 
+#include "core/analysis/lifespans.h"
 #include "core/edit/compute_rows.h"
 #include "core/edit/recompute.h"
 #include "core/model/gate_weights.h"
+#include "core/session/fingerprint.h"
 #include "kernels/ops/op_table.h"
 #include "support/gate_file.h"
 
@@ -205,6 +208,36 @@ class GatesTest : public QObject {
     QCOMPARE(gates.error().field, field.toStdString());
     QVERIFY(gates.error().why.find(path) != std::string::npos && gates.error().why.find(field.toStdString()) != std::string::npos);
     QVERIFY(!gates.error().remedy.empty());
+  }
+
+  /// The gates that come with the demo model, on a story that neither it nor they have seen.
+  void shippedGatesPredict() {
+    const SessionFixture s({{"model", "demo"}, {"capacity", 1200}});
+    auto gates = GateWeights::load(KVLAB_RESOURCES_DIR "/gates/demo.safetensors", s->model().config(), borrowed(*s.session));
+    if (!gates) qFatal("%s", gates.error().text().c_str());
+    QCOMPARE((*gates)->model(), modelFingerprint(s->model()));
+    std::ifstream file(KVLAB_RESOURCES_DIR "/demo/stories.json");
+    const json story = json::parse(file)[2];
+    std::string text = story["text"];
+    for (const json& asked : story["questions"]) text += " " + asked["question"].get<std::string>() + " " + asked["reply"].get<std::string>();
+    s.must("prompt", {{"text", text}});
+    const Result<Lifespans> actual = s->recordLifespans({.keys = false});
+    QVERIFY(actual);
+    const auto scores = scoresOf(*s.session, gates->get(), 0, s->state().length());
+    const int heads = s->model().config().kvHeads;
+    for (std::size_t l = 0; l < scores.size(); ++l) {
+      double sums[5] = {}, n = 0;
+      for (std::size_t i = 0; i < scores[l].size(); ++i) {
+        const double x = scores[l][i], y = actual->layers[l].label[i % static_cast<std::size_t>(heads) * static_cast<std::size_t>(actual->rows) + i / static_cast<std::size_t>(heads)];
+        const double terms[] = {x, y, x * x, y * y, x * y};
+        for (int k = 0; k < 5; ++k) sums[k] += terms[k];
+        ++n;
+      }
+      const double spread = (sums[2] - sums[0] * sums[0] / n) * (sums[3] - sums[1] * sums[1] / n);
+      const double correlation = (sums[4] - sums[0] * sums[1] / n) / std::sqrt(spread);
+      qInfo("layer %zu: correlation %.3f", l, correlation);
+      QVERIFY(correlation > 0.5);
+    }
   }
 
   void refusesWhatIsNoFile() {
