@@ -76,6 +76,7 @@ void readOwn(ManifestKeys& keys, const PolicyName& policy, PolicySpec& spec) {
   if (takes(policy, "kernel")) keys.integer("kernel", spec.kernel, 1, 1023);
   if (takes(policy, "pooling")) keys.word("pooling", spec.pooling, kPoolings);
   if (takes(policy, "future")) keys.integer("future", spec.future, 1, 1 << 20);
+  if (takes(policy, "record")) keys.text("record", spec.record);
   if (takes(policy, "gates")) keys.text("gates", spec.gates);
   if (takes(policy, "epsilon")) keys.real("epsilon", spec.epsilon, 0, 1e6);
 }
@@ -191,6 +192,7 @@ json PolicySpec::toJson() const {
   own("future", future);
   own("epsilon", epsilon);
   own("gates", gates);
+  own("record", record);
   return out;
 }
 

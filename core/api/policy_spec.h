@@ -50,6 +50,7 @@ struct PolicySpec {
   Pooling pooling = Pooling::Average;
   std::int32_t future = 512;              // positions ahead
   double epsilon = 0;
+  std::string record = {};                // file of recordLifespans(); empty = the session is told otherwise
   std::string gates = {};                 // file of gate weights; empty = those shipped for the model
 
   bool operator==(const PolicySpec&) const = default;

@@ -3,6 +3,7 @@
 // thread, which alone calls it. Two sessions share nothing but files mapped read-only. A call that
 // fails leaves the session as it was unless it says otherwise.
 #pragma once
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -207,6 +208,7 @@ class Session {
   Status policiesPossible(const std::vector<PolicySpec>& specs) const;
   Result<std::shared_ptr<const GateWeights>> gatesFor(const std::vector<PolicySpec>& specs);
   std::string gatesPath(const std::string& file) const;
+  Result<std::shared_ptr<const FutureMass>> futureFor(const std::vector<PolicySpec>& specs);
   std::vector<PolicySpec> policiesWanted() const;
   std::shared_ptr<const PolicyState> startPolicies() const;
   Status finishImport(CacheState state, const CacheImport& rows, LayerSlots added, bool over);
@@ -234,6 +236,7 @@ class Session {
   std::string m_resources;
   std::shared_ptr<kernels::Backend> m_backend;  // outlives what follows
   std::vector<std::shared_ptr<const GateWeights>> m_gates;  // that were asked for
+  std::map<std::string, std::shared_ptr<const FutureMass>> m_records;  // by file, likewise
   std::shared_ptr<const PlacedWeights> m_weights;
   std::unique_ptr<Transformer> m_transformer;
   CacheStore m_store;

@@ -135,6 +135,7 @@ Status Session::equip(const Progress& progress) {
   }
   if (Status possible = policiesPossible(policiesWanted()); !possible) return possible;
   if (Result<std::shared_ptr<const GateWeights>> gates = gatesFor(policiesWanted()); !gates) return gates.error();
+  if (Result<std::shared_ptr<const FutureMass>> future = futureFor(policiesWanted()); !future) return future.error();
   if (Status stored = freshStorage(); !stored) return stored;
   Result<std::unique_ptr<Transformer>> transformer =
       Transformer::create(m_weights, *m_backend, m_maxPhases, m_manifest.prefillChunk, m_manifest.keyPhase == "at_write");
@@ -159,6 +160,7 @@ Result<std::unique_ptr<Session>> Session::fork() const {
   copy->m_model = m_model;
   copy->m_resources = m_resources;
   copy->m_gates = m_gates;
+  copy->m_records = m_records;
   copy->m_weights = m_weights;
   // The weights lie where this session computes, whatever "auto" would choose by now.
   if (Status chosen = copy->chooseBackend(m_backend->id(), m_backend->ops().numericsId()); !chosen) return chosen.error();
@@ -195,6 +197,7 @@ Result<std::unique_ptr<Session>> Session::beside(Manifest manifest) const {
   other->m_model = m_model;
   other->m_resources = m_resources;
   other->m_gates = m_gates;
+  other->m_records = m_records;
   other->m_weights = m_weights;
   if (Status chosen = other->chooseBackend(m_backend->id(), numerics); !chosen) return chosen.error();
   if (Status equipped = other->equip({}); !equipped) return equipped.error();

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "core/analysis/lifespans.h"
 #include "core/model/gate_weights.h"
 #include "core/session/session.h"
 
@@ -54,6 +55,29 @@ std::string Session::gatesPath(const std::string& file) const {
   return file.empty() ? m_resources + "/gates/" + m_model->spec() + ".safetensors" : file;
 }
 
+/// The recorded run that oracles know; null where none names one.
+Result<std::shared_ptr<const FutureMass>> Session::futureFor(const std::vector<PolicySpec>& specs) {
+  std::string file;
+  for (const PolicySpec& spec : specs) {
+    if (spec.record.empty()) continue;
+    if (!file.empty() && file != spec.record)
+      return Error{"bad_manifest", "the policy was refused", "layers know different records, " + file + " and " + spec.record, "use one file for all layers", std::nullopt, "record", spec.record};
+    file = spec.record;
+  }
+  if (file.empty()) return std::shared_ptr<const FutureMass>();
+  if (const auto found = m_records.find(file); found != m_records.end()) return found->second;
+  Result<Lifespans> record = Lifespans::load(file);
+  if (!record) return record.error();
+  const ModelConfig& config = m_model->config();
+  if (static_cast<int>(record->layers.size()) != config.layers || record->kvHeads != config.kvHeads)
+    return Error{"bad_lifespans", "the policy was refused", file + " has " + std::to_string(record->layers.size()) + " layers of " + std::to_string(record->kvHeads) + " heads, the model " + std::to_string(config.layers) + " of " + std::to_string(config.kvHeads),
+                 "record a run of this model", std::nullopt, "record", file};
+  auto future = std::make_shared<FutureMass>();
+  future->rows = record->rows;
+  for (LayerLifespans& layer : record->layers) future->mass.push_back(std::move(layer.mass));
+  return m_records[file] = future;
+}
+
 std::vector<PolicySpec> Session::policiesWanted() const {
   std::vector<PolicySpec> out;
   for (int layer = 0; layer < m_model->config().layers; ++layer) out.push_back(m_manifest.policyOf(layer));
@@ -68,6 +92,8 @@ std::shared_ptr<const PolicyState> Session::startPolicies() const {
   for (const PolicySpec& spec : state.specs)
     for (const auto& loaded : m_gates)
       if ((policyOf(spec.name).needs & kGates) && loaded->path() == gatesPath(spec.gates)) state.gates = loaded;
+  for (const PolicySpec& spec : state.specs)
+    if (const auto found = m_records.find(spec.record); found != m_records.end()) state.future = found->second;
   state.layers.resize(state.specs.size());
   state.audit.layers.resize(state.specs.size());
   for (std::size_t layer = 0; layer < state.specs.size(); ++layer) state.audit.layers[layer].policy = state.specs[layer].name;
@@ -146,6 +172,9 @@ Status Session::setPolicy(int layer, const PolicySpec& spec) {
   Result<std::shared_ptr<const GateWeights>> gates = gatesFor(next.specs);
   if (!gates) return gates.error();
   next.gates = gates.take();
+  Result<std::shared_ptr<const FutureMass>> future = futureFor(next.specs);
+  if (!future) return future.error();
+  if (*future) next.future = future.take();
   CacheState state = m_state;
   state.policy = keepAll(next.specs) ? nullptr : std::make_shared<const PolicyState>(std::move(next));
   record(std::move(state), {}, {});

@@ -6,6 +6,7 @@
 
 #include <QTemporaryDir>
 
+#include "core/analysis/lifespans.h"
 #include "support/gate_file.h"
 
 using namespace kvlab;
@@ -207,6 +208,40 @@ class PoliciesTest : public QObject {
         QVERIFY(!std::count(all.begin(), all.end(), contest["loser"].get<int>()));
       }
     }
+  }
+
+  /// An oracle keeps what a run that kept everything goes on to look at.
+  void theOracleKnowsTheRecord() {
+    constexpr int kKept = 15;
+    const QTemporaryDir folder;
+    const std::string file = folder.filePath("run.safetensors").toStdString();
+    SessionFixture full;
+    full.prompt(kPrompt);
+    full.must("step", {{"n", 20}});
+    full.must("recordLifespans", {{"path", file}});
+    const Result<Lifespans> record = Lifespans::load(file);
+    QVERIFY(record);
+    SessionFixture s(bounded("oracle", {{"capacity", kKept + kSinks + kWindow}, {"record", file}}));
+    s.prompt(kPrompt);
+    for (int layer = 0; layer < s->state().layers(); ++layer) {
+      const std::vector<float>& mass = record->layers[static_cast<std::size_t>(layer)].mass;
+      const auto future = [&](int row) {
+        double sum = 0;
+        for (int head = 0; head < record->kvHeads; ++head) sum += mass[static_cast<std::size_t>(head * record->rows + row)];
+        return sum;
+      };
+      std::vector<int> rows;
+      for (int i = kSinks; i < kPrompt - kWindow; ++i) rows.push_back(i);
+      std::stable_sort(rows.begin(), rows.end(), [&](int a, int b) { return future(a) > future(b); });
+      rows.resize(kKept);
+      for (int i = 0; i < kSinks; ++i) rows.push_back(i);
+      for (int i = 1; i <= kWindow; ++i) rows.push_back(kPrompt - i);
+      std::sort(rows.begin(), rows.end());
+      QCOMPARE(residents(s, layer), rows);
+    }
+    const Result<Manifest> missing = Manifest::fromJson({{"model", "synthetic:tiny"}, {"policy", {{"name", "oracle"}, {"record", file + ".not"}}}});
+    QVERIFY(missing);
+    QVERIFY(!openSession(*missing, KVLAB_RESOURCES_DIR));
   }
 
   void spareBudgetIsFilledFirst() {
