@@ -299,20 +299,23 @@ class Pass {
       passes.push_back(layerPass(layer, begin, n, last && !m_job.embeddingOnly, assembled));
     }
     const std::vector<kernels::GateMlpArgs> gates = aimGates(passes, begin, n);
-    const bool together = gates.size() == 1 && !passes[0].gates;
-    const auto enqueue = [&] {
+    const bool behind = gates.size() == 1 && !passes[0].gates;  // scored by one call for all layers
+    std::function<void(int, const float*)> see;
+    if (m_moments) see = [&](int layer, const float* x) { m_moments->add(layer, x, std::span(m_job.rows).subspan(at(begin), at(n))); };
+    if (m_job.embeddingOnly) {
       m_transformer.embed(m_placedTokens + begin, n, m_x);
       for (int layer = 0; layer < layers; ++layer) {
-        if (m_moments) m_moments->add(layer, m_x, std::span(m_job.rows).subspan(at(begin), at(n)));
-        if (m_job.embeddingOnly) m_transformer.project(layer, passes[at(layer)], n, m_x);
-        else m_transformer.layer(layer, passes[at(layer)], n, m_x);
+        if (see) see(layer, m_x);
+        m_transformer.project(layer, passes[at(layer)], n, m_x);
       }
-      if (together) m_transformer.ops().gateMlp(m_transformer.backend().context(), gates[0]);
-      if (last && m_logits) m_transformer.logits(m_x + (n - 1) * m_transformer.hidden(), 1, m_logits);
-    };
+      if (behind) m_transformer.ops().gateMlp(m_transformer.backend().context(), gates[0]);
+      return ok();
+    }
+    const WholePass whole{m_placedTokens + begin, n, passes, m_x, last ? m_logits : nullptr, behind ? &gates[0] : nullptr, see};
     kernels::Backend& backend = m_transformer.backend();
-    if (n == 1 && backend.records() && !m_job.embeddingOnly && !m_moments) backend.replay(keyOf(passes, begin, last), enqueue);
-    else enqueue();
+    if (PassRunner* runner = m_transformer.runner()) runner->pass(m_transformer, whole);
+    else if (n == 1 && backend.records() && !m_moments) backend.replay(keyOf(passes, begin, last), [&] { m_transformer.run(whole); });
+    else m_transformer.run(whole);
     return ok();
   }
 

@@ -29,6 +29,13 @@ class InLayer {
   kernels::OpLog* m_log;
 };
 
+/// What a linear step reads that is the model's: matrices, norm and biases. The rest of opBytes() is activations.
+std::int64_t bytesOfWeights(const kernels::LinearArgs& a) {
+  std::int64_t bytes = a.normWeight ? a.k * kernels::dtypeBytes(a.normType) : 0;
+  for (int i = 0; i < a.nParts; ++i) bytes += a.parts[i].n * (a.k * kernels::dtypeBytes(a.parts[i].wType) + (a.parts[i].bias ? 4 : 0));
+  return bytes;
+}
+
 /// Floats in a row of all scratch together.
 std::int64_t scratchWidth(const ModelConfig& c) {
   return c.hidden + 2ll * c.headDim * (c.heads + c.kvHeads) + 2ll * c.intermediate;
@@ -62,6 +69,10 @@ Result<std::unique_ptr<Transformer>> Transformer::create(std::shared_ptr<const P
   return made;
 }
 
+Result<std::unique_ptr<Transformer>> Transformer::widened(int maxRows) const {
+  return create(m_weights, m_backend, 1, maxRows, m_keysRotated);
+}
+
 std::int64_t Transformer::bytes(const ModelConfig& c, std::int32_t maxPhases, int maxRows) {
   return 4 * (maxRows * scratchWidth(c) + std::int64_t{maxPhases} * c.headDim);
 }
@@ -69,6 +80,11 @@ std::int64_t Transformer::bytes(const ModelConfig& c, std::int32_t maxPhases, in
 void Transformer::embed(const std::int32_t* ids, std::int64_t n, float* x) {
   const TensorView& table = m_weights->embed();
   ops().embedding(context(), {table.data, table.dtype, ids, x, n, hidden(), 1.0f});
+}
+
+void Transformer::linear(const kernels::LinearArgs& args) {
+  m_weightBytes += bytesOfWeights(args);
+  ops().linear(context(), args);
 }
 
 /// Begins a linear step on x [n, ...]; `norm` may be absent.
@@ -107,7 +123,7 @@ void Transformer::products(int l, std::int64_t n, const float* x, float* k, floa
   addPart(args, w.k, w.kBias, k);
   addPart(args, w.v, w.vBias, v);
   if (q) addPart(args, w.q, w.qBias, q);
-  ops().linear(context(), args);
+  linear(args);
   if (q) headNorm(w.qNorm, n, model().config().heads, q, q);
 }
 
@@ -117,16 +133,17 @@ void Transformer::projectTo(int l, std::int64_t n, const float* x, float* k, flo
 }
 
 void Transformer::project(int l, const LayerPass& pass, std::int64_t n, const float* x) {
-  makeRows(l, pass, n, x, nullptr);
+  products(l, n, x, pass.gateKeys ? pass.gateKeys : m_k.data(), m_v.data(), nullptr);
+  makeRows(l, pass, n, m_k.data(), m_v.data());
 }
 
-/// K and V of a layer to their rows, what gates score to gateKeys; the queries, unrotated, to q.
-void Transformer::makeRows(int l, const LayerPass& pass, std::int64_t n, const float* x, float* q) {
-  products(l, n, x, pass.gateKeys ? pass.gateKeys : m_k.data(), m_v.data(), q);
-  float* k = storedKeys(l, pass, n);
-  write(pass, n, k);
+/// K and V of a layer to their rows, and what gates score. The products stand in gateKeys, or where there are none in
+/// k, which is scratch otherwise.
+void Transformer::makeRows(int l, const LayerPass& pass, std::int64_t n, float* k, const float* v) {
+  float* stored = storedKeys(l, pass, n, k);
+  write(pass, n, stored, v);
   const bool turned = m_keysRotated && pass.write;
-  if (pass.gateKeys && pass.gatesRotated && !turned) rotate(k, pass.phase, n, model().config().kvHeads);
+  if (pass.gateKeys && pass.gatesRotated && !turned) rotate(stored, pass.phase, n, model().config().kvHeads);
   if (!pass.gates) return;
   kernels::GateMlpArgs gates = *pass.gates;
   gates.x = pass.gateKeys;
@@ -135,26 +152,26 @@ void Transformer::makeRows(int l, const LayerPass& pass, std::int64_t n, const f
 }
 
 /// The keys to store, normed, not in gateKeys where they would be changed there.
-float* Transformer::storedKeys(int l, const LayerPass& pass, std::int64_t n) {
+float* Transformer::storedKeys(int l, const LayerPass& pass, std::int64_t n, float* spare) {
   const ModelConfig& c = model().config();
   const TensorView& norm = m_weights->layer(l).kNorm;
-  float* fresh = pass.gateKeys ? pass.gateKeys : m_k.data();
+  float* fresh = pass.gateKeys ? pass.gateKeys : spare;
   const bool kept = pass.gateKeys && !pass.gatesRotated;
   if (kept && !norm && m_keysRotated && pass.write)
-    ops().convert(context(), {fresh, kernels::DType::f32, m_k.data(), kernels::DType::f32, n * c.kvHeads * c.headDim});
-  float* k = kept && (norm || (m_keysRotated && pass.write)) ? m_k.data() : fresh;
+    ops().convert(context(), {fresh, kernels::DType::f32, spare, kernels::DType::f32, n * c.kvHeads * c.headDim});
+  float* k = kept && (norm || (m_keysRotated && pass.write)) ? spare : fresh;
   headNorm(norm, n, c.kvHeads, fresh, k);
   return k;
 }
 
-void Transformer::write(const LayerPass& pass, std::int64_t n, float* k) {
+void Transformer::write(const LayerPass& pass, std::int64_t n, float* k, const float* v) {
   if (!pass.write) return;
   if (m_keysRotated) rotate(k, pass.phase, n, model().config().kvHeads);
   kernels::WriteRowsArgs args;
   args.pool = pass.pool;
   args.fmt = pass.format;
   args.k = k;
-  args.v = m_v.data();
+  args.v = v;
   args.tags = pass.tags;
   args.slots = pass.write;
   args.n = n;
@@ -175,9 +192,9 @@ void Transformer::rotateKeys(float* k, std::span<const std::int32_t> phases) {
   staging.finish();
 }
 
-void Transformer::attend(const LayerPass& pass, std::int64_t n) {
+void Transformer::attend(const LayerPass& pass, std::int64_t n, float* q, float* out) {
   const ModelConfig& c = model().config();
-  rotate(m_q.data(), pass.phase, n, c.heads);
+  rotate(q, pass.phase, n, c.heads);
   assemble(ops(), context(), pass.assembled, pass.pool, pass.format, pass.wrong);
   const bool copy = pass.assembled.records;
 
@@ -190,7 +207,7 @@ void Transformer::attend(const LayerPass& pass, std::int64_t n) {
   args.rows = pass.rows;
   args.rowsSeen = pass.rowsSeen;
   args.rotaryTable = table();
-  args.queries = m_q.data();
+  args.queries = q;
   args.nQueries = n;
   args.queryHeads = c.heads;
   args.rowBegin = pass.rowBegin;
@@ -198,7 +215,7 @@ void Transformer::attend(const LayerPass& pass, std::int64_t n) {
   args.selfSlot = copy ? pass.assembled.self : pass.selfSlot;
   args.selfPhaseIndex = pass.selfSlot ? pass.phase : nullptr;
   args.scale = 1.0f / std::sqrt(static_cast<float>(c.headDim));
-  args.out = m_attention.data();
+  args.out = out;
   args.newestMass = pass.newestMass;
   args.newestPerHead = pass.newestPerHead;
   args.receivedMass = pass.receivedMass;
@@ -215,7 +232,7 @@ void Transformer::feedForward(int l, std::int64_t n, float* x) {
   addPart(up, w.gate, {}, m_gate.data());
   addPart(up, w.up, {}, m_up.data());
   up.out = m_gate.data();
-  ops().linear(context(), up);
+  linear(up);
   addTo(x, w.down, {}, n, m_gate.data(), model().config().intermediate);
 }
 
@@ -224,23 +241,101 @@ void Transformer::addTo(float* x, const TensorView& w, const TensorView& bias, s
   kernels::LinearArgs args = step({}, n, from, width);
   addPart(args, w, bias, m_norm.data());
   args.residual = args.out = x;
-  ops().linear(context(), args);
+  linear(args);
+}
+
+void Transformer::behindAttention(int l, std::int64_t n, float* x) {
+  const LayerWeights& w = m_weights->layer(l);
+  addTo(x, w.o, w.oBias, n, m_attention.data(), std::int64_t{model().config().heads} * model().config().headDim);
+  feedForward(l, n, x);
 }
 
 void Transformer::layer(int l, const LayerPass& pass, std::int64_t n, float* x) {
   const InLayer named(m_backend, l);
-  makeRows(l, pass, n, x, m_q.data());
-  attend(pass, n);
-  const LayerWeights& w = m_weights->layer(l);
-  addTo(x, w.o, w.oBias, n, m_attention.data(), std::int64_t{model().config().heads} * model().config().headDim);
-  feedForward(l, n, x);
+  products(l, n, x, pass.gateKeys ? pass.gateKeys : m_k.data(), m_v.data(), m_q.data());
+  makeRows(l, pass, n, m_k.data(), m_v.data());
+  attend(pass, n, m_q.data(), m_attention.data());
+  behindAttention(l, n, x);
+}
+
+void Transformer::run(const WholePass& pass) {
+  embed(pass.tokens, pass.n, pass.x);
+  for (int l = 0; l < model().config().layers; ++l) {
+    if (pass.see) pass.see(l, pass.x);
+    layer(l, pass.layers[static_cast<std::size_t>(l)], pass.n, pass.x);
+  }
+  if (pass.gates) ops().gateMlp(context(), *pass.gates);
+  if (pass.logits) logits(pass.x + (pass.n - 1) * hidden(), 1, pass.logits);
+}
+
+/// K and V of each part into its pool, its queries over its rows; the parts' rows lie one after another.
+void Transformer::mixParts(int l, std::span<const PassPart> parts) {
+  const ModelConfig& c = model().config();
+  const std::int64_t queries = std::int64_t{c.heads} * c.headDim, keys = std::int64_t{c.kvHeads} * c.headDim;
+  std::int64_t row = 0;
+  for (const PassPart& part : parts) {
+    const InLayer named(part.transformer->m_backend, l);
+    const LayerPass& pass = part.pass->layers[static_cast<std::size_t>(l)];
+    float* k = m_k.data() + row * keys;
+    if (pass.gateKeys) m_backend.upload(pass.gateKeys, k, 4 * part.pass->n * keys);
+    part.transformer->makeRows(l, pass, part.pass->n, k, m_v.data() + row * keys);
+    part.transformer->attend(pass, part.pass->n, m_q.data() + row * queries, m_attention.data() + row * queries);
+    row += part.pass->n;
+  }
+}
+
+void Transformer::run(std::span<const PassPart> parts) {
+  std::int64_t n = 0;
+  for (const PassPart& part : parts) n += part.pass->n;
+  kernels::Staging staging(m_backend);
+  float* x = staging.temporary<float>(static_cast<std::size_t>(n * hidden()));
+  const auto eachPart = [&](const auto& call) {
+    float* rows = x;
+    for (const PassPart& part : parts) {
+      call(*part.pass, rows);
+      rows += part.pass->n * hidden();
+    }
+  };
+  eachPart([&](const WholePass& pass, float* rows) { embed(pass.tokens, pass.n, rows); });
+  for (int l = 0; l < model().config().layers; ++l) {
+    eachPart([&](const WholePass& pass, const float* rows) {
+      if (pass.see) pass.see(l, rows);
+    });
+    const InLayer named(m_backend, l);
+    products(l, n, x, m_k.data(), m_v.data(), m_q.data());
+    mixParts(l, parts);
+    behindAttention(l, n, x);
+  }
+  for (const PassPart& part : parts)
+    if (part.pass->gates) part.transformer->ops().gateMlp(part.transformer->context(), *part.pass->gates);
+  headParts(parts, x);
+}
+
+/// The head once, on the last row of each part that wants logits; x: the rows of all parts.
+void Transformer::headParts(std::span<const PassPart> parts, const float* x) {
+  const std::int64_t vocab = model().config().vocab;
+  std::vector<const float*> rows;
+  std::vector<float*> wanted;
+  for (const PassPart& part : parts) {
+    x += part.pass->n * hidden();
+    if (!part.pass->logits) continue;
+    rows.push_back(x - hidden());
+    wanted.push_back(part.pass->logits);
+  }
+  if (rows.empty()) return;
+  kernels::Staging staging(m_backend);
+  float* last = staging.temporary<float>(rows.size() * static_cast<std::size_t>(hidden()));
+  float* out = staging.temporary<float>(rows.size() * static_cast<std::size_t>(vocab));
+  for (std::size_t i = 0; i < rows.size(); ++i) m_backend.upload(last + static_cast<std::int64_t>(i) * hidden(), rows[i], 4 * std::int64_t{hidden()});
+  logits(last, static_cast<std::int64_t>(rows.size()), out);
+  for (std::size_t i = 0; i < rows.size(); ++i) m_backend.upload(wanted[i], out + static_cast<std::int64_t>(i) * vocab, 4 * vocab);
 }
 
 void Transformer::logits(const float* x, std::int64_t n, float* out) {
   for (std::int64_t done = 0; done < n; done += m_maxRows) {
     kernels::LinearArgs args = step(m_weights->finalNorm(), std::min<std::int64_t>(m_maxRows, n - done), x + done * hidden(), hidden());
     addPart(args, m_weights->head(), {}, out + done * model().config().vocab);
-    ops().linear(context(), args);
+    linear(args);
   }
 }
 

@@ -11,6 +11,7 @@
 #include "core/model/assembled.h"
 #include "core/model/placed_weights.h"
 #include "core/model/rotary_mirror.h"
+#include "core/model/whole_pass.h"
 #include "kernels/row_format.h"
 
 namespace kvlab {
@@ -52,6 +53,8 @@ class Transformer {
   static Result<std::unique_ptr<Transformer>> create(std::shared_ptr<const PlacedWeights> weights,
                                                      kernels::Backend& backend, std::int32_t maxPhases, int maxRows,
                                                      bool keysRotated = false);
+  /// Another over the same weights and back end, for run() of passes together: maxRows rows in all of them, no phases.
+  Result<std::unique_ptr<Transformer>> widened(int maxRows) const;
   /// Bytes that create() takes in the back end's memory.
   static std::int64_t bytes(const ModelConfig& config, std::int32_t maxPhases, int maxRows);
 
@@ -70,6 +73,12 @@ class Transformer {
   void embed(const std::int32_t* ids, std::int64_t n, float* x);
   /// Runs layer l on x [n, hidden] in place. Phases have their rows in the rotary table.
   void layer(int l, const LayerPass& pass, std::int64_t n, float* x);
+  /// Embeds n rows, runs all layers, and the head on the last row where logits are wanted.
+  void run(const WholePass& pass);
+  /// The same for several transformers over the same weights, at most maxRows() rows in all: the linear steps once,
+  /// for all rows together, what lies between them part by part. The bits are those of run() of each part. All
+  /// memory is the host's.
+  void run(std::span<const PassPart> parts);
   /// Only the K and V of layer l from its input x: written to pass.write; x is left as it is.
   void project(int l, const LayerPass& pass, std::int64_t n, const float* x);
   /// K and V of layer l as f32, [n, kvHeads*headDim] each, unrotated, nothing written; with q also the
@@ -77,6 +86,12 @@ class Transformer {
   void projectTo(int l, std::int64_t n, const float* x, float* k, float* v, float* q = nullptr);
   /// logits [n, vocab] from the last layer's output x [n, hidden].
   void logits(const float* x, std::int64_t n, float* out);
+
+  /// Where whole passes of the session go instead of run(); null = nowhere. It outlives its use.
+  void setRunner(PassRunner* runner) { m_runner = runner; }
+  PassRunner* runner() const { return m_runner; }
+  /// Bytes of weights that linear steps were given to read, ever.
+  std::int64_t weightBytes() const { return m_weightBytes; }
 
   /// Turns keys of host memory, [phases, kvHeads*headDim], by one phase each.
   void rotateKeys(float* k, std::span<const std::int32_t> phases);
@@ -90,11 +105,15 @@ class Transformer {
   void addTo(float* x, const TensorView& w, const TensorView& bias, std::int64_t n, const float* from, std::int64_t width);
   void headNorm(const TensorView& weight, std::int64_t n, int heads, const float* x, float* y);
   void rotate(float* x, const std::int32_t* phases, std::int64_t n, int heads);
+  void linear(const kernels::LinearArgs& args);
   void products(int l, std::int64_t n, const float* x, float* k, float* v, float* q);
-  void makeRows(int l, const LayerPass& pass, std::int64_t n, const float* x, float* q);
-  float* storedKeys(int l, const LayerPass& pass, std::int64_t n);
-  void write(const LayerPass& pass, std::int64_t n, float* k);
-  void attend(const LayerPass& pass, std::int64_t n);
+  void makeRows(int l, const LayerPass& pass, std::int64_t n, float* k, const float* v);
+  float* storedKeys(int l, const LayerPass& pass, std::int64_t n, float* spare);
+  void write(const LayerPass& pass, std::int64_t n, float* k, const float* v);
+  void attend(const LayerPass& pass, std::int64_t n, float* q, float* out);
+  void mixParts(int l, std::span<const PassPart> parts);
+  void headParts(std::span<const PassPart> parts, const float* x);
+  void behindAttention(int l, std::int64_t n, float* x);
   void feedForward(int l, std::int64_t n, float* x);
 
   std::shared_ptr<const PlacedWeights> m_weights;
@@ -103,6 +122,8 @@ class Transformer {
   RotaryMirror m_table;
   int m_maxRows;
   bool m_keysRotated;
+  PassRunner* m_runner = nullptr;
+  std::int64_t m_weightBytes = 0;
   kernels::Array<float> m_norm;            // [maxRows, hidden]
   kernels::Array<float> m_q, m_attention;  // [maxRows, heads*headDim]
   kernels::Array<float> m_k, m_v;          // [maxRows, kvHeads*headDim]

@@ -7,6 +7,8 @@
 
 #include "core/analysis/metrics.h"
 #include "core/session/lane_tokens.h"
+#include "core/session/samples.h"
+#include "core/session/lockstep.h"
 #include "core/session/verbs.h"
 
 namespace kvlab {
@@ -59,6 +61,8 @@ std::optional<Error> guarded(const Body& body) {
     return Error{"out_of_memory", "the lane was not stepped", "memory is exhausted", "lower capacity or history_bytes, or open fewer lanes"};
   } catch (const std::exception& exception) {
     return Error{"internal", "the lane was not stepped", exception.what(), "check its invariants, then rebuild it"};
+  } catch (...) {
+    return Error{"internal", "the lane was not stepped", "an exception of unknown type", "check its invariants, then rebuild it"};
   }
 }
 
@@ -74,13 +78,14 @@ struct Lanes::Lane {
   LaneTokens tokens;
   std::optional<LaneExit> exit = {};
   LaneFigures now = {};
-  std::vector<double> kl = {}, dnll = {}, top1 = {}, massKept = {}, overlap = {}, us = {};  // [ticks]
+  Samples kl = {}, dnll = {}, top1 = {}, massKept = {}, overlap = {}, us = {};  // one per tick
 
   // Of the commit under way.
   bool stepped = false;
   std::optional<Error> failed = {};
   std::shared_ptr<const std::vector<float>> before = {};  // logits that its token was taken from
-  double spent = 0;
+  double spent = 0;              // microseconds
+  std::int64_t weightBytes = 0;  // read
 
   const CacheState& state() const { return session->state(); }
   void leave(Error error) { exit = LaneExit{state().tick, std::move(error)}; }
@@ -90,17 +95,56 @@ Lanes::~Lanes() = default;
 
 const Session& Lanes::session(int lane) const { return *m_lanes[at(lane)]->session; }
 
+Breakpoints& Lanes::breakpoints() { return m_lanes.front()->session->breakpoints(); }
+
 Result<std::unique_ptr<Lanes>> Lanes::make(const Session& origin, const std::vector<json>& changes, const LanesOptions& options) {
-  std::unique_ptr<Lanes> lanes(new Lanes);
-  lanes->m_wantTogether = options.together;
   Result<std::unique_ptr<Session>> reference = origin.fork();
   if (!reference) return inLane(reference.error(), 0);
-  lanes->m_lanes.push_back(std::make_unique<Lane>(Lane{0, "reference", json::object(), reference.take(), {}}));
+  return around(*reference, changes, options);
+}
+
+Result<std::unique_ptr<Lanes>> Lanes::around(std::unique_ptr<Session>& reference, const std::vector<json>& changes, const LanesOptions& options) {
+  std::unique_ptr<Lanes> lanes(new Lanes);
+  lanes->m_wantTogether = options.together;
+  lanes->m_lanes.push_back(std::make_unique<Lane>(Lane{0, "reference", json::object(), std::move(reference), {}}));
+  const auto refused = [&](Error error) {
+    reference = lanes->release(0);
+    return error;
+  };
   lanes->m_lanes.front()->tokens.start(lanes->session(0).state());
   for (const json& change : changes)
-    if (Status opened = lanes->open(origin, change); !opened) return inLane(opened.error(), lanes->size());
-  if (Status set = lanes->setNeedles(options.needles); !set) return set.error();
+    if (Status opened = lanes->open(lanes->session(0), change); !opened) return refused(inLane(opened.error(), lanes->size()));
+  lanes->makeWide();
+  if (Status set = lanes->setNeedles(options.needles); !set) return refused(set.error());
+  lanes->m_lanes.front()->session->setPublish({});  // lanes speak for all
+  lanes->m_lanes.front()->session->setProgress({});
   return lanes;
+}
+
+Result<std::unique_ptr<Lanes>> Lanes::fork() const {
+  std::unique_ptr<Lanes> copy(new Lanes);
+  for (const auto& lane : m_lanes) {
+    Result<std::unique_ptr<Session>> session = lane->session->fork();
+    if (!session) return inLane(session.error(), lane->place);
+    auto own = std::make_unique<Lane>(Lane{lane->place, lane->label, lane->changes, session.take(), lane->tokens, lane->exit, lane->now});
+    own->kl = lane->kl, own->dnll = lane->dnll, own->top1 = lane->top1;
+    own->massKept = lane->massKept, own->overlap = lane->overlap, own->us = lane->us;
+    copy->m_lanes.push_back(std::move(own));
+  }
+  copy->m_needles = m_needles;
+  copy->m_ticks = m_ticks;
+  copy->m_weightBytes = m_weightBytes;
+  copy->m_wantTogether = m_wantTogether;
+  copy->m_together = m_together;
+  copy->m_apart = m_apart;
+  copy->makeWide();
+  copy->publish();
+  return copy;
+}
+
+std::unique_ptr<Session> Lanes::release(int lane) {
+  m_wide.reset();  // it lies on lane 0's back end
+  return std::move(m_lanes[at(lane)]->session);
 }
 
 Status Lanes::open(const Session& origin, const json& changes) {
@@ -179,21 +223,75 @@ Result<LanesTick> Lanes::commit(const Job& job, std::string apart, bool tick) {
   out.weightBytes = m_weightBytes;
   out.together = m_together;
   out.apart = m_apart;
+  publish();
   return out;
 }
 
+/// Room for the rows of every lane's longest pass.
+void Lanes::makeWide() {
+  int rows = 0;
+  for (const auto& lane : m_lanes) rows += lane->session->manifest().prefillChunk;
+  if (!m_wantTogether || size() < 2 || !session(0).transformer().backend().onHost()) return;
+  if (Result<std::unique_ptr<Transformer>> wide = session(0).transformer().widened(rows)) m_wide = wide.take();
+}
+
+std::string Lanes::whyApart() const {
+  const kernels::Backend& backend = session(0).transformer().backend();
+  const auto inStep = [](const auto& lane) { return !lane->exit; };
+  if (!m_wantTogether) return "each lane was asked to make its own pass";
+  if (std::count_if(m_lanes.begin(), m_lanes.end(), inStep) < 2) return "one lane is in step";
+  if (!backend.onHost()) return std::string("back end ") + backend.id() + " orders the calls of each session for itself";
+  return m_wide ? "" : "there is no memory for a pass of all lanes";
+}
+
 void Lanes::runAll(const Job& job) {
-  m_weightBytes = 0;
-  m_together = false;
+  if (m_apart.empty()) m_apart = whyApart();
+  std::vector<std::int64_t> read;
+  const auto bytesOf = [](const Lane& lane) { return lane.session->transformer().weightBytes(); };
+  const std::int64_t wide = m_wide ? m_wide->weightBytes() : 0;
   for (const auto& lane : m_lanes) {
     lane->failed.reset();
     lane->before.reset();
+    lane->spent = 0;
     lane->stepped = !lane->exit;
+    read.push_back(bytesOf(*lane));
+  }
+  if (m_apart.empty()) runTogether(job);
+  else runApart(job);
+  m_weightBytes = 0;
+  for (const auto& lane : m_lanes) {
+    lane->weightBytes = bytesOf(*lane) - read[at(lane->place)] + (lane->place == 0 && m_wide ? m_wide->weightBytes() - wide : 0);
+    m_weightBytes += lane->weightBytes;
+  }
+}
+
+void Lanes::runApart(const Job& job) {
+  m_together = false;
+  for (const auto& lane : m_lanes) {
     if (!lane->stepped) continue;
     const auto start = std::chrono::steady_clock::now();
     lane->failed = guarded([&] { return job(*lane); });
     lane->spent = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
   }
+}
+
+void Lanes::runTogether(const Job& job) {
+  Lockstep lockstep(*m_wide);
+  std::vector<Lane*> stepped;
+  std::vector<std::function<void()>> jobs;
+  for (const auto& lane : m_lanes) {
+    if (!lane->stepped) continue;
+    stepped.push_back(lane.get());
+    lane->session->transformer().setRunner(&lockstep);
+    jobs.emplace_back([&job, one = lane.get()] { one->failed = guarded([&] { return job(*one); }); });
+  }
+  lockstep.run(jobs);
+  for (std::size_t i = 0; i < stepped.size(); ++i) {
+    stepped[i]->session->transformer().setRunner(nullptr);
+    stepped[i]->spent = lockstep.us(i);
+  }
+  m_together = lockstep.meetings() > 0;
+  if (!m_together) m_apart = lockstep.passes() ? "no two lanes came to a pass at a time" : "nothing was computed";
 }
 
 /// Who failed leaves, unless all did: an error then, and nothing has happened.
@@ -213,19 +311,17 @@ std::optional<Error> Lanes::settle() {
 
 /// Figures of the lanes in step against the reference as it is now. token: the one that the tick took.
 void Lanes::measure(bool tick, TokenId token) {
-  const auto keep = [](std::vector<double>& samples, double value) { samples.push_back(value); };
   for (const auto& lane : m_lanes) {
     if (lane->exit) continue;
     compare(*lane, token);
     if (!tick) continue;
-    keep(lane->kl, lane->now.kl);
-    keep(lane->dnll, lane->now.dnll);
-    keep(lane->top1, lane->now.top1);
-    keep(lane->massKept, lane->now.meanMassKept());
-    keep(lane->overlap, lane->now.meanOverlap());
-    keep(lane->us, lane->now.us);
+    lane->kl.add(lane->now.kl);
+    lane->dnll.add(lane->now.dnll);
+    lane->top1.add(lane->now.top1);
+    lane->massKept.add(lane->now.meanMassKept());
+    lane->overlap.add(lane->now.meanOverlap());
+    lane->us.add(lane->now.us);
   }
-  publish();
 }
 
 /// Layer by layer: layers that share a map in both lanes share their figures.
@@ -258,6 +354,7 @@ void Lanes::compare(Lane& lane, TokenId token) {
   const Lane& first = *m_lanes.front();
   lane.now = {};
   lane.now.us = lane.spent;
+  lane.now.weightBytes = lane.weightBytes;
   const std::vector<float> *p = logitsOf(first.state()), *q = logitsOf(lane.state());
   if (p && q) {
     lane.now.kl = klDivergence(*p, *q);
@@ -287,7 +384,6 @@ void Lanes::remeasure() {
     compare(*lane, TokenId(-1));
     lane->now.dnll = last.dnll;
     lane->now.us = last.us;
-    lane->now.weightBytes = last.weightBytes;
   }
   publish();
 }
@@ -298,7 +394,9 @@ Result<json> Lanes::call(int lane, const std::string& verb, const json& args) {
                  "give a lane from 0 to " + std::to_string(size() - 1), std::nullopt, "lane", lane};
   Lane& one = *m_lanes[at(lane)];
   const std::size_t before = one.tokens.size();
+  const SnapshotPtr seen = one.session->snapshot();
   Result<json> result = execute(*one.session, verb, args);
+  if (one.session->snapshot() == seen) return result;  // it only asked
   const bool follows = one.tokens.follow(one.state());
   if (!one.exit && (!follows || one.tokens.size() != before))
     one.leave({"out_of_step", "the lane left the others", verb + (follows ? " gave it tokens of its own" : " took tokens back"), "step all lanes together, or open lanes anew"});
@@ -310,12 +408,12 @@ void Lanes::publish() {
   auto view = std::make_shared<LanesView>();
   for (const auto& lane : m_lanes) {
     LaneView one{lane->label, lane->changes, lane->session->snapshot(), lane->exit, lane->now, {}, {}, {}, {}, {}, {}, lane->tokens.taken()};
-    one.kl = summarise(lane->kl);
-    one.dnll = summarise(lane->dnll);
-    one.top1 = summarise(lane->top1);
-    one.massKept = summarise(lane->massKept);
-    one.overlap = summarise(lane->overlap);
-    one.us = summarise(lane->us);
+    one.kl = lane->kl.summary();
+    one.dnll = lane->dnll.summary();
+    one.top1 = lane->top1.summary();
+    one.massKept = lane->massKept.summary();
+    one.overlap = lane->overlap.summary();
+    one.us = lane->us.summary();
     view->lanes.push_back(std::move(one));
   }
   view->ticks = m_ticks;
@@ -324,6 +422,7 @@ void Lanes::publish() {
   view->apart = m_apart;
   view->needles = m_needles;
   m_view = std::move(view);
+  if (m_publish) m_publish(snapshot());
 }
 
 }  // namespace kvlab

@@ -5,6 +5,10 @@
 //
 // A lane that fails a tick leaves: its exit says when and why, it is stepped no more, the others go on. A
 // call that fails on every lane is an error and leaves all in step.
+//
+// Passes are made together (core/session/lockstep.h) where all memory is the host's: the linear steps, and so
+// the weights, once for all lanes. A device orders each session's calls for itself: there each lane makes its
+// own pass. The bits are the same.
 #pragma once
 #include "core/api/lanes_view.h"
 #include "core/session/session.h"
@@ -38,10 +42,18 @@ class Lanes {
   /// out_of_memory and those of the prompt, with the lane in `what`.
   static Result<std::unique_ptr<Lanes>> make(const Session& origin, const std::vector<nlohmann::json>& changes,
                                              const LanesOptions& options = {});
+  /// The same with the session itself as lane 0; on error it stays with the caller.
+  static Result<std::unique_ptr<Lanes>> around(std::unique_ptr<Session>& reference, const std::vector<nlohmann::json>& changes,
+                                               const LanesOptions& options = {});
+  /// All lanes as they are now, for any thread. Errors: those of Session::fork.
+  Result<std::unique_ptr<Lanes>> fork() const;
+  /// A lane as a session of its own; these lanes are over.
+  std::unique_ptr<Session> release(int lane);
   ~Lanes();
 
   int size() const { return static_cast<int>(m_lanes.size()); }
   const Session& session(int lane) const;
+  Breakpoints& breakpoints();  // of lane 0
   /// verb: prompt, promptIds, prefill or endPrefill, on every lane in step. Errors: out_of_step where
   /// the reference has left, and the verb's own.
   Result<LanesTick> feed(const std::string& verb, const nlohmann::json& args);
@@ -51,10 +63,11 @@ class Lanes {
   Result<nlohmann::json> call(int lane, const std::string& verb, const nlohmann::json& args);
   /// Tokens, as places among those that all lanes took, whose survival is reported. Errors: bad_argument.
   Status setNeedles(std::vector<std::int32_t> places);
-  /// Lane 0 as a session of its own.
-  Result<std::unique_ptr<Session>> fork() const { return session(0).fork(); }
-
   LanesViewPtr view() const { return m_view; }
+  /// Lane 0's.
+  SnapshotPtr snapshot() const { return session(0).snapshot(); }
+  /// Called when all lanes have done what they had to, and after calls that changed one.
+  void setPublish(std::function<void(SnapshotPtr)> publish) { m_publish = std::move(publish); }
   /// Where steps and prompts of all lanes report; asked once per tick whether to go on.
   void setProgress(Progress progress) { m_progress = std::move(progress); }
   const Progress& progress() const { return m_progress; }
@@ -67,7 +80,11 @@ class Lanes {
   Status open(const Session& origin, const nlohmann::json& changes);
   Status usable() const;
   Result<LanesTick> commit(const Job& job, std::string apart, bool tick);
+  void makeWide();
+  std::string whyApart() const;
   void runAll(const Job& job);
+  void runTogether(const Job& job);
+  void runApart(const Job& job);
   std::optional<Error> settle();
   void measure(bool tick, TokenId token);
   void compare(Lane& lane, TokenId token);
@@ -79,8 +96,10 @@ class Lanes {
   std::vector<std::int32_t> m_needles;
   std::int64_t m_ticks = 0, m_weightBytes = 0;
   bool m_wantTogether = true, m_together = false;
+  std::unique_ptr<Transformer> m_wide;  // for the rows of all lanes at once; on lane 0's back end
   std::string m_apart;
   LanesViewPtr m_view;
+  std::function<void(SnapshotPtr)> m_publish;
   Progress m_progress;
 };
 

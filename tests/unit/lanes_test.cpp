@@ -17,6 +17,10 @@ class LanesTest : public QObject {
   void areSeparateRuns();
   void followTheReference_data();
   void followTheReference();
+  void readTheWeightsOnce();
+  void editsOfOneLaneAreItsOwn();
+  void sayWhyTheyGoApart();
+  void policiesPruneAsTheyDoAlone();
   void beginInTheMiddle();
   void reportWhatIsThere();
   void measuresTheTakenToken();
@@ -24,6 +28,7 @@ class LanesTest : public QObject {
   void aCallThatAllRefuseChangesNothing();
   void onlyTakenTokensBreakTheStep();
   void refuseAnotherModel();
+  void goOnAfterAForkAndAlone();
 
  private:
   static std::unique_ptr<Lanes> made(const Session& origin, const std::vector<json>& changes, LanesOptions options = {}) {
@@ -45,6 +50,7 @@ class LanesTest : public QObject {
     base.merge_patch(changes);
     return base;
   }
+  static bool onHost(const Session& s) { return s.transformer().backend().onHost(); }
   static std::vector<float> logits(const Session& s) { return s.state().logits ? *s.state().logits : std::vector<float>(); }
 };
 
@@ -123,6 +129,119 @@ void LanesTest::followTheReference() {
     QCOMPARE(lane.taken.size(), 20 + 8 * block);
     for (std::size_t i = 0; i < lane.taken.size(); ++i)
       QCOMPARE(lane.snapshot->ledger[lane.taken[i]].token, view->lanes[0].snapshot->ledger[view->lanes[0].taken[i]].token);
+  }
+}
+
+/// By the ops themselves: what the linear steps of n lanes read less when their passes meet is n - 1 times the weights.
+void LanesTest::readTheWeightsOnce() {
+  const json base = tinyManifest({{"op_events", true}});
+  const auto origin = opened(base);
+  if (!onHost(*origin)) QSKIP("a device makes one pass per lane");
+  std::int64_t weights = 0;
+  const Model& model = origin->model();
+  for (int l = 0; l < model.config().layers; ++l) {
+    const LayerWeights& w = model.layer(l);
+    for (const TensorView* view : {&w.inputNorm, &w.q, &w.k, &w.v, &w.o, &w.postNorm, &w.gate, &w.up, &w.down}) weights += view->bytes();
+  }
+  weights += model.finalNorm().bytes() + model.head().bytes();
+  struct Read {
+    std::int64_t bytes = 0, calls = 0;
+  };
+  for (const int rows : {1, 9}) {
+    std::map<bool, Read> read;
+    for (const bool together : {true, false}) {
+      const auto group = made(*origin, {kChanges[0], kChanges[1], kChanges[2], kChanges[3]}, {.together = together});
+      fed(*group, "promptIds", {{"ids", someIds(20, 200, 3)}});
+      const LanesTick tick = rows == 1 ? stepped(*group) : fed(*group, "promptIds", {{"ids", someIds(7, 200, 3)}});
+      QCOMPARE(tick.together, together);
+      QCOMPARE(tick.apart.empty(), together);
+      QCOMPARE(tick.weightBytes, together ? weights : 5 * weights);
+      QCOMPARE(tick.lanes[0].figures.weightBytes, weights);
+      QCOMPARE(tick.lanes[4].figures.weightBytes, together ? 0 : weights);
+      QCOMPARE(group->view()->weightBytes, tick.weightBytes);
+      for (int lane = 0; lane < group->size(); ++lane)
+        for (const Event& event : group->session(lane).snapshot()->report->events)
+          if (event.name == "linear") read[together].bytes += event.bytes, ++read[together].calls;
+    }
+    QCOMPARE(read[false].bytes - read[true].bytes, 4 * weights);
+    QCOMPARE(read[false].calls, 5 * read[true].calls);
+  }
+}
+
+/// An edit makes more passes, and other rows, than the others have at that tick.
+void LanesTest::editsOfOneLaneAreItsOwn() {
+  const json base = tinyManifest({{"after_edit", {{"selective", {{"ratio", 0.3}}}}}}), cull{{"brightness", {{"target", 22}, {"compressor", "nearest"}}}};
+  const json descending{{"executor", "descending"}, {"threads", 2}};
+  const auto origin = opened(base), culled = opened(with(base, cull)), edited = opened(with(base, descending));
+  const auto group = made(*origin, {cull, descending});
+  const json edit{{"actions", {{{"action", "delete"}, {"position", 8}}, {{"action", "insert"}, {"position", 12}, {"token_ids", {7, 9}}}}}};
+  fed(*group, "promptIds", {{"ids", someIds(21, 200, 3)}});
+  for (Session* s : {culled.get(), edited.get()}) call(*s, "promptIds", {{"ids", someIds(21, 200, 3)}});
+  for (const int token : someIds(6, 200, 5)) {
+    QVERIFY(group->call(2, "inject", edit));
+    call(*edited, "inject", edit);
+    const LanesTick tick = stepped(*group, {TokenId(token)});
+    for (Session* s : {culled.get(), edited.get()}) call(*s, "step", {{"tokens", {token}}});
+    QCOMPARE(tick.together, onHost(*origin));
+    QCOMPARE(group->session(1).stateHash(), culled->stateHash());
+    QCOMPARE(group->session(2).stateHash(), edited->stateHash());
+  }
+  QVERIFY(culled->position() < 27);
+  for (const LaneView& lane : group->view()->lanes) {
+    QVERIFY(!lane.exit);
+    QCOMPARE(lane.taken.size(), std::size_t{27});
+  }
+}
+
+void LanesTest::sayWhyTheyGoApart() {
+  const auto origin = opened(tinyManifest()), blocks = opened(tinyManifest({{"layout", "ring_fused"}, {"ring", {{"window", 24}, {"block_tokens", 3}}}}));
+  const auto apartOf = [](const Session& session, const std::vector<json>& changes, LanesOptions options) {
+    const auto group = made(session, changes, options);
+    fed(*group, "promptIds", {{"ids", someIds(8, 200, 3)}});
+    const LanesTick tick = stepped(*group);
+    return tick.together ? "together " + tick.apart : tick.apart;
+  };
+  QCOMPARE(apartOf(*origin, {json::object()}, {}), std::string(onHost(*origin) ? "together " : "back end cuda orders the calls of each session for itself"));
+  QCOMPARE(apartOf(*origin, {}, {}), std::string("one lane is in step"));
+  QCOMPARE(apartOf(*origin, {json::object()}, {.together = false}), std::string("each lane was asked to make its own pass"));
+  QCOMPARE(apartOf(*blocks, {json::object()}, {}), std::string("a block of tokens is known when lane 0 has generated all of it"));
+}
+
+/// Policies look at attention, keys and moments of queries of a pass that was made together.
+void LanesTest::policiesPruneAsTheyDoAlone() {
+  const json base = tinyManifest();
+  std::vector<json> changes;
+  for (const char* policy : {"h2o:sinks=2,window=6,capacity=20", "snapkv:window=8,observe=8,capacity=20", "expected_attention:capacity=20", "full",
+                             "streaming_llm:sinks=2,window=18"})
+    changes.push_back({{"policy", policy}});
+  changes[3] = {{"policy", {{"name", "knorm"}, {"capacity", 20}}}, {"kv", {{"k", "int8"}}}};
+  const auto origin = opened(base);
+  const auto group = made(*origin, changes);
+  std::vector<std::unique_ptr<Session>> alone;
+  alone.push_back(opened(base));
+  for (const json& change : changes) {
+    json manifest = base;
+    manifest.update(change);
+    alone.push_back(opened(manifest));
+  }
+  const auto all = [&](const char* verb, const json& args) {
+    const LanesTick tick = std::string(verb) == "step" ? stepped(*group, {TokenId(args["tokens"][0].get<int>())}) : fed(*group, verb, args);
+    for (std::size_t i = 0; i < alone.size(); ++i) {
+      call(*alone[i], verb, args);
+      QVERIFY2(group->session(static_cast<int>(i)).stateHash() == alone[i]->stateHash(), qPrintable(QString("lane %1 after %2").arg(i).arg(verb)));
+    }
+  };
+  all("prefill", {{"ids", someIds(30, 200, 3)}, {"last", false}});
+  all("prefill", {{"ids", someIds(20, 200, 4)}, {"last", false}});
+  for (const LaneView& lane : group->view()->lanes) QCOMPARE(lane.now.meanOverlap(), 1.0);  // nothing is pruned before the end
+  all("endPrefill", json::object());
+  for (const int token : someIds(5, 200, 5)) all("step", {{"tokens", {token}}});
+  const LanesViewPtr view = group->view();
+  for (std::size_t lane = 1; lane < view->lanes.size(); ++lane) {
+    QVERIFY(!view->lanes[lane].exit);
+    QVERIFY(view->lanes[lane].now.meanMassKept() < 1 && view->lanes[lane].now.meanMassKept() > 0);
+    for (const double overlap : view->lanes[lane].now.overlap) QCOMPARE(overlap, 20.0 / 55);
+    QVERIFY(view->lanes[lane].kl.mean > 0);
   }
 }
 
@@ -267,6 +386,32 @@ void LanesTest::refuseAnotherModel() {
   QCOMPARE(codeWith(json::array()), std::string("bad_manifest changes"));
   const Result<std::unique_ptr<Lanes>> third = Lanes::make(*origin, {json::object(), {{"dtype", "f16"}}});
   QVERIFY(third.error().what.starts_with("lane 2:"));
+}
+
+void LanesTest::goOnAfterAForkAndAlone() {
+  auto origin = opened(tinyManifest());
+  const std::string before = origin->stateHash();
+  QVERIFY(!Lanes::around(origin, {{{"dtype", "f16"}}}));
+  QVERIFY(origin && origin->stateHash() == before);
+  Result<std::unique_ptr<Lanes>> group = Lanes::around(origin, {kChanges[0], kChanges[2]});
+  QVERIFY(group && !origin);
+  fed(**group, "promptIds", {{"ids", someIds(20, 200, 3)}});
+  stepped(**group);
+  Result<std::unique_ptr<Lanes>> copy = (*group)->fork();
+  QVERIFY(copy);
+  QCOMPARE(toJson(*(*copy)->view()), toJson(*(*group)->view()));
+  for (int i = 0; i < 3; ++i) {
+    stepped(**group);
+    stepped(**copy);
+  }
+  for (int lane = 0; lane < 3; ++lane) QCOMPARE((*copy)->session(lane).stateHash(), (*group)->session(lane).stateHash());
+  QCOMPARE((*copy)->view()->lanes[1].kl.count, 4);
+  const std::string left = (*copy)->session(1).stateHash();
+  const std::unique_ptr<Session> alone = (*copy)->release(1);
+  copy->reset();
+  QCOMPARE(alone->stateHash(), left);
+  call(*alone, "step", {{"n", 3}});
+  QCOMPARE(broken(*alone), QString());
 }
 
 QTEST_GUILESS_MAIN(LanesTest)

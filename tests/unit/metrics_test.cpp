@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/analysis/metrics.h"
+#include "core/session/samples.h"
 
 using namespace kvlab;
 
@@ -35,6 +36,7 @@ class MetricsTest : public QObject {
   void needles();
   void errors();
   void summaries();
+  void growingSeries();
   void areListedOnce();
 };
 
@@ -115,6 +117,22 @@ void MetricsTest::summaries() {
   many.push_back(201);
   QCOMPARE(summarise(many).p99, 199.0);  // rank ceil(198.99)
   QCOMPARE(summarise(std::vector<double>{none}).count, 0);
+}
+
+void MetricsTest::growingSeries() {
+  Samples grown;
+  std::vector<double> all;
+  QCOMPARE(grown.summary().count, 0);
+  for (int i = 0; i < 250; ++i) {
+    all.push_back(i % 50 == 7 ? std::numeric_limits<double>::quiet_NaN() : std::fmod(i * 7.3, 11) - 2);
+    grown.add(all.back());
+    const Summary now = grown.summary(), expected = summarise(all);
+    QCOMPARE(now.count, expected.count);
+    QCOMPARE(now.mean, expected.mean);
+    QCOMPARE(now.median, expected.median);
+    QCOMPARE(now.p99, expected.p99);
+    QCOMPARE(now.last, expected.last);
+  }
 }
 
 void MetricsTest::areListedOnce() {

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows on their way through all layers of a model, and the place where several sessions' rows can go
+// together. Values; pointers are addresses of the back end of the transformer that the pass is for.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "kernels/ops/gate_mlp.h"
+
+namespace kvlab {
+
+class Transformer;
+struct LayerPass;
+
+struct WholePass {
+  const std::int32_t* tokens = nullptr;  // [n]
+  std::int64_t n = 0;
+  std::span<const LayerPass> layers;
+  float* x = nullptr;       // [n, hidden] scratch; what the last layer left, where the rows went alone
+  float* logits = nullptr;  // [vocab] of the last row, or null
+  const kernels::GateMlpArgs* gates = nullptr;  // scored behind the last layer, or null
+  std::function<void(int layer, const float* x)> see = {};  // told what each layer reads, [n, hidden]; or empty
+};
+
+/// A pass and whose it is.
+struct PassPart {
+  Transformer* transformer = nullptr;
+  const WholePass* pass = nullptr;
+};
+
+/// Takes passes over from a transformer (Transformer::setRunner). Called by the thread of the session.
+class PassRunner {
+ public:
+  virtual ~PassRunner() = default;
+  /// Returns when the pass is done. What it throws is the failure of the session's call.
+  virtual void pass(Transformer& transformer, const WholePass& pass) = 0;
+};
+
+}  // namespace kvlab
