@@ -76,6 +76,23 @@ void add(std::vector<Command>& list, Command command, const PathQuestion& questi
 constexpr auto kCaptures = "kvlab captures (*.kvcap)";
 constexpr auto kCaches = "Cache files (*.safetensors)";
 
+Status runSweep(CommandHost& host, const QString& path) {
+  if (const Status shown = host.showView("sweep"); !shown) return shown;
+  const Json request{{"spec", path.toStdString()}, {"resume", true}};
+  emit host.context().scripted("lab.sweep(" + quoted(path) + ", {resume: true})");
+  host.sweep(request, [&host](const Result<Json>& reply) {
+    if (!reply && reply.error().code != "cancelled") emit host.context().failed(reply.error());
+  });
+  return ok();
+}
+
+void addSweeps(std::vector<Command>& list) {
+  Command open{"open_sweep", "Open Sweep…", "File", "Show the results of a sweep."};
+  open.startsGroup = true;
+  add(list, open, {"Open Sweep", "Results (*.jsonl)"}, [](CommandHost& host, const QString& path) { return host.openSweep(path); });
+  add(list, {"run_sweep", "Run Sweep…", "File", "Run a sweep's specification, or go on with it."}, {"Run Sweep", "Specifications (*.json)"}, runSweep);
+}
+
 void addFiles(std::vector<Command>& list) {
   add(list, {"open_manifest", "Open Manifest…", "File", "Open the session a manifest describes.",
              {"Ctrl+O"}}, {"Open Manifest", "Manifests (*.json)"}, openManifest);
@@ -107,6 +124,7 @@ void addSessionCommands(std::vector<Command>& list) {
   script.startsGroup = true;
   add(list, script, {"Run Script", "Scripts (*.js)"},
       [](CommandHost& host, const QString& path) { return host.runScriptFile(path); });
+  addSweeps(list);
   list.push_back({"quit", "Quit", "File", "Leave the program.", {"Ctrl+Q"}, "", {},
                   [](CommandHost& host, const Json&) {
                     host.quit();

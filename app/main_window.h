@@ -13,6 +13,7 @@
 #include "app/palette.h"
 #include "app/script/script_host.h"
 #include "app/status_strip.h"
+#include "app/sweep_job.h"
 
 class QLineEdit;
 
@@ -55,6 +56,9 @@ class MainWindow : public QMainWindow, public CommandHost {
   Status runCommand(const QString& id, const nlohmann::json& args) override;
   std::vector<std::string> viewIds() const override;
   bool interactive() const override { return !m_settings.headless; }
+  void sweep(const nlohmann::json& request, SweepReply reply) override;
+  void cancelSweep() override;
+  Status openSweep(const QString& path) override;
   void caption(const QString& text, std::function<void()> resume) override;
 
   // CommandHost
@@ -98,6 +102,7 @@ class MainWindow : public QMainWindow, public CommandHost {
 
   WindowSettings m_settings;
   LiveContext m_context;
+  SweepJob m_sweep{m_context};
   CommandRegistry m_commands;
   QHash<QString, QAction*> m_actions;
   DockSet* m_docks = nullptr;

@@ -167,6 +167,18 @@ std::vector<std::string> MainWindow::viewIds() const {
   return ids;
 }
 
+void MainWindow::sweep(const json& request, SweepReply reply) {
+  if (const Status started = m_sweep.start(request, reply); !started) return reply(started.error());
+  refreshActions();
+}
+
+void MainWindow::cancelSweep() { m_sweep.stop(); }
+
+Status MainWindow::openSweep(const QString& path) {
+  if (const Status opened = m_sweep.open(path); !opened) return opened;
+  return showView("sweep");
+}
+
 void MainWindow::caption(const QString& text, std::function<void()> resume) {
   if (text.isEmpty()) {
     m_banner->hide();

@@ -50,6 +50,8 @@ int refuse(const Error& error) {
 }  // namespace
 
 int runSweepCommand(const CommandLine& line) {
+  if (!line.manifest.empty())
+    return refuse({"usage", "the sweep was not started", "options of a session do not apply: " + line.manifest.dump(), "write them into the specification's base"});
   SweepOptions options;
   options.out = line.out;
   options.resources = resourceRoot().toStdString();

@@ -385,8 +385,47 @@ interface Session {
   close(): void;
 }
 
+/** A sweep's description; the README says what the keys mean. Unknown keys are errors that name them. */
+interface SweepSpec {
+  name?: string;
+  about?: string;
+  base?: Manifest;
+  reference?: Manifest;
+  axes?: (
+    | { name: string; key: string; values: unknown[] }
+    | { name: string; values: { label: string; set: Manifest; without?: string[] }[] }
+    | { name: "budget"; budget: "ratio" | "tokens"; values: number[] }
+  )[];
+  seeds?: number[];
+  prompts: { name: string; file?: string; set?: object; ask?: "after" | "inside"; stories?: number; questions?: number }[];
+  measure?: ("recall" | "kl" | "attention" | "needles" | "bytes")[];
+}
+type SweepBudget = { ratio: number } | { tokens: number };
+/** Cells that differ in their seed alone, together; low and high: 95 %, bootstrap over stories. */
+interface SweepPoint {
+  prompts: string; ask: string; series: string; budget?: SweepBudget;
+  cells: number; failed: number; stories: number; asked: number; right: number;
+  recall?: number; low?: number; high?: number;
+  kl?: number; klAnswer?: number; bytes?: number; share?: number;
+}
+/** A line of results.jsonl: measures that were asked for, or an error. */
+interface SweepRow {
+  schema: number; index: number; id: string; prompts: string; ask: string; seed: number;
+  axes: { [axis: string]: string }; budget?: SweepBudget;
+  stories?: number; questions?: number; right?: number; recall?: number; recall_low?: number; recall_high?: number; recall_forced?: number;
+  kl_mean?: number; kl_median?: number; kl_p99?: number; kl_answer?: number; dnll?: number; top1?: number;
+  attention_kept?: number; needle_survival?: number; needle_answer?: number;
+  rows_prompt?: number; rows_kept?: number; bytes_live?: number; bytes_reference?: number;
+  by_story?: [number, number][]; by_distance?: [number, number, number][];
+  error?: { code: string; what: string; why: string; remedy: string };
+}
+interface SweepResult { name: string; out: string; cells: number; found: number; failed: number; points: SweepPoint[]; rows: SweepRow[] }
+
 interface Lab {
   open(manifest?: Manifest): Session;
+  /** Runs a sweep, shown in the view Sweep as it goes: an object, or a file ("resource:sweeps/smartkv.json"). Files go to `out`,
+   * NAME.sweep unless given. A cell that fails is a row with its error; what the sweep itself runs into is thrown. */
+  sweep(spec: SweepSpec | string, options?: { out?: string; jobs?: number; resume?: boolean }): SweepResult;
   openCapture(path: string): Session;
   /** Text (UTF-8) of a file, from --out or the current folder; "resource:demo/story.txt" comes with the program. */
   readText(path: string): string;

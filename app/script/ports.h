@@ -64,6 +64,12 @@ class WindowPort {
   virtual Status runCommand(const QString& id, const nlohmann::json& args) = 0;
   virtual std::vector<std::string> viewIds() const = 0;
   virtual bool interactive() const = 0;
+  /// Runs a sweep: {spec, out, jobs, resume}; the reply comes later. `cancelSweep` stops it.
+  using SweepReply = std::function<void(const Result<nlohmann::json>&)>;
+  virtual void sweep(const nlohmann::json& request, SweepReply reply) = 0;
+  virtual void cancelSweep() = 0;
+  /// Shows a file or folder of results. Errors: unreadable_file, bad_results.
+  virtual Status openSweep(const QString& path) = 0;
   /// Shows a line of the tour; `resume` is called when the reader wants the next one (at once
   /// without a display).
   virtual void caption(const QString& text, std::function<void()> resume) = 0;

@@ -83,6 +83,8 @@
   global.lab = {
     open(manifest = {}) { return new Session(native(host.open(pack({ manifest })))); },
     openCapture(path) { return new Session(native(host.open(pack({ capture: path })))); },
+    /** Runs a sweep (core/experiment/sweep_spec.h): an object, or the name of a file. */
+    sweep(spec, options = {}) { return native(host.sweep(pack({ spec, options }))); },
     /** Text of a file; "resource:demo/story.txt" is one that comes with the program. */
     readText(path) { return native(host.readText(String(path))); },
     /** Writes a file whole or not at all; relative paths go to --out. */
@@ -93,8 +95,7 @@
       return handle === null ? null : new Session(handle);
     },
   };
-  for (const name of ["lanes", "sweep"])
-    Object.defineProperty(global.lab, name, { value: later("lab." + name) });
+  Object.defineProperty(global.lab, "lanes", { value: later("lab.lanes") });
 
   const view = (op, args) => native(host.view(op, pack(args)));
   global.view = {

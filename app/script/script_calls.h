@@ -27,6 +27,7 @@ class ScriptCalls : public QObject {
   Q_INVOKABLE QString show(int handle);
   Q_INVOKABLE QString fork(int handle);
   Q_INVOKABLE QString close(int handle);
+  Q_INVOKABLE QString sweep(const QString& request);
   Q_INVOKABLE QString view(const QString& op, const QString& args);
   Q_INVOKABLE QString readText(const QString& path) const;
   Q_INVOKABLE QString writeText(const QString& path, const QString& text) const;
@@ -47,6 +48,7 @@ class ScriptCalls : public QObject {
   using Json = nlohmann::json;
   using Answer = std::optional<Result<Json>>;
   Result<Json> openNow(Json request);
+  Result<Json> sweepNow(Json given);
   Result<Json> readNow(const QString& path) const;
   Result<Json> writeNow(const QString& path, const QString& text) const;
   Status waitUntilReady(const PictureRequest& request);

@@ -67,6 +67,12 @@ class FakeWindow : public WindowPort {
   }
   std::vector<std::string> viewIds() const override { return {"map", "strip"}; }
   bool interactive() const override { return false; }
+  void sweep(const json& request, SweepReply reply) override {
+    calls.push_back("sweep " + request.dump());
+    QMetaObject::invokeMethod(QCoreApplication::instance(), [reply] { reply(json{{"cells", 2}, {"failed", 0}}); }, Qt::QueuedConnection);
+  }
+  void cancelSweep() override {}
+  Status openSweep(const QString&) override { return ok(); }
   void caption(const QString&, std::function<void()> resume) override { resume(); }
 
  private:
@@ -135,7 +141,8 @@ void ScriptHostTest::passes_data() {
   row("near", "expectNear(1, 1.05, {abs:0.1}); expectNear([1,[2]], [1.01,[2.02]], {rel:0.02})");
   row("error code", "const s = lab.open(); s.close(); const e = expectError(() => s.step(), 'closed_session'); expect(e.why && e.remedy)");
   row("verb error", "const s = lab.open(); expectError(() => s.throw(), 'internal')");
-  row("later names", "expectError(() => lab.sweep({}), 'unsupported'); expectError(() => lab.open().tree(), 'unsupported')");
+  row("sweep", "const r = lab.sweep({name: 'a'}, {jobs: 2}); expect(r.cells === 2); expectError(() => lab.sweep({}, 3), 'bad_argument')");
+  row("later names", "expectError(() => lab.lanes({}), 'unsupported'); expectError(() => lab.open().tree(), 'unsupported')");
   row("error fields", "const e = expectError(() => view.show('nowhere'), 'unknown_view'); expect(e.field === 'view' && e.value === 'nowhere')");
   row("log", "log('a', 1, {b:2}); log(undefined)");
   row("picture", "const p = view.screenshot('map', 'x.png'); expect(p.width === 10)");

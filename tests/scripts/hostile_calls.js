@@ -72,6 +72,10 @@ for (const [w, h] of [[0, 0], [-1, 600], [800, 1e9], [4294967616 + 800, 600], [1
   for (const what of ["map", "window"])
     refuses(`view.screenshot ${what} ${w} ${h}`, () => view.screenshot(what, "x.png", { width: w, height: h }));
 }
+for (const bad of wrong.concat([{ prompts: [] }, { prompts: 3 }, { axes: {} }, { base: { model: "nonsense" }, prompts: [{ name: "a", set: {} }] }]))
+  refuses(`lab.sweep ${JSON.stringify(bad)}`, () => lab.sweep(bad));
+for (const bad of [3, "x", null, [], { frobnicate: 1 }, { jobs: -1 }, { jobs: 0.5 }, { out: 3 }, { resume: 1 }])
+  refuses(`lab.sweep options ${JSON.stringify(bad)}`, () => lab.sweep({ prompts: [{ name: "a", set: {} }] }, bad));
 refuses("view.focus frobnicate", () => view.focus({ frobnicate: 1 }));
 refuses("view.focus layer", () => view.focus({ layer: 99 }));
 refuses("view.set frobnicate", () => view.set("map", { frobnicate: 1 }));

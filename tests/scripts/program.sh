@@ -41,6 +41,7 @@ sed 's/"prompts"/"promts"/' "$work/spec.json" >"$work/typo.json"
 sed 's/"capacity": 64/"capacity": 2/' "$work/spec.json" >"$work/small.json"
 check sweep-typo 3 'promts is not a known key' -- sweep "$work/typo.json" --out "$work/s1"
 check sweep-jobs 2 'jobs' -- sweep "$work/spec.json" --jobs 0
+check sweep-options 2 'base' -- sweep "$work/spec.json" --model demo
 check sweep 0 'sweep 2/2' '2 cells, 0 of them from before' -- sweep "$work/spec.json" --out "$work/s" --jobs 2
 check sweep-again 2 'resume' -- sweep "$work/spec.json" --out "$work/s"
 check sweep-resume 0 '2 of them from before' -- sweep "$work/spec.json" --out "$work/s" --resume

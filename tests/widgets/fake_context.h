@@ -10,7 +10,9 @@
 #include <map>
 
 #include "fixture_session.h"
+#include "sweep_fixture.h"
 #include "widgets/base/inspector_context.h"
+#include "widgets/base/sweep_source.h"
 
 namespace kvlab {
 
@@ -24,6 +26,7 @@ class FakeContext : public InspectorContext {
 
   explicit FakeContext(fixture::Options options = {}) : m_history(fixture::Session(options).history()) {
     m_shown = m_history.size();
+    SweepSource::of(*this).setSweep(fixture::sweep());
     cannedReplies();
   }
   /// Before a session is open.

@@ -1,38 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/views/number_plot.h"
 
-#include <qcustomplot.h>
-
 #include <cmath>
 
 #include "widgets/base/theme.h"
 #include "widgets/views/series_palette.h"
+#include "widgets/views/sharp_plot.h"
 
 namespace kvlab {
 namespace {
 constexpr int kPanelGap = 6;
 constexpr int kDotsUpTo = 60;  // points in sight that are drawn as dots, too
-
-/// A plot that stays sharp when it is rendered at another scale or into a vector picture.
-class SharpPlot : public QCustomPlot {
- public:
-  using QCustomPlot::QCustomPlot;
-
- protected:
-  void paintEvent(QPaintEvent* event) override {
-    {
-      QCPPainter painter(this);
-      const auto type = painter.paintEngine() ? painter.paintEngine()->type() : QPaintEngine::Raster;
-      const bool sameScale = std::abs(painter.deviceTransform().m11() - bufferDevicePixelRatio()) < 1e-6;
-      if (!sameScale || type == QPaintEngine::SVG) {
-        painter.fillRect(rect(), palette().color(QPalette::Base));
-        draw(&painter);
-        return;
-      }
-    }
-    QCustomPlot::paintEvent(event);
-  }
-};
 
 /// Labels in the unit of the panel.
 class PanelTicker : public QCPAxisTicker {
@@ -253,17 +231,7 @@ void NumberPlot::Parts::follow() {
   plot->setPalette(colours);
   plot->setBackground(theme->surface);
   for (PanelPart& part : panels) {
-    for (QCPAxis* axis : part.rect->axes()) {
-      axis->setTickLabelFont(theme->small);
-      axis->setTickLabelColor(theme->muted);
-      axis->setBasePen(QPen(theme->border));
-      axis->setTickPen(QPen(theme->border));
-      axis->setSubTickPen(Qt::NoPen);
-      axis->setTickLengthIn(0);
-      axis->setTickLengthOut(3);
-      axis->grid()->setPen(QPen(theme->grid));
-      axis->grid()->setZeroLinePen(QPen(theme->border));
-    }
+    for (QCPAxis* axis : part.rect->axes()) followTheme(axis);
     part.title->setFont(theme->smallStrong);
     part.title->setColor(theme->muted);
     part.title->setBrush(Theme::faded(theme->surface, 200));

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// lab.sweep: runs a sweep and waits for its end.
+#include <QDir>
+
+#include "app/script/script_calls.h"
+
+namespace kvlab {
+
+QString ScriptCalls::sweep(const QString& request) {
+  auto done = sweepNow(Json::parse(request.toStdString(), nullptr, false));
+  if (done) return answer(done);
+  Json error = done.error().toJson();
+  error["refused"] = done.error().code != "cancelled" && done.error().code != "bad_argument";
+  return QString::fromStdString(Json{{"error", error}}.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+Result<ScriptCalls::Json> ScriptCalls::sweepNow(Json given) {
+  if (!given["options"].is_object()) {
+    Error error{"bad_argument", "the sweep was not started", "the options are not an object", "name them, as in {out: \"folder\", resume: true}"};
+    error.field = "options";
+    error.value = given["options"];
+    return error;
+  }
+  Json request = given["options"];
+  request["spec"] = given["spec"];
+  const QString scheme = QStringLiteral("resource:");
+  if (const Json spec = request.value("spec", Json()); spec.is_string()) {
+    const QString path = QString::fromStdString(spec.get<std::string>());
+    request["spec"] = path.startsWith(scheme) ? QDir(m_settings.resources).filePath(path.mid(scheme.size())).toStdString() : resolved(spec.get<std::string>(), false);
+  }
+  if (const Json out = request.value("out", Json("")); out.is_string()) {
+    const Json spec = request.value("spec", Json());
+    const Json name = spec.is_object() ? spec.value("name", Json("sweep")) : Json();
+    const std::string own = name.is_string() ? name.get<std::string>() + ".sweep" : std::string();
+    if (!out.get<std::string>().empty() || (!own.empty() && !m_settings.out.isEmpty())) request["out"] = resolved(out.get<std::string>().empty() ? own : out.get<std::string>(), true);
+  }
+  const auto reply = std::make_shared<Answer>();
+  m_window.sweep(request, [reply](const Result<Json>& r) { reply->emplace(r); });
+  const auto stopping = connect(this, &ScriptCalls::stopped, this, [this] { m_window.cancelSweep(); });
+  wait([reply] { return reply->has_value(); });
+  disconnect(stopping);
+  if (!reply->has_value()) return cancelled();
+  return std::move(**reply);
+}
+
+}  // namespace kvlab

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A sweep that runs beside the window: on a thread of its own, shown in the context as it goes, stopped by Cancel. One
+// at a time; owned by the window, which joins it. GUI thread.
+#pragma once
+#include <QObject>
+#include <atomic>
+#include <thread>
+
+#include "app/live_context.h"
+#include "core/api/sweep_run.h"
+
+namespace kvlab {
+
+class SweepJob : public QObject {
+  Q_OBJECT
+ public:
+  using Done = std::function<void(const Result<nlohmann::json>&)>;
+
+  explicit SweepJob(LiveContext& context);
+  ~SweepJob() override;
+
+  bool running() const { return m_running; }
+  void stop() { m_stop = true; }
+  /// {"spec": object or path, "out", "jobs", "resume"}. `done` comes later, from the event loop: {name, out, cells,
+  /// found, failed, points, rows}. Errors at once: busy, bad_argument.
+  Status start(const nlohmann::json& request, Done done);
+  /// Shows results.jsonl, or the journal of a folder that holds one. Errors: unreadable_file, bad_results.
+  Status open(const QString& path);
+
+ private:
+  void show(std::vector<SweepRow> rows, std::int64_t total, bool running, double left);
+  bool took(const SweepProgress& progress);
+  void finish(const Result<SweepOutcome>& outcome, const std::string& out);
+
+  LiveContext& m_context;
+  Done m_done;
+  std::string m_name, m_place;
+  std::vector<SweepRow> m_rows;
+  bool m_running = false;
+  std::atomic<bool> m_stop{false};
+  std::thread m_thread;
+};
+
+}  // namespace kvlab
