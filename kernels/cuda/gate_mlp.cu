@@ -29,8 +29,12 @@ __device__ __forceinline__ void askFor([[maybe_unused]] const uint8_t* at) {
 
 template <DType T, int kRows, bool kAligned>
 class GateRows {
-  static constexpr int kBytes = static_cast<int>(dtypeBytes(T)), kChunks = kLanesOfThread * kBytes / 16;
-  static constexpr int kUnroll = !kAligned ? 1 : kRows == 1 ? 8 : 4;  ///< steps of 16 values
+  static constexpr int kBytes = static_cast<int>(dtypeBytes(T));
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  static constexpr int kUnroll = 1;  ///< steps of 16 values; few registers
+#else
+  static constexpr int kUnroll = !kAligned ? 1 : kRows == 1 ? 8 : 4;
+#endif
 
  public:
   __device__ GateRows(const GateMlpArgs& args, int width)
@@ -77,19 +81,22 @@ class GateRows {
 
   /// Eight values of a row of weights, from value `k` on.
   __device__ __forceinline__ void weights(const uint8_t* row, int k, int in, float (&to)[kLanesOfThread]) const {
+    if constexpr (!kAligned) {
 #pragma unroll
-    for (int c = 0; c < kChunks; ++c) {
-      uint4 chunk;
-      if constexpr (kAligned) chunk = *reinterpret_cast<const uint4*>(row + k * kBytes + c * 16);
-      else chunk = chunkOf(row, int64_t{k} * kBytes + c * 16, int64_t{in} * kBytes, false);
-      const uint32_t words[4] = {chunk.x, chunk.y, chunk.z, chunk.w};
+      for (int i = 0; i < kLanesOfThread; ++i) to[i] = k + i < in ? valueOf<T>(row, k + i) : 0.0f;
+    } else {
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        if constexpr (T == DType::f32) {
-          to[c * 4 + i] = std::bit_cast<float>(words[i]);
-        } else {
-          to[2 * i] = narrowValue<T>(words[i] & 0xffffu);
-          to[2 * i + 1] = narrowValue<T>(words[i] >> 16);
+      for (int c = 0; c < kLanesOfThread * kBytes / 16; ++c) {
+        const uint4 chunk = *reinterpret_cast<const uint4*>(row + k * kBytes + c * 16);
+        const uint32_t words[4] = {chunk.x, chunk.y, chunk.z, chunk.w};
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          if constexpr (T == DType::f32) {
+            to[c * 4 + i] = std::bit_cast<float>(words[i]);
+          } else {
+            to[2 * i] = narrowValue<T>(words[i] & 0xffffu);
+            to[2 * i + 1] = narrowValue<T>(words[i] >> 16);
+          }
         }
       }
     }
