@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include "app/core_replay.h"
+#include "core/session/lane_verbs.h"
 #include "core/session/verbs.h"
 
 namespace kvlab {
@@ -12,29 +13,79 @@ using nlohmann::json;
 
 namespace {
 
+/// A session, or lanes in its place: then lane 0 is what is shown.
 class CoreEngine : public Engine {
  public:
   explicit CoreEngine(std::unique_ptr<Session> session) : m_session(std::move(session)) {}
+  explicit CoreEngine(std::unique_ptr<Lanes> lanes) : m_lanes(std::move(lanes)) {}
 
   Result<json> execute(const std::string& verb, const json& args) override {
-    auto result = kvlab::execute(*m_session, verb, args);
+    auto result = verb == "lanesOpen" ? openLanes(args) : verb == "lanesClose" ? closeLanes(args)
+                  : m_lanes           ? kvlab::execute(*m_lanes, verb, args)
+                                      : kvlab::execute(*m_session, verb, args);
     if (!result) spdlog::info("{} failed: {}", verb, result.error().text());
     return result;
   }
-  Result<Tile> tile(const TileRequest& request) override { return m_session->tile(request); }
-  SnapshotPtr snapshot() const override { return m_session->snapshot(); }
+  Result<Tile> tile(const TileRequest& request) override { return shown().tile(request); }
+  SnapshotPtr snapshot() const override { return m_lanes ? m_lanes->snapshot() : m_session->snapshot(); }
   void setPublish(std::function<void(SnapshotPtr)> publish) override {
-    m_session->setPublish(std::move(publish));
+    m_publish = std::move(publish);
+    connect();
   }
-  void setProgress(Progress progress) override { m_session->setProgress(std::move(progress)); }
-  Result<std::unique_ptr<Engine>> fork() override {
-    auto copy = m_session->fork();
-    if (!copy) return copy.error();
-    return std::unique_ptr<Engine>(std::make_unique<CoreEngine>(copy.take()));
+  void setProgress(Progress progress) override {
+    m_progress = std::move(progress);
+    connect();
   }
+  Result<std::unique_ptr<Engine>> fork() override { return m_lanes ? made(m_lanes->fork()) : made(m_session->fork()); }
 
  private:
-  std::unique_ptr<Session> m_session;
+  const Session& shown() const { return m_lanes ? m_lanes->session(0) : *m_session; }
+
+  template <class Part>
+  static Result<std::unique_ptr<Engine>> made(Result<std::unique_ptr<Part>> part) {
+    if (!part) return part.error();
+    return std::unique_ptr<Engine>(std::make_unique<CoreEngine>(part.take()));
+  }
+
+  /// Lanes speak for their sessions, which are not consistent together before all have done a tick.
+  void connect() {
+    if (m_lanes) {
+      m_lanes->setPublish(m_publish);
+      m_lanes->setProgress(m_progress);
+    } else {
+      m_session->setPublish(m_publish);
+      m_session->setProgress(m_progress);
+    }
+  }
+
+  void announce() {
+    connect();
+    if (m_publish) m_publish(snapshot());
+  }
+
+  Result<json> openLanes(const json& args) {
+    if (m_lanes) return Error{"in_lockstep", "the lanes were not opened", "there are lanes already", "close them first, or fork one"};
+    auto lanes = makeLanes(m_session, args);
+    if (!lanes) return lanes.error();
+    m_lanes = lanes.take();
+    announce();
+    return json{{"lanes", m_lanes->size()}};
+  }
+
+  Result<json> closeLanes(const json& args) {
+    if (!m_lanes) return Error{"bad_argument", "the lanes were not closed", "there are none", "open some with lab.lanes"};
+    auto lane = releaseLane(*m_lanes, args);
+    if (!lane) return lane.error();
+    m_session = lane.take();
+    m_lanes.reset();
+    announce();
+    return json(nullptr);
+  }
+
+  std::unique_ptr<Session> m_session;  // or
+  std::unique_ptr<Lanes> m_lanes;
+  std::function<void(SnapshotPtr)> m_publish;
+  Progress m_progress;
 };
 
 Result<std::unique_ptr<Engine>> openManifest(const json& manifest, const std::string& resources,

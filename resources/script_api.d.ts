@@ -420,8 +420,91 @@ interface SweepRow {
   error?: { code: string; what: string; why: string; remedy: string };
 }
 interface SweepResult { name: string; out: string; cells: number; found: number; failed: number; points: SweepPoint[]; rows: SweepRow[] }
+/** What a lane did in one tick, or has after it. null: not measured. Lane 0 is the reference. */
+interface LaneTick {
+  lane: number;
+  /** false: it had left before, and has no figures. */
+  stepped: boolean;
+  error?: TickReport["error"];
+  /** KL(p_reference || p) of the next token, nats. */
+  kl?: number | null;
+  /** What the token that was taken cost beyond the reference, nats. */
+  dnll?: number | null;
+  /** 1 if the likeliest next token is the reference's. */
+  top1?: number | null;
+  /** Share of the reference's attention mass of the newest query on rows that the lane has, mean over layers. */
+  massKept?: number | null;
+  /** Jaccard overlap of the resident tokens, mean over layers. */
+  overlap?: number | null;
+  /** Share of the needles that are resident, per layer. */
+  needles?: (number | null)[];
+  us?: number;
+  weightBytes?: number;
+}
+
+/** The reference's report, and what every lane did. */
+interface LanesTick extends TickReport {
+  tokens: number[];
+  lanes: LaneTick[];
+  /** Of weights that the ops of all lanes read. */
+  weightBytes: number;
+  /** One pass for all lanes; else `apart` says why not. */
+  together: boolean;
+  apart?: string;
+}
+
+interface LaneReport {
+  lane: number;
+  label: string;
+  changes: Manifest;
+  inStep: boolean;
+  /** Where it is not: the last tick it has in common with the others, and why it left. */
+  exitTick?: number;
+  error?: TickReport["error"];
+  /** Ticks taken in lockstep; means are over those that the lane took. */
+  ticks: number;
+  kl: number | null;
+  klMedian: number | null;
+  klP99: number | null;
+  klLast: number | null;
+  dnll: number | null;
+  top1: number | null;
+  massKept: number | null;
+  overlap: number | null;
+  /** As of now, per layer. */
+  layers: { massKept: (number | null)[]; overlap: (number | null)[]; needles: (number | null)[] };
+  /** Of resident rows, and of the pools. */
+  bytes: number;
+  bytesAllocated: number;
+  us: number | null;
+  /** Of weights that the lane's ops read for the last commit; those of a pass made together count for lane 0. */
+  weightBytes: number;
+}
+
+/** Sessions in lockstep on the same tokens, over one set of weights. */
+interface Lanes {
+  readonly size: number;
+  prompt(text: string): LanesTick;
+  promptIds(ids: number[]): LanesTick;
+  prefill(ids: number[], options?: { last?: boolean }): LanesTick;
+  endPrefill(): LanesTick;
+  /** Ticks; all lanes take `tokens`, or those that lane 0 generates. */
+  step(n?: number, options?: { tokens?: number[] }): LanesTick[];
+  run(options?: { maxTicks?: number }): { ticks: LanesTick[]; stoppedBy: string };
+  /** A lane with all verbs; one that gives it tokens of its own, or takes some back, takes it out of step for good. */
+  session(lane: number): Session;
+  /** Tokens whose survival is reported, as places among those that all lanes took. */
+  needles(places: number[]): null;
+  report(): LaneReport[];
+  /** Shows them in the window: lane 0 is what the other views show. */
+  show(): Lanes;
+  close(): void;
+}
 
 interface Lab {
+  /** Lane 0 is the session as it is now, which stays as it is; the others differ from it by the keys of `changes` and take
+   * its tokens. Model, back end, numerics and dtype are the same for all. together: false makes one pass per lane. */
+  lanes(session: Session, changes: Manifest[], options?: { together?: boolean; needles?: number[] }): Lanes;
   open(manifest?: Manifest): Session;
   /** Runs a sweep, shown in the view Sweep as it goes: an object, or a file ("resource:sweeps/smartkv.json"). Files go to `out`,
    * NAME.sweep unless given. A cell that fails is a row with its error; what the sweep itself runs into is thrown. */

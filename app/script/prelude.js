@@ -56,20 +56,22 @@
 
   class Session {
     constructor(handle) { Object.defineProperty(this, "handle", { value: handle }); }
-    get tick() { return native(host.call(this.handle, "tick", "{}")); }
-    get length() { return native(host.call(this.handle, "length", "{}")); }
+    get tick() { return this.verb("tick", {}); }
+    get length() { return this.verb("length", {}); }
     /** Shows this session in the window. */
     show() { native(host.show(this.handle)); return this; }
     /** A second live session in the present state; the two share nothing but the model. */
     fork() { return new Session(native(host.fork(this.handle))); }
     close() { native(host.close(this.handle)); }
   }
+  // How a verb reaches the session; a lane has another way.
+  Object.defineProperty(Session.prototype, "verb", { value(name, args) { return native(host.call(this.handle, name, pack(args))); } });
   for (const verb of JSON.parse(host.verbs())) {
     if (verb.name === "tick" || verb.name === "length") continue;
     Object.defineProperty(Session.prototype, verb.name, {
       enumerable: true,
       value: function (...given) {
-        return native(host.call(this.handle, verb.name, pack(named(verb.name, verb.args, given))));
+        return this.verb(verb.name, named(verb.name, verb.args, given));
       },
     });
   }
@@ -80,7 +82,60 @@
     "expand", "collapse", "saveCache", "loadCache", "saveCapture"].filter((name) => !(name in Session.prototype));
   for (const name of refused) Object.defineProperty(Session.prototype, name, { value: later("s." + name) });
 
+  // One lane: a session that runs with others. What steps it alone takes it out of step.
+  class Lane extends Session {
+    constructor(handle, lane) { super(handle); Object.defineProperty(this, "lane", { value: lane }); }
+    fork() {
+      const handle = native(host.fork(this.handle));
+      native(host.call(handle, "lanesClose", pack({ lane: this.lane })));
+      return new Session(handle);
+    }
+    close() {
+      fail({ code: "in_lockstep", what: `lane ${this.lane} was not closed`, why: "it runs with the others",
+        remedy: "close the lanes, or leave it" });
+    }
+  }
+  Object.defineProperty(Lane.prototype, "verb", {
+    value(name, args) { return native(host.call(this.handle, "lane", pack({ lane: this.lane, verb: name, args }))); } });
+
+  const lanesVerb = (lanes, verb, names, given) => native(host.call(lanes.handle, verb, pack(named(verb, names, given))));
+  class Lanes {
+    constructor(handle) { Object.defineProperty(this, "handle", { value: handle }); }
+    get size() { return this.report().length; }
+    session(lane) {
+      if (!Number.isInteger(lane) || lane < 0 || lane >= this.size)
+        fail({ code: "bad_argument", what: "the lane was not taken", why: `${print(lane)} is none of the ${this.size} lanes`,
+          remedy: `give a lane from 0 to ${this.size - 1}`, field: "lane", value: lane === undefined ? null : lane });
+      return new Lane(this.handle, lane);
+    }
+    step(...given) { return lanesVerb(this, "step", ["n", "tokens"], given); }
+    run(...given) { return lanesVerb(this, "run", ["maxTicks"], given); }
+    prompt(...given) { return lanesVerb(this, "prompt", ["text"], given); }
+    promptIds(...given) { return lanesVerb(this, "promptIds", ["ids"], given); }
+    prefill(...given) { return lanesVerb(this, "prefill", ["ids", "last"], given); }
+    endPrefill() { return lanesVerb(this, "endPrefill", [], []); }
+    needles(...given) { return lanesVerb(this, "lanesNeedles", ["places"], given); }
+    /** A row per lane, the reference first. */
+    report() { return lanesVerb(this, "lanesReport", [], []); }
+    show() { native(host.show(this.handle)); return this; }
+    close() { native(host.close(this.handle)); }
+  }
+
   global.lab = {
+    /** Sessions in lockstep: the first is `session` as it is now, the others differ from it by manifest keys. */
+    lanes(session, changes, options = {}) {
+      if (!(session instanceof Session))
+        fail({ code: "bad_argument", what: "the lanes were not opened", why: "the first argument is not a session",
+          remedy: "call lab.lanes(s, [{...}])", field: "session", value: print(session) });
+      const own = session.fork();
+      try {
+        native(host.call(own.handle, "lanesOpen", pack(Object.assign({}, options, { lanes: changes }))));
+      } catch (error) {
+        own.close();
+        throw error;
+      }
+      return new Lanes(own.handle);
+    },
     open(manifest = {}) { return new Session(native(host.open(pack({ manifest })))); },
     openCapture(path) { return new Session(native(host.open(pack({ capture: path })))); },
     /** Runs a sweep (core/experiment/sweep_spec.h): an object, or the name of a file. */
@@ -95,7 +150,6 @@
       return handle === null ? null : new Session(handle);
     },
   };
-  Object.defineProperty(global.lab, "lanes", { value: later("lab.lanes") });
 
   const view = (op, args) => native(host.view(op, pack(args)));
   global.view = {
@@ -116,6 +170,8 @@
   function print(value) {
     if (typeof value === "string") return value;
     if (value instanceof Error) return value.message;
+    if (value instanceof Lanes) return `lanes ${value.handle}`;
+    if (value instanceof Lane) return `lane ${value.lane} of lanes ${value.handle}`;
     if (value instanceof Session) return `session ${value.handle}`;
     if (value === undefined || typeof value === "function" || typeof value === "symbol") return String(value);
     return JSON.stringify(value);
@@ -166,6 +222,7 @@
       globals: ["lab", "view", "expect", "expectNear", "expectError", "log", "args"],
       lab: Object.keys(global.lab),
       view: Object.keys(global.view),
+      lanes: ["size"].concat(Object.getOwnPropertyNames(Lanes.prototype).filter((name) => name !== "constructor" && name !== "size")),
       session: ["tick", "length", "show", "fork", "close"].concat(Object.keys(Session.prototype)),
       refused,
     }),

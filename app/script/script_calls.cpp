@@ -58,7 +58,8 @@ QString ScriptCalls::call(int handle, const QString& verb, const QString& args) 
   if (found == m_sessions.end()) return answer(closedSession(handle));
   const SessionPtr session = found->second;
   Json given = Json::parse(args.toStdString(), nullptr, false);
-  resolvePath(verb.toStdString(), given);
+  const bool inLane = verb == "lane" && given.is_object() && given.contains("args") && given.contains("verb") && given["verb"].is_string();
+  resolvePath(inLane ? given["verb"].get<std::string>() : verb.toStdString(), inLane ? given["args"] : given);
   const auto reply = std::make_shared<Answer>();
   session->submit(verb.toStdString(), given, [reply](const Result<Json>& r) { reply->emplace(r); });
   const auto stopping = connect(this, &ScriptCalls::stopped, this, [session] { session->cancel(); });

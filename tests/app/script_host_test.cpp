@@ -142,7 +142,7 @@ void ScriptHostTest::passes_data() {
   row("error code", "const s = lab.open(); s.close(); const e = expectError(() => s.step(), 'closed_session'); expect(e.why && e.remedy)");
   row("verb error", "const s = lab.open(); expectError(() => s.throw(), 'internal')");
   row("sweep", "const r = lab.sweep({name: 'a'}, {jobs: 2}); expect(r.cells === 2); expectError(() => lab.sweep({}, 3), 'bad_argument')");
-  row("later names", "expectError(() => lab.lanes({}), 'unsupported'); expectError(() => lab.open().tree(), 'unsupported')");
+  row("later names", "expectError(() => lab.lanes({}, []), 'bad_argument'); expectError(() => lab.open().tree(), 'unsupported')");
   row("error fields", "const e = expectError(() => view.show('nowhere'), 'unknown_view'); expect(e.field === 'view' && e.value === 'nowhere')");
   row("log", "log('a', 1, {b:2}); log(undefined)");
   row("picture", "const p = view.screenshot('map', 'x.png'); expect(p.width === 10)");
@@ -276,7 +276,7 @@ void ScriptHostTest::describedByTypes() {
   settings.verbs = coreVerbs();
   ScriptHost host(window, settings);
   const json names = host.names();
-  for (const auto& [key, interface] : {std::pair{"lab", "Lab"}, {"view", "View"}, {"session", "Session"}}) {
+  for (const auto& [key, interface] : {std::pair{"lab", "Lab"}, {"view", "View"}, {"session", "Session"}, {"lanes", "Lanes"}}) {
     QStringList registered;
     for (const json& name : names[key]) registered << QString::fromStdString(name);
     QStringList refused;
