@@ -71,6 +71,7 @@ std::vector<Command> builtinCommands(const std::vector<ViewName>& views) {
   addEditCommands(list);
   addRunCommands(list);
   addStorageCommands(list);
+  addPolicyCommands(list);
   addWindowCommands(list, views);
   return list;
 }

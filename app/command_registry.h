@@ -60,6 +60,7 @@ int fuzzyScore(const QString& wanted, const QString& text);
 void addSessionCommands(std::vector<Command>& list);
 void addRunCommands(std::vector<Command>& list);
 void addStorageCommands(std::vector<Command>& list);
+void addPolicyCommands(std::vector<Command>& list);
 void addEditCommands(std::vector<Command>& list);
 void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& views);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// When commands can run, said in words: empty = now. GUI thread.
+// When commands can run, said in words: empty = now; and what several of them check. GUI thread.
 #pragma once
 #include "app/command_host.h"
 
@@ -38,6 +38,16 @@ inline QString needsUndo(const CommandHost& host) {
 inline QString needsRedo(const CommandHost& host) {
   if (const QString why = needsIdle(host); !why.isEmpty()) return why;
   return host.context().snapshot()->canRedo ? QString() : QString("there is nothing to redo");
+}
+
+/// Checks a layer that was given; a verb would, too, but not before a menu has closed.
+inline Status checkLayer(const CommandHost& host, const nlohmann::json& args, const std::string& what) {
+  if (!args.contains("layer")) return ok();
+  const int layers = host.context().snapshot()->info->layers;
+  const auto layer = args["layer"].get<double>();
+  if (layer >= 0 && layer < layers && layer == static_cast<int>(layer)) return ok();
+  return Error{"bad_argument", what, "there is no layer " + args["layer"].dump(),
+               "name one from 0 to " + std::to_string(layers - 1) + ", or none for all", {}, "layer", args["layer"]};
 }
 
 }  // namespace kvlab

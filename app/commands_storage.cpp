@@ -15,18 +15,8 @@ const CommandArgument kLayer{"layer", "number", "the layer; all of them unless g
 
 QString quoted(const Json& text) { return QString::fromStdString(text.dump()); }
 
-/// Checks a layer that was given; a verb would, too, but not before a menu has closed.
-Status checkLayer(const CommandHost& host, const Json& args) {
-  if (!args.contains("layer")) return ok();
-  const int layers = host.context().snapshot()->info->layers;
-  const auto layer = args["layer"].get<double>();
-  if (layer >= 0 && layer < layers && layer == static_cast<int>(layer)) return ok();
-  return Error{"bad_argument", "the rows were not stored anew", "there is no layer " + args["layer"].dump(),
-               "name one from 0 to " + std::to_string(layers - 1) + ", or none for all", {}, "layer", args["layer"]};
-}
-
 Status layout(CommandHost& host, const Json& args) {
-  if (Status known = checkLayer(host, args); !known) return known;
+  if (Status known = checkLayer(host, args, "the rows were not stored anew"); !known) return known;
   QString line = "s.setLayout(" + quoted(args["layout"]);
   if (args.contains("layer")) line += ", " + quoted(args["layer"]);
   emit host.context().scripted(line + ")");
@@ -35,7 +25,7 @@ Status layout(CommandHost& host, const Json& args) {
 }
 
 Status format(CommandHost& host, const Json& args) {
-  if (Status known = checkLayer(host, args); !known) return known;
+  if (Status known = checkLayer(host, args, "the rows were not stored anew"); !known) return known;
   QString line = "s.setFormat(" + quoted(args["k"]) + ", " + quoted(args["v"]);
   if (args.contains("layer")) line += ", " + quoted(args["layer"]);
   emit host.context().scripted(line + ")");

@@ -17,7 +17,7 @@ namespace {
 
 /// The right column shows two groups of tabs; these views form the upper one.
 const QStringList& upperRight() {
-  static const QStringList ids{"mirror", "ledger", "history", "row_history", "rings"};
+  static const QStringList ids{"mirror", "ledger", "history", "row_history", "rings", "smartkv"};
   return ids;
 }
 

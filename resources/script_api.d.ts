@@ -127,6 +127,28 @@ interface Policy {
   [own: string]: unknown;
 }
 
+/** Predicted and actual lifespans as log4 of tokens. */
+interface LifespanFigures {
+  serial: number;
+  tick: number;
+  /** Tokens of the context. */
+  rows: number;
+  /** Attention that counts as use. */
+  threshold: number;
+  /** Per layer, per KV head; empty for a layer without a gate. */
+  layers: {
+    rows: number;
+    /** Of them, rows still in use when the text ended; the figures leave them out. */
+    censored: number;
+    r2: number | null;
+    /** Mean of predicted minus actual. */
+    bias: number | null;
+    /** [mean predicted, mean actual, rows] by rising prediction, half a log4 wide. */
+    bins: [number, number, number][];
+    points?: { predicted: number[]; actual: number[]; censored: number[] };
+  }[][];
+}
+
 interface PolicyAudit {
   /** A prompt comes in parts: nothing leaves before it ends. */
   prefilling: boolean;
@@ -354,6 +376,11 @@ interface Session {
   /** A pass over all rows; with rows: true also per position, null where a layer has no row. */
   /** Pools for so many rows per layer, with the content kept: frees what a policy has emptied. */
   setCapacity(rows: number): null;
+  /** One fresh pass in which nothing is evicted, as recordLifespans makes it: how long rows are used beside what gates predicted.
+   * At most `points` (400) rows of each head are kept for `lifespans`. */
+  measureLifespans(options?: { points?: number }): LifespanFigures;
+  /** The last measurement with its points, as the SmartKV view draws it; only its serial where that is `since`; null before the first. */
+  lifespans(options?: { since?: number }): LifespanFigures | { serial: number } | null;
   /** What each layer's policy was asked for and what it did. */
   policies(): PolicyAudit;
   quantisation(options?: { rows?: boolean }): LayerQuantisation[];

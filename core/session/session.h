@@ -11,6 +11,7 @@
 #include "core/analysis/lifespans.h"
 #include "core/analysis/quantisation.h"
 #include "core/analysis/rebuild.h"
+#include "core/api/lifespan_view.h"
 #include "core/api/manifest.h"
 #include "core/api/snapshot.h"
 #include "core/api/tile.h"
@@ -130,6 +131,11 @@ class Session {
   Result<Quantisation> measureQuantisation();
   /// How long keys are looked at when nothing is evicted; reads no live row.
   Result<Lifespans> recordLifespans(const LifespanRules& rules);
+  /// Lifespans that gates predicted beside those that a fresh pass finds; kept until the next time. At most `points`
+  /// of each head are kept to draw. Errors: no_gates, and those of recordLifespans.
+  Result<std::shared_ptr<const LifespanView>> measureLifespans(std::size_t points);
+  /// The last measurement; null before.
+  const std::shared_ptr<const LifespanView>& lifespans() const { return m_lifespans; }
   std::vector<InvariantState> checkInvariants(bool full);
   std::string stateHash() const;
   /// Injects a corruption or arms a failure; refused unless the manifest opens the door.
@@ -258,6 +264,8 @@ class Session {
   std::optional<Drift> m_drift;  // of the present state
   std::optional<Quantisation> m_quantisation;  // likewise
   mutable std::optional<ExactnessMap> m_exactness;  // of the present state
+  std::shared_ptr<const LifespanView> m_lifespans;  // of some earlier state
+  std::uint64_t m_lifespanSerial = 0;
   std::int64_t m_bytesMoved = 0, m_checks = 0;
   std::string m_verb;  // the command being executed
   nlohmann::json m_args;

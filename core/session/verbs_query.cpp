@@ -295,6 +295,34 @@ Result<json> quantisation(Session& session, const json& args) {
   return out;
 }
 
+/// Figures of each head, without the points.
+json lifespanFigures(const LifespanView& view) {
+  json out = toJson(view);
+  for (json& layer : out["layers"])
+    for (json& head : layer) head.erase("points");
+  return out;
+}
+
+Result<json> measureLifespans(Session& session, const json& args) {
+  VerbArgs in(args);
+  const std::int64_t points = in.integer("points", 400, 0, 1 << 20);
+  if (in.error()) return *in.error();
+  const Result<std::shared_ptr<const LifespanView>> measured = session.measureLifespans(at(points));
+  if (!measured) return measured.error();
+  return lifespanFigures(**measured);
+}
+
+/// since: a measurement that the caller has already; then only its serial comes back.
+Result<json> lifespansVerb(Session& session, const json& args) {
+  VerbArgs in(args);
+  const std::int64_t since = in.integer("since", 0, 0, std::int64_t{1} << 53);
+  if (in.error()) return *in.error();
+  const std::shared_ptr<const LifespanView>& view = session.lifespans();
+  if (!view) return json();
+  if (view->serial == static_cast<std::uint64_t>(since)) return json{{"serial", view->serial}};
+  return toJson(*view);
+}
+
 /// Slots that no row and no older state holds, as [begin, count].
 json freeRuns(const std::vector<bool>& free) {
   json out = json::array();
@@ -426,6 +454,8 @@ std::span<const Verb> queryVerbs() {
       {{"ring", {"layer"}, "The ring of a layer: pointer, head, offset, wraps and named views.", false}, ring},
       {{"storage", {"layer", "free"}, "How a layer's rows are stored: layout, formats, slots, bytes, ring and pages.", false}, storage},
       {{"quantisation", {"rows"}, "Error of stored rows against what was computed for them, per layer; K and V apart, keys also as logits.", false}, quantisation},
+      {{"measureLifespans", {"points"}, "How long rows are used when nothing is evicted, beside what gates predicted: R2 and calibration per layer and KV head.", false}, measureLifespans},
+      {{"lifespans", {"since"}, "The last measurement with the points to draw; null before the first.", false}, lifespansVerb},
       {{"policies", {}, "What each layer's policy was asked for and what it did.", false}, policiesVerb},
       {{"bytes", {}, "Bytes allocated, live and moved by the last commit.", false}, bytes},
   };

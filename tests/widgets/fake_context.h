@@ -40,6 +40,7 @@ class FakeContext : public InspectorContext {
   std::vector<TileRequest> fetched;
   std::map<std::string, Answer> answers;    // by verb; others answer null
   bool isBusy = false;
+  bool measured = false;                    // lifespans were recorded
   std::optional<float> sameValue;  // of every row's brightness
   bool holdTiles = false;                   // keep tile replies back until releaseTiles()
 
@@ -141,7 +142,7 @@ inline float FakeContext::value(const Snapshot& s, Quantity quantity, std::size_
     case Quantity::DriftK:
     case Quantity::DriftV:
       return layer == 0 || exact == Exactness::Exact ? 0.0f : static_cast<float>(0.002 * depth * depth + 0.04 * std::pow(noise, 4.0) * depth);
-    case Quantity::Score: return static_cast<float>(5 * noise);
+    case Quantity::Score: return fixture::score(id, layer);
     case Quantity::KNorm: return static_cast<float>(9 + 2 * depth + 3 * noise + (p == 0 ? 14 : 0));
     case Quantity::VNorm: return static_cast<float>(p == 0 ? 0.6 : 3 + depth + 2 * noise);
   }
@@ -232,6 +233,7 @@ inline nlohmann::json FakeContext::storage(const nlohmann::json& args) const {
 
 inline void FakeContext::cannedReplies() {
   answers["history"] = [this](const nlohmann::json& args) { return Result<nlohmann::json>(rowHistory(LedgerId(args.value("ledger", -1)))); };
+  answers["lifespans"] = [this](const nlohmann::json&) { return Result<nlohmann::json>(measured ? toJson(fixture::lifespans(m_history.back())) : nlohmann::json()); };
   answers["storage"] = [this](const nlohmann::json& args) { return Result<nlohmann::json>(storage(args)); };
   answers["rows"] = [this](const nlohmann::json& args) { return Result<nlohmann::json>(rows(args)); };
   answers["plan"] = [this](const nlohmann::json& args) -> Result<nlohmann::json> {

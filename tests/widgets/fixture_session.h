@@ -3,14 +3,17 @@
 // ticks of generation with a replaced pair, a replaced word, an eviction in two layers, a deletion,
 // an insertion and a token that has left every layer. One snapshot per tick. The same build always
 // gives the same session. With `broken`, layer 2's map has two rows swapped since tick 17. With `mixed`,
-// layers 0 and 1 are stored in pages with holes, layer 2 in a ring of 40 rows, layer 3 in one of 24.
+// layers 0 and 1 are stored in pages with holes, layer 2 in a ring of 40 rows, layer 3 in one of 24. With
+// `policies`, layer 0's policy never has to evict, those of layers 1 and 2 do in every tick, layer 3's is a no-op.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "core/api/lifespan_view.h"
 #include "core/api/snapshot.h"
 
 namespace kvlab::fixture {
@@ -19,6 +22,7 @@ struct Options {
   bool broken = false;
   int ticks = 20;
   bool mixed = false;
+  bool policies = false;
 };
 
 /// A number in [0, 1) that depends on nothing but its arguments.
@@ -27,6 +31,9 @@ inline double noise(std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0) {
   x ^= x >> 31, x *= 0xd6e8feb86659fd93ull, x ^= x >> 32, x *= 0xd6e8feb86659fd93ull, x ^= x >> 29;
   return static_cast<double>(x >> 11) / 9007199254740992.0;
 }
+
+/// What policies think of a row.
+inline float score(LedgerId id, std::size_t layer) { return static_cast<float>(5 * noise(static_cast<std::uint64_t>(id.value()), layer, 14)); }
 
 class Ledger : public LedgerView {
  public:
@@ -94,6 +101,7 @@ class Session {
  public:
   explicit Session(Options options = {}) : m_options(options) {
     makeInfo();
+    startPolicies();
     read();
     publish(0, {}, {});
     for (int tick = 1; tick <= options.ticks; ++tick) runTick(tick);
@@ -331,8 +339,49 @@ class Session {
     return view;
   }
 
+  /// What would be asked of each layer, and done in it.
+  void startPolicies() {
+    if (!m_options.policies) return;
+    constexpr const char* kNames[] = {"smartkv", "h2o", "smartkv", "snapkv"};
+    constexpr Bands kBands[] = {{4, 600, 100}, {4, 32, 24}, {4, 24, 16}, {0, 20, 24}};
+    for (std::size_t layer = 0; layer < kLayers; ++layer) {
+      LayerAudit audit;
+      audit.policy = kNames[layer], audit.bands = kBands[layer], audit.bounded = true, audit.rowBytes = 256;
+      m_audit.layers.push_back(audit);
+    }
+    m_audit.layers[3].fallback = "the pass observed no query: nothing was scored";
+  }
+
+  void prune(int tick) {
+    for (std::size_t layer = 0; layer < m_audit.layers.size(); ++layer) {
+      LayerAudit& audit = m_audit.layers[layer];
+      std::vector<LedgerId>& rows = m_layers[layer];
+      audit.evicted = 0;
+      audit.contests.clear();
+      audit.rows = static_cast<std::int32_t>(rows.size());
+      if (layer == 3 || audit.rows <= audit.requested()) continue;
+      const auto end = static_cast<std::size_t>(audit.rows - audit.bands.window);
+      std::vector<LedgerId> out(rows.begin() + audit.bands.sinks, rows.begin() + static_cast<std::ptrdiff_t>(end));
+      std::stable_sort(out.begin(), out.end(), [&](LedgerId a, LedgerId b) { return score(a, layer) < score(b, layer); });
+      out.resize(static_cast<std::size_t>(audit.rows - audit.requested()));
+      std::sort(out.begin(), out.end());
+      for (std::size_t i = 0; tick > 0 && i < out.size(); ++i) {
+        const LedgerId challenger = rows[end - out.size() + i];
+        audit.contests.push_back({challenger, out[i], score(challenger, layer), score(out[i], layer)});
+      }
+      for (LedgerId id : out) evict(layer, id);
+      audit.evicted = static_cast<std::int32_t>(out.size()), audit.evictedEver += audit.evicted;
+      audit.rows -= audit.evicted;
+      audit.fired = Tick(tick);
+    }
+    m_audit.tick = Tick(tick);
+    m_audit.us = 11 + 4 * noise(17, static_cast<std::uint64_t>(tick));
+  }
+
   void publish(int tick, const std::vector<Action>& actions, std::optional<TokenId> next) {
     auto s = std::make_shared<Snapshot>();
+    prune(tick);
+    if (m_options.policies) s->policies = std::make_shared<const PolicyAudit>(m_audit);
     s->info = m_info;
     s->serial = static_cast<std::uint64_t>(m_history.size() + 1);
     s->tick = Tick(tick);
@@ -395,7 +444,31 @@ class Session {
   std::vector<LedgerId> m_layers[kLayers];
   std::vector<std::size_t> m_edits;
   std::vector<SnapshotPtr> m_history;
+  PolicyAudit m_audit;
 };
+
+/// What a recording would find of the layers that ask gates: predictions that are right but for noise, and a
+/// little too short; the last rows still in use.
+inline LifespanView lifespans(const SnapshotPtr& s) {
+  LifespanView view{1, s->tick, s->length(), 0.05f, {}};
+  for (std::size_t layer = 0; layer < s->layers.size(); ++layer) {
+    view.layers.emplace_back();
+    if (!s->policies || s->policies->layers[layer].policy != "smartkv") continue;
+    for (std::uint64_t head = 0; head < 2; ++head) {
+      std::vector<float> predicted, actual;
+      std::vector<std::uint8_t> cut;
+      for (std::uint64_t p = 0; p < static_cast<std::uint64_t>(s->length()); ++p) {
+        const double most = std::log2(static_cast<double>(s->length() - static_cast<std::int32_t>(p)) + 1) / 2;
+        const double life = std::min(most, 4 * std::pow(noise(31, p, 8 * layer + head), 1.5));
+        actual.push_back(static_cast<float>(life));
+        cut.push_back(life >= most - 0.05);
+        predicted.push_back(static_cast<float>(0.85 * life + (head ? 1.6 : 0.9) * (noise(37, p, 8 * layer + head) - 0.45)));
+      }
+      view.layers.back().push_back(headLifespans(predicted, actual, cut, 400));
+    }
+  }
+  return view;
+}
 
 /// A snapshot of `layers` by `positions` where all layers share one map.
 inline SnapshotPtr hugeSnapshot(int layers, int positions) {

@@ -33,6 +33,7 @@ class GoldensTest : public QObject {
     QFETCH(int, scale);
     Theme::apply(*qApp, theme);
     FakeContext context(optionsFor(id));
+    context.measured = true;
     const auto view = show(id, context);
     const QImage shot = view->picture(sizeOf(*findView(id)), scale);
     QCOMPARE(golden::compareImage(QTest::currentDataTag(), shot), QString());
@@ -44,6 +45,7 @@ class GoldensTest : public QObject {
   void text() {
     QFETCH(QString, id);
     FakeContext context(optionsFor(id));
+    context.measured = true;
     QCOMPARE(golden::compareText(id, show(id, context)->dump()), QString());
   }
   /// Without a session a view says what it would show, and nothing else goes wrong.
@@ -102,6 +104,7 @@ class GoldensTest : public QObject {
     fixture::Options options;
     options.broken = id == "mirror" || id == "invariants";
     options.mixed = id == "rings" || id == "storage";
+    options.policies = id == "audit" || id == "smartkv";
     return options;
   }
   static std::unique_ptr<InspectorView> show(const QString& id, FakeContext& context, QSize size = {}) {

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The SmartKV view: bands over the context, the competition of a tick, lifespans; with real clicks and keys.
+#include <QtTest>
+
+#include <QComboBox>
+#include <QScrollBar>
+#include <QSignalSpy>
+#include <QToolButton>
+
+#include "fake_context.h"
+#include "golden.h"
+#include "widgets/views/smartkv_view.h"
+
+using namespace kvlab;
+
+namespace {
+fixture::Options withPolicies() {
+  fixture::Options options;
+  options.policies = true;
+  return options;
+}
+}  // namespace
+
+class SmartKvTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void initTestCase() { Theme::apply(*qApp, "dark"); }
+
+  /// Every resident row is in one band, the bands are in order, and there are as many as were asked for.
+  void bandsAreThoseOfTheAudit() {
+    FakeContext context(withPolicies());
+    const Snapshot& s = *context.snapshot();
+    const std::vector<BandRows> layers = bandRows(s, nullptr);
+    QCOMPARE(layers.size(), std::size_t{4});
+    for (const std::size_t l : {std::size_t{1}, std::size_t{2}}) {
+      const BandRows& one = layers[l];
+      QCOMPARE(one.there, s.policies->layers[l].bands);
+      std::vector<Band> present;
+      for (std::size_t p = 0; p < one.band.size(); ++p) {
+        const auto& ids = s.layers[l]->ledger;
+        QCOMPARE(one.band[p] != Band::Gone, std::find(ids.begin(), ids.end(), s.context[p]) != ids.end());
+        if (one.band[p] != Band::Gone) present.push_back(one.band[p]);
+      }
+      QVERIFY(std::is_sorted(present.begin(), present.end()));
+      QCOMPARE(std::count(present.begin(), present.end(), Band::Budget), static_cast<std::ptrdiff_t>(one.requested.budget));
+    }
+    QCOMPARE(layers[0].there.sinks, 4);
+    QCOMPARE(layers[0].there.budget + layers[0].there.sinks + layers[0].there.window, s.length() - 1);  // one token has left all layers
+    QVERIFY(layers[2].score.empty());
+    QVERIFY(std::isnan(layers[2].lowest));
+  }
+
+  /// Who won is who did not lose; a loser's margin is against the lowest row of the budget.
+  void contestsSayWhoWonAndByHowMuch() {
+    FakeContext context(withPolicies());
+    const SnapshotPtr s = context.snapshot();
+    const auto tile = FakeContext::makeTile(*s, TileRequest{Quantity::Score});
+    const std::vector<BandRows> layers = bandRows(*s, &tile->values);
+    ContestModel model;
+    model.show(s, layers);
+    QVERIFY(!model.lines().empty());
+    for (const ContestLine& line : model.lines()) {
+      const auto l = static_cast<std::size_t>(line.layer);
+      QCOMPARE(line.contest.challengerScore, fixture::score(line.contest.challenger, l));
+      QCOMPARE(line.won(), line.contest.challenger != line.contest.loser);
+      if (line.won()) QVERIFY(line.margin > 0);
+      else QVERIFY(line.margin < 0);
+      if (!line.won()) QCOMPARE(line.margin, line.contest.challengerScore - layers[l].lowest);
+    }
+    int lost = 0, won = 0;
+    for (const SnapshotPtr& then : context.history()) {
+      model.show(then, bandRows(*then, nullptr));
+      won += model.won(), lost += static_cast<int>(model.lines().size()) - model.won();
+    }
+    QVERIFY(won > 5 && lost > 5);
+  }
+
+  void clicksAndKeysFocus() {
+    FakeContext context(withPolicies());
+    SmartKvView view(context, nullptr);
+    show(view);
+    QSignalSpy said(&context, &InspectorContext::scripted);
+    QTest::mouseClick(view.canvas().viewport(), Qt::LeftButton, {}, view.canvas().cellAt(2, 40).toPoint());
+    QCOMPARE(context.focus().layer, Layer(2));
+    QCOMPARE(context.focus().position, Position(40));
+    QCOMPARE(said.last().at(0).toString(), QString("view.focus({layer: 2, row: 40})"));
+    QTest::keyClick(&view.canvas(), Qt::Key_Right);
+    QTest::keyClick(&view.canvas(), Qt::Key_Down);
+    QCOMPARE(context.focus().layer, Layer(3));
+    QCOMPARE(context.focus().position, Position(41));
+    QTest::keyClick(&view.canvas(), Qt::Key_End);
+    QCOMPARE(context.focus().position.value(), context.snapshot()->length() - 1);
+    QVERIFY(view.canvas().readout().contains("window"));
+    QTest::keyClick(&view.contests(), Qt::Key_Up);
+    QTest::mouseClick(view.contests().viewport(), Qt::LeftButton, {}, QPoint(60, 11));
+    QCOMPARE(context.focus().layer, Layer(1));
+    QCOMPARE(context.focus().ledger, context.snapshot()->policies->layers[1].contests.front().loser);
+    QVERIFY(view.canvas().readout().contains("in this tick"));
+  }
+
+  void zoomKeepsTheFocus() {
+    FakeContext context(withPolicies());
+    SmartKvView view(context, nullptr);
+    show(view);
+    context.setFocus(Focus{context.snapshot()->tick, Layer(2), Head(0), Position(60), LedgerId(-1)});
+    const double before = view.canvas().cellAt(2, 61).x() - view.canvas().cellAt(2, 60).x();
+    QTest::keyClick(&view.canvas(), Qt::Key_Plus);
+    QVERIFY(view.canvas().cellAt(2, 61).x() - view.canvas().cellAt(2, 60).x() > before * 1.3);
+    QTest::keyClick(&view.canvas(), Qt::Key_0);
+    QVERIFY(std::abs(view.canvas().cellAt(2, 61).x() - view.canvas().cellAt(2, 60).x() - before) < 1e-6);
+  }
+
+  void ticksWithContestsAreFound() {
+    FakeContext context(withPolicies());
+    SmartKvView view(context, nullptr);
+    show(view);
+    context.setFocus(Focus{context.snapshot()->tick, Layer(2), Head(0), Position(-1), LedgerId(-1)});
+    const Tick newest = context.snapshot()->tick;
+    QTest::mouseClick(button(view, "Previous competition"), Qt::LeftButton);
+    QVERIFY(context.snapshot()->tick < newest);
+    QVERIFY(!context.snapshot()->policies->layers[2].contests.empty());
+    QTest::mouseClick(button(view, "Next competition"), Qt::LeftButton);
+    QCOMPARE(context.snapshot()->tick, newest);
+  }
+
+  void lifespansAreAskedForAndShown() {
+    FakeContext context(withPolicies());
+    SmartKvView view(context, nullptr);
+    show(view);
+    context.setFocus(Focus{context.snapshot()->tick, Layer(2), Head(0), Position(-1), LedgerId(-1)});
+    QVERIFY(button(view, "Measure lifespans")->isEnabled());
+    QTest::mouseClick(button(view, "Measure lifespans"), Qt::LeftButton);
+    QCOMPARE(context.commands.back().verb, std::string("lifespans_measure"));
+    QVERIFY(!view.plot().isVisible());
+    const LifespanView measured = fixture::lifespans(context.snapshot());
+    context.answers["lifespans"] = [&](const nlohmann::json& args) { return Result<nlohmann::json>(args["since"] == measured.serial ? nlohmann::json{{"serial", measured.serial}} : toJson(measured)); };
+    Q_EMIT context.busyChanged();
+    QTRY_VERIFY(view.plot().isVisible());
+    int rows = 0;
+    for (const HeadLifespans& head : measured.layers[2]) rows += static_cast<int>(head.predicted.size());
+    QCOMPARE(view.plot().points(), rows);
+    QVERIFY(static_cast<bool>(view.setOption("head", 1)));
+    QCOMPARE(view.plot().points(), static_cast<int>(measured.layers[2][1].predicted.size()));
+    QVERIFY(!view.setOption("head", 2));
+    context.setFocus(Focus{context.snapshot()->tick, Layer(1), Head(0), Position(-1), LedgerId(-1)});
+    QVERIFY(!view.plot().isVisible());  // h2o asks no gate
+    Q_EMIT context.busyChanged();
+    QTRY_COMPARE(context.queried.back().args["since"], nlohmann::json(measured.serial));
+  }
+
+  void withoutGatesTheReasonIsSaid() {
+    auto s = std::make_shared<Snapshot>(*FakeContext(withPolicies()).snapshot());
+    PolicyAudit audit = *s->policies;
+    for (LayerAudit& layer : audit.layers) layer.policy = "h2o";
+    s->policies = std::make_shared<const PolicyAudit>(audit);
+    FakeContext context{SnapshotPtr(s)};
+    SmartKvView view(context, nullptr);
+    show(view);
+    QVERIFY(!button(view, "Measure lifespans")->isEnabled());
+    QVERIFY(button(view, "Measure lifespans")->toolTip().contains("smartkv"));
+  }
+
+  /// 1 and 64 layers, a narrow dock, many tokens: all of them can be reached.
+  void manyLayersAndTokens() {
+    for (const int count : {1, 64}) {
+      auto s = std::make_shared<Snapshot>(*fixture::hugeSnapshot(count, 20000));
+      PolicyAudit audit;
+      LayerAudit layer;
+      layer.policy = "smartkv", layer.bounded = true, layer.bands = {4, 30000, 100};
+      audit.layers.assign(static_cast<std::size_t>(count), layer);
+      s->policies = std::make_shared<const PolicyAudit>(audit);
+      FakeContext context{SnapshotPtr(s)};
+      SmartKvView view(context, nullptr);
+      show(view, {320, 480});
+      context.setFocus(Focus{s->tick, Layer(count - 1), Head(0), Position(19999), LedgerId(-1)});
+      const QPointF at = view.canvas().cellAt(count - 1, 19999);
+      QVERIFY(view.canvas().viewport()->rect().contains(at.toPoint()));
+      QVERIFY(!view.picture({320, 480}, 1).isNull());
+      QCOMPARE(view.canvas().layers().size(), static_cast<std::size_t>(count));
+    }
+  }
+
+  void fullIsEmptyAndSaysHow() {
+    FakeContext context;
+    SmartKvView view(context, nullptr);
+    show(view);
+    QVERIFY(view.dump().contains("keeps all its rows"));
+    QVERIFY(view.tsv().isEmpty());
+  }
+
+  /// Figures by hand: predictions one too short; a perfect gate; a censored row does not count.
+  void calibrationByHand() {
+    const std::vector<float> actual{1, 2, 3, 4}, low{0, 1, 2, 3};
+    const std::vector<std::uint8_t> none(4, 0), last{0, 0, 0, 1};
+    QCOMPARE(headLifespans(actual, actual, none, 100).r2, 1.0);
+    const HeadLifespans shorter = headLifespans(low, actual, none, 100);
+    QCOMPARE(shorter.bias, -1.0);
+    QVERIFY(std::abs(shorter.r2 - (1 - 4.0 / 5.0)) < 1e-12);
+    const HeadLifespans cut = headLifespans(low, actual, last, 2);
+    QCOMPARE(cut.rows, 4);
+    QCOMPARE(cut.censored, 1);
+    QCOMPARE(cut.predicted.size(), std::size_t{2});
+    QCOMPARE(cut.bins.size(), std::size_t{3});
+    const auto back = lifespanViewFromJson(toJson(LifespanView{3, Tick(9), 4, 0.05f, {{cut}, {}}}));
+    QVERIFY(static_cast<bool>(back));
+    QCOMPARE(back->layers[0][0].bins, cut.bins);
+    QCOMPARE(back->layers[0][0].cut, cut.cut);
+    QVERIFY(!lifespanViewFromJson(nlohmann::json{{"serial", 1}}));
+  }
+
+ private:
+  static QToolButton* button(SmartKvView& view, const QString& name) {
+    for (QToolButton* one : view.findChildren<QToolButton*>())
+      if (one->accessibleName() == name) return one;
+    return nullptr;
+  }
+  static void show(SmartKvView& view, QSize size = {700, 640}) {
+    view.resize(size);
+    view.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&view));
+    QVERIFY(golden::settle(view));
+  }
+};
+
+QTEST_MAIN(SmartKvTest)
+#include "smartkv_test.moc"

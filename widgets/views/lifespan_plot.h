@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Predicted against actual lifespans of one layer's rows, in log4 of tokens: a disc per row, a triangle where the
+// recording ended before the row's use did, the diagonal of a perfect gate, and the mean by prediction. Hides
+// QCustomPlot. GUI thread.
+#pragma once
+#include <QWidget>
+#include <memory>
+
+#include "core/api/lifespan_view.h"
+
+namespace kvlab {
+
+class LifespanPlot : public QWidget {
+  Q_OBJECT
+ public:
+  explicit LifespanPlot(QWidget* parent);
+  ~LifespanPlot() override;
+  /// head < 0: all of them together.
+  void show(const std::vector<HeadLifespans>& heads, int head);
+  void follow();  // colours and fonts of the theme in use
+  int points() const;
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> m_parts;
+};
+
+}  // namespace kvlab
