@@ -7,6 +7,7 @@
 
 #include "app/script/bounded_file.h"
 #include "core/api/manifest.h"
+#include "core/api/named_text.h"
 #include "core/model/strict_json.h"
 
 namespace kvlab {
@@ -151,19 +152,9 @@ Result<CommandLine> parse(CLI::App& app, CommandLine& line, std::vector<std::str
 }  // namespace
 
 Result<json> parseNamed(const std::string& text, const std::string& option) {
-  const auto colon = text.find(':');
-  json named{{"name", text.substr(0, colon)}};
-  if (named["name"].get<std::string>().empty())
-    return usage(option + " " + text + ": the name is missing", "write " + option + " NAME:key=value");
-  if (colon == std::string::npos) return named;
-  for (const std::string& part : split(text.substr(colon + 1), ',')) {
-    const auto equals = part.find('=');
-    if (equals == std::string::npos || equals == 0)
-      return usage(option + " " + text + ": " + part + " is not key=value",
-                   "write " + option + " NAME:key=value,key=value");
-    named[part.substr(0, equals)] = valueOf(part.substr(equals + 1));
-  }
-  return named;
+  Result<json> named = namedObject(text);
+  if (named) return named;
+  return usage(option + " " + text + ": " + named.error().why, "write " + option + " NAME:key=value,key=value");
 }
 
 Status setKey(json& manifest, const std::string& assignment) {

@@ -2,9 +2,9 @@
 #include "core/api/policy_spec.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/api/manifest_keys.h"
+#include "core/api/named_text.h"
 
 namespace kvlab {
 namespace {
@@ -19,30 +19,6 @@ constexpr const char* kTotals[] = {"budget", "capacity", "ratio"};
 
 Error refused(const std::string& field, const json& value, const std::string& why, const std::string& remedy) {
   return Error{"bad_manifest", "the policy was refused", why, remedy, std::nullopt, field, value};
-}
-
-/// A number or a truth value as it is, else a text.
-json valueOf(const std::string& text) {
-  const json value = json::parse(text, nullptr, false);
-  return value.is_number() || value.is_boolean() ? value : json(text);
-}
-
-/// "h2o:ratio=0.25,window=8" as an object.
-Result<json> objectOf(const json& given) {
-  if (given.is_object()) return given;
-  if (!given.is_string()) return refused("policy", given, "it is neither a text nor an object", "write NAME:key=value, or {\"name\": ..}");
-  const std::string text = given.get<std::string>();
-  const std::size_t colon = text.find(':');
-  json out{{"name", text.substr(0, colon)}};
-  for (std::size_t at = colon; at != std::string::npos;) {
-    const std::size_t next = text.find(',', at + 1), equals = text.find('=', at + 1);
-    const std::string part = text.substr(at + 1, next == std::string::npos ? next : next - at - 1);
-    if (equals == std::string::npos || equals >= std::min(next, text.size()) || equals == at + 1)
-      return refused("policy", given, "\"" + part + "\" is not key=value", "write NAME:key=value,key=value");
-    out[text.substr(at + 1, equals - at - 1)] = valueOf(part.substr(equals - at));
-    at = next;
-  }
-  return out;
 }
 
 template <class Value>
@@ -60,25 +36,15 @@ void optionalNumber(ManifestKeys& keys, const char* key, std::optional<Value>& o
   if (there) out = value;
 }
 
-bool takes(const PolicyName& policy, std::string_view key) {
-  std::string_view rest = policy.keys;
-  while (!rest.empty()) {
-    const std::size_t blank = std::min(rest.find(' '), rest.size());
-    if (rest.substr(0, blank) == key) return true;
-    rest.remove_prefix(std::min(blank + 1, rest.size()));
-  }
-  return false;
-}
-
 void readOwn(ManifestKeys& keys, const PolicyName& policy, PolicySpec& spec) {
-  if (takes(policy, "seed")) keys.integer("seed", spec.seed, 0, std::numeric_limits<std::int64_t>::max());
-  if (takes(policy, "observe")) keys.integer("observe", spec.observe, 0, kMostRows);
-  if (takes(policy, "kernel")) keys.integer("kernel", spec.kernel, 1, 1023);
-  if (takes(policy, "pooling")) keys.word("pooling", spec.pooling, kPoolings);
-  if (takes(policy, "future")) keys.integer("future", spec.future, 1, 1 << 20);
-  if (takes(policy, "record")) keys.text("record", spec.record);
-  if (takes(policy, "gates")) keys.text("gates", spec.gates);
-  if (takes(policy, "epsilon")) keys.real("epsilon", spec.epsilon, 0, 1e6);
+  if (policy.takes("seed")) keys.integer("seed", spec.seed, 0, std::numeric_limits<std::int64_t>::max());
+  if (policy.takes("observe")) keys.integer("observe", spec.observe, 0, kMostRows);
+  if (policy.takes("kernel")) keys.integer("kernel", spec.kernel, 1, 1023);
+  if (policy.takes("pooling")) keys.word("pooling", spec.pooling, kPoolings);
+  if (policy.takes("future")) keys.integer("future", spec.future, 1, 1 << 20);
+  if (policy.takes("record")) keys.text("record", spec.record);
+  if (policy.takes("gates")) keys.text("gates", spec.gates);
+  if (policy.takes("epsilon")) keys.real("epsilon", spec.epsilon, 0, 1e6);
 }
 
 void readBands(ManifestKeys& keys, PolicySpec& spec) {
@@ -136,6 +102,16 @@ std::span<const PolicyName> policies() {
   return kPolicies;
 }
 
+bool PolicyName::takes(std::string_view key) const {
+  return (" " + std::string(keys) + " ").find(" " + std::string(key) + " ") != std::string::npos;
+}
+
+const PolicyName* policyNamed(std::string_view name) {
+  for (const PolicyName& one : policies())
+    if (one.name == name) return &one;
+  return nullptr;
+}
+
 std::span<const PolicyPreset> policyPresets() {
   static constexpr PolicyPreset kPresets[] = {
 #define KVLAB_PRESET(policy, name, keys, source) {policy, name, keys, source},
@@ -146,14 +122,13 @@ std::span<const PolicyPreset> policyPresets() {
 }
 
 Result<PolicySpec> PolicySpec::fromJson(const json& given) {
-  Result<json> object = objectOf(given);
-  if (!object) return object.error();
+  Result<json> object = namedObject(given);
+  if (!object) return refused("policy", given, object.error().why, object.error().remedy);
   if (!object->contains("name") || !(*object)["name"].is_string()) return refused("name", nullptr, "the name is missing", "see kvlab list policies");
   if (object->contains("preset") && !(*object)["preset"].is_string()) return refused("preset", (*object)["preset"], "preset is not a text", "see kvlab list policies");
   const std::string name = (*object)["name"].get<std::string>();
-  const std::span<const PolicyName> all = policies();
-  const auto policy = std::find_if(all.begin(), all.end(), [&](const PolicyName& one) { return one.name == name; });
-  if (policy == all.end()) return refused("name", name, name + " is not a policy", "see kvlab list policies");
+  const PolicyName* policy = policyNamed(name);
+  if (!policy) return refused("name", name, name + " is not a policy", "see kvlab list policies");
   Result<json> merged = withPreset(*object);
   if (!merged) return merged.error();
   PolicySpec spec;
@@ -181,9 +156,9 @@ json PolicySpec::toJson() const {
   out["heads"] = wordOf(kHeads, heads);
   out["allocator"] = wordOf(kAllocators, allocator);
   if (allocator == Allocator::Pyramid) out["beta"] = beta;
-  const auto found = std::find_if(policies().begin(), policies().end(), [&](const PolicyName& one) { return one.name == name; });
+  const PolicyName* policy = policyNamed(name);
   const auto own = [&](const char* key, const json& value) {
-    if (found != policies().end() && takes(*found, key)) out[key] = value;
+    if (policy && policy->takes(key)) out[key] = value;
   };
   own("seed", seed);
   own("observe", observe);

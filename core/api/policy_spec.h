@@ -21,8 +21,11 @@ enum class Pooling : std::uint8_t { Average, Maximum };
 
 struct PolicyName {
   std::string_view name, keys, help;  // keys: its own, separated by blanks
+  bool takes(std::string_view key) const;
 };
 std::span<const PolicyName> policies();
+/// Null where there is none.
+const PolicyName* policyNamed(std::string_view name);
 
 struct PolicyPreset {
   std::string_view policy, name, keys, source;  // keys: a JSON object

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "core/api/named_text.h"
 #include "core/api/policy_spec.h"
 
 namespace kvlab {
@@ -274,9 +275,12 @@ class Expansion {
 
   /// The budget, and the seed of a policy that takes one and was given none.
   Status mergePolicy(json& manifest, const SweepCell& cell) const {
-    Result<json> policy = policyObject(manifest.value("policy", json("full")));
-    if (!policy) return policy.error();
-    if (takesSeed(*policy) && !policy->contains("seed")) (*policy)["seed"] = m_seed;
+    const json given = manifest.value("policy", json("full"));
+    Result<json> policy = namedObject(given);
+    if (!policy) return bad("policy", given, "is none: " + policy.error().why);
+    const json name = policy->value("name", json());
+    const PolicyName* known = name.is_string() ? policyNamed(name.get<std::string>()) : nullptr;
+    if (known && known->takes("seed") && !policy->contains("seed")) (*policy)["seed"] = m_seed;
     if (cell.budget) {
       for (const char* key : {"ratio", "capacity", "budget"}) policy->erase(key);
       if (cell.budget->ratio) (*policy)["ratio"] = cell.budget->value;
@@ -284,13 +288,6 @@ class Expansion {
     }
     manifest["policy"] = policy.take();
     return ok();
-  }
-
-  static bool takesSeed(const json& policy) {
-    const auto all = policies();
-    return std::any_of(all.begin(), all.end(), [&](const PolicyName& one) {
-      return policy.value("name", json()) == one.name && (" " + std::string(one.keys) + " ").find(" seed ") != std::string::npos;
-    });
   }
 
   const SweepSpec& m_spec;
@@ -349,24 +346,6 @@ Result<Manifest> referenceManifest(const SweepSpec& spec, std::int64_t seed) {
   Result<Manifest> parsed = Manifest::fromJson(manifest);
   if (parsed) return parsed;
   return bad("reference", spec.reference, "gives a manifest that is refused: " + parsed.error().why);
-}
-
-Result<json> policyObject(const json& policy) {
-  if (policy.is_object()) return policy;
-  if (!policy.is_string()) return bad("policy", policy, "is neither a text nor an object");
-  const std::string text = policy.get<std::string>();
-  const auto colon = text.find(':');
-  json out{{"name", text.substr(0, colon)}};
-  for (std::size_t begin = colon; begin != std::string::npos;) {
-    const auto end = text.find(',', ++begin);
-    const std::string part = text.substr(begin, end == std::string::npos ? end : end - begin);
-    const auto equals = part.find('=');
-    if (equals == 0 || equals == std::string::npos) return bad("policy", policy, "holds " + part + ", which is not key=value");
-    const json value = json::parse(part.substr(equals + 1), nullptr, false);
-    out[part.substr(0, equals)] = value.is_discarded() ? json(part.substr(equals + 1)) : value;
-    begin = end;
-  }
-  return out;
 }
 
 }  // namespace kvlab

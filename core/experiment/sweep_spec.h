@@ -77,7 +77,4 @@ Result<Manifest> referenceManifest(const SweepSpec& spec, std::int64_t seed);
 
 std::string_view askName(Ask ask);
 
-/// "h2o:sinks=4,window=8", "h2o" or {"name": ..} as an object. Error: bad_sweep.
-Result<nlohmann::json> policyObject(const nlohmann::json& policy);
-
 }  // namespace kvlab

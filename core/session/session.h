@@ -181,6 +181,7 @@ class Session {
  private:
   Session();
   Status build(const std::string& resources, const Progress& progress);
+  Result<std::unique_ptr<Session>> sibling(Manifest manifest, Manifest opened) const;
   Status chooseBackend(const std::string& id, const std::string& numerics);
   Status restore(Manifest wanted);
   std::vector<std::int32_t> windows() const;

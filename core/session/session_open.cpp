@@ -152,19 +152,27 @@ Status Session::equip(const Progress& progress) {
   return ok();
 }
 
+/// A session over the same model, weights and files, that computes where this one does, whatever "auto" would choose by now.
+Result<std::unique_ptr<Session>> Session::sibling(Manifest manifest, Manifest opened) const {
+  std::unique_ptr<Session> other(new Session);
+  other->m_manifest = std::move(manifest);
+  other->m_opened = std::move(opened);
+  other->m_model = m_model;
+  other->m_resources = m_resources;
+  other->m_gates = m_gates;
+  other->m_records = m_records;
+  other->m_weights = m_weights;
+  if (Status chosen = other->chooseBackend(m_backend->id(), m_backend->ops().numericsId()); !chosen) return chosen.error();
+  if (Status equipped = other->equip({}); !equipped) return equipped.error();
+  other->m_execute = m_execute;
+  return other;
+}
+
 Result<std::unique_ptr<Session>> Session::fork() const {
   if (Status usableNow = usable(); !usableNow) return usableNow.error();
-  std::unique_ptr<Session> copy(new Session);
-  copy->m_manifest = m_manifest;
-  copy->m_opened = m_opened;
-  copy->m_model = m_model;
-  copy->m_resources = m_resources;
-  copy->m_gates = m_gates;
-  copy->m_records = m_records;
-  copy->m_weights = m_weights;
-  // The weights lie where this session computes, whatever "auto" would choose by now.
-  if (Status chosen = copy->chooseBackend(m_backend->id(), m_backend->ops().numericsId()); !chosen) return chosen.error();
-  if (Status equipped = copy->equip({}); !equipped) return equipped.error();
+  Result<std::unique_ptr<Session>> forked = sibling(m_manifest, m_opened);
+  if (!forked) return forked;
+  Session* copy = forked->get();
   copy->m_state = ownCopy(m_state);
   copy->restoreRows(copyRows());
   copy->m_layouts.restart(copy->m_store, copy->m_state);
@@ -177,9 +185,8 @@ Result<std::unique_ptr<Session>> Session::fork() const {
   copy->m_drift = m_drift;
   copy->m_bytesMoved = m_bytesMoved;
   copy->m_checks = m_checks;
-  copy->m_execute = m_execute;
   copy->publish();
-  return copy;
+  return forked;
 }
 
 Result<std::unique_ptr<Session>> Session::beside(Manifest manifest) const {
@@ -192,17 +199,8 @@ Result<std::unique_ptr<Session>> Session::beside(Manifest manifest) const {
   const std::string numerics = m_backend->ops().numericsId();
   if (!manifest.numerics.empty() && manifest.numerics != numerics) return differs("numerics", manifest.numerics, numerics);
   if (manifest.dtype != m_manifest.dtype) return differs("dtype", manifest.dtype, m_manifest.dtype);
-  std::unique_ptr<Session> other(new Session);
-  other->m_manifest = other->m_opened = std::move(manifest);
-  other->m_model = m_model;
-  other->m_resources = m_resources;
-  other->m_gates = m_gates;
-  other->m_records = m_records;
-  other->m_weights = m_weights;
-  if (Status chosen = other->chooseBackend(m_backend->id(), numerics); !chosen) return chosen.error();
-  if (Status equipped = other->equip({}); !equipped) return equipped.error();
-  other->m_execute = m_execute;
-  return other;
+  Manifest opened = manifest;
+  return sibling(std::move(manifest), std::move(opened));
 }
 
 /// Phases that each layer's mask lets through.

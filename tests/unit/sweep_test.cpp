@@ -13,6 +13,7 @@
 #include <random>
 #include <set>
 
+#include "core/api/named_text.h"
 #include "core/experiment/sweep_cell.h"
 #include "core/experiment/sweep_journal.h"
 #include "core/experiment/sweep_runner.h"
@@ -166,12 +167,12 @@ void SweepTest::axesThatDoNotApply() {
 }
 
 void SweepTest::budgetGoesIntoThePolicy() {
-  const Result<json> text = policyObject("h2o:sinks=4,pooling=avg");
+  const Result<json> text = namedObject("h2o:sinks=4,pooling=avg");
   QVERIFY(text);
   QCOMPARE(text->dump(), json({{"name", "h2o"}, {"sinks", 4}, {"pooling", "avg"}}).dump());
-  QCOMPARE((*policyObject("full")).dump(), json({{"name", "full"}}).dump());
-  QVERIFY(!policyObject("h2o:sinks"));
-  QVERIFY(!policyObject(3));
+  QCOMPARE((*namedObject("full")).dump(), json({{"name", "full"}}).dump());
+  QVERIFY(!namedObject("h2o:sinks"));
+  QVERIFY(!namedObject(3));
 }
 
 void SweepTest::shippedSpecifications() {
