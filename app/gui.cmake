@@ -10,6 +10,7 @@ set_target_properties(kvlab_widgets PROPERTIES AUTOMOC ON AUTORCC ON)
 kvlab_room(kvlab_widgets widgets)
 target_link_libraries(kvlab_widgets PUBLIC kvlab_api Qt6::Widgets Qt6::Svg
   PRIVATE QCustomPlotQt6::QCustomPlotQt6 Qt6::PrintSupport)
+kvlab_precompile(kvlab_widgets <QtWidgets>)
 
 file(GLOB_RECURSE app_sources CONFIGURE_DEPENDS app/*.cpp app/*.h)
 list(FILTER app_sources EXCLUDE REGEX "/app/(main\\.cpp|tools/)")
@@ -18,6 +19,9 @@ set_target_properties(kvlab_app PROPERTIES AUTOMOC ON AUTORCC ON)
 kvlab_room(kvlab_app app)
 target_link_libraries(kvlab_app PUBLIC kvlab_core kvlab_widgets Qt6::Qml
   PRIVATE CLI11::CLI11 spdlog::spdlog)
+kvlab_precompile(kvlab_app <QtWidgets>)
+# These see the engine, where Qt's macro `slots` is a name.
+set_source_files_properties(app/core_engine.cpp app/core_lists.cpp app/core_replay.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 target_compile_definitions(kvlab_app PRIVATE KVLAB_VERSION="${PROJECT_VERSION}"
   KVLAB_SOURCE_RESOURCES="${CMAKE_SOURCE_DIR}/resources"
   KVLAB_INSTALL_RESOURCES="${CMAKE_INSTALL_FULL_DATADIR}/kvlab")

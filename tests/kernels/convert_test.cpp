@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#define QT_NO_KEYWORDS  // "slots" is a word of this library
 #include <QtTest>
 
 #include <limits>

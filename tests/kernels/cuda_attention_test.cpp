@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention on a device against the CPU's, bit for bit, in every output; and the index functions it stands on.
-#define QT_NO_KEYWORDS  // "slots" is a word of this library
 #include <QtTest>
 
 #include <set>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checked kernels (KV_DEBUG_BOUNDS): a bad slot, token id, phase or range is told with kernel, thread and
 // value, and nothing but the row it names is left out.
-#define QT_NO_KEYWORDS  // "slots" is a word of this library
 #include <QtTest>
 
 #include "cuda_rig.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // "cuda-fast" on the emulated device, with a double of cuBLASLt: which calls go through it, what they are given,
 // how far results are from the exact mode, and what is said where it is not there or fails.
-#define QT_NO_KEYWORDS  // "slots" is a word of this library
 #include <QtTest>
 
 #include <dlfcn.h>

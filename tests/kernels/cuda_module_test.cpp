@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA module: found, opened, or refused with a sentence that says why; its row operations against
 // the CPU's where there is a device; and on every machine the parts they are made of, run one by one.
-#define QT_NO_KEYWORDS  // "slots" is a word of this library
 #include <QtTest>
 
 #include "cuda_fixture.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Op x type x shape: the bits of the device against the bits of the CPU, with threads in several orders.
-#define QT_NO_KEYWORDS  // "slots" is a word of this library
 #include <QtTest>
 
 #include <map>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gates against f64, against matmul and relu one after another, rows, layers, threads and instruction sets.
-#define QT_NO_KEYWORDS  // "slots" is a word of this library
 #include <QtTest>
 
 #include "kernels/numerics.h"

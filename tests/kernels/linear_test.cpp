@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A linear step gives the bits of its single ops one after another: norm, matrices that share the input,
 // residual and gate, also where the output lies over what it may lie over.
-#define QT_NO_KEYWORDS  // "slots" is a word of this library
 #include <QtTest>
 
 #include "kernels/ops/op_table.h"

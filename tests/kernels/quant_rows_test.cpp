@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Quantised rows on the CPU: against their definition, on every instruction set; what writes count; and that
 // attention reads them as if they were the f32 rows that they mean.
-#define QT_NO_KEYWORDS  // "slots" is a word of this library
 #include <QtTest>
 
 #include "attention_scene.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The emulated device finds what it is there to find: barriers that some threads miss, races, copies that
 // nothing waits for, host code that touches device memory.
-#define QT_NO_KEYWORDS
 #include <QtTest>
 
 #if defined(KVLAB_SIMT)

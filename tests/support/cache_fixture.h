@@ -2,7 +2,6 @@
 // A small cache for tests, with no model behind it: edits go through the planner and the splice as
 // they do in a session, and new rows get seeded random keys and values through writeRows.
 #pragma once
-#define QT_NO_KEYWORDS  // Qt's macro `slots` is a name of the engine's; tests say Q_SLOTS
 #include <QtTest>
 #include <random>
 

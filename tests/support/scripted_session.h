@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sessions for tests, driven through their verbs as scripts drive them.
 #pragma once
-#define QT_NO_KEYWORDS  // Qt's macro `slots` is a name of the engine's; tests say Q_SLOTS
 #include <QDir>
 #include <QTemporaryDir>
 #include <QtTest>

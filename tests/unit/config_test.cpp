@@ -29,7 +29,7 @@ json qwen2(const json& changes) { return with(with(llama(), {{"model_type", "qwe
 
 class ConfigTest : public QObject {
   Q_OBJECT
- private slots:
+ private Q_SLOTS:
   void readsEveryFixture() {
     int seen = 0;
     for (const QString& name :

@@ -74,7 +74,7 @@ bool sameBits(const std::vector<float>& a, const std::vector<float>& b) {
 
 class EngineTest : public QObject {
   Q_OBJECT
- private slots:
+ private Q_SLOTS:
   void transformersParity_data();
   void transformersParity();
   void bitEquality_data();

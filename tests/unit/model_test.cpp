@@ -30,7 +30,7 @@ void copyFixture(const std::string& name, const QTemporaryDir& to) {
 
 class ModelTest : public QObject {
   Q_OBJECT
- private slots:
+ private Q_SLOTS:
   void opensEveryFixture() {
     for (const QString& name :
          QDir(QString::fromStdString(kModels)).entryList(QDir::Dirs | QDir::NoDotAndDotDot)) {

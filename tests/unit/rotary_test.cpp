@@ -44,7 +44,7 @@ double worst(const Safetensors& golden, const std::string& layer, Rotary& rotary
 
 class RotaryTest : public QObject {
   Q_OBJECT
- private slots:
+ private Q_SLOTS:
   void agreesWithTransformers_data() {
     QTest::addColumn<QString>("name");
     for (const QString& name :

@@ -104,7 +104,7 @@ class SafetensorsTest : public QObject {
   QTemporaryDir m_dir;
   std::string path(const char* name) const { return m_dir.filePath(name).toStdString(); }
 
- private slots:
+ private Q_SLOTS:
   void readsWhatTransformersWrote() {
     const auto file =
         Safetensors::open(KVLAB_TESTS_DIR "/oracle/models/qwen2_window_bf16/model.safetensors");

@@ -18,7 +18,7 @@ class SamplerTest : public QObject {
     return Sampler({temperature, topK, topP, penalty, seed});
   }
 
- private slots:
+ private Q_SLOTS:
   void greedyTakesTheLowestOfEqualIds() {
     const std::vector<float> logits{1, 3, 3, 2};
     Sampler sampler = make(0);

@@ -84,7 +84,7 @@ class TokenizerTest : public QObject {
       QTest::newRow(qPrintable(name)) << name;
   }
 
- private slots:
+ private Q_SLOTS:
   void encodesAsItsLibrary_data() { eachFixture(); }
   void encodesAsItsLibrary() {
     QFETCH(QString, name);
@@ -215,7 +215,9 @@ class TokenizerTest : public QObject {
          {{"type", "Split"}, {"pattern", {{"Regex", "^(a+)+$"}}}, {"behavior", "Isolated"}}}};
     const auto t = parsed(smallJson(step));
     QVERIFY(t);
-    const auto ids = (*t)->encode(std::string(60, 'a') + '!', false);
+    std::string text(61, 'a');
+    text.back() = '!';
+    const auto ids = (*t)->encode(text, false);
     QVERIFY(!ids);
     QCOMPARE(ids.error().code, std::string("bad_text"));
   }
