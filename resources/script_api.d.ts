@@ -124,6 +124,10 @@ interface Policy {
   heads?: "mean" | "max" | "sum";
   allocator?: "uniform" | "pyramid";
   beta?: number;
+  /** Whether the KV heads of a layer have budgets of their own; adaptive needs residency "kv_head". */
+  head_budget?: "uniform" | "adaptive";
+  /** Share of the budget that every head keeps. */
+  alpha?: number;
   [own: string]: unknown;
 }
 
@@ -156,6 +160,9 @@ interface PolicyAudit {
   tick: number | null;
   us: number;
   layers: {
+    layer: number;
+    /** Where residency is by KV head: then there is one entry for each. */
+    kvHead?: number;
     policy: string;
     spec: Policy;
     /** False while the layer keeps everything. */
@@ -361,18 +368,19 @@ interface Session {
   /** 32 hexadecimal digits over everything the session remembers. */
   stateHash(): string;
   /** Ledger ids in context order; of one layer's residency map if a layer is given. */
-  pos2ledger(layer?: number): number[];
-  rows(layer: number, begin?: number, end?: number): Row[];
+  // options.kvHead: required where residency is by KV head.
+  pos2ledger(layer?: number, options?: { kvHead?: number }): number[];
+  rows(layer: number, begin?: number, end?: number, options?: { kvHead?: number }): Row[];
   ledger(id: number): LedgerEntry;
   history(ledger: number): HistoryEntry[];
   logits(): number[];
   topk(k?: number): Chance[];
   /** Attention of the newest token: [query head][row]. */
-  attention(layer: number): number[][];
-  row(layer: number, index: number, which?: "k" | "v", options?: { rotated?: boolean }): { shape: [number, number]; data: number[] };
+  attention(layer: number, options?: { kvHead?: number }): number[][];
+  row(layer: number, index: number, which?: "k" | "v", options?: { rotated?: boolean; kvHead?: number }): { shape: [number, number]; data: number[] };
   /** null where the layer is not stored as a ring. */
-  ring(layer: number): Ring | null;
-  storage(layer: number, options?: { free?: boolean }): LayerStorage;
+  ring(layer: number, options?: { kvHead?: number }): Ring | null;
+  storage(layer: number, options?: { free?: boolean; kvHead?: number }): LayerStorage;
   /** A pass over all rows; with rows: true also per position, null where a layer has no row. */
   /** Pools for so many rows per layer, with the content kept: frees what a policy has emptied. */
   setCapacity(rows: number): null;

@@ -73,14 +73,18 @@ ExactnessMap exactness(CacheState& state, bool cachePhases) {
   // A row's K and V at layer 0 come from its embedding alone.
   std::vector<Exactness> row(exact.size(), Exactness::Exact);
   std::vector<std::int32_t> from(exact.size(), -1);
+  std::vector<Exactness> input;  // of the layer of the model: what its heads saw alike
   for (int layer = 0; layer < state.layers(); ++layer) {
-    out.layers.push_back(row);
-    out.inherited.push_back(from);
+    if (layer % state.perLayer == 0) {
+      input = row;
+      out.layers.insert(out.layers.end(), at(state.perLayer), row);
+      out.inherited.insert(out.inherited.end(), at(state.perLayer), from);
+    }
     Verdicts& now = groups[at(state.groupOf[at(layer)])];
     if (!now.made) now.make(state, state.group(layer), exact, cachePhases);
     std::vector<std::int32_t> inexact;  // indices of this layer's inexact rows, ascending
     for (std::size_t i = 0; i < now.positionOf.size(); ++i)
-      if (row[at(now.positionOf[i])] != Exactness::Exact) inexact.push_back(static_cast<std::int32_t>(i));
+      if (input[at(now.positionOf[i])] != Exactness::Exact) inexact.push_back(static_cast<std::int32_t>(i));
     std::erase_if(exact, [&](const RowTarget& one) {
       const std::size_t i = at(one.position);
       row[i] = now.own[i];

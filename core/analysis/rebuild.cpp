@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// One layer's residency map with scratch records for slots.
+/// A group's residency map with scratch records for slots.
 struct ScratchView {
   std::vector<std::int32_t> records;  // [map rows]
   GroupPass pass;
@@ -58,11 +58,17 @@ class RebuildPass {
       if (progress && !progress("rebuilding layers", layer, layers))
         return Error{"cancelled", "the rebuild was cancelled", "layers 0 to " + std::to_string(layer - 1) + " were done",
                      "run it again to rebuild the rest"};
-      Result<RowPool*> scratch = scratchFor(store.pool(layer).format());
-      if (!scratch) return scratch.error();
-      if (Status done = runLayer(layer, **scratch); !done) return done.error();
-      const LayerPass& pass = m_passes[at(m_state.groupOf[at(layer)])];
-      if (Status done = sink({layer, **scratch, m_positions, m_k, m_v, m_query, pass.phase}); !done) return done.error();
+      std::vector<RowPool*> scratch;  // of the cache layers in this one
+      for (int part = 0; part < m_state.perLayer; ++part) {
+        Result<RowPool*> one = scratchFor(store.pool(layer * m_state.perLayer + part).format(), part);
+        if (!one) return one.error();
+        scratch.push_back(*one);
+      }
+      if (Status done = runLayer(layer, scratch); !done) return done.error();
+      for (int part = 0; part < m_state.perLayer; ++part) {
+        const int own = layer * m_state.perLayer + part;
+        if (Status done = sink({own, *scratch[at(part)], m_positions, m_k, m_v, m_query, passOf(own).phase}); !done) return done.error();
+      }
     }
     t.logits(m_x + (n - 1) * t.hidden(), 1, out);
     staging.finish();
@@ -71,10 +77,12 @@ class RebuildPass {
   }
 
  private:
-  /// One pool per format, as calls on the others may still be under way.
-  Result<RowPool*> scratchFor(const kernels::RowFormat& format) {
+  const LayerPass& passOf(int layer) const { return m_passes[at(m_state.groupOf[at(layer)])]; }
+
+  /// One pool per format, as calls on the others may still be under way, and for each part of a layer.
+  Result<RowPool*> scratchFor(const kernels::RowFormat& format, int part) {
     for (RowPool& pool : m_scratch)
-      if (pool.format() == format) return &pool;
+      if (pool.format() == format && part-- == 0) return &pool;
     Result<RowPool> made = RowPool::create(m_in.transformer.backend(), format, static_cast<std::int32_t>(m_rows.size()));
     if (!made) return made.error();
     return &m_scratch.emplace_back(made.take());
@@ -129,24 +137,30 @@ class RebuildPass {
     if (t.keysRotated()) rope(k, pass.phase, n, config.kvHeads);
   }
 
-  Status runLayer(int layer, RowPool& scratch) {
-    const LayerPass& whole = m_passes[at(m_state.groupOf[at(layer)])];
+  Status runLayer(int layer, const std::vector<RowPool*>& scratch) {
     const std::int64_t chunk = m_in.transformer.maxRows();
     const auto total = static_cast<std::int64_t>(m_rows.size());
     for (std::int64_t begin = 0, n = 0; begin < total; begin += n) {
       if (Status passed = m_in.faults.pass(FaultPoint::Kernel, "a rebuild"); !passed) return passed;
       n = std::min(chunk, (begin < m_in.split ? std::min(m_in.split, total) : total) - begin);
-      LayerPass pass = whole;
-      pass.pool = scratch.data();
-      pass.format = scratch.format();
-      for (const std::int32_t** list : {&pass.phase, &pass.rowBegin, &pass.rowEnd, &pass.write}) *list += begin;
-      pass.tags += begin;
-      if (pass.selfSlot) pass.selfSlot += begin;
-      if (m_computed) compute(layer, begin, n, pass);
-      if (m_in.aim) m_in.aim(layer, begin, pass);
-      m_in.transformer.layer(layer, pass, n, m_x + begin * m_in.transformer.hidden());
+      std::vector<LayerPass> parts;
+      for (std::size_t part = 0; part < scratch.size(); ++part)
+        parts.push_back(from(passOf(layer * m_state.perLayer + static_cast<int>(part)), begin, *scratch[part]));
+      if (m_computed) compute(layer, begin, n, parts[0]);
+      if (m_in.aim) m_in.aim(layer, begin, parts[0]);
+      m_in.transformer.layer(layer, parts, n, m_x + begin * m_in.transformer.hidden());
     }
     return ok();
+  }
+
+  /// The pass of all rows from row `begin` on, over scratch records.
+  static LayerPass from(LayerPass pass, std::int64_t begin, const RowPool& scratch) {
+    pass.pool = scratch.data();
+    pass.format = scratch.format();
+    for (const std::int32_t** list : {&pass.phase, &pass.rowBegin, &pass.rowEnd, &pass.write}) *list += begin;
+    pass.tags += begin;
+    if (pass.selfSlot) pass.selfSlot += begin;
+    return pass;
   }
 
   const RebuildInput& m_in;

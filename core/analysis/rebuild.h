@@ -18,22 +18,22 @@ struct RebuildInput {
   FaultDoor& faults;
   bool cachePhases = false;  // position mode cache
   std::int64_t split = 0;    // a run of queries begins at this row
-  /// Adds outputs to the pass of rows [begin, begin + n) of a layer before it runs.
+  /// Adds outputs to the pass of rows [begin, begin + n) of a layer before it runs; cache layers are layers.
   std::function<void(int layer, std::int64_t begin, LayerPass& pass)> aim = {};
 };
 
-/// Rows [begin, begin+n) of the pass as computed at one layer.
+/// Rows of the pass as computed at one cache layer.
 struct RebuiltLayer {
   int layer = 0;
   const RowPool& rows;                         // scratch, record i = positions[i]
   const std::vector<std::int32_t>& positions;  // context position of every scratch record
-  // Where asked for, as computed and before storing, where ops read them:
+  // Where asked for, and cache layers are layers, as computed and before storing, where ops read them:
   float *k = nullptr, *v = nullptr;            // [records, kvHeads*headDim]; the sink may change them
   const float* query = nullptr;                // [heads*headDim] of the last record, rotated
   const std::int32_t* phases = nullptr;        // [records]
 };
 
-/// Calls sink once per layer, with rows in the format that `store` has for it, and if `computed` with K, V
+/// Calls sink once per cache layer, with rows in the format that `store` has for it, and if `computed` with K, V
 /// and the newest query before they are stored; returns the next token's logits (empty for an empty context).
 Result<std::vector<float>> rebuildPass(const RebuildInput& input,
                                        const std::function<Status(const RebuiltLayer&)>& sink,

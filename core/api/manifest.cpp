@@ -11,6 +11,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr Word<Residency> kResidencies[] = {{"auto", Residency::Auto}, {"layer", Residency::ByLayer}, {"kv_head", Residency::ByHead}};
 constexpr Word<PositionMode> kPositions[] = {{"context", PositionMode::Context},
                                              {"absolute", PositionMode::Absolute},
                                              {"cache", PositionMode::Cache}};
@@ -150,6 +151,7 @@ void readState(ManifestKeys& keys, Manifest& m) {
   keys.word("position", m.position, kPositions);
   keys.take("layout", [&](const json& v) { return readLayout(v, m.layout); });
   keys.take("policy", [&](const json& v) { return readPolicy(v, m.policy); });
+  keys.word("residency", m.residency, kResidencies);
   readLayers(keys, m.layers);
   keys.object("ring", [&](ManifestKeys& inner) {
     inner.integer("window", m.ring.window, 0, 1 << 24);
@@ -219,6 +221,10 @@ const PolicySpec& Manifest::policyOf(int layer) const {
     if (one->from <= layer && layer <= one->to && one->policy) return *one->policy;
   return policy;
 }
+bool Manifest::residentByHead() const {
+  if (residency != Residency::Auto) return residency == Residency::ByHead;
+  return policy.byHead() || std::any_of(layers.begin(), layers.end(), [](const LayerOverride& one) { return one.policy && one.policy->byHead(); });
+}
 std::int32_t Manifest::windowOf(int layer) const {
   static constexpr std::int32_t kModels = -1;
   return lastOf(layers, layer, &LayerOverride::window, kModels, [](std::int32_t window) { return window >= 0; });
@@ -252,6 +258,7 @@ json Manifest::toJson() const {
   if (!kvV.empty()) kv["v"] = kvV;
   out["kv"] = kv;
   for (const LayerOverride& layer : layers) out["layers"].push_back(overrideJson(layer));
+  out["residency"] = wordOf(kResidencies, residency);
   out["position"] = wordOf(kPositions, position);
   out["executor"] = wordOf(kExecutors, executor);
   out["new_rows"] = wordOf(kNewRows, newRows);

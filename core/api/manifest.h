@@ -52,6 +52,9 @@ struct LayerOverride {
   bool operator==(const LayerOverride&) const = default;
 };
 
+/// What has a residency map of its own (cache_layers.h).
+enum class Residency : std::uint8_t { Auto, ByLayer, ByHead };  // Auto: by KV head where a policy needs it
+
 struct RingSettings {
   std::int32_t window = 0;     // rows that a ring keeps; 0 = as many as the layer's mask lets through
   std::int32_t blockTokens = 1;  // tokens per tick
@@ -71,6 +74,7 @@ struct Manifest {
   std::vector<LayerOverride> layers = {};  // later ones win
   RingSettings ring = {};
   PolicySpec policy = {};
+  Residency residency = Residency::Auto;
   std::int64_t capacity = 0;  // rows per layer; 0 = the model's context
   int staging = 64;
   std::int64_t historyBytes = std::int64_t{1} << 30;
@@ -98,6 +102,7 @@ struct Manifest {
   const std::string& kOf(int layer) const;
   const std::string& vOf(int layer) const;
   const PolicySpec& policyOf(int layer) const;
+  bool residentByHead() const;
   /// -1 = the model's.
   std::int32_t windowOf(int layer) const;
 };

@@ -29,7 +29,7 @@ struct LayerAudit {
   Bands bands;                 // requested; of no meaning where bounded is false
   bool bounded = false;        // the policy limits this layer, now
   std::int32_t rows = 0;       // resident after the tick
-  std::int64_t rowBytes = 0;   // of one row, all KV heads
+  std::int64_t rowBytes = 0;   // of one row, all KV heads that the cache layer has
   std::int32_t evicted = 0;    // by the last decision
   std::int64_t evictedEver = 0;
   std::optional<Tick> fired;   // last tick that evicted a row
@@ -47,7 +47,7 @@ struct PolicyAudit {
   Tick tick;               // of the last decision
   bool prefilling = false;  // pruning waits for the end of the prompt
   double us = 0;           // what the last decision took, microseconds
-  std::vector<LayerAudit> layers;
+  std::vector<LayerAudit> layers;  // cache layers
 };
 
 }  // namespace kvlab

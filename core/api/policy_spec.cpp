@@ -13,6 +13,7 @@ using nlohmann::json;
 
 constexpr Word<HeadRule> kHeads[] = {{"mean", HeadRule::Mean}, {"max", HeadRule::Max}, {"sum", HeadRule::Sum}};
 constexpr Word<Allocator> kAllocators[] = {{"uniform", Allocator::Uniform}, {"pyramid", Allocator::Pyramid}};
+constexpr Word<HeadBudget> kHeadBudgets[] = {{"uniform", HeadBudget::Uniform}, {"adaptive", HeadBudget::Adaptive}};
 constexpr Word<Pooling> kPoolings[] = {{"avg", Pooling::Average}, {"max", Pooling::Maximum}};
 constexpr std::int32_t kMostRows = 1 << 24;
 constexpr const char* kTotals[] = {"budget", "capacity", "ratio"};
@@ -57,6 +58,8 @@ void readBands(ManifestKeys& keys, PolicySpec& spec) {
   keys.word("heads", spec.heads, kHeads);
   keys.word("allocator", spec.allocator, kAllocators);
   keys.real("beta", spec.beta, 1, 1e6);
+  keys.word("head_budget", spec.headBudget, kHeadBudgets);
+  keys.real("alpha", spec.alpha, 0, 1);
 }
 
 /// The keys of the preset under those given; of budget, capacity and ratio the given one alone.
@@ -103,7 +106,11 @@ std::span<const PolicyName> policies() {
 }
 
 bool PolicyName::takes(std::string_view key) const {
-  return (" " + std::string(keys) + " ").find(" " + std::string(key) + " ") != std::string::npos;
+  for (std::size_t at = keys.find(key); at != std::string_view::npos; at = keys.find(key, at + 1)) {
+    const std::size_t end = at + key.size();
+    if ((at == 0 || keys[at - 1] == ' ') && (end == keys.size() || keys[end] == ' ')) return true;
+  }
+  return false;
 }
 
 const PolicyName* policyNamed(std::string_view name) {
@@ -156,6 +163,8 @@ json PolicySpec::toJson() const {
   out["heads"] = wordOf(kHeads, heads);
   out["allocator"] = wordOf(kAllocators, allocator);
   if (allocator == Allocator::Pyramid) out["beta"] = beta;
+  out["head_budget"] = wordOf(kHeadBudgets, headBudget);
+  if (byHead()) out["alpha"] = alpha;
   const PolicyName* policy = policyNamed(name);
   const auto own = [&](const char* key, const json& value) {
     if (policy && policy->takes(key)) out[key] = value;

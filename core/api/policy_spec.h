@@ -17,6 +17,7 @@ namespace kvlab {
 /// How the scores of the KV heads become one per row.
 enum class HeadRule : std::uint8_t { Mean, Max, Sum };
 enum class Allocator : std::uint8_t { Uniform, Pyramid };
+enum class HeadBudget : std::uint8_t { Uniform, Adaptive };
 enum class Pooling : std::uint8_t { Average, Maximum };
 
 struct PolicyName {
@@ -47,6 +48,8 @@ struct PolicySpec {
   HeadRule heads = HeadRule::Sum;
   Allocator allocator = Allocator::Uniform;
   double beta = 20;                       // pyramid: mean budget / smallest budget
+  HeadBudget headBudget = HeadBudget::Uniform;  // of the KV heads of a layer; adaptive needs residency by head
+  double alpha = 0.2;                     // adaptive: share of the budget that every head keeps
   std::uint64_t seed = 1;
   std::int32_t observe = 32;              // queries looked at, at the end of a prefill; 0 = all
   std::int32_t kernel = 5;                // rows pooled, odd
@@ -58,6 +61,7 @@ struct PolicySpec {
 
   bool operator==(const PolicySpec&) const = default;
   bool keepsAll() const { return name == "full"; }
+  bool byHead() const { return headBudget == HeadBudget::Adaptive; }
   /// Errors (code bad_manifest) name the key and the remedy.
   static Result<PolicySpec> fromJson(const nlohmann::json& json);
   /// The keys that the policy takes, complete; fromJson() of it is this value.

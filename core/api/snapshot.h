@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/api/cache_layers.h"
 #include "core/api/column.h"
 #include "core/api/ids.h"
 #include "core/api/ledger_view.h"
@@ -20,7 +21,7 @@ namespace kvlab {
 enum class Exactness : std::uint8_t { Exact, ContextEvicted, ContextEdited, PhaseShifted, Inherited };
 std::string_view name(Exactness exactness);
 
-/// One layer's residency map: the ordered subset of the context whose K/V rows are present, behind the
+/// One cache layer's residency map: the ordered subset of the context whose K/V rows are present, behind the
 /// rows that left only through the layer's window. Layers that evict nothing share one object.
 ///
 /// A row's rotary phase is kept as an index: i >= 0 is the integer phase i itself; i < 0 names entry
@@ -49,6 +50,7 @@ struct SessionInfo {
   std::string numerics;  // numerics id
   std::string backend;   // "cpu"
   int layers = 0, heads = 0, kvHeads = 0, headDim = 0, vocab = 0;
+  CacheLayers cacheLayers;  // what the lists by layer in a snapshot count
   std::int64_t capacity = 0;  // resident rows per layer
   int staging = 0;
   nlohmann::json manifest;              // complete, defaults filled in
@@ -88,7 +90,7 @@ struct Snapshot {
   LedgerView ledger;
   std::vector<std::shared_ptr<const ResidencyView>> layers;
   std::vector<std::shared_ptr<const StorageView>> storage;  // [layers]; layers that are alike share one
-  std::shared_ptr<const std::vector<Exactness>> exactness;  // [length], worst over the layers
+  std::shared_ptr<const std::vector<Exactness>> exactness;  // [length], worst over the layers; null: all exact, or nobody is told
   std::shared_ptr<const TickReport> report;                 // of the last tick; null before
   std::vector<TokenChance> topk;                            // next token, best first
   bool logitsStale = false;

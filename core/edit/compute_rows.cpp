@@ -33,7 +33,8 @@ struct Masses {
 class Pass {
  public:
   Pass(Transformer& transformer, CacheStore& store, FaultDoor& faults, RowsJob& job)
-      : m_transformer(transformer), m_store(store), m_faults(faults), m_job(job), m_staging(transformer.backend()), m_assemblies(m_staging) {
+      : m_transformer(transformer), m_store(store), m_faults(faults), m_job(job), m_staging(transformer.backend()), m_assemblies(m_staging),
+        m_perLayer(static_cast<int>(job.groupOf.size()) / transformer.model().config().layers) {
     extendSums(job.contextSums, job.context.size(), [&](std::size_t i) { return idWord(job.context[i]); });
     for (LayerGroup& group : job.groups) {
       extendSums(*group.map, group.idSums, group.phasedSums);
@@ -75,7 +76,10 @@ class Pass {
   /// Hidden states after layer 0 of rows [begin, begin+n), where ops read them.
   const float* firstLayer(std::int64_t begin, std::int64_t n) {
     m_transformer.embed(m_placedTokens + begin, n, m_x);
-    m_transformer.layer(0, layerPass(0, begin, n, false, assembledFor(begin, n)), n, m_x);
+    const std::vector<Assembled> assembled = assembledFor(begin, n);
+    std::vector<LayerPass> parts;
+    for (int part = 0; part < m_perLayer; ++part) parts.push_back(layerPass(part, begin, n, false, assembled));
+    m_transformer.layer(0, parts, n, m_x);
     return m_x;
   }
 
@@ -89,6 +93,9 @@ class Pass {
   }
 
  private:
+  /// Query heads that go by the map of one cache layer.
+  std::size_t headsOfPass() const { return at(m_transformer.model().config().heads / m_perLayer); }
+
   /// The rotary table has a row for every phase before a kernel reads it.
   void preparePhases() {
     for (const LayerGroup& group : m_job.groups)
@@ -97,7 +104,7 @@ class Pass {
     m_transformer.table();  // goes up before anything is recorded
   }
 
-  /// Where each row's K/V goes in each layer; the lists of the layers one after another.
+  /// Where each row's K/V goes in each cache layer; the lists of the layers one after another.
   void prepareSlots() {
     const int layers = static_cast<int>(m_job.groupOf.size());
     m_writeAt.assign(at(layers), kNone);
@@ -124,10 +131,10 @@ class Pass {
       m_result.attention->maps.push_back(group.map);
       m_result.attention->mass.emplace_back(m_job.wantAttention ? group.map->size() + 1 : 0);
       m_result.attention->perHead.emplace_back(
-          m_job.wantPerHead ? (group.map->size() + 1) * at(m_transformer.model().config().heads) : 0);
+          m_job.wantPerHead ? (group.map->size() + 1) * headsOfPass() : 0);
       m_result.attention->received.emplace_back(m_job.wantReceived ? group.map->size() + 1 : 0);
       m_result.attention->receivedPerHead.emplace_back(
-          m_job.wantReceivedPerHead ? (group.map->size() + 1) * at(m_transformer.model().config().heads) : 0);
+          m_job.wantReceivedPerHead ? (group.map->size() + 1) * headsOfPass() : 0);
     }
     for (std::size_t g = 0; g < m_groups.size(); ++g) {
       m_result.provenance.emplace_back();
@@ -152,7 +159,7 @@ class Pass {
       m_masses.push_back({massOut(seen.mass[layer], rows), massOut(seen.perHead[layer], rows), massOut(seen.received[layer], rows),
                           massOut(seen.receivedPerHead[layer], rows)});
       if (float* sums = m_masses.back().received) clear(sums, roomFor(rows) + 1);
-      if (float* sums = m_masses.back().receivedPerHead) clear(sums, (roomFor(rows) + 1) * m_transformer.model().config().heads);
+      if (float* sums = m_masses.back().receivedPerHead) clear(sums, (roomFor(rows) + 1) * static_cast<std::int64_t>(headsOfPass()));
     }
     const auto rows = std::min<std::size_t>(m_job.rows.size(), at(m_transformer.maxRows()));
     m_x = m_staging.temporary<float>(rows * at(m_transformer.hidden()));
@@ -162,7 +169,7 @@ class Pass {
     m_logits = m_staging.out(m_result.logits.data(), m_result.logits.size());
   }
 
-  /// Room for keys, [layers, kScoredTogether, width] or [chunk, width], and for the scores of all layers and rows.
+  /// Room for keys, [layers of the model, kScoredTogether, width] or [chunk, width], and for the scores of all layers and rows.
   void placeGates(std::size_t chunk) {
     if (!m_job.gates) return;
     const ModelConfig& c = m_transformer.model().config();
@@ -188,11 +195,11 @@ class Pass {
     std::vector<kernels::GateMlpArgs> calls;
     if (!m_job.gates) return calls;
     const bool together = n <= kScoredTogether;
-    const auto layers = static_cast<int>(passes.size());
+    const int layers = m_transformer.model().config().layers;
     for (int layer = together ? -1 : 0; layer < (together ? 0 : layers); ++layer) calls.push_back(gateCall(layer, begin, n));
     const std::int64_t width = std::int64_t{calls[0].kvHeads} * calls[0].headDim;
     for (int layer = 0; layer < layers; ++layer) {
-      LayerPass& pass = passes[at(layer)];
+      LayerPass& pass = passes[at(layer * m_perLayer)];
       pass.gateKeys = m_gateKeys + (together ? layer * n * width : 0);
       pass.gatesRotated = m_job.gates->input() == GateInput::PostRope;
       pass.gates = together ? nullptr : &calls[at(layer)];
@@ -201,7 +208,7 @@ class Pass {
   }
 
   void takeScores() {
-    const std::size_t layers = m_job.gates ? m_job.groupOf.size() : 0, each = layers ? m_hostScores.size() / layers : 0;
+    const std::size_t layers = m_job.gates ? at(m_transformer.model().config().layers) : 0, each = layers ? m_hostScores.size() / layers : 0;
     for (std::size_t l = 0; l < layers; ++l)
       m_result.gateScores.emplace_back(m_hostScores.begin() + static_cast<std::ptrdiff_t>(l * each), m_hostScores.begin() + static_cast<std::ptrdiff_t>((l + 1) * each));
   }
@@ -294,7 +301,7 @@ class Pass {
     const int layers = m_transformer.model().config().layers;
     std::vector<LayerPass> passes;
     const std::vector<Assembled> assembled = assembledFor(begin, n);
-    for (int layer = 0; layer < layers; ++layer) {
+    for (int layer = 0; layer < layers * m_perLayer; ++layer) {
       if (Status passed = m_faults.pass(FaultPoint::Kernel, "a forward pass"); !passed) return passed;
       passes.push_back(layerPass(layer, begin, n, last && !m_job.embeddingOnly, assembled));
     }
@@ -306,12 +313,12 @@ class Pass {
       m_transformer.embed(m_placedTokens + begin, n, m_x);
       for (int layer = 0; layer < layers; ++layer) {
         if (see) see(layer, m_x);
-        m_transformer.project(layer, passes[at(layer)], n, m_x);
+        m_transformer.project(layer, LayerParts(passes).subspan(at(layer * m_perLayer), at(m_perLayer)), n, m_x);
       }
       if (behind) m_transformer.ops().gateMlp(m_transformer.backend().context(), gates[0]);
       return ok();
     }
-    const WholePass whole{m_placedTokens + begin, n, passes, m_x, last ? m_logits : nullptr, behind ? &gates[0] : nullptr, see};
+    const WholePass whole{m_placedTokens + begin, n, passes, m_perLayer, m_x, last ? m_logits : nullptr, behind ? &gates[0] : nullptr, see};
     kernels::Backend& backend = m_transformer.backend();
     if (PassRunner* runner = m_transformer.runner()) runner->pass(m_transformer, whole);
     else if (n == 1 && backend.records() && !m_moments) backend.replay(keyOf(passes, begin, last), [&] { m_transformer.run(whole); });
@@ -345,19 +352,20 @@ class Pass {
   RowsJob& m_job;
   kernels::Staging m_staging;
   Assemblies m_assemblies;
+  int m_perLayer;  // cache layers per layer of the model
   std::optional<MomentSums> m_moments;
   std::vector<GroupPass> m_groups;
   std::vector<std::uint64_t> m_tags;           // [rows]
   std::vector<std::int32_t> m_tokens;          // [rows]
   std::vector<std::int32_t> m_slots;           // lists of [rows] slots
-  std::vector<std::size_t> m_writeAt, m_selfAt;  // [layers] where a layer's lists begin, or kNone
+  std::vector<std::size_t> m_writeAt, m_selfAt;  // [cache layers] where a layer's lists begin, or kNone
   std::vector<PlacedGroup> m_placed;           // [groups]
-  std::vector<Masses> m_masses;                // [layers]
+  std::vector<Masses> m_masses;                // [cache layers]
   const std::uint64_t* m_placedTags = nullptr;
   const std::int32_t *m_placedTokens = nullptr, *m_placedSlots = nullptr;
   float *m_x = nullptr, *m_logits = nullptr;   // [chunk, hidden], [vocab] or null
   float *m_gateKeys = nullptr, *m_scores = nullptr;  // see placeGates; or null
-  std::vector<float> m_hostScores;             // [layers, rows, kvHeads]
+  std::vector<float> m_hostScores;             // [layers of the model, rows, kvHeads]
   RowsResult m_result;
 };
 

@@ -20,9 +20,9 @@ struct RowsJob {
   Column<LedgerId> context;           // the order the maps are subsets of
   Column<std::uint64_t> contextSums;  // of it; extended here
   std::vector<LayerGroup> groups;  // maps name the slots to write; sums are extended here
-  std::vector<std::int32_t> groupOf;  // [layers]
+  std::vector<std::int32_t> groupOf;  // [cache layers]
   std::vector<RowTarget> rows;        // ascending position
-  const LayerSlots* scratch = nullptr;  // [layers][rows]: slots for rows that a map lacks; null: none does
+  const LayerSlots* scratch = nullptr;  // [cache layers][rows]: slots for rows that a map lacks; null: none does
   bool cachePhases = false;   // position mode cache: such a row's phase is its index
   bool write = true;          // false: rows that are in a map are read, not written
   bool wantLogits = true;     // of the last row
@@ -43,7 +43,7 @@ struct RowsResult {
   std::vector<std::vector<Provenance>> provenance;  // [groups][rows]
   std::vector<std::shared_ptr<const QueryMoments>> moments;  // [layers], where wanted
   std::int64_t bytes = 0;     // K/V written
-  std::vector<std::vector<float>> gateScores;  // [layers][rows*kvHeads] predicted log4(lifespan); empty without gates
+  std::vector<std::vector<float>> gateScores;  // [layers of the model][rows*kvHeads] predicted log4(lifespan); empty without gates
 };
 
 /// What the last queries of a context look at.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/api/action.h"
+#include "core/api/cache_layers.h"
 #include "core/api/ledger_view.h"
 
 namespace kvlab {
@@ -35,9 +36,14 @@ struct PlannedAction {
 };
 
 struct PlannedEviction {
-  Layer layer;
+  Layer layer;  // a cache layer
   std::vector<LedgerId> ledger;
 };
+
+/// As an action of its own.
+inline Evict evictOf(const CacheLayers& layers, const PlannedEviction& eviction) {
+  return {layers.layerOf(eviction.layer), layers.headOf(eviction.layer), eviction.ledger};
+}
 
 struct EditPlan {
   std::vector<Action> actions;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/api/cache_layers.h"
 #include "core/edit/planner.h"
 
 #include <algorithm>
@@ -115,16 +116,22 @@ class Planner {
   }
 
   void read(const Evict& a) {
-    if (a.layer.value() < 0 || a.layer.value() >= m_state.layers())
+    const int parts = m_state.perLayer;
+    if (a.layer.value() < 0 || a.layer.value() >= m_state.layers() / parts)
       return fail("out_of_range", "layer", a.layer.value(),
                   "there is no layer " + std::to_string(a.layer.value()));
-    if (a.kvHead)
-      return fail("unsupported", "kv_head", a.kvHead->value(),
-                  "rows leave a layer whole in this version", "omit kv_head");
+    if (a.kvHead && parts == 1)
+      return fail("unsupported", "kv_head", a.kvHead->value(), "rows leave a layer whole: residency is by layer",
+                  "omit kv_head, or open the session with residency kv_head");
+    if (a.kvHead && (a.kvHead->value() < 0 || a.kvHead->value() >= parts))
+      return fail("out_of_range", "kv_head", a.kvHead->value(), "there is no KV head " + std::to_string(a.kvHead->value()));
     if (a.ledger.empty())
       return fail("empty_positions", "ledger", nlohmann::json::array(), "ledger is empty");
-    m_evictionPlaces.push_back(m_place);
-    m_plan.evictions.push_back({a.layer, a.ledger});
+    for (int part = 0; part < parts; ++part) {
+      if (a.kvHead && a.kvHead->value() != part) continue;
+      m_evictionPlaces.push_back(m_place);
+      m_plan.evictions.push_back({Layer(a.layer.value() * parts + part), a.ledger});
+    }
   }
 
   void read(const Expand&) { noTree(); }
@@ -171,23 +178,25 @@ class Planner {
       leaving.push_back(m_state.context[static_cast<std::size_t>(position.value())]);
     std::sort(leaving.begin(), leaving.end());
     std::unordered_set<std::uint64_t> seen;
+    std::vector<bool> resident;  // [ledger]
     for (std::size_t i = 0; i < m_plan.evictions.size() && !m_error; ++i) {
       m_place = m_evictionPlaces[i];
-      std::vector<LedgerId> resident(m_state.map(m_plan.evictions[i].layer.value()).ledger.begin(),
-                                     m_state.map(m_plan.evictions[i].layer.value()).ledger.end());
-      std::sort(resident.begin(), resident.end());
+      resident.assign(static_cast<std::size_t>(m_state.ledger.nextId().value()), false);
+      for (LedgerId id : m_state.map(m_plan.evictions[i].layer.value()).ledger)
+        if (const auto row = static_cast<std::size_t>(id.value()); row < resident.size()) resident[row] = true;  // a damaged map may name any
       for (LedgerId id : m_plan.evictions[i].ledger)
         checkEviction(id, m_plan.evictions[i].layer, resident, leaving, seen);
     }
   }
 
-  void checkEviction(LedgerId id, Layer layer, const std::vector<LedgerId>& resident,
+  void checkEviction(LedgerId id, Layer layer, const std::vector<bool>& resident,
                      const std::vector<LedgerId>& leaving,
                      std::unordered_set<std::uint64_t>& seen) {
     const std::string row = "ledger row " + std::to_string(id.value());
-    if (!std::binary_search(resident.begin(), resident.end(), id))
+    const auto index = static_cast<std::size_t>(id.value());
+    if (index >= resident.size() || !resident[index])
       return fail("not_resident", "ledger", id.value(),
-                  row + " is not resident in layer " + std::to_string(layer.value()));
+                  row + " is not resident in layer " + CacheLayers{0, m_state.perLayer}.name(layer));
     if (m_state.ledger[id].pinned)
       return fail("pinned", "ledger", id.value(), row + " is pinned", "unpin it first");
     if (std::binary_search(leaving.begin(), leaving.end(), id))
@@ -300,7 +309,9 @@ class Planner {
       const auto rows = static_cast<std::int32_t>(m_state.map(layer).size());
       const auto l = static_cast<std::size_t>(layer);
       const std::int32_t out = evicted[l] + leaving[static_cast<std::size_t>(m_state.groupOf[l])];
-      if (rows + change - out > m_rules.capacity) noCapacity(layer, rows, change, out);
+      const std::int32_t own = m_state.group(layer).capacity;
+      const std::int64_t most = own ? std::min<std::int64_t>(own, m_rules.capacity) : m_rules.capacity;
+      if (rows + change - out > most) noCapacity(layer, rows, change, out, most);
     }
     if (m_rules.maxLength > 0 && m_plan.lengthAfter > m_rules.maxLength && !m_error) tooLong();
   }
@@ -323,15 +334,15 @@ class Planner {
     m_error->value = m_rules.maxLength;
   }
 
-  void noCapacity(int layer, std::int32_t rows, std::int32_t change, std::int32_t out) {
+  void noCapacity(int layer, std::int32_t rows, std::int32_t change, std::int32_t out, std::int64_t most) {
     m_error = Error{"capacity", "the cache is full",
-                    "layer " + std::to_string(layer) + ": position " + std::to_string(rows) + " + " +
+                    "layer " + CacheLayers{0, m_state.perLayer}.name(Layer(layer)) + ": position " + std::to_string(rows) + " + " +
                         std::to_string(change) + " rows - " + std::to_string(out) + " leaving = " +
                         std::to_string(rows + change - out) + " rows, the limit is " +
-                        std::to_string(m_rules.capacity),
+                        std::to_string(most),
                     "delete or evict rows, reset, or raise capacity in the manifest"};
     m_error->field = "capacity";
-    m_error->value = m_rules.capacity;
+    m_error->value = most;
   }
 
   void countEffects() {

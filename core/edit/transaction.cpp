@@ -211,6 +211,9 @@ Status Transaction::chooseRecomputed(Work& work) {
   if (work.rules.afterEdit == AfterEdit::Keep || work.plan.stale == 0) return ok();
   auto scope = work.trace.scope("choose_recomputed");
   work.recompute = staleSurvivors(work.state, work.plan);
+  if (work.rules.afterEdit == AfterEdit::Selective && work.state.perLayer > 1)
+    return Error{"unsupported", "the edit was refused", "after_edit selective judges rows by all KV heads together, and here each head has rows of its own",
+                 "use after_edit keep or recompute, or open the session with residency layer", std::nullopt, "after_edit", "selective"};
   if (work.rules.afterEdit == AfterEdit::Selective) {
     // A row that is absent from one of the two layers judged by has nothing to compare.
     for (int layer = 0; layer < std::min(2, work.state.layers()); ++layer)

@@ -220,10 +220,11 @@ class Tally {
 
   void attention(const Session& session, const QuestionTrace& reference, std::size_t position) {
     double sum = 0;
-    const int layers = session.state().layers();
+    const auto recorded = static_cast<int>(reference.mass[position].size());
+    const int own = session.state().layers(), layers = std::max(own, recorded);  // one of the two may have them by KV head
     for (int layer = 0; layer < layers; ++layer) {
-      const std::vector<std::uint8_t> here = residency(session.state(), layer);
-      const auto l = static_cast<std::size_t>(layer);
+      const std::vector<std::uint8_t> here = residency(session.state(), layer * own / layers);
+      const auto l = static_cast<std::size_t>(layer * recorded / layers);
       std::vector<std::uint8_t> kept(reference.mass[position][l].size(), 1);  // what lies behind the map is the query's own row
       for (std::size_t i = 0; i < reference.rows[position][l].size() && i < kept.size(); ++i) {
         const auto id = static_cast<std::size_t>(reference.rows[position][l][i].value());

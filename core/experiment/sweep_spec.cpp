@@ -68,11 +68,15 @@ Status readWithout(const json& value, const std::string& place, SweepValue& out)
 Result<SweepValue> readKeyValue(const json& value, const std::string& place, const std::string& key) {
   const bool labelled = value.is_object() && value.contains("value");
   if (labelled)
-    if (Status keys = known(value, place, {"label", "value", "without"}); !keys) return keys.error();
+    if (Status keys = known(value, place, {"label", "value", "set", "without"}); !keys) return keys.error();
   const json& held = labelled ? value["value"] : value;
   Result<std::string> label = labelled ? textOf(value, place + ".", "label", labelOf(held)) : Result<std::string>(labelOf(held));
   if (!label) return label.error();
   SweepValue out{*label, at(key, held)};
+  if (labelled && value.contains("set")) {
+    if (!value["set"].is_object()) return bad(place + ".set", value["set"], "is no object of manifest changes");
+    out.set.merge_patch(value["set"]);
+  }
   if (labelled)
     if (Status read = readWithout(value, place, out); !read) return read.error();
   return out;

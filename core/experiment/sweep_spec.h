@@ -12,7 +12,7 @@
 //    "prompts": [{"name", "file" | "set", "ask": "after" | "inside", "stories", "questions"}],
 //    "measure": ["recall", "kl", "attention", "needles", "bytes"]}
 //
-// A value of the second form, or {"label", "value"} of the first, may say "without": ["budget"]: it does not vary
+// A value {"label", "value"} of the first form may also "set" other changes; it, or one of the second, may say "without": ["budget"]: it does not vary
 // along that axis and has one cell there. A file's name is relative to the specification's folder, or
 // "resource:prompts/recall-512.json".
 #pragma once

@@ -55,7 +55,7 @@ std::int32_t LayoutSet::slotsWithoutHistory(int layer) const {
 }
 
 bool LayoutSet::alike(int a, int b) const {
-  return m_of[at(a)] == m_of[at(b)] && demand(a).keep == demand(b).keep;
+  return m_of[at(a)] == m_of[at(b)] && demand(a).keep == demand(b).keep && demand(a).capacity == demand(b).capacity;
 }
 
 std::string LayoutSet::names() const {
@@ -141,6 +141,7 @@ void LayoutSet::start(CacheState& state, const std::vector<std::int32_t>& window
     LayerGroup group;
     group.window = windows[at(layer)];
     group.keep = demand(layer).keep;
+    group.capacity = demand(layer).capacity;
     group.map = empty;
     layout(layer).start(group, demand(layer));
     state.groups.push_back(std::move(group));

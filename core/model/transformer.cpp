@@ -36,6 +36,10 @@ std::int64_t bytesOfWeights(const kernels::LinearArgs& a) {
   return bytes;
 }
 
+LayerParts partsOf(const WholePass& pass, int layer) {
+  return pass.passes.subspan(static_cast<std::size_t>(layer * pass.perLayer), static_cast<std::size_t>(pass.perLayer));
+}
+
 /// Floats in a row of all scratch together.
 std::int64_t scratchWidth(const ModelConfig& c) {
   return c.hidden + 2ll * c.headDim * (c.heads + c.kvHeads) + 2ll * c.intermediate;
@@ -132,18 +136,19 @@ void Transformer::projectTo(int l, std::int64_t n, const float* x, float* k, flo
   headNorm(m_weights->layer(l).kNorm, n, model().config().kvHeads, k, k);
 }
 
-void Transformer::project(int l, const LayerPass& pass, std::int64_t n, const float* x) {
-  products(l, n, x, pass.gateKeys ? pass.gateKeys : m_k.data(), m_v.data(), nullptr);
-  makeRows(l, pass, n, m_k.data(), m_v.data());
+void Transformer::project(int l, LayerParts parts, std::int64_t n, const float* x) {
+  products(l, n, x, parts[0].gateKeys ? parts[0].gateKeys : m_k.data(), m_v.data(), nullptr);
+  makeRows(l, parts, n, m_k.data(), m_v.data());
 }
 
 /// K and V of a layer to their rows, and what gates score. The products stand in gateKeys, or where there are none in
 /// k, which is scratch otherwise.
-void Transformer::makeRows(int l, const LayerPass& pass, std::int64_t n, float* k, const float* v) {
+void Transformer::makeRows(int l, LayerParts parts, std::int64_t n, float* k, const float* v) {
+  const LayerPass& pass = parts[0];
   float* stored = storedKeys(l, pass, n, k);
-  write(pass, n, stored, v);
+  write(parts, n, stored, v);
   const bool turned = m_keysRotated && pass.write;
-  if (pass.gateKeys && pass.gatesRotated && !turned) rotate(stored, pass.phase, n, model().config().kvHeads);
+  if (pass.gateKeys && pass.gatesRotated && !turned) rotateParts(parts, stored, n, model().config().kvHeads);
   if (!pass.gates) return;
   kernels::GateMlpArgs gates = *pass.gates;
   gates.x = pass.gateKeys;
@@ -164,37 +169,65 @@ float* Transformer::storedKeys(int l, const LayerPass& pass, std::int64_t n, flo
   return k;
 }
 
-void Transformer::write(const LayerPass& pass, std::int64_t n, float* k, const float* v) {
-  if (!pass.write) return;
-  if (m_keysRotated) rotate(k, pass.phase, n, model().config().kvHeads);
-  kernels::WriteRowsArgs args;
-  args.pool = pass.pool;
-  args.fmt = pass.format;
-  args.k = k;
-  args.v = v;
-  args.tags = pass.tags;
-  args.slots = pass.write;
-  args.n = n;
-  args.stats = pass.stats;
-  ops().writeRows(context(), args);
-}
-
-void Transformer::rotate(float* x, const std::int32_t* phases, std::int64_t n, int heads) {
-  ops().rope(context(), {x, phases, table(), n, heads, model().config().headDim, 0});
-}
-
-void Transformer::rotateKeys(float* k, std::span<const std::int32_t> phases) {
-  for (const std::int32_t phase : phases) m_rotary.index(Phase(phase));
+void Transformer::write(LayerParts parts, std::int64_t n, float* k, const float* v) {
   const ModelConfig& c = model().config();
+  const std::int64_t row = std::int64_t{c.kvHeads} * c.headDim, own = row / static_cast<std::int64_t>(parts.size());
+  for (const LayerPass& pass : parts) {
+    if (pass.write) {
+      if (m_keysRotated) rotate(k, pass.phase, n, pass.format.kvHeads, row);
+      kernels::WriteRowsArgs args;
+      args.pool = pass.pool;
+      args.fmt = pass.format;
+      args.k = k;
+      args.v = v;
+      args.tags = pass.tags;
+      args.slots = pass.write;
+      args.n = n;
+      args.kStride = args.vStride = row;
+      args.stats = pass.stats;
+      ops().writeRows(context(), args);
+    }
+    k += own;
+    v += own;
+  }
+}
+
+void Transformer::rotate(float* x, const std::int32_t* phases, std::int64_t n, int heads, std::int64_t stride) {
+  ops().rope(context(), {x, phases, table(), n, heads, model().config().headDim, stride});
+}
+
+/// x [n, heads*headDim], each part's heads by its phases.
+void Transformer::rotateParts(LayerParts parts, float* x, std::int64_t n, int heads) {
+  const std::int64_t row = std::int64_t{heads} * model().config().headDim;
+  const int own = heads / static_cast<int>(parts.size());
+  for (const LayerPass& pass : parts) {
+    rotate(x, pass.phase, n, own, row);
+    x += std::int64_t{own} * model().config().headDim;
+  }
+}
+
+void Transformer::rotateKeys(float* k, std::span<const std::int32_t> phases, int heads) {
+  for (const std::int32_t phase : phases) m_rotary.index(Phase(phase));
   kernels::Staging staging(m_backend);
-  float* turned = staging.inOut(k, phases.size() * static_cast<std::size_t>(c.kvHeads * c.headDim));
-  rotate(turned, staging.in(phases), static_cast<std::int64_t>(phases.size()), c.kvHeads);
+  float* turned = staging.inOut(k, phases.size() * static_cast<std::size_t>(heads * model().config().headDim));
+  rotate(turned, staging.in(phases), static_cast<std::int64_t>(phases.size()), heads, 0);
   staging.finish();
 }
 
-void Transformer::attend(const LayerPass& pass, std::int64_t n, float* q, float* out) {
+void Transformer::attend(LayerParts parts, std::int64_t n, float* q, float* out) {
   const ModelConfig& c = model().config();
-  rotate(q, pass.phase, n, c.heads);
+  const int heads = c.heads / static_cast<int>(parts.size());
+  rotateParts(parts, q, n, c.heads);
+  for (const LayerPass& pass : parts) {
+    attendPart(pass, n, heads, q, out);
+    q += std::int64_t{heads} * c.headDim;
+    out += std::int64_t{heads} * c.headDim;
+  }
+}
+
+/// Rows of q and out hold all heads of the layer; here are the `heads` from q on.
+void Transformer::attendPart(const LayerPass& pass, std::int64_t n, int heads, float* q, float* out) {
+  const ModelConfig& c = model().config();
   assemble(ops(), context(), pass.assembled, pass.pool, pass.format, pass.wrong);
   const bool copy = pass.assembled.records;
 
@@ -209,7 +242,8 @@ void Transformer::attend(const LayerPass& pass, std::int64_t n, float* q, float*
   args.rotaryTable = table();
   args.queries = q;
   args.nQueries = n;
-  args.queryHeads = c.heads;
+  args.queryHeads = heads;
+  args.queryStride = args.outStride = std::int64_t{c.heads} * c.headDim;
   args.rowBegin = pass.rowBegin;
   args.rowEnd = pass.rowEnd;
   args.selfSlot = copy ? pass.assembled.self : pass.selfSlot;
@@ -250,11 +284,11 @@ void Transformer::behindAttention(int l, std::int64_t n, float* x) {
   feedForward(l, n, x);
 }
 
-void Transformer::layer(int l, const LayerPass& pass, std::int64_t n, float* x) {
+void Transformer::layer(int l, LayerParts parts, std::int64_t n, float* x) {
   const InLayer named(m_backend, l);
-  products(l, n, x, pass.gateKeys ? pass.gateKeys : m_k.data(), m_v.data(), m_q.data());
-  makeRows(l, pass, n, m_k.data(), m_v.data());
-  attend(pass, n, m_q.data(), m_attention.data());
+  products(l, n, x, parts[0].gateKeys ? parts[0].gateKeys : m_k.data(), m_v.data(), m_q.data());
+  makeRows(l, parts, n, m_k.data(), m_v.data());
+  attend(parts, n, m_q.data(), m_attention.data());
   behindAttention(l, n, x);
 }
 
@@ -262,7 +296,7 @@ void Transformer::run(const WholePass& pass) {
   embed(pass.tokens, pass.n, pass.x);
   for (int l = 0; l < model().config().layers; ++l) {
     if (pass.see) pass.see(l, pass.x);
-    layer(l, pass.layers[static_cast<std::size_t>(l)], pass.n, pass.x);
+    layer(l, partsOf(pass, l), pass.n, pass.x);
   }
   if (pass.gates) ops().gateMlp(context(), *pass.gates);
   if (pass.logits) logits(pass.x + (pass.n - 1) * hidden(), 1, pass.logits);
@@ -275,11 +309,11 @@ void Transformer::mixParts(int l, std::span<const PassPart> parts) {
   std::int64_t row = 0;
   for (const PassPart& part : parts) {
     const InLayer named(part.transformer->m_backend, l);
-    const LayerPass& pass = part.pass->layers[static_cast<std::size_t>(l)];
+    const LayerParts passes = partsOf(*part.pass, l);
     float* k = m_k.data() + row * keys;
-    if (pass.gateKeys) m_backend.upload(pass.gateKeys, k, 4 * part.pass->n * keys);
-    part.transformer->makeRows(l, pass, part.pass->n, k, m_v.data() + row * keys);
-    part.transformer->attend(pass, part.pass->n, m_q.data() + row * queries, m_attention.data() + row * queries);
+    if (float* scored = passes[0].gateKeys) m_backend.upload(scored, k, 4 * part.pass->n * keys);
+    part.transformer->makeRows(l, passes, part.pass->n, k, m_v.data() + row * keys);
+    part.transformer->attend(passes, part.pass->n, m_q.data() + row * queries, m_attention.data() + row * queries);
     row += part.pass->n;
   }
 }

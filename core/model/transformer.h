@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decoder layer by layer: embeddings in, K/V rows written into the pools, hidden states out.
+// The decoder layer by layer: embeddings in, K/V rows written into the pools, hidden states out. A layer's rows lie in
+// one pool behind one map, or in one of each for every KV head: it runs as one pass or as so many, in order of heads.
 // Whoever drives it decides which rows a query sees; a row's bits depend on nothing else
 // (kernels/numerics.h). One owner; engine thread.
 #pragma once
@@ -16,7 +17,8 @@
 
 namespace kvlab {
 
-/// One layer as a run of n queries sees it. Pointers are addresses of the back end.
+/// One layer, or some KV heads of it with their query heads, as a run of n queries sees it. Pointers are addresses of the
+/// back end.
 struct LayerPass {
   std::uint8_t* pool = nullptr;  // row records of this layer
   kernels::RowFormat format;
@@ -35,16 +37,20 @@ struct LayerPass {
   Assembled assembled;
   std::int64_t* wrong = nullptr;           // with a guard: copied rows that are not what they should be
   float* newestMass = nullptr;             // [rows + 1] or null
-  float* newestPerHead = nullptr;          // [heads, rows + 1] or null
+  float* newestPerHead = nullptr;          // [heads of the pass, rows + 1] or null
   float* receivedMass = nullptr;           // [rows + 1] or null
-  float* receivedPerHead = nullptr;        // [heads, rows + 1] or null
+  float* receivedPerHead = nullptr;        // [heads of the pass, rows + 1] or null
   std::int32_t* lastAbove = nullptr;       // [kvHeads, rows + 1] or null: see kernels/ops/attention.h
   const std::int32_t* queryIndex = nullptr;  // [n], with lastAbove
   float aboveThreshold = 0;
+  // In the first pass of a layer, for all its heads:
   float* gateKeys = nullptr;               // [n, kvHeads*headDim] takes the keys that gates score; null = none do
   bool gatesRotated = false;               // these are keys after k-norm and rotation, not before
   const kernels::GateMlpArgs* gates = nullptr;  // scores gateKeys at once, with its weights and to its `out`; null = later
 };
+
+/// The passes of one layer: one for all KV heads, or one for each.
+using LayerParts = std::span<const LayerPass>;
 
 class Transformer {
  public:
@@ -72,7 +78,7 @@ class Transformer {
   /// x [n, hidden]; ids [n] inside the vocabulary.
   void embed(const std::int32_t* ids, std::int64_t n, float* x);
   /// Runs layer l on x [n, hidden] in place. Phases have their rows in the rotary table.
-  void layer(int l, const LayerPass& pass, std::int64_t n, float* x);
+  void layer(int l, LayerParts parts, std::int64_t n, float* x);
   /// Embeds n rows, runs all layers, and the head on the last row where logits are wanted.
   void run(const WholePass& pass);
   /// The same for several transformers over the same weights, at most maxRows() rows in all: the linear steps once,
@@ -80,7 +86,7 @@ class Transformer {
   /// memory is the host's.
   void run(std::span<const PassPart> parts);
   /// Only the K and V of layer l from its input x: written to pass.write; x is left as it is.
-  void project(int l, const LayerPass& pass, std::int64_t n, const float* x);
+  void project(int l, LayerParts parts, std::int64_t n, const float* x);
   /// K and V of layer l as f32, [n, kvHeads*headDim] each, unrotated, nothing written; with q also the
   /// queries, [n, heads*headDim].
   void projectTo(int l, std::int64_t n, const float* x, float* k, float* v, float* q = nullptr);
@@ -93,8 +99,8 @@ class Transformer {
   /// Bytes of weights that linear steps were given to read, ever.
   std::int64_t weightBytes() const { return m_weightBytes; }
 
-  /// Turns keys of host memory, [phases, kvHeads*headDim], by one phase each.
-  void rotateKeys(float* k, std::span<const std::int32_t> phases);
+  /// Turns keys of host memory, [phases, heads*headDim], by one phase each.
+  void rotateKeys(float* k, std::span<const std::int32_t> phases, int heads);
 
  private:
   Transformer(std::shared_ptr<const PlacedWeights> weights, kernels::Backend& backend, std::int32_t maxPhases,
@@ -104,13 +110,15 @@ class Transformer {
   static void addPart(kernels::LinearArgs& args, const TensorView& w, const TensorView& bias, float* y);
   void addTo(float* x, const TensorView& w, const TensorView& bias, std::int64_t n, const float* from, std::int64_t width);
   void headNorm(const TensorView& weight, std::int64_t n, int heads, const float* x, float* y);
-  void rotate(float* x, const std::int32_t* phases, std::int64_t n, int heads);
+  void rotate(float* x, const std::int32_t* phases, std::int64_t n, int heads, std::int64_t stride);
   void linear(const kernels::LinearArgs& args);
   void products(int l, std::int64_t n, const float* x, float* k, float* v, float* q);
-  void makeRows(int l, const LayerPass& pass, std::int64_t n, float* k, const float* v);
+  void makeRows(int l, LayerParts parts, std::int64_t n, float* k, const float* v);
   float* storedKeys(int l, const LayerPass& pass, std::int64_t n, float* spare);
-  void write(const LayerPass& pass, std::int64_t n, float* k, const float* v);
-  void attend(const LayerPass& pass, std::int64_t n, float* q, float* out);
+  void rotateParts(LayerParts parts, float* x, std::int64_t n, int heads);
+  void write(LayerParts parts, std::int64_t n, float* k, const float* v);
+  void attend(LayerParts parts, std::int64_t n, float* q, float* out);
+  void attendPart(const LayerPass& pass, std::int64_t n, int heads, float* q, float* out);
   void mixParts(int l, std::span<const PassPart> parts);
   void headParts(std::span<const PassPart> parts, const float* x);
   void behindAttention(int l, std::int64_t n, float* x);

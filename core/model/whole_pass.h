@@ -16,7 +16,8 @@ struct LayerPass;
 struct WholePass {
   const std::int32_t* tokens = nullptr;  // [n]
   std::int64_t n = 0;
-  std::span<const LayerPass> layers;
+  std::span<const LayerPass> passes;     // those of layer 0, of layer 1, ..
+  int perLayer = 1;
   float* x = nullptr;       // [n, hidden] scratch; what the last layer left, where the rows went alone
   float* logits = nullptr;  // [vocab] of the last row, or null
   const kernels::GateMlpArgs* gates = nullptr;  // scored behind the last layer, or null

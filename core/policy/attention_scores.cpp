@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Policies that score a row by attention it has received: from all queries so far (H2O, arXiv 2306.14048),
 // from the newest one (TOVA, arXiv 2401.06104), from the last ones, pooled over neighbouring rows (SnapKV,
-// arXiv 2404.14469; PyramidKV, arXiv 2406.02069, is the same with other budgets).
+// arXiv 2404.14469; PyramidKV, arXiv 2406.02069, and AdaKV, arXiv 2407.11550, are the same with other budgets).
 #include <algorithm>
 
 #include "core/policy/policy.h"
@@ -40,5 +40,6 @@ Policy makeH2o() { return {kReceived, received}; }
 Policy makeTova() { return {kNewest, newest}; }
 Policy makeSnapKv() { return {kObserved, observed}; }
 Policy makePyramidKv() { return {kObserved, observed}; }
+Policy makeAdaKv() { return {kObserved, observed}; }
 
 }  // namespace kvlab

@@ -8,20 +8,24 @@ namespace {
 
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// Attention of the newest query per context position, 0 where a token was not there to be seen.
+/// Attention of the newest query in the last layer per context position, mean over its heads, 0 where a token was not
+/// there to be seen.
 std::vector<float> newestMass(const CacheState& state) {
   std::vector<float> mass(state.context.size(), 0.0f);
   if (!state.attention || state.attention->mass.empty()) return mass;
-  const std::vector<float>& last = state.attention->mass.back();
-  const Column<LedgerId>& seen = state.attention->maps.back()->ledger;
-  // Both run in context order, so one walk matches them.
-  std::size_t position = 0;
-  for (std::size_t i = 0; i < seen.size() && i < last.size(); ++i) {
-    std::size_t p = position;
-    while (p < mass.size() && state.context[p] != seen[i]) ++p;
-    if (p == mass.size()) continue;
-    mass[p] = last[i];
-    position = p + 1;
+  const auto parts = static_cast<float>(state.perLayer);
+  for (std::size_t layer = state.attention->mass.size() - at(state.perLayer); layer < state.attention->mass.size(); ++layer) {
+    const std::vector<float>& last = state.attention->mass[layer];
+    const Column<LedgerId>& seen = state.attention->maps[layer]->ledger;
+    // Both run in context order, so one walk matches them.
+    std::size_t position = 0;
+    for (std::size_t i = 0; i < seen.size() && i < last.size(); ++i) {
+      std::size_t p = position;
+      while (p < mass.size() && state.context[p] != seen[i]) ++p;
+      if (p == mass.size()) continue;
+      mass[p] += last[i] / parts;
+      position = p + 1;
+    }
   }
   return mass;
 }
@@ -44,13 +48,14 @@ int cullCount(std::int32_t length, int target) {
 
 std::vector<Position> dimmestPairs(const CacheState& state, int count,
                                    const std::function<bool(Position)>& taken) {
-  std::vector<bool> eligible(state.context.size(), false);
-  const ResidencyView& map = state.map(state.layers() - 1);
-  const Column<LedgerId>& resident = map.ledger;
-  for (std::size_t p = 0, i = 0; p < eligible.size() && i < resident.size(); ++p) {
-    if (state.context[p] != resident[i]) continue;
-    eligible[p] = map.has(i++) && !state.ledger[state.context[p]].pinned && !taken(Position(static_cast<std::int32_t>(p)));
+  std::vector<bool> eligible(state.context.size(), false);  // some head of the last layer has it
+  for (int layer = state.layers() - state.perLayer; layer < state.layers(); ++layer) {
+    const ResidencyView& map = state.map(layer);
+    for (std::size_t p = 0, i = 0; p < eligible.size() && i < map.size(); ++p)
+      if (state.context[p] == map.ledger[i] && map.has(i++)) eligible[p] = true;
   }
+  for (std::size_t p = 0; p < eligible.size(); ++p)
+    eligible[p] = eligible[p] && !state.ledger[state.context[p]].pinned && !taken(Position(static_cast<std::int32_t>(p)));
   std::vector<std::int32_t> pairs;
   for (std::size_t p = 0; p + 1 < eligible.size(); ++p)
     if (eligible[p] && eligible[p + 1]) pairs.push_back(static_cast<std::int32_t>(p));

@@ -28,7 +28,7 @@ enum Statistic : unsigned {
   kFuture = 1u << 8,      // attention to come, from a recorded run
 };
 
-/// One layer after a forward pass; rows in context order.
+/// One cache layer after a forward pass, with the heads it has; rows in context order.
 struct LayerRows {
   int layer = 0;
   int heads = 1, kvHeads = 1, headDim = 1;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/edit/edit_plan.h"
 #include "core/model/backend_status.h"
 #include "core/policy/selection.h"
 
@@ -25,12 +26,23 @@ std::vector<float> groupMeans(const std::vector<float>& perHead, std::size_t row
   return out;
 }
 
+/// Those of the query heads of a cache layer.
+std::shared_ptr<const QueryMoments> momentsOf(const Observation& seen, int layer, const CacheHeads& heads) {
+  const std::shared_ptr<const QueryMoments>& all = seen.moments[at(layer / heads.perLayer)];
+  if (heads.perLayer == 1) return all;
+  const auto slice = [&](const std::vector<double>& values, std::int64_t each) {
+    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(layer % heads.perLayer * heads.query * each);
+    return std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(heads.query * each));
+  };
+  const std::int64_t dim = heads.dim;
+  return std::make_shared<const QueryMoments>(QueryMoments{slice(all->mean, dim), slice(all->covariance, dim * dim)});
+}
+
 /// One decision over all layers.
 class Decision {
  public:
   explicit Decision(const PrunerInput& input)
-      : m_in(input), m_config(input.transformer.model().config()),
-        m_next(*input.state.policy) {}
+      : m_in(input), m_heads(headsOf(input.transformer.model().config(), input.state.perLayer)), m_next(*input.state.policy) {}
 
   Result<Pruned> run() {
     const auto start = std::chrono::steady_clock::now();
@@ -39,14 +51,13 @@ class Decision {
     m_next.audit.prefilling = m_next.prefilling;
     m_next.audit.tick = Tick(m_in.state.tick.value() + 1);
     Pruned out;
+    for (int layer = 0; layer < m_in.state.layers(); ++layer) takeOver(layer);
+    for (int layer = 0; layer < m_in.state.layers(); layer += m_in.state.perLayer)
+      if (Status shared = shareOut(layer); !shared) return shared.error();
     for (int layer = 0; layer < m_in.state.layers(); ++layer) {
-      takeOver(layer);
       Result<std::vector<std::int32_t>> leaving = decide(layer);
       if (!leaving) return leaving.error();
-      if (leaving->empty()) continue;
-      Evict evict{Layer(layer), {}, {}};
-      for (std::int32_t i : *leaving) evict.ledger.push_back(m_in.state.map(layer).ledger[at(i)]);
-      out.evictions.push_back(std::move(evict));
+      if (!leaving->empty()) out.evictions.push_back(evictionOf(layer, *leaving));
     }
     m_next.seen = m_in.state.attention;
     m_next.audit.us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
@@ -56,6 +67,39 @@ class Decision {
 
  private:
   const PolicySpec& spec(int layer) const { return m_next.specs[at(layer)]; }
+
+  Evict evictionOf(int layer, const std::vector<std::int32_t>& leaving) const {
+    PlannedEviction eviction{Layer(layer), {}};
+    for (std::int32_t i : leaving) eviction.ledger.push_back(m_in.state.map(layer).ledger[at(i)]);
+    return evictOf({0, m_in.state.perLayer}, eviction);
+  }
+
+  bool bounded(const PolicySpec& spec) const { return !spec.keepsAll() && !m_next.prefilling && (!spec.ratio || m_next.promptRows > 0); }
+
+  LayerBands bandsFor(int layer) const {
+    LayerBands bands = bandsOf(spec(layer), layer / m_in.state.perLayer, m_in.state.layers() / m_in.state.perLayer, m_next.promptRows);
+    if (const std::optional<std::int32_t>& own = m_next.layers[at(layer)].budget) bands.bands.budget = *own;
+    return bands;
+  }
+
+  /// The budget of a layer of the model, whose first cache layer is `first`, among its heads: once, when the rows first
+  /// exceed it. From then on each head's competition is its own.
+  Status shareOut(int first) {
+    if (!spec(first).byHead() || !bounded(spec(first)) || m_next.layers[at(first)].budget) return ok();
+    const Bands bands = bandsFor(first).bands;
+    if (static_cast<std::int32_t>(m_in.state.map(first).resident()) <= bands.capacity()) return ok();
+    std::vector<std::vector<float>> scores;
+    for (int layer = first; layer < first + m_in.state.perLayer; ++layer) {
+      Result<std::vector<float>> own = scoresOf(layer);
+      if (!own) return own.error();
+      own->erase(own->end() - std::min<std::ptrdiff_t>(bands.window, std::ssize(*own)), own->end());
+      own->erase(own->begin(), own->begin() + std::min<std::ptrdiff_t>(bands.sinks, std::ssize(*own)));
+      scores.push_back(own.take());
+    }
+    const std::vector<std::int32_t> budgets = headBudgets(scores, bands.budget, spec(first).alpha);
+    for (std::size_t head = 0; head < budgets.size(); ++head) m_next.layers[at(first) + head].budget = budgets[head];
+    return ok();
+  }
   unsigned needs(int layer) const { return policyOf(spec(layer).name).needs; }
 
   /// Adds what the pass that made this state attended to.
@@ -72,8 +116,8 @@ class Decision {
   /// to <- keep * to + factor * the pass's group means
   void add(RowValues& to, int layer, const std::vector<float>& perHead, float keep, float factor) const {
     const std::shared_ptr<const ResidencyView>& map = m_in.state.group(layer).map;
-    std::vector<float> before = alignedWith(*map, to, m_config.kvHeads, 0);
-    const std::vector<float> now = groupMeans(perHead, map->size(), m_config.heads, m_config.kvHeads, factor);
+    std::vector<float> before = alignedWith(*map, to, m_heads.kv, 0);
+    const std::vector<float> now = groupMeans(perHead, map->size(), m_heads.query, m_heads.kv, factor);
     for (std::size_t i = 0; i < before.size(); ++i) before[i] = keep * before[i] + now[i];
     to = {map, std::move(before)};
   }
@@ -89,9 +133,9 @@ class Decision {
     audit.evicted = 0;
     audit.contests.clear();
     audit.fallback.clear();
-    audit.bounded = !spec.keepsAll() && !m_next.prefilling && (!spec.ratio || m_next.promptRows > 0);
+    audit.bounded = bounded(spec);
     if (!audit.bounded) return std::vector<std::int32_t>();
-    LayerBands bands = bandsOf(spec, layer, m_in.state.layers(), m_next.promptRows);
+    LayerBands bands = bandsFor(layer);
     audit.bands = bands.bands;
     audit.fallback = std::move(bands.fallback);
     const std::vector<bool> pinned = pinnedRows(map);
@@ -154,12 +198,12 @@ class Decision {
     const PolicySpec& spec = m_next.specs[at(layer)];
     const ResidencyView& map = m_in.state.map(layer);
     const LayerPolicyState& own = m_next.layers[at(layer)];
-    LayerRows rows{.layer = layer, .heads = m_config.heads, .kvHeads = m_config.kvHeads, .headDim = m_config.headDim,
+    LayerRows rows{.layer = layer, .heads = m_heads.query, .kvHeads = m_heads.kv, .headDim = m_in.transformer.model().config().headDim,
                    .ledger = map.ledger.span().subspan(at(map.first))};
     const unsigned wanted = needs(layer);
     std::vector<float> received, observed, newest, keys, values, brightness, gates, future;
-    if (wanted & kReceived) rows.received = received = residents(map, alignedWith(map, own.received, m_config.kvHeads, 0));
-    if (wanted & kObserved) rows.observed = observed = residents(map, alignedWith(map, own.observed, m_config.kvHeads, 0));
+    if (wanted & kReceived) rows.received = received = residents(map, alignedWith(map, own.received, m_heads.kv, 0));
+    if (wanted & kObserved) rows.observed = observed = residents(map, alignedWith(map, own.observed, m_heads.kv, 0));
     if (wanted & kNewest) rows.newest = newest = newestOf(layer);
     if (wanted & kBrightness) rows.brightness = brightness = brightnessOf(map);
     if (wanted & kKeys) rows.keys = keys = gathered(layer, true);
@@ -205,26 +249,28 @@ class Decision {
   std::vector<float> futureOf(int layer) const {
     const ResidencyView& map = m_in.state.map(layer);
     const std::size_t rows = map.resident();
-    if (!m_next.future || at(layer) >= m_next.future->mass.size()) return std::vector<float>(rows, std::numeric_limits<float>::quiet_NaN());
-    const std::vector<float>& mass = m_next.future->mass[at(layer)];
-    const std::size_t recorded = at(m_next.future->rows), lists = recorded ? mass.size() / recorded : 1;
+    const std::size_t model = at(layer / m_in.state.perLayer);
+    if (!m_next.future || model >= m_next.future->mass.size()) return std::vector<float>(rows, std::numeric_limits<float>::quiet_NaN());
+    const std::vector<float>& mass = m_next.future->mass[model];
+    const std::size_t recorded = at(m_next.future->rows), all = recorded ? mass.size() / recorded : 1;
+    const std::size_t lists = all == 1 ? 1 : at(m_heads.kv), first = all == 1 ? 0 : at(layer % m_in.state.perLayer);
     std::vector<float> out(lists * rows, std::numeric_limits<float>::quiet_NaN());
     std::size_t position = 0;
     for (std::size_t i = 0; i < rows; ++i, ++position) {
       while (m_in.state.context[position] != map.ledger[at(map.first) + i]) ++position;
-      for (std::size_t list = 0; list < lists && position < recorded; ++list) out[list * rows + i] = mass[list * recorded + position];
+      for (std::size_t list = 0; list < lists && position < recorded; ++list) out[list * rows + i] = mass[(first + list) * recorded + position];
     }
     return out;
   }
 
   std::vector<float> gatesOf(int layer) const {
     const ResidencyView& map = m_in.state.map(layer);
-    const std::size_t heads = at(m_config.kvHeads), rows = map.resident();
+    const std::size_t heads = at(m_heads.kv), stride = heads * at(m_in.state.perLayer), first = at(layer % m_in.state.perLayer), rows = map.resident();
     std::vector<float> out(heads * rows, std::numeric_limits<float>::quiet_NaN());
     if (m_in.state.gateScores.empty()) return out;
-    const Column<float>& all = m_in.state.gateScores[at(layer)];
+    const Column<float>& all = m_in.state.gateScores[at(layer / m_in.state.perLayer)];
     for (std::size_t i = 0; i < rows; ++i) {
-      const std::size_t from = at(map.ledger[at(map.first) + i].value()) * heads;
+      const std::size_t from = at(map.ledger[at(map.first) + i].value()) * stride + first;
       for (std::size_t head = 0; head < heads && from + heads <= all.size(); ++head) out[head * rows + i] = all[from + head];
     }
     return out;
@@ -234,12 +280,12 @@ class Decision {
   std::vector<float> gathered(int layer, bool keys) const {
     const ResidencyView& map = m_in.state.map(layer);
     std::vector<float> out = gatherRows(m_in.store.backend(), {m_in.store.pool(layer).view()}, plain(map.residentSlots()), keys);
-    if (keys && !m_in.transformer.keysRotated()) m_in.transformer.rotateKeys(out.data(), map.phases.span().subspan(at(map.first)));
+    if (keys && !m_in.transformer.keysRotated()) m_in.transformer.rotateKeys(out.data(), map.phases.span().subspan(at(map.first)), m_heads.kv);
     return out;
   }
 
   const PrunerInput& m_in;
-  const ModelConfig& m_config;
+  CacheHeads m_heads;
   PolicyState m_next;
 };
 
@@ -258,17 +304,19 @@ std::vector<std::int32_t> observations(const std::vector<PolicySpec>& specs) {
   return out;
 }
 
-std::shared_ptr<const PolicyState> withObservation(const PolicyState& state, const ModelConfig& config, std::int32_t observe, const Observation& seen) {
+CacheHeads headsOf(const ModelConfig& config, int perLayer) { return {config.heads / perLayer, config.kvHeads / perLayer, config.headDim, perLayer}; }
+
+std::shared_ptr<const PolicyState> withObservation(const PolicyState& state, const CacheHeads& heads, std::int32_t observe, const Observation& seen) {
   auto next = std::make_shared<PolicyState>(state);
   const float share = 1.0f / static_cast<float>(std::max(1, seen.queries));
   for (std::size_t layer = 0; layer < next->layers.size(); ++layer) {
     const PolicySpec& spec = next->specs[layer];
     const unsigned needs = policyOf(spec.name).needs;
     if (spec.observe != observe) continue;
-    if (needs & kMoments) next->layers[layer].queries = seen.moments[layer];
+    if (needs & kMoments) next->layers[layer].queries = momentsOf(seen, static_cast<int>(layer), heads);
     if (!(needs & kObserved)) continue;
     const std::shared_ptr<const ResidencyView>& map = seen.attention->maps[layer];
-    next->layers[layer].observed = {map, groupMeans(seen.attention->receivedPerHead[layer], map->size(), config.heads, config.kvHeads, share)};
+    next->layers[layer].observed = {map, groupMeans(seen.attention->receivedPerHead[layer], map->size(), heads.query, heads.kv, share)};
   }
   return next;
 }

@@ -14,6 +14,13 @@ namespace kvlab {
 /// What made a state: ticks and edits, a part of a prompt (nothing leaves yet), or the last part of one.
 enum class PassKind : std::uint8_t { Decode, PromptPart, PromptEnd };
 
+/// The heads that a cache layer has.
+struct CacheHeads {
+  int query = 1, kv = 1, dim = 1;
+  int perLayer = 1;  // cache layers in a layer of the model
+};
+CacheHeads headsOf(const ModelConfig& config, int perLayer);
+
 struct PrunerInput {
   const CacheState& state;  // after the pass, with its policies; rows lie where its maps say
   Transformer& transformer;
@@ -22,7 +29,7 @@ struct PrunerInput {
 };
 
 struct Pruned {
-  std::vector<Evict> evictions;  // at most one per layer
+  std::vector<Evict> evictions;  // at most one per cache layer
   std::shared_ptr<const PolicyState> state;
 };
 
@@ -32,7 +39,7 @@ unsigned statisticsOf(const std::vector<PolicySpec>& specs);
 std::vector<std::int32_t> observations(const std::vector<PolicySpec>& specs);
 
 /// The policies' state with what the last `observe` queries of a prompt looked at, for the layers that asked for so many.
-std::shared_ptr<const PolicyState> withObservation(const PolicyState& state, const ModelConfig& config, std::int32_t observe, const Observation& seen);
+std::shared_ptr<const PolicyState> withObservation(const PolicyState& state, const CacheHeads& heads, std::int32_t observe, const Observation& seen);
 
 /// Errors: device.
 Result<Pruned> prune(const PrunerInput& input);

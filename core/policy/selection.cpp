@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 namespace kvlab {
@@ -45,6 +46,27 @@ LayerBands bandsOf(const PolicySpec& spec, int layer, int layers, std::int32_t p
   if (out.bands.sinks < spec.sinks) out.fallback = "sinks " + std::to_string(spec.sinks) + " -> " + std::to_string(out.bands.sinks) + ": the layer keeps " + std::to_string(total) + " rows";
   if (spec.windowGiven && out.bands.window < spec.window)
     out.fallback += (out.fallback.empty() ? "window " : "; window ") + std::to_string(spec.window) + " -> " + std::to_string(out.bands.window) + ": what the sinks leave";
+  return out;
+}
+
+std::vector<std::int32_t> headBudgets(const std::vector<std::vector<float>>& scores, std::int32_t budget, double alpha) {
+  const auto own = static_cast<std::size_t>(alpha * std::max(0, budget));
+  std::vector<std::int32_t> out;
+  std::vector<std::pair<float, std::size_t>> rest;  // score, head
+  std::int64_t left = std::int64_t{budget} * static_cast<std::int64_t>(scores.size());
+  for (std::size_t head = 0; head < scores.size(); ++head) {
+    std::vector<float> sorted = scores[head];
+    for (float& one : sorted)
+      if (std::isnan(one)) one = -std::numeric_limits<float>::infinity();
+    std::sort(sorted.begin(), sorted.end(), std::greater<>());
+    const std::size_t kept = std::min(own, sorted.size());
+    out.push_back(static_cast<std::int32_t>(kept));
+    left -= static_cast<std::int64_t>(kept);
+    for (std::size_t i = kept; i < sorted.size(); ++i) rest.emplace_back(sorted[i], head);
+  }
+  std::stable_sort(rest.begin(), rest.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  rest.resize(std::min(rest.size(), static_cast<std::size_t>(std::max<std::int64_t>(0, left))));
+  for (const auto& [score, head] : rest) ++out[head];
   return out;
 }
 

@@ -125,6 +125,7 @@ Status savable(const Session& session, CacheForm form) {
   if (session.status() == SessionState::Broken)
     return Error{"broken", "the cache was not saved", "the session is broken",
                  "rebuild first, or save the ids"};
+  if (Status possible = session.layersWhole("the cache was not saved"); !possible) return possible;
   if (form == CacheForm::Native) return session.transformer().keysRotated() ? unrotatedOnly("saved") : plainStorage(session);
   const CacheState& state = session.state();
   if (state.length() == 0)

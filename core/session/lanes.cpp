@@ -330,23 +330,26 @@ void Lanes::compareRows(Lane& lane) {
   const CacheState &reference = first.state(), &own = lane.state();
   const NewestAttention* seen = reference.attention.get();
   std::vector<std::uint8_t> there, base, rows;
-  for (int layer = 0; layer < own.layers(); ++layer) {
-    const bool same = layer > 0 && &own.map(layer) == &own.map(layer - 1) && &reference.map(layer) == &reference.map(layer - 1);
+  const int layers = std::max(own.layers(), reference.layers());  // one of the two may have them by KV head
+  const auto mapOf = [&](const CacheState& state, int layer) -> const ResidencyView& { return state.map(layer * state.layers() / layers); };
+  for (int layer = 0; layer < layers; ++layer) {
+    const bool same = layer > 0 && &mapOf(own, layer) == &mapOf(own, layer - 1) && &mapOf(reference, layer) == &mapOf(reference, layer - 1);
     if (!same) {
-      there = lane.tokens.residents(own.map(layer));
-      base = first.tokens.residents(reference.map(layer));
+      there = lane.tokens.residents(mapOf(own, layer));
+      base = first.tokens.residents(mapOf(reference, layer));
     }
     lane.now.overlap.push_back(jaccard(base, there));
     if (!m_needles.empty()) lane.now.needles.push_back(survival(there, m_needles));
-    if (!seen || at(layer) >= seen->mass.size() || seen->mass[at(layer)].empty()) continue;
-    const ResidencyView& map = *seen->maps[at(layer)];
-    rows.assign(seen->mass[at(layer)].size(), 0);
+    const std::size_t seenAt = at(layer * reference.layers() / layers);
+    if (!seen || seenAt >= seen->mass.size() || seen->mass[seenAt].empty()) continue;
+    const ResidencyView& map = *seen->maps[seenAt];
+    rows.assign(seen->mass[seenAt].size(), 0);
     for (std::size_t i = 0; i <= map.size() && i < rows.size(); ++i) {
       // The entry behind the map is the query's own, where it has no row.
       const std::int32_t place = i < map.size() ? first.tokens.placeOf(map.ledger[i]) : static_cast<std::int32_t>(there.size()) - 1;
       rows[i] = place >= 0 && there[at(place)];
     }
-    lane.now.massKept.push_back(massKept(seen->mass[at(layer)], rows));
+    lane.now.massKept.push_back(massKept(seen->mass[seenAt], rows));
   }
 }
 

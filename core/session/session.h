@@ -173,6 +173,9 @@ class Session {
   void setProgress(Progress progress) { m_progress = std::move(progress); }
 
   // --- for the verbs ------------------------------------------------------------------------------
+  const CacheLayers& cacheLayers() const { return m_cacheLayers; }
+  /// Error (code unsupported) where residency is by KV head; `what` begins it.
+  Status layersWhole(const char* what) const;
   Transformer& transformer() { return *m_transformer; }
   const Transformer& transformer() const { return *m_transformer; }
   FaultDoor& faults() { return m_faults; }
@@ -186,7 +189,7 @@ class Session {
   Status restore(Manifest wanted);
   std::vector<std::int32_t> windows() const;
   Status freshStorage();
-  Status planStorage(LayoutSet& layouts, std::vector<kernels::RowFormat>& formats) const;
+  Status planStorage(LayoutSet& layouts, std::vector<kernels::RowFormat>& formats, const PolicyState* decided = nullptr) const;
   Status planMemory(const std::vector<LayerPool>& pools) const;
   Status equip(const Progress& progress);
   void startState();
@@ -251,6 +254,7 @@ class Session {
   FaultDoor m_faults;
   std::unique_ptr<Sampler> m_sampler;
   std::unique_ptr<NearestCompressor> m_compressor;
+  CacheLayers m_cacheLayers;
   std::int64_t m_capacity = 0;
   std::int32_t m_maxPhases = 0;
 

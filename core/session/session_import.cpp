@@ -106,11 +106,7 @@ class Importer {
     map->slotOf.assign(slots);
     map->ledger = m_state.context;
     map->phases = m_state.phases;
-    group.window = m_before.group(layer).window;
-    group.keep = m_before.group(layer).keep;
-    group.ring = m_before.group(layer).ring;
-    group.read = m_before.group(layer).read;
-    group.tailOnly = m_before.group(layer).tailOnly;
+    static_cast<GroupRules&>(group) = m_before.group(layer);
     if (m_rows.form == CacheForm::Native) {
       const CacheImport::Group& rows = m_rows.groups[at(m_rows.groupOf[at(layer)])];
       if (rows.ledger.size() != m_state.context.size()) {
@@ -163,7 +159,7 @@ void writeLayer(const CacheImport& rows, const CacheState& state, int layer, Row
     std::vector<std::uint64_t> tags;
     for (std::int64_t i = begin; i < begin + count; ++i)
       tags.push_back(static_cast<std::uint64_t>(map.ledger[at(i)].value()));
-    if (transformer.keysRotated()) transformer.rotateKeys(k.data(), map.phases.span().subspan(at(begin), at(count)));
+    if (transformer.keysRotated()) transformer.rotateKeys(k.data(), map.phases.span().subspan(at(begin), at(count)), pool.format().kvHeads);
     pool.write(plain(map.slotOf.span()).subspan(at(begin), at(count)), k.data(), v.data(), tags.data());
   }
 }
@@ -172,6 +168,7 @@ void writeLayer(const CacheImport& rows, const CacheState& state, int layer, Row
 
 Status Session::importRows(const CacheImport& rows) {
   if (Status usableNow = usable(); !usableNow) return usableNow;
+  if (Status possible = layersWhole("the cache was not loaded"); !possible) return possible;
   if (Status passed = m_faults.pass(FaultPoint::Allocation, "reserving slots"); !passed)
     return passed;
   std::int32_t most = 0;

@@ -21,9 +21,9 @@ std::optional<kernels::DType> dtypeOf(const std::string& name) {
 }
 
 /// Row format: kv.k and kv.v of the layer, else dtype, else the weights' type.
-kernels::RowFormat rowFormat(const Manifest& manifest, const Model& model, int layer) {
+kernels::RowFormat rowFormat(const Manifest& manifest, const Model& model, int layer, int perLayer) {
   const kernels::DType base = dtypeOf(manifest.dtype).value_or(model.dtype());
-  return {model.config().kvHeads, model.config().headDim, dtypeOf(manifest.kOf(layer)).value_or(base),
+  return {model.config().kvHeads / perLayer, model.config().headDim, dtypeOf(manifest.kOf(layer)).value_or(base),
           dtypeOf(manifest.vOf(layer)).value_or(base)};
 }
 
@@ -94,15 +94,17 @@ Status Session::planMemory(const std::vector<LayerPool>& pools) const {
                "lower capacity, history_bytes or prefill_chunk, or use --backend cpu", std::nullopt, "capacity", m_capacity};
 }
 
-/// Layouts and row formats of the layers, as the manifest wants them.
-Status Session::planStorage(LayoutSet& layouts, std::vector<kernels::RowFormat>& formats) const {
+/// Layouts and row formats of the cache layers, as the manifest wants them; with room for no more rows than heads keep
+/// whose share of an adaptive budget is decided.
+Status Session::planStorage(LayoutSet& layouts, std::vector<kernels::RowFormat>& formats, const PolicyState* decided) const {
   const ModelConfig& config = m_model->config();
   for (const LayerOverride& one : m_manifest.layers)
     if (one.to >= config.layers)
       return badKey("layers", one.to, "layer " + std::to_string(one.to) + " does not exist", "the model has layers 0 to " + std::to_string(config.layers - 1));
   std::vector<std::string> specs;
-  for (int layer = 0; layer < config.layers; ++layer) {
-    formats.push_back(rowFormat(m_manifest, *m_model, layer));
+  for (int own = 0; own < m_cacheLayers.count(); ++own) {
+    const int layer = m_cacheLayers.layerOf(Layer(own)).value();
+    formats.push_back(rowFormat(m_manifest, *m_model, layer, m_cacheLayers.perLayer));
     if (!kernels::rowFormatSupported(formats.back()))
       return badKey("model", m_manifest.model, "rows of " + std::to_string(config.headDim) + " values per head are not supported",
                      "use a model whose head_dim is a multiple of 8 between 16 and 256");
@@ -111,10 +113,12 @@ Status Session::planStorage(LayoutSet& layouts, std::vector<kernels::RowFormat>&
   const auto capacity = static_cast<std::int32_t>(m_capacity);
   const auto history = static_cast<std::int32_t>(std::min(kMostSlots - m_capacity - m_manifest.staging, historyRows(m_manifest, formats)));
   std::vector<LayerDemand> demands(specs.size(), LayerDemand{capacity, m_manifest.ring.window, m_manifest.staging, std::max(m_manifest.prefillChunk, m_manifest.ring.blockTokens), history, m_manifest.ring.tailOnly});
-  for (int layer = 0; layer < config.layers; ++layer) {
-    Result<std::unique_ptr<StorageLayout>> layout = makeLayout(specs[static_cast<std::size_t>(layer)]);
+  for (std::size_t own = 0; own < specs.size(); ++own) {
+    const Layer layer(static_cast<std::int32_t>(own));
+    if (decided && decided->layers[own].budget) demands[own].capacity = std::min(capacity, decided->audit.layers[own].bands.capacity() + m_manifest.ring.blockTokens);
+    Result<std::unique_ptr<StorageLayout>> layout = makeLayout(specs[own]);
     if (!layout) return layout.error();
-    if (m_manifest.ring.window == 0 && (*layout)->dropsMasked()) demands[static_cast<std::size_t>(layer)].keep = std::min(maskOf(m_manifest, config, layer), capacity);
+    if (m_manifest.ring.window == 0 && (*layout)->dropsMasked()) demands[own].keep = std::min(maskOf(m_manifest, config, m_cacheLayers.layerOf(layer).value()), capacity);
   }
   Result<LayoutSet> made = LayoutSet::make(specs, std::move(demands));
   if (!made) return made.error();
@@ -125,6 +129,7 @@ Status Session::planStorage(LayoutSet& layouts, std::vector<kernels::RowFormat>&
 /// Everything around the model.
 Status Session::equip(const Progress& progress) {
   const ModelConfig& config = m_model->config();
+  m_cacheLayers = {config.layers, m_manifest.residentByHead() ? config.kvHeads : 1};
   m_capacity = m_manifest.capacity ? m_manifest.capacity : config.maxPositions;
   const std::int64_t longest = std::max<std::int64_t>(m_capacity, config.maxPositions);
   m_maxPhases = static_cast<std::int32_t>(m_manifest.position == PositionMode::Absolute ? 4 * longest : longest + 1);
@@ -206,7 +211,7 @@ Result<std::unique_ptr<Session>> Session::beside(Manifest manifest) const {
 /// Phases that each layer's mask lets through.
 std::vector<std::int32_t> Session::windows() const {
   std::vector<std::int32_t> out;
-  for (int layer = 0; layer < m_model->config().layers; ++layer) out.push_back(maskOf(m_manifest, m_model->config(), layer));
+  for (int own = 0; own < m_cacheLayers.count(); ++own) out.push_back(maskOf(m_manifest, m_model->config(), m_cacheLayers.layerOf(Layer(own)).value()));
   return out;
 }
 
@@ -227,6 +232,7 @@ Status Session::freshStorage() {
 /// Empty cache; layers that are alike share a group from the start.
 void Session::startState() {
   m_state = CacheState{};
+  m_state.perLayer = m_cacheLayers.perLayer;
   m_layouts.start(m_state, windows());
   m_state.policy = startPolicies();
   m_layouts.restart(m_store, m_state);
@@ -249,6 +255,7 @@ std::shared_ptr<SessionInfo> Session::describe() const {
   info->numerics = m_backend->ops().numericsId();
   info->backend = m_backend->id();
   info->layers = config.layers;
+  info->cacheLayers = m_cacheLayers;
   info->heads = config.heads;
   info->kvHeads = config.kvHeads;
   info->headDim = config.headDim;

@@ -27,6 +27,10 @@ bool keepAll(const std::vector<PolicySpec>& specs) {
 }  // namespace
 
 Status Session::policiesPossible(const std::vector<PolicySpec>& specs) const {
+  const bool byHead = std::any_of(specs.begin(), specs.end(), [](const PolicySpec& spec) { return spec.byHead(); });
+  if (byHead && !m_cacheLayers.byHead() && m_model->config().kvHeads > 1)
+    return Error{"bad_manifest", "the policy was refused", "head_budget adaptive needs rows of each KV head's own, and residency is by layer",
+                 "open the session with residency kv_head, or with this policy", std::nullopt, "head_budget", "adaptive"};
   if (m_manifest.probes || !(statisticsOf(specs) & (kReceived | kObserved | kNewest | kBrightness))) return ok();
   return Error{"bad_manifest", "the policy was refused", "it looks at attention, and probes are off", "set probes to true", std::nullopt, "probes", false};
 }
@@ -80,7 +84,7 @@ Result<std::shared_ptr<const FutureMass>> Session::futureFor(const std::vector<P
 
 std::vector<PolicySpec> Session::policiesWanted() const {
   std::vector<PolicySpec> out;
-  for (int layer = 0; layer < m_model->config().layers; ++layer) out.push_back(m_manifest.policyOf(layer));
+  for (int layer = 0; layer < m_cacheLayers.layers; ++layer) out.insert(out.end(), static_cast<std::size_t>(m_cacheLayers.perLayer), m_manifest.policyOf(layer));
   return out;
 }
 
@@ -115,7 +119,7 @@ Result<Applied> Session::applyPolicies(Applied applied, PassKind pass, Transacti
     for (const std::int32_t queries : observations(applied.state.policy->specs)) {
       Result<Observation> seen = transaction.observe(applied.state, queries, momentsFrom(applied.state.policy->specs), rules, trace, m_progress);
       if (!seen) return fail(seen.error());
-      applied.state.policy = withObservation(*applied.state.policy, m_model->config(), queries, *seen);
+      applied.state.policy = withObservation(*applied.state.policy, headsOf(m_model->config(), m_cacheLayers.perLayer), queries, *seen);
     }
   Result<Pruned> pruned = prune({applied.state, *m_transformer, m_store, pass});
   if (!pruned) return fail(pruned.error());
@@ -163,7 +167,8 @@ Status Session::setPolicy(int layer, const PolicySpec& spec) {
     next.promptRows = m_state.length();
   }
   for (int l = 0; l < m_state.layers(); ++l)
-    if (layer < 0 || l == layer) {
+    if (layer < 0 || m_cacheLayers.layerOf(Layer(l)).value() == layer) {
+      next.layers[static_cast<std::size_t>(l)].budget.reset();
       next.specs[static_cast<std::size_t>(l)] = spec;
       next.audit.layers[static_cast<std::size_t>(l)] = {};
       next.audit.layers[static_cast<std::size_t>(l)].policy = spec.name;

@@ -55,8 +55,15 @@ Result<Drift> Session::measureDrift() {
   return measured;
 }
 
+Status Session::layersWhole(const char* what) const {
+  if (!m_cacheLayers.byHead()) return ok();
+  return Error{"unsupported", what, "it takes rows with all KV heads together, and here residency is by KV head",
+               "use a session with residency layer", std::nullopt, "residency", "kv_head"};
+}
+
 Result<Lifespans> Session::recordLifespans(const LifespanRules& rules) {
   if (Status usableNow = usable(); !usableNow) return usableNow.error();
+  if (Status possible = layersWhole("no lifespans were recorded"); !possible) return possible.error();
   const RebuildInput input{m_state, *m_transformer, m_faults};
   Result<Lifespans> recorded = kvlab::recordLifespans(input, m_store, rules, m_progress);
   if (recorded) recorded->model = modelFingerprint(*m_model);
@@ -65,6 +72,7 @@ Result<Lifespans> Session::recordLifespans(const LifespanRules& rules) {
 
 Result<Quantisation> Session::measureQuantisation() {
   if (Status usableNow = usable(); !usableNow) return usableNow.error();
+  if (Status possible = layersWhole("quantisation was not measured"); !possible) return possible.error();
   const RebuildInput input{m_state, *m_transformer, m_faults, m_manifest.position == PositionMode::Cache};
   Result<Quantisation> measured = kvlab::measureQuantisation(input, m_store, m_progress);
   if (!measured) return measured;
@@ -95,7 +103,7 @@ Result<std::vector<std::vector<float>>> Session::attentionPerHead(Layer layer) {
   if (!seen) return seen.error();
   const std::vector<float>& all = seen->attention->perHead[at(layer.value())];
   const std::size_t rows = m_state.map(layer.value()).size();
-  for (int head = 0; head < m_model->config().heads; ++head) {
+  for (int head = 0; head < m_model->config().heads / m_cacheLayers.perLayer; ++head) {
     const auto begin = all.begin() + static_cast<std::ptrdiff_t>(at(head) * (rows + 1));
     out.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(rows));
   }
@@ -188,7 +196,7 @@ void Session::publish() {
   snapshot->context = m_state.context;
   snapshot->ledger = m_state.ledger;
   for (int layer = 0; layer < m_state.layers(); ++layer) snapshot->layers.push_back(m_state.group(layer).map);
-  if (m_state.edited && m_manifest.probes) {
+  if (m_publish && m_state.edited && m_manifest.probes) {  // looks at every row of every map: for those who see it
     const ExactnessMap& map = exactnessMap();
     if (!map.layers.empty()) snapshot->exactness = std::make_shared<const std::vector<Exactness>>(map.layers.back());
   }

@@ -120,7 +120,7 @@ Status Session::setFormat(int layer, const std::string& k, const std::string& v)
   one.from = one.to = layer;
   if (layer < 0) {
     one.from = 0;
-    one.to = m_store.layers() - 1;
+    one.to = m_cacheLayers.layers - 1;
     for (LayerOverride& old : wanted.layers) {
       if (!k.empty()) old.kvK.clear();
       if (!v.empty()) old.kvV.clear();
@@ -141,7 +141,7 @@ Status Session::setCapacity(std::int64_t rows) {
                  "open a session with a larger capacity", std::nullopt, "rows", rows};
   for (int layer = 0; layer < m_state.layers(); ++layer)
     if (const auto held = static_cast<std::int64_t>(m_state.map(layer).size()); held > rows && !m_state.group(layer).keep)
-      return Error{"capacity", "the capacity was not changed", "layer " + std::to_string(layer) + " holds " + std::to_string(held) + " rows, more than " + std::to_string(rows),
+      return Error{"capacity", "the capacity was not changed", "layer " + m_cacheLayers.name(Layer(layer)) + " holds " + std::to_string(held) + " rows, more than " + std::to_string(rows),
                    "give room for them, or evict rows first", std::nullopt, "rows", rows};
   Manifest wanted = m_manifest;
   wanted.capacity = rows;
@@ -161,7 +161,7 @@ Status Session::restore(Manifest wanted) {
   };
   LayoutSet layouts;
   std::vector<kernels::RowFormat> formats;
-  if (Status planned = planStorage(layouts, formats); !planned) return refused(planned.error());
+  if (Status planned = planStorage(layouts, formats, m_state.policy.get()); !planned) return refused(planned.error());
   std::vector<LayerPool> pools = layouts.pools(formats);
   if (Status fits = planMemory(pools); !fits) return refused(fits.error());
   Result<CacheStore> made = CacheStore::create(*m_backend, std::move(pools));
@@ -173,12 +173,7 @@ Status Session::restore(Manifest wanted) {
   layouts.start(empty, windows());
   const auto make = [&](int layer) {
     LayerGroup group = m_state.group(layer);
-    const LayerGroup& fresh = empty.group(layer);
-    group.keep = fresh.keep;
-    group.window = fresh.window;
-    group.read = fresh.read;
-    group.tailOnly = fresh.tailOnly;
-    group.ring = fresh.ring;
+    static_cast<GroupRules&>(group) = empty.group(layer);
     auto map = std::make_shared<ResidencyView>(*group.map);
     const auto size = static_cast<std::int32_t>(map->size());
     if (group.keep) map->first = std::max(map->first, size - group.keep);
@@ -197,7 +192,7 @@ Status Session::restore(Manifest wanted) {
   };
   for (int layer = 0; layer < m_store.layers(); ++layer)
     if (store.slots(layer).available() < static_cast<std::int32_t>(m_state.map(layer).resident()) && !layouts.demand(layer).keep)
-      return refused({"capacity", "the storage was not changed", "layer " + std::to_string(layer) + " has no room for its rows", "raise capacity, or choose another layout"});
+      return refused({"capacity", "the storage was not changed", "layer " + m_cacheLayers.name(Layer(layer)) + " has no room for its rows", "raise capacity, or choose another layout"});
   regroup(next, [&](int a, int b) { return layouts.alike(a, b); }, make, [](int, int) {});
   bool converted = false, dropped = false;
   for (int layer = 0; layer < m_store.layers(); ++layer) {

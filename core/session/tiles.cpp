@@ -49,7 +49,7 @@ Result<Tile> Session::tile(const TileRequest& request) const {
   const CacheState& state = m_state;
   if (request.layer && (request.layer->value() < 0 || request.layer->value() >= state.layers()))
     return Error{"out_of_range", "the tile was refused", "there is no layer " + std::to_string(request.layer->value()),
-                 "ask for a layer of the model", std::nullopt, "layer", request.layer->value()};
+                 "ask for a layer that the cache has", std::nullopt, "layer", request.layer->value()};
   Tile tile{request, state.tick, request.layer ? 1 : state.layers(), 0, {}};
   const std::int32_t begin = std::clamp(request.begin.value(), 0, state.length());
   const std::int32_t end = std::clamp(request.end.value(), begin, state.length());

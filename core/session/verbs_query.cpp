@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "core/session/key_rotation.h"
-#include "core/session/verb_args.h"
+#include "core/session/verb_layers.h"
 #include "core/session/verbs.h"
 #include "kernels/ops/rope.h"
 
@@ -15,12 +15,6 @@ namespace {
 using nlohmann::json;
 constexpr std::int64_t kMostId = (std::int64_t{1} << 31) - 1;
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
-
-int layerOf(VerbArgs& in, const Session& session, const char* field = "layer") {
-  return static_cast<int>(in.integer(field, {}, 0, session.state().layers() - 1));
-}
 
 Result<json> tokenise(Session& session, const json& args) {
   VerbArgs in(args);
@@ -63,7 +57,7 @@ Result<json> tokens(Session& session, const json&) {
 
 Result<json> pos2ledger(Session& session, const json& args) {
   VerbArgs in(args);
-  const bool layered = in.has("layer");
+  const bool layered = in.has("layer") || in.has("kvHead");
   const int layer = layered ? layerOf(in, session) : 0;
   if (in.error()) return *in.error();
   const Column<LedgerId>& column = layered ? session.state().map(layer).ledger : session.state().context;
@@ -109,7 +103,7 @@ Result<json> rows(Session& session, const json& args) {
     const LedgerRow& row = state.ledger[map.ledger[at(i)]];
     out.push_back({{"index", i}, {"slot", map.slotOf[at(i)].value()}, {"phase", map.phase(at(i)).value()}, {"sigma", 0},
                    {"ledger", map.ledger[at(i)].value()}, {"tag", tags[at(i)]}, {"position", position}, {"tokenId", row.token.value()},
-                   {"brightness", state.brightness[position]}, {"score", number(scores[at(i)])},
+                   {"brightness", state.brightness[position]}, {"score", finite(scores[at(i)])},
                    {"exactness", name(exact.layers[at(layer)][position])}, {"bornTick", row.born.value()},
                    {"checksum", hex(checksums[at(i)])}});
     if (session.transformer().keysRotated()) out.back()["rotations"] = rotationsOf(state, layer, map.ledger[at(i)]);
@@ -237,122 +231,13 @@ Result<json> row(Session& session, const json& args) {
   Transformer& t = session.transformer();
   pool.gather({&slot, 1}, which == "k" ? data.data() : nullptr, which == "v" ? data.data() : nullptr);
   if (which == "k" && rotated && !t.keysRotated()) {
-    t.rotateKeys(data.data(), map.phases.span().subspan(at(index), 1));
+    t.rotateKeys(data.data(), map.phases.span().subspan(at(index), 1), format.kvHeads);
   } else if (which == "k" && !rotated && t.keysRotated()) {
     std::vector<double> keys(data.begin(), data.end());
     KeyRotation(session.model().config()).unrotate(map.phase(at(index)).value(), format.kvHeads, keys.data());
     std::transform(keys.begin(), keys.end(), data.begin(), [](double x) { return static_cast<float>(x); });
   }
   return json{{"shape", {format.kvHeads, format.headDim}}, {"data", data}};
-}
-
-json ringOf(const StorageView& view) {
-  const RingState& r = *view.ring;
-  return {{"layout", view.layout}, {"capacity", r.capacity}, {"window", r.window}, {"pointer", r.pointer()}, {"head", r.head},
-          {"filled", r.filled}, {"offset", r.offset}, {"base", r.base}, {"baseTick", r.baseTick.value()}, {"wraps", r.wraps},
-          {"len1", r.len1()}, {"len2", r.len2()}, {"rolled", r.rolled}, {"write", {r.writeBegin, r.writeCount}}, {"first", view.first},
-          {"views", {{"committed", {view.first, view.first + r.filled}},
-                     {"committed_plus_pending", {view.first, view.first + r.filled}}}}};
-}
-
-Result<json> ring(Session& session, const json& args) {
-  VerbArgs in(args);
-  const int layer = layerOf(in, session);
-  if (in.error()) return *in.error();
-  const std::shared_ptr<const StorageView> view = session.storage()[at(layer)];
-  if (!view->ring) return json(nullptr);
-  return ringOf(*view);
-}
-
-/// What converting one tensor to its storage type has seen since the pool was made.
-json countsOf(const kernels::TensorStats& stats) {
-  const bool any = stats.scales > 0;
-  return {{"scales", stats.scales}, {"nonFinite", stats.nonFinite}, {"clipped", stats.clipped}, {"atMax", stats.atMax}, {"floored", stats.floored},
-          {"scale", {{"min", any ? stats.scaleMin : 0}, {"mean", stats.meanScale()}, {"max", stats.scaleMax}}}};
-}
-
-json errorOf(const QuantError& error, bool rows) {
-  json out{{"worst", error.worst}, {"mean", error.mean}};
-  if (!rows) return out;
-  out["relative"] = error.relative;  // not-a-number becomes null
-  out["cosine"] = error.cosine;
-  out["scale"] = error.scale;
-  out["atMax"] = error.atMax;
-  return out;
-}
-
-Result<json> quantisation(Session& session, const json& args) {
-  VerbArgs in(args);
-  const bool rows = in.flag("rows", false);
-  if (in.error()) return *in.error();
-  Result<Quantisation> measured = session.measureQuantisation();
-  if (!measured) return measured.error();
-  json out = json::array();
-  for (const LayerQuantisation& layer : *measured) {
-    out.push_back({{"k", errorOf(layer.k, rows)}, {"v", errorOf(layer.v, rows)}, {"worstLogit", layer.worstLogit}});
-    if (rows) out.back()["logit"] = layer.logit;
-  }
-  return out;
-}
-
-/// Figures of each head, without the points.
-json lifespanFigures(const LifespanView& view) {
-  json out = toJson(view);
-  for (json& layer : out["layers"])
-    for (json& head : layer) head.erase("points");
-  return out;
-}
-
-Result<json> measureLifespans(Session& session, const json& args) {
-  VerbArgs in(args);
-  const std::int64_t points = in.integer("points", 400, 0, 1 << 20);
-  if (in.error()) return *in.error();
-  const Result<std::shared_ptr<const LifespanView>> measured = session.measureLifespans(at(points));
-  if (!measured) return measured.error();
-  return lifespanFigures(**measured);
-}
-
-/// since: a measurement that the caller has already; then only its serial comes back.
-Result<json> lifespansVerb(Session& session, const json& args) {
-  VerbArgs in(args);
-  const std::int64_t since = in.integer("since", 0, 0, std::int64_t{1} << 53);
-  if (in.error()) return *in.error();
-  const std::shared_ptr<const LifespanView>& view = session.lifespans();
-  if (!view) return json();
-  if (view->serial == static_cast<std::uint64_t>(since)) return json{{"serial", view->serial}};
-  return toJson(*view);
-}
-
-/// Slots that no row and no older state holds, as [begin, count].
-json freeRuns(const std::vector<bool>& free) {
-  json out = json::array();
-  for (std::size_t begin = 0; begin < free.size();) {
-    std::size_t end = begin;
-    while (end < free.size() && free[end]) ++end;
-    if (end > begin) out.push_back({begin, end - begin});
-    begin = end + 1;
-  }
-  return out;
-}
-
-Result<json> storage(Session& session, const json& args) {
-  VerbArgs in(args);
-  const int layer = layerOf(in, session);
-  const bool withFree = in.flag("free", false);
-  if (in.error()) return *in.error();
-  const std::shared_ptr<const StorageView> view = session.storage()[at(layer)];
-  const kernels::WriteRowsStats counts = session.store().pool(layer).counts();
-  static constexpr const char* kReads[] = {"in_place", "two_slices", "table", "roll"};
-  json out{{"layout", view->layout}, {"k", view->k}, {"v", view->v}, {"slots", view->poolSlots}, {"stride", view->stride},
-           {"rows", view->rows}, {"first", view->first}, {"window", view->window}, {"held", view->held},
-           {"record", {{"k", view->record.k}, {"v", view->record.v}, {"scales", view->record.scales}, {"tags", view->record.tags}, {"padding", view->record.padding}}},
-           {"read", kReads[at(static_cast<int>(view->read))]}, {"tailOnly", view->tailOnly}, {"readBytes", view->readBytes},
-           {"ring", nullptr}, {"pages", nullptr}, {"counts", {{"k", countsOf(counts.k)}, {"v", countsOf(counts.v)}}}};
-  if (view->ring) out["ring"] = ringOf(*view);
-  if (withFree) out["free"] = freeRuns(session.store().slots(layer).free(view->poolSlots));
-  if (const auto& p = view->pages)
-    out["pages"] = {{"block", p->block}, {"pages", p->pages}, {"used", p->used}, {"rows", p->rows}, {"fragmentation", p->fragmentation()}};
-  return out;
 }
 
 Result<json> invariantsVerb(Session& session, const json&) {
@@ -364,7 +249,7 @@ Result<json> invariantsVerb(Session& session, const json&) {
 
 json numbers(const std::vector<float>& values) {
   json out = json::array();
-  for (float value : values) out.push_back(number(value));
+  for (float value : values) out.push_back(finite(value));
   return out;
 }
 
@@ -375,56 +260,17 @@ Result<json> driftVerb(Session& session, const json& args) {
   Result<Drift> drift = session.measureDrift();
   if (!drift) return drift.error();
   json k = json::array(), v = json::array();
-  for (double value : drift->k) k.push_back(number(value));
-  for (double value : drift->v) v.push_back(number(value));
+  for (double value : drift->k) k.push_back(finite(value));
+  for (double value : drift->v) v.push_back(finite(value));
   json worst = nullptr;
-  if (drift->worstLayer >= 0) worst = {{"layer", drift->worstLayer}, {"index", drift->worstPosition}};
-  json out{{"k", k}, {"v", v}, {"kl", number(drift->kl)}, {"worst", worst}};
+  if (drift->worstLayer >= 0) worst = {{"layer", drift->worstLayer / session.state().perLayer}, {"index", drift->worstPosition}};
+  json out{{"k", k}, {"v", v}, {"kl", finite(drift->kl)}, {"worst", worst}};
   if (rows)
     for (std::size_t layer = 0; layer < drift->kRows.size(); ++layer) {
       out["kRows"].push_back(numbers(drift->kRows[layer]));
       out["vRows"].push_back(numbers(drift->vRows[layer]));
     }
   return out;
-}
-
-json auditOf(const LayerAudit& audit) {
-  json out{{"policy", audit.policy}, {"bounded", audit.bounded}, {"broken", audit.broken()}, {"rows", audit.rows}, {"rowBytes", audit.rowBytes},
-           {"bands", nullptr}, {"requested", nullptr}, {"evicted", audit.evicted}, {"evictedEver", audit.evictedEver},
-           {"fired", nullptr}, {"protectedRows", audit.protectedRows}, {"fallback", audit.fallback}, {"contests", json::array()}};
-  if (audit.bounded) {
-    out["bands"] = {{"sinks", audit.bands.sinks}, {"budget", audit.bands.budget}, {"window", audit.bands.window}};
-    out["requested"] = audit.requested();
-  }
-  if (audit.fired) out["fired"] = audit.fired->value();
-  for (const Contest& c : audit.contests)
-    out["contests"].push_back({{"challenger", c.challenger.value()}, {"challengerScore", number(c.challengerScore)},
-                               {"loser", c.loser.value()}, {"loserScore", number(c.loserScore)}});
-  return out;
-}
-
-Result<json> policiesVerb(Session& session, const json&) {
-  const std::shared_ptr<const PolicyState>& state = session.state().policy;
-  json out{{"prefilling", state && state->prefilling}, {"tick", nullptr}, {"us", 0}, {"layers", json::array()}};
-  for (int layer = 0; layer < session.state().layers(); ++layer) {
-    LayerAudit audit;
-    audit.policy = "full";
-    audit.rowBytes = session.store().pool(layer).stride();
-    if (state) audit = state->audit.layers[at(layer)];
-    audit.rows = static_cast<std::int32_t>(session.state().map(layer).resident());
-    out["layers"].push_back(auditOf(audit));
-    out["layers"].back()["spec"] = state ? state->specs[at(layer)].toJson() : PolicySpec{}.toJson();
-  }
-  if (state) out["us"] = state->audit.us;
-  if (state && state->audit.tick.value() > 0) out["tick"] = state->audit.tick.value();
-  return out;
-}
-
-Result<json> bytes(Session& session, const json&) {
-  const ByteCount& b = session.snapshot()->bytes;
-  const kernels::BackendCounters counters = session.transformer().backend().counters();
-  return json{{"allocated", b.allocated}, {"live", b.live}, {"moved", b.moved}, {"allocations", counters.allocations},
-              {"captures", counters.captures}, {"replays", counters.replays}};
 }
 
 }  // namespace
@@ -441,23 +287,16 @@ std::span<const Verb> queryVerbs() {
       {{"text", {}, "The live context as text.", false}, text},
       {{"tokens", {}, "The live context as token ids.", false}, tokens},
       {{"stateHash", {}, "One number for everything the session remembers.", false}, stateHash},
-      {{"pos2ledger", {"layer"}, "Ledger ids in context order, of the mirror or of one layer.", false}, pos2ledger},
-      {{"rows", {"layer", "begin", "end"}, "The resident rows of a layer.", false}, rows},
+      {{"pos2ledger", {"layer", "kvHead"}, "Ledger ids in context order, of the mirror or of one layer; of a KV head where residency is by head.", false}, pos2ledger},
+      {{"rows", {"layer", "begin", "end", "kvHead"}, "The resident rows of a layer.", false}, rows},
       {{"ledger", {"id"}, "One row of the ledger.", false}, ledger},
       {{"history", {"ledger"}, "What happened to one token.", false}, history},
       {{"logits", {}, "Logits of the next token.", false}, logits},
       {{"topk", {"k"}, "The likeliest next tokens.", false}, topk},
-      {{"attention", {"layer"}, "Attention of the newest token by query head and row.", false}, attention},
-      {{"row", {"layer", "index", "which", "rotated"}, "K or V of one row.", false}, row},
+      {{"attention", {"layer", "kvHead"}, "Attention of the newest token by query head and row.", false}, attention},
+      {{"row", {"layer", "index", "which", "rotated", "kvHead"}, "K or V of one row.", false}, row},
       {{"invariants", {}, "Checks every invariant in full.", false}, invariantsVerb},
       {{"drift", {"rows"}, "Live rows against a rebuild.", false}, driftVerb},
-      {{"ring", {"layer"}, "The ring of a layer: pointer, head, offset, wraps and named views.", false}, ring},
-      {{"storage", {"layer", "free"}, "How a layer's rows are stored: layout, formats, slots, bytes, ring and pages.", false}, storage},
-      {{"quantisation", {"rows"}, "Error of stored rows against what was computed for them, per layer; K and V apart, keys also as logits.", false}, quantisation},
-      {{"measureLifespans", {"points"}, "How long rows are used when nothing is evicted, beside what gates predicted: R2 and calibration per layer and KV head.", false}, measureLifespans},
-      {{"lifespans", {"since"}, "The last measurement with the points to draw; null before the first.", false}, lifespansVerb},
-      {{"policies", {}, "What each layer's policy was asked for and what it did.", false}, policiesVerb},
-      {{"bytes", {}, "Bytes allocated, live and moved by the last commit.", false}, bytes},
   };
   return kVerbs;
 }

@@ -67,7 +67,7 @@ Result<json> fault(Session& session, const json& args) {
 
 /// A layer, or -1 where none is named.
 int layerOrAll(VerbArgs& in, const Session& session) {
-  return in.has("layer") ? static_cast<int>(in.integer("layer", {}, 0, session.store().layers() - 1)) : -1;
+  return in.has("layer") ? static_cast<int>(in.integer("layer", {}, 0, session.cacheLayers().layers - 1)) : -1;
 }
 
 Result<json> setLayout(Session& session, const json& args) {

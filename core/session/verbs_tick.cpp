@@ -139,7 +139,7 @@ Result<json> plan(Session& session, const json& args) {
                               {"newLedger", idsOf(detail.newLedger)}});
   }
   for (const PlannedEviction& eviction : plan->evictions)
-    out["actions"].push_back({{"action", "evict"}, {"layer", eviction.layer.value()}, {"ledger", idsOf(eviction.ledger)}});
+    out["actions"].push_back(toJson(Action(evictOf(session.cacheLayers(), eviction))));
   return out;
 }
 

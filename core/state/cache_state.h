@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cache's host-side state between two ticks: ledger, context (the mirror), one residency map per
-// layer, and everything that belongs to them. A value: copying one costs a pointer per column, so
-// history keeps whole states. K/V rows live in the pools (cache_store.h) and are named by slot.
-// Engine thread; its columns are shared with snapshots.
+// cache layer (api/cache_layers.h), and everything that belongs to them. A value: copying one costs a pointer
+// per column, so history keeps whole states. K/V rows live in the pools (cache_store.h) and are named by slot.
+// [layers] are cache layers where nothing else is said. Engine thread; its columns are shared with snapshots.
 #pragma once
 #include <array>
 #include <memory>
@@ -35,19 +35,24 @@ struct KeyRotations {
 struct NewestAttention {
   std::vector<std::shared_ptr<const ResidencyView>> maps;  // [layers] as they were then
   std::vector<std::vector<float>> mass;                    // [layers][rows], mean over query heads
-  std::vector<std::vector<float>> perHead;                 // [layers][heads*rows], where asked for
+  std::vector<std::vector<float>> perHead;                 // [layers][heads of the layer, rows + 1], where asked for
   std::vector<std::vector<float>> received;                // [layers][rows], of the last prefill
-  std::vector<std::vector<float>> receivedPerHead;         // [layers][heads, rows + 1], where policies ask for it
+  std::vector<std::vector<float>> receivedPerHead;         // likewise, of the last prefill, where policies ask for it
 };
 
-/// Layers whose residency maps are equal share one group; eviction splits groups.
-struct LayerGroup {
-  std::shared_ptr<const ResidencyView> map;
+/// What a layer's layout and mask make of its map.
+struct GroupRules {
   int window = 0;                 // phases that the mask lets through; 0 = all
   std::int32_t keep = 0;          // rows kept, the last ones; 0 = all
+  std::int32_t capacity = 0;      // rows it may hold, if not 0
   std::optional<RingState> ring = {};  // of a ring layout
   ReadPath read = ReadPath::InPlace;
   bool tailOnly = false;          // copies that attention reads hold only what the mask lets through
+};
+
+/// Cache layers whose residency maps are equal share one group; eviction splits groups.
+struct LayerGroup : GroupRules {
+  std::shared_ptr<const ResidencyView> map;
   std::int32_t absent = 0;        // context tokens without a row here; counted apart from the map, so
                                   // that an entry lost from the map is noticed
   Column<Provenance> provenance;  // [ledger]
@@ -64,8 +69,9 @@ struct CacheState {
   Column<std::int32_t> ramp;          // 0, 1, 2, ...: phases of modes context and cache are prefixes
   std::vector<LayerGroup> groups;
   std::vector<std::int32_t> groupOf;  // [layers]
+  int perLayer = 1;                   // cache layers in a layer of the model
   std::vector<Column<KeyRotations>> rotations;  // [layers][ledger so far], key_phase at_write; or empty
-  std::vector<Column<float>> gateScores;  // [layers][ledger so far, kvHeads] what gates said of each row; or empty
+  std::vector<Column<float>> gateScores;  // [layers of the model][ledger so far, kvHeads] what gates said of each row; or empty
   std::shared_ptr<const std::vector<float>> logits;  // [vocab] of the next token, null = none
   std::shared_ptr<const NewestAttention> attention;
   std::shared_ptr<const PolicyState> policy;         // null while every policy is full

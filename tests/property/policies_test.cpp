@@ -37,11 +37,14 @@ std::vector<int> residents(const SessionFixture& s, int layer) {
   return out;
 }
 
+/// Every layer of the model has its budget, together in all KV heads where these share it.
 void checkBudget(const SessionFixture& s, std::size_t capacity) {
-  const int length = s->state().length();
+  const int length = s->state().length(), parts = s->state().perLayer;
+  std::size_t all = 0;
   for (int layer = 0; layer < s->state().layers(); ++layer) {
     const std::vector<int> rows = residents(s, layer);
-    QCOMPARE(rows.size(), std::min<std::size_t>(capacity, static_cast<std::size_t>(length)));
+    all = layer % parts == 0 ? rows.size() : all + rows.size();
+    if (layer % parts == parts - 1) QCOMPARE(all, static_cast<std::size_t>(parts) * std::min<std::size_t>(capacity, static_cast<std::size_t>(length)));
     QVERIFY(std::is_sorted(rows.begin(), rows.end()));
     for (int i = 0; i < std::min(kSinks, length); ++i) QCOMPARE(rows[static_cast<std::size_t>(i)], i);
     for (int i = 0; i < std::min(kWindow, length); ++i) QCOMPARE(rows[rows.size() - 1 - static_cast<std::size_t>(i)], length - 1 - i);
@@ -88,12 +91,20 @@ class PoliciesTest : public QObject {
       QCOMPARE(s.hash(), again.hash());
     }
     const json audit = s.must("policies");
+    const int parts = s->state().perLayer;
+    int requested = 0, rows = 0, evicted = 0;
     for (const json& layer : audit["layers"]) {
-      QCOMPARE(layer["requested"], 20);
-      QCOMPARE(layer["rows"], 20);
-      QCOMPARE(layer["evictedEver"], kPrompt + 12 - 20);
+      requested += layer["requested"].get<int>();
+      rows += layer["rows"].get<int>();
+      evicted += layer["evictedEver"].get<int>();
+      QCOMPARE(layer["rows"], layer["requested"]);
       QCOMPARE(layer["fired"], s->state().tick.value());
       QVERIFY(!layer["broken"].get<bool>());
+      if (parts > 1 && layer["kvHead"] != parts - 1) continue;
+      QCOMPARE(requested, 20 * parts);
+      QCOMPARE(rows, 20 * parts);
+      QCOMPARE(evicted, (kPrompt + 12 - 20) * parts);
+      requested = rows = evicted = 0;
     }
   }
 
@@ -116,7 +127,7 @@ class PoliciesTest : public QObject {
       one->must("step", {{"n", 10}});
     }
     QCOMPARE(s.tokens(), full.tokens());
-    QCOMPARE(s.rows(), full.rows());
+    QCOMPARE(s.values(), full.values());
     QCOMPARE(s.logits(), full.logits());
   }
 

@@ -2,7 +2,6 @@
 // A session on the smallest synthetic model for tests, driven through its verbs so that history can
 // execute them again.
 #pragma once
-#define QT_NO_KEYWORDS  // Qt's macro `slots` is a name of the engine's; tests say Q_SLOTS
 #include <QtTest>
 #include <map>
 #include <random>
@@ -90,6 +89,24 @@ class SessionFixture {
         pool.readRecords({&slot, 1}, record.data());
         out.append(reinterpret_cast<const char*>(record.data()), static_cast<std::size_t>(layout.tag));
       }
+    }
+    return out;
+  }
+
+  /// Keys and values as numbers, head by head and layer by layer, in logical order: the same whether residency is by
+  /// layer or by KV head.
+  std::vector<float> values() const {
+    std::vector<float> out;
+    for (int layer = 0; layer < session->state().layers(); ++layer) {
+      const RowPool& pool = session->store().pool(layer);
+      const std::span<const std::int32_t> slots = plain(session->state().map(layer).residentSlots());
+      std::vector<float> k(slots.size() * static_cast<std::size_t>(pool.width())), v = k;
+      pool.gather(slots, k.data(), v.data());
+      const auto dim = static_cast<std::size_t>(pool.format().headDim), heads = static_cast<std::size_t>(pool.format().kvHeads);
+      for (std::size_t head = 0; head < heads; ++head)
+        for (const std::vector<float>* all : {&k, &v})
+          for (std::size_t row = 0; row < slots.size(); ++row)
+            out.insert(out.end(), all->begin() + static_cast<std::ptrdiff_t>((row * heads + head) * dim), all->begin() + static_cast<std::ptrdiff_t>((row * heads + head + 1) * dim));
     }
     return out;
   }

@@ -128,6 +128,40 @@ class PolicyFactsTest : public QObject {
 
  private Q_SLOTS:
   /// PyramidKV: 4096 rows, half of them kept, 32 layers: 3994 in the first, 102 in the last, 2048 on average.
+  /// AdaKV, figure 1: three heads share six rows; by head they keep 2.26 of the attention, shared out 2.48.
+  void adaptiveHeadBudgets() {
+    const std::vector<std::vector<float>> heads{{.32f, .01f, .18f, .08f, .22f, .19f}, {.89f, .01f, .05f, .02f, .01f, .02f}, {.68f, .01f, .08f, .04f, .09f, .10f}};
+    const auto kept = [&](const std::vector<std::int32_t>& budgets) {
+      double sum = 0;
+      for (std::size_t head = 0; head < heads.size(); ++head) {
+        std::vector<float> sorted = heads[head];
+        std::sort(sorted.rbegin(), sorted.rend());
+        sum += std::accumulate(sorted.begin(), sorted.begin() + budgets[head], 0.0);
+      }
+      return std::round(sum * 100) / 100;
+    };
+    const std::vector<std::int32_t> uniform = headBudgets(heads, 2, 1), adaptive = headBudgets(heads, 2, 0);
+    QCOMPARE(uniform, (std::vector<std::int32_t>{2, 2, 2}));
+    QCOMPARE(adaptive, (std::vector<std::int32_t>{4, 1, 1}));
+    QCOMPARE(kept(uniform), 2.26);
+    QCOMPARE(kept(adaptive), 2.48);
+    QCOMPARE(headBudgets(heads, 2, 0.2), adaptive);  // the safeguard rounds down to nothing here
+    QCOMPARE(headBudgets(heads, 2, 0.5), adaptive);  // and to what each head has anyway
+    QCOMPARE(headBudgets(heads, 9, 0.2), (std::vector<std::int32_t>{6, 6, 6}));
+    QCOMPARE(headBudgets({{1, 1}, {1, 1}}, 1, 0), (std::vector<std::int32_t>{2, 0}));  // ties: the lower head
+    QCOMPARE(headBudgets({{NAN, 1}, {0, -1}}, 1, 0), (std::vector<std::int32_t>{1, 1}));
+  }
+
+  /// kvpress's README and RocketKV's introduction: a million tokens of Llama-3.1-70B are 327.7 GB, 32 contexts of 32k
+  /// tokens 320 GiB.
+  void sizesOfCaches() {
+    // K and V stand before the scales.
+    const std::int64_t row = kernels::rowLayout({8, 128, kernels::DType::f16, kernels::DType::f16}).kScales, token = 80 * row;
+    QCOMPARE(token, std::int64_t{327'680});
+    QCOMPARE(std::round(static_cast<double>(token) * 1e6 / 1e8) / 10, 327.7);
+    QCOMPARE(32 * 32'768 * token, 320ll << 30);
+  }
+
   void pyramidBudgets() {
     const std::vector<double> rows = pyramidRows(4096, 2048, 64, 20, 32);
     QCOMPARE(std::lround(rows.front()), 3994);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sweeps: the specification, cells, results that do not depend on jobs or kills, and what is refused.
-#define QT_NO_KEYWORDS
 #include <QtTest>
 #include <fcntl.h>
 #include <signal.h>
@@ -92,6 +91,7 @@ class SweepTest : public QObject {
   void badSpecsNameTheirKey();
   void cellsInOrder();
   void axesThatDoNotApply();
+  void aValueSetsOtherKeysToo();
   void budgetGoesIntoThePolicy();
   void shippedSpecifications();
   void badPromptsNameTheirPlace();
@@ -164,6 +164,19 @@ void SweepTest::axesThatDoNotApply() {
   QCOMPARE(cells->size(), std::size_t{8});
   QCOMPARE((*cells)[0].axes[1].second, std::string("-"));
   QCOMPARE((*cells)[1].axes[0].second, std::string("int8"));
+}
+
+void SweepTest::aValueSetsOtherKeysToo() {
+  json given = smallSpec();
+  given["axes"][0] = {{"name", "policy"}, {"key", "policy"}, {"values", {"h2o", {{"label", "by head"}, {"value", "h2o"}, {"set", {{"residency", "kv_head"}}}}}}};
+  const Result<std::vector<SweepCell>> cells = sweepCells(parsed(given));
+  QVERIFY(cells);
+  QCOMPARE((*cells).back().axes[0].second, std::string("by head"));
+  QVERIFY((*cells).back().manifest.residentByHead());
+  QCOMPARE((*cells).back().manifest.policy.name, std::string("h2o"));
+  QVERIFY(!(*cells)[0].manifest.residentByHead());
+  given["axes"][0]["values"][1]["set"] = 3;
+  QVERIFY(!SweepSpec::fromJson(given));
 }
 
 void SweepTest::budgetGoesIntoThePolicy() {
