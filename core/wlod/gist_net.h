@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// GistNet: one vector in the space of token embeddings for 32 of them, or for 32 gists of the level below.
+// Host memory throughout; a gist has the same bits however many are made together. One owner; any thread.
+//
+// `mean` is the reference. A trained network is read from a safetensors file (tools write it; semantics.md,
+// section 8). Per level n, with d = hidden and H, m its own sizes; a file may leave out level 2, which then
+// uses level 1's:
+//
+//   levels.{n}.norm      [d]       levels.{n}.w1  [m, H*d]   levels.{n}.b1  [m]
+//   levels.{n}.query     [H, d]    levels.{n}.w2  [d, m]     levels.{n}.b2  [d]
+//   levels.{n}.position  [H, 32]
+//
+// For children x_i: u_i = rmsnorm(x_i) * norm; a_hi = softmax over i of (query_h . u_i + position_hi);
+// p_h = sum_i a_hi x_i; z = (p_1 .. p_H) / rms; gist = mean(x) + w2 silu(w1 z + b1) + b2. With w2 = b2 = 0 it is
+// the mean. Metadata: `kind` = "gist_net", `model` (fingerprint of the model it was trained for, text).
+#pragma once
+#include <memory>
+#include <string>
+
+#include "core/api/error.h"
+#include "kernels/backend/backend.h"
+
+namespace kvlab {
+
+class GistNet {
+ public:
+  virtual ~GistNet() = default;
+  virtual const std::string& name() const = 0;  // "mean", or the file
+  /// Fingerprint of the model it was trained for; empty where it fits any.
+  virtual const std::string& model() const = 0;
+  /// children [n, 32, hidden] of nodes of `level` -> out [n, hidden].
+  virtual void gists(int level, const float* children, std::int64_t n, float* out) const = 0;
+};
+
+std::shared_ptr<const GistNet> meanGistNet(int hidden);
+
+/// Errors: bad_file (no safetensors file), bad_gist_net (with the tensor or the key of the metadata as field).
+/// `host` computes; its memory is the host's.
+Result<std::shared_ptr<const GistNet>> loadGistNet(const std::string& path, int hidden, std::shared_ptr<kernels::Backend> host);
+
+}  // namespace kvlab
