@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of wLOD one by one: nodes, tree, gist networks, working context and what it refuses, cold start,
 // allocator, invalidation, cost model. semantics.md, section 8.
-#define QT_NO_KEYWORDS  // Qt's macro `slots` is a name of the engine's; tests say Q_SLOTS
 #include <QTemporaryDir>
 #include <QtTest>
 
