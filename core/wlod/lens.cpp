@@ -6,6 +6,24 @@
 
 namespace kvlab {
 
+std::vector<double> entryMass(const WorkingContext& context, std::span<const WlodRow> rows, std::span<const std::vector<float>> layers,
+                              std::span<const double> weights) {
+  std::vector<double> out(static_cast<std::size_t>(context.cost()));
+  double whole = 0;
+  for (std::size_t layer = 0; layer < layers.size(); ++layer) whole += weights.empty() ? 1 : weights[layer];
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    double mass = 0;
+    for (std::size_t layer = 0; layer < layers.size(); ++layer) mass += (weights.empty() ? 1 : weights[layer]) * static_cast<double>(layers[layer][row]);
+    const TreeNode node = rows[row].node;
+    for (std::int32_t i = context.entryAt(node.start); mass > 0 && i < context.cost(); ++i) {
+      const TreeNode entry = context.entries()[static_cast<std::size_t>(i)];
+      if (entry.start >= node.end()) break;
+      out[static_cast<std::size_t>(i)] += mass / whole * entry.span() / node.span();
+    }
+  }
+  return out;
+}
+
 std::vector<double> attentionScores(std::span<const double> mass) {
   constexpr double kEdge = 1e-9;  // scores stay inside (-1, 1)
   std::vector<double> out(mass.size(), 0.0);

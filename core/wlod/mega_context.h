@@ -16,7 +16,8 @@ namespace kvlab {
 
 class MegaContext {
  public:
-  explicit MegaContext(int hidden = 0) : m_hidden(hidden) {}
+  MegaContext() = default;
+  explicit MegaContext(int hidden) : m_hidden(hidden) {}
 
   std::int32_t length() const { return static_cast<std::int32_t>(m_tokens.size()); }  // moments
   const Column<LedgerId>& tokens() const { return m_tokens; }                          // [length]
@@ -60,7 +61,7 @@ class MegaContext {
   void refreshLevel(std::span<const TreeNode> nodes, const GistNet& net, const Embeddings& embeddings);
   void store(std::span<const TreeNode> nodes, const std::vector<float>& gists);
 
-  std::int64_t m_hidden;
+  std::int64_t m_hidden = 0;
   Column<LedgerId> m_tokens;
   std::array<Level, kTopLevel> m_levels;
   std::vector<TreeNode> m_dirty;

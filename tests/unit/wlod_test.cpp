@@ -330,6 +330,29 @@ class WlodTest : public QObject {
     QCOMPARE(attentionScores(std::vector<double>{0, 0}), (std::vector<double>{0, 0}));
   }
 
+  void summariesShareTheirAttention() {
+    const WorkingContext context = tokens(1056).edited(std::vector{collapse(1, 0)}, kFreeRules)->context;
+    const std::vector<WlodRow> rows = wlodRows(context, WlodAttention::Pyramid);
+    std::vector<std::vector<float>> mass(2, std::vector<float>(rows.size()));
+    const auto give = [&](std::size_t layer, TreeNode node, float value) {
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        if (rows[i].node == node) mass[layer][i] = value;
+    };
+    give(0, {2, 0}, 0.5f);
+    give(0, {1, 64}, 0.25f);
+    give(1, {0, 1030}, 1.0f);
+    const std::vector<double> got = entryMass(context, rows, mass);
+    QCOMPARE(got.size(), at(context.cost()));
+    QCOMPARE(got[0], 0.5 / 2 / 32);                                       // a gist under the summary of 1024
+    QCOMPARE(got[at(context.entryAt(40))], 0.5 / 2 / 1024);              // a token under it
+    QCOMPARE(got[at(context.entryAt(70))], 0.5 / 2 / 1024 + 0.25 / 2 / 32);
+    QCOMPARE(got[at(context.entryAt(1030))], 0.5);
+    double sum = 0;
+    for (const double m : got) sum += m;
+    QVERIFY(std::abs(sum - 1.75 / 2) < 1e-9);
+    QCOMPARE(entryMass(context, rows, mass, std::vector<double>{0, 2})[at(context.entryAt(1030))], 1.0);
+  }
+
   void theAllocatorSaysWhy() {
     WorkingContext context = tokens(640).edited(std::vector{collapse(1, 0), collapse(1, 64), collapse(1, 128)}, kFreeRules)->context.nextRound().nextRound();
     std::vector<double> scores(at(context.cost()), 0.0);

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/edit/wlod_plan.h"
+
+#include <algorithm>
+
+namespace kvlab {
+namespace {
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+class WlodPlanner {
+ public:
+  WlodPlanner(const WlodState& state, std::int32_t vocab) : m_state(state), m_vocab(vocab), m_tailBegin(state.tree.tailBegin()) {
+    for (std::int32_t t = m_tailBegin; t < state.tree.length(); ++t) m_tail.push_back({{t, {}, -1}, {}, false});
+  }
+
+  Result<WlodPlan> plan(std::vector<Action> actions) {
+    for (std::size_t i = 0; i < actions.size() && !m_error; ++i) {
+      m_place = static_cast<int>(i);
+      std::visit([this](const auto& action) { read(action); }, actions[i]);
+    }
+    m_plan.actions = std::move(actions);
+    if (!m_error) checkTwice();
+    if (!m_error) layOut();
+    if (m_error) return *m_error;
+    return std::move(m_plan);
+  }
+
+ private:
+  /// A token of the tail, what is inserted before it, and whether it goes.
+  struct TailPlace {
+    WlodPlan::TailToken token;
+    std::vector<TokenId> before;
+    bool removed = false;
+  };
+
+  void fail(const char* code, const char* field, nlohmann::json value, std::string why, std::string remedy) {
+    if (!m_error) m_error = Error{code, "action " + std::to_string(m_place) + " was refused", std::move(why), std::move(remedy), m_place, field, std::move(value)};
+  }
+
+  void breaks(const char* field, std::int32_t moment) {
+    fail("breaks_alignment", field, moment, "moments behind " + std::to_string(moment) + " would move, and gists stand at multiples of 32",
+         "replace n tokens by n, or edit behind moment " + std::to_string(m_tailBegin) + ", where no gists are");
+  }
+
+  /// The moment of a token entry, or nothing and an error.
+  std::optional<std::int32_t> momentOf(Position position, const char* field) {
+    if (position.value() < 0 || position.value() >= m_state.context.cost())
+      return fail("out_of_range", field, position.value(),
+                  std::string(field) + " " + std::to_string(position.value()) + " is outside the working context of " + std::to_string(m_state.context.cost()) + " entries",
+                  "name an entry of the working context"), std::nullopt;
+    const TreeNode entry = m_state.context.entries()[at(position.value())];
+    if (entry.level == 0) return entry.start;
+    return fail("not_a_token", field, position.value(), "entry " + std::to_string(position.value()) + " is " + entry.text(), "expand it first"), std::nullopt;
+  }
+
+  bool inTail(std::int32_t moment) const { return moment >= m_tailBegin; }
+  TailPlace& tailAt(std::int32_t moment) { return m_tail[at(moment - m_tailBegin)]; }
+
+  void checkTokens(const std::vector<TokenId>& tokens, const char* field) {
+    if (tokens.empty()) fail("empty_tokens", field, nlohmann::json::array(), std::string(field) + " is empty", "give at least one token");
+    for (const TokenId token : tokens)
+      if (token.value() < 0 || token.value() >= m_vocab)
+        fail("bad_token", field, token.value(), "token " + std::to_string(token.value()) + " is outside the vocabulary of " + std::to_string(m_vocab), "give a token of the vocabulary");
+  }
+
+  void replace(const std::vector<Position>& positions, const std::vector<TokenId>& tokens, const char* field, const char* tokensField) {
+    checkTokens(tokens, tokensField);
+    std::vector<std::int32_t> moments;
+    for (std::size_t i = 0; i < positions.size() && !m_error; ++i) {
+      if (i && positions[i - 1] >= positions[i]) return fail("bad_order", field, positions[i].value(), "positions are not strictly ascending", "sort them");
+      if (const auto moment = momentOf(positions[i], field)) moments.push_back(*moment);
+    }
+    if (m_error) return;
+    if (moments.size() == tokens.size()) {
+      for (std::size_t i = 0; i < moments.size(); ++i) m_content.push_back({Moment(moments[i]), tokens[i], m_place});
+      return;
+    }
+    if (!inTail(moments.front())) return breaks(field, moments.front());
+    TailPlace& first = tailAt(moments.front());
+    first.before.insert(first.before.end(), tokens.begin(), tokens.end());
+    for (const std::int32_t moment : moments) remove(moment);
+  }
+
+  void remove(std::int32_t moment) {
+    if (tailAt(moment).removed) return fail("overlap", "position", moment, "moment " + std::to_string(moment) + " is edited twice", "edit it once");
+    tailAt(moment).removed = m_plan.tailChanges = true;
+  }
+
+  void read(const ReplacePair& a) { replace({a.originalPos1, a.originalPos2}, a.newTokenIds, "original_pos2", "new_token_ids"); }
+  void read(const Replace& a) {
+    if (a.positions.empty()) return fail("empty_positions", "positions", nlohmann::json::array(), "positions is empty", "name at least one position");
+    replace(a.positions, a.newTokenIds, "positions", "new_token_ids");
+  }
+  void read(const Add& a) {
+    checkTokens({a.tokenId}, "token_id");
+    m_added.push_back(a.tokenId);
+  }
+  void read(const Delete& a) {
+    const auto moment = momentOf(a.position, "position");
+    if (moment && !inTail(*moment)) return breaks("position", *moment);
+    if (moment) remove(*moment);
+  }
+  void read(const Insert& a) {
+    checkTokens(a.tokenIds, "token_ids");
+    if (a.position.value() == m_state.context.cost()) {
+      m_behind.insert(m_behind.end(), a.tokenIds.begin(), a.tokenIds.end());
+      m_plan.tailChanges = true;
+      return;
+    }
+    const auto moment = momentOf(a.position, "position");
+    if (moment && !inTail(*moment)) return breaks("position", *moment);
+    if (!moment) return;
+    TailPlace& place = tailAt(*moment);
+    place.before.insert(place.before.end(), a.tokenIds.begin(), a.tokenIds.end());
+    m_plan.tailChanges = true;
+  }
+  void read(const Evict&) {
+    fail("unsupported", "ledger", nullptr, "a wLOD session collapses instead of evicting", "collapse blocks, or open a session without wlod");
+  }
+  void read(const Expand& a) { lod({true, TreeNode::of(a.node)}); }
+  void read(const Collapse& a) { lod({false, TreeNode::of(a.node)}); }
+  void lod(LodEdit edit) {
+    m_edits.push_back(edit);
+    m_editPlaces.push_back(m_place);
+  }
+
+  void checkTwice() {
+    std::sort(m_content.begin(), m_content.end(), [](const auto& a, const auto& b) { return a.moment < b.moment; });
+    for (std::size_t i = 0; i < m_content.size() && !m_error; ++i) {
+      const std::int32_t moment = m_content[i].moment.value();
+      m_place = m_content[i].place;
+      const bool twice = i && m_content[i - 1].moment == m_content[i].moment;
+      if (twice || (inTail(moment) && tailAt(moment).removed)) fail("overlap", "position", moment, "moment " + std::to_string(moment) + " is edited twice", "edit it once");
+    }
+  }
+
+  /// The working context after the edits of detail, then the tail, then what is added.
+  void layOut() {
+    Result<WorkingContext::Edited> edited = m_state.context.edited(m_edits, withoutBudget());
+    if (!edited) {
+      m_error = edited.error();
+      if (m_error->action) m_error->action = m_editPlaces[at(*m_error->action)];
+      return;
+    }
+    m_plan.context = std::move(edited->context);
+    for (const Swap& swap : edited->swaps) m_plan.changes.push_back({swap.moments, false});
+    takeTail();
+    std::int32_t length = m_state.tree.length();
+    if (m_plan.tailChanges || m_plan.added) {
+      length = m_tailBegin + static_cast<std::int32_t>(m_plan.tail.size());
+      const Result<WorkingContext> resized = m_plan.context.resized(Moment(m_tailBegin), length, withoutBudget());
+      m_plan.context = *resized;
+      m_plan.changes.push_back({{m_tailBegin + m_plan.kept, std::max(length, m_state.tree.length())}, true});
+    }
+    for (const WlodPlan::Content& one : m_plan.replaced) m_plan.changes.push_back({{one.moment.value(), one.moment.value() + 1}, true});
+    m_plan.earliest = length;
+    for (const TimelineChange& change : m_plan.changes) m_plan.earliest = std::min(m_plan.earliest, change.moments.begin);
+    if (Status room = WorkingContext::fits(m_plan.context.cost(), m_state.rules.working); !room) m_error = room.error();
+  }
+
+  /// The budget is that of the whole list.
+  WorkingRules withoutBudget() const {
+    WorkingRules rules = m_state.rules.working;
+    rules.budget = kMostMoments;
+    return rules;
+  }
+
+  /// Contents in the tail are part of it; what stays as it is at its front is not touched.
+  void takeTail() {
+    for (const WlodPlan::Content& one : m_content) {
+      if (!inTail(one.moment.value())) {
+        m_plan.replaced.push_back(one);
+        continue;
+      }
+      tailAt(one.moment.value()).token = {-1, one.token, one.moment.value()};
+      m_plan.tailChanges = true;
+    }
+    for (const TailPlace& place : m_tail) {
+      for (const TokenId token : place.before) m_plan.tail.push_back({-1, token, -1});
+      if (!place.removed) m_plan.tail.push_back(place.token);
+    }
+    for (const TokenId token : m_behind) m_plan.tail.push_back({-1, token, -1});
+    for (const TokenId token : m_added) m_plan.tail.push_back({-1, token, -1});
+    m_plan.added = static_cast<std::int32_t>(m_added.size());
+    while (at(m_plan.kept) < m_plan.tail.size() && m_plan.tail[at(m_plan.kept)].before == m_tailBegin + m_plan.kept) ++m_plan.kept;
+  }
+
+  const WlodState& m_state;
+  std::int32_t m_vocab, m_tailBegin;
+  WlodPlan m_plan;
+  std::vector<TailPlace> m_tail;
+  std::vector<WlodPlan::Content> m_content;
+  std::vector<TokenId> m_behind, m_added;
+  std::vector<LodEdit> m_edits;
+  std::vector<int> m_editPlaces;
+  std::optional<Error> m_error;
+  int m_place = 0;
+};
+
+}  // namespace
+
+Result<WlodPlan> planWlod(const WlodState& state, std::int32_t vocab, std::vector<Action> actions) {
+  return WlodPlanner(state, vocab).plan(std::move(actions));
+}
+
+}  // namespace kvlab

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// A forward pass of rows of a wLOD session: tokens and gists, each over the rows that its coverage names. Full and
+// incremental recomputation, appends and summaries are all this one function, so a row has the same bits however
+// it was made. Engine thread.
+#pragma once
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "core/api/progress.h"
+#include "core/model/transformer.h"
+#include "core/state/cache_store.h"
+#include "core/state/wlod_state.h"
+
+namespace kvlab {
+
+/// All rows of the pass stand in `state`, whose slots are written to.
+struct WlodJob {
+  const WlodState& state;
+  std::function<TokenId(LedgerId)> tokenOf;
+  std::int32_t from = 0;            // rows [from, rows of the state) are computed
+  std::vector<bool> keepsLayer0 = {};  // [rows - from] whose layer 0 is there already; empty = none
+  bool wantLogits = true;           // of the last entry
+  bool wantAttention = true;
+};
+
+struct WlodResult {
+  std::vector<float> logits;         // [vocab]
+  std::vector<std::vector<float>> mass;  // [layers][rows] attention of the last entry, mean over query heads
+  std::int64_t rows = 0, bytes = 0;  // computed; K/V written
+  std::int64_t pairs = 0;            // rows looked at by all queries together, in one layer
+};
+
+/// Called per chunk with rows done; false cancels (error code cancelled).
+Result<WlodResult> computeWlodRows(Transformer& transformer, CacheStore& store, FaultDoor& faults, const WlodJob& job, const Progress& progress = {});
+
+}  // namespace kvlab

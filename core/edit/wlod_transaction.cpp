@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/edit/wlod_transaction.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace kvlab {
+namespace {
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// A column with other values from some place on; it grows in place where nothing before differs.
+template <class T>
+Column<T> continued(const Column<T>& before, std::size_t common, std::span<const T> after) {
+  Column<T> out = before.prefix(common);
+  out.append(after.subspan(common));
+  return out;
+}
+
+/// Rows that two orders of arrival begin with in common.
+std::size_t commonFront(std::span<const WlodRow> a, std::span<const WlodRow> b) {
+  return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+}
+
+/// Rows that queries look at, without building their lists twice.
+std::int64_t pairsOf(const WlodState& state, std::int32_t from) {
+  const Coverage coverage(state.context, state.rows.span(), state.rules.attention, state.rules.pyramid);
+  std::int64_t pairs = 0;
+  if (state.rules.attention == WlodAttention::Flat) return (std::int64_t{state.count()} * (state.count() + 1) - std::int64_t{from} * (from + 1)) / 2;
+  for (const QueryBlock& block : coverage.blocks(from, state.count()))
+    for (const std::int32_t seen : block.seen) pairs += seen;
+  return pairs;
+}
+
+}  // namespace
+
+/// One run: what it started from and what it has made so far.
+struct WlodTransaction::Work {
+  const WlodState& before;
+  const WlodPlan* plan;  // null = a rebuild
+  Source addSource;
+  Tick now;
+  Recompute recompute;
+  Trace& trace;
+  WlodApplied out = {};
+  std::vector<std::int32_t> old = {};  // [rows after] the row before that stands for the same node, -1 = none
+  std::int32_t from = 0;               // rows from here on are computed
+  std::vector<bool> keeps = {};        // [rows - from] whose layer 0 stays
+};
+
+Result<WlodApplied> WlodTransaction::run(const Ledger& ledger, const WlodState& before, const WlodPlan& plan, Source addSource, Tick now, Recompute recompute,
+                                         Trace& trace, const Progress& progress) {
+  Work work{before, &plan, addSource, now, recompute, trace};
+  work.out.ledger = ledger;
+  work.out.state = before;
+  {
+    auto scope = trace.scope("splice");
+    spliceTree(work);
+    spliceRows(work);
+    nameRows(work);
+  }
+  return finish(work, progress);
+}
+
+Result<WlodApplied> WlodTransaction::rebuild(const Ledger& ledger, const WlodState& before, Trace& trace, const Progress& progress) {
+  Work work{before, nullptr, Source::User, Tick(0), Recompute::Full, trace};
+  work.out.ledger = ledger;
+  work.out.state = before;
+  for (std::int32_t row = 0; row < before.count(); ++row) work.old.push_back(row);
+  work.out.invalidation = invalidate(before.rows.span(), before.rows.span(), {{{0, before.context.length()}, false}});
+  return finish(work, progress);
+}
+
+Result<WlodApplied> WlodTransaction::finish(Work& work, const Progress& progress) {
+  if (Status placed = placeRows(work); !placed) return placed.error();
+  if (Status done = compute(work, progress); !done) {
+    m_store.release(work.out.added);
+    return done.error();
+  }
+  return std::move(work.out);
+}
+
+/// Ledger rows of new tokens, the time line, and the gists above them.
+void WlodTransaction::spliceTree(Work& work) {
+  for (const WlodPlan::Content& one : work.plan->replaced)
+    work.out.state.tree.replace(one.moment, newToken(work, one.token, Source::Replacement, one.moment.value()));
+  if (work.plan->tailChanges || work.plan->added) spliceTail(work);
+  auto scope = work.trace.scope("gists");
+  const TensorView& table = m_transformer.model().embed();
+  const MegaContext tree = work.out.state.tree;
+  work.out.state.tree.refresh(m_net, [&](Moments moments, float* to) {
+    const std::int64_t width = table.shape[1];
+    for (std::int32_t t = moments.begin; t < moments.end; ++t, to += width) {
+      TensorView row = table;
+      row.data = static_cast<const std::byte*>(table.data) + work.out.ledger[tree.token(Moment(t))].token.value() * width * kernels::dtypeBytes(table.dtype);
+      row.shape = {width};
+      const std::vector<float> values = widened(row);
+      std::copy(values.begin(), values.end(), to);
+    }
+  });
+}
+
+/// A ledger row, in the place of the token at `replaces` (-1 = of none).
+LedgerId WlodTransaction::newToken(Work& work, TokenId token, Source source, std::int32_t replaces) {
+  Ledger& ledger = work.out.ledger;
+  LedgerRow row;
+  row.token = token;
+  row.source = source;
+  row.born = row.changed = work.now;
+  if (replaces < 0) return ledger.append(std::move(row));
+  const LedgerId parent = work.before.tree.token(Moment(replaces));
+  row.parents = {parent};
+  const LedgerId child = ledger.append(std::move(row));
+  LedgerRow& old = ledger.change(parent);
+  old.children = {child};
+  old.state = RowState::Replaced;
+  old.changed = work.now;
+  return child;
+}
+
+void WlodTransaction::spliceTail(Work& work) {
+  const WlodPlan& plan = *work.plan;
+  Ledger& ledger = work.out.ledger;
+  const std::int32_t begin = work.before.tree.tailBegin() + plan.kept;
+  std::vector<bool> accounted(at(work.before.tree.length() - begin));  // stays, or was replaced
+  std::vector<LedgerId> tail;
+  for (std::size_t i = at(plan.kept); i < plan.tail.size(); ++i) {
+    const WlodPlan::TailToken& token = plan.tail[i];
+    const bool added = i + at(plan.added) >= plan.tail.size();
+    for (const std::int32_t old : {token.before, token.replaces})
+      if (old >= 0) accounted[at(old - begin)] = true;
+    if (token.before < 0) {
+      tail.push_back(newToken(work, token.token, added ? work.addSource : token.replaces >= 0 ? Source::Replacement : Source::Insertion, token.replaces));
+      continue;
+    }
+    tail.push_back(work.before.tree.token(Moment(token.before)));
+  }
+  for (std::size_t i = 0; i < accounted.size(); ++i) {
+    if (accounted[i]) continue;
+    LedgerRow& row = ledger.change(work.before.tree.token(Moment(begin + static_cast<std::int32_t>(i))));
+    row.state = RowState::Deleted;
+    row.changed = work.now;
+  }
+  work.out.state.tree.setTail(Moment(begin), tail);
+}
+
+void WlodTransaction::spliceRows(Work& work) {
+  WlodState& state = work.out.state;
+  state.context = work.plan->context;
+  const std::vector<WlodRow> rows = wlodRows(state.context, state.rules.attention);
+  const std::span<const WlodRow> before = work.before.rows.span();
+  const std::size_t common = commonFront(before, rows);
+  state.rows = continued<WlodRow>(work.before.rows, common, rows);
+  work.out.invalidation = invalidate(before, rows, work.plan->changes);
+  std::vector<std::pair<TreeNode, std::int32_t>> known;
+  for (std::size_t i = common; i < before.size(); ++i) known.emplace_back(before[i].node, static_cast<std::int32_t>(i));
+  std::sort(known.begin(), known.end());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto found = i < common ? known.end() : std::lower_bound(known.begin(), known.end(), std::pair(rows[i].node, std::int32_t{0}));
+    const bool same = found != known.end() && found->first == rows[i].node;
+    work.old.push_back(i < common ? static_cast<std::int32_t>(i) : same ? found->second : -1);
+  }
+}
+
+/// The ledger row of a node; a gist gets its when it first stands as a row.
+LedgerId WlodTransaction::nameOf(Work& work, TreeNode node) {
+  WlodApplied& out = work.out;
+  if (const LedgerId id = out.state.tree.row(node); id.value() >= 0) return id;
+  LedgerRow gist;
+  gist.kind = RowKind::Gist;
+  gist.token = out.ledger[out.state.tree.token(Moment(node.start))].token;
+  gist.state = RowState::Collapsed;
+  gist.born = gist.changed = work.now;
+  const LedgerId id = out.ledger.append(std::move(gist));
+  out.state.tree.name(node, id);
+  return id;
+}
+
+/// Names of the rows, and the states of what stands and stood as an entry. Before the first dirty row nothing changed.
+void WlodTransaction::nameRows(Work& work) {
+  WlodApplied& out = work.out;
+  const WorkingContext &was = work.before.context, &is = out.state.context;
+  const auto state = [&](LedgerId id, RowState now) {
+    if (out.ledger[id].state == now) return;
+    LedgerRow& row = out.ledger.change(id);
+    row.state = now;
+    row.changed = work.now;
+  };
+  for (std::int32_t i = was.length() ? was.entryAt(std::min(out.invalidation.earliest, was.length() - 1)) : 0; i < was.cost(); ++i) {
+    const TreeNode entry = was.entries()[at(i)];
+    const LedgerId id = work.before.tree.row(entry);
+    if (is.hasEntry(entry) || out.ledger[id].state != RowState::Live) continue;
+    const bool expanded = entry.start < is.length() && is.entries()[at(is.entryAt(entry.start))].level < entry.level;
+    state(id, expanded ? RowState::Replaced : RowState::Collapsed);
+  }
+  out.state.ledger = work.before.ledger.prefix(at(out.invalidation.firstDirty));
+  for (std::int32_t i = out.invalidation.firstDirty; i < out.state.count(); ++i) {
+    const LedgerId id = nameOf(work, out.state.rows[at(i)].node);
+    if (out.state.rows[at(i)].entry) state(id, RowState::Live);
+    out.state.ledger.push_back(id);
+  }
+}
+
+/// Which rows are computed, and slots for them: rows that are clean keep theirs, a layer 0 that stays valid too.
+Status WlodTransaction::placeRows(Work& work) {
+  WlodApplied& out = work.out;
+  WlodState& state = out.state;
+  const Invalidation& dirty = out.invalidation;
+  const bool appends = std::all_of(work.old.begin() + dirty.firstDirty, work.old.end(), [](std::int32_t row) { return row < 0; });
+  if (work.recompute == Recompute::Chosen && !appends)
+    out.choice = chooseRecompute(dirty, pairsOf(state, dirty.firstDirty), pairsOf(state, 0), state.rules.costs);
+  const bool full = out.choice.full || work.recompute == Recompute::Full;
+  out.choice.full = full;
+  work.from = full ? 0 : dirty.firstDirty;
+  for (std::int32_t row = work.from; row < state.count(); ++row) work.keeps.push_back(!full && dirty.layer0[at(row)] && work.old[at(row)] >= 0);
+
+  auto scope = work.trace.scope("reserve");
+  const std::int32_t computed = state.count() - work.from;
+  Result<LayerSlots> reserved = m_store.reserve(computed, m_faults);
+  if (!reserved) return reserved.error();
+  out.added = reserved.take();
+  out.freed.resize(out.added.size());
+  std::vector<bool> keptFront(at(work.before.count()));
+  for (std::int32_t row = 0; row < work.from; ++row) keptFront[at(work.old[at(row)])] = true;
+  for (std::size_t layer = 0; layer < out.added.size(); ++layer) {
+    std::vector<bool> kept = keptFront;
+    const Column<Slot> was = work.before.slots.empty() ? Column<Slot>() : work.before.slots[layer];
+    std::vector<Slot> slots(was.begin(), was.begin() + std::min(work.from, work.before.count())), used, unused;
+    for (std::int32_t i = 0; i < computed; ++i) {
+      const Slot fresh = out.added[layer][at(i)];
+      const bool stays = layer == 0 && work.keeps[at(i)];
+      slots.push_back(stays ? was[at(work.old[at(work.from + i)])] : fresh);
+      if (stays) kept[at(work.old[at(work.from + i)])] = true;
+      (stays ? unused : used).push_back(fresh);
+    }
+    m_store.slots(static_cast<int>(layer)).give(unused);
+    out.added[layer] = std::move(used);
+    for (std::size_t i = 0; i < kept.size(); ++i)
+      if (!kept[i]) out.freed[layer].push_back(was[i]);
+    const auto common = at(std::min(work.from, work.before.count()));
+    if (state.slots.size() <= layer) state.slots.emplace_back();
+    state.slots[layer] = continued<Slot>(was, common, slots);
+  }
+  return ok();
+}
+
+Status WlodTransaction::compute(Work& work, const Progress& progress) {
+  WlodApplied& out = work.out;
+  auto scope = work.trace.scope("compute_rows", std::to_string(out.state.count() - work.from) + " of " + std::to_string(out.state.count()) + " rows");
+  const Ledger& ledger = out.ledger;
+  WlodJob job{out.state, [&ledger](LedgerId id) { return ledger[id].token; }, work.from, work.keeps};
+  Result<WlodResult> result = computeWlodRows(m_transformer, m_store, m_faults, job, progress);
+  if (!result) return result.error();
+  out.result = result.take();
+  scope.bytes(out.result.bytes);
+  return ok();
+}
+
+}  // namespace kvlab

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// wLOD over a synthetic model without a session: plans, transactions, row bytes.
+#pragma once
+#include <QtTest>
+#include <random>
+
+#include "core/edit/wlod_transaction.h"
+#include "core/model/placed_weights.h"
+
+namespace kvlab {
+
+class WlodFixture {
+ public:
+  struct Options {
+    WlodRules rules;
+    std::string model = "synthetic:tiny";
+    std::int32_t slots = 20000, maxPhases = 8192;
+    int chunk = 64, threads = 2;
+    std::shared_ptr<const GistNet> net = nullptr;
+  };
+
+  explicit WlodFixture(Options wanted) : options(std::move(wanted)), backend(kernels::makeCpuBackend(options.threads)) {
+    model = Model::open(options.model, KVLAB_RESOURCES_DIR).take();
+    const ModelConfig& c = model->config();
+    transformer = Transformer::create(PlacedWeights::place(model, backend).take(), *backend, options.maxPhases, options.chunk).take();
+    const kernels::RowFormat format{c.kvHeads, c.headDim, model->dtype(), model->dtype()};
+    store = CacheStore::create(*backend, c.layers, format, options.slots).take();
+    net = options.net ? options.net : meanGistNet(c.hidden);
+    state.rules = options.rules;
+    state.tree = MegaContext(c.hidden);
+  }
+
+  /// Applies a list; the slots that nothing names any more are given back.
+  Result<WlodApplied> apply(std::vector<Action> actions, Recompute recompute = Recompute::Incremental) {
+    Result<WlodPlan> plan = planWlod(state, model->config().vocab, std::move(actions));
+    if (!plan) return plan.error();
+    Result<WlodApplied> done = transaction().run(ledger, state, *plan, Source::Prompt, Tick(++tick), recompute, trace);
+    if (done) take(*done);
+    return done;
+  }
+  Result<WlodApplied> rebuild() {
+    Result<WlodApplied> done = transaction().rebuild(ledger, state, trace);
+    if (done) take(*done);
+    return done;
+  }
+  Result<WlodApplied> add(int count, unsigned seed = 5) {
+    std::mt19937 random(seed);
+    std::vector<Action> actions;
+    for (int i = 0; i < count; ++i) actions.push_back(Add{TokenId(3 + static_cast<std::int32_t>(random() % 250))});
+    return apply(std::move(actions));
+  }
+
+  /// Every row of a layer as it lies in the pool, in order of arrival.
+  std::vector<std::uint8_t> bytes(int layer, std::int32_t rows = -1) const {
+    const std::span<const Slot> all = state.slots[static_cast<std::size_t>(layer)].span();
+    const std::span<const Slot> some = all.first(rows < 0 ? all.size() : static_cast<std::size_t>(rows));
+    std::vector<std::uint8_t> out(some.size() * static_cast<std::size_t>(store.pool(layer).stride()));
+    store.pool(layer).readRecords(some, out.data());
+    return out;
+  }
+  std::vector<std::vector<std::uint8_t>> allBytes() const {
+    std::vector<std::vector<std::uint8_t>> out;
+    for (int layer = 0; layer < store.layers(); ++layer) out.push_back(bytes(layer));
+    return out;
+  }
+  /// K and V of every row, without tags: those depend on when a gist got its ledger row.
+  std::vector<std::vector<float>> values() const {
+    std::vector<std::vector<float>> out;
+    for (int layer = 0; layer < store.layers(); ++layer) {
+      const std::span<const std::int32_t> all = plain(state.slots[static_cast<std::size_t>(layer)].span());
+      std::vector<float>&k = out.emplace_back(all.size() * static_cast<std::size_t>(store.pool(layer).width())), v = k;
+      store.pool(layer).gather(all, k.data(), v.data());
+      k.insert(k.end(), v.begin(), v.end());
+    }
+    return out;
+  }
+  std::int32_t inUse() const { return options.slots - store.available(); }
+
+  Options options;
+  std::shared_ptr<kernels::Backend> backend;
+  std::shared_ptr<const Model> model;
+  std::unique_ptr<Transformer> transformer;
+  CacheStore store;
+  FaultDoor faults;
+  std::shared_ptr<const GistNet> net;
+  Ledger ledger;
+  WlodState state;
+  std::vector<float> logits;
+  Trace trace;
+  std::int64_t tick = 0;
+
+ private:
+  WlodTransaction transaction() { return WlodTransaction(*transformer, store, faults, *net); }
+  void take(const WlodApplied& done) {
+    ledger = done.ledger;
+    state = done.state;
+    if (!done.result.logits.empty()) logits = done.result.logits;
+    store.release(done.freed);
+  }
+};
+
+}  // namespace kvlab
