@@ -43,7 +43,7 @@ inline QString needsRedo(const CommandHost& host) {
 /// Checks a layer that was given; a verb would, too, but not before a menu has closed.
 inline Status checkLayer(const CommandHost& host, const nlohmann::json& args, const std::string& what) {
   if (!args.contains("layer")) return ok();
-  const int layers = host.context().snapshot()->info->layers;
+  const int layers = host.context().snapshot()->info->cacheLayers.layers;
   const auto layer = args["layer"].get<double>();
   if (layer >= 0 && layer < layers && layer == static_cast<int>(layer)) return ok();
   return Error{"bad_argument", what, "there is no layer " + args["layer"].dump(),

@@ -60,7 +60,7 @@ Status MainWindow::setFocus(const json& wanted) {
   if (!m_context.snapshot())
     return Error{"no_session", "the focus was not moved", "no session is open", "open one first"};
   const Snapshot& newest = *m_context.history().back();
-  const std::int64_t ends[] = {newest.tick.value() + 1, newest.info->layers, newest.info->heads, newest.length(), static_cast<std::int64_t>(newest.ledger.size())};
+  const std::int64_t ends[] = {newest.tick.value() + 1, newest.info->cacheLayers.count(), newest.info->heads, newest.length(), static_cast<std::int64_t>(newest.ledger.size())};
   const char* const fields[] = {"tick", "layer", "head", "row", "ledger"};
   for (std::size_t i = 0; i < std::size(fields); ++i) {
     if (!wanted.contains(fields[i])) continue;

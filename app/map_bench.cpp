@@ -61,7 +61,7 @@ class StillContext : public InspectorContext {
   static SnapshotPtr makeTick(int layers, int positions) {
     auto tick = std::make_shared<Snapshot>();
     auto info = std::make_shared<SessionInfo>();
-    info->layers = layers;
+    info->cacheLayers.layers = layers;
     info->capacity = positions;
     info->tokenTexts = {" token"};
     info->specialTokens = {false};

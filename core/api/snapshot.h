@@ -49,8 +49,8 @@ struct SessionInfo {
   std::string model;     // as named in the manifest
   std::string numerics;  // numerics id
   std::string backend;   // "cpu"
-  int layers = 0, heads = 0, kvHeads = 0, headDim = 0, vocab = 0;
-  CacheLayers cacheLayers;  // what the lists by layer in a snapshot count
+  CacheLayers cacheLayers;  // layers of the model, and what the lists by layer in a snapshot count
+  int heads = 0, kvHeads = 0, headDim = 0, vocab = 0;
   std::int64_t capacity = 0;  // resident rows per layer
   int staging = 0;
   nlohmann::json manifest;              // complete, defaults filled in

@@ -254,7 +254,6 @@ std::shared_ptr<SessionInfo> Session::describe() const {
   info->model = m_manifest.model;
   info->numerics = m_backend->ops().numericsId();
   info->backend = m_backend->id();
-  info->layers = config.layers;
   info->cacheLayers = m_cacheLayers;
   info->heads = config.heads;
   info->kvHeads = config.kvHeads;

@@ -23,7 +23,7 @@ class FakeEngine : public Engine {
     ++m_state.alive;
     auto info = std::make_shared<SessionInfo>();
     info->model = "fake";
-    info->layers = 2;
+    info->cacheLayers.layers = 2;
     info->capacity = 1024;
     for (int i = 0; i < 64; ++i) info->tokenTexts.push_back(" t" + std::to_string(i));
     info->vocab = 64;

@@ -129,7 +129,7 @@ class Session {
   void makeInfo() {
     auto info = std::make_shared<SessionInfo>();
     info->model = "demo", info->numerics = "avx2-f32", info->backend = "cpu";
-    info->layers = kLayers, info->heads = 8, info->kvHeads = 2, info->headDim = 16;
+    info->cacheLayers.layers = kLayers, info->heads = 8, info->kvHeads = 2, info->headDim = 16;
     info->capacity = 1024, info->staging = 64;
     info->manifest = {{"model", "demo"}, {"layout", "indirection"}, {"policy", {{"name", "full"}}}};
     for (const char* text : {story(), reply(), "barn boathouse quietly indeed blue coat"}) {
@@ -475,7 +475,7 @@ inline SnapshotPtr hugeSnapshot(int layers, int positions) {
   static const std::vector<SnapshotPtr> small = Session(Options{false, 0}).history();
   auto s = std::make_shared<Snapshot>(*small.front());
   auto info = std::make_shared<SessionInfo>(*s->info);
-  info->layers = layers;
+  info->cacheLayers.layers = layers;
   s->info = info;
   Ledger ledger;
   std::vector<LedgerId> ids;

@@ -4,6 +4,8 @@
 #include <QCoreApplication>
 #include <algorithm>
 
+#include "widgets/base/layer_text.h"
+
 namespace kvlab {
 namespace {
 constexpr std::size_t kLookBack = 256;  // snapshots
@@ -53,6 +55,7 @@ std::vector<AuditLine> auditLines(const Snapshot& shown, const std::vector<Snaps
   for (std::size_t l = 0; l < shown.policies->layers.size(); ++l) {
     AuditLine line;
     line.layer = static_cast<std::int32_t>(l);
+    line.name = layerText(shown, line.layer);
     line.audit = shown.policies->layers[l];
     line.prefilling = shown.policies->prefilling;
     line.length = shown.length();

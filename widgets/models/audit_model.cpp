@@ -67,7 +67,7 @@ QString AuditModel::text(const AuditLine& line, int column) const {
   static const QString kNone = QStringLiteral("–");
   const LayerAudit& a = line.audit;
   switch (column) {
-    case LayerNumber: return QString::number(line.layer);
+    case LayerNumber: return line.name;
     case PolicyName: return QString::fromStdString(a.policy);
     case State: return line.said();
     case Requested: return a.bounded ? QStringLiteral("%1 = %2+%3+%4").arg(a.requested()).arg(a.bands.sinks).arg(a.bands.budget).arg(a.bands.window) : kNone;

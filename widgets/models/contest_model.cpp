@@ -7,6 +7,7 @@
 
 #include "widgets/base/data_table.h"
 #include "widgets/base/inspector_view.h"
+#include "widgets/base/layer_text.h"
 
 namespace kvlab {
 namespace {
@@ -41,7 +42,7 @@ int ContestModel::columnCount(const QModelIndex& parent) const { return parent.i
 QString ContestModel::text(const ContestLine& line, int column) const {
   const Contest& c = line.contest;
   switch (column) {
-    case LayerNumber: return QString::number(line.layer);
+    case LayerNumber: return layerText(*m_snapshot, line.layer);
     case Challenger: return tokenText(*m_snapshot, c.challenger);
     case ItsScore: return figure(c.challengerScore);
     case Outcome: return line.won() ? tr("stays, out goes") : tr("lost, leaves");

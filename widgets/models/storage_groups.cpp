@@ -8,12 +8,13 @@
 namespace kvlab {
 
 QString StorageGroup::name() const {
+  const auto nameOf = [this](std::int32_t layer) { return QString::fromStdString(all.name(Layer(layer))); };
   QStringList runs;
   for (std::size_t i = 0; i < layers.size();) {
     std::size_t end = i + 1;
     while (end < layers.size() && layers[end] == layers[end - 1] + 1) ++end;
-    const QString first = QString::number(layers[i]);
-    runs << (end - i == 1 ? first : first + QChar(end - i == 2 ? ',' : u'–') + (end - i == 2 ? QStringLiteral(" ") : QString()) + QString::number(layers[end - 1]));
+    const QString first = nameOf(layers[i]);
+    runs << (end - i == 1 ? first : first + QChar(end - i == 2 ? ',' : u'–') + (end - i == 2 ? QStringLiteral(" ") : QString()) + nameOf(layers[end - 1]));
     i = end;
   }
   const QString word = layers.size() == 1 ? QCoreApplication::translate("kvlab::StorageGroup", "layer %1")
@@ -29,7 +30,7 @@ std::vector<StorageGroup> storageGroups(const Snapshot& s) {
     if (!s.storage[l] || !s.layers[l]) continue;
     const auto alike = [&](const StorageGroup& group) { return group.storage == s.storage[l]; };
     auto group = std::find_if(out.begin(), out.end(), alike);
-    if (group == out.end()) group = out.insert(out.end(), {{}, s.storage[l], s.layers[l]});
+    if (group == out.end()) group = out.insert(out.end(), {{}, s.storage[l], s.layers[l], s.info ? s.info->cacheLayers : CacheLayers()});
     group->layers.push_back(static_cast<std::int32_t>(l));
   }
   return out;

@@ -110,7 +110,7 @@ void AuditView::sortBy(int column, Qt::SortOrder order) {
 
 void AuditView::setPolicy(const std::string& policy) {
   nlohmann::json args{{"policy", policy}};
-  if (m_scope->currentIndex() == 0) args["layer"] = context().focus().layer.value();
+  if (m_scope->currentIndex() == 0) args["layer"] = shown()->info->cacheLayers.layerOf(context().focus().layer).value();
   context().runCommand(QStringLiteral("policy_set"), args);
 }
 
@@ -136,8 +136,9 @@ void AuditView::say() {
   const AuditTotal t = totalOf(m_model->lines());
   const auto layers = static_cast<qint64>(m_model->lines().size());
   QStringList state;
-  if (t.bad) state << tr("%1 of %2 layers not as requested").arg(t.bad).arg(layers);
-  else state << tr("%1 as requested").arg(counted(layers, tr("layer"), tr("layers")));
+  const bool byHead = shown()->info && shown()->info->cacheLayers.byHead();
+  const QString all = byHead ? counted(layers, tr("KV head"), tr("KV heads")) : counted(layers, tr("layer"), tr("layers"));
+  state << (t.bad ? tr("%1 of %2 not as requested").arg(t.bad).arg(all) : tr("%1 as requested").arg(all));
   if (t.fallbacks) state << counted(t.fallbacks, tr("fallback"), tr("fallbacks"));
   state << tr("tick %1").arg(shown()->tick.value());
   m_state->setText(state.join(QStringLiteral("  ·  ")));

@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "widgets/base/inspector_view.h"
+#include "widgets/base/layer_text.h"
 #include "widgets/views/scroll_bars.h"
 
 namespace kvlab {
@@ -189,7 +190,7 @@ QString BandCanvas::readout() const {
   const BandRows& rows = m_layers[at(layer)];
   if (position < 0 || position >= static_cast<int>(rows.band.size())) return ghostText(*m_snapshot, m_context.focus());
   const LedgerId id = m_snapshot->context[at(position)];
-  QStringList parts{hovering ? tr("under pointer") : tr("focus"), tokenText(*m_snapshot, id), tr("layer %1").arg(layer), tr("position %1").arg(position), title(rows.band[at(position)])};
+  QStringList parts{hovering ? tr("under pointer") : tr("focus"), tokenText(*m_snapshot, id), tr("layer %1").arg(layerText(*m_snapshot, layer)), tr("position %1").arg(position), title(rows.band[at(position)])};
   if (!rows.score.empty() && !std::isnan(rows.score[at(position)])) parts << tr("score %1").arg(static_cast<double>(rows.score[at(position)]), 0, 'g', 3);
   for (const Contest& contest : rows.contests)
     if (contest.loser == id) parts << (contest.challenger == id ? tr("left the window in this tick and lost") : tr("driven out in this tick by %1").arg(tokenText(*m_snapshot, contest.challenger)));

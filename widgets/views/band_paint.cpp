@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "widgets/base/colour_map.h"
+#include "widgets/base/layer_text.h"
 #include "widgets/views/band_canvas.h"
 #include "widgets/views/series_palette.h"
 
@@ -70,7 +71,7 @@ void BandCanvas::paintLine(QPainter& painter, std::size_t layer, const Theme& th
   paintContests(painter, rows, line, theme);
   painter.setFont(focused ? theme.monoStrong : theme.mono);
   painter.setPen(focused ? theme.text : theme.muted);
-  painter.drawText(QRectF(0, line.top(), line.left() - 8, line.height()), Qt::AlignRight | Qt::AlignVCenter, QString::number(rows.layer));
+  painter.drawText(QRectF(0, line.top(), line.left() - 8, line.height()), Qt::AlignRight | Qt::AlignVCenter, layerText(*m_snapshot, rows.layer));
   painter.setFont(theme.monoSmall);
   painter.setPen(rows.bounded && rows.rows() > rows.requested.capacity() ? theme.error : theme.muted);
   const QString figure = rows.bounded ? QStringLiteral("%1/%2").arg(rows.rows()).arg(rows.requested.capacity()) : tr("%1, all").arg(rows.rows());

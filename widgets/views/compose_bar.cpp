@@ -199,7 +199,7 @@ std::vector<Action> ComposeBar::actionsFor(EditVerb verb, const std::vector<Posi
       return actions;
     case EditVerb::Evict:
       for (Position position : list) ledger.push_back(snapshot->context[static_cast<std::size_t>(position.value())]);
-      return {Evict{m_context.focus().layer, std::nullopt, ledger}};
+      return {Evict{snapshot->info->cacheLayers.layerOf(m_context.focus().layer), snapshot->info->cacheLayers.headOf(m_context.focus().layer), ledger}};
   }
   return actions;
 }

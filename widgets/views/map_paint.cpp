@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "widgets/base/inspector_view.h"
+#include "widgets/base/layer_text.h"
 #include "widgets/models/storage_groups.h"
 #include "widgets/views/map_canvas.h"
 
@@ -102,7 +103,7 @@ void MapCanvas::paintLayerNames(QPainter& painter, const Parts& p, const Theme& 
   for (int l = 0; l < layers(); l += every) {
     const QRect box(0, layerTop(p, l), p.cells.left() - 7, std::max(13, static_cast<int>(p.layerHeight)));
     painter.setPen(l == focus ? theme.text : theme.faint);
-    painter.drawText(box, Qt::AlignRight | Qt::AlignVCenter, QString::number(l));
+    painter.drawText(box, Qt::AlignRight | Qt::AlignVCenter, layerText(*m_picture->snapshot, l));
   }
   painter.setFont(theme.small);
   painter.setPen(theme.faint);
@@ -262,7 +263,7 @@ QString MapCanvas::readout() const {
   const float value = tile.values[static_cast<std::size_t>(layer) * static_cast<std::size_t>(tile.positions) + static_cast<std::size_t>(position)];
   const Quantity quantity = m_picture->scale.quantity;
   QStringList parts{hovering ? tr("under pointer") : tr("focus"), tr("position %1").arg(position), tokenText(s, id),
-                    tr("ledger %1").arg(id.value()), tr("layer %1").arg(layer)};
+                    tr("ledger %1").arg(id.value()), tr("layer %1").arg(layerText(s, layer))};
   const bool left = leftThroughWindow(s, Layer(layer), id);
   parts << (left ? tr("left through the window") : std::isnan(value) ? tr("not resident, no value") : titleInText(quantity) + " " + valueText(quantity, value));
   const auto at = static_cast<std::size_t>(position);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "widgets/base/layer_text.h"
 #include "widgets/base/view_registry.h"
 
 namespace kvlab {
@@ -158,7 +159,7 @@ QString MapView::dump() const {
   for (int l = 0; l < tile.layers; ++l) {
     QStringList cells;
     for (int p = 0; p < std::min(tile.positions, 256); ++p) cells << QString("%1").arg(picture->cells.at(l, p), 2, 16, QChar('0'));
-    out += QString("layer %1: %2\n").arg(l).arg(cells.join(' '));
+    out += QString("layer %1: %2\n").arg(layerText(*picture->snapshot, l), cells.join(' '));
   }
   const auto list = [](const std::vector<std::int32_t>& positions) {
     QStringList texts;
@@ -174,7 +175,7 @@ QString MapView::tsv() const {
   if (!picture) return {};
   const Tile& tile = *picture->tile;
   QStringList head{"position", "ledger", "token"};
-  for (int l = 0; l < tile.layers; ++l) head << QString("layer %1").arg(l);
+  for (int l = 0; l < tile.layers; ++l) head << QString("layer %1").arg(layerText(*picture->snapshot, l));
   QString out = tsvLine(head);
   for (int p = 0; p < std::min(tile.positions, picture->snapshot->length()); ++p) {
     const LedgerId id = picture->snapshot->context[static_cast<std::size_t>(p)];

@@ -5,6 +5,7 @@
 
 #include "widgets/base/data_table.h"
 #include "widgets/base/inspector_view.h"
+#include "widgets/base/layer_text.h"
 
 namespace kvlab {
 
@@ -33,7 +34,7 @@ void MirrorModel::findBad() {
         m_orphans.push_back({-1, static_cast<std::int32_t>(l), finding.index, number});
       }
       m_badLayers[number] |= quint64{1} << l;
-      const QString where = m_layers.size() > 1 ? tr("layer %1: ").arg(m_layers[l].value()) : QString();
+      const QString where = m_layers.size() > 1 ? tr("layer %1: ").arg(kvlab::layerText(*m_snapshot, m_layers[l].value())) : QString();
       if (!m_found[number].contains(where + finding.what)) m_found[number] << where + finding.what;
     }
   m_bad.assign(m_found.keyBegin(), m_found.keyEnd());
@@ -195,7 +196,7 @@ QVariant MirrorModel::headerData(int section, Qt::Orientation orientation, int r
   if (section == findingColumn()) return tr("\nfinding");
   const QStringList names{tr("layer %1\nindex"), tr("\nslot"), tr("\ntag"), tr("\nphase")};
   const QString name = names.at((section - kLayers) % kPerLayer);
-  return name.contains('%') ? name.arg(m_layers[static_cast<std::size_t>((section - kLayers) / kPerLayer)].value()) : name;
+  return name.contains('%') ? name.arg(kvlab::layerText(*m_snapshot, m_layers[static_cast<std::size_t>((section - kLayers) / kPerLayer)].value())) : name;
 }
 
 }  // namespace kvlab

@@ -5,6 +5,7 @@
 #include <QScrollBar>
 #include <map>
 
+#include "widgets/base/layer_text.h"
 #include "widgets/base/view_registry.h"
 
 namespace kvlab {
@@ -61,7 +62,7 @@ bool MirrorView::ready() const {
 }
 
 std::vector<Layer> MirrorView::chosenLayers() const {
-  const int count = shown() && shown()->info ? shown()->info->layers : 0;
+  const int count = shown() && shown()->info ? shown()->info->cacheLayers.count() : 0;
   std::vector<Layer> out;
   if (m_which->currentIndex() == 0) return {Layer(std::clamp(context().focus().layer.value(), 0, std::max(0, count - 1)))};
   for (int l = 0; l < std::min(count, kMostLayers); ++l) out.push_back(Layer(l));
@@ -111,7 +112,7 @@ void MirrorView::askTags() {
     const auto [begin, end] = m_model->indices(l, first, last);
     if (begin >= end) continue;
     ++m_waiting;
-    context().query("mirror:" + std::to_string(layer.value()), "rows", {{"layer", layer.value()}, {"begin", begin}, {"end", end}}, this,
+    context().query("mirror:" + std::to_string(layer.value()), "rows", withLayer(*snapshot, layer, {{"begin", begin}, {"end", end}}), this,
                     [this, layer, snapshot, round](const Result<nlohmann::json>& reply) {
                       if (round == m_round) --m_waiting;
                       std::map<std::int32_t, std::int64_t> tags;

@@ -142,7 +142,7 @@ QList<std::pair<QString, QString>> ModelView::facts() const {
   QList<std::pair<QString, QString>> list{
       {tr("Model"), QString::fromStdString(info.model)},
       {tr("Shape"), tr("%1, %2 of which %3 for K and V, head dimension %4")
-                        .arg(counted(info.layers, tr("layer"), tr("layers")), counted(info.heads, tr("head"), tr("heads")))
+                        .arg(counted(info.cacheLayers.layers, tr("layer"), tr("layers")), counted(info.heads, tr("head"), tr("heads")))
                         .arg(info.kvHeads).arg(info.headDim)},
       {tr("Vocabulary"), QString::number(info.vocab)},
       {tr("Arithmetic"), QStringLiteral("%1 · %2").arg(QString::fromStdString(info.backend), QString::fromStdString(info.numerics))},

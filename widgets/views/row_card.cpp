@@ -64,7 +64,7 @@ void RowCard::showRow(const Snapshot& s, LedgerId id) {
   for (const auto& layer : s.layers) resident += std::find(layer->ledger.begin() + layer->first, layer->ledger.end(), id) != layer->ledger.end();
   m_token->setText(tr("%1   ledger %2").arg(tokenText(s, id)).arg(id.value()));
   QStringList facts{word(name(row.state)) + (row.pinned ? tr(", pinned") : QString()), place,
-                    tr("resident in %1 of %2 layers").arg(resident).arg(s.layers.size()),
+                    (s.info && s.info->cacheLayers.byHead() ? tr("resident in %1 of %2 KV heads") : tr("resident in %1 of %2 layers")).arg(resident).arg(s.layers.size()),
                     tr("from %1 in tick %2").arg(word(name(row.source))).arg(row.born.value())};
   if (row.state != RowState::Live) facts << tr("%1 in tick %2").arg(word(name(row.state))).arg(row.changed.value());
   m_facts->setText(facts.join(QStringLiteral("  ·  ")));

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "widgets/base/elided_label.h"
+#include "widgets/base/layer_text.h"
 #include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/models/format.h"
@@ -198,7 +199,7 @@ void SmartKvView::say() {
   m_said->setText(contestsSaid());
   if (layers.empty()) return m_state->clear();
   const BandRows& one = layers[l];
-  QStringList state{tr("layer %1").arg(one.layer), QString::fromStdString(one.policy)};
+  QStringList state{tr("layer %1").arg(layerText(*shown(), one.layer)), QString::fromStdString(one.policy)};
   if (one.bounded) state << tr("%1 + %2 + %3 of %4 + %5 + %6").arg(one.there.sinks).arg(one.there.budget).arg(one.there.window).arg(one.requested.sinks).arg(one.requested.budget).arg(one.requested.window);
   else state << tr("keeps all");
   if (one.score.empty()) state << tr("no scores known");
@@ -283,7 +284,7 @@ void SmartKvView::showLifespans() {
     m_fit->setText(tr("Predicted against actual lifespans"));
     const Layer layer = context().focus().layer;
     m_noPlot->say(tr("How long rows are used, against what their gate predicted"),
-                  m_measured ? tr("No gate predicted for layer %1.").arg(layer.value()) : why.isEmpty() ? tr("“Measure lifespans” above finds out.") : tr("Not now: %1.").arg(why));
+                  m_measured ? tr("No gate predicted for layer %1.").arg(layerText(*shown(), layer.value())) : why.isEmpty() ? tr("“Measure lifespans” above finds out.") : tr("Not now: %1.").arg(why));
     return;
   }
   const int before = std::max(0, m_head->currentIndex());
@@ -301,7 +302,7 @@ void SmartKvView::showLifespans() {
     rows += (*heads)[h].rows, censored += (*heads)[h].censored;
     bias += std::isfinite((*heads)[h].bias) ? (*heads)[h].bias * ((*heads)[h].rows - (*heads)[h].censored) : 0;
   }
-  QStringList said{tr("Layer %1").arg(context().focus().layer.value()), tr("%1, %2 still in use").arg(counted(rows, tr("row"), tr("rows"))).arg(censored)};
+  QStringList said{tr("Layer %1").arg(layerText(*shown(), context().focus().layer.value())), tr("%1, %2 still in use").arg(counted(rows, tr("row"), tr("rows"))).arg(censored)};
   if (rows > censored) said << tr("predicts %1 too %2").arg(QString::number(std::abs(bias / static_cast<double>(rows - censored)), 'f', 2), bias < 0 ? tr("short") : tr("long"));
   if (m_measured->tick != shown()->tick) said << tr("measured in tick %1").arg(m_measured->tick.value());
   m_fit->setText(said.join(QStringLiteral("  ·  ")));
@@ -322,7 +323,7 @@ QString SmartKvView::dump() const {
   if (isEmpty() || !shown()) return QStringLiteral("smartkv: every layer keeps all its rows\n");
   QString out = QStringLiteral("smartkv: tick %1, %2\n").arg(shown()->tick.value()).arg(m_state->text());
   for (const BandRows& one : m_canvas->layers())
-    out += QStringLiteral("layer %1: %2, sinks %3, budget %4, window %5, lowest %6\n").arg(one.layer).arg(QString::fromStdString(one.policy)).arg(one.there.sinks).arg(one.there.budget).arg(one.there.window)
+    out += QStringLiteral("layer %1: %2, sinks %3, budget %4, window %5, lowest %6\n").arg(layerText(*shown(), one.layer)).arg(QString::fromStdString(one.policy)).arg(one.there.sinks).arg(one.there.budget).arg(one.there.window)
                .arg(std::isnan(one.lowest) ? QStringLiteral("–") : QString::number(static_cast<double>(one.lowest), 'g', 3));
   out += m_said->text() + QLatin1Char('\n') + m_contests->tsv() + m_fit->text() + QLatin1Char('\n');
   if (const auto* heads = headsOfLayer())
@@ -337,7 +338,7 @@ QString SmartKvView::tsv() const {
   for (const BandRows& one : m_canvas->layers())
     for (std::size_t p = 0; p < one.band.size(); ++p) {
       const bool known = !one.score.empty() && !std::isnan(one.score[p]);
-      out += tsvLine({QString::number(one.layer), QString::number(p), QString::number(shown()->context[p].value()), tokenText(*shown(), shown()->context[p]), title(one.band[p]),
+      out += tsvLine({layerText(*shown(), one.layer), QString::number(p), QString::number(shown()->context[p].value()), tokenText(*shown(), shown()->context[p]), title(one.band[p]),
                       known ? QString::number(static_cast<double>(one.score[p])) : QString()});
     }
   return out;

@@ -116,7 +116,7 @@ void StorageTableView::fillTypes(QMenu* menu, bool keys) {
 }
 
 void StorageTableView::change(const QString& command, nlohmann::json args) {
-  if (m_scope->currentIndex() == 0) args["layer"] = context().focus().layer.value();
+  if (m_scope->currentIndex() == 0) args["layer"] = shown()->info->cacheLayers.layerOf(context().focus().layer).value();
   context().runCommand(command, args);
 }
 
