@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// wLOD without a session: incremental against full recompute over where an edit stands and how many blocks it
+// collapses, and how a full pass grows with the time line, flat and pyramid. The working context begins as tokens
+// alone, so rows are moments. Each edit is undone by the expansion that follows it, which counts as a run.
+#include "core/edit/wlod_transaction.h"
+#include "core/experiment/bench_rig.h"
+
+namespace kvlab {
+namespace {
+
+constexpr double kPlaces[] = {0.02, 0.25, 0.5, 0.75, 0.95};
+
+struct Machine {
+  const BenchOptions& options;
+  std::shared_ptr<kernels::Backend> backend;
+  std::shared_ptr<const Model> model;
+  std::shared_ptr<const PlacedWeights> weights;
+};
+
+/// A time line of one length with its rows.
+class WlodLine {
+ public:
+  WlodLine(const Machine& machine, Transformer& transformer, CacheStore store, WlodAttention attention)
+      : m_machine(machine), m_store(std::move(store)), m_net(meanGistNet(machine.model->config().hidden)),
+        m_transaction(transformer, m_store, m_faults, *m_net) {
+    m_state.rules.attention = attention;
+    m_state.rules.working = {kMostMoments, 0, 0};
+    m_state.tree = MegaContext(machine.model->config().hidden);
+  }
+
+  /// Seconds of a list of actions, or of a full recompute where there is none.
+  Result<double> timed(const std::vector<Action>& actions) {
+    Trace trace;
+    const auto start = BenchClock::now();
+    Result<WlodApplied> done = WlodApplied{};
+    if (actions.empty()) {
+      done = m_transaction.rebuild(m_ledger, m_state, trace);
+    } else {
+      Result<WlodPlan> plan = planWlod(m_state, m_machine.model->config().vocab, actions);
+      if (!plan) return plan.error();
+      done = m_transaction.run(m_ledger, m_state, *plan, Source::Prompt, Tick(1), Recompute::Incremental, trace);
+    }
+    if (!done) return done.error();
+    const double seconds = secondsSince(start);
+    m_ledger = std::move(done->ledger);
+    m_state = std::move(done->state);
+    m_store.release(done->freed);
+    return seconds;
+  }
+
+  Result<double> fill(int length) {
+    std::vector<Action> adds;
+    for (const TokenId token : benchTokens(length, m_machine.model->config().vocab)) adds.push_back(Add{token});
+    return timed(adds);
+  }
+  std::int32_t rows() const { return m_state.count(); }
+
+ private:
+  const Machine& m_machine;
+  CacheStore m_store;
+  FaultDoor m_faults;
+  std::shared_ptr<const GistNet> m_net;
+  WlodTransaction m_transaction;
+  Ledger m_ledger;
+  WlodState m_state;
+};
+
+Result<std::unique_ptr<WlodLine>> makeLine(const Machine& machine, Transformer& transformer, int length, WlodAttention attention) {
+  const ModelConfig& c = machine.model->config();
+  const kernels::RowFormat format{c.kvHeads, c.headDim, machine.model->dtype(), machine.model->dtype()};
+  const auto slots = static_cast<std::int32_t>(2.2 * length) + 256;  // all rows twice, summaries with them
+  Result<CacheStore> store = CacheStore::create(*machine.backend, c.layers, format, slots);
+  if (!store) return store.error();
+  return std::make_unique<WlodLine>(machine, transformer, store.take(), attention);
+}
+
+const char* nameOf(WlodAttention attention) { return attention == WlodAttention::Flat ? "flat" : "pyramid"; }
+
+/// Blocks behind a place of the time line, neighbours, collapsed and expanded again.
+Status measureEdit(WlodLine& line, const std::string& what, int length, double place, int blocks, double full, int runs, nlohmann::json& rows) {
+  std::vector<Action> down, up;
+  const int most = length / kGistBlock, first = std::min(static_cast<int>(place * most), most - blocks - 1);
+  for (int b = 0; b < blocks; ++b) {
+    const NodeId node = TreeNode{1, (first + b) * kGistBlock}.id();
+    down.push_back(Collapse{node});
+    up.push_back(Expand{node});
+  }
+  std::vector<double> times, ratios;
+  for (int run = 0; run < runs; ++run)
+    for (const std::vector<Action>* list : {&down, &up}) {
+      const Result<double> seconds = line.timed(*list);
+      if (!seconds) return seconds.error();
+      times.push_back(*seconds * 1e3);
+      ratios.push_back(full / *seconds);
+    }
+  const std::string edit = what + ", " + std::to_string(blocks) + (blocks == 1 ? " block" : " blocks") + " at " + std::to_string(static_cast<int>(place * 100)) + " %";
+  rows.push_back(benchRow("wlod", edit, "incremental", "ms", times));
+  rows.push_back(benchRow("wlod", edit, "full_over_incremental", "x", ratios));
+  return ok();
+}
+
+Status measureLine(const Machine& machine, Transformer& transformer, int length, WlodAttention attention, bool edits, nlohmann::json& rows) {
+  Result<std::unique_ptr<WlodLine>> line = makeLine(machine, transformer, length, attention);
+  if (!line) return line.error();
+  if (const Result<double> filled = (*line)->fill(length); !filled) return filled.error();
+  const int runs = machine.options.quick ? 1 : 3;
+  std::vector<double> fulls, perRow;
+  for (int run = 0; run < runs; ++run) {
+    const Result<double> seconds = (*line)->timed({});
+    if (!seconds) return seconds.error();
+    fulls.push_back(*seconds * 1e3);
+    perRow.push_back(*seconds * 1e6 / length);
+  }
+  const std::string what = machine.model->spec() + ", " + nameOf(attention) + ", " + std::to_string(length) + " entries";
+  const nlohmann::json full = benchRow("wlod", what, "full", "ms", fulls);
+  rows.push_back(full);
+  rows.push_back(benchRow("wlod", what, "full_per_entry", "us", perRow));
+  for (const double place : kPlaces)
+    for (const int blocks : {1, 4, 16})
+      if (edits && blocks < length / kGistBlock / 2)
+        if (Status done = measureEdit(**line, what, length, place, blocks, full["median"].get<double>() / 1e3, runs, rows); !done) return done;
+  return ok();
+}
+
+}  // namespace
+
+Status benchWlod(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
+  Machine machine{options, kernels::makeCpuBackend(threadsOf(options)), nullptr, nullptr};
+  Result<std::shared_ptr<const Model>> model = Model::open(!options.model.empty() ? options.model : options.quick ? "synthetic:tiny" : "synthetic:stories-15m", options.resources);
+  if (!model) return model.error();
+  machine.model = model.take();
+  Result<std::shared_ptr<const PlacedWeights>> weights = PlacedWeights::place(machine.model, machine.backend);
+  if (!weights) return weights.error();
+  const std::vector<int> lengths = options.quick ? std::vector{256} : std::vector{2048, 8192, 32768, 131072};
+  Result<std::unique_ptr<Transformer>> transformer = Transformer::create(*weights, *machine.backend, lengths.back() + 1, 256);
+  if (!transformer) return transformer.error();
+  for (const WlodAttention attention : {WlodAttention::Pyramid, WlodAttention::Flat})
+    for (const int length : lengths) {
+      const bool edits = options.quick || length == 8192 || length == 32768;
+      if (attention == WlodAttention::Flat && length > 32768) continue;  // hours
+      if (!report(progress, std::string("wlod: ") + nameOf(attention) + ", " + std::to_string(length) + " entries", 0, 0))
+        return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
+      if (Status done = measureLine(machine, **transformer, length, attention, edits, rows); !done) return done;
+    }
+  return ok();
+}
+
+}  // namespace kvlab
