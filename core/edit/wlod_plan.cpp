@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/wlod/cold_start.h"
+
 namespace kvlab {
 namespace {
 
@@ -149,7 +151,12 @@ class WlodPlanner {
     std::int32_t length = m_state.tree.length();
     if (m_plan.tailChanges || m_plan.added) {
       length = m_tailBegin + static_cast<std::int32_t>(m_plan.tail.size());
-      const Result<WorkingContext> resized = m_plan.context.resized(Moment(m_tailBegin), length, withoutBudget());
+      const Result<WorkingContext> resized = startsCold(length) ? coldStart(length, m_state.rules.start, m_state.rules.working)
+                                                                : m_plan.context.resized(Moment(m_tailBegin), length, withoutBudget());
+      if (!resized) {
+        m_error = resized.error();
+        return;
+      }
       m_plan.context = *resized;
       m_plan.changes.push_back({{m_tailBegin + m_plan.kept, std::max(length, m_state.tree.length())}, true});
     }
@@ -158,6 +165,9 @@ class WlodPlanner {
     for (const TimelineChange& change : m_plan.changes) m_plan.earliest = std::min(m_plan.earliest, change.moments.begin);
     if (Status room = WorkingContext::fits(m_plan.context.cost(), m_state.rules.working); !room) m_error = room.error();
   }
+
+  /// A first text that does not fit as tokens begins as tokens, LOD1 and LOD2.
+  bool startsCold(std::int32_t length) const { return m_state.context.cost() == 0 && length > m_state.rules.working.budget; }
 
   /// The budget is that of the whole list.
   WorkingRules withoutBudget() const {

@@ -106,6 +106,7 @@ LedgerId WlodTransaction::newToken(Work& work, TokenId token, Source source, std
   LedgerRow row;
   row.token = token;
   row.source = source;
+  row.state = RowState::Collapsed;  // live once it stands as an entry
   row.born = row.changed = work.now;
   if (replaces < 0) return ledger.append(std::move(row));
   const LedgerId parent = work.before.tree.token(Moment(replaces));

@@ -8,6 +8,7 @@
 
 #include "core/api/column.h"
 #include "core/api/wlod_view.h"
+#include "core/wlod/cold_start.h"
 #include "core/wlod/coverage.h"
 #include "core/wlod/invalidation.h"
 #include "core/wlod/mega_context.h"
@@ -21,6 +22,7 @@ struct WlodRules {
   PyramidRules pyramid = {};
   double sigma = 1;  // of a gist, in halves of its span; 0 = no damping
   WorkingRules working = {};
+  ColdStart start = {};
   RecomputeCosts costs = {};
 };
 

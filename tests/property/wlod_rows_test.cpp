@@ -4,6 +4,8 @@
 #include "support/wlod_fixture.h"
 
 #include "core/edit/compute_rows.h"
+#include "core/wlod/focus_allocator.h"
+#include "core/wlod/lens.h"
 #include "kernels/row_checksum.h"
 
 using namespace kvlab;
@@ -253,6 +255,52 @@ class WlodRowsTest : public QObject {
     QVERIFY(applied && !applied->choice.full && applied->result.rows < 100);
     applied = cache.apply({Add{TokenId(9)}}, Recompute::Chosen);
     QVERIFY(applied && applied->result.rows == 1);
+  }
+
+  /// A time line ten times the budget: it starts cold, makes room for each token and refocuses where attention goes.
+  void aLongTimeLineInASmallBudget() {
+    for (const WlodAttention attention : {WlodAttention::Flat, WlodAttention::Pyramid}) {
+      WlodRules with = rules(attention);
+      with.working = {300, 64, 2};
+      WlodFixture cache({.rules = with});
+      QVERIFY(cache.add(3000));
+      QVERIFY(cache.state.context.cost() <= 300);
+      QCOMPARE(cache.ledger[cache.state.tree.token(Moment(5))].state, RowState::Collapsed);
+      QCOMPARE(cache.ledger[cache.state.tree.token(Moment(2999))].state, RowState::Live);
+      int rounds = 0, expanded = 0, collapsed = 0;
+      std::vector<double> scores(at(cache.state.context.cost()), 0.0);
+      for (int i = 0; i < 200; ++i) {
+        std::vector<Action> actions;
+        const auto take = [&](const Refocus& decided) {
+          for (const LodEdit& edit : decided.edits) {
+            (edit.expand ? expanded : collapsed)++;
+            if (edit.expand) actions.push_back(Expand{edit.node.id()});
+            else actions.push_back(Collapse{edit.node.id()});
+          }
+        };
+        if (i % 32 == 31) {
+          const auto decided = refocus(cache.state.context, scores, {}, with.working);
+          QVERIFY(decided);
+          take(*decided);
+          ++rounds;
+          cache.state.context = cache.state.context.nextRound();
+        }
+        if (actions.empty()) {
+          const auto room = makeRoom(cache.state.context, scores, 1, with.working);
+          QVERIFY2(bool(room), room ? "" : room.error().text().c_str());
+          take(*room);
+          actions.push_back(Add{TokenId(3 + i)});
+        }
+        const auto applied = cache.apply(actions);
+        QVERIFY2(bool(applied), applied ? "" : applied.error().text().c_str());
+        QVERIFY(cache.state.context.cost() <= 300 && cache.inUse() == cache.state.count());
+        scores = attentionScores(entryMass(cache.state.context, cache.state.rows.span(), applied->result.mass));
+      }
+      QVERIFY2(rounds == 6 && collapsed > 2, qPrintable(QString("%1 %2").arg(expanded).arg(collapsed)));
+      const auto incremental = cache.allBytes();
+      QVERIFY(cache.rebuild());
+      QVERIFY(cache.allBytes() == incremental);
+    }
   }
 
   /// What the newest entry looks at, by row: all of it, and nothing else.
