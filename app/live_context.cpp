@@ -2,6 +2,7 @@
 #include "app/live_context.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace kvlab {
@@ -13,11 +14,12 @@ Error noSession() {
           "open one with File > New Session"};
 }
 
+constexpr std::chrono::milliseconds kFrame{16};
+
 }  // namespace
 
 LiveContext::LiveContext(QObject* parent) : InspectorContext(parent) {
   m_pace.setSingleShot(true);
-  m_pace.setInterval(16);
   m_pace.setTimerType(Qt::PreciseTimer);
   connect(&m_pace, &QTimer::timeout, this, &LiveContext::catchUp);
 }
@@ -116,7 +118,11 @@ void LiveContext::follow() {
 
 void LiveContext::catchUp() {
   if (!std::exchange(m_behind, false)) return;
-  m_pace.start();
+  m_pace.start(kFrame);
+  m_since.start();
+  QTimer::singleShot(0, this, [this] {  // behind the painting
+    m_pace.start(std::max(kFrame, std::chrono::milliseconds(m_rest * m_since.elapsed())));
+  });
   showSnapshot(m_session ? m_session->snapshot() : nullptr);
 }
 

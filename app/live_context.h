@@ -2,6 +2,7 @@
 // The context that all views of a window share, over whichever live session is shown. Replies go
 // only to receivers that still exist; failures without a reader go to failed(). GUI thread only.
 #pragma once
+#include <QElapsedTimer>
 #include <QTimer>
 
 #include "app/live_session.h"
@@ -39,6 +40,9 @@ class LiveContext : public InspectorContext {
   /// Shows the newest snapshot now. Views follow an engine at the pace of a screen, so that what a
   /// script steps through a thousand times a second is drawn sixty times.
   void catchUp();
+  /// After showing a snapshot views rest for so many times as long as they took with it, if that is longer than a frame
+  /// of the screen: the event loop is also there for input, or for a script that nobody watches. 1 unless set.
+  void setRest(int times) { m_rest = times; }
   void runCommand(const QString& id, const nlohmann::json& args) override;
   void evaluate(const QString& line, QObject* receiver, Evaluated reply) override;
   bool busy() const override { return m_session && m_session->busy(); }
@@ -55,6 +59,8 @@ class LiveContext : public InspectorContext {
   LiveSessionPtr m_session;
   SnapshotPtr m_shown;
   QTimer m_pace;  // until the next one may be shown
+  QElapsedTimer m_since;  // the last one was shown
+  int m_rest = 1;
   bool m_behind = false;
   CommandRunner m_runner;
   Evaluator m_evaluator;

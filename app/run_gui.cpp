@@ -90,6 +90,7 @@ int runScript(const CommandLine& line, LogRelay& log) {
   MainWindow window(windowSettings(line, true));
   QObject::connect(&log, &LogRelay::line, &window.context(), &InspectorContext::logged);
   window.show();  // on the offscreen platform: laid out, never seen
+  window.context().setRest(19);
   ScriptSettings settings;
   settings.verbs = coreVerbs();
   settings.manifest = line.manifest;

@@ -310,7 +310,7 @@ class Planner {
       const auto l = static_cast<std::size_t>(layer);
       const std::int32_t out = evicted[l] + leaving[static_cast<std::size_t>(m_state.groupOf[l])];
       const std::int32_t own = m_state.group(layer).capacity;
-      const std::int64_t most = own ? std::min<std::int64_t>(own, m_rules.capacity) : m_rules.capacity;
+      const std::int64_t most = own ? own : m_rules.capacity;
       if (rows + change - out > most) noCapacity(layer, rows, change, out, most);
     }
     if (m_rules.maxLength > 0 && m_plan.lengthAfter > m_rules.maxLength && !m_error) tooLong();

@@ -188,6 +188,7 @@ class Session {
   Status chooseBackend(const std::string& id, const std::string& numerics);
   Status restore(Manifest wanted);
   std::vector<std::int32_t> windows() const;
+  std::int64_t rowsNeeded(int layer) const;
   Status freshStorage();
   Status planStorage(LayoutSet& layouts, std::vector<kernels::RowFormat>& formats, const PolicyState* decided = nullptr) const;
   Status planMemory(const std::vector<LayerPool>& pools) const;

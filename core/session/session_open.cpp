@@ -115,7 +115,7 @@ Status Session::planStorage(LayoutSet& layouts, std::vector<kernels::RowFormat>&
   std::vector<LayerDemand> demands(specs.size(), LayerDemand{capacity, m_manifest.ring.window, m_manifest.staging, std::max(m_manifest.prefillChunk, m_manifest.ring.blockTokens), history, m_manifest.ring.tailOnly});
   for (std::size_t own = 0; own < specs.size(); ++own) {
     const Layer layer(static_cast<std::int32_t>(own));
-    if (decided && decided->layers[own].budget) demands[own].capacity = std::min(capacity, decided->audit.layers[own].bands.capacity() + m_manifest.ring.blockTokens);
+    if (decided && decided->layers[own].budget) demands[own].capacity = decided->audit.layers[own].bands.capacity() + m_manifest.ring.blockTokens;
     Result<std::unique_ptr<StorageLayout>> layout = makeLayout(specs[own]);
     if (!layout) return layout.error();
     if (m_manifest.ring.window == 0 && (*layout)->dropsMasked()) demands[own].keep = std::min(maskOf(m_manifest, config, m_cacheLayers.layerOf(layer).value()), capacity);

@@ -135,13 +135,22 @@ Status Session::setFormat(int layer, const std::string& k, const std::string& v)
   return restore(std::move(wanted));
 }
 
+/// Rows that a cache layer has and must have room for; heads that share a budget, on average.
+std::int64_t Session::rowsNeeded(int layer) const {
+  const int parts = m_cacheLayers.perLayer, first = layer / parts * parts;
+  if (!m_state.policy || !m_state.policy->layers[at(layer)].budget) return static_cast<std::int64_t>(m_state.map(layer).size());
+  std::int64_t all = 0;
+  for (int part = first; part < first + parts; ++part) all += m_state.policy->audit.layers[at(part)].bands.capacity() + m_manifest.ring.blockTokens;
+  return (all + parts - 1) / parts;
+}
+
 Status Session::setCapacity(std::int64_t rows) {
   if (rows < 1 || rows >= m_maxPhases)
     return Error{"capacity", "the capacity was not changed", std::to_string(rows) + " rows are outside 1 .. " + std::to_string(m_maxPhases - 1),
                  "open a session with a larger capacity", std::nullopt, "rows", rows};
   for (int layer = 0; layer < m_state.layers(); ++layer)
-    if (const auto held = static_cast<std::int64_t>(m_state.map(layer).size()); held > rows && !m_state.group(layer).keep)
-      return Error{"capacity", "the capacity was not changed", "layer " + m_cacheLayers.name(Layer(layer)) + " holds " + std::to_string(held) + " rows, more than " + std::to_string(rows),
+    if (const std::int64_t needed = rowsNeeded(layer); needed > rows && !m_state.group(layer).keep)
+      return Error{"capacity", "the capacity was not changed", "layer " + m_cacheLayers.name(Layer(layer)) + " needs " + std::to_string(needed) + " rows, more than " + std::to_string(rows),
                    "give room for them, or evict rows first", std::nullopt, "rows", rows};
   Manifest wanted = m_manifest;
   wanted.capacity = rows;
