@@ -72,6 +72,7 @@ std::vector<Command> builtinCommands(const std::vector<ViewName>& views) {
   addRunCommands(list);
   addStorageCommands(list);
   addPolicyCommands(list);
+  addLanesCommands(list);
   addWindowCommands(list, views);
   return list;
 }

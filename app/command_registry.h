@@ -61,6 +61,7 @@ void addSessionCommands(std::vector<Command>& list);
 void addRunCommands(std::vector<Command>& list);
 void addStorageCommands(std::vector<Command>& list);
 void addPolicyCommands(std::vector<Command>& list);
+void addLanesCommands(std::vector<Command>& list);
 void addEditCommands(std::vector<Command>& list);
 void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& views);
 

@@ -12,6 +12,15 @@ inline QString needsIdle(const CommandHost& host) {
   if (const QString why = needsSession(host); !why.isEmpty()) return why;
   return host.context().busy() ? QString("the engine is working; stop it or wait") : QString();
 }
+/// Lanes go forward only, all together.
+inline QString needsAlone(const CommandHost& host) {
+  const SnapshotPtr snapshot = host.context().snapshot();
+  return snapshot && snapshot->lanes ? QString("lanes run in lockstep; Close Lanes first") : QString();
+}
+inline QString needsIdleAlone(const CommandHost& host) {
+  const QString why = needsIdle(host);
+  return why.isEmpty() ? needsAlone(host) : why;
+}
 inline QString needsReadyIdle(const CommandHost& host) {
   if (const QString why = needsSession(host); !why.isEmpty()) return why;
   const auto session = host.context().session();
@@ -28,15 +37,15 @@ inline QString needsWork(const CommandHost& host) {
   return host.context().busy() || host.scriptRunning() ? QString() : QString("nothing is running");
 }
 inline QString needsPast(const CommandHost& host) {
-  if (const QString why = needsIdle(host); !why.isEmpty()) return why;
+  if (const QString why = needsIdleAlone(host); !why.isEmpty()) return why;
   return host.context().snapshot()->tick.value() > 0 ? QString() : QString("this is the first tick");
 }
 inline QString needsUndo(const CommandHost& host) {
-  if (const QString why = needsIdle(host); !why.isEmpty()) return why;
+  if (const QString why = needsIdleAlone(host); !why.isEmpty()) return why;
   return host.context().snapshot()->canUndo ? QString() : QString("there is nothing to undo");
 }
 inline QString needsRedo(const CommandHost& host) {
-  if (const QString why = needsIdle(host); !why.isEmpty()) return why;
+  if (const QString why = needsIdleAlone(host); !why.isEmpty()) return why;
   return host.context().snapshot()->canRedo ? QString() : QString("there is nothing to redo");
 }
 

@@ -89,7 +89,10 @@ void addRunCommands(std::vector<Command>& list) {
                     emit host.context().scripted("s.stepAction()");
                     return verb(host, "stepAction");
                   },
-                  needsReadyIdle});
+                  [](const CommandHost& host) {
+                    const QString why = needsReadyIdle(host);
+                    return why.isEmpty() ? needsAlone(host) : why;
+                  }});
   list.push_back({"step_out", "Step Out", "Run",
                   "Apply the pending actions that are left, without generating.", {"Shift+F11"}, "", {},
                   [](CommandHost& host, const Json&) {

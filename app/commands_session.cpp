@@ -109,7 +109,7 @@ void addFiles(std::vector<Command>& list) {
   saveCache.blocked = needsIdle;
   add(list, saveCache, {"Save Cache", kCaches, true, ".safetensors"}, fileVerb("saveCache"));
   Command loadCache{"load_cache", "Load Cache…", "File", "Replace the KV cache by a file's."};
-  loadCache.blocked = needsIdle;
+  loadCache.blocked = needsIdleAlone;
   add(list, loadCache, {"Load Cache", kCaches}, fileVerb("loadCache"));
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "app/script/script_host.h"
+#include "core/api/lanes_view.h"
 #include "widgets/base/theme.h"
 
 namespace kvlab {
@@ -93,6 +94,7 @@ void StatusStrip::refreshTick(const Snapshot& shown) {
   QString text = tr("tick %1").arg(grouped(shown.tick.value()));
   if (back) text += tr(" (looking back from %1)").arg(grouped(newest->tick.value()));
   if (shown.branch != "main") text += " · " + QString::fromStdString(shown.branch);
+  if (shown.lanes) text += tr(" · %1 lanes").arg(shown.lanes->lanes.size());
   m_tick->setText(text);
   m_tick->setToolTip(back ? tr("The views show an older tick; Step goes on from the newest one")
                           : tr("Ticks since the session began"));

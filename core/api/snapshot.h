@@ -80,6 +80,8 @@ struct ByteCount {
   std::int64_t moved = 0;      // by the last commit
 };
 
+struct LanesView;  // core/api/lanes_view.h
+
 struct Snapshot {
   std::shared_ptr<const SessionInfo> info;
   std::uint64_t serial = 0;  // grows with every publication
@@ -101,6 +103,7 @@ struct Snapshot {
   std::optional<double> kl;  // of the last drift pass
   std::string branch = "main";
   bool canUndo = false, canRedo = false;
+  std::shared_ptr<const LanesView> lanes;  // where it is the reference of lanes, else null
 
   std::int32_t length() const { return static_cast<std::int32_t>(context.size()); }
 };

@@ -144,6 +144,7 @@ Result<std::unique_ptr<Lanes>> Lanes::fork() const {
 
 std::unique_ptr<Session> Lanes::release(int lane) {
   m_wide.reset();  // it lies on lane 0's back end
+  if (m_snapshot) m_lanes[at(lane)]->session->publishAfter(m_serial);
   return std::move(m_lanes[at(lane)]->session);
 }
 
@@ -425,7 +426,12 @@ void Lanes::publish() {
   view->apart = m_apart;
   view->needles = m_needles;
   m_view = std::move(view);
-  if (m_publish) m_publish(snapshot());
+  auto snapshot = std::make_shared<Snapshot>(*session(0).snapshot());
+  snapshot->lanes = m_view;
+  m_serial = std::max(m_serial, snapshot->serial) + 1;
+  snapshot->serial = m_serial;
+  m_snapshot = std::move(snapshot);
+  if (m_publish) m_publish(m_snapshot);
 }
 
 }  // namespace kvlab

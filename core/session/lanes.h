@@ -64,8 +64,8 @@ class Lanes {
   /// Tokens, as places among those that all lanes took, whose survival is reported. Errors: bad_argument.
   Status setNeedles(std::vector<std::int32_t> places);
   LanesViewPtr view() const { return m_view; }
-  /// Lane 0's.
-  SnapshotPtr snapshot() const { return session(0).snapshot(); }
+  /// Lane 0's, with the view of all lanes.
+  SnapshotPtr snapshot() const { return m_snapshot; }
   /// Called when all lanes have done what they had to, and after calls that changed one.
   void setPublish(std::function<void(SnapshotPtr)> publish) { m_publish = std::move(publish); }
   /// Where steps and prompts of all lanes report; asked once per tick whether to go on.
@@ -99,6 +99,8 @@ class Lanes {
   std::unique_ptr<Transformer> m_wide;  // for the rows of all lanes at once; on lane 0's back end
   std::string m_apart;
   LanesViewPtr m_view;
+  SnapshotPtr m_snapshot;
+  std::uint64_t m_serial = 0;
   std::function<void(SnapshotPtr)> m_publish;
   Progress m_progress;
 };

@@ -169,6 +169,8 @@ class Session {
   Result<Tile> tile(const TileRequest& request) const;
   const ExactnessMap& exactnessMap() const;
   void setPublish(std::function<void(SnapshotPtr)> publish) { m_publish = std::move(publish); }
+  /// Publishes the state with a serial beyond that one, for readers who come from a session that went further.
+  void publishAfter(std::uint64_t serial);
   /// Where long work reports and learns that it should stop.
   void setProgress(Progress progress) { m_progress = std::move(progress); }
 

@@ -185,6 +185,11 @@ const std::vector<TokenChance>& Session::likeliest() {
   return m_likeliest;
 }
 
+void Session::publishAfter(std::uint64_t serial) {
+  m_serial = std::max(m_serial, serial);
+  publish();
+}
+
 void Session::publish() {
   if (m_replaying) return;
   auto snapshot = std::make_shared<Snapshot>();

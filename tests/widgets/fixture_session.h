@@ -4,7 +4,8 @@
 // an insertion and a token that has left every layer. One snapshot per tick. The same build always
 // gives the same session. With `broken`, layer 2's map has two rows swapped since tick 17. With `mixed`,
 // layers 0 and 1 are stored in pages with holes, layer 2 in a ring of 40 rows, layer 3 in one of 24. With
-// `policies`, layer 0's policy never has to evict, those of layers 1 and 2 do in every tick, layer 3's is a no-op.
+// `policies`, layer 0's policy never has to evict, those of layers 1 and 2 do in every tick, layer 3's is a no-op. With
+// `lanes` it is the reference of four others: a ring, rows in int8, a few rows per layer, and one that left.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -13,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "core/api/lanes_view.h"
 #include "core/api/lifespan_view.h"
 #include "core/api/snapshot.h"
 
@@ -23,6 +25,7 @@ struct Options {
   int ticks = 20;
   bool mixed = false;
   bool policies = false;
+  bool lanes = false;
 };
 
 /// A number in [0, 1) that depends on nothing but its arguments.
@@ -406,7 +409,72 @@ class Session {
     s->bytes = {1024 * 1024, rows * 256 * kLayers, actions.empty() ? 1024 : 4096};
     if (tick >= 5) s->kl = 0.002 * tick + 0.01 * noise(3, static_cast<std::uint64_t>(tick));
     s->canUndo = tick > 0;
+    if (m_options.lanes) s->lanes = lanes(*s, tick);
     m_history.push_back(std::move(s));
+  }
+
+  static Summary summary(double mean, std::uint64_t seed, int ticks) {
+    return {mean, mean * (0.7 + noise(seed, 1)), mean * (0.5 + 0.4 * noise(seed, 2)), mean * (3 + 4 * noise(seed, 3)), ticks};
+  }
+
+  /// A lane that took the first `tokens` of the reference's tokens and has those of a layer that `has` says.
+  template <class Has>
+  LaneView lane(const char* label, const std::vector<LedgerId>& taken, const Has& has) const {
+    LaneView out;
+    out.label = label;
+    auto s = std::make_shared<Snapshot>();
+    Ledger ledger;
+    std::vector<LedgerId> all;
+    for (const LedgerId id : taken) all.push_back(ledger.append(m_ledger[id]));
+    for (int layer = 0; layer < kLayers; ++layer) {
+      auto map = std::make_shared<ResidencyView>();
+      for (std::size_t place = 0; place < all.size(); ++place) {
+        if (!has(layer, static_cast<int>(place))) continue;
+        map->ledger.push_back(all[place]);
+        map->slotOf.push_back(Slot(static_cast<std::int32_t>(place)));
+        map->phases.push_back(static_cast<std::int32_t>(place));
+      }
+      s->bytes.live += static_cast<std::int64_t>(map->size()) * 256;
+      s->layers.push_back(map);
+    }
+    s->info = m_info, s->ledger = ledger, s->context = Column<LedgerId>(all), s->bytes.allocated = 1024 * 1024;
+    out.snapshot = s;
+    out.taken = Column<LedgerId>(all);
+    return out;
+  }
+
+  void measure(LaneView& lane, std::uint64_t seed, double kl, double kept, double overlap, int ticks) const {
+    lane.kl = summary(kl, seed, ticks), lane.dnll = summary(kl * 0.8 - 0.001, seed + 20, ticks), lane.top1 = summary(1 - kl, seed, ticks);
+    lane.massKept = summary(kept, seed, ticks), lane.us = summary(310 + 90 * noise(seed, 9), seed, ticks);
+    lane.now.kl = lane.kl.last;
+    lane.now.overlap.assign(kLayers, overlap), lane.now.massKept.assign(kLayers, kept), lane.now.needles.assign(kLayers, seed == 1 ? 1 : noise(seed, 8) > 0.5 ? 1 : 0.5);
+  }
+
+  LanesViewPtr lanes(const Snapshot& snapshot, int tick) const {
+    auto view = std::make_shared<LanesView>();
+    std::vector<LedgerId> taken;
+    for (std::int32_t i = 0; i < static_cast<std::int32_t>(m_ledger.size()); ++i)
+      if (const Source source = m_ledger[LedgerId(i)].source; source == Source::Prompt || source == Source::Model) taken.push_back(LedgerId(i));
+    const int n = static_cast<int>(taken.size());
+    LaneView first;
+    first.label = "reference", first.snapshot = std::make_shared<const Snapshot>(snapshot), first.taken = Column<LedgerId>(taken);
+    measure(first, 1, 0, 1, 1, tick);
+    first.now.weightBytes = 2 * 1024 * 1024 + 340 * 1024;
+    view->lanes.push_back(first);
+    view->lanes.push_back(lane("layout=ring_fused, ring.window=40", taken, [n](int, int place) { return place >= n - 40; }));
+    view->lanes.push_back(lane("kv.k=int8, kv.v=int8", taken, [](int, int) { return true; }));
+    view->lanes.push_back(lane("policy.name=h2o, policy.ratio=0.5", taken, [n](int layer, int place) {
+      return place < 4 || place >= n - 16 || noise(static_cast<std::uint64_t>(place), static_cast<std::uint64_t>(layer), 5) < 0.4;
+    }));
+    view->lanes.push_back(lane("capacity=92", std::vector<LedgerId>(taken.begin(), taken.begin() + std::min(n, 92)), [](int, int) { return true; }));
+    measure(view->lanes[1], 2, 0.0841, 0.643, 0.42, tick);
+    measure(view->lanes[2], 3, 0.00021, 1, 0.97, tick);
+    measure(view->lanes[3], 4, 0.0319, 0.871, 0.53, tick);
+    measure(view->lanes[4], 5, 0.0007, 1, 0.98, std::min(tick, 13));
+    if (n > 92) view->lanes[4].exit = LaneExit{Tick(13), {"no_capacity", "the edit was refused", "93 rows are more than the capacity of 92", "raise capacity"}};
+    view->ticks = tick, view->weightBytes = first.now.weightBytes, view->together = true;
+    view->needles = {5, 60};
+    return view;
   }
 
   std::vector<Exactness> exactness() const {

@@ -105,6 +105,7 @@ class GoldensTest : public QObject {
     options.broken = id == "mirror" || id == "invariants";
     options.mixed = id == "rings" || id == "storage";
     options.policies = id == "audit" || id == "smartkv";
+    options.lanes = id == "lanes";
     return options;
   }
   static std::unique_ptr<InspectorView> show(const QString& id, FakeContext& context, QSize size = {}) {

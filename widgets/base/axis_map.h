@@ -4,6 +4,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace kvlab {
 
@@ -23,6 +24,11 @@ struct AxisMap {
     return i >= 0 && i < count && pixel < extent ? static_cast<int>(i) : -1;
   }
   double visible() const { return extent / scale; }
+  /// The items in sight, whole or in part: [begin, end).
+  std::pair<int, int> inSight() const {
+    const auto within = [this](double i) { return static_cast<int>(std::clamp(i, 0.0, count)); };
+    return {within(std::floor(first)), within(std::ceil(first + visible()))};
+  }
   double fitScale() const { return std::min(maxScale, extent / std::max(1.0, count)); }
 
   void fit() {

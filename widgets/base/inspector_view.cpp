@@ -2,6 +2,7 @@
 #include "widgets/base/inspector_view.h"
 
 #include <QClipboard>
+#include <QComboBox>
 #include <QContextMenuEvent>
 #include <QEvent>
 #include <QFileDialog>
@@ -9,6 +10,7 @@
 #include <QMenu>
 #include <QPainter>
 #include <QSvgGenerator>
+#include <QToolButton>
 
 #include "widgets/base/elided_label.h"
 
@@ -183,6 +185,26 @@ QLabel* InspectorView::stripLabel(const QString& text, int stretch) {
   auto* label = new ElidedLabel(text, this);
   strip()->addWidget(label, stretch);
   return label;
+}
+
+QToolButton* InspectorView::stripButton(const QString& text, const QString& name, const QString& tip) {
+  auto* button = new QToolButton(this);
+  button->setText(text);
+  button->setAccessibleName(name);
+  button->setToolTip(tip);
+  button->setFocusPolicy(Qt::TabFocus);
+  strip()->addWidget(button);
+  return button;
+}
+
+QComboBox* InspectorView::stripChoice(const QStringList& items, const QString& name, const QString& tip) {
+  auto* choice = new QComboBox(this);
+  choice->addItems(items);
+  choice->setAccessibleName(name);
+  choice->setToolTip(tip);
+  choice->setMinimumWidth(90);
+  strip()->addWidget(choice);
+  return choice;
 }
 
 QLabel* InspectorView::readoutLine() {

@@ -16,6 +16,9 @@
 #include "widgets/base/strip_layout.h"
 #include "widgets/base/theme.h"
 
+class QComboBox;
+class QToolButton;
+
 namespace kvlab {
 
 class InspectorView : public QWidget {
@@ -82,6 +85,9 @@ class InspectorView : public QWidget {
   /// A muted label for the strip that names the control that follows. With a stretch it takes what is
   /// left of the line and elides: for texts that change from tick to tick.
   QLabel* stripLabel(const QString& text, int stretch = 0);
+  /// A button and a choice of the strip, named for screen readers.
+  QToolButton* stripButton(const QString& text, const QString& name, const QString& tip);
+  QComboBox* stripChoice(const QStringList& items, const QString& name, const QString& tip);
   /// A line below the content that reads out what is under the pointer or focused.
   QLabel* readoutLine();
   /// Adds an action of this view (see viewActions).

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Commands about lanes: the shown session with others beside it, in lockstep, and back.
+#include "app/command_registry.h"
+#include "app/command_rules.h"
+#include "core/api/lanes_view.h"
+
+namespace kvlab {
+
+namespace {
+
+using Json = nlohmann::json;
+
+/// Without changes goes to where they are written.
+Status open(CommandHost& host, const Json& args) {
+  if (args.contains("changes")) {
+    Json request{{"lanes", args["changes"]}};
+    for (const char* key : {"together", "needles"})
+      if (args.contains(key)) request[key] = args[key];
+    emit host.context().scripted("view.command(\"lanes_open\", " + QString::fromStdString(args.dump()) + ")");
+    host.context().submit("lanesOpen", request);
+  }
+  return host.showView(QStringLiteral("lanes"));
+}
+
+Status close(CommandHost& host, const Json& args) {
+  const auto lanes = static_cast<double>(host.context().snapshot()->lanes->lanes.size());
+  const double lane = args.value("lane", 0.0);
+  if (lane < 0 || lane >= lanes || lane != static_cast<double>(static_cast<int>(lane)))
+    return Error{"bad_argument", "the lanes were not closed", "there is no lane " + args["lane"].dump(),
+                 "name one from 0 to " + std::to_string(static_cast<int>(lanes) - 1), {}, "lane", args["lane"]};
+  emit host.context().scripted("view.command(\"lanes_close\", " + QString::fromStdString(args.dump()) + ")");
+  host.context().submit("lanesClose", {{"lane", static_cast<int>(lane)}});
+  return ok();
+}
+
+QString needsLanes(const CommandHost& host) {
+  if (const QString why = needsIdle(host); !why.isEmpty()) return why;
+  return host.context().snapshot()->lanes ? QString() : QString("no lanes are open; Open Lanes does");
+}
+
+}  // namespace
+
+void addLanesCommands(std::vector<Command>& list) {
+  list.push_back({"lanes_open", "Open Lanes…", "Run", "Run the session beside others that differ from it by keys of the manifest, in lockstep on the same tokens.", {}, "",
+                  {{"changes", "array", "an object of manifest keys for each lane beside the reference; asked for in the view when missing"},
+                   {"together", "boolean", "one forward pass for all lanes; true unless given"},
+                   {"needles", "array", "places of tokens whose survival is reported"}}, open, needsIdleAlone});
+  list.push_back({"lanes_close", "Close Lanes", "Run", "Go on with one lane as the session: the reference unless a lane is given.", {}, "",
+                  {{"lane", "number", "the lane to go on with; 0 is the reference"}}, close, needsLanes});
+}
+
+}  // namespace kvlab
