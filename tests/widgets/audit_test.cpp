@@ -4,6 +4,7 @@
 #include <QtTest>
 
 #include <QHeaderView>
+#include <QLabel>
 #include <QMenu>
 #include <QScrollBar>
 #include <QSignalSpy>
@@ -53,6 +54,30 @@ class AuditTest : public QObject {
     QCOMPARE(lines[3].state, AuditState::NoOp);
     QCOMPARE(lines[1].rows, lines[1].audit.requested());
     QCOMPARE(lines[3].said(), QString("no-op, %1 over").arg(lines[3].rows - 44));
+  }
+
+  /// Whatever the width, the mark that counts shed columns covers no title.
+  void markCoversNoTitle() {
+    FakeContext context(withPolicies());
+    AuditView view(context, nullptr);
+    int marked = 0;
+    for (int width = 320; width <= 1180; width += 20) {
+      view.resize(width, 300);
+      QVERIFY(golden::settle(view));
+      const DataTable& table = view.table();
+      const QHeaderView& header = *table.horizontalHeader();
+      const auto* mark = header.findChild<QLabel*>("more");
+      if (table.shedColumns().isEmpty()) continue;
+      int last = header.count() - 1;
+      while (table.isColumnHidden(last)) --last;
+      if (!(table.model()->headerData(last, Qt::Horizontal, Qt::TextAlignmentRole).toInt() & Qt::AlignRight)) continue;
+      ++marked;
+      const int right = header.sectionViewportPosition(last) + header.sectionSize(last) - table.reservedOf(last);
+      const QString title = table.model()->headerData(last, Qt::Horizontal).toString();
+      QVERIFY2(right <= mark->x(), qPrintable(QString("%1 at %2").arg(title).arg(width)));
+      QVERIFY2(header.sectionSize(last) - table.reservedOf(last) >= QFontMetrics(header.font()).horizontalAdvance(title) + 12, qPrintable(QString("%1 at %2").arg(title).arg(width)));
+    }
+    QVERIFY(marked > 5);
   }
 
   /// Red: too many rows after having fired, or without ever; calm: fewer than requested, or not decided yet.

@@ -62,6 +62,20 @@ void paintBack(QPainter& painter, const QStyleOptionViewItem& option, const QMod
   if (index.data(kRuleRole).toBool())
     painter.fillRect(QRect(option.rect.left(), option.rect.top(), 1, option.rect.height()), theme.border);
 }
+
+/// Leaves room for the mark where a title would stand below it.
+class ShedHeader : public QHeaderView {
+ public:
+  explicit ShedHeader(DataTable* table) : QHeaderView(Qt::Horizontal, table), m_table(*table) { setSectionsClickable(true); }
+
+ protected:
+  void paintSection(QPainter* painter, const QRect& rect, int column) const override {
+    QHeaderView::paintSection(painter, rect.adjusted(0, 0, -m_table.reservedOf(column), 0), column);
+  }
+
+ private:
+  const DataTable& m_table;
+};
 }  // namespace
 
 void DataDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
@@ -69,7 +83,8 @@ void DataDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
   const auto theme = Theme::current();
   painter->save();
   paintBack(*painter, option, index, *theme);
-  QRect inner = option.rect.adjusted(7, 0, -7, 0);
+  const auto* table = qobject_cast<const DataTable*>(option.widget);
+  QRect inner = option.rect.adjusted(7, 0, -7 - (table ? table->reservedOf(index.column()) : 0), 0);
   const auto swatch = index.data(kSwatchRole).value<QColor>();
   if (swatch.isValid()) {
     painter->fillRect(QRect(inner.left(), inner.center().y() - 4, 10, 10), swatch);
@@ -103,7 +118,9 @@ bool DataDelegate::helpEvent(QHelpEvent* event, QAbstractItemView* view, const Q
   return true;
 }
 
-DataTable::DataTable(QWidget* parent) : QTableView(parent), m_more(new QLabel(horizontalHeader())) {
+DataTable::DataTable(QWidget* parent) : QTableView(parent) {
+  setHorizontalHeader(new ShedHeader(this));
+  m_more = new QLabel(horizontalHeader());
   setItemDelegate(new DataDelegate(this));
   setShowGrid(false);
   setWordWrap(false);
@@ -158,6 +175,16 @@ QStringList DataTable::shedTexts(int row) const {
   return texts;
 }
 
+int DataTable::reservedOf(int column) const { return column == m_reserved ? kMoreWidth : 0; }
+
+/// The last column that stays, where its title ends at the right.
+int DataTable::reservedFor(const QList<int>& shed) const {
+  int last = static_cast<int>(m_widths.size()) - 1;
+  while (last >= 0 && (shed.contains(last) || (isColumnHidden(last) && !m_shed.contains(last)))) --last;
+  const bool right = last >= 0 && model()->headerData(last, Qt::Horizontal, Qt::TextAlignmentRole).toInt() & Qt::AlignRight;
+  return right && !shed.isEmpty() ? last : -1;
+}
+
 void DataTable::fitColumns() {
   if (!model() || m_order.isEmpty()) return;
   int wide = 0;
@@ -170,13 +197,15 @@ void DataTable::fitColumns() {
     shed << column;
     wide -= m_widths[column];
   }
-  bool changed = shed != m_shed;  // or the model was reset, and its columns with it
+  const int reserved = m_reserved;
+  m_reserved = reservedFor(shed);
+  bool changed = shed != m_shed || reserved != m_reserved;  // or the model was reset, and its columns with it
   for (int column : m_order) changed = changed || isColumnHidden(column) != shed.contains(column);
   if (changed) {
     for (int column : m_order) setColumnHidden(column, shed.contains(column));
     m_shed = shed;
     for (int column = 0; column < m_widths.size(); ++column)  // the one that was last may still be stretched
-      if (!isColumnHidden(column)) setColumnWidth(column, m_widths[column]);
+      if (!isColumnHidden(column)) setColumnWidth(column, m_widths[column] + reservedOf(column));
     QStringList titles;
     for (int column : m_shed) titles << titleOf(column);
     m_more->setText(QString("+%1").arg(m_shed.size()));

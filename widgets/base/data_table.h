@@ -43,6 +43,8 @@ class DataTable : public QTableView {
   /// cells then stand in the tool tips of the line, and a mark in the header counts them.
   void setShedding(const QList<int>& order);
   QList<int> shedColumns() const { return m_shed; }
+  /// Room at the right of a column's title and cells that the mark takes.
+  int reservedOf(int column) const;
   /// The cells of the shed columns of a line, "title: text" each.
   QStringList shedTexts(int row) const;
   /// The selected lines, or all (at most `limit`) if fewer than two are selected, with the header.
@@ -66,10 +68,12 @@ class DataTable : public QTableView {
 
  private:
   void fitColumns();
+  int reservedFor(const QList<int>& shed) const;
   QString titleOf(int column) const;
 
   QList<int> m_widths, m_order, m_shed;
-  QLabel* m_more;
+  QLabel* m_more = nullptr;
+  int m_reserved = -1;    // the column whose right end the mark covers
   bool m_byHand = false;  // a key or a click is being handled; all else moves the current line silently
 };
 

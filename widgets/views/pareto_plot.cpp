@@ -11,6 +11,8 @@ namespace kvlab {
 namespace {
 
 constexpr int kWide = 620, kLegendFrom = 820;  // panels side by side; a legend beside them
+constexpr int kLow = 170;                      // a panel below that has no room for the names of its axes
+constexpr double kTickTall = 22, kTickWide = 56;  // room for a label of an axis
 constexpr double kFloor = 1e-6, kReach = 16;   // KL below stands on the axis; pixels around a point
 constexpr QCPScatterStyle::ScatterShape kShapes[] = {QCPScatterStyle::ssDisc, QCPScatterStyle::ssSquare, QCPScatterStyle::ssTriangle, QCPScatterStyle::ssDiamond};
 
@@ -27,24 +29,14 @@ class BytesTicker : public QCPAxisTickerLog {
 
 class DecadeTicker : public QCPAxisTickerLog {
  protected:
-  QString getTickLabel(double tick, const QLocale&, QChar, int) override { return QString::number(tick, 'g', 3); }
+  QString getTickLabel(double tick, const QLocale&, QChar, int) override { return tick < 1e-3 ? QString::number(tick, 'e', 0) : QString::number(tick, 'g', 3); }
 };
 
-/// Draws what the plot paints over itself.
-class MarkLayer : public QWidget {
- public:
-  explicit MarkLayer(QWidget* parent) : QWidget(parent) {
-    setAttribute(Qt::WA_TransparentForMouseEvents);
-    setAttribute(Qt::WA_NoSystemBackground);
-  }
-  std::function<void(QPainter&)> draw;
-
- protected:
-  void paintEvent(QPaintEvent*) override {
-    QPainter painter(this);
-    if (draw) draw(painter);
-  }
-};
+/// So many powers of `base` a step that the labels of the range have room.
+double roomyBase(double base, const QCPRange& range, double labels) {
+  const double powers = std::log(range.upper / range.lower) / std::log(base);
+  return std::pow(base, std::max(1.0, std::ceil(powers / std::max(1.0, labels))));
+}
 
 double orFloor(double kl) { return std::max(kl, kFloor); }
 
@@ -66,7 +58,7 @@ struct ParetoPlot::Parts {
   };
 
   SharpPlot* plot = nullptr;
-  MarkLayer* layer = nullptr;
+  PlotOverlay* layer = nullptr;
   std::vector<SweepPoint> points;
   std::vector<std::string> series;
   std::vector<PanelPart> panels;
@@ -80,6 +72,9 @@ struct ParetoPlot::Parts {
   void addCurve(PanelPart& part, int panel, int style);
   void addLegend();
   void range(PanelPart& part, int panel);
+  void name(PanelPart& part, int panel, bool low);
+  void fit();
+  void label(QCPAxisTickerText& ticker, double pixels) const;
   void follow();
   void paint(QPainter& painter) const;
   QPointF pixel(int point, int panel) const;
@@ -141,23 +136,64 @@ void ParetoPlot::Parts::range(PanelPart& part, int panel) {
     part.y()->setTicker(QSharedPointer<QCPAxisTicker>(new DecadeTicker));
   }
   if (panel == 1 || !budgets) return part.x()->setTicker(QSharedPointer<QCPAxisTicker>(new BytesTicker));
-  const QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
+  part.x()->setTicker(QSharedPointer<QCPAxisTicker>(new QCPAxisTickerText));
+}
+
+/// The budgets, as far as their labels have room beside each other.
+void ParetoPlot::Parts::label(QCPAxisTickerText& ticker, double pixels) const {
+  std::vector<double> values;
   for (const SweepPoint& point : points)
-    if (point.budget) ticker->addTick(point.budget->value, formatNumber(point.budget->value));
-  part.x()->setTicker(ticker);
+    if (point.budget) values.push_back(point.budget->value);
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  const QFontMetrics metrics(Theme::current()->small);
+  ticker.clear();
+  double taken = INFINITY;  // from the right: all rows is always said
+  for (auto budget = values.rbegin(); budget != values.rend(); ++budget) {
+    const QString text = formatNumber(*budget);
+    const double middle = values.size() < 2 ? pixels : pixels * std::log(*budget / values.front()) / std::log(values.back() / values.front());
+    const double half = metrics.horizontalAdvance(text) / 2.0 + 4;
+    const bool room = middle + half <= taken;
+    ticker.addTick(*budget, room ? text : QString());
+    if (room) taken = middle - half;
+  }
+}
+
+/// What the panel shows and in what, where the axes do not say it.
+void ParetoPlot::Parts::name(PanelPart& part, int panel, bool low) {
+  const bool ratio = std::all_of(points.begin(), points.end(), [](const SweepPoint& p) { return !p.budget || p.budget->ratio; });
+  const QString along = panel == 1 || !budgets ? QObject::tr("live bytes after the prompt") : ratio ? QObject::tr("budget, share of the prompt's rows") : QObject::tr("budget, tokens");
+  const QString up = panel == 0 ? QObject::tr("answered right") : QObject::tr("KL, nats");
+  part.x()->setLabel(low ? QString() : along);
+  part.y()->setLabel(low ? QString() : up);
+  const QString plain = panel == 0 ? budgets ? QObject::tr("Recall against budget") : QObject::tr("Recall against bytes") : QObject::tr("KL against bytes");
+  const QString brief = panel == 1 ? QObject::tr("KL, nats, against live bytes") : !budgets ? QObject::tr("Recall against live bytes") : ratio ? QObject::tr("Recall against share of rows") : QObject::tr("Recall against tokens");
+  part.title->setText(low ? brief : plain);
+}
+
+/// Names and labels for the room there is.
+void ParetoPlot::Parts::fit() {
+  for (std::size_t i = 0; i < panels.size(); ++i) {
+    PanelPart& part = panels[i];
+    const double tall = wide ? plot->height() : plot->height() / 2.0, across = (wide ? plot->width() * (keyed ? 0.4 : 0.5) : plot->width()) - kTickWide;
+    const bool low = tall < kLow;
+    name(part, static_cast<int>(i), low);
+    const double labels = std::max(2.0, (tall - (low ? 46 : 64)) / kTickTall);
+    if (i == 0) part.y()->ticker()->setTickCount(static_cast<int>(std::min(5.0, labels)));
+    else if (const auto decades = part.y()->ticker().dynamicCast<QCPAxisTickerLog>()) decades->setLogBase(roomyBase(10, part.y()->range(), labels));
+    if (const auto bytes = part.x()->ticker().dynamicCast<BytesTicker>()) bytes->setLogBase(roomyBase(2, part.x()->range(), across / kTickWide));
+    if (const auto texts = part.x()->ticker().dynamicCast<QCPAxisTickerText>()) label(*texts, across);
+  }
 }
 
 void ParetoPlot::Parts::addPanel(int panel) {
   PanelPart part;
-  part.title = new QCPTextElement(plot, panel == 0 ? budgets ? QObject::tr("Recall against budget") : QObject::tr("Recall against bytes") : QObject::tr("KL against bytes"));
+  part.title = new QCPTextElement(plot);
   part.title->setTextFlags(Qt::AlignLeft | Qt::AlignVCenter);
   part.title->setMargins(QMargins(8, 4, 4, 2));
   part.rect = new QCPAxisRect(plot, true);
   part.rect->setMinimumMargins(QMargins(0, 2, Theme::kMedium, 0));
   for (const auto side : {QCPAxis::atRight, QCPAxis::atTop}) part.rect->axis(side)->setVisible(false);
-  const bool ratio = std::all_of(points.begin(), points.end(), [](const SweepPoint& p) { return !p.budget || p.budget->ratio; });
-  part.x()->setLabel(panel == 1 || !budgets ? QObject::tr("live bytes after the prompt") : ratio ? QObject::tr("budget, share of the prompt's rows") : QObject::tr("budget, tokens"));
-  part.y()->setLabel(panel == 0 ? QObject::tr("answered right") : QObject::tr("KL, nats"));
   const int row = wide ? 0 : 2 * panel, column = wide ? panel : 0;
   plot->plotLayout()->addElement(row, column, part.title);
   plot->plotLayout()->addElement(row + 1, column, part.rect);
@@ -190,17 +226,14 @@ void ParetoPlot::Parts::build() {
   keyed = plot->width() >= kLegendFrom;
   for (int panel : {0, 1}) addPanel(panel);
   if (keyed) addLegend();
+  fit();
   follow();
 }
 
 void ParetoPlot::Parts::follow() {
   const auto theme = Theme::current();
-  QPalette colours = plot->palette();
-  colours.setColor(QPalette::Base, theme->surface);
-  plot->setPalette(colours);
-  plot->setBackground(theme->surface);
+  followTheme(*plot);
   for (PanelPart& part : panels) {
-    for (QCPAxis* axis : part.rect->axes()) followTheme(axis);
     part.title->setFont(theme->smallStrong);
     part.title->setTextColor(theme->muted);
     for (Curve& curve : part.curves) {
@@ -254,7 +287,7 @@ ParetoPlot::ParetoPlot(QWidget* parent) : QWidget(parent), m(std::make_unique<Pa
   m->plot->setFocusPolicy(Qt::NoFocus);
   m->plot->setMouseTracking(true);
   m->plot->installEventFilter(this);
-  m->layer = new MarkLayer(this);
+  m->layer = new PlotOverlay(this);
   m->layer->draw = [this](QPainter& painter) { m->paint(painter); };
   m->plot->plotLayout()->clear();
   m->follow();
@@ -290,7 +323,10 @@ void ParetoPlot::resizeEvent(QResizeEvent*) {
   m->plot->setGeometry(rect());
   m->layer->setGeometry(rect());
   if (m->wide != (width() >= kWide) || m->keyed != (width() >= kLegendFrom)) m->build();
-  else m->plot->replot(QCustomPlot::rpImmediateRefresh);
+  else {
+    m->fit();
+    m->plot->replot(QCustomPlot::rpImmediateRefresh);
+  }
 }
 
 int ParetoPlot::nearest(const QPointF& at) const {
