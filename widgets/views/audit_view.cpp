@@ -32,23 +32,13 @@ AuditView::AuditView(InspectorContext& context, QWidget* parent) : InspectorView
 void AuditView::makeStrip() {
   m_state = stripLabel({}, 1);
   stripLabel(tr("Set"));
-  m_scope = new QComboBox(this);
-  m_scope->addItems({tr("focused layer"), tr("all layers")});
+  m_scope = stripChoice({tr("focused layer"), tr("all layers")}, tr("Layers to set"), tr("Whether a new policy is for the focused layer or for all of them"));
   m_scope->setCurrentIndex(1);
-  m_scope->setAccessibleName(tr("Layers to set"));
-  m_scope->setToolTip(tr("Whether a new policy is for the focused layer or for all of them"));
-  m_scope->setMinimumWidth(90);
-  strip()->addWidget(m_scope);
   connect(m_scope, &QComboBox::activated, this, [this] { sayOption("change"); });
-  m_policy = new QToolButton(this);
-  m_policy->setText(tr("Policy"));
-  m_policy->setAccessibleName(tr("Set policy"));
-  m_policy->setToolTip(tr("Evict by another policy from the next tick on"));
+  m_policy = stripButton(tr("Policy"), tr("Set policy"), tr("Evict by another policy from the next tick on"));
   m_policy->setPopupMode(QToolButton::InstantPopup);
-  m_policy->setFocusPolicy(Qt::TabFocus);
   m_policy->setMenu(new QMenu(m_policy));
   fillPolicyMenu(m_policy->menu(), [this](const std::string& policy) { setPolicy(policy); });
-  strip()->addWidget(m_policy);
 }
 
 void AuditView::makeTable() {

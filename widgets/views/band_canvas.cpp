@@ -12,6 +12,7 @@
 
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/layer_text.h"
+#include "widgets/views/axis_parts.h"
 #include "widgets/views/scroll_bars.h"
 
 namespace kvlab {
@@ -157,29 +158,19 @@ void BandCanvas::wheelEvent(QWheelEvent* event) {
   const QPoint turn = event->angleDelta();
   const bool aside = event->modifiers() & Qt::ShiftModifier || std::abs(turn.x()) > std::abs(turn.y());
   if (!aside && !(event->modifiers() & Qt::ControlModifier) && verticalScrollBar()->maximum() > 0) return QAbstractScrollArea::wheelEvent(event);
-  if (aside) m_axis.pan((turn.x() ? turn.x() : turn.y()) * 0.6);
-  else m_axis.zoom(event->position().x() - area().left(), std::pow(1.0018, turn.y()));
+  turnAxis(m_axis, *event, area().left());
   arrange();
   event->accept();
 }
 
 void BandCanvas::keyPressEvent(QKeyEvent* event) {
   const int all = m_snapshot ? m_snapshot->length() : 0;
-  switch (event->key()) {
-    case Qt::Key_Left: return step(0, -1);
-    case Qt::Key_Right: return step(0, 1);
-    case Qt::Key_Up: return step(-1, 0);
-    case Qt::Key_Down: return step(1, 0);
-    case Qt::Key_Home: return step(0, -all);
-    case Qt::Key_End: return step(0, all);
-    case Qt::Key_Plus:
-    case Qt::Key_Equal: return zoom(1.5);
-    case Qt::Key_Minus: return zoom(1 / 1.5);
-    case Qt::Key_0:
-      m_axis.fit();
-      return arrange();
-    default: QAbstractScrollArea::keyPressEvent(event);
-  }
+  if (const auto by = cellStep(*event, std::max(1, static_cast<int>(m_axis.visible())), all)) return step(by->lines, by->items);
+  const auto factor = zoomStep(*event);
+  if (!factor) return QAbstractScrollArea::keyPressEvent(event);
+  if (*factor > 0) return zoom(*factor);
+  m_axis.fit();
+  arrange();
 }
 
 QString BandCanvas::readout() const {
@@ -202,20 +193,18 @@ QStringList BandCanvas::legendTexts() const {
   return {tr("sinks"), tr("budget"), tr("window"), tr("evicted"), tr("left now"), tr("took a place"), tr("score")};
 }
 
-int BandCanvas::legendLines(int width) const {
+/// The last one, of scores, has a bar for a swatch.
+int BandCanvas::swatchOf(qsizetype entry) const { return entry == legendTexts().size() - 1 ? 54 : 20; }
+
+std::vector<int> BandCanvas::legendWidths() const {
   const QFontMetrics metrics(Theme::current()->small);
-  int lines = 1, x = 0;
-  const QStringList texts = legendTexts();
-  for (int i = 0; i < texts.size(); ++i) {
-    const int wide = (i == texts.size() - 1 ? 54 : 20) + metrics.horizontalAdvance(texts[i]) + Theme::kLarge;
-    if (x > 0 && x + wide > width) ++lines, x = 0;
-    x += wide;
-  }
-  return lines;
+  std::vector<int> widths;
+  for (const QString& text : legendTexts()) widths.push_back(swatchOf(static_cast<qsizetype>(widths.size())) + metrics.horizontalAdvance(text) + Theme::kLarge);
+  return widths;
 }
 
 QRect BandCanvas::legendRect() const {
-  const int wide = viewport()->width() - 2 * Theme::kMedium, tall = 18 * legendLines(wide) + Theme::kSmall;
+  const int wide = viewport()->width() - 2 * Theme::kMedium, tall = legendHeight(legendWidths(), wide) + Theme::kSmall;
   return {Theme::kMedium, viewport()->height() - tall, wide, tall};
 }
 

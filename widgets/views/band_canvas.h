@@ -52,7 +52,8 @@ class BandCanvas : public QAbstractScrollArea {
   QRect area() const;  // of all strips, without gutters
   QRectF lineRect(int layer) const;
   int layerAt(double y) const;
-  int legendLines(int width) const;
+  std::vector<int> legendWidths() const;
+  int swatchOf(qsizetype entry) const;
   QStringList legendTexts() const;
   QRect legendRect() const;
   const std::vector<Column>& columnsOf(std::size_t layer);

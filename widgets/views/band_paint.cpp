@@ -6,6 +6,7 @@
 
 #include "widgets/base/colour_map.h"
 #include "widgets/base/layer_text.h"
+#include "widgets/views/axis_parts.h"
 #include "widgets/views/band_canvas.h"
 #include "widgets/views/series_palette.h"
 
@@ -142,12 +143,10 @@ void BandCanvas::paintLegend(QPainter& painter, const Theme& theme) const {
   painter.fillRect(QRect(0, room.top(), viewport()->width(), room.height()), theme.surface);
   painter.setFont(theme.small);
   const QStringList texts = legendTexts();
-  int x = 0, line = 0;
+  const std::vector<QRect> boxes = legendBoxes(legendWidths(), room);
   for (int i = 0; i < texts.size(); ++i) {
     const bool bar = i == texts.size() - 1;
-    const int swatch = bar ? 54 : 20, wide = swatch + painter.fontMetrics().horizontalAdvance(texts[i]) + Theme::kLarge;
-    if (x > 0 && x + wide > room.width()) ++line, x = 0;
-    const QRectF box(room.left() + x, room.top() + line * 18, wide, 18);
+    const QRectF box(boxes[at(i)]);
     const double middle = box.center().y();
     if (i < 3) {
       const Band band = i == 0 ? Band::Sink : i == 1 ? Band::Budget : Band::Window;
@@ -170,8 +169,7 @@ void BandCanvas::paintLegend(QPainter& painter, const Theme& theme) const {
       for (int k = 0; k < 48; ++k) painter.fillRect(QRectF(box.left() + k, middle - 5, 1, 10), QColor(table[at(1 + k * 254 / 47)]));
     }
     painter.setPen(theme.muted);
-    painter.drawText(box.adjusted(swatch, 0, 0, 0), Qt::AlignVCenter, texts[i]);
-    x += wide;
+    painter.drawText(box.adjusted(swatchOf(i), 0, 0, 0), Qt::AlignVCenter, texts[i]);
   }
 }
 

@@ -59,12 +59,8 @@ ConsoleView::ConsoleView(InspectorContext& context, QWidget* parent) : Inspector
 }
 
 QToolButton* ConsoleView::button(const QString& text, const QString& tip) {
-  auto* made = new QToolButton(this);
-  made->setText(text);
-  made->setToolTip(tip);
-  made->setAccessibleName(text);
+  QToolButton* made = stripButton(text, text, tip);
   made->setAutoRaise(true);
-  strip()->addWidget(made);
   return made;
 }
 

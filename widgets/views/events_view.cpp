@@ -29,13 +29,9 @@ EventsView::EventsView(InspectorContext& context, QWidget* parent)
 }
 
 QToolButton* EventsView::command(const QString& text, const QString& id, const QString& tip) {
-  auto* button = new QToolButton(this);
-  button->setText(text);
-  button->setToolTip(tip);
-  button->setAccessibleName(text);
+  QToolButton* button = stripButton(text, text, tip);
   button->setAutoRaise(true);
   connect(button, &QToolButton::clicked, this, [this, id] { this->context().runCommand(id, nlohmann::json::object()); });
-  strip()->addWidget(button);
   return button;
 }
 
@@ -46,13 +42,9 @@ void EventsView::makeStrip() {
   command(tr("Back"), QStringLiteral("step_back"), tr("Go to the tick before (Shift+F10)"));
   command(tr("Run"), QStringLiteral("run"), tr("Run until a breakpoint or Stop (F5)"));
   m_summary = stripLabel({}, 1);
-  auto* save = new QToolButton(this);
-  save->setText(tr("Export trace…"));
-  save->setToolTip(tr("Save the history as a trace for ui.perfetto.dev or chrome://tracing (Ctrl+E)"));
-  save->setAccessibleName(tr("Export trace"));
+  QToolButton* save = stripButton(tr("Export trace…"), tr("Export trace"), tr("Save the history as a trace for ui.perfetto.dev or chrome://tracing (Ctrl+E)"));
   save->setAutoRaise(true);
   connect(save, &QToolButton::clicked, this, &EventsView::askExport);
-  strip()->addWidget(save);
 }
 
 void EventsView::makeBody() {

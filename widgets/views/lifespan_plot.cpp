@@ -77,23 +77,7 @@ void LifespanPlot::show(const std::vector<HeadLifespans>& heads, int head) {
 void LifespanPlot::follow() {
   Parts& p = *m_parts;
   const auto theme = Theme::current();
-  QPalette colours = p.plot->palette();
-  colours.setColor(QPalette::Base, theme->surface);
-  p.plot->setPalette(colours);
-  p.plot->setBackground(theme->surface);
-  for (QCPAxis* axis : p.plot->axisRect()->axes()) {
-    axis->setTickLabelFont(theme->small);
-    axis->setTickLabelColor(theme->muted);
-    axis->setLabelFont(theme->small);
-    axis->setLabelColor(theme->muted);
-    axis->setBasePen(QPen(theme->border));
-    axis->setTickPen(QPen(theme->border));
-    axis->setSubTickPen(Qt::NoPen);
-    axis->setTickLengthIn(0);
-    axis->setTickLengthOut(3);
-    axis->grid()->setPen(QPen(theme->grid));
-    axis->grid()->setZeroLinePen(QPen(theme->border));
-  }
+  followTheme(*p.plot);
   const QColor known = seriesColour(0, theme->dark), cut = seriesColour(1, theme->dark);
   p.diagonal->setPen(QPen(theme->muted, 1, Qt::DashLine));
   p.known->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, Theme::faded(known, 190), Theme::faded(known, 190), 4.5));

@@ -24,13 +24,9 @@ LogView::LogView(InspectorContext& context, QWidget* parent)
 }
 
 QToolButton* LogView::toggle(const QString& text, const QString& tip) {
-  auto* button = new QToolButton(this);
-  button->setText(text);
-  button->setToolTip(tip);
-  button->setAccessibleName(text);
-  button->setAutoRaise(true);
-  strip()->addWidget(button);
-  return button;
+  QToolButton* made = stripButton(text, text, tip);
+  made->setAutoRaise(true);
+  return made;
 }
 
 void LogView::makeStrip() {

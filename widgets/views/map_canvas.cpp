@@ -9,10 +9,8 @@
 
 namespace kvlab {
 namespace {
-constexpr int kGutter = 34, kRight = 10, kRuler = 22, kReadout = 26, kOverview = 12;
+constexpr int kGutter = 34, kRight = 10, kRuler = 22, kOverview = 12;
 constexpr int kTallLayer = 64, kTallTokens = 78, kFlatTokens = 26;
-constexpr double kTokenScale = 10.5;  // pixels per position from which token texts have room
-constexpr double kWideScale = 46;     // from which they are written across
 }  // namespace
 
 MapCanvas::MapCanvas(InspectorContext& context, QWidget* parent) : QWidget(parent), m_context(context) {
@@ -81,13 +79,6 @@ QRectF MapCanvas::cell(const Parts& p, int layer, int position) const {
   return {left, static_cast<double>(top), std::max(1.0, m_axis.scale), static_cast<double>(layerTop(p, layer + 1) - top)};
 }
 
-std::pair<int, int> MapCanvas::visibleRange() const {
-  const int begin = static_cast<int>(std::floor(m_axis.first));
-  const int end = static_cast<int>(std::ceil(m_axis.first + m_axis.visible()));
-  const int count = m_picture ? m_picture->cells.positions() : 0;
-  return {std::clamp(begin, 0, count), std::clamp(end, 0, count)};
-}
-
 void MapCanvas::fit() {
   m_axis.fit();
   m_cells = QImage();
@@ -125,12 +116,7 @@ void MapCanvas::resizeEvent(QResizeEvent*) {
 }
 
 void MapCanvas::wheelEvent(QWheelEvent* event) {
-  const QPoint turn = event->angleDelta();
-  const bool pan = event->modifiers() & Qt::ShiftModifier || std::abs(turn.x()) > std::abs(turn.y());
-  if (pan)
-    m_axis.pan((turn.x() ? turn.x() : turn.y()) * 0.6);
-  else
-    m_axis.zoom(event->position().x() - kGutter, std::pow(1.0018, turn.y()));
+  turnAxis(m_axis, *event, kGutter);
   m_cells = QImage();
   hoverAt(event->position().toPoint());
   emit zoomChanged();
@@ -139,12 +125,9 @@ void MapCanvas::wheelEvent(QWheelEvent* event) {
 }
 
 void MapCanvas::mousePressEvent(QMouseEvent* event) {
-  if (event->button() != Qt::LeftButton && event->button() != Qt::MiddleButton) return;
-  m_pressed = event->position().toPoint();
-  m_pressedFirst = m_axis.first;
-  m_dragging = false;
-  m_onOverview = parts().overview.contains(m_pressed);
-  if (m_onOverview) overviewTo(m_pressed.x());
+  m_onOverview = event->button() == Qt::LeftButton && parts().overview.contains(event->position().toPoint());
+  if (!m_onOverview) return m_drag.press(*event, m_axis);
+  overviewTo(event->position().toPoint().x());
 }
 
 void MapCanvas::overviewTo(int x) {
@@ -159,24 +142,18 @@ void MapCanvas::overviewTo(int x) {
 void MapCanvas::mouseMoveEvent(QMouseEvent* event) {
   const QPoint at = event->position().toPoint();
   if (m_onOverview && event->buttons()) return overviewTo(at.x());
-  if (event->buttons() & (Qt::LeftButton | Qt::MiddleButton)) {
-    m_dragging = m_dragging || std::abs(at.x() - m_pressed.x()) > 4;
-    if (m_dragging) {
-      m_axis.first = m_pressedFirst - (at.x() - m_pressed.x()) / m_axis.scale;
-      m_axis.clamp();
-      m_cells = QImage();
-      setCursor(Qt::ClosedHandCursor);
-      update();
-    }
+  if (m_drag.move(*event, m_axis)) {
+    m_cells = QImage();
+    setCursor(Qt::ClosedHandCursor);
+    update();
   }
   hoverAt(at);
 }
 
 void MapCanvas::mouseReleaseEvent(QMouseEvent* event) {
   unsetCursor();
-  const bool click = !m_dragging && !m_onOverview && event->button() == Qt::LeftButton;
-  m_dragging = m_onOverview = false;
-  if (!click) return;
+  m_onOverview = false;
+  if (!m_drag.release(*event)) return;
   const QPoint at = event->position().toPoint();
   const int position = m_axis.at(at.x() - kGutter);
   const int layer = layerAt(at.y());
@@ -211,24 +188,10 @@ void MapCanvas::moveFocus(int byLayers, int byPositions) {
 }
 
 void MapCanvas::keyPressEvent(QKeyEvent* event) {
-  const int far = event->modifiers() & Qt::ControlModifier ? 10 : 1;
   const int all = m_picture ? m_picture->cells.positions() : 0;
-  const int page = std::max(1, static_cast<int>(m_axis.visible()));
-  switch (event->key()) {
-    case Qt::Key_Left: return moveFocus(0, -far);
-    case Qt::Key_Right: return moveFocus(0, far);
-    case Qt::Key_Up: return moveFocus(-1, 0);
-    case Qt::Key_Down: return moveFocus(1, 0);
-    case Qt::Key_PageUp: return moveFocus(0, -page);
-    case Qt::Key_PageDown: return moveFocus(0, page);
-    case Qt::Key_Home: return moveFocus(0, -all);
-    case Qt::Key_End: return moveFocus(0, all);
-    case Qt::Key_Plus:
-    case Qt::Key_Equal: return zoomBy(1.5);
-    case Qt::Key_Minus: return zoomBy(1 / 1.5);
-    case Qt::Key_0: return fit();
-    default: QWidget::keyPressEvent(event);
-  }
+  if (const auto step = cellStep(*event, std::max(1, static_cast<int>(m_axis.visible())), all)) return moveFocus(step->lines, step->items);
+  if (const auto factor = zoomStep(*event)) return *factor > 0 ? zoomBy(*factor) : fit();
+  QWidget::keyPressEvent(event);
 }
 
 }  // namespace kvlab

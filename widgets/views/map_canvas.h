@@ -12,6 +12,7 @@
 #include "widgets/base/axis_map.h"
 #include "widgets/base/inspector_context.h"
 #include "widgets/base/theme.h"
+#include "widgets/views/axis_parts.h"
 #include "widgets/views/map_picture.h"
 
 namespace kvlab {
@@ -64,16 +65,12 @@ class MapCanvas : public QWidget {
   void overviewTo(int x);
 
   void paintCells(QPainter& painter, const Parts& parts, const Theme& theme);
-  void paintRuler(QPainter& painter, const Parts& parts, const Theme& theme) const;
-  void paintTokens(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintLayerNames(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintCellTexts(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintStale(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintMarks(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintCrossHair(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintOverview(QPainter& painter, const Parts& parts, const Theme& theme);
-  void paintReadout(QPainter& painter, const Parts& parts, const Theme& theme) const;
-  std::pair<int, int> visibleRange() const;
   double tokenBand() const;
 
   InspectorContext& m_context;
@@ -84,9 +81,8 @@ class MapCanvas : public QWidget {
   QSize m_cellsFor;
   bool m_cellsDark = true;
   Layer m_hoverLayer{-1};
-  QPoint m_pressed;
-  double m_pressedFirst = 0;
-  bool m_dragging = false, m_onOverview = false;
+  AxisDrag m_drag;
+  bool m_onOverview = false;
 };
 
 }  // namespace kvlab

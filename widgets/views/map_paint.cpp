@@ -10,27 +10,6 @@
 #include "widgets/views/map_canvas.h"
 
 namespace kvlab {
-namespace {
-/// Distance between labels of the ruler: 1, 2 or 5 times a power of ten.
-int rulerStep(double pixelsPerItem, double pixelsPerLabel) {
-  double step = 1;
-  while (step * pixelsPerItem < pixelsPerLabel) {
-    const double lead = step / std::pow(10, std::floor(std::log10(step) + 1e-9));
-    step *= lead < 1.5 ? 2 : lead < 3 ? 2.5 : 2;
-  }
-  return static_cast<int>(std::lround(step));
-}
-
-/// The text of a token where its leading space says nothing new.
-QString shortText(const Snapshot& s, std::int32_t position) {
-  const LedgerId id = s.context[static_cast<std::size_t>(position)];
-  QString text = tokenText(s, id);
-  return text.startsWith(QChar(0x00B7)) && text.size() > 1 ? text.mid(1) : text;
-}
-
-QString groups(int number) { return QLocale(QLocale::C).toString(number).replace(',', QChar(0x2009)); }
-}  // namespace
-
 void MapCanvas::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const auto theme = Theme::current();
@@ -38,18 +17,21 @@ void MapCanvas::paintEvent(QPaintEvent*) {
   if (!m_picture) return;
   const Parts p = parts();
   paintCells(painter, p, *theme);
-  paintRuler(painter, p, *theme);
+  paintRuler(painter, p.ruler, width(), m_axis, *theme);
   paintLayerNames(painter, p, *theme);
   painter.save();
   painter.setClipRect(QRect(p.cells.left(), 0, p.cells.width(), height()));
-  paintTokens(painter, p, *theme);
+  paintTokenTexts(painter, p.tokens, m_axis, m_context.focus().position.value(), [this](int position) {
+    const Snapshot& s = *m_picture->snapshot;
+    return shortTokenText(s, s.context[static_cast<std::size_t>(position)]);
+  }, *theme);
   paintCellTexts(painter, p, *theme);
   paintStale(painter, p, *theme);
   paintMarks(painter, p, *theme);
   paintCrossHair(painter, p, *theme);
   painter.restore();
   if (!m_axis.fitted) paintOverview(painter, p, *theme);
-  paintReadout(painter, p, *theme);
+  paintReadout(painter, p.readout, readout(), tr("click a cell to focus it; wheel zooms, dragging pans, double click shows all"), *theme, m_note);
 }
 
 void MapCanvas::paintCells(QPainter& painter, const Parts& p, const Theme& theme) {
@@ -71,28 +53,11 @@ void MapCanvas::paintCells(QPainter& painter, const Parts& p, const Theme& theme
     QPainter lines(&m_cells);
     for (int l = 1; gap && l < layers(); ++l)
       lines.fillRect(QRectF(0, layerTop(p, l) - p.cells.top(), p.cells.width(), 1), theme.surface);
-    const auto [begin, end] = visibleRange();
+    const auto [begin, end] = m_axis.inSight();
     for (int i = begin; m_axis.scale >= 7 && i < end; ++i)
       lines.fillRect(QRectF(std::ceil(m_axis.pixel(i) * dpr - 1e-6) / dpr, 0, 1, p.cells.height()), theme.surface);
   }
   painter.drawImage(p.cells.topLeft(), m_cells);
-}
-
-void MapCanvas::paintRuler(QPainter& painter, const Parts& p, const Theme& theme) const {
-  painter.fillRect(QRect(0, 0, width(), p.ruler.height()), theme.raised);
-  painter.fillRect(QRect(0, p.ruler.bottom(), width(), 1), theme.border);
-  painter.setFont(theme.monoSmall);
-  painter.setPen(theme.faint);
-  const int step = rulerStep(m_axis.scale, 64);
-  const auto [begin, end] = visibleRange();
-  const bool centred = m_axis.scale >= 20;
-  for (int i = (begin + step - 1) / step * step; i < end; i += step) {
-    const double left = p.ruler.left() + m_axis.pixel(i);
-    if (!centred) painter.fillRect(QRectF(std::round(left), p.ruler.bottom() - 5, 1, 5), theme.faint);
-    const QRectF box(centred ? left - 32 : left + 4, 0, centred ? m_axis.scale + 64 : 64, p.ruler.height() - 1);
-    if (box.left() + 40 < p.ruler.right())
-      painter.drawText(box, (centred ? Qt::AlignHCenter : Qt::AlignLeft) | Qt::AlignVCenter, groups(i));
-  }
 }
 
 void MapCanvas::paintLayerNames(QPainter& painter, const Parts& p, const Theme& theme) const {
@@ -110,37 +75,13 @@ void MapCanvas::paintLayerNames(QPainter& painter, const Parts& p, const Theme& 
   painter.drawText(QRect(0, 0, p.cells.left() - 7, p.ruler.height()), Qt::AlignRight | Qt::AlignVCenter, tr("layer"));
 }
 
-void MapCanvas::paintTokens(QPainter& painter, const Parts& p, const Theme& theme) const {
-  if (p.tokens.height() <= 0) return;
-  painter.setFont(theme.small);
-  const QFontMetrics metrics = painter.fontMetrics();
-  const bool upright = p.tokens.height() > 40;
-  const int focus = m_context.focus().position.value();
-  const auto [begin, end] = visibleRange();
-  for (int i = begin; i < end; ++i) {
-    painter.setPen(i == focus ? theme.text : theme.muted);
-    const double left = p.tokens.left() + m_axis.pixel(i);
-    const int room = upright ? p.tokens.height() - 10 : static_cast<int>(m_axis.scale) - 4;
-    const QString text = metrics.elidedText(shortText(*m_picture->snapshot, i), Qt::ElideRight, room);
-    painter.save();
-    if (upright) {
-      painter.translate(left + m_axis.scale / 2 + metrics.ascent() / 2.0 - 1.5, p.tokens.bottom() - 6);
-      painter.rotate(-90);
-      painter.drawText(0, 0, text);
-    } else {
-      painter.drawText(QRectF(left, p.tokens.top(), m_axis.scale, p.tokens.height() - 6), Qt::AlignCenter, text);
-    }
-    painter.restore();
-  }
-}
-
 void MapCanvas::paintCellTexts(QPainter& painter, const Parts& p, const Theme& theme) const {
   const Quantity quantity = m_picture->scale.quantity;
   if (m_axis.scale < 46 || p.layerHeight < 15) return;
   const ColourTable colours = colourTable(quantity, theme);
   painter.setFont(theme.monoSmall);
   const QFontMetrics metrics = painter.fontMetrics();
-  const auto [begin, end] = visibleRange();
+  const auto [begin, end] = m_axis.inSight();
   const Tile& tile = *m_picture->tile;
   for (int l = 0; l < layers(); ++l)
     for (int i = begin; i < end; ++i) {
@@ -157,7 +98,7 @@ void MapCanvas::paintCellTexts(QPainter& painter, const Parts& p, const Theme& t
 void MapCanvas::paintStale(QPainter& painter, const Parts& p, const Theme& theme) const {
   const ColourTable colours = colourTable(Quantity::Staleness, theme);
   const ColourScale scale = scaleFor(Quantity::Staleness, {});
-  const auto [begin, end] = visibleRange();
+  const auto [begin, end] = m_axis.inSight();
   const auto before = [](const StaleRun& run, int position) { return run.end <= position; };
   const auto& runs = m_picture->stale;
   double drawn = -1;  // runs that share a pixel are drawn once
@@ -172,7 +113,7 @@ void MapCanvas::paintStale(QPainter& painter, const Parts& p, const Theme& theme
 }
 
 void MapCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& theme) const {
-  const auto [begin, end] = visibleRange();
+  const auto [begin, end] = m_axis.inSight();
   painter.setRenderHint(QPainter::Antialiasing);
   const auto mark = [&](std::int32_t position, bool filled) {
     const double middle = p.cells.left() + m_axis.pixel(position + 0.5);
@@ -199,13 +140,8 @@ void MapCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& theme
 }
 
 void MapCanvas::paintCrossHair(QPainter& painter, const Parts& p, const Theme& theme) const {
-  const auto outline = [&](QRectF box, const QColor& colour, int wide) {
-    box = QRectF(std::round(box.left()), box.top(), std::max(3.0, std::round(box.width())), box.height());
-    painter.setBrush(Qt::NoBrush);
-    painter.setPen(QPen(theme.dark ? QColor(0, 0, 0, 190) : QColor(255, 255, 255, 210), wide + 2));
-    painter.drawRect(box);
-    painter.setPen(QPen(colour, wide));
-    painter.drawRect(box);
+  const auto outline = [&](const QRectF& box, const QColor& colour, int wide) {
+    paintOutline(painter, QRectF(std::round(box.left()), box.top(), std::max(3.0, std::round(box.width())), box.height()), colour, wide, theme);
   };
   const Position hovered = m_context.hovered();
   if (hovered.value() >= 0) {
@@ -275,21 +211,6 @@ QString MapCanvas::readout() const {
     if (row.state != RowState::Live) parts << QString::fromUtf8(name(row.state).data());
   }
   return parts.join("   ");
-}
-
-void MapCanvas::paintReadout(QPainter& painter, const Parts& p, const Theme& theme) const {
-  painter.fillRect(p.readout, theme.raised);
-  painter.fillRect(QRect(0, p.readout.top(), width(), 1), theme.border);
-  painter.setFont(theme.monoSmall);
-  const QFontMetrics metrics = painter.fontMetrics();
-  const QRect inner = p.readout.adjusted(Theme::kMedium, 1, -Theme::kMedium, 0);
-  const int noteWidth = m_note.isEmpty() ? 0 : metrics.horizontalAdvance(m_note) + Theme::kHuge;
-  const QString text = readout();
-  painter.setPen(text.isEmpty() ? theme.faint : theme.text);
-  const QString line = text.isEmpty() ? tr("click a cell to focus it; wheel zooms, dragging pans, double click shows all") : text;
-  painter.drawText(inner.adjusted(0, 0, -noteWidth, 0), Qt::AlignVCenter, metrics.elidedText(line, Qt::ElideRight, inner.width() - noteWidth));
-  painter.setPen(theme.warning);
-  painter.drawText(inner, Qt::AlignVCenter | Qt::AlignRight, m_note);
 }
 
 }  // namespace kvlab

@@ -36,14 +36,9 @@ void MapView::makeStrip() {
   m_legend = new LegendBar(this);
   m_legend->setScale(scaleFor(context().quantity(), {}));
   strip()->addWidget(m_legend, 1);
-  m_received = new QToolButton(this);
+  m_received = stripButton(tr("Show received"), tr("Show received attention"), tr("Colour the rows by the attention that they received from the prompt"));
   m_received->setObjectName("received");
-  m_received->setText(tr("Show received"));
-  m_received->setAccessibleName(tr("Show received attention"));
-  m_received->setToolTip(tr("Colour the rows by the attention that they received from the prompt"));
-  m_received->setFocusPolicy(Qt::TabFocus);
   m_received->hide();
-  strip()->addWidget(m_received);
   connect(m_received, &QToolButton::clicked, this, [this] {
     context().setQuantity(Quantity::Received);
     sayOption("quantity");

@@ -35,11 +35,7 @@ MirrorView::MirrorView(InspectorContext& context, QWidget* parent)
 
 void MirrorView::makeStrip() {
   stripLabel(tr("Cache of"));
-  m_which = new QComboBox(this);
-  m_which->addItems({tr("focused layer"), tr("all layers")});
-  m_which->setAccessibleName(tr("Layers"));
-  m_which->setToolTip(tr("Which layers' residency maps stand beside the context"));
-  strip()->addWidget(m_which);
+  m_which = stripChoice({tr("focused layer"), tr("all layers")}, tr("Layers"), tr("Which layers' residency maps stand beside the context"));
   connect(m_which, &QComboBox::activated, this, [this] { fill(), sayOption("layers"); });
   m_onlyBad = new QCheckBox(tr("Only wrong lines"), this);
   m_onlyBad->setAccessibleName(tr("Only wrong lines"));
@@ -47,12 +43,7 @@ void MirrorView::makeStrip() {
   strip()->addWidget(m_onlyBad);
   connect(m_onlyBad, &QCheckBox::clicked, this, [this] { fill(), sayOption("wrong"); });
   strip()->addStretch(1);
-  m_next = new QToolButton(this);
-  m_next->setText(tr("Next wrong"));
-  m_next->setAccessibleName(m_next->text());
-  m_next->setToolTip(tr("Focus the next line that is wrong (N)"));
-  m_next->setFocusPolicy(Qt::TabFocus);
-  strip()->addWidget(m_next);
+  m_next = stripButton(tr("Next wrong"), tr("Next wrong"), tr("Focus the next line that is wrong (N)"));
   connect(m_next, &QToolButton::clicked, this, &MirrorView::goToNextBad);
   connect(addViewAction(tr("Next wrong line"), m_next->toolTip(), Qt::Key_N), &QAction::triggered, this, &MirrorView::goToNextBad);
 }

@@ -29,25 +29,9 @@ class PanelTicker : public QCPAxisTicker {
 bool fromZero(Panel panel) { return panel != Panel::Rows && panel != Panel::Model && panel != Panel::Brightness; }
 }  // namespace
 
-/// The line of the shown tick, the cursor and its dots, over the plots.
-class CursorLayer : public QWidget {
- public:
-  CursorLayer(QWidget* parent) : QWidget(parent) {
-    setAttribute(Qt::WA_TransparentForMouseEvents);
-    setAttribute(Qt::WA_NoSystemBackground);
-  }
-  std::function<void(QPainter&)> draw;
-
- protected:
-  void paintEvent(QPaintEvent*) override {
-    QPainter painter(this);
-    if (draw) draw(painter);
-  }
-};
-
 struct NumberPlot::Parts {
   SharpPlot* plot = nullptr;
-  CursorLayer* layer = nullptr;
+  PlotOverlay* layer = nullptr;
   std::vector<double> ticks;
   struct Curve {
     Series series;
@@ -226,12 +210,8 @@ void NumberPlot::Parts::rescale() {
 
 void NumberPlot::Parts::follow() {
   const auto theme = Theme::current();
-  QPalette colours = plot->palette();
-  colours.setColor(QPalette::Base, theme->surface);
-  plot->setPalette(colours);
-  plot->setBackground(theme->surface);
+  followTheme(*plot);
   for (PanelPart& part : panels) {
-    for (QCPAxis* axis : part.rect->axes()) followTheme(axis);
     part.title->setFont(theme->smallStrong);
     part.title->setColor(theme->muted);
     part.title->setBrush(Theme::faded(theme->surface, 200));
@@ -308,7 +288,7 @@ NumberPlot::NumberPlot(QWidget* parent) : QWidget(parent), m_parts(std::make_uni
   m_parts->plot->setMouseTracking(true);
   m_parts->plot->installEventFilter(this);
   m_parts->plot->plotLayout()->setRowSpacing(kPanelGap);
-  m_parts->layer = new CursorLayer(this);
+  m_parts->layer = new PlotOverlay(this);
   m_parts->layer->draw = [this](QPainter& painter) { m_parts->paint(painter); };
   m_parts->plot->plotLayout()->clear();
   follow();

@@ -36,13 +36,9 @@ NumbersView::NumbersView(InspectorContext& context, QWidget* parent)
 }
 
 QToolButton* NumbersView::button(const QString& text, const QString& tip, bool checkable) {
-  auto* made = new QToolButton(this);
-  made->setText(text);
-  made->setToolTip(tip);
-  made->setAccessibleName(text);
+  QToolButton* made = stripButton(text, text, tip);
   made->setAutoRaise(true);
   made->setCheckable(checkable);
-  strip()->addWidget(made);
   return made;
 }
 

@@ -6,9 +6,11 @@
 #include <QMouseEvent>
 #include <algorithm>
 
+#include "widgets/views/axis_parts.h"
+
 namespace kvlab {
 namespace {
-constexpr int kReadout = 26, kSmall = 92, kSmallTall = 96, kFigureWidth = 86, kFigureHeight = 36, kFiguresWide = 204;
+constexpr int kSmall = 92, kSmallTall = 96, kFigureWidth = 86, kFigureHeight = 36, kFiguresWide = 204;
 constexpr int kNames = 26, kLow = 400, kLeastRing = 200;  // in a low view small rings are only named
 constexpr int kBeside = 62;  // room for labels left and right of the large ring
 }  // namespace

@@ -69,7 +69,6 @@ class RingCanvas : public QWidget {
   void paintLarge(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintAbsent(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintFigures(QPainter& painter, const Parts& parts, const Theme& theme) const;
-  void paintReadout(QPainter& painter, const Parts& parts, const Theme& theme) const;
 
   InspectorContext& m_context;
   std::vector<Entry> m_entries;

@@ -4,6 +4,7 @@
 #include <QPainter>
 
 #include "widgets/base/inspector_view.h"
+#include "widgets/views/axis_parts.h"
 #include "widgets/views/ring_canvas.h"
 #include "widgets/views/ring_painter.h"
 
@@ -21,7 +22,8 @@ void RingCanvas::paintEvent(QPaintEvent*) {
   } else if (selected() >= 0) {
     paintAbsent(painter, p, *theme);
   }
-  paintReadout(painter, p, *theme);
+  painter.setRenderHint(QPainter::Antialiasing, false);
+  paintReadout(painter, p.readout, readout(), tr("click a slot to focus its row; arrows follow the logical order"), *theme);
 }
 
 void RingCanvas::paintSmall(QPainter& painter, const Parts& p, const Theme& theme) const {
@@ -106,18 +108,6 @@ QString RingCanvas::readout() const {
   const LedgerId id = shown->group.map->ledger[static_cast<std::size_t>(shown->indexOf(row))];
   return QStringList{hovered >= 0 ? tr("under pointer") : tr("focus"), tokenText(s, id), shown->describe(shown->slotOf[static_cast<std::size_t>(row)]),
                      tr("ledger %1").arg(id.value())}.join("   ");
-}
-
-void RingCanvas::paintReadout(QPainter& painter, const Parts& p, const Theme& theme) const {
-  painter.setRenderHint(QPainter::Antialiasing, false);
-  painter.fillRect(p.readout, theme.raised);
-  painter.fillRect(QRect(0, p.readout.top(), width(), 1), theme.border);
-  painter.setFont(theme.monoSmall);
-  const QString text = readout();
-  painter.setPen(text.isEmpty() ? theme.faint : theme.text);
-  const QString line = text.isEmpty() ? tr("click a slot to focus its row; arrows follow the logical order") : text;
-  const QRect inner = p.readout.adjusted(Theme::kMedium, 1, -Theme::kMedium, 0);
-  painter.drawText(inner, Qt::AlignVCenter, painter.fontMetrics().elidedText(line, Qt::ElideRight, inner.width()));
 }
 
 }  // namespace kvlab

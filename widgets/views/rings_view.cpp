@@ -28,23 +28,13 @@ RingsView::RingsView(InspectorContext& context, QWidget* parent) : InspectorView
   connect(m_ticks, &WrapStrip::picked, this, &RingsView::clickTick);
 }
 
-QToolButton* RingsView::button(const QString& text, const QString& name, const QString& tip) {
-  auto* made = new QToolButton(this);
-  made->setText(text);
-  made->setAccessibleName(name);
-  made->setToolTip(tip);
-  made->setAutoRaise(true);
-  made->setFocusPolicy(Qt::TabFocus);
-  strip()->addWidget(made);
-  return made;
-}
-
 void RingsView::makeStrip() {
   m_state = stripLabel({}, 1);
-  m_before = button(tr("◀ Wrap"), tr("Previous wrap"), tr("Show the tick before this one in which the pointer passed slot 0"));
-  m_after = button(tr("Wrap ▶"), tr("Next wrap"), tr("Show the tick after this one in which the pointer passed slot 0"));
-  m_use = button(tr("Use %1").arg(kLayout), tr("Use %1 in all layers").arg(kLayout),
+  m_before = stripButton(tr("◀ Wrap"), tr("Previous wrap"), tr("Show the tick before this one in which the pointer passed slot 0"));
+  m_after = stripButton(tr("Wrap ▶"), tr("Next wrap"), tr("Show the tick after this one in which the pointer passed slot 0"));
+  m_use = stripButton(tr("Use %1").arg(kLayout), tr("Use %1 in all layers").arg(kLayout),
                  tr("Store the rows of every layer in a ring that attention reads in place; the content stays"));
+  for (QToolButton* one : {m_before, m_after, m_use}) one->setAutoRaise(true);
   connect(m_before, &QToolButton::clicked, this, [this] { toWrap(false); });
   connect(m_after, &QToolButton::clicked, this, [this] { toWrap(true); });
   connect(m_use, &QToolButton::clicked, this, [this] { context().runCommand(QStringLiteral("storage_layout"), {{"layout", kLayout}}); });

@@ -26,7 +26,6 @@ class RingsView : public InspectorView {
 
  private:
   void makeStrip();
-  QToolButton* button(const QString& text, const QString& name, const QString& tip);
   void chooseLayer(Layer layer);
   void toWrap(bool after);
   void sayState();

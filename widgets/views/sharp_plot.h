@@ -4,6 +4,7 @@
 #include <qcustomplot.h>
 
 #include <cmath>
+#include <functional>
 
 #include "widgets/base/theme.h"
 
@@ -45,5 +46,32 @@ inline void followTheme(QCPAxis* axis) {
   axis->grid()->setPen(QPen(theme->grid));
   axis->grid()->setZeroLinePen(QPen(theme->border));
 }
+
+/// Background and all axes of a plot.
+inline void followTheme(QCustomPlot& plot) {
+  const auto theme = Theme::current();
+  QPalette colours = plot.palette();
+  colours.setColor(QPalette::Base, theme->surface);
+  plot.setPalette(colours);
+  plot.setBackground(theme->surface);
+  for (QCPAxisRect* rect : plot.axisRects())
+    for (QCPAxis* axis : rect->axes()) followTheme(axis);
+}
+
+/// Paints over a plot what moves with the pointer, so that the plot itself is not drawn again.
+class PlotOverlay : public QWidget {
+ public:
+  explicit PlotOverlay(QWidget* parent) : QWidget(parent) {
+    setAttribute(Qt::WA_TransparentForMouseEvents);
+    setAttribute(Qt::WA_NoSystemBackground);
+  }
+  std::function<void(QPainter&)> draw;
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QPainter painter(this);
+    if (draw) draw(painter);
+  }
+};
 
 }  // namespace kvlab

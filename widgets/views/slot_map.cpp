@@ -10,11 +10,12 @@
 
 #include "widgets/base/inspector_view.h"
 #include "widgets/models/format.h"
+#include "widgets/views/axis_parts.h"
 
 namespace kvlab {
 namespace {
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-constexpr int kReadout = 26, kLine = 18, kBar = 12, kSwatch = 15;
+constexpr int kBar = 12;
 constexpr double kLargest = 18, kSmallest = 3;
 }  // namespace
 
@@ -68,16 +69,12 @@ QStringList SlotMap::kindTexts() const {
   return out;
 }
 
-/// Lines that swatches with these texts need.
-int SlotMap::linesOf(const QStringList& texts, int width) const {
+/// Of swatches with these texts.
+std::vector<int> SlotMap::legendWidths(const QStringList& texts) {
   const QFontMetrics metrics(Theme::current()->small);
-  int lines = 1, x = 0;
-  for (const QString& text : texts) {
-    const int wide = kSwatch + metrics.horizontalAdvance(text) + Theme::kLarge;
-    if (x > 0 && x + wide > width) ++lines, x = 0;
-    x += wide;
-  }
-  return lines;
+  std::vector<int> widths;
+  for (const QString& text : texts) widths.push_back(kSwatch + metrics.horizontalAdvance(text) + Theme::kLarge);
+  return widths;
 }
 
 SlotMap::Parts SlotMap::parts() const {
@@ -85,8 +82,8 @@ SlotMap::Parts SlotMap::parts() const {
   p.readout = QRect(0, height() - kReadout, width(), kReadout);
   QRect rest = rect().adjusted(Theme::kLarge, Theme::kMedium, -Theme::kLarge, -kReadout - Theme::kSmall);
   p.bytes = QRect(rest.left(), rest.top(), rest.width(), kBar);
-  p.kinds = QRect(rest.left(), p.bytes.bottom() + 1 + Theme::kSmall, rest.width(), kLine * linesOf(kindTexts(), rest.width()));
-  const int legend = kLine * linesOf(useTexts(), rest.width());
+  p.kinds = QRect(rest.left(), p.bytes.bottom() + 1 + Theme::kSmall, rest.width(), legendHeight(legendWidths(kindTexts()), rest.width()));
+  const int legend = legendHeight(legendWidths(useTexts()), rest.width());
   p.legend = QRect(rest.left(), rest.bottom() - legend + 1, rest.width(), legend);
   p.grid = gridIn(QRect(rest.left(), p.kinds.bottom() + 1 + Theme::kMedium, rest.width(), std::max(8, p.legend.top() - p.kinds.bottom() - 1 - 2 * Theme::kMedium)));
   return p;

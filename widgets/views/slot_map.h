@@ -52,7 +52,8 @@ class SlotMap : public QWidget {
   Parts parts() const;
   Grid gridIn(const QRect& area) const;
   QRectF cellRect(const Grid& grid, int cell) const;
-  int linesOf(const QStringList& texts, int width) const;
+  static constexpr int kSwatch = 15;
+  static std::vector<int> legendWidths(const QStringList& texts);
   QStringList kindTexts() const;
   QStringList useTexts() const;
   void focusRow(int row);

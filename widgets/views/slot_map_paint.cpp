@@ -5,13 +5,13 @@
 #include <algorithm>
 
 #include "widgets/base/inspector_view.h"
+#include "widgets/views/axis_parts.h"
 #include "widgets/views/bytes_delegate.h"
 #include "widgets/views/slot_map.h"
 
 namespace kvlab {
 namespace {
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-constexpr int kLine = 18, kSwatch = 15;
 }  // namespace
 
 void SlotMap::paintEvent(QPaintEvent*) {
@@ -25,13 +25,7 @@ void SlotMap::paintEvent(QPaintEvent*) {
     paintMarks(painter, p.grid, *theme);
     paintLegend(painter, p.legend, useTexts(), false, *theme);
   }
-  painter.fillRect(p.readout, theme->raised);
-  painter.fillRect(QRect(0, p.readout.top(), width(), 1), theme->border);
-  painter.setFont(theme->monoSmall);
-  const QString text = readout();
-  painter.setPen(text.isEmpty() ? theme->faint : theme->text);
-  const QRect inner = p.readout.adjusted(Theme::kMedium, 1, -Theme::kMedium, 0);
-  painter.drawText(inner, Qt::AlignVCenter, painter.fontMetrics().elidedText(text.isEmpty() ? tr("click a slot to focus its row") : text, Qt::ElideRight, inner.width()));
+  paintReadout(painter, p.readout, readout(), tr("click a slot to focus its row"), *theme);
 }
 
 void SlotMap::paintBytes(QPainter& painter, const Parts& p, const Theme& theme) const {
@@ -43,17 +37,14 @@ void SlotMap::paintLegend(QPainter& painter, const QRect& area, const QStringLis
   const std::vector<CellUse> uses = shownUses();
   const std::vector<ByteKind> shown = shownKinds();
   painter.setFont(theme.small);
-  int x = 0, line = 0;
+  const std::vector<QRect> boxes = legendBoxes(legendWidths(texts), area);
   for (int i = 0; i < texts.size(); ++i) {
-    const int wide = kSwatch + painter.fontMetrics().horizontalAdvance(texts[i]) + Theme::kLarge;
-    if (x > 0 && x + wide > area.width()) ++line, x = 0;
-    const QRect box(area.left() + x, area.top() + line * kLine, wide, kLine);
+    const QRect& box = boxes[at(i)];
     const QRectF swatch(box.left(), box.center().y() - 4, 10, 10);
     if (kinds) paintKind(painter, swatch, shown[at(i)], theme);
     else paintCell(painter, swatch, uses[at(i)], theme);
     painter.setPen(theme.muted);
     painter.drawText(box.adjusted(kSwatch, 0, 0, 0), Qt::AlignVCenter, texts[i]);
-    x += wide;
   }
 }
 
@@ -120,12 +111,7 @@ void SlotMap::paintMarks(QPainter& painter, const Grid& g, const Theme& theme) c
   mark(m_cells.pointer, true);
   const auto outline = [&](int row, const QColor& colour, int wide) {
     if (row < 0 || m_cells.slotOf[at(row)] < 0 || m_cells.slotOf[at(row)] >= m_cells.slotCount()) return;
-    QRectF box = boxOf(m_cells.slotOf[at(row)]).adjusted(-1, -1, 1, 1);
-    painter.setBrush(Qt::NoBrush);
-    painter.setPen(QPen(theme.dark ? QColor(0, 0, 0, 190) : QColor(255, 255, 255, 210), wide + 2));
-    painter.drawRect(box);
-    painter.setPen(QPen(colour, wide));
-    painter.drawRect(box);
+    paintOutline(painter, boxOf(m_cells.slotOf[at(row)]).adjusted(-1, -1, 1, 1), colour, wide, theme);
   };
   outline(m_cells.rowOf(m_context.hovered()), theme.hover, 1);
   outline(m_cells.rowOf(m_context.focus().position), theme.focus, 2);

@@ -42,15 +42,6 @@ QLabel* heading(QWidget* parent) {
   label->setFont(Theme::current()->small);
   return label;
 }
-
-QToolButton* button(QWidget* parent, const QString& text, const QString& name, const QString& tip) {
-  auto* made = new QToolButton(parent);
-  made->setText(text);
-  made->setAccessibleName(name);
-  made->setToolTip(tip);
-  made->setFocusPolicy(Qt::TabFocus);
-  return made;
-}
 }  // namespace
 
 SmartKvView::SmartKvView(InspectorContext& context, QWidget* parent)
@@ -82,16 +73,12 @@ SmartKvView::SmartKvView(InspectorContext& context, QWidget* parent)
 
 void SmartKvView::makeStrip() {
   m_state = stripLabel({}, 1);
-  m_before = button(this, tr("◀"), tr("Previous competition"), tr("Show the tick before this one in which rows of the focused layer competed"));
-  m_after = button(this, tr("▶"), tr("Next competition"), tr("Show the tick after this one in which rows of the focused layer competed"));
-  for (QToolButton* one : {m_before, m_after}) {
-    one->setAutoRaise(true);
-    strip()->addWidget(one);
-  }
+  m_before = stripButton(tr("◀"), tr("Previous competition"), tr("Show the tick before this one in which rows of the focused layer competed"));
+  m_after = stripButton(tr("▶"), tr("Next competition"), tr("Show the tick after this one in which rows of the focused layer competed"));
+  for (QToolButton* one : {m_before, m_after}) one->setAutoRaise(true);
   connect(m_before, &QToolButton::clicked, this, [this] { stepTick(-1); });
   connect(m_after, &QToolButton::clicked, this, [this] { stepTick(1); });
-  m_measure = button(this, tr("Measure lifespans"), tr("Measure lifespans"), tr("See how long each row is used, beside what its gate predicted"));
-  strip()->addWidget(m_measure);
+  m_measure = stripButton(tr("Measure lifespans"), tr("Measure lifespans"), tr("See how long each row is used, beside what its gate predicted"));
   connect(m_measure, &QToolButton::clicked, this, [this] { context().runCommand(QStringLiteral("lifespans_measure"), nlohmann::json::object()); });
 }
 

@@ -26,28 +26,18 @@ StorageTableView::StorageTableView(InspectorContext& context, QWidget* parent) :
 }
 
 QToolButton* StorageTableView::menuButton(const QString& text, const QString& name, const QString& tip) {
-  auto* made = new QToolButton(this);
-  made->setText(text);
-  made->setAccessibleName(name);
-  made->setToolTip(tip);
+  QToolButton* made = stripButton(text, name, tip);
   made->setPopupMode(QToolButton::InstantPopup);
   made->setMenu(new QMenu(made));
   made->menu()->setToolTipsVisible(true);
-  made->setFocusPolicy(Qt::TabFocus);
-  strip()->addWidget(made);
   return made;
 }
 
 void StorageTableView::makeStrip() {
   m_state = stripLabel({}, 1);
   stripLabel(tr("Change"));
-  m_scope = new QComboBox(this);
-  m_scope->addItems({tr("focused layer"), tr("all layers")});
+  m_scope = stripChoice({tr("focused layer"), tr("all layers")}, tr("Layers to change"), tr("Whether a new layout or format is for the focused layer or for all of them"));
   m_scope->setCurrentIndex(1);
-  m_scope->setAccessibleName(tr("Layers to change"));
-  m_scope->setToolTip(tr("Whether a new layout or format is for the focused layer or for all of them"));
-  m_scope->setMinimumWidth(90);
-  strip()->addWidget(m_scope);
   connect(m_scope, &QComboBox::activated, this, [this] { sayOption("change"); });
   m_layout = menuButton(tr("Layout"), tr("Set layout"), tr("Store the rows in another layout; the content stays"));
   m_k = menuButton(tr("K"), tr("Set K format"), tr("Convert the keys to another type"));
@@ -55,11 +45,7 @@ void StorageTableView::makeStrip() {
   fillLayouts(m_layout->menu());
   fillTypes(m_k->menu(), true);
   fillTypes(m_v->menu(), false);
-  m_compact = new QToolButton(this);
-  m_compact->setText(tr("Compact"));
-  m_compact->setAccessibleName(tr("Compact pages"));
-  m_compact->setFocusPolicy(Qt::TabFocus);
-  strip()->addWidget(m_compact);
+  m_compact = stripButton(tr("Compact"), tr("Compact pages"), {});
   connect(m_compact, &QToolButton::clicked, this, [this] { context().runCommand(QStringLiteral("storage_compact"), nlohmann::json::object()); });
 }
 

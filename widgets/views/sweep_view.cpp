@@ -42,23 +42,9 @@ SweepView::SweepView(InspectorContext& context, QWidget* parent) : InspectorView
   });
 }
 
-QToolButton* SweepView::button(const QString& text, const QString& name, const QString& tip) {
-  auto* made = new QToolButton(this);
-  made->setText(text);
-  made->setAccessibleName(name);
-  made->setToolTip(tip);
-  made->setFocusPolicy(Qt::TabFocus);
-  strip()->addWidget(made);
-  return made;
-}
-
 void SweepView::makeStrip() {
   m_state = stripLabel({}, 1);
-  m_prompts = new QComboBox(this);
-  m_prompts->setAccessibleName(tr("Prompt set"));
-  m_prompts->setToolTip(tr("The prompt set whose cells are shown"));
-  m_prompts->setMinimumWidth(90);
-  strip()->addWidget(m_prompts);
+  m_prompts = stripChoice({}, tr("Prompt set"), tr("The prompt set whose cells are shown"));
   m_filter = new QLineEdit(this);
   m_filter->setPlaceholderText(tr("Filter"));
   m_filter->setClearButtonEnabled(true);
@@ -66,9 +52,9 @@ void SweepView::makeStrip() {
   m_filter->setToolTip(tr("Shows the series that have one of these words"));
   m_filter->setFixedWidth(130);
   strip()->addWidget(m_filter);
-  QToolButton* open = button(tr("Open…"), tr("Open results"), tr("Show results.jsonl of a sweep, or the journal of one that runs elsewhere"));
-  QToolButton* run = button(tr("Run…"), tr("Run a sweep"), tr("Run a specification; Cancel (Esc) stops it, and running it again goes on"));
-  m_export = button(tr("SVG…"), tr("Export the plot"), tr("Write the plot of all prompt sets as SVG"));
+  QToolButton* open = stripButton(tr("Open…"), tr("Open results"), tr("Show results.jsonl of a sweep, or the journal of one that runs elsewhere"));
+  QToolButton* run = stripButton(tr("Run…"), tr("Run a sweep"), tr("Run a specification; Cancel (Esc) stops it, and running it again goes on"));
+  m_export = stripButton(tr("SVG…"), tr("Export the plot"), tr("Write the plot of all prompt sets as SVG"));
   connect(m_prompts, &QComboBox::activated, this, [this] {
     refresh();
     sayOption("prompts");

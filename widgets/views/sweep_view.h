@@ -37,7 +37,6 @@ class SweepView : public InspectorView {
  private:
   void makeStrip();
   void makeBody();
-  QToolButton* button(const QString& text, const QString& name, const QString& tip);
   void take();
   void refresh();
   void fillPrompts();

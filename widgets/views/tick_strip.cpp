@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/views/tick_strip.h"
 
-#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QPainter>
 #include <QPainterPath>
-#include <QToolTip>
 #include <algorithm>
 
 #include "widgets/base/theme.h"
@@ -26,11 +24,9 @@ void diamond(QPainter& painter, QPointF at, double size) {
 }
 }  // namespace
 
-TickStrip::TickStrip(QWidget* parent) : QWidget(parent) {
-  setFocusPolicy(Qt::StrongFocus);
+TickStrip::TickStrip(QWidget* parent) : TickPicker(parent) {
   setAccessibleName(tr("Ticks"));
   setToolTip(tr("Ticks of the history; click or use the arrow keys to go there"));
-  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
 }
 
 QSize TickStrip::sizeHint() const { return {240, 64}; }
@@ -48,21 +44,18 @@ TickStrip::Bar TickStrip::barOf(const Snapshot& snapshot) {
 
 void TickStrip::show(const std::vector<SnapshotPtr>& history, Tick shown) {
   m_bars.clear();
-  m_shown = -1;
   m_most = 1e-3;
   for (const SnapshotPtr& snapshot : history) {
     if (!m_bars.empty() && m_bars.back().tick >= snapshot->tick) m_bars.pop_back();  // published again
     m_bars.push_back(barOf(*snapshot));
     m_most = std::max(m_most, m_bars.back().us);
   }
-  for (std::size_t i = 0; i < m_bars.size(); ++i)
-    if (m_bars[i].tick == shown) m_shown = static_cast<int>(i);
-  if (m_shown >= 0) setAccessibleDescription(describe(m_bars[static_cast<std::size_t>(m_shown)]));
+  setShown(shown);
   reveal();
-  update();
 }
 
-QString TickStrip::describe(const Bar& bar) const {
+QString TickStrip::describe(int place) const {
+  const Bar& bar = m_bars[static_cast<std::size_t>(place)];
   QString text = tr("tick %1: %2").arg(bar.tick.value()).arg(formatMicroseconds(bar.us));
   if (bar.edits) text += tr(", %1").arg(counted(bar.edits, tr("edit"), tr("edits")));
   if (bar.violations) text += tr(", %1").arg(counted(bar.violations, tr("violation"), tr("violations")));
@@ -78,8 +71,8 @@ double TickStrip::barWidth() const {
 int TickStrip::capacity() const { return std::max(1, static_cast<int>((width() - 2 * kSide) / barWidth())); }
 
 void TickStrip::reveal() {
-  const int all = static_cast<int>(m_bars.size());
-  const int target = m_shown < 0 ? all - 1 : m_shown;
+  const int all = count();
+  const int target = shown() < 0 ? all - 1 : shown();
   if (target < m_first) m_first = target;
   if (target >= m_first + capacity()) m_first = target - capacity() + 1;
   m_first = std::clamp(m_first, 0, std::max(0, all - capacity()));
@@ -102,8 +95,8 @@ void TickStrip::paintEvent(QPaintEvent*) {
     const Bar& bar = m_bars[static_cast<std::size_t>(i)];
     const QRectF at = place(i);
     const bool bad = bar.violations > 0 || !bar.ok;
-    if (i == m_shown) painter.fillRect(QRectF(at.left(), 0, at.width(), height() - 1), theme->selection);
-    painter.fillRect(at, i == m_shown ? theme->accent : bad ? theme->error : Theme::mix(theme->surface, theme->accent, 0.45));
+    if (i == shown()) painter.fillRect(QRectF(at.left(), 0, at.width(), height() - 1), theme->selection);
+    painter.fillRect(at, i == shown() ? theme->accent : bad ? theme->error : Theme::mix(theme->surface, theme->accent, 0.45));
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(Qt::NoPen);
     if (bad) {
@@ -122,41 +115,16 @@ void TickStrip::paintEvent(QPaintEvent*) {
                    tr("longest %1").arg(formatMicroseconds(m_most)));
 }
 
-std::optional<Tick> TickStrip::tickAt(const QPointF& point) const {
+int TickStrip::placeAt(const QPointF& point) const {
   const int i = m_first + static_cast<int>(std::floor((point.x() - kSide) / barWidth()));
-  if (point.x() < kSide || i >= static_cast<int>(m_bars.size()) || i >= m_first + capacity()) return {};
-  return m_bars[static_cast<std::size_t>(i)].tick;
-}
-
-void TickStrip::pickAt(const QPointF& point) {
-  const auto tick = tickAt(point);
-  const bool same = tick && m_shown >= 0 && m_bars[static_cast<std::size_t>(m_shown)].tick == *tick;
-  if (tick && !same) emit picked(*tick);
-}
-
-void TickStrip::mousePressEvent(QMouseEvent* event) {
-  if (event->button() == Qt::LeftButton) pickAt(event->position());
-}
-
-void TickStrip::mouseMoveEvent(QMouseEvent* event) {
-  if (event->buttons() & Qt::LeftButton) pickAt(event->position());
-}
-
-void TickStrip::step(int by) {
-  const int all = static_cast<int>(m_bars.size());
-  const int to = std::clamp((m_shown < 0 ? all : m_shown) + by, 0, all - 1);
-  if (all > 0 && to != m_shown) emit picked(m_bars[static_cast<std::size_t>(to)].tick);
+  return point.x() < kSide || i >= count() || i >= m_first + capacity() ? -1 : i;
 }
 
 void TickStrip::keyPressEvent(QKeyEvent* event) {
   switch (event->key()) {
-    case Qt::Key_Left: return step(-1);
-    case Qt::Key_Right: return step(1);
     case Qt::Key_PageUp: return step(-10);
     case Qt::Key_PageDown: return step(10);
-    case Qt::Key_Home: return step(-static_cast<int>(m_bars.size()));
-    case Qt::Key_End: return step(static_cast<int>(m_bars.size()));
-    default: QWidget::keyPressEvent(event);
+    default: TickPicker::keyPressEvent(event);
   }
 }
 
@@ -169,18 +137,5 @@ void TickStrip::wheelEvent(QWheelEvent* event) {
 }
 
 void TickStrip::resizeEvent(QResizeEvent*) { reveal(); }
-
-bool TickStrip::event(QEvent* event) {
-  if (event->type() != QEvent::ToolTip) return QWidget::event(event);
-  auto* help = static_cast<QHelpEvent*>(event);
-  const auto tick = tickAt(help->pos());
-  for (const Bar& bar : m_bars)
-    if (tick && bar.tick == *tick) {
-      QToolTip::showText(help->globalPos(), describe(bar), this);
-      return true;
-    }
-  QToolTip::showText(help->globalPos(), toolTip(), this);
-  return true;
-}
 
 }  // namespace kvlab

@@ -3,32 +3,27 @@
 // broken tick and to go there. Marks: a diamond under ticks that edited, a triangle over ticks that
 // broke an invariant or failed. GUI thread.
 #pragma once
-#include <QWidget>
-
 #include "core/api/snapshot.h"
+#include "widgets/views/tick_picker.h"
 
 namespace kvlab {
 
-class TickStrip : public QWidget {
+class TickStrip : public TickPicker {
   Q_OBJECT
  public:
   explicit TickStrip(QWidget* parent);
   void show(const std::vector<SnapshotPtr>& history, Tick shown);
-  /// The tick under a point of the widget; nothing outside the bars.
-  std::optional<Tick> tickAt(const QPointF& point) const;
   QSize sizeHint() const override;
 
- signals:
-  void picked(Tick tick);
-
  protected:
+  int count() const override { return static_cast<int>(m_bars.size()); }
+  Tick tickOf(int place) const override { return m_bars[static_cast<std::size_t>(place)].tick; }
+  QString describe(int place) const override;
+  int placeAt(const QPointF& point) const override;
   void paintEvent(QPaintEvent* event) override;
-  void mousePressEvent(QMouseEvent* event) override;
-  void mouseMoveEvent(QMouseEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   void wheelEvent(QWheelEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
-  bool event(QEvent* event) override;
 
  private:
   struct Bar {
@@ -38,16 +33,12 @@ class TickStrip : public QWidget {
     bool ok = true;
   };
   static Bar barOf(const Snapshot& snapshot);
-  QString describe(const Bar& bar) const;
   double barWidth() const;
   int capacity() const;  // bars that fit
   QRectF place(int i) const;
   void reveal();
-  void step(int by);
-  void pickAt(const QPointF& point);
 
   std::vector<Bar> m_bars;
-  int m_shown = -1;  // place in m_bars
   int m_first = 0;   // leftmost bar in sight
   double m_most = 1;
 };

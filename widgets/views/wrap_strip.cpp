@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/views/wrap_strip.h"
 
-#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QPainter>
-#include <QToolTip>
 #include <algorithm>
 
 #include "widgets/base/theme.h"
@@ -15,18 +13,15 @@ constexpr int kLabels = 46, kSide = Theme::kMedium, kTop = 12, kBottom = 4;
 constexpr double kWidest = 14;
 }  // namespace
 
-WrapStrip::WrapStrip(QWidget* parent) : QWidget(parent) {
-  setFocusPolicy(Qt::StrongFocus);
+WrapStrip::WrapStrip(QWidget* parent) : TickPicker(parent) {
   setAccessibleName(tr("Filled slots over ticks"));
   setToolTip(tr("Slots upwards, ticks to the right; click or use the arrow keys to go to a tick, page up and down to go to the wrap before and after"));
-  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
 }
 
 QSize WrapStrip::sizeHint() const { return {240, 76}; }
 
 void WrapStrip::show(const std::vector<SnapshotPtr>& history, Layer layer, Tick shown) {
   m_points.clear();
-  m_shown = -1;
   const auto l = static_cast<std::size_t>(std::max(0, layer.value()));
   for (const SnapshotPtr& s : history) {
     if (!m_points.empty() && m_points.back().tick >= s->tick) m_points.pop_back();  // published again
@@ -36,13 +31,11 @@ void WrapStrip::show(const std::vector<SnapshotPtr>& history, Layer layer, Tick 
     point.wrapped = before && point.ring && point.ring->wraps > before->wraps;
     m_points.push_back(point);
   }
-  for (std::size_t i = 0; i < m_points.size(); ++i)
-    if (m_points[i].tick == shown) m_shown = static_cast<int>(i);
-  if (m_shown >= 0) setAccessibleDescription(describe(m_points[static_cast<std::size_t>(m_shown)]));
-  update();
+  setShown(shown);
 }
 
-QString WrapStrip::describe(const Point& point) const {
+QString WrapStrip::describe(int place) const {
+  const Point& point = m_points[static_cast<std::size_t>(place)];
   if (!point.ring) return tr("tick %1: no ring").arg(point.tick.value());
   QString text = tr("tick %1: pointer %2, head %3, %4 of %5 rows").arg(point.tick.value()).arg(point.ring->pointer()).arg(point.ring->head)
                      .arg(point.ring->filled).arg(point.ring->window);
@@ -74,7 +67,7 @@ void WrapStrip::paintEvent(QPaintEvent*) {
     const RingState& r = *point.ring;
     capacity = r.capacity;
     const double left = area.left() + static_cast<double>(i) * wide, slot = area.height() / r.capacity;
-    const QColor colour = static_cast<int>(i) == m_shown ? theme->accent : rows;
+    const QColor colour = static_cast<int>(i) == shown() ? theme->accent : rows;
     const auto band = [&](int begin, int count) {
       if (count > 0) painter.fillRect(QRectF(left, area.bottom() - (begin + count) * slot, std::max(1.0, wide - (wide > 4 ? 1 : 0)), count * slot), colour);
     };
@@ -88,10 +81,10 @@ void WrapStrip::paintEvent(QPaintEvent*) {
     painter.drawPolygon(QPolygonF({tip + QPointF(-3.5, -6), tip + QPointF(3.5, -6), tip}));
     painter.setRenderHint(QPainter::Antialiasing, false);
   }
-  if (m_shown >= 0) {
+  if (shown() >= 0) {
     painter.setPen(QPen(theme->focus, 1));
     painter.setBrush(Qt::NoBrush);
-    painter.drawRect(QRectF(std::floor(area.left() + m_shown * wide) - 0.5, area.top() - 0.5, std::max(2.0, wide), area.height()));
+    painter.drawRect(QRectF(std::floor(area.left() + shown() * wide) - 0.5, area.top() - 0.5, std::max(2.0, wide), area.height()));
   }
   painter.setFont(theme->monoSmall);
   painter.setPen(theme->faint);
@@ -102,61 +95,27 @@ void WrapStrip::paintEvent(QPaintEvent*) {
   painter.drawText(names, Qt::AlignRight | Qt::AlignVCenter, tr("slot"));
 }
 
-std::optional<Tick> WrapStrip::tickAt(const QPointF& point) const {
+int WrapStrip::placeAt(const QPointF& point) const {
   const int i = static_cast<int>(std::floor((point.x() - plot().left()) / columnWidth()));
-  if (i < 0 || i >= static_cast<int>(m_points.size())) return {};
-  return m_points[static_cast<std::size_t>(i)].tick;
+  return i >= count() ? -1 : std::max(-1, i);
 }
 
 std::optional<Tick> WrapStrip::wrapBeside(bool after) const {
   const int by = after ? 1 : -1, all = static_cast<int>(m_points.size());
-  for (int i = (m_shown < 0 ? all - 1 : m_shown) + by; i >= 0 && i < all; i += by)
+  for (int i = (shown() < 0 ? all - 1 : shown()) + by; i >= 0 && i < all; i += by)
     if (m_points[static_cast<std::size_t>(i)].wrapped) return m_points[static_cast<std::size_t>(i)].tick;
   return {};
-}
-
-void WrapStrip::pickAt(const QPointF& point) {
-  const auto tick = tickAt(point);
-  const bool same = tick && m_shown >= 0 && m_points[static_cast<std::size_t>(m_shown)].tick == *tick;
-  if (tick && !same) emit picked(*tick);
-}
-
-void WrapStrip::mousePressEvent(QMouseEvent* event) {
-  if (event->button() == Qt::LeftButton) pickAt(event->position());
-}
-
-void WrapStrip::mouseMoveEvent(QMouseEvent* event) {
-  if (event->buttons() & Qt::LeftButton) pickAt(event->position());
-}
-
-void WrapStrip::step(int by) {
-  const int all = static_cast<int>(m_points.size());
-  const int to = std::clamp((m_shown < 0 ? all : m_shown) + by, 0, std::max(0, all - 1));
-  if (all > 0 && to != m_shown) emit picked(m_points[static_cast<std::size_t>(to)].tick);
 }
 
 void WrapStrip::keyPressEvent(QKeyEvent* event) {
   const bool after = event->key() == Qt::Key_PageDown;
   switch (event->key()) {
-    case Qt::Key_Left: return step(-1);
-    case Qt::Key_Right: return step(1);
-    case Qt::Key_Home: return step(-static_cast<int>(m_points.size()));
-    case Qt::Key_End: return step(static_cast<int>(m_points.size()));
     case Qt::Key_PageUp:
     case Qt::Key_PageDown:
       if (const auto tick = wrapBeside(after)) emit picked(*tick);
       return;
-    default: QWidget::keyPressEvent(event);
+    default: TickPicker::keyPressEvent(event);
   }
-}
-
-bool WrapStrip::event(QEvent* event) {
-  if (event->type() != QEvent::ToolTip) return QWidget::event(event);
-  auto* help = static_cast<QHelpEvent*>(event);
-  const auto tick = tickAt(help->pos());
-  const auto found = std::find_if(m_points.begin(), m_points.end(), [&](const Point& p) { return tick && p.tick == *tick; });
-  QToolTip::showText(help->globalPos(), found == m_points.end() ? toolTip() : describe(*found), this);
-  return true;
 }
 
 }  // namespace kvlab

@@ -3,33 +3,28 @@
 // where the band leaves at the top and comes in again at the bottom. The place to go to the ticks before,
 // during and after one. Columns that share a pixel cover one another; nothing is left out. GUI thread.
 #pragma once
-#include <QWidget>
-
 #include "core/api/snapshot.h"
+#include "widgets/views/tick_picker.h"
 
 namespace kvlab {
 
-class WrapStrip : public QWidget {
+class WrapStrip : public TickPicker {
   Q_OBJECT
  public:
   explicit WrapStrip(QWidget* parent);
   /// The ring of `layer` in each of the snapshots.
   void show(const std::vector<SnapshotPtr>& history, Layer layer, Tick shown);
-  /// The tick under a point; nothing outside of the columns.
-  std::optional<Tick> tickAt(const QPointF& point) const;
   /// The nearest tick before (or after) the shown one whose commit passed slot 0.
   std::optional<Tick> wrapBeside(bool after) const;
   QSize sizeHint() const override;
 
- signals:
-  void picked(Tick tick);
-
  protected:
+  int count() const override { return static_cast<int>(m_points.size()); }
+  Tick tickOf(int place) const override { return m_points[static_cast<std::size_t>(place)].tick; }
+  QString describe(int place) const override;
+  int placeAt(const QPointF& point) const override;
   void paintEvent(QPaintEvent* event) override;
-  void mousePressEvent(QMouseEvent* event) override;
-  void mouseMoveEvent(QMouseEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
-  bool event(QEvent* event) override;
 
  private:
   struct Point {
@@ -37,14 +32,10 @@ class WrapStrip : public QWidget {
     std::optional<RingState> ring;
     bool wrapped = false;  // the pointer passed slot 0 in this tick
   };
-  QString describe(const Point& point) const;
   double columnWidth() const;
   QRectF plot() const;
-  void step(int by);
-  void pickAt(const QPointF& point);
 
   std::vector<Point> m_points;
-  int m_shown = -1;  // place in m_points
 };
 
 }  // namespace kvlab
