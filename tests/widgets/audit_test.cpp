@@ -19,16 +19,10 @@
 using namespace kvlab;
 
 namespace {
-fixture::Options withPolicies() {
-  fixture::Options options;
-  options.policies = true;
-  return options;
-}
-
 /// The last snapshot of the fixture with another audit.
 template <class Change>
 SnapshotPtr changed(const Change& change) {
-  static const std::vector<SnapshotPtr> all = fixture::Session(withPolicies()).history();
+  static const std::vector<SnapshotPtr> all = fixture::Session(fixture::withPolicies()).history();
   auto s = std::make_shared<Snapshot>(*all.back());
   PolicyAudit audit = *s->policies;
   change(audit);
@@ -45,7 +39,7 @@ class AuditTest : public QObject {
   void initTestCase() { Theme::apply(*qApp, "dark"); }
 
   void statesOfTheFixture() {
-    FakeContext context(withPolicies());
+    FakeContext context(fixture::withPolicies());
     const std::vector<AuditLine> lines = auditLines(*context.snapshot(), context.history());
     QCOMPARE(lines.size(), std::size_t{4});
     QCOMPARE(lines[0].state, AuditState::Room);
@@ -58,7 +52,7 @@ class AuditTest : public QObject {
 
   /// Whatever the width, the mark that counts shed columns covers no title.
   void markCoversNoTitle() {
-    FakeContext context(withPolicies());
+    FakeContext context(fixture::withPolicies());
     AuditView view(context, nullptr);
     int marked = 0;
     for (int width = 320; width <= 1180; width += 20) {
@@ -92,7 +86,7 @@ class AuditTest : public QObject {
 
   /// A policy that never fired although there once were too many rows stays a no-op when they left otherwise.
   void aNoOpIsRemembered() {
-    FakeContext context(withPolicies());
+    FakeContext context(fixture::withPolicies());
     const auto now = changed([](PolicyAudit&) {});
     auto few = std::make_shared<Snapshot>(*now);
     auto map = std::make_shared<ResidencyView>();
@@ -109,7 +103,7 @@ class AuditTest : public QObject {
   }
 
   void totalsAddUp() {
-    FakeContext context(withPolicies());
+    FakeContext context(fixture::withPolicies());
     const Snapshot& s = *context.snapshot();
     const AuditTotal t = totalOf(auditLines(s, context.history()));
     std::int64_t rows = 0;
@@ -121,7 +115,7 @@ class AuditTest : public QObject {
   }
 
   void linesFocusAndOrder() {
-    FakeContext context(withPolicies());
+    FakeContext context(fixture::withPolicies());
     AuditView view(context, nullptr);
     view.setObjectName("audit");
     show(view);
@@ -145,7 +139,7 @@ class AuditTest : public QObject {
   }
 
   void menuSetsPolicies() {
-    FakeContext context(withPolicies());
+    FakeContext context(fixture::withPolicies());
     AuditView view(context, nullptr);
     view.setObjectName("audit");
     show(view);

@@ -28,6 +28,12 @@ struct Options {
   bool lanes = false;
 };
 
+inline Options withPolicies() {
+  Options options;
+  options.policies = true;
+  return options;
+}
+
 /// A number in [0, 1) that depends on nothing but its arguments.
 inline double noise(std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0) {
   std::uint64_t x = a * 0x9e3779b97f4a7c15ull + b * 0xbf58476d1ce4e5b9ull + c * 0x94d049bb133111ebull;

@@ -13,14 +13,6 @@
 
 using namespace kvlab;
 
-namespace {
-fixture::Options withPolicies() {
-  fixture::Options options;
-  options.policies = true;
-  return options;
-}
-}  // namespace
-
 class SmartKvTest : public QObject {
   Q_OBJECT
  private Q_SLOTS:
@@ -28,7 +20,7 @@ class SmartKvTest : public QObject {
 
   /// Every resident row is in one band, the bands are in order, and there are as many as were asked for.
   void bandsAreThoseOfTheAudit() {
-    FakeContext context(withPolicies());
+    FakeContext context(fixture::withPolicies());
     const Snapshot& s = *context.snapshot();
     const std::vector<BandRows> layers = bandRows(s, nullptr);
     QCOMPARE(layers.size(), std::size_t{4});
@@ -52,7 +44,7 @@ class SmartKvTest : public QObject {
 
   /// Who won is who did not lose; a loser's margin is against the lowest row of the budget.
   void contestsSayWhoWonAndByHowMuch() {
-    FakeContext context(withPolicies());
+    FakeContext context(fixture::withPolicies());
     const SnapshotPtr s = context.snapshot();
     const auto tile = FakeContext::makeTile(*s, TileRequest{Quantity::Score});
     const std::vector<BandRows> layers = bandRows(*s, &tile->values);
@@ -76,7 +68,7 @@ class SmartKvTest : public QObject {
   }
 
   void clicksAndKeysFocus() {
-    FakeContext context(withPolicies());
+    FakeContext context(fixture::withPolicies());
     SmartKvView view(context, nullptr);
     show(view);
     QSignalSpy said(&context, &InspectorContext::scripted);
@@ -99,7 +91,7 @@ class SmartKvTest : public QObject {
   }
 
   void zoomKeepsTheFocus() {
-    FakeContext context(withPolicies());
+    FakeContext context(fixture::withPolicies());
     SmartKvView view(context, nullptr);
     show(view);
     context.setFocus(Focus{context.snapshot()->tick, Layer(2), Head(0), Position(60), LedgerId(-1)});
@@ -111,7 +103,7 @@ class SmartKvTest : public QObject {
   }
 
   void ticksWithContestsAreFound() {
-    FakeContext context(withPolicies());
+    FakeContext context(fixture::withPolicies());
     SmartKvView view(context, nullptr);
     show(view);
     context.setFocus(Focus{context.snapshot()->tick, Layer(2), Head(0), Position(-1), LedgerId(-1)});
@@ -124,7 +116,7 @@ class SmartKvTest : public QObject {
   }
 
   void lifespansAreAskedForAndShown() {
-    FakeContext context(withPolicies());
+    FakeContext context(fixture::withPolicies());
     SmartKvView view(context, nullptr);
     show(view);
     context.setFocus(Focus{context.snapshot()->tick, Layer(2), Head(0), Position(-1), LedgerId(-1)});
@@ -149,7 +141,7 @@ class SmartKvTest : public QObject {
   }
 
   void withoutGatesTheReasonIsSaid() {
-    auto s = std::make_shared<Snapshot>(*FakeContext(withPolicies()).snapshot());
+    auto s = std::make_shared<Snapshot>(*FakeContext(fixture::withPolicies()).snapshot());
     PolicyAudit audit = *s->policies;
     for (LayerAudit& layer : audit.layers) layer.policy = "h2o";
     s->policies = std::make_shared<const PolicyAudit>(audit);
