@@ -81,6 +81,7 @@ struct ByteCount {
 };
 
 struct LanesView;  // core/api/lanes_view.h
+struct WlodView;   // core/api/wlod_view.h
 
 struct Snapshot {
   std::shared_ptr<const SessionInfo> info;
@@ -103,6 +104,7 @@ struct Snapshot {
   std::optional<double> kl;  // of the last drift pass
   std::string branch = "main";
   bool canUndo = false, canRedo = false;
+  std::shared_ptr<const WlodView> wlod;    // null where there is no wLOD
   std::shared_ptr<const LanesView> lanes;  // where it is the reference of lanes, else null
 
   std::int32_t length() const { return static_cast<std::int32_t>(context.size()); }

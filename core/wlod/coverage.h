@@ -9,6 +9,7 @@
 #pragma once
 #include <vector>
 
+#include "core/api/wlod_view.h"
 #include "core/wlod/working_context.h"
 
 namespace kvlab {
@@ -17,13 +18,6 @@ enum class WlodAttention : std::uint8_t { Flat, Pyramid };
 
 struct PyramidRules {
   std::int32_t near = 256, middle = 4096;  // moments: W and W2; rounded up to 32 and 1024
-};
-
-/// A row of a session: an entry of the working context, or a summary beside it.
-struct WlodRow {
-  TreeNode node;
-  bool entry = true;
-  bool operator==(const WlodRow&) const = default;
 };
 
 /// All rows in order of arrival: by their ends, the finer before the coarser. What a row sees stands before it.

@@ -22,11 +22,6 @@ std::string figures(const char* text, double a, double b) {
 
 }  // namespace
 
-const char* name(DirtyWhy why) {
-  static constexpr const char* kNames[] = {"clean", "hierarchical", "temporal", "both"};
-  return kNames[static_cast<int>(why)];
-}
-
 Invalidation invalidate(std::span<const WlodRow> before, std::span<const WlodRow> after, const std::vector<TimelineChange>& changes) {
   Invalidation out;
   out.earliest = after.empty() ? 0 : after.back().node.end();

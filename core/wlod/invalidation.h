@@ -11,15 +11,6 @@
 
 namespace kvlab {
 
-enum class DirtyWhy : std::uint8_t { Clean, Hierarchical, Temporal, Both };
-const char* name(DirtyWhy why);  // "hierarchical"
-
-/// What changed: swapped entries, appended or replaced tokens.
-struct TimelineChange {
-  Moments moments;
-  bool content = false;  // other tokens: embeddings above them change, too
-};
-
 struct Invalidation {
   std::int32_t earliest = 0;        // start of the earliest change; the length where nothing changed
   std::int32_t firstDirty = 0;      // row; those before are clean
