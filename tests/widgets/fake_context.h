@@ -11,6 +11,7 @@
 
 #include "fixture_session.h"
 #include "sweep_fixture.h"
+#include "wlod_view_fixture.h"
 #include "widgets/base/inspector_context.h"
 #include "widgets/base/sweep_source.h"
 
@@ -24,7 +25,7 @@ class FakeContext : public InspectorContext {
   };
   using Answer = std::function<Result<nlohmann::json>(const nlohmann::json& args)>;
 
-  explicit FakeContext(fixture::Options options = {}) : m_history(fixture::Session(options).history()) {
+  explicit FakeContext(fixture::Options options = {}) : m_history(options.wlod ? fixture::wlodHistory() : fixture::Session(options).history()) {
     m_shown = m_history.size();
     SweepSource::of(*this).setSweep(fixture::sweep());
     cannedReplies();

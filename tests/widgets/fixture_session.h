@@ -5,7 +5,8 @@
 // gives the same session. With `broken`, layer 2's map has two rows swapped since tick 17. With `mixed`,
 // layers 0 and 1 are stored in pages with holes, layer 2 in a ring of 40 rows, layer 3 in one of 24. With
 // `policies`, layer 0's policy never has to evict, those of layers 1 and 2 do in every tick, layer 3's is a no-op. With
-// `lanes` it is the reference of four others: a ring, rows in int8, a few rows per layer, and one that left.
+// `lanes` it is the reference of four others: a ring, rows in int8, a few rows per layer, and one that left. With
+// `wlod` the context is that of wlod_view_fixture.h.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -26,6 +27,7 @@ struct Options {
   bool mixed = false;
   bool policies = false;
   bool lanes = false;
+  bool wlod = false;
 };
 
 inline Options withPolicies() {

@@ -106,13 +106,14 @@ class GoldensTest : public QObject {
     options.mixed = id == "rings" || id == "storage";
     options.policies = id == "audit" || id == "smartkv";
     options.lanes = id == "lanes";
+    options.wlod = id == "tree";
     return options;
   }
   static std::unique_ptr<InspectorView> show(const QString& id, FakeContext& context, QSize size = {}) {
     std::unique_ptr<InspectorView> view(makeView(*findView(id), context, nullptr));
     if (context.snapshot()) {
       context.setFocus(Focus{context.snapshot()->tick, Layer(id == "storage" ? 0 : 2), Head(0), Position(-1), LedgerId(-1)});
-      context.focusPosition(Position(id == "history" ? 44 : id == "mirror" ? 50 : id == "rings" ? 84 : 52));
+      context.focusPosition(Position(id == "history" ? 44 : id == "mirror" ? 50 : id == "rings" ? 84 : id == "tree" ? 12 : 52));
     }
     view->resize(size.isEmpty() ? sizeOf(*findView(id)) : size);
     if (!golden::settle(*view)) qWarning("%s is not ready after five seconds", qPrintable(id));

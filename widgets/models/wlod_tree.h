@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A wLOD session's snapshot by node: what stands where, what the last edit did to each row, what may be expanded or
+// collapsed now and why not. A value made for one snapshot; no painting. Any thread.
+#pragma once
+#include <QString>
+#include <optional>
+#include <vector>
+
+#include "core/api/snapshot.h"
+#include "core/api/wlod_view.h"
+
+namespace kvlab {
+
+/// Where a node is, seen from the working context.
+enum class NodePlace : std::uint8_t { Entry, Above, Below, Incomplete };
+
+/// A row of the session as the icicle draws it.
+struct TreeRow {
+  TreeNode node;
+  std::int32_t position = -1;         // of the entry; -1 = a summary beside the context
+  DirtyWhy why = DirtyWhy::Clean;     // by the last edit
+  bool layer0 = false;                // dirty, but its layer 0 stayed
+};
+
+/// An edit that a person may ask for, and why it cannot be (empty = it can).
+struct TreeEdit {
+  bool expand = true;
+  TreeNode node{-1, 0};
+  QString why;
+};
+
+class WlodTree {
+ public:
+  /// The snapshot has a wLOD.
+  explicit WlodTree(SnapshotPtr snapshot);
+
+  const Snapshot& snapshot() const { return *m_snapshot; }
+  const WlodView& view() const { return *m_snapshot->wlod; }
+  std::int32_t moments() const { return view().moments; }
+  std::int32_t entries() const { return static_cast<std::int32_t>(view().entries.size()); }
+  /// Complete nodes of a level.
+  std::int32_t nodes(int level) const { return moments() / spanOf(level); }
+  /// Entries and summaries of a level in time order.
+  const std::vector<TreeRow>& rows(int level) const { return m_rows[static_cast<std::size_t>(level)]; }
+  std::int32_t entriesOf(int level) const { return m_entriesOf[static_cast<std::size_t>(level)]; }
+  std::int32_t summaries() const { return m_summaries; }
+
+  TreeNode entry(std::int32_t position) const { return view().entries[static_cast<std::size_t>(position)]; }
+  /// Position of the entry that covers a moment; -1 outside of the time line.
+  std::int32_t entryAt(std::int32_t moment) const;
+  bool has(TreeNode node) const { return node.aligned() && node.end() <= moments(); }
+  /// The complete node of a level at a moment.
+  std::optional<TreeNode> nodeAt(int level, std::int32_t moment) const;
+  NodePlace place(TreeNode node) const;
+  std::int32_t positionOf(TreeNode node) const;  // -1 = no entry
+  const TreeRow* rowOf(TreeNode node) const;     // null = neither entry nor summary
+
+  float score(std::int32_t position) const;      // not-a-number = none
+  float mass(std::int32_t position) const;
+  std::int32_t cooling(std::int32_t position) const;
+  float mostMass() const { return m_mostMass; }
+  bool anyCooling() const { return m_anyCooling; }
+
+  /// What expanding means at a node: the entry that stands there or over it.
+  TreeEdit expansion(TreeNode at) const;
+  /// What collapsing means: to the node itself where finer entries stand, else to the parent of what stands there.
+  TreeEdit collapse(TreeNode at) const;
+  /// The edit by which the cut moves towards a node: a double click.
+  TreeEdit towards(TreeNode node) const;
+
+  /// The text that a node covers, cut off behind `most` letters.
+  QString text(TreeNode node, int most) const;
+  /// All that is known of a node, in words.
+  QStringList facts(TreeNode node) const;
+  /// Stretches of entries that are alike: "LOD1 [1024, 1536)   16 entries, clean".
+  QStringList runs() const;
+
+ private:
+  void place(const WlodRow& row, std::int32_t position, DirtyWhy why, bool layer0);
+  QString whyNotCollapse(TreeNode node) const;
+
+  SnapshotPtr m_snapshot;
+  std::vector<TreeRow> m_rows[kTopLevel + 1];
+  std::int32_t m_entriesOf[kTopLevel + 1] = {};
+  std::int32_t m_summaries = 0;
+  float m_mostMass = 0;
+  bool m_anyCooling = false;
+};
+
+/// "temporal", "temporal, layer 0 kept".
+QString whyText(DirtyWhy why, bool layer0);
+/// "tokens", "LOD1".
+QString levelText(int level);
+
+}  // namespace kvlab
