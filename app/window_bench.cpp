@@ -56,11 +56,16 @@ std::vector<double> waits(const std::vector<double>& gaps) {
   return out;
 }
 
-}  // namespace
+/// A session in the whole window: what it is opened with, what it reads, and how many ticks are watched.
+struct Scene {
+  std::string name;
+  nlohmann::json manifest;
+  std::string verb;
+  nlohmann::json args;
+  int warm = 0, steps = 0;
+};
 
-Status benchWindow(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
-  const int steps = options.quick ? 8 : 1500;
-  if (!report(progress, "window: demo, every view", 0, 0)) return Error{"cancelled", "the bench was cancelled", "", ""};
+Status measure(const BenchOptions& options, const Scene& scene, nlohmann::json& rows) {
   WindowSettings settings;
   settings.engines = coreEngines(options.resources);
   settings.verbs = coreVerbs();
@@ -69,25 +74,40 @@ Status benchWindow(const BenchOptions& options, nlohmann::json& rows, const Prog
   window.show();
   if (Status sized = window.setSize({1600, 1000}); !sized) return sized;
   std::optional<Result<SessionPtr>> opened;
-  window.openSession({{"manifest", {{"model", "demo"}, {"threads", std::max(1, options.threads)}}}},
-                     [&](const Result<SessionPtr>& r) { opened = r; });
-  if (!waitFor([&] { return opened.has_value(); })) return noAnswer("opening the demo session");
+  window.openSession({{"manifest", scene.manifest}}, [&](const Result<SessionPtr>& r) { opened = r; });
+  if (!waitFor([&] { return opened.has_value(); })) return noAnswer("opening the session");
   if (!*opened) return opened->error();
   std::optional<Result<nlohmann::json>> told;
-  window.session()->submit("prompt", {{"text", "anna puts the silver key in the cellar . the rain falls again ."}},
-                           [&](const Result<nlohmann::json>& r) { told = r; });
+  window.session()->submit(scene.verb, scene.args, [&](const Result<nlohmann::json>& r) { told = r; });
   if (!waitFor([&] { return told.has_value(); })) return noAnswer("the prompt");
   if (!*told) return told->error();
   double seconds = 0;
-  if (const auto warm = gapsWhile(window, options.quick ? 2 : 100, seconds); !warm) return warm.error();
-  const auto gaps = gapsWhile(window, steps, seconds);
+  if (const auto warm = gapsWhile(window, scene.warm, seconds); !warm) return warm.error();
+  const auto gaps = gapsWhile(window, scene.steps, seconds);
   if (!gaps) return gaps.error();
-  const std::string shape = "demo, 1600x1000, " + std::to_string(steps) + " ticks";
+  const std::string shape = scene.name + ", 1600x1000, " + std::to_string(scene.steps) + " ticks";
   std::vector<double> sorted = waits(*gaps);
   rows.push_back(benchRow("window", shape, "wait of an event", "ms", sorted));
   std::sort(sorted.begin(), sorted.end());
   rows.push_back(benchRow("window", shape, "wait of an event, p99", "ms", {sorted[sorted.size() * 99 / 100]}));
-  rows.push_back(benchRow("window", shape, "ticks with the window", "1/s", {steps / seconds}));
+  rows.push_back(benchRow("window", shape, "ticks with the window", "1/s", {scene.steps / seconds}));
+  return ok();
+}
+
+}  // namespace
+
+Status benchWindow(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
+  const nlohmann::json manifest{{"model", "demo"}, {"threads", std::max(1, options.threads)}};
+  nlohmann::json wlod = manifest, tokens = nlohmann::json::array();
+  wlod["wlod"] = {{"budget", 2048}, {"moments", 131072}};
+  for (int i = 0; i < (options.quick ? 5000 : 100'000); ++i) tokens.push_back(3 + i * 37 % 500);
+  const Scene scenes[] = {
+      {"demo", manifest, "prompt", {{"text", "anna puts the silver key in the cellar . the rain falls again ."}}, options.quick ? 2 : 100, options.quick ? 8 : 1500},
+      {"demo, wLOD over " + std::to_string(tokens.size()) + " tokens, budget 2048", wlod, "promptIds", {{"ids", tokens}}, options.quick ? 2 : 40, options.quick ? 4 : 320}};
+  for (const Scene& scene : scenes) {
+    if (!report(progress, "window: " + scene.name + ", every view", 0, 0)) return Error{"cancelled", "the bench was cancelled", "", ""};
+    if (Status measured = measure(options, scene, rows); !measured) return measured;
+  }
   return ok();
 }
 

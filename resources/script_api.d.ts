@@ -48,6 +48,55 @@ interface TickEvent {
   detail?: string;
 }
 
+interface WlodNode { node: number; level: 0 | 1 | 2; start: number; end: number; }
+
+interface WlodTree {
+  attention: "flat" | "pyramid";
+  gist: string;
+  lens: string;
+  /** Length of the time line; entries of the working context and the most there may be; rows with summaries. */
+  moments: number;
+  length: number;
+  budget: number;
+  rows: number;
+  /** Moments from here on may not be collapsed. */
+  protectedFrom: number;
+  /** Of the last change: rows that held it, rows that came after it, (row, layer) pairs left in place, entries put in place of
+   * others, all as shares; and moments that stand as tokens, LOD1, LOD2. null before anything happened. */
+  ratios: { spatial: number | null; temporal: number | null; hits: number | null; swaps: number | null; residency: [number, number, number] };
+  /** The last edit that was more than appending. */
+  change: {
+    tick: number;
+    edits: { begin: number; end: number; content: boolean }[];
+    earliest: number;
+    rows: number;
+    why: { clean?: number; hierarchical?: number; temporal?: number; both?: number };
+    layer0Kept: number;
+    gists: number;
+    swapped: number;
+    computed: number;
+    /** By `selective`: dirty rows left as they were. */
+    left: number;
+    full: boolean;
+    reason: string;
+    share: number;
+    /** As the cost model saw them, and as it was. */
+    incrementalUs: number;
+    fullUs: number;
+    us: number;
+    bytes: number;
+  } | null;
+  /** The last 512, oldest first. */
+  rounds: {
+    round: number; tick: number; moments: number; budget: number; before: number; after: number; unlisted: number;
+    decisions: (WlodNode & { edit: "expand" | "collapse"; score: number; done: boolean; code: string; reason: string })[];
+  }[];
+  draft: { begin: number; end: number } | null;
+  /** Microseconds of a row, and of a row that a query looks at, through all layers, as passes have shown. */
+  costs: { rowUs: number; pairUs: number; threshold: number };
+  entries?: (WlodNode & { ledger: number; phase: number; cooling: number; mass: number | null; score: number | null })[];
+}
+
 interface Violation { invariant: string; detail: string; layer?: number; index?: number; ledger?: number; }
 
 interface TickReport {
@@ -341,6 +390,20 @@ interface Session {
   /** The pending actions now, without generating. */
   apply(): TickReport;
   evict(layer: number, ledger: number[], options?: { kvHead?: number; now?: boolean }): { pending: number } | TickReport;
+
+  /** wLOD: a gist gives way to its 32 children, 32 siblings to their gist. A node is start * 4 + level; tree() lists them. */
+  expand(node: number, options?: { now?: boolean }): { pending: number } | TickReport;
+  collapse(node: number, options?: { now?: boolean }): { pending: number } | TickReport;
+  /** Rounds of the focus allocator, whatever is due; each is a tick. */
+  refocus(rounds?: number): TickReport[];
+  /** For the lens `script`: one score per entry, between -1 and 1, above 0 = wants detail. */
+  setLensScores(scores: number[]): null;
+  /** Tokens that may be taken back; step() adds to them. Until accept or rollback nothing else may be edited. */
+  speculate(tokens: number[]): TickReport;
+  accept(): { tick: number; moments: number };
+  rollback(): { tick: number; moments: number };
+  /** The working context, what the last edit made dirty and why, and the allocator's rounds. */
+  tree(options?: { entries?: boolean }): WlodTree;
   setBrightness(ledger: number, value: number): null;
   pin(ledger: number, on?: boolean): null;
   /** Every op call of a tick among its events, with time and bytes; slows ticks down. */

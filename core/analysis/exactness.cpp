@@ -111,4 +111,25 @@ void refreshProvenance(CacheState& state, bool cachePhases) {
   }
 }
 
+ExactnessMap exactnessOf(const WlodState& state) {
+  ExactnessMap out;
+  std::vector<Exactness> own(at(state.context.cost()), Exactness::Exact);
+  std::vector<std::int32_t> from(own.size(), -1);
+  std::int32_t entry = 0, first = -1;
+  for (std::int32_t row = 0; row < state.count(); ++row) {
+    const bool stale = !state.stale.empty() && state.stale[at(row)];
+    if (stale && first < 0) first = entry;
+    if (!state.rows[at(row)].entry) continue;
+    if (first >= 0) own[at(entry)] = stale ? Exactness::ContextEdited : Exactness::Inherited;
+    from[at(entry++)] = first;
+  }
+  out.layers.assign(state.slots.size(), own);
+  out.inherited.assign(state.slots.size(), from);
+  if (!out.layers.empty() && first >= 0) {  // layer 0 hangs on nothing but the row itself
+    out.layers.front().assign(own.size(), Exactness::Exact);
+    out.inherited.front().assign(own.size(), -1);
+  }
+  return out;
+}
+
 }  // namespace kvlab

@@ -18,6 +18,9 @@ struct ExactnessMap {
 /// Extends the state's prefix sums. cachePhases: position mode cache.
 ExactnessMap exactness(CacheState& state, bool cachePhases);
 
+/// Of a wLOD session: exact but for rows that `selective` left as they were and what came after them.
+ExactnessMap exactnessOf(const WlodState& state);
+
 /// Notes every context row as computed from today's context: after a rebuild.
 void refreshProvenance(CacheState& state, bool cachePhases);
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "core/analysis/metrics.h"
+#include "core/analysis/drift_meter.h"
 #include "core/edit/group_pass.h"
 #include "core/edit/recompute.h"
 #include "core/model/backend_status.h"
@@ -227,54 +227,15 @@ Result<RebuildOutcome> rebuild(const RebuildInput& input, CacheStore& store, con
 
 Result<Drift> drift(const RebuildInput& input, const CacheStore& store, std::span<const float> logits,
                     const Progress& progress) {
-  Drift out;
-  const std::int64_t width = store.pool(0).width();
-  double worst = 0;
+  DriftMeter meter(input.state.length());
   const auto compare = [&](const RebuiltLayer& layer) -> Status {
     const Pairs pairs = residentPairs(input.state, layer);
-    const auto n = static_cast<std::int64_t>(pairs.slots.size());
-    kernels::Backend& backend = store.backend();
-    kernels::Staging staging(backend);
-    float *live[2], *rebuilt[2];
-    for (float** values : {&live[0], &live[1], &rebuilt[0], &rebuilt[1]}) *values = staging.temporary<float>(at(n * width));
-    const RowPool& pool = store.pool(layer.layer);
-    const kernels::RowFormat& format = pool.format();
-    backend.ops().gatherRows(backend.context(), {pool.data(), format, staging.in(pairs.slots), n, live[0], live[1]});
-    backend.ops().gatherRows(backend.context(), {layer.rows.data(), format, staging.in(pairs.records), n, rebuilt[0], rebuilt[1]});
-    std::vector<double> relatives[2], cosines[2];
-    for (int side = 0; side < 2; ++side) {
-      relatives[side].resize(at(n));
-      cosines[side].resize(at(n));
-      backend.ops().diffRows(backend.context(), {live[side], rebuilt[side], n, width, staging.out(relatives[side].data(), at(n)),
-                                                 staging.out(cosines[side].data(), at(n)), nullptr});
-    }
-    staging.finish();
-    for (int side = 0; side < 2; ++side) {
-      const std::vector<double>&relative = relatives[side], &cosine = cosines[side];
-      std::vector<float> rows(at(input.state.length()), std::numeric_limits<float>::quiet_NaN());
-      double largest = 0, smallest = 1;
-      for (std::size_t i = 0; i < at(n); ++i) {
-        // Rows that are no numbers are as far apart as can be.
-        const double apart = std::isnan(relative[i]) ? std::numeric_limits<double>::infinity() : relative[i];
-        rows[at(pairs.positions[i])] = static_cast<float>(apart);
-        largest = std::max(largest, apart);
-        smallest = std::min(smallest, std::isnan(cosine[i]) ? -1 : cosine[i]);
-        if (apart > worst) {
-          worst = apart;
-          out.worstLayer = layer.layer;
-          out.worstPosition = pairs.positions[i];
-        }
-      }
-      (side == 0 ? out.k : out.v).push_back(largest);
-      (side == 0 ? out.kCosine : out.vCosine).push_back(smallest);
-      (side == 0 ? out.kRows : out.vRows).push_back(std::move(rows));
-    }
+    meter.add(layer.layer, store.pool(layer.layer), pairs.slots, layer.rows, pairs.records, pairs.positions);
     return ok();
   };
   Result<std::vector<float>> rebuilt = rebuildPass(input, compare, store, progress);
   if (!rebuilt) return rebuilt.error();
-  if (!rebuilt->empty() && rebuilt->size() == logits.size()) out.kl = klDivergence(*rebuilt, logits);
-  return out;
+  return std::move(meter).finish(*rebuilt, logits);
 }
 
 }  // namespace kvlab

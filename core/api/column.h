@@ -39,6 +39,14 @@ class Column {
     return column;
   }
 
+  /// The values `now`, sharing the buffer as far as both begin alike.
+  Column following(std::span<const T> now) const {
+    const auto alike = static_cast<std::size_t>(std::mismatch(begin(), end(), now.begin(), now.end()).first - begin());
+    Column column = prefix(alike);
+    if (alike < now.size()) column.append(now.subspan(alike));
+    return column;
+  }
+
   void append(std::span<const T> values) {
     reserveTail(values.size());
     std::copy(values.begin(), values.end(), m_buffer->values.get() + m_size);

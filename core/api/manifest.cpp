@@ -145,6 +145,12 @@ void readSampling(ManifestKeys& keys, SamplingSettings& s) {
   keys.integer("seed", s.seed, 0, std::numeric_limits<std::int64_t>::max());
 }
 
+/// {...} | null | "off".
+void readWlod(ManifestKeys& keys, std::optional<WlodSettings>& out) {
+  if (keys.holds("wlod", {json(), "off"})) return;
+  keys.object("wlod", [&](ManifestKeys& inner) { out.emplace().read(inner); });
+}
+
 void readState(ManifestKeys& keys, Manifest& m) {
   readRowTypes(keys, m.kvK, m.kvV);
   keys.text("key_phase", m.keyPhase, {"on_read", "at_write"});
@@ -153,6 +159,7 @@ void readState(ManifestKeys& keys, Manifest& m) {
   keys.take("policy", [&](const json& v) { return readPolicy(v, m.policy); });
   keys.word("residency", m.residency, kResidencies);
   readLayers(keys, m.layers);
+  readWlod(keys, m.wlod);
   keys.object("ring", [&](ManifestKeys& inner) {
     inner.integer("window", m.ring.window, 0, 1 << 24);
     inner.integer("block_tokens", m.ring.blockTokens, 1, 1 << 12);
@@ -258,6 +265,7 @@ json Manifest::toJson() const {
   if (!kvV.empty()) kv["v"] = kvV;
   out["kv"] = kv;
   for (const LayerOverride& layer : layers) out["layers"].push_back(overrideJson(layer));
+  out["wlod"] = wlod ? wlod->toJson() : json();
   out["residency"] = wordOf(kResidencies, residency);
   out["position"] = wordOf(kPositions, position);
   out["executor"] = wordOf(kExecutors, executor);

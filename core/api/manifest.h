@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include "core/api/error.h"
 #include "core/api/policy_spec.h"
+#include "core/api/wlod_settings.h"
 
 namespace kvlab {
 
@@ -75,6 +77,7 @@ struct Manifest {
   RingSettings ring = {};
   PolicySpec policy = {};
   Residency residency = Residency::Auto;
+  std::optional<WlodSettings> wlod = {};
   std::int64_t capacity = 0;  // rows per layer; 0 = the model's context
   int staging = 64;
   std::int64_t historyBytes = std::int64_t{1} << 30;

@@ -2,6 +2,7 @@
 // Reads the keys of a manifest's objects one by one; a wrong value or a key that nobody took is an error that
 // names it by its path. Used by the readers of core/api alone; any thread.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -97,6 +98,14 @@ class ManifestKeys {
       }
       return "is not one of " + all;
     });
+  }
+
+  /// Takes the key off the list if it has one of these values.
+  bool holds(const char* key, std::initializer_list<nlohmann::json> values) {
+    const auto it = m_rest.find(key);
+    if (it == m_rest.end() || std::find(values.begin(), values.end(), *it) == values.end()) return false;
+    m_rest.erase(it);
+    return true;
   }
 
   void object(const char* key, const std::function<void(ManifestKeys&)>& read) {

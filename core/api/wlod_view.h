@@ -40,6 +40,7 @@ struct WlodChange {
   std::vector<DirtyWhy> why;       // [rows]
   std::vector<bool> layer0;        // [rows] a dirty row whose layer 0 stayed valid
   std::vector<TreeNode> gists;     // tree nodes whose embedding was made anew
+  std::int32_t swapped = 0;        // entries that stand in place of others
   std::int32_t computed = 0;       // rows computed, by a full recompute all
   std::int32_t kept = 0;           // by `selective`: dirty rows that were left as they were
   bool full = false;

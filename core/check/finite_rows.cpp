@@ -44,7 +44,7 @@ void checkLayer(const CheckInput& input, const SharedMap& shared, const RowList&
 void checkFiniteRows(const CheckInput& input, std::vector<Violation>& out) {
   if (!input.full) return;
   Findings findings("finite_rows", out);
-  for (const SharedMap& shared : sharedMaps(input)) {
+  for (const SharedMap& shared : storedMaps(input)) {
     const RowList list = rowList(shared, input.store.pool(shared.first()).slots());
     for (int layer : shared.layers) checkLayer(input, shared, list, layer, findings);
   }

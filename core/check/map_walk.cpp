@@ -29,6 +29,12 @@ std::vector<SharedMap> sharedMaps(const CheckInput& input) {
   return all;
 }
 
+std::vector<SharedMap> storedMaps(const CheckInput& input) {
+  std::vector<SharedMap> maps = sharedMaps(input);
+  for (SharedMap& shared : maps) shared.map = &shared.group->stored();
+  return maps;
+}
+
 std::string rowName(LedgerId id) { return "ledger row " + std::to_string(id.value()); }
 
 RowList rowList(const SharedMap& shared, std::int32_t poolSlots, std::int64_t part,

@@ -24,6 +24,8 @@ struct SharedMap {
 
 /// Maps of layers that the state and the store both have.
 std::vector<SharedMap> sharedMaps(const CheckInput& input);
+/// The same with every row that has a slot: the summaries of a wLOD session besides.
+std::vector<SharedMap> storedMaps(const CheckInput& input);
 
 /// A ledger id as it stands in messages: "ledger row 17".
 std::string rowName(LedgerId id);

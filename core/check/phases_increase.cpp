@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Phases strictly increase along the context and along every map, and there is room for the next one
 // above them. Position mode `context` reads a row at its position, `absolute` at its own phase, `cache` at
-// its index in the layer. semantics.md, section 2.
+// its index in the layer; phases of a wLOD session are places on its time line. semantics.md, section 2.
 #include <cmath>
 #include <limits>
 
@@ -30,7 +30,7 @@ double phaseOf(const ResidencyView& map, std::size_t i) {
 
 void checkContext(const CheckInput& input, Findings& findings) {
   const CacheState& state = input.state;
-  const bool ordinal = input.manifest.position != PositionMode::Absolute;
+  const bool ordinal = input.manifest.position != PositionMode::Absolute && !state.wlod;
   std::int64_t last = -1;
   for (std::size_t i = 0; i < state.phases.size(); ++i) {
     const std::int64_t phase = state.phases[i];

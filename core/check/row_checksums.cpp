@@ -13,7 +13,7 @@ namespace kvlab {
 void checkRowChecksums(const CheckInput& input, std::vector<Violation>& out) {
   Findings findings("row_checksums", out);
   const std::int64_t parts = input.full ? 1 : std::max(1, input.manifest.scrubPeriod);
-  for (const SharedMap& shared : sharedMaps(input)) {
+  for (const SharedMap& shared : storedMaps(input)) {
     const RowList list =
         rowList(shared, input.store.pool(shared.first()).slots(), input.scrubPart % parts, parts);
     std::vector<kernels::PoolView> pools;

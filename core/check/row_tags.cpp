@@ -27,7 +27,7 @@ void nameRows(const CheckInput& input, const SharedMap& shared, const RowList& l
 
 void checkRowTags(const CheckInput& input, std::vector<Violation>& out) {
   Findings findings("row_tags", out);
-  for (const SharedMap& shared : sharedMaps(input)) {
+  for (const SharedMap& shared : storedMaps(input)) {
     const RowList list = rowList(shared, input.store.pool(shared.first()).slots());
     std::vector<kernels::PoolView> pools;
     for (int layer : shared.layers) pools.push_back(input.store.pool(layer).view());

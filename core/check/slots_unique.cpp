@@ -55,7 +55,7 @@ void checkFree(const SharedMap& shared, int layer, const SlotAllocator& slots,
 
 void checkSlotsUnique(const CheckInput& input, std::vector<Violation>& out) {
   Findings findings("slots_unique", out);
-  for (const SharedMap& shared : sharedMaps(input)) {
+  for (const SharedMap& shared : storedMaps(input)) {
     const std::int32_t slots = input.store.pool(shared.first()).slots();
     const std::vector<std::int32_t> user = slotUsers(shared, slots, findings);
     for (int layer : shared.layers)

@@ -19,6 +19,8 @@ class WlodPlanner {
   Result<WlodPlan> plan(std::vector<Action> actions) {
     for (std::size_t i = 0; i < actions.size() && !m_error; ++i) {
       m_place = static_cast<int>(i);
+      if (m_state.draft && !std::holds_alternative<Add>(actions[i]))
+        fail("speculating", "action", nullptr, "a speculative span is open, and what is before it must stay", "accept it or roll it back first");
       std::visit([this](const auto& action) { read(action); }, actions[i]);
     }
     m_plan.actions = std::move(actions);
@@ -212,6 +214,75 @@ class WlodPlanner {
 
 Result<WlodPlan> planWlod(const WlodState& state, std::int32_t vocab, std::vector<Action> actions) {
   return WlodPlanner(state, vocab).plan(std::move(actions));
+}
+
+namespace {
+
+/// An action's entries before and after.
+struct Told {
+  const WlodState& state;
+  const WlodPlan& plan;
+  PlannedAction out = {};
+
+  void stretch(const WorkingContext& context, Moments moments) {
+    for (std::int32_t i = context.entryAt(moments.begin); i < context.cost() && context.entries()[at(i)].start < moments.end; ++i) out.removed.push_back(Position(i));
+  }
+  void place(std::int32_t moment) {
+    const WorkingContext& after = plan.context;
+    out.finalPosition = Position(moment < after.length() ? after.entryAt(moment) : after.cost());
+  }
+  void positions(std::vector<Position> list) {
+    place(state.context.entries()[at(list.front().value())].start);
+    out.removed = std::move(list);
+  }
+  void lod(NodeId id) {
+    const TreeNode node = TreeNode::of(id);
+    stretch(state.context, node.moments());
+    place(node.start);
+  }
+  void operator()(const ReplacePair& a) { positions({a.originalPos1, a.originalPos2}); }
+  void operator()(const Replace& a) { positions(a.positions); }
+  void operator()(const Delete& a) { positions({a.position}); }
+  void operator()(const Add&) { end(); }
+  void operator()(const Evict&) {}
+  void operator()(const Expand& a) { lod(a.node); }
+  void operator()(const Collapse& a) { lod(a.node); }
+  void operator()(const Insert& a) {
+    if (a.position.value() == state.context.cost()) return end();
+    place(state.context.entries()[at(a.position.value())].start);
+    out.anchor = a.position;
+  }
+  void end() {
+    out.anchor = Position(state.context.cost());
+    place(plan.context.length() - plan.added);
+  }
+};
+
+}  // namespace
+
+EditPlan asEditPlan(const WlodState& state, const WlodPlan& plan) {
+  EditPlan out;
+  out.actions = plan.actions;
+  out.lengthBefore = state.context.cost();
+  out.lengthAfter = plan.context.cost();
+  out.adds = plan.added;
+  for (std::size_t i = 0; i < plan.actions.size(); ++i) {
+    Told told{state, plan};
+    told.out.place = static_cast<int>(i);
+    std::visit(told, plan.actions[i]);
+    if (!told.out.removed.empty()) told.out.anchor = told.out.removed.front();
+    out.removed.insert(out.removed.end(), told.out.removed.begin(), told.out.removed.end());
+    out.details.push_back(std::move(told.out));
+  }
+  std::sort(out.removed.begin(), out.removed.end());
+  std::stable_sort(out.details.begin(), out.details.end(), [](const PlannedAction& a, const PlannedAction& b) { return a.anchor < b.anchor; });
+  const std::int32_t first = plan.earliest < plan.context.length() ? plan.context.entryAt(plan.earliest) : plan.context.cost();
+  out.firstChange = first;
+  for (std::int32_t i = first; i < plan.context.cost(); ++i) {
+    if (state.context.hasEntry(plan.context.entries()[at(i)])) ++out.stale;
+    else out.rows.emplace_back();
+  }
+  return out;
 }
 
 }  // namespace kvlab

@@ -7,7 +7,7 @@
 #pragma once
 #include <vector>
 
-#include "core/api/action.h"
+#include "core/edit/edit_plan.h"
 #include "core/state/wlod_state.h"
 
 namespace kvlab {
@@ -35,6 +35,9 @@ struct WlodPlan {
   std::int32_t earliest = 0;         // moment from which on rows are computed
   std::int32_t added = 0;            // the last tokens of the tail are appended
 };
+
+/// The same as plans of other sessions are told: positions are entries, rows and `stale` are computed anew.
+EditPlan asEditPlan(const WlodState& state, const WlodPlan& plan);
 
 /// vocab: ids below it are tokens.
 Result<WlodPlan> planWlod(const WlodState& state, std::int32_t vocab, std::vector<Action> actions);

@@ -19,6 +19,8 @@ struct WlodJob {
   const WlodState& state;
   std::function<TokenId(LedgerId)> tokenOf;
   std::int32_t from = 0;            // rows [from, rows of the state) are computed
+  std::vector<std::int32_t> rows = {};  // of these, ascending; empty = all
+  int layers = 0;                   // the first so many; 0 = all
   std::vector<bool> keepsLayer0 = {};  // [rows - from] whose layer 0 is there already; empty = none
   bool wantLogits = true;           // of the last entry
   bool wantAttention = true;

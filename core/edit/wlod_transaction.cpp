@@ -2,7 +2,10 @@
 #include "core/edit/wlod_transaction.h"
 
 #include <algorithm>
-#include <cstring>
+#include <chrono>
+#include <iterator>
+
+#include "core/edit/recompute.h"
 
 namespace kvlab {
 namespace {
@@ -20,6 +23,13 @@ Column<T> continued(const Column<T>& before, std::size_t common, std::span<const
 /// Rows that two orders of arrival begin with in common.
 std::size_t commonFront(std::span<const WlodRow> a, std::span<const WlodRow> b) {
   return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+}
+
+/// Row of the newest entry: summaries may have arrived behind it. 0 where there is none.
+std::int32_t lastEntry(const WlodState& state) {
+  std::int32_t row = std::max(0, state.count() - 1);
+  while (row > 0 && !state.rows[at(row)].entry) --row;
+  return row;
 }
 
 /// Rows that queries look at, without building their lists twice.
@@ -40,15 +50,16 @@ struct WlodTransaction::Work {
   const WlodPlan* plan;  // null = a rebuild
   Source addSource;
   Tick now;
-  Recompute recompute;
+  WlodRecompute recompute;
   Trace& trace;
   WlodApplied out = {};
   std::vector<std::int32_t> old = {};  // [rows after] the row before that stands for the same node, -1 = none
   std::int32_t from = 0;               // rows from here on are computed
   std::vector<bool> keeps = {};        // [rows - from] whose layer 0 stays
+  std::vector<std::int32_t> rows = {}; // that are computed
 };
 
-Result<WlodApplied> WlodTransaction::run(const Ledger& ledger, const WlodState& before, const WlodPlan& plan, Source addSource, Tick now, Recompute recompute,
+Result<WlodApplied> WlodTransaction::run(const Ledger& ledger, const WlodState& before, const WlodPlan& plan, Source addSource, Tick now, WlodRecompute recompute,
                                          Trace& trace, const Progress& progress) {
   Work work{before, &plan, addSource, now, recompute, trace};
   work.out.ledger = ledger;
@@ -63,7 +74,7 @@ Result<WlodApplied> WlodTransaction::run(const Ledger& ledger, const WlodState& 
 }
 
 Result<WlodApplied> WlodTransaction::rebuild(const Ledger& ledger, const WlodState& before, Trace& trace, const Progress& progress) {
-  Work work{before, nullptr, Source::User, Tick(0), Recompute::Full, trace};
+  Work work{before, nullptr, Source::User, Tick(0), WlodRecompute::Full, trace};
   work.out.ledger = ledger;
   work.out.state = before;
   for (std::int32_t row = 0; row < before.count(); ++row) work.old.push_back(row);
@@ -73,7 +84,9 @@ Result<WlodApplied> WlodTransaction::rebuild(const Ledger& ledger, const WlodSta
 
 Result<WlodApplied> WlodTransaction::finish(Work& work, const Progress& progress) {
   if (Status placed = placeRows(work); !placed) return placed.error();
-  if (Status done = compute(work, progress); !done) {
+  Status done = chooseRows(work, progress);
+  if (done) done = compute(work, progress);
+  if (!done) {
     m_store.release(work.out.added);
     return done.error();
   }
@@ -88,6 +101,7 @@ void WlodTransaction::spliceTree(Work& work) {
   auto scope = work.trace.scope("gists");
   const TensorView& table = m_transformer.model().embed();
   const MegaContext tree = work.out.state.tree;
+  work.out.gists = tree.dirty();
   work.out.state.tree.refresh(m_net, [&](Moments moments, float* to) {
     const std::int64_t width = table.shape[1];
     for (std::int32_t t = moments.begin; t < moments.end; ++t, to += width) {
@@ -208,15 +222,15 @@ Status WlodTransaction::placeRows(Work& work) {
   WlodState& state = out.state;
   const Invalidation& dirty = out.invalidation;
   const bool appends = std::all_of(work.old.begin() + dirty.firstDirty, work.old.end(), [](std::int32_t row) { return row < 0; });
-  if (work.recompute == Recompute::Chosen && !appends)
+  if (work.recompute == WlodRecompute::Chosen && !appends)
     out.choice = chooseRecompute(dirty, pairsOf(state, dirty.firstDirty), pairsOf(state, 0), state.rules.costs);
-  const bool full = out.choice.full || work.recompute == Recompute::Full;
+  const bool full = out.choice.full || work.recompute == WlodRecompute::Full;
   out.choice.full = full;
-  work.from = full ? 0 : dirty.firstDirty;
+  work.from = full ? 0 : std::min(dirty.firstDirty, lastEntry(state));  // the newest entry tells the next token
   for (std::int32_t row = work.from; row < state.count(); ++row) work.keeps.push_back(!full && dirty.layer0[at(row)] && work.old[at(row)] >= 0);
 
   auto scope = work.trace.scope("reserve");
-  const std::int32_t computed = state.count() - work.from;
+  const std::int32_t computed = out.computed = state.count() - work.from;
   Result<LayerSlots> reserved = m_store.reserve(computed, m_faults);
   if (!reserved) return reserved.error();
   out.added = reserved.take();
@@ -245,13 +259,98 @@ Status WlodTransaction::placeRows(Work& work) {
   return ok();
 }
 
+/// `selective`: of the rows that were there before, those whose layer 1 deviates most are computed; the others stay.
+Status WlodTransaction::chooseRows(Work& work, const Progress& progress) {
+  WlodState& state = work.out.state;
+  std::vector<bool> stale(at(state.count()));
+  for (std::size_t row = 0; row < at(work.from); ++row)
+    if (work.old[row] >= 0 && !work.before.stale.empty()) stale[row] = work.before.stale[at(work.old[row])];
+  std::vector<std::int32_t> candidates, left;
+  const std::int32_t newest = lastEntry(state);
+  for (std::int32_t row = work.from; row < state.count(); ++row)
+    if (work.keeps[at(row - work.from)] && row != newest) candidates.push_back(row);
+  if (work.recompute == WlodRecompute::Selective && !candidates.empty()) {
+    auto scope = work.trace.scope("choose_rows", std::to_string(candidates.size()) + " candidates");
+    Result<std::vector<double>> deviation = deviations(work, candidates, progress);
+    if (!deviation) return deviation.error();
+    const std::vector<std::int32_t> chosen = mostDeviating(candidates, *deviation, state.rules.selectiveRatio);
+    std::set_difference(candidates.begin(), candidates.end(), chosen.begin(), chosen.end(), std::back_inserter(left));
+    leave(work, left);
+    for (const std::int32_t row : left) stale[at(row)] = true;
+    work.out.choice.reason = std::to_string(chosen.size()) + " of " + std::to_string(candidates.size()) + " dirty rows that were there before deviate most";
+  }
+  for (std::int32_t row = work.from; row < state.count(); ++row)
+    if (!stale[at(row)]) work.rows.push_back(row);
+  work.out.computed = static_cast<std::int32_t>(work.rows.size());
+  const bool any = std::find(stale.begin(), stale.end(), true) != stale.end();
+  state.stale = any ? std::move(stale) : std::vector<bool>();
+  return ok();
+}
+
+/// Relative L2 of what rows would store in layer 1 against what they did, K and V together. [rows]
+Result<std::vector<double>> WlodTransaction::deviations(Work& work, const std::vector<std::int32_t>& rows, const Progress& progress) {
+  WlodApplied& out = work.out;
+  const int layer = std::min(1, m_store.layers() - 1);
+  WlodJob job{out.state, [&out](LedgerId id) { return out.ledger[id].token; }, work.from, {}, layer + 1, work.keeps, false, false};
+  if (Result<WlodResult> probe = computeWlodRows(m_transformer, m_store, m_faults, job, progress); !probe) return probe.error();
+  std::vector<std::int32_t> was, is;
+  for (const std::int32_t row : rows) {
+    was.push_back(work.before.slots[at(layer)][at(work.old[at(row)])].value());
+    is.push_back(out.state.slots[at(layer)][at(row)].value());
+  }
+  const RowPool& pool = m_store.pool(layer);
+  const std::size_t width = at(pool.width());
+  std::vector<float> k[2], v[2];
+  for (int side = 0; side < 2; ++side) {
+    k[side].resize(rows.size() * width), v[side].resize(rows.size() * width);
+    pool.gather(side ? is : was, k[side].data(), v[side].data());
+  }
+  std::vector<double> deviation;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    double apart = 0, size = 0;
+    for (const auto* values : {&k, &v})
+      for (std::size_t d = i * width; d < (i + 1) * width; ++d) {
+        const double before = static_cast<double>((*values)[0][d]), difference = static_cast<double>((*values)[1][d]) - before;
+        apart += difference * difference, size += before * before;
+      }
+    deviation.push_back(size > 0 ? apart / size : apart);
+  }
+  return deviation;
+}
+
+/// Rows that go on as they were: in their old slots.
+void WlodTransaction::leave(Work& work, const std::vector<std::int32_t>& rows) {
+  WlodApplied& out = work.out;
+  for (std::size_t layer = 0; layer < out.added.size(); ++layer) {
+    const Column<Slot>& was = work.before.slots[layer];
+    std::vector<Slot> slots(out.state.slots[layer].begin(), out.state.slots[layer].end()), unused, again;
+    for (const std::int32_t row : rows) {
+      const Slot old = was[at(work.old[at(row)])];
+      if (slots[at(row)] == old) continue;  // layer 0
+      unused.push_back(slots[at(row)]);
+      again.push_back(old);
+      slots[at(row)] = old;
+    }
+    const auto drop = [](std::vector<Slot>& from, std::vector<Slot> less) {
+      std::sort(less.begin(), less.end());
+      std::erase_if(from, [&](Slot slot) { return std::binary_search(less.begin(), less.end(), slot); });
+    };
+    drop(out.added[layer], unused);
+    drop(out.freed[layer], again);
+    m_store.slots(static_cast<int>(layer)).give(unused);
+    out.state.slots[layer] = was.following(slots);
+  }
+}
+
 Status WlodTransaction::compute(Work& work, const Progress& progress) {
   WlodApplied& out = work.out;
-  auto scope = work.trace.scope("compute_rows", std::to_string(out.state.count() - work.from) + " of " + std::to_string(out.state.count()) + " rows");
+  auto scope = work.trace.scope("compute_rows", std::to_string(out.computed) + " of " + std::to_string(out.state.count()) + " rows");
   const Ledger& ledger = out.ledger;
-  WlodJob job{out.state, [&ledger](LedgerId id) { return ledger[id].token; }, work.from, work.keeps};
+  WlodJob job{out.state, [&ledger](LedgerId id) { return ledger[id].token; }, work.from, work.rows, 0, work.keeps};
+  const auto start = Trace::Clock::now();
   Result<WlodResult> result = computeWlodRows(m_transformer, m_store, m_faults, job, progress);
   if (!result) return result.error();
+  out.us = std::chrono::duration<double, std::micro>(Trace::Clock::now() - start).count();
   out.result = result.take();
   scope.bytes(out.result.bytes);
   return ok();

@@ -3,14 +3,13 @@
 // of arrival. New rows get slots of their own, so the state before stays whole until the caller takes the one after.
 // A failure leaves nothing behind. Engine thread. semantics.md, section 8.
 #pragma once
+#include "core/api/wlod_settings.h"
 #include "core/edit/trace.h"
 #include "core/edit/wlod_plan.h"
 #include "core/edit/wlod_rows.h"
 #include "core/state/ledger.h"
 
 namespace kvlab {
-
-enum class Recompute : std::uint8_t { Chosen, Incremental, Full };  // Chosen: by the cost model
 
 struct WlodApplied {
   Ledger ledger;
@@ -19,6 +18,9 @@ struct WlodApplied {
   WlodResult result;        // of the pass
   Invalidation invalidation;
   RecomputeChoice choice;
+  std::vector<TreeNode> gists;  // embeddings made anew
+  std::int32_t computed = 0;    // rows
+  double us = 0;                // of the pass
 };
 
 class WlodTransaction {
@@ -26,7 +28,7 @@ class WlodTransaction {
   WlodTransaction(Transformer& transformer, CacheStore& store, FaultDoor& faults, const GistNet& net)
       : m_transformer(transformer), m_store(store), m_faults(faults), m_net(net) {}
 
-  Result<WlodApplied> run(const Ledger& ledger, const WlodState& before, const WlodPlan& plan, Source addSource, Tick now, Recompute recompute, Trace& trace,
+  Result<WlodApplied> run(const Ledger& ledger, const WlodState& before, const WlodPlan& plan, Source addSource, Tick now, WlodRecompute recompute, Trace& trace,
                           const Progress& progress = {});
   /// Every row of a state computed anew, in slots of its own.
   Result<WlodApplied> rebuild(const Ledger& ledger, const WlodState& before, Trace& trace, const Progress& progress = {});
@@ -40,6 +42,9 @@ class WlodTransaction {
   void spliceRows(Work& work);
   void nameRows(Work& work);
   Status placeRows(Work& work);
+  Status chooseRows(Work& work, const Progress& progress);
+  Result<std::vector<double>> deviations(Work& work, const std::vector<std::int32_t>& rows, const Progress& progress);
+  void leave(Work& work, const std::vector<std::int32_t>& rows);
   Status compute(Work& work, const Progress& progress);
   Result<WlodApplied> finish(Work& work, const Progress& progress);
 

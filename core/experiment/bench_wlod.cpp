@@ -38,7 +38,7 @@ class WlodLine {
     } else {
       Result<WlodPlan> plan = planWlod(m_state, m_machine.model->config().vocab, actions);
       if (!plan) return plan.error();
-      done = m_transaction.run(m_ledger, m_state, *plan, Source::Prompt, Tick(1), Recompute::Incremental, trace);
+      done = m_transaction.run(m_ledger, m_state, *plan, Source::Prompt, Tick(1), WlodRecompute::Incremental, trace);
     }
     if (!done) return done.error();
     const double seconds = secondsSince(start);

@@ -22,6 +22,7 @@
 #include "core/policy/compressor.h"
 #include "core/policy/pruner.h"
 #include "core/session/breakpoints.h"
+#include "core/session/wlod_parts.h"
 #include "core/session/timeline.h"
 
 namespace kvlab {
@@ -90,6 +91,20 @@ class Session {
   Status setPolicy(int layer, const PolicySpec& spec);
   /// What the oracle policy knows where it names no record: from the next tick on; no commit.
   void setFuture(std::shared_ptr<const FutureMass> future);
+
+  // --- wLOD (semantics.md, section 8); refused with no_wlod in sessions without ------------------------
+  /// A round of the focus allocator, whatever is due: a commit.
+  TickReport refocus();
+  /// What the lens `script` goes by: one score per entry, -1 .. 1, above 0 = wants detail; a commit. Errors: bad_scores.
+  Status setLensScores(std::vector<double> scores);
+  /// Appends tokens that may be taken back; until then nothing but tokens may be added.
+  TickReport speculate(const std::vector<TokenId>& tokens);
+  /// Keeps the speculative span, or takes it back: then all is as it was before. A commit. Errors: no_draft.
+  Status endDraft(bool keep);
+  /// What recomputing costs on this machine, as its passes have shown.
+  RecomputeCosts wlodCosts() const { return m_wlod->costs.costs(m_state.wlod->rules.costs); }
+  /// null without wLOD.
+  std::shared_ptr<const WlodView> wlodView() const;
 
   // --- requests -----------------------------------------------------------------------------------
   /// Checks the pending list with these behind it and queues them; nothing is queued on error.
@@ -176,8 +191,10 @@ class Session {
 
   // --- for the verbs ------------------------------------------------------------------------------
   const CacheLayers& cacheLayers() const { return m_cacheLayers; }
-  /// Error (code unsupported) where residency is by KV head; `what` begins it.
+  /// Error (code unsupported) where residency is by KV head, and in wLOD sessions; `what` begins it.
   Status layersWhole(const char* what) const;
+  /// Error (code unsupported) in wLOD sessions; `what` begins it.
+  Status withoutWlod(const char* what) const;
   Transformer& transformer() { return *m_transformer; }
   const Transformer& transformer() const { return *m_transformer; }
   FaultDoor& faults() { return m_faults; }
@@ -218,6 +235,18 @@ class Session {
   Status applyPlanned(const CacheState& observed, std::vector<Action> actions, Source addSource,
                       PassKind pass, Block& block, Trace& trace, TickReport& report);
   Result<Applied> applyPolicies(Applied applied, PassKind pass, Transaction& transaction, Trace& trace, TickReport& report);
+  Status wlodPossible() const;
+  Status equipWlod();
+  WlodRules wlodRules() const;
+  std::shared_ptr<const WlodState> startWlod() const;
+  WlodTransaction wlodTransaction() { return WlodTransaction(*m_transformer, m_store, m_faults, *m_wlod->gists); }
+  WlodMirrorRules mirrorRules(double memory) const;
+  Status focus(CacheState& observed, std::int32_t adds, std::vector<Action>& actions, Trace& trace) const;
+  bool focusPays() const;
+  Status applyWlod(CacheState observed, std::vector<Action> actions, Source addSource, PassKind pass, Trace& trace, TickReport& report);
+  Result<WlodApplied> rebuiltWlod(Trace& trace);
+  Result<RebuildOutcome> rebuildWlod();
+  Result<Drift> wlodDrift();
   Status policiesPossible(const std::vector<PolicySpec>& specs) const;
   Result<std::shared_ptr<const GateWeights>> gatesFor(const std::vector<PolicySpec>& specs);
   std::string gatesPath(const std::string& file) const;
@@ -258,6 +287,8 @@ class Session {
   std::unique_ptr<Sampler> m_sampler;
   std::unique_ptr<NearestCompressor> m_compressor;
   CacheLayers m_cacheLayers;
+  std::optional<WlodParts> m_wlod;
+  bool m_drafting = false;  // the tokens that are being appended may be taken back
   std::int64_t m_capacity = 0;
   std::int32_t m_maxPhases = 0;
 

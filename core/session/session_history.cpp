@@ -22,7 +22,12 @@ void Session::clearPending() {
 Result<EditPlan> Session::plan(const std::vector<Action>& actions) const {
   std::vector<Action> all = m_pending;
   all.insert(all.end(), actions.begin(), actions.end());
-  Result<EditPlan> planned = planEdit(m_state, planRules(Source::User), std::move(all));
+  Result<EditPlan> planned = [&]() -> Result<EditPlan> {
+    if (!m_state.wlod) return planEdit(m_state, planRules(Source::User), std::move(all));
+    Result<WlodPlan> plan = planWlod(*m_state.wlod, m_model->config().vocab, std::move(all));
+    if (!plan) return plan.error();
+    return asEditPlan(*m_state.wlod, *plan);
+  }();
   const int before = static_cast<int>(m_pending.size());
   if (planned || !planned.error().action || *planned.error().action < before) return planned;
   Error error = planned.error();
@@ -53,6 +58,7 @@ void Session::record(CacheState state, LayerSlots added, LayerSlots freed) {
   for (int layer = 0; layer < m_store.layers(); ++layer)
     if (static_cast<std::size_t>(layer) < freed.size())
       entry.bytes += m_store.pool(layer).stride() * static_cast<std::int64_t>(freed[static_cast<std::size_t>(layer)].size());
+  if (m_state.wlod) entry.bytes += 32 * std::int64_t{m_state.wlod->count()};  // its columns by row and entry
   entry.bytes += 12 * std::int64_t{m_state.length()};  // brightness and maps of the older state
   entry.added = std::move(added);
   entry.freed = std::move(freed);
@@ -169,7 +175,7 @@ std::vector<std::vector<std::uint8_t>> Session::copyRows() const {
   std::vector<std::vector<std::uint8_t>> out;
   for (int layer = 0; layer < m_store.layers(); ++layer) {
     const RowPool& pool = m_store.pool(layer);
-    const std::span<const Slot> slots = m_state.map(layer).residentSlots();
+    const std::span<const Slot> slots = m_state.group(layer).stored().residentSlots();
     out.emplace_back(slots.size() * static_cast<std::size_t>(pool.stride()));
     pool.readRecords(slots, out.back().data());
   }
@@ -178,7 +184,7 @@ std::vector<std::vector<std::uint8_t>> Session::copyRows() const {
 
 void Session::restoreRows(const std::vector<std::vector<std::uint8_t>>& rows) {
   for (int layer = 0; layer < m_store.layers(); ++layer) {
-    m_store.pool(layer).writeRecords(m_state.map(layer).residentSlots(), rows[static_cast<std::size_t>(layer)].data());
+    m_store.pool(layer).writeRecords(m_state.group(layer).stored().residentSlots(), rows[static_cast<std::size_t>(layer)].data());
   }
 }
 

@@ -110,9 +110,10 @@ Status Session::planStorage(LayoutSet& layouts, std::vector<kernels::RowFormat>&
                      "use a model whose head_dim is a multiple of 8 between 16 and 256");
     specs.push_back(m_manifest.layoutOf(layer));
   }
-  const auto capacity = static_cast<std::int32_t>(m_capacity);
-  const auto history = static_cast<std::int32_t>(std::min(kMostSlots - m_capacity - m_manifest.staging, historyRows(m_manifest, formats)));
-  std::vector<LayerDemand> demands(specs.size(), LayerDemand{capacity, m_manifest.ring.window, m_manifest.staging, std::max(m_manifest.prefillChunk, m_manifest.ring.blockTokens), history, m_manifest.ring.tailOnly});
+  const auto capacity = static_cast<std::int32_t>(m_manifest.wlod ? WlodState::mostRows(m_manifest.wlod->budget) : m_capacity);
+  const std::int32_t room = m_manifest.wlod ? capacity : m_manifest.staging;  // an edit computes rows beside those that it replaces
+  const auto history = static_cast<std::int32_t>(std::min(kMostSlots - capacity - room, historyRows(m_manifest, formats)));
+  std::vector<LayerDemand> demands(specs.size(), LayerDemand{capacity, m_manifest.ring.window, room, std::max(m_manifest.prefillChunk, m_manifest.ring.blockTokens), history, m_manifest.ring.tailOnly});
   for (std::size_t own = 0; own < specs.size(); ++own) {
     const Layer layer(static_cast<std::int32_t>(own));
     if (decided && decided->layers[own].budget) demands[own].capacity = decided->audit.layers[own].bands.capacity() + m_manifest.ring.blockTokens;
@@ -130,8 +131,9 @@ Status Session::planStorage(LayoutSet& layouts, std::vector<kernels::RowFormat>&
 Status Session::equip(const Progress& progress) {
   const ModelConfig& config = m_model->config();
   m_cacheLayers = {config.layers, m_manifest.residentByHead() ? config.kvHeads : 1};
-  m_capacity = m_manifest.capacity ? m_manifest.capacity : config.maxPositions;
-  const std::int64_t longest = std::max<std::int64_t>(m_capacity, config.maxPositions);
+  m_capacity = m_manifest.wlod ? m_manifest.wlod->budget : m_manifest.capacity ? m_manifest.capacity : config.maxPositions;
+  std::int64_t longest = std::max<std::int64_t>(m_capacity, config.maxPositions);
+  if (m_manifest.wlod) longest = std::max(longest, m_manifest.wlod->moments ? std::int64_t{m_manifest.wlod->moments} : m_capacity * kGistBlock);
   m_maxPhases = static_cast<std::int32_t>(m_manifest.position == PositionMode::Absolute ? 4 * longest : longest + 1);
   if (!m_weights) {
     Result<std::shared_ptr<const PlacedWeights>> weights = PlacedWeights::place(m_model, m_backend, progress);
@@ -141,6 +143,8 @@ Status Session::equip(const Progress& progress) {
   if (Status possible = policiesPossible(policiesWanted()); !possible) return possible;
   if (Result<std::shared_ptr<const GateWeights>> gates = gatesFor(policiesWanted()); !gates) return gates.error();
   if (Result<std::shared_ptr<const FutureMass>> future = futureFor(policiesWanted()); !future) return future.error();
+  if (m_manifest.wlod)
+    if (Status equipped = equipWlod(); !equipped) return equipped;
   if (Status stored = freshStorage(); !stored) return stored;
   Result<std::unique_ptr<Transformer>> transformer =
       Transformer::create(m_weights, *m_backend, m_maxPhases, m_manifest.prefillChunk, m_manifest.keyPhase == "at_write");
@@ -167,6 +171,7 @@ Result<std::unique_ptr<Session>> Session::sibling(Manifest manifest, Manifest op
   other->m_gates = m_gates;
   other->m_records = m_records;
   other->m_weights = m_weights;
+  if (other->m_manifest.wlod && m_manifest.wlod && other->m_manifest.wlod->gist == m_manifest.wlod->gist && other->m_manifest.wlod->lens == m_manifest.wlod->lens) other->m_wlod = m_wlod;
   if (Status chosen = other->chooseBackend(m_backend->id(), m_backend->ops().numericsId()); !chosen) return chosen.error();
   if (Status equipped = other->equip({}); !equipped) return equipped.error();
   other->m_execute = m_execute;
@@ -235,6 +240,7 @@ void Session::startState() {
   m_state.perLayer = m_cacheLayers.perLayer;
   m_layouts.start(m_state, windows());
   m_state.policy = startPolicies();
+  m_state.wlod = startWlod();
   m_layouts.restart(m_store, m_state);
   m_state.random = {m_manifest.sampling.seed, 0};
   m_timeline.start(m_state);

@@ -158,6 +158,7 @@ void Session::setFuture(std::shared_ptr<const FutureMass> future) {
 
 Status Session::setPolicy(int layer, const PolicySpec& spec) {
   if (Status usableNow = usable(); !usableNow) return usableNow;
+  if (Status possible = withoutWlod("the policy was not changed"); !possible) return possible;
   PolicyState next;
   if (m_state.policy) next = *m_state.policy;
   else {

@@ -15,6 +15,7 @@ constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 }  // namespace
 
 Result<RebuildOutcome> Session::rebuildRows() {
+  if (m_state.wlod) return rebuildWlod();
   const bool cachePhases = m_manifest.position == PositionMode::Cache;
   const RebuildInput input{m_state, *m_transformer, m_faults, cachePhases};
   Result<RebuildOutcome> outcome = rebuild(input, m_store, m_progress);
@@ -43,6 +44,7 @@ Result<RebuildOutcome> Session::rebuildRows() {
 }
 
 Result<Drift> Session::measureDrift() {
+  if (m_state.wlod) return wlodDrift();
   Trace trace;
   if (Status fresh = refreshLogits(trace); !fresh) return fresh.error();
   const RebuildInput input{m_state, *m_transformer, m_faults, m_manifest.position == PositionMode::Cache};
@@ -56,6 +58,7 @@ Result<Drift> Session::measureDrift() {
 }
 
 Status Session::layersWhole(const char* what) const {
+  if (Status possible = withoutWlod(what); !possible) return possible;
   if (!m_cacheLayers.byHead()) return ok();
   return Error{"unsupported", what, "it takes rows with all KV heads together, and here residency is by KV head",
                "use a session with residency layer", std::nullopt, "residency", "kv_head"};
@@ -94,6 +97,7 @@ Status Session::refreshLogits(Trace& trace) {
 Result<std::vector<std::vector<float>>> Session::attentionPerHead(Layer layer) {
   std::vector<std::vector<float>> out;
   if (m_state.length() == 0) return out;
+  if (Status possible = withoutWlod("attention by head was not measured"); !possible) return possible.error();
   m_timeline.makeRoom(m_store, 1, m_manifest.historyBytes);
   TransactionRules rules = transactionRules();
   rules.wantPerHead = true;
@@ -168,6 +172,7 @@ std::string Session::text(LedgerId id) const {
 }
 
 const ExactnessMap& Session::exactnessMap() const {
+  if (!m_exactness && m_state.wlod) m_exactness = exactnessOf(*m_state.wlod);
   if (!m_exactness) {
     CacheState state = m_state;
     m_exactness = exactness(state, m_manifest.position == PositionMode::Cache);
@@ -214,9 +219,10 @@ void Session::publish() {
   for (int layer = 0; layer < m_store.layers(); ++layer) {
     const RowPool& pool = m_store.pool(layer);
     snapshot->bytes.allocated += pool.stride() * m_layouts.slotsWithoutHistory(layer);
-    snapshot->bytes.live += pool.stride() * static_cast<std::int64_t>(m_state.map(layer).resident());
+    snapshot->bytes.live += pool.stride() * static_cast<std::int64_t>(m_state.group(layer).stored().resident());
   }
   snapshot->bytes.moved = m_bytesMoved;
+  snapshot->wlod = wlodView();
   if (m_state.policy) snapshot->policies = {m_state.policy, &m_state.policy->audit};
   if (m_drift) snapshot->kl = m_drift->kl;
   snapshot->branch = m_timeline.branch();

@@ -163,6 +163,7 @@ Status Session::setCapacity(std::int64_t rows) {
 /// Moves the content into pools made as `wanted` says. The old pools stay until all rows are over.
 Status Session::restore(Manifest wanted) {
   if (Status usableNow = usable(); !usableNow) return usableNow;
+  if (Status possible = withoutWlod("the storage was not changed"); !possible) return possible;
   std::swap(m_manifest, wanted);
   const auto refused = [&](const Error& error) {
     std::swap(m_manifest, wanted);

@@ -98,7 +98,14 @@ TickReport Session::append(const std::vector<TokenId>& tokens, Source source, bo
   for (TokenId token : tokens) adds.push_back(Add{token});
   if (adds.empty())
     return refused({"empty_tokens", "nothing was appended", "the list of tokens is empty", "give at least one token"});
-  return runTick(false, {}, std::move(adds), source, last ? PassKind::PromptEnd : PassKind::PromptPart);
+  TickReport report = runTick(false, {}, std::move(adds), source, last ? PassKind::PromptEnd : PassKind::PromptPart);
+  if (!report.ok || !last || !focusPays()) return report;
+  // A question has come: what it looks at may want detail before it is answered.
+  TickReport focused = refocus();
+  if (!focused.ok) return focused;
+  focused.actions.insert(focused.actions.begin(), report.actions.begin(), report.actions.end());
+  focused.events.insert(focused.events.begin(), report.events.begin(), report.events.end());
+  return focused;
 }
 
 TickReport Session::runTick(bool generates, const std::vector<TokenId>& forced, std::vector<Action> actions,
@@ -235,6 +242,7 @@ std::vector<Action> Session::cullActions(const CacheState& observed, const std::
 
 Status Session::applyPlanned(const CacheState& observed, std::vector<Action> actions, Source addSource,
                              PassKind pass, Block& block, Trace& trace, TickReport& report) {
+  if (observed.wlod) return applyWlod(observed, std::move(actions), addSource, pass, trace, report);
   Result<EditPlan> plan = [&] {
     auto scope = trace.scope("plan");
     return planEdit(observed, planRules(addSource), std::move(actions));

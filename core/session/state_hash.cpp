@@ -76,6 +76,18 @@ void hashPolicies(Hasher& hasher, const CacheState& state) {
   }
 }
 
+/// The time line, the tiling over it with the age of its entries, and what the focus goes by.
+void hashWlod(Hasher& hasher, const WlodState& state) {
+  hasher.column(state.tree.tokens());
+  for (std::int32_t i = 0; i < state.context.cost(); ++i) {
+    hasher.value(state.context.entries()[static_cast<std::size_t>(i)].id().value());
+    hasher.value(state.context.age(i).value_or(-1));
+  }
+  for (const std::vector<double>* values : {&state.mass, &state.scores}) hasher.bytes(values->data(), values->size() * sizeof(double));
+  hasher.value(state.sinceRound);
+  hasher.value(state.draft ? state.draft->begin : -1);
+}
+
 }  // namespace
 
 std::string stateHash(const CacheState& state, const CacheStore& store, const std::vector<Action>& pending) {
@@ -84,7 +96,7 @@ std::string stateHash(const CacheState& state, const CacheStore& store, const st
   hasher.column(state.context);
   hasher.column(state.brightness);
   for (int layer = 0; layer < state.layers(); ++layer) {
-    const ResidencyView& map = state.map(layer);
+    const ResidencyView& map = state.group(layer).stored();
     const auto first = static_cast<std::size_t>(map.first);
     hasher.column(map.ledger);
     for (std::size_t i = first; i < map.size(); ++i) hasher.value(map.phase(i).value());
@@ -98,6 +110,7 @@ std::string stateHash(const CacheState& state, const CacheStore& store, const st
     }
   }
   if (state.policy) hashPolicies(hasher, state);
+  if (state.wlod) hashWlod(hasher, *state.wlod);
   for (std::uint64_t word : state.random) hasher.value(word);
   for (const Action& action : pending) hasher.text(toJson(action).dump());
   return hasher.hex();

@@ -31,6 +31,7 @@ std::span<const Verb> stateVerbs();
 std::span<const Verb> queryVerbs();
 std::span<const Verb> storageVerbs();
 std::span<const Verb> policyVerbs();
+std::span<const Verb> wlodVerbs();
 std::span<const Verb> fileVerbs();
 
 }  // namespace kvlab

@@ -125,8 +125,9 @@ Result<json> plan(Session& session, const json& args) {
   json out{{"ok", true}, {"lengthAfter", plan->lengthAfter}, {"phaseShifted", plan->phaseShifted},
            {"newRows", plan->rows.size()}, {"actions", json::array()}};
   const AfterEdit after = session.manifest().afterEdit;
-  out["stale"] = after == AfterEdit::Recompute ? 0 : plan->stale;
-  out["recomputed"] = after == AfterEdit::Recompute ? plan->stale : 0;
+  const bool again = after == AfterEdit::Recompute || session.state().wlod;
+  out["stale"] = again ? 0 : plan->stale;
+  out["recomputed"] = again ? plan->stale : 0;
   std::int64_t row = 0;  // bytes, in all layers
   for (int layer = 0; layer < session.store().layers(); ++layer) row += session.store().pool(layer).stride();
   out["bytes"] = static_cast<std::int64_t>(plan->rows.size()) * row;

@@ -25,10 +25,12 @@ CacheState ownCopy(const CacheState& state) {
   copy.ramp = state.ramp.ownCopy();
   for (LayerGroup& group : copy.groups) {
     group.map = ownCopy(*group.map);
+    if (group.all) group.all = ownCopy(*group.all);
     group.provenance = group.provenance.ownCopy();
     group.idSums = group.idSums.ownCopy();
     group.phasedSums = group.phasedSums.ownCopy();
   }
+  if (state.wlod) copy.wlod = std::make_shared<const WlodState>(state.wlod->ownCopy());
   for (Column<float>& column : copy.gateScores) column = column.ownCopy();
   for (Column<KeyRotations>& column : copy.rotations) column = column.ownCopy();
   return copy;

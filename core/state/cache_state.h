@@ -12,6 +12,7 @@
 #include "core/api/snapshot.h"
 #include "core/state/ledger.h"
 #include "core/state/policy_state.h"
+#include "core/state/wlod_state.h"
 
 namespace kvlab {
 
@@ -53,10 +54,14 @@ struct GroupRules {
 /// Cache layers whose residency maps are equal share one group; eviction splits groups.
 struct LayerGroup : GroupRules {
   std::shared_ptr<const ResidencyView> map;
+  std::shared_ptr<const ResidencyView> all;  // wLOD: summaries besides, in order of arrival; null = the map
   std::int32_t absent = 0;        // context tokens without a row here; counted apart from the map, so
                                   // that an entry lost from the map is noticed
   Column<Provenance> provenance;  // [ledger]
   Column<std::uint64_t> idSums, phasedSums;  // prefix sums over the map, see provenance.h; may lag
+
+  /// Every row that has a slot.
+  const ResidencyView& stored() const { return all ? *all : *map; }
 };
 
 struct CacheState {
@@ -75,6 +80,7 @@ struct CacheState {
   std::shared_ptr<const std::vector<float>> logits;  // [vocab] of the next token, null = none
   std::shared_ptr<const NewestAttention> attention;
   std::shared_ptr<const PolicyState> policy;         // null while every policy is full
+  std::shared_ptr<const WlodState> wlod;             // null without; what is above is then written from it
   bool logitsStale = false;
   bool edited = false;  // some row may no longer be what a rebuild would compute
   std::array<std::uint64_t, 2> random{};  // sampler state

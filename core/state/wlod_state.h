@@ -4,26 +4,39 @@
 // are shared with snapshots. semantics.md, section 8.
 #pragma once
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/api/column.h"
 #include "core/api/wlod_view.h"
 #include "core/wlod/cold_start.h"
 #include "core/wlod/coverage.h"
+#include "core/wlod/focus_allocator.h"
 #include "core/wlod/invalidation.h"
 #include "core/wlod/mega_context.h"
 #include "core/wlod/working_context.h"
 
 namespace kvlab {
 
-/// How a session attends and turns; fixed while it is open.
+struct CacheState;
+
+/// How a session attends, turns and focuses; all but the costs are fixed while it is open.
 struct WlodRules {
   WlodAttention attention = WlodAttention::Flat;
   PyramidRules pyramid = {};
   double sigma = 1;  // of a gist, in halves of its span; 0 = no damping
   WorkingRules working = {};
   ColdStart start = {};
+  FocusRules focus = {};
+  double selectiveRatio = 0.15;  // of the dirty rows that were there before
+  std::int32_t every = 32;  // tokens between rounds of refocusing
   RecomputeCosts costs = {};
+};
+
+/// A speculative span: from here on tokens may be rolled back.
+struct WlodDraft {
+  std::int32_t begin = 0;                     // moment
+  std::shared_ptr<const CacheState> before;   // what comes back; its rows are still where they were
 };
 
 struct WlodState {
@@ -33,8 +46,21 @@ struct WlodState {
   Column<WlodRow> rows;             // wlodRows() of the context
   Column<LedgerId> ledger;          // [rows]
   std::vector<Column<Slot>> slots;  // [layers][rows]
+  std::vector<bool> stale;          // [rows] that `selective` left as they were; empty = none
 
+  std::vector<double> mass;         // [entries] attention by entry, a running mean; empty = none yet
+  std::vector<double> scores;       // [entries] as a script gave them; empty = none
+  std::int32_t sinceRound = 0;      // tokens that came since the allocator last looked
+  std::vector<std::shared_ptr<const FocusRound>> rounds;  // the last kMostRounds, oldest first
+  std::shared_ptr<const WlodChange> change;               // the last edit that was more than appending; null before
+  std::optional<WlodDraft> draft;
+
+  static constexpr std::size_t kMostRounds = 512;
   std::int32_t count() const { return static_cast<std::int32_t>(rows.size()); }
+  /// Rows that a budget of entries can come to, summaries included.
+  static std::int32_t mostRows(std::int32_t entries) { return entries + entries / (kGistBlock / 2) + 2; }
+  /// The same in columns of its own, for a session on another thread.
+  WlodState ownCopy() const;
 };
 
 }  // namespace kvlab

@@ -72,10 +72,10 @@ void Coverage::addQuery(QueryBlock& block, std::int32_t row, std::int32_t before
   block.self.push_back(!query.entry);
 }
 
-QueryBlock Coverage::flat(std::int32_t from, std::int32_t to) const {
+QueryBlock Coverage::flat(std::span<const std::int32_t> queries) const {
   QueryBlock all;
-  for (std::int32_t row = 0; row < to; ++row) all.rows.push_back(row);
-  for (std::int32_t row = from; row < to; ++row) {
+  for (std::int32_t row = 0; row <= queries.back(); ++row) all.rows.push_back(row);
+  for (const std::int32_t row : queries) {
     all.queries.push_back(row);
     all.seen.push_back(row + 1);
     all.self.push_back(false);
@@ -84,11 +84,18 @@ QueryBlock Coverage::flat(std::int32_t from, std::int32_t to) const {
 }
 
 std::vector<QueryBlock> Coverage::blocks(std::int32_t from, std::int32_t to) const {
-  if (m_attention == WlodAttention::Flat) return {flat(from, to)};
-  std::map<std::int32_t, std::vector<std::int32_t>> queries;  // by the beginning of their block
-  for (std::int32_t row = from; row < to; ++row) queries[m_rows[at(row)].node.start / kGistBlock * kGistBlock].push_back(row);
+  std::vector<std::int32_t> queries;
+  for (std::int32_t row = from; row < to; ++row) queries.push_back(row);
+  return blocks(queries);
+}
+
+std::vector<QueryBlock> Coverage::blocks(std::span<const std::int32_t> queries) const {
+  if (queries.empty()) return {};
+  if (m_attention == WlodAttention::Flat) return {flat(queries)};
+  std::map<std::int32_t, std::vector<std::int32_t>> byBlock;  // by the beginning of their block
+  for (const std::int32_t row : queries) byBlock[m_rows[at(row)].node.start / kGistBlock * kGistBlock].push_back(row);
   std::vector<QueryBlock> out;
-  for (const auto& [begin, rows] : queries) {
+  for (const auto& [begin, rows] : byBlock) {
     QueryBlock& block = out.emplace_back();
     block.rows = past(begin);
     const auto before = static_cast<std::int32_t>(block.rows.size());

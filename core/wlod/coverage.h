@@ -32,10 +32,11 @@ struct QueryBlock {
   std::vector<bool> self;             // [queries] and at itself besides: a summary
 };
 
-/// The blocks of the queries `from` <= row, in time order of their rows.
 class Coverage {
  public:
   Coverage(const WorkingContext& context, std::span<const WlodRow> rows, WlodAttention attention, const PyramidRules& rules);
+  /// The blocks of some rows, ascending, in time order.
+  std::vector<QueryBlock> blocks(std::span<const std::int32_t> queries) const;
   std::vector<QueryBlock> blocks(std::int32_t from, std::int32_t to) const;
   /// The rows that queries of the block of moments [begin, begin + 32) share; no row of the block itself.
   std::vector<std::int32_t> past(std::int32_t begin) const;
@@ -43,7 +44,7 @@ class Coverage {
  private:
   void addEntries(Moments moments, std::vector<std::int32_t>& out) const;
   void addSummaries(Moments moments, int level, std::vector<std::int32_t>& out) const;
-  QueryBlock flat(std::int32_t from, std::int32_t to) const;
+  QueryBlock flat(std::span<const std::int32_t> queries) const;
   void addQuery(QueryBlock& block, std::int32_t row, std::int32_t before) const;
 
   const WorkingContext& m_context;

@@ -114,4 +114,14 @@ void MegaContext::name(TreeNode gist, LedgerId row) {
   own.rows = changed(own.rows, [&](LedgerId* values) { values[gist.start / gist.span()] = row; });
 }
 
+MegaContext MegaContext::ownCopy() const {
+  MegaContext copy = *this;
+  copy.m_tokens = m_tokens.ownCopy();
+  for (Level& one : copy.m_levels) {
+    one.gists = one.gists.ownCopy();
+    one.rows = one.rows.ownCopy();
+  }
+  return copy;
+}
+
 }  // namespace kvlab

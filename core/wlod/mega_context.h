@@ -47,6 +47,8 @@ class MegaContext {
   /// The ledger row that stands for a node: a token's, or a gist's once it is named; -1 = none.
   LedgerId row(TreeNode node) const;
   void name(TreeNode gist, LedgerId row);
+  /// The same in columns of its own, for another thread to change.
+  MegaContext ownCopy() const;
 
  private:
   struct Level {

@@ -149,6 +149,13 @@ Result<WorkingContext::Edited> WorkingContext::edited(std::span<const LodEdit> e
   return out;
 }
 
+WorkingContext WorkingContext::ownCopy() const {
+  WorkingContext copy = *this;
+  copy.m_entries = m_entries.ownCopy();
+  copy.m_changed = m_changed.ownCopy();
+  return copy;
+}
+
 std::vector<Swap> differences(std::span<const TreeNode> before, std::span<const TreeNode> after) {
   std::vector<Swap> out;
   std::size_t b = 0, a = 0;

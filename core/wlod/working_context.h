@@ -59,6 +59,8 @@ class WorkingContext {
   Result<Edited> edited(std::span<const LodEdit> edits, const WorkingRules& rules) const;
   /// The context at the beginning of the next round of refocusing.
   WorkingContext nextRound() const;
+  /// The same in columns of its own, for another thread to change.
+  WorkingContext ownCopy() const;
 
  private:
   static constexpr std::int32_t kNever = -1;

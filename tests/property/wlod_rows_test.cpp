@@ -249,11 +249,11 @@ class WlodRowsTest : public QObject {
   void theCostModelDecides() {
     WlodFixture cache({.rules = rules(WlodAttention::Pyramid)});
     QVERIFY(cache.add(1100));
-    auto applied = cache.apply({Collapse{TreeNode{1, 0}.id()}}, Recompute::Chosen);
+    auto applied = cache.apply({Collapse{TreeNode{1, 0}.id()}}, WlodRecompute::Chosen);
     QVERIFY(applied && applied->choice.full && applied->result.rows == cache.state.count());
-    applied = cache.apply({Collapse{TreeNode{1, 1024}.id()}}, Recompute::Chosen);
+    applied = cache.apply({Collapse{TreeNode{1, 1024}.id()}}, WlodRecompute::Chosen);
     QVERIFY(applied && !applied->choice.full && applied->result.rows < 100);
-    applied = cache.apply({Add{TokenId(9)}}, Recompute::Chosen);
+    applied = cache.apply({Add{TokenId(9)}}, WlodRecompute::Chosen);
     QVERIFY(applied && applied->result.rows == 1);
   }
 

@@ -31,7 +31,7 @@ class WlodFixture {
   }
 
   /// Applies a list; the slots that nothing names any more are given back.
-  Result<WlodApplied> apply(std::vector<Action> actions, Recompute recompute = Recompute::Incremental) {
+  Result<WlodApplied> apply(std::vector<Action> actions, WlodRecompute recompute = WlodRecompute::Incremental) {
     Result<WlodPlan> plan = planWlod(state, model->config().vocab, std::move(actions));
     if (!plan) return plan.error();
     Result<WlodApplied> done = transaction().run(ledger, state, *plan, Source::Prompt, Tick(++tick), recompute, trace);

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// A working context covers its time line without gap or overlap, in time order, by nodes whose span is that of their
+// level and which start at a multiple of it; it stays within its budget, and no block is there in part: a moment stands
+// at the level of one entry. Nothing to say without wLOD. semantics.md, section 8.
+#include "core/check/checks.h"
+#include "core/check/findings.h"
+
+namespace kvlab {
+
+void checkWlodTiling(const CheckInput& input, std::vector<Violation>& out) {
+  if (!input.state.wlod) return;
+  Findings findings("wlod_tiling", out);
+  const WlodState& state = *input.state.wlod;
+  const Column<TreeNode>& entries = state.context.entries();
+  std::int32_t moment = 0;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const TreeNode entry = entries[i];
+    const auto where = [&] { return "entry " + std::to_string(i) + ", " + entry.text(); };
+    const Place place{{}, i, {}};
+    if (!entry.aligned()) findings.add(place, where() + " is not aligned to its level");
+    else if (entry.start > moment) findings.add(place, where() + ": nothing covers the moments from " + std::to_string(moment) + " on");
+    else if (entry.start < moment) findings.add(place, where() + " overlaps what is before it, which ends at " + std::to_string(moment));
+    if (entry.level > 0 && !state.tree.has(entry)) findings.add(place, where() + " stands for a block that is not complete");
+    moment = entry.end();
+  }
+  if (moment != state.tree.length())
+    findings.add({}, "the working context ends at " + std::to_string(moment) + ", the time line at " + std::to_string(state.tree.length()));
+  if (state.context.cost() > state.rules.working.budget)
+    findings.add({}, "there are " + std::to_string(state.context.cost()) + " entries, the budget is " + std::to_string(state.rules.working.budget));
+}
+
+}  // namespace kvlab

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/edit/wlod_mirror.h"
+
+#include <algorithm>
+
+#include "core/wlod/lens.h"
+
+namespace kvlab {
+namespace {
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// The values of those rows that are entries.
+template <class T>
+Column<T> entriesOf(const WlodState& state, const Column<T>& rows, const Column<T>& before) {
+  if (state.rules.attention == WlodAttention::Flat) return rows;
+  std::vector<T> out;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (state.rows[i].entry) out.push_back(rows[i]);
+  return before.following(out);
+}
+
+class Mirror {
+ public:
+  Mirror(const CacheState& before, const WlodMirrorRules& rules) : m_before(before), m_rules(rules), m_out(before) {}
+
+  CacheState write(WlodApplied&& applied) {
+    m_out.ledger = std::move(applied.ledger);
+    auto state = std::make_shared<WlodState>(std::move(applied.state));
+    m_state = state.get();
+    m_out.tick = Tick(m_before.tick.value() + 1);
+    m_out.edited = false;
+    m_out.logitsStale = false;
+    m_out.contextSums = {};
+    writeContext();
+    writeBirths();
+    writeBrightness();
+    writeGroups();
+    m_out.logits = applied.result.logits.empty() ? nullptr : std::make_shared<const std::vector<float>>(std::move(applied.result.logits));
+    if (m_rules.probes) writeAttention(applied.result.mass, *state);
+    if (!state->scores.empty()) state->scores = carried(m_before.wlod->context, state->scores, state->context, 0, false);
+    m_out.wlod = std::move(state);
+    return std::move(m_out);
+  }
+
+ private:
+  void writeContext() {
+    m_out.context = entriesOf(*m_state, m_state->ledger, m_before.context);
+    std::vector<std::int32_t> phases;
+    for (const TreeNode entry : m_state->context.entries()) phases.push_back(entry.phase());
+    m_out.phases = m_before.phases.following(phases);
+  }
+
+  /// Phases of rows that came into the ledger: the place of a token, the centre of a gist.
+  void writeBirths() {
+    const std::size_t known = m_before.ledger.size();
+    std::vector<std::int32_t> births(m_out.ledger.size() - known, -1);
+    const auto note = [&](LedgerId id, std::int32_t phase) {
+      if (at(id.value()) >= known) births[at(id.value()) - known] = phase;
+    };
+    for (std::int32_t row = 0; row < m_state->count(); ++row) note(m_state->ledger[at(row)], m_state->rows[at(row)].node.phase());
+    const Column<LedgerId>& tokens = m_state->tree.tokens();  // a cold start collapses what never stood as a row
+    const bool all = std::find(births.begin(), births.end(), -1) == births.end();
+    for (std::int32_t t = 0; !all && t < m_state->tree.length(); ++t) note(tokens[at(t)], t);
+    m_out.birthPhases.append(births);
+  }
+
+  float startOf(LedgerId id) const {
+    const auto found = m_rules.splice.startBrightness.find(std::string(name(m_out.ledger[id].source)));
+    return found == m_rules.splice.startBrightness.end() ? m_rules.splice.maxBrightness : static_cast<float>(found->second);
+  }
+
+  /// What came with the tick starts as its source says; what left takes its brightness along.
+  void writeBrightness() {
+    const std::vector<double> was(m_before.brightness.begin(), m_before.brightness.end());
+    const std::vector<double> now = carried(m_before.wlod->context, was, m_state->context, m_rules.splice.maxBrightness, false);
+    const LedgerId known = m_before.ledger.nextId();
+    m_out.brightness = Column<float>::make(now.size(), [&](float* out) {
+      for (std::size_t i = 0; i < now.size(); ++i) {
+        const bool token = m_state->context.entries()[i].level == 0 && m_out.context[i] >= known;
+        out[i] = token ? startOf(m_out.context[i]) : static_cast<float>(now[i]);
+      }
+    });
+    for (std::size_t i = 0; i < was.size(); ++i)
+      if (const LedgerId id = m_before.context[i]; m_out.ledger[id].state != RowState::Live) {
+        if (m_out.ledger[id].brightness != m_before.brightness[i]) m_out.ledger.change(id).brightness = m_before.brightness[i];
+      }
+  }
+
+  /// Layers whose rows lie in the same slots share a group.
+  void writeGroups() {
+    m_out.groups.clear();
+    m_out.groupOf.clear();
+    std::vector<std::size_t> firsts;
+    for (std::size_t layer = 0; layer < m_state->slots.size(); ++layer) {
+      const std::span<const Slot> own = m_state->slots[layer].span();
+      const auto same = std::find_if(firsts.begin(), firsts.end(), [&](std::size_t first) {
+        return std::equal(own.begin(), own.end(), m_state->slots[first].begin(), m_state->slots[first].end());
+      });
+      m_out.groupOf.push_back(static_cast<std::int32_t>(same - firsts.begin()));
+      if (same != firsts.end()) continue;
+      firsts.push_back(layer);
+      m_out.groups.push_back(groupOf(layer));
+    }
+  }
+
+  LayerGroup groupOf(std::size_t layer) const {
+    const LayerGroup& before = m_before.group(static_cast<int>(layer));
+    LayerGroup group;
+    static_cast<GroupRules&>(group) = before;
+    auto map = std::make_shared<ResidencyView>();
+    map->ledger = m_out.context;
+    map->phases = m_out.phases;
+    map->slotOf = entriesOf(*m_state, m_state->slots[layer], before.map->slotOf);
+    group.map = std::move(map);
+    group.provenance = before.provenance;
+    group.provenance.append(std::vector<Provenance>(m_out.ledger.size() - group.provenance.size()));
+    if (m_state->rules.attention == WlodAttention::Flat) return group;
+    auto all = std::make_shared<ResidencyView>();
+    all->ledger = m_state->ledger;
+    all->slotOf = m_state->slots[layer];
+    all->phases = Column<std::int32_t>::make(at(m_state->count()), [&](std::int32_t* out) {
+      for (const WlodRow& row : m_state->rows) *out++ = row.node.phase();
+    });
+    group.all = std::move(all);
+    return group;
+  }
+
+  /// Attention by entry: in each layer for readers, over all layers for the lens.
+  void writeAttention(const std::vector<std::vector<float>>& mass, WlodState& state) {
+    if (mass.empty()) {  // nothing is left to look
+      m_out.attention = nullptr;
+      state.mass = carried(m_before.wlod->context, state.mass, state.context, 0, true);
+      return;
+    }
+    auto newest = std::make_shared<NewestAttention>();
+    for (std::size_t layer = 0; layer < mass.size(); ++layer) {
+      const std::vector<double> entries = entryMass(state.context, state.rows.span(), {&mass[layer], 1});
+      newest->mass.emplace_back(entries.begin(), entries.end());
+      newest->maps.push_back(m_out.group(static_cast<int>(layer)).map);
+    }
+    newest->received.resize(mass.size());
+    m_out.attention = std::move(newest);
+    const std::vector<double> now = entryMass(state.context, state.rows.span(), mass, m_rules.lens);
+    std::vector<double> was = carried(m_before.wlod->context, state.mass, state.context, 0, true);
+    for (std::size_t i = 0; i < now.size(); ++i) was[i] = m_rules.memory * was[i] + (1 - m_rules.memory) * now[i];
+    state.mass = std::move(was);
+  }
+
+  const CacheState& m_before;
+  const WlodMirrorRules& m_rules;
+  CacheState m_out;
+  const WlodState* m_state = nullptr;
+};
+
+}  // namespace
+
+std::vector<double> carried(const WorkingContext& before, std::span<const double> values, const WorkingContext& after, double fresh, bool sums) {
+  const Column<TreeNode>&was = before.entries(), &is = after.entries();
+  std::vector<double> out(is.size(), fresh);
+  if (values.empty()) return out;
+  std::size_t b = 0;
+  for (std::size_t i = 0; i < is.size() && b < was.size(); ++i) {
+    const TreeNode entry = is[i];
+    while (b < was.size() && was[b].end() <= entry.start) ++b;
+    if (b == was.size()) break;
+    if (was[b].span() >= entry.span()) {
+      out[i] = sums ? values[b] * entry.span() / was[b].span() : values[b];
+      continue;
+    }
+    double sum = 0, highest = values[b];
+    for (; b < was.size() && was[b].end() <= entry.end(); ++b) {
+      sum += values[b];
+      highest = std::max(highest, values[b]);
+    }
+    out[i] = sums ? sum : highest;
+  }
+  return out;
+}
+
+CacheState mirrored(const CacheState& before, WlodApplied&& applied, const WlodMirrorRules& rules) {
+  return Mirror(before, rules).write(std::move(applied));
+}
+
+}  // namespace kvlab

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a gist costs the demo model and what focus gives back: questions about stories whose facts stand as tokens, in
+// LOD1, in LOD2, and where the focus allocator may look for them. The same questions throughout: share answered (the
+// deciding token of the reply is the likeliest), KL of the deciding token against the story as tokens, entries. Phases
+// stay within what the model was trained on. semantics.md, section 8.
+#include <algorithm>
+#include <filesystem>
+
+#include "core/analysis/metrics.h"
+#include "core/api/sweep_table.h"
+#include "core/experiment/bench_rig.h"
+#include "core/experiment/prompt_set.h"
+#include "core/model/strict_json.h"
+
+namespace kvlab {
+namespace {
+
+constexpr std::int32_t kStory = 1024;  // moments that stories are filled up to
+constexpr int kTail = 64;              // filler behind them, which stays
+
+/// Where the facts stand before a question is asked.
+struct Setting {
+  const char* name;
+  bool needle = false;  // the blocks of the fact alone are collapsed
+  int gists = -1;       // cold start: moments as LOD1; -1 = all as tokens
+  int rounds = 0;       // of the focus allocator, before the deciding token
+};
+constexpr Setting kSettings[] = {{"fact in LOD1, the rest tokens", true}, {"all in LOD1", false, kStory}, {"all in LOD2", false, 0},
+                                 {"all in LOD1, focus", false, kStory, 3}, {"all in LOD2, focus", false, 0, 6}};
+
+Result<std::unique_ptr<Session>> openFor(const BenchOptions& options, const Setting* setting, const std::string& gist, double sigma) {
+  nlohmann::json wlod{{"budget", 4096}, {"moments", 4096}, {"lens", "off"}, {"protect", 0}, {"gist", gist}, {"sigma", sigma}, {"cooldown", 0}};
+  if (setting && setting->gists >= 0) wlod.update({{"budget", 352}, {"start_tokens", kTail}, {"start_gists", setting->gists}, {"protect", kTail}});
+  if (setting && setting->rounds) wlod["lens"] = "attention";
+  Result<Manifest> manifest = Manifest::fromJson({{"model", "demo"}, {"backend", options.backend}, {"threads", threadsOf(options)}, {"wlod", wlod}, {"check", {{"level", "off"}}}});
+  if (!manifest) return manifest.error();
+  return openSession(*manifest, options.resources);
+}
+
+/// A story, then sentences that say nothing, so that it ends with a whole LOD2 and a tail of tokens.
+Result<std::vector<TokenId>> filled(const Session& session, const SweepStory& story) {
+  Result<std::vector<TokenId>> filler = session.model().tokenizer().encode(" the rain falls again . a bird sings at dawn . the wind blows all day .", false);
+  if (!filler) return filler;
+  std::vector<TokenId> out = story.tokens;
+  for (std::size_t i = 0; out.size() < kStory + kTail; ++i) out.push_back((*filler)[i % filler->size()]);
+  return out;
+}
+
+struct Answer {
+  bool right = false;
+  std::vector<float> logits;  // before the deciding token
+  double entries = 0;
+};
+
+/// Asks, begins the reply, lets the allocator look where the deciding token comes; the session is then where it was.
+Result<Answer> ask(Session& session, const SweepQuestion& question, const Setting* setting) {
+  const Tick before = session.state().tick;
+  if (setting && setting->needle) {
+    std::vector<Action> edits;
+    for (std::int32_t block = question.needleBegin / kGistBlock; block * kGistBlock < question.needleEnd; ++block) edits.push_back(Collapse{TreeNode{1, block * kGistBlock}.id()});
+    if (Status queued = session.inject(std::move(edits)); !queued) return queued.error();
+    if (Status done = failed(session.apply()); !done) return done.error();
+  }
+  if (Status done = failed(session.append(question.tokens, Source::Prompt, false)); !done) return done.error();
+  const std::vector<TokenId> begun(question.reply.begin(), question.reply.end() - 1);
+  if (!begun.empty())
+    if (Status done = failed(session.append(begun, Source::Prompt, false)); !done) return done.error();
+  for (int round = 0; setting && round < setting->rounds; ++round)
+    if (Status done = failed(session.refocus()); !done) return done.error();
+  Answer out;
+  out.entries = session.state().length();
+  out.logits = *session.state().logits;
+  out.right = likeliestToken(out.logits) == question.reply.back();
+  if (Status back = session.goTo(before); !back) return back.error();
+  return out;
+}
+
+/// Every question of every story; `against` the answers with all facts as tokens, empty = these are they.
+Result<std::vector<Answer>> askAll(const BenchOptions& options, const std::vector<SweepStory>& stories, const Setting* setting, const std::string& gist, double sigma,
+                                   const Progress& progress) {
+  std::vector<Answer> out;
+  for (std::size_t s = 0; s < stories.size(); ++s) {
+    if (!report(progress, std::string("focus: ") + (setting ? setting->name : "tokens"), static_cast<std::int64_t>(s), static_cast<std::int64_t>(stories.size())))
+      return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
+    Result<std::unique_ptr<Session>> session = openFor(options, setting, gist, sigma);
+    if (!session) return session.error();
+    Result<std::vector<TokenId>> text = filled(**session, stories[s]);
+    if (!text) return text.error();
+    if (Status done = failed((*session)->append(*text, Source::Prompt, false)); !done) return done.error();
+    for (const SweepQuestion& question : stories[s].questions) {
+      Result<Answer> answer = ask(**session, question, setting);
+      if (!answer) return answer.error();
+      out.push_back(answer.take());
+    }
+  }
+  return out;
+}
+
+void compare(const std::string& what, const std::vector<Answer>& tokens, const std::vector<Answer>& answers, nlohmann::json& rows) {
+  int right = 0;
+  double kl = 0, entries = 0, same = 0;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    right += answers[i].right;
+    kl += klDivergence(tokens[i].logits, answers[i].logits);
+    same += likeliestToken(tokens[i].logits) == likeliestToken(answers[i].logits);
+    entries += answers[i].entries;
+  }
+  const auto n = static_cast<double>(answers.size());
+  const auto [low, high] = wilson(right, static_cast<int>(answers.size()));
+  const auto add = [&](const char* metric, const char* unit, double value) { rows.push_back(benchRow("focus", what, metric, unit, {value})); };
+  add("answered", "share", right / n);
+  add("answered_low", "share", low);
+  add("answered_high", "share", high);
+  add("kl", "nats", kl / n);
+  add("top1_agreement", "share", same / n);
+  add("entries", "entries", entries / n);
+}
+
+}  // namespace
+
+Status benchFocus(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
+  const std::string file = options.resources + "/prompts/recall-1024.json";
+  Result<nlohmann::json> set = readJsonFile(file, "bad_prompts");
+  if (!set) return set.error();
+  Result<std::unique_ptr<Session>> probe = openFor(options, nullptr, "mean", 1);
+  if (!probe) return probe.error();
+  std::vector<SweepStory> stories;
+  for (const int seed : options.quick ? std::vector{1} : std::vector{1, 2, 3}) {
+    Result<std::vector<SweepStory>> some = readStories(*set, file, seed, (*probe)->model(), {options.quick ? 1 : 0, options.quick ? 1 : 0});
+    if (!some) return some.error();
+    stories.insert(stories.end(), some->begin(), some->end());
+  }
+  Result<std::vector<Answer>> tokens = askAll(options, stories, nullptr, "mean", 1, progress);
+  if (!tokens) return tokens.error();
+  compare("tokens", *tokens, *tokens, rows);
+  const bool trained = std::filesystem::exists(options.resources + "/gists/demo.safetensors");
+  for (const std::string gist : {"mean", "trained"})
+    for (const double sigma : {1.0, 0.0}) {
+      if (gist == "trained" && !trained) continue;
+      for (const Setting& setting : kSettings) {
+        Result<std::vector<Answer>> answers = askAll(options, stories, &setting, gist, sigma, progress);
+        if (!answers) return answers.error();
+        compare(std::string(setting.name) + ", gist " + gist + (sigma > 0 ? "" : ", sigma 0"), *tokens, *answers, rows);
+      }
+    }
+  return ok();
+}
+
+}  // namespace kvlab

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+// wLOD as sessions have it: whatever is expanded, collapsed, appended, edited, drafted or refocused, the rows are those
+// of a rebuild, every invariant holds, history leads back, and what is refused changes nothing.
+#include <set>
+
+#include "core/check/fault_drill.h"
+#include "core/check/invariant.h"
+#include "core/session/wlod_parts.h"
+#include "support/session_fixture.h"
+
+namespace kvlab {
+namespace {
+
+json manifest(const json& wlod, const json& more = json::object()) {
+  json out{{"capacity", 0}, {"wlod", wlod}, {"sampling", {{"temperature", 0.8}, {"seed", 7}}}};
+  out.update(more);
+  return out;
+}
+
+std::int64_t id(int level, int start) { return TreeNode{level, start}.id().value(); }
+
+/// Drift against a rebuild, in every layer and in the next token.
+double drift(const SessionFixture& s) {
+  const json measured = s.must("drift");
+  double worst = measured.at("kl").get<double>();
+  for (const char* side : {"k", "v"})
+    for (const json& layer : measured.at(side)) worst = std::max(worst, layer.get<double>());
+  return worst;
+}
+
+/// Checksums of the rows of all layers whose nodes end at or before a moment.
+std::vector<std::uint64_t> checksumsBefore(const SessionFixture& s, std::int32_t moment) {
+  std::vector<std::uint64_t> out;
+  const WlodState& state = *s->state().wlod;
+  for (std::size_t layer = 0; layer < state.slots.size(); ++layer) {
+    std::vector<std::int32_t> slots;
+    for (std::size_t row = 0; row < state.rows.size(); ++row)
+      if (state.rows[row].node.end() <= moment) slots.push_back(state.slots[layer][row].value());
+    std::vector<std::uint64_t> tags(slots.size()), sums(slots.size());
+    s->store().pool(static_cast<int>(layer)).readTags(slots, tags.data(), sums.data());
+    out.insert(out.end(), sums.begin(), sums.end());
+  }
+  return out;
+}
+
+/// One random edit that may be refused; the name of the verb, and the moment from which on things may change.
+std::pair<std::string, json> randomEdit(const SessionFixture& s, std::mt19937& random) {
+  const WlodState& state = *s->state().wlod;
+  const auto pick = [&](std::int32_t n) { return n > 0 ? static_cast<std::int32_t>(random() % static_cast<unsigned>(n)) : 0; };
+  const TreeNode entry = state.context.entries()[static_cast<std::size_t>(pick(state.context.cost()))];
+  switch (random() % 8) {
+    case 0: return {"expand", {{"node", entry.id().value()}, {"now", true}}};
+    case 1: return {"collapse", {{"node", entry.at(std::min(entry.level + 1, kTopLevel)).id().value()}, {"now", true}}};
+    case 2: return {"promptIds", {{"ids", SessionFixture::ids(1 + pick(40), static_cast<unsigned>(random()))}}};
+    case 3: return {"step", {{"n", 1 + pick(3)}}};
+    case 4: return {"refocus", json::object()};
+    case 5: return {"undo", json::object()};
+    case 6: {
+      const std::int32_t position = pick(state.context.cost());
+      return {"inject", {{"actions", {{{"action", "replace"}, {"positions", {position}}, {"new_token_ids", {3 + pick(200)}}}}}}};
+    }
+    default: {
+      const std::int32_t tail = state.context.cost() - 1 - pick(4);
+      return {"inject", {{"actions", {{{"action", "delete"}, {"position", tail}}}}}};
+    }
+  }
+}
+
+}  // namespace
+
+class WlodSessionTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void edits_data() {
+    QTest::addColumn<QByteArray>("wlod");
+    QTest::addColumn<QByteArray>("more");
+    QTest::addColumn<int>("seed");
+    for (int seed = 1; seed <= 3; ++seed) {
+      const QByteArray n = QByteArray::number(seed);
+      QTest::newRow("flat " + n) << QByteArray(R"({"budget":200,"start_tokens":40,"start_gists":200,"protect":20})") << QByteArray("{}") << seed;
+      QTest::newRow("pyramid " + n) << QByteArray(R"({"budget":200,"attention":"pyramid","w":64,"w2":1024,"protect":20})") << QByteArray("{}") << seed;
+      QTest::newRow("no damping, always full " + n) << QByteArray(R"({"budget":160,"sigma":0,"recompute":"full","protect":0})") << QByteArray("{}") << seed;
+      QTest::newRow("incremental, int8 " + n) << QByteArray(R"({"budget":160,"recompute":"incremental","attention":"pyramid","w":32,"w2":1024})")
+                                              << QByteArray(R"({"kv":{"k":"int8","v":"f16"}})") << seed;
+    }
+  }
+  void edits() {
+    QFETCH(QByteArray, wlod);
+    QFETCH(QByteArray, more);
+    QFETCH(int, seed);
+    const SessionFixture s(manifest(json::parse(wlod.toStdString()), json::parse(more.toStdString())));
+    s.prompt(1300, static_cast<unsigned>(seed));
+    std::mt19937 random(static_cast<unsigned>(seed));
+    int done = 0, refused = 0;
+    for (int i = 0; i < 40; ++i) {
+      const std::string before = s.hash();
+      const auto [verb, args] = randomEdit(s, random);
+      Result<json> result = s.verb(verb, args);
+      if (result && verb == "inject") result = s.verb("apply");
+      if (!result) {
+        s.must("clearPending");
+        QCOMPARE(s.hash(), before);
+        ++refused;
+        continue;
+      }
+      ++done;
+      const QByteArray damage = s.damage();
+      QVERIFY2(damage.isEmpty(), (QByteArray::fromStdString(verb + args.dump()) + ": " + damage).constData());
+      QVERIFY2(s->state().length() <= s->state().wlod->rules.working.budget, verb.c_str());
+      QVERIFY2(drift(s) == 0, (verb + args.dump()).c_str());
+    }
+    QVERIFY(done > 10 && refused > 0);
+    const std::vector<float> values = s.values();
+    const std::string hash = s.hash();
+    s.must("rebuild");
+    QVERIFY(s.values() == values);
+    s.must("undo");
+    QCOMPARE(s.hash(), hash);
+  }
+
+  void earlierNodesStay() {
+    const SessionFixture s(manifest({{"budget", 600}, {"attention", "pyramid"}, {"w", 64}, {"w2", 1024}, {"lens", "off"}, {"recompute", "incremental"}, {"protect", 0}}));
+    s.prompt(500);
+    const std::vector<std::uint64_t> before = checksumsBefore(s, 256);
+    QVERIFY(before.size() > 256 * 2);
+    s.must("collapse", {{"node", id(1, 256)}, {"now", true}});
+    QCOMPARE(checksumsBefore(s, 256), before);
+    s.must("inject", {{"actions", {{{"action", "replace"}, {"positions", {300}}, {"new_token_ids", {9}}}}}});
+    s.must("apply");
+    QCOMPARE(checksumsBefore(s, 256), before);
+    QCOMPARE(s->state().wlod->tree.dirty().size(), std::size_t{0});
+  }
+
+  void historyExecutesAgain() {
+    const SessionFixture s(manifest({{"budget", 128}, {"every", 8}, {"protect", 16}}, {{"history_bytes", 0}}));
+    std::vector<std::string> hashes;
+    const auto note = [&] { hashes.push_back(s.hash()); };
+    s.prompt(400), note();
+    s.must("step", {{"n", 12}}), note();
+    s.must("refocus"), note();
+    s.must("speculate", {{"tokens", {5, 6, 7}}}), note();
+    s.must("rollback"), note();
+    s.must("step", {{"n", 20}}), note();
+    QCOMPARE(hashes[4], hashes[2]);
+    const std::int64_t end = s->state().tick.value();
+    s.must("goto", {{"tick", 1}});
+    s.must("goto", {{"tick", end}});
+    QCOMPARE(s.hash(), hashes[5]);
+    QVERIFY(s.damage().isEmpty());
+  }
+
+  void draftsComeAndGo() {
+    const SessionFixture s(manifest({{"budget", 300}, {"attention", "pyramid"}, {"w", 64}, {"w2", 1024}}));
+    s.prompt(250);
+    const std::string before = s.hash();
+    const std::vector<float> logits = *s->state().logits;
+    s.must("speculate", {{"tokens", SessionFixture::ids(20, 3)}});
+    s.must("step");  // belongs to the span
+    QVERIFY(s.damage().isEmpty());
+    QCOMPARE(s.must("tree").at("draft").at("begin").get<int>(), 250);
+    for (const auto& [verb, args] : {std::pair<std::string, json>{"refocus", json::object()}, {"collapse", {{"node", id(1, 0)}, {"now", true}}}}) {
+      const Result<json> refused = s.verb(verb, args);
+      QVERIFY(!refused);
+      QCOMPARE(refused.error().code, std::string("speculating"));
+      s.must("clearPending");
+    }
+    s.must("rollback");
+    QCOMPARE(s.hash(), before);
+    QCOMPARE(*s->state().logits, logits);
+    QVERIFY(s.damage().isEmpty());
+    s.must("speculate", {{"tokens", {4, 5}}});
+    s.must("accept");
+    QVERIFY(s.damage().isEmpty());
+    QCOMPARE(s->state().wlod->tree.length(), 252);
+    QCOMPARE(s.verb("accept").error().code, std::string("no_draft"));
+  }
+
+  void refusals_data() {
+    QTest::addColumn<QByteArray>("actions");
+    QTest::addColumn<QByteArray>("code");
+    QTest::newRow("misaligned") << QByteArray(R"([{"action":"collapse","node":65}])") << QByteArray("misaligned");
+    QTest::newRow("token") << QByteArray(R"([{"action":"expand","node":1200}])") << QByteArray("no_children");
+    QTest::newRow("not an entry") << QByteArray(R"([{"action":"expand","node":1153}])") << QByteArray("not_an_entry");
+    QTest::newRow("unknown") << QByteArray(R"([{"action":"expand","node":4000001}])") << QByteArray("unknown_node");
+    QTest::newRow("over budget") << QByteArray(R"([{"action":"expand","node":1},{"action":"expand","node":129}])") << QByteArray("over_budget");
+    QTest::newRow("protected") << QByteArray(R"([{"action":"collapse","node":1409}])") << QByteArray("protected_tail");
+    QTest::newRow("n to m") << QByteArray(R"([{"action":"replace","positions":[40],"new_token_ids":[4,5]}])") << QByteArray("breaks_alignment");
+    QTest::newRow("delete") << QByteArray(R"([{"action":"delete","position":60}])") << QByteArray("breaks_alignment");
+    QTest::newRow("a gist's place") << QByteArray(R"([{"action":"replace","positions":[0],"new_token_ids":[4]}])") << QByteArray("not_a_token");
+    QTest::newRow("evict") << QByteArray(R"([{"action":"evict","layer":0,"ledger":[1]}])") << QByteArray("unsupported");
+  }
+  void refusals() {
+    QFETCH(QByteArray, actions);
+    QFETCH(QByteArray, code);
+    const SessionFixture s(manifest({{"budget", 160}, {"start_tokens", 128}, {"lens", "off"}, {"protect", 64}, {"cooldown", 0}}));
+    s.prompt(390);
+    const std::string before = s.hash();
+    const Result<json> refused = s.verb("inject", {{"actions", json::parse(actions.toStdString())}});
+    QVERIFY(!refused);
+    QCOMPARE(QByteArray::fromStdString(refused.error().code), code);
+    QVERIFY(!refused.error().why.empty() && !refused.error().remedy.empty());
+    QCOMPARE(s.hash(), before);
+  }
+  void partsRefuse() {
+    const SessionFixture s(manifest({{"budget", 200}, {"start_tokens", 32}, {"protect", 16}, {"cooldown", 0}, {"lens", "off"}}));
+    s.prompt(1100);
+    QCOMPARE(s->state().wlod->context.entries()[0], (TreeNode{1, 0}));
+    s.must("expand", {{"node", id(1, 0)}, {"now", true}});
+    const std::string before = s.hash();
+    const Result<json> refused = s.verb("collapse", {{"node", id(2, 0)}, {"now", true}});
+    QVERIFY(!refused);
+    QCOMPARE(refused.error().code, std::string("partial"));
+    QCOMPARE(s.hash(), before);
+  }
+  void cooldownRefuses() {
+    const SessionFixture s(manifest({{"budget", 200}, {"start_tokens", 64}, {"protect", 0}, {"cooldown", 2}, {"lens", "script"}}));
+    s.prompt(390);
+    s.must("expand", {{"node", id(1, 0)}, {"now", true}});
+    const std::string before = s.hash();
+    const Result<json> refused = s.verb("collapse", {{"node", id(1, 0)}, {"now", true}});
+    QVERIFY(!refused);
+    QCOMPARE(refused.error().code, std::string("cooldown"));
+    QCOMPARE(s.hash(), before);
+    s.must("refocus", {{"rounds", 2}});
+    s.must("collapse", {{"node", id(1, 0)}, {"now", true}});
+    QVERIFY(s.damage().isEmpty());
+  }
+
+  void manifestsThatDoNotGoTogether_data() {
+    QTest::addColumn<QByteArray>("key");
+    QTest::addColumn<QByteArray>("value");
+    QTest::newRow("capacity") << QByteArray("capacity") << QByteArray("100");
+    QTest::newRow("layout") << QByteArray("layout") << QByteArray("\"paged\"");
+    QTest::newRow("policy") << QByteArray("policy") << QByteArray(R"({"name":"h2o","budget":20})");
+    QTest::newRow("residency") << QByteArray("residency") << QByteArray("\"kv_head\"");
+    QTest::newRow("position") << QByteArray("position") << QByteArray("\"absolute\"");
+    QTest::newRow("at write") << QByteArray("key_phase") << QByteArray("\"at_write\"");
+    QTest::newRow("culling") << QByteArray("brightness") << QByteArray(R"({"compressor":"nearest"})");
+    QTest::newRow("embeddings") << QByteArray("new_rows") << QByteArray("\"embedding_only\"");
+    QTest::newRow("probes") << QByteArray("probes") << QByteArray("false");
+    QTest::newRow("gist file") << QByteArray("wlod") << QByteArray(R"({"gist":"/nowhere.safetensors"})");
+    QTest::newRow("lens file") << QByteArray("wlod") << QByteArray(R"({"lens":"/nowhere.json"})");
+  }
+  void manifestsThatDoNotGoTogether() {
+    QFETCH(QByteArray, key);
+    QFETCH(QByteArray, value);
+    json wanted{{"model", "synthetic:tiny"}, {"threads", 1}, {"wlod", json::object()}};
+    wanted[key.toStdString()] = json::parse(value.toStdString());
+    const Result<Manifest> parsed = Manifest::fromJson(wanted);
+    QVERIFY2(parsed, parsed ? "" : parsed.error().text().c_str());
+    const Result<std::unique_ptr<Session>> opened = openSession(*parsed, KVLAB_RESOURCES_DIR);
+    QVERIFY(!opened);
+    QVERIFY(!opened.error().remedy.empty());
+  }
+
+  void liveFarBeyondTheBudget() {
+    const SessionFixture s(manifest({{"budget", 128}, {"every", 16}, {"protect", 32}, {"start_tokens", 48}, {"start_gists", 512}}));
+    s.prompt(3000);
+    for (int i = 0; i < 12; ++i) {
+      s.must("step", {{"n", 16}});
+      QVERIFY(s->state().length() <= 128);
+      const QByteArray damage = s.damage();
+      QVERIFY2(damage.isEmpty(), damage.constData());
+    }
+    QCOMPARE(s->state().wlod->tree.length(), 3192);
+    QVERIFY(s->state().wlod->rounds.size() >= 12);
+    QVERIFY(drift(s) == 0);
+  }
+
+  void forksGoOnAlike() {
+    const SessionFixture s(manifest({{"budget", 128}, {"every", 8}, {"attention", "pyramid"}, {"w", 32}, {"w2", 1024}, {"protect", 16}}));
+    s.prompt(300);
+    Result<std::unique_ptr<Session>> other = s->fork();
+    QVERIFY(other);
+    s.must("step", {{"n", 24}});
+    QVERIFY(execute(**other, "step", {{"n", 24}}));
+    QCOMPARE((*other)->stateHash(), s->stateHash());
+    for (const InvariantState& one : (*other)->checkInvariants(true)) QVERIFY2(one.ok, one.detail.c_str());
+  }
+
+  void scoresFromOutside() {
+    const SessionFixture s(manifest({{"budget", 200}, {"lens", "script"}, {"start_tokens", 64}, {"protect", 16}}));
+    s.prompt(390);
+    QVERIFY(!s.verb("setLensScores", {{"scores", {0.5}}}));
+    std::vector<double> scores(static_cast<std::size_t>(s->state().length()), 0.0);
+    QCOMPARE(s->state().wlod->context.entries()[2].level, 1);
+    scores[2] = 0.9;
+    s.must("setLensScores", {{"scores", scores}});
+    s.must("refocus");
+    QCOMPARE(s->state().wlod->context.entries()[2].level, 0);
+    QCOMPARE(s->state().wlod->rounds.back()->decisions.front().code, std::string("accepted"));
+    QVERIFY(s.damage().isEmpty());
+  }
+
+  void selectiveIsNearAndSaysSo() {
+    const SessionFixture s(manifest({{"budget", 600}, {"lens", "off"}, {"recompute", "selective"}, {"selective_ratio", 0.2}, {"protect", 0}}));
+    s.prompt(500);
+    s.must("collapse", {{"node", id(1, 128)}, {"now", true}});
+    QVERIFY(s.damage().isEmpty());
+    const json change = s.must("tree").at("change");
+    QVERIFY(change.at("left").get<int>() > 200);
+    QVERIFY(change.at("computed").get<int>() < 120);
+    const double apart = drift(s);
+    QVERIFY2(apart > 0 && apart < 2, std::to_string(apart).c_str());
+    QCOMPARE(s->exactnessMap().layers.back().front(), Exactness::Exact);
+    QVERIFY(s->exactnessMap().layers.back().back() != Exactness::Exact);
+    s.must("rebuild");
+    QVERIFY(drift(s) == 0);
+    QCOMPARE(s->exactnessMap().layers.back().back(), Exactness::Exact);
+  }
+
+  /// The tail may shrink to nothing, and the newest entry's logits are always there.
+  void tailsShrink() {
+    const SessionFixture s(manifest({{"budget", 100}, {"lens", "off"}}));
+    s.prompt(40);
+    const std::vector<float> logits = *s->state().logits;
+    s.prompt(1, 9);
+    s.must("inject", {{"actions", {{{"action", "delete"}, {"position", 40}}}}});
+    s.must("apply");
+    QCOMPARE(*s->state().logits, logits);
+    QVERIFY(s.damage().isEmpty());
+    s.must("reset");
+    s.prompt(3);
+    s.must("inject", {{"actions", {{{"action", "delete"}, {"position", 0}}, {{"action", "delete"}, {"position", 1}}, {{"action", "delete"}, {"position", 2}}}}});
+    s.must("apply");
+    QCOMPARE(s->state().length(), 0);
+    QVERIFY(s.damage().isEmpty());
+    s.prompt(50);
+    QVERIFY(s.damage().isEmpty());
+  }
+
+  /// A failure on the way leaves the state before; the tick after it goes on.
+  void failuresLeaveNothingBehind() {
+    const SessionFixture s(manifest({{"budget", 300}, {"lens", "off"}, {"protect", 0}}, {{"faults", true}}));
+    s.prompt(250);
+    const std::string before = s.hash();
+    s.must("fault", {{"kind", "kernel"}, {"n", 1}});
+    QVERIFY(!s.verb("collapse", {{"node", id(1, 32)}, {"now", true}}));
+    s.must("clearPending");
+    QCOMPARE(s.hash(), before);
+    QVERIFY(s.damage().isEmpty());
+    s.must("collapse", {{"node", id(1, 32)}, {"now", true}});
+    QVERIFY(s.damage().isEmpty());
+  }
+
+  /// What the two invariants of wLOD exist for: each damage is found by the one, and no other of the two speaks.
+  void wlodDamageIsNamed_data() {
+    QTest::addColumn<int>("damage");
+    QTest::addColumn<QString>("expected");
+    const char* kExpected[] = {"wlod_tiling gap", "wlod_tiling overlap", "wlod_tiling misaligned", "wlod_tiling short", "wlod_tiling budget",
+                               "wlod_rows phase", "wlod_rows slot", "wlod_rows dirty gist", "wlod_rows order"};
+    for (int i = 0; i < 9; ++i) QTest::newRow(kExpected[i]) << i << QString(kExpected[i]).section(' ', 0, 0);
+  }
+  void wlodDamageIsNamed() {
+    QFETCH(int, damage);
+    QFETCH(QString, expected);
+    const SessionFixture s(manifest({{"budget", 200}, {"start_tokens", 64}, {"protect", 16}, {"lens", "off"}}));
+    s.prompt(390);
+    CacheState state = s->state();
+    auto wlod = std::make_shared<WlodState>(*state.wlod);
+    std::vector<TreeNode> entries(wlod->context.entries().begin(), wlod->context.entries().end());
+    QVERIFY(entries[0].level == 1 && entries.back().level == 0);
+    if (damage == 0) entries.erase(entries.begin() + 3);
+    if (damage == 1) entries.insert(entries.begin() + 3, entries[2]);
+    if (damage == 2) entries[3].start += 5;
+    if (damage == 3) entries.pop_back();
+    if (damage < 4) wlod->context = WorkingContext::of(entries);
+    if (damage == 4) wlod->rules.working.budget = 10;
+    if (damage == 5) state.phases = Column<std::int32_t>::make(state.phases.size(), [&](std::int32_t* out) {
+      std::copy(s->state().phases.begin(), s->state().phases.end(), out);
+      ++out[2];
+    });
+    if (damage == 6) std::swap(wlod->slots[1], wlod->slots[0]), wlod->slots[1] = wlod->slots[1].following(std::vector<Slot>(wlod->rows.size(), Slot(0)));
+    if (damage == 7) wlod->tree.replace(Moment(40), wlod->tree.token(Moment(41)));
+    if (damage == 8) {
+      std::vector<WlodRow> rows(wlod->rows.begin(), wlod->rows.end());
+      rows[5].entry = false;
+      wlod->rows = wlod->rows.following(rows);
+    }
+    state.wlod = wlod;
+    std::set<std::string> found;
+    for (const Violation& violation : checkAll({state, s->store(), s->manifest(), s->capacity(), true, 0, 0})) found.insert(violation.invariant);
+    const std::string other = expected == "wlod_rows" ? "wlod_tiling" : "";
+    QVERIFY2(found.count(expected.toStdString()), json(found).dump().c_str());
+    QVERIFY2(!found.count(other), json(found).dump().c_str());
+  }
+
+  /// Damage is found by the invariant that the drill names, in summaries as in entries, and a rebuild mends it.
+  void damageIsFound_data() {
+    QTest::addColumn<QString>("kind");
+    QTest::addColumn<QString>("caughtBy");
+    for (const FaultKind& kind : faultKinds())
+      if (!kind.caughtBy.empty() && kind.kind != "scale_swap")
+        QTest::newRow(std::string(kind.kind).c_str()) << QString::fromStdString(std::string(kind.kind)) << QString::fromStdString(std::string(kind.caughtBy));
+  }
+  void damageIsFound() {
+    QFETCH(QString, kind);
+    QFETCH(QString, caughtBy);
+    const SessionFixture s(manifest({{"budget", 300}, {"lens", "off"}, {"attention", "pyramid"}, {"w", 32}}, {{"faults", true}}));
+    s.prompt(250);
+    s.must("fault", {{"kind", kind.toStdString()}, {"seed", 3}});
+    const QByteArray found = s.damage();  // maps against the rows of the tree, too
+    QVERIFY2(found.contains(caughtBy.toUtf8() + ":") || found.contains("wlod_rows:"), found.constData());
+    s.must("rebuild");
+    QVERIFY2(s.damage().isEmpty(), s.damage().constData());
+  }
+};
+
+}  // namespace kvlab
+
+QTEST_GUILESS_MAIN(kvlab::WlodSessionTest)
+#include "wlod_session_test.moc"
