@@ -103,7 +103,8 @@ Status measureLine(const Machine& machine, Transformer& transformer, int length,
   Result<std::unique_ptr<WlodLine>> line = makeLine(machine, transformer, length, attention);
   if (!line) return line.error();
   if (const Result<double> filled = (*line)->fill(length); !filled) return filled.error();
-  const int runs = machine.options.quick ? 1 : 3;
+  const bool heavy = attention == WlodAttention::Flat && length > 8192;  // minutes for each pass
+  const int runs = machine.options.quick || heavy ? 1 : length > 8192 ? 2 : 3;
   std::vector<double> fulls, perRow;
   for (int run = 0; run < runs; ++run) {
     const Result<double> seconds = (*line)->timed({});
@@ -116,8 +117,8 @@ Status measureLine(const Machine& machine, Transformer& transformer, int length,
   rows.push_back(full);
   rows.push_back(benchRow("wlod", what, "full_per_entry", "us", perRow));
   for (const double place : kPlaces)
-    for (const int blocks : {1, 4, 16})
-      if (edits && blocks < length / kGistBlock / 2)
+    for (const int blocks : {1, 16})
+      if (edits && blocks < length / kGistBlock / 2 && (!heavy || (place >= 0.5 && blocks == 1)))
         if (Status done = measureEdit(**line, what, length, place, blocks, full["median"].get<double>() / 1e3, runs, rows); !done) return done;
   return ok();
 }
@@ -126,12 +127,12 @@ Status measureLine(const Machine& machine, Transformer& transformer, int length,
 
 Status benchWlod(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
   Machine machine{options, kernels::makeCpuBackend(threadsOf(options)), nullptr, nullptr};
-  Result<std::shared_ptr<const Model>> model = Model::open(!options.model.empty() ? options.model : options.quick ? "synthetic:tiny" : "synthetic:stories-15m", options.resources);
+  Result<std::shared_ptr<const Model>> model = Model::open(!options.model.empty() ? options.model : options.quick ? "synthetic:tiny" : "demo", options.resources);
   if (!model) return model.error();
   machine.model = model.take();
   Result<std::shared_ptr<const PlacedWeights>> weights = PlacedWeights::place(machine.model, machine.backend);
   if (!weights) return weights.error();
-  const std::vector<int> lengths = options.quick ? std::vector{256} : std::vector{2048, 8192, 32768, 131072};
+  const std::vector<int> lengths = options.quick ? std::vector{256} : std::vector{2048, 8192, 32768, 131072};  // beyond a model's phases: time, not meaning
   Result<std::unique_ptr<Transformer>> transformer = Transformer::create(*weights, *machine.backend, lengths.back() + 1, 256);
   if (!transformer) return transformer.error();
   for (const WlodAttention attention : {WlodAttention::Pyramid, WlodAttention::Flat})

@@ -207,9 +207,14 @@ def verb_seeds():
                   ["startCapture", {"path": "c"}], ["saveCache", {"path": "a", "form": "hf_dynamic"}], ["loadCache", {"path": "a"}], ["stopCapture"]],
         "chunks": [["prefill", {"ids": [5, 6], "last": False}], ["endPrefill"], ["fault", {"kind": "kernel", "n": 1}], ["invariants"], ["bytes"]],
     }
+    wlod = [["promptIds", {"ids": [3 + i % 250 for i in range(300)]}], ["tree"], ["expand", {"node": 1, "now": True}], ["refocus", {"rounds": 2}],
+            ["step", {"n": 5}], ["collapse", {"node": 1, "now": True}], ["speculate", {"tokens": [5, 6]}], ["step"], ["rollback"], ["speculate", {"tokens": [7]}],
+            ["accept"], ["inject", {"actions": [{"action": "replace", "positions": [40], "new_token_ids": [9]}, {"action": "expand", "node": 129}]}], ["apply"],
+            ["setLensScores", {"scores": [0.5]}], ["inject", {"actions": [{"action": "delete", "position": 60}]}], ["apply"], ["drift"], ["rebuild"], ["undo"], ["goto", {"tick": 2}]]
     line = lambda call: json.dumps(call, separators=(",", ":")).encode()  # noqa: E731
-    return {f"{name}-{which}": bytes([which]) + b"\n".join(map(line, [prompt] + lines))
-            for name, lines in calls.items() for which in (0, 4, 8, 15, 21, 29)}
+    seeds = {f"{name}-{which}": bytes([which]) + b"\n".join(map(line, [prompt] + lines))
+             for name, lines in calls.items() for which in (0, 4, 8, 15, 21, 29, 37)}
+    return seeds | {f"wlod-{which}": bytes([which]) + b"\n".join(map(line, wlod)) for which in (36, 37, 38, 39)}
 
 
 def varint(n):

@@ -28,10 +28,16 @@ std::string folder() {
   return made;
 }
 
-/// Position modes and layouts, then what follows an edit, then the executors.
+/// Position modes and layouts, then what follows an edit, then the executors; behind these wLOD.
+constexpr unsigned kPlain = 36, kWlod = 4;
+
 json manifest(unsigned choice) {
   const char* const positions[] = {"context", "absolute", "cache"};
   const char* const after[] = {"keep", "recompute", "selective"};
+  if (choice >= kPlain)
+    return {{"model", "synthetic:tiny:layers=2"}, {"threads", 1}, {"history_bytes", 1 << 16},
+            {"wlod", {{"budget", 64}, {"protect", 8}, {"start_tokens", 16}, {"cooldown", 1}, {"every", 4}, {"w", 32}, {"w2", 1024}, {"moments", 2000},
+                      {"attention", choice % 2 ? "pyramid" : "flat"}, {"recompute", choice < kPlain + 2 ? "chosen" : "selective"}, {"lens", choice % 4 == 3 ? "script" : "attention"}}}};
   json out{{"model", "synthetic:tiny:layers=2"}, {"threads", 1}, {"capacity", 40}, {"staging", 24}, {"history_bytes", 1 << 16}};
   out["position"] = positions[choice % 3];
   out["layout"] = choice / 3 % 2 ? "contiguous_splice" : "indirection";
@@ -111,7 +117,7 @@ void backAndForth(Session& session) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   std::string first;
-  Session& session = sessionOf(data[0] % 36, first);
+  Session& session = sessionOf(data[0] % (kPlain + kWlod), first);
   std::string_view rest = fuzz::text(data, size).substr(1);
   for (int i = 0; i < kMostCalls && !rest.empty(); ++i) {
     const std::string_view line = rest.substr(0, rest.find('\n'));

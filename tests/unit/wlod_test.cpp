@@ -5,6 +5,7 @@
 #include <QtTest>
 
 #include "core/wlod/cold_start.h"
+#include "core/wlod/cost_meter.h"
 #include "core/wlod/coverage.h"
 #include "core/wlod/focus_allocator.h"
 #include "core/wlod/invalidation.h"
@@ -439,6 +440,46 @@ class WlodTest : public QObject {
     costs.incrementalUs = 1000;
     QVERIFY(chooseRecompute(found, 10, 20, costs).full);
     QVERIFY(chooseRecompute(found, 10, 20, costs).reason.find("us") != std::string::npos);
+  }
+
+  /// What rows and pairs cost is found from passes of many shapes; one shape alone says what it can.
+  void costsAreCalibrated() {
+    RecomputeCosts before;
+    before.threshold = 0.6;
+    CostMeter meter;
+    QCOMPARE(meter.costs(before).rowUs, before.rowUs);
+    meter.add(100, 5000, 100 * 3 + 5000 * 0.01);
+    QVERIFY(std::abs(meter.costs(before).rowUs - 3.5) < 1e-9);
+    for (const int rows : {1, 10, 400, 2000}) meter.add(rows, rows * (rows + 1) / 2, rows * 3.0 + rows * (rows + 1) / 2 * 0.01);
+    QVERIFY2(std::abs(meter.costs(before).rowUs - 3) < 1e-6, std::to_string(meter.costs(before).rowUs).c_str());
+    QVERIFY(std::abs(meter.costs(before).pairUs - 0.01) < 1e-8);
+    QCOMPARE(meter.costs(before).threshold, 0.6);
+    for (int i = 0; i < 400; ++i) meter.add(100 + i, 5000, 2 * ((100 + i) * 3.0 + 50));  // the machine became slower
+    QVERIFY(meter.costs(before).rowUs > 5);
+  }
+
+  void lensesAreRead() {
+    QTemporaryDir folder;
+    const auto load = [&](const std::string& text) {
+      const std::string path = folder.filePath("lens.json").toStdString();
+      QFile file(QString::fromStdString(path));
+      if (file.open(QIODevice::WriteOnly)) file.write(text.c_str());
+      file.close();
+      return loadLens(path, 2);
+    };
+    const Result<Lens> good = load(R"({"kind":"lens","layers":[0,2],"gain":2,"bias":-1})");
+    QVERIFY(good);
+    QCOMPARE(good->layers, (std::vector<double>{0, 2}));
+    const std::vector<double> mass{0.1, 0.3}, scores = attentionScores(mass, good->gain, good->bias);
+    for (std::size_t i = 0; i < 2; ++i) QVERIFY(std::abs(scores[i] - std::tanh((2 * std::log(mass[i] / 0.2) - 1) / 2)) < 1e-12);
+    QCOMPARE(attentionScores(mass)[1], (1.5 - 1) / (1.5 + 1));
+    for (const char* bad : {"", "[]", R"({"kind":"gates","layers":[1,1]})", R"({"kind":"lens","layers":[1]})", R"({"kind":"lens","layers":[1,-1]})",
+                            R"({"kind":"lens","layers":[0,0]})", R"({"kind":"lens","layers":[1,1],"gain":"x"})", R"({"kind":"lens","layers":[1,1e999]})"}) {
+      const Result<Lens> refused = load(bad);
+      QVERIFY2(!refused, bad);
+      QVERIFY(!refused.error().why.empty() && !refused.error().remedy.empty());
+    }
+    QVERIFY(!loadLens(folder.filePath("none").toStdString(), 2));
   }
 };
 

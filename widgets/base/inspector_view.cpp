@@ -303,7 +303,10 @@ QString tokenText(const SessionInfo& info, TokenId token) {
 
 QString tokenText(const Snapshot& snapshot, LedgerId ledger) {
   if (!snapshot.info || !snapshot.ledger.contains(ledger)) return QStringLiteral("?");
-  return tokenText(*snapshot.info, snapshot.ledger[ledger].token);
+  const LedgerRow& row = snapshot.ledger[ledger];
+  const QString text = tokenText(*snapshot.info, row.token);
+  if (row.kind != RowKind::Gist) return text;
+  return QChar(0x25C7) + (text.startsWith(QChar(0x00B7)) ? text.mid(1) : text) + QChar(0x2026);
 }
 
 QString ghostText(const Snapshot& snapshot, const Focus& focus) {

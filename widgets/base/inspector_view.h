@@ -133,7 +133,7 @@ class InspectorView : public QWidget {
   bool m_preparing = false;  // prepare() was asked for: stay up to date until shown and hidden
 };
 
-/// Text of a ledger row as people see it: spaces and line ends made visible.
+/// Text of a ledger row as people see it: spaces and line ends made visible. A gist is its first token, marked.
 QString tokenText(const Snapshot& snapshot, LedgerId ledger);
 /// What became of a focused row that is no longer in the context, as a line of a readout; else empty.
 QString ghostText(const Snapshot& snapshot, const Focus& focus);

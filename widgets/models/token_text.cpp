@@ -31,7 +31,9 @@ QString textOf(const Snapshot& snapshot, const std::vector<TokenId>& ids) {
 QString textAt(const Snapshot& snapshot, Position position) {
   if (position.value() < 0 || position.value() >= snapshot.length()) return {};
   const LedgerId id = snapshot.context[static_cast<std::size_t>(position.value())];
-  return snapshot.ledger.contains(id) ? textOf(snapshot, snapshot.ledger[id].token) : QString();
+  if (!snapshot.ledger.contains(id)) return {};
+  const QString text = textOf(snapshot, snapshot.ledger[id].token);
+  return snapshot.ledger[id].kind == RowKind::Gist ? QChar(0x25C7) + text + QChar(0x2026) : text;
 }
 
 QString ranges(std::vector<std::int64_t> values) {

@@ -103,9 +103,10 @@ void TokenText::layOut() {
   const int right = viewport()->width() - kMargin;
   int x = kMargin;
   for (std::size_t i = 0; m_snapshot && i < m_chips.size(); ++i) {
-    const TokenId token = m_snapshot->ledger.contains(m_chips[i].ledger) ? m_snapshot->ledger[m_chips[i].ledger].token : TokenId(0);
-    const int measured = widthOf(token, metrics);
-    const int width = measured % 4096, gap = measured >= 4096 ? kSpace : kGap;
+    const bool known = m_snapshot->ledger.contains(m_chips[i].ledger);
+    const bool gist = known && m_snapshot->ledger[m_chips[i].ledger].kind == RowKind::Gist;
+    const int measured = widthOf(known ? m_snapshot->ledger[m_chips[i].ledger].token : TokenId(0), metrics);
+    const int width = gist ? metrics.horizontalAdvance(textOf(m_chips[i])) + 2 * kPad : measured % 4096, gap = gist || measured >= 4096 ? kSpace : kGap;
     const int start = x == kMargin ? x : x + gap;
     if (start + width > right && x > kMargin) {
       m_lineFirst.push_back(static_cast<std::int32_t>(i));
