@@ -125,6 +125,23 @@ class WlodTreeTest : public QObject {
     QCOMPARE(view.canvas().selected(), std::optional(TreeNode{2, 0}));
   }
 
+  /// Lines of facts come and go with the tick that is shown.
+  void factsFollowTheTick() {
+    FakeContext context(withWlod());
+    WlodTreeView view(context, nullptr);
+    show(view);
+    QVERIFY(view.dump().contains("160 of 279 rows"));
+    context.showTick(Tick(40));
+    QVERIFY(view.dump().contains("none yet: nothing was invalidated"));
+    QVERIFY(view.dump().contains("room for 2 expansions"));
+    context.showTick(Tick(41));
+    QVERIFY(view.dump().contains("160 of 279 rows"));
+    QStringList texts;
+    for (const QLabel* label : view.findChildren<QLabel*>())
+      if (label->isVisible()) texts << label->text();
+    QVERIFY(texts.contains("160 of 279 rows (57 %): 3 hierarchical, 126 temporal, 31 both"));
+  }
+
   void hoverIsShared() {
     FakeContext context(withWlod());
     WlodTreeView view(context, nullptr);
@@ -184,6 +201,8 @@ class WlodTreeTest : public QObject {
     QCOMPARE(said.last().first().toString(), QString("s.refocus()"));
     QTRY_VERIFY(view.ready());
     click(view, {0, 1060});
+    QTest::mouseClick(&view.canvas(), Qt::RightButton, {}, view.canvas().boxOf({0, 1070}).center().toPoint());
+    QCOMPARE(view.canvas().selected(), std::optional(TreeNode{0, 1070}));  // what the menu is about
     QTest::keyClick(&view.canvas(), Qt::Key_C);
     QCOMPARE(context.submitted.size(), std::size_t{4});
     QCOMPARE(context.submitted.back().verb, std::string("collapse"));

@@ -31,7 +31,7 @@ WlodCanvas::WlodCanvas(InspectorContext& context, QWidget* parent) : QWidget(par
 
 void WlodCanvas::show(std::shared_ptr<const WlodTree> tree) {
   m_tree = std::move(tree);
-  m_hovered.reset();
+  if (m_hovered && (!m_tree || !m_tree->has(*m_hovered))) m_hovered.reset();
   if (m_selected && m_tree && !m_tree->has(*m_selected)) m_selected.reset();
   place();
   update();
@@ -137,7 +137,11 @@ void WlodCanvas::wheelEvent(QWheelEvent* event) {
   update();
 }
 
-void WlodCanvas::mousePressEvent(QMouseEvent* event) { m_drag.press(*event, m_axis); }
+void WlodCanvas::mousePressEvent(QMouseEvent* event) {
+  m_drag.press(*event, m_axis);
+  const auto node = nodeUnder(event->position());
+  if (event->button() == Qt::RightButton && node) emit clicked(*node);  // the menu is about it
+}
 
 void WlodCanvas::mouseMoveEvent(QMouseEvent* event) {
   if (m_drag.move(*event, m_axis)) {

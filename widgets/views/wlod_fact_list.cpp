@@ -4,6 +4,7 @@
 #include <QGridLayout>
 #include <QLabel>
 #include <QPainter>
+#include <algorithm>
 
 #include "widgets/views/scroll_bars.h"
 #include "widgets/views/wlod_look.h"
@@ -51,42 +52,52 @@ WlodFactList::WlodFactList(QWidget* parent) : QScrollArea(parent), m_inner(new Q
   settleBars(this);
 }
 
+/// Labels stay while the facts are of the same kind: this runs with every tick.
 void WlodFactList::show(std::vector<WlodFact> facts) {
+  const auto alike = [](const WlodFact& a, const WlodFact& b) { return a.key == b.key && a.bar.empty() == b.bar.empty(); };
+  const bool same = std::equal(facts.begin(), facts.end(), m_facts.begin(), m_facts.end(), alike);
   m_facts = std::move(facts);
+  if (!same) build();
+  QStringList said;
+  for (std::size_t i = 0; i < m_facts.size(); ++i) {
+    const WlodFact& fact = m_facts[i];
+    const Line& line = m_lines[i];
+    line.value->setText(fact.value);
+    if (line.bar) line.bar->show(fact.bar);
+    for (QWidget* one : std::initializer_list<QWidget*>{line.key, line.value, line.bar})
+      if (one) one->setToolTip(fact.tip);
+    said << fact.key + QStringLiteral(": ") + fact.value;
+  }
+  setAccessibleDescription(said.join(QStringLiteral("; ")));
+  m_grid->activate();
+  follow();
+}
+
+void WlodFactList::build() {
   while (QLayoutItem* item = m_grid->takeAt(0)) {
     delete item->widget();
     delete item;
   }
   for (int row = 0; row < m_grid->rowCount(); ++row) m_grid->setRowStretch(row, 0);
+  m_lines.clear();
   const auto theme = Theme::current();
-  int line = 0;
-  QStringList said;
+  int row = 0;
   for (const WlodFact& fact : m_facts) {
-    auto* key = new QLabel(fact.key, m_inner);
-    auto* value = new QLabel(fact.value, m_inner);
-    for (QLabel* one : {key, value}) {
+    Line line{new QLabel(fact.key, m_inner), new QLabel(m_inner), fact.bar.empty() ? nullptr : new FactBar(m_inner)};
+    for (QLabel* one : {line.key, line.value}) {
       one->setFont(theme->small);
       one->setTextFormat(Qt::PlainText);
-      one->setToolTip(fact.tip);
     }
-    value->setWordWrap(true);
-    value->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    m_grid->addWidget(key, line, 0, Qt::AlignTop);
-    if (!fact.bar.empty()) {
-      auto* bar = new FactBar(m_inner);
-      bar->show(fact.bar);
-      bar->setToolTip(fact.tip);
-      m_grid->addWidget(bar, line++, 1, Qt::AlignVCenter);
-    }
-    m_grid->addWidget(value, line++, 1);
-    said << fact.key + QStringLiteral(": ") + fact.value;
+    line.value->setWordWrap(true);
+    line.value->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_grid->addWidget(line.key, row, 0, Qt::AlignTop);
+    if (line.bar) m_grid->addWidget(line.bar, row++, 1, Qt::AlignVCenter);
+    m_grid->addWidget(line.value, row++, 1);
+    m_lines.push_back(line);
   }
-  m_grid->setRowStretch(line, 1);
+  m_grid->setRowStretch(row, 1);
   for (int i = 0; i < m_grid->count(); ++i)
     if (QWidget* one = m_grid->itemAt(i)->widget()) one->show();
-  m_grid->activate();
-  setAccessibleDescription(said.join(QStringLiteral("; ")));
-  follow();
 }
 
 void WlodFactList::follow() {
@@ -95,16 +106,15 @@ void WlodFactList::follow() {
   ground.setColor(QPalette::Window, theme->surface);
   m_inner->setPalette(ground);
   m_inner->setAutoFillBackground(true);
-  std::size_t fact = 0;
-  for (int i = 0; i < m_grid->count(); ++i) {
-    auto* label = qobject_cast<QLabel*>(m_grid->itemAt(i)->widget());
-    if (!label || fact >= m_facts.size()) continue;
-    const bool key = label->text() == m_facts[fact].key;
-    const Tone tone = m_facts[fact].tone;
+  const auto tint = [](QLabel* label, const QColor& colour) {
     QPalette colours = label->palette();
-    colours.setColor(QPalette::WindowText, key ? theme->muted : tone == Tone::Warning ? theme->warning : tone == Tone::Faint ? theme->faint : theme->text);
+    colours.setColor(QPalette::WindowText, colour);
     label->setPalette(colours);
-    fact += !key;
+  };
+  for (std::size_t i = 0; i < m_lines.size(); ++i) {
+    const Tone tone = m_facts[i].tone;
+    tint(m_lines[i].key, theme->muted);
+    tint(m_lines[i].value, tone == Tone::Warning ? theme->warning : tone == Tone::Faint ? theme->faint : theme->text);
   }
 }
 

@@ -8,6 +8,7 @@
 #include "widgets/models/wlod_facts.h"
 
 class QGridLayout;
+class QLabel;
 
 namespace kvlab {
 
@@ -35,9 +36,16 @@ class WlodFactList : public QScrollArea {
   void follow();
 
  private:
+  struct Line {
+    QLabel *key = nullptr, *value = nullptr;
+    FactBar* bar = nullptr;  // null where the fact has none
+  };
+  void build();
+
   QWidget* m_inner;
   QGridLayout* m_grid;
   std::vector<WlodFact> m_facts;
+  std::vector<Line> m_lines;  // [facts]
 };
 
 }  // namespace kvlab

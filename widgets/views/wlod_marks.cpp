@@ -45,9 +45,22 @@ void WlodCanvas::paintTail(QPainter& painter, const Parts& p, const Theme& theme
   }
 }
 
-/// A stretch of moments: a line with feet, and beside it the longest of the texts that has room there. Returns where.
+/// A stretch of moments: a line with feet, and beside it the longest of the texts that has room there; out of sight
+/// the way to it. Returns where the text stands.
 QRectF WlodCanvas::paintBracket(QPainter& painter, const QRect& lane, Moments span, const QStringList& texts, const QColor& colour, bool dashed, const QRectF& taken) const {
-  if (m_axis.pixel(span.end) < 0 || m_axis.pixel(span.begin) > m_axis.extent) return {};
+  if (m_axis.pixel(span.end) <= 0 || m_axis.pixel(span.begin) >= m_axis.extent) {  // out of sight: where to look for it
+    if (texts.empty()) return {};
+    const bool before = m_axis.pixel(span.end) <= 0;
+    const QString text = before ? QStringLiteral("◀ ") + texts.back() : texts.back() + QStringLiteral(" ▶");
+    painter.setFont(Theme::current()->small);
+    const int wide = painter.fontMetrics().horizontalAdvance(text) + 1;
+    const QRectF room(before ? lane.left() + 2 : lane.right() - 2 - wide, lane.top(), wide, lane.height());
+    if (room.adjusted(-6, 0, 6, 0).intersects(taken)) return {};
+    painter.fillRect(room.adjusted(-2, 1, 2, -1), Theme::current()->surface);
+    painter.setPen(colour);
+    painter.drawText(room, Qt::AlignVCenter, text);
+    return room;
+  }
   const double left = lane.left() + std::clamp(std::round(m_axis.pixel(span.begin)), -4.0, m_axis.extent), right = std::max(left + 3, lane.left() + std::min(m_axis.extent, std::round(m_axis.pixel(span.end))));
   const double top = lane.bottom() - 6;
   if (dashed)
@@ -88,7 +101,7 @@ void WlodCanvas::paintLane(QPainter& painter, const Parts& p, const Theme& theme
       paintDashed(painter, boxIn(levelRect(p, 0), view.draft->begin, view.draft->end).adjusted(0, 0.5, 0, 0.5), theme.accent, Qt::DashLine, 2);
   }
   if (!view.change) return;
-  QStringList texts{tr("last edit, tick %1").arg(view.change->tick.value()), tr("last edit"), tr("edit")};
+  QStringList texts{tr("last edit, tick %1").arg(view.change->tick.value()), tr("last edit")};
   for (const TimelineChange& edit : view.change->edits) {
     paintBracket(painter, p.lane, edit.moments, texts, theme.warning, false, taken);
     texts.clear();

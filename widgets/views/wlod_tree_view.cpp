@@ -62,10 +62,10 @@ void WlodTreeView::makeBody() {
   m_readout = readoutLine();
   connect(m_canvas, &WlodCanvas::clicked, this, &WlodTreeView::pick);
   connect(m_canvas, &WlodCanvas::activated, this, [this](TreeNode node) {
-    pick(node);
+    if (m_canvas->selected() != node) pick(node);
     ask(m_tree->towards(node));
   });
-  connect(m_canvas, &WlodCanvas::readoutChanged, this, [this] { m_readout->setText(m_canvas->readout()); });
+  connect(m_canvas, &WlodCanvas::readoutChanged, this, &WlodTreeView::sayReadout);
 }
 
 QWidget* WlodTreeView::makePanel(QWidget* parent) {
@@ -145,7 +145,6 @@ void WlodTreeView::showColour() {
   const bool changed = m_tree && m_tree->view().change;
   m_colour->setItemText(0, changed ? tr("auto: last edit") : tr("auto: level"));
   m_canvas->setColour(choice == 0 ? (changed ? TreeColour::Change : TreeColour::Level) : static_cast<TreeColour>(choice - 1));
-  m_canvas->setAccessibleDescription(m_state->text() + QStringLiteral("; ") + m_canvas->readout());
 }
 
 void WlodTreeView::showPage(Page page) { m_tabs->setCurrentIndex(static_cast<int>(page)); }
@@ -154,27 +153,33 @@ void WlodTreeView::showPage(Page page) { m_tabs->setCurrentIndex(static_cast<int
 void WlodTreeView::onFocus() {
   if (!m_tree) return;
   const Focus& focus = context().focus();
-  const bool other = focus.position != m_followed.position || focus.ledger != m_followed.ledger;
+  if (focus.position != m_followed.position || focus.ledger != m_followed.ledger)
+    if (const auto node = focusedNode()) {
+      m_canvas->select(node);
+      m_canvas->reveal(*node);
+    }
   m_followed = focus;
-  std::optional<TreeNode> node;
-  if (focus.position.value() >= 0 && focus.position.value() < m_tree->entries()) {
-    node = m_tree->entry(focus.position.value());
-  } else if (focus.ledger.value() >= 0) {
-    const auto& tokens = m_tree->view().tokens;
-    const auto found = std::find(tokens.begin(), tokens.end(), focus.ledger);
-    if (found != tokens.end()) node = TreeNode{0, static_cast<std::int32_t>(found - tokens.begin())};
-  }
-  if (other && node) {
-    m_canvas->select(node);
-    m_canvas->reveal(*node);
-  }
-  m_readout->setText(m_canvas->readout());
+  sayReadout();
   buttons();
+}
+
+std::optional<TreeNode> WlodTreeView::focusedNode() const {
+  const Focus& focus = context().focus();
+  if (focus.position.value() >= 0 && focus.position.value() < m_tree->entries()) return m_tree->entry(focus.position.value());
+  if (focus.ledger.value() < 0) return {};
+  const auto& tokens = m_tree->view().tokens;
+  const auto found = std::find(tokens.begin(), tokens.end(), focus.ledger);
+  return found == tokens.end() ? std::nullopt : std::optional(TreeNode{0, static_cast<std::int32_t>(found - tokens.begin())});
+}
+
+void WlodTreeView::sayReadout() {
+  m_readout->setText(m_canvas->readout());
+  m_canvas->setAccessibleDescription(m_state->text() + QStringLiteral("; ") + m_canvas->readout());
 }
 
 void WlodTreeView::onHover() {
   m_canvas->update();
-  m_readout->setText(m_canvas->readout());
+  sayReadout();
 }
 
 void WlodTreeView::onTheme() {
@@ -195,7 +200,7 @@ void WlodTreeView::pick(TreeNode node) {
   else if (node.level == 0 && static_cast<std::size_t>(node.start) < m_tree->view().tokens.size()) clickLedger(m_tree->view().tokens[static_cast<std::size_t>(node.start)]);
   else sayOption("node");
   m_canvas->select(node);
-  m_readout->setText(m_canvas->readout());
+  sayReadout();
   buttons();
 }
 
@@ -306,7 +311,7 @@ Status WlodTreeView::setNode(const nlohmann::json& value) {
   if (!value.is_null() && (!m_tree || !m_tree->has(node))) return badOption("node", value, "give the id of a complete node, start * 4 + level, or null");
   m_canvas->select(value.is_null() ? std::nullopt : std::optional(node));
   if (!value.is_null()) m_canvas->reveal(node);
-  m_readout->setText(m_canvas->readout());
+  sayReadout();
   buttons();
   return ok();
 }

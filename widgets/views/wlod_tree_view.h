@@ -43,6 +43,8 @@ class WlodTreeView : public InspectorView {
   void refocus();
   void send(const std::string& verb, const nlohmann::json& args, const QString& line);
   void say(const QString& text);
+  void sayReadout();
+  std::optional<TreeNode> focusedNode() const;
   QString whyNotNow() const;
   void buttons();
   Status setWindow(const nlohmann::json& value);
