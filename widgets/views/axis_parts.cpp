@@ -45,7 +45,7 @@ void paintRuler(QPainter& painter, const QRect& ruler, int width, const AxisMap&
   }
 }
 
-void paintTokenTexts(QPainter& painter, const QRect& room, const AxisMap& axis, int marked, const std::function<QString(int item)>& textOf, const Theme& theme) {
+void paintTokenTexts(QPainter& painter, const QRect& room, const AxisMap& axis, int marked, const std::function<QString(int item)>& textOf, const Theme& theme, bool hanging) {
   if (room.height() <= 0) return;
   painter.setFont(theme.small);
   const QFontMetrics metrics = painter.fontMetrics();
@@ -57,7 +57,7 @@ void paintTokenTexts(QPainter& painter, const QRect& room, const AxisMap& axis, 
     const QString text = metrics.elidedText(textOf(i), Qt::ElideRight, upright ? room.height() - 10 : static_cast<int>(axis.scale) - 4);
     painter.save();
     if (upright) {
-      painter.translate(left + axis.scale / 2 + metrics.ascent() / 2.0 - 1.5, room.bottom() - 6);
+      painter.translate(left + axis.scale / 2 + metrics.ascent() / 2.0 - 1.5, hanging ? room.top() + 6 + metrics.horizontalAdvance(text) : room.bottom() - 6);
       painter.rotate(-90);
       painter.drawText(0, 0, text);
     } else {

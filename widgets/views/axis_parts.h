@@ -27,8 +27,9 @@ constexpr int kReadout = 26;          // height of a painted readout line
 
 /// Numbers of items along the top of a canvas that is `width` wide; the axis begins at the left of `ruler`.
 void paintRuler(QPainter& painter, const QRect& ruler, int width, const AxisMap& axis, const Theme& theme);
-/// The texts of the items in sight, upright while they have no room across; `marked` is stronger.
-void paintTokenTexts(QPainter& painter, const QRect& room, const AxisMap& axis, int marked, const std::function<QString(int item)>& textOf, const Theme& theme);
+/// The texts of the items in sight, upright while they have no room across; `marked` is stronger. They stand on the
+/// foot of the room, or, `hanging`, end at its top.
+void paintTokenTexts(QPainter& painter, const QRect& room, const AxisMap& axis, int marked, const std::function<QString(int item)>& textOf, const Theme& theme, bool hanging = false);
 /// The text of a token where its leading space says nothing new.
 QString shortTokenText(const Snapshot& snapshot, LedgerId id);
 /// A frame that stands out from light and from dark cells.

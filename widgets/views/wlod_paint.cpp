@@ -41,7 +41,10 @@ void WlodCanvas::paintEvent(QPaintEvent*) {
   paintLane(painter, p, *theme);
   paintMarks(painter, p, *theme);
   const std::int32_t chosen = m_selected && m_selected->level == 0 ? m_selected->start : -1;
-  paintTokenTexts(painter, p.tokens, m_axis, chosen, [this](int moment) { return shortTokenText(m_tree->snapshot(), m_tree->view().tokens[at(moment)]); }, *theme);
+  paintTokenTexts(painter, p.tokens, m_axis, chosen, [this](int moment) {
+    const auto& tokens = m_tree->view().tokens;
+    return at(moment) < tokens.size() ? shortTokenText(m_tree->snapshot(), tokens[at(moment)]) : QString();
+  }, *theme, true);
   painter.restore();
   paintNames(painter, p, *theme);
   paintLegend(painter, p.legend, *theme);
