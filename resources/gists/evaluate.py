@@ -131,26 +131,39 @@ def full_recall(stories):
 
 # ---- the report ----
 
-def everything(model, words, nets, brief=1.0):
-    """Recall sets by length and share of blocks; beyond 1 024 moments one gist of LOD2, and LOD1 for the same moments."""
+def variants_of(nets):
     mean = [None, None]
-    variants = {"mean, sigma 1": (mean, 1.0), "mean, sigma 0": (mean, 0.0), "trained, sigma 1": (nets, 1.0), "trained, sigma 0": (nets, 0.0),
-                "left out": ("dropped", 0.0)}
+    return {"mean, sigma 1": (mean, 1.0), "mean, sigma 0": (mean, 0.0), "trained, sigma 1": (nets, 1.0), "trained, sigma 0": (nets, 0.0),
+            "left out": ("dropped", 0.0)}
+
+
+def some_of(stories, brief):
+    return stories[:max(2, round(len(stories) * brief))]
+
+
+def recall_sets(model, words, nets, brief=1.0):
+    """By length and share of the blocks that stand as LOD1."""
     out = {}
     for tokens in (256, 512, 1024):
-        stories = so.recall_stories(f"recall-{tokens}")
-        stories = [Asked(model, words, story) for story in stories[:max(2, round(len(stories) * brief))]]
-        out[f"recall-{tokens}"] = {"stories": len(stories), "full_recall": full_recall(stories), "shares": {
-            str(share): measure(stories, lambda asked, number: collapsed_at(asked, share, 1000 * share + number), variants) for share in SHARES}}
-        print(tokens, {share: {name: row["kl"] for name, row in rows.items()} for share, rows in out[f"recall-{tokens}"]["shares"].items()}, flush=True)
-    stories = [Asked(model, words, story) for story in so.long_recall_stories(max(2, round(30 * brief)), 1280)]
+        stories = [Asked(model, words, story) for story in some_of(so.recall_stories(f"recall-{tokens}"), brief)]
+        shares = {str(share): measure(stories, lambda asked, number: collapsed_at(asked, share, 1000 * share + number), variants_of(nets)) for share in SHARES}
+        out[f"recall-{tokens}"] = {"stories": len(stories), "full_recall": full_recall(stories), "shares": shares}
+        print(tokens, {share: {name: row["kl"] for name, row in rows.items()} for share, rows in shares.items()}, flush=True)
+    return out
+
+
+def beyond(model, words, nets, brief=1.0):
+    """More than 1 024 moments: one gist of LOD2, and LOD1 for the same moments."""
+    stories = [Asked(model, words, story) for story in some_of(so.long_recall_stories(30, 1280), brief)]
     first = {b * nw.BLOCK: 1 for b in range(nw.BLOCK)}
     near = lambda asked: {b * nw.BLOCK: 1 for b in range(nw.BLOCK, asked.blocks)}
-    out["beyond-1024"] = {"stories": len(stories), "tokens": [min(s.length for s in stories), max(s.length for s in stories)],
-                          "full_recall": full_recall(stories), "tilings": {
-        "LOD2, then tokens": measure(stories, lambda asked, number: {0: 2}, variants),
-        "32 LOD1, then tokens": measure(stories, lambda asked, number: first, variants),
-        "LOD2, then LOD1, tokens in the tail": measure(stories, lambda asked, number: {0: 2, **near(asked)}, variants),
-        "LOD1, tokens in the tail": measure(stories, lambda asked, number: {**first, **near(asked)}, variants)}}
-    print("beyond 1024", {name: {v: row["kl"] for v, row in rows.items()} for name, rows in out["beyond-1024"]["tilings"].items()}, flush=True)
-    return out
+    ways = {"LOD2, then tokens": lambda asked: {0: 2}, "32 LOD1, then tokens": lambda asked: first,
+            "LOD2, then LOD1, tokens in the tail": lambda asked: {0: 2, **near(asked)}, "LOD1, tokens in the tail": lambda asked: {**first, **near(asked)}}
+    tilings = {name: measure(stories, lambda asked, number: way(asked), variants_of(nets)) for name, way in ways.items()}
+    print("beyond 1 024", {name: {v: row["kl"] for v, row in rows.items()} for name, rows in tilings.items()}, flush=True)
+    return {"beyond-1024": {"stories": len(stories), "tokens": [min(s.length for s in stories), max(s.length for s in stories)],
+                            "full_recall": full_recall(stories), "tilings": tilings}}
+
+
+def everything(model, words, nets, brief=1.0):
+    return {**recall_sets(model, words, nets, brief), **beyond(model, words, nets, brief)}
