@@ -116,6 +116,61 @@ void compare(const std::string& what, const std::vector<Answer>& tokens, const s
   add("entries", "entries", entries / n);
 }
 
+/// A block near the beginning is collapsed and everything behind it dirty; `selective` computes some of it.
+struct Selective {
+  double ms = 0, incrementalMs = 0, kl = 0, drift = 0;
+  int right = 0, exactRight = 0, asked = 0;
+};
+
+Result<std::unique_ptr<Session>> collapsed(const BenchOptions& options, const SweepStory& story, const nlohmann::json& how, double& ms) {
+  nlohmann::json wlod{{"budget", 4096}, {"moments", 4096}, {"lens", "off"}, {"protect", 0}, {"gist", "mean"}, {"cooldown", 0}};
+  wlod.update(how);
+  Result<Manifest> manifest = Manifest::fromJson({{"model", "demo"}, {"backend", options.backend}, {"threads", threadsOf(options)}, {"wlod", wlod}, {"check", {{"level", "off"}}}});
+  if (!manifest) return manifest.error();
+  Result<std::unique_ptr<Session>> session = openSession(*manifest, options.resources);
+  if (!session) return session;
+  Result<std::vector<TokenId>> text = filled(**session, story);
+  if (!text) return text.error();
+  if (Status done = failed((*session)->append(*text, Source::Prompt, false)); !done) return done.error();
+  if (Status queued = (*session)->inject({Collapse{TreeNode{1, 2 * kGistBlock}.id()}}); !queued) return queued.error();
+  const auto start = BenchClock::now();
+  if (Status done = failed((*session)->apply()); !done) return done.error();
+  ms += secondsSince(start) * 1e3;
+  return session;
+}
+
+Status measureSelective(const BenchOptions& options, const std::vector<SweepStory>& stories, double ratio, const Progress& progress, nlohmann::json& rows) {
+  Selective all;
+  for (const SweepStory& story : stories) {
+    if (!report(progress, "focus: selective " + nlohmann::json(ratio).dump(), all.asked, 0)) return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
+    Result<std::unique_ptr<Session>> exact = collapsed(options, story, {{"recompute", "incremental"}}, all.incrementalMs);
+    if (!exact) return exact.error();
+    Result<std::unique_ptr<Session>> some = collapsed(options, story, {{"recompute", "selective"}, {"selective_ratio", ratio}}, all.ms);
+    if (!some) return some.error();
+    Result<Drift> drift = (*some)->measureDrift();
+    if (!drift) return drift.error();
+    for (const auto* layers : {&drift->k, &drift->v}) all.drift = std::max(all.drift, *std::max_element(layers->begin(), layers->end()));
+    for (const SweepQuestion& question : story.questions) {
+      if (question.needleBegin < 3 * kGistBlock) continue;  // the fact itself is behind the gist
+      Result<Answer> one = ask(**exact, question, nullptr), other = ask(**some, question, nullptr);
+      if (!one) return one.error();
+      if (!other) return other.error();
+      all.kl += klDivergence(one->logits, other->logits);
+      all.right += other->right;
+      all.exactRight += one->right;
+      ++all.asked;
+    }
+  }
+  const std::string what = "selective " + nlohmann::json(ratio).dump() + ", a block at 6 % collapsed";
+  const auto add = [&](const char* metric, const char* unit, double value) { rows.push_back(benchRow("focus", what, metric, unit, {value})); };
+  add("incremental_over_selective", "x", all.incrementalMs / all.ms);
+  add("kl", "nats", all.kl / std::max(1, all.asked));
+  add("drift", "relative L2", all.drift);
+  add("answered", "share", static_cast<double>(all.right) / std::max(1, all.asked));
+  add("answered_incremental", "share", static_cast<double>(all.exactRight) / std::max(1, all.asked));
+  return ok();
+}
+
 }  // namespace
 
 Status benchFocus(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
@@ -133,6 +188,8 @@ Status benchFocus(const BenchOptions& options, nlohmann::json& rows, const Progr
   Result<std::vector<Answer>> tokens = askAll(options, stories, nullptr, "mean", 1, progress);
   if (!tokens) return tokens.error();
   compare("tokens", *tokens, *tokens, rows);
+  for (const double ratio : {0.0, 0.05, 0.15, 0.5})
+    if (Status done = measureSelective(options, stories, ratio, progress, rows); !done) return done;
   const bool trained = std::filesystem::exists(options.resources + "/gists/demo.safetensors");
   for (const std::string gist : {"mean", "trained"})
     for (const double sigma : {1.0, 0.0}) {

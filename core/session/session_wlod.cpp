@@ -2,6 +2,7 @@
 // wLOD: ticks whose lists may expand and collapse, rounds of the focus allocator, speculative spans. semantics.md,
 // section 8.
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 
 #include "core/analysis/drift_meter.h"
@@ -19,6 +20,13 @@ Error noWlod(const char* what) {
 
 std::int32_t addsOf(const std::vector<Action>& actions) {
   return static_cast<std::int32_t>(std::count_if(actions.begin(), actions.end(), [](const Action& a) { return std::holds_alternative<Add>(a); }));
+}
+
+/// The ratios of a change, as its event carries them.
+std::string ratiosText(const WlodRatios& r) {
+  char out[200];
+  std::snprintf(out, sizeof out, "spatial %.3f, temporal %.3f, hits %.3f, swaps %.3f, residency %.3f %.3f %.3f", r.spatial, r.temporal, r.hits, r.swaps, r.residency[0], r.residency[1], r.residency[2]);
+  return out;
 }
 
 /// What readers are told of an edit that was more than appending; null where it was not.
@@ -198,6 +206,7 @@ Status Session::applyWlod(CacheState observed, std::vector<Action> actions, Sour
   if (!applied) return applied.error();
   m_wlod->costs.add(applied->result.rows, applied->result.pairs, applied->us);
   applied->state.change = changeOf(before, *plan, *applied, tick);
+  if (applied->state.change != before.change) scope.detail(ratiosText(ratiosOf(applied->state)));
   if (m_drafting && !before.draft) applied->state.draft = WlodDraft{before.tree.length(), std::make_shared<const CacheState>(m_state)};
   LayerSlots added = std::move(applied->added), freed = std::move(applied->freed);
   const std::int64_t bytes = applied->result.bytes;

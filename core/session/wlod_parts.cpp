@@ -9,14 +9,16 @@ namespace {
 
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// Shares of the last change.
-void addRatios(const WlodState& state, WlodRatios& out) {
+}  // namespace
+
+WlodRatios ratiosOf(const WlodState& state) {
+  WlodRatios out;
   std::array<double, kTopLevel + 1> moments = {};
   for (const TreeNode entry : state.context.entries()) moments[at(entry.level)] += entry.span();
   const double length = std::max(1, state.tree.length());
   for (std::size_t level = 0; level < moments.size(); ++level) out.residency[level] = moments[level] / length;
   out.spatial = out.temporal = out.hits = out.swaps = std::numeric_limits<double>::quiet_NaN();
-  if (!state.change || state.change->why.empty()) return;
+  if (!state.change || state.change->why.empty()) return out;
   const WlodChange& change = *state.change;
   const auto rows = static_cast<double>(change.why.size()), layers = static_cast<double>(state.slots.size());
   double spatial = 0, temporal = 0, kept = rows - change.computed, layer0 = 0;
@@ -29,9 +31,8 @@ void addRatios(const WlodState& state, WlodRatios& out) {
   out.temporal = temporal / rows;
   out.hits = (kept * layers + layer0) / (rows * layers);
   out.swaps = change.swapped / rows;
+  return out;
 }
-
-}  // namespace
 
 WlodView describeWlod(const WlodState& state, const WlodParts& parts) {
   WlodView view;
@@ -58,7 +59,7 @@ WlodView describeWlod(const WlodState& state, const WlodParts& parts) {
   if (state.draft) view.draft = Moments{state.draft->begin, state.tree.length()};
   view.change = state.change;
   view.rounds = state.rounds;
-  addRatios(state, view.ratios);
+  view.ratios = ratiosOf(state);
   return view;
 }
 

@@ -16,6 +16,8 @@ struct WlodParts {
   std::vector<double> scores(const WlodState& state) const;
 };
 
+/// Shares of the last change, and of levels now.
+WlodRatios ratiosOf(const WlodState& state);
 /// What readers see.
 WlodView describeWlod(const WlodState& state, const WlodParts& parts);
 
