@@ -94,9 +94,9 @@ class WlodTreeTest : public QObject {
 
   void factsHaveTheFigures() {
     const auto facts = wlodFacts(*fixture::wlodHistory().back()->wlod);
-    QStringList all;
-    for (const WlodFact& fact : facts) all << fact.key + ": " + fact.value;
-    const QString text = all.join('\n');
+    QStringList lines;
+    for (const WlodFact& fact : facts) lines << fact.key + ": " + fact.value;
+    const QString text = lines.join('\n');
     for (const char* part : {"⚠ 272 of 300 entries (91 %)", "tick 41, [1728, 1760); dirty from moment 1728 on", "160 of 279 rows (57 %): 3 hierarchical, 126 temporal, 31 both",
                              "incremental takes about 4310 us, full 7480 us", "layer 0 of 128 kept", "4.14 ms measured; estimated 4.31 ms, full 7.48 ms", "spatial 12 %, temporal 45 %"})
       QVERIFY2(text.contains(part), qPrintable(QString(part) + " is not in\n" + text));
@@ -106,6 +106,12 @@ class WlodTreeTest : public QObject {
       if (!fact.bar.empty()) QVERIFY(std::abs(sum - 1) < 1e-9);
     }
     QVERIFY(wlodFacts(*fixture::wlodHistory().front()->wlod)[1].value.contains("none yet"));
+    auto all = std::make_shared<WlodView>(*fixture::wlodHistory().back()->wlod);
+    auto change = std::make_shared<WlodChange>(*all->change);
+    change->full = true;
+    all->change = change;
+    QVERIFY(wlodFacts(*all)[4].value.contains("none kept"));
+    QVERIFY(!WlodTree(fixture::wlodSnapshot(all, 44, 44)).rowOf({1, 2304})->layer0);
   }
 
   void clicksChooseNodes() {

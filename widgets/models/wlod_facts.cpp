@@ -47,7 +47,7 @@ void addChange(const WlodChange& c, std::vector<WlodFact>& out) {
                  tr("Hierarchical rows hold the edit, temporal ones come after it"), Tone::Normal,
                  {{FactShare::Of::Clean, share(clean, all)}, {FactShare::Of::Temporal, share(temporal, all)}, {FactShare::Of::Hierarchical, share(hierarchical, all)}, {FactShare::Of::Both, share(both, all)}}});
   out.push_back({tr("Computed"), (c.full ? tr("all rows: ") : tr("only dirty rows: ")) + QString::fromStdString(c.reason), tr("Whether only the dirty rows or all were computed, and why")});
-  QStringList work{tr("%1 computed").arg(c.computed), tr("layer 0 of %1 kept").arg(kept0), tr("%1 made anew").arg(counted(static_cast<qint64>(c.gists.size()), tr("gist"), tr("gists")))};
+  QStringList work{tr("%1 computed").arg(c.computed), c.full ? tr("none kept") : tr("layer 0 of %1 kept").arg(kept0), tr("%1 made anew").arg(counted(static_cast<qint64>(c.gists.size()), tr("gist"), tr("gists")))};
   if (c.kept > 0) work << tr("%1 left stale (selective)").arg(c.kept);
   work << tr("%1 written").arg(formatBytes(c.bytes));
   out.push_back({tr("Rows"), work.join(QStringLiteral(", ")), tr("Rows that were computed, dirty rows whose layer 0 stayed valid, gists whose embedding changed, K/V written")});

@@ -19,7 +19,7 @@ struct TreeRow {
   TreeNode node;
   std::int32_t position = -1;         // of the entry; -1 = a summary beside the context
   DirtyWhy why = DirtyWhy::Clean;     // by the last edit
-  bool layer0 = false;                // dirty, but its layer 0 stayed
+  bool layer0 = false;                // dirty, but its layer 0 stayed; never where all was computed
 };
 
 /// An edit that a person may ask for, and why it cannot be (empty = it can).

@@ -15,7 +15,7 @@
 
 namespace kvlab {
 namespace {
-constexpr int kNarrowGutter = 56, kGutter = 80, kRight = 10, kRuler = 22, kLane = 17, kGap = 5, kLowest = 12, kTallest = 96;
+constexpr int kNarrowGutter = 56, kGutter = 80, kRight = 10, kRuler = 22, kLane = 17, kGap = 5, kLowest = 12, kTallest = 140;
 constexpr int kTallTokens = 70, kFlatTokens = 22;
 }  // namespace
 
@@ -231,7 +231,7 @@ std::vector<WlodCanvas::Legend> WlodCanvas::legend() const {
     add(Key::Hierarchical, tr("hierarchical: holds the edit"));
     add(Key::Temporal, tr("temporal: comes after it"));
     add(Key::Both, tr("both"));
-    add(Key::Kept, tr("layer 0 kept"));
+    if (!view.change || !view.change->full) add(Key::Kept, tr("layer 0 kept"));
   } else if (m_colour == TreeColour::Level) {
     for (const Key key : {Key::Level2, Key::Level1, Key::Level0}) add(key, levelText(key == Key::Level2 ? 2 : key == Key::Level1 ? 1 : 0));
   } else {

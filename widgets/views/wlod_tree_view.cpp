@@ -29,6 +29,7 @@ WlodTreeView::WlodTreeView(InspectorContext& context, QWidget* parent) : Inspect
 void WlodTreeView::makeStrip() {
   m_colour = stripChoice({tr("automatic"), tr("last edit"), tr("score"), tr("attention"), tr("level")}, tr("Colour of the entries"),
                          tr("What colours the entries: what the last edit invalidated, the lens's score, attention, or their level; automatic is the last edit where there was one"));
+  m_colour->setSizeAdjustPolicy(QComboBox::AdjustToContents);  // the first text says what automatic is now
   connect(m_colour, &QComboBox::activated, this, [this] {
     showColour();
     sayOption("colour");
@@ -135,7 +136,7 @@ void WlodTreeView::onSnapshot() {
   m_rounds->show(view.rounds);
   m_tabs->setTabText(1, view.rounds.empty() ? tr("Rounds") : tr("Rounds (%1)").arg(view.rounds.size()));
   if (m_canvas->marked() && !m_tree->has(*m_canvas->marked())) m_canvas->mark({});
-  QStringList state{(budgetShort(view) ? QStringLiteral("⚠ ") : QString()) + budgetText(view), tr("%1 moments").arg(view.moments), QString::fromStdString(view.attention), tr("lens %1").arg(QString::fromStdString(view.lens)), tr("gists %1").arg(QString::fromStdString(view.gist))};
+  QStringList state{(budgetShort(view) ? QStringLiteral("⚠ ") : QString()) + budgetText(view), tr("%1 moments").arg(view.moments), QString::fromStdString(view.attention), tr("lens %1").arg(QString::fromStdString(view.lens)), tr("gists %1").arg(QString::fromStdString(view.gist).section(QLatin1Char('/'), -1))};
   m_state->setText(state.join(QStringLiteral("  ·  ")));
   showColour();
 }
