@@ -79,6 +79,13 @@ json rotationsOf(const CacheState& state, int layer, LedgerId id) {
   return {{"count", r.count}, {"phases", r.phases}, {"error", r.error}};
 }
 
+/// Blur of a context row: of gists alone.
+double sigmaOf(const CacheState& state, std::size_t position) {
+  if (!state.wlod) return 0;
+  const TreeNode entry = state.wlod->context.entries()[position];
+  return entry.level ? state.wlod->rules.sigma * entry.span() / 2 : 0;
+}
+
 Result<json> rows(Session& session, const json& args) {
   VerbArgs in(args);
   const int layer = layerOf(in, session);
@@ -101,7 +108,7 @@ Result<json> rows(Session& session, const json& args) {
     position = static_cast<std::size_t>(place - begins);
     if (i < begin || !map.has(at(i))) continue;
     const LedgerRow& row = state.ledger[map.ledger[at(i)]];
-    out.push_back({{"index", i}, {"slot", map.slotOf[at(i)].value()}, {"phase", map.phase(at(i)).value()}, {"sigma", 0},
+    out.push_back({{"index", i}, {"slot", map.slotOf[at(i)].value()}, {"phase", map.phase(at(i)).value()}, {"sigma", sigmaOf(state, position)},
                    {"ledger", map.ledger[at(i)].value()}, {"tag", tags[at(i)]}, {"position", position}, {"tokenId", row.token.value()},
                    {"brightness", state.brightness[position]}, {"score", finite(scores[at(i)])},
                    {"exactness", name(exact.layers[at(layer)][position])}, {"bornTick", row.born.value()},

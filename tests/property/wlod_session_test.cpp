@@ -285,6 +285,7 @@ class WlodSessionTest : public QObject {
     QVERIFY(!s.verb("setLensScores", {{"scores", {0.5}}}));
     std::vector<double> scores(static_cast<std::size_t>(s->state().length()), 0.0);
     QCOMPARE(s->state().wlod->context.entries()[2].level, 1);
+    QCOMPARE(s.must("rows", {{"layer", 0}})[2].at("sigma"), json(16.0));
     scores[2] = 0.9;
     s.must("setLensScores", {{"scores", scores}});
     s.must("refocus");
