@@ -285,6 +285,8 @@ Result<WlodApplied> Session::rebuiltWlod(Trace& trace) {
 }
 
 Result<RebuildOutcome> Session::rebuildWlod() {
+  if (m_state.wlod->draft)  // what comes back with a rollback lies in the slots that a rebuild would free
+    return Error{"speculating", "nothing was rebuilt", "a speculative span is open, and what is before it must stay", "accept it or roll it back first"};
   Trace trace;
   Result<WlodApplied> rebuilt = rebuiltWlod(trace);
   if (!rebuilt && rebuilt.error().code == "fault") rebuilt = rebuiltWlod(trace);

@@ -159,7 +159,7 @@ class WlodSessionTest : public QObject {
     s.must("step");  // belongs to the span
     QVERIFY(s.damage().isEmpty());
     QCOMPARE(s.must("tree").at("draft").at("begin").get<int>(), 250);
-    for (const auto& [verb, args] : {std::pair<std::string, json>{"refocus", json::object()}, {"collapse", {{"node", id(1, 0)}, {"now", true}}}}) {
+    for (const auto& [verb, args] : {std::pair<std::string, json>{"refocus", json::object()}, {"rebuild", json::object()}, {"collapse", {{"node", id(1, 0)}, {"now", true}}}}) {
       const Result<json> refused = s.verb(verb, args);
       QVERIFY(!refused);
       QCOMPARE(refused.error().code, std::string("speculating"));
