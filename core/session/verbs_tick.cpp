@@ -130,7 +130,7 @@ Result<json> plan(Session& session, const json& args) {
   out["recomputed"] = again ? plan->stale : 0;
   std::int64_t row = 0;  // bytes, in all layers
   for (int layer = 0; layer < session.store().layers(); ++layer) row += session.store().pool(layer).stride();
-  out["bytes"] = static_cast<std::int64_t>(plan->rows.size()) * row;
+  out["bytes"] = (static_cast<std::int64_t>(plan->rows.size()) + (session.state().wlod ? plan->stale : 0)) * row;
   for (const PlannedAction& detail : plan->details) {
     if (detail.place < pending) continue;
     json removed = json::array();
