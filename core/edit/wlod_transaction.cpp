@@ -12,14 +12,6 @@ namespace {
 
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// A column with other values from some place on; it grows in place where nothing before differs.
-template <class T>
-Column<T> continued(const Column<T>& before, std::size_t common, std::span<const T> after) {
-  Column<T> out = before.prefix(common);
-  out.append(after.subspan(common));
-  return out;
-}
-
 /// Rows that two orders of arrival begin with in common.
 std::size_t commonFront(std::span<const WlodRow> a, std::span<const WlodRow> b) {
   return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
@@ -165,7 +157,7 @@ void WlodTransaction::spliceRows(Work& work) {
   const std::vector<WlodRow> rows = wlodRows(state.context, state.rules.attention);
   const std::span<const WlodRow> before = work.before.rows.span();
   const std::size_t common = commonFront(before, rows);
-  state.rows = continued<WlodRow>(work.before.rows, common, rows);
+  state.rows = work.before.rows.following(rows);
   work.out.invalidation = invalidate(before, rows, work.plan->changes);
   std::vector<std::pair<TreeNode, std::int32_t>> known;
   for (std::size_t i = common; i < before.size(); ++i) known.emplace_back(before[i].node, static_cast<std::int32_t>(i));
@@ -252,9 +244,8 @@ Status WlodTransaction::placeRows(Work& work) {
     out.added[layer] = std::move(used);
     for (std::size_t i = 0; i < kept.size(); ++i)
       if (!kept[i]) out.freed[layer].push_back(was[i]);
-    const auto common = at(std::min(work.from, work.before.count()));
     if (state.slots.size() <= layer) state.slots.emplace_back();
-    state.slots[layer] = continued<Slot>(was, common, slots);
+    state.slots[layer] = was.following(slots);
   }
   return ok();
 }

@@ -28,13 +28,20 @@ struct Setting {
 constexpr Setting kSettings[] = {{"fact in LOD1, the rest tokens", true}, {"all in LOD1", false, kStory}, {"all in LOD2", false, 0},
                                  {"all in LOD1, focus", false, kStory, 3}, {"all in LOD2, focus", false, 0, 6}};
 
-Result<std::unique_ptr<Session>> openFor(const BenchOptions& options, const Setting* setting, const std::string& gist, double sigma) {
-  nlohmann::json wlod{{"budget", 4096}, {"moments", 4096}, {"lens", "off"}, {"protect", 0}, {"gist", gist}, {"sigma", sigma}, {"cooldown", 0}};
-  if (setting && setting->gists >= 0) wlod.update({{"budget", 352}, {"start_tokens", kTail}, {"start_gists", setting->gists}, {"protect", kTail}});
-  if (setting && setting->rounds) wlod["lens"] = "attention";
-  Result<Manifest> manifest = Manifest::fromJson({{"model", "demo"}, {"backend", options.backend}, {"threads", threadsOf(options)}, {"wlod", wlod}, {"check", {{"level", "off"}}}});
+/// The demo model with room for a whole story; `wlod` changes what is not said here.
+Result<std::unique_ptr<Session>> openWith(const BenchOptions& options, const nlohmann::json& wlod) {
+  nlohmann::json wanted{{"budget", 4096}, {"moments", 4096}, {"lens", "off"}, {"protect", 0}, {"cooldown", 0}};
+  wanted.update(wlod);
+  Result<Manifest> manifest = Manifest::fromJson({{"model", "demo"}, {"backend", options.backend}, {"threads", threadsOf(options)}, {"wlod", wanted}, {"check", {{"level", "off"}}}});
   if (!manifest) return manifest.error();
   return openSession(*manifest, options.resources);
+}
+
+Result<std::unique_ptr<Session>> openFor(const BenchOptions& options, const Setting* setting, const std::string& gist, double sigma) {
+  nlohmann::json wlod{{"gist", gist}, {"sigma", sigma}};
+  if (setting && setting->gists >= 0) wlod.update({{"budget", 352}, {"start_tokens", kTail}, {"start_gists", setting->gists}, {"protect", kTail}});
+  if (setting && setting->rounds) wlod["lens"] = "attention";
+  return openWith(options, wlod);
 }
 
 /// A story, then sentences that say nothing, so that it ends with a whole LOD2 and a tail of tokens.
@@ -75,7 +82,7 @@ Result<Answer> ask(Session& session, const SweepQuestion& question, const Settin
   return out;
 }
 
-/// Every question of every story; `against` the answers with all facts as tokens, empty = these are they.
+/// Every question of every story; setting null = all facts stand as tokens.
 Result<std::vector<Answer>> askAll(const BenchOptions& options, const std::vector<SweepStory>& stories, const Setting* setting, const std::string& gist, double sigma,
                                    const Progress& progress) {
   std::vector<Answer> out;
@@ -123,11 +130,7 @@ struct Selective {
 };
 
 Result<std::unique_ptr<Session>> collapsed(const BenchOptions& options, const SweepStory& story, const nlohmann::json& how, double& ms) {
-  nlohmann::json wlod{{"budget", 4096}, {"moments", 4096}, {"lens", "off"}, {"protect", 0}, {"gist", "mean"}, {"cooldown", 0}};
-  wlod.update(how);
-  Result<Manifest> manifest = Manifest::fromJson({{"model", "demo"}, {"backend", options.backend}, {"threads", threadsOf(options)}, {"wlod", wlod}, {"check", {{"level", "off"}}}});
-  if (!manifest) return manifest.error();
-  Result<std::unique_ptr<Session>> session = openSession(*manifest, options.resources);
+  Result<std::unique_ptr<Session>> session = openWith(options, how);
   if (!session) return session;
   Result<std::vector<TokenId>> text = filled(**session, story);
   if (!text) return text.error();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs that move a session forward: prompts, ticks, actions.
-#include "core/session/verb_args.h"
+#include "core/session/verb_ticks.h"
 #include "core/session/verbs.h"
 
 namespace kvlab {
@@ -13,12 +13,6 @@ json idsOf(std::span<const LedgerId> list) {
   json out = json::array();
   for (LedgerId id : list) out.push_back(id.value());
   return out;
-}
-
-/// A single report; a failed one becomes the error, as a script expects it.
-Result<json> single(const TickReport& report) {
-  if (!report.ok && report.error) return *report.error;
-  return toJson(report);
 }
 
 /// promptIds, prefill.
@@ -110,10 +104,7 @@ Result<json> evict(Session& session, const json& args) {
   if (in.has("kvHead")) action.kvHead = Head(static_cast<std::int32_t>(in.integer("kvHead", {}, 0, 1 << 20)));
   const bool now = in.flag("now", false);
   if (in.error()) return *in.error();
-  if (args.contains("pending")) return single(session.apply());  // done again: it waits among them
-  if (Status queued = session.inject({action}); !queued) return queued.error();
-  if (now) return single(session.apply());
-  return json{{"pending", session.pending().size()}};
+  return queued(session, std::move(action), now, args);
 }
 
 Result<json> plan(Session& session, const json& args) {

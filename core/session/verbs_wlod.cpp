@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs of wLOD sessions: detail by hand, rounds of the focus allocator, speculative spans, and what is seen of it all.
 #include "core/session/verb_layers.h"
+#include "core/session/verb_ticks.h"
 #include "core/session/verbs.h"
 
 namespace kvlab {
 namespace {
 
 using nlohmann::json;
-
-Result<json> single(const TickReport& report) {
-  if (!report.ok && report.error) return *report.error;
-  return toJson(report);
-}
 
 /// expand, collapse: queued like inject, or at once.
 template <class Kind>
@@ -20,10 +16,7 @@ Result<json> lod(Session& session, const json& args) {
   const NodeId node(in.integer("node", {}, 0, std::int64_t{kMostMoments} * 4 + 3));
   const bool now = in.flag("now", false);
   if (in.error()) return *in.error();
-  if (args.contains("pending")) return single(session.apply());  // done again: it waits among them
-  if (Status queued = session.inject({Kind{node}}); !queued) return queued.error();
-  if (now) return single(session.apply());
-  return json{{"pending", session.pending().size()}};
+  return queued(session, Kind{node}, now, args);
 }
 
 Result<json> refocus(Session& session, const json& args) {

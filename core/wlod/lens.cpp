@@ -14,9 +14,14 @@ std::vector<double> entryMass(const WorkingContext& context, std::span<const Wlo
   std::vector<double> out(static_cast<std::size_t>(context.cost()));
   double whole = 0;
   for (std::size_t layer = 0; layer < layers.size(); ++layer) whole += weights.empty() ? 1 : weights[layer];
+  std::size_t own = 0;  // entries stand in time order
   for (std::size_t row = 0; row < rows.size(); ++row) {
     double mass = 0;
     for (std::size_t layer = 0; layer < layers.size(); ++layer) mass += (weights.empty() ? 1 : weights[layer]) * static_cast<double>(layers[layer][row]);
+    if (rows[row].entry) {
+      out[own++] += mass / whole;
+      continue;
+    }
     const TreeNode node = rows[row].node;
     for (std::int32_t i = context.entryAt(node.start); mass > 0 && i < context.cost(); ++i) {
       const TreeNode entry = context.entries()[static_cast<std::size_t>(i)];
