@@ -54,6 +54,10 @@ interface WlodTree {
   attention: "flat" | "pyramid";
   gist: string;
   lens: string;
+  /** Moments that a pyramid's query sees as entries, and through LOD1 at least; blur of a gist in halves of its span. */
+  w: number;
+  w2: number;
+  sigma: number;
   /** Length of the time line; entries of the working context and the most there may be; rows with summaries. */
   moments: number;
   length: number;

@@ -95,7 +95,7 @@ Result<json> tree(Session& session, const json& args) {
   if (!view)
     return Error{"no_wlod", "there is no tree", "this session has no working context", "open one with \"wlod\": {} in the manifest", std::nullopt, "wlod", nullptr};
   const WlodRatios& r = view->ratios;
-  json out{{"attention", view->attention}, {"gist", view->gist}, {"lens", view->lens}, {"moments", view->moments}, {"budget", view->budget},
+  json out{{"attention", view->attention}, {"gist", view->gist}, {"lens", view->lens}, {"w", view->near}, {"w2", view->middle}, {"sigma", view->sigma}, {"moments", view->moments}, {"budget", view->budget},
            {"length", view->entries.size()}, {"rows", view->rows.size()}, {"protectedFrom", view->protectedFrom},
            {"ratios", {{"spatial", finite(r.spatial)}, {"temporal", finite(r.temporal)}, {"hits", finite(r.hits)}, {"swaps", finite(r.swaps)}, {"residency", r.residency}}},
            {"change", view->change ? changeJson(*view->change) : json()}, {"rounds", json::array()},

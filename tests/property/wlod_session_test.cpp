@@ -158,7 +158,11 @@ class WlodSessionTest : public QObject {
     s.must("speculate", {{"tokens", SessionFixture::ids(20, 3)}});
     s.must("step");  // belongs to the span
     QVERIFY(s.damage().isEmpty());
-    QCOMPARE(s.must("tree").at("draft").at("begin").get<int>(), 250);
+    const json tree = s.must("tree");
+    QCOMPARE(tree.at("draft").at("begin").get<int>(), 250);
+    QCOMPARE(tree.at("attention"), json("pyramid"));
+    QCOMPARE(tree.at("w"), json(64));
+    QCOMPARE(tree.at("w2"), json(1024));
     for (const auto& [verb, args] : {std::pair<std::string, json>{"refocus", json::object()}, {"rebuild", json::object()}, {"collapse", {{"node", id(1, 0)}, {"now", true}}}}) {
       const Result<json> refused = s.verb(verb, args);
       QVERIFY(!refused);

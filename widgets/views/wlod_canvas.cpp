@@ -75,7 +75,6 @@ void WlodCanvas::fit() {
 void WlodCanvas::zoomBy(double factor) {
   const double middle = m_selected ? m_axis.pixel(m_selected->start + m_selected->span() / 2.0) : -1;
   m_axis.zoom(middle >= 0 && middle < m_axis.extent ? middle : m_axis.extent / 2, factor);
-  emit windowMoved();
   update();
 }
 
@@ -133,7 +132,6 @@ void WlodCanvas::wheelEvent(QWheelEvent* event) {
   turnAxis(m_axis, *event, gutter());
   hoverAt(nodeUnder(event->position()));
   event->accept();
-  emit windowMoved();
   update();
 }
 
@@ -146,7 +144,6 @@ void WlodCanvas::mousePressEvent(QMouseEvent* event) {
 void WlodCanvas::mouseMoveEvent(QMouseEvent* event) {
   if (m_drag.move(*event, m_axis)) {
     setCursor(Qt::ClosedHandCursor);
-    emit windowMoved();
     update();
   }
   hoverAt(nodeUnder(event->position()));
@@ -205,8 +202,7 @@ void WlodCanvas::keyPressEvent(QKeyEvent* event) {
   if (const auto by = cellStep(*event, std::max(11, static_cast<int>(m_axis.visible())), std::max(11, m_tree ? m_tree->moments() : 0))) return step(*by);
   if (const auto factor = zoomStep(*event)) {
     if (*factor > 0) return zoomBy(*factor);
-    fit();
-    return emit windowMoved();
+    return fit();
   }
   if ((event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) && m_selected) return emit activated(*m_selected);
   QWidget::keyPressEvent(event);

@@ -46,7 +46,6 @@ class WlodCanvas : public QWidget {
  signals:
   void clicked(kvlab::TreeNode node);
   void activated(kvlab::TreeNode node);
-  void windowMoved();
   void readoutChanged();
 
  protected:
