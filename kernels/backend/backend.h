@@ -99,10 +99,12 @@ BackendAnswer openBackend(const std::string& id, int threads, const std::string&
 struct NumericsAnswer {
   std::string id, why;  ///< why: it cannot be had here; else empty
 };
-/// What a back end ("cpu", "cuda") computes with: the exact one first. "cuda": see kernels/cuda/fast.h.
+/// What a back end ("cpu", "cuda") computes with: the exact one first. See kernels/numerics.h, kernels/cuda/fast.h.
 std::vector<NumericsAnswer> numericsOf(const std::string& id);
 
-/// Computes on `threads` threads of this processor, the caller's included.
-std::unique_ptr<Backend> makeCpuBackend(int threads);
+/// Computes on `threads` threads of this processor, the caller's included. `numerics`: an available id of
+/// cpuNumerics(), or empty for the first one.
+std::unique_ptr<Backend> makeCpuBackend(int threads, const std::string& numerics = {});
+std::vector<NumericsAnswer> cpuNumerics();
 
 }  // namespace kvlab::kernels

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "kernels/backend/backend.h"
+#include "kernels/numerics.h"
 #include "kernels/thread_pool.h"
 
 namespace kvlab::kernels {
@@ -21,12 +22,12 @@ constexpr size_t kHugePage = size_t{2} << 20;
 
 class CpuBackend : public Backend {
  public:
-  explicit CpuBackend(int threads) : m_pool(threads), m_context{&m_pool, nullptr, nullptr} {}
+  CpuBackend(int threads, bool bf16) : m_bf16(bf16), m_pool(threads), m_context{&m_pool, nullptr, nullptr} {}
   ~CpuBackend() override { arena().clear(); }
 
   const char* id() const override { return "cpu"; }
   std::string device() const override { return cpuOps().targetName(); }
-  const OpTable& ops() const override { return m_context.log ? LoggedOps<&cpuOps>::table() : cpuOps(); }
+  const OpTable& ops() const override { return m_bf16 ? tableOf<&cpuBf16Ops>() : tableOf<&cpuOps>(); }
   const Context& context() const override { return m_context; }
   bool onHost() const override { return true; }
   int64_t available() const override { return std::numeric_limits<int64_t>::max(); }
@@ -61,6 +62,11 @@ class CpuBackend : public Backend {
   std::optional<BackendFailure> takeFailure() override { return std::exchange(m_failure, std::nullopt); }
 
  private:
+  template <auto kOps>
+  const OpTable& tableOf() const {
+    return m_context.log ? LoggedOps<kOps>::table() : kOps();
+  }
+
   static void copy(void* to, const void* from, int64_t bytes) {
     if (bytes > 0 && to != from) memcpy(to, from, static_cast<size_t>(bytes));
   }
@@ -75,6 +81,7 @@ class CpuBackend : public Backend {
     return memory;
   }
 
+  const bool m_bf16;
   ThreadPool m_pool;
   Context m_context;
   ClockLog m_log;
@@ -85,6 +92,13 @@ class CpuBackend : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> makeCpuBackend(int threads) { return std::make_unique<CpuBackend>(threads); }
+std::vector<NumericsAnswer> cpuNumerics() {
+  const bool fused = std::string(numericsId()) == "portable-fma";
+  return {{numericsId(), {}}, {kBf16NumericsId, fused ? "" : "the processor does not fuse multiply and add"}};
+}
+
+std::unique_ptr<Backend> makeCpuBackend(int threads, const std::string& numerics) {
+  return std::make_unique<CpuBackend>(threads, numerics == kBf16NumericsId);
+}
 
 }  // namespace kvlab::kernels

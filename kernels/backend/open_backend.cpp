@@ -8,7 +8,11 @@ namespace kvlab::kernels {
 namespace {
 
 std::vector<std::string> idsOf(const std::string& backend) {
-  return backend == "cuda" ? cudaNumericsIds() : std::vector<std::string>{cpuOps().numericsId()};
+  if (backend == "cuda") return cudaNumericsIds();
+  std::vector<std::string> ids;
+  for (const NumericsAnswer& one : cpuNumerics())
+    if (one.why.empty()) ids.push_back(one.id);
+  return ids;
 }
 
 bool computesWith(const std::string& backend, const std::string& numerics) {
@@ -28,8 +32,7 @@ std::string choices(const std::string& backend) {
 }  // namespace
 
 std::vector<NumericsAnswer> numericsOf(const std::string& id) {
-  if (id == "cuda") return cudaNumerics();
-  return {{cpuOps().numericsId(), {}}};
+  return id == "cuda" ? cudaNumerics() : cpuNumerics();
 }
 
 BackendAnswer openBackend(const std::string& id, int threads, const std::string& numerics) {
@@ -37,7 +40,7 @@ BackendAnswer openBackend(const std::string& id, int threads, const std::string&
   if (!cuda && !cpu) return {nullptr, "back end " + id + " computes with " + choices(id), true};
   BackendAnswer answer;
   if (cuda) answer = makeCudaBackend(numerics);
-  if (!answer.backend && cpu) answer = {makeCpuBackend(threads), {}};
+  if (!answer.backend && cpu) answer = {makeCpuBackend(threads, numerics), {}};
   return answer;
 }
 

@@ -20,23 +20,19 @@ constexpr int64_t kAhead = 12288;   // bytes of weights prefetched ahead of thei
 constexpr int64_t kLongRow = 2048;  // of weights, from which on they are asked into the second cache
 constexpr int64_t kStreamRows = 4;  // up to here weights are streamed instead of packed
 
-/// count values of one row -> f32 in split order, padded with zeros to a multiple of 16.
-template <DType T>
-HWY_INLINE void packRow(const uint8_t* from, int64_t count, float* to) {
-  const DF d;
-  const int64_t steps = (count + 15) / 16;
-  const auto step = [&](const uint8_t* at, int64_t s) {
-    KVLAB_UNROLL for (int64_t g = 0; g < kGroups; ++g) {
-      const VF v = loadAs<T>(d, at + g * kLanes * dtypeBytes(T));
-      hn::StoreU(v, d, to + (g * steps + s) * kLanes);
-    }
+/// One row of x -> words in split order, padded with zeros to a multiple of 16 words.
+template <class Values>
+HWY_INLINE void packRow(const float* from, int64_t count, typename Values::Word* to) {
+  constexpr int64_t kStep = 16 * Values::kValues;
+  const int64_t steps = (count + kStep - 1) / kStep;
+  const auto step = [&](const float* at, int64_t s) {
+    KVLAB_UNROLL for (int64_t g = 0; g < kGroups; ++g) Values::pack(at + g * kLanes * Values::kValues, to + (g * steps + s) * kLanes);
   };
   int64_t s = 0;
-  for (; (s + 1) * 16 <= count; ++s) step(from + s * 16 * dtypeBytes(T), s);
+  for (; (s + 1) * kStep <= count; ++s) step(from + s * kStep, s);
   if (s == steps) return;
-  alignas(64) uint8_t tail[64] = {};
-  const int64_t left = (count - s * 16) & 15;
-  memcpy(tail, from + s * 16 * dtypeBytes(T), static_cast<size_t>(left * dtypeBytes(T)));
+  float tail[kStep] = {};
+  std::copy(from + s * kStep, from + count, tail);
   step(tail, s);
 }
 
@@ -47,40 +43,39 @@ HWY_INLINE void packRow(const uint8_t* from, int64_t count, float* to) {
 template <int M>
 constexpr int kStreamColumns = M == 4 ? 3 : 4;
 
-/// G registers of lanes of M x N outputs, one step of 16 elements. x and w point at the first of
+/// G registers of lanes of M x N outputs, one step of 16 words. x and w point at the first of
 /// these lanes; rows of x lie xStride apart, its registers xGroup.
-template <DType T, int M, int N, int G>
-HWY_INLINE void streamStep(const float* x, int64_t xStride, int64_t xGroup, const uint8_t* w,
+template <class Values, int M, int N, int G>
+HWY_INLINE void streamStep(const typename Values::Word* x, int64_t xStride, int64_t xGroup, const uint8_t* w,
                            int64_t wStride, VF (&c)[G][M][N]) {
-  const DF d;
+  using Vec = typename Values::Vec;
   KVLAB_UNROLL for (int g = 0; g < G; ++g) {
-    const float* xg = x + g * xGroup;
-    const uint8_t* wg = w + g * kLanes * dtypeBytes(T);
+    const auto* xg = x + g * xGroup;
+    const uint8_t* wg = w + g * kLanes * Values::kStored;
     if constexpr (M <= N) {  // hold the x of this step, pass the weights by
-      VF xs[M];
-      KVLAB_UNROLL for (int i = 0; i < M; ++i) xs[i] = hn::LoadU(d, xg + i * xStride);
+      Vec xs[M];
+      KVLAB_UNROLL for (int i = 0; i < M; ++i) xs[i] = Values::load(xg + i * xStride);
       KVLAB_UNROLL for (int j = 0; j < N; ++j) {
-        VF wj = loadAs<T>(d, wg + j * wStride);
-        KVLAB_KEEP(wj);
-        KVLAB_UNROLL for (int i = 0; i < M; ++i) c[g][i][j] = mulAdd(xs[i], wj, c[g][i][j]);
+        Vec wj = Values::loadStored(wg + j * wStride);
+        Values::keep(wj);
+        KVLAB_UNROLL for (int i = 0; i < M; ++i) c[g][i][j] = Values::add(xs[i], wj, c[g][i][j]);
       }
     } else {
-      VF ws[N];
-      KVLAB_UNROLL for (int j = 0; j < N; ++j) ws[j] = loadAs<T>(d, wg + j * wStride);
+      Vec ws[N];
+      KVLAB_UNROLL for (int j = 0; j < N; ++j) ws[j] = Values::loadStored(wg + j * wStride);
       KVLAB_UNROLL for (int i = 0; i < M; ++i) {
-        VF xi = hn::LoadU(d, xg + i * xStride);
-        KVLAB_KEEP(xi);
-        KVLAB_UNROLL for (int j = 0; j < N; ++j) c[g][i][j] = mulAdd(xi, ws[j], c[g][i][j]);
+        Vec xi = Values::load(xg + i * xStride);
+        Values::keep(xi);
+        KVLAB_UNROLL for (int j = 0; j < N; ++j) c[g][i][j] = Values::add(xi, ws[j], c[g][i][j]);
       }
     }
   }
 }
 
 /// Lanes of groups [g0, g0 + G) of M x N outputs; x is packed.
-template <DType T, int M, int N, int G>
-HWY_INLINE void streamLanes(const MatmulArgs& a, const float* x, const uint8_t* w, int64_t g0,
-                            float* lanes) {
-  constexpr int64_t kBytes = dtypeBytes(T);
+template <class Values, int M, int N, int G>
+HWY_INLINE void streamLanes(const MatmulArgs& a, const typename Values::Word* x, const uint8_t* w, int64_t g0, float* lanes) {
+  constexpr int64_t kStep = 16 * Values::kValues, kStepBytes = 16 * Values::kStored;
   const DF d;
   VF c[G][M][N];
   KVLAB_UNROLL for (int g = 0; g < G; ++g) {
@@ -88,21 +83,21 @@ HWY_INLINE void streamLanes(const MatmulArgs& a, const float* x, const uint8_t* 
       KVLAB_UNROLL for (int j = 0; j < N; ++j) c[g][i][j] = hn::Zero(d);
     }
   }
-  const int64_t steps = (a.k + 15) / 16, whole = a.k / 16, xGroup = steps * kLanes;
+  const int64_t steps = (a.k + kStep - 1) / kStep, whole = a.k / kStep, xGroup = steps * kLanes, rowBytes = a.k * dtypeBytes(Values::kType);
   x += g0 * xGroup;
-  const uint8_t* wg = w + g0 * kLanes * kBytes;
+  const uint8_t* wg = w + g0 * kLanes * Values::kStored;
   for (int64_t s = 0; s < whole; ++s) {
     if (g0 == 0) {  // rows are too short for hardware to get going, but the tiles follow each other
-      const uint8_t* ahead = w + s * N * 16 * kBytes + kAhead;
-      for (int64_t at = 0; at < N * 16 * kBytes; at += 64) a.k < kLongRow ? hwy::Prefetch(ahead + at) : prefetchFar(ahead + at);
+      const uint8_t* ahead = w + s * N * kStepBytes + kAhead;
+      for (int64_t at = 0; at < N * kStepBytes; at += 64) a.k < kLongRow ? hwy::Prefetch(ahead + at) : prefetchFar(ahead + at);
     }
-    streamStep<T, M, N, G>(x + s * kLanes, steps * 16, xGroup, wg + s * 16 * kBytes, a.k * kBytes, c);
+    streamStep<Values, M, N, G>(x + s * kLanes, steps * 16, xGroup, wg + s * kStepBytes, rowBytes, c);
   }
   if (whole < steps) {  // the last weights, padded with zeros
     alignas(64) uint8_t tail[N * 64] = {};
-    const auto left = static_cast<size_t>((a.k & 15) * kBytes);
-    for (int j = 0; j < N; ++j) memcpy(tail + j * 64, w + (j * a.k + whole * 16) * kBytes, left);
-    streamStep<T, M, N, G>(x + whole * kLanes, steps * 16, xGroup, tail + g0 * kLanes * kBytes, 64, c);
+    const auto left = static_cast<size_t>(rowBytes - whole * kStepBytes);
+    for (int j = 0; j < N; ++j) memcpy(tail + j * 64, w + j * rowBytes + whole * kStepBytes, left);
+    streamStep<Values, M, N, G>(x + whole * kLanes, steps * 16, xGroup, tail + g0 * kLanes * Values::kStored, 64, c);
   }
   KVLAB_UNROLL for (int g = 0; g < G; ++g) {
     KVLAB_UNROLL for (int i = 0; i < M; ++i) {
@@ -113,12 +108,12 @@ HWY_INLINE void streamLanes(const MatmulArgs& a, const float* x, const uint8_t* 
   }
 }
 
-template <DType T, int M, int N>
-HWY_INLINE void streamTile(const MatmulArgs& a, const float* x, int64_t j0) {
+template <class Values, int M, int N>
+HWY_INLINE void streamTile(const MatmulArgs& a, const typename Values::Word* x, int64_t j0) {
   constexpr int kAtOnce = M == 1 ? static_cast<int>(kGroups) : 1;
-  const uint8_t* w = static_cast<const uint8_t*>(a.w) + j0 * a.k * dtypeBytes(T);
+  const uint8_t* w = static_cast<const uint8_t*>(a.w) + j0 * a.k * dtypeBytes(Values::kType);
   alignas(64) float lanes[M * N * 16];
-  for (int64_t g = 0; g < kGroups; g += kAtOnce) streamLanes<T, M, N, kAtOnce>(a, x, w, g, lanes);
+  for (int64_t g = 0; g < kGroups; g += kAtOnce) streamLanes<Values, M, N, kAtOnce>(a, x, w, g, lanes);
   for (int i = 0; i < M; ++i) {
     float* y = a.y + i * a.yStride + j0;
     reduceRow(lanes + i * N * 16, N, y);
@@ -126,21 +121,21 @@ HWY_INLINE void streamTile(const MatmulArgs& a, const float* x, int64_t j0) {
   }
 }
 
-template <DType T, int M>
-HWY_INLINE void streamColumns(const MatmulArgs& a, const float* x, int64_t from, int64_t to) {
+template <class Values, int M>
+HWY_INLINE void streamColumns(const MatmulArgs& a, const typename Values::Word* x, int64_t from, int64_t to) {
   constexpr int kColumns = kStreamColumns<M>;
   int64_t j = from;
-  for (; j + kColumns <= to; j += kColumns) streamTile<T, M, kColumns>(a, x, j);
-  for (; j < to; ++j) streamTile<T, M, 1>(a, x, j);
+  for (; j + kColumns <= to; j += kColumns) streamTile<Values, M, kColumns>(a, x, j);
+  for (; j < to; ++j) streamTile<Values, M, 1>(a, x, j);
 }
 
-template <DType T>
-HWY_INLINE void streamRows(const MatmulArgs& a, const float* x, int64_t from, int64_t to) {
+template <class Values>
+HWY_INLINE void streamRows(const MatmulArgs& a, const typename Values::Word* x, int64_t from, int64_t to) {
   switch (a.m) {
-    case 1: return streamColumns<T, 1>(a, x, from, to);
-    case 2: return streamColumns<T, 2>(a, x, from, to);
-    case 3: return streamColumns<T, 3>(a, x, from, to);
-    default: return streamColumns<T, 4>(a, x, from, to);
+    case 1: return streamColumns<Values, 1>(a, x, from, to);
+    case 2: return streamColumns<Values, 2>(a, x, from, to);
+    case 3: return streamColumns<Values, 3>(a, x, from, to);
+    default: return streamColumns<Values, 4>(a, x, from, to);
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Register-tiled products of f32 panels whose rows are padded with zeros to multiples of 16.
+// Register-tiled products of panels whose rows are padded with zeros to multiples of 16 words (dot_values-inl.h).
 // Lanes do not meet before the tree, so the lanes are walked one register (group) at a time: every
 // accumulator of a tile is one register.
 #if defined(KVLAB_DOT_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -11,8 +11,7 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/lanes-inl.h"
-#include "kernels/cpu/targets.h"
+#include "kernels/cpu/dot_values-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
@@ -25,14 +24,15 @@ constexpr int64_t kTileRows = 4, kTileCols = 6;
 
 /// x [m, k16] times w [n, k16], transposed. With several calls over slices of k, carry [m * n, 16] holds
 /// the lanes in between, tile by tile: `first` starts from 0, `last` reduces into y [m, n].
+template <class Values>
 struct PanelProduct {
-  const float* x;
+  const typename Values::Word* x;
   int64_t xStride;
   int64_t m;
-  const float* w;
+  const typename Values::Word* w;
   int64_t wStride;
   int64_t n;
-  int64_t k16;  ///< multiple of 16
+  int64_t k16;  ///< words, a multiple of 16
   float* carry;
   bool first, last;
   float* y;
@@ -40,12 +40,12 @@ struct PanelProduct {
 };
 
 /// Lanes of one tile: acc [R, C, 16] += x * w.
-template <int R, int C>
-HWY_INLINE void tileLanes(const PanelProduct& p, const float* x, const float* w, float* acc, bool fromZero) {
+template <int R, int C, class Values>
+HWY_INLINE void tileLanes(const PanelProduct<Values>& p, const typename Values::Word* x, const typename Values::Word* w, float* acc, bool fromZero) {
   const DF d;
   for (int64_t g = 0; g < kGroups; ++g) {
-    const float* xg = x + g * kLanes;
-    const float* wg = w + g * kLanes;
+    const auto* xg = x + g * kLanes;
+    const auto* wg = w + g * kLanes;
     float* lanes = acc + g * kLanes;
     VF c[R][C];
     KVLAB_UNROLL for (int i = 0; i < R; ++i) {
@@ -54,12 +54,12 @@ HWY_INLINE void tileLanes(const PanelProduct& p, const float* x, const float* w,
       }
     }
     for (int64_t k = 0; k < p.k16; k += kVirtualLanes) {
-      VF xs[R];
-      KVLAB_UNROLL for (int i = 0; i < R; ++i) xs[i] = hn::LoadU(d, xg + i * p.xStride + k);
+      typename Values::Vec xs[R];
+      KVLAB_UNROLL for (int i = 0; i < R; ++i) xs[i] = Values::load(xg + i * p.xStride + k);
       KVLAB_UNROLL for (int j = 0; j < C; ++j) {
-        VF wj = hn::LoadU(d, wg + j * p.wStride + k);
-        KVLAB_KEEP(wj);
-        KVLAB_UNROLL for (int i = 0; i < R; ++i) c[i][j] = mulAdd(xs[i], wj, c[i][j]);
+        typename Values::Vec wj = Values::load(wg + j * p.wStride + k);
+        Values::keep(wj);
+        KVLAB_UNROLL for (int i = 0; i < R; ++i) c[i][j] = Values::add(xs[i], wj, c[i][j]);
       }
     }
     KVLAB_UNROLL for (int i = 0; i < R; ++i) {
@@ -75,8 +75,8 @@ HWY_INLINE void reduceRow(const float* lanes, int64_t n, float* y) {
   for (; j < n; ++j) y[j] = reduceLanes(lanes + 16 * j);
 }
 
-template <int R, int C>
-HWY_NOINLINE void tile(const PanelProduct& p, int64_t i0, int64_t j0) {
+template <int R, int C, class Values>
+HWY_NOINLINE void tile(const PanelProduct<Values>& p, int64_t i0, int64_t j0) {
   alignas(64) float local[R * C * 16];
   float* acc = p.carry ? p.carry + (j0 * p.m + i0 * C) * 16 : local;
   tileLanes<R, C>(p, p.x + i0 * p.xStride, p.w + j0 * p.wStride, acc, p.first);
@@ -86,8 +86,8 @@ HWY_NOINLINE void tile(const PanelProduct& p, int64_t i0, int64_t j0) {
   KVLAB_UNROLL for (int i = 0; i < R; ++i) memcpy(p.y + (i0 + i) * p.yStride + j0, sums + i * C, C * 4);
 }
 
-template <int C>
-HWY_INLINE void tileColumn(const PanelProduct& p, int64_t j0) {
+template <int C, class Values>
+HWY_INLINE void tileColumn(const PanelProduct<Values>& p, int64_t j0) {
   int64_t i = 0;
   for (; i + kTileRows <= p.m; i += kTileRows) tile<kTileRows, C>(p, i, j0);
   switch (p.m - i) {
@@ -98,7 +98,8 @@ HWY_INLINE void tileColumn(const PanelProduct& p, int64_t j0) {
   }
 }
 
-inline HWY_NOINLINE void panelProduct(const PanelProduct& p) {
+template <class Values = Widened<DType::f32>>
+HWY_NOINLINE void panelProduct(const PanelProduct<Values>& p) {
   int64_t j = 0;
   for (; j + kTileCols <= p.n; j += kTileCols) tileColumn<kTileCols>(p, j);
   switch (p.n - j) {

@@ -56,9 +56,9 @@ void scoreFew(const Unit& u, const Room& room, float* memory) {
   for (int stage = 0; stage < kGateStages; ++stage) {
     const int64_t in = u.a.in(stage), out = u.a.outputs(stage);
     for (int64_t i = 0; i < u.m; ++i)
-      packRow<DType::f32>(reinterpret_cast<const uint8_t*>(stage == 0 ? u.x(i) : y + i * room.width), in, packed + i * padded(in));
+      packRow<Widened<T>>(stage == 0 ? u.x(i) : y + i * room.width, in, packed + i * padded(in));
     const MatmulArgs product{.w = u.w<T>(stage), .wType = T, .bias = u.b(stage), .y = y, .m = u.m, .n = out, .k = in, .yStride = room.width};
-    streamRows<T>(product, packed, 0, out);
+    streamRows<Widened<T>>(product, packed, 0, out);
     for (int64_t i = 0; i < u.m && stage < kGateStages - 1; ++i) relu(y + i * room.width, out);
   }
   for (int64_t i = 0; i < u.m; ++i) *u.out(i) = y[i * room.width];

@@ -228,6 +228,18 @@ HWY_INLINE void reduceLanes8(const float* lanes, float* out) {
   }
   const __m256 first = _mm256_shuffle_ps(w[0].raw, w[1].raw, 0x88), second = _mm256_shuffle_ps(w[0].raw, w[1].raw, 0xdd);
   _mm256_storeu_ps(out, _mm256_add_ps(first, second));
+#elif HWY_TARGET == HWY_AVX3
+  __m512 v[4], u[2];  // two sets each, four sets each
+  KVLAB_UNROLL for (int i = 0; i < 4; ++i) {
+    const __m512 a = _mm512_loadu_ps(lanes + 32 * i), b = _mm512_loadu_ps(lanes + 32 * i + 16);
+    v[i] = _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x44), _mm512_shuffle_f32x4(a, b, 0xee));
+  }
+  KVLAB_UNROLL for (int i = 0; i < 2; ++i)
+    u[i] = _mm512_add_ps(_mm512_shuffle_f32x4(v[2 * i], v[2 * i + 1], 0x88), _mm512_shuffle_f32x4(v[2 * i], v[2 * i + 1], 0xdd));
+  const __m512 pairs = _mm512_add_ps(_mm512_shuffle_ps(u[0], u[1], 0x44), _mm512_shuffle_ps(u[0], u[1], 0xee));
+  const __m512 sums = _mm512_add_ps(pairs, _mm512_movehdup_ps(pairs));
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 2, 6, 10, 14, 0, 0, 0, 0, 0, 0, 0, 0);
+  _mm256_storeu_ps(out, _mm512_castps512_ps256(_mm512_permutexvar_ps(order, sums)));
 #else
   reduceLanes4(lanes, out);
   reduceLanes4(lanes + 64, out + 4);

@@ -14,8 +14,18 @@ constexpr OpTable kCpuOps = {
 #undef KVLAB_OP
 };
 
+constexpr OpTable withBf16(OpTable table) {
+  table.numericsId = [] { return kBf16NumericsId; };
+  table.matmul = &matmulBf16;
+  table.linear = &linearBf16;
+  return table;
+}
+
+constexpr OpTable kCpuBf16Ops = withBf16(kCpuOps);
+
 }  // namespace
 
+const OpTable& cpuBf16Ops() { return kCpuBf16Ops; }
 const OpTable& cpuOps() { return kCpuOps; }
 
 }  // namespace kvlab::kernels

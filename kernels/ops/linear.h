@@ -42,4 +42,7 @@ struct LinearArgs {
 
 void linear(const Context&, const LinearArgs&);
 
+/// Of matmulBf16() instead of matmul(). CPU.
+void linearBf16(const Context&, const LinearArgs&);
+
 }  // namespace kvlab::kernels

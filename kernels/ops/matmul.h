@@ -23,4 +23,7 @@ struct MatmulArgs {
 
 void matmul(const Context&, const MatmulArgs&);
 
+/// Numerics "portable-bf16" (numerics.h): where w is bf16, x is rounded to bf16 too; else as above. CPU.
+void matmulBf16(const Context&, const MatmulArgs&);
+
 }  // namespace kvlab::kernels

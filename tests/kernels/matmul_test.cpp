@@ -25,30 +25,40 @@ class MatmulTest : public QObject {
 
 namespace {
 
+/// Type of the weights, and whether x meets them in pairs of bf16.
+struct Kind {
+  DType type;
+  bool pairs = false;
+  QString name() const { return QString(dtypeName(type)) + (pairs ? " in pairs" : ""); }
+};
+
 struct Problem {
   int64_t m, n, k;
-  std::vector<float> x, w, wRead, bias;
+  std::vector<float> x, xRead, w, wRead, bias;
   std::vector<uint8_t> bytes;
-  DType type;
+  Kind kind;
 
-  Problem(int64_t m_, int64_t n_, int64_t k_, DType t) : m(m_), n(n_), k(k_), type(t) {
+  Problem(int64_t m_, int64_t n_, int64_t k_, Kind kind_) : m(m_), n(n_), k(k_), kind(kind_) {
     Random r(static_cast<uint64_t>(m * 131 + n * 17 + k));
     x = r.values(m * k);
     w = r.values(n * k);
     bias = r.values(n);
-    bytes = encode(w, t, &wRead);
+    bytes = encode(w, kind.type, &wRead);
+    xRead = x;
+    if (kind.pairs) encode(x, DType::bf16, &xRead);
   }
 
   MatmulArgs args(float* y) const {
-    return {.x = x.data(), .w = bytes.data(), .wType = type, .y = y, .m = m, .n = n, .k = k};
+    return {.x = x.data(), .w = bytes.data(), .wType = kind.type, .y = y, .m = m, .n = n, .k = k};
   }
+  void multiply(ThreadPool& pool, const MatmulArgs& a) const { kind.pairs ? matmulBf16({&pool}, a) : matmul({&pool}, a); }
 
   std::vector<float> run(int threads, bool withBias = false) const {
     ThreadPool pool(threads);
     std::vector<float> y(static_cast<size_t>(m * n), NAN);
     MatmulArgs a = args(y.data());
     if (withBias) a.bias = bias.data();
-    matmul({&pool}, a);
+    multiply(pool, a);
     return y;
   }
 
@@ -58,7 +68,7 @@ struct Problem {
       for (int64_t j = 0; j < n; ++j) {
         double sum = withBias ? double{bias[static_cast<size_t>(j)]} : 0.0;
         for (int64_t p = 0; p < k; ++p)
-          sum += double{x[static_cast<size_t>(i * k + p)]} * double{wRead[static_cast<size_t>(j * k + p)]};
+          sum += double{xRead[static_cast<size_t>(i * k + p)]} * double{wRead[static_cast<size_t>(j * k + p)]};
         y.push_back(sum);
       }
     }
@@ -66,7 +76,7 @@ struct Problem {
   }
 };
 
-constexpr DType kTypes[] = {DType::f32, DType::f16, DType::bf16};
+constexpr Kind kKinds[] = {{DType::f32}, {DType::f16}, {DType::bf16}, {DType::bf16, true}};
 
 }  // namespace
 
@@ -85,25 +95,25 @@ void MatmulTest::closeToDouble() {
   QFETCH(qint64, m);
   QFETCH(qint64, n);
   QFETCH(qint64, k);
-  for (const DType t : kTypes) {
+  for (const Kind& t : kKinds) {
     const Problem p(m, n, k, t);
     for (const bool bias : {false, true}) {
       const double error = relativeError(p.run(1, bias), p.reference(bias));
-      QVERIFY2(error < 1e-6, qPrintable(QString("%1: relative error %2, tolerance 1e-6").arg(dtypeName(t)).arg(error)));
+      QVERIFY2(error < 1e-6, qPrintable(QString("%1: relative error %2, tolerance 1e-6").arg(t.name()).arg(error)));
     }
   }
 }
 
 void MatmulTest::equalsTheScalarModel() {
   if (QByteArray(numericsId()) != "portable-fma") QSKIP("no fused multiply-add here");
-  for (const DType t : kTypes) {
+  for (const Kind& t : kKinds) {
     for (const int64_t m : {1, 2, 3, 4, 5, 50}) {
       const Problem p(m, 51, 533, t);
       const std::vector<float> y = p.run(2);
       for (int64_t i = 0; i < m; ++i) {
         for (int64_t j = 0; j < p.n; ++j) {
           QCOMPARE(std::bit_cast<uint32_t>(y[static_cast<size_t>(i * p.n + j)]),
-                   std::bit_cast<uint32_t>(modelDot(p.x.data() + i * p.k, p.wRead.data() + j * p.k, p.k)));
+                   std::bit_cast<uint32_t>((t.pairs ? modelPairDot : modelDot)(p.xRead.data() + i * p.k, p.wRead.data() + j * p.k, p.k)));
         }
       }
     }
@@ -111,7 +121,7 @@ void MatmulTest::equalsTheScalarModel() {
 }
 
 void MatmulTest::rowsDoNotDependOnTheirNumber() {
-  for (const DType t : kTypes) {
+  for (const Kind& t : kKinds) {
     const Problem p(101, 67, 1111, t);
     const std::vector<float> whole = p.run(1, true);
     for (const int64_t rows : {1, 2, 3, 4, 5, 6, 9, 47, 49}) {
@@ -123,7 +133,7 @@ void MatmulTest::rowsDoNotDependOnTheirNumber() {
         a.x += i * p.k;
         a.m = count;
         a.bias = p.bias.data();
-        matmul({&pool}, a);
+        p.multiply(pool, a);
         QVERIFY2(sameBits(y.data(), whole.data() + i * p.n, count * p.n),
                  qPrintable(QString("%1 rows from %2").arg(rows).arg(i)));
       }
@@ -132,16 +142,18 @@ void MatmulTest::rowsDoNotDependOnTheirNumber() {
 }
 
 void MatmulTest::threadsChangeNothing() {
-  for (const int64_t m : {1, 4, 70}) {
-    const Problem p(m, 900, 700, DType::bf16);
-    const std::vector<float> one = p.run(1);
-    QVERIFY(sameBits(one, p.run(2)));
-    QVERIFY(sameBits(one, p.run(4)));
+  for (const bool pairs : {false, true}) {
+    for (const int64_t m : {1, 4, 70}) {
+      const Problem p(m, 900, 700, {DType::bf16, pairs});
+      const std::vector<float> one = p.run(1);
+      QVERIFY(sameBits(one, p.run(2)));
+      QVERIFY(sameBits(one, p.run(4)));
+    }
   }
 }
 
 void MatmulTest::targetsAgree() {
-  for (const DType t : kTypes) {
+  for (const Kind& t : kKinds) {
     for (const int64_t m : {1, 3, 11}) {
       const Problem p(m, 29, 700, t);
       std::vector<float> first;
@@ -157,7 +169,7 @@ void MatmulTest::targetsAgree() {
 }
 
 void MatmulTest::readsUnalignedWeights() {
-  for (const DType t : kTypes) {
+  for (const Kind& t : kKinds) {
     for (const int64_t m : {2, 9}) {
       const Problem p(m, 13, 77, t);
       std::vector<uint8_t> shifted(p.bytes.size() + 2);
@@ -166,15 +178,16 @@ void MatmulTest::readsUnalignedWeights() {
       MatmulArgs a = p.args(y.data());
       a.w = shifted.data() + 2;
       ThreadPool pool(1);
-      matmul({&pool}, a);
+      p.multiply(pool, a);
       QVERIFY(sameBits(y, p.run(1)));
     }
   }
 }
 
 void MatmulTest::leavesTheRestAlone() {
+  for (const Kind& kind : kKinds)
   for (const int64_t m : {3, 8}) {
-    const Problem p(m, 10, 40, DType::f32);
+    const Problem p(m, 10, 40, kind);
     std::vector<float> y(static_cast<size_t>(m * 12), 7.0f), x(static_cast<size_t>(m * 45), NAN);
     for (int64_t i = 0; i < m; ++i) std::copy_n(p.x.data() + i * 40, 40, x.data() + i * 45);
     MatmulArgs a = p.args(y.data());
@@ -182,7 +195,7 @@ void MatmulTest::leavesTheRestAlone() {
     a.xStride = 45;
     a.yStride = 12;
     ThreadPool pool(1);
-    matmul({&pool}, a);
+    p.multiply(pool, a);
     const std::vector<float> dense = p.run(1);
     for (int64_t i = 0; i < m; ++i) {
       QVERIFY(sameBits(y.data() + i * 12, dense.data() + i * 10, 10));

@@ -108,4 +108,15 @@ inline float modelDot(const float* a, const float* b, int64_t n) {
   return modelTree(lanes);
 }
 
+/// The same in pairs, for values of bf16.
+inline float modelPairDot(const float* a, const float* b, int64_t n) {
+  std::vector<float> lanes(16, 0.0f);
+  for (int64_t k = 0; k < n; k += 2) {
+    float& lane = lanes[static_cast<size_t>(k / 2 % 16)];
+    if (k + 1 < n) lane = std::fma(a[k + 1], b[k + 1], lane);
+    lane = std::fma(a[k], b[k], lane);
+  }
+  return modelTree(lanes);
+}
+
 }  // namespace kvlab::kernels::test

@@ -182,7 +182,7 @@ class DeviceTest : public QObject {
       QCOMPARE(error.field, std::string("numerics"));
       QVERIFY2(error.why.find(wrong["backend"] == "cpu" ? "computes with portable-fma" : "computes with ") != std::string::npos, error.why.c_str());
     }
-    QVERIFY(refused({{"backend", "auto"}, {"numerics", "amx"}}).why.find("portable-fma or cuda-det or cuda-fast") != std::string::npos);
+    QVERIFY(refused({{"backend", "auto"}, {"numerics", "amx"}}).why.find("portable-fma or portable-bf16 or cuda-det or cuda-fast") != std::string::npos);
     qputenv("KVLAB_CUBLASLT", "/nowhere/libcublasLt.so");
     const Error error = refused({{"backend", "cuda"}, {"numerics", "cuda-fast"}});
     qunsetenv("KVLAB_CUBLASLT");
