@@ -84,6 +84,7 @@ int runBench(const CommandLine& line) {
   options.dtype = line.manifest.value("dtype", "");
   options.backend = line.manifest.value("backend", "cpu");
   options.numerics = line.manifest.value("numerics", "");
+  options.weights = line.manifest.value("weights", "");
   const Progress progress = [](const std::string& what, std::int64_t done, std::int64_t total) {
     if (total < 0 || what.empty()) return true;
     std::cerr << "kvlab: " << what;

@@ -8,7 +8,8 @@
 
 namespace kvlab::kernels {
 
-/// i8 and fp8e4m3 are for row records alone, where they carry one f32 scale per (head, token): row_quant.h.
+/// i8 and fp8e4m3 carry f32 scales: in row records one per (head, token) (row_quant.h), in matrices of weights,
+/// which may be i8 too, one per output (ops/matmul.h).
 enum class DType : uint8_t { f32 = 0, f16 = 1, bf16 = 2, i8 = 3, fp8e4m3 = 4 };
 
 KVLAB_HD constexpr int64_t dtypeBytes(DType t) {
@@ -27,7 +28,7 @@ KVLAB_HD constexpr bool dtypeHasScale(DType t) {
   return t == DType::i8 || t == DType::fp8e4m3;
 }
 
-/// True for types of weights, which convert(), too, reads and writes.
+/// True for types that stand for themselves, which convert(), too, reads and writes.
 KVLAB_HD constexpr bool dtypeSupported(DType t) {
   return t == DType::f32 || t == DType::f16 || t == DType::bf16;
 }

@@ -243,6 +243,7 @@ Result<Manifest> Manifest::fromJson(const json& object) {
   ManifestKeys keys(object, "");
   keys.text("model", m.model);
   keys.text("backend", m.backend, {"auto", "cpu", "cuda"});
+  keys.text("weights", m.weights, {"", "int8"});
   keys.text("numerics", m.numerics);
   keys.integer("threads", m.threads, 0, 1024);
   keys.text("dtype", m.dtype, {"", "f32", "f16", "bf16"});
@@ -253,7 +254,7 @@ Result<Manifest> Manifest::fromJson(const json& object) {
 }
 
 json Manifest::toJson() const {
-  json out{{"model", model}, {"backend", backend}, {"numerics", numerics}, {"threads", threads}, {"dtype", dtype},
+  json out{{"model", model}, {"backend", backend}, {"weights", weights}, {"numerics", numerics}, {"threads", threads}, {"dtype", dtype},
            {"key_phase", keyPhase}, {"layout", layout}, {"policy", policy.toJson()},
            {"layers", json::array()}, {"ring", {{"window", ring.window}, {"block_tokens", ring.blockTokens}, {"tail_only", ring.tailOnly}}},
            {"guards", guards}, {"capacity", capacity}, {"staging", staging},

@@ -17,7 +17,7 @@ struct BenchOptions {
   bool quick = false;     // fewer runs and shapes: for tests, not for figures
   std::string model = {}, dtype = {};  // for benches that ask; empty = their own choice
   std::string backend = "cpu";         // cpu, cuda or auto
-  std::string numerics = {};           // as in the manifest
+  std::string numerics = {}, weights = {};  // as in the manifest
 };
 
 struct Bench {

@@ -71,7 +71,7 @@ class DepthBench {
  private:
   std::string caseOf(int depth) const {
     return m_options.model + ", " + kernels::dtypeName(m_session.model().dtype()) + ", " +
-           std::to_string(threadsOf(m_options)) + " threads, depth " + std::to_string(depth);
+           (m_options.weights.empty() ? "" : "weights " + m_options.weights + ", ") + std::to_string(threadsOf(m_options)) + " threads, depth " + std::to_string(depth);
   }
 
   Status fill(int depth) {
@@ -89,7 +89,7 @@ class DepthBench {
     const Model& model = m_session.model();
     const kernels::RowFormat& f = m_session.store().pool(0).format();
     const double perRow = f.kvHeads * f.headDim * static_cast<double>(kernels::dtypeBytes(f.k) + kernels::dtypeBytes(f.v));
-    const double idle = model.config().tieEmbeddings ? 0 : static_cast<double>(model.embed().bytes());
+    const double idle = model.head().data == model.embed().data ? 0 : static_cast<double>(model.embed().bytes());
     return static_cast<double>(model.weightBytes()) - idle + perRow * model.config().layers * rows;
   }
 

@@ -37,7 +37,7 @@ std::vector<double> readBandwidth(int threads, std::size_t bytes, int runs) {
 }
 
 Result<std::unique_ptr<Session>> benchSession(const BenchOptions& options, const std::string& model, bool probes, int capacity) {
-  Result<Manifest> manifest = Manifest::fromJson({{"model", model}, {"backend", options.backend}, {"numerics", options.numerics}, {"threads", threadsOf(options)}, {"dtype", options.dtype}, {"probes", probes}, {"capacity", capacity},
+  Result<Manifest> manifest = Manifest::fromJson({{"model", model}, {"backend", options.backend}, {"weights", options.weights}, {"numerics", options.numerics}, {"threads", threadsOf(options)}, {"dtype", options.dtype}, {"probes", probes}, {"capacity", capacity},
                                                   {"history_bytes", 0}, {"check", {{"level", probes ? "cheap" : "off"}}}});
   if (!manifest) return manifest.error();
   return openSession(*manifest, options.resources);

@@ -50,7 +50,9 @@ class Model {
 
  private:
   friend class ModelBuilder;
+  friend Result<std::shared_ptr<const Model>> withInt8Weights(std::shared_ptr<const Model>, const Progress&);
   Model() = default;
+  Model(const Model&) = default;
 
   std::string m_spec;
   ModelConfig m_config;

@@ -2,6 +2,7 @@
 // A weight as the kernels take it: where it lies, its type, its shape. Owns nothing; whoever made
 // the view keeps the bytes alive. Any alignment. Values; any thread.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -21,7 +22,14 @@ struct TensorView {
     for (const std::int64_t d : shape) n *= d;
     return n;
   }
-  std::int64_t bytes() const { return elements() * kernels::dtypeBytes(dtype); }
+  /// Of a matrix of codes [out, in] the scales [out] lie behind the codes.
+  std::int64_t bytes() const { return kernels::dtypeHasScale(dtype) ? scalesAt() + 4 * shape[0] : elements() * kernels::dtypeBytes(dtype); }
+  const float* scales() const {
+    return kernels::dtypeHasScale(dtype) ? reinterpret_cast<const float*>(static_cast<const std::byte*>(data) + scalesAt()) : nullptr;
+  }
+
+ private:
+  std::int64_t scalesAt() const { return (elements() * kernels::dtypeBytes(dtype) + 3) / 4 * 4; }
 };
 
 /// The values of an f32, f16 or bf16 tensor as f32, [elements]; empty for an absent one.

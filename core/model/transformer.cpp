@@ -32,7 +32,7 @@ class InLayer {
 /// What a linear step reads that is the model's: matrices, norm and biases. The rest of opBytes() is activations.
 std::int64_t bytesOfWeights(const kernels::LinearArgs& a) {
   std::int64_t bytes = a.normWeight ? a.k * kernels::dtypeBytes(a.normType) : 0;
-  for (int i = 0; i < a.nParts; ++i) bytes += a.parts[i].n * (a.k * kernels::dtypeBytes(a.parts[i].wType) + (a.parts[i].bias ? 4 : 0));
+  for (int i = 0; i < a.nParts; ++i) bytes += a.parts[i].n * (a.k * kernels::dtypeBytes(a.parts[i].wType) + (a.parts[i].bias ? 4 : 0) + (a.parts[i].scales ? 4 : 0));
   return bytes;
 }
 
@@ -105,7 +105,7 @@ kernels::LinearArgs Transformer::step(const TensorView& norm, std::int64_t n, co
 }
 
 void Transformer::addPart(kernels::LinearArgs& args, const TensorView& w, const TensorView& bias, float* y) {
-  args.parts[args.nParts++] = {w.data, w.dtype, static_cast<const float*>(bias.data), y, w.shape[0]};
+  args.parts[args.nParts++] = {w.data, w.dtype, static_cast<const float*>(bias.data), y, w.shape[0], w.scales()};
 }
 
 void Transformer::headNorm(const TensorView& weight, std::int64_t n, int heads, const float* x, float* y) {

@@ -47,7 +47,7 @@ class Session {
   /// history holds the commands that led here and no older state, so going back executes them again.
   Result<std::unique_ptr<Session>> fork() const;
   /// An empty session with another manifest over the same model, weights and back end, for any thread.
-  /// Errors: lane_differs (names the key) where model, back end, numerics or dtype are others;
+  /// Errors: lane_differs (names the key) where model, back end, weights, numerics or dtype are others;
   /// bad_manifest; out_of_memory.
   Result<std::unique_ptr<Session>> beside(Manifest manifest) const;
 

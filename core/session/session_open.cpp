@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "core/model/int8_weights.h"
 #include "core/session/capture.h"
 #include "core/session/session.h"
 
@@ -62,6 +63,8 @@ Result<std::unique_ptr<Session>> Session::open(const Manifest& manifest, const s
 Status Session::build(const std::string& resources, const Progress& progress) {
   if (Status chosen = chooseBackend(m_manifest.backend, m_manifest.numerics); !chosen) return chosen;
   Result<std::shared_ptr<const Model>> model = Model::open(m_manifest.model, resources, progress);
+  if (!model) return model.error();
+  if (m_manifest.weights == "int8") model = withInt8Weights(model.take(), progress);
   if (!model) return model.error();
   m_model = model.take();
   m_resources = resources;
@@ -208,6 +211,7 @@ Result<std::unique_ptr<Session>> Session::beside(Manifest manifest) const {
   if (manifest.backend != m_manifest.backend && manifest.backend != m_backend->id()) return differs("backend", manifest.backend, m_backend->id());
   const std::string numerics = m_backend->ops().numericsId();
   if (!manifest.numerics.empty() && manifest.numerics != numerics) return differs("numerics", manifest.numerics, numerics);
+  if (manifest.weights != m_manifest.weights) return differs("weights", manifest.weights, m_manifest.weights);
   if (manifest.dtype != m_manifest.dtype) return differs("dtype", manifest.dtype, m_manifest.dtype);
   Manifest opened = manifest;
   return sibling(std::move(manifest), std::move(opened));

@@ -117,6 +117,7 @@ HWY_INLINE void streamTile(const MatmulArgs& a, const typename Values::Word* x, 
   for (int i = 0; i < M; ++i) {
     float* y = a.y + i * a.yStride + j0;
     reduceRow(lanes + i * N * 16, N, y);
+    for (int j = 0; a.scales && j < N; ++j) y[j] *= a.scales[j0 + j];
     for (int j = 0; a.bias && j < N; ++j) y[j] += a.bias[j0 + j];
   }
 }

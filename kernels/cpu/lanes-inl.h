@@ -78,7 +78,7 @@ HWY_INLINE void prefetchFar(const uint8_t* at) {
 #endif
 }
 
-/// Lanes(d) values of type T from memory of any alignment, as f32.
+/// Lanes(d) values of type T from memory of any alignment, as f32; codes of i8 without their scale.
 template <DType T, class D>
 HWY_INLINE hn::Vec<D> loadAs(D d, const uint8_t* from) {
   const hn::RebindToUnsigned<D> du;
@@ -89,6 +89,10 @@ HWY_INLINE hn::Vec<D> loadAs(D d, const uint8_t* from) {
   } else if constexpr (T == DType::bf16) {
     const auto bits = hn::LoadU(du16, reinterpret_cast<const uint16_t*>(from));
     return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, bits)));
+  } else if constexpr (T == DType::i8) {
+    (void)du, (void)du16;
+    const auto code = hn::LoadU(hn::Rebind<int8_t, D>(), reinterpret_cast<const int8_t*>(from));
+    return hn::ConvertTo(d, hn::PromoteTo(hn::RebindToSigned<D>(), code));
   } else {
     static_assert(T == DType::f16);
     const auto half = hn::LoadU(du16, reinterpret_cast<const uint16_t*>(from));

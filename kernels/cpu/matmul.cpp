@@ -87,10 +87,13 @@ HWY_INLINE auto panelsOf(ThreadPool& pool, const MatmulArgs& a) {
   return p;
 }
 
-HWY_INLINE void addBias(const MatmulArgs& a, int64_t j0, int64_t n) {
-  if (!a.bias) return;
+/// Scales and biases of columns [j0, j0 + n).
+HWY_INLINE void finish(const MatmulArgs& a, int64_t j0, int64_t n) {
+  if (!a.scales && !a.bias) return;
   for (int64_t i = 0; i < a.m; ++i) {
-    for (int64_t j = j0; j < j0 + n; ++j) a.y[i * a.yStride + j] += a.bias[j];
+    float* y = a.y + i * a.yStride;
+    for (int64_t j = j0; a.scales && j < j0 + n; ++j) y[j] *= a.scales[j];
+    for (int64_t j = j0; a.bias && j < j0 + n; ++j) y[j] += a.bias[j];
   }
 }
 
@@ -112,7 +115,7 @@ void matmulPanel(const MatmulArgs& a, const Panels<typename Values::Word>& p, in
                                             .y = a.y + i0 * a.yStride + j0, .yStride = a.yStride});
     }
   }
-  addBias(a, j0, n);
+  finish(a, j0, n);
 }
 
 template <class Values>
@@ -136,6 +139,7 @@ void matmulOf(ThreadPool& pool, const MatmulArgs& a) {
 }  // namespace
 
 void matmulTarget(ThreadPool& pool, const MatmulArgs& a) {
+  if (a.wType == DType::i8) return matmulOf<Widened<DType::i8>>(pool, a);
   withDType(a.wType, [&](auto type) { matmulOf<Widened<type()>>(pool, a); });
 }
 

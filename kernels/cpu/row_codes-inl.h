@@ -76,8 +76,7 @@ class HeadReader<DType::i8, D> {
  public:
   HWY_INLINE HeadReader(D d, const uint8_t* scale) : m_scale(hn::Set(d, floatAt(scale))) {}
   HWY_INLINE hn::Vec<D> load(D d, const uint8_t* from) const {
-    const auto code = hn::LoadU(hn::Rebind<int8_t, D>(), reinterpret_cast<const int8_t*>(from));
-    return hn::Mul(hn::ConvertTo(d, hn::PromoteTo(hn::RebindToSigned<D>(), code)), m_scale);
+    return hn::Mul(loadAs<DType::i8>(d, from), m_scale);
   }
 
  private:

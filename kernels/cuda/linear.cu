@@ -43,6 +43,7 @@ bool few(void* stream, const LinearArgs& a, int32_t* error) {
     case DType::f32: return linearFew<DType::f32>(stream, a, deviceShape(), error);
     case DType::f16: return linearFew<DType::f16>(stream, a, deviceShape(), error);
     case DType::bf16: return linearFew<DType::bf16>(stream, a, deviceShape(), error);
+    case DType::i8: return linearFew<DType::i8>(stream, a, deviceShape(), error);
     default: return false;
   }
 }

@@ -185,7 +185,7 @@ class LinearRows {
     const Place p = placeOf(unit);
     const int group = m_lane / 8, part = m_plan.gated ? group / 2 : p.part;
     const int64_t n = of(part, &LinearPart::n);
-    const float* bias = of(part, &LinearPart::bias);
+    const float *bias = of(part, &LinearPart::bias), *scales = of(part, &LinearPart::scales);
 #pragma unroll
     for (int i = 0; i < kM; ++i)
 #pragma unroll
@@ -199,7 +199,7 @@ class LinearRows {
         }
         const int64_t row = p.row + (m_plan.gated ? group % 2 + 2 * j : group + 4 * j);
         float y = low + high;
-        if (bias && row < n) y = y + bias[row];
+        if (row < n) y = finished<T>(y, scales, bias, row);
         if (m_plan.gated) y = swigluOf(y, __shfl_xor_sync(kWholeWarp, y, 16));  // the lower half has the gate
         if (m_lane % 8 == (i * S::kPerGroup + j) % 8 && row < n && i < a.m && (!m_plan.gated || group < 2)) store(part, i * n + row, y);
       }

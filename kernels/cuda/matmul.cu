@@ -29,6 +29,7 @@ int32_t matmul(void* stream, const MatmulArgs& args) {
     case DType::f32: return matmulOf<DType::f32>(stream, a);
     case DType::f16: return matmulOf<DType::f16>(stream, a);
     case DType::bf16: return matmulOf<DType::bf16>(stream, a);
+    case DType::i8: return matmulOf<DType::i8>(stream, a);
     default: return cudaErrorNotSupported;
   }
 }

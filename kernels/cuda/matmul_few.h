@@ -120,8 +120,7 @@ class FewRows {
         }
         const int64_t n = m_first + m_thread / 8 + r * (S::kThreads / 8);
         if (m_thread % 8 != (i * S::kPerGroup + r) % 8 || n >= a.n || i >= a.m) continue;
-        const float sum = low + high;
-        a.y[i * a.yStride + n] = a.bias ? sum + a.bias[n] : sum;
+        a.y[i * a.yStride + n] = finished<T>(low + high, a.scales, a.bias, n);
       }
   }
 

@@ -22,11 +22,21 @@ __device__ inline uint4 chunkOf(const uint8_t* row, int64_t at, int64_t rowBytes
   return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
+/// A sum of products, with the scale where weights are codes, and the bias.
+template <DType T>
+__device__ __forceinline__ float finished(float sum, const float* scales, const float* bias, int64_t n) {
+  if constexpr (T == DType::i8) sum = sum * scales[n];
+  return bias ? sum + bias[n] : sum;
+}
+
 /// Values 2i and 2i + 1 of a row in shared memory.
 template <DType T>
 __device__ __forceinline__ float2 pairOf(const uint8_t* row, int i) {
   if constexpr (T == DType::f32) {
     return reinterpret_cast<const float2*>(row)[i];
+  } else if constexpr (T == DType::i8) {
+    const auto codes = reinterpret_cast<const char2*>(row)[i];
+    return make_float2(static_cast<float>(codes.x), static_cast<float>(codes.y));
   } else {
     const uint32_t bits = reinterpret_cast<const uint32_t*>(row)[i];
     return make_float2(narrowValue<T>(bits & 0xffffu), narrowValue<T>(bits >> 16));

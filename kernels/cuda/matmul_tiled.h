@@ -87,6 +87,13 @@ class MatmulTile {
   __device__ static void storeWeights(float* to, const uint4& bits) {
     if constexpr (T == DType::f32) {
       *reinterpret_cast<uint4*>(to) = bits;
+    } else if constexpr (T == DType::i8) {
+      const uint32_t words[] = {bits.x, bits.y, bits.z, bits.w};
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const auto code = [&](int byte) { return static_cast<float>(static_cast<int8_t>(words[i] >> (8 * byte))); };
+        reinterpret_cast<float4*>(to)[i] = make_float4(code(0), code(1), code(2), code(3));
+      }
     } else {
       const auto quad = [](uint32_t low, uint32_t high) {
         return make_float4(narrowValue<T>(low & 0xffffu), narrowValue<T>(low >> 16), narrowValue<T>(high & 0xffffu), narrowValue<T>(high >> 16));
@@ -124,7 +131,7 @@ class MatmulTile {
 #pragma unroll
     for (int j = 0; j < kColumns / 2; ++j) {
       const int64_t n = m_column + column(lane() % 2 * (kColumns / 2) + j);
-      if (n < a.n) a.y[i * a.yStride + n] = a.bias ? m_sums[j] + a.bias[n] : m_sums[j];
+      if (n < a.n) a.y[i * a.yStride + n] = finished<T>(m_sums[j], a.scales, a.bias, n);
     }
   }
 

@@ -11,13 +11,14 @@
 
 namespace kvlab::kernels {
 
-/// One matrix: y = x' w^T (+ bias), where x' is the input after the norm.
+/// One matrix: y = x' w^T (* scale) (+ bias), where x' is the input after the norm.
 struct LinearPart {
   const void* w = nullptr;     ///< [n, k], dense; any alignment (a mapped file)
-  DType wType = DType::f32;    ///< f32, f16 or bf16
+  DType wType = DType::f32;    ///< f32, f16, bf16 or i8
   const float* bias = nullptr;  ///< [n] or null
   float* y = nullptr;          ///< [m, n], dense
   int64_t n = 0;
+  const float* scales = nullptr;  ///< [n], with i8 alone
 };
 
 inline constexpr int kLinearParts = 3;

@@ -20,7 +20,7 @@ void eachLinearStep(const LinearArgs& a, const Run& run) {
   }
   for (int i = 0; i < a.nParts; ++i) {
     const LinearPart& p = a.parts[i];
-    run(MatmulArgs{.x = x, .w = p.w, .wType = p.wType, .bias = p.bias, .y = p.y, .m = a.m, .n = p.n, .k = a.k});
+    run(MatmulArgs{.x = x, .w = p.w, .wType = p.wType, .bias = p.bias, .y = p.y, .m = a.m, .n = p.n, .k = a.k, .scales = p.scales});
   }
   const LinearPart& first = a.parts[0];
   if (a.out && a.residual) run(AddArgs{a.residual, first.y, a.out, a.m * first.n});

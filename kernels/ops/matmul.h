@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// y = x * w^T (+ bias), the product of every linear layer. A row of y has the same bits whatever
+// y = x * w^T (* scale) (+ bias), the product of every linear layer. A row of y has the same bits whatever
 // the number of rows in the call (numerics.h).
 #pragma once
 
@@ -13,12 +13,13 @@ namespace kvlab::kernels {
 struct MatmulArgs {
   const float* x = nullptr;     ///< [m, k], row stride xStride
   const void* w = nullptr;      ///< [n, k], dense; any alignment (a mapped file)
-  DType wType = DType::f32;     ///< f32, f16 or bf16
+  DType wType = DType::f32;     ///< f32, f16, bf16 or i8
   const float* bias = nullptr;  ///< [n] or null
   float* y = nullptr;           ///< [m, n], row stride yStride; overlaps neither x nor w
   int64_t m = 0, n = 0, k = 0;
   int64_t xStride = 0;  ///< in floats; 0 means k
   int64_t yStride = 0;  ///< in floats; 0 means n
+  const float* scales = nullptr;  ///< [n], with i8 alone: what the sums of codes are multiplied with
 };
 
 void matmul(const Context&, const MatmulArgs&);

@@ -14,10 +14,10 @@ inline int64_t recordBytes(const RowFormat& f) { return rowLayout(f).stride; }
 
 inline int64_t opBytes(const ConvertArgs& a) { return a.count * (dtypeBytes(a.fromType) + dtypeBytes(a.toType)); }
 inline int64_t opBytes(const EmbeddingArgs& a) { return a.n * a.dim * (dtypeBytes(a.tableType) + 4); }
-inline int64_t opBytes(const MatmulArgs& a) { return a.n * a.k * dtypeBytes(a.wType) + 4 * (a.m * (a.n + a.k) + (a.bias ? a.n : 0)); }
+inline int64_t opBytes(const MatmulArgs& a) { return a.n * a.k * dtypeBytes(a.wType) + 4 * (a.m * (a.n + a.k) + (a.bias ? a.n : 0) + (a.scales ? a.n : 0)); }
 inline int64_t opBytes(const LinearArgs& a) {
   int64_t bytes = 4 * a.m * a.k + (a.normWeight ? a.k * dtypeBytes(a.normType) : 0);
-  for (int i = 0; i < a.nParts; ++i) bytes += a.parts[i].n * a.k * dtypeBytes(a.parts[i].wType) + 4 * a.m * a.parts[i].n;
+  for (int i = 0; i < a.nParts; ++i) bytes += a.parts[i].n * (a.k * dtypeBytes(a.parts[i].wType) + (a.parts[i].scales ? 4 : 0)) + 4 * a.m * a.parts[i].n;
   return bytes + (a.residual ? 4 * a.m * a.parts[0].n : 0);
 }
 inline int64_t opBytes(const RmsnormArgs& a) { return a.dim * dtypeBytes(a.weightType) + 8 * a.rows * a.dim; }

@@ -173,17 +173,21 @@ inline void addRows(std::vector<OpCase>& all) {
   }
 }
 
+inline const float* scalesOf(Rig& r, DType t, int64_t outputs) { return dtypeHasScale(t) ? r.in(Random(23).values(outputs)) : nullptr; }
+inline constexpr DType kWeightTypes[] = {DType::f32, DType::f16, DType::bf16, DType::i8};
+
 /// Rows of x and y lie apart; the first rows of a call must not depend on how many there are.
 inline void addMatmul(std::vector<OpCase>& all) {
   const auto one = [&all](DType t, int64_t m, int64_t n, int64_t k, int64_t apart, size_t shift, bool bias) {
     all.push_back({"matmul", dtypeName(t), textOf({m, n, k}), [=](Rig& r) {
       const auto w = r.inShifted(encode(Random(21).values(n * k), t), shift);
       const MatmulArgs a{.x = r.in(Random(20).values(m * (k + apart))), .w = w, .wType = t, .bias = bias ? r.in(Random(22).values(n)) : nullptr,
-                         .y = r.out<float>(m * (n + apart)), .m = m, .n = n, .k = k, .xStride = apart ? k + apart : 0, .yStride = apart ? n + apart : 0};
+                         .y = r.out<float>(m * (n + apart)), .m = m, .n = n, .k = k, .xStride = apart ? k + apart : 0, .yStride = apart ? n + apart : 0,
+                         .scales = scalesOf(r, t, n)};
       KVLAB_RUN(r, matmul, a);
     }});
   };
-  for (const DType t : kValueTypes) {
+  for (const DType t : kWeightTypes) {
     for (const int64_t m : {1, 2, 3, 5, 8, 9, 33})
       for (const auto& [n, k] : {std::pair<int64_t, int64_t>{1, 1}, {17, 16}, {33, 527}, {65, 600}, {40, 1600}})
         one(t, m, n, k, m % 2 ? 4 : 3, k % 2 ? 2 : 0, n > 20);
@@ -209,8 +213,8 @@ inline LinearArgs linearArgs(Rig& r, const LinearCase& c) {
   a.m = c.m;
   a.k = c.k;
   if (c.norm) {
-    a.normWeight = r.inShifted(encode(Random(51).values(c.k), c.type), c.shift);
-    a.normType = c.type;
+    a.normType = dtypeHasScale(c.type) ? DType::bf16 : c.type;
+    a.normWeight = r.inShifted(encode(Random(51).values(c.k), a.normType), c.shift);
     a.normOffset = 0.5f;
     a.normed = scratch(c.m * c.k);
   }
@@ -218,7 +222,7 @@ inline LinearArgs linearArgs(Rig& r, const LinearCase& c) {
     const int64_t n = c.n[i];
     const auto w = r.inShifted(encode(Random(52 + i).values(n * c.k), c.type), c.shift);
     float* y = c.behind == LinearCase::nothing ? r.out<float>(c.m * n) : scratch(c.m * n);
-    a.parts[a.nParts++] = {w, c.type, c.bias && i != 1 ? r.in(Random(60 + i).values(n)) : nullptr, y, n};
+    a.parts[a.nParts++] = {w, c.type, c.bias && i != 1 ? r.in(Random(60 + i).values(n)) : nullptr, y, n, scalesOf(r, c.type, n)};
   }
   if (c.behind == LinearCase::residual) a.residual = a.out = r.inOut(Random(70).values(c.m * c.n[0]));
   if (c.behind == LinearCase::gate) a.out = r.out<float>(c.m * c.n[0]);
@@ -240,7 +244,7 @@ inline void addLinear(std::vector<OpCase>& all) {
     shape.append(c.norm ? ", norm" : "").append(c.bias ? ", bias" : "").append(kBehind[c.behind]).append(c.shift ? ", anywhere" : "");
     all.push_back({"linear", dtypeName(c.type), shape, [c](Rig& r) { callLinear(r, c); }});
   };
-  for (const DType t : kValueTypes) {
+  for (const DType t : kWeightTypes) {
     for (const int64_t m : {1, 2, 3, 4, 5, 6, 7, 8, 9}) {
       const int64_t k = m % 2 ? 272 : 600;
       one({t, m, k, {37, 9, 5}, true, true});

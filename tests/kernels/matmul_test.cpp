@@ -34,7 +34,7 @@ struct Kind {
 
 struct Problem {
   int64_t m, n, k;
-  std::vector<float> x, xRead, w, wRead, bias;
+  std::vector<float> x, xRead, w, wRead, bias, scales;
   std::vector<uint8_t> bytes;
   Kind kind;
 
@@ -44,12 +44,13 @@ struct Problem {
     w = r.values(n * k);
     bias = r.values(n);
     bytes = encode(w, kind.type, &wRead);
+    if (kind.type == DType::i8) scales = r.values(n);
     xRead = x;
     if (kind.pairs) encode(x, DType::bf16, &xRead);
   }
 
   MatmulArgs args(float* y) const {
-    return {.x = x.data(), .w = bytes.data(), .wType = kind.type, .y = y, .m = m, .n = n, .k = k};
+    return {.x = x.data(), .w = bytes.data(), .wType = kind.type, .y = y, .m = m, .n = n, .k = k, .scales = scales.empty() ? nullptr : scales.data()};
   }
   void multiply(ThreadPool& pool, const MatmulArgs& a) const { kind.pairs ? matmulBf16({&pool}, a) : matmul({&pool}, a); }
 
@@ -66,17 +67,18 @@ struct Problem {
     std::vector<double> y;
     for (int64_t i = 0; i < m; ++i) {
       for (int64_t j = 0; j < n; ++j) {
-        double sum = withBias ? double{bias[static_cast<size_t>(j)]} : 0.0;
+        double sum = 0;
         for (int64_t p = 0; p < k; ++p)
           sum += double{xRead[static_cast<size_t>(i * k + p)]} * double{wRead[static_cast<size_t>(j * k + p)]};
-        y.push_back(sum);
+        if (!scales.empty()) sum *= double{scales[static_cast<size_t>(j)]};
+        y.push_back(withBias ? sum + double{bias[static_cast<size_t>(j)]} : sum);
       }
     }
     return y;
   }
 };
 
-constexpr Kind kKinds[] = {{DType::f32}, {DType::f16}, {DType::bf16}, {DType::bf16, true}};
+constexpr Kind kKinds[] = {{DType::f32}, {DType::f16}, {DType::bf16}, {DType::bf16, true}, {DType::i8}};
 
 }  // namespace
 
@@ -112,8 +114,8 @@ void MatmulTest::equalsTheScalarModel() {
       const std::vector<float> y = p.run(2);
       for (int64_t i = 0; i < m; ++i) {
         for (int64_t j = 0; j < p.n; ++j) {
-          QCOMPARE(std::bit_cast<uint32_t>(y[static_cast<size_t>(i * p.n + j)]),
-                   std::bit_cast<uint32_t>((t.pairs ? modelPairDot : modelDot)(p.xRead.data() + i * p.k, p.wRead.data() + j * p.k, p.k)));
+          const float sum = (t.pairs ? modelPairDot : modelDot)(p.xRead.data() + i * p.k, p.wRead.data() + j * p.k, p.k);
+          QCOMPARE(std::bit_cast<uint32_t>(y[static_cast<size_t>(i * p.n + j)]), std::bit_cast<uint32_t>(sum * (p.scales.empty() ? 1.0f : p.scales[static_cast<size_t>(j)])));
         }
       }
     }

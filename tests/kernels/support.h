@@ -74,11 +74,17 @@ inline std::vector<int64_t> fusedTargets() {
   return all;
 }
 
-/// Stores values as type t and returns the bytes; `as` receives what they read back as.
+/// Stores values as type t and returns the bytes; `as` receives what they read back as. i8: codes of a hundredth.
 inline std::vector<uint8_t> encode(const std::vector<float>& v, DType t, std::vector<float>* as = nullptr) {
   std::vector<uint8_t> bytes(v.size() * static_cast<size_t>(dtypeBytes(t)));
   if (as) as->resize(v.size());
   for (size_t i = 0; i < v.size(); ++i) {
+    if (t == DType::i8) {
+      const auto code = static_cast<int8_t>(std::lround(100 * v[i]));
+      bytes[i] = static_cast<uint8_t>(code);
+      if (as) (*as)[i] = code;
+      continue;
+    }
     const uint16_t narrow = t == DType::f16 ? floatToHalf(v[i]) : floatToBf16(v[i]);
     if (t == DType::f32) {
       memcpy(bytes.data() + 4 * i, &v[i], 4);

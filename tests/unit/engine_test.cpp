@@ -136,19 +136,22 @@ void EngineTest::bitEquality_data() {
   QTest::addColumn<QString>("type");
   QTest::addColumn<QString>("position");
   QTest::addColumn<QString>("numerics");
+  QTest::addColumn<QString>("weights");
   for (const char* type : {"f32", "bf16", "f16"})
     for (const char* position : {"context", "absolute", "cache"})
-      QTest::newRow(qPrintable(QString("%1 %2").arg(type, position))) << type << position << "";
-  QTest::newRow("portable-bf16") << "bf16" << "context" << "portable-bf16";
+      QTest::newRow(qPrintable(QString("%1 %2").arg(type, position))) << type << position << "" << "";
+  QTest::newRow("portable-bf16") << "bf16" << "context" << "portable-bf16" << "";
+  QTest::newRow("int8 weights") << "f16" << "context" << "" << "int8";
 }
 
 void EngineTest::bitEquality() {
   QFETCH(QString, type);
   QFETCH(QString, position);
   QFETCH(QString, numerics);
+  QFETCH(QString, weights);
   const std::vector<int> ids = someIds(150, 256, 7);
   const auto manifest = [&](int threads, int chunk) {
-    return manifestFor("synthetic:tiny:dtype=bf16", {{"dtype", type.toStdString()}, {"numerics", numerics.toStdString()}, {"position", position.toStdString()}, {"threads", threads}, {"prefill_chunk", chunk}});
+    return manifestFor("synthetic:tiny:dtype=bf16", {{"dtype", type.toStdString()}, {"numerics", numerics.toStdString()}, {"weights", weights.toStdString()}, {"position", position.toStdString()}, {"threads", threads}, {"prefill_chunk", chunk}});
   };
   auto oneShot = opened(manifest(1, 256));
   call(*oneShot, "promptIds", {{"ids", ids}});
