@@ -3,7 +3,8 @@
 // rows, is read token by token by a session per pair of types. Against f32 rows: KL of the next token in
 // nats (mean, 99th percentile, and of the last quarter, where errors have piled up), the change of the
 // text's mean negative log-likelihood, and how often the likeliest token is the same. Keys are stored
-// unrotated (on_read) or rotated (at_write), as ring caches elsewhere do. semantics.md, section 9.
+// unrotated (on_read) or rotated (at_write), as ring caches elsewhere do. And what int8 weights and the other
+// arithmetic of the CPU cost, over f32 rows. semantics.md, section 9.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -11,16 +12,21 @@
 #include "core/analysis/metrics.h"
 #include "core/analysis/rebuild.h"
 #include "core/experiment/bench_rig.h"
+#include "kernels/numerics.h"
 
 namespace kvlab {
 namespace {
 
 using Logits = std::vector<float>;
 
-Result<std::unique_ptr<Session>> openFor(const BenchOptions& options, const std::string& keyPhase, const std::string& k, const std::string& v, bool sampled) {
+nlohmann::json rowsOf(const std::string& keyPhase, const std::string& k, const std::string& v) {
+  return {{"key_phase", keyPhase}, {"kv", {{"k", k}, {"v", v}}}};
+}
+
+Result<std::unique_ptr<Session>> openFor(const BenchOptions& options, const nlohmann::json& changes) {
   nlohmann::json wanted{{"model", options.model.empty() ? "demo" : options.model}, {"backend", options.backend}, {"threads", threadsOf(options)},
-                        {"key_phase", keyPhase}, {"kv", {{"k", k}, {"v", v}}}, {"probes", false}, {"check", {{"level", "off"}}}, {"history_bytes", 0}};
-  if (sampled) wanted["sampling"] = {{"temperature", 0.8}, {"seed", 7}};
+                        {"probes", false}, {"check", {{"level", "off"}}}, {"history_bytes", 0}};
+  wanted.update(changes);
   Result<Manifest> manifest = Manifest::fromJson(wanted);
   if (!manifest) return manifest.error();
   return openSession(*manifest, options.resources);
@@ -28,7 +34,9 @@ Result<std::unique_ptr<Session>> openFor(const BenchOptions& options, const std:
 
 /// A text of `length` tokens in the model's own words.
 Result<std::vector<TokenId>> sampleText(const BenchOptions& options, int length) {
-  Result<std::unique_ptr<Session>> session = openFor(options, "on_read", "f32", "f32", true);
+  nlohmann::json sampled = rowsOf("on_read", "f32", "f32");
+  sampled["sampling"] = {{"temperature", 0.8}, {"seed", 7}};
+  Result<std::unique_ptr<Session>> session = openFor(options, sampled);
   if (!session) return session.error();
   Result<std::vector<TokenId>> text = (*session)->model().tokenizer().encode("Once upon a time", true);
   if (!text) return text;
@@ -91,20 +99,32 @@ Status benchQuality(const BenchOptions& options, nlohmann::json& rows, const Pro
   if (!text) return text.error();
   for (const char* keyPhase : {"on_read", "at_write"}) {
     std::vector<Logits> exact;
-    const auto one = [&](const std::string& k, const std::string& v) -> Status {
-      if (!report(progress, "quality: " + std::string(keyPhase) + ", K " + k + ", V " + v, 0, 0))
+    const auto one = [&](const std::string& what, const nlohmann::json& changes) -> Status {
+      if (!report(progress, "quality: " + what, 0, 0))
         return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
-      Result<std::unique_ptr<Session>> session = openFor(options, keyPhase, k, v, false);
+      Result<std::unique_ptr<Session>> session = openFor(options, changes);
       if (!session) return session.error();
       Result<std::vector<Logits>> live = read(**session, *text);
       if (!live) return live.error();
       if (exact.empty()) exact = live.take();
-      else compare(std::string(keyPhase) + ", K " + k + ", V " + v, exact, *live, *text, rows);
+      else compare(what, exact, *live, *text, rows);
       return ok();
     };
-    if (Status done = one("f32", "f32"); !done) return done;
+    const auto pair = [&](const std::string& k, const std::string& v) {
+      return one(std::string(keyPhase) + ", K " + k + ", V " + v, rowsOf(keyPhase, k, v));
+    };
+    if (Status done = pair("f32", "f32"); !done) return done;
     for (const auto& [k, v] : kPairs)
-      if (Status done = one(k, v); !done) return done;
+      if (Status done = pair(k, v); !done) return done;
+    if (keyPhase != std::string_view("on_read") || options.backend == "cuda") continue;
+    std::vector<std::pair<std::string, std::string>> others{{"weights", "int8"}};
+    for (const kernels::NumericsAnswer& other : kernels::numericsOf("cpu"))
+      if (other.why.empty() && other.id != kernels::numericsId()) others.emplace_back("numerics", other.id);
+    for (const auto& [key, word] : others) {
+      nlohmann::json changes = rowsOf(keyPhase, "f32", "f32");
+      changes[key] = word;
+      if (Status done = one(key + " " + word, changes); !done) return done;
+    }
   }
   return ok();
 }
