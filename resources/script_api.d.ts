@@ -300,6 +300,8 @@ interface Ring {
 }
 
 interface QuantError {
+  /** The storage type. */
+  type: string;
   /** |stored - computed| / |computed| over all heads: the worst row and the mean. */
   worst: number;
   mean: number;
@@ -308,9 +310,13 @@ interface QuantError {
   /** Largest of a row's heads. */
   scale?: (number | null)[];
   atMax?: number[];
+  /** What converting rows has seen since the layer's pool was made. */
+  counts: QuantCounts;
 }
 
 interface LayerQuantisation {
+  /** When it was measured. */
+  tick: number;
   k: QuantError;
   v: QuantError;
   /** |q . (stored - computed)| / sqrt(d) of the newest query, over heads and rows. */

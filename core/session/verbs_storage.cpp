@@ -36,8 +36,8 @@ json countsOf(const kernels::TensorStats& stats) {
           {"scale", {{"min", any ? stats.scaleMin : 0}, {"mean", stats.meanScale()}, {"max", stats.scaleMax}}}};
 }
 
-json errorOf(const QuantError& error, bool rows) {
-  json out{{"worst", error.worst}, {"mean", error.mean}};
+json errorOf(const QuantError& error, const std::string& type, const kernels::TensorStats& stats, bool rows) {
+  json out{{"type", type}, {"worst", error.worst}, {"mean", error.mean}, {"counts", countsOf(stats)}};
   if (!rows) return out;
   out["relative"] = error.relative;  // not-a-number becomes null
   out["cosine"] = error.cosine;
@@ -54,7 +54,10 @@ Result<json> quantisation(Session& session, const json& args) {
   if (!measured) return measured.error();
   json out = json::array();
   for (const LayerQuantisation& layer : *measured) {
-    out.push_back({{"k", errorOf(layer.k, rows)}, {"v", errorOf(layer.v, rows)}, {"worstLogit", layer.worstLogit}});
+    const auto l = static_cast<int>(out.size());
+    const StorageView& view = *session.storage()[at(l)];
+    const kernels::WriteRowsStats counts = session.store().pool(l).counts();
+    out.push_back({{"tick", session.state().tick.value()}, {"k", errorOf(layer.k, view.k, counts.k, rows)}, {"v", errorOf(layer.v, view.v, counts.v, rows)}, {"worstLogit", layer.worstLogit}});
     if (rows) out.back()["logit"] = layer.logit;
   }
   return out;

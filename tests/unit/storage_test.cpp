@@ -231,7 +231,11 @@ class StorageTest : public QObject {
     QVERIFY(layers[1]["v"]["worst"].get<double>() < 0.06);
     QVERIFY(layers[1]["worstLogit"].get<double>() > 0);
     QCOMPARE(layers[1]["k"]["relative"].size(), std::size_t(26));
+    QCOMPARE(layers[0]["k"]["type"], "f32");
+    QCOMPARE(layers[1]["v"]["type"], "fp8-e4m3");
+    QCOMPARE(layers[1]["tick"], s->snapshot()->tick.value());
     const json counts = s.must("storage", {{"layer", 1}})["counts"];
+    for (const char* tensor : {"k", "v"}) QCOMPARE(layers[1][tensor]["counts"], counts[tensor]);
     QVERIFY(counts["k"]["scales"].get<int>() >= 26);
     QCOMPARE(counts["k"]["clipped"], 0);
     QVERIFY(counts["k"]["atMax"].get<int>() >= counts["k"]["scales"].get<int>());
