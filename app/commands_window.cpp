@@ -41,10 +41,11 @@ Status savePicture(CommandHost& host, const Json& args) {
 }
 
 void addViews(std::vector<Command>& list, const std::vector<ViewName>& views) {
-  int number = 1;
+  std::size_t number = 0;
   for (const ViewName& view : views) {
     Command show{"show_" + view.id, view.title, "View", "Show " + view.title + " and give it the keyboard."};
-    show.keys = {number <= 9 ? QString("Alt+%1").arg(number) : QString("Alt+Shift+%1").arg(number - 9)};
+    static constexpr const char* kKeys[] = {"Alt+%1", "Alt+Shift+%1", "Ctrl+Alt+%1"};
+    show.keys = {QString(kKeys[number / 9]).arg(number % 9 + 1)};
     ++number;
     show.run = [id = view.id](CommandHost& host, const Json&) { return host.showView(id); };
     list.push_back(std::move(show));
