@@ -44,6 +44,7 @@ QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 #card #cardTitle { color: @text; }
 #readout { background: @raised; border-top: 1px solid @border; color: @text; padding: 0 8px; }
 #controlStrip QLabel { color: @muted; }
+#controlStrip #warning { color: @warning; border: 1px solid @warning; border-radius: 3px; padding: 1px 6px; }
 #facts { background: @surface; border-top: 1px solid @border; }
 #facts QLabel { color: @muted; }
 #facts #fact { color: @text; }
@@ -56,7 +57,7 @@ QString Theme::styleSheet() const {
   const std::pair<const char*, QColor> names[] = {
       {"@window", window},       {"@surface", surface}, {"@raised", raised}, {"@border", border},
       {"@grid", grid},           {"@text", text},       {"@muted", muted},   {"@faint", faint},
-      {"@accent", accent},       {"@selection", selection}, {"@stripe", stripe}};
+      {"@accent", accent},       {"@selection", selection}, {"@stripe", stripe}, {"@warning", warning}};
   for (const auto& [key, colour] : names) sheet.replace(QLatin1String(key), colour.name());
   return sheet;
 }

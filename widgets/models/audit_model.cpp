@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/models/audit_model.h"
 
-#include <QStringList>
 #include <algorithm>
 
 #include "widgets/base/data_table.h"
@@ -59,6 +58,8 @@ int AuditModel::rowOf(Layer layer) const {
   const auto found = std::find_if(m_lines.begin(), m_lines.end(), [&](const AuditLine& line) { return line.layer == layer.value(); });
   return found == m_lines.end() ? -1 : static_cast<int>(found - m_lines.begin());
 }
+
+QStringList AuditModel::names() { return {"layer", "policy", "state", "requested", "rows", "share", "requested_bytes", "bytes", "evicted", "ever", "fired", "fallback"}; }
 
 int AuditModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(m_lines.size()); }
 int AuditModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : int(kColumns); }

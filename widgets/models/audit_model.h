@@ -2,6 +2,7 @@
 // The audit of policies, one line per layer, in the order of a column. Owned by its view. GUI thread.
 #pragma once
 #include <QAbstractTableModel>
+#include <QStringList>
 
 #include "widgets/models/audit_lines.h"
 
@@ -19,6 +20,7 @@ class AuditModel : public QAbstractTableModel {
   void show(std::vector<AuditLine> lines);
   const std::vector<AuditLine>& lines() const { return m_lines; }  // as shown
   int rowOf(Layer layer) const;  // -1 = none
+  static QStringList names();    // by column, as options name them
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;

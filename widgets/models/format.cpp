@@ -46,4 +46,13 @@ QString formatNumber(double value) {
   return QString::number(value, 'g', 4);
 }
 
+QString figureText(double value) {
+  if (!std::isfinite(value)) return QStringLiteral("–");
+  if (value == 0) return QStringLiteral("0");
+  if (std::abs(value) < 1e-3) return QString::number(value, 'e', 1);
+  return QString::number(value, 'f', std::abs(value) < 10 ? 4 : 2);
+}
+
+QString shareText(double value) { return std::isfinite(value) ? QString::number(value * 100, 'f', 1) + QStringLiteral(" %") : QStringLiteral("–"); }
+
 }  // namespace kvlab

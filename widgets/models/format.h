@@ -15,5 +15,8 @@ QString formatRate(qint64 bytes, double us);
 QString counted(qint64 count, const QString& singular, const QString& plural);
 /// A short decimal: at most four significant digits, without trailing zeros.
 QString formatNumber(double value);
+/// "0.0123", "1.2e-05", "–" where there is none; shares as "91.2 %".
+QString figureText(double value);
+QString shareText(double value);
 
 }  // namespace kvlab

@@ -25,15 +25,6 @@ QString exitText(const LaneView& lane) {
   return QCoreApplication::translate("kvlab::LanesModel", "left after tick %1: %2").arg(lane.exit->tick.value()).arg(QString::fromStdString(lane.exit->error.why));
 }
 
-QString figureText(double value) {
-  if (!std::isfinite(value)) return none();
-  if (value == 0) return QStringLiteral("0");
-  if (std::abs(value) < 1e-3) return QString::number(value, 'e', 1);
-  return QString::number(value, 'f', std::abs(value) < 10 ? 4 : 2);
-}
-
-QString shareText(double value) { return std::isfinite(value) ? QString::number(value * 100, 'f', 1) + QStringLiteral(" %") : none(); }
-
 void LanesModel::show(LanesViewPtr view) {
   const bool same = view && m_view && view->lanes.size() == m_view->lanes.size();
   if (!same) beginResetModel();

@@ -29,8 +29,5 @@ class LanesModel : public QAbstractTableModel {
 
 /// "left after tick 12: why", or empty.
 QString exitText(const LaneView& lane);
-/// "0.0123", "–" where there is none; shares as "91.2 %".
-QString figureText(double value);
-QString shareText(double value);
 
 }  // namespace kvlab

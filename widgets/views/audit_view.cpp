@@ -5,8 +5,8 @@
 #include <QHeaderView>
 #include <QMenu>
 #include <QToolButton>
-#include <algorithm>
 
+#include "widgets/base/column_order.h"
 #include "widgets/base/elided_label.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/models/format.h"
@@ -17,7 +17,6 @@
 namespace kvlab {
 namespace {
 constexpr const char* kScopes[] = {"layer", "all"};
-constexpr const char* kColumns[] = {"layer", "policy", "state", "requested", "rows", "share", "requested_bytes", "bytes", "evicted", "ever", "fired", "fallback"};
 
 QString part(std::int64_t some, std::int64_t all) {
   return all > 0 ? QString::number(100.0 * static_cast<double>(some) / static_cast<double>(all), 'f', 0) + QStringLiteral(" %") : QStringLiteral("–");
@@ -63,13 +62,9 @@ void AuditView::makeTable() {
                         AuditModel::Requested, AuditModel::PolicyName, AuditModel::Rows});
   m_table->horizontalHeader()->setStretchLastSection(false);
   m_table->horizontalHeader()->setSectionResizeMode(AuditModel::Bar, QHeaderView::Stretch);
-  m_table->horizontalHeader()->setSortIndicator(AuditModel::LayerNumber, Qt::AscendingOrder);
-  m_table->setSortingEnabled(true);
-  m_table->horizontalHeader()->setSortIndicatorShown(false);  // it would cover the title: the model marks it
-  connect(m_table->horizontalHeader(), &QHeaderView::sectionClicked, this, [this] {
-    onFocus();
-    sayOption("sort");
-  });
+  m_order = new ColumnOrder(m_table, AuditModel::names(), AuditModel::LayerNumber);
+  connect(m_order, &ColumnOrder::changed, this, &AuditView::onFocus);
+  connect(m_order, &ColumnOrder::chosen, this, [this] { sayOption("sort"); });
   column->addWidget(m_banner);
   column->addWidget(m_table, 1);
   setContent(content);
@@ -84,18 +79,7 @@ void AuditView::makeTable() {
     emit context().scripted(QStringLiteral("view.focus({layer: %1})").arg(layer.value()));
   });
   QAction* next = addViewAction(tr("Order by the next column"), tr("Order the layers by the next column of the table"), QKeySequence(QStringLiteral("S")));
-  connect(next, &QAction::triggered, this, [this] {
-    int by = m_table->horizontalHeader()->sortIndicatorSection();
-    do by = (by + 1) % AuditModel::kColumns;
-    while (m_table->isColumnHidden(by));
-    sortBy(by, Qt::AscendingOrder);
-    sayOption("sort");
-  });
-}
-
-void AuditView::sortBy(int column, Qt::SortOrder order) {
-  m_table->sortByColumn(column, order);
-  onFocus();
+  connect(next, &QAction::triggered, m_order, &ColumnOrder::next);
 }
 
 void AuditView::setPolicy(const std::string& policy) {
@@ -145,9 +129,7 @@ void AuditView::onTheme() {
 }
 
 nlohmann::json AuditView::options() const {
-  const QHeaderView* header = m_table->horizontalHeader();
-  const std::string by = kColumns[std::clamp(header->sortIndicatorSection(), 0, AuditModel::kColumns - 1)];
-  return {{"change", kScopes[m_scope->currentIndex()]}, {"sort", (header->sortIndicatorOrder() == Qt::DescendingOrder ? "-" : "") + by}};
+  return {{"change", kScopes[m_scope->currentIndex()]}, {"sort", m_order->option()}};
 }
 
 Status AuditView::setOption(const std::string& name, const nlohmann::json& value) {
@@ -160,14 +142,7 @@ Status AuditView::setOption(const std::string& name, const nlohmann::json& value
     return badOption(name, value, "use layer or all");
   }
   if (name != "sort") return InspectorView::setOption(name, value);
-  const std::string given = value.is_string() ? value.get<std::string>() : std::string();
-  const bool down = given.starts_with('-');
-  for (int column = 0; column < AuditModel::kColumns; ++column)
-    if (given.substr(down ? 1 : 0) == kColumns[column]) {
-      sortBy(column, down ? Qt::DescendingOrder : Qt::AscendingOrder);
-      return ok();
-    }
-  return badOption(name, value, "use layer, policy, state, requested, rows, share, requested_bytes, bytes, evicted, ever, fired or fallback; -rows turns the order round");
+  return m_order->set(value) ? ok() : badOption(name, value, m_order->remedy());
 }
 
 QString AuditView::dump() const {

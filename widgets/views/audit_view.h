@@ -12,6 +12,8 @@ class QToolButton;
 
 namespace kvlab {
 
+class ColumnOrder;
+
 class AuditView : public InspectorView {
   Q_OBJECT
  public:
@@ -31,11 +33,11 @@ class AuditView : public InspectorView {
   void makeStrip();
   void makeTable();
   void setPolicy(const std::string& policy);
-  void sortBy(int column, Qt::SortOrder order);
   void say();
 
   AuditModel* m_model;
   DataTable* m_table = nullptr;
+  ColumnOrder* m_order = nullptr;
   QLabel *m_state = nullptr, *m_banner = nullptr, *m_total = nullptr;
   QComboBox* m_scope = nullptr;
   QToolButton* m_policy = nullptr;

@@ -72,6 +72,10 @@ QString shortTokenText(const Snapshot& snapshot, LedgerId id) {
   return text.startsWith(QChar(0x00B7)) && text.size() > 1 ? text.mid(1) : text;
 }
 
+void paintArrow(QPainter& painter, QPointF tip, double tall) {
+  painter.drawPolygon(QPolygonF({tip, tip + QPointF(-4, tall), tip + QPointF(4, tall)}));
+}
+
 void paintOutline(QPainter& painter, const QRectF& box, const QColor& colour, int wide, const Theme& theme) {
   painter.setBrush(Qt::NoBrush);
   painter.setPen(QPen(theme.dark ? QColor(0, 0, 0, 190) : QColor(255, 255, 255, 210), wide + 2));

@@ -32,6 +32,8 @@ void paintRuler(QPainter& painter, const QRect& ruler, int width, const AxisMap&
 void paintTokenTexts(QPainter& painter, const QRect& room, const AxisMap& axis, int marked, const std::function<QString(int item)>& textOf, const Theme& theme, bool hanging = false);
 /// The text of a token where its leading space says nothing new.
 QString shortTokenText(const Snapshot& snapshot, LedgerId id);
+/// A triangle that points at `tip`, in the painter's brush; `tall` > 0: its base is below.
+void paintArrow(QPainter& painter, QPointF tip, double tall);
 /// A frame that stands out from light and from dark cells.
 void paintOutline(QPainter& painter, const QRectF& box, const QColor& colour, int wide, const Theme& theme);
 /// A line below a canvas: what is read out, or how to get something there; a remark at its right.

@@ -27,10 +27,9 @@ QColor bandColour(Band band, const Theme& theme) {
 
 /// A triangle that points down (left now) or up (took a place).
 void paintMark(QPainter& painter, QPointF tip, bool down, const QColor& colour) {
-  const double size = 4, dy = down ? -2 * size + 1 : 2 * size - 1;
   painter.setPen(Qt::NoPen);
   painter.setBrush(colour);
-  painter.drawPolygon(QPolygonF({tip, tip + QPointF(-size, dy), tip + QPointF(size, dy)}));
+  paintArrow(painter, tip, down ? -7 : 7);
 }
 }  // namespace
 

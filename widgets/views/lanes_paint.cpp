@@ -16,8 +16,7 @@ namespace {
 
 constexpr LaneCell kCells[] = {LaneCell::Same, LaneCell::Lost, LaneCell::Extra, LaneCell::Gone};
 
-/// Below a band, pointing at its token.
-void paintNeedle(QPainter& painter, QPointF tip) { painter.drawPolygon(QPolygonF({tip, tip + QPointF(-4, 5), tip + QPointF(4, 5)})); }
+constexpr double kNeedle = 5;  // height of the arrow below a band that points at its token
 
 }  // namespace
 
@@ -184,7 +183,7 @@ void LanesCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& the
   painter.setBrush(theme.text);
   for (const std::int32_t needle : m_view->needles)
     for (int lane = 0; seen(needle) && lane < lanes(); ++lane) {
-      paintNeedle(painter, {column(needle).center().x(), band(lane).bottom() + 1.5});
+      paintArrow(painter, {column(needle).center().x(), band(lane).bottom() + 1.5}, kNeedle);
     }
   painter.setRenderHint(QPainter::Antialiasing, false);
   const int focus = focusToken(), hovered = tokenOf(m_context.hovered());
@@ -229,7 +228,7 @@ void LanesCanvas::paintLegend(QPainter& painter, const QRect& area, const Theme&
       painter.setRenderHint(QPainter::Antialiasing);
       painter.setPen(Qt::NoPen);
       painter.setBrush(theme.text);
-      paintNeedle(painter, QPointF(boxes[i].left() + 5, boxes[i].center().y() - 2));
+      paintArrow(painter, QPointF(boxes[i].left() + 5, boxes[i].center().y() - 2), kNeedle);
       painter.setRenderHint(QPainter::Antialiasing, false);
     }
     painter.setPen(theme.muted);

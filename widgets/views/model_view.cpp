@@ -49,12 +49,13 @@ ModelView::ModelView(InspectorContext& context, QWidget* parent)
   makeFacts();
   setContent(m_split);
   setMainControl(m_table);
-  onTheme();
 }
 
 void ModelView::makeStrip() {
   m_summary = stripLabel({}, 1);
-  m_stale = stripLabel(tr("stale logits"));
+  m_stale = stripLabel(QStringLiteral("⚠ ") + tr("stale logits"));
+  m_stale->setObjectName("warning");
+  m_stale->setFont(theme()->smallStrong);
   m_stale->setToolTip(tr("An edit changed the cache after these logits were computed; the next step computes them again"));
   stripLabel(tr("Tokens"));
   m_count = new QSpinBox(this);
@@ -205,14 +206,6 @@ bool ModelView::eventFilter(QObject* watched, QEvent* event) {
     if (resize->size().height() != resize->oldSize().height()) layOut();
   }
   return InspectorView::eventFilter(watched, event);
-}
-
-void ModelView::onTheme() {
-  if (!m_stale) return;
-  m_stale->setFont(theme()->smallStrong);
-  m_stale->setText(QStringLiteral("⚠ ") + tr("stale logits"));
-  m_stale->setStyleSheet(QStringLiteral("color: %1; border: 1px solid %1; border-radius: 3px; padding: 1px 6px;")
-                             .arg(theme()->warning.name()));
 }
 
 QString ModelView::dump() const {

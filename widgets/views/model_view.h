@@ -24,7 +24,6 @@ class ModelView : public InspectorView {
  protected:
   void onSnapshot() override;
   void onFocus() override {}
-  void onTheme() override;
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
