@@ -123,6 +123,7 @@ void FakeContext::cannedReplies() {
   answers["history"] = [this](const nlohmann::json& args) { return Result<nlohmann::json>(rowHistory(LedgerId(args.value("ledger", -1)))); };
   answers["lifespans"] = [this](const nlohmann::json&) { return Result<nlohmann::json>(measured ? toJson(fixture::lifespans(m_history.back())) : nlohmann::json()); };
   answers["storage"] = [this](const nlohmann::json& args) { return Result<nlohmann::json>(storage(args)); };
+  answers["quantisation"] = [this](const nlohmann::json&) { return Result<nlohmann::json>(fixture::quantisation(*m_history.back())); };
   answers["rows"] = [this](const nlohmann::json& args) { return Result<nlohmann::json>(rows(args)); };
   answers["plan"] = [this](const nlohmann::json& args) -> Result<nlohmann::json> {
     nlohmann::json actions = nlohmann::json::array();

@@ -6,6 +6,7 @@
 // layers 0 and 1 are stored in pages with holes, layer 2 in a ring of 40 rows, layer 3 in one of 24. With
 // `policies`, layer 0's policy never has to evict, those of layers 1 and 2 do in every tick, layer 3's is a no-op. With
 // `lanes` it is the reference of four others: a ring, rows in int8, a few rows per layer, and one that left. With
+// `quant` layer 0 is stored in f16, the others quantised, K in int8 and V in fp8, in layer 3 both in int8. With
 // `wlod` the context is that of wlod_view_fixture.h.
 #pragma once
 #include <memory>
@@ -25,6 +26,7 @@ struct Options {
   bool policies = false;
   bool lanes = false;
   bool wlod = false;
+  bool quant = false;
 };
 
 inline Options withPolicies() {
@@ -78,6 +80,10 @@ class Session {
 /// What a recording would find of the layers that ask gates: predictions that are right but for noise, and a
 /// little too short; the last rows still in use.
 LifespanView lifespans(const SnapshotPtr& s);
+/// What measuring the quantisation of a snapshot would find, by the types that it stores rows in: one row of layer 2
+/// (of the last, if there are fewer), at three fifths of the context, is much worse than all others; values of
+/// layer 3 were clipped.
+nlohmann::json quantisation(const Snapshot& s);
 /// A snapshot of `layers` by `positions` where all layers share one map.
 SnapshotPtr hugeSnapshot(int layers, int positions);
 

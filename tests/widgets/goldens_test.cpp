@@ -107,6 +107,7 @@ class GoldensTest : public QObject {
     options.policies = id == "audit" || id == "smartkv";
     options.lanes = id == "lanes";
     options.wlod = id == "tree";
+    options.quant = id == "quant";
     return options;
   }
   static std::unique_ptr<InspectorView> show(const QString& id, FakeContext& context, QSize size = {}) {
@@ -115,6 +116,7 @@ class GoldensTest : public QObject {
       context.setFocus(Focus{context.snapshot()->tick, Layer(id == "storage" ? 0 : 2), Head(0), Position(-1), LedgerId(-1)});
       context.focusPosition(Position(id == "history" ? 44 : id == "mirror" ? 50 : id == "rings" ? 84 : id == "tree" ? 12 : 52));
     }
+    if (id == "quant" && !view->setOption("follow", true)) qWarning("quant does not follow");
     view->resize(size.isEmpty() ? sizeOf(*findView(id)) : size);
     if (!golden::settle(*view)) qWarning("%s is not ready after five seconds", qPrintable(id));
     return view;

@@ -90,6 +90,12 @@ void DataDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
     painter->fillRect(QRect(inner.left(), inner.center().y() - 4, 10, 10), swatch);
     inner.setLeft(inner.left() + 16);
   }
+  if (const QVariant share = index.data(kBarRole); share.isValid()) {
+    const bool warns = index.data(kToneRole).toInt() == static_cast<int>(Tone::Warning);
+    const QRectF room = QRectF(inner).adjusted(-4, 3, 4, -3);
+    painter->fillRect(QRectF(room.left(), room.top(), std::max(1.0, room.width() * share.toDouble()), room.height()),
+                      Theme::faded(warns ? theme->warning : theme->accent, theme->dark ? 80 : 60));
+  }
   painter->setFont(index.data(kMonoRole).toBool() ? theme->mono : theme->ui);
   painter->setPen(toneColour(shownTone(index, option.state & QStyle::State_Selected), *theme));
   const QVariant aligned = index.data(Qt::TextAlignmentRole);

@@ -18,6 +18,7 @@ enum DataRole {
   kRuleRole,                     // bool: a rule along the left side of the cell (a column group begins)
   kBadRole,                      // bool: the line is wrong; marked on the left side and tinted
   kSwatchRole,                   // QColor: a small square before the text
+  kBarRole,                      // double: a bar behind the text, as a share of the cell's width; in the tone of the text
 };
 enum class Tone { Normal, Muted, Faint, Ghost, Accent, Ok, Warning, Error };
 

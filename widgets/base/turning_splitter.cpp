@@ -12,7 +12,7 @@ TurningSplitter::TurningSplitter(int wideFrom, Cut wide, Cut tall, QWidget* pare
 }
 
 void TurningSplitter::resizeEvent(QResizeEvent* event) {
-  const bool wide = event->size().width() >= m_wideFrom;
+  const bool wide = event->size().width() >= m_wideFrom && event->size().height() < m_tallFrom;
   const Qt::Orientation wanted = wide ? Qt::Horizontal : Qt::Vertical;
   const bool turned = orientation() != wanted || !m_placed;
   if (turned) setOrientation(wanted);
