@@ -464,7 +464,8 @@ interface Session {
   lifespans(options?: { since?: number }): LifespanFigures | { serial: number } | null;
   /** What each layer's policy was asked for and what it did. */
   policies(): PolicyAudit;
-  quantisation(options?: { rows?: boolean }): LayerQuantisation[];
+  /** packed: the columns of rows as bytes, 4 per row: what the window takes. */
+  quantisation(options?: { rows?: boolean; packed?: boolean }): LayerQuantisation[];
   invariants(): { id: string; title: string; ok: boolean; detail: string }[];
   drift(options?: { rows?: boolean }): Drift;
   /** Bytes of rows; and what the back end did since it was opened: memory taken, passes recorded and replayed. A steady

@@ -36,19 +36,27 @@ json countsOf(const kernels::TensorStats& stats) {
           {"scale", {{"min", any ? stats.scaleMin : 0}, {"mean", stats.meanScale()}, {"max", stats.scaleMax}}}};
 }
 
-json errorOf(const QuantError& error, const std::string& type, const kernels::TensorStats& stats, bool rows) {
+/// Numbers, or their bytes as they lie in memory: millions of JSON numbers take seconds to let go of.
+template <class T>
+json columnOf(const std::vector<T>& values, bool packed) {
+  if (!packed) return values;
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(values.data());
+  return json::binary({bytes, bytes + values.size() * sizeof(T)});
+}
+
+json errorOf(const QuantError& error, const std::string& type, const kernels::TensorStats& stats, bool rows, bool packed) {
   json out{{"type", type}, {"worst", error.worst}, {"mean", error.mean}, {"counts", countsOf(stats)}};
   if (!rows) return out;
-  out["relative"] = error.relative;  // not-a-number becomes null
-  out["cosine"] = error.cosine;
-  out["scale"] = error.scale;
-  out["atMax"] = error.atMax;
+  out["relative"] = columnOf(error.relative, packed);  // not-a-number becomes null
+  out["cosine"] = columnOf(error.cosine, packed);
+  out["scale"] = columnOf(error.scale, packed);
+  out["atMax"] = columnOf(error.atMax, packed);
   return out;
 }
 
 Result<json> quantisation(Session& session, const json& args) {
   VerbArgs in(args);
-  const bool rows = in.flag("rows", false);
+  const bool rows = in.flag("rows", false), packed = in.flag("packed", false);
   if (in.error()) return *in.error();
   Result<Quantisation> measured = session.measureQuantisation();
   if (!measured) return measured.error();
@@ -57,8 +65,8 @@ Result<json> quantisation(Session& session, const json& args) {
     const auto l = static_cast<int>(out.size());
     const StorageView& view = *session.storage()[at(l)];
     const kernels::WriteRowsStats counts = session.store().pool(l).counts();
-    out.push_back({{"tick", session.state().tick.value()}, {"k", errorOf(layer.k, view.k, counts.k, rows)}, {"v", errorOf(layer.v, view.v, counts.v, rows)}, {"worstLogit", layer.worstLogit}});
-    if (rows) out.back()["logit"] = layer.logit;
+    out.push_back({{"tick", session.state().tick.value()}, {"k", errorOf(layer.k, view.k, counts.k, rows, packed)}, {"v", errorOf(layer.v, view.v, counts.v, rows, packed)}, {"worstLogit", layer.worstLogit}});
+    if (rows) out.back()["logit"] = columnOf(layer.logit, packed);
   }
   return out;
 }
@@ -108,7 +116,7 @@ std::span<const Verb> storageVerbs() {
   static const Verb kVerbs[] = {
       {{"ring", {"layer", "kvHead"}, "The ring of a layer: pointer, head, offset, wraps and named views.", false}, ring},
       {{"storage", {"layer", "free", "kvHead"}, "How a layer's rows are stored: layout, formats, slots, bytes, ring and pages.", false}, storage},
-      {{"quantisation", {"rows"}, "Error of stored rows against what was computed for them, per layer; K and V apart, keys also as logits.", false}, quantisation},
+      {{"quantisation", {"rows", "packed"}, "Error of stored rows against what was computed for them, per layer; K and V apart, keys also as logits.", false}, quantisation},
       {{"bytes", {}, "Bytes allocated, live and moved by the last commit.", false}, bytes},
   };
   return kVerbs;

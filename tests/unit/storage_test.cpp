@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Storage as a session has it: layouts and formats changed live, rings wrapped and cut, quantised rows,
 // windows by layer, blocks rejected.
+#include <cstring>
+
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -231,6 +233,14 @@ class StorageTest : public QObject {
     QVERIFY(layers[1]["v"]["worst"].get<double>() < 0.06);
     QVERIFY(layers[1]["worstLogit"].get<double>() > 0);
     QCOMPARE(layers[1]["k"]["relative"].size(), std::size_t(26));
+    const json packed = s.must("quantisation", {{"rows", true}, {"packed", true}});
+    for (const char* column : {"relative", "cosine", "scale"}) {
+      std::vector<float> values(26);
+      QCOMPARE(packed[1]["k"][column].get_binary().size(), values.size() * sizeof(float));
+      std::memcpy(values.data(), packed[1]["k"][column].get_binary().data(), values.size() * sizeof(float));
+      QCOMPARE(json(values), layers[1]["k"][column]);
+    }
+    QCOMPARE(packed[1]["v"]["atMax"].get_binary().size(), std::size_t(26 * 4));
     QCOMPARE(layers[0]["k"]["type"], "f32");
     QCOMPARE(layers[1]["v"]["type"], "fp8-e4m3");
     QCOMPARE(layers[1]["tick"], s->snapshot()->tick.value());

@@ -37,6 +37,12 @@ nlohmann::json tensor(const char* type, const nlohmann::json& relative, const nl
           {"counts", {{"scales", 8}, {"nonFinite", 1}, {"clipped", 2}, {"atMax", 9}, {"floored", 3}, {"scale", {{"min", 0.5}, {"mean", 0.75}, {"max", 1.5}}}}}};
 }
 
+template <class T>
+nlohmann::json bytes(std::vector<T> values) {
+  const auto* first = reinterpret_cast<const std::uint8_t*>(values.data());
+  return nlohmann::json::binary({first, first + values.size() * sizeof(T)});
+}
+
 struct Rig {
   explicit Rig(QSize size = {1180, 420}) : context(quantised()), view(context, nullptr) { open(size); }
   Rig(SnapshotPtr only, QSize size) : context(std::move(only)), view(context, nullptr) { open(size); }
@@ -100,6 +106,14 @@ class QuantTest : public QObject {
     QVERIFY(rowText(*measure, 0, true, 2).contains("no row in this layer"));
     QCOMPARE(quantMeasure({{{"tick", 5}, {"k", k}, {"v", v}, {"logit", {1, 7, nullptr, 2}}}}, {s}).error().code, std::string("not_found"));
     QCOMPARE(quantMeasure({{{"tick", 0}, {"logit", {1, 7, nullptr, 2}}}}, {s}).error().code, std::string("bad_reply"));
+    nlohmann::json packed = reply;  // as the window asks for it
+    packed[0]["k"]["relative"] = bytes<float>({0.5f, 0.25f, NAN, 0.125f});
+    packed[0]["k"]["atMax"] = bytes<std::int32_t>({2, 3, 0, 4});
+    packed[0]["logit"] = bytes<float>({1, 7, NAN, 2});
+    const Result<QuantMeasure> same = quantMeasure(packed, {s});
+    QCOMPARE(same->layers[0].k.atMax[3], 4.0f);
+    QCOMPARE(same->layers[0].k.shareAtMax, layer.k.shareAtMax);
+    QCOMPARE(worstRow(same->layers[0].k.logit), 1);
     QCOMPARE(quantMeasure(nullptr, {s}).error().code, std::string("bad_reply"));
   }
 
@@ -150,7 +164,7 @@ class QuantTest : public QObject {
     QVERIFY(rig.view.picture({600, 300}, 1) != QImage());
     QVERIFY(golden::settle(rig.view));
     QCOMPARE(rig.asked(), std::size_t{1});
-    QCOMPARE(rig.context.submitted.back().args, nlohmann::json({{"rows", true}}));
+    QCOMPARE(rig.context.submitted.back().args, nlohmann::json({{"rows", true}, {"packed", true}}));
     QCOMPARE(rig.view.tsv().count('\n'), 5);
     QVERIFY(!rig.stale()->isVisibleTo(&rig.view));
   }

@@ -38,7 +38,7 @@ struct QuantMeasure {
   std::vector<QuantLayer> layers;
 };
 
-/// The reply to `quantisation {rows: true}`; the tick that it names is looked up in the history.
+/// The reply to `quantisation {rows: true}`, packed or not; the tick that it names is looked up in the history.
 /// Errors: bad_reply, not_found where that tick is no longer kept.
 Result<QuantMeasure> quantMeasure(const nlohmann::json& reply, const std::vector<SnapshotPtr>& history);
 /// True if both have the same rows, stored in the same types.

@@ -118,7 +118,7 @@ void QuantView::measure() {
   m_refused.reset();
   m_progress.clear();
   showState();
-  context().submit("quantisation", {{"rows", true}}, this, [this, session = m_session](const Result<nlohmann::json>& reply) {
+  context().submit("quantisation", {{"rows", true}, {"packed", true}}, this, [this, session = m_session](const Result<nlohmann::json>& reply) {
     if (session != m_session) return;
     m_asking = false;
     take(reply);
