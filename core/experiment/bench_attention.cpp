@@ -8,8 +8,8 @@
 #include <random>
 
 #include "core/experiment/bench_rig.h"
+#include "kernels/backend/array.h"
 #include "kernels/ops/op_bytes.h"
-#include "kernels/thread_pool.h"
 
 namespace kvlab {
 namespace {
@@ -33,8 +33,8 @@ std::vector<float> someValues(std::size_t n, unsigned seed) {
 /// The layers of one format: pools full of rows.
 class AttentionLayers {
  public:
-  AttentionLayers(const AttentionShape& s, DType k, DType v, int rows, int layers, const kernels::Context& context)
-      : m_shape(s), m_format{s.kvHeads, s.headDim, k, v}, m_rows(rows), m_context(context), m_out(width()) {
+  AttentionLayers(const AttentionShape& s, DType k, DType v, int rows, int layers, kernels::Backend& backend)
+      : m_shape(s), m_format{s.kvHeads, s.headDim, k, v}, m_rows(rows), m_backend(backend), m_out(width()) {
     m_queries = someValues(width(), 1);
     m_slots.resize(static_cast<std::size_t>(rows));
     std::iota(m_slots.begin(), m_slots.end(), 0);
@@ -43,7 +43,7 @@ class AttentionLayers {
   }
 
   kernels::AttentionArgs args(std::size_t layer, const std::vector<float>& table) {
-    return {.pool = aligned(m_pools[layer]), .fmt = m_format, .slots = m_slots.data(), .phaseIndex = m_slots.data(), .rows = m_rows,
+    return {.pool = m_pools[layer].data(), .fmt = m_format, .slots = m_slots.data(), .phaseIndex = m_slots.data(), .rows = m_rows,
             .rotaryTable = table.data(), .queries = m_queries.data(), .nQueries = 1, .queryHeads = m_shape.queryHeads,
             .rowBegin = &m_begin, .rowEnd = &m_rows, .scale = 1 / std::sqrt(static_cast<float>(m_shape.headDim)), .out = m_out.data()};
   }
@@ -51,41 +51,38 @@ class AttentionLayers {
   /// Seconds of a layer.
   double decode(const std::vector<float>& table) {
     const auto start = BenchClock::now();
-    for (std::size_t layer = 0; layer < m_pools.size(); ++layer) kernels::attention(m_context, args(layer, table));
+    for (std::size_t layer = 0; layer < m_pools.size(); ++layer) m_backend.ops().attention(m_backend.context(), args(layer, table));
     return secondsSince(start) / static_cast<double>(m_pools.size());
   }
 
  private:
   std::size_t width() const { return static_cast<std::size_t>(m_shape.queryHeads) * static_cast<std::size_t>(m_shape.headDim); }
-  static std::uint8_t* aligned(std::vector<std::uint8_t>& memory) {
-    return memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64;
-  }
 
   void fill() {
     constexpr int kChunk = 512;
     const std::int64_t stride = kernels::rowLayout(m_format).stride;
-    m_pools.emplace_back(static_cast<std::size_t>(m_rows * stride + 64));
+    m_pools.emplace_back().allocate(m_backend, m_rows * stride);
     const auto values = static_cast<std::size_t>(m_shape.kvHeads * m_shape.headDim);
     const std::vector<float> k = someValues(kChunk * values, 2), v = someValues(kChunk * values, 3);
     for (int at = 0; at < m_rows; at += kChunk)
-      kernels::writeRows(m_context, {.pool = aligned(m_pools.back()), .fmt = m_format, .k = k.data(), .v = v.data(), .tags = m_tags.data(),
-                                     .slots = m_slots.data() + at, .n = std::min(kChunk, m_rows - at)});
+      m_backend.ops().writeRows(m_backend.context(), {.pool = m_pools.back().data(), .fmt = m_format, .k = k.data(), .v = v.data(), .tags = m_tags.data(),
+                                                      .slots = m_slots.data() + at, .n = std::min(kChunk, m_rows - at)});
   }
 
   AttentionShape m_shape;
   kernels::RowFormat m_format;
   std::int32_t m_begin = 0, m_rows;
-  kernels::Context m_context;
+  kernels::Backend& m_backend;
   std::vector<float> m_queries, m_out;
   std::vector<std::int32_t> m_slots;
   std::vector<std::uint64_t> m_tags;
-  std::vector<std::vector<std::uint8_t>> m_pools;
+  std::vector<kernels::Array<std::uint8_t>> m_pools;
 };
 
 class AttentionBench {
  public:
   AttentionBench(const BenchOptions& options, const AttentionShape& shape, int rows, nlohmann::json& out)
-      : m_shape(shape), m_rows(rows), m_runs(options.quick ? 3 : 15), m_pool(threadsOf(options)), m_out(out) {
+      : m_shape(shape), m_rows(rows), m_runs(options.quick ? 3 : 15), m_backend(kernels::makeCpuBackend(threadsOf(options))), m_out(out) {
     const double pool = 4.0 * shape.kvHeads * shape.headDim * rows;  // of two bytes a value
     m_layers = options.quick ? 1 : std::clamp(static_cast<int>(kColdBytes / pool), 1, shape.layers);
     m_table = someValues(static_cast<std::size_t>(rows) * static_cast<std::size_t>(shape.headDim), 4);
@@ -111,12 +108,12 @@ class AttentionBench {
 
  private:
   static std::string nameOf(DType k, DType v) { return std::string(kernels::dtypeName(k)) + "/" + kernels::dtypeName(v); }
-  AttentionLayers layersOf(DType k, DType v) { return {m_shape, k, v, m_rows, m_layers, {&m_pool}}; }
+  AttentionLayers layersOf(DType k, DType v) { return {m_shape, k, v, m_rows, m_layers, *m_backend}; }
   double bytesOf(AttentionLayers& layers) const { return static_cast<double>(kernels::opBytes(layers.args(0, m_table))); }
 
   AttentionShape m_shape;
   int m_rows, m_runs, m_layers;
-  kernels::ThreadPool m_pool;
+  std::unique_ptr<kernels::Backend> m_backend;
   nlohmann::json& m_out;
   std::vector<float> m_table;
   std::string m_case;

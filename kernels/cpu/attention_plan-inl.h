@@ -18,6 +18,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 
+constexpr int64_t kRowsAtOnce = 8;                        // of a block that is read in place
+constexpr int64_t kKeptLanes = kGroups == 1 ? 16 : 8;     // of a row among them
+
 /// A call, with everything that is derived from it.
 struct Call {
   const AttentionArgs& a;
@@ -58,7 +61,7 @@ struct Buffers {
   float* running;              // [tile * group, dim]
   Softmax* states;             // [tile * group]
   float* scores;               // [tile * group, 64]
-  float* lanes;                // [heads * group, 8, 8] of scores, when streamed
+  float* lanes;                // [heads * group, kRowsAtOnce, kKeptLanes] of scores, when streamed
   float* block;                // [max(group, 3), dim]; [heads * group, dim] when streamed
   float *selfKey, *selfValue;  // [dim]
 
@@ -70,7 +73,7 @@ struct Buffers {
 
   static int64_t copied(const Call& c) { return c.streamed ? 0 : 1; }
   static int64_t blockRowsOf(const Call& c) { return c.streamed ? c.batch * c.group : std::max<int64_t>(c.group, 3); }
-  static int64_t lanesOf(const Call& c) { return c.streamed ? c.group * 8 * 8 : 0; }
+  static int64_t lanesOf(const Call& c) { return c.streamed ? c.group * kRowsAtOnce * kKeptLanes : 0; }
 
   Buffers(const Call& c, std::byte* memory) {
     const int64_t rows = c.tile * c.group;

@@ -14,11 +14,11 @@
 #include <algorithm>
 
 #include "kernels/cpu/attention_item-inl.h"
+#include "kernels/cpu/dot_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 
-constexpr int64_t kRowsAtOnce = 8;
 constexpr int64_t kBytesAhead = 64 << 10;  // of K or V prefetched ahead of their use: with rows at work, within the second cache
 
 /// N registers of a head from the one at `from` on, handed to fn(i, register) in ascending order.
@@ -50,19 +50,19 @@ HWY_INLINE void keyHalves(const uint8_t* from, const uint8_t* scale, const float
   });
 }
 
-/// The 16 lanes in registers -> 8 sums of the lanes j and j + 8, the first step of the tree.
-HWY_INLINE void storeFolded(const VF (&sums)[kGroups], float* to) {
+/// Sums of the lanes of one row, kKeptLanes floats: where several registers hold them, those of lanes j and j + 8, the
+/// first step of the tree; a single register as it is.
+HWY_INLINE void storeLanes(const VF (&sums)[kGroups], float* to) {
   const DF d;
-  if constexpr (kGroups > 1) {
-    constexpr int kHalf = static_cast<int>(kGroups) / 2;
-    KVLAB_UNROLL for (int i = 0; i < kHalf; ++i) hn::StoreU(hn::Add(sums[i], sums[i + kHalf]), d, to + i * kLanes);
-  }
-#if HWY_TARGET != HWY_SCALAR  // has no halves, and a register for each lane
-  else {
-    const hn::Half<DF> half;
-    hn::StoreU(hn::Add(hn::LowerHalf(half, sums[0]), hn::UpperHalf(half, sums[0])), half, to);
-  }
-#endif
+  constexpr int kHalf = static_cast<int>(kGroups) / 2;
+  if constexpr (kHalf == 0) hn::StoreU(sums[0], d, to);
+  KVLAB_UNROLL for (int i = 0; i < kHalf; ++i) hn::StoreU(hn::Add(sums[i], sums[i + kHalf]), d, to + i * kLanes);
+}
+
+/// The rest of the tree for n rows.
+HWY_INLINE void reduceKept(const float* lanes, int64_t n, float* out) {
+  if constexpr (kKeptLanes == 16) reduceRow(lanes, n, out);
+  else reduceFolded(lanes, n, out);
 }
 
 HWY_INLINE void clearSums(VF (&sums)[kGroups]) {
@@ -79,7 +79,7 @@ HWY_INLINE void addProducts(const float* queries, const VF (&key)[N], int first,
   }
 }
 
-/// Folded lanes of the products of one key with `group` queries [group, dim]; those of a query lie kRowsAtOnce * 8 apart.
+/// Lanes of the products of one key with `group` queries [group, dim]; those of a query lie kRowsAtOnce * kKeptLanes apart.
 template <DType T, int N>
 HWY_INLINE void keyLanes(const uint8_t* from, const uint8_t* scale, const float* table, const float* queries, int64_t group,
                          float* lanes) {
@@ -91,14 +91,14 @@ HWY_INLINE void keyLanes(const uint8_t* from, const uint8_t* scale, const float*
       sums[i % kCount] = mulAdd(hn::LoadU(DF(), queries + i * kLanes), x, sums[i % kCount]);
     });
     addProducts(queries, high, kHalf, sums);
-    return storeFolded(sums, lanes);
+    return storeLanes(sums, lanes);
   }
   keyHalves<T, N>(from, scale, table, high, [&](int i, VF x) { low[i] = x; });
-  for (int64_t g = 0; g < group; ++g, queries += N * kLanes, lanes += kRowsAtOnce * 8) {
+  for (int64_t g = 0; g < group; ++g, queries += N * kLanes, lanes += kRowsAtOnce * kKeptLanes) {
     clearSums(sums);
     addProducts(queries, low, 0, sums);
     addProducts(queries, high, kHalf, sums);
-    storeFolded(sums, lanes);
+    storeLanes(sums, lanes);
   }
 }
 
@@ -143,10 +143,10 @@ HWY_NOINLINE void streamScores(const Call& c, const Item& item, const Buffers& b
       const uint8_t* scale = rows.record[j0 + j] + c.layout.kScales + item.head0 * 4;
       for (int64_t h = 0; h < heads; ++h) {
         keyLanes<T, N>(key + h * kBytes, scale + h * 4, rows.table[j0 + j], b.queries + h * c.group * c.dim, c.group,
-                       b.lanes + (h * c.group * kRowsAtOnce + j) * 8);
+                       b.lanes + (h * c.group * kRowsAtOnce + j) * kKeptLanes);
       }
     }
-    for (int64_t r = 0; r < heads * c.group; ++r) reduceFolded(b.lanes + r * kRowsAtOnce * 8, n, b.scores + r * 64 + j0);
+    for (int64_t r = 0; r < heads * c.group; ++r) reduceKept(b.lanes + r * kRowsAtOnce * kKeptLanes, n, b.scores + r * 64 + j0);
   }
 }
 
