@@ -146,14 +146,15 @@ class HfReader {
         if (!std::isfinite(valueAt(*tensor, i)))
           return badValue(layer, tensor == &key, i, "is not finite");
     const ModelConfig& c = m_target.config;
+    const kernels::RowFormat& format = m_target.formats[at(layer)];
     const std::int64_t width = std::int64_t{c.kvHeads} * c.headDim;
     std::vector<float> k(at(kBlock * width)), v(k.size());
     for (std::int64_t begin = 0; begin < length(); begin += kBlock) {
       const std::int64_t n = std::min(kBlock, length() - begin);
       unrotatedRows(m_rows, c, layer, begin, n, k.data(), v.data());
       for (std::int64_t i = 0; i < n * width; ++i) {
-        const bool goodKey = fits(m_target.format.k, k[at(i)]);
-        if (goodKey && fits(m_target.format.v, v[at(i)])) continue;
+        const bool goodKey = fits(format.k, k[at(i)]);
+        if (goodKey && fits(format.v, v[at(i)])) continue;
         const std::int64_t row = begin + i / width, x = i % width;
         return badValue(layer, !goodKey,
                         (x / c.headDim * length() + row) * c.headDim + x % c.headDim,

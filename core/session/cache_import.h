@@ -25,7 +25,8 @@ struct CacheTarget {
   ModelConfig config;
   std::string fingerprint;  // of the model, core/session/fingerprint.h
   std::string numerics;     // numerics id
-  kernels::RowFormat format;
+  std::vector<kernels::RowFormat> formats;  // [layers]
+  std::vector<std::int32_t> keep;           // [layers] newest rows that a layer keeps, 0 = all
   PositionMode position = PositionMode::Context;
   std::int64_t capacity = 0;   // rows per layer
   std::int32_t maxPhases = 0;  // phases run below this
@@ -56,7 +57,8 @@ struct CacheImport {
   std::vector<std::int32_t> birthPhases;  // [ledger]
   std::vector<Group> groups;
   std::vector<std::int32_t> groupOf;                // [layers]
-  std::vector<std::span<const std::byte>> records;  // [layers] of [rows, stride]
+  std::vector<std::int32_t> first;                  // [layers] rows of the map before it had left through the window
+  std::vector<std::span<const std::byte>> records;  // [layers] of [rows - first, stride]
   std::array<std::uint64_t, 2> random{};
   Tick tick;
   std::vector<Action> pending;

@@ -5,10 +5,11 @@
 //   [n] ledger.ticks I64 [n, 2] born, changed  ledger.birth_phases I32 [n] ledger.parents I32 [..]
 //   with ledger.parent_ends I32 [n]; ledger.children likewise context.ledger I32 [length]
 //   context.phases I32 [length]  context.brightness F32 [length] groups.{g}.ledger I32 [r]
-//   groups.{g}.phases I32 [r]  groups.{g}.provenance U64 [n, 3] rows.{layer} U8 [r, stride], in the
+//   groups.{g}.phases I32 [r]  groups.{g}.provenance U64 [n, 3] rows.{layer} U8 [r - first, stride], in the
 //   order of the layer's map
 // and in the manifest, next to what all forms have: fingerprint, numerics, position, rows {k, v,
-// stride}, group_of [layers], random [2], tick, edited, pending. Not kept: logits and attention,
+// stride} or a list of them where layers differ, first [layers] (rows of the map that had left through the window;
+// may be absent: none), group_of [layers], random [2], tick, edited, pending. Not kept: where a ring stood, logits and attention,
 // which the next tick's query pass computes anew, and history.
 #pragma once
 #include <memory>
@@ -41,6 +42,9 @@ class NativeColumns {
   };
   std::vector<Tensor> m_tensors;
 };
+
+/// As the manifest says it.
+nlohmann::json rowsJson(const std::vector<kernels::RowFormat>& formats);
 
 nlohmann::json nativeManifest(const CacheState& state, const CacheTarget& target,
                               const std::vector<Action>& pending);

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "core/session/cache_native.h"
+#include "kernels/row_quant.h"
 #include "kernels/row_tag.h"
-#include "kernels/scalar_convert.h"
 
 namespace kvlab {
 namespace {
@@ -87,7 +87,7 @@ class NativeReader {
     for (Step step :
          {&NativeReader::checkOrigin, &NativeReader::readNumbers, &NativeReader::readLedger,
           &NativeReader::readLinks, &NativeReader::readContext, &NativeReader::readGroups,
-          &NativeReader::checkStates, &NativeReader::readRows})
+          &NativeReader::checkStates, &NativeReader::readWindows, &NativeReader::readRows})
       if (Status done = (this->*step)(); !done) return done.error();
     if (Status done = m_columns.finish(); !done) return done.error();
     return std::move(m_rows);
@@ -107,9 +107,7 @@ class NativeReader {
                                  : m_target.position == PositionMode::Absolute ? "absolute"
                                                                                : "cache";
     const json have = m_manifest.value("rows", json());
-    const json want{{"k", kernels::dtypeName(m_target.format.k)},
-                    {"v", kernels::dtypeName(m_target.format.v)},
-                    {"stride", kernels::rowLayout(m_target.format).stride}};
+    const json want = rowsJson(m_target.formats);
     if (const json value = m_manifest.value("fingerprint", json()); value != m_target.fingerprint)
       return other("other_model", m_path, "fingerprint", value, m_target.fingerprint,
                    "open the session with the checkpoint that made the cache");
@@ -316,51 +314,61 @@ class NativeReader {
     return ok();
   }
 
+  /// What had left a layer's window must not be wanted here.
+  Status readWindows() {
+    m_rows.first.assign(m_rows.groupOf.size(), 0);
+    if (m_manifest.contains("first")) {
+      auto first = indexList(m_manifest, "first", kMostIds, m_path);
+      if (!first) return first.error();
+      m_rows.first = first.take();
+    }
+    if (m_rows.first.size() != m_rows.groupOf.size()) return bad("first does not name a row for each layer", "first");
+    for (std::size_t layer = 0; layer < m_rows.first.size(); ++layer) {
+      const auto all = static_cast<std::int32_t>(m_rows.groups[at(m_rows.groupOf[layer])].ledger.size()), keep = m_target.keep[layer];
+      if (m_rows.first[layer] > all) return bad("first[" + std::to_string(layer) + "] is behind the last row", "first");
+      if (m_rows.first[layer] > 0 && all - m_rows.first[layer] < (keep ? std::min(all, keep) : all))
+        return other("other_format", m_path, "first", m_rows.first, keep ? "a window of " + std::to_string(keep) + " rows" : "every row",
+                     "open the session with the file's layouts and windows");
+    }
+    return ok();
+  }
+
   Status readRows() {
-    const std::int64_t stride = kernels::rowLayout(m_target.format).stride;
     for (int layer = 0; layer < m_target.config.layers; ++layer) {
-      const std::vector<LedgerId>& ids = m_rows.groups[at(m_rows.groupOf[at(layer)])].ledger;
+      const kernels::RowFormat& format = m_target.formats[at(layer)];
+      const std::int64_t stride = kernels::rowLayout(format).stride;
+      const std::span<const LedgerId> ids = std::span(m_rows.groups[at(m_rows.groupOf[at(layer)])].ledger).subspan(at(m_rows.first[at(layer)]));
       const std::string tensor = "rows." + std::to_string(layer);
       const auto data =
           m_columns.bytes(tensor, Element::U8, {static_cast<std::int64_t>(ids.size()), stride});
       if (!data) return data.error();
       for (std::size_t i = 0; i < ids.size(); ++i)
-        if (const char* why = rowFault(data->data() + at(stride) * i, ids[i]))
+        if (const char* why = rowFault(data->data() + at(stride) * i, format, ids[i]))
           return bad("tensor \"" + tensor + "\": row " + std::to_string(i) + " " + why, tensor);
       m_rows.records.push_back(*data);
     }
     return ok();
   }
 
-  const char* rowFault(const std::byte* bytes, LedgerId id) const {
+  static const char* rowFault(const std::byte* bytes, const kernels::RowFormat& format, LedgerId id) {
     const auto* record = reinterpret_cast<const std::uint8_t*>(bytes);
-    const kernels::RowLayout layout = kernels::rowLayout(m_target.format);
+    const kernels::RowLayout layout = kernels::rowLayout(format);
     std::uint64_t checksum;
     std::memcpy(&checksum, record + layout.checksum, sizeof checksum);
-    if (kernels::readTag(record, layout, m_target.format) != static_cast<std::uint64_t>(id.value())) return "carries the tag of another token";
+    if (kernels::readTag(record, layout, format) != static_cast<std::uint64_t>(id.value())) return "carries the tag of another token";
     if (checksum != kernels::rowChecksum(record, layout.tag)) return "does not match its checksum";
-    const std::int64_t values = std::int64_t{m_target.format.kvHeads} * m_target.format.headDim;
-    if (!finite(record + layout.k, m_target.format.k, values))
-      return "has a key that is not finite";
-    if (!finite(record + layout.v, m_target.format.v, values))
-      return "has a value that is not finite";
+    if (!finite(format, format.k, record + layout.k, record + layout.kScales)) return "has a key that is not finite";
+    if (!finite(format, format.v, record + layout.v, record + layout.vScales)) return "has a value that is not finite";
     return nullptr;
   }
 
-  static bool finite(const std::uint8_t* data, kernels::DType type, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      if (type == kernels::DType::f32) {
-        float value;
-        std::memcpy(&value, data + 4 * i, 4);
-        if (!std::isfinite(value)) return false;
-        continue;
-      }
-      std::uint16_t bits;
-      std::memcpy(&bits, data + 2 * i, 2);
-      if (!std::isfinite(type == kernels::DType::f16 ? kernels::halfToFloat(bits)
-                                                     : kernels::bf16ToFloat(bits)))
-        return false;
-    }
+  static bool finite(const kernels::RowFormat& format, kernels::DType type, const std::uint8_t* data, const std::uint8_t* scales) {
+    const std::int64_t width = std::int64_t{format.kvHeads} * format.headDim;
+    if (!kernels::dtypeHasScale(type)) return std::ranges::all_of(widened({data, type, {width}}), [](float value) { return std::isfinite(value); });
+    for (std::int64_t i = 0; i < width; ++i)
+      if (!std::isfinite(kernels::codeValue(data[i], type))) return false;
+    for (const float scale : widened({scales, kernels::DType::f32, {format.kvHeads}}))
+      if (!std::isfinite(scale)) return false;
     return true;
   }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstring>
 
 #include "core/session/cache_native.h"
@@ -97,13 +98,10 @@ void NativeColumns::rows(const CacheState& state, const CacheStore& store) {
   }
   for (int layer = 0; layer < state.layers(); ++layer) {
     const RowPool& pool = store.pool(layer);
-    const auto stride = static_cast<std::size_t>(pool.stride());
-    Tensor tensor{"rows." + std::to_string(layer),
-                  Element::U8,
-                  {count(state.map(layer).size()), pool.stride()},
-                  {}};
-    tensor.bytes.resize(stride * state.map(layer).size());
-    pool.readRecords(state.map(layer).slotOf.span(), reinterpret_cast<std::uint8_t*>(tensor.bytes.data()));
+    const std::span<const Slot> slots = state.map(layer).residentSlots();
+    Tensor tensor{"rows." + std::to_string(layer), Element::U8, {count(slots.size()), pool.stride()}, {}};
+    tensor.bytes.resize(static_cast<std::size_t>(pool.stride()) * slots.size());
+    pool.readRecords(slots, reinterpret_cast<std::uint8_t*>(tensor.bytes.data()));
     m_tensors.push_back(std::move(tensor));
   }
 }
@@ -113,17 +111,25 @@ void NativeColumns::addTo(SafetensorsWriter& writer) const {
     writer.add(tensor.name, tensor.element, tensor.shape, tensor.bytes);
 }
 
+nlohmann::json rowsJson(const std::vector<kernels::RowFormat>& formats) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const kernels::RowFormat& f : formats)
+    all.push_back({{"k", kernels::dtypeName(f.k)}, {"v", kernels::dtypeName(f.v)}, {"stride", kernels::rowLayout(f).stride}});
+  const bool alike = std::equal(formats.begin() + 1, formats.end(), formats.begin());
+  return alike ? all[0] : all;
+}
+
 nlohmann::json nativeManifest(const CacheState& state, const CacheTarget& target,
                               const std::vector<Action>& pending) {
   nlohmann::json actions = nlohmann::json::array();
   for (const Action& action : pending) actions.push_back(toJson(action));
+  std::vector<std::int32_t> first;
+  for (int layer = 0; layer < state.layers(); ++layer) first.push_back(state.map(layer).first);
   return {{"fingerprint", target.fingerprint},
           {"numerics", target.numerics},
           {"position", positionName(target.position)},
-          {"rows",
-           {{"k", kernels::dtypeName(target.format.k)},
-            {"v", kernels::dtypeName(target.format.v)},
-            {"stride", kernels::rowLayout(target.format).stride}}},
+          {"rows", rowsJson(target.formats)},
+          {"first", first},
           {"group_of", state.groupOf},
           {"random", state.random},
           {"tick", state.tick.value()},

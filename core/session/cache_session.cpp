@@ -112,21 +112,12 @@ Status unrotatedOnly(const char* done) {
                "use form hf_dynamic, or a session with key_phase on_read", std::nullopt, "key_phase", "at_write"};
 }
 
-/// Native files have one row format and every row that a map counts.
-Status plainStorage(const Session& session) {
-  for (int layer = 0; layer < session.store().layers(); ++layer)
-    if (!(session.store().pool(layer).format() == session.store().pool(0).format()) || session.state().map(layer).first > 0)
-      return Error{"other_format", "the cache was not saved", "layer " + std::to_string(layer) + " has another row format than layer 0, or its window has left rows behind",
-                   "save with form hf_dynamic, or set one format and a layout that keeps all rows first", std::nullopt, "layers", layer};
-  return ok();
-}
-
 Status savable(const Session& session, CacheForm form) {
   if (session.status() == SessionState::Broken)
     return Error{"broken", "the cache was not saved", "the session is broken",
                  "rebuild first, or save the ids"};
   if (Status possible = session.layersWhole("the cache was not saved"); !possible) return possible;
-  if (form == CacheForm::Native) return session.transformer().keysRotated() ? unrotatedOnly("saved") : plainStorage(session);
+  if (form == CacheForm::Native) return session.transformer().keysRotated() ? unrotatedOnly("saved") : ok();
   const CacheState& state = session.state();
   if (state.length() == 0)
     return Error{"empty", "the cache was not saved", "there are no rows", "prompt some text first"};
@@ -169,7 +160,10 @@ CacheTarget cacheTarget(const Session& session) {
   target.config = session.model().config();
   target.fingerprint = modelFingerprint(session.model());
   target.numerics = session.transformer().ops().numericsId();
-  target.format = session.store().pool(0).format();
+  for (int layer = 0; layer < session.store().layers(); ++layer) {
+    target.formats.push_back(session.store().pool(layer).format());
+    target.keep.push_back(session.layouts().demand(layer).keep);
+  }
   target.position = session.manifest().position;
   target.capacity = session.capacity();
   target.maxPhases = session.maxPhases();

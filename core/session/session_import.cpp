@@ -149,7 +149,7 @@ void writeLayer(const CacheImport& rows, const CacheState& state, int layer, Row
   const ResidencyView& map = state.map(layer);
   const auto n = static_cast<std::int64_t>(map.size());
   if (rows.form == CacheForm::Native) {
-    pool.writeRecords(map.residentSlots(), reinterpret_cast<const std::uint8_t*>(rows.records[at(layer)].data()) + map.first * pool.stride());
+    pool.writeRecords(map.residentSlots(), reinterpret_cast<const std::uint8_t*>(rows.records[at(layer)].data()) + (map.first - rows.first[at(layer)]) * pool.stride());
     return;
   }
   std::vector<float> k(at(kChunk * pool.width())), v(k.size());

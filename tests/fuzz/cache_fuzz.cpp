@@ -21,7 +21,8 @@ CacheTarget target(std::uint8_t mode) {
   out.config.maxPositions = 64;
   out.fingerprint.assign(1, 'f');
   out.numerics.assign(1, 'n');
-  out.format = {1, 16, kernels::DType::f16, kernels::DType::f32};
+  out.formats.assign(2, {1, 16, kernels::DType::f16, mode % 2 ? kernels::DType::i8 : kernels::DType::f32});
+  out.keep = {0, mode % 5 ? 0 : 4};
   out.position = static_cast<PositionMode>(mode % 3);
   out.capacity = 24;
   out.maxPhases = 64;
@@ -69,8 +70,9 @@ void checkNative(const CacheImport& rows, const CacheTarget& to) {
     const auto& group = rows.groups.at(static_cast<std::size_t>(rows.groupOf[layer]));
     fuzz::require(static_cast<std::int64_t>(group.ledger.size()) <= to.capacity, "too many rows");
     fuzz::require(group.provenance.size() == rows.ledger.size(), "provenance differs in number");
-    const auto stride = static_cast<std::size_t>(kernels::rowLayout(to.format).stride);
-    fuzz::require(rows.records[layer].size() == stride * group.ledger.size(),
+    const auto stride = static_cast<std::size_t>(kernels::rowLayout(to.formats[layer]).stride);
+    const auto first = static_cast<std::size_t>(rows.first.at(layer));
+    fuzz::require(first <= group.ledger.size() && rows.records[layer].size() == stride * (group.ledger.size() - first),
                   "records differ in number");
   }
 }

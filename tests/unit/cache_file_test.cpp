@@ -80,6 +80,7 @@ class CacheFileTest : public QObject {
   void nativeRestoresEverything();
   void nativeKeepsPendingActions();
   void nativeIsBoundToItsSession();
+  void nativeKnowsWindows();
   void nativeAsOneCommit_data();
   void nativeAsOneCommit();
   void hfFormsComeBack_data();
@@ -148,6 +149,11 @@ void CacheFileTest::nativeRestoresEverything_data() {
   QTest::newRow("sampled") << R"({"sampling":{"temperature":1.2,"top_k":50,"seed":9}})" << false;
   QTest::newRow("contiguous") << R"({"layout":"contiguous_splice"})" << true;
   QTest::newRow("recompute") << R"({"after_edit":"recompute"})" << true;
+  QTest::newRow("int8") << R"({"kv":{"k":"int8","v":"int8"}})" << true;
+  QTest::newRow("fp8") << R"({"kv":{"k":"f16","v":"fp8-e4m3"}})" << false;
+  QTest::newRow("mixed") << R"({"kv":{"k":"f16","v":"int8"},"layers":[{"match":0,"kv":{"k":"f32","v":"f32"}},{"match":2,"layout":"contiguous_splice"}]})" << true;
+  QTest::newRow("ring") << R"({"layout":"ring_fused","ring":{"window":9}})" << false;
+  QTest::newRow("window") << R"({"layers":[{"match":1,"layout":"ring_pointer","window":8,"kv":{"k":"f16","v":"int8"}}]})" << false;
   QTest::newRow("culling")
       << R"({"brightness":{"target":20,"compressor":"nearest","min_cosine":-1}})" << false;
 }
@@ -163,6 +169,8 @@ void CacheFileTest::nativeRestoresEverything() {
     for (int layer = 0; layer < a->state().layers(); ++layer)
       call(*a, "evict", {{"layer", layer}, {"ledger", {1}}, {"now", true}});
   }
+  const int windowed = a->state().map(1).first;
+  QCOMPARE(windowed > 0, more.contains("window"));
   const std::string file = path("native.safetensors");
   const json saved = call(*a, "saveCache", {{"path", file}, {"form", "native"}});
   QCOMPARE(saved["rows"], json(a->state().length()));
@@ -205,6 +213,7 @@ void CacheFileTest::nativeIsBoundToItsSession() {
       {R"({"model":"synthetic:tiny:seed=5"})", "other_model"},
       {R"({"dtype":"f16"})", "other_format"},
       {R"({"position":"absolute"})", "other_format"},
+      {R"({"layers":[{"match":1,"kv":{"k":"f16","v":"f16"}}]})", "other_format"},
       {R"({"capacity":8})", "capacity"},
       {R"({"model":"synthetic:tiny:layers=2"})", "other_model"}};
   for (const auto& [more, code] : cases) {
@@ -214,6 +223,27 @@ void CacheFileTest::nativeIsBoundToItsSession() {
     QCOMPARE(codeOf(*b, "loadCache", {{"path", path("n")}}), std::string(code));
     QCOMPARE(b->stateHash(), before);
   }
+}
+
+/// Rows that had left a window are not there for a session that wants them; a smaller window is served.
+void CacheFileTest::nativeKnowsWindows() {
+  auto a = opened(tinyManifest({{"layout", "ring_fused"}, {"ring", {{"window", 9}}}}));
+  live(*a);
+  QVERIFY(a->state().length() > 12);
+  call(*a, "saveCache", {{"path", path("w")}});
+  for (const char* more : {"{}", R"({"layout":"ring_roll","ring":{"window":10}})"}) {
+    auto b = opened(tinyManifest(json::parse(more)));
+    call(*b, "promptIds", {{"ids", {5, 6}}});
+    const std::string before = b->stateHash();
+    QCOMPARE(codeOf(*b, "loadCache", {{"path", path("w")}}), std::string("other_format"));
+    QCOMPARE(b->stateHash(), before);
+  }
+  auto narrow = opened(tinyManifest({{"layout", "ring_roll"}, {"ring", {{"window", 4}}}}));
+  call(*narrow, "loadCache", {{"path", path("w")}});
+  QCOMPARE(narrow->state().map(0).resident(), std::size_t(4));
+  QCOMPARE(broken(*narrow), QString());
+  call(*narrow, "step", {{"n", 3}});
+  QCOMPARE(broken(*narrow), QString());
 }
 
 void CacheFileTest::nativeAsOneCommit_data() {
