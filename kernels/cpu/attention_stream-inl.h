@@ -50,6 +50,30 @@ HWY_INLINE void keyHalves(const uint8_t* from, const uint8_t* scale, const float
   });
 }
 
+#if HWY_TARGET != HWY_SCALAR
+/// A stored key of 48 values in three registers of 16, rotated with `table` unless that is null. Halves are 24 values:
+/// what a register turns with is loaded from beside it, and its middle one belongs to both.
+template <DType T>
+HWY_INLINE void keyOf48(const uint8_t* from, const uint8_t* scale, const float* table, VF (&key)[3]) {
+  constexpr int64_t kBytes = dtypeBytes(T);
+  const DF d;
+  const hn::Half<DF> half;
+  const HeadReader<T, DF> head(d, scale);
+  const HeadReader<T, hn::Half<DF>> part(half, scale);
+  KVLAB_UNROLL for (int i = 0; i < 3; ++i) key[i] = head.load(d, from + i * 16 * kBytes);
+  if (!table) return;
+  const float* sines = table + 24;
+  const VF first = head.load(d, from + 24 * kBytes), last = head.load(d, from + 8 * kBytes);
+  const VF middle = hn::Combine(d, part.load(half, from), part.load(half, from + 40 * kBytes));
+  const auto both = [&](const float* at) { return hn::Combine(d, hn::LoadU(half, at), hn::LoadU(half, at + 16)); };
+  const VF turned = hn::Mul(middle, both(sines));
+  const VF lower = hn::IfThenElse(hn::FirstN(d, 8), hn::Neg(turned), turned);
+  key[0] = mulSub(key[0], hn::LoadU(d, table), hn::Mul(first, hn::LoadU(d, sines)));
+  key[1] = mulAdd(key[1], both(table), lower);
+  key[2] = mulAdd(key[2], hn::LoadU(d, table + 8), hn::Mul(last, hn::LoadU(d, sines + 8)));
+}
+#endif
+
 /// Sums of the lanes of one row, kKeptLanes floats: where several registers hold them, those of lanes j and j + 8, the
 /// first step of the tree; a single register as it is.
 HWY_INLINE void storeLanes(const VF (&sums)[kGroups], float* to) {
@@ -84,7 +108,18 @@ template <DType T, int N>
 HWY_INLINE void keyLanes(const uint8_t* from, const uint8_t* scale, const float* table, const float* queries, int64_t group,
                          float* lanes) {
   constexpr int kHalf = N / 2, kCount = static_cast<int>(kGroups);
-  VF sums[kGroups], low[kHalf], high[kHalf];
+  VF sums[kGroups];
+  if constexpr (N == 3) {
+    VF key[N];
+    keyOf48<T>(from, scale, table, key);
+    for (int64_t g = 0; g < group; ++g, queries += N * kLanes, lanes += kRowsAtOnce * kKeptLanes) {
+      clearSums(sums);
+      addProducts(queries, key, 0, sums);
+      storeLanes(sums, lanes);
+    }
+    return;
+  }
+  VF low[kHalf], high[kHalf];
   if (group == 1) {  // the lower half is used up as it comes
     clearSums(sums);
     keyHalves<T, N>(from, scale, table, high, [&](int i, VF x) {

@@ -13,7 +13,7 @@ namespace kvlab::kernels::HWY_NAMESPACE {
 
 void streamBlock48([[maybe_unused]] const Call& c, [[maybe_unused]] const Item& item, [[maybe_unused]] const Buffers& b,
                    [[maybe_unused]] int64_t start, [[maybe_unused]] int64_t blockOfTile) {
-  if constexpr (48 / 2 % kLanes == 0) streamBlock<48 / kLanes>(c, item, b, start, blockOfTile);
+  if constexpr (48 / 2 % kLanes == 0 || 48 == 3 * kLanes) streamBlock<48 / kLanes>(c, item, b, start, blockOfTile);
 }
 
 }  // namespace kvlab::kernels::HWY_NAMESPACE
