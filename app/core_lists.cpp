@@ -5,7 +5,7 @@
 #include "core/api/manifest.h"
 #include "core/check/invariant.h"
 #include "core/api/layout_names.h"
-#include "core/model/model.h"
+#include "core/model/int8_weights.h"
 #include "kernels/backend/backend.h"
 #include "kernels/cuda/find_module.h"
 #include "kernels/ops/op_table.h"
@@ -48,6 +48,7 @@ json describe(const Model& model, const Manifest& manifest) {
           {"positions", config.maxPositions},
           {"window", config.slidingWindow},
           {"dtype", nameOf(model.dtype())},
+          {"weights", manifest.weights.empty() ? nameOf(model.dtype()) : manifest.weights},
           {"weight_bytes", model.weightBytes()},
           {"capacity", capacity},
           {"row_bytes", row},
@@ -102,7 +103,8 @@ json listBackends() {
 Result<json> describeModel(const json& manifest, const std::string& resources) {
   const auto checked = Manifest::fromJson(manifest);
   if (!checked) return checked.error();
-  const auto model = Model::open(checked->model, resources);
+  Result<std::shared_ptr<const Model>> model = Model::open(checked->model, resources);
+  if (model && checked->weights == "int8") model = withInt8Weights(model.take());
   if (!model) return model.error();
   return describe(**model, *checked);
 }

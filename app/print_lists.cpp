@@ -74,7 +74,7 @@ void printModel(const json& m) {
     std::printf("%-12s %s\n", name, value.c_str());
   };
   line("model", cell(m["model"]) + " (" + cell(m["architecture"]) + ")");
-  line("parameters", cell(m["parameters"]) + ", " + cell(m["dtype"]) + ", " + mebibytes(m["weight_bytes"]));
+  line("parameters", cell(m["parameters"]) + ", " + cell(m["dtype"]) + (m["weights"] == m["dtype"] ? "" : " with matrices in " + cell(m["weights"])) + ", " + mebibytes(m["weight_bytes"]));
   line("shape", cell(m["layers"]) + " layers, " + cell(m["heads"]) + " query and " + cell(m["kv_heads"]) +
                     " KV heads of " + cell(m["head_dim"]) + ", width " + cell(m["hidden"]));
   line("vocabulary", cell(m["vocabulary"]));

@@ -612,7 +612,7 @@ interface Lanes {
 
 interface Lab {
   /** Lane 0 is the session as it is now, which stays as it is; the others differ from it by the keys of `changes` and take
-   * its tokens. Model, back end, numerics and dtype are the same for all. together: false makes one pass per lane. */
+   * its tokens. Model, back end, weights, numerics and dtype are the same for all. together: false makes one pass per lane. */
   lanes(session: Session, changes: Manifest[], options?: { together?: boolean; needles?: number[] }): Lanes;
   open(manifest?: Manifest): Session;
   /** Runs a sweep, shown in the view Sweep as it goes: an object, or a file ("resource:sweeps/smartkv.json"). Files go to `out`,

@@ -22,7 +22,7 @@ ACTIONS = [
     {"action": "collapse", "node": 9},
 ]
 MANIFEST = {
-    "model": "synthetic:tiny", "backend": "cpu", "threads": 1, "dtype": "f32", "kv": {"k": "f16", "v": "bf16"},
+    "model": "synthetic:tiny", "backend": "cpu", "threads": 1, "weights": "int8", "dtype": "f32", "kv": {"k": "f16", "v": "bf16"},
     "key_phase": "on_read", "position": "absolute", "layout": "contiguous_splice", "policy": {"name": "full"},
     "capacity": 512, "staging": 8, "history_bytes": 1024, "executor": "descending", "after_edit": "selective",
     "absolute_overflow": "shift", "brightness": {"decay": 1.5, "gain": 9, "max": 255, "start": {"user": 200}, "target": 9,

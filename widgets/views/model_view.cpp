@@ -151,7 +151,7 @@ QList<std::pair<QString, QString>> ModelView::facts() const {
       {tr("Row pools"), tr("%1, %2 of them live").arg(formatBytes(snapshot->bytes.allocated), formatBytes(snapshot->bytes.live))},
       {tr("KL to a rebuild"), snapshot->kl ? formatNumber(*snapshot->kl) : tr("not measured; Measure Drift (Ctrl+D)")}};
   const std::pair<const char*, QString> keys[] = {
-      {"layout", tr("Layout")}, {"position", tr("Position mode")}, {"after_edit", tr("After an edit")}, {"policy", tr("Policy")}};
+      {"weights", tr("Weights")}, {"layout", tr("Layout")}, {"position", tr("Position mode")}, {"after_edit", tr("After an edit")}, {"policy", tr("Policy")}};
   for (const auto& [key, name] : keys)
     if (const QString value = manifestText(info.manifest, key); !value.isEmpty()) list.append({name, value});
   return list;
