@@ -91,7 +91,7 @@ std::vector<Good> goodCalls(const std::string& folder) {
       {"pos2ledger", {{"layer", 1}, {"kvHead", 0}}, {"kvHead"}, {{"layer", {99}}, {"kvHead", {-1, 9}}}},
       {"ring", {{"layer", 1}, {"kvHead", 0}}, {"kvHead"}, {{"layer", {99}}, {"kvHead", {-1, 9}}}},
       {"storage", {{"layer", 0}, {"free", true}, {"kvHead", 0}}, {"free", "kvHead"}, {{"layer", {99}}, {"kvHead", {-1, 9}}}},
-      {"quantisation", {{"rows", true}}, {"rows"}, {}},
+      {"quantisation", {{"rows", true}, {"packed", true}}, {"rows", "packed"}, {}},
       {"rows", {{"layer", 0}, {"begin", 2}, {"end", 4}, {"kvHead", 0}}, {"begin", "end", "kvHead"}, {{"layer", {99}}, {"kvHead", {-1, 9}}, {"begin", {5, 9999}}, {"end", {1, 9999}}}},
       {"ledger", {{"id", 3}}, {}, {{"id", {9999, kFar}}}},
       {"history", {{"ledger", 3}}, {}, {{"ledger", {9999, kFar}}}},
