@@ -2,9 +2,9 @@
 #include "core/model/int8_weights.h"
 
 #include <algorithm>
-#include <new>
 #include <thread>
 
+#include "core/model/weight_memory.h"
 #include "kernels/ops/convert.h"
 #include "kernels/row_quant.h"
 #include "kernels/thread_pool.h"
@@ -39,38 +39,39 @@ void quantise(kernels::ThreadPool& pool, const TensorView& from, const TensorVie
 /// Memory of all codes, and the model that they came from.
 struct Storage {
   std::shared_ptr<const Model> origin;
-  std::vector<std::unique_ptr<std::byte[]>> codes;
+  std::shared_ptr<std::byte> codes;
 };
+
+TensorView codesFor(const TensorView& from, std::byte* memory) { return {.data = memory, .dtype = kCodes, .shape = from.shape}; }
+
+/// Bytes from one matrix to the next.
+std::int64_t bytesFor(const TensorView& from) { return (codesFor(from, nullptr).bytes() + 63) / 64 * 64; }
 
 }  // namespace
 
 Result<std::shared_ptr<const Model>> withInt8Weights(std::shared_ptr<const Model> model, const Progress& progress) {
   std::shared_ptr<Model> out(new Model(*model));
-  auto storage = std::make_shared<Storage>();
   std::vector<TensorView*> matrices{&out->m_head};
   for (LayerWeights& w : out->m_layers) matrices.insert(matrices.end(), {&w.q, &w.k, &w.v, &w.o, &w.gate, &w.up, &w.down});
   std::int64_t done = 0, all = 0;
-  for (const TensorView* one : matrices) all += one->elements();
+  for (const TensorView* one : matrices) all += bytesFor(*one);
+  const std::shared_ptr<std::byte> memory = weightMemory(static_cast<std::size_t>(all));
+  if (!memory)
+    return Error{"out_of_memory", "cannot bring model " + model->spec() + " to int8", std::to_string(all) + " bytes were refused",
+                 "use a smaller model, or leave weights out"};
   kernels::ThreadPool pool(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
   const std::int64_t shared = out->m_head.data == out->m_embed.data ? out->m_head.bytes() : 0;
   for (TensorView* one : matrices) {
     if (!report(progress, "weights to int8", done, all))
       return Error{"cancelled", "opening the model was cancelled", "while its weights became int8", "open it again"};
-    TensorView coded{.data = nullptr, .dtype = kCodes, .shape = one->shape};
-    std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[static_cast<std::size_t>(coded.bytes())]);
-    if (!memory)
-      return Error{"out_of_memory", "cannot bring model " + model->spec() + " to int8", std::to_string(coded.bytes()) + " bytes were refused",
-                   "use a smaller model, or leave weights out"};
-    coded.data = memory.get();
-    quantise(pool, *one, coded, memory.get());
+    const TensorView coded = codesFor(*one, memory.get() + done);
+    quantise(pool, *one, coded, memory.get() + done);
     out->m_bytes += coded.bytes() - one->bytes();
-    done += one->elements();
-    storage->codes.push_back(std::move(memory));
-    *one = std::move(coded);
+    done += bytesFor(*one);
+    *one = coded;
   }
   out->m_bytes += shared;  // the embedding is still there
-  storage->origin = std::move(model);
-  out->m_storage = std::move(storage);
+  out->m_storage = std::make_shared<Storage>(Storage{std::move(model), memory});
   return std::shared_ptr<const Model>(std::move(out));
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/model/synthetic.h"
 
-#include <sys/mman.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "core/model/counter_random.h"
 #include "core/model/model_builder.h"
 #include "core/model/synthetic_shapes.h"
+#include "core/model/weight_memory.h"
 #include "kernels/scalar_convert.h"
 #include "kernels/thread_pool.h"
 
@@ -75,14 +75,6 @@ std::int64_t availableBytes() {
   return INT64_MAX;
 }
 
-/// Page-aligned memory, given back with its last owner; null if there is none.
-std::shared_ptr<std::byte> allocate(std::size_t bytes) {
-  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return {};
-  ::madvise(memory, bytes, MADV_HUGEPAGE);
-  return {static_cast<std::byte*>(memory), [bytes](std::byte* p) { ::munmap(p, bytes); }};
-}
-
 /// Deviations that keep activations near unit size: 1/sqrt(inputs) for a linear layer, logits of
 /// deviation 2 from the embedding; norms near 1.
 RandomTensor distribution(const TensorNeed& need, std::uint64_t seed) {
@@ -141,7 +133,7 @@ Result<std::shared_ptr<const Model>> draw(const std::string& spec, const ModelCo
   const Layout layout(needs, options.dtype);
   const std::int64_t available = availableBytes();
   const auto memory = layout.bytes() <= available
-                          ? allocate(static_cast<std::size_t>(layout.bytes()))
+                          ? weightMemory(static_cast<std::size_t>(layout.bytes()))
                           : std::shared_ptr<std::byte>();
   if (!memory)
     return Error{"out_of_memory", "cannot make model " + spec,

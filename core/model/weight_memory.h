@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory for weights that are not a file's: in huge pages where the system has them, because a product that streams
+// gigabytes with small ones waits for address translation. Any thread.
+#pragma once
+#include <cstddef>
+#include <memory>
+
+namespace kvlab {
+
+/// Zeros, page-aligned, given back with the last owner; null where memory is refused.
+std::shared_ptr<std::byte> weightMemory(std::size_t bytes);
+
+}  // namespace kvlab
