@@ -34,8 +34,8 @@ void Assemblies::copies(Lists& lists, ReadPath path) const {
   while (path == ReadPath::TwoSlices && lists.moves.size() < 2) lists.moves.push_back({0, 0, 0});
 }
 
-Assembled Assemblies::make(const LayerGroup& group, const GroupPass& pass, std::int64_t begin, std::int64_t n, const kernels::RowFormat& format,
-                           const std::uint64_t* tags, const std::int32_t* self, bool guarded) {
+Assembled Assemblies::make(const LayerGroup& group, const GroupPass& pass, std::int64_t begin, std::int64_t n, std::int64_t rows,
+                           const kernels::RowFormat& format, const std::uint64_t* tags, const std::int32_t* self, bool guarded) {
   Assembled out;
   if (group.read == ReadPath::InPlace) return out;
   const ResidencyView& map = *group.map;
@@ -47,7 +47,7 @@ Assembled Assemblies::make(const LayerGroup& group, const GroupPass& pass, std::
   // The rows of a long prompt have overwritten those that none of its later queries sees.
   first = std::max({first, map.first, last - group.ring->capacity});
   Lists& lists = m_lists.emplace_back();
-  lists.slots.assign(at(last), 0);
+  lists.slots.assign(at(rows), 0);
   for (std::int32_t i = first; i < last; ++i) {
     lists.slots[at(i)] = static_cast<std::int32_t>(lists.from.size());
     lists.to.push_back(lists.slots[at(i)]);
@@ -61,18 +61,18 @@ Assembled Assemblies::make(const LayerGroup& group, const GroupPass& pass, std::
     lists.from.push_back(self[i]);
     lists.tags.push_back(tags[i]);
   }
-  const std::size_t rows = lists.from.size();
+  const std::size_t copied = lists.from.size();
   copies(lists, group.read);
   out.format = format;
   if (group.read == ReadPath::Roll) out.format.k = out.format.v = kernels::DType::f32;
-  out.records = m_staging.temporary<std::uint8_t>(rows * at(kernels::rowLayout(out.format).stride));
+  out.records = m_staging.temporary<std::uint8_t>(copied * at(kernels::rowLayout(out.format).stride));
   out.slots = m_staging.in(lists.slots);
   out.self = lists.self.empty() ? nullptr : m_staging.in(lists.self);
   out.to = m_staging.in(lists.to);
   out.tags = m_staging.in(lists.tags);
-  out.rows = static_cast<std::int64_t>(rows);
+  out.rows = static_cast<std::int64_t>(copied);
   if (group.read == ReadPath::Roll) {
-    const std::size_t values = rows * at(std::int64_t{format.kvHeads} * format.headDim);
+    const std::size_t values = copied * at(std::int64_t{format.kvHeads} * format.headDim);
     out.from = m_staging.in(lists.from);
     out.k = m_staging.temporary<float>(values);
     out.v = m_staging.temporary<float>(values);
@@ -80,7 +80,7 @@ Assembled Assemblies::make(const LayerGroup& group, const GroupPass& pass, std::
     out.moves = m_staging.in(lists.moves);
     out.nMoves = static_cast<std::int64_t>(lists.moves.size());
   }
-  if (guarded) out.verdicts = m_staging.temporary<std::uint8_t>(rows);
+  if (guarded) out.verdicts = m_staging.temporary<std::uint8_t>(copied);
   return out;
 }
 

@@ -263,7 +263,7 @@ class Pass {
       }
       leaders[g] = layer;
       const std::size_t self = m_selfAt[at(layer)];
-      out.push_back(m_assemblies.make(m_job.groups[g], m_groups[g], begin, n, format, m_tags.data() + begin,
+      out.push_back(m_assemblies.make(m_job.groups[g], m_groups[g], begin, n, roomFor(static_cast<std::int64_t>(m_job.groups[g].map->size())), format, m_tags.data() + begin,
                                       self == kNone ? nullptr : m_slots.data() + self + at(begin), m_job.guards));
     }
     return out;

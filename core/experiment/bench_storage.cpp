@@ -62,7 +62,7 @@ Read measureRead(BenchCache& cache, const CacheShape& shape, kernels::Backend& b
   kernels::Staging staging(backend);
   Assemblies assemblies(staging);
   const auto start = std::chrono::steady_clock::now();
-  const Assembled copy = assemblies.make(group, pass, 0, 1, format, &tag, nullptr, false);
+  const Assembled copy = assemblies.make(group, pass, 0, 1, static_cast<std::int64_t>(group.map->size()), format, &tag, nullptr, false);
   kernels::AttentionArgs args;
   args.fmt = copy.records ? copy.format : format;
   const MapMirror::View view = cache.store.mirrored(0, map);

@@ -63,9 +63,9 @@ Result<json> quantisation(Session& session, const json& args) {
   json out = json::array();
   for (const LayerQuantisation& layer : *measured) {
     const auto l = static_cast<int>(out.size());
-    const StorageView& view = *session.storage()[at(l)];
+    const std::shared_ptr<const StorageView> view = session.storage()[at(l)];
     const kernels::WriteRowsStats counts = session.store().pool(l).counts();
-    out.push_back({{"tick", session.state().tick.value()}, {"k", errorOf(layer.k, view.k, counts.k, rows, packed)}, {"v", errorOf(layer.v, view.v, counts.v, rows, packed)}, {"worstLogit", layer.worstLogit}});
+    out.push_back({{"tick", session.state().tick.value()}, {"k", errorOf(layer.k, view->k, counts.k, rows, packed)}, {"v", errorOf(layer.v, view->v, counts.v, rows, packed)}, {"worstLogit", layer.worstLogit}});
     if (rows) out.back()["logit"] = columnOf(layer.logit, packed);
   }
   return out;

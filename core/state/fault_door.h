@@ -23,7 +23,7 @@ class FaultDoor {
   Status pass(FaultPoint point, const char* where) {
     std::int64_t& left = m_left[slot(point)];
     if (left == 0 || --left > 0) return ok();
-    return Error{"fault", std::string(where) + " failed", "the fault drill made it fail",
+    return Error{"fault", std::string(where).append(" failed"), "the fault drill made it fail",
                  "nothing to do: this failure was asked for"};
   }
 
