@@ -187,22 +187,23 @@ void MatmulTest::readsUnalignedWeights() {
 }
 
 void MatmulTest::leavesTheRestAlone() {
-  for (const Kind& kind : kKinds)
-  for (const int64_t m : {3, 8}) {
-    const Problem p(m, 10, 40, kind);
-    std::vector<float> y(static_cast<size_t>(m * 12), 7.0f), x(static_cast<size_t>(m * 45), NAN);
-    for (int64_t i = 0; i < m; ++i) std::copy_n(p.x.data() + i * 40, 40, x.data() + i * 45);
-    MatmulArgs a = p.args(y.data());
-    a.x = x.data();
-    a.xStride = 45;
-    a.yStride = 12;
-    ThreadPool pool(1);
-    p.multiply(pool, a);
-    const std::vector<float> dense = p.run(1);
-    for (int64_t i = 0; i < m; ++i) {
-      QVERIFY(sameBits(y.data() + i * 12, dense.data() + i * 10, 10));
-      QCOMPARE(y[static_cast<size_t>(i * 12 + 10)], 7.0f);
-      QCOMPARE(y[static_cast<size_t>(i * 12 + 11)], 7.0f);
+  for (const Kind& kind : kKinds) {
+    for (const int64_t m : {3, 8}) {
+      const Problem p(m, 10, 40, kind);
+      std::vector<float> y(static_cast<size_t>(m * 12), 7.0f), x(static_cast<size_t>(m * 45), NAN);
+      for (int64_t i = 0; i < m; ++i) std::copy_n(p.x.data() + i * 40, 40, x.data() + i * 45);
+      MatmulArgs a = p.args(y.data());
+      a.x = x.data();
+      a.xStride = 45;
+      a.yStride = 12;
+      ThreadPool pool(1);
+      p.multiply(pool, a);
+      const std::vector<float> dense = p.run(1);
+      for (int64_t i = 0; i < m; ++i) {
+        QVERIFY(sameBits(y.data() + i * 12, dense.data() + i * 10, 10));
+        QCOMPARE(y[static_cast<size_t>(i * 12 + 10)], 7.0f);
+        QCOMPARE(y[static_cast<size_t>(i * 12 + 11)], 7.0f);
+      }
     }
   }
 }
