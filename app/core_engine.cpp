@@ -26,7 +26,7 @@ class CoreEngine : public Engine {
     if (!result) spdlog::info("{} failed: {}", verb, result.error().text());
     return result;
   }
-  Result<Tile> tile(const TileRequest& request) override { return shown().tile(request); }
+  Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request) override { return shown().tile(request); }
   SnapshotPtr snapshot() const override { return m_lanes ? m_lanes->snapshot() : m_session->snapshot(); }
   void setPublish(std::function<void(SnapshotPtr)> publish) override {
     m_publish = std::move(publish);

@@ -18,7 +18,8 @@ class Engine {
  public:
   virtual ~Engine() = default;
   virtual Result<nlohmann::json> execute(const std::string& verb, const nlohmann::json& args) = 0;
-  virtual Result<Tile> tile(const TileRequest& request) = 0;
+  /// What it gives is taken before the next one is asked for, and before the engine ends.
+  virtual Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request) = 0;
   virtual SnapshotPtr snapshot() const = 0;
   /// Called on the engine thread after every tick and command, when the state is consistent.
   virtual void setPublish(std::function<void(SnapshotPtr)> publish) = 0;

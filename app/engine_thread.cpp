@@ -87,7 +87,7 @@ void EngineThread::push(Job job) {
 }
 
 void EngineThread::query(std::string tag, std::string verb, nlohmann::json args, Reply reply) {
-  Job job{"q:" + tag, {}, {}};
+  Job job{"q:" + tag, {}};
   job.work = [this, verb = std::move(verb), args = std::move(args), reply](Engine* engine) {
     auto result = engine ? guarded<nlohmann::json>([&] { return engine->execute(verb, args); })
                          : m_openError;
@@ -97,18 +97,34 @@ void EngineThread::query(std::string tag, std::string verb, nlohmann::json args,
 }
 
 void EngineThread::fetch(std::string tag, TileRequest request, TileReply reply) {
-  using Shared = std::shared_ptr<const Tile>;
-  Job job{"t:" + tag, {}, {}};
+  Job job{"t:" + tag, {}, {}, true};
   job.work = [this, request, reply](Engine* engine) -> std::function<void()> {
-    auto result = guarded<Shared>([&]() -> Result<Shared> {
+    auto tile = guarded<std::unique_ptr<PendingTile>>([&]() -> Result<std::unique_ptr<PendingTile>> {
       if (!engine) return m_openError.error();
-      auto tile = engine->tile(request);
-      if (!tile) return tile.error();
-      return Shared(std::make_shared<const Tile>(tile.take()));
+      return engine->tile(request);
     });
-    return [reply, result = std::move(result)] { reply(result); };
+    if (!tile) return [reply, error = tile.error()] { reply(error); };
+    if ((*tile)->arrived()) return answer(reply, **tile);
+    m_underWay = TileUnderWay{tile.take(), reply};
+    return {};
   };
   replaceOrPush(std::move(job));
+}
+
+std::function<void()> EngineThread::answer(TileReply reply, PendingTile& tile) {
+  using Shared = std::shared_ptr<const Tile>;
+  auto result = guarded<Shared>([&]() -> Result<Shared> {
+    auto taken = tile.take();
+    if (!taken) return taken.error();
+    return Shared(std::make_shared<const Tile>(taken.take()));
+  });
+  return [reply = std::move(reply), result = std::move(result)] { reply(result); };
+}
+
+/// Waits for it.
+void EngineThread::finishTile() {
+  post(answer(std::move(m_underWay->reply), *m_underWay->tile));
+  m_underWay.reset();
 }
 
 void EngineThread::replaceOrPush(Job job) {
@@ -146,8 +162,13 @@ void EngineThread::runLoop() {
     Job job;
     {
       std::unique_lock lock(m_mutex);
-      m_work.wait(lock, [this] { return m_stop || !m_jobs.empty() || !m_reads.empty(); });
+      m_work.wait(lock, [this] { return m_stop || m_underWay || !m_jobs.empty() || !m_reads.empty(); });
       if (m_stop) break;
+      if (m_underWay && m_jobs.empty()) {
+        lock.unlock();
+        finishTile();
+        continue;
+      }
       auto& queue = m_jobs.empty() ? m_reads : m_jobs;
       job = std::move(queue.front());
       queue.pop_front();
@@ -155,6 +176,7 @@ void EngineThread::runLoop() {
     }
     perform(job);
   }
+  m_underWay.reset();
   m_engine.reset();  // here, on the thread that built it
 }
 
@@ -180,17 +202,27 @@ void EngineThread::perform(Job& job) {
   const bool command = job.tag.empty();
   auto reply = job.work(m_engine.get());
   if (command) m_commands.fetch_sub(1);
-  post(std::move(reply));
+  if (reply) post(std::move(reply));
 }
 
-/// Reads that wait while a long command runs are answered between its ticks.
+/// Reads that wait while a long command runs are answered between its ticks; tiles one after another.
 void EngineThread::serveReads() {
+  if (m_underWay && m_underWay->tile->arrived()) finishTile();
   std::deque<Job> reads;
   {
     const std::lock_guard lock(m_mutex);
     reads.swap(m_reads);
   }
-  for (Job& job : reads) post(job.work(m_engine.get()));
+  for (Job& job : reads) {
+    if (job.tile && m_underWay) putBack(std::move(job));
+    else if (auto reply = job.work(m_engine.get())) post(std::move(reply));
+  }
+}
+
+/// A read that has to wait, unless a newer one of its tag has come.
+void EngineThread::putBack(Job job) {
+  const std::lock_guard lock(m_mutex);
+  if (std::ranges::none_of(m_reads, [&](const Job& newer) { return newer.tag == job.tag; })) m_reads.push_back(std::move(job));
 }
 
 void EngineThread::publish(SnapshotPtr snapshot) {

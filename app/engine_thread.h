@@ -2,7 +2,8 @@
 // The whole seam between the window and the engine: commands in, mail out. Owns the engine on a
 // thread of its own and never waits for the reader; the reader never waits for it. Commands run in
 // order and are never coalesced; queries and tile requests are replaced by tag and are also served
-// between the ticks of a running command. Exceptions of the engine become errors here, once.
+// between the ticks of a running command, which do not wait for a tile that a device still brings.
+// Exceptions of the engine become errors here, once.
 // Owned by a LiveSession; every public call from one thread (the GUI's).
 #pragma once
 #include <atomic>
@@ -64,12 +65,21 @@ class EngineThread {
     std::string tag;
     std::function<std::function<void()>(Engine*)> work;
     std::function<void()> cancelled = {};
+    bool tile = false;
+  };
+  /// A tile that has been asked for and not arrived.
+  struct TileUnderWay {
+    std::unique_ptr<PendingTile> tile;
+    TileReply reply;
   };
 
   void runLoop();
   void open();
   void perform(Job& job);
   void serveReads();
+  void putBack(Job job);
+  void finishTile();
+  static std::function<void()> answer(TileReply reply, PendingTile& tile);
   void push(Job job);
   void replaceOrPush(Job job);
   void publish(SnapshotPtr snapshot);
@@ -81,6 +91,7 @@ class EngineThread {
   Reply m_opened;
   std::function<void()> m_wake;
   std::unique_ptr<Engine> m_engine;  // engine thread
+  std::optional<TileUnderWay> m_underWay;  // engine thread
   Result<nlohmann::json> m_openError = nlohmann::json();
 
   mutable std::mutex m_mutex;  // guards the four below

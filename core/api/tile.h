@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dense per-row columns travel to the window as tiles, only when asked for. Values; any thread.
 #pragma once
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "core/api/error.h"
 #include "core/api/ids.h"
 
 namespace kvlab {
@@ -45,6 +47,17 @@ struct Tile {
   int layers = 0;             // first layer = request.layer or 0
   int positions = 0;          // first position = request.begin
   std::vector<float> values;  // [layers][positions]
+};
+
+/// A tile of the state at the moment of the request, while a device may still bring parts of it beside the ticks.
+/// Engine thread; one at a time.
+class PendingTile {
+ public:
+  virtual ~PendingTile() = default;
+  /// Whether take() would not wait; asking does not.
+  virtual bool arrived() const = 0;
+  /// Once. Errors: device, out_of_memory.
+  virtual Result<Tile> take() = 0;
 };
 
 }  // namespace kvlab

@@ -60,7 +60,8 @@ Status benchTick(const BenchOptions& options, nlohmann::json& rows, const Progre
       sides[on] = session.take();
       if (Status done = failed(sides[on]->append(benchTokens(depth, sides[on]->model().config().vocab), Source::Prompt)); !done) return done;
     }
-    std::vector<double> us[2], ratio, publish;
+    std::vector<double> us[2], ratio, norms, publish;
+    std::unique_ptr<PendingTile> tile;  // norms of all keys, asked for again as soon as they are there
     const int runs = options.quick ? 5 : 101;
     for (int run = 0; run < runs; ++run) {
       double pair[2];
@@ -70,6 +71,14 @@ Status benchTick(const BenchOptions& options, nlohmann::json& rows, const Progre
         us[on].push_back(pair[on] = secondsSince(start) * 1e6);
       }
       ratio.push_back(pair[1] / pair[0]);
+      const auto beside = BenchClock::now();
+      if (!tile) tile = sides[1]->tile({Quantity::KNorm}).take();
+      if (Status done = failed(sides[1]->step({TokenId(5)})); !done) return done;
+      norms.push_back(secondsSince(beside) * 1e6 / pair[1]);
+      if (tile->arrived()) {
+        if (Result<Tile> taken = tile->take(); !taken) return taken.error();
+        tile.reset();
+      }
       const auto start = BenchClock::now();
       sides[1]->clearPending();  // publishes a snapshot and does nothing else
       publish.push_back(secondsSince(start) * 1e6);
@@ -78,6 +87,7 @@ Status benchTick(const BenchOptions& options, nlohmann::json& rows, const Progre
     rows.push_back(benchRow("tick", what, "probes_off", "us", us[0]));
     rows.push_back(benchRow("tick", what, "probes_on", "us", us[1]));
     rows.push_back(benchRow("tick", what, "probes_ratio", "x", ratio));
+    rows.push_back(benchRow("tick", what, "key_norms_ratio", "x", norms));
     rows.push_back(benchRow("tick", what, "snapshot", "us", publish));
   }
   return ok();

@@ -181,7 +181,8 @@ class Session {
 
   // --- what the window sees -----------------------------------------------------------------------
   SnapshotPtr snapshot() const { return m_snapshot; }
-  Result<Tile> tile(const TileRequest& request) const;
+  /// Errors: out_of_range, here and now.
+  Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request) const;
   const ExactnessMap& exactnessMap() const;
   void setPublish(std::function<void(SnapshotPtr)> publish) { m_publish = std::move(publish); }
   /// Publishes the state with a serial beyond that one, for readers who come from a session that went further.
@@ -270,7 +271,7 @@ class Session {
   void breakSession(const std::string& reason);
   void publish();
   const std::vector<TokenChance>& likeliest();
-  void fillTile(Quantity quantity, int layer, std::int32_t begin, std::vector<float> perIndex, std::span<float> out) const;
+  void fillTile(Quantity quantity, int layer, std::int32_t begin, std::span<float> out) const;
 
   Manifest m_manifest;
   Manifest m_opened;  // as the session was opened: what history starts from

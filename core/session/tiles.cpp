@@ -2,9 +2,12 @@
 // Dense columns for the window, computed on request. core/api/tile.h.
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 
+#include "core/model/backend_status.h"
 #include "core/session/session.h"
+#include "kernels/backend/staging.h"
 
 namespace kvlab {
 namespace {
@@ -12,40 +15,94 @@ namespace {
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 
-constexpr std::size_t kMostValues = std::size_t{1} << 24;  // gathered at a time
-
-float norm(std::span<const float> values) {
-  double sum = 0;
-  for (const float value : values) sum += double(value) * value;
-  return static_cast<float>(std::sqrt(sum));
-}
-
-/// L2 over all heads of each row's K or V for `count` layers from `first` on. Neighbours that share a map are
-/// read together.
-std::vector<std::vector<float>> norms(const CacheStore& store, const CacheState& state, int first, int count, bool keys) {
-  std::vector<std::vector<float>> out(at(count));
-  const std::size_t width = at(store.pool(first).width());
-  for (int done = 0; done < count;) {
-    const ResidencyView& map = state.map(first + done);
-    const std::size_t values = map.resident() * width;
-    std::vector<kernels::PoolView> pools;
-    while (done + static_cast<int>(pools.size()) < count && &state.map(first + done + static_cast<int>(pools.size())) == &map &&
-           (pools.empty() || (pools.size() + 1) * values <= kMostValues))
-      pools.push_back(store.pool(first + done + static_cast<int>(pools.size())).view());
-    const std::vector<float> gathered = gatherRows(store.backend(), pools, plain(map.residentSlots()), keys);
-    for (std::size_t l = 0; l < pools.size(); ++l) {
-      std::vector<float>& one = out[at(done) + l];
-      one.assign(at(map.first), kNone);
-      for (std::size_t i = 0; i < map.resident(); ++i) one.push_back(norm({gathered.data() + l * values + i * width, width}));
-    }
-    done += static_cast<int>(pools.size());
+/// Calls fn(position, index) for the rows of the map in context positions [begin, end).
+template <class Fn>
+void forResident(const CacheState& state, const ResidencyView& map, std::int32_t begin, std::int32_t end, const Fn& fn) {
+  std::size_t index = 0;
+  for (std::int32_t p = 0; p < end && index < map.size(); ++p) {
+    if (map.ledger[index] != state.context[at(p)]) continue;
+    if (p >= begin && map.has(index)) fn(p, index);
+    ++index;
   }
-  return out;
 }
+
+class ReadyTile : public PendingTile {
+ public:
+  explicit ReadyTile(Tile tile) : m_tile(std::move(tile)) {}
+  bool arrived() const override { return true; }
+  Result<Tile> take() override { return std::move(m_tile); }
+
+ private:
+  Tile m_tile;
+};
+
+/// Norms of rows, read where they lie: four bytes a row come back.
+class NormTile : public PendingTile {
+ public:
+  NormTile(Tile tile, std::shared_ptr<kernels::Backend> backend, const CacheStore& store, const CacheState& state)
+      : m_tile(std::move(tile)), m_backend(std::move(backend)), m_beside(m_backend->beside()), m_staging(m_beside) {
+    const std::int32_t begin = m_tile.request.begin.value();
+    const int first = m_tile.request.layer ? m_tile.request.layer->value() : 0;
+    for (int l = 0; l < m_tile.layers; ++l) {
+      const ResidencyView& map = state.map(first + l);
+      if (l == 0 || &map != &state.map(first + l - 1)) see(state, map, begin);
+      m_rows.push_back({m_lists.size() - 1, std::vector<float>(m_lists.back().slots.size())});
+    }
+    for (int l = 0; l < m_tile.layers; ++l) read(store.pool(first + l), m_rows[at(l)]);
+    m_staging.start();
+  }
+  ~NormTile() override { m_staging.finish(); }
+
+  bool arrived() const override { return !m_beside.busy(); }
+
+  Result<Tile> take() override {
+    m_staging.finish();
+    if (Status done = backendStatus(m_beside, "reading norms of rows"); !done) return done.error();
+    for (std::size_t l = 0; l < m_rows.size(); ++l) {
+      const List& list = m_lists[m_rows[l].list];
+      for (std::size_t i = 0; i < list.places.size(); ++i) m_tile.values[l * at(m_tile.positions) + at(list.places[i])] = m_rows[l].norms[i];
+    }
+    return std::move(m_tile);
+  }
+
+ private:
+  /// Rows that neighbouring layers share.
+  struct List {
+    std::vector<std::int32_t> slots, places;  // places: columns of the tile
+    const std::int32_t* placed = nullptr;
+  };
+  struct Rows {
+    std::size_t list;
+    std::vector<float> norms;
+  };
+
+  void see(const CacheState& state, const ResidencyView& map, std::int32_t begin) {
+    List& list = m_lists.emplace_back();
+    forResident(state, map, begin, begin + m_tile.positions, [&](std::int32_t p, std::size_t i) {
+      list.slots.push_back(map.slotOf[i].value());
+      list.places.push_back(p - begin);
+    });
+    list.placed = m_staging.in(list.slots);
+  }
+
+  void read(const RowPool& pool, Rows& rows) {
+    const bool keys = m_tile.request.quantity == Quantity::KNorm;
+    float* norms = m_staging.out(rows.norms.data(), rows.norms.size());
+    m_beside.ops().rowNorms(m_beside.context(), {pool.data(), pool.format(), m_lists[rows.list].placed, static_cast<std::int64_t>(rows.norms.size()),
+                                                 keys ? norms : nullptr, keys ? nullptr : norms});
+  }
+
+  Tile m_tile;
+  std::shared_ptr<kernels::Backend> m_backend;
+  kernels::Backend& m_beside;
+  kernels::Staging m_staging;
+  std::deque<List> m_lists;  // addresses stay
+  std::vector<Rows> m_rows;  // [layers]
+};
 
 }  // namespace
 
-Result<Tile> Session::tile(const TileRequest& request) const {
+Result<std::unique_ptr<PendingTile>> Session::tile(const TileRequest& request) const {
   const CacheState& state = m_state;
   if (request.layer && (request.layer->value() < 0 || request.layer->value() >= state.layers()))
     return Error{"out_of_range", "the tile was refused", "there is no layer " + std::to_string(request.layer->value()),
@@ -53,22 +110,22 @@ Result<Tile> Session::tile(const TileRequest& request) const {
   Tile tile{request, state.tick, request.layer ? 1 : state.layers(), 0, {}};
   const std::int32_t begin = std::clamp(request.begin.value(), 0, state.length());
   const std::int32_t end = std::clamp(request.end.value(), begin, state.length());
+  tile.request.begin = Position(begin);
   tile.positions = end - begin;
-  tile.values.assign(at(tile.layers) * at(tile.positions), kNone);
+  tile.values.assign(at(tile.layers) * at(tile.positions), request.quantity == Quantity::Residency ? 0.0f : kNone);
+  if (request.quantity == Quantity::KNorm || request.quantity == Quantity::VNorm)
+    return std::unique_ptr<PendingTile>(std::make_unique<NormTile>(std::move(tile), m_backend, m_store, state));
   const int first = request.layer ? request.layer->value() : 0;
-  const bool keys = request.quantity == Quantity::KNorm;
-  std::vector<std::vector<float>> rows(at(tile.layers));
-  if (keys || request.quantity == Quantity::VNorm) rows = norms(m_store, state, first, tile.layers, keys);
   for (int l = 0; l < tile.layers; ++l)
-    fillTile(request.quantity, first + l, begin, std::move(rows[at(l)]), {tile.values.data() + at(l) * at(tile.positions), at(tile.positions)});
-  return tile;
+    fillTile(request.quantity, first + l, begin, {tile.values.data() + at(l) * at(tile.positions), at(tile.positions)});
+  return std::unique_ptr<PendingTile>(std::make_unique<ReadyTile>(std::move(tile)));
 }
 
-/// One layer's values for context positions [begin, begin + out.size()); perIndex: where a quantity is known
-/// by index of the map.
-void Session::fillTile(Quantity quantity, int layer, std::int32_t begin, std::vector<float> perIndex, std::span<float> out) const {
+/// One layer's values for context positions [begin, begin + out.size()); the others stay.
+void Session::fillTile(Quantity quantity, int layer, std::int32_t begin, std::span<float> out) const {
   const CacheState& state = m_state;
   const ResidencyView& map = state.map(layer);
+  std::vector<float> perIndex;  // where a quantity is known by index of the map
   const bool attends = quantity == Quantity::Attention || quantity == Quantity::Received;
   if (attends && state.attention && at(layer) < state.attention->mass.size()) {
     const std::shared_ptr<const ResidencyView>& seen = state.attention->maps[at(layer)];
@@ -78,18 +135,11 @@ void Session::fillTile(Quantity quantity, int layer, std::int32_t begin, std::ve
   }
   if (quantity == Quantity::Score) perIndex = scores(layer);
   const ExactnessMap* exact = quantity == Quantity::Staleness ? &exactnessMap() : nullptr;
-  std::size_t index = 0;
-  for (std::int32_t p = 0; p < begin + static_cast<std::int32_t>(out.size()); ++p) {
+  forResident(state, map, begin, begin + static_cast<std::int32_t>(out.size()), [&](std::int32_t p, std::size_t i) {
     const LedgerId id = state.context[at(p)];
-    const bool counted = index < map.size() && map.ledger[index] == id;
-    const std::size_t i = index;
-    if (counted) ++index;
-    const bool resident = counted && map.has(i);
-    if (p < begin) continue;
     float& value = out[at(p - begin)];
-    if (quantity == Quantity::Residency) value = resident ? 1.0f : 0.0f;
-    if (!resident) continue;
     switch (quantity) {
+      case Quantity::Residency: value = 1.0f; break;
       case Quantity::Brightness: value = state.brightness[at(p)]; break;
       case Quantity::Age: value = static_cast<float>(state.tick.value() - state.ledger[id].born.value()); break;
       case Quantity::PhaseLag: value = static_cast<float>(std::abs(map.phases[i] - state.birthPhases[at(id.value())])); break;
@@ -99,10 +149,9 @@ void Session::fillTile(Quantity quantity, int layer, std::int32_t begin, std::ve
       case Quantity::QuantK: value = m_quantisation ? (*m_quantisation)[at(layer)].k.relative[at(p)] : kNone; break;
       case Quantity::QuantV: value = m_quantisation ? (*m_quantisation)[at(layer)].v.relative[at(p)] : kNone; break;
       case Quantity::QuantLogit: value = m_quantisation ? (*m_quantisation)[at(layer)].logit[at(p)] : kNone; break;
-      case Quantity::Residency: break;
       default: value = i < perIndex.size() ? perIndex[i] : kNone;
     }
-  }
+  });
 }
 
 }  // namespace kvlab

@@ -40,11 +40,15 @@ Result<LayerSlots> CacheStore::reserve(std::int32_t count, FaultDoor& faults, st
                  "needed " + std::to_string(count + tail) + ", free " + std::to_string(free),
                  "raise staging in the manifest, make a smaller edit, or compact pages"};
   LayerSlots out;
+  bool again = false;
   for (std::size_t layer = 0; layer < m_slots.size(); ++layer) {
+    const std::int32_t untouched = m_slots[layer]->untouched();
     out.push_back(m_slots[layer]->take(count));
     const std::vector<Slot> behind = m_slots[layer]->take(tail, Placing::Tail, after.empty() ? Slot(-1) : after[layer]);
     out.back().insert(out.back().end(), behind.begin(), behind.end());
+    again = again || std::ranges::any_of(out.back(), [&](Slot slot) { return slot.value() < untouched; });
   }
+  if (again) m_backend->settle();  // somebody may still read what was there
   return out;
 }
 

@@ -62,7 +62,15 @@ class Backend {
   /// Bytes that allocate() may still give; the largest number where nobody knows.
   virtual int64_t available() const = 0;
   virtual void upload(void* to, const void* from, int64_t bytes) = 0;  ///< `from` is free on return
-  virtual void download(std::span<const Copy> copies) = 0;  ///< to the host; done on return
+  /// Copies to the host, all there on return.
+  void download(std::span<const Copy> copies) {
+    startDownload(copies);
+    finishDownloads();
+  }
+  /// What is copied must not change before finishDownloads(), which waits for it and brings it to where it is wanted.
+  virtual void startDownload(std::span<const Copy> copies) = 0;
+  virtual void finishDownloads() = 0;
+  virtual bool busy() const = 0;  ///< whether finishDownloads() would wait; asking does not
   virtual void clear(void* at, int64_t bytes) = 0;
   virtual std::optional<BackendFailure> takeFailure() = 0;
 
@@ -71,6 +79,14 @@ class Backend {
   virtual bool records() const = 0;  ///< false: replay() just calls
   virtual void replay(const std::string& key, const std::function<void()>& enqueue) = 0;
   virtual BackendCounters counters() const = 0;
+
+  /// Reads beside the calls made here: another line of calls on the same memory, with an arena of its own. What is
+  /// called there from now on comes after all that was called here before; what is called here does not wait for it.
+  /// One use at a time. A back end whose calls are done when they return gives itself.
+  virtual Backend& beside() = 0;
+  /// What is called here from now on comes after all that was called beside. writeRows, moveRows and zeroRows do so by
+  /// themselves; a recording does not: settle before one that overwrites rows which were there when beside() was called.
+  virtual void settle() = 0;
 
   /// Turns the list of op calls on and off; null while it is off.
   virtual void setLogging(bool on) = 0;

@@ -48,9 +48,13 @@ class CpuBackend : public Backend {
   }
 
   void upload(void* to, const void* from, int64_t bytes) override { copy(to, from, bytes); }
-  void download(std::span<const Copy> copies) override {
+  void startDownload(std::span<const Copy> copies) override {
     for (const Copy& one : copies) copy(one.to, one.from, one.bytes);
   }
+  void finishDownloads() override {}
+  bool busy() const override { return false; }
+  Backend& beside() override { return *this; }
+  void settle() override {}
   void clear(void* at, int64_t bytes) override {
     if (bytes > 0) memset(at, 0, static_cast<size_t>(bytes));
   }

@@ -23,7 +23,9 @@ struct Device {
   Arena& arena;
   void* stream = nullptr;
   void* fast = nullptr;  ///< with "cuda-fast"
-  std::optional<BackendFailure> failure;
+  std::optional<BackendFailure> failure = {};
+  void* beside = nullptr;  ///< stream of calls that calls here do not come after yet
+  void* mark = nullptr;    ///< event that brings streams in order
 
   /// Notes an error; true if there was none, now or before.
   bool check(int32_t error, const char* doing) {
@@ -31,6 +33,17 @@ struct Device {
     if (error == 0) return true;
     failure = BackendFailure{error == kOutOfMemory, std::string(doing) + ": " + api.errorText(error) + " (CUDA error " + std::to_string(error) + ")"};
     return false;
+  }
+
+  /// What follows on the stream `later` comes after what has been called on `first`.
+  void order(void* first, void* later) {
+    if (!mark) check(api.makeEvent(&mark), "streams were not brought in order");
+    if (!failure) check(api.recordEvent(first, mark), "streams were not brought in order");
+    if (!failure) check(api.waitFor(later, mark), "streams were not brought in order");
+  }
+
+  void settle() {
+    if (beside) order(std::exchange(beside, nullptr), stream);
   }
 };
 
@@ -40,6 +53,13 @@ template <auto Op, class Args>
 void enqueue(const Context& context, const Args& args) {
   Device& d = deviceOf(context);
   if (!d.failure) d.check((d.api.*Op)(d.stream, args), "a kernel was not started");
+}
+
+/// For ops that write where calls beside may still read.
+template <auto Op, class Args>
+void enqueueSettled(const Context& context, const Args& args) {
+  deviceOf(context).settle();
+  enqueue<Op>(context, args);
 }
 
 /// Runs start(scratch); scratch is free for the next op at once: ops run one after another.
@@ -74,6 +94,9 @@ const OpTable& cudaOps() {
 #include "kernels/ops/ops.inc"
 #undef KVLAB_OP
     ops.attention = &enqueueAttention;
+    ops.writeRows = &enqueueSettled<&CudaApi::writeRows, WriteRowsArgs>;
+    ops.moveRows = &enqueueSettled<&CudaApi::moveRows, MoveRowsArgs>;
+    ops.zeroRows = &enqueueSettled<&CudaApi::zeroRows, ZeroRowsArgs>;
     return ops;
   }();
   return kOps;
@@ -140,7 +163,7 @@ class CudaBackend : public Backend {
  public:
   /// Takes `fast` over; null for the exact mode.
   CudaBackend(const CudaApi& api, const CudaDevice& device, void* fast)
-      : m_device{api, arena(), nullptr, fast, std::nullopt}, m_context{nullptr, &m_device, nullptr}, m_name(cudaDeviceText(device)) {
+      : m_device{.api = api, .arena = arena(), .fast = fast}, m_context{nullptr, &m_device, nullptr}, m_info(device) {
     m_device.check(api.openStream(&m_device.stream), "no stream was opened");
     CudaBoundsReport bounds;
     m_checksBounds = api.takeBoundsReport(&bounds) == 0 && bounds.violations >= 0;
@@ -148,6 +171,8 @@ class CudaBackend : public Backend {
     if (m_device.check(api.allocatePinned(kRing, &ring), "no host memory was pinned")) m_ring = {static_cast<std::byte*>(ring), kRing};
   }
   ~CudaBackend() override {
+    m_beside.reset();
+    if (m_device.mark) api().releaseEvent(m_device.mark);
     for (const Recording& recording : m_recordings) forget(recording);
     arena().clear();
     api().releasePinned(m_ring.memory());
@@ -156,7 +181,7 @@ class CudaBackend : public Backend {
   }
 
   const char* id() const override { return "cuda"; }
-  std::string device() const override { return m_name; }
+  std::string device() const override { return cudaDeviceText(m_info); }
   const OpTable& ops() const override {
     if (m_device.fast) return m_context.log ? LoggedOps<&cudaFastOps>::table() : cudaFastOps();
     return m_context.log ? LoggedOps<&cudaOps>::table() : cudaOps();
@@ -173,7 +198,9 @@ class CudaBackend : public Backend {
   }
 
   void release(void* memory) override {
-    if (memory) api().release(memory);
+    if (!memory) return;
+    if (m_beside) api().synchronise(m_beside->m_device.stream);  // which may read it
+    api().release(memory);
   }
 
   int64_t available() const override {
@@ -190,16 +217,27 @@ class CudaBackend : public Backend {
     }
   }
 
-  void download(std::span<const Copy> copies) override {
-    std::vector<Copy> waiting;  // from pinned memory to where it is wanted
+  void startDownload(std::span<const Copy> copies) override {
     for (size_t i = 0; i < copies.size();) {
       const size_t end = neighboursFrom(copies, i);
       const int64_t span = bytesBetween(copies[i].from, copies[end - 1].from) + copies[end - 1].bytes;
-      if (end - i > 1) bringTogether(copies.subspan(i, end - i), span, waiting);
-      else bringInPieces(copies[i], waiting);
+      if (end - i > 1) bringTogether(copies.subspan(i, end - i), span);
+      else bringInPieces(copies[i]);
       i = end;
     }
-    land(waiting);
+  }
+
+  void finishDownloads() override {
+    if (m_waiting.empty()) return;
+    wait();
+    for (const Copy& copy : m_waiting)
+      if (!m_device.failure) memcpy(copy.to, copy.from, static_cast<size_t>(copy.bytes));
+    m_waiting.clear();
+  }
+
+  bool busy() const override {
+    bool idle = true;
+    return !m_waiting.empty() && !m_device.failure && api().idle(m_device.stream, &idle) == 0 && !idle;
   }
 
   void clear(void* at, int64_t bytes) override {
@@ -218,6 +256,15 @@ class CudaBackend : public Backend {
     m_device.check(api().launchGraph(m_device.stream, recording.graph), "a recorded pass was not started");
   }
   BackendCounters counters() const override { return m_counters; }
+
+  Backend& beside() override {
+    if (!m_beside) m_beside = std::make_unique<CudaBackend>(api(), m_info, nullptr);
+    if (m_beside->m_ring.memory() == nullptr) return *this;  // there is no room for another line
+    m_device.beside = m_beside->m_device.stream;
+    m_device.order(m_device.stream, m_device.beside);
+    return *m_beside;
+  }
+  void settle() override { m_device.settle(); }
 
   void setLogging(bool on) override { m_context.log = on ? &m_log : nullptr; }
   OpLog* log() const override { return m_context.log; }
@@ -245,6 +292,7 @@ class CudaBackend : public Backend {
   }
 
   void record(Recording& recording, const std::function<void()>& enqueueAll) {
+    settle();  // not a part of what is played again
     if (!m_device.check(api().beginCapture(m_device.stream), "recording was refused")) return;
     enqueueAll();
     m_device.check(api().endCapture(m_device.stream, &recording.graph, &m_counters.nodes), "a pass was not recorded");
@@ -267,22 +315,21 @@ class CudaBackend : public Backend {
     return end;
   }
 
-  void bringTogether(std::span<const Copy> copies, int64_t span, std::vector<Copy>& waiting) {
-    const std::byte* pinned = bring(copies[0].from, span, waiting);
-    for (const Copy& copy : copies) waiting.push_back({copy.to, pinned + bytesBetween(copies[0].from, copy.from), copy.bytes});
+  void bringTogether(std::span<const Copy> copies, int64_t span) {
+    const std::byte* pinned = bring(copies[0].from, span);
+    for (const Copy& copy : copies) m_waiting.push_back({copy.to, pinned + bytesBetween(copies[0].from, copy.from), copy.bytes});
   }
 
-  void bringInPieces(const Copy& copy, std::vector<Copy>& waiting) {
+  void bringInPieces(const Copy& copy) {
     for (int64_t at = 0; at < copy.bytes && !m_device.failure; at += kPiece) {
       const int64_t piece = std::min(kPiece, copy.bytes - at);
-      const std::byte* pinned = bring(static_cast<const std::byte*>(copy.from) + at, piece, waiting);
-      waiting.push_back({static_cast<std::byte*>(copy.to) + at, pinned, piece});
+      const std::byte* pinned = bring(static_cast<const std::byte*>(copy.from) + at, piece);
+      m_waiting.push_back({static_cast<std::byte*>(copy.to) + at, pinned, piece});
     }
   }
 
   /// Starts a copy to pinned memory; what waits there lands first where it is full.
-  const std::byte* bring(const void* from, int64_t bytes, std::vector<Copy>& waiting) {
-    if (!m_ring.fits(bytes)) land(waiting);
+  const std::byte* bring(const void* from, int64_t bytes) {
     std::byte* pinned = pin(bytes);
     ++m_counters.downloads;
     if (!m_device.failure) m_device.check(api().download(m_device.stream, pinned, from, bytes), "a copy from the device was not started");
@@ -303,22 +350,17 @@ class CudaBackend : public Backend {
   }
 
   std::byte* pin(int64_t bytes) {
-    if (!m_ring.fits(bytes)) wait();
+    if (!m_ring.fits(bytes)) m_waiting.empty() ? wait() : finishDownloads();  // which lie in the ring
     return m_ring.take(bytes);
-  }
-
-  void land(std::vector<Copy>& waiting) {
-    wait();
-    for (const Copy& copy : waiting)
-      if (!m_device.failure) memcpy(copy.to, copy.from, static_cast<size_t>(copy.bytes));
-    waiting.clear();
   }
 
   Device m_device;
   EventLog m_log{m_device};
   Context m_context;
-  std::string m_name;
+  CudaDevice m_info;
   PinnedRing m_ring;
+  std::vector<Copy> m_waiting;  // from pinned memory to where it is wanted
+  std::unique_ptr<CudaBackend> m_beside;
   bool m_checksBounds = false;  // the module was built with KV_DEBUG_BOUNDS
   std::list<Recording> m_recordings;
   BackendCounters m_counters;

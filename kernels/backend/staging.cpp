@@ -15,8 +15,8 @@ void* Staging::bringBack(void* host, int64_t bytes, bool filled) {
   return memory;
 }
 
-void Staging::finish() {
-  if (!m_returns.empty()) m_backend.download(m_returns);
+void Staging::start() {
+  if (!m_returns.empty()) m_backend.startDownload(m_returns);
   m_returns.clear();
 }
 

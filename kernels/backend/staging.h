@@ -43,7 +43,12 @@ class Staging {
   T* temporary(size_t count) { return static_cast<T*>(m_backend.arena().take(bytesOf<T>(count))); }
 
   /// Waits for the ops and fills what out() and inOut() promised.
-  void finish();
+  void finish() {
+    start();
+    m_backend.finishDownloads();
+  }
+  /// finish() in two halves: this one does not wait. Then only finish() may follow.
+  void start();
 
  private:
   template <class T>

@@ -278,6 +278,27 @@ HWY_INLINE float reduceGroups(const VF* groups) {
   return reduceLanes(lanes);
 }
 
+/// A dot product of x with itself.
+HWY_INLINE float sumOfSquares(const float* x, int64_t dim) {
+  const DF d;
+  VF lanes[kGroups];
+  KVLAB_UNROLL for (int64_t g = 0; g < kGroups; ++g) lanes[g] = hn::Zero(d);
+  const auto step = [&](const float* at) {
+    KVLAB_UNROLL for (int64_t g = 0; g < kGroups; ++g) {
+      const VF v = hn::LoadU(d, at + g * kLanes);
+      lanes[g] = mulAdd(v, v, lanes[g]);
+    }
+  };
+  int64_t i = 0;
+  for (; i + kVirtualLanes <= dim; i += kVirtualLanes) step(x + i);
+  if (i < dim) {
+    float tail[kVirtualLanes] = {};
+    memcpy(tail, x + i, static_cast<size_t>(dim - i) * 4);
+    step(tail);
+  }
+  return reduceGroups(lanes);
+}
+
 }  // namespace kvlab::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif  // KVLAB_LANES_INL_H

@@ -17,26 +17,6 @@ HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 namespace {
 
-HWY_INLINE float sumOfSquares(const float* x, int64_t dim) {
-  const DF d;
-  VF lanes[kGroups];
-  KVLAB_UNROLL for (int64_t g = 0; g < kGroups; ++g) lanes[g] = hn::Zero(d);
-  const auto step = [&](const float* at) {
-    KVLAB_UNROLL for (int64_t g = 0; g < kGroups; ++g) {
-      const VF v = hn::LoadU(d, at + g * kLanes);
-      lanes[g] = mulAdd(v, v, lanes[g]);
-    }
-  };
-  int64_t i = 0;
-  for (; i + kVirtualLanes <= dim; i += kVirtualLanes) step(x + i);
-  if (i < dim) {
-    float tail[kVirtualLanes] = {};
-    memcpy(tail, x + i, static_cast<size_t>(dim - i) * 4);
-    step(tail);
-  }
-  return reduceGroups(lanes);
-}
-
 /// y = x * factor * (weight + offset), value by value in that order.
 template <DType T>
 HWY_INLINE void normRow(const RmsnormArgs& a, const float* x, float* y) {

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <mutex>
+#include <vector>
 
 #include <hwy/cache_control.h>
 
@@ -138,6 +140,23 @@ void gatherRowsTarget(ThreadPool& pool, const GatherRowsArgs& a) {
   });
 }
 
+void rowNormsTarget(ThreadPool& pool, const RowNormsArgs& a) {
+  const RowLayout o = rowLayout(a.fmt);
+  const int64_t values = int64_t{a.fmt.kvHeads} * a.fmt.headDim;
+  pool.parallelFor(0, a.n, recordsPerTask(o), [&](int64_t from, int64_t to, int) {
+    std::vector<float> row(static_cast<size_t>(values));
+    const auto norm = [&](DType type, const uint8_t* at, const uint8_t* scales) {
+      readTensor(a.fmt, type, at, scales, row.data());
+      return std::sqrt(sumOfSquares(row.data(), values));
+    };
+    for (int64_t i = from; i < to; ++i) {
+      const uint8_t* record = a.pool + a.slots[i] * o.stride;
+      if (a.k) a.k[i] = norm(a.fmt.k, record + o.k, record + o.kScales);
+      if (a.v) a.v[i] = norm(a.fmt.v, record + o.v, record + o.vScales);
+    }
+  });
+}
+
 void verifyRowsTarget(ThreadPool& pool, const VerifyRowsArgs& a) {
   const RowLayout o = rowLayout(a.fmt);
   forRecords(pool, a.n, o, [&](int64_t i) {
@@ -157,6 +176,7 @@ HWY_AFTER_NAMESPACE();
 namespace kvlab::kernels {
 HWY_EXPORT(writeRowsTarget);
 HWY_EXPORT(gatherRowsTarget);
+HWY_EXPORT(rowNormsTarget);
 HWY_EXPORT(verifyRowsTarget);
 
 void writeRows(const Context& context, const WriteRowsArgs& args) {
@@ -185,6 +205,10 @@ void zeroRows(const Context&, const ZeroRowsArgs& a) {
 
 void gatherRows(const Context& context, const GatherRowsArgs& args) {
   HWY_DYNAMIC_DISPATCH(gatherRowsTarget)(*context.pool, args);
+}
+
+void rowNorms(const Context& context, const RowNormsArgs& args) {
+  HWY_DYNAMIC_DISPATCH(rowNormsTarget)(*context.pool, args);
 }
 
 void verifyRows(const Context& context, const VerifyRowsArgs& a) {

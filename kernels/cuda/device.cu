@@ -58,6 +58,14 @@ int32_t makeEvent(void** event) {
 
 int32_t releaseEvent(void* event) { return cudaEventDestroy(static_cast<cudaEvent_t>(event)); }
 int32_t recordEvent(void* stream, void* event) { return cudaEventRecord(static_cast<cudaEvent_t>(event), streamOf(stream)); }
+int32_t waitFor(void* stream, void* event) { return cudaStreamWaitEvent(streamOf(stream), static_cast<cudaEvent_t>(event), 0); }
+int32_t idle(void* stream, bool* out) {
+  const cudaError_t answer = cudaStreamQuery(streamOf(stream));
+  *out = answer != cudaErrorNotReady;
+  if (answer != cudaErrorNotReady) return answer;
+  cudaGetLastError();  // not an error of a call to come
+  return cudaSuccess;
+}
 int32_t eventTime(void* begin, void* end, float* milliseconds) {
   return cudaEventElapsedTime(milliseconds, static_cast<cudaEvent_t>(begin), static_cast<cudaEvent_t>(end));
 }

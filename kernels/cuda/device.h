@@ -18,6 +18,8 @@ int32_t releaseGraph(void* graph);
 int32_t makeEvent(void** event);
 int32_t releaseEvent(void* event);
 int32_t recordEvent(void* stream, void* event);
+int32_t waitFor(void* stream, void* event);
+int32_t idle(void* stream, bool* out);
 int32_t eventTime(void* begin, void* end, float* milliseconds);
 
 }  // namespace kvlab::kernels::cuda

@@ -92,6 +92,8 @@ constexpr CudaApi makeApi() {
               .makeEvent = &makeEvent,
               .releaseEvent = &releaseEvent,
               .recordEvent = &recordEvent,
+              .waitFor = &waitFor,
+              .idle = &idle,
               .eventTime = &eventTime,
               .attentionScratchBytes = &attentionScratchBytes,
               .findFast = &findFast,

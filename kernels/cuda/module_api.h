@@ -58,6 +58,8 @@ struct CudaApi {
   int32_t (*makeEvent)(void** event) = nullptr;
   int32_t (*releaseEvent)(void* event) = nullptr;
   int32_t (*recordEvent)(void* stream, void* event) = nullptr;
+  int32_t (*waitFor)(void* stream, void* event) = nullptr;  ///< the stream does, not the host
+  int32_t (*idle)(void* stream, bool* out) = nullptr;  ///< whether nothing of it is left to be done; does not wait
   int32_t (*eventTime)(void* begin, void* end, float* milliseconds) = nullptr;  ///< both have passed
 
   int64_t (*attentionScratchBytes)(const AttentionArgs&) = nullptr;

@@ -128,22 +128,26 @@ KVLAB_HD inline uint8_t verdictOf(const uint8_t* record, const RowLayout& o, con
   return static_cast<uint8_t>((badSum ? kRowBadChecksum : 0) | (badTag ? kRowBadTag : 0));
 }
 
+/// Value i of heads of headDim, stored as type t, as f32.
+KVLAB_HD inline float storedValue(const uint8_t* from, const uint8_t* scales, DType t, int64_t headDim, int64_t i) {
+  float x;
+  if (t == DType::f32) {
+    memcpy(&x, from + 4 * i, 4);
+    return x;
+  }
+  if (dtypeHasScale(t)) {
+    memcpy(&x, scales + 4 * (i / headDim), 4);
+    return codeValue(from[i], t) * x;
+  }
+  uint16_t bits;
+  memcpy(&bits, from + 2 * i, 2);
+  return fromHalfWord(bits, t);
+}
+
 /// `count` values of heads of headDim, stored as type t -> f32, this part's of them.
 KVLAB_HD inline void gatherPart(const uint8_t* from, const uint8_t* scales, DType t, int64_t count, int64_t headDim, float* to, int64_t part,
                                 int64_t parts) {
-  for (int64_t i = part; i < count; i += parts) {
-    if (t == DType::f32) {
-      memcpy(to + i, from + 4 * i, 4);
-    } else if (dtypeHasScale(t)) {
-      float scale;
-      memcpy(&scale, scales + 4 * (i / headDim), 4);
-      to[i] = codeValue(from[i], t) * scale;
-    } else {
-      uint16_t bits;
-      memcpy(&bits, from + 2 * i, 2);
-      to[i] = fromHalfWord(bits, t);
-    }
-  }
+  for (int64_t i = part; i < count; i += parts) to[i] = storedValue(from, scales, t, headDim, i);
 }
 
 }  // namespace kvlab::kernels

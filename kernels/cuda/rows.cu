@@ -2,6 +2,7 @@
 // Row operations: a block for each row, or a thread for each row where a row is one cache line's worth
 // of work. The arithmetic is that of row_parts.h.
 #include "kernels/cuda/bounds.h"
+#include "kernels/cuda/device_math.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/ops.h"
 #include "kernels/cuda/row_parts.h"
@@ -10,6 +11,7 @@ namespace kvlab::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 128;
+constexpr int kNormLanes = 16, kNormRows = kThreads / kNormLanes;
 
 /// For reading.
 __device__ int64_t slotOf(const Bounds& bounds, const uint8_t* pool, const RowLayout& o, int32_t slot) {
@@ -169,6 +171,31 @@ __global__ void __launch_bounds__(kThreads) matchTagsKernel(MatchTagsArgs a, Bou
   if (threadIdx.x == 0) addTo(a.wrong + blockIdx.y, static_cast<uint64_t>(wrong));
 }
 
+/// Norm of one tensor of a record by 16 threads, a lane each.
+__device__ float normOf(const RowFormat& f, DType type, const uint8_t* from, const uint8_t* scales) {
+  float sum = 0.0f;
+  for (int64_t e = threadIdx.x % kNormLanes; e < int64_t{f.kvHeads} * f.headDim; e += kNormLanes) {
+    const float x = storedValue(from, scales, type, f.headDim, e);
+    sum = fmaf(x, x, sum);
+  }
+  return sqrtf(treeOverThreads(kWholeWarp, sum));
+}
+
+/// Threads beyond the last row repeat it.
+__global__ void __launch_bounds__(kThreads) rowNormsKernel(RowNormsArgs a, RowLayout o, Bounds bounds) {
+  const int64_t row = int64_t{blockIdx.x} * kNormRows + threadIdx.x / kNormLanes, i = row < a.n ? row : a.n - 1;
+  const uint8_t* record = a.pool + slotOf(bounds, a.pool, o, a.slots[i]) * o.stride;
+  const bool writes = threadIdx.x % kNormLanes == 0 && row < a.n;
+  if (a.k) {
+    const float norm = normOf(a.fmt, a.fmt.k, record + o.k, record + o.kScales);
+    if (writes) a.k[row] = norm;
+  }
+  if (a.v) {
+    const float norm = normOf(a.fmt, a.fmt.v, record + o.v, record + o.vScales);
+    if (writes) a.v[row] = norm;
+  }
+}
+
 int64_t blocks(int64_t n) { return (n + kThreads - 1) / kThreads; }
 
 }  // namespace
@@ -202,6 +229,10 @@ int32_t readTags(void* stream, const ReadTagsArgs& a) {
 
 int32_t readScales(void* stream, const ReadScalesArgs& a) {
   return launch(readScalesKernel, a.n, kThreads, 0, stream, a, rowLayout(a.fmt), boundsFor("readScales"));
+}
+
+int32_t rowNorms(void* stream, const RowNormsArgs& a) {
+  return launch(rowNormsKernel, (a.n + kNormRows - 1) / kNormRows, kThreads, 0, stream, a, rowLayout(a.fmt), boundsFor("rowNorms"));
 }
 
 int32_t matchTags(void* stream, const MatchTagsArgs& a) {

@@ -45,6 +45,7 @@ inline int64_t opBytes(const GatherRowsArgs& a) {
 inline int64_t opBytes(const VerifyRowsArgs& a) { return a.n * recordBytes(a.fmt); }
 inline int64_t opBytes(const ReadTagsArgs& a) { return 32 * a.n; }
 inline int64_t opBytes(const MatchTagsArgs& a) { return a.n * (8 * a.nPools + 12); }
+inline int64_t opBytes(const RowNormsArgs& a) { return a.n * ((a.k ? keyBytes(a.fmt) + 4 : 0) + (a.v ? valueBytes(a.fmt) + 4 : 0)); }
 inline int64_t opBytes(const ReadScalesArgs& a) {
   const int64_t scales = 8 * a.n * a.fmt.kvHeads;
   return (a.k ? scales : 0) + (a.v ? scales : 0) + (a.kAtMax ? a.n * keyBytes(a.fmt) : 0) + (a.vAtMax ? a.n * valueBytes(a.fmt) : 0);

@@ -92,6 +92,18 @@ struct GatherRowsArgs {
 /// Reads rows to contiguous f32 as stored: codes times their scale, no rotation.
 void gatherRows(const Context&, const GatherRowsArgs&);
 
+struct RowNormsArgs {
+  const uint8_t* pool = nullptr;
+  RowFormat fmt;
+  const int32_t* slots = nullptr;  ///< [n]
+  int64_t n = 0;
+  float* k = nullptr;  ///< [n] or null
+  float* v = nullptr;  ///< [n] or null
+};
+
+/// L2 of each row over all heads, as stored. The sum is a dot product of numerics.h.
+void rowNorms(const Context&, const RowNormsArgs&);
+
 enum RowVerdict : uint8_t { kRowGood = 0, kRowBadChecksum = 1, kRowBadTag = 2 };
 
 struct VerifyRowsArgs {

@@ -46,6 +46,8 @@ class EngineThreadTest : public QObject {
   void commandsKeepTheirOrder();
   void queriesAreReplacedByTag();
   void tilesAreServedDuringLongCommands();
+  void ticksDoNotWaitForATile();
+  void endsWithATileUnderWay();
   void wakesOnceBetweenCollects();
   void cancelAnswersWhatWaits();
   void cancelComesTooLate();
@@ -128,6 +130,55 @@ void EngineThreadTest::tilesAreServedDuringLongCommands() {
   thread.cancel();
   QVERIFY(reader.until(thread, [&] { return blocked.has_value(); }));
   QCOMPARE(blocked->error().code, std::string("cancelled"));
+}
+
+/// One tile is under way at a time; the others stay replaceable until it has come.
+void EngineThreadTest::ticksDoNotWaitForATile() {
+  FakeState state;
+  Reader reader;
+  std::optional<Result<json>> blocked;
+  std::vector<std::string> came;
+  EngineThread thread(test::fakeOpener(state), keep(reader.opened), [] {});
+  const auto fetch = [&](const char* tag, const char* name) { thread.fetch(tag, {}, [&came, name](const auto&) { came.push_back(name); }); };
+  state.tilesHeld = true;
+  thread.submit("block", json::object(), keep(blocked));
+  QVERIFY(reader.until(thread, [&] { return state.waiting.load() == 1; }));
+  fetch("map", "first");
+  QVERIFY(reader.until(thread, [&] { return state.tiles.load() == 1; }));
+  fetch("map", "replaced");
+  fetch("strip", "strip");
+  fetch("map", "last");
+  const std::size_t before = reader.snapshots.size();
+  QVERIFY(reader.until(thread, [&] { return reader.snapshots.size() > before + 5; }));
+  QVERIFY(came.empty());
+  QCOMPARE(state.tiles.load(), 1);
+  state.tilesHeld = false;
+  QVERIFY(reader.until(thread, [&] { return came.size() == 3; }));
+  QCOMPARE(came.front(), std::string("first"));
+  QVERIFY(std::ranges::count(came, "replaced") == 0);
+  QVERIFY(!blocked.has_value());
+  state.tilesHeld = true;  // a command that waits goes first
+  fetch("map", "late");
+  QVERIFY(reader.until(thread, [&] { return state.tiles.load() == 4; }));
+  thread.cancel();
+  QVERIFY(reader.until(thread, [&] { return blocked.has_value(); }));
+  QCOMPARE(came.size(), std::size_t{3});
+  state.tilesHeld = false;
+  QVERIFY(reader.until(thread, [&] { return came.size() == 4; }));
+}
+
+void EngineThreadTest::endsWithATileUnderWay() {
+  FakeState state;
+  {
+    Reader reader;
+    EngineThread thread(test::fakeOpener(state), keep(reader.opened), [] {});
+    state.tilesHeld = true;
+    thread.submit("block", json::object(), [](const auto&) {});
+    QVERIFY(reader.until(thread, [&] { return state.waiting.load() == 1; }));
+    thread.fetch("map", {}, [](const auto&) { QFAIL("it never came"); });
+    QVERIFY(reader.until(thread, [&] { return state.tiles.load() == 1; }));
+  }
+  QCOMPARE(state.alive.load(), 0);
 }
 
 void EngineThreadTest::wakesOnceBetweenCollects() {

@@ -14,7 +14,24 @@ struct FakeState {
   std::atomic<bool> broken{false};
   std::atomic<int> alive{0}, waiting{0};
   std::atomic<int> reads{0};
+  std::atomic<bool> tilesHeld{false};  // what is asked for does not arrive
+  std::atomic<int> tiles{0};           // asked for
   std::function<void()> hook = [] {};  // what the verb `hook` does, on the engine thread
+};
+
+/// Arrives when the state lets it.
+class FakeTile : public PendingTile {
+ public:
+  FakeTile(FakeState& state, Tile tile) : m_state(state), m_tile(std::move(tile)) { ++m_state.tiles; }
+  bool arrived() const override { return !m_state.tilesHeld; }
+  Result<Tile> take() override {
+    while (m_state.tilesHeld) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return m_tile;
+  }
+
+ private:
+  FakeState& m_state;
+  Tile m_tile;
 };
 
 class FakeEngine : public Engine {
@@ -44,12 +61,12 @@ class FakeEngine : public Engine {
     if (verb == "goto") return jump(args.at("tick").get<std::int64_t>());
     return Error{"unknown_verb", verb + " was not run", "there is no such verb", "use another"};
   }
-  Result<Tile> tile(const TileRequest& request) override {
+  Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request) override {
     Tile tile;
     tile.request = request;
     tile.tick = Tick(m_tick);
     tile.layers = 2;
-    return tile;
+    return std::unique_ptr<PendingTile>(std::make_unique<FakeTile>(m_state, std::move(tile)));
   }
   SnapshotPtr snapshot() const override {
     auto snapshot = std::make_shared<Snapshot>();

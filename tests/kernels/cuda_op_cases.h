@@ -166,6 +166,9 @@ inline void addRows(std::vector<OpCase>& all) {
         a.vAtMax = r.out<int32_t>(40);
         KVLAB_RUN(r, readScales, a);
       }});
+    all.push_back({"rowNorms", type, "37", [=](Rig& r) {
+      KVLAB_RUN(r, rowNorms, RowNormsArgs{r.in(pool->bytes), f, r.in(pool->slots), 37, r.out<float>(37), r.out<float>(37)});
+    }});
     all.push_back({"gatherRows", type, "40", [=](Rig& r) {
       const int64_t n = 40 * pool->width();
       KVLAB_RUN(r, gatherRows, GatherRowsArgs{r.in(pool->bytes), f, r.in(pool->slots), 40, r.out<float>(n), r.out<float>(n)});

@@ -15,6 +15,7 @@ class RowsTest : public QObject {
  private Q_SLOTS:
   void layoutIsAligned();
   void readsBackWhatWasWritten();
+  void normsAreThoseOfWhatIsStored();
   void writesOnlyItsRecords();
   void findsEveryFlippedBit();
   void findsExchangedWordsAndTags();
@@ -57,6 +58,23 @@ void RowsTest::readsBackWhatWasWritten() {
     QCOMPARE(tags, p.tags);
     QCOMPARE(sums[5], rowChecksum(p.record(p.slots[5]), p.layout.tag));
     QCOMPARE(p.bad(), 0);
+  }
+}
+
+/// Against sums in f64 of what gatherRows reads.
+void RowsTest::normsAreThoseOfWhatIsStored() {
+  for (const RowFormat& f : kFormats) {
+    Pool p(f, 37);
+    std::vector<float> norms[] = {std::vector<float>(37), std::vector<float>(37)}, stored[] = {p.k, p.v};
+    rowNorms(p.context, {p.bytes.data(), f, p.slots.data(), 37, norms[0].data(), norms[1].data()});
+    gatherRows(p.context, {.pool = p.bytes.data(), .fmt = f, .slots = p.slots.data(), .n = 37, .k = stored[0].data(), .v = stored[1].data()});
+    for (const size_t tensor : {0, 1})
+      for (size_t row = 0; row < 37; ++row) {
+        const float* values = stored[tensor].data() + row * static_cast<size_t>(p.width());
+        double sum = 0;
+        for (int64_t e = 0; e < p.width(); ++e) sum += double{values[e]} * values[e];
+        QVERIFY(sum > 0 && std::fabs(norms[tensor][row] - std::sqrt(sum)) <= 1e-6 * std::sqrt(sum));
+      }
   }
 }
 

@@ -3,16 +3,19 @@
 // touch between two calls. An engine on it takes every path of the CUDA back end (staging, recorded
 // passes, refused memory) at the speed of the CPU, and gives the CPU's bits.
 // KVLAB_FAR_CLOSES=0 leaves the memory open, which is much faster. While a test runs: KVLAB_FAR_MIB is the
-// memory that there is, KVLAB_FAR_FAIL_AFTER the number of op calls after which one fails.
+// memory that there is, KVLAB_FAR_FAIL_AFTER the number of op calls after which one fails. With KVLAB_FAR_LATE=1
+// nothing that a stream is given happens before somebody waits for it, or asks often enough: once for each piece.
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +41,18 @@ struct Stream {
   ThreadPool pool{2};
   Context context{&pool, nullptr};
   Recorded* recording = nullptr;
+  std::deque<Work> late;
+  int64_t given = 0, done = 0;  // pieces of work
+
+  /// Until `until` pieces are done.
+  void catchUp(int64_t until);
+};
+
+/// What a time stamp stands behind.
+struct Event {
+  std::chrono::steady_clock::time_point at{};
+  Stream* stream = nullptr;
+  int64_t behind = 0;
 };
 
 /// The device: one stretch of addresses, closed unless work runs in it.
@@ -69,6 +84,7 @@ class Far {
   }
 
   int32_t release(void* memory) {
+    catchUp();
     const std::lock_guard lock(m_mutex);
     const auto piece = m_used.find(static_cast<std::byte*>(memory) - m_start);
     if (piece == m_used.end()) return kInvalidValue;
@@ -84,9 +100,9 @@ class Far {
 
   void run(const Work& work) {
     const std::lock_guard lock(m_mutex);
-    if (m_closes) mprotect(m_start, static_cast<size_t>(m_all), PROT_READ | PROT_WRITE);
+    if (m_closes && m_depth++ == 0) mprotect(m_start, static_cast<size_t>(m_all), PROT_READ | PROT_WRITE);
     work();
-    if (m_closes) mprotect(m_start, static_cast<size_t>(m_all), PROT_NONE);
+    if (m_closes && --m_depth == 0) mprotect(m_start, static_cast<size_t>(m_all), PROT_NONE);
   }
 
   int32_t nextCall() {
@@ -100,6 +116,10 @@ class Far {
     return unused();
   }
   int64_t all() const { return m_all; }
+  std::set<Stream*>& streams() { return m_streams; }
+  void catchUp() {
+    for (Stream* stream : m_streams) stream->catchUp(stream->given);
+  }
 
  private:
   int64_t unused() const {
@@ -108,17 +128,34 @@ class Far {
     return std::max<int64_t>(0, std::min(m_all, setting("KVLAB_FAR_MIB", 8192) * kMebibyte) - used);
   }
 
-  std::mutex m_mutex;
+  std::recursive_mutex m_mutex;  // work may wait for the work of another stream
+  int m_depth = 0;
+  std::set<Stream*> m_streams;  // with KVLAB_FAR_LATE alone: then one thread uses the device
   bool m_closes = setting("KVLAB_FAR_CLOSES", 1) != 0;
   std::byte* m_start = nullptr;
   int64_t m_all = 8192 * kMebibyte;
   std::map<int64_t, int64_t> m_free, m_used;  // offset, bytes
 };
 
+void Stream::catchUp(int64_t until) {
+  for (; done < until && !late.empty(); ++done) {
+    const Work work = std::move(late.front());
+    late.pop_front();
+    Far::one().run(work);
+  }
+}
+
+void give(Stream& s, Work work) {
+  ++s.given;
+  if (Far::one().streams().contains(&s)) return s.late.push_back(std::move(work));
+  Far::one().run(work);
+  ++s.done;
+}
+
 int32_t submit(void* stream, Work work) {
   auto* s = static_cast<Stream*>(stream);
   if (s->recording) s->recording->push_back(std::move(work));
-  else Far::one().run(work);
+  else give(*s, std::move(work));
   return 0;
 }
 
@@ -150,8 +187,23 @@ int32_t copy(void* stream, void* to, const void* from, int64_t bytes) {
   return submit(stream, [=] { memcpy(to, from, static_cast<size_t>(bytes)); });
 }
 
-int32_t openStream(void** stream) { return *stream = new Stream, 0; }
-int32_t closeStream(void* stream) { return delete static_cast<Stream*>(stream), 0; }
+int32_t openStream(void** stream) {
+  auto* opened = new Stream;
+  if (setting("KVLAB_FAR_LATE", 0)) Far::one().streams().insert(opened);
+  return *stream = opened, 0;
+}
+int32_t closeStream(void* stream) {
+  auto* closed = static_cast<Stream*>(stream);
+  Far::one().catchUp();  // others may wait for it
+  Far::one().streams().erase(closed);
+  return delete closed, 0;
+}
+int32_t synchronise(void* stream) { return static_cast<Stream*>(stream)->catchUp(static_cast<Stream*>(stream)->given), 0; }
+int32_t idle(void* stream, bool* out) {
+  auto* s = static_cast<Stream*>(stream);
+  s->catchUp(s->done + 1);
+  return *out = s->late.empty(), 0;
+}
 int32_t allocatePinned(int64_t bytes, void** out) { return *out = std::malloc(static_cast<size_t>(bytes)), 0; }
 int32_t releasePinned(void* memory) { return std::free(memory), 0; }
 int32_t clear(void* stream, void* at, int64_t bytes) {
@@ -165,18 +217,25 @@ int32_t endCapture(void* stream, void** graph, int64_t* nodes) {
   *nodes = static_cast<int64_t>(recorded->size());
   return 0;
 }
-int32_t launchGraph(void*, void* graph) {
-  for (const Work& work : *static_cast<Recorded*>(graph)) Far::one().run(work);
+int32_t launchGraph(void* stream, void* graph) {
+  for (const Work& work : *static_cast<Recorded*>(graph)) give(*static_cast<Stream*>(stream), work);
   return 0;
 }
 int32_t releaseGraph(void* graph) { return delete static_cast<Recorded*>(graph), 0; }
 
 using Clock = std::chrono::steady_clock;
 int32_t recordEvent(void* stream, void* event) {
-  return submit(stream, [event] { *static_cast<Clock::time_point*>(event) = Clock::now(); });
+  auto* e = static_cast<Event*>(event);
+  submit(stream, [e] { e->at = Clock::now(); });
+  e->stream = static_cast<Stream*>(stream);
+  e->behind = e->stream->given;
+  return 0;
+}
+int32_t waitFor(void* stream, void* event) {
+  return submit(stream, [on = *static_cast<Event*>(event)] { on.stream->catchUp(on.behind); });
 }
 int32_t eventTime(void* begin, void* end, float* milliseconds) {
-  *milliseconds = std::chrono::duration<float, std::milli>(*static_cast<Clock::time_point*>(end) - *static_cast<Clock::time_point*>(begin)).count();
+  *milliseconds = std::chrono::duration<float, std::milli>(static_cast<Event*>(end)->at - static_cast<Event*>(begin)->at).count();
   return 0;
 }
 
@@ -191,7 +250,7 @@ constexpr CudaApi makeApi() {
               .release = [](void* at) { return Far::one().release(at); },
               .upload = &copy,
               .download = &copy,
-              .synchronise = [](void*) { return int32_t{0}; },
+              .synchronise = &synchronise,
               .openStream = &openStream,
               .closeStream = &closeStream,
               .allocatePinned = &allocatePinned,
@@ -201,9 +260,11 @@ constexpr CudaApi makeApi() {
               .endCapture = &endCapture,
               .launchGraph = &launchGraph,
               .releaseGraph = &releaseGraph,
-              .makeEvent = [](void** event) { return *event = new Clock::time_point, int32_t{0}; },
-              .releaseEvent = [](void* event) { return delete static_cast<Clock::time_point*>(event), int32_t{0}; },
+              .makeEvent = [](void** event) { return *event = new Event, int32_t{0}; },
+              .releaseEvent = [](void* event) { return delete static_cast<Event*>(event), int32_t{0}; },
               .recordEvent = &recordEvent,
+              .waitFor = &waitFor,
+              .idle = &idle,
               .eventTime = &eventTime,
               .attentionScratchBytes = [](const AttentionArgs&) { return int64_t{0}; },
               .findFast = &noFast,

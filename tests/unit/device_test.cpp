@@ -65,6 +65,24 @@ class DeviceTest : public QObject {
     QVERIFY(sends(0));
   }
 
+  /// Calls beside come after those before them, and before those that follow settle().
+  void linesAreInOrder() {
+    const auto backend = device();
+    std::vector<std::int32_t> values(3000), other(3000, 9), got(3000), later(3000);
+    std::iota(values.begin(), values.end(), 1);
+    kernels::Array<std::int32_t> array;
+    QVERIFY(array.assign(*backend, values));
+    kernels::Staging staging(backend->beside());
+    staging.bring(got.data(), array.data(), got.size());
+    staging.start();
+    backend->settle();
+    backend->upload(array.data(), other.data(), 4 * 3000);
+    later = fetch(*backend, array.data(), later.size());
+    staging.finish();
+    QVERIFY(got == values);
+    QVERIFY(later == other);
+  }
+
   void uploadsLargerThanTheRingArrive() {
     const auto backend = device();
     std::vector<std::int32_t> values(20'000'000);  // 80 MB

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tiles: what each column holds, and norms that a device brings beside the ticks: the state of the request whatever
+// happens meanwhile. With a late device (support/far_module.cpp) reading does happen last, unless something waits for it.
+#include "support/session_fixture.h"
+
+#include <cmath>
+
+using namespace kvlab;
+
+namespace {
+
+json on(const char* backend, json changes = json::object()) {
+  changes["backend"] = backend;
+  return changes;
+}
+
+std::unique_ptr<PendingTile> ask(const SessionFixture& s, Quantity quantity, std::int32_t begin = 0, std::int32_t end = INT32_MAX) {
+  auto tile = s->tile({quantity, {}, Position(begin), Position(end)});
+  if (!tile) qFatal("%s", tile.error().text().c_str());
+  return tile.take();
+}
+
+std::vector<float> valuesOf(PendingTile& tile) {
+  Result<Tile> taken = tile.take();
+  if (!taken) qFatal("%s", taken.error().text().c_str());
+  return taken->values;
+}
+
+bool same(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](float x, float y) { return x == y || (std::isnan(x) && std::isnan(y)); });
+}
+
+/// From the rows as they are read one by one.
+std::vector<float> norms(const SessionFixture& s, bool keys) {
+  std::vector<float> out;
+  for (int layer = 0; layer < s->state().layers(); ++layer) {
+    const ResidencyView& map = s->state().map(layer);
+    const RowPool& pool = s->store().pool(layer);
+    std::vector<float> row(static_cast<std::size_t>(pool.width()));
+    std::size_t i = 0;
+    for (const LedgerId id : s->state().context) {
+      const bool counted = i < map.size() && map.ledger[i] == id, resident = counted && map.has(i);
+      if (resident) pool.gather(std::vector{map.slotOf[i].value()}, keys ? row.data() : nullptr, keys ? nullptr : row.data());
+      double sum = 0;
+      for (const float x : row) sum += double{x} * x;
+      out.push_back(resident ? static_cast<float>(std::sqrt(sum)) : std::nanf(""));
+      i += counted;
+    }
+  }
+  return out;
+}
+
+bool near(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](float x, float y) { return std::isnan(x) ? std::isnan(y) : std::abs(x - y) <= 1e-6f * y; });
+}
+
+}  // namespace
+
+class TilesTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void initTestCase() {
+    m_backend = qEnvironmentVariableIsSet("KVLAB_CUDA_MODULE") ? "cuda" : "cpu";
+    m_late = qEnvironmentVariableIsSet("KVLAB_FAR_LATE");
+  }
+
+  void normsAreThoseOfTheRows() {
+    for (const json& changes : {json::object(), json{{"kv", {{"k", "int8"}, {"v", "f16"}}}}, json{{"policy", evicting()}}}) {
+      SessionFixture s(on(m_backend, changes));
+      s.prompt(60);
+      s.must("step", {{"n", 12}});
+      for (const Quantity quantity : {Quantity::KNorm, Quantity::VNorm})
+        QVERIFY(near(valuesOf(*ask(s, quantity)), norms(s, quantity == Quantity::KNorm)));
+    }
+  }
+
+  void aPartIsThatPartOfTheWhole() {
+    SessionFixture s(on(m_backend, {{"policy", evicting()}}));
+    s.prompt(60);
+    const std::size_t length = 60, layers = static_cast<std::size_t>(s->state().layers());
+    for (const Quantity quantity : {Quantity::KNorm, Quantity::Residency, Quantity::Age, Quantity::Attention}) {
+      const std::vector<float> all = valuesOf(*ask(s, quantity));
+      for (const auto& [begin, end] : {std::pair{0, 1}, {13, 41}, {59, 60}, {60, 60}, {50, 400}, {300, 400}}) {
+        const std::size_t from = static_cast<std::size_t>(std::min(begin, 60)), to = static_cast<std::size_t>(std::min(end, 60));
+        std::vector<float> wanted;
+        for (std::size_t l = 0; l < layers; ++l) wanted.insert(wanted.end(), all.begin() + static_cast<std::ptrdiff_t>(l * length + from), all.begin() + static_cast<std::ptrdiff_t>(l * length + to));
+        QVERIFY(same(valuesOf(*ask(s, quantity, begin, end)), wanted));
+      }
+    }
+  }
+
+  /// Whatever overwrites rows waits for the reading; what only adds some does not.
+  void aTileIsOfItsMoment() {
+    struct Change {
+      const char* what;
+      json manifest;
+      std::function<void(SessionFixture&)> run;
+    };
+    const std::vector<Change> changes{
+        {"tokens", json::object(), [](SessionFixture& s) { s.must("step", {{"n", 8}}); }},
+        {"evictions", {{"policy", evicting()}, {"history_bytes", 0}}, [](SessionFixture& s) { s.must("step", {{"n", 12}}); }},
+        {"a ring", {{"layout", "ring_fused"}, {"ring", {{"window", 48}}}, {"history_bytes", 0}}, [](SessionFixture& s) { s.must("step", {{"n", 60}}); }},
+        {"moved rows", {{"layout", "contiguous_splice"}}, [](SessionFixture& s) { edit(s); }},
+        {"undo", json::object(), [](SessionFixture& s) { s.must("undo"), s.prompt(9, 77), s.must("step", {{"n", 3}}); }},
+        {"an edit", json::object(), [](SessionFixture& s) { edit(s), s.must("step", {{"n", 3}}); }},
+        {"turned keys", {{"key_phase", "at_write"}}, [](SessionFixture& s) { edit(s); }},
+        {"a rebuild", json::object(), [](SessionFixture& s) { s.must("rebuild"); }},
+        {"reset", json::object(), [](SessionFixture& s) { s.must("reset"), s.prompt(30, 3); }},
+        {"pools of another size", json::object(), [](SessionFixture& s) { s.must("setCapacity", {{"rows", 120}}), s.must("step", {{"n", 2}}); }},
+    };
+    for (const Change& change : changes) {
+      SessionFixture s(on(m_backend, change.manifest));
+      s.prompt(50);
+      s.must("step", {{"n", 3}});
+      const std::vector<float> wanted = valuesOf(*ask(s, Quantity::VNorm));
+      const std::unique_ptr<PendingTile> tile = ask(s, Quantity::VNorm);
+      change.run(s);
+      QVERIFY2(same(valuesOf(*tile), wanted), change.what);
+      QCOMPARE(s.damage(), QByteArray());
+    }
+  }
+
+  /// Steady ticks replay, wait and copy as often with a tile under way as without one.
+  void ticksGoOnBeside() {
+    if (!m_late) QSKIP("a device that is late is needed");
+    SessionFixture s(on(m_backend));
+    s.prompt(50);
+    s.must("step", {{"n", 4}});
+    valuesOf(*ask(s, Quantity::KNorm));
+    const kernels::Backend& backend = s->transformer().backend();
+    const auto costOf = [&](int ticks) {
+      const kernels::BackendCounters before = backend.counters();
+      s.must("step", {{"n", ticks}});
+      const kernels::BackendCounters after = backend.counters();
+      return std::array{after.waits - before.waits, after.downloads - before.downloads, after.allocations - before.allocations, after.captures - before.captures};
+    };
+    const auto alone = costOf(5);
+    const std::unique_ptr<PendingTile> tile = ask(s, Quantity::KNorm);
+    QVERIFY(!tile->arrived());
+    QCOMPARE(costOf(5), alone);
+    int asked = 1;
+    while (!tile->arrived()) ++asked;
+    qInfo("arrived when asked for the %dth time", asked);
+    QVERIFY(asked > 1);  // the ticks did not bring it
+    valuesOf(*tile);
+  }
+
+  void aTileMayBeDropped() {
+    SessionFixture s(on(m_backend));
+    s.prompt(50);
+    ask(s, Quantity::KNorm).reset();
+    const std::unique_ptr<PendingTile> last = ask(s, Quantity::VNorm);
+    s.session.reset();
+    valuesOf(*last);
+  }
+
+  void layersBeyondTheLastAreRefused() {
+    SessionFixture s(on(m_backend));
+    s.prompt(5);
+    for (const int layer : {-1, s->state().layers()}) QCOMPARE(s->tile({Quantity::KNorm, Layer(layer)}).error().code, std::string("out_of_range"));
+  }
+
+ private:
+  static json evicting() { return "streaming_llm:sinks=4,window=30"; }
+  static void edit(SessionFixture& s) {
+    s.must("inject", {{"actions", {{{"action", "replace_pair"}, {"original_pos1", 9}, {"original_pos2", 12}, {"new_token_ids", {7}}}}}});
+    s.must("apply");
+  }
+
+  const char* m_backend = "cpu";
+  bool m_late = false;
+};
+
+QTEST_GUILESS_MAIN(TilesTest)
+#include "tiles_test.moc"
