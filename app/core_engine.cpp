@@ -26,7 +26,7 @@ class CoreEngine : public Engine {
     if (!result) spdlog::info("{} failed: {}", verb, result.error().text());
     return result;
   }
-  Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request) override { return shown().tile(request); }
+  Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request) override { return m_lanes ? m_lanes->tile(request) : m_session->tile(request); }
   SnapshotPtr snapshot() const override { return m_lanes ? m_lanes->snapshot() : m_session->snapshot(); }
   void setPublish(std::function<void(SnapshotPtr)> publish) override {
     m_publish = std::move(publish);
@@ -39,8 +39,6 @@ class CoreEngine : public Engine {
   Result<std::unique_ptr<Engine>> fork() override { return m_lanes ? made(m_lanes->fork()) : made(m_session->fork()); }
 
  private:
-  const Session& shown() const { return m_lanes ? m_lanes->session(0) : *m_session; }
-
   template <class Part>
   static Result<std::unique_ptr<Engine>> made(Result<std::unique_ptr<Part>> part) {
     if (!part) return part.error();

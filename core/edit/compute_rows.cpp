@@ -129,7 +129,8 @@ class Pass {
     for (std::size_t layer = 0; layer < layers; ++layer) {
       const LayerGroup& group = m_job.groups[at(m_job.groupOf[layer])];
       m_result.attention->maps.push_back(group.map);
-      m_result.attention->mass.emplace_back(m_job.wantAttention ? group.map->size() + 1 : 0);
+      const bool wanted = m_job.attention == NewestLayers::All || (m_job.attention == NewestLayers::Last && layer + at(m_perLayer) >= layers);
+      m_result.attention->mass.emplace_back(wanted ? group.map->size() + 1 : 0);
       m_result.attention->perHead.emplace_back(
           m_job.wantPerHead ? (group.map->size() + 1) * headsOfPass() : 0);
       m_result.attention->received.emplace_back(m_job.wantReceived ? group.map->size() + 1 : 0);
@@ -380,7 +381,8 @@ Result<RowsResult> computeRows(Transformer& transformer, CacheStore& store, Faul
 Result<std::vector<double>> deviations(Transformer& transformer, CacheStore& store, FaultDoor& faults,
                                        RowsJob job) {
   job.write = false;
-  job.wantAttention = job.wantLogits = false;
+  job.attention = NewestLayers::None;
+  job.wantLogits = false;
   std::vector<double> out(job.rows.size()), cosine(out.size());
   const ModelConfig& config = transformer.model().config();
   if (config.layers < 2) return out;  // a single layer has nothing that deviates

@@ -16,6 +16,9 @@ namespace kvlab {
 
 class GateWeights;
 
+/// Of the last row: the layers whose attention comes to the host.
+enum class NewestLayers : std::uint8_t { None, Last, All };
+
 struct RowsJob {
   Column<LedgerId> context;           // the order the maps are subsets of
   Column<std::uint64_t> contextSums;  // of it; extended here
@@ -26,7 +29,7 @@ struct RowsJob {
   bool cachePhases = false;   // position mode cache: such a row's phase is its index
   bool write = true;          // false: rows that are in a map are read, not written
   bool wantLogits = true;     // of the last row
-  bool wantAttention = true;  // of the last row
+  NewestLayers attention = NewestLayers::All;
   bool wantPerHead = false;   // of the last row, by query head
   bool wantReceived = false;  // summed over all rows
   bool wantReceivedPerHead = false;  // likewise, by query head

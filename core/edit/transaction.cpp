@@ -20,9 +20,9 @@ RowsJob jobOver(const CacheState& state, const TransactionRules& rules) {
   job.groups = state.groups;
   job.groupOf = state.groupOf;
   job.cachePhases = rules.splice.position == PositionMode::Cache;
-  job.wantAttention = rules.probes;
   job.guards = rules.guards;
   job.wantReceived = rules.wantReceived && rules.probes;
+  job.attention = !rules.probes ? NewestLayers::None : rules.allAttention || rules.wantReceived ? NewestLayers::All : NewestLayers::Last;
   job.wantReceivedPerHead = rules.wantReceivedPerHead;
   job.gates = rules.gates;
   return job;
@@ -170,7 +170,8 @@ Status Transaction::compute(Work& work, const Progress& progress) {
 Status Transaction::computeInserted(Work& work, const Progress& progress) {
   const auto finish = [&](RowsJob job) {
     job.embeddingOnly = work.rules.newRows == NewRows::EmbeddingOnly;
-    job.wantLogits = job.wantAttention = job.wantReceived = job.wantReceivedPerHead = false;
+    job.wantLogits = job.wantReceived = job.wantReceivedPerHead = false;
+    job.attention = NewestLayers::None;
     if (job.embeddingOnly) job.gates = nullptr;
     return computeJob(work, std::move(job), progress);
   };
@@ -294,7 +295,6 @@ Result<CacheState> Transaction::query(const CacheState& state, const Transaction
   job.wantReceived = job.wantReceivedPerHead = false;
   job.gates = nullptr;
   job.wantPerHead = rules.wantPerHead;
-  job.wantAttention = rules.probes || rules.wantPerHead;
   job.write = false;
   job.scratch = &*scratch;
   job.rows.push_back(targetAt(state, state.length() - 1));
@@ -321,7 +321,8 @@ Result<Observation> Transaction::observe(const CacheState& state, std::int32_t q
     slots = scratch.take();
   }
   RowsJob job = jobOver(state, rules);
-  job.wantReceived = job.wantLogits = job.wantAttention = job.write = false;
+  job.wantReceived = job.wantLogits = job.write = false;
+  job.attention = NewestLayers::None;
   job.gates = nullptr;
   job.wantReceivedPerHead = job.wantMoments = true;
   job.momentsFrom = momentsFrom;

@@ -24,6 +24,7 @@ struct TransactionRules {
   const GateWeights* gates = nullptr;  // score new rows
   bool keepLogits = false;   // rows leave after the pass that made the logits: they stay true
   bool probes = true;
+  bool allAttention = true;  // with probes: the newest row's in every layer, else in the last one
   bool guards = false;
   bool pending = false;  // rows stay where they were computed: more of the same tick follow
   SpliceRules splice;

@@ -79,6 +79,7 @@ using AfterToken = std::function<Status(Session&, std::size_t position, std::vec
 Status runQuestion(StoryRun& story, const SweepQuestion& question, Ask ask, const AfterPrompt& prompt, const AfterToken& token) {
   Result<std::unique_ptr<Session>> session = story.ready(question);
   if (!session) return session.error();
+  (*session)->keepAttention();
   prompt(**session);
   const std::vector<TokenId> tokens = fed(question, ask);
   for (std::size_t i = 0; i <= tokens.size(); ++i) {

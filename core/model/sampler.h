@@ -27,13 +27,6 @@ struct Candidate {
   float p = 0;  // after penalty, temperature and cuts
 };
 
-struct Sample {
-  TokenId token;
-  float p = 0;                        // of the token among what was left
-  std::vector<Candidate> candidates;  // what was left, best first; at most kShown
-  static constexpr std::size_t kShown = 64;
-};
-
 class Sampler {
  public:
   explicit Sampler(const SamplingOptions& options) : m_options(options), m_state{options.seed, 0} {}
@@ -45,7 +38,9 @@ class Sampler {
   /// logits [vocab]; history = ids the penalty applies to, each once. Greedy draws nothing;
   /// anything else advances the state by one. Error (code bad_logits): a not-a-number, or nothing
   /// above minus infinity; the state stays.
-  Result<Sample> sample(std::span<const float> logits, std::span<const TokenId> history = {});
+  Result<TokenId> sample(std::span<const float> logits, std::span<const TokenId> history = {});
+  /// What such a draw chooses from, best first; greedy takes the first. Errors: as sample().
+  Result<std::vector<Candidate>> candidates(std::span<const float> logits, std::span<const TokenId> history = {}) const;
 
  private:
   SamplingOptions m_options;

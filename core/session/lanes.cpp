@@ -96,6 +96,7 @@ Lanes::~Lanes() = default;
 const Session& Lanes::session(int lane) const { return *m_lanes[at(lane)]->session; }
 
 Breakpoints& Lanes::breakpoints() { return m_lanes.front()->session->breakpoints(); }
+Result<std::unique_ptr<PendingTile>> Lanes::tile(const TileRequest& request) { return m_lanes.front()->session->tile(request); }
 
 Result<std::unique_ptr<Lanes>> Lanes::make(const Session& origin, const std::vector<json>& changes, const LanesOptions& options) {
   Result<std::unique_ptr<Session>> reference = origin.fork();
@@ -112,6 +113,7 @@ Result<std::unique_ptr<Lanes>> Lanes::around(std::unique_ptr<Session>& reference
     return error;
   };
   lanes->m_lanes.front()->tokens.start(lanes->session(0).state());
+  lanes->m_lanes.front()->session->keepAttention();  // which the others are compared by
   for (const json& change : changes)
     if (Status opened = lanes->open(lanes->session(0), change); !opened) return refused(inLane(opened.error(), lanes->size()));
   lanes->makeWide();
@@ -329,7 +331,7 @@ void Lanes::measure(bool tick, TokenId token) {
 void Lanes::compareRows(Lane& lane) {
   const Lane& first = *m_lanes.front();
   const CacheState &reference = first.state(), &own = lane.state();
-  const NewestAttention* seen = reference.attention.get();
+  const NewestAttention* seen = reference.attention && reference.attention->whole() ? reference.attention.get() : nullptr;
   std::vector<std::uint8_t> there, base, rows;
   const int layers = std::max(own.layers(), reference.layers());  // one of the two may have them by KV head
   const auto mapOf = [&](const CacheState& state, int layer) -> const ResidencyView& { return state.map(layer * state.layers() / layers); };

@@ -54,6 +54,7 @@ class Lanes {
   int size() const { return static_cast<int>(m_lanes.size()); }
   const Session& session(int lane) const;
   Breakpoints& breakpoints();  // of lane 0
+  Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request);  // likewise
   /// verb: prompt, promptIds, prefill or endPrefill, on every lane in step. Errors: out_of_step where
   /// the reference has left, and the verb's own.
   Result<LanesTick> feed(const std::string& verb, const nlohmann::json& args);

@@ -3,6 +3,7 @@
 // thread, which alone calls it. Two sessions share nothing but files mapped read-only. A call that
 // fails leaves the session as it was unless it says otherwise.
 #pragma once
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -181,8 +182,12 @@ class Session {
 
   // --- what the window sees -----------------------------------------------------------------------
   SnapshotPtr snapshot() const { return m_snapshot; }
-  /// Errors: out_of_range, here and now.
-  Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request) const;
+  /// Attention that did not come to the host is looked for once more, by a pass that changes nothing.
+  /// Errors: out_of_range, and those of that pass, here and now.
+  Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request);
+  /// From now on every pass brings the newest row's attention in every layer. Else the last layer's comes, which brightness
+  /// lives on, and the others' where a policy looks at it or somebody asked for a tile of it in the last ticks.
+  void keepAttention() { m_attentionUntil = std::numeric_limits<std::int64_t>::max(); }
   const ExactnessMap& exactnessMap() const;
   void setPublish(std::function<void(SnapshotPtr)> publish) { m_publish = std::move(publish); }
   /// Publishes the state with a serial beyond that one, for readers who come from a session that went further.
@@ -270,6 +275,7 @@ class Session {
   void restoreRows(const std::vector<std::vector<std::uint8_t>>& rows);
   void breakSession(const std::string& reason);
   void publish();
+  Status lookForAttention(int first, int layers);
   const std::vector<TokenChance>& likeliest();
   void fillTile(Quantity quantity, int layer, std::int32_t begin, std::span<float> out) const;
 
@@ -303,6 +309,8 @@ class Session {
   std::shared_ptr<const TickReport> m_report;
   std::optional<Drift> m_drift;  // of the present state
   std::optional<Quantisation> m_quantisation;  // likewise
+  std::shared_ptr<const NewestAttention> m_attention;  // likewise, in every layer; null = nobody asked
+  std::int64_t m_attentionUntil = -1;  // ticks that bring it by themselves
   mutable std::optional<ExactnessMap> m_exactness;  // of the present state
   std::shared_ptr<const LifespanView> m_lifespans;  // of some earlier state
   std::uint64_t m_lifespanSerial = 0;

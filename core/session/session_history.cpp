@@ -49,6 +49,7 @@ void Session::record(CacheState state, LayerSlots added, LayerSlots freed) {
   m_brokenReason.clear();
   m_drift.reset();
   m_quantisation.reset();
+  m_attention.reset();
   m_exactness.reset();
   Timeline::Entry entry;
   entry.verb = std::exchange(m_verb, {});
@@ -141,6 +142,7 @@ Status Session::select(int id) {
   m_report = m_timeline.current().report;
   m_drift.reset();
   m_quantisation.reset();
+  m_attention.reset();
   m_exactness.reset();
   publish();
   return done;

@@ -196,6 +196,7 @@ Result<std::unique_ptr<Session>> Session::fork() const {
   copy->m_invariants = m_invariants;
   copy->m_report = m_report;
   copy->m_drift = m_drift;
+  copy->m_attentionUntil = m_attentionUntil;
   copy->m_bytesMoved = m_bytesMoved;
   copy->m_checks = m_checks;
   copy->publish();
@@ -252,6 +253,7 @@ void Session::startState() {
   m_report = nullptr;
   m_drift.reset();
   m_quantisation.reset();
+  m_attention.reset();
   m_exactness.reset();
   m_status = SessionState::Empty;
   m_brokenReason.clear();

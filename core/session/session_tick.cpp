@@ -18,6 +18,7 @@ TransactionRules Session::transactionRules() const {
   rules.selectiveRatio = m_manifest.selectiveRatio;
   rules.newRows = m_manifest.newRows;
   rules.probes = m_manifest.probes;
+  rules.allAttention = m_state.tick.value() < m_attentionUntil || (m_state.policy && (statisticsOf(m_state.policy->specs) & (kReceived | kObserved | kNewest)));
   rules.guards = m_manifest.guards;
   rules.wantReceivedPerHead = m_state.policy && (statisticsOf(m_state.policy->specs) & (kReceived | kObserved));
   if (m_state.policy) rules.gates = m_state.policy->gates.get();
@@ -197,10 +198,9 @@ Result<TokenId> Session::generate(std::optional<TokenId> forced, CacheState& obs
     history.erase(std::unique(history.begin(), history.end()), history.end());
   }
   m_sampler->restore({observed.random[0], observed.random[1]});
-  Result<Sample> sample = m_sampler->sample(*observed.logits, history);
-  if (!sample) return sample.error();
-  observed.random = {m_sampler->state().seed, m_sampler->state().counter};
-  return sample->token;
+  const Result<TokenId> token = m_sampler->sample(*observed.logits, history);
+  if (token) observed.random = {m_sampler->state().seed, m_sampler->state().counter};
+  return token;
 }
 
 Result<TokenId> Session::peek() {

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+constexpr std::int64_t kAttentionTicks = 64;  // that go on bringing what was asked for
 
 /// Calls fn(position, index) for the rows of the map in context positions [begin, end).
 template <class Fn>
@@ -102,7 +103,24 @@ class NormTile : public PendingTile {
 
 }  // namespace
 
-Result<std::unique_ptr<PendingTile>> Session::tile(const TileRequest& request) const {
+/// Has the newest row's attention for layers [first, first + layers), if it can be had.
+Status Session::lookForAttention(int first, int layers) {
+  const std::shared_ptr<const NewestAttention>& seen = m_attention ? m_attention : m_state.attention;
+  if (!seen || !m_manifest.probes || m_state.wlod || seen->mass.size() < at(first + layers)) return ok();
+  const auto begin = seen->mass.begin() + first;
+  if (first < m_state.layers() - m_state.perLayer) m_attentionUntil = std::max(m_attentionUntil, m_state.tick.value() + kAttentionTicks);
+  if (std::none_of(begin, begin + layers, [](const std::vector<float>& mass) { return mass.empty(); })) return ok();
+  m_timeline.makeRoom(m_store, 1, m_manifest.historyBytes);
+  TransactionRules rules = transactionRules();
+  rules.allAttention = true;
+  Trace trace;
+  Result<CacheState> fresh = Transaction(m_transformer.get(), m_store, m_layouts, m_faults).query(m_state, rules, trace);
+  if (!fresh) return fresh.error();
+  m_attention = fresh->attention;
+  return ok();
+}
+
+Result<std::unique_ptr<PendingTile>> Session::tile(const TileRequest& request) {
   const CacheState& state = m_state;
   if (request.layer && (request.layer->value() < 0 || request.layer->value() >= state.layers()))
     return Error{"out_of_range", "the tile was refused", "there is no layer " + std::to_string(request.layer->value()),
@@ -116,6 +134,8 @@ Result<std::unique_ptr<PendingTile>> Session::tile(const TileRequest& request) c
   if (request.quantity == Quantity::KNorm || request.quantity == Quantity::VNorm)
     return std::unique_ptr<PendingTile>(std::make_unique<NormTile>(std::move(tile), m_backend, m_store, state));
   const int first = request.layer ? request.layer->value() : 0;
+  if (request.quantity == Quantity::Attention)
+    if (Status seen = lookForAttention(first, tile.layers); !seen) return seen.error();
   for (int l = 0; l < tile.layers; ++l)
     fillTile(request.quantity, first + l, begin, {tile.values.data() + at(l) * at(tile.positions), at(tile.positions)});
   return std::unique_ptr<PendingTile>(std::make_unique<ReadyTile>(std::move(tile)));
@@ -126,10 +146,11 @@ void Session::fillTile(Quantity quantity, int layer, std::int32_t begin, std::sp
   const CacheState& state = m_state;
   const ResidencyView& map = state.map(layer);
   std::vector<float> perIndex;  // where a quantity is known by index of the map
-  const bool attends = quantity == Quantity::Attention || quantity == Quantity::Received;
-  if (attends && state.attention && at(layer) < state.attention->mass.size()) {
-    const std::shared_ptr<const ResidencyView>& seen = state.attention->maps[at(layer)];
-    perIndex = quantity == Quantity::Attention ? state.attention->mass[at(layer)] : state.attention->received[at(layer)];
+  const bool newest = quantity == Quantity::Attention;
+  const auto& attention = newest && m_attention ? m_attention : state.attention;
+  if ((newest || quantity == Quantity::Received) && attention && at(layer) < attention->mass.size()) {
+    const std::shared_ptr<const ResidencyView>& seen = attention->maps[at(layer)];
+    perIndex = newest ? attention->mass[at(layer)] : attention->received[at(layer)];
     if (!perIndex.empty()) perIndex.resize(seen->size());
     perIndex = alignedWith(map, {seen, std::move(perIndex)}, 1, kNone);
   }

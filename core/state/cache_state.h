@@ -4,6 +4,7 @@
 // per column, so history keeps whole states. K/V rows live in the pools (cache_store.h) and are named by slot.
 // [layers] are cache layers where nothing else is said. Engine thread; its columns are shared with snapshots.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <vector>
@@ -35,10 +36,15 @@ struct KeyRotations {
 /// Attention of the last forward pass's newest query.
 struct NewestAttention {
   std::vector<std::shared_ptr<const ResidencyView>> maps;  // [layers] as they were then
-  std::vector<std::vector<float>> mass;                    // [layers][rows], mean over query heads
+  std::vector<std::vector<float>> mass;                    // [layers][rows], mean over query heads; empty: did not come to the host
   std::vector<std::vector<float>> perHead;                 // [layers][heads of the layer, rows + 1], where asked for
   std::vector<std::vector<float>> received;                // [layers][rows], of the last prefill
   std::vector<std::vector<float>> receivedPerHead;         // likewise, of the last prefill, where policies ask for it
+
+  /// Whether every layer's mass is here.
+  bool whole() const {
+    return std::none_of(mass.begin(), mass.end(), [](const std::vector<float>& layer) { return layer.empty(); });
+  }
 };
 
 /// What a layer's layout and mask make of its map.

@@ -31,7 +31,8 @@ std::vector<std::vector<float>> scoresOf(Session& s, const GateWeights* gates, s
   job.contextSums = state.contextSums;
   job.groups = state.groups;
   job.groupOf = state.groupOf;
-  job.write = job.wantLogits = job.wantAttention = false;
+  job.write = job.wantLogits = false;
+  job.attention = NewestLayers::None;
   job.gates = gates;
   for (std::int32_t p = begin; p < end; ++p) job.rows.push_back(targetAt(state, p));
   Result<RowsResult> result = computeRows(s.transformer(), const_cast<CacheStore&>(s.store()), s.faults(), job);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <random>
 
 using namespace kvlab;
 
@@ -22,19 +23,30 @@ class SamplerTest : public QObject {
   void greedyTakesTheLowestOfEqualIds() {
     const std::vector<float> logits{1, 3, 3, 2};
     Sampler sampler = make(0);
-    const auto sample = sampler.sample(logits);
-    QVERIFY(sample);
-    QCOMPARE(sample->token.value(), 1);
+    QCOMPARE(sampler.sample(logits)->value(), 1);
     QCOMPARE(sampler.state().counter, 0u);
-    QCOMPARE(sample->candidates.size(), 4u);
-    QCOMPARE(sample->candidates[1].id.value(), 2);
+    QCOMPARE(sampler.candidates(logits)->size(), 4u);
+    QCOMPARE((*sampler.candidates(logits))[1].id.value(), 2);
   }
 
   void probabilitiesAreASoftmax() {
     const std::vector<float> logits{0, std::log(3.0f)};
-    const auto sample = make(0).sample(logits);
-    QVERIFY(std::abs(sample->p - 0.75f) < 1e-6f);
-    QVERIFY(std::abs(make(0.5).sample(logits)->candidates[0].p - 0.9f) < 1e-6f);
+    QVERIFY(std::abs((*make(0).candidates(logits))[0].p - 0.75f) < 1e-6f);
+    QVERIFY(std::abs((*make(0.5).candidates(logits))[0].p - 0.9f) < 1e-6f);
+  }
+
+  /// Vocabularies are scanned in blocks: the best may lie anywhere in one, and twice.
+  void theBestIsFoundWhereverItLies() {
+    std::mt19937 random(3);
+    for (const int size : {1, 63, 64, 65, 1000})
+      for (int run = 0; run < 200; ++run) {
+        std::vector<float> logits(static_cast<std::size_t>(size));
+        for (float& v : logits) v = random() % 3 ? static_cast<float>(random() % 50) : -std::numeric_limits<float>::infinity();
+        logits[random() % logits.size()] = 7;
+        const auto best = std::max_element(logits.begin(), logits.end()) - logits.begin();
+        QCOMPARE(make(0).sample(logits)->value(), static_cast<int>(best));
+        QCOMPARE(topCandidates(logits, 1)[0].id.value(), static_cast<int>(best));
+      }
   }
 
   void drawsFollowTheProbabilities() {
@@ -42,7 +54,7 @@ class SamplerTest : public QObject {
     Sampler sampler = make(1);
     std::array<int, 3> count{};
     for (int i = 0; i < 20000; ++i)
-      ++count[static_cast<std::size_t>(sampler.sample(logits)->token.value())];
+      ++count[static_cast<std::size_t>(sampler.sample(logits)->value())];
     QVERIFY(std::abs(count[0] / 20000.0 - 0.5) < 0.02);
     QVERIFY(std::abs(count[1] / 20000.0 - 0.3) < 0.02);
     QVERIFY(std::abs(count[2] / 20000.0 - 0.2) < 0.02);
@@ -55,39 +67,39 @@ class SamplerTest : public QObject {
     for (int i = 0; i < 5; ++i) QVERIFY(sampler.sample(logits));
     const RandomState saved = sampler.state();
     std::vector<int> first, second, third;
-    for (int i = 0; i < 30; ++i) first.push_back(sampler.sample(logits)->token.value());
+    for (int i = 0; i < 30; ++i) first.push_back(sampler.sample(logits)->value());
     sampler.restore(saved);
-    for (int i = 0; i < 30; ++i) second.push_back(sampler.sample(logits)->token.value());
-    for (int i = 0; i < 30; ++i) third.push_back(other.sample(logits)->token.value());
+    for (int i = 0; i < 30; ++i) second.push_back(sampler.sample(logits)->value());
+    for (int i = 0; i < 30; ++i) third.push_back(other.sample(logits)->value());
     QCOMPARE(first, second);
     QVERIFY(first != third);
   }
 
   void topKKeepsTheLowerOfEqualIds() {
     const std::vector<float> logits{1, 2, 1, 1};
-    const auto sample = make(1, 2).sample(logits);
-    QCOMPARE(sample->candidates.size(), 2u);
-    QCOMPARE(sample->candidates[0].id.value(), 1);
-    QCOMPARE(sample->candidates[1].id.value(), 0);
+    const auto kept = make(1, 2).candidates(logits);
+    QCOMPARE(kept->size(), 2u);
+    QCOMPARE((*kept)[0].id.value(), 1);
+    QCOMPARE((*kept)[1].id.value(), 0);
   }
 
   void topPKeepsTheSmallestHead() {
     const std::vector<float> logits{std::log(0.5f), std::log(0.3f), std::log(0.15f),
                                     std::log(0.05f)};
-    QCOMPARE(make(1, 0, 0.79).sample(logits)->candidates.size(), 2u);
-    QCOMPARE(make(1, 0, 0.81).sample(logits)->candidates.size(), 3u);
-    QCOMPARE(make(1, 0, 0).sample(logits)->candidates.size(), 1u);
-    QVERIFY(std::abs(make(1, 0, 0.79).sample(logits)->candidates[0].p - 0.625f) < 1e-6f);
+    QCOMPARE(make(1, 0, 0.79).candidates(logits)->size(), 2u);
+    QCOMPARE(make(1, 0, 0.81).candidates(logits)->size(), 3u);
+    QCOMPARE(make(1, 0, 0).candidates(logits)->size(), 1u);
+    QVERIFY(std::abs((*make(1, 0, 0.79).candidates(logits))[0].p - 0.625f) < 1e-6f);
   }
 
   void penaltyPushesSeenTokensDownOnce() {
     const std::vector<float> logits{4, 3, -1};
     const std::vector<TokenId> history{TokenId(0), TokenId(0), TokenId(2), TokenId(99),
                                        TokenId(-1)};
-    const auto sample = make(0, 0, 1, 2).sample(logits, history);
-    QCOMPARE(sample->token.value(), 1);  // 4/2 < 3; twice in the history counts once
-    QVERIFY(std::abs(sample->candidates[1].p / sample->p - std::exp(-1.0f)) < 1e-6f);
-    QVERIFY(std::abs(sample->candidates[2].p / sample->p - std::exp(-5.0f)) < 1e-6f);
+    QCOMPARE(make(0, 0, 1, 2).sample(logits, history)->value(), 1);  // 4/2 < 3; twice in the history counts once
+    const auto kept = make(0, 0, 1, 2).candidates(logits, history);
+    QVERIFY(std::abs((*kept)[1].p / (*kept)[0].p - std::exp(-1.0f)) < 1e-6f);
+    QVERIFY(std::abs((*kept)[2].p / (*kept)[0].p - std::exp(-5.0f)) < 1e-6f);
   }
 
   void refusesWhatIsNoDistribution() {
@@ -99,7 +111,7 @@ class SamplerTest : public QObject {
       QCOMPARE(sample.error().code, std::string("bad_logits"));
     }
     QCOMPARE(sampler.state().counter, 0u);
-    QCOMPARE(make(1).sample(std::vector<float>{-inf, 2})->token.value(), 1);
+    QCOMPARE(make(1).sample(std::vector<float>{-inf, 2})->value(), 1);
   }
 
   void topCandidatesRank() {
@@ -129,7 +141,7 @@ class SamplerTest : public QObject {
     Sampler sampler = make(100, 0, 0.5);
     int deepest = 0;
     for (int i = 0; i < 300; ++i) {
-      const int id = sampler.sample(logits)->token.value();
+      const int id = sampler.sample(logits)->value();
       deepest = std::max(deepest, static_cast<int>(std::find(want.begin(), want.end(), id) - want.begin()));
     }
     QVERIFY(deepest > 2200 && deepest < 2500);

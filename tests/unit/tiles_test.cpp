@@ -155,6 +155,43 @@ class TilesTest : public QObject {
     valuesOf(*last);
   }
 
+  /// Attention of other layers than the last comes to the host where somebody asks: the same numbers by either way, and
+  /// what was not asked for stays away. Looking changes nothing that a tick does.
+  void attentionComesWhereItIsAskedFor() {
+    SessionFixture all(on(m_backend)), some(on(m_backend));
+    all->keepAttention();
+    const std::size_t layers = static_cast<std::size_t>(some->state().layers());
+    const auto here = [&] {
+      std::size_t count = 0;
+      for (const std::vector<float>& mass : some->state().attention->mass) count += !mass.empty();
+      return count;
+    };
+    const auto both = [&](const char* verb, const json& args) { all.must(verb, args), some.must(verb, args); };
+    const auto agree = [&] { return same(valuesOf(*ask(all, Quantity::Attention)), valuesOf(*ask(some, Quantity::Attention))) && all.hash() == some.hash(); };
+    both("promptIds", {{"ids", SessionFixture::ids(50)}});
+    QCOMPARE(here(), layers);  // a prompt is looked at as a whole
+    both("step", {{"n", 3}});
+    QCOMPARE(here(), std::size_t{1});
+    QVERIFY(some->tile({Quantity::Attention, Layer(static_cast<int>(layers) - 1)}));
+    both("step", {});
+    QCOMPARE(here(), std::size_t{1});  // the last layer's was there
+    QVERIFY(agree());
+    QCOMPARE(here(), std::size_t{1});  // looked for beside the state
+    both("step", {{"n", 5}});
+    QCOMPARE(here(), layers);  // who has asked may ask again
+    QVERIFY(agree());
+    both("step", {{"n", 70}});
+    QCOMPARE(here(), std::size_t{1});
+    QVERIFY(agree());
+    both("undo", {});
+    QVERIFY(agree());
+    QVERIFY(same(valuesOf(*ask(some, Quantity::Brightness)), valuesOf(*ask(all, Quantity::Brightness))));
+    SessionFixture policy(on(m_backend, {{"policy", "h2o:sinks=2,window=6,capacity=40"}}));
+    policy.prompt(50);
+    policy.must("step", {{"n", 3}});
+    QVERIFY(policy->state().attention->whole());
+  }
+
   void layersBeyondTheLastAreRefused() {
     SessionFixture s(on(m_backend));
     s.prompt(5);
