@@ -77,13 +77,14 @@ void enqueueFast(const Context& context, const LinearArgs& args) {
   withScratch(d, d.api.fastScratchBytes(args), [&](void* scratch) { d.check(d.api.linearFast(d.stream, d.fast, args, scratch), "a product was not started"); });
 }
 
+template <auto Attention>
 void enqueueAttention(const Context& context, const AttentionArgs& args) {
   Device& d = deviceOf(context);
   if (d.failure) return;
   AttentionArgs scratched = args;
   withScratch(d, d.api.attentionScratchBytes(args), [&](void* scratch) {
     scratched.scratch = scratch;
-    d.check(d.api.attention(d.stream, scratched), "attention was not started");
+    d.check((d.api.*Attention)(d.stream, scratched), "attention was not started");
   });
 }
 
@@ -93,7 +94,7 @@ const OpTable& cudaOps() {
 #define KVLAB_OP(name, Args) ops.name = &enqueue<&CudaApi::name, Args>;
 #include "kernels/ops/ops.inc"
 #undef KVLAB_OP
-    ops.attention = &enqueueAttention;
+    ops.attention = &enqueueAttention<&CudaApi::attention>;
     ops.writeRows = &enqueueSettled<&CudaApi::writeRows, WriteRowsArgs>;
     ops.moveRows = &enqueueSettled<&CudaApi::moveRows, MoveRowsArgs>;
     ops.zeroRows = &enqueueSettled<&CudaApi::zeroRows, ZeroRowsArgs>;
@@ -107,6 +108,7 @@ const OpTable& cudaFastOps() {
     OpTable ops = cudaOps();
     ops.numericsId = [] { return kFastId; };
     ops.linear = &enqueueFast;
+    ops.attention = &enqueueAttention<&CudaApi::attentionFast>;
     return ops;
   }();
   return kOps;

@@ -3,7 +3,7 @@
 //
 // Few queries (decode): the split kernel leaves one result per block of 64 keys in scratch, the merge kernel
 // merges them left to right. Many queries (prefill): the tile kernel merges as it walks. Masses are scaled out
-// of kept exponentials once the sums of whole rows are known.
+// of kept exponentials once the sums of whole rows are known. With other bits on tensor cores: fast.h.
 //
 // What decode costs, derived, not measured: n rows, H query heads, G of them per KV head, headDim d, values of
 // b bytes. Keys and values are 2 n (H / G) d b bytes, read once. A block leaves H (4 d + 8) bytes, written once
@@ -25,6 +25,7 @@
 #include "kernels/cuda/attention_launch.h"
 #include "kernels/cuda/attention_merge.h"
 #include "kernels/cuda/attention_shape.h"
+#include "kernels/cuda/fast.h"
 #include "kernels/cuda/ops.h"
 
 namespace kvlab::kernels::cuda {
@@ -87,21 +88,42 @@ int32_t splitBlocks(const Walk& w) {
   return error ? error : mergeBlocks(w.stream, a, w.plan);
 }
 
+TileShape tileShapeOf(const Walk& w, int rows, int pitch) {
+  TileShape g;
+  g.heads = std::min(w.plan.group, rows);
+  g.headTiles = (w.plan.group + g.heads - 1) / g.heads;
+  g.queries = rows / g.heads;
+  g.headsOf = SmallDivisor(g.heads);
+  g.quadsOf = SmallDivisor(w.args.fmt.headDim / 8);
+  g.pitch = pitch;
+  return g;
+}
+
+Grid gridOf(const AttentionArgs& a, const TileShape& g) {
+  return {(a.nQueries + g.queries - 1) / g.queries, int64_t{a.fmt.kvHeads} * g.headTiles};
+}
+
+int32_t walkMma(const Walk& w) {
+  const TileShape g = tileShapeOf(w, kMmaRows, mmaPitch(w.args.fmt.headDim));
+  return (w.args.fmt.headDim <= 64 ? walkMma64 : walkMma128)(w, gridOf(w.args, g), g);
+}
+
 int32_t walkTiles(const Walk& w) {
   const AttentionArgs& a = w.args;
-  const AttentionPlan& p = w.plan;
-  TileShape g;
-  g.heads = std::min(p.group, kTileRows);
-  g.headTiles = (p.group + g.heads - 1) / g.heads;
-  g.queries = kTileRows / g.heads;
-  g.headsOf = SmallDivisor(g.heads);
-  g.quadsOf = SmallDivisor(a.fmt.headDim / 8);
-  g.pitch = tilePitch(a.fmt.headDim);
-  const Grid grid{(a.nQueries + g.queries - 1) / g.queries, int64_t{a.fmt.kvHeads} * g.headTiles};
+  const TileShape g = tileShapeOf(w, kTileRows, tilePitch(a.fmt.headDim));
   const int width = a.fmt.headDim <= 64 ? 0 : a.fmt.headDim <= 128 ? 1 : 2;
   constexpr decltype(&walkTiles64) kWalks[2][3] = {{&walkTiles64, &walkTiles128, &walkTiles256},
                                                    {&walkScaled64, &walkScaled128, &walkScaled256}};
-  return kWalks[hasScales(a.fmt)][width](w, grid, g);
+  return kWalks[hasScales(a.fmt)][width](w, gridOf(a, g), g);
+}
+
+/// What walkMma() takes of the calls that are not split.
+int32_t askForMma(const AttentionArgs& a, bool* fits) {
+  int capability = 0;
+  const int32_t error = mmaCompiledFor(&capability);
+  const bool type = a.fmt.k == a.fmt.v && (a.fmt.k == DType::f16 || a.fmt.k == DType::bf16);
+  *fits = capability >= 80 && type && a.fmt.headDim <= 128 && !a.selfSlot;
+  return error;
 }
 
 /// Queries [q0, q1) of a call as a call of their own.
@@ -127,15 +149,7 @@ int32_t clearNewest(void* stream, const AttentionArgs& a) {
   return clear(a.newestPerHead, a.queryHeads);
 }
 
-}  // namespace
-
-int64_t attentionScratchBytes(const AttentionArgs& a) {
-  if (a.nQueries <= 0) return 0;
-  const int64_t queries = std::min(queriesPerBatch(a), a.nQueries);
-  return scratchOf(a, queries, storedOf(a, queries, a.nQueries)).all() + attentionGuardBytes(a);
-}
-
-int32_t attention(void* stream, const AttentionArgs& args) {
+int32_t attend(void* stream, const AttentionArgs& args, bool fast) {
   AttentionArgs a = args;
   if (a.nQueries <= 0) return 0;
   if (!a.scratch && attentionScratchBytes(a) > 0) return cudaErrorInvalidValue;
@@ -145,18 +159,33 @@ int32_t attention(void* stream, const AttentionArgs& args) {
   int device = 0, multiprocessors = 0;
   if (const auto error = cudaGetDevice(&device); error != cudaSuccess) return error;
   if (const auto error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device); error != cudaSuccess) return error;
+  bool mma = false;
+  if (fast)
+    if (const int32_t error = askForMma(a, &mma)) return error;
   if (const int32_t error = guardAttention(stream, a)) return error;
   if (const int32_t error = clearNewest(stream, a)) return error;
+  const auto walk = splitsKeys(a) ? splitBlocks : mma ? walkMma : walkTiles;
   const int64_t each = queriesPerBatch(a);
   for (int64_t q0 = 0; q0 < a.nQueries; q0 += each) {
     const int64_t q1 = std::min(a.nQueries, q0 + each), stored = storedOf(a, q1 - q0, q1);
     const AttentionArgs batch = batchOf(a, q0, q1);
     const AttentionPlan p = planOf(batch, scratchOf(a, q1 - q0, stored), stored);
-    int32_t error = splitsKeys(a) ? splitBlocks({batch, p, stream, multiprocessors}) : walkTiles({batch, p, stream, multiprocessors});
+    int32_t error = walk({batch, p, stream, multiprocessors});
     if (!error && stored > 0) error = writeMasses(stream, batch, p, q1 == a.nQueries);
     if (error) return error;
   }
   return 0;
 }
+
+}  // namespace
+
+int64_t attentionScratchBytes(const AttentionArgs& a) {
+  if (a.nQueries <= 0) return 0;
+  const int64_t queries = std::min(queriesPerBatch(a), a.nQueries);
+  return scratchOf(a, queries, storedOf(a, queries, a.nQueries)).all() + attentionGuardBytes(a);
+}
+
+int32_t attention(void* stream, const AttentionArgs& a) { return attend(stream, a, false); }
+int32_t attentionFast(void* stream, const AttentionArgs& a) { return attend(stream, a, true); }
 
 }  // namespace kvlab::kernels::cuda

@@ -3,6 +3,7 @@
 // own, because every one of them is many instances.
 #pragma once
 
+#include "kernels/cuda/attention_mma.h"
 #include "kernels/cuda/attention_split.h"
 #include "kernels/cuda/attention_tile.h"
 
@@ -25,7 +26,12 @@ int32_t walkTiles64(const Walk&, const Grid&, const TileShape&);
 int32_t walkTiles128(const Walk&, const Grid&, const TileShape&);
 int32_t walkTiles256(const Walk&, const Grid&, const TileShape&);
 
-// The same for formats in which K or V has scales: instances of their own, so that the others stay small.
+/// 10 * major + minor of the code that this device runs: an older one where the driver compiled it; from 80 on walkMma* work.
+int32_t mmaCompiledFor(int* capability);
+int32_t walkMma64(const Walk&, const Grid&, const TileShape&);
+int32_t walkMma128(const Walk&, const Grid&, const TileShape&);
+
+// Splits and tiles of formats in which K or V has scales: instances of their own, so that the others stay small.
 int32_t splitScaled64(const Walk&, int rows, const SplitShape&);
 int32_t splitScaled128(const Walk&, int rows, const SplitShape&);
 int32_t splitScaled256(const Walk&, int rows, const SplitShape&);

@@ -10,6 +10,7 @@
 
 #include "kernels/cuda/attention_index.h"
 #include "kernels/cuda/attention_math.h"
+#include "kernels/cuda/attention_rows.h"
 #include "kernels/cuda/launch.h"
 
 namespace kvlab::kernels::cuda {
@@ -21,15 +22,6 @@ static_assert(kTileThreads / 32 * 4 == kTileRows && kTileThreads >= kKeys);
 /// Keys of a chunk; width of a row of merged values in shared memory. `dim` is the instance's, 64, 128 or 256.
 KVLAB_HD constexpr int tileKeys(int dim) { return dim <= 128 ? 32 : 16; }
 KVLAB_HD constexpr int mergedWidth(int dim) { return dim <= 128 ? dim : 0; }
-
-/// What is the same for every tile of a launch.
-struct TileShape {
-  int heads = 1, headTiles = 1;  ///< query heads of a tile; tiles for a group
-  int queries = 1;               ///< of a tile
-  SmallDivisor headsOf;          ///< row -> query
-  SmallDivisor quadsOf;          ///< headDim / 8
-  int pitch = 0;                 ///< floats between rows of queries, keys and values
-};
 
 /// Shared memory of a tile, in floats.
 struct TileShared {
@@ -59,51 +51,6 @@ struct TileShared {
   }
 };
 
-struct Tile {
-  int q0, kvHead, head;  ///< first query, KV head, first query head
-  int queries, heads;    ///< present ones
-};
-
-__device__ __forceinline__ Tile tileOf(const AttentionArgs& a, const AttentionPlan& p, const TileShape& g, int tile, int heads) {
-  Tile t;
-  t.q0 = tile * g.queries;
-  t.kvHead = heads / g.headTiles;
-  const int firstHead = heads % g.headTiles * g.heads;
-  t.head = t.kvHead * p.group + firstHead;
-  t.heads = min(p.group - firstHead, g.heads);
-  t.queries = min(static_cast<int>(a.nQueries) - t.q0, g.queries);
-  return t;
-}
-
-__device__ __forceinline__ int leastOfWarp(int x) {
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2) x = min(x, __shfl_xor_sync(kWholeWarp, x, step));
-  return x;
-}
-
-/// What any query of the tile sees: blocks, or rows of one block. Every warp finds out for itself, a lane a query.
-__device__ __forceinline__ BlockSpan spanOf(const TileShared& s, int skew) {
-  const Seen mine = s.seen[threadIdx.x % kTileRows];
-  const BlockSpan blocks = blocksOf(mine, skew);
-  return {leastOfWarp(mine.empty() ? INT32_MAX : blocks.first), -leastOfWarp(-blocks.end)};
-}
-__device__ __forceinline__ SeenPart unionAt(const TileShared& s, int start) {
-  const SeenPart mine = partAt(s.seen[threadIdx.x % kTileRows], start);
-  const bool rows = mine.lo < mine.rowsEnd;
-  const int end = -leastOfWarp(rows ? -mine.rowsEnd : 0);
-  return {leastOfWarp(rows ? mine.lo : kKeys), end, __any_sync(kWholeWarp, mine.hasSelf()) ? end + 1 : end};
-}
-
-/// Row of the tile -> offset of its query and its head; heads beyond the group and queries beyond the call are absent.
-struct TileRow {
-  int query, head;
-  bool present;
-};
-__device__ __forceinline__ TileRow rowOf(const Tile& t, const TileShape& g, int row) {
-  const int query = g.headsOf.quotient(row), head = g.headsOf.rest(row);
-  return {query, head, query < t.queries && head < t.heads};
-}
-
 __device__ __forceinline__ void loadTileQueries(const AttentionArgs& a, const Tile& t, const TileShape& g, const TileShared& s) {
   const int d = a.fmt.headDim;
   for (int row = static_cast<int>(threadIdx.x) / 32; row < kTileRows; row += kTileThreads / 32) {
@@ -118,18 +65,6 @@ __device__ __forceinline__ void loadTileQueries(const AttentionArgs& a, const Ti
   s.stats[4 * row] = -INFINITY;
   s.stats[4 * row + 1] = 0.0f;
   s.seen[row] = row < t.queries ? seenRange(a.rowBegin[q], a.rowEnd[q], a.selfSlot && a.selfSlot[q] >= 0) : Seen();
-}
-
-/// Slot and phase of row `threadIdx.x` of a block, read while the block before is at work.
-struct RowAhead {
-  int32_t slot = -1, phase = 0;  ///< slot -1: nobody sees it
-};
-
-__device__ __forceinline__ RowAhead readRow(const AttentionArgs& a, const TileShared& s, int start) {
-  const SeenPart all = unionAt(s, start);
-  const int row = static_cast<int>(threadIdx.x);
-  if (row >= kKeys || row < all.lo || row >= all.rowsEnd) return {};
-  return {a.slots[start + row], a.keysRotated ? 0 : a.phaseIndex[start + row]};
 }
 
 __device__ __forceinline__ void storeRow(const RowAhead& row, const TileShared& s) {
@@ -482,14 +417,15 @@ __global__ void __launch_bounds__(kTileThreads, Dim == 128 ? 3 : 2) tileKernel(A
   Values v;
   loadTileQueries(a, t, g, s);
   __syncthreads();
-  const BlockSpan span = spanOf(s, p.skew);
+  const BlockSpan span = spanOf(s.seen, kTileRows, p.skew);
+  const auto readAhead = [&](int block) { return readRow(a, unionAt(s.seen, kTileRows, startOf(block, p.skew)), startOf(block, p.skew)); };
   RowAhead ahead;
-  if (span.first < span.end) ahead = readRow(a, s, startOf(span.first, p.skew));
+  if (span.first < span.end) ahead = readAhead(span.first);
   for (int block = span.first; block < span.end; ++block) {
-    const SeenPart all = unionAt(s, startOf(block, p.skew));
+    const SeenPart all = unionAt(s.seen, kTileRows, startOf(block, p.skew));
     __syncthreads();  // the block before is done with
     storeRow(ahead, s);
-    ahead = readRow(a, s, startOf(block + 1, p.skew));
+    ahead = readAhead(block + 1);
     if (all.lo >= all.rowsEnd && !all.hasSelf()) continue;
     for (int first = 0; first < kKeys; first += kChunk) {
       __syncthreads();

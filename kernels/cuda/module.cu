@@ -101,6 +101,7 @@ constexpr CudaApi makeApi() {
               .closeFast = &closeFast,
               .fastScratchBytes = &fastScratchBytes,
               .linearFast = &linearFast,
+              .attentionFast = &attentionFast,
               .takeBoundsReport = &takeBoundsReport};
 #define KVLAB_OP(name, Args) api.name = &name;
 #include "kernels/ops/ops.inc"

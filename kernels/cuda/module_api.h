@@ -68,6 +68,7 @@ struct CudaApi {
   void (*closeFast)(void* fast) = nullptr;
   int64_t (*fastScratchBytes)(const LinearArgs&) = nullptr;
   int32_t (*linearFast)(void* stream, void* fast, const LinearArgs&, void* scratch) = nullptr;  ///< scratch from a border of 256
+  int32_t (*attentionFast)(void* stream, const AttentionArgs&) = nullptr;  ///< scratch as attention's
   int32_t (*takeBoundsReport)(CudaBoundsReport* out) = nullptr;  ///< waits for the device
 #define KVLAB_OP(name, Args) int32_t (*name)(void* stream, const Args&) = nullptr;
 #include "kernels/ops/ops.inc"

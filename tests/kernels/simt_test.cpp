@@ -12,7 +12,9 @@
 
 #include "kernels/cuda/async_copy.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/mma.h"
 
+using namespace kvlab::kernels;
 using namespace kvlab::kernels::cuda;
 
 namespace {
@@ -67,6 +69,21 @@ __global__ void stage(const uint4* from, unsigned* out) {
   __syncthreads();
   const uint4 v = shared[threadIdx.x ^ 1];
   out[threadIdx.x] = v.x + v.w;
+}
+
+/// One warp: a [16, 16] in words as mma.h lays them out, b as [16, 8] rows or as [8, 16] columns.
+template <DType T, bool Transposed>
+__global__ void product(const uint32_t* a, const uint16_t* b, float* c) {
+  const unsigned lane = threadIdx.x, row = lane % 16, g = lane / 4, t = lane % 4;
+  auto* shared = dynamicShared<uint16_t>();
+  for (unsigned i = lane; i < 128; i += 32) shared[i] = b[i];
+  __syncthreads();
+  const uint32_t words[4] = {a[8 * g + t], a[8 * (g + 8) + t], a[8 * g + t + 4], a[8 * (g + 8) + t + 4]};
+  uint32_t parts[4];
+  loadMatrices<Transposed>(parts, shared + (Transposed ? 8 * row : 16 * (row % 8) + 8 * (row / 8)));  // lanes from 16 on name the same
+  float sums[4] = {1, 2, 3, 4};
+  addProduct<T>(sums, words, parts[0], parts[1]);
+  for (unsigned i = 0; i < 4; ++i) c[8 * (g + i / 2 * 8) + 2 * t + i % 2] = sums[i] + (parts[i % 2] == parts[i % 2 + 2] ? 0.0f : NAN);
 }
 
 __global__ void addOne(int* x) { atomicAdd(x, 1); }
@@ -164,6 +181,15 @@ class SimtTest : public QObject {
     QVERIFY(read(out, 16) != want);
   }
 
+  /// Small integers: sums are exact in any order.
+  void productsOfTensorCores() {
+    checkProduct<DType::f16>(floatToHalf);
+    checkProduct<DType::bf16>(floatToBf16);
+    QCOMPARE(roundedPair<DType::bf16>(1.0f, -2.0f), 0xc0003f80u);
+    QCOMPARE(roundedPair<DType::f16>(1.0f, 0x1p-26f), 0x00003c00u);
+    QCOMPARE(powerOfTwo(-INFINITY), 0.0f);
+  }
+
   void theHostCannotTouchTheDevice() {
     int* at = device<int>(4);
     const pid_t child = fork();
@@ -225,6 +251,35 @@ class SimtTest : public QObject {
     QCOMPARE(launch(twoBarriers, {1, 70000}, 32, 0, nullptr), int{cudaErrorInvalidConfiguration});
     QCOMPARE(launch(twoBarriers, 1, 32, 300 * 1024, nullptr), int{cudaErrorInvalidValue});
     cudaGetLastError();
+  }
+
+ private:
+  template <DType T>
+  static void checkProduct(uint16_t (*narrow)(float)) {
+    const auto valueA = [](int i, int k) { return static_cast<float>((i * 7 + k * 5) % 23 - 11); };
+    const auto valueB = [](int k, int j) { return static_cast<float>((k * 3 + j * 11) % 19 - 9); };
+    std::vector<uint16_t> a, rows, columns;
+    for (int i = 0; i < 16; ++i)
+      for (int k = 0; k < 16; ++k) a.push_back(narrow(valueA(i, k)));
+    for (int i = 0; i < 128; ++i) rows.push_back(narrow(valueB(i / 8, i % 8))), columns.push_back(narrow(valueB(i % 16, i / 16)));
+    for (const int seed : {0, 3}) {
+      order(seed);
+      for (const bool transposed : {false, true}) {
+        auto* left = device<uint16_t>(256);
+        auto* right = device<uint16_t>(128);
+        auto* out = device<float>(128);
+        QCOMPARE(cudaMemcpy(left, a.data(), 512, cudaMemcpyHostToDevice), cudaSuccess);
+        QCOMPARE(cudaMemcpy(right, (transposed ? rows : columns).data(), 256, cudaMemcpyHostToDevice), cudaSuccess);
+        QCOMPARE(launch(transposed ? product<T, true> : product<T, false>, 1, 32, 256, nullptr, reinterpret_cast<const uint32_t*>(left), right, out), 0);
+        const std::vector<float> got = read(out, 128);
+        for (int i = 0; i < 16; ++i)
+          for (int j = 0; j < 8; ++j) {
+            float want = static_cast<float>(1 + j % 2 + i / 8 * 2);
+            for (int k = 0; k < 16; ++k) want += valueA(i, k) * valueB(k, j);
+            QCOMPARE(got[static_cast<size_t>(8 * i + j)], want);
+          }
+      }
+    }
   }
 #endif
 };

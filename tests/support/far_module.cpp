@@ -272,6 +272,7 @@ constexpr CudaApi makeApi() {
               .closeFast = [](void*) {},
               .fastScratchBytes = [](const LinearArgs&) { return int64_t{0}; },
               .linearFast = [](void* stream, void*, const LinearArgs& args, void*) { return call<&OpTable::linear>(stream, args); },
+              .attentionFast = &call<&OpTable::attention, AttentionArgs>,
               .takeBoundsReport = [](CudaBoundsReport*) { return int32_t{0}; }};
 #define KVLAB_OP(name, Args) api.name = &call<&OpTable::name, Args>;
 #include "kernels/ops/ops.inc"

@@ -208,13 +208,13 @@ class DeviceTest : public QObject {
     QVERIFY2(error.why.starts_with("cuda-fast is not available, cuda-det is: "), error.why.c_str());
   }
 
-  /// Through a double of cuBLASLt: long calls are near the exact mode, single rows are it.
+  /// Through a double of cuBLASLt and tensor cores: long calls are near the exact mode, single rows are it.
   void theFastModeIsNearTheExactOne() {
     if (!qEnvironmentVariableIsSet("KVLAB_CUBLAS_DOUBLE_FILE")) QSKIP("no double of cuBLASLt");
     qputenv("KVLAB_CUBLASLT", qgetenv("KVLAB_CUBLAS_DOUBLE_FILE"));
     std::vector<float> logits[2];
     for (const int fast : {0, 1}) {
-      SessionFixture s({{"backend", "cuda"}, {"numerics", fast ? "cuda-fast" : "cuda-det"}});
+      SessionFixture s({{"backend", "cuda"}, {"numerics", fast ? "cuda-fast" : "cuda-det"}, {"kv", {{"k", "bf16"}, {"v", "bf16"}}}});
       QCOMPARE(s->snapshot()->info->numerics, std::string(fast ? "cuda-fast" : "cuda-det"));
       s.prompt(40);
       logits[fast] = *s->state().logits;

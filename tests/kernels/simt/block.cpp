@@ -345,7 +345,7 @@ uint64_t BlockRunner::meet(WarpOp op, uint32_t mask, uint64_t value, unsigned so
 }
 
 void* BlockRunner::dynamicShared() { return m_impl->sharedStart(); }
-unsigned BlockRunner::lane() const { return m_impl->now->number % kWarp; }
+unsigned BlockRunner::thread() const { return m_impl->now->number; }
 
 void BlockRunner::copyAsync(void* to, const void* from, unsigned bytes, unsigned valid) {
   m_impl->now->copies.push_back({to, from, bytes, valid});

@@ -54,7 +54,8 @@ class BlockRunner {
   void copyAsync(void* to, const void* from, unsigned bytes, unsigned validBytes);
   void commitCopies();
   void waitCopies(unsigned groupsLeft);
-  unsigned lane() const;
+  unsigned thread() const;  ///< its number in the block
+  unsigned lane() const { return thread() % kWarp; }
 
  private:
   struct Impl;

@@ -47,6 +47,10 @@ struct cudaDeviceProp {
   int major, minor, multiProcessorCount, warpSize, maxThreadsPerBlock, l2CacheSize;
 };
 
+struct cudaFuncAttributes {
+  int ptxVersion, binaryVersion;  ///< 10 * major + minor
+};
+
 using cudaStream_t = struct CUstream_st*;
 using cudaEvent_t = struct CUevent_st*;
 using cudaGraph_t = struct CUgraph_st*;
@@ -108,6 +112,11 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t);
 
 template <class Kernel>
 cudaError_t cudaFuncSetAttribute(Kernel*, cudaFuncAttribute, int) { return cudaSuccess; }
+template <class Kernel>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* out, Kernel*) {
+  *out = {90, 90};
+  return cudaSuccess;
+}
 template <class Kernel>
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel*, int, size_t) {
   *blocks = 2;

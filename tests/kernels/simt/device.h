@@ -3,6 +3,7 @@
 // never run at the same time), cached loads, intrinsics. Masks must name every lane that takes part.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -40,6 +41,18 @@ T shuffle(unsigned mask, T value, unsigned from, Place place) {
   bits = blockRunner().meet(WarpOp::shuffle, mask, bits, from, place);
   memcpy(&value, &bits, sizeof value);
   return value;
+}
+
+/// What every lane of the warp brings; all of them take part.
+template <class T>
+std::array<T, kWarp> broughtByWarp(const T& mine, Place place = {__builtin_FILE(), __builtin_LINE()}) {
+  static std::array<T, kWarp> warps[1024 / kWarp];
+  std::array<T, kWarp>& all = warps[blockRunner().thread() / kWarp];
+  all[blockRunner().lane()] = mine;
+  blockRunner().meet(WarpOp::sync, 0xffffffffu, 0, 0, place);
+  const std::array<T, kWarp> brought = all;
+  blockRunner().meet(WarpOp::sync, 0xffffffffu, 0, 0, place);
+  return brought;
 }
 
 inline uint32_t vote(unsigned mask, int predicate, Place place) {
