@@ -88,14 +88,13 @@ int32_t splitBlocks(const Walk& w) {
   return error ? error : mergeBlocks(w.stream, a, w.plan);
 }
 
-TileShape tileShapeOf(const Walk& w, int rows, int pitch) {
+TileShape tileShapeOf(const Walk& w, int rows) {
   TileShape g;
   g.heads = std::min(w.plan.group, rows);
   g.headTiles = (w.plan.group + g.heads - 1) / g.heads;
   g.queries = rows / g.heads;
   g.headsOf = SmallDivisor(g.heads);
   g.quadsOf = SmallDivisor(w.args.fmt.headDim / 8);
-  g.pitch = pitch;
   return g;
 }
 
@@ -104,13 +103,14 @@ Grid gridOf(const AttentionArgs& a, const TileShape& g) {
 }
 
 int32_t walkMma(const Walk& w) {
-  const TileShape g = tileShapeOf(w, kMmaRows, mmaPitch(w.args.fmt.headDim));
+  const TileShape g = tileShapeOf(w, kMmaRows);
   return (w.args.fmt.headDim <= 64 ? walkMma64 : walkMma128)(w, gridOf(w.args, g), g);
 }
 
 int32_t walkTiles(const Walk& w) {
   const AttentionArgs& a = w.args;
-  const TileShape g = tileShapeOf(w, kTileRows, tilePitch(a.fmt.headDim));
+  TileShape g = tileShapeOf(w, kTileRows);
+  g.pitch = tilePitch(a.fmt.headDim);
   const int width = a.fmt.headDim <= 64 ? 0 : a.fmt.headDim <= 128 ? 1 : 2;
   constexpr decltype(&walkTiles64) kWalks[2][3] = {{&walkTiles64, &walkTiles128, &walkTiles256},
                                                    {&walkScaled64, &walkScaled128, &walkScaled256}};

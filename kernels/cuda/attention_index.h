@@ -130,4 +130,7 @@ KVLAB_HD constexpr int tilePitch(int headDim) {
 
 inline constexpr int kScorePitch = kKeys + 4;  ///< floats
 
+/// 16-bit values between rows for tensor cores, heads rounded up to 16 values: 16 bytes of eight rows hit every bank once.
+KVLAB_HD constexpr int mmaPitch(int dim) { return dim + 8; }
+
 }  // namespace kvlab::kernels::cuda

@@ -5,7 +5,7 @@
 // Queries are rounded once and stay in registers, as do scores, probabilities and the values that they add up. Keys
 // and values of a block lie in shared memory as they are stored; each warp rotates and rounds 16 keys there. Copies
 // of values are under way while scores are computed, copies of the next keys while values are added. Exponentials
-// are powers of two relative to the largest score so far.
+// are powers of two relative to the largest score so far. An instance for every head rounded up to 16 values (Dim).
 #pragma once
 
 #include "kernels/cuda/async_copy.h"
@@ -21,19 +21,19 @@ inline constexpr int kMmaThreads = 128;
 inline constexpr float kLog2E = 0x1.715476p+0f, kLn2 = 0x1.62e43p-1f;
 static_assert(kMmaThreads / 32 * 16 == kMmaRows && kMmaRows == kKeys);
 
-/// 16-bit values between rows: heads in steps of 16, and an odd number of 16 bytes so that eight rows meet every bank once.
-KVLAB_HD constexpr int mmaPitch(int headDim) { return static_cast<int>(roundUp(headDim, 16)) + 8; }
-
+template <int Dim>
 struct MmaShared {
+  static constexpr int kPitch = mmaPitch(Dim);
+  static constexpr int64_t kBytes = 2 * kKeys * kPitch * 2 + kMmaRows * 12 + 4 * kKeys * 4;
+
   uint16_t *k, *v;  ///< [64, pitch]
   Seen* seen;       ///< [kMmaRows] of the tile's queries; nothing where there is none
   int32_t *slots, *phases;  ///< [2][64] of this block and the next
 
-  static KVLAB_HD int64_t bytes(int pitch) { return 2 * kKeys * int64_t{pitch} * 2 + kMmaRows * 12 + 4 * kKeys * 4; }
-  __device__ MmaShared(uint16_t* memory, int pitch) {
+  explicit __device__ MmaShared(uint16_t* memory) {
     k = memory;
-    v = k + kKeys * pitch;
-    seen = reinterpret_cast<Seen*>(v + kKeys * pitch);
+    v = k + kKeys * kPitch;
+    seen = reinterpret_cast<Seen*>(v + kKeys * kPitch);
     slots = reinterpret_cast<int32_t*>(seen + kMmaRows);
     phases = slots + 2 * kKeys;
   }
@@ -48,24 +48,25 @@ __device__ __forceinline__ void forPieces(const TileShape& g, int headDim, const
 }
 
 /// Starts copies of a block of K or V, which begins at `from` in a record; rows that nobody sees become 0.
+template <int Dim>
 __device__ __forceinline__ void copyRows(const AttentionArgs& a, const AttentionPlan& p, const TileShape& g, const int32_t* slots,
                                          const uint8_t* from, uint16_t* to) {
   forPieces(g, a.fmt.headDim, [&](int row, int piece) {
     const int slot = slots[row];
-    copyAsync16(to + row * g.pitch + 8 * piece, from + (slot < 0 ? 0 : int64_t{slot} * p.stride + 16 * piece), slot < 0 ? 0 : 16);
+    copyAsync16(to + row * mmaPitch(Dim) + 8 * piece, from + (slot < 0 ? 0 : int64_t{slot} * p.stride + 16 * piece), slot < 0 ? 0 : 16);
   });
   commitCopies();
 }
 
 /// The keys of this warp, in place.
-template <DType T>
+template <DType T, int Dim>
 __device__ __forceinline__ void rotateKeys(const AttentionArgs& a, const TileShape& g, const int32_t* phases, uint16_t* keys) {
   const int half = a.fmt.headDim / 2;
   forPieces(g, a.fmt.headDim, [&](int row, int piece) {
     const float* table = a.rotaryTable + int64_t{phases[row]} * a.fmt.headDim + 4 * piece;
     const float4 c = wordAt<float4>(table), n = wordAt<float4>(table + half);
-    auto* low = reinterpret_cast<uint2*>(keys + row * g.pitch + 4 * piece);
-    auto* high = reinterpret_cast<uint2*>(keys + row * g.pitch + 4 * piece + half);
+    auto* low = reinterpret_cast<uint2*>(keys + row * mmaPitch(Dim) + 4 * piece);
+    auto* high = reinterpret_cast<uint2*>(keys + row * mmaPitch(Dim) + 4 * piece + half);
     const uint2 lows = wordAt<uint2>(low), highs = wordAt<uint2>(high);
     const float2 x = pairOf<T>(lows.x), y = pairOf<T>(lows.y), u = pairOf<T>(highs.x), w = pairOf<T>(highs.y);
     *low = make_uint2(roundedPair<T>(rotatedLow(x.x, u.x, c.x, n.x), rotatedLow(x.y, u.y, c.y, n.y)),
@@ -80,7 +81,7 @@ template <DType T, int Dim>
 class MmaTile {
  public:
   __device__ __forceinline__ MmaTile(const AttentionArgs& args, const AttentionPlan& plan, const Tile& t, const TileShape& g)
-      : a(args), p(plan), m_pitch(g.pitch), m_steps((args.fmt.headDim + 15) / 16) {
+      : a(args), p(plan) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const TileRow row = rowOf(t, g, static_cast<int>(threadIdx.x) / 32 * 16 + lane() / 4 + 8 * r);
@@ -103,14 +104,13 @@ class MmaTile {
   /// Scores with the keys of a block; they become weights, and what is there so far follows a larger maximum.
   __device__ __forceinline__ void weigh(const uint16_t* keys, int block) {
     float x[kKeys / 8][4] = {};
-    const uint16_t* from = keys + (lane() / 16 * 8 + lane() % 8) * m_pitch + lane() / 8 % 2 * 8;
+    const uint16_t* from = keys + (lane() / 16 * 8 + lane() % 8) * kPitch + lane() / 8 % 2 * 8;
 #pragma unroll
     for (int step = 0; step < Dim / 16; ++step) {
-      if (step >= m_steps) break;
 #pragma unroll
       for (int n = 0; n < kKeys / 8; n += 2) {
         uint32_t b[4];
-        loadMatrices<false>(b, from + 8 * n * m_pitch + 16 * step);
+        loadMatrices<false>(b, from + 8 * n * kPitch + 16 * step);
         addProduct<T>(x[n], m_q[step], b[0], b[1]);
         addProduct<T>(x[n + 1], m_q[step], b[2], b[3]);
       }
@@ -126,14 +126,13 @@ class MmaTile {
 
   __device__ __forceinline__ void addValues(const uint16_t* values) {
     __syncwarp();  // copies may have parted its lanes
-    const uint16_t* from = values + lane() % 16 * m_pitch + lane() / 16 * 8;
+    const uint16_t* from = values + lane() % 16 * kPitch + lane() / 16 * 8;
 #pragma unroll
     for (int step = 0; step < kKeys / 16; ++step)
 #pragma unroll
       for (int n = 0; n < Dim / 8; n += 2) {
-        if (n >= 2 * m_steps) break;
         uint32_t b[4];
-        loadMatrices<true>(b, from + 16 * step * m_pitch + 8 * n);
+        loadMatrices<true>(b, from + 16 * step * kPitch + 8 * n);
         addProduct<T>(m_out[n], m_weights[step], b[0], b[1]);
         addProduct<T>(m_out[n + 1], m_weights[step], b[2], b[3]);
       }
@@ -158,6 +157,8 @@ class MmaTile {
   }
 
  private:
+  static constexpr int kPitch = mmaPitch(Dim);
+
   static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % 32; }
 
   __device__ __forceinline__ void loadQuery(int r) {
@@ -217,7 +218,6 @@ class MmaTile {
 
   const AttentionArgs& a;
   const AttentionPlan& p;
-  int m_pitch, m_steps;  ///< steps: of 16 values of a head
   int m_query[2], m_head[2];  ///< query -1: an absent row
   Seen m_seen[2];
   float m_max[2] = {-INFINITY, -INFINITY}, m_sum[2] = {0.0f, 0.0f};  ///< maximum: in powers of two; sum: of this thread's keys
@@ -226,22 +226,23 @@ class MmaTile {
 };
 
 /// What the queries see, and zeros behind heads that 16 does not divide.
-__device__ __forceinline__ void prepareMma(const AttentionArgs& a, const Tile& t, const TileShape& g, const MmaShared& s) {
+template <int Dim>
+__device__ __forceinline__ void prepareMma(const AttentionArgs& a, const Tile& t, const MmaShared<Dim>& s) {
   const int thread = static_cast<int>(threadIdx.x), q = t.q0 + thread;
   if (thread < kMmaRows) s.seen[thread] = thread < t.queries ? seenRange(a.rowBegin[q], a.rowEnd[q], false) : Seen();
-  if (a.fmt.headDim % 16 != 0) *reinterpret_cast<uint4*>(s.k + thread * g.pitch + a.fmt.headDim) = make_uint4(0, 0, 0, 0);  // s.v follows
+  if (a.fmt.headDim % 16 != 0) *reinterpret_cast<uint4*>(s.k + thread * s.kPitch + a.fmt.headDim) = make_uint4(0, 0, 0, 0);  // s.v follows
 }
 
 /// Grid: x = tiles of queries, later ones first (they see most), y = kvHeads * headTiles. kMmaThreads threads.
 template <DType T, int Dim>
-__global__ void __launch_bounds__(kMmaThreads, Dim > 64 ? 2 : 3) mmaKernel(AttentionArgs a, AttentionPlan p, TileShape g) {
+__global__ void __launch_bounds__(kMmaThreads, Dim > 96 ? 2 : 3) mmaKernel(AttentionArgs a, AttentionPlan p, TileShape g) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
-  const MmaShared s(dynamicShared<uint16_t>(), g.pitch);
+  const MmaShared<Dim> s(dynamicShared<uint16_t>());
   const Tile t = tileOf(a, p, g, static_cast<int>(gridDim.x - 1 - blockIdx.x), static_cast<int>(blockIdx.y));
   const uint8_t* keys = a.pool + p.kOffset + t.kvHead * a.fmt.headDim * 2;
   const uint8_t* values = a.pool + p.vOffset + t.kvHead * a.fmt.headDim * 2;
   MmaTile<T, Dim> tile(a, p, t, g);
-  prepareMma(a, t, g, s);
+  prepareMma(a, t, s);
   __syncthreads();
   const BlockSpan span = spanOf(s.seen, kMmaRows, p.skew);
   SeenPart all;
@@ -257,13 +258,13 @@ __global__ void __launch_bounds__(kMmaThreads, Dim > 64 ? 2 : 3) mmaKernel(Atten
   int block = seenFrom(span.first);
   if (block < span.end) storeRow(readRow(a, all, startOf(block, p.skew)), 0);
   __syncthreads();
-  if (block < span.end) copyRows(a, p, g, s.slots, keys, s.k);
+  if (block < span.end) copyRows<Dim>(a, p, g, s.slots, keys, s.k);
   for (int turn = 0; block < span.end; turn ^= 1) {
     waitCopies<0>();
     __syncwarp();  // a warp rotates what it has copied
-    if (!a.keysRotated) rotateKeys<T>(a, g, s.phases + turn * kKeys, s.k);
+    if (!a.keysRotated) rotateKeys<T, Dim>(a, g, s.phases + turn * kKeys, s.k);
     __syncthreads();  // keys are there, values of the block before are done with
-    copyRows(a, p, g, s.slots + turn * kKeys, values, s.v);
+    copyRows<Dim>(a, p, g, s.slots + turn * kKeys, values, s.v);
     const int next = seenFrom(block + 1);
     const RowAhead ahead = next < span.end ? readRow(a, all, startOf(next, p.skew)) : RowAhead();
     const bool sees = tile.sees(startOf(block, p.skew));
@@ -271,12 +272,19 @@ __global__ void __launch_bounds__(kMmaThreads, Dim > 64 ? 2 : 3) mmaKernel(Atten
     storeRow(ahead, turn ^ 1);
     waitCopies<0>();
     __syncthreads();  // values are there, keys are done with
-    if (next < span.end) copyRows(a, p, g, s.slots + (turn ^ 1) * kKeys, keys, s.k);
+    if (next < span.end) copyRows<Dim>(a, p, g, s.slots + (turn ^ 1) * kKeys, keys, s.k);
     if (sees) tile.addValues(s.v);
     block = next;
   }
   tile.finish();
 #endif
+}
+
+/// For heads of Dim values, or up to 15 less.
+template <int Dim>
+int32_t startMma(void* stream, const AttentionArgs& a, const AttentionPlan& p, const Grid& grid, const TileShape& g) {
+  const auto kernel = a.fmt.k == DType::f16 ? &mmaKernel<DType::f16, Dim> : &mmaKernel<DType::bf16, Dim>;
+  return launch(kernel, grid, kMmaThreads, MmaShared<Dim>::kBytes, stream, a, p, g);
 }
 
 }  // namespace kvlab::kernels::cuda

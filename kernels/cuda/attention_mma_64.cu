@@ -5,8 +5,12 @@
 namespace kvlab::kernels::cuda {
 
 int32_t walkMma64(const Walk& w, const Grid& grid, const TileShape& g) {
-  const auto kernel = w.args.fmt.k == DType::f16 ? &mmaKernel<DType::f16, 64> : &mmaKernel<DType::bf16, 64>;
-  return launch(kernel, grid, kMmaThreads, MmaShared::bytes(g.pitch), w.stream, w.args, w.plan, g);
+  switch ((w.args.fmt.headDim + 15) / 16) {
+    case 1: return startMma<16>(w.stream, w.args, w.plan, grid, g);
+    case 2: return startMma<32>(w.stream, w.args, w.plan, grid, g);
+    case 3: return startMma<48>(w.stream, w.args, w.plan, grid, g);
+    default: return startMma<64>(w.stream, w.args, w.plan, grid, g);
+  }
 }
 
 int32_t mmaCompiledFor(int* capability) {

@@ -14,7 +14,7 @@ struct TileShape {
   int queries = 1;               ///< of a tile
   SmallDivisor headsOf;          ///< row -> query
   SmallDivisor quadsOf;          ///< headDim / 8
-  int pitch = 0;                 ///< values between rows in shared memory
+  int pitch = 0;                 ///< floats between rows of queries, keys and values, where instances do not know it
 };
 
 struct Tile {

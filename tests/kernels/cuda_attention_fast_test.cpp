@@ -149,25 +149,29 @@ class CudaAttentionFastTest : public QObject {
 
   void aRowHasTheSameBitsInEveryCall() {
     const Scene s = sceneFor({3, 1, 80, DType::bf16});
-    Placed placed(s, devices().front());
-    const Outputs all = placed.run(slice(s.args(), 60, 120), 0, kFast), again = placed.run(slice(s.args(), 60, 120), 0, kFast);
-    QVERIFY(same(all.out, again.out));
-    const Outputs last = placed.run(slice(s.args(), 97, 120), kAllMasses, kFast);
-    QVERIFY(std::equal(last.out.begin(), last.out.end(), all.out.end() - static_cast<std::ptrdiff_t>(last.out.size())));
+    for (const TestDevice& where : devices()) {
+      Placed placed(s, where);
+      const Outputs all = placed.run(slice(s.args(), 60, 120), 0, kFast), again = placed.run(slice(s.args(), 60, 120), 0, kFast);
+      QVERIFY(same(all.out, again.out));
+      const Outputs last = placed.run(slice(s.args(), 97, 120), kAllMasses, kFast);
+      QVERIFY(std::equal(last.out.begin(), last.out.end(), all.out.end() - static_cast<std::ptrdiff_t>(last.out.size())));
+    }
   }
 
   void strides() {
     const Scene s = sceneFor({2, 1, 40, DType::f16});
     std::vector<float> spread(150 * 83, NAN);
     for (size_t q = 0; q < 150; ++q) std::copy_n(s.queries.begin() + static_cast<std::ptrdiff_t>(q * 80), 80, spread.begin() + static_cast<std::ptrdiff_t>(q * 83));
-    AttentionArgs a = slice(s.args(), 0, 40);
-    Placed placed(s, devices().front());
-    const Outputs dense = placed.run(a, 0, kFast);
-    a.queries = spread.data();
-    a.queryStride = 83;
-    a.outStride = 85;
-    const Outputs got = placed.run(a, 0, kFast);
-    for (std::ptrdiff_t q = 0; q < 40; ++q) QVERIFY(std::equal(dense.out.begin() + 80 * q, dense.out.begin() + 80 * (q + 1), got.out.begin() + 85 * q));
+    const AttentionArgs a = slice(s.args(), 0, 40);
+    AttentionArgs wide = a;
+    wide.queries = spread.data();
+    wide.queryStride = 83;
+    wide.outStride = 85;
+    for (const TestDevice& where : devices()) {
+      Placed placed(s, where);
+      const Outputs dense = placed.run(a, 0, kFast), got = placed.run(wide, 0, kFast);
+      for (std::ptrdiff_t q = 0; q < 40; ++q) QVERIFY(std::equal(dense.out.begin() + 80 * q, dense.out.begin() + 80 * (q + 1), got.out.begin() + 85 * q));
+    }
   }
 
   void whatIsNoNumberStaysWithThoseWhoSeeIt() {
@@ -179,12 +183,14 @@ class CudaAttentionFastTest : public QObject {
     hurt.v[128 * 64 + 5] = NAN;  // nobody sees it, and its slot is 0
     hurt.queries[70 * 128 + 3] = NAN;
     hurt.write();
-    Placed placed(s, devices().front()), broken(hurt, devices().front());
-    const Outputs want = placed.run(slice(s.args(), 60, 110), 0, kFast), got = broken.run(slice(hurt.args(), 60, 110), 0, kFast);
-    for (size_t at = 0; at < want.out.size(); ++at) {
-      const size_t q = 60 + at / 128, head = at % 128 / 32;
-      const bool sees = (s.begin[q] <= 90 && s.end[q] > 90 && head < 2) || (q == 70 && head == 0);
-      QVERIFY2(sees ? std::isnan(got.out[at]) : got.out[at] == want.out[at], qPrintable(QString("query %1 head %2").arg(q).arg(head)));
+    for (const TestDevice& where : devices()) {
+      Placed placed(s, where), broken(hurt, where);
+      const Outputs want = placed.run(slice(s.args(), 60, 110), 0, kFast), got = broken.run(slice(hurt.args(), 60, 110), 0, kFast);
+      for (size_t at = 0; at < want.out.size(); ++at) {
+        const size_t q = 60 + at / 128, head = at % 128 / 32;
+        const bool sees = (s.begin[q] <= 90 && s.end[q] > 90 && head < 2) || (q == 70 && head == 0);
+        QVERIFY2(sees ? std::isnan(got.out[at]) : got.out[at] == want.out[at], qPrintable(QString("query %1 head %2").arg(q).arg(head)));
+      }
     }
   }
 
@@ -206,9 +212,10 @@ class CudaAttentionFastTest : public QObject {
   void whatIsNotForItIsExact() {
     using enum DType;
     const auto isExact = [](const Scene& s, const AttentionArgs& a) {
-      Placed placed(s, devices().front());
-      const QString different = placed.differs(a, kAllMasses, kFast);
-      QVERIFY2(different.isEmpty(), qPrintable(different));
+      for (const TestDevice& where : devices()) {
+        const QString different = Placed(s, where).differs(a, kAllMasses, kFast);
+        QVERIFY2(different.isEmpty(), qPrintable(different));
+      }
     };
     for (const auto& [d, k, v] : {std::tuple{32, f32, f32}, {32, f16, bf16}, {32, bf16, f32}, {32, f16, i8}, {32, fp8e4m3, fp8e4m3}, {136, bf16, bf16}}) {
       const Scene s = sceneOf(2, 1, d, k, v);

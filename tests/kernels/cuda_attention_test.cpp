@@ -97,6 +97,9 @@ void CudaAttentionTest::sharedRowsMissNoBank() {
       for (int i = 0; i < 4; ++i) banks.insert((lane / 4 * tilePitch(d) + lane % 4 * 4 + i) % 32);
     QVERIFY(tilePitch(d) >= d && tilePitch(d) % 4 == 0);
     QCOMPARE(banks.size(), size_t{32});
+    banks.clear();  // eight rows, eight values each
+    for (int i = 0; i < 32; ++i) banks.insert((i / 4 * mmaPitch((d + 15) / 16 * 16) / 2 + i % 4) % 32);
+    QCOMPARE(banks.size(), size_t{32});
   }
 }
 
