@@ -6,186 +6,42 @@
 #include <list>
 #include <utility>
 
+#include "kernels/backend/cuda_event_log.h"
+#include "kernels/backend/cuda_ops.h"
 #include "kernels/backend/pinned_ring.h"
 #include "kernels/cuda/find_module.h"
 
 namespace kvlab::kernels {
 namespace {
 
-constexpr int32_t kOutOfMemory = 2;  // cudaErrorMemoryAllocation
 constexpr int64_t kRing = int64_t{32} << 20, kPiece = int64_t{4} << 20, kGap = int64_t{64} << 10;  // bytes
 constexpr size_t kRecordings = 16;
-constexpr const char *kExactId = "cuda-det", *kFastId = "cuda-fast";
-
-/// What the ops of one back end share: Context::device.
-struct Device {
-  const CudaApi& api;
-  Arena& arena;
-  void* stream = nullptr;
-  void* fast = nullptr;  ///< with "cuda-fast"
-  std::optional<BackendFailure> failure = {};
-  void* beside = nullptr;  ///< stream of calls that calls here do not come after yet
-  void* mark = nullptr;    ///< event that brings streams in order
-
-  /// Notes an error; true if there was none, now or before.
-  bool check(int32_t error, const char* doing) {
-    if (failure) return false;
-    if (error == 0) return true;
-    failure = BackendFailure{error == kOutOfMemory, std::string(doing) + ": " + api.errorText(error) + " (CUDA error " + std::to_string(error) + ")"};
-    return false;
-  }
-
-  /// What follows on the stream `later` comes after what has been called on `first`.
-  void order(void* first, void* later) {
-    if (!mark) check(api.makeEvent(&mark), "streams were not brought in order");
-    if (!failure) check(api.recordEvent(first, mark), "streams were not brought in order");
-    if (!failure) check(api.waitFor(later, mark), "streams were not brought in order");
-  }
-
-  void settle() {
-    if (beside) order(std::exchange(beside, nullptr), stream);
-  }
-};
-
-Device& deviceOf(const Context& context) { return *static_cast<Device*>(context.device); }
-
-template <auto Op, class Args>
-void enqueue(const Context& context, const Args& args) {
-  Device& d = deviceOf(context);
-  if (!d.failure) d.check((d.api.*Op)(d.stream, args), "a kernel was not started");
-}
-
-/// For ops that write where calls beside may still read.
-template <auto Op, class Args>
-void enqueueSettled(const Context& context, const Args& args) {
-  deviceOf(context).settle();
-  enqueue<Op>(context, args);
-}
-
-/// Runs start(scratch); scratch is free for the next op at once: ops run one after another.
-template <class Start>
-void withScratch(Device& d, int64_t bytes, const Start& start) {
-  const Arena::Mark mark = d.arena.mark();
-  void* scratch = bytes > 0 ? d.arena.take(bytes) : nullptr;
-  if (scratch || bytes == 0) start(scratch);
-  d.arena.rewind(mark);
-}
-
-void enqueueFast(const Context& context, const LinearArgs& args) {
-  Device& d = deviceOf(context);
-  if (d.failure) return;
-  withScratch(d, d.api.fastScratchBytes(args), [&](void* scratch) { d.check(d.api.linearFast(d.stream, d.fast, args, scratch), "a product was not started"); });
-}
-
-template <auto Attention>
-void enqueueAttention(const Context& context, const AttentionArgs& args) {
-  Device& d = deviceOf(context);
-  if (d.failure) return;
-  AttentionArgs scratched = args;
-  withScratch(d, d.api.attentionScratchBytes(args), [&](void* scratch) {
-    scratched.scratch = scratch;
-    d.check((d.api.*Attention)(d.stream, scratched), "attention was not started");
-  });
-}
-
-const OpTable& cudaOps() {
-  static constexpr OpTable kOps = [] {
-    OpTable ops{.numericsId = [] { return kExactId; }, .targetName = [] { return "CUDA"; }};
-#define KVLAB_OP(name, Args) ops.name = &enqueue<&CudaApi::name, Args>;
-#include "kernels/ops/ops.inc"
-#undef KVLAB_OP
-    ops.attention = &enqueueAttention<&CudaApi::attention>;
-    ops.writeRows = &enqueueSettled<&CudaApi::writeRows, WriteRowsArgs>;
-    ops.moveRows = &enqueueSettled<&CudaApi::moveRows, MoveRowsArgs>;
-    ops.zeroRows = &enqueueSettled<&CudaApi::zeroRows, ZeroRowsArgs>;
-    return ops;
-  }();
-  return kOps;
-}
-
-const OpTable& cudaFastOps() {
-  static const OpTable kOps = [] {
-    OpTable ops = cudaOps();
-    ops.numericsId = [] { return kFastId; };
-    ops.linear = &enqueueFast;
-    ops.attention = &enqueueAttention<&CudaApi::attentionFast>;
-    return ops;
-  }();
-  return kOps;
-}
-
-/// Time stamps that the device writes between ops, brought to the host's clock by one taken while idle.
-class EventLog : public OpLog {
- public:
-  explicit EventLog(Device& device) : m_device(device) {}
-  ~EventLog() override {
-    for (void* event : m_events) m_device.api.releaseEvent(event);
-  }
-
- protected:
-  void stamp() override {
-    if (m_used == 0) takeBase();
-    record();
-  }
-
-  void resolve(std::vector<OpRecord>& records) override {
-    m_device.check(m_device.api.synchronise(m_device.stream), "the device stopped");
-    for (size_t i = 0; i < records.size() && 2 * i + 2 < m_used; ++i) {
-      const double begin = sinceBase(2 * i + 1);
-      records[i].start = m_base + std::chrono::microseconds(static_cast<int64_t>(begin));
-      records[i].us = sinceBase(2 * i + 2) - begin;
-    }
-    m_used = 0;
-  }
-
- private:
-  void takeBase() {
-    m_device.check(m_device.api.synchronise(m_device.stream), "the device stopped");
-    m_base = std::chrono::steady_clock::now();
-    record();
-  }
-  void record() {
-    void* event = nullptr;
-    if (m_used == m_events.size() && m_device.check(m_device.api.makeEvent(&event), "no time stamp was made")) m_events.push_back(event);
-    if (m_used < m_events.size()) m_device.check(m_device.api.recordEvent(m_device.stream, m_events[m_used++]), "a time stamp was not set");
-  }
-  double sinceBase(size_t event) {
-    float milliseconds = 0;
-    m_device.check(m_device.api.eventTime(m_events[0], m_events[event], &milliseconds), "a time stamp was not read");
-    return 1000.0 * milliseconds;
-  }
-
-  Device& m_device;
-  std::vector<void*> m_events;
-  size_t m_used = 0;
-  std::chrono::steady_clock::time_point m_base;
-};
 
 class CudaBackend : public Backend {
  public:
   /// Takes `fast` over; null for the exact mode.
   CudaBackend(const CudaApi& api, const CudaDevice& device, void* fast)
-      : m_device{.api = api, .arena = arena(), .fast = fast}, m_context{nullptr, &m_device, nullptr}, m_info(device) {
-    m_device.check(api.openStream(&m_device.stream), "no stream was opened");
+      : m_line{.api = api, .arena = arena(), .fast = fast}, m_context{nullptr, &m_line, nullptr}, m_info(device) {
+    m_line.check(api.openStream(&m_line.stream), "no stream was opened");
     CudaBoundsReport bounds;
     m_checksBounds = api.takeBoundsReport(&bounds) == 0 && bounds.violations >= 0;
     void* ring = nullptr;
-    if (m_device.check(api.allocatePinned(kRing, &ring), "no host memory was pinned")) m_ring = {static_cast<std::byte*>(ring), kRing};
+    if (m_line.check(api.allocatePinned(kRing, &ring), "no host memory was pinned")) m_ring = {static_cast<std::byte*>(ring), kRing};
   }
   ~CudaBackend() override {
     m_beside.reset();
-    if (m_device.mark) api().releaseEvent(m_device.mark);
+    if (m_line.mark) api().releaseEvent(m_line.mark);
     for (const Recording& recording : m_recordings) forget(recording);
     arena().clear();
     api().releasePinned(m_ring.memory());
-    if (m_device.stream) api().closeStream(m_device.stream);
-    if (m_device.fast) api().closeFast(m_device.fast);
+    if (m_line.stream) api().closeStream(m_line.stream);
+    if (m_line.fast) api().closeFast(m_line.fast);
   }
 
   const char* id() const override { return "cuda"; }
   std::string device() const override { return cudaDeviceText(m_info); }
   const OpTable& ops() const override {
-    if (m_device.fast) return m_context.log ? LoggedOps<&cudaFastOps>::table() : cudaFastOps();
+    if (m_line.fast) return m_context.log ? LoggedOps<&cudaFastOps>::table() : cudaFastOps();
     return m_context.log ? LoggedOps<&cudaOps>::table() : cudaOps();
   }
   const Context& context() const override { return m_context; }
@@ -194,14 +50,14 @@ class CudaBackend : public Backend {
   void* allocate(int64_t bytes) override {
     ++m_counters.allocations;
     void* memory = nullptr;
-    const int32_t error = m_device.failure ? kOutOfMemory : api().allocate(std::max<int64_t>(bytes, 1), &memory);
-    if (error == kOutOfMemory && !m_device.failure) m_device.failure = BackendFailure{true, std::to_string(bytes) + " bytes were refused by the device"};
-    return m_device.check(error, "memory was not given") ? memory : nullptr;
+    const int32_t error = m_line.failure ? kCudaOutOfMemory : api().allocate(std::max<int64_t>(bytes, 1), &memory);
+    if (error == kCudaOutOfMemory && !m_line.failure) m_line.failure = BackendFailure{true, std::to_string(bytes) + " bytes were refused by the device"};
+    return m_line.check(error, "memory was not given") ? memory : nullptr;
   }
 
   void release(void* memory) override {
     if (!memory) return;
-    if (m_beside) api().synchronise(m_beside->m_device.stream);  // which may read it
+    if (m_beside) api().synchronise(m_beside->m_line.stream);  // which may read it
     api().release(memory);
   }
 
@@ -211,11 +67,11 @@ class CudaBackend : public Backend {
   }
 
   void upload(void* to, const void* from, int64_t bytes) override {
-    for (int64_t at = 0; at < bytes && !m_device.failure; at += kPiece) {
+    for (int64_t at = 0; at < bytes && !m_line.failure; at += kPiece) {
       const int64_t piece = std::min(kPiece, bytes - at);
       std::byte* pinned = pin(piece);
       memcpy(pinned, static_cast<const std::byte*>(from) + at, static_cast<size_t>(piece));
-      m_device.check(api().upload(m_device.stream, static_cast<std::byte*>(to) + at, pinned, piece), "a copy to the device was not started");
+      m_line.check(api().upload(m_line.stream, static_cast<std::byte*>(to) + at, pinned, piece), "a copy to the device was not started");
     }
   }
 
@@ -233,44 +89,44 @@ class CudaBackend : public Backend {
     if (m_waiting.empty()) return;
     wait();
     for (const Copy& copy : m_waiting)
-      if (!m_device.failure) memcpy(copy.to, copy.from, static_cast<size_t>(copy.bytes));
+      if (!m_line.failure) memcpy(copy.to, copy.from, static_cast<size_t>(copy.bytes));
     m_waiting.clear();
   }
 
   bool busy() const override {
     bool idle = true;
-    return !m_waiting.empty() && !m_device.failure && api().idle(m_device.stream, &idle) == 0 && !idle;
+    return !m_waiting.empty() && !m_line.failure && api().idle(m_line.stream, &idle) == 0 && !idle;
   }
 
   void clear(void* at, int64_t bytes) override {
-    if (bytes > 0 && !m_device.failure) m_device.check(api().clear(m_device.stream, at, bytes), "memory was not cleared");
+    if (bytes > 0 && !m_line.failure) m_line.check(api().clear(m_line.stream, at, bytes), "memory was not cleared");
   }
 
   bool records() const override { return !m_context.log; }
 
   /// The first time as it is, so that everything is allocated and loaded; the second time it is recorded.
   void replay(const std::string& key, const std::function<void()>& enqueueAll) override {
-    if (m_device.failure) return;
+    if (m_line.failure) return;
     Recording& recording = recordingOf(key);
     if (!recording.graph && recording.runs++ > 0) record(recording, enqueueAll);
     if (!recording.graph) return enqueueAll();
     ++m_counters.replays;
-    m_device.check(api().launchGraph(m_device.stream, recording.graph), "a recorded pass was not started");
+    m_line.check(api().launchGraph(m_line.stream, recording.graph), "a recorded pass was not started");
   }
   BackendCounters counters() const override { return m_counters; }
 
   Backend& beside() override {
     if (!m_beside) m_beside = std::make_unique<CudaBackend>(api(), m_info, nullptr);
     if (m_beside->m_ring.memory() == nullptr) return *this;  // there is no room for another line
-    m_device.beside = m_beside->m_device.stream;
-    m_device.order(m_device.stream, m_device.beside);
+    m_line.beside = m_beside->m_line.stream;
+    m_line.order(m_line.stream, m_line.beside);
     return *m_beside;
   }
-  void settle() override { m_device.settle(); }
+  void settle() override { m_line.settle(); }
 
   void setLogging(bool on) override { m_context.log = on ? &m_log : nullptr; }
   OpLog* log() const override { return m_context.log; }
-  std::optional<BackendFailure> takeFailure() override { return std::exchange(m_device.failure, std::nullopt); }
+  std::optional<BackendFailure> takeFailure() override { return std::exchange(m_line.failure, std::nullopt); }
 
  private:
   struct Recording {
@@ -279,7 +135,7 @@ class CudaBackend : public Backend {
     int64_t runs = 0;
   };
 
-  const CudaApi& api() const { return m_device.api; }
+  const CudaApi& api() const { return m_line.api; }
 
   /// The newest stand in front; what has not been used for long is forgotten.
   Recording& recordingOf(const std::string& key) {
@@ -295,9 +151,9 @@ class CudaBackend : public Backend {
 
   void record(Recording& recording, const std::function<void()>& enqueueAll) {
     settle();  // not a part of what is played again
-    if (!m_device.check(api().beginCapture(m_device.stream), "recording was refused")) return;
+    if (!m_line.check(api().beginCapture(m_line.stream), "recording was refused")) return;
     enqueueAll();
-    m_device.check(api().endCapture(m_device.stream, &recording.graph, &m_counters.nodes), "a pass was not recorded");
+    m_line.check(api().endCapture(m_line.stream, &recording.graph, &m_counters.nodes), "a pass was not recorded");
     ++m_counters.captures;
   }
 
@@ -323,7 +179,7 @@ class CudaBackend : public Backend {
   }
 
   void bringInPieces(const Copy& copy) {
-    for (int64_t at = 0; at < copy.bytes && !m_device.failure; at += kPiece) {
+    for (int64_t at = 0; at < copy.bytes && !m_line.failure; at += kPiece) {
       const int64_t piece = std::min(kPiece, copy.bytes - at);
       const std::byte* pinned = bring(static_cast<const std::byte*>(copy.from) + at, piece);
       m_waiting.push_back({static_cast<std::byte*>(copy.to) + at, pinned, piece});
@@ -334,7 +190,7 @@ class CudaBackend : public Backend {
   const std::byte* bring(const void* from, int64_t bytes) {
     std::byte* pinned = pin(bytes);
     ++m_counters.downloads;
-    if (!m_device.failure) m_device.check(api().download(m_device.stream, pinned, from, bytes), "a copy from the device was not started");
+    if (!m_line.failure) m_line.check(api().download(m_line.stream, pinned, from, bytes), "a copy from the device was not started");
     return pinned;
   }
 
@@ -344,11 +200,11 @@ class CudaBackend : public Backend {
 
   void wait() {
     ++m_counters.waits;
-    m_device.check(api().synchronise(m_device.stream), "the device stopped");
+    m_line.check(api().synchronise(m_line.stream), "the device stopped");
     m_ring.reset();
     CudaBoundsReport bounds;
-    if (!m_checksBounds || m_device.failure || api().takeBoundsReport(&bounds) != 0 || bounds.violations <= 0) return;
-    m_device.failure = BackendFailure{false, bounds.text};
+    if (!m_checksBounds || m_line.failure || api().takeBoundsReport(&bounds) != 0 || bounds.violations <= 0) return;
+    m_line.failure = BackendFailure{false, bounds.text};
   }
 
   std::byte* pin(int64_t bytes) {
@@ -356,8 +212,8 @@ class CudaBackend : public Backend {
     return m_ring.take(bytes);
   }
 
-  Device m_device;
-  EventLog m_log{m_device};
+  CudaLine m_line;
+  CudaEventLog m_log{m_line};
   Context m_context;
   CudaDevice m_info;
   PinnedRing m_ring;
@@ -370,22 +226,22 @@ class CudaBackend : public Backend {
 
 }  // namespace
 
-std::vector<std::string> cudaNumericsIds() { return {kExactId, kFastId}; }
+std::vector<std::string> cudaNumericsIds() { return {kCudaExactId, kCudaFastId}; }
 
 std::vector<NumericsAnswer> cudaNumerics() {
   const CudaModule module = openCudaModule(cudaModulePaths());
   CudaFast fast;
   if (module.api) module.api->findFast(&fast);
-  return {{kExactId, module.why}, {kFastId, module.api ? fast.why : module.why}};
+  return {{kCudaExactId, module.why}, {kCudaFastId, module.api ? fast.why : module.why}};
 }
 
 BackendAnswer makeCudaBackend(const std::string& numerics) {
   const CudaAnswer cuda = askForCuda();
   if (!cuda.why.empty()) return {nullptr, cuda.why};
   CudaFast fast;
-  if (numerics == kFastId) {
+  if (numerics == kCudaFastId) {
     cuda.api->openFast(&fast);
-    if (!fast.fast) return {nullptr, std::string(kFastId) + " is not available, " + kExactId + " is: " + fast.why, true};
+    if (!fast.fast) return {nullptr, std::string(kCudaFastId) + " is not available, " + kCudaExactId + " is: " + fast.why, true};
   }
   auto backend = std::make_unique<CudaBackend>(*cuda.api, cuda.device, fast.fast);
   if (const std::optional<BackendFailure> failure = backend->takeFailure()) return {nullptr, failure->why};
