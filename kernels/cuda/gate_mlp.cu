@@ -33,7 +33,7 @@ class GateRows {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
   static constexpr int kUnroll = 1;  ///< steps of 16 values; few registers
 #else
-  static constexpr int kUnroll = !kAligned ? 1 : kRows == 1 ? 8 : 4;
+  static constexpr int kUnroll = !kAligned ? 1 : kRows > 1 ? 4 : kBytes < 4 ? 8 : 2;
 #endif
 
  public:

@@ -90,7 +90,7 @@ __device__ void addStats(const TensorStats& from, TensorStats& to) {
   atomicMax(reinterpret_cast<int*>(&to.scaleMax), std::bit_cast<int>(from.scaleMax));
 }
 
-__global__ void __launch_bounds__(kThreads) writeRowsKernel(WriteRowsArgs a, RowLayout o, Bounds bounds) {
+__global__ void __launch_bounds__(kThreads, 4) writeRowsKernel(WriteRowsArgs a, RowLayout o, Bounds bounds) {
   const int64_t i = blockIdx.x;
   if (!bounds.of(IndexKind::slot, a.pool, o.stride).holds(a.slots[i])) return;
   TensorStats* seen = blockStats();
