@@ -109,9 +109,9 @@ class CudaAttentionFastTest : public QObject {
     Scene s = sceneFor({4, 1, 32, DType::bf16});
     s.begin = {0, 0, 7, 60, 61, 62, 100, 140, 9, 3, 0, 149, 150, 64, 0, 20};
     s.end = {0, 4, 7, 61, 62, 126, 99, 150, 0, 150, 150, 150, 150, 128, 1, 21};
-    for (size_t q = 16; q < 150; ++q) s.begin[q % 37 ? q : 0] = static_cast<int32_t>(q * 31 % 140);
     s.begin.resize(150, 5);
     s.end.resize(150, 77);
+    for (size_t q = 16; q < 150; ++q) s.begin[q % 37 ? q : 0] = static_cast<int32_t>(q * 31 % 140);
     for (const int64_t base : {0, 3, 127}) {
       s.base = base;
       check(s, 0, 40);
