@@ -383,6 +383,14 @@ class NativeReader {
 
 }  // namespace
 
+nlohmann::json rowsJson(const std::vector<kernels::RowFormat>& formats) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const kernels::RowFormat& f : formats)
+    all.push_back({{"k", kernels::dtypeName(f.k)}, {"v", kernels::dtypeName(f.v)}, {"stride", kernels::rowLayout(f).stride}});
+  const bool alike = std::equal(formats.begin() + 1, formats.end(), formats.begin());
+  return alike ? all[0] : all;
+}
+
 Result<CacheImport> parseNative(const Safetensors& file, const json& manifest,
                                 const std::string& path, const CacheTarget& target) {
   return NativeReader(file, manifest, path, target).read();

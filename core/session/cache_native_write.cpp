@@ -111,14 +111,6 @@ void NativeColumns::addTo(SafetensorsWriter& writer) const {
     writer.add(tensor.name, tensor.element, tensor.shape, tensor.bytes);
 }
 
-nlohmann::json rowsJson(const std::vector<kernels::RowFormat>& formats) {
-  nlohmann::json all = nlohmann::json::array();
-  for (const kernels::RowFormat& f : formats)
-    all.push_back({{"k", kernels::dtypeName(f.k)}, {"v", kernels::dtypeName(f.v)}, {"stride", kernels::rowLayout(f).stride}});
-  const bool alike = std::equal(formats.begin() + 1, formats.end(), formats.begin());
-  return alike ? all[0] : all;
-}
-
 nlohmann::json nativeManifest(const CacheState& state, const CacheTarget& target,
                               const std::vector<Action>& pending) {
   nlohmann::json actions = nlohmann::json::array();
