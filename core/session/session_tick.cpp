@@ -18,9 +18,10 @@ TransactionRules Session::transactionRules() const {
   rules.selectiveRatio = m_manifest.selectiveRatio;
   rules.newRows = m_manifest.newRows;
   rules.probes = m_manifest.probes;
-  rules.allAttention = m_state.tick.value() < m_attentionUntil || (m_state.policy && (statisticsOf(m_state.policy->specs) & (kReceived | kObserved | kNewest)));
+  const unsigned looksAt = m_state.policy ? statisticsOf(m_state.policy->specs) : 0;
+  rules.allAttention = m_state.tick.value() < m_attentionUntil || (looksAt & (kReceived | kObserved | kNewest));
   rules.guards = m_manifest.guards;
-  rules.wantReceivedPerHead = m_state.policy && (statisticsOf(m_state.policy->specs) & (kReceived | kObserved));
+  rules.wantReceivedPerHead = looksAt & (kReceived | kObserved);
   if (m_state.policy) rules.gates = m_state.policy->gates.get();
   rules.splice = {m_manifest.position, m_manifest.brightness.start, static_cast<float>(m_manifest.brightness.max)};
   return rules;

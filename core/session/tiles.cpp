@@ -2,12 +2,10 @@
 // Dense columns for the window, computed on request. core/api/tile.h.
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <limits>
 
-#include "core/model/backend_status.h"
+#include "core/session/norm_tile.h"
 #include "core/session/session.h"
-#include "kernels/backend/staging.h"
 
 namespace kvlab {
 namespace {
@@ -15,17 +13,6 @@ namespace {
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 constexpr std::int64_t kAttentionTicks = 64;  // that go on bringing what was asked for
-
-/// Calls fn(position, index) for the rows of the map in context positions [begin, end).
-template <class Fn>
-void forResident(const CacheState& state, const ResidencyView& map, std::int32_t begin, std::int32_t end, const Fn& fn) {
-  std::size_t index = 0;
-  for (std::int32_t p = 0; p < end && index < map.size(); ++p) {
-    if (map.ledger[index] != state.context[at(p)]) continue;
-    if (p >= begin && map.has(index)) fn(p, index);
-    ++index;
-  }
-}
 
 class ReadyTile : public PendingTile {
  public:
@@ -37,70 +24,6 @@ class ReadyTile : public PendingTile {
   Tile m_tile;
 };
 
-/// Norms of rows, read where they lie: four bytes a row come back.
-class NormTile : public PendingTile {
- public:
-  NormTile(Tile tile, std::shared_ptr<kernels::Backend> backend, const CacheStore& store, const CacheState& state)
-      : m_tile(std::move(tile)), m_backend(std::move(backend)), m_beside(m_backend->beside()), m_staging(m_beside) {
-    const std::int32_t begin = m_tile.request.begin.value();
-    const int first = m_tile.request.layer ? m_tile.request.layer->value() : 0;
-    for (int l = 0; l < m_tile.layers; ++l) {
-      const ResidencyView& map = state.map(first + l);
-      if (l == 0 || &map != &state.map(first + l - 1)) see(state, map, begin);
-      m_rows.push_back({m_lists.size() - 1, std::vector<float>(m_lists.back().slots.size())});
-    }
-    for (int l = 0; l < m_tile.layers; ++l) read(store.pool(first + l), m_rows[at(l)]);
-    m_staging.start();
-  }
-  ~NormTile() override { m_staging.finish(); }
-
-  bool arrived() const override { return !m_beside.busy(); }
-
-  Result<Tile> take() override {
-    m_staging.finish();
-    if (Status done = backendStatus(m_beside, "reading norms of rows"); !done) return done.error();
-    for (std::size_t l = 0; l < m_rows.size(); ++l) {
-      const List& list = m_lists[m_rows[l].list];
-      for (std::size_t i = 0; i < list.places.size(); ++i) m_tile.values[l * at(m_tile.positions) + at(list.places[i])] = m_rows[l].norms[i];
-    }
-    return std::move(m_tile);
-  }
-
- private:
-  /// Rows that neighbouring layers share.
-  struct List {
-    std::vector<std::int32_t> slots, places;  // places: columns of the tile
-    const std::int32_t* placed = nullptr;
-  };
-  struct Rows {
-    std::size_t list;
-    std::vector<float> norms;
-  };
-
-  void see(const CacheState& state, const ResidencyView& map, std::int32_t begin) {
-    List& list = m_lists.emplace_back();
-    forResident(state, map, begin, begin + m_tile.positions, [&](std::int32_t p, std::size_t i) {
-      list.slots.push_back(map.slotOf[i].value());
-      list.places.push_back(p - begin);
-    });
-    list.placed = m_staging.in(list.slots);
-  }
-
-  void read(const RowPool& pool, Rows& rows) {
-    const bool keys = m_tile.request.quantity == Quantity::KNorm;
-    float* norms = m_staging.out(rows.norms.data(), rows.norms.size());
-    m_beside.ops().rowNorms(m_beside.context(), {pool.data(), pool.format(), m_lists[rows.list].placed, static_cast<std::int64_t>(rows.norms.size()),
-                                                 keys ? norms : nullptr, keys ? nullptr : norms});
-  }
-
-  Tile m_tile;
-  std::shared_ptr<kernels::Backend> m_backend;
-  kernels::Backend& m_beside;
-  kernels::Staging m_staging;
-  std::deque<List> m_lists;  // addresses stay
-  std::vector<Rows> m_rows;  // [layers]
-};
-
 }  // namespace
 
 /// Has the newest row's attention for layers [first, first + layers), if it can be had.
@@ -110,11 +33,12 @@ Status Session::lookForAttention(int first, int layers) {
   const auto begin = seen->mass.begin() + first;
   if (first < m_state.layers() - m_state.perLayer) m_attentionUntil = std::max(m_attentionUntil, m_state.tick.value() + kAttentionTicks);
   if (std::none_of(begin, begin + layers, [](const std::vector<float>& mass) { return mass.empty(); })) return ok();
-  m_timeline.makeRoom(m_store, 1, m_manifest.historyBytes);
   TransactionRules rules = transactionRules();
   rules.allAttention = true;
   Trace trace;
-  Result<CacheState> fresh = Transaction(m_transformer.get(), m_store, m_layouts, m_faults).query(m_state, rules, trace);
+  FaultDoor closed;  // a drill waits for a step, not for somebody who looks
+  Result<CacheState> fresh = Transaction(m_transformer.get(), m_store, m_layouts, closed).query(m_state, rules, trace);
+  if (!fresh && fresh.error().code == "staging") return ok();  // history keeps every slot: the next tick brings it
   if (!fresh) return fresh.error();
   m_attention = fresh->attention;
   return ok();
@@ -132,7 +56,7 @@ Result<std::unique_ptr<PendingTile>> Session::tile(const TileRequest& request) {
   tile.positions = end - begin;
   tile.values.assign(at(tile.layers) * at(tile.positions), request.quantity == Quantity::Residency ? 0.0f : kNone);
   if (request.quantity == Quantity::KNorm || request.quantity == Quantity::VNorm)
-    return std::unique_ptr<PendingTile>(std::make_unique<NormTile>(std::move(tile), m_backend, m_store, state));
+    return normTile(std::move(tile), m_backend, m_store, state);
   const int first = request.layer ? request.layer->value() : 0;
   if (request.quantity == Quantity::Attention)
     if (Status seen = lookForAttention(first, tile.layers); !seen) return seen.error();

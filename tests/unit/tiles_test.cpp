@@ -62,7 +62,7 @@ class TilesTest : public QObject {
  private Q_SLOTS:
   void initTestCase() {
     m_backend = qEnvironmentVariableIsSet("KVLAB_CUDA_MODULE") ? "cuda" : "cpu";
-    m_late = qEnvironmentVariableIsSet("KVLAB_FAR_LATE");
+    m_late = qEnvironmentVariableIntValue("KVLAB_FAR_LATE") != 0;
   }
 
   void normsAreThoseOfTheRows() {
@@ -190,6 +190,28 @@ class TilesTest : public QObject {
     policy.prompt(50);
     policy.must("step", {{"n", 3}});
     QVERIFY(policy->state().attention->whole());
+  }
+
+  /// A damaged map is looked at as far as it holds, and looking takes no step of a drill.
+  void damageIsLookedAt() {
+    for (const json& fault : {json{{"kind", "map_drop"}}, json{{"kind", "map_drop"}, {"column", "entries"}}, json{{"kind", "map_swap"}, {"column", "entries"}},
+                              json{{"kind", "tag_bit"}}}) {
+      SessionFixture s(on(m_backend, {{"faults", true}}));
+      s.prompt(50);
+      s.must("step", {{"n", 3}});
+      s.must("fault", fault);
+      for (int quantity = 0; quantity < kQuantities; ++quantity) {
+        auto tile = s->tile({static_cast<Quantity>(quantity)});
+        QVERIFY2(tile, fault.dump().c_str());
+        QVERIFY((*tile)->take());
+      }
+    }
+    SessionFixture s(on(m_backend, {{"faults", true}}));
+    s.prompt(50);
+    s.must("step", {{"n", 3}});
+    s.must("fault", {{"kind", "kernel"}, {"n", 1}});
+    QVERIFY(!std::isnan(valuesOf(*ask(s, Quantity::Attention))[0]));
+    QVERIFY(!s->step().ok);
   }
 
   void layersBeyondTheLastAreRefused() {

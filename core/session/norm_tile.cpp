@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/norm_tile.h"
+
+#include <deque>
+#include <vector>
+
+#include "core/model/backend_status.h"
+#include "kernels/backend/staging.h"
+
+namespace kvlab {
+namespace {
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+class NormTile : public PendingTile {
+ public:
+  NormTile(Tile tile, std::shared_ptr<kernels::Backend> backend, const CacheStore& store, const CacheState& state)
+      : m_tile(std::move(tile)), m_backend(std::move(backend)), m_beside(m_backend->beside()), m_staging(m_beside) {
+    const std::int32_t begin = m_tile.request.begin.value();
+    const int first = m_tile.request.layer ? m_tile.request.layer->value() : 0;
+    for (int l = 0; l < m_tile.layers; ++l) {
+      const ResidencyView& map = state.map(first + l);
+      if (l == 0 || &map != &state.map(first + l - 1)) see(state, map, begin);
+      m_rows.push_back({m_lists.size() - 1, std::vector<float>(m_lists.back().slots.size())});
+    }
+    for (int l = 0; l < m_tile.layers; ++l) read(store.pool(first + l), m_rows[at(l)]);
+    m_staging.start();
+  }
+  ~NormTile() override { m_staging.finish(); }
+
+  bool arrived() const override { return !m_beside.busy(); }
+
+  Result<Tile> take() override {
+    m_staging.finish();
+    if (Status done = backendStatus(m_beside, "reading norms of rows"); !done) return done.error();
+    for (std::size_t l = 0; l < m_rows.size(); ++l) {
+      const List& list = m_lists[m_rows[l].list];
+      for (std::size_t i = 0; i < list.places.size(); ++i) m_tile.values[l * at(m_tile.positions) + at(list.places[i])] = m_rows[l].norms[i];
+    }
+    return std::move(m_tile);
+  }
+
+ private:
+  /// Rows that neighbouring layers share.
+  struct List {
+    std::vector<std::int32_t> slots, places;  // places: columns of the tile
+    const std::int32_t* placed = nullptr;
+  };
+  struct Rows {
+    std::size_t list;
+    std::vector<float> norms;
+  };
+
+  void see(const CacheState& state, const ResidencyView& map, std::int32_t begin) {
+    List& list = m_lists.emplace_back();
+    forResident(state, map, begin, begin + m_tile.positions, [&](std::int32_t p, std::size_t i) {
+      list.slots.push_back(map.slotOf[i].value());
+      list.places.push_back(p - begin);
+    });
+    list.placed = m_staging.in(list.slots);
+  }
+
+  void read(const RowPool& pool, Rows& rows) {
+    const bool keys = m_tile.request.quantity == Quantity::KNorm;
+    float* norms = m_staging.out(rows.norms.data(), rows.norms.size());
+    m_beside.ops().rowNorms(m_beside.context(), {pool.data(), pool.format(), m_lists[rows.list].placed, static_cast<std::int64_t>(rows.norms.size()),
+                                                 keys ? norms : nullptr, keys ? nullptr : norms});
+  }
+
+  Tile m_tile;
+  std::shared_ptr<kernels::Backend> m_backend;
+  kernels::Backend& m_beside;
+  kernels::Staging m_staging;
+  std::deque<List> m_lists;  // addresses stay
+  std::vector<Rows> m_rows;  // [layers]
+};
+
+}  // namespace
+
+std::unique_ptr<PendingTile> normTile(Tile tile, std::shared_ptr<kernels::Backend> backend, const CacheStore& store, const CacheState& state) {
+  return std::make_unique<NormTile>(std::move(tile), std::move(backend), store, state);
+}
+
+}  // namespace kvlab

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Norms of rows, read where they lie and beside the ticks: four bytes a row come back. Engine thread.
+#pragma once
+#include <memory>
+
+#include "core/api/tile.h"
+#include "core/state/cache_state.h"
+#include "core/state/cache_store.h"
+
+namespace kvlab {
+
+/// Calls fn(position, index) for the rows of the map in context positions [begin, end).
+template <class Fn>
+void forResident(const CacheState& state, const ResidencyView& map, std::int32_t begin, std::int32_t end, const Fn& fn) {
+  std::size_t index = 0;
+  for (std::int32_t p = 0; p < end && index < map.size(); ++p) {
+    if (map.ledger[index] != state.context[static_cast<std::size_t>(p)]) continue;
+    if (p >= begin && map.has(index)) fn(p, index);
+    ++index;
+  }
+}
+
+/// `tile` with the norms of K or V that its request names; its range is clipped, its values are unknown. It reads the
+/// pools as they are now.
+std::unique_ptr<PendingTile> normTile(Tile tile, std::shared_ptr<kernels::Backend> backend, const CacheStore& store, const CacheState& state);
+
+}  // namespace kvlab
