@@ -41,7 +41,8 @@ void addSessionOptions(CLI::App& app, SessionOptions& options) {
   const auto group = "Session";
   app.add_option("--manifest", options.manifest, "JSON description of the run")->type_name("FILE")->group(group);
   app.add_option("--model", options.model, "demo, a Hugging Face directory, or synthetic:NAME")
-      ->type_name("MODEL")->group(group);
+      ->type_name("MODEL")
+      ->group(group);
   app.add_option("--backend", options.backend, "auto, cpu or cuda")->type_name("NAME")->group(group);
   app.add_option("--dtype", options.dtype, "f32, bf16 or f16")->type_name("TYPE")->group(group);
   app.add_option("--policy", options.policy, "eviction policy")->type_name("NAME[:k=v,..]")->group(group);
@@ -49,7 +50,11 @@ void addSessionOptions(CLI::App& app, SessionOptions& options) {
   app.add_option("--kv", options.kv, "row formats")->type_name("K=f16,V=int8")->group(group);
   app.add_option("--position", options.position, "context, absolute or cache")->type_name("MODE")->group(group);
   app.add_option("--set", options.set, "any key of the manifest, dots between levels")
-      ->type_name("KEY=VALUE")->group(group)->expected(1)->take_all()->allow_extra_args(false);
+      ->type_name("KEY=VALUE")
+      ->group(group)
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
 }
 
 Status addKv(json& manifest, const std::string& text) {
@@ -79,8 +84,10 @@ Result<json> buildManifest(const SessionOptions& options) {
     if (!read) return read.error();
     manifest = read.take();
   }
-  for (const auto& [key, value] : {std::pair{"model", options.model}, {"backend", options.backend},
-                                   {"dtype", options.dtype}, {"position", options.position}})
+  for (const auto& [key, value] : {std::pair{"model", options.model},
+                                   {"backend", options.backend},
+                                   {"dtype", options.dtype},
+                                   {"position", options.position}})
     if (!value.empty()) manifest[key] = value;
   for (const Status& added : {addNamed(manifest, "policy", options.policy),
                               addNamed(manifest, "layout", options.layout), addKv(manifest, options.kv)})
@@ -108,7 +115,8 @@ void addVerbs(CLI::App& app, CommandLine& line, SessionOptions& options) {
   CLI::App* run = verb("run", "run a script without a window: kvlab run SCRIPT.js [options] [-- ARGS...]");
   run->add_option("script", line.file, "the script")->required()->type_name("SCRIPT.js");
   run->add_option("--out", line.out, "folder of the files it writes")->type_name("DIR");
-  run->add_option("--time-limit", line.limit, "stop after so many seconds")->type_name("SECONDS")
+  run->add_option("--time-limit", line.limit, "stop after so many seconds")
+      ->type_name("SECONDS")
       ->check(CLI::NonNegativeNumber);
   CLI::App* bench = verb("bench", "measure; a table on a terminal");
   bench->add_option("names", line.names, "which (all unless given)")->type_name("NAME");
@@ -118,7 +126,9 @@ void addVerbs(CLI::App& app, CommandLine& line, SessionOptions& options) {
   sweep->add_option("spec", line.file, "the specification")->required()->type_name("SPEC.json");
   sweep->add_option("--out", line.out, "folder of the results")->type_name("DIR");
   sweep->add_flag("--resume", line.resume, "go on where a sweep ended");
-  sweep->add_option("--jobs", line.jobs, "cells at a time (all cores unless given)")->type_name("N")->check(CLI::Range(1, 1024));
+  sweep->add_option("--jobs", line.jobs, "cells at a time (all cores unless given)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
   CLI::App* replay = verb("replay", "open a capture, or print it as a table");
   replay->add_option("capture", line.file, "the capture")->required()->type_name("FILE.kvcap");
   replay->add_option("--to", line.to, "stop at this tick")->type_name("TICK")->check(CLI::NonNegativeNumber);
@@ -127,7 +137,8 @@ void addVerbs(CLI::App& app, CommandLine& line, SessionOptions& options) {
   info->add_flag("--json", line.json, "as JSON");
   CLI::App* list = verb("list", "list what there is");
   list->add_option("what", line.list, "policies, layouts, views, commands, invariants or metrics")
-      ->required()->type_name("WHAT")
+      ->required()
+      ->type_name("WHAT")
       ->check(CLI::IsMember({"policies", "layouts", "views", "commands", "invariants", "metrics"}));
   list->add_flag("--json", line.json, "as JSON");
 }
@@ -206,7 +217,8 @@ Result<json> readManifest(const std::string& path) {
   auto manifest = parseJson(text->toStdString(), path, "bad_manifest", {.uniqueKeys = true});
   if (!manifest) return manifest.error();
   if (!manifest->is_object())
-    return Error{"bad_manifest", "manifest " + path, "it is no JSON object", "write {\"key\": value, ..}; the README lists the keys"};
+    return Error{"bad_manifest", "manifest " + path, "it is no JSON object",
+                 "write {\"key\": value, ..}; the README lists the keys"};
   if (const auto checked = Manifest::fromJson(*manifest); !checked) {
     Error error = checked.error();
     error.what = "manifest " + path + ": " + error.what;

@@ -14,23 +14,23 @@ namespace kvlab {
 enum class Exit : int { Ok = 0, Failed = 1, Usage = 2, Refused = 3 };
 
 struct CommandLine {
-  std::string verb = "gui";  // gui run bench sweep replay info list help version
+  std::string verb = "gui";                            // gui run bench sweep replay info list help version
   nlohmann::json manifest = nlohmann::json::object();  // from --manifest and the session options
-  std::string file;          // script, capture, sweep specification
-  std::string out;           // --out
-  QStringList args;          // after --
-  std::vector<std::string> names;  // bench: which
-  std::string jsonFile;      // bench --json FILE
-  bool quick = false;        // bench --quick
-  std::string list;          // list: what
-  bool json = false;         // list, info --json
-  bool resume = false;       // sweep --resume
-  int jobs = 0;              // sweep --jobs, 0 = all cores
-  bool verify = false;       // replay --verify
-  long long to = -1;         // replay --to
-  double limit = 0;          // run --time-limit
+  std::string file;                                    // script, capture, sweep specification
+  std::string out;                                     // --out
+  QStringList args;                                    // after --
+  std::vector<std::string> names;                      // bench: which
+  std::string jsonFile;                                // bench --json FILE
+  bool quick = false;                                  // bench --quick
+  std::string list;                                    // list: what
+  bool json = false;                                   // list, info --json
+  bool resume = false;                                 // sweep --resume
+  int jobs = 0;                                        // sweep --jobs, 0 = all cores
+  bool verify = false;                                 // replay --verify
+  long long to = -1;                                   // replay --to
+  double limit = 0;                                    // run --time-limit
   std::string logLevel = "warning";
-  std::string text;          // help and version: what to print
+  std::string text;  // help and version: what to print
 };
 
 /// Error codes: usage (exit 2), or unreadable_file and bad_manifest of --manifest FILE (exit 3).

@@ -15,8 +15,7 @@ bool hasType(const nlohmann::json& value, const QString& type) {
   return value.is_object();
 }
 
-Error badArgument(const Command& command, const std::string& why, const std::string& field,
-                  nlohmann::json value) {
+Error badArgument(const Command& command, const std::string& why, const std::string& field, nlohmann::json value) {
   Error error{"bad_argument", "command " + command.id.toStdString() + " was not run", why,
               "see its arguments with `kvlab list commands` or Help > Commands"};
   error.field = field;
@@ -25,21 +24,17 @@ Error badArgument(const Command& command, const std::string& why, const std::str
 }
 
 Status checkArguments(const Command& command, const nlohmann::json& args) {
-  if (!args.is_object())
-    return badArgument(command, "the arguments are not an object", "args", args);
+  if (!args.is_object()) return badArgument(command, "the arguments are not an object", "args", args);
   for (const auto& [name, value] : args.items()) {
     const auto same = [&](const CommandArgument& a) { return a.name.toStdString() == name; };
     const auto known = std::find_if(command.args.begin(), command.args.end(), same);
-    if (known == command.args.end())
-      return badArgument(command, "it takes no argument named " + name, name, value);
+    if (known == command.args.end()) return badArgument(command, "it takes no argument named " + name, name, value);
     if (!hasType(value, known->type))
-      return badArgument(command, name + " must be of type " + known->type.toStdString(), name,
-                         value);
+      return badArgument(command, name + " must be of type " + known->type.toStdString(), name, value);
   }
   for (const CommandArgument& arg : command.args)
     if (arg.required && !args.contains(arg.name.toStdString()))
-      return badArgument(command, arg.name.toStdString() + " is missing", arg.name.toStdString(),
-                         nullptr);
+      return badArgument(command, arg.name.toStdString() + " is missing", arg.name.toStdString(), nullptr);
   return ok();
 }
 
@@ -51,17 +46,15 @@ const Command* CommandRegistry::find(const QString& id) const {
   return found == m_commands.end() ? nullptr : &*found;
 }
 
-Status CommandRegistry::run(CommandHost& host, const QString& id,
-                            const nlohmann::json& args) const {
+Status CommandRegistry::run(CommandHost& host, const QString& id, const nlohmann::json& args) const {
   const Command* command = find(id);
   if (!command)
-    return Error{"unknown_command", "there is no command " + id.toStdString(),
-                 "the registry does not list it", "see `kvlab list commands`"};
+    return Error{"unknown_command", "there is no command " + id.toStdString(), "the registry does not list it",
+                 "see `kvlab list commands`"};
   const nlohmann::json given = args.is_null() ? nlohmann::json::object() : args;
   if (Status fits = checkArguments(*command, given); !fits) return fits;
   if (const QString why = command->blocked ? command->blocked(host) : QString(); !why.isEmpty())
-    return Error{"blocked", command->title.toStdString() + " cannot run now", why.toStdString(),
-                 "do that first"};
+    return Error{"blocked", command->title.toStdString() + " cannot run now", why.toStdString(), "do that first"};
   return command->run(host, given);
 }
 

@@ -19,10 +19,10 @@ struct CommandArgument {
 };
 
 struct Command {
-  QString id;         // snake_case, for scripts
-  QString title;      // "Step"
-  QString menu;       // "Run"; empty = palette and scripts only
-  QString help;       // one sentence
+  QString id;             // snake_case, for scripts
+  QString title;          // "Step"
+  QString menu;           // "Run"; empty = palette and scripts only
+  QString help;           // one sentence
   QStringList keys = {};  // portable key sequences, the first is shown
   QString icon = {};      // name in resources/icons; tool bar entry if not empty
   std::vector<CommandArgument> args = {};

@@ -31,7 +31,8 @@ inline QString needsReadyIdle(const CommandHost& host) {
 }
 inline QString needsPending(const CommandHost& host) {
   if (const QString why = needsIdle(host); !why.isEmpty()) return why;
-  return host.context().snapshot()->pending.empty() ? QString("no action is pending; compose one in Compose") : QString();
+  return host.context().snapshot()->pending.empty() ? QString("no action is pending; compose one in Compose")
+                                                    : QString();
 }
 inline QString needsWork(const CommandHost& host) {
   return host.context().busy() || host.scriptRunning() ? QString() : QString("nothing is running");
@@ -55,8 +56,13 @@ inline Status checkLayer(const CommandHost& host, const nlohmann::json& args, co
   const int layers = host.context().snapshot()->info->cacheLayers.layers;
   const auto layer = args["layer"].get<double>();
   if (layer >= 0 && layer < layers && layer == static_cast<int>(layer)) return ok();
-  return Error{"bad_argument", what, "there is no layer " + args["layer"].dump(),
-               "name one from 0 to " + std::to_string(layers - 1) + ", or none for all", {}, "layer", args["layer"]};
+  return Error{"bad_argument",
+               what,
+               "there is no layer " + args["layer"].dump(),
+               "name one from 0 to " + std::to_string(layers - 1) + ", or none for all",
+               {},
+               "layer",
+               args["layer"]};
 }
 
 }  // namespace kvlab

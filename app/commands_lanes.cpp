@@ -26,8 +26,13 @@ Status close(CommandHost& host, const Json& args) {
   const auto lanes = static_cast<double>(host.context().snapshot()->lanes->lanes.size());
   const double lane = args.value("lane", 0.0);
   if (lane < 0 || lane >= lanes || lane != static_cast<double>(static_cast<int>(lane)))
-    return Error{"bad_argument", "the lanes were not closed", "there is no lane " + args["lane"].dump(),
-                 "name one from 0 to " + std::to_string(static_cast<int>(lanes) - 1), {}, "lane", args["lane"]};
+    return Error{"bad_argument",
+                 "the lanes were not closed",
+                 "there is no lane " + args["lane"].dump(),
+                 "name one from 0 to " + std::to_string(static_cast<int>(lanes) - 1),
+                 {},
+                 "lane",
+                 args["lane"]};
   emit host.context().scripted("view.command(\"lanes_close\", " + QString::fromStdString(args.dump()) + ")");
   host.context().submit("lanesClose", {{"lane", static_cast<int>(lane)}});
   return ok();
@@ -41,12 +46,28 @@ QString needsLanes(const CommandHost& host) {
 }  // namespace
 
 void addLanesCommands(std::vector<Command>& list) {
-  list.push_back({"lanes_open", "Open Lanes…", "Run", "Run the session beside others that differ from it by keys of the manifest, in lockstep on the same tokens.", {}, "",
-                  {{"changes", "array", "an object of manifest keys for each lane beside the reference; asked for in the view when missing"},
-                   {"together", "boolean", "one forward pass for all lanes; true unless given"},
-                   {"needles", "array", "places of tokens whose survival is reported"}}, open, needsIdleAlone});
-  list.push_back({"lanes_close", "Close Lanes", "Run", "Go on with one lane as the session: the reference unless a lane is given.", {}, "",
-                  {{"lane", "number", "the lane to go on with; 0 is the reference"}}, close, needsLanes});
+  list.push_back(
+      {"lanes_open",
+       "Open Lanes…",
+       "Run",
+       "Run the session beside others that differ from it by keys of the manifest, in lockstep on the same tokens.",
+       {},
+       "",
+       {{"changes", "array",
+         "an object of manifest keys for each lane beside the reference; asked for in the view when missing"},
+        {"together", "boolean", "one forward pass for all lanes; true unless given"},
+        {"needles", "array", "places of tokens whose survival is reported"}},
+       open,
+       needsIdleAlone});
+  list.push_back({"lanes_close",
+                  "Close Lanes",
+                  "Run",
+                  "Go on with one lane as the session: the reference unless a lane is given.",
+                  {},
+                  "",
+                  {{"lane", "number", "the lane to go on with; 0 is the reference"}},
+                  close,
+                  needsLanes});
 }
 
 }  // namespace kvlab

@@ -35,16 +35,33 @@ QString needsGates(const CommandHost& host) {
   if (const QString why = needsIdle(host); !why.isEmpty()) return why;
   const auto& audit = host.context().snapshot()->policies;
   const auto gated = [](const LayerAudit& layer) { return layer.policy == "smartkv"; };
-  return audit && std::any_of(audit->layers.begin(), audit->layers.end(), gated) ? QString() : QString("no layer's policy is smartkv, so that no gate predicts");
+  return audit && std::any_of(audit->layers.begin(), audit->layers.end(), gated)
+      ? QString()
+      : QString("no layer's policy is smartkv, so that no gate predicts");
 }
 
 }  // namespace
 
 void addPolicyCommands(std::vector<Command>& list) {
-  list.push_back({"policy_set", "Set Eviction Policy", "", "Evict rows of a layer, or of all, by another policy from the next tick on.", {}, "",
-                  {{"policy", "string", "as `kvlab list policies` names it, with keys: h2o:ratio=0.25", true}, {"layer", "number", "the layer; all of them unless given"}},
-                  policySet, needsIdle});
-  list.push_back({"lifespans_measure", "Measure Lifespans", "Run", "See how long each row is used when nothing is evicted, beside what gates predicted.", {}, "", {}, measureLifespans, needsGates});
+  list.push_back({"policy_set",
+                  "Set Eviction Policy",
+                  "",
+                  "Evict rows of a layer, or of all, by another policy from the next tick on.",
+                  {},
+                  "",
+                  {{"policy", "string", "as `kvlab list policies` names it, with keys: h2o:ratio=0.25", true},
+                   {"layer", "number", "the layer; all of them unless given"}},
+                  policySet,
+                  needsIdle});
+  list.push_back({"lifespans_measure",
+                  "Measure Lifespans",
+                  "Run",
+                  "See how long each row is used when nothing is evicted, beside what gates predicted.",
+                  {},
+                  "",
+                  {},
+                  measureLifespans,
+                  needsGates});
 }
 
 }  // namespace kvlab

@@ -21,8 +21,7 @@ Status step(CommandHost& host, const Json& args) {
   context.submit("step", {{"n", count}}, &context, [&context](const Result<Json>& reports) {
     if (!reports) return emit context.failed(reports.error());
     for (const Json& report : *reports)
-      if (!report.value("ok", true) && report.contains("error"))
-        emit context.failed(Error::fromJson(report["error"]));
+      if (!report.value("ok", true) && report.contains("error")) emit context.failed(Error::fromJson(report["error"]));
   });
   emit context.scripted(count == 1 ? QString("s.step()") : QString("s.step(%1)").arg(count.dump().c_str()));
   return ok();
@@ -81,10 +80,22 @@ Status rebuild(CommandHost& host, const Json&) {
 }  // namespace
 
 void addRunCommands(std::vector<Command>& list) {
-  list.push_back({"step", "Step", "Run", "Generate one token and stop.", {"F10"}, "step",
-                  {{"n", "number", "ticks to run, 1 unless given"}}, step, needsReadyIdle});
-  list.push_back({"step_into", "Step Into", "Run",
-                  "Apply the pending action that stands highest, alone; a tick where none is pending.", {"F11"}, "step_into", {},
+  list.push_back({"step",
+                  "Step",
+                  "Run",
+                  "Generate one token and stop.",
+                  {"F10"},
+                  "step",
+                  {{"n", "number", "ticks to run, 1 unless given"}},
+                  step,
+                  needsReadyIdle});
+  list.push_back({"step_into",
+                  "Step Into",
+                  "Run",
+                  "Apply the pending action that stands highest, alone; a tick where none is pending.",
+                  {"F11"},
+                  "step_into",
+                  {},
                   [](CommandHost& host, const Json&) {
                     emit host.context().scripted("s.stepAction()");
                     return verb(host, "stepAction");
@@ -93,32 +104,83 @@ void addRunCommands(std::vector<Command>& list) {
                     const QString why = needsReadyIdle(host);
                     return why.isEmpty() ? needsAlone(host) : why;
                   }});
-  list.push_back({"step_out", "Step Out", "Run",
-                  "Apply the pending actions that are left, without generating.", {"Shift+F11"}, "", {},
+  list.push_back({"step_out",
+                  "Step Out",
+                  "Run",
+                  "Apply the pending actions that are left, without generating.",
+                  {"Shift+F11"},
+                  "",
+                  {},
                   [](CommandHost& host, const Json&) {
                     emit host.context().scripted("s.apply()");
                     return verb(host, "apply");
                   },
                   needsPending});
-  list.push_back({"step_back", "Step Back", "Run",
-                  "Go to the tick before; the future stays as a branch.", {"Shift+F10"},
-                  "step_back", {}, stepBack, needsPast});
-  list.push_back({"run", "Run", "Run", "Generate until a breakpoint, the end of the text or Stop.",
-                  {"F5"}, "run", {{"max_ticks", "number", "stop after so many ticks"}}, run,
-                  needsReadyIdle, true});
-  list.push_back({"stop", "Stop", "Run", "Cancel what runs at its next safe point.",
-                  {"Shift+F5", "Esc"}, "stop", {}, stop, needsWork});
-  list.push_back({"rebuild", "Rebuild", "Run",
-                  "Compute every row again from the tokens; the drift goes to zero.", {"Ctrl+B"},
-                  "rebuild", {}, rebuild, needsIdle, true});
-  list.push_back({"drift", "Measure Drift", "Run",
-                  "Compare every live row with a rebuild without touching it.", {"Ctrl+D"}, "drift",
-                  {}, measureDrift, needsIdle});
-  list.push_back({"op_events", "Record Ops", "Run",
-                  "List every op call of the coming ticks among their events, or stop doing so.", {"Ctrl+Shift+E"}, "",
-                  {{"on", "boolean", "the other way round unless given"}}, opEvents, needsIdle});
-  list.push_back({"check_invariants", "Check Invariants", "Run", "Run every check, in full.",
-                  {"Ctrl+I"}, "check", {}, checkInvariants, needsIdle});
+  list.push_back({"step_back",
+                  "Step Back",
+                  "Run",
+                  "Go to the tick before; the future stays as a branch.",
+                  {"Shift+F10"},
+                  "step_back",
+                  {},
+                  stepBack,
+                  needsPast});
+  list.push_back({"run",
+                  "Run",
+                  "Run",
+                  "Generate until a breakpoint, the end of the text or Stop.",
+                  {"F5"},
+                  "run",
+                  {{"max_ticks", "number", "stop after so many ticks"}},
+                  run,
+                  needsReadyIdle,
+                  true});
+  list.push_back({"stop",
+                  "Stop",
+                  "Run",
+                  "Cancel what runs at its next safe point.",
+                  {"Shift+F5", "Esc"},
+                  "stop",
+                  {},
+                  stop,
+                  needsWork});
+  list.push_back({"rebuild",
+                  "Rebuild",
+                  "Run",
+                  "Compute every row again from the tokens; the drift goes to zero.",
+                  {"Ctrl+B"},
+                  "rebuild",
+                  {},
+                  rebuild,
+                  needsIdle,
+                  true});
+  list.push_back({"drift",
+                  "Measure Drift",
+                  "Run",
+                  "Compare every live row with a rebuild without touching it.",
+                  {"Ctrl+D"},
+                  "drift",
+                  {},
+                  measureDrift,
+                  needsIdle});
+  list.push_back({"op_events",
+                  "Record Ops",
+                  "Run",
+                  "List every op call of the coming ticks among their events, or stop doing so.",
+                  {"Ctrl+Shift+E"},
+                  "",
+                  {{"on", "boolean", "the other way round unless given"}},
+                  opEvents,
+                  needsIdle});
+  list.push_back({"check_invariants",
+                  "Check Invariants",
+                  "Run",
+                  "Run every check, in full.",
+                  {"Ctrl+I"},
+                  "check",
+                  {},
+                  checkInvariants,
+                  needsIdle});
 }
 
 }  // namespace kvlab

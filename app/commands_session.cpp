@@ -12,8 +12,7 @@ using Json = nlohmann::json;
 using PathAction = std::function<Status(CommandHost&, const QString& path)>;
 
 /// With a path in the arguments acts at once, otherwise asks for one.
-Status withPath(CommandHost& host, const Json& args, const PathQuestion& question,
-                PathAction action) {
+Status withPath(CommandHost& host, const Json& args, const PathQuestion& question, PathAction action) {
   if (args.contains("path")) return action(host, QString::fromStdString(args["path"]));
   return host.askPath(question, [&host, action](const QString& path) {
     if (const Status status = action(host, path); !status) emit host.context().failed(status.error());
@@ -43,13 +42,11 @@ Status newSession(CommandHost& host, const Json& args) {
 Status openManifest(CommandHost& host, const QString& path) {
   const auto manifest = readManifest(path.toStdString());
   if (!manifest) return manifest.error();
-  return open(host, {{"manifest", *manifest}},
-              "s = lab.open(" + QString::fromStdString(manifest->dump()) + ")");
+  return open(host, {{"manifest", *manifest}}, "s = lab.open(" + QString::fromStdString(manifest->dump()) + ")");
 }
 
 Status openModel(CommandHost& host, const QString& path) {
-  return open(host, {{"manifest", {{"model", path.toStdString()}}}},
-              "s = lab.open({model:" + quoted(path) + "})");
+  return open(host, {{"manifest", {{"model", path.toStdString()}}}}, "s = lab.open({model:" + quoted(path) + "})");
 }
 
 Status openCapture(CommandHost& host, const QString& path) {
@@ -64,8 +61,7 @@ PathAction fileVerb(const char* verb) {
   };
 }
 
-void add(std::vector<Command>& list, Command command, const PathQuestion& question,
-         PathAction action) {
+void add(std::vector<Command>& list, Command command, const PathQuestion& question, PathAction action) {
   command.args = {{"path", "string", "the file; asked for when missing"}};
   command.run = [question, action](CommandHost& host, const Json& args) {
     return withPath(host, args, question, action);
@@ -89,19 +85,21 @@ Status runSweep(CommandHost& host, const QString& path) {
 void addSweeps(std::vector<Command>& list) {
   Command open{"open_sweep", "Open Sweep…", "File", "Show the results of a sweep."};
   open.startsGroup = true;
-  add(list, open, {"Open Sweep", "Results (*.jsonl)"}, [](CommandHost& host, const QString& path) { return host.openSweep(path); });
-  add(list, {"run_sweep", "Run Sweep…", "File", "Run a sweep's specification, or go on with it."}, {"Run Sweep", "Specifications (*.json)"}, runSweep);
+  add(list, open, {"Open Sweep", "Results (*.jsonl)"},
+      [](CommandHost& host, const QString& path) { return host.openSweep(path); });
+  add(list, {"run_sweep", "Run Sweep…", "File", "Run a sweep's specification, or go on with it."},
+      {"Run Sweep", "Specifications (*.json)"}, runSweep);
 }
 
 void addFiles(std::vector<Command>& list) {
-  add(list, {"open_manifest", "Open Manifest…", "File", "Open the session a manifest describes.",
-             {"Ctrl+O"}}, {"Open Manifest", "Manifests (*.json)"}, openManifest);
-  add(list, {"open_model", "Open Model Folder…", "File", "Open a Hugging Face model directory.",
-             {"Ctrl+Shift+O"}}, {"Open Model Folder", ""}, openModel);
-  add(list, {"open_capture", "Open Capture…", "File", "Open a recorded session."},
-      {"Open Capture", kCaptures}, openCapture);
-  Command saveCapture{"save_capture", "Save Capture…", "File",
-                      "Write the whole session so that it can be replayed.", {"Ctrl+S"}, "save"};
+  add(list, {"open_manifest", "Open Manifest…", "File", "Open the session a manifest describes.", {"Ctrl+O"}},
+      {"Open Manifest", "Manifests (*.json)"}, openManifest);
+  add(list, {"open_model", "Open Model Folder…", "File", "Open a Hugging Face model directory.", {"Ctrl+Shift+O"}},
+      {"Open Model Folder", ""}, openModel);
+  add(list, {"open_capture", "Open Capture…", "File", "Open a recorded session."}, {"Open Capture", kCaptures},
+      openCapture);
+  Command saveCapture{"save_capture", "Save Capture…", "File", "Write the whole session so that it can be replayed.",
+                      {"Ctrl+S"},     "save"};
   saveCapture.blocked = needsIdle;
   saveCapture.startsGroup = true;
   add(list, saveCapture, {"Save Capture", kCaptures, true, ".kvcap"}, fileVerb("saveCapture"));
@@ -116,8 +114,13 @@ void addFiles(std::vector<Command>& list) {
 }  // namespace
 
 void addSessionCommands(std::vector<Command>& list) {
-  list.push_back({"new_session", "New Session…", "File", "Choose a model and settings and open them.",
-                  {"Ctrl+N"}, "new", {{"manifest", "object", "the manifest; asked for when missing"}},
+  list.push_back({"new_session",
+                  "New Session…",
+                  "File",
+                  "Choose a model and settings and open them.",
+                  {"Ctrl+N"},
+                  "new",
+                  {{"manifest", "object", "the manifest; asked for when missing"}},
                   newSession});
   addFiles(list);
   Command script{"run_script", "Run Script…", "File", "Run a script file in this window."};
@@ -125,12 +128,19 @@ void addSessionCommands(std::vector<Command>& list) {
   add(list, script, {"Run Script", "Scripts (*.js)"},
       [](CommandHost& host, const QString& path) { return host.runScriptFile(path); });
   addSweeps(list);
-  list.push_back({"quit", "Quit", "File", "Leave the program.", {"Ctrl+Q"}, "", {},
+  list.push_back({"quit",
+                  "Quit",
+                  "File",
+                  "Leave the program.",
+                  {"Ctrl+Q"},
+                  "",
+                  {},
                   [](CommandHost& host, const Json&) {
                     host.quit();
                     return ok();
                   },
-                  {}, true});
+                  {},
+                  true});
 }
 
 }  // namespace kvlab

@@ -36,7 +36,13 @@ Status format(CommandHost& host, const Json& args) {
 Status compact(CommandHost& host, const Json& args) {
   const auto rows = static_cast<std::int64_t>(args.value("rows", 64.0));
   if (rows < 1)
-    return Error{"bad_argument", "the pages were not compacted", "a step of " + std::to_string(rows) + " rows moves nothing", "name a number from 1 on", {}, "rows", rows};
+    return Error{"bad_argument",
+                 "the pages were not compacted",
+                 "a step of " + std::to_string(rows) + " rows moves nothing",
+                 "name a number from 1 on",
+                 {},
+                 "rows",
+                 rows};
   emit host.context().scripted(QString("while (!s.compact(%1).done);").arg(rows));
   (new CompactJob(host.context(), rows))->start();
   return ok();
@@ -50,12 +56,35 @@ QString needsHoles(const CommandHost& host) {
 }  // namespace
 
 void addStorageCommands(std::vector<Command>& list) {
-  list.push_back({"storage_layout", "Set Layout", "", "Store the rows of a layer, or of all, in another layout; the content stays.", {}, "",
-                  {{"layout", "string", "as `kvlab list layouts` names it, with parameters", true}, kLayer}, layout, needsIdle});
-  list.push_back({"storage_format", "Set K and V Formats", "", "Convert the K or V rows of a layer, or of all, to another type.", {}, "",
-                  {{"k", "string", "type of the keys; empty leaves them", true}, {"v", "string", "type of the values; empty leaves them", true}, kLayer}, format, needsIdle});
-  list.push_back({"storage_compact", "Compact Pages", "Run", "Fill the holes of pages, step by step; what a cancel leaves is whole and can be gone on with.", {}, "",
-                  {{"rows", "number", "rows per layer and step, 64 unless given"}}, compact, needsHoles});
+  list.push_back({"storage_layout",
+                  "Set Layout",
+                  "",
+                  "Store the rows of a layer, or of all, in another layout; the content stays.",
+                  {},
+                  "",
+                  {{"layout", "string", "as `kvlab list layouts` names it, with parameters", true}, kLayer},
+                  layout,
+                  needsIdle});
+  list.push_back({"storage_format",
+                  "Set K and V Formats",
+                  "",
+                  "Convert the K or V rows of a layer, or of all, to another type.",
+                  {},
+                  "",
+                  {{"k", "string", "type of the keys; empty leaves them", true},
+                   {"v", "string", "type of the values; empty leaves them", true},
+                   kLayer},
+                  format,
+                  needsIdle});
+  list.push_back({"storage_compact",
+                  "Compact Pages",
+                  "Run",
+                  "Fill the holes of pages, step by step; what a cancel leaves is whole and can be gone on with.",
+                  {},
+                  "",
+                  {{"rows", "number", "rows per layer and step, 64 unless given"}},
+                  compact,
+                  needsHoles});
 }
 
 }  // namespace kvlab

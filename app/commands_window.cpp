@@ -19,8 +19,8 @@ auto always(Body body) {
 
 Status setTheme(CommandHost& host, const Json& args) {
   const QString wanted = args.contains("name") ? QString::fromStdString(args["name"])
-                         : host.theme() == "dark" ? QString("light")
-                                                  : QString("dark");
+      : host.theme() == "dark"                 ? QString("light")
+                                               : QString("dark");
   return host.setTheme(wanted);
 }
 
@@ -56,30 +56,92 @@ void addViews(std::vector<Command>& list, const std::vector<ViewName>& views) {
 
 void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& views) {
   addViews(list, views);
-  list.push_back({"next_view", "Next View", "View", "Give the keyboard to the next view that can be seen.", {"F6"}, "", {},
+  list.push_back({"next_view",
+                  "Next View",
+                  "View",
+                  "Give the keyboard to the next view that can be seen.",
+                  {"F6"},
+                  "",
+                  {},
                   always([](CommandHost& h) { h.showNeighbour(true); })});
-  list.push_back({"previous_view", "Previous View", "View", "Give the keyboard to the view before.", {"Shift+F6"}, "", {},
+  list.push_back({"previous_view",
+                  "Previous View",
+                  "View",
+                  "Give the keyboard to the view before.",
+                  {"Shift+F6"},
+                  "",
+                  {},
                   always([](CommandHost& h) { h.showNeighbour(false); })});
-  list.push_back({"type_prompt", "Type a Prompt", "View", "Go to the line that appends text to the context.", {"Alt+0"},
-                  "", {}, [](CommandHost& h, const Json&) { return h.typePrompt(); }, needsSession});
-  list.push_back({"theme", "Dark or Light", "View", "Change between the dark and the light theme.",
-                  {"Ctrl+Shift+L"}, "theme", {{"name", "string", "dark or light; the other when missing"}},
-                  setTheme, {}, true});
-  list.push_back({"reset_layout", "Reset Layout", "View", "Put every view back to its first place.", {},
-                  "", {}, always([](CommandHost& h) { h.resetLayout(); })});
-  list.push_back({"screenshot", "Save Picture…", "View", "Write the window or one view as a PNG.",
-                  {"Ctrl+Shift+S"}, "camera",
-                  {{"path", "string", "the file; asked for when missing"},
-                   {"view", "string", "a view's id, or window"}},
-                  savePicture});
-  list.push_back({"palette", "Command Palette", "Help", "Find any command by typing a part of its name.",
-                  {"Ctrl+P", "Ctrl+Shift+P"}, "", {}, always([](CommandHost& h) { h.showPalette(); })});
-  list.push_back({"help_commands", "Commands and Shortcuts", "Help", "List every command.", {"F1"}, "", {},
+  list.push_back({"type_prompt",
+                  "Type a Prompt",
+                  "View",
+                  "Go to the line that appends text to the context.",
+                  {"Alt+0"},
+                  "",
+                  {},
+                  [](CommandHost& h, const Json&) { return h.typePrompt(); },
+                  needsSession});
+  list.push_back({"theme",
+                  "Dark or Light",
+                  "View",
+                  "Change between the dark and the light theme.",
+                  {"Ctrl+Shift+L"},
+                  "theme",
+                  {{"name", "string", "dark or light; the other when missing"}},
+                  setTheme,
+                  {},
+                  true});
+  list.push_back({"reset_layout",
+                  "Reset Layout",
+                  "View",
+                  "Put every view back to its first place.",
+                  {},
+                  "",
+                  {},
+                  always([](CommandHost& h) { h.resetLayout(); })});
+  list.push_back(
+      {"screenshot",
+       "Save Picture…",
+       "View",
+       "Write the window or one view as a PNG.",
+       {"Ctrl+Shift+S"},
+       "camera",
+       {{"path", "string", "the file; asked for when missing"}, {"view", "string", "a view's id, or window"}},
+       savePicture});
+  list.push_back({"palette",
+                  "Command Palette",
+                  "Help",
+                  "Find any command by typing a part of its name.",
+                  {"Ctrl+P", "Ctrl+Shift+P"},
+                  "",
+                  {},
+                  always([](CommandHost& h) { h.showPalette(); })});
+  list.push_back({"help_commands",
+                  "Commands and Shortcuts",
+                  "Help",
+                  "List every command.",
+                  {"F1"},
+                  "",
+                  {},
                   always([](CommandHost& h) { h.showCommandHelp(); })});
-  list.push_back({"tour", "Tour", "Help", "Walk through the workbench in ten minutes.", {}, "", {},
+  list.push_back({"tour",
+                  "Tour",
+                  "Help",
+                  "Walk through the workbench in ten minutes.",
+                  {},
+                  "",
+                  {},
                   [](CommandHost& h, const Json&) { return h.runScriptFile("tour.js"); }});
-  list.push_back({"about", "About kvlab", "Help", "Version, licences, numerics.", {}, "", {},
-                  always([](CommandHost& h) { h.showAbout(); }), {}, true});
+  list.push_back({"about",
+                  "About kvlab",
+                  "Help",
+                  "Version, licences, numerics.",
+                  {},
+                  "",
+                  {},
+                  always([](CommandHost& h) { h.showAbout(); }),
+                  {},
+                  true});
 }
 
 }  // namespace kvlab

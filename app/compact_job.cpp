@@ -19,7 +19,8 @@ PageTotals pageTotals(const Snapshot& s) {
   return out;
 }
 
-CompactJob::CompactJob(LiveContext& context, std::int64_t rowsPerStep) : QObject(&context), m_context(context), m_rows(rowsPerStep) {
+CompactJob::CompactJob(LiveContext& context, std::int64_t rowsPerStep)
+    : QObject(&context), m_context(context), m_rows(rowsPerStep) {
   connect(&context, &LiveContext::cancelled, this, [this] { m_cancelled = true; });
   connect(&context, &LiveContext::sessionChanged, this, &QObject::deleteLater);
 }
@@ -49,7 +50,9 @@ void CompactJob::took(const Result<nlohmann::json>& reply) {
 
 void CompactJob::end(const QString& how) {
   emit m_context.progressed({}, 0, -1);
-  emit m_context.logged(2, tr("compacting pages: %1 moved (%2), %3").arg(counted(m_moved, tr("row"), tr("rows")), formatBytes(m_bytes), how));
+  emit m_context.logged(2,
+                        tr("compacting pages: %1 moved (%2), %3")
+                            .arg(counted(m_moved, tr("row"), tr("rows")), formatBytes(m_bytes), how));
   deleteLater();
 }
 

@@ -20,13 +20,16 @@ class CoreEngine : public Engine {
   explicit CoreEngine(std::unique_ptr<Lanes> lanes) : m_lanes(std::move(lanes)) {}
 
   Result<json> execute(const std::string& verb, const json& args) override {
-    auto result = verb == "lanesOpen" ? openLanes(args) : verb == "lanesClose" ? closeLanes(args)
-                  : m_lanes           ? kvlab::execute(*m_lanes, verb, args)
+    auto result = verb == "lanesOpen" ? openLanes(args)
+        : verb == "lanesClose"        ? closeLanes(args)
+        : m_lanes                     ? kvlab::execute(*m_lanes, verb, args)
                                       : kvlab::execute(*m_session, verb, args);
     if (!result) spdlog::info("{} failed: {}", verb, result.error().text());
     return result;
   }
-  Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request) override { return m_lanes ? m_lanes->tile(request) : m_session->tile(request); }
+  Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request) override {
+    return m_lanes ? m_lanes->tile(request) : m_session->tile(request);
+  }
   SnapshotPtr snapshot() const override { return m_lanes ? m_lanes->snapshot() : m_session->snapshot(); }
   void setPublish(std::function<void(SnapshotPtr)> publish) override {
     m_publish = std::move(publish);
@@ -62,7 +65,9 @@ class CoreEngine : public Engine {
   }
 
   Result<json> openLanes(const json& args) {
-    if (m_lanes) return Error{"in_lockstep", "the lanes were not opened", "there are lanes already", "close them first, or fork one"};
+    if (m_lanes)
+      return Error{"in_lockstep", "the lanes were not opened", "there are lanes already",
+                   "close them first, or fork one"};
     auto lanes = makeLanes(m_session, args);
     if (!lanes) return lanes.error();
     m_lanes = lanes.take();
@@ -71,7 +76,8 @@ class CoreEngine : public Engine {
   }
 
   Result<json> closeLanes(const json& args) {
-    if (!m_lanes) return Error{"bad_argument", "the lanes were not closed", "there are none", "open some with lab.lanes"};
+    if (!m_lanes)
+      return Error{"bad_argument", "the lanes were not closed", "there are none", "open some with lab.lanes"};
     auto lane = releaseLane(*m_lanes, args);
     if (!lane) return lane.error();
     m_session = lane.take();

@@ -2,9 +2,9 @@
 #include "app/core_lists.h"
 
 #include "core/analysis/metrics.h"
+#include "core/api/layout_names.h"
 #include "core/api/manifest.h"
 #include "core/check/invariant.h"
-#include "core/api/layout_names.h"
 #include "core/model/int8_weights.h"
 #include "kernels/backend/backend.h"
 #include "kernels/cuda/find_module.h"
@@ -16,9 +16,7 @@ using nlohmann::json;
 
 namespace {
 
-json entry(std::string_view id, std::string_view title) {
-  return {{"id", id}, {"title", title}};
-}
+json entry(std::string_view id, std::string_view title) { return {{"id", id}, {"title", title}}; }
 
 std::int64_t bytesOf(const std::string& dtype, kernels::DType fallback) {
   if (dtype == "f32") return 4;
@@ -74,7 +72,9 @@ json listPolicies() {
   for (const PolicyName& one : policies()) {
     list.push_back(entry(one.name, one.help));
     for (const PolicyPreset& preset : policyPresets())
-      if (preset.policy == one.name) list.back()["presets"].push_back({{"name", preset.name}, {"keys", json::parse(preset.keys)}, {"source", preset.source}});
+      if (preset.policy == one.name)
+        list.back()["presets"].push_back(
+            {{"name", preset.name}, {"keys", json::parse(preset.keys)}, {"source", preset.source}});
   }
   return list;
 }
@@ -97,7 +97,9 @@ json listBackends() {
   const bool there = cuda.why.empty();
   return json::array(
       {{{"id", "cpu"}, {"available", true}, {"why", std::string("runs as ") + kernels::cpuOps().targetName()}},
-       {{"id", "cuda"}, {"available", there}, {"why", there ? "runs on " + kernels::cudaDeviceText(cuda.device) : cuda.why}}});
+       {{"id", "cuda"},
+        {"available", there},
+        {"why", there ? "runs on " + kernels::cudaDeviceText(cuda.device) : cuda.why}}});
 }
 
 Result<json> describeModel(const json& manifest, const std::string& resources) {

@@ -21,8 +21,7 @@ ReplayOptions optionsOf(std::optional<std::int64_t> to, bool verify) {
 }  // namespace
 
 Result<std::unique_ptr<Session>> openCaptured(const std::string& path, const std::string& resources,
-                                              std::optional<std::int64_t> to,
-                                              const Progress& progress) {
+                                              std::optional<std::int64_t> to, const Progress& progress) {
   Result<Replay> replay = replayCapture(path, resources, optionsOf(to, false), progress);
   if (!replay) return replay.error();
   if (!replay->note.empty()) spdlog::warn("{}: {}", path, replay->note);
@@ -34,8 +33,8 @@ Result<std::unique_ptr<Session>> openCaptured(const std::string& path, const std
   return std::move(replay->session);
 }
 
-Result<json> replayTable(const std::string& path, const std::string& resources,
-                         std::optional<std::int64_t> to, bool verify) {
+Result<json> replayTable(const std::string& path, const std::string& resources, std::optional<std::int64_t> to,
+                         bool verify) {
   const Result<Replay> replay = replayCapture(path, resources, optionsOf(to, verify));
   if (!replay) return replay.error();
   json steps = json::array();

@@ -17,8 +17,7 @@ class Session;
 /// The session that a capture leads to, at tick `to` where one is given. Errors: those of
 /// replayCapture, and that of the command which failed.
 Result<std::unique_ptr<Session>> openCaptured(const std::string& path, const std::string& resources,
-                                              std::optional<std::int64_t> to,
-                                              const Progress& progress);
+                                              std::optional<std::int64_t> to, const Progress& progress);
 
 /// {ok, note, steps: [{tick, verb, ok, expected, got, error?}]}
 Result<nlohmann::json> replayTable(const std::string& path, const std::string& resources,

@@ -22,6 +22,8 @@ Result<SweepOutcome> sweepFile(const std::string& path, SweepOptions& options) {
   return start(readSweepSpec(path), options);
 }
 
-Result<SweepOutcome> sweepJson(const nlohmann::json& spec, SweepOptions& options) { return start(SweepSpec::fromJson(spec), options); }
+Result<SweepOutcome> sweepJson(const nlohmann::json& spec, SweepOptions& options) {
+  return start(SweepSpec::fromJson(spec), options);
+}
 
 }  // namespace kvlab

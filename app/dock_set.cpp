@@ -205,25 +205,28 @@ QByteArray DockSet::save() const {
 /// Qt is still moving docks when it tells; once per turn of the event loop is enough.
 void DockSet::dressLater() {
   if (std::exchange(m_dressing, true)) return;
-  QMetaObject::invokeMethod(this, [this] {
-    m_dressing = false;
-    dressAll();
-  }, Qt::QueuedConnection);
+  QMetaObject::invokeMethod(
+      this,
+      [this] {
+        m_dressing = false;
+        dressAll();
+      },
+      Qt::QueuedConnection);
 }
 
 bool DockSet::restore(const QByteArray& state) {
   QDataStream in(state);
   QByteArray docks, centre;
   in >> docks >> centre;
-  return in.status() == QDataStream::Ok && m_window.restoreState(docks, 1) &&
-         m_centre->restoreState(centre);
+  return in.status() == QDataStream::Ok && m_window.restoreState(docks, 1) && m_centre->restoreState(centre);
 }
 
 bool DockSet::visible(const QString& id) const {
   const InspectorView* view = m_views.value(id);
   if (!view || !view->isVisible()) return false;
   if (view->window() != &m_window) return true;  // floats
-  return m_window.rect().intersects(QRect(view->mapTo(&m_window, QPoint()), view->size()));  // docks behind others lie outside
+  return m_window.rect().intersects(
+      QRect(view->mapTo(&m_window, QPoint()), view->size()));  // docks behind others lie outside
 }
 
 }  // namespace kvlab

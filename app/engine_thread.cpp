@@ -29,8 +29,7 @@ Result<T> guarded(Body body) {
 }
 
 Error cancelledError() {
-  return {"cancelled", "the command was cancelled", "it was waiting when work was stopped",
-          "run it again"};
+  return {"cancelled", "the command was cancelled", "it was waiting when work was stopped", "run it again"};
 }
 
 }  // namespace
@@ -53,8 +52,7 @@ EngineThread::~EngineThread() {
 void EngineThread::submit(std::string verb, nlohmann::json args, Reply reply) {
   Job job;
   job.work = [this, verb = std::move(verb), args = std::move(args), reply](Engine* engine) {
-    auto result = engine ? guarded<nlohmann::json>([&] { return engine->execute(verb, args); })
-                         : m_openError;
+    auto result = engine ? guarded<nlohmann::json>([&] { return engine->execute(verb, args); }) : m_openError;
     return [reply, result = std::move(result)] { reply(result); };
   };
   job.cancelled = [reply] { reply(cancelledError()); };
@@ -89,8 +87,7 @@ void EngineThread::push(Job job) {
 void EngineThread::query(std::string tag, std::string verb, nlohmann::json args, Reply reply) {
   Job job{"q:" + tag, {}};
   job.work = [this, verb = std::move(verb), args = std::move(args), reply](Engine* engine) {
-    auto result = engine ? guarded<nlohmann::json>([&] { return engine->execute(verb, args); })
-                         : m_openError;
+    auto result = engine ? guarded<nlohmann::json>([&] { return engine->execute(verb, args); }) : m_openError;
     return [reply, result = std::move(result)] { reply(result); };
   };
   replaceOrPush(std::move(job));
@@ -132,10 +129,8 @@ void EngineThread::replaceOrPush(Job job) {
     const std::lock_guard lock(m_mutex);
     const auto same = [&](const Job& waiting) { return waiting.tag == job.tag; };
     const auto found = std::find_if(m_reads.begin(), m_reads.end(), same);
-    if (found != m_reads.end())
-      *found = std::move(job);
-    else
-      m_reads.push_back(std::move(job));
+    if (found != m_reads.end()) *found = std::move(job);
+    else m_reads.push_back(std::move(job));
   }
   m_work.notify_one();
 }
@@ -222,15 +217,15 @@ void EngineThread::serveReads() {
 /// A read that has to wait, unless a newer one of its tag has come.
 void EngineThread::putBack(Job job) {
   const std::lock_guard lock(m_mutex);
-  if (std::ranges::none_of(m_reads, [&](const Job& newer) { return newer.tag == job.tag; })) m_reads.push_back(std::move(job));
+  if (std::ranges::none_of(m_reads, [&](const Job& newer) { return newer.tag == job.tag; }))
+    m_reads.push_back(std::move(job));
 }
 
 void EngineThread::publish(SnapshotPtr snapshot) {
   {
     std::unique_lock lock(m_mutex);
     auto& waiting = m_mail.snapshots;
-    if (waiting.size() >= kMailSnapshots)
-      waiting.erase(waiting.begin(), waiting.begin() + kMailSnapshots / 2);
+    if (waiting.size() >= kMailSnapshots) waiting.erase(waiting.begin(), waiting.begin() + kMailSnapshots / 2);
     waiting.push_back(std::move(snapshot));
     wakeOnce(lock);
   }

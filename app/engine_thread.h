@@ -90,7 +90,7 @@ class EngineThread {
   EngineOpener m_opener;
   Reply m_opened;
   std::function<void()> m_wake;
-  std::unique_ptr<Engine> m_engine;  // engine thread
+  std::unique_ptr<Engine> m_engine;        // engine thread
   std::optional<TileUnderWay> m_underWay;  // engine thread
   Result<nlohmann::json> m_openError = nlohmann::json();
 

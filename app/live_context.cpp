@@ -10,8 +10,7 @@ namespace kvlab {
 namespace {
 
 Error noSession() {
-  return {"no_session", "there is nothing to work on", "no session is open",
-          "open one with File > New Session"};
+  return {"no_session", "there is nothing to work on", "no session is open", "open one with File > New Session"};
 }
 
 constexpr std::chrono::milliseconds kFrame{16};
@@ -56,8 +55,7 @@ const std::vector<SnapshotPtr>& LiveContext::history() const {
   return m_session ? m_session->history() : none;
 }
 
-void LiveContext::submit(const std::string& verb, const nlohmann::json& args, QObject* receiver,
-                         Reply reply) {
+void LiveContext::submit(const std::string& verb, const nlohmann::json& args, QObject* receiver, Reply reply) {
   if (!m_session) return reply(noSession());
   m_session->submit(verb, args,
                     [self = QPointer<LiveContext>(this), guard = QPointer<QObject>(receiver),
@@ -67,26 +65,24 @@ void LiveContext::submit(const std::string& verb, const nlohmann::json& args, QO
                     });
 }
 
-void LiveContext::query(const std::string& tag, const std::string& verb,
-                        const nlohmann::json& args, QObject* receiver, Reply reply) {
+void LiveContext::query(const std::string& tag, const std::string& verb, const nlohmann::json& args, QObject* receiver,
+                        Reply reply) {
   if (!m_session) return reply(noSession());
-  m_session->query(tag, verb, args,
-                   [guard = QPointer<QObject>(receiver), reply](const Result<nlohmann::json>& r) {
-                     if (guard) reply(r);
-                   });
+  m_session->query(tag, verb, args, [guard = QPointer<QObject>(receiver), reply](const Result<nlohmann::json>& r) {
+    if (guard) reply(r);
+  });
 }
 
-void LiveContext::fetch(const std::string& tag, const TileRequest& request, QObject* receiver,
-                        TileReply reply) {
+void LiveContext::fetch(const std::string& tag, const TileRequest& request, QObject* receiver, TileReply reply) {
   if (!m_session) return;
   using Arrived = Result<std::shared_ptr<const Tile>>;
-  m_session->fetch(tag, request,
-                   [this, self = QPointer<LiveContext>(this), guard = QPointer<QObject>(receiver),
-                    reply](const Arrived& tile) {
-                     if (!guard || !self) return;
-                     if (!tile) emit logged(3, QString::fromStdString(tile.error().text()));
-                     reply(tile ? *tile : nullptr);
-                   });
+  m_session->fetch(
+      tag, request,
+      [this, self = QPointer<LiveContext>(this), guard = QPointer<QObject>(receiver), reply](const Arrived& tile) {
+        if (!guard || !self) return;
+        if (!tile) emit logged(3, QString::fromStdString(tile.error().text()));
+        reply(tile ? *tile : nullptr);
+      });
 }
 
 void LiveContext::showTick(Tick tick) {
@@ -137,8 +133,8 @@ void LiveContext::showSnapshot(SnapshotPtr snapshot) {
   if (next.ledger.value() >= 0) {
     const auto found = std::find(m_shown->context.begin(), m_shown->context.end(), next.ledger);
     next.position = found == m_shown->context.end()
-                        ? Position(-1)
-                        : Position(static_cast<std::int32_t>(found - m_shown->context.begin()));
+        ? Position(-1)
+        : Position(static_cast<std::int32_t>(found - m_shown->context.begin()));
   }
   setFocus(next);
 }

@@ -30,12 +30,10 @@ class LiveContext : public InspectorContext {
 
   SnapshotPtr snapshot() const override { return m_shown; }
   const std::vector<SnapshotPtr>& history() const override;
-  void submit(const std::string& verb, const nlohmann::json& args, QObject* receiver,
-              Reply reply) override;
-  void query(const std::string& tag, const std::string& verb, const nlohmann::json& args,
-             QObject* receiver, Reply reply) override;
-  void fetch(const std::string& tag, const TileRequest& request, QObject* receiver,
-             TileReply reply) override;
+  void submit(const std::string& verb, const nlohmann::json& args, QObject* receiver, Reply reply) override;
+  void query(const std::string& tag, const std::string& verb, const nlohmann::json& args, QObject* receiver,
+             Reply reply) override;
+  void fetch(const std::string& tag, const TileRequest& request, QObject* receiver, TileReply reply) override;
   void showTick(Tick tick) override;
   /// Shows the newest snapshot now. Views follow an engine at the pace of a screen, so that what a
   /// script steps through a thousand times a second is drawn sixty times.
@@ -58,7 +56,7 @@ class LiveContext : public InspectorContext {
 
   LiveSessionPtr m_session;
   SnapshotPtr m_shown;
-  QTimer m_pace;  // until the next one may be shown
+  QTimer m_pace;          // until the next one may be shown
   QElapsedTimer m_since;  // the last one was shown
   int m_rest = 1;
   bool m_behind = false;

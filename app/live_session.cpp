@@ -7,7 +7,8 @@ namespace kvlab {
 
 LiveSession::LiveSession(EngineOpener opener, Reply opened)
     : m_thread(std::move(opener), std::move(opened), [this] {
-        QMetaObject::invokeMethod(this, [this] { drain(); }, Qt::QueuedConnection);
+        QMetaObject::invokeMethod(
+            this, [this] { drain(); }, Qt::QueuedConnection);
       }) {}
 
 void LiveSession::submit(const std::string& verb, const nlohmann::json& args, Reply reply) {
@@ -28,8 +29,7 @@ void LiveSession::fork(Opened forked) {
   setBusy(true);
 }
 
-void LiveSession::query(const std::string& tag, const std::string& verb,
-                        const nlohmann::json& args, Reply reply) {
+void LiveSession::query(const std::string& tag, const std::string& verb, const nlohmann::json& args, Reply reply) {
   m_thread.query(tag, verb, args, std::move(reply));
 }
 
@@ -43,8 +43,7 @@ void LiveSession::drain() {
   EngineMail mail = m_thread.collect();
   for (const SnapshotPtr& snapshot : mail.snapshots) keep(snapshot);
   if (mail.progress)
-    emit progressed(QString::fromStdString(mail.progress->what), mail.progress->done,
-                    mail.progress->total);
+    emit progressed(QString::fromStdString(mail.progress->what), mail.progress->done, mail.progress->total);
   if (alive && !mail.snapshots.empty()) emit published();
   for (auto& reply : mail.replies) {
     if (!alive) return;
@@ -56,8 +55,7 @@ void LiveSession::drain() {
 void LiveSession::keep(const SnapshotPtr& snapshot) {
   while (!m_history.empty() && m_history.back()->tick >= snapshot->tick) m_history.pop_back();
   m_history.push_back(snapshot);
-  if (m_history.size() > kHistory + kHistory / 4)
-    m_history.erase(m_history.begin(), m_history.end() - kHistory);
+  if (m_history.size() > kHistory + kHistory / 4) m_history.erase(m_history.begin(), m_history.end() - kHistory);
 }
 
 void LiveSession::setBusy(bool busy) {

@@ -23,8 +23,7 @@ class LiveSession : public QObject, public SessionPort {
 
   void submit(const std::string& verb, const nlohmann::json& args, Reply reply) override;
   void fork(Opened forked) override;
-  void query(const std::string& tag, const std::string& verb, const nlohmann::json& args,
-             Reply reply);
+  void query(const std::string& tag, const std::string& verb, const nlohmann::json& args, Reply reply);
   void fetch(const std::string& tag, const TileRequest& request, TileReply reply);
   void cancel() override { m_thread.cancel(); }
   SnapshotPtr snapshot() const override { return m_history.empty() ? nullptr : m_history.back(); }

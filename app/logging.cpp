@@ -25,16 +25,14 @@ class RelaySink : public spdlog::sinks::base_sink<std::mutex> {
 };
 
 /// Noise of the offscreen platform, of no use to anybody.
-bool isNoise(const QString& text) {
-  return text.contains("propagateSizeHints") || text.contains("XDG_RUNTIME_DIR");
-}
+bool isNoise(const QString& text) { return text.contains("propagateSizeHints") || text.contains("XDG_RUNTIME_DIR"); }
 
 void takeQtMessage(QtMsgType type, const QMessageLogContext&, const QString& text) {
   if (isNoise(text)) return;
-  const auto level = type == QtDebugMsg     ? spdlog::level::debug
-                     : type == QtInfoMsg    ? spdlog::level::info
-                     : type == QtWarningMsg ? spdlog::level::warn
-                                            : spdlog::level::err;
+  const auto level = type == QtDebugMsg ? spdlog::level::debug
+      : type == QtInfoMsg               ? spdlog::level::info
+      : type == QtWarningMsg            ? spdlog::level::warn
+                                        : spdlog::level::err;
   spdlog::log(level, "qt: {}", text.toStdString());
 }
 
@@ -54,8 +52,8 @@ void installLogging(const std::string& level, LogRelay& relay) {
 
 void removeLogging() {
   qInstallMessageHandler(nullptr);
-  spdlog::set_default_logger(std::make_shared<spdlog::logger>(
-      "kvlab", std::make_shared<spdlog::sinks::stderr_sink_mt>()));
+  spdlog::set_default_logger(
+      std::make_shared<spdlog::logger>("kvlab", std::make_shared<spdlog::sinks::stderr_sink_mt>()));
 }
 
 }  // namespace kvlab

@@ -87,9 +87,8 @@ void MainWindow::buildActions() {
     const QString hint = command.keys.isEmpty() ? QString() : " (" + command.keys.first() + ")";
     action->setToolTip(command.title + hint + "\n" + command.help);
     if (command.id == "stop") action->setProperty(kDuringScript, true);
-    connect(action, &QAction::triggered, this, [this, id = command.id] {
-      m_context.runCommand(id, nlohmann::json::object());
-    });
+    connect(action, &QAction::triggered, this,
+            [this, id = command.id] { m_context.runCommand(id, nlohmann::json::object()); });
     addAction(action);
     m_actions[command.id] = action;
     if (command.menu.isEmpty()) continue;
@@ -136,11 +135,9 @@ void MainWindow::buildToolBar() {
 }
 
 void MainWindow::connectContext() {
-  m_context.setCommandRunner(
-      [this](const QString& id, const nlohmann::json& args) { return runCommand(id, args); });
-  m_context.setEvaluator([this](const QString& line, LiveContext::Evaluated reply) {
-    evaluate(line, std::move(reply));
-  });
+  m_context.setCommandRunner([this](const QString& id, const nlohmann::json& args) { return runCommand(id, args); });
+  m_context.setEvaluator(
+      [this](const QString& line, LiveContext::Evaluated reply) { evaluate(line, std::move(reply)); });
   connect(&m_context, &InspectorContext::snapshotChanged, this, &MainWindow::refreshActions);
   connect(&m_context, &InspectorContext::busyChanged, this, &MainWindow::refreshActions);
   connect(&m_context, &InspectorContext::failed, this, [this](const Error& error) {
@@ -164,8 +161,7 @@ void MainWindow::refreshActions() {
 void MainWindow::refreshIcons() {
   const auto look = Theme::current();
   for (const Command& command : m_commands.all())
-    if (!command.icon.isEmpty())
-      m_actions[command.id]->setIcon(themedIcon(command.icon, look->text, look->faint));
+    if (!command.icon.isEmpty()) m_actions[command.id]->setIcon(themedIcon(command.icon, look->text, look->faint));
 }
 
 void MainWindow::refreshRecent(QMenu* menu) {
@@ -174,9 +170,8 @@ void MainWindow::refreshRecent(QMenu* menu) {
   for (const QString& text : recent) {
     const auto request = nlohmann::json::parse(text.toStdString(), nullptr, false);
     if (!request.is_object()) continue;
-    menu->addAction(request.contains("capture")
-                        ? QString::fromStdString(request["capture"].get<std::string>())
-                        : QString::fromStdString(request["manifest"].dump()),
+    menu->addAction(request.contains("capture") ? QString::fromStdString(request["capture"].get<std::string>())
+                                                : QString::fromStdString(request["manifest"].dump()),
                     this, [this, request] {
                       openSession(request, [this](const Result<SessionPtr>& opened) {
                         if (!opened) emit m_context.failed(opened.error());
@@ -226,14 +221,12 @@ static QString commandFor(const QString& path) {
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
   const auto urls = event->mimeData()->urls();
-  if (urls.size() == 1 && !commandFor(urls.first().toLocalFile()).isEmpty())
-    event->acceptProposedAction();
+  if (urls.size() == 1 && !commandFor(urls.first().toLocalFile()).isEmpty()) event->acceptProposedAction();
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {
   const QString path = event->mimeData()->urls().value(0).toLocalFile();
-  if (const QString id = commandFor(path); !id.isEmpty())
-    m_context.runCommand(id, {{"path", path.toStdString()}});
+  if (const QString id = commandFor(path); !id.isEmpty()) m_context.runCommand(id, {{"path", path.toStdString()}});
 }
 
 }  // namespace kvlab

@@ -51,23 +51,27 @@ Error MainWindow::unknownView(const QString& id) const {
   return error;
 }
 
-Status MainWindow::showView(const QString& id) {
-  return m_docks->show(id) ? ok() : Status(unknownView(id));
-}
+Status MainWindow::showView(const QString& id) { return m_docks->show(id) ? ok() : Status(unknownView(id)); }
 
 Status MainWindow::setFocus(const json& wanted) {
   m_context.catchUp();
   if (!m_context.snapshot())
     return Error{"no_session", "the focus was not moved", "no session is open", "open one first"};
   const Snapshot& newest = *m_context.history().back();
-  const std::int64_t ends[] = {newest.tick.value() + 1, newest.info->cacheLayers.count(), newest.info->heads, newest.length(), static_cast<std::int64_t>(newest.ledger.size())};
+  const std::int64_t ends[] = {newest.tick.value() + 1, newest.info->cacheLayers.count(), newest.info->heads,
+                               newest.length(), static_cast<std::int64_t>(newest.ledger.size())};
   const char* const fields[] = {"tick", "layer", "head", "row", "ledger"};
   for (std::size_t i = 0; i < std::size(fields); ++i) {
     if (!wanted.contains(fields[i])) continue;
     const std::int64_t value = wanted[fields[i]].get<std::int64_t>();
     if (value >= 0 && value < ends[i]) continue;
-    return Error{"bad_argument", "the focus was not moved", "there is no " + std::string(fields[i]) + " " + std::to_string(value),
-                 "name one from 0 to " + std::to_string(ends[i] - 1), {}, fields[i], value};
+    return Error{"bad_argument",
+                 "the focus was not moved",
+                 "there is no " + std::string(fields[i]) + " " + std::to_string(value),
+                 "name one from 0 to " + std::to_string(ends[i] - 1),
+                 {},
+                 fields[i],
+                 value};
   }
   if (wanted.contains("tick")) m_context.showTick(Tick(wanted["tick"].get<std::int64_t>()));
   Focus focus = m_context.focus();
@@ -107,8 +111,8 @@ Status MainWindow::setTheme(const QString& name) {
 
 Status MainWindow::setSize(QSize size) {
   if (size.width() < 320 || size.height() < 240 || size.width() > 8192 || size.height() > 8192)
-    return Error{"bad_argument", "the window was not resized",
-                 "320x240 to 8192x8192 are possible", "choose a size between"};
+    return Error{"bad_argument", "the window was not resized", "320x240 to 8192x8192 are possible",
+                 "choose a size between"};
   showNormal();
   resize(size);
   return ok();
@@ -190,8 +194,8 @@ void MainWindow::caption(const QString& text, std::function<void()> resume) {
 
 Status MainWindow::askPath(const PathQuestion& question, std::function<void(QString)> answer) {
   if (m_settings.headless) {
-    Error error{"bad_argument", question.title.toStdString() + " was not done",
-                "nobody is there to ask", "give the argument " + question.argument.toStdString()};
+    Error error{"bad_argument", question.title.toStdString() + " was not done", "nobody is there to ask",
+                "give the argument " + question.argument.toStdString()};
     error.field = question.argument.toStdString();
     return error;
   }
@@ -199,7 +203,7 @@ Status MainWindow::askPath(const PathQuestion& question, std::function<void(QStr
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setModal(false);
   dialog->setFileMode(question.filter.isEmpty() ? QFileDialog::Directory
-                      : question.save           ? QFileDialog::AnyFile
+                          : question.save       ? QFileDialog::AnyFile
                                                 : QFileDialog::ExistingFile);
   if (question.save) dialog->setAcceptMode(QFileDialog::AcceptSave);
   if (!question.suffix.isEmpty()) dialog->setDefaultSuffix(question.suffix);
@@ -254,15 +258,18 @@ Status MainWindow::runScriptFile(const QString& name) {
     return Error{"busy", path.toStdString() + " was not run", "another script is running",
                  "stop it or wait for its end"};
   m_script = makeScript();
-  QMetaObject::invokeMethod(this, [this, path] {  // from the event loop, not from inside a menu
-    const ScriptResult result = m_script->runFile(path);
-    m_banner->hide();
-    if (!result.failed || result.error.code == "cancelled") return;
-    Error error = result.error;
-    if (error.code == "script_error") error.what = path.toStdString() + " failed";
-    error.why = result.message().toStdString();
-    emit m_context.failed(error);
-  }, Qt::QueuedConnection);
+  QMetaObject::invokeMethod(
+      this,
+      [this, path] {  // from the event loop, not from inside a menu
+        const ScriptResult result = m_script->runFile(path);
+        m_banner->hide();
+        if (!result.failed || result.error.code == "cancelled") return;
+        Error error = result.error;
+        if (error.code == "script_error") error.what = path.toStdString() + " failed";
+        error.why = result.message().toStdString();
+        emit m_context.failed(error);
+      },
+      Qt::QueuedConnection);
   return ok();
 }
 

@@ -22,8 +22,7 @@ class EntryPainter : public QStyledItemDelegate {
  public:
   using QStyledItemDelegate::QStyledItemDelegate;
   QSize sizeHint(const QStyleOptionViewItem&, const QModelIndex&) const override { return {0, 26}; }
-  void paint(QPainter* painter, const QStyleOptionViewItem& option,
-             const QModelIndex& index) const override {
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
     const auto look = Theme::current();
     const bool current = option.state & QStyle::State_Selected;
     if (current) painter->fillRect(option.rect, Theme::mix(look->raised, look->accent, 0.25));
@@ -43,19 +42,14 @@ class EntryPainter : public QStyledItemDelegate {
     const QFontMetrics small(look->small);
     painter->setFont(look->small);
     painter->setPen(blocked.isEmpty() ? look->muted : look->faint);
-    painter->drawText(area, Qt::AlignLeft | Qt::AlignVCenter,
-                      small.elidedText(note, Qt::ElideRight, area.width()));
+    painter->drawText(area, Qt::AlignLeft | Qt::AlignVCenter, small.elidedText(note, Qt::ElideRight, area.width()));
   }
 };
 
 }  // namespace
 
 Palette::Palette(const CommandRegistry& registry, CommandHost& host, QWidget* parent)
-    : QFrame(parent),
-      m_registry(registry),
-      m_host(host),
-      m_line(new QLineEdit(this)),
-      m_list(new QListWidget(this)) {
+    : QFrame(parent), m_registry(registry), m_host(host), m_line(new QLineEdit(this)), m_list(new QListWidget(this)) {
   setObjectName("palette");
   m_line->setPlaceholderText(tr("Type a command"));
   m_line->setAccessibleName(tr("Command"));
@@ -88,8 +82,7 @@ void Palette::place() {
   setStyleSheet(QString("#palette{background:%1;border:1px solid %2;border-radius:6px}")
                     .arg(look->raised.name(), Theme::mix(look->border, look->text, 0.2).name()));
   const int width = std::min(720, parentWidget()->width() - 80);
-  setGeometry((parentWidget()->width() - width) / 2, 64, width,
-              std::min(440, parentWidget()->height() - 128));
+  setGeometry((parentWidget()->width() - width) / 2, 64, width, std::min(440, parentWidget()->height() - 128));
 }
 
 void Palette::refresh() {
@@ -101,12 +94,10 @@ void Palette::refresh() {
   for (const Command& command : m_registry.all()) {
     const auto required = [](const CommandArgument& arg) { return arg.required; };
     if (std::any_of(command.args.begin(), command.args.end(), required)) continue;
-    const int score = std::max(fuzzyScore(m_line->text(), command.title),
-                               fuzzyScore(m_line->text(), command.id) - 2);
+    const int score = std::max(fuzzyScore(m_line->text(), command.title), fuzzyScore(m_line->text(), command.id) - 2);
     if (score >= 0) matches.push_back({score, &command});
   }
-  std::stable_sort(matches.begin(), matches.end(),
-                   [](const Match& a, const Match& b) { return a.score > b.score; });
+  std::stable_sort(matches.begin(), matches.end(), [](const Match& a, const Match& b) { return a.score > b.score; });
   m_list->clear();
   for (const Match& match : matches) addEntry(*match.command);
   m_list->setCurrentRow(0);
@@ -139,9 +130,8 @@ bool Palette::eventFilter(QObject* watched, QEvent* event) {
   if (event->type() != QEvent::KeyPress && event->type() != QEvent::ShortcutOverride)
     return QFrame::eventFilter(watched, event);
   const int key = static_cast<QKeyEvent*>(event)->key();
-  const bool ours = key == Qt::Key_Escape || key == Qt::Key_Up || key == Qt::Key_Down ||
-                    key == Qt::Key_PageUp || key == Qt::Key_PageDown || key == Qt::Key_Return ||
-                    key == Qt::Key_Enter;
+  const bool ours = key == Qt::Key_Escape || key == Qt::Key_Up || key == Qt::Key_Down || key == Qt::Key_PageUp ||
+      key == Qt::Key_PageDown || key == Qt::Key_Return || key == Qt::Key_Enter;
   if (!ours) return false;
   event->accept();
   if (event->type() == QEvent::ShortcutOverride) return true;

@@ -31,8 +31,7 @@ NewSessionPanel::NewSessionPanel(const json& manifest, QWidget* parent)
   m_problem->setWordWrap(true);
   m_problem->setStyleSheet("color:" + Theme::current()->error.name());
   auto* form = new QFormLayout;
-  addChoice(form, tr("Model"), "model",
-            {"demo", "synthetic:tinyllama-1.1b", "synthetic:smollm-135m"}, true);
+  addChoice(form, tr("Model"), "model", {"demo", "synthetic:tinyllama-1.1b", "synthetic:smollm-135m"}, true);
   addChoice(form, tr("Layout"), "layout", {"indirection", "contiguous_splice"}, false);
   addChoice(form, tr("Positions"), "position", {"context", "absolute", "cache"}, false);
   addChoice(form, tr("After an edit"), "after_edit", {"keep", "recompute", "selective"}, false);
@@ -48,16 +47,15 @@ NewSessionPanel::NewSessionPanel(const json& manifest, QWidget* parent)
   column->addWidget(buttons);
 }
 
-void NewSessionPanel::addChoice(QFormLayout* form, const QString& label, const QString& key,
-                                const QStringList& values, bool editable) {
+void NewSessionPanel::addChoice(QFormLayout* form, const QString& label, const QString& key, const QStringList& values,
+                                bool editable) {
   auto* box = new QComboBox(this);
   box->setEditable(editable);
   box->addItems(values);
   box->setAccessibleName(label);
   const json now = json::parse(m_json->toPlainText().toStdString(), nullptr, false);
   const std::string name = key.toStdString();
-  if (now.contains(name) && now[name].is_string())
-    box->setCurrentText(QString::fromStdString(now[name]));
+  if (now.contains(name) && now[name].is_string()) box->setCurrentText(QString::fromStdString(now[name]));
   connect(box, &QComboBox::currentTextChanged, this, [this, key](const QString& v) { set(key, v); });
   form->addRow(label, box);
 }
@@ -101,8 +99,7 @@ CommandHelpPanel::CommandHelpPanel(const CommandRegistry& registry, QWidget* par
   (new QVBoxLayout(this))->addWidget(table);
 }
 
-AboutPanel::AboutPanel(const QString& version, const QString& numerics, const QString& backends,
-                       QWidget* parent)
+AboutPanel::AboutPanel(const QString& version, const QString& numerics, const QString& backends, QWidget* parent)
     : QDialog(parent) {
   setAttribute(Qt::WA_DeleteOnClose);
   setWindowTitle(tr("About kvlab"));

@@ -22,8 +22,7 @@ class NewSessionPanel : public QDialog {
   void chosen(const QString& manifest);
 
  private:
-  void addChoice(QFormLayout* form, const QString& label, const QString& key,
-                 const QStringList& values, bool editable);
+  void addChoice(QFormLayout* form, const QString& label, const QString& key, const QStringList& values, bool editable);
   void set(const QString& key, const QString& value);
   void accept() override;
 

@@ -16,8 +16,7 @@ namespace {
 
 json listViews() {
   json list = json::array();
-  for (const ViewInfo& view : views())
-    list.push_back({{"id", view.id}, {"title", view.title}, {"help", view.help}});
+  for (const ViewInfo& view : views()) list.push_back({{"id", view.id}, {"title", view.title}, {"help", view.help}});
   return list;
 }
 
@@ -70,17 +69,20 @@ std::string mebibytes(const json& bytes) {
 }
 
 void printModel(const json& m) {
-  const auto line = [](const char* name, const std::string& value) {
-    std::printf("%-12s %s\n", name, value.c_str());
-  };
+  const auto line = [](const char* name, const std::string& value) { std::printf("%-12s %s\n", name, value.c_str()); };
   line("model", cell(m["model"]) + " (" + cell(m["architecture"]) + ")");
-  line("parameters", cell(m["parameters"]) + ", " + cell(m["dtype"]) + (m["weights"] == m["dtype"] ? "" : " with matrices in " + cell(m["weights"])) + ", " + mebibytes(m["weight_bytes"]));
-  line("shape", cell(m["layers"]) + " layers, " + cell(m["heads"]) + " query and " + cell(m["kv_heads"]) +
-                    " KV heads of " + cell(m["head_dim"]) + ", width " + cell(m["hidden"]));
+  line("parameters",
+       cell(m["parameters"]) + ", " + cell(m["dtype"]) +
+           (m["weights"] == m["dtype"] ? "" : " with matrices in " + cell(m["weights"])) + ", " +
+           mebibytes(m["weight_bytes"]));
+  line("shape",
+       cell(m["layers"]) + " layers, " + cell(m["heads"]) + " query and " + cell(m["kv_heads"]) + " KV heads of " +
+           cell(m["head_dim"]) + ", width " + cell(m["hidden"]));
   line("vocabulary", cell(m["vocabulary"]));
   line("positions", cell(m["positions"]) + (m["window"] == 0 ? "" : ", window " + cell(m["window"])));
-  line("KV cache", mebibytes(m["kv_bytes"]) + " for " + cell(m["capacity"]) + " rows per layer (" +
-                       cell(m["row_bytes"]) + " bytes a row and layer)");
+  line("KV cache",
+       mebibytes(m["kv_bytes"]) + " for " + cell(m["capacity"]) + " rows per layer (" + cell(m["row_bytes"]) +
+           " bytes a row and layer)");
 }
 
 }  // namespace
@@ -108,12 +110,15 @@ int printInfo(const CommandLine& line) {
   }
   printModel(*model);
   const auto row = [](const std::string& name, const json& one, const json& text) {
-    std::printf("%-12s %s%s\n", name.c_str(), one["available"].get<bool>() ? "" : "not available: ", cell(text).c_str());
+    std::printf("%-12s %s%s\n", name.c_str(),
+                one["available"].get<bool>() ? "" : "not available: ", cell(text).c_str());
   };
   for (const json& backend : backends) {
     row("backend " + cell(backend["id"]), backend, backend["why"]);
     for (const json& numerics : backend["numerics"])
-      row("  numerics", numerics, numerics["available"].get<bool>() ? cell(numerics["id"]) : cell(numerics["id"]) + ": " + cell(numerics["why"]));
+      row("  numerics", numerics,
+          numerics["available"].get<bool>() ? cell(numerics["id"])
+                                            : cell(numerics["id"]) + ": " + cell(numerics["why"]));
   }
   return static_cast<int>(Exit::Ok);
 }

@@ -33,8 +33,7 @@ void printStep(const json& step, bool verify) {
 }  // namespace
 
 int printReplay(const CommandLine& line) {
-  const std::optional<std::int64_t> to =
-      line.to >= 0 ? std::optional<std::int64_t>(line.to) : std::nullopt;
+  const std::optional<std::int64_t> to = line.to >= 0 ? std::optional<std::int64_t>(line.to) : std::nullopt;
   const auto table = replayTable(line.file, resourceRoot().toStdString(), to, line.verify);
   if (!table) {
     std::cerr << errorLine(table.error()) << std::endl;

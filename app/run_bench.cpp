@@ -49,10 +49,9 @@ std::string number(double value) {
 
 void printRow(const json& row) {
   std::printf("%-10s %-44s %-20s %12s %-8s %s..%s (%lld)\n", row.value("bench", "").c_str(),
-              row.value("case", "").c_str(), row.value("metric", "").c_str(),
-              number(row.value("median", 0.0)).c_str(), row.value("unit", "").c_str(),
-              number(row.value("min", 0.0)).c_str(), number(row.value("max", 0.0)).c_str(),
-              row.value("runs", 0LL));
+              row.value("case", "").c_str(), row.value("metric", "").c_str(), number(row.value("median", 0.0)).c_str(),
+              row.value("unit", "").c_str(), number(row.value("min", 0.0)).c_str(),
+              number(row.value("max", 0.0)).c_str(), row.value("runs", 0LL));
 }
 
 /// Whole or not at all.
@@ -101,7 +100,8 @@ int runBench(const CommandLine& line) {
     std::fflush(stdout);
   }
   if (line.jsonFile.empty()) return static_cast<int>(Exit::Ok);
-  const Status written = writeFile(line.jsonFile, {{"version", KVLAB_VERSION}, {"backends", listBackends()}, {"rows", rows}});
+  const Status written =
+      writeFile(line.jsonFile, {{"version", KVLAB_VERSION}, {"backends", listBackends()}, {"rows", rows}});
   return written ? static_cast<int>(Exit::Ok) : refuse(written.error());
 }
 

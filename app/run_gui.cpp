@@ -76,9 +76,7 @@ bool checkResources() {
   return false;
 }
 
-int runGui(const CommandLine& line, LogRelay& log) {
-  return showWindow(line, log, {{"manifest", line.manifest}});
-}
+int runGui(const CommandLine& line, LogRelay& log) { return showWindow(line, log, {{"manifest", line.manifest}}); }
 
 int showCapture(const CommandLine& line, LogRelay& log) {
   json request{{"capture", line.file}};

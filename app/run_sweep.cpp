@@ -34,7 +34,8 @@ bool tell(const SweepProgress& progress) {
   if (const SweepRow* row = progress.row) {
     line += " " + row->prompts + " seed " + std::to_string(row->seed);
     for (const auto& [name, label] : row->axes) line += " " + name + " " + label;
-    line += row->error ? ": failed: " + row->error->text() : ": recall " + share(row->measure("recall")) + ", KL " + share(row->measure("kl_mean"));
+    line += row->error ? ": failed: " + row->error->text()
+                       : ": recall " + share(row->measure("recall")) + ", KL " + share(row->measure("kl_mean"));
   }
   if (progress.left > 0) line += " (" + duration(progress.left) + " left)";
   std::cerr << line << std::endl;
@@ -51,7 +52,8 @@ int refuse(const Error& error) {
 
 int runSweepCommand(const CommandLine& line) {
   if (!line.manifest.empty())
-    return refuse({"usage", "the sweep was not started", "options of a session do not apply: " + line.manifest.dump(), "write them into the specification's base"});
+    return refuse({"usage", "the sweep was not started", "options of a session do not apply: " + line.manifest.dump(),
+                   "write them into the specification's base"});
   SweepOptions options;
   options.out = line.out;
   options.resources = resourceRoot().toStdString();
@@ -62,10 +64,17 @@ int runSweepCommand(const CommandLine& line) {
   const Result<SweepOutcome> outcome = sweepFile(line.file, options);
   if (!outcome) return refuse(outcome.error());
   for (const SweepRow& row : outcome->rows)
-    if (row.error) std::cout << "failed: cell " << row.index << " (" << row.series() << ", seed " << row.seed << "): " << row.error->text() << "\n";
-  std::cout << outcome->rows.size() << " cells, " << outcome->found << " of them from before, " << outcome->failed << " failed; results in " << options.out << "\n";
+    if (row.error)
+      std::cout << "failed: cell " << row.index << " (" << row.series() << ", seed " << row.seed
+                << "): " << row.error->text() << "\n";
+  std::cout << outcome->rows.size() << " cells, " << outcome->found << " of them from before, " << outcome->failed
+            << " failed; results in " << options.out << "\n";
   if (outcome->failed == 0) return static_cast<int>(Exit::Ok);
-  std::cerr << errorLine({"failed_cells", std::to_string(outcome->failed) + " of " + std::to_string(outcome->rows.size()) + " cells failed", "each says why in results.csv", "correct the specification and sweep into another --out"}) << std::endl;
+  std::cerr << errorLine(
+                   {"failed_cells",
+                    std::to_string(outcome->failed) + " of " + std::to_string(outcome->rows.size()) + " cells failed",
+                    "each says why in results.csv", "correct the specification and sweep into another --out"})
+            << std::endl;
   return static_cast<int>(Exit::Failed);
 }
 

@@ -43,7 +43,8 @@ StatusStrip::StatusStrip(LiveContext& context, QString backendNote, QWidget* par
   m_health->setAccessibleName(tr("Invariants"));
   m_health->setAutoRaise(true);
   m_health->setFocusPolicy(Qt::TabFocus);
-  connect(m_health, &QToolButton::clicked, this, [this] { m_context.runCommand("show_invariants", nlohmann::json::object()); });
+  connect(m_health, &QToolButton::clicked, this,
+          [this] { m_context.runCommand("show_invariants", nlohmann::json::object()); });
   m_tick = field("tick");
   m_length = field("length");
   m_bytes = field("bytes");
@@ -60,7 +61,8 @@ StatusStrip::StatusStrip(LiveContext& context, QString backendNote, QWidget* par
   m_cancel->setProperty(kDuringScript, true);
   m_numerics = field("numerics");
   m_backend = field("backend");
-  for (QWidget* widget : std::initializer_list<QWidget*>{m_state, m_tick, m_health, m_length, m_bytes}) addWidget(widget);
+  for (QWidget* widget : std::initializer_list<QWidget*>{m_state, m_tick, m_health, m_length, m_bytes})
+    addWidget(widget);
   addWidget(new QWidget(this), 1);
   for (QWidget* widget : std::initializer_list<QWidget*>{m_work, m_progress, m_cancel, m_numerics, m_backend})
     addPermanentWidget(widget);
@@ -103,10 +105,12 @@ void StatusStrip::refreshTick(const Snapshot& shown) {
 
 void StatusStrip::refreshHealth(const Snapshot& shown) {
   const auto look = Theme::current();
-  const auto broken = std::count_if(shown.invariants.begin(), shown.invariants.end(), [](const auto& one) { return !one.ok; });
+  const auto broken =
+      std::count_if(shown.invariants.begin(), shown.invariants.end(), [](const auto& one) { return !one.ok; });
   const auto all = static_cast<qint64>(shown.invariants.size());
   m_health->setVisible(all > 0);
-  m_health->setText(broken ? tr("✖ %1 of %2 invariants broken").arg(broken).arg(all) : tr("✔ %1 invariants hold").arg(all));
+  m_health->setText(broken ? tr("✖ %1 of %2 invariants broken").arg(broken).arg(all)
+                           : tr("✔ %1 invariants hold").arg(all));
   m_health->setToolTip(tr("What was checked after this tick; click for the list"));
   m_health->setStyleSheet(QString("color:%1;border:0").arg((broken ? look->error : look->muted).name()));
 }

@@ -24,22 +24,31 @@ Error refused(const std::string& why, const std::string& field, json value) {
 }
 
 std::string nameOf(const json& spec) {
-  if (spec.is_string()) return QFileInfo(QString::fromStdString(spec.get<std::string>())).completeBaseName().toStdString();
+  if (spec.is_string())
+    return QFileInfo(QString::fromStdString(spec.get<std::string>())).completeBaseName().toStdString();
   const json name = spec.value("name", json("sweep"));
   return name.is_string() ? name.get<std::string>() : "sweep";
 }
 
 json pointJson(const SweepPoint& p) {
-  json out{{"prompts", p.prompts}, {"ask", p.ask}, {"series", p.series}, {"cells", p.cells}, {"failed", p.failed}, {"stories", p.stories}, {"asked", p.asked}, {"right", p.right}};
+  json out{{"prompts", p.prompts}, {"ask", p.ask},         {"series", p.series}, {"cells", p.cells},
+           {"failed", p.failed},   {"stories", p.stories}, {"asked", p.asked},   {"right", p.right}};
   if (p.budget) out["budget"] = {{p.budget->ratio ? "ratio" : "tokens", p.budget->value}};
   if (p.asked) out.update({{"recall", p.recall}, {"low", p.low}, {"high", p.high}});
-  for (const auto& [name, value] : {std::pair{"kl", p.kl}, {"klAnswer", p.klAnswer}, {"bytes", p.bytes}, {"share", p.share}})
+  for (const auto& [name, value] :
+       {std::pair{"kl", p.kl}, {"klAnswer", p.klAnswer}, {"bytes", p.bytes}, {"share", p.share}})
     if (value) out[name] = *value;
   return out;
 }
 
 json answer(const std::string& name, const std::string& out, const SweepOutcome& outcome) {
-  json reply{{"name", name}, {"out", out}, {"cells", outcome.rows.size()}, {"found", outcome.found}, {"failed", outcome.failed}, {"points", json::array()}, {"rows", json::array()}};
+  json reply{{"name", name},
+             {"out", out},
+             {"cells", outcome.rows.size()},
+             {"found", outcome.found},
+             {"failed", outcome.failed},
+             {"points", json::array()},
+             {"rows", json::array()}};
   for (const SweepPoint& point : sweepPoints(outcome.rows)) reply["points"].push_back(pointJson(point));
   for (const SweepRow& row : outcome.rows) reply["rows"].push_back(json::parse(sweepLine(row)));
   return reply;
@@ -57,13 +66,18 @@ SweepJob::~SweepJob() {
 }
 
 Status SweepJob::start(const json& request, Done done) {
-  if (m_running) return Error{"busy", "the sweep was not started", "another one is running", "wait for it or cancel it"};
+  if (m_running)
+    return Error{"busy", "the sweep was not started", "another one is running", "wait for it or cancel it"};
   for (const auto& [key, value] : request.items())
-    if (key != "spec" && key != "out" && key != "jobs" && key != "resume") return refused(key + " is no option", key, value);
+    if (key != "spec" && key != "out" && key != "jobs" && key != "resume")
+      return refused(key + " is no option", key, value);
   const json spec = request.value("spec", json());
-  if (!spec.is_object() && !spec.is_string()) return refused("spec is neither an object nor a file's name", "spec", spec);
-  const json jobs = request.value("jobs", json(0)), resume = request.value("resume", json(false)), out = request.value("out", json(""));
-  if (!jobs.is_number_integer() || jobs.get<std::int64_t>() < 0 || jobs.get<std::int64_t>() > 1024) return refused("jobs is no number of threads", "jobs", jobs);
+  if (!spec.is_object() && !spec.is_string())
+    return refused("spec is neither an object nor a file's name", "spec", spec);
+  const json jobs = request.value("jobs", json(0)), resume = request.value("resume", json(false)),
+             out = request.value("out", json(""));
+  if (!jobs.is_number_integer() || jobs.get<std::int64_t>() < 0 || jobs.get<std::int64_t>() > 1024)
+    return refused("jobs is no number of threads", "jobs", jobs);
   if (!resume.is_boolean()) return refused("resume is neither true nor false", "resume", resume);
   if (!out.is_string()) return refused("out is no folder's name", "out", out);
   if (m_thread.joinable()) m_thread.join();
@@ -81,8 +95,10 @@ Status SweepJob::start(const json& request, Done done) {
   m_running = true;
   show({}, 0, true, -1);
   m_thread = std::thread([this, spec, options]() mutable {
-    const Result<SweepOutcome> outcome = spec.is_string() ? sweepFile(spec.get<std::string>(), options) : sweepJson(spec, options);
-    QMetaObject::invokeMethod(this, [this, outcome, out = options.out] { finish(outcome, out); }, Qt::QueuedConnection);
+    const Result<SweepOutcome> outcome =
+        spec.is_string() ? sweepFile(spec.get<std::string>(), options) : sweepJson(spec, options);
+    QMetaObject::invokeMethod(
+        this, [this, outcome, out = options.out] { finish(outcome, out); }, Qt::QueuedConnection);
   });
   return ok();
 }
@@ -91,13 +107,16 @@ Status SweepJob::start(const json& request, Done done) {
 bool SweepJob::took(const SweepProgress& progress) {
   std::optional<SweepRow> row;
   if (progress.row) row = *progress.row;
-  QMetaObject::invokeMethod(this, [this, row, done = progress.done, total = progress.total, left = progress.left] {
-    if (row) m_rows.push_back(*row);
-    emit m_context.progressed(tr("Sweep %1").arg(QString::fromStdString(m_name)), done, total);
-    std::vector<SweepRow> rows = m_rows;
-    std::sort(rows.begin(), rows.end(), [](const SweepRow& a, const SweepRow& b) { return a.index < b.index; });
-    show(std::move(rows), total, true, left);
-  }, Qt::QueuedConnection);
+  QMetaObject::invokeMethod(
+      this,
+      [this, row, done = progress.done, total = progress.total, left = progress.left] {
+        if (row) m_rows.push_back(*row);
+        emit m_context.progressed(tr("Sweep %1").arg(QString::fromStdString(m_name)), done, total);
+        std::vector<SweepRow> rows = m_rows;
+        std::sort(rows.begin(), rows.end(), [](const SweepRow& a, const SweepRow& b) { return a.index < b.index; });
+        show(std::move(rows), total, true, left);
+      },
+      Qt::QueuedConnection);
   return !m_stop;
 }
 
@@ -107,24 +126,33 @@ void SweepJob::finish(const Result<SweepOutcome>& outcome, const std::string& ou
   emit m_context.progressed({}, 0, -1);
   if (outcome) {
     show(outcome->rows, static_cast<std::int64_t>(outcome->rows.size()), false, -1);
-    emit m_context.logged(2, tr("sweep %1: %2 cells, %3 failed, results in %4").arg(QString::fromStdString(m_name)).arg(outcome->rows.size()).arg(outcome->failed).arg(QString::fromStdString(m_place)));
+    emit m_context.logged(2,
+                          tr("sweep %1: %2 cells, %3 failed, results in %4")
+                              .arg(QString::fromStdString(m_name))
+                              .arg(outcome->rows.size())
+                              .arg(outcome->failed)
+                              .arg(QString::fromStdString(m_place)));
   } else if (const SweepShownPtr shown = SweepSource::of(m_context).sweep()) {
     show(shown->rows, shown->total, false, -1);
   }
-  if (const Done done = std::exchange(m_done, nullptr)) done(outcome ? Result<json>(answer(m_name, m_place, *outcome)) : Result<json>(outcome.error()));
+  if (const Done done = std::exchange(m_done, nullptr))
+    done(outcome ? Result<json>(answer(m_name, m_place, *outcome)) : Result<json>(outcome.error()));
 }
 
 void SweepJob::show(std::vector<SweepRow> rows, std::int64_t total, bool running, double left) {
-  SweepSource::of(m_context).setSweep(std::make_shared<const SweepShown>(SweepShown{m_name, m_place, std::move(rows), total, running, left}));
+  SweepSource::of(m_context).setSweep(
+      std::make_shared<const SweepShown>(SweepShown{m_name, m_place, std::move(rows), total, running, left}));
 }
 
 Status SweepJob::open(const QString& path) {
   if (m_running) return Error{"busy", "the results were not opened", "a sweep is running", "wait for it or cancel it"};
   QString file = path;
-  if (const QDir folder(path); folder.exists()) file = folder.filePath(folder.exists("results.jsonl") ? "results.jsonl" : "journal.jsonl");
+  if (const QDir folder(path); folder.exists())
+    file = folder.filePath(folder.exists("results.jsonl") ? "results.jsonl" : "journal.jsonl");
   const Result<QByteArray> text = readBounded(file, "results " + path.toStdString() + " were not read");
   if (!text) return text.error();
-  Result<std::vector<SweepRow>> rows = sweepRows({text->constData(), static_cast<std::size_t>(text->size())}, file.toStdString());
+  Result<std::vector<SweepRow>> rows =
+      sweepRows({text->constData(), static_cast<std::size_t>(text->size())}, file.toStdString());
   if (!rows) return rows.error();
   m_name = QFileInfo(QFileInfo(file).absolutePath()).completeBaseName().toStdString();
   m_place = file.toStdString();

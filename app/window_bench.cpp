@@ -20,7 +20,8 @@ bool waitFor(const std::function<bool()>& done) {
 }
 
 Error noAnswer(const char* what) {
-  return Error{"not_ready", "the window bench was stopped", std::string(what) + " took more than a minute", "try again on a quiet machine"};
+  return Error{"not_ready", "the window bench was stopped", std::string(what) + " took more than a minute",
+               "try again on a quiet machine"};
 }
 
 /// Milliseconds between two passes of the event loop, while `steps` ticks run.
@@ -101,11 +102,21 @@ Status benchWindow(const BenchOptions& options, nlohmann::json& rows, const Prog
   nlohmann::json wlod = manifest, tokens = nlohmann::json::array();
   wlod["wlod"] = {{"budget", 2048}, {"moments", 131072}};
   for (int i = 0; i < (options.quick ? 5000 : 100'000); ++i) tokens.push_back(3 + i * 37 % 500);
-  const Scene scenes[] = {
-      {"demo", manifest, "prompt", {{"text", "anna puts the silver key in the cellar . the rain falls again ."}}, options.quick ? 2 : 100, options.quick ? 8 : 1500},
-      {"demo, wLOD over " + std::to_string(tokens.size()) + " tokens, budget 2048", wlod, "promptIds", {{"ids", tokens}}, options.quick ? 2 : 40, options.quick ? 4 : 320}};
+  const Scene scenes[] = {{"demo",
+                           manifest,
+                           "prompt",
+                           {{"text", "anna puts the silver key in the cellar . the rain falls again ."}},
+                           options.quick ? 2 : 100,
+                           options.quick ? 8 : 1500},
+                          {"demo, wLOD over " + std::to_string(tokens.size()) + " tokens, budget 2048",
+                           wlod,
+                           "promptIds",
+                           {{"ids", tokens}},
+                           options.quick ? 2 : 40,
+                           options.quick ? 4 : 320}};
   for (const Scene& scene : scenes) {
-    if (!report(progress, "window: " + scene.name + ", every view", 0, 0)) return Error{"cancelled", "the bench was cancelled", "", ""};
+    if (!report(progress, "window: " + scene.name + ", every view", 0, 0))
+      return Error{"cancelled", "the bench was cancelled", "", ""};
     if (Status measured = measure(options, scene, rows); !measured) return measured;
   }
   return ok();

@@ -24,14 +24,10 @@ KVLAB_HD constexpr int64_t dtypeBytes(DType t) {
 }
 
 /// True where values need a scale to be read.
-KVLAB_HD constexpr bool dtypeHasScale(DType t) {
-  return t == DType::i8 || t == DType::fp8e4m3;
-}
+KVLAB_HD constexpr bool dtypeHasScale(DType t) { return t == DType::i8 || t == DType::fp8e4m3; }
 
 /// True for types that stand for themselves, which convert(), too, reads and writes.
-KVLAB_HD constexpr bool dtypeSupported(DType t) {
-  return t == DType::f32 || t == DType::f16 || t == DType::bf16;
-}
+KVLAB_HD constexpr bool dtypeSupported(DType t) { return t == DType::f32 || t == DType::f16 || t == DType::bf16; }
 
 /// True for types of rows.
 KVLAB_HD constexpr bool dtypeSupportedInRows(DType t) { return dtypeSupported(t) || dtypeHasScale(t); }

@@ -54,8 +54,8 @@ KVLAB_HD constexpr RowLayout rowLayout(const RowFormat& f) {
 
 /// True for formats that the kernels accept; check once when a pool is made.
 KVLAB_HD constexpr bool rowFormatSupported(const RowFormat& f) {
-  return f.kvHeads > 0 && f.headDim >= 16 && f.headDim <= 256 && f.headDim % 8 == 0 &&
-         dtypeSupportedInRows(f.k) && dtypeSupportedInRows(f.v);
+  return f.kvHeads > 0 && f.headDim >= 16 && f.headDim <= 256 && f.headDim % 8 == 0 && dtypeSupportedInRows(f.k) &&
+      dtypeSupportedInRows(f.v);
 }
 
 }  // namespace kvlab::kernels

@@ -40,11 +40,14 @@ KVLAB_HD inline uint8_t quantCode(float quotient, DType t) {
   if (quotient != quotient) return 0;
   if (t == DType::fp8e4m3) return floatToFp8(quotient);
   const float capped = quotient > 127.0f ? 127.0f : quotient < -127.0f ? -127.0f : quotient;
-  return static_cast<uint8_t>(std::bit_cast<uint32_t>(capped + 12582912.0f));  // 1.5 * 2^23: the last bits are the integer
+  return static_cast<uint8_t>(
+      std::bit_cast<uint32_t>(capped + 12582912.0f));  // 1.5 * 2^23: the last bits are the integer
 }
 
 /// A quotient of greater magnitude rounds to one above quantMax(). With the scale of its own head none does.
-KVLAB_HD constexpr uint32_t clipBits(DType t) { return t == DType::i8 ? 0x42feffffu : 0x43e80000u; }  // below 127.5; 464, a tie
+KVLAB_HD constexpr uint32_t clipBits(DType t) {
+  return t == DType::i8 ? 0x42feffffu : 0x43e80000u;
+}  // below 127.5; 464, a tie
 
 KVLAB_HD inline bool quantAtMax(uint8_t code, DType t) {
   return t == DType::i8 ? code == 127 || code == 129 : (code & 0x7fu) == 0x7eu;

@@ -42,9 +42,7 @@ KVLAB_HD inline uint16_t floatToHalf(float value) {
   return static_cast<uint16_t>(sign | out);
 }
 
-KVLAB_HD inline float bf16ToFloat(uint16_t b) {
-  return std::bit_cast<float>(static_cast<uint32_t>(b) << 16);
-}
+KVLAB_HD inline float bf16ToFloat(uint16_t b) { return std::bit_cast<float>(static_cast<uint32_t>(b) << 16); }
 
 /// f32 -> bfloat16 bits, round to nearest even.
 KVLAB_HD inline uint16_t floatToBf16(float value) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/script/app_files.h"
 
-#include <QtGlobal>
 #include <QDir>
+#include <QtGlobal>
 
 static void initAppFiles() { Q_INIT_RESOURCE(app); }  // must stand outside of any namespace
 

@@ -26,10 +26,8 @@ bool isInput(QEvent::Type type) {
     case QEvent::DragEnter:
     case QEvent::Drop:
     case QEvent::Close:
-    case QEvent::TouchBegin:
-      return true;
-    default:
-      return false;
+    case QEvent::TouchBegin: return true;
+    default: return false;
   }
 }
 

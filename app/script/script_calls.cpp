@@ -19,11 +19,10 @@ QString packed(const Json& json) {
   return QString::fromStdString(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 Error closedSession(int handle) {
-  return {"closed_session", "session " + std::to_string(handle) + " was not called",
-          "it has been closed", "open another one with lab.open"};
+  return {"closed_session", "session " + std::to_string(handle) + " was not called", "it has been closed",
+          "open another one with lab.open"};
 }
-Error badArgument(const std::string& what, const std::string& why, const std::string& field,
-                  Json value) {
+Error badArgument(const std::string& what, const std::string& why, const std::string& field, Json value) {
   Error error{"bad_argument", what, why, "see script_api.d.ts"};
   error.field = field;
   error.value = std::move(value);
@@ -42,8 +41,7 @@ Error ScriptCalls::cancelled() {
 
 QString ScriptCalls::verbs() const {
   Json list = Json::array();
-  for (const VerbInfo& verb : m_settings.verbs)
-    list.push_back({{"name", verb.name}, {"args", verb.args}});
+  for (const VerbInfo& verb : m_settings.verbs) list.push_back({{"name", verb.name}, {"args", verb.args}});
   return packed(list);
 }
 
@@ -58,7 +56,8 @@ QString ScriptCalls::call(int handle, const QString& verb, const QString& args) 
   if (found == m_sessions.end()) return answer(closedSession(handle));
   const SessionPtr session = found->second;
   Json given = Json::parse(args.toStdString(), nullptr, false);
-  const bool inLane = verb == "lane" && given.is_object() && given.contains("args") && given.contains("verb") && given["verb"].is_string();
+  const bool inLane = verb == "lane" && given.is_object() && given.contains("args") && given.contains("verb") &&
+      given["verb"].is_string();
   resolvePath(inLane ? given["verb"].get<std::string>() : verb.toStdString(), inLane ? given["args"] : given);
   const auto reply = std::make_shared<Answer>();
   session->submit(verb.toStdString(), given, [reply](const Result<Json>& r) { reply->emplace(r); });
@@ -79,8 +78,7 @@ QString ScriptCalls::open(const QString& request) {
 Result<Json> ScriptCalls::openNow(Json request) {
   if (request.contains("capture")) {
     if (!request["capture"].is_string())
-      return badArgument("the capture was not opened", "the path is not a string", "path",
-                         request["capture"]);
+      return badArgument("the capture was not opened", "the path is not a string", "path", request["capture"]);
     request["capture"] = resolved(request["capture"], false);
   } else {
     if (!request["manifest"].is_object())

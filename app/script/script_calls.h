@@ -16,8 +16,7 @@ class VerbArgs;
 class ScriptCalls : public QObject {
   Q_OBJECT
  public:
-  ScriptCalls(WindowPort& window, const ScriptSettings& settings)
-      : m_window(window), m_settings(settings) {}
+  ScriptCalls(WindowPort& window, const ScriptSettings& settings) : m_window(window), m_settings(settings) {}
 
   Q_INVOKABLE QString verbs() const;
   Q_INVOKABLE QString args() const;

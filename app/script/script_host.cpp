@@ -4,8 +4,8 @@
 #include <QFile>
 #include <QRegularExpression>
 
-#include "app/script/bounded_file.h"
 #include "app/script/app_files.h"
+#include "app/script/bounded_file.h"
 #include "app/script/script_calls.h"
 #include "app/script/watchdog.h"
 
@@ -108,8 +108,7 @@ ScriptResult ScriptHost::evaluate(const QString& code, const QString& file, int 
   if (running()) {
     ScriptResult busy;
     busy.failed = true;
-    busy.error = {"busy", "the script was not run", "another script is running",
-                  "stop it or wait for its end"};
+    busy.error = {"busy", "the script was not run", "another script is running", "stop it or wait for its end"};
     busy.text = QString::fromStdString(busy.error.text());
     return busy;
   }

@@ -17,13 +17,13 @@ namespace kvlab {
 inline constexpr char kDuringScript[] = "kvlabDuringScript";
 
 struct ScriptSettings {
-  std::vector<VerbInfo> verbs;                            // methods of a session
-  nlohmann::json manifest = nlohmann::json::object();     // defaults of lab.open
+  std::vector<VerbInfo> verbs;                         // methods of a session
+  nlohmann::json manifest = nlohmann::json::object();  // defaults of lab.open
   QStringList args = {};
-  QString resources = {};  // folder of "resource:" paths; empty = none
-  QString out = {};        // folder of relative paths that are written; empty = current folder
-  double limitSeconds = 0; // of the whole script; 0 = none
-  double silentSeconds = 0; // between two native calls; 0 = none
+  QString resources = {};    // folder of "resource:" paths; empty = none
+  QString out = {};          // folder of relative paths that are written; empty = current folder
+  double limitSeconds = 0;   // of the whole script; 0 = none
+  double silentSeconds = 0;  // between two native calls; 0 = none
   std::function<void(const QString&)> log = {};
 };
 
@@ -33,7 +33,7 @@ struct ScriptResult {
   QString text;          // printed value, or what went wrong
   QString file;          // place of the error
   int line = 0;
-  Error error = {};      // code "script_error" for plain JavaScript errors
+  Error error = {};  // code "script_error" for plain JavaScript errors
 
   /// "file:line: text", or the text alone.
   QString message() const;

@@ -16,7 +16,8 @@ QString ScriptCalls::sweep(const QString& request) {
 
 Result<ScriptCalls::Json> ScriptCalls::sweepNow(Json given) {
   if (!given["options"].is_object()) {
-    Error error{"bad_argument", "the sweep was not started", "the options are not an object", "name them, as in {out: \"folder\", resume: true}"};
+    Error error{"bad_argument", "the sweep was not started", "the options are not an object",
+                "name them, as in {out: \"folder\", resume: true}"};
     error.field = "options";
     error.value = given["options"];
     return error;
@@ -26,13 +27,16 @@ Result<ScriptCalls::Json> ScriptCalls::sweepNow(Json given) {
   const QString scheme = QStringLiteral("resource:");
   if (const Json spec = request.value("spec", Json()); spec.is_string()) {
     const QString path = QString::fromStdString(spec.get<std::string>());
-    request["spec"] = path.startsWith(scheme) ? QDir(m_settings.resources).filePath(path.mid(scheme.size())).toStdString() : resolved(spec.get<std::string>(), false);
+    request["spec"] = path.startsWith(scheme)
+        ? QDir(m_settings.resources).filePath(path.mid(scheme.size())).toStdString()
+        : resolved(spec.get<std::string>(), false);
   }
   if (const Json out = request.value("out", Json("")); out.is_string()) {
     const Json spec = request.value("spec", Json());
     const Json name = spec.is_object() ? spec.value("name", Json("sweep")) : Json();
     const std::string own = name.is_string() ? name.get<std::string>() + ".sweep" : std::string();
-    if (!out.get<std::string>().empty() || (!own.empty() && !m_settings.out.isEmpty())) request["out"] = resolved(out.get<std::string>().empty() ? own : out.get<std::string>(), true);
+    if (!out.get<std::string>().empty() || (!own.empty() && !m_settings.out.isEmpty()))
+      request["out"] = resolved(out.get<std::string>().empty() ? own : out.get<std::string>(), true);
   }
   const auto reply = std::make_shared<Answer>();
   m_window.sweep(request, [reply](const Result<Json>& r) { reply->emplace(r); });

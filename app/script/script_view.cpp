@@ -18,7 +18,8 @@ QString textOf(VerbArgs& in, const char* field) { return QString::fromStdString(
 Result<Json> done(const Status& status) { return status ? Result<Json>(Json()) : Result<Json>(status.error()); }
 
 QSize sizeOf(VerbArgs& in) {
-  const std::int64_t width = in.integer("width", {}, 16, kMostPixels), height = in.integer("height", {}, 16, kMostPixels);
+  const std::int64_t width = in.integer("width", {}, 16, kMostPixels),
+                     height = in.integer("height", {}, 16, kMostPixels);
   return {static_cast<int>(width), static_cast<int>(height)};
 }
 
@@ -73,8 +74,7 @@ Result<Json> ScriptCalls::viewScreenshot(VerbArgs& in) {
   const Json none = Json::object();
   VerbArgs options(in.has("options") ? in.raw("options") : none);
   options.only({"width", "height", "dpr"});
-  if (options.has("width") || options.has("height"))
-    request.size = sizeOf(options);
+  if (options.has("width") || options.has("height")) request.size = sizeOf(options);
   if (options.has("dpr")) request.dpr = options.real("dpr", 0.5, 4);
   if (in.error() || options.error()) return in.error() ? *in.error() : *options.error();
   request.path = QString::fromStdString(resolved(path, true));
@@ -126,8 +126,11 @@ const ScriptCalls::ViewCall ScriptCalls::kViewCalls[] = {
 
 QString ScriptCalls::view(const QString& op, const QString& args) {
   const Json given = Json::parse(args.toStdString(), nullptr, false);
-  const auto call = std::find_if(std::begin(kViewCalls), std::end(kViewCalls), [&](const ViewCall& each) { return op == each.op; });
-  if (call == std::end(kViewCalls)) return answer(Error{"unsupported", "view." + op.toStdString() + " was not called", "there is no such call", "see script_api.d.ts"});
+  const auto call =
+      std::find_if(std::begin(kViewCalls), std::end(kViewCalls), [&](const ViewCall& each) { return op == each.op; });
+  if (call == std::end(kViewCalls))
+    return answer(Error{"unsupported", "view." + op.toStdString() + " was not called", "there is no such call",
+                        "see script_api.d.ts"});
   VerbArgs in(given);
   in.only(call->names);
   const Result<Json> result = in.error() ? Result<Json>(*in.error()) : (this->*call->run)(in);

@@ -36,12 +36,10 @@ void Watchdog::watch() {
     m_wake.wait_for(lock, std::chrono::milliseconds(50));
     const std::chrono::duration<double> total = Clock::now() - m_begin;
     const std::chrono::duration<double> silent = Clock::now() - m_lastCall;
-    if (m_total > 0 && total.count() > m_total)
-      m_verdict = QString("stopped at its time limit of %1 s").arg(m_total);
+    if (m_total > 0 && total.count() > m_total) m_verdict = QString("stopped at its time limit of %1 s").arg(m_total);
     else if (m_silent > 0 && !m_inside && silent.count() > m_silent)
       m_verdict = QString("stopped: it computed for %1 s without a call").arg(m_silent);
-    else
-      continue;
+    else continue;
     m_expired = true;
     m_engine.setInterrupted(true);
     return;

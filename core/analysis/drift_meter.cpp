@@ -12,8 +12,8 @@ namespace {
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 }  // namespace
 
-void DriftMeter::add(int layer, const RowPool& live, std::span<const std::int32_t> slots, const RowPool& rebuilt, std::span<const std::int32_t> records,
-                     std::span<const std::int32_t> positions) {
+void DriftMeter::add(int layer, const RowPool& live, std::span<const std::int32_t> slots, const RowPool& rebuilt,
+                     std::span<const std::int32_t> records, std::span<const std::int32_t> positions) {
   const auto n = static_cast<std::int64_t>(slots.size());
   const std::int64_t width = live.width();
   kernels::Backend& backend = live.backend();
@@ -26,8 +26,9 @@ void DriftMeter::add(int layer, const RowPool& live, std::span<const std::int32_
   for (int side = 0; side < 2; ++side) {
     relatives[side].resize(at(n));
     cosines[side].resize(at(n));
-    backend.ops().diffRows(backend.context(), {was[side], is[side], n, width, staging.out(relatives[side].data(), at(n)),
-                                               staging.out(cosines[side].data(), at(n)), nullptr});
+    backend.ops().diffRows(backend.context(),
+                           {was[side], is[side], n, width, staging.out(relatives[side].data(), at(n)),
+                            staging.out(cosines[side].data(), at(n)), nullptr});
   }
   staging.finish();
   for (int side = 0; side < 2; ++side) {

@@ -10,8 +10,8 @@ class DriftMeter {
   explicit DriftMeter(std::int32_t length) : m_length(length) {}
   /// Rows of the next layer: live in `slots` of one pool, rebuilt in `records` of the other, at ascending context
   /// positions. [n] each.
-  void add(int layer, const RowPool& live, std::span<const std::int32_t> slots, const RowPool& rebuilt, std::span<const std::int32_t> records,
-           std::span<const std::int32_t> positions);
+  void add(int layer, const RowPool& live, std::span<const std::int32_t> slots, const RowPool& rebuilt,
+           std::span<const std::int32_t> records, std::span<const std::int32_t> positions);
   /// logits: of the next token; not compared where one is empty.
   Drift finish(std::span<const float> rebuilt, std::span<const float> live) &&;
 

@@ -24,7 +24,8 @@ Exactness verdict(const Provenance& then, const Provenance& now) {
 }
 
 /// What the rows of a pass would be computed from today. [rows]
-std::vector<Provenance> provenances(const CacheState& state, const LayerGroup& group, const std::vector<RowTarget>& rows, const GroupPass& pass) {
+std::vector<Provenance> provenances(const CacheState& state, const LayerGroup& group,
+                                    const std::vector<RowTarget>& rows, const GroupPass& pass) {
   std::vector<Provenance> out(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::size_t begin = at(pass.rowBegin[i]);
@@ -39,9 +40,9 @@ std::vector<Provenance> provenances(const CacheState& state, const LayerGroup& g
 /// What today's map of a group says of the context rows that were exact in the first of its layers.
 struct Verdicts {
   bool made = false;
-  std::vector<Exactness> own;                // [length] Exact, or how what it saw differs
+  std::vector<Exactness> own;                  // [length] Exact, or how what it saw differs
   std::vector<std::int32_t> rowBegin, rowEnd;  // [length] what it sees
-  std::vector<std::int32_t> positionOf;      // [map rows]
+  std::vector<std::int32_t> positionOf;        // [map rows]
 
   void make(const CacheState& state, const LayerGroup& group, const std::vector<RowTarget>& rows, bool cachePhases) {
     made = true;
@@ -104,7 +105,8 @@ void refreshProvenance(CacheState& state, bool cachePhases) {
   const std::vector<RowTarget> rows = allRows(state);
   for (LayerGroup& group : state.groups) {
     extendSums(*group.map, group.idSums, group.phasedSums);
-    const std::vector<Provenance> today = provenances(state, group, rows, groupPass(state.context, group, rows, cachePhases, LeftRows::Present));
+    const std::vector<Provenance> today =
+        provenances(state, group, rows, groupPass(state.context, group, rows, cachePhases, LeftRows::Present));
     std::vector<Provenance> column(group.provenance.begin(), group.provenance.end());
     for (std::size_t i = 0; i < rows.size(); ++i) column[at(rows[i].id.value())] = today[i];
     group.provenance.assign(column);

@@ -10,9 +10,9 @@
 namespace kvlab {
 
 struct ExactnessMap {
-  std::vector<std::vector<Exactness>> layers;         // [layers][length] of a row's K and V
-  std::vector<std::vector<std::int32_t>> inherited;   // [layers][length] position of the earliest
-                                                      // inexact row it saw, -1 = none
+  std::vector<std::vector<Exactness>> layers;        // [layers][length] of a row's K and V
+  std::vector<std::vector<std::int32_t>> inherited;  // [layers][length] position of the earliest
+                                                     // inexact row it saw, -1 = none
 };
 
 /// Extends the state's prefix sums. cachePhases: position mode cache.

@@ -96,21 +96,26 @@ class Recorder {
   kernels::Backend& m_backend;
   const ModelConfig& m_config;
   Lifespans m_out;
-  std::vector<std::int32_t> m_positions, m_none;  // [rows]; [kvHeads, rows + 1] of -1
-  std::vector<float> m_heads;                     // [heads, rows + 1]
-  const std::int32_t* m_index = nullptr;          // [rows]
-  std::int32_t* m_last = nullptr;                 // [kvHeads, rows + 1]
+  std::vector<std::int32_t> m_positions, m_none;   // [rows]; [kvHeads, rows + 1] of -1
+  std::vector<float> m_heads;                      // [heads, rows + 1]
+  const std::int32_t* m_index = nullptr;           // [rows]
+  std::int32_t* m_last = nullptr;                  // [kvHeads, rows + 1]
   float *m_received = nullptr, *m_keys = nullptr;  // [heads, rows + 1]; [rows, kvHeads*headDim] or null
 };
 
 Status possible(const RebuildInput& input, const LifespanRules& rules) {
   const ModelConfig& c = input.transformer.model().config();
   if (input.state.length() == 0)
-    return Error{"empty", "no lifespans were recorded", "the context holds no token", "give the session a prompt first"};
+    return Error{"empty", "no lifespans were recorded", "the context holds no token",
+                 "give the session a prompt first"};
   const std::int64_t bytes = 4ll * c.layers * input.state.length() * c.kvHeads * c.headDim;
   if (rules.keys && bytes > kMostKeyBytes)
-    return Error{"too_large", "no lifespans were recorded", "the keys take " + std::to_string(bytes) + " bytes, the limit is " + std::to_string(kMostKeyBytes),
-                 "record a shorter context, or without keys", std::nullopt, "keys"};
+    return Error{"too_large",
+                 "no lifespans were recorded",
+                 "the keys take " + std::to_string(bytes) + " bytes, the limit is " + std::to_string(kMostKeyBytes),
+                 "record a shorter context, or without keys",
+                 std::nullopt,
+                 "keys"};
   return ok();
 }
 
@@ -122,14 +127,16 @@ std::int32_t endOfPrompt(const CacheState& state) {
   return -1;
 }
 
-Result<Lifespans> recordLifespans(const RebuildInput& input, const CacheStore& store, const LifespanRules& rules, const Progress& progress) {
+Result<Lifespans> recordLifespans(const RebuildInput& input, const CacheStore& store, const LifespanRules& rules,
+                                  const Progress& progress) {
   if (Status fine = possible(input, rules); !fine) return fine.error();
   const CacheState all = whole(input.state);
   kernels::Staging staging(input.transformer.backend());
   Recorder recorder({all, input.transformer, input.faults}, rules, staging);
   RebuildInput pass{all, input.transformer, input.faults, false, std::int64_t{rules.after} + 1, {}};
   pass.aim = [&](int, std::int64_t begin, LayerPass& one) { recorder.aim(begin, one); };
-  Result<std::vector<float>> logits = rebuildPass(pass, [&](const RebuiltLayer& layer) { return recorder.take(layer.layer); }, store, progress);
+  Result<std::vector<float>> logits = rebuildPass(
+      pass, [&](const RebuiltLayer& layer) { return recorder.take(layer.layer); }, store, progress);
   if (!logits) return logits.error();
   return recorder.finish();
 }

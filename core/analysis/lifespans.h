@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long keys are looked at, from one fresh causal pass over the whole context in which every token sees every
-// token before it that the model's own mask permits: what no policy could know in advance. The live rows are neither read
-// nor written. Labels for gates (semantics.md, section 6), and what the oracle policy keeps by.
+// token before it that the model's own mask permits: what no policy could know in advance. The live rows are neither
+// read nor written. Labels for gates (semantics.md, section 6), and what the oracle policy keeps by.
 //
 // Rows are the tokens of the context, row = position. Per layer, KV head h and row p:
 //   last_use   largest position q of a query with max over the query heads of h of its attention to p > threshold,
@@ -12,9 +12,11 @@
 //              queries, so that a longer text might have used it later; its lifespan is a lower bound
 //   mass       sum over the queries behind position `after` of the mean attention of the query heads of h
 //
-// File (safetensors, written whole to a neighbour and renamed): `tokens` I32 [rows]; per layer `layers.{l}.last_use` and
+// File (safetensors, written whole to a neighbour and renamed): `tokens` I32 [rows]; per layer `layers.{l}.last_use`
+// and
 // `.lifespan` I32, `.label` and `.mass` F32, `.censored` U8, all [kvHeads, rows]; `layers.{l}.keys` F32 [rows, kvHeads,
-// headDim], before k-norm and rotation, where asked for. Metadata: kvlab = lifespans, model, rows, after, threshold, cap, stretch.
+// headDim], before k-norm and rotation, where asked for. Metadata: kvlab = lifespans, model, rows, after, threshold,
+// cap, stretch.
 #pragma once
 #include <string>
 #include <vector>
@@ -41,20 +43,21 @@ struct LayerLifespans {
 /// A value; any thread.
 struct Lifespans {
   std::int32_t rows = 0, kvHeads = 0, headDim = 0;
-  std::vector<std::int32_t> tokens;    // [rows]
+  std::vector<std::int32_t> tokens;  // [rows]
   std::vector<LayerLifespans> layers;
   LifespanRules rules;
-  std::string model;                   // fingerprint
+  std::string model;  // fingerprint
 
-  /// Errors: bad_file, bad_lifespans (file, tensor or key as field). Keys only where `keys` asks for them and the file has them.
+  /// Errors: bad_file, bad_lifespans (file, tensor or key as field). Keys only where `keys` asks for them and the file
+  /// has them.
   static Result<Lifespans> load(const std::string& path, bool keys = false);
   Status write(const std::string& path) const;
 };
 
 /// Errors: empty (no token), too_large (keys of more than 4 GiB), cancelled, out_of_memory, device. Rows are computed
 /// in the formats of `store`. `model` stays empty. input.state gives tokens and phases alone. Engine thread.
-Result<Lifespans> recordLifespans(const RebuildInput& input, const CacheStore& store,
-                                  const LifespanRules& rules, const Progress& progress = {});
+Result<Lifespans> recordLifespans(const RebuildInput& input, const CacheStore& store, const LifespanRules& rules,
+                                  const Progress& progress = {});
 
 /// Position of the last token of the last prompt; -1 where none was prompted.
 std::int32_t endOfPrompt(const CacheState& state);

@@ -19,9 +19,11 @@ class Reader {
   Reader(const Safetensors& file, const std::string& path) : m_file(file), m_path(path) {}
 
   Result<Lifespans> read(bool keys) {
-    if (const auto kind = m_file.metadata().find("kvlab"); kind == m_file.metadata().end() || kind->second != "lifespans")
+    if (const auto kind = m_file.metadata().find("kvlab");
+        kind == m_file.metadata().end() || kind->second != "lifespans")
       return bad("kvlab", "does not say lifespans in the metadata");
-    if (const auto model = m_file.metadata().find("model"); model != m_file.metadata().end()) m_out.model = model->second;
+    if (const auto model = m_file.metadata().find("model"); model != m_file.metadata().end())
+      m_out.model = model->second;
     if (Status done = numbers(); !done) return done.error();
     if (Status done = tensor("tokens", Element::I32, {m_out.rows}, m_out.tokens); !done) return done.error();
     while (m_file.find(nameOf(m_out.layers.size(), "last_use")))
@@ -32,7 +34,12 @@ class Reader {
 
  private:
   Error bad(const std::string& field, const std::string& why) const {
-    return Error{"bad_lifespans", "the lifespans were refused", m_path + ": " + field + " " + why, "record them again with recordLifespans", std::nullopt, field};
+    return Error{"bad_lifespans",
+                 "the lifespans were refused",
+                 m_path + ": " + field + " " + why,
+                 "record them again with recordLifespans",
+                 std::nullopt,
+                 field};
   }
 
   Status number(const char* key, double low, double high, double& out) const {
@@ -53,16 +60,20 @@ class Reader {
     if (Status s = number("threshold", 0, 1, threshold); !s) return s;
     if (Status s = number("cap", 0, 64, cap); !s) return s;
     m_out.rows = static_cast<std::int32_t>(rows);
-    m_out.rules = {static_cast<std::int32_t>(after), static_cast<float>(threshold), static_cast<float>(cap), static_cast<std::int32_t>(stretch), false};
+    m_out.rules = {static_cast<std::int32_t>(after), static_cast<float>(threshold), static_cast<float>(cap),
+                   static_cast<std::int32_t>(stretch), false};
     return ok();
   }
 
   template <class T>
-  Status tensor(const std::string& name, Element element, const std::vector<std::int64_t>& shape, std::vector<T>& out) const {
+  Status tensor(const std::string& name, Element element, const std::vector<std::int64_t>& shape,
+                std::vector<T>& out) const {
     const FileTensor* found = m_file.find(name);
     if (!found) return bad(name, "is missing");
     if (found->element != element || found->shape != shape)
-      return bad(name, "is " + std::string(kvlab::name(found->element)) + " " + shapeText(found->shape) + ", wanted " + std::string(kvlab::name(element)) + " " + shapeText(shape));
+      return bad(name,
+                 "is " + std::string(kvlab::name(found->element)) + " " + shapeText(found->shape) + ", wanted " +
+                     std::string(kvlab::name(element)) + " " + shapeText(shape));
     out.resize(found->bytes.size() / sizeof(T));
     if (!out.empty()) std::memcpy(out.data(), found->bytes.data(), found->bytes.size());
     return ok();
@@ -73,7 +84,8 @@ class Reader {
     if (l == 0) {
       const FileTensor* first = m_file.find(nameOf(0, "last_use"));
       const std::int64_t heads = first->shape.size() == 2 ? first->shape[0] : 0;
-      if (heads < 1 || heads > 65536) return bad(first->name, "is " + shapeText(first->shape) + ", wanted [KV heads, rows]");
+      if (heads < 1 || heads > 65536)
+        return bad(first->name, "is " + shapeText(first->shape) + ", wanted [KV heads, rows]");
       m_out.kvHeads = static_cast<std::int32_t>(heads);
     }
     LayerLifespans& out = m_out.layers.emplace_back();
@@ -84,10 +96,16 @@ class Reader {
     if (Status s = tensor(nameOf(l, "mass"), Element::F32, lists, out.mass); !s) return s;
     if (Status s = tensor(nameOf(l, "censored"), Element::U8, lists, out.censored); !s) return s;
     for (std::size_t i = 0; i < out.mass.size(); ++i) {
-      const auto place = [&] { return "holds at KV head " + std::to_string(i / at(m_out.rows)) + ", row " + std::to_string(i % at(m_out.rows)) + " "; };
-      if (out.lastUse[i] < -1 || out.lastUse[i] >= m_out.rows) return bad(nameOf(l, "last_use"), place() + std::to_string(out.lastUse[i]));
-      if (out.lifespan[i] < 1 || out.lifespan[i] > m_out.rows) return bad(nameOf(l, "lifespan"), place() + std::to_string(out.lifespan[i]));
-      if (!(out.mass[i] >= 0) || !std::isfinite(out.mass[i])) return bad(nameOf(l, "mass"), place() + std::to_string(out.mass[i]));
+      const auto place = [&] {
+        return "holds at KV head " + std::to_string(i / at(m_out.rows)) + ", row " +
+            std::to_string(i % at(m_out.rows)) + " ";
+      };
+      if (out.lastUse[i] < -1 || out.lastUse[i] >= m_out.rows)
+        return bad(nameOf(l, "last_use"), place() + std::to_string(out.lastUse[i]));
+      if (out.lifespan[i] < 1 || out.lifespan[i] > m_out.rows)
+        return bad(nameOf(l, "lifespan"), place() + std::to_string(out.lifespan[i]));
+      if (!(out.mass[i] >= 0) || !std::isfinite(out.mass[i]))
+        return bad(nameOf(l, "mass"), place() + std::to_string(out.mass[i]));
       if (!std::isfinite(out.label[i])) return bad(nameOf(l, "label"), place() + std::to_string(out.label[i]));
       if (out.censored[i] > 1) return bad(nameOf(l, "censored"), place() + std::to_string(out.censored[i]));
     }
@@ -97,7 +115,8 @@ class Reader {
   Status readKeys(std::size_t l, LayerLifespans& out) {
     const FileTensor* found = m_file.find(nameOf(l, "keys"));
     if (!found) return ok();
-    if (l == 0 && found->shape.size() == 3 && found->shape[2] <= 65536) m_out.headDim = static_cast<std::int32_t>(found->shape[2]);
+    if (l == 0 && found->shape.size() == 3 && found->shape[2] <= 65536)
+      m_out.headDim = static_cast<std::int32_t>(found->shape[2]);
     m_out.rules.keys = true;
     return tensor(nameOf(l, "keys"), Element::F32, {m_out.rows, m_out.kvHeads, m_out.headDim}, out.keys);
   }
@@ -108,7 +127,9 @@ class Reader {
 };
 
 template <class T>
-std::span<const std::byte> bytesOf(const std::vector<T>& values) { return std::as_bytes(std::span(values)); }
+std::span<const std::byte> bytesOf(const std::vector<T>& values) {
+  return std::as_bytes(std::span(values));
+}
 
 /// As short as it reads back: 0.05, not all digits of the nearest float.
 std::string textOf(float value) {

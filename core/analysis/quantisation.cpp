@@ -27,7 +27,8 @@ void summarise(QuantError& error) {
 }
 
 /// Largest over the query heads of |q . d| / sqrt(dim) for each of n key differences, [n, kvHeads, dim].
-std::vector<float> logitErrors(std::span<const float> q, std::span<const float> difference, int heads, int kvHeads, int dim) {
+std::vector<float> logitErrors(std::span<const float> q, std::span<const float> difference, int heads, int kvHeads,
+                               int dim) {
   const std::size_t width = at(kvHeads) * at(dim), n = difference.size() / width;
   std::vector<float> out(n);
   for (std::size_t row = 0; row < n; ++row)
@@ -60,12 +61,18 @@ class Measurement {
     Side sides[2] = {Side(n, config.kvHeads), Side(n, config.kvHeads)};
     const std::pair<const float*, const float*> pairs[] = {{k, layer.k}, {v, layer.v}};
     for (int s = 0; s < 2; ++s)
-      ops.diffRows(backend.context(), {pairs[s].first, pairs[s].second, n, pool.width(), staging.out(sides[s].relative.data(), at(n)),
-                                       staging.out(sides[s].cosine.data(), at(n)), nullptr});
-    ops.readScales(backend.context(), {.pool = pool.data(), .fmt = pool.format(), .slots = placed, .n = n,
-                                       .k = staging.out(sides[0].scales.data(), sides[0].scales.size()),
-                                       .v = staging.out(sides[1].scales.data(), sides[1].scales.size()),
-                                       .kAtMax = staging.out(sides[0].atMax.data(), at(n)), .vAtMax = staging.out(sides[1].atMax.data(), at(n))});
+      ops.diffRows(backend.context(),
+                   {pairs[s].first, pairs[s].second, n, pool.width(), staging.out(sides[s].relative.data(), at(n)),
+                    staging.out(sides[s].cosine.data(), at(n)), nullptr});
+    ops.readScales(backend.context(),
+                   {.pool = pool.data(),
+                    .fmt = pool.format(),
+                    .slots = placed,
+                    .n = n,
+                    .k = staging.out(sides[0].scales.data(), sides[0].scales.size()),
+                    .v = staging.out(sides[1].scales.data(), sides[1].scales.size()),
+                    .kAtMax = staging.out(sides[0].atMax.data(), at(n)),
+                    .vAtMax = staging.out(sides[1].atMax.data(), at(n))});
     // Rotation is linear: the difference of two keys turns as they do.
     std::vector<float> stored(values), computed(values), query(at(std::int64_t{config.heads} * config.headDim));
     turned(ops, backend, k, layer, n);
@@ -91,13 +98,15 @@ class Measurement {
     std::vector<std::int32_t> atMax;
   };
 
-  void turned(const kernels::OpTable& ops, kernels::Backend& backend, float* keys, const RebuiltLayer& layer, std::int64_t n) const {
+  void turned(const kernels::OpTable& ops, kernels::Backend& backend, float* keys, const RebuiltLayer& layer,
+              std::int64_t n) const {
     const ModelConfig& config = m_in.transformer.model().config();
     if (m_in.transformer.keysRotated()) return;
     ops.rope(backend.context(), {keys, layer.phases, m_in.transformer.table(), n, config.kvHeads, config.headDim, 0});
   }
 
-  LayerQuantisation layerOf(const RebuiltLayer& layer, const Side (&sides)[2], const std::vector<float>& logits, int kvHeads) const {
+  LayerQuantisation layerOf(const RebuiltLayer& layer, const Side (&sides)[2], const std::vector<float>& logits,
+                            int kvHeads) const {
     const std::size_t length = m_in.state.context.size();
     LayerQuantisation out;
     out.logit.assign(length, kNone);

@@ -10,22 +10,24 @@ namespace kvlab {
 
 /// Of one tensor in one layer. Rows that are not resident are not-a-number.
 struct QuantError {
-  std::vector<float> relative;  // [length] |stored - computed| / |computed|, over all heads
-  std::vector<float> cosine;    // [length]
-  std::vector<float> scale;     // [length] largest over the heads; 1 where the type has none
+  std::vector<float> relative;      // [length] |stored - computed| / |computed|, over all heads
+  std::vector<float> cosine;        // [length]
+  std::vector<float> scale;         // [length] largest over the heads; 1 where the type has none
   std::vector<std::int32_t> atMax;  // [length] codes of the largest magnitude
   double worst = 0, mean = 0;       // of relative
 };
 
 struct LayerQuantisation {
   QuantError k, v;
-  std::vector<float> logit;  // [length] largest over the query heads: |q . (stored - computed)| / sqrt(d), of the newest query
+  std::vector<float>
+      logit;  // [length] largest over the query heads: |q . (stored - computed)| / sqrt(d), of the newest query
   double worstLogit = 0;
 };
 
 /// [layers]
 using Quantisation = std::vector<LayerQuantisation>;
 
-Result<Quantisation> measureQuantisation(const RebuildInput& input, const CacheStore& store, const Progress& progress = {});
+Result<Quantisation> measureQuantisation(const RebuildInput& input, const CacheStore& store,
+                                         const Progress& progress = {});
 
 }  // namespace kvlab

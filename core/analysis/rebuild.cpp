@@ -39,8 +39,8 @@ class RebuildPass {
     for (const LayerGroup& group : m_state.groups) m_views.push_back(view(group));
   }
 
-  Result<std::vector<float>> run(const std::function<Status(const RebuiltLayer&)>& sink,
-                                 const CacheStore& store, const Progress& progress) {
+  Result<std::vector<float>> run(const std::function<Status(const RebuiltLayer&)>& sink, const CacheStore& store,
+                                 const Progress& progress) {
     std::vector<float> logits;
     if (m_rows.empty()) return logits;
     Transformer& t = m_in.transformer;
@@ -56,8 +56,8 @@ class RebuildPass {
     const int layers = t.model().config().layers;
     for (int layer = 0; layer < layers; ++layer) {
       if (progress && !progress("rebuilding layers", layer, layers))
-        return Error{"cancelled", "the rebuild was cancelled", "layers 0 to " + std::to_string(layer - 1) + " were done",
-                     "run it again to rebuild the rest"};
+        return Error{"cancelled", "the rebuild was cancelled",
+                     "layers 0 to " + std::to_string(layer - 1) + " were done", "run it again to rebuild the rest"};
       std::vector<RowPool*> scratch;  // of the cache layers in this one
       for (int part = 0; part < m_state.perLayer; ++part) {
         Result<RowPool*> one = scratchFor(store.pool(layer * m_state.perLayer + part).format(), part);
@@ -67,7 +67,8 @@ class RebuildPass {
       if (Status done = runLayer(layer, scratch); !done) return done.error();
       for (int part = 0; part < m_state.perLayer; ++part) {
         const int own = layer * m_state.perLayer + part;
-        if (Status done = sink({own, *scratch[at(part)], m_positions, m_k, m_v, m_query, passOf(own).phase}); !done) return done.error();
+        if (Status done = sink({own, *scratch[at(part)], m_positions, m_k, m_v, m_query, passOf(own).phase}); !done)
+          return done.error();
       }
     }
     t.logits(m_x + (n - 1) * t.hidden(), 1, out);
@@ -83,7 +84,8 @@ class RebuildPass {
   Result<RowPool*> scratchFor(const kernels::RowFormat& format, int part) {
     for (RowPool& pool : m_scratch)
       if (pool.format() == format && part-- == 0) return &pool;
-    Result<RowPool> made = RowPool::create(m_in.transformer.backend(), format, static_cast<std::int32_t>(m_rows.size()));
+    Result<RowPool> made =
+        RowPool::create(m_in.transformer.backend(), format, static_cast<std::int32_t>(m_rows.size()));
     if (!made) return made.error();
     return &m_scratch.emplace_back(made.take());
   }
@@ -116,7 +118,8 @@ class RebuildPass {
     m_x = staging.temporary<float>(m_rows.size() * at(m_in.transformer.hidden()));
     if (!m_computed) return;
     const ModelConfig& config = m_in.transformer.model().config();
-    for (float** values : {&m_k, &m_v}) *values = staging.temporary<float>(m_rows.size() * at(std::int64_t{config.kvHeads} * config.headDim));
+    for (float** values : {&m_k, &m_v})
+      *values = staging.temporary<float>(m_rows.size() * at(std::int64_t{config.kvHeads} * config.headDim));
     m_query = staging.temporary<float>(at(std::int64_t{config.heads} * config.headDim));
   }
 
@@ -170,11 +173,11 @@ class RebuildPass {
   std::vector<std::uint64_t> m_tags;                // [rows]
   std::vector<ScratchView> m_views;                 // [groups]
   std::deque<RowPool> m_scratch;
-  std::vector<LayerPass> m_passes;                  // [groups] of all rows, where ops read them
-  bool m_computed;                                  // K, V and the newest query are kept before storing
-  float* m_x = nullptr;                             // [rows, hidden]
-  float *m_k = nullptr, *m_v = nullptr;             // [rows, kvHeads*headDim] of the present layer
-  float* m_query = nullptr;                         // [heads*headDim]
+  std::vector<LayerPass> m_passes;       // [groups] of all rows, where ops read them
+  bool m_computed;                       // K, V and the newest query are kept before storing
+  float* m_x = nullptr;                  // [rows, hidden]
+  float *m_k = nullptr, *m_v = nullptr;  // [rows, kvHeads*headDim] of the present layer
+  float* m_query = nullptr;              // [heads*headDim]
 };
 
 /// Pairs (scratch record, live slot) of the rows that are resident in a layer.
@@ -199,8 +202,8 @@ Pairs residentPairs(const CacheState& state, const RebuiltLayer& layer) {
 }  // namespace
 
 Result<std::vector<float>> rebuildPass(const RebuildInput& input,
-                                       const std::function<Status(const RebuiltLayer&)>& sink,
-                                       const CacheStore& store, const Progress& progress, bool computed) {
+                                       const std::function<Status(const RebuiltLayer&)>& sink, const CacheStore& store,
+                                       const Progress& progress, bool computed) {
   return RebuildPass(input, computed).run(sink, store, progress);
 }
 

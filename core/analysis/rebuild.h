@@ -28,16 +28,16 @@ struct RebuiltLayer {
   const RowPool& rows;                         // scratch, record i = positions[i]
   const std::vector<std::int32_t>& positions;  // context position of every scratch record
   // Where asked for, and cache layers are layers, as computed and before storing, where ops read them:
-  float *k = nullptr, *v = nullptr;            // [records, kvHeads*headDim]; the sink may change them
-  const float* query = nullptr;                // [heads*headDim] of the last record, rotated
-  const std::int32_t* phases = nullptr;        // [records]
+  float *k = nullptr, *v = nullptr;      // [records, kvHeads*headDim]; the sink may change them
+  const float* query = nullptr;          // [heads*headDim] of the last record, rotated
+  const std::int32_t* phases = nullptr;  // [records]
 };
 
 /// Calls sink once per cache layer, with rows in the format that `store` has for it, and if `computed` with K, V
 /// and the newest query before they are stored; returns the next token's logits (empty for an empty context).
 Result<std::vector<float>> rebuildPass(const RebuildInput& input,
-                                       const std::function<Status(const RebuiltLayer&)>& sink,
-                                       const CacheStore& store, const Progress& progress = {}, bool computed = false);
+                                       const std::function<Status(const RebuiltLayer&)>& sink, const CacheStore& store,
+                                       const Progress& progress = {}, bool computed = false);
 
 struct RebuildOutcome {
   std::vector<float> logits;
@@ -50,11 +50,11 @@ Result<RebuildOutcome> rebuild(const RebuildInput& input, CacheStore& store, con
 
 /// Live rows against rebuilt ones, unrotated, as stored.
 struct Drift {
-  std::vector<double> k, v;                    // [layers] largest relative L2
+  std::vector<double> k, v;                      // [layers] largest relative L2
   std::vector<std::vector<float>> kRows, vRows;  // [layers][length]; not-a-number = not resident
-  std::vector<double> kCosine, vCosine;        // [layers] smallest cosine
-  double kl = 0;                               // KL(rebuild || live) of the next token, nats
-  int worstLayer = -1;                         // -1 = no row differs
+  std::vector<double> kCosine, vCosine;          // [layers] smallest cosine
+  double kl = 0;                                 // KL(rebuild || live) of the next token, nats
+  int worstLayer = -1;                           // -1 = no row differs
   std::int32_t worstPosition = -1;
 };
 

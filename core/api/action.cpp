@@ -54,9 +54,13 @@ class Reader {
 
   void fail(const char* field, const json& value, const std::string& why) {
     if (m_error) return;
-    m_error = Error{"bad_action", "action " + std::to_string(m_place) + " was refused",
-                    std::string(field) + " " + why, "correct the field and send the list again",
-                    m_place, field, value};
+    m_error = Error{"bad_action",
+                    "action " + std::to_string(m_place) + " was refused",
+                    std::string(field) + " " + why,
+                    "correct the field and send the list again",
+                    m_place,
+                    field,
+                    value};
   }
 
   const std::optional<Error>& error() const { return m_error; }
@@ -73,8 +77,7 @@ class Reader {
   Id convert(const char* field, const json& value, const std::string& place = "") {
     using Rep = typename Id::rep;
     const bool tooBig = value.is_number_unsigned() &&
-                        value.get<std::uint64_t>() >
-                            static_cast<std::uint64_t>(std::numeric_limits<Rep>::max());
+        value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<Rep>::max());
     if (!value.is_number_integer() || tooBig) {
       fail(field, value, "is not an integer in range" + place);
       return Id{};
@@ -132,8 +135,8 @@ struct Form {
   const char* name;
   Action (*read)(Reader&);
 };
-constexpr Form kForms[] = {{"replace_pair", readPair}, {"replace", readReplace}, {"add", readAdd},
-                           {"delete", readDelete},     {"insert", readInsert},   {"evict", readEvict},
+constexpr Form kForms[] = {{"replace_pair", readPair}, {"replace", readReplace},  {"add", readAdd},
+                           {"delete", readDelete},     {"insert", readInsert},    {"evict", readEvict},
                            {"expand", readExpand},     {"collapse", readCollapse}};
 
 struct Writer {
@@ -144,14 +147,10 @@ struct Writer {
             {"new_token_ids", ids(a.newTokenIds)}};
   }
   json operator()(const Replace& a) const {
-    return {{"action", "replace"},
-            {"positions", ids(a.positions)},
-            {"new_token_ids", ids(a.newTokenIds)}};
+    return {{"action", "replace"}, {"positions", ids(a.positions)}, {"new_token_ids", ids(a.newTokenIds)}};
   }
   json operator()(const Add& a) const { return {{"action", "add"}, {"token_id", a.tokenId.value()}}; }
-  json operator()(const Delete& a) const {
-    return {{"action", "delete"}, {"position", a.position.value()}};
-  }
+  json operator()(const Delete& a) const { return {{"action", "delete"}, {"position", a.position.value()}}; }
   json operator()(const Insert& a) const {
     return {{"action", "insert"}, {"position", a.position.value()}, {"token_ids", ids(a.tokenIds)}};
   }
@@ -161,9 +160,7 @@ struct Writer {
     return out;
   }
   json operator()(const Expand& a) const { return {{"action", "expand"}, {"node", a.node.value()}}; }
-  json operator()(const Collapse& a) const {
-    return {{"action", "collapse"}, {"node", a.node.value()}};
-  }
+  json operator()(const Collapse& a) const { return {{"action", "collapse"}, {"node", a.node.value()}}; }
 };
 
 }  // namespace
@@ -196,8 +193,13 @@ Result<Action> actionFromJson(const json& object, int place) {
 
 Result<std::vector<Action>> actionsFromJson(const json& list) {
   if (!list.is_array())
-    return Error{"bad_action", "the action list was refused", "it is not a list",
-                 "send a list of action objects", std::nullopt, "actions", list};
+    return Error{"bad_action",
+                 "the action list was refused",
+                 "it is not a list",
+                 "send a list of action objects",
+                 std::nullopt,
+                 "actions",
+                 list};
   std::vector<Action> actions;
   for (std::size_t i = 0; i < list.size(); ++i) {
     Result<Action> action = actionFromJson(list[i], static_cast<int>(i));

@@ -19,10 +19,13 @@ struct CacheLayers {
   bool byHead() const { return perLayer > 1; }
   Layer layerOf(Layer own) const { return Layer(own.value() / perLayer); }
   /// None where the cache layer has all heads.
-  std::optional<Head> headOf(Layer own) const { return byHead() ? std::optional(Head(own.value() % perLayer)) : std::nullopt; }
+  std::optional<Head> headOf(Layer own) const {
+    return byHead() ? std::optional(Head(own.value() % perLayer)) : std::nullopt;
+  }
   /// "3", or "3.1" for a head of layer 3.
   std::string name(Layer own) const {
-    return byHead() ? std::to_string(own.value() / perLayer) + "." + std::to_string(own.value() % perLayer) : std::to_string(own.value());
+    return byHead() ? std::to_string(own.value() / perLayer) + "." + std::to_string(own.value() % perLayer)
+                    : std::to_string(own.value());
   }
 };
 

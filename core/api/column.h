@@ -28,9 +28,7 @@ class Column {
   const T* end() const { return data() + m_size; }
   std::span<const T> span() const { return {data(), m_size}; }
   /// True if both are the same stretch of the same buffer (a cheap "unchanged").
-  bool sharesWith(const Column& other) const {
-    return m_buffer == other.m_buffer && m_size == other.m_size;
-  }
+  bool sharesWith(const Column& other) const { return m_buffer == other.m_buffer && m_size == other.m_size; }
 
   /// The first `size` values, sharing the buffer.
   Column prefix(std::size_t size) const {

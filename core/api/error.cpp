@@ -19,8 +19,7 @@ nlohmann::json Error::toJson() const {
 }
 
 Error Error::fromJson(const nlohmann::json& json) {
-  Error error{json.value("code", ""), json.value("what", ""), json.value("why", ""),
-              json.value("remedy", "")};
+  Error error{json.value("code", ""), json.value("what", ""), json.value("why", ""), json.value("remedy", "")};
   if (json.contains("action")) error.action = json["action"].get<int>();
   error.field = json.value("field", "");
   if (json.contains("value")) error.value = json["value"];

@@ -40,7 +40,5 @@ using Phase = StrongId<struct PhaseTag, double>;          // rotary position a r
 
 template <class Tag, class Rep>
 struct std::hash<kvlab::StrongId<Tag, Rep>> {
-  std::size_t operator()(kvlab::StrongId<Tag, Rep> id) const noexcept {
-    return std::hash<Rep>{}(id.value());
-  }
+  std::size_t operator()(kvlab::StrongId<Tag, Rep> id) const noexcept { return std::hash<Rep>{}(id.value()); }
 };

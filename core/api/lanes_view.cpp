@@ -17,7 +17,9 @@ json numbers(const std::vector<double>& values) {
   return out;
 }
 
-json number(const Summary& summary, double Summary::*value) { return summary.count ? number(summary.*value) : json(nullptr); }
+json number(const Summary& summary, double Summary::*value) {
+  return summary.count ? number(summary.*value) : json(nullptr);
+}
 
 json row(const LaneView& lane, std::size_t place, std::int64_t ticks) {
   json out{{"lane", place},
@@ -34,7 +36,10 @@ json row(const LaneView& lane, std::size_t place, std::int64_t ticks) {
            {"massKept", number(lane.massKept, &Summary::mean)},
            {"overlap", number(lane.overlap, &Summary::mean)},
            {"us", number(lane.us, &Summary::mean)},
-           {"layers", {{"massKept", numbers(lane.now.massKept)}, {"overlap", numbers(lane.now.overlap)}, {"needles", numbers(lane.now.needles)}}},
+           {"layers",
+            {{"massKept", numbers(lane.now.massKept)},
+             {"overlap", numbers(lane.now.overlap)},
+             {"needles", numbers(lane.now.needles)}}},
            {"weightBytes", lane.now.weightBytes}};
   if (lane.snapshot) {
     out["bytes"] = lane.snapshot->bytes.live;

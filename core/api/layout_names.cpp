@@ -35,7 +35,8 @@ Result<LayoutSpec> parseLayout(std::string_view text) {
   constexpr std::string_view kKey = "block=";
   const std::string_view parameter = text.substr(colon + 1);
   const char* const end = parameter.data() + parameter.size();
-  const bool number = parameter.starts_with(kKey) && std::from_chars(parameter.data() + kKey.size(), end, spec.block).ptr == end;
+  const bool number =
+      parameter.starts_with(kKey) && std::from_chars(parameter.data() + kKey.size(), end, spec.block).ptr == end;
   if (name != "paged" || !number || spec.block < 1 || spec.block > kMostBlock)
     return refused(text, std::string(parameter) + " is not a parameter of " + std::string(name),
                    "paged takes block=1 .. " + std::to_string(kMostBlock) + ", the others take none");

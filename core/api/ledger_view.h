@@ -43,9 +43,7 @@ class LedgerView {
     const auto i = static_cast<std::size_t>(id.value());
     return (*m_chunks[i / kChunk])[i % kChunk];
   }
-  bool contains(LedgerId id) const {
-    return id.value() >= 0 && static_cast<std::size_t>(id.value()) < m_size;
-  }
+  bool contains(LedgerId id) const { return id.value() >= 0 && static_cast<std::size_t>(id.value()) < m_size; }
 
  protected:
   std::vector<std::shared_ptr<Chunk>> m_chunks;

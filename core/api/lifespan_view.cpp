@@ -39,7 +39,11 @@ void addFigures(const std::vector<std::pair<float, float>>& pairs, HeadLifespans
 json headToJson(const HeadLifespans& head) {
   json bins = json::array();
   for (const CalibrationBin& bin : head.bins) bins.push_back({bin.predicted, bin.actual, bin.rows});
-  return {{"rows", head.rows}, {"censored", head.censored}, {"r2", number(head.r2)}, {"bias", number(head.bias)}, {"bins", bins},
+  return {{"rows", head.rows},
+          {"censored", head.censored},
+          {"r2", number(head.r2)},
+          {"bias", number(head.bias)},
+          {"bins", bins},
           {"points", {{"predicted", head.predicted}, {"actual", head.actual}, {"censored", head.cut}}}};
 }
 
@@ -49,18 +53,21 @@ HeadLifespans headFromJson(const json& given) {
   head.censored = given.at("censored").get<std::int32_t>();
   head.r2 = real(given.at("r2"));
   head.bias = real(given.at("bias"));
-  for (const json& bin : given.at("bins")) head.bins.push_back({bin.at(0).get<float>(), bin.at(1).get<float>(), bin.at(2).get<std::int32_t>()});
+  for (const json& bin : given.at("bins"))
+    head.bins.push_back({bin.at(0).get<float>(), bin.at(1).get<float>(), bin.at(2).get<std::int32_t>()});
   const json& points = given.at("points");
   head.predicted = points.at("predicted").get<std::vector<float>>();
   head.actual = points.at("actual").get<std::vector<float>>();
   head.cut = points.at("censored").get<std::vector<std::uint8_t>>();
-  if (head.actual.size() != head.predicted.size() || head.cut.size() != head.predicted.size()) head.predicted.clear(), head.actual.clear(), head.cut.clear();
+  if (head.actual.size() != head.predicted.size() || head.cut.size() != head.predicted.size())
+    head.predicted.clear(), head.actual.clear(), head.cut.clear();
   return head;
 }
 
 }  // namespace
 
-HeadLifespans headLifespans(std::span<const float> predicted, std::span<const float> actual, std::span<const std::uint8_t> censored, std::size_t mostPoints) {
+HeadLifespans headLifespans(std::span<const float> predicted, std::span<const float> actual,
+                            std::span<const std::uint8_t> censored, std::size_t mostPoints) {
   HeadLifespans out;
   const std::size_t all = std::min({predicted.size(), actual.size(), censored.size()});
   std::vector<std::size_t> known;
@@ -90,7 +97,11 @@ json toJson(const LifespanView& view) {
     for (const HeadLifespans& head : heads) layer.push_back(headToJson(head));
     layers.push_back(std::move(layer));
   }
-  return {{"serial", view.serial}, {"tick", view.tick.value()}, {"rows", view.rows}, {"threshold", view.threshold}, {"layers", layers}};
+  return {{"serial", view.serial},
+          {"tick", view.tick.value()},
+          {"rows", view.rows},
+          {"threshold", view.threshold},
+          {"layers", layers}};
 }
 
 Result<LifespanView> lifespanViewFromJson(const json& given) {

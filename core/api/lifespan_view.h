@@ -22,8 +22,8 @@ struct HeadLifespans {
   std::int32_t rows = 0;      // with a prediction
   std::int32_t censored = 0;  // of them: used until the end of the recording, so that theirs is a lower bound
   // Over the others; not-a-number where there are fewer than two.
-  double r2 = 0;              // 1 - squared error / variance of what was found
-  double bias = 0;            // mean of predicted - actual
+  double r2 = 0;                     // 1 - squared error / variance of what was found
+  double bias = 0;                   // mean of predicted - actual
   std::vector<CalibrationBin> bins;  // by rising prediction, half a log4 wide; of rows that are not censored
   // Points to draw: every row, or as many as were asked for, evenly spaced.
   std::vector<float> predicted, actual;  // [points]
@@ -31,15 +31,16 @@ struct HeadLifespans {
 };
 
 struct LifespanView {
-  std::uint64_t serial = 0;   // grows with every recording of a session
-  Tick tick;                  // when it was recorded
-  std::int32_t rows = 0;      // tokens of the recording
-  float threshold = 0;        // attention that counts as use
+  std::uint64_t serial = 0;                        // grows with every recording of a session
+  Tick tick;                                       // when it was recorded
+  std::int32_t rows = 0;                           // tokens of the recording
+  float threshold = 0;                             // attention that counts as use
   std::vector<std::vector<HeadLifespans>> layers;  // [layers][kvHeads]; empty where no gate predicted
 };
 
 /// Each [rows]; rows whose prediction is not a number are left out.
-HeadLifespans headLifespans(std::span<const float> predicted, std::span<const float> actual, std::span<const std::uint8_t> censored, std::size_t mostPoints);
+HeadLifespans headLifespans(std::span<const float> predicted, std::span<const float> actual,
+                            std::span<const std::uint8_t> censored, std::size_t mostPoints);
 
 nlohmann::json toJson(const LifespanView& view);
 /// Errors: bad_reply.

@@ -11,14 +11,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr Word<Residency> kResidencies[] = {{"auto", Residency::Auto}, {"layer", Residency::ByLayer}, {"kv_head", Residency::ByHead}};
-constexpr Word<PositionMode> kPositions[] = {{"context", PositionMode::Context},
-                                             {"absolute", PositionMode::Absolute},
-                                             {"cache", PositionMode::Cache}};
-constexpr Word<Executor> kExecutors[] = {{"batch", Executor::Batch},
-                                         {"descending", Executor::Descending}};
-constexpr Word<NewRows> kNewRows[] = {{"forward", NewRows::Forward},
-                                      {"embedding_only", NewRows::EmbeddingOnly}};
+constexpr Word<Residency> kResidencies[] = {
+    {"auto", Residency::Auto}, {"layer", Residency::ByLayer}, {"kv_head", Residency::ByHead}};
+constexpr Word<PositionMode> kPositions[] = {
+    {"context", PositionMode::Context}, {"absolute", PositionMode::Absolute}, {"cache", PositionMode::Cache}};
+constexpr Word<Executor> kExecutors[] = {{"batch", Executor::Batch}, {"descending", Executor::Descending}};
+constexpr Word<NewRows> kNewRows[] = {{"forward", NewRows::Forward}, {"embedding_only", NewRows::EmbeddingOnly}};
 constexpr Word<CheckLevel> kLevels[] = {
     {"off", CheckLevel::Off}, {"cheap", CheckLevel::Cheap}, {"full", CheckLevel::Full}};
 constexpr Word<bool> kOverflow[] = {{"refuse", false}, {"shift", true}};
@@ -28,8 +26,7 @@ std::optional<std::string> readAfterEdit(const json& v, Manifest& m) {
   if (object) {
     const json& inner = v["selective"];
     const json ratio = inner.is_object() ? inner.value("ratio", json(m.selectiveRatio)) : inner;
-    if (!ratio.is_number() || !(ratio.get<double>() > 0) || ratio.get<double>() > 1)
-      return "has no ratio in 0 .. 1";
+    if (!ratio.is_number() || !(ratio.get<double>() > 0) || ratio.get<double>() > 1) return "has no ratio in 0 .. 1";
     m.afterEdit = AfterEdit::Selective;
     m.selectiveRatio = ratio.get<double>();
     return std::nullopt;
@@ -98,7 +95,8 @@ std::optional<std::string> readMatch(const json& v, LayerOverride& out) {
   std::from_chars_result read = std::from_chars(begin, end, out.from);
   out.to = out.from;
   if (read.ec == std::errc() && read.ptr != end && *read.ptr == '-') read = std::from_chars(read.ptr + 1, end, out.to);
-  if (text.empty() || read.ec != std::errc() || read.ptr != end || out.from < 0 || out.to < out.from) return "is not a layer or a range like 0-3";
+  if (text.empty() || read.ec != std::errc() || read.ptr != end || out.from < 0 || out.to < out.from)
+    return "is not a layer or a range like 0-3";
   return std::nullopt;
 }
 
@@ -205,7 +203,8 @@ json afterEditJson(const Manifest& m) {
 
 /// The last override of a layer that says something, else the session's own.
 template <class Value, class Says>
-const Value& lastOf(const std::vector<LayerOverride>& layers, int layer, Value LayerOverride::*value, const Value& own, Says says) {
+const Value& lastOf(const std::vector<LayerOverride>& layers, int layer, Value LayerOverride::*value, const Value& own,
+                    Says says) {
   for (auto one = layers.rbegin(); one != layers.rend(); ++one)
     if (one->from <= layer && layer <= one->to && says((*one).*value)) return (*one).*value;
   return own;
@@ -220,7 +219,9 @@ std::span<const std::string_view> rowTypes() {
   return kTypes;
 }
 
-const std::string& Manifest::layoutOf(int layer) const { return lastOf(layers, layer, &LayerOverride::layout, layout, kNamed); }
+const std::string& Manifest::layoutOf(int layer) const {
+  return lastOf(layers, layer, &LayerOverride::layout, layout, kNamed);
+}
 const std::string& Manifest::kOf(int layer) const { return lastOf(layers, layer, &LayerOverride::kvK, kvK, kNamed); }
 const std::string& Manifest::vOf(int layer) const { return lastOf(layers, layer, &LayerOverride::kvV, kvV, kNamed); }
 const PolicySpec& Manifest::policyOf(int layer) const {
@@ -230,7 +231,9 @@ const PolicySpec& Manifest::policyOf(int layer) const {
 }
 bool Manifest::residentByHead() const {
   if (residency != Residency::Auto) return residency == Residency::ByHead;
-  return policy.byHead() || std::any_of(layers.begin(), layers.end(), [](const LayerOverride& one) { return one.policy && one.policy->byHead(); });
+  return policy.byHead() || std::any_of(layers.begin(), layers.end(), [](const LayerOverride& one) {
+           return one.policy && one.policy->byHead();
+         });
 }
 std::int32_t Manifest::windowOf(int layer) const {
   static constexpr std::int32_t kModels = -1;
@@ -254,11 +257,23 @@ Result<Manifest> Manifest::fromJson(const json& object) {
 }
 
 json Manifest::toJson() const {
-  json out{{"model", model}, {"backend", backend}, {"weights", weights}, {"numerics", numerics}, {"threads", threads}, {"dtype", dtype},
-           {"key_phase", keyPhase}, {"layout", layout}, {"policy", policy.toJson()},
-           {"layers", json::array()}, {"ring", {{"window", ring.window}, {"block_tokens", ring.blockTokens}, {"tail_only", ring.tailOnly}}},
-           {"guards", guards}, {"capacity", capacity}, {"staging", staging},
-           {"history_bytes", historyBytes}, {"prefill_chunk", prefillChunk}, {"probes", probes},
+  json out{{"model", model},
+           {"backend", backend},
+           {"weights", weights},
+           {"numerics", numerics},
+           {"threads", threads},
+           {"dtype", dtype},
+           {"key_phase", keyPhase},
+           {"layout", layout},
+           {"policy", policy.toJson()},
+           {"layers", json::array()},
+           {"ring", {{"window", ring.window}, {"block_tokens", ring.blockTokens}, {"tail_only", ring.tailOnly}}},
+           {"guards", guards},
+           {"capacity", capacity},
+           {"staging", staging},
+           {"history_bytes", historyBytes},
+           {"prefill_chunk", prefillChunk},
+           {"probes", probes},
            {"op_events", opEvents},
            {"faults", faults}};
   json kv = json::object();
@@ -273,13 +288,15 @@ json Manifest::toJson() const {
   out["new_rows"] = wordOf(kNewRows, newRows);
   out["absolute_overflow"] = wordOf(kOverflow, shiftOnOverflow);
   out["after_edit"] = afterEditJson(*this);
-  out["brightness"] = {{"decay", brightness.decay}, {"gain", brightness.gain},
-                       {"max", brightness.max}, {"start", brightness.start},
-                       {"target", brightness.target}, {"compressor", brightness.compressor},
-                       {"min_cosine", brightness.minCosine}};
-  out["sampling"] = {{"temperature", sampling.temperature}, {"top_k", sampling.topK},
+  out["brightness"] = {
+      {"decay", brightness.decay},         {"gain", brightness.gain},     {"max", brightness.max},
+      {"start", brightness.start},         {"target", brightness.target}, {"compressor", brightness.compressor},
+      {"min_cosine", brightness.minCosine}};
+  out["sampling"] = {{"temperature", sampling.temperature},
+                     {"top_k", sampling.topK},
                      {"top_p", sampling.topP},
-                     {"repetition_penalty", sampling.repetitionPenalty}, {"seed", sampling.seed}};
+                     {"repetition_penalty", sampling.repetitionPenalty},
+                     {"seed", sampling.seed}};
   out["check"] = {{"level", wordOf(kLevels, check)}, {"scrub_period", scrubPeriod}};
   return out;
 }

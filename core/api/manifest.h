@@ -47,7 +47,7 @@ struct SamplingSettings {
 
 /// What some layers have instead of the session's own.
 struct LayerOverride {
-  int from = 0, to = 0;  // layers, both included
+  int from = 0, to = 0;                         // layers, both included
   std::string layout = {}, kvK = {}, kvV = {};  // empty = the session's
   std::int32_t window = -1;                     // phases that the mask lets through; -1 = the model's
   std::optional<PolicySpec> policy = {};
@@ -58,22 +58,22 @@ struct LayerOverride {
 enum class Residency : std::uint8_t { Auto, ByLayer, ByHead };  // Auto: by KV head where a policy needs it
 
 struct RingSettings {
-  std::int32_t window = 0;     // rows that a ring keeps; 0 = as many as the layer's mask lets through
+  std::int32_t window = 0;       // rows that a ring keeps; 0 = as many as the layer's mask lets through
   std::int32_t blockTokens = 1;  // tokens per tick
-  bool tailOnly = false;       // assembled reads take only rows that the mask lets through
+  bool tailOnly = false;         // assembled reads take only rows that the mask lets through
 };
 
 struct Manifest {
   std::string model = "demo";
   std::string backend = "auto";
-  std::string weights = {};    // int8: matrices as codes, core/model/int8_weights.h; empty = as the files have them
-  std::string numerics = {};   // id of an arithmetic; empty = the exact one of the back end
-  int threads = 0;             // 0 = all cores
-  std::string dtype = {};      // f32 | bf16 | f16; empty = the weights' type
+  std::string weights = {};        // int8: matrices as codes, core/model/int8_weights.h; empty = as the files have them
+  std::string numerics = {};       // id of an arithmetic; empty = the exact one of the back end
+  int threads = 0;                 // 0 = all cores
+  std::string dtype = {};          // f32 | bf16 | f16; empty = the weights' type
   std::string kvK = {}, kvV = {};  // row formats; empty = dtype
   std::string keyPhase = "on_read";
   PositionMode position = PositionMode::Context;
-  std::string layout = "indirection";  // with parameters: paged:block=16
+  std::string layout = "indirection";      // with parameters: paged:block=16
   std::vector<LayerOverride> layers = {};  // later ones win
   RingSettings ring = {};
   PolicySpec policy = {};
@@ -93,7 +93,7 @@ struct Manifest {
   CheckLevel check = CheckLevel::Cheap;
   int scrubPeriod = 64;
   bool guards = kDebugBuild;  // rings: what is read is compared with the map, row by row
-  bool opEvents = false;  // every op call is an event, with its time and bytes
+  bool opEvents = false;      // every op call is an event, with its time and bytes
   bool probes = true;
   bool faults = false;  // opens the door of the fault drill
 

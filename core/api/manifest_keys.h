@@ -17,8 +17,13 @@
 namespace kvlab {
 
 inline Error badManifest(const std::string& key, const nlohmann::json& value, const std::string& why) {
-  return Error{"bad_manifest", "the manifest was refused", key + " " + why,
-               "correct the key; the README lists all of them", std::nullopt, key, value};
+  return Error{"bad_manifest",
+               "the manifest was refused",
+               key + " " + why,
+               "correct the key; the README lists all of them",
+               std::nullopt,
+               key,
+               value};
 }
 
 /// A value of an enumeration as manifests write it.
@@ -63,8 +68,8 @@ class ManifestKeys {
   template <class Int>
   void integer(const char* key, Int& out, std::int64_t low, std::int64_t high) {
     take(key, [&](const nlohmann::json& v) -> std::optional<std::string> {
-      const bool huge = v.is_number_unsigned() &&
-                        v.get<std::uint64_t>() > std::uint64_t(std::numeric_limits<std::int64_t>::max());
+      const bool huge =
+          v.is_number_unsigned() && v.get<std::uint64_t>() > std::uint64_t(std::numeric_limits<std::int64_t>::max());
       if (!v.is_number_integer() || huge) return "is not an integer in range";
       if (v.get<std::int64_t>() < low || v.get<std::int64_t>() > high)
         return "is outside " + std::to_string(low) + " .. " + std::to_string(high);

@@ -12,7 +12,8 @@ namespace kvlab {
 namespace {
 
 // Okabe and Ito 2008, the yellow darkened; with the marks below, 32 series can be told apart.
-constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a7a00", "#56b4e9", "#e69f00", "#555555"};
+constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                    "#8a7a00", "#56b4e9", "#e69f00", "#555555"};
 constexpr double kPanelWidth = 420, kPanelHeight = 300, kLeft = 64, kTop = 56, kBottom = 48, kGap = 76, kLegend = 190;
 
 std::string fixed(double value) {
@@ -25,7 +26,8 @@ std::string shortest(double value) {
   std::array<char, 64> text{};
   const int power = value > 0 ? static_cast<int>(std::lround(std::log10(value))) : 0;
   const bool decade = power < -2 && std::abs(value - std::pow(10, power)) < 1e-9 * value;
-  const int n = decade ? std::snprintf(text.data(), text.size(), "1e%d", power) : std::snprintf(text.data(), text.size(), "%.4g", value);
+  const int n = decade ? std::snprintf(text.data(), text.size(), "1e%d", power)
+                       : std::snprintf(text.data(), text.size(), "%.4g", value);
   return {text.data(), static_cast<std::size_t>(n)};
 }
 
@@ -81,9 +83,12 @@ struct Panel {
 
 class Svg {
  public:
-  void text(double x, double y, const std::string& words, const char* more = "") { m_out += "<text x=\"" + fixed(x) + "\" y=\"" + fixed(y) + "\"" + more + ">" + escaped(words) + "</text>\n"; }
+  void text(double x, double y, const std::string& words, const char* more = "") {
+    m_out += "<text x=\"" + fixed(x) + "\" y=\"" + fixed(y) + "\"" + more + ">" + escaped(words) + "</text>\n";
+  }
   void line(double x1, double y1, double x2, double y2, const std::string& more) {
-    m_out += "<line x1=\"" + fixed(x1) + "\" y1=\"" + fixed(y1) + "\" x2=\"" + fixed(x2) + "\" y2=\"" + fixed(y2) + "\" " + more + "/>\n";
+    m_out += "<line x1=\"" + fixed(x1) + "\" y1=\"" + fixed(y1) + "\" x2=\"" + fixed(x2) + "\" y2=\"" + fixed(y2) +
+        "\" " + more + "/>\n";
   }
   void raw(const std::string& text) { m_out += text; }
   std::string take() { return std::move(m_out); }
@@ -102,7 +107,9 @@ class Svg {
       default: points({{0, -4.8}, {4.8, 0}, {0, 4.8}, {-4.8, 0}}); break;
     }
   }
-  static std::string stroke(std::size_t style, double width) { return std::string("stroke=\"") + colour(style) + "\" stroke-width=\"" + fixed(width) + "\""; }
+  static std::string stroke(std::size_t style, double width) {
+    return std::string("stroke=\"") + colour(style) + "\" stroke-width=\"" + fixed(width) + "\"";
+  }
 
  private:
   static const char* colour(std::size_t style) { return kColours[style % std::size(kColours)]; }
@@ -122,9 +129,11 @@ void drawFrame(Svg& svg, const Panel& panel, double left, double top) {
     svg.line(x, bottom, x, bottom + 4, "stroke=\"#333333\"");
     svg.text(x, bottom + 17, panel.xBytes ? bytes(tick) : shortest(tick), " text-anchor=\"middle\"");
   }
-  svg.raw("<rect x=\"" + fixed(left) + "\" y=\"" + fixed(top) + "\" width=\"" + fixed(kPanelWidth) + "\" height=\"" + fixed(kPanelHeight) + "\" fill=\"none\" stroke=\"#333333\"/>\n");
+  svg.raw("<rect x=\"" + fixed(left) + "\" y=\"" + fixed(top) + "\" width=\"" + fixed(kPanelWidth) + "\" height=\"" +
+          fixed(kPanelHeight) + "\" fill=\"none\" stroke=\"#333333\"/>\n");
   svg.text((left + right) / 2, bottom + 36, panel.xTitle, " text-anchor=\"middle\"");
-  svg.raw("<text transform=\"translate(" + fixed(left - 50) + "," + fixed((top + bottom) / 2) + ") rotate(-90)\" text-anchor=\"middle\">" + escaped(panel.yTitle) + "</text>\n");
+  svg.raw("<text transform=\"translate(" + fixed(left - 50) + "," + fixed((top + bottom) / 2) +
+          ") rotate(-90)\" text-anchor=\"middle\">" + escaped(panel.yTitle) + "</text>\n");
 }
 
 void drawLine(Svg& svg, const Panel& panel, const Line& line, double left, double top) {
@@ -132,20 +141,24 @@ void drawLine(Svg& svg, const Panel& panel, const Line& line, double left, doubl
   const auto px = [&](double x) { return left + panel.x.at(x) * kPanelWidth; };
   const auto py = [&](double y) { return bottom - panel.y.at(y) * kPanelHeight; };
   if (line.flat)
-    for (const Mark& m : line.marks) svg.line(left, py(m.y), left + kPanelWidth, py(m.y), Svg::stroke(line.style, 1.5) + " stroke-dasharray=\"6 4\"");
+    for (const Mark& m : line.marks)
+      svg.line(left, py(m.y), left + kPanelWidth, py(m.y), Svg::stroke(line.style, 1.5) + " stroke-dasharray=\"6 4\"");
   if (line.flat && panel.x.at(line.marks.front().x) <= 0) return;
   std::string path;
   for (const Mark& m : line.marks) path += fixed(px(m.x)) + "," + fixed(py(m.y)) + " ";
-  if (line.marks.size() > 1) svg.raw("<polyline points=\"" + path + "\" fill=\"none\" " + Svg::stroke(line.style, 1.5) + "/>\n");
+  if (line.marks.size() > 1)
+    svg.raw("<polyline points=\"" + path + "\" fill=\"none\" " + Svg::stroke(line.style, 1.5) + "/>\n");
   for (const Mark& m : line.marks) {
-    if (panel.intervals && m.high > m.low) svg.line(px(m.x), py(m.low), px(m.x), py(m.high), Svg::stroke(line.style, 1) + " stroke-opacity=\"0.6\"");
+    if (panel.intervals && m.high > m.low)
+      svg.line(px(m.x), py(m.low), px(m.x), py(m.high), Svg::stroke(line.style, 1) + " stroke-opacity=\"0.6\"");
     svg.mark(px(m.x), py(m.y), line.style);
   }
 }
 
 std::vector<double> decades(double low, double high) {
   std::vector<double> out;
-  for (double tick = std::pow(10, std::ceil(std::log10(low) - 1e-9)); tick <= high * 1.0001; tick *= 10) out.push_back(tick);
+  for (double tick = std::pow(10, std::ceil(std::log10(low) - 1e-9)); tick <= high * 1.0001; tick *= 10)
+    out.push_back(tick);
   if (out.size() > 1) return out;
   return {low, std::sqrt(low * high), high};
 }
@@ -153,9 +166,11 @@ std::vector<double> decades(double low, double high) {
 using Pick = std::function<std::optional<Mark>(const SweepPoint&)>;
 
 /// The points of each series, ascending by x, in the order in which series first appear.
-std::vector<Line> linesOf(const std::vector<const SweepPoint*>& points, const std::vector<std::string>& series, const Pick& pick) {
+std::vector<Line> linesOf(const std::vector<const SweepPoint*>& points, const std::vector<std::string>& series,
+                          const Pick& pick) {
   std::vector<Line> out;
-  const bool budgets = std::any_of(points.begin(), points.end(), [](const SweepPoint* p) { return p->budget.has_value(); });
+  const bool budgets =
+      std::any_of(points.begin(), points.end(), [](const SweepPoint* p) { return p->budget.has_value(); });
   for (std::size_t i = 0; i < series.size(); ++i) {
     Line line{i, {}, false};
     for (const SweepPoint* point : points) {
@@ -178,24 +193,40 @@ std::pair<double, double> rangeOf(const std::vector<Line>& lines, Value value, d
       low = std::min(low, std::max(floor, value(mark)));
       high = std::max(high, std::max(floor, value(mark)));
     }
-  if (!(low < high)) return {low > 0 && std::isfinite(low) ? low * 0.5 : 0.1, high > 0 && std::isfinite(high) ? high * 2 : 1};
+  if (!(low < high))
+    return {low > 0 && std::isfinite(low) ? low * 0.5 : 0.1, high > 0 && std::isfinite(high) ? high * 2 : 1};
   return {low, high};
 }
 
 Panel recallPanel(const std::vector<const SweepPoint*>& points, const std::vector<std::string>& series) {
-  const bool budgets = std::any_of(points.begin(), points.end(), [](const SweepPoint* p) { return p->budget.has_value(); });
-  const bool ratio = budgets && std::all_of(points.begin(), points.end(), [](const SweepPoint* p) { return !p->budget || p->budget->ratio; });
-  Panel panel{budgets ? "Recall against budget" : "Recall against bytes", ratio ? "budget, share of the prompt's rows" : budgets ? "budget, tokens" : "live bytes after the prompt", "questions answered right", {}, {0, 1}, {}, {0, 0.25, 0.5, 0.75, 1}, true, !budgets, {}};
+  const bool budgets =
+      std::any_of(points.begin(), points.end(), [](const SweepPoint* p) { return p->budget.has_value(); });
+  const bool ratio = budgets &&
+      std::all_of(points.begin(), points.end(), [](const SweepPoint* p) { return !p->budget || p->budget->ratio; });
+  Panel panel{budgets ? "Recall against budget" : "Recall against bytes",
+              ratio         ? "budget, share of the prompt's rows"
+                  : budgets ? "budget, tokens"
+                            : "live bytes after the prompt",
+              "questions answered right",
+              {},
+              {0, 1},
+              {},
+              {0, 0.25, 0.5, 0.75, 1},
+              true,
+              !budgets,
+              {}};
   panel.lines = linesOf(points, series, [&](const SweepPoint& p) -> std::optional<Mark> {
     if (p.asked == 0 || (!budgets && !p.bytes)) return std::nullopt;
     return Mark{p.budget ? p.budget->value : budgets ? 0 : *p.bytes, p.recall, p.low, p.high};
   });
   std::vector<double> ticks;
   for (const SweepPoint* p : points)
-    if (p->budget && std::find(ticks.begin(), ticks.end(), p->budget->value) == ticks.end()) ticks.push_back(p->budget->value);
+    if (p->budget && std::find(ticks.begin(), ticks.end(), p->budget->value) == ticks.end())
+      ticks.push_back(p->budget->value);
   std::sort(ticks.begin(), ticks.end());
   if (!budgets) {
-    const auto [low, high] = rangeOf(panel.lines, [](const Mark& m) { return m.x; }, 1);
+    const auto [low, high] = rangeOf(
+        panel.lines, [](const Mark& m) { return m.x; }, 1);
     panel.x = {low, high, true};
     panel.xTicks = {low, std::sqrt(low * high), high};
   } else {
@@ -207,14 +238,25 @@ Panel recallPanel(const std::vector<const SweepPoint*>& points, const std::vecto
 
 Panel klPanel(const std::vector<const SweepPoint*>& points, const std::vector<std::string>& series) {
   constexpr double kFloor = 1e-6;  // what is below stands on the axis
-  Panel panel{"KL against bytes", "live bytes after the prompt", "KL against the reference, nats", {}, {}, {}, {}, false, true, {}};
+  Panel panel{"KL against bytes",
+              "live bytes after the prompt",
+              "KL against the reference, nats",
+              {},
+              {},
+              {},
+              {},
+              false,
+              true,
+              {}};
   panel.lines = linesOf(points, series, [](const SweepPoint& p) -> std::optional<Mark> {
     if (!p.kl || !p.bytes) return std::nullopt;
     return Mark{*p.bytes, *p.kl, 0, 0};
   });
   for (Line& line : panel.lines) line.flat = false;
-  const auto [left, right] = rangeOf(panel.lines, [](const Mark& m) { return m.x; }, 1);
-  const auto [low, high] = rangeOf(panel.lines, [](const Mark& m) { return m.y; }, kFloor);
+  const auto [left, right] = rangeOf(
+      panel.lines, [](const Mark& m) { return m.x; }, 1);
+  const auto [low, high] = rangeOf(
+      panel.lines, [](const Mark& m) { return m.y; }, kFloor);
   panel.x = {left, right, true};
   panel.y = {low, high, true};
   panel.xTicks = {left, std::sqrt(left * right), right};
@@ -234,10 +276,13 @@ std::string paretoSvg(const std::string& title, std::span<const SweepPoint> poin
     if (std::find(series.begin(), series.end(), point.series) == series.end()) series.push_back(point.series);
   }
   const double row = kTop + kPanelHeight + kBottom, width = kLeft + 2 * kPanelWidth + kGap + kLegend;
-  const double height = std::max(40 + row * static_cast<double>(std::max<std::size_t>(1, sets.size())), 80 + 18.0 * static_cast<double>(series.size()));
+  const double height = std::max(40 + row * static_cast<double>(std::max<std::size_t>(1, sets.size())),
+                                 80 + 18.0 * static_cast<double>(series.size()));
   Svg svg;
-  svg.raw("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + fixed(width) + "\" height=\"" + fixed(height) + "\" viewBox=\"0 0 " + fixed(width) + " " + fixed(height) +
-          "\" font-family=\"Inter, sans-serif\" font-size=\"12\" fill=\"#222222\">\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n");
+  svg.raw("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + fixed(width) + "\" height=\"" + fixed(height) +
+          "\" viewBox=\"0 0 " + fixed(width) + " " + fixed(height) +
+          "\" font-family=\"Inter, sans-serif\" font-size=\"12\" fill=\"#222222\">\n<rect width=\"100%\" "
+          "height=\"100%\" fill=\"#ffffff\"/>\n");
   svg.text(kLeft, 24, title, " font-size=\"15\" font-weight=\"bold\"");
   if (sets.empty()) svg.text(kLeft, 60, "no cells");
   for (std::size_t i = 0; i < sets.size(); ++i) {

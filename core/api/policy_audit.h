@@ -26,15 +26,15 @@ struct Contest {
 
 struct LayerAudit {
   std::string policy;
-  Bands bands;                 // requested; of no meaning where bounded is false
-  bool bounded = false;        // the policy limits this layer, now
-  std::int32_t rows = 0;       // resident after the tick
-  std::int64_t rowBytes = 0;   // of one row, all KV heads that the cache layer has
-  std::int32_t evicted = 0;    // by the last decision
+  Bands bands;                // requested; of no meaning where bounded is false
+  bool bounded = false;       // the policy limits this layer, now
+  std::int32_t rows = 0;      // resident after the tick
+  std::int64_t rowBytes = 0;  // of one row, all KV heads that the cache layer has
+  std::int32_t evicted = 0;   // by the last decision
   std::int64_t evictedEver = 0;
-  std::optional<Tick> fired;   // last tick that evicted a row
+  std::optional<Tick> fired;       // last tick that evicted a row
   std::int32_t protectedRows = 0;  // pinned rows between the bands
-  std::string fallback;        // what was done instead of what was asked for, and why; empty = nothing
+  std::string fallback;            // what was done instead of what was asked for, and why; empty = nothing
   std::vector<Contest> contests;   // of the last decision while streaming, at most kMostContests
 
   std::int32_t requested() const { return bands.capacity(); }
@@ -44,9 +44,9 @@ struct LayerAudit {
 inline constexpr std::size_t kMostContests = 64;
 
 struct PolicyAudit {
-  Tick tick;               // of the last decision
-  bool prefilling = false;  // pruning waits for the end of the prompt
-  double us = 0;           // what the last decision took, microseconds
+  Tick tick;                       // of the last decision
+  bool prefilling = false;         // pruning waits for the end of the prompt
+  double us = 0;                   // what the last decision took, microseconds
   std::vector<LayerAudit> layers;  // cache layers
 };
 

@@ -79,18 +79,22 @@ Result<json> withPreset(const json& given) {
     return out;
   }
   if (wanted.empty()) return given;
-  return refused("preset", wanted, wanted + " is not a preset of " + name, all.empty() ? "leave preset out" : "its presets are " + all);
+  return refused("preset", wanted, wanted + " is not a preset of " + name,
+                 all.empty() ? "leave preset out" : "its presets are " + all);
 }
 
 std::optional<Error> contradiction(const PolicySpec& spec) {
   if (spec.budget.has_value() + spec.capacity.has_value() + spec.ratio.has_value() > 1)
     return refused("budget", nullptr, "budget, capacity and ratio exclude each other", "give one of them");
-  if (spec.ratio && *spec.ratio <= 0) return refused("ratio", *spec.ratio, "ratio is not above 0", "give the share of rows to keep, up to 1");
+  if (spec.ratio && *spec.ratio <= 0)
+    return refused("ratio", *spec.ratio, "ratio is not above 0", "give the share of rows to keep, up to 1");
   if (spec.kernel % 2 == 0) return refused("kernel", spec.kernel, "kernel is even", "give an odd number of rows");
   const std::int64_t bands = std::int64_t{spec.sinks} + spec.window;
   if (spec.capacity && spec.windowGiven && bands > *spec.capacity)
-    return refused("capacity", *spec.capacity, "sinks and window need " + std::to_string(bands) + " rows, capacity has " + std::to_string(*spec.capacity),
-                   "raise capacity, or lower sinks or window");
+    return refused(
+        "capacity", *spec.capacity,
+        "sinks and window need " + std::to_string(bands) + " rows, capacity has " + std::to_string(*spec.capacity),
+        "raise capacity, or lower sinks or window");
   return std::nullopt;
 }
 
@@ -131,8 +135,10 @@ std::span<const PolicyPreset> policyPresets() {
 Result<PolicySpec> PolicySpec::fromJson(const json& given) {
   Result<json> object = namedObject(given);
   if (!object) return refused("policy", given, object.error().why, object.error().remedy);
-  if (!object->contains("name") || !(*object)["name"].is_string()) return refused("name", nullptr, "the name is missing", "see kvlab list policies");
-  if (object->contains("preset") && !(*object)["preset"].is_string()) return refused("preset", (*object)["preset"], "preset is not a text", "see kvlab list policies");
+  if (!object->contains("name") || !(*object)["name"].is_string())
+    return refused("name", nullptr, "the name is missing", "see kvlab list policies");
+  if (object->contains("preset") && !(*object)["preset"].is_string())
+    return refused("preset", (*object)["preset"], "preset is not a text", "see kvlab list policies");
   const std::string name = (*object)["name"].get<std::string>();
   const PolicyName* policy = policyNamed(name);
   if (!policy) return refused("name", name, name + " is not a policy", "see kvlab list policies");
@@ -145,7 +151,8 @@ Result<PolicySpec> PolicySpec::fromJson(const json& given) {
   keys.text("preset", spec.preset);
   if (!spec.keepsAll()) readBands(keys, spec);
   readOwn(keys, *policy, spec);
-  if (const std::optional<Error> error = keys.finish()) return refused(error->field, error->value, error->why, "see kvlab list policies for its keys");
+  if (const std::optional<Error> error = keys.finish())
+    return refused(error->field, error->value, error->why, "see kvlab list policies for its keys");
   if (const std::optional<Error> error = contradiction(spec)) return *error;
   return spec;
 }

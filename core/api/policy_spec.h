@@ -43,21 +43,21 @@ struct PolicySpec {
   // Where they are short of sinks and window, the default window takes at most half of what the sinks leave.
   std::optional<std::int32_t> capacity = {};
   std::optional<double> ratio = {};
-  bool windowGiven = false;               // by the manifest, not by the preset
-  std::optional<double> threshold = {};   // rows below it leave, budget or not
+  bool windowGiven = false;              // by the manifest, not by the preset
+  std::optional<double> threshold = {};  // rows below it leave, budget or not
   HeadRule heads = HeadRule::Sum;
   Allocator allocator = Allocator::Uniform;
-  double beta = 20;                       // pyramid: mean budget / smallest budget
+  double beta = 20;                             // pyramid: mean budget / smallest budget
   HeadBudget headBudget = HeadBudget::Uniform;  // of the KV heads of a layer; adaptive needs residency by head
-  double alpha = 0.2;                     // adaptive: share of the budget that every head keeps
+  double alpha = 0.2;                           // adaptive: share of the budget that every head keeps
   std::uint64_t seed = 1;
-  std::int32_t observe = 32;              // queries looked at, at the end of a prefill; 0 = all
-  std::int32_t kernel = 5;                // rows pooled, odd
+  std::int32_t observe = 32;  // queries looked at, at the end of a prefill; 0 = all
+  std::int32_t kernel = 5;    // rows pooled, odd
   Pooling pooling = Pooling::Average;
-  std::int32_t future = 512;              // positions ahead
+  std::int32_t future = 512;  // positions ahead
   double epsilon = 0;
-  std::string record = {};                // file of recordLifespans(); empty = the session is told otherwise
-  std::string gates = {};                 // file of gate weights; empty = those shipped for the model
+  std::string record = {};  // file of recordLifespans(); empty = the session is told otherwise
+  std::string gates = {};   // file of gate weights; empty = those shipped for the model
 
   bool operator==(const PolicySpec&) const = default;
   bool keepsAll() const { return name == "full"; }

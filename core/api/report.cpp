@@ -4,8 +4,11 @@
 namespace kvlab {
 
 nlohmann::json toJson(const Event& event) {
-  nlohmann::json json{{"name", event.name},   {"depth", event.depth}, {"start_us", event.startUs},
-                      {"us", event.us},       {"bytes", event.bytes}};
+  nlohmann::json json{{"name", event.name},
+                      {"depth", event.depth},
+                      {"start_us", event.startUs},
+                      {"us", event.us},
+                      {"bytes", event.bytes}};
   if (event.layer) json["layer"] = event.layer->value();
   if (!event.detail.empty()) json["detail"] = event.detail;
   return json;
@@ -33,8 +36,7 @@ nlohmann::json toJson(const TickReport& report) {
   for (const TokenId token : report.block) json["block"].push_back(token.value());
   for (const Action& action : report.actions) json["actions"].push_back(toJson(action));
   for (const Event& event : report.events) json["events"].push_back(toJson(event));
-  for (const Violation& violation : report.violations)
-    json["violations"].push_back(toJson(violation));
+  for (const Violation& violation : report.violations) json["violations"].push_back(toJson(violation));
   return json;
 }
 

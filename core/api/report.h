@@ -14,8 +14,8 @@ namespace kvlab {
 
 /// A step of the tick, an action inside `apply`, or an operation inside an action.
 struct Event {
-  std::string name;        // "generate", "apply", "replace_pair", "compute_rows", "commit", ...
-  int depth = 0;           // 0 = step of the tick, 1 = action, 2 = operation, 3 and deeper = op of the back end
+  std::string name;  // "generate", "apply", "replace_pair", "compute_rows", "commit", ...
+  int depth = 0;     // 0 = step of the tick, 1 = action, 2 = operation, 3 and deeper = op of the back end
   std::optional<Layer> layer = {};
   double startUs = 0;      // since the tick began
   double us = 0;           // duration, microseconds

@@ -28,11 +28,11 @@ std::string_view name(Exactness exactness);
 /// -1-i of a table of other phases (gists). So a map costs 4 bytes per row, and in position mode
 /// `context` the phase column is the same run 0, 1, 2, ... before and after an edit.
 struct ResidencyView {
-  Column<LedgerId> ledger;      // [rows]
-  Column<Slot> slotOf;          // [rows] (not "slots": Qt has a macro of that name)
-  Column<std::int32_t> phases;  // [rows], phase indices
+  Column<LedgerId> ledger;                                // [rows]
+  Column<Slot> slotOf;                                    // [rows] (not "slots": Qt has a macro of that name)
+  Column<std::int32_t> phases;                            // [rows], phase indices
   std::shared_ptr<const std::vector<Phase>> otherPhases;  // null while all phases are integers
-  std::int32_t first = 0;       // rows before it left through the window: they count, but have no slot
+  std::int32_t first = 0;  // rows before it left through the window: they count, but have no slot
 
   std::size_t size() const { return slotOf.size(); }
   std::size_t resident() const { return size() - static_cast<std::size_t>(first); }
@@ -46,9 +46,9 @@ struct ResidencyView {
 
 /// What never changes while a session is open.
 struct SessionInfo {
-  std::string model;     // as named in the manifest
-  std::string numerics;  // numerics id
-  std::string backend;   // "cpu"
+  std::string model;        // as named in the manifest
+  std::string numerics;     // numerics id
+  std::string backend;      // "cpu"
   CacheLayers cacheLayers;  // layers of the model, and what the lists by layer in a snapshot count
   int heads = 0, kvHeads = 0, headDim = 0, vocab = 0;
   std::int64_t capacity = 0;  // resident rows per layer
@@ -93,15 +93,16 @@ struct Snapshot {
   LedgerView ledger;
   std::vector<std::shared_ptr<const ResidencyView>> layers;
   std::vector<std::shared_ptr<const StorageView>> storage;  // [layers]; layers that are alike share one
-  std::shared_ptr<const std::vector<Exactness>> exactness;  // [length], worst over the layers; null: all exact, or nobody is told
-  std::shared_ptr<const TickReport> report;                 // of the last tick; null before
-  std::vector<TokenChance> topk;                            // next token, best first
+  std::shared_ptr<const std::vector<Exactness>>
+      exactness;                             // [length], worst over the layers; null: all exact, or nobody is told
+  std::shared_ptr<const TickReport> report;  // of the last tick; null before
+  std::vector<TokenChance> topk;             // next token, best first
   bool logitsStale = false;
   std::vector<InvariantState> invariants;
   std::vector<Action> pending;
   ByteCount bytes;
   std::shared_ptr<const PolicyAudit> policies;  // null while every policy is full
-  std::optional<double> kl;  // of the last drift pass
+  std::optional<double> kl;                     // of the last drift pass
   std::string branch = "main";
   bool canUndo = false, canRedo = false;
   std::shared_ptr<const WlodView> wlod;    // null where there is no wLOD

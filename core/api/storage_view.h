@@ -25,16 +25,16 @@ enum class ReadPath : std::uint8_t {
 /// block, which is computed ahead of the pointer, so that a commit moves no row. Always:
 /// pointer = (head + filled) mod capacity = (offset - base) mod capacity.
 struct RingState {
-  std::int32_t capacity = 0;  // slots
-  std::int32_t window = 0;    // rows kept, at most
-  std::int32_t head = 0;      // slot of the oldest row (of an unrolled ring)
-  std::int32_t filled = 0;    // rows
-  std::int64_t offset = 0;    // rows ever written
-  std::int64_t base = 0;      // changes only by an edit, a trim or a rollback
-  std::int64_t wraps = 0;     // times the pointer passed slot 0 by appending
-  Tick baseTick;              // when the base last changed
+  std::int32_t capacity = 0;                    // slots
+  std::int32_t window = 0;                      // rows kept, at most
+  std::int32_t head = 0;                        // slot of the oldest row (of an unrolled ring)
+  std::int32_t filled = 0;                      // rows
+  std::int64_t offset = 0;                      // rows ever written
+  std::int64_t base = 0;                        // changes only by an edit, a trim or a rollback
+  std::int64_t wraps = 0;                       // times the pointer passed slot 0 by appending
+  Tick baseTick;                                // when the base last changed
   std::int32_t writeBegin = 0, writeCount = 0;  // slots that the last commit wrote, from writeBegin on around the end
-  bool rolled = false;        // rows lie rotated by head, the oldest in slot 0
+  bool rolled = false;                          // rows lie rotated by head, the oldest in slot 0
 
   std::int32_t pointer() const { return capacity ? (head + filled) % capacity : 0; }
   std::int32_t len1() const { return capacity - head < filled ? capacity - head : filled; }  // rows up to the end
@@ -45,7 +45,7 @@ struct RingState {
 struct PageState {
   std::int32_t block = 0;  // slots per page
   std::int32_t pages = 0, used = 0;
-  std::int32_t rows = 0;   // in used pages; the rest of their slots are holes
+  std::int32_t rows = 0;  // in used pages; the rest of their slots are holes
   double fragmentation() const { return used ? 1.0 - double(rows) / (double(used) * block) : 0; }
 };
 
@@ -55,19 +55,19 @@ struct BytesByKind {
 };
 
 struct StorageView {
-  std::string layout;        // as in the manifest, with parameters
-  std::string k, v;          // storage types
+  std::string layout;  // as in the manifest, with parameters
+  std::string k, v;    // storage types
   std::int32_t poolSlots = 0;
-  std::int32_t stride = 0;   // bytes of a row record
-  std::int32_t rows = 0;     // resident
-  std::int32_t first = 0;    // index of the oldest resident row; those before left through the window
-  std::int32_t window = 0;   // phases that the mask lets through, 0 = all
-  std::int32_t held = 0;     // slots that are not free: resident rows and what history keeps
-  BytesByKind record;        // of one row
+  std::int32_t stride = 0;  // bytes of a row record
+  std::int32_t rows = 0;    // resident
+  std::int32_t first = 0;   // index of the oldest resident row; those before left through the window
+  std::int32_t window = 0;  // phases that the mask lets through, 0 = all
+  std::int32_t held = 0;    // slots that are not free: resident rows and what history keeps
+  BytesByKind record;       // of one row
   ReadPath read = ReadPath::InPlace;
-  bool tailOnly = false;           // copies take only rows that the mask lets through
-  std::int64_t readBytes = 0;      // per pass, to assemble what attention reads; 0 = in place
-  std::int64_t movedBytes = 0;     // by the last commit
+  bool tailOnly = false;        // copies take only rows that the mask lets through
+  std::int64_t readBytes = 0;   // per pass, to assemble what attention reads; 0 = in place
+  std::int64_t movedBytes = 0;  // by the last commit
   std::optional<RingState> ring;
   std::optional<PageState> pages;
 };

@@ -12,8 +12,8 @@ namespace kvlab {
 
 struct SweepProgress {
   std::int64_t done = 0, total = 0, failed = 0;  // cells
-  double seconds = 0;          // since this run began
-  double left = -1;            // estimated seconds to the end, from the cells of this run; -1 = not known yet
+  double seconds = 0;                            // since this run began
+  double left = -1;               // estimated seconds to the end, from the cells of this run; -1 = not known yet
   const SweepRow* row = nullptr;  // the cell that was finished; null at the start
 };
 
@@ -23,13 +23,14 @@ struct SweepOptions {
   std::string resources;  // of the program
   bool resume = false;    // go on in a folder that has a journal; starts where there is none
   int jobs = 0;           // worker threads, 0 = all cores
-  std::function<bool(const SweepProgress&)> progress = {};  // one call at a time, on a worker; false stops, cells in work are dropped
+  std::function<bool(const SweepProgress&)> progress =
+      {};  // one call at a time, on a worker; false stops, cells in work are dropped
 };
 
 struct SweepOutcome {
-  std::vector<SweepRow> rows;   // in cell order
-  std::int64_t found = 0;       // cells that the journal had already
-  std::int64_t failed = 0;      // rows with an error
+  std::vector<SweepRow> rows;  // in cell order
+  std::int64_t found = 0;      // cells that the journal had already
+  std::int64_t failed = 0;     // rows with an error
 };
 
 /// A sweep as the window shows it: a file that was opened, or one that runs.
@@ -38,7 +39,7 @@ struct SweepShown {
   std::vector<SweepRow> rows;  // that are done, in cell order
   std::int64_t total = 0;      // cells, done or not
   bool running = false;
-  double left = -1;            // estimated seconds, -1 = not known
+  double left = -1;  // estimated seconds, -1 = not known
 };
 using SweepShownPtr = std::shared_ptr<const SweepShown>;
 

@@ -91,9 +91,12 @@ SweepPoint together(const std::vector<const SweepRow*>& rows) {
 
 std::vector<SweepPoint> sweepPoints(std::span<const SweepRow> rows) {
   std::vector<std::vector<const SweepRow*>> groups;
-  const auto same = [](const SweepRow& a, const SweepRow& b) { return a.prompts == b.prompts && a.ask == b.ask && a.axes == b.axes; };
+  const auto same = [](const SweepRow& a, const SweepRow& b) {
+    return a.prompts == b.prompts && a.ask == b.ask && a.axes == b.axes;
+  };
   for (const SweepRow& row : rows) {
-    const auto found = std::find_if(groups.begin(), groups.end(), [&](const auto& group) { return same(*group.front(), row); });
+    const auto found =
+        std::find_if(groups.begin(), groups.end(), [&](const auto& group) { return same(*group.front(), row); });
     if (found == groups.end()) groups.push_back({&row});
     else found->push_back(&row);
   }

@@ -34,7 +34,8 @@ constexpr SweepMeasure kMeasures[] = {
 };
 
 Error badRow(const std::string& place, const std::string& why) {
-  return Error{"bad_results", "the results were not read", place + " " + why, "open a results.jsonl that kvlab sweep wrote"};
+  return Error{"bad_results", "the results were not read", place + " " + why,
+               "open a results.jsonl that kvlab sweep wrote"};
 }
 
 std::string csvField(const std::string& text) {
@@ -57,12 +58,15 @@ Json numberJson(double value) {
 std::vector<std::string> csvFields(const SweepRow& row, const std::vector<std::string>& axes) {
   std::vector<std::string> out{std::to_string(row.index), row.id, row.prompts, row.ask, std::to_string(row.seed)};
   for (const std::string& name : axes) {
-    const auto found = std::find_if(row.axes.begin(), row.axes.end(), [&](const auto& axis) { return axis.first == name; });
+    const auto found =
+        std::find_if(row.axes.begin(), row.axes.end(), [&](const auto& axis) { return axis.first == name; });
     out.push_back(found == row.axes.end() ? std::string() : found->second);
   }
-  for (const bool ratio : {true, false}) out.push_back(row.budget && row.budget->ratio == ratio ? numberJson(row.budget->value).dump() : std::string());
+  for (const bool ratio : {true, false})
+    out.push_back(row.budget && row.budget->ratio == ratio ? numberJson(row.budget->value).dump() : std::string());
   for (std::size_t i = 0; i < std::size(kMeasures); ++i)
-    out.push_back(i < row.measures.size() && row.measures[i] && !row.error ? numberJson(*row.measures[i]).dump() : std::string());
+    out.push_back(i < row.measures.size() && row.measures[i] && !row.error ? numberJson(*row.measures[i]).dump()
+                                                                           : std::string());
   out.push_back(row.error ? std::string(row.error->code).append(": ").append(row.error->text()) : std::string());
   return out;
 }
@@ -70,7 +74,8 @@ std::vector<std::string> csvFields(const SweepRow& row, const std::vector<std::s
 bool isText(const Json& json, const char* key) { return json.contains(key) && json[key].is_string(); }
 bool isWhole(const Json& json, const char* key) { return json.contains(key) && json[key].is_number_integer(); }
 bool areCounts(const Json& list, std::size_t n) {
-  return list.is_array() && list.size() == n && std::all_of(list.begin(), list.end(), [](const Json& v) { return v.is_number_integer(); });
+  return list.is_array() && list.size() == n &&
+      std::all_of(list.begin(), list.end(), [](const Json& v) { return v.is_number_integer(); });
 }
 
 std::optional<std::string> readMeasures(const Json& json, SweepRow& row) {
@@ -93,7 +98,8 @@ std::optional<std::string> readMeasures(const Json& json, SweepRow& row) {
 
 std::optional<std::string> readHead(const Json& json, SweepRow& row) {
   if (!json.is_object()) return "is no object";
-  if (!isWhole(json, "schema") || json["schema"] != kSweepSchema) return "is not of schema " + std::to_string(kSweepSchema);
+  if (!isWhole(json, "schema") || json["schema"] != kSweepSchema)
+    return "is not of schema " + std::to_string(kSweepSchema);
   for (const char* key : {"index", "seed"})
     if (!isWhole(json, key)) return std::string("has no whole number ") + key;
   for (const char* key : {"id", "prompts", "ask"})
@@ -127,7 +133,8 @@ std::optional<std::string> readError(const Json& json, SweepRow& row) {
   if (found == json.end()) return std::nullopt;
   for (const char* key : {"code", "what", "why", "remedy"})
     if (!found->is_object() || !isText(*found, key)) return std::string("has an error without a text ") + key;
-  row.error = Error{(*found)["code"].get<std::string>(), (*found)["what"].get<std::string>(), (*found)["why"].get<std::string>(), (*found)["remedy"].get<std::string>()};
+  row.error = Error{(*found)["code"].get<std::string>(), (*found)["what"].get<std::string>(),
+                    (*found)["why"].get<std::string>(), (*found)["remedy"].get<std::string>()};
   return std::nullopt;
 }
 
@@ -149,7 +156,8 @@ int sweepMeasure(std::string_view name) {
 
 std::optional<double> SweepRow::measure(std::string_view name) const {
   const int at = sweepMeasure(name);
-  return at < 0 || static_cast<std::size_t>(at) >= measures.size() ? std::nullopt : measures[static_cast<std::size_t>(at)];
+  return at < 0 || static_cast<std::size_t>(at) >= measures.size() ? std::nullopt
+                                                                   : measures[static_cast<std::size_t>(at)];
 }
 
 void SweepRow::setMeasure(std::string_view name, double value) {
@@ -165,12 +173,14 @@ std::string SweepRow::series() const {
 }
 
 std::string sweepLine(const SweepRow& row) {
-  Json out{{"schema", kSweepSchema}, {"index", row.index}, {"id", row.id}, {"prompts", row.prompts}, {"ask", row.ask}, {"seed", row.seed}};
+  Json out{{"schema", kSweepSchema}, {"index", row.index}, {"id", row.id},
+           {"prompts", row.prompts}, {"ask", row.ask},     {"seed", row.seed}};
   out["axes"] = Json::object();
   for (const auto& [name, label] : row.axes) out["axes"][name] = label;
   if (row.budget) out["budget"] = {{row.budget->ratio ? "ratio" : "tokens", numberJson(row.budget->value)}};
   if (row.error) {
-    out["error"] = {{"code", row.error->code}, {"what", row.error->what}, {"why", row.error->why}, {"remedy", row.error->remedy}};
+    out["error"] = {
+        {"code", row.error->code}, {"what", row.error->what}, {"why", row.error->why}, {"remedy", row.error->remedy}};
     return out.dump(-1, ' ', false, Json::error_handler_t::replace);
   }
   for (std::size_t i = 0; i < row.measures.size(); ++i)

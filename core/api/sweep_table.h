@@ -48,9 +48,9 @@ struct SweepRow {
   std::int64_t seed = 0;
   std::vector<std::pair<std::string, std::string>> axes = {};  // name, label
   std::optional<SweepBudget> budget = {};
-  std::vector<std::optional<double>> measures = {};            // [sweepMeasures()]
-  std::vector<std::pair<int, int>> byStory = {};               // right, asked
-  std::vector<std::array<int, 3>> byDistance = {};             // up to, right, asked
+  std::vector<std::optional<double>> measures = {};  // [sweepMeasures()]
+  std::vector<std::pair<int, int>> byStory = {};     // right, asked
+  std::vector<std::array<int, 3>> byDistance = {};   // up to, right, asked
   std::optional<Error> error = {};
 
   std::optional<double> measure(std::string_view name) const;
@@ -76,8 +76,9 @@ struct SweepPoint {
   std::string prompts = {}, ask = {}, series = {};
   std::optional<SweepBudget> budget = {};
   int cells = 0, failed = 0, stories = 0, asked = 0, right = 0;
-  double recall = 0, low = 0, high = 0;      // 95 %: bootstrap over stories
-  std::optional<double> kl = {}, klAnswer = {}, bytes = {}, share = {};  // means over cells; share = bytes of the reference's bytes
+  double recall = 0, low = 0, high = 0;  // 95 %: bootstrap over stories
+  std::optional<double> kl = {}, klAnswer = {}, bytes = {},
+                        share = {};  // means over cells; share = bytes of the reference's bytes
 };
 
 /// In the order of the first cell of each. The interval: 2 000 resamples of whole stories with replacement (questions

@@ -22,9 +22,9 @@ enum class Quantity : std::uint8_t {
   Staleness,   // 0 exact .. 4 inherited, see Exactness
   DriftK,      // relative L2 against a rebuild; needs a drift pass
   DriftV,
-  KNorm,       // L2 over the layer's heads
+  KNorm,  // L2 over the layer's heads
   VNorm,
-  QuantK,      // relative L2 of what is stored against what was computed; needs a quantisation pass
+  QuantK,  // relative L2 of what is stored against what was computed; needs a quantisation pass
   QuantV,
   QuantLogit,  // error of the newest query's logits from stored keys
   Score,       // what the layer's policy last thought of the row; higher stays

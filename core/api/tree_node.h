@@ -44,8 +44,9 @@ struct TreeNode {
   /// Rotary phase: the centre of a gist, the place of a token.
   constexpr std::int32_t phase() const { return start + span() / 2 * (level > 0); }
   std::string text() const {
-    return level == 0 ? "token " + std::to_string(start)
-                      : "LOD" + std::to_string(level) + " [" + std::to_string(start) + ", " + std::to_string(end()) + ")";
+    return level == 0
+        ? "token " + std::to_string(start)
+        : "LOD" + std::to_string(level) + " [" + std::to_string(start) + ", " + std::to_string(end()) + ")";
   }
   constexpr auto operator<=>(const TreeNode&) const = default;
 };

@@ -8,8 +8,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr Word<WlodRecompute> kRecomputes[] = {
-    {"chosen", WlodRecompute::Chosen}, {"incremental", WlodRecompute::Incremental}, {"full", WlodRecompute::Full}, {"selective", WlodRecompute::Selective}};
+constexpr Word<WlodRecompute> kRecomputes[] = {{"chosen", WlodRecompute::Chosen},
+                                               {"incremental", WlodRecompute::Incremental},
+                                               {"full", WlodRecompute::Full},
+                                               {"selective", WlodRecompute::Selective}};
 
 void readText(ManifestKeys& keys, const char* key, std::string& out) {
   keys.take(key, [&](const json& v) -> std::optional<std::string> {
@@ -44,10 +46,25 @@ void WlodSettings::read(ManifestKeys& keys) {
 }
 
 json WlodSettings::toJson() const {
-  return {{"attention", attention}, {"budget", budget}, {"moments", moments}, {"w", near}, {"w2", middle}, {"sigma", sigma},
-          {"gist", gist}, {"lens", lens}, {"expand_at", expandAt}, {"collapse_at", collapseAt}, {"edits", edits}, {"every", every},
-          {"cooldown", cooldown}, {"protect", protectedTail}, {"start_tokens", startTokens}, {"start_gists", startGists},
-          {"recompute", wordOf(kRecomputes, recompute)}, {"selective_ratio", selectiveRatio}, {"threshold", threshold}};
+  return {{"attention", attention},
+          {"budget", budget},
+          {"moments", moments},
+          {"w", near},
+          {"w2", middle},
+          {"sigma", sigma},
+          {"gist", gist},
+          {"lens", lens},
+          {"expand_at", expandAt},
+          {"collapse_at", collapseAt},
+          {"edits", edits},
+          {"every", every},
+          {"cooldown", cooldown},
+          {"protect", protectedTail},
+          {"start_tokens", startTokens},
+          {"start_gists", startGists},
+          {"recompute", wordOf(kRecomputes, recompute)},
+          {"selective_ratio", selectiveRatio},
+          {"threshold", threshold}};
 }
 
 }  // namespace kvlab

@@ -13,22 +13,22 @@ class ManifestKeys;
 enum class WlodRecompute : std::uint8_t { Chosen, Incremental, Full, Selective };  // Chosen: by the cost model
 
 struct WlodSettings {
-  std::string attention = "flat";   // flat | pyramid
-  std::int32_t budget = 2048;       // W_max, entries
-  std::int32_t moments = 0;         // longest time line; 0 = 32 budgets, or the model's context where that is longer
+  std::string attention = "flat";  // flat | pyramid
+  std::int32_t budget = 2048;      // W_max, entries
+  std::int32_t moments = 0;        // longest time line; 0 = 32 budgets, or the model's context where that is longer
   std::int32_t near = 256, middle = 4096;  // w, w2: moments seen as entries, and through LOD1 at least
-  double sigma = 1;                 // blur of a gist in halves of its span; 0 = its rotation is not damped
-  std::string gist = "mean";        // mean | trained (shipped for the model) | a file
-  std::string lens = "attention";   // attention | script | off | a file
+  double sigma = 1;                        // blur of a gist in halves of its span; 0 = its rotation is not damped
+  std::string gist = "mean";               // mean | trained (shipped for the model) | a file
+  std::string lens = "attention";          // attention | script | off | a file
   double expandAt = 0.2, collapseAt = 0.2;
-  std::int32_t edits = 4;           // per round
-  std::int32_t every = 32;          // tokens between rounds
-  std::int32_t cooldown = 2;        // rounds
-  std::int32_t protectedTail = 128; // moments
+  std::int32_t edits = 4;                             // per round
+  std::int32_t every = 32;                            // tokens between rounds
+  std::int32_t cooldown = 2;                          // rounds
+  std::int32_t protectedTail = 128;                   // moments
   std::int32_t startTokens = 256, startGists = 2048;  // cold start: moments as tokens, and before them as LOD1
   WlodRecompute recompute = WlodRecompute::Chosen;
-  double selectiveRatio = 0.15;     // of the dirty rows that were there before
-  double threshold = 0.7;           // dirty share above which everything is computed
+  double selectiveRatio = 0.15;  // of the dirty rows that were there before
+  double threshold = 0.7;        // dirty share above which everything is computed
 
   bool operator==(const WlodSettings&) const = default;
   bool allocates() const { return lens != "off"; }

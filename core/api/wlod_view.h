@@ -35,20 +35,20 @@ struct TimelineChange {
 struct WlodChange {
   Tick tick;
   std::vector<TimelineChange> edits;
-  std::int32_t earliest = 0;       // moment from which on everything was dirty
-  std::vector<TreeNode> nodes;     // [rows] as they stood right after it, in order of arrival
-  std::vector<DirtyWhy> why;       // [rows]
-  std::vector<bool> layer0;        // [rows] a dirty row whose layer 0 stayed valid
-  std::vector<TreeNode> gists;     // tree nodes whose embedding was made anew
-  std::int32_t swapped = 0;        // entries that stand in place of others
-  std::int32_t computed = 0;       // rows computed, by a full recompute all
-  std::int32_t kept = 0;           // by `selective`: dirty rows that were left as they were
+  std::int32_t earliest = 0;    // moment from which on everything was dirty
+  std::vector<TreeNode> nodes;  // [rows] as they stood right after it, in order of arrival
+  std::vector<DirtyWhy> why;    // [rows]
+  std::vector<bool> layer0;     // [rows] a dirty row whose layer 0 stayed valid
+  std::vector<TreeNode> gists;  // tree nodes whose embedding was made anew
+  std::int32_t swapped = 0;     // entries that stand in place of others
+  std::int32_t computed = 0;    // rows computed, by a full recompute all
+  std::int32_t kept = 0;        // by `selective`: dirty rows that were left as they were
   bool full = false;
-  std::string reason;              // why incremental or full: one sentence with the figures
-  double share = 0;                // dirty rows of all
+  std::string reason;                    // why incremental or full: one sentence with the figures
+  double share = 0;                      // dirty rows of all
   double incrementalUs = 0, fullUs = 0;  // as the cost model saw them
-  double us = 0;                   // as it was, microseconds
-  std::int64_t bytes = 0;          // K/V written
+  double us = 0;                         // as it was, microseconds
+  std::int64_t bytes = 0;                // K/V written
 };
 
 /// A candidate of a round, and what became of it.
@@ -65,35 +65,35 @@ struct FocusRound {
   std::int32_t round = 0;
   Tick tick;
   std::int32_t length = 0, budget = 0, before = 0, after = 0;  // moments; entries
-  std::vector<FocusDecision> decisions;  // in the order they were made
-  std::int32_t unlisted = 0;             // more candidates behind the limit of edits
+  std::vector<FocusDecision> decisions;                        // in the order they were made
+  std::int32_t unlisted = 0;                                   // more candidates behind the limit of edits
 };
 
 /// What the wLOD document wants profiled; shares of 0 .. 1, not-a-number before anything happened.
 struct WlodRatios {
-  double spatial = 0;    // rows that held the last change, of all
-  double temporal = 0;   // rows that only came after it, of all
-  double hits = 0;       // (row, layer) pairs that the last change left in place, of all
-  double swaps = 0;      // entries that the last change put in place of others, of all
+  double spatial = 0;                                // rows that held the last change, of all
+  double temporal = 0;                               // rows that only came after it, of all
+  double hits = 0;                                   // (row, layer) pairs that the last change left in place, of all
+  double swaps = 0;                                  // entries that the last change put in place of others, of all
   std::array<double, kTopLevel + 1> residency = {};  // moments that stand as tokens, LOD1, LOD2
 };
 
 struct WlodView {
-  std::string attention;  // "flat", "pyramid"
-  std::string gist, lens; // by name
+  std::string attention;              // "flat", "pyramid"
+  std::string gist, lens;             // by name
   std::int32_t near = 0, middle = 0;  // W and W2, moments
   double sigma = 1;
-  std::int32_t moments = 0;       // length of the time line
-  std::int32_t budget = 0;        // entries
-  std::int32_t protectedFrom = 0; // moments from here on may not be collapsed
-  Column<LedgerId> tokens;        // [moments] the text behind gists
-  Column<TreeNode> entries;       // [entries] the working context; index = position of the snapshot's context
-  Column<WlodRow> rows;           // in order of arrival, summaries among them
-  std::vector<float> mass;        // [entries] attention as the lens has it; empty = none yet
-  std::vector<float> scores;      // [entries] -1 .. 1, above 0 = wants detail; empty = none yet
+  std::int32_t moments = 0;           // length of the time line
+  std::int32_t budget = 0;            // entries
+  std::int32_t protectedFrom = 0;     // moments from here on may not be collapsed
+  Column<LedgerId> tokens;            // [moments] the text behind gists
+  Column<TreeNode> entries;           // [entries] the working context; index = position of the snapshot's context
+  Column<WlodRow> rows;               // in order of arrival, summaries among them
+  std::vector<float> mass;            // [entries] attention as the lens has it; empty = none yet
+  std::vector<float> scores;          // [entries] -1 .. 1, above 0 = wants detail; empty = none yet
   std::vector<std::int32_t> cooling;  // [entries] rounds until it may be edited; 0 = now
-  std::optional<Moments> draft;   // a speculative span
-  std::shared_ptr<const WlodChange> change;  // null before
+  std::optional<Moments> draft;       // a speculative span
+  std::shared_ptr<const WlodChange> change;               // null before
   std::vector<std::shared_ptr<const FocusRound>> rounds;  // oldest first
   WlodRatios ratios;
 };

@@ -15,8 +15,9 @@ void checkBrightnessRange(const CheckInput& input, std::vector<Violation>& out) 
     if (b >= 0 && b <= max) continue;
     Place place{{}, i, {}};
     if (i < state.context.size()) place.ledger = state.context[i];
-    findings.add(place, "position " + std::to_string(i) + ": brightness " + std::to_string(b) +
-                            " is outside 0 .. " + std::to_string(max));
+    findings.add(place,
+                 "position " + std::to_string(i) + ": brightness " + std::to_string(b) + " is outside 0 .. " +
+                     std::to_string(max));
   }
 }
 

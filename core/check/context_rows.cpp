@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The context names ledger rows that exist, each once; each is live, or evicted exactly when no
 // layer holds it. Cost: one look per row, and one per map entry where something was evicted.
-#include "core/check/map_walk.h"
 #include "core/check/checks.h"
 #include "core/check/findings.h"
+#include "core/check/map_walk.h"
 
 namespace kvlab {
 namespace {
@@ -29,8 +29,7 @@ void checkContextRows(const CheckInput& input, std::vector<Violation>& out) {
     const Place place{{}, i, id};
     const auto where = [&] { return "position " + std::to_string(i) + ": " + rowName(id); };
     if (!state.ledger.contains(id)) {
-      findings.add(place, where() + " does not exist, the ledger has " +
-                              std::to_string(state.ledger.size()) + " rows");
+      findings.add(place, where() + " does not exist, the ledger has " + std::to_string(state.ledger.size()) + " rows");
       continue;
     }
     const auto at = static_cast<std::size_t>(id.value());

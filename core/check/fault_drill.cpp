@@ -15,14 +15,15 @@ using nlohmann::json;
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 Error bad(const std::string& field, json value, std::string why) {
-  return Error{"bad_fault", "the fault was refused", std::move(why),
-               "see the list of fault kinds and their fields", std::nullopt, field, std::move(value)};
+  return Error{"bad_fault",     "the fault was refused",
+               std::move(why),  "see the list of fault kinds and their fields",
+               std::nullopt,    field,
+               std::move(value)};
 }
 
 class Drill {
  public:
-  Drill(std::string_view kind, const json& params, CacheState& state, CacheStore& store,
-        FaultDoor& door)
+  Drill(std::string_view kind, const json& params, CacheState& state, CacheStore& store, FaultDoor& door)
       : m_params(params), m_state(state), m_store(store), m_door(door) {
     m_done["kind"] = kind;
   }
@@ -61,8 +62,9 @@ class Drill {
     const bool huge = found->is_number_unsigned() && found->get<std::uint64_t>() > std::uint64_t(INT64_MAX);
     if (!whole || huge || found->get<std::int64_t>() < low || found->get<std::int64_t>() >= high) {
       if (!m_error)
-        m_error = bad(field, *found, std::string(field) + " is not an integer of " + std::to_string(low) +
-                                         " .. " + std::to_string(high - 1));
+        m_error = bad(
+            field, *found,
+            std::string(field) + " is not an integer of " + std::to_string(low) + " .. " + std::to_string(high - 1));
       return low;
     }
     return found->get<std::int64_t>();
@@ -92,8 +94,9 @@ class Drill {
     if (m_error) return;
     const std::size_t rows = m_state.layers() ? m_state.map(m_layer).resident() : 0;
     if (rows < least) {
-      m_error = bad("layer", m_layer, "layer " + std::to_string(m_layer) + " has " + std::to_string(rows) +
-                                          " rows, the fault needs " + std::to_string(least));
+      m_error = bad("layer", m_layer,
+                    "layer " + std::to_string(m_layer) + " has " + std::to_string(rows) + " rows, the fault needs " +
+                        std::to_string(least));
       return;
     }
     const ResidencyView& map = m_state.map(m_layer);
@@ -176,7 +179,8 @@ Result<json> Drill::mapSwap() {
   choose(2);
   if (m_error) return *m_error;
   const std::int64_t first = m_state.map(m_layer).first, end = static_cast<std::int64_t>(m_state.map(m_layer).size());
-  const std::int64_t next = static_cast<std::int64_t>(m_index) + 1 < end ? static_cast<std::int64_t>(m_index) + 1 : first;
+  const std::int64_t next =
+      static_cast<std::int64_t>(m_index) + 1 < end ? static_cast<std::int64_t>(m_index) + 1 : first;
   const std::size_t other = at(number("other", first, end, next));
   if (!m_error && other == m_index) m_error = bad("other", other, "other is the same index");
   if (m_error) return *m_error;
@@ -197,7 +201,8 @@ Result<json> Drill::scaleSwap() {
   if (!kernels::dtypeHasScale(pool.format().k) && !kernels::dtypeHasScale(pool.format().v))
     return bad("layer", m_layer, "the rows of layer " + std::to_string(m_layer) + " have no scales");
   const std::int64_t first = m_state.map(m_layer).first, end = static_cast<std::int64_t>(m_state.map(m_layer).size());
-  const std::int64_t next = static_cast<std::int64_t>(m_index) + 1 < end ? static_cast<std::int64_t>(m_index) + 1 : first;
+  const std::int64_t next =
+      static_cast<std::int64_t>(m_index) + 1 < end ? static_cast<std::int64_t>(m_index) + 1 : first;
   const std::size_t other = at(number("other", first, end, next));
   if (!m_error && other == m_index) m_error = bad("other", other, "other is the same index");
   if (m_error) return *m_error;
@@ -225,12 +230,17 @@ constexpr Entry kEntries[] = {
     {{"value_bit", "flips one bit of a row's stored K and V", kRowParams, "row_checksums", false}, &Drill::valueBit},
     {{"tag_bit", "flips one bit of a row's tag", kRowParams, "row_tags", true}, &Drill::tagBit},
     {{"checksum_bit", "flips one bit of a row's checksum", kRowParams, "row_checksums", false}, &Drill::checksumBit},
-    {{"scale_swap", "exchanges the scales of two quantised rows and seals both with new checksums", "layer, index, other, seed", "row_tags", true}, &Drill::scaleSwap},
+    {{"scale_swap", "exchanges the scales of two quantised rows and seals both with new checksums",
+      "layer, index, other, seed", "row_tags", true},
+     &Drill::scaleSwap},
     {{"map_drop", "drops a slot of a residency map, or with column: entries the whole entry",
-      "layer, index, column, seed", "mirror_length", true}, &Drill::mapDrop},
+      "layer, index, column, seed", "mirror_length", true},
+     &Drill::mapDrop},
     {{"map_swap", "swaps two slots of a residency map, or with column: entries the whole entries",
-      "layer, index, other, column, seed", "row_tags or residency_order", true}, &Drill::mapSwap},
-    {{"allocation", "makes the n-th allocation of slots from now fail", "n", "", true}, &Drill::arm<FaultPoint::Allocation>},
+      "layer, index, other, column, seed", "row_tags or residency_order", true},
+     &Drill::mapSwap},
+    {{"allocation", "makes the n-th allocation of slots from now fail", "n", "", true},
+     &Drill::arm<FaultPoint::Allocation>},
     {{"kernel", "makes the n-th kernel from now fail", "n", "", true}, &Drill::arm<FaultPoint::Kernel>},
     {{"copy", "makes the n-th copy of rows from now fail", "n", "", true}, &Drill::arm<FaultPoint::Copy>},
 };
@@ -254,8 +264,8 @@ Result<json> checkFields(const Entry& entry, const json& params) {
 
 std::span<const FaultKind> faultKinds() { return kKinds; }
 
-Result<json> injectFault(std::string_view kind, const json& params, CacheState& state,
-                         CacheStore& store, FaultDoor& door) {
+Result<json> injectFault(std::string_view kind, const json& params, CacheState& state, CacheStore& store,
+                         FaultDoor& door) {
   const auto found = std::find_if(std::begin(kEntries), std::end(kEntries),
                                   [&](const Entry& entry) { return entry.about.kind == kind; });
   if (found == std::end(kEntries)) {

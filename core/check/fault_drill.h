@@ -26,7 +26,7 @@ std::span<const FaultKind> faultKinds();
 /// left out is drawn from `seed` (default 1), the same for the same state. Returns what was done:
 /// {kind, layer, index, ledger, slot, bit, ...} or {kind, n}. Errors (code bad_fault) name the field;
 /// nothing has changed then.
-Result<nlohmann::json> injectFault(std::string_view kind, const nlohmann::json& params,
-                                   CacheState& state, CacheStore& store, FaultDoor& door);
+Result<nlohmann::json> injectFault(std::string_view kind, const nlohmann::json& params, CacheState& state,
+                                   CacheStore& store, FaultDoor& door);
 
 }  // namespace kvlab

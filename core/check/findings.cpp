@@ -15,8 +15,7 @@ void Findings::add(const Place& place, std::string detail) {
 }
 
 Findings::~Findings() {
-  if (m_count > kKept)
-    m_out.back().detail += " (and " + std::to_string(m_count - kKept) + " more)";
+  if (m_count > kKept) m_out.back().detail += " (and " + std::to_string(m_count - kKept) + " more)";
 }
 
 }  // namespace kvlab

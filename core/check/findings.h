@@ -21,8 +21,7 @@ class Findings {
  public:
   static constexpr std::int64_t kKept = 16;
 
-  Findings(std::string_view invariant, std::vector<Violation>& out)
-      : m_invariant(invariant), m_out(out) {}
+  Findings(std::string_view invariant, std::vector<Violation>& out) : m_invariant(invariant), m_out(out) {}
   Findings(const Findings&) = delete;
   Findings& operator=(const Findings&) = delete;
   /// Says in the last violation how many were left out.

@@ -18,8 +18,7 @@ bool finite(const float* values, std::int64_t n) {
   return all;
 }
 
-void checkLayer(const CheckInput& input, const SharedMap& shared, const RowList& list, int layer,
-                Findings& findings) {
+void checkLayer(const CheckInput& input, const SharedMap& shared, const RowList& list, int layer, Findings& findings) {
   const RowPool& pool = input.store.pool(layer);
   const std::int64_t width = pool.width();
   std::vector<float> k(kChunk * static_cast<std::size_t>(width)), v(k.size());
@@ -33,8 +32,7 @@ void checkLayer(const CheckInput& input, const SharedMap& shared, const RowList&
       const std::size_t index = list.indices[begin + i];
       findings.add({layer, index, shared.map->ledger[index]},
                    "layer " + std::to_string(layer) + ", index " + std::to_string(index) + ": the " +
-                       (keys ? "value" : "key") + " of " + rowName(shared.map->ledger[index]) +
-                       " is not finite");
+                       (keys ? "value" : "key") + " of " + rowName(shared.map->ledger[index]) + " is not finite");
     }
   }
 }

@@ -23,8 +23,7 @@ void checkLinks(const Ledger& ledger, LedgerId id, const std::vector<LedgerId>& 
     if (!ledger.contains(other))
       findings.add(place, rowName(id) + " has " + rowName(other) + " as " + kind + ", which does not exist");
     else if (!names(parents ? ledger[other].children : ledger[other].parents, id))
-      findings.add(place, rowName(id) + " has " + rowName(other) + " as " + kind +
-                              ", which does not name it in turn");
+      findings.add(place, rowName(id) + " has " + rowName(other) + " as " + kind + ", which does not name it in turn");
   }
 }
 
@@ -50,8 +49,7 @@ void checkLedgerStates(const CheckInput& input, std::vector<Violation>& out) {
     checkRow(id);
     const RowState rowState = state.ledger[id].state;
     if (!inContext[i] && (rowState == RowState::Live || rowState == RowState::Evicted))
-      findings.add({{}, {}, id}, rowName(id) + " is " + std::string(name(rowState)) +
-                                     ", but is not in the context");
+      findings.add({{}, {}, id}, rowName(id) + " is " + std::string(name(rowState)) + ", but is not in the context");
   }
 }
 

@@ -5,9 +5,7 @@
 
 namespace kvlab {
 
-std::size_t SharedMap::rows() const {
-  return std::min({map->ledger.size(), map->slotOf.size(), map->phases.size()});
-}
+std::size_t SharedMap::rows() const { return std::min({map->ledger.size(), map->slotOf.size(), map->phases.size()}); }
 
 std::string SharedMap::name() const {
   if (layers.size() == 1) return "layer " + std::to_string(first());
@@ -22,8 +20,7 @@ std::vector<SharedMap> sharedMaps(const CheckInput& input) {
   const int layers = std::min(state.layers(), input.store.layers());
   for (int layer = 0; layer < layers; ++layer) {
     const std::int32_t g = state.groupOf[static_cast<std::size_t>(layer)];
-    if (g >= 0 && static_cast<std::size_t>(g) < all.size())
-      all[static_cast<std::size_t>(g)].layers.push_back(layer);
+    if (g >= 0 && static_cast<std::size_t>(g) < all.size()) all[static_cast<std::size_t>(g)].layers.push_back(layer);
   }
   std::erase_if(all, [](const SharedMap& shared) { return !shared.map || shared.layers.empty(); });
   return all;
@@ -37,8 +34,7 @@ std::vector<SharedMap> storedMaps(const CheckInput& input) {
 
 std::string rowName(LedgerId id) { return "ledger row " + std::to_string(id.value()); }
 
-RowList rowList(const SharedMap& shared, std::int32_t poolSlots, std::int64_t part,
-                std::int64_t parts) {
+RowList rowList(const SharedMap& shared, std::int32_t poolSlots, std::int64_t part, std::int64_t parts) {
   RowList list;
   const std::size_t rows = shared.rows();
   const std::size_t expected = rows / static_cast<std::size_t>(std::max<std::int64_t>(1, parts)) + 1;

@@ -33,12 +33,11 @@ std::string rowName(LedgerId id);
 /// Rows of a map to be read from a layer's pool, without those whose slot is outside of it.
 struct RowList {
   std::vector<std::int32_t> slots;
-  std::vector<std::uint64_t> tags;     // expected
-  std::vector<std::size_t> indices;    // in the map
+  std::vector<std::uint64_t> tags;   // expected
+  std::vector<std::size_t> indices;  // in the map
 };
 
 /// Rows whose ledger id leaves `part` when divided by `parts`.
-RowList rowList(const SharedMap& shared, std::int32_t poolSlots, std::int64_t part = 0,
-                std::int64_t parts = 1);
+RowList rowList(const SharedMap& shared, std::int32_t poolSlots, std::int64_t part = 0, std::int64_t parts = 1);
 
 }  // namespace kvlab

@@ -9,17 +9,16 @@
 namespace kvlab {
 namespace {
 
-void same(const Place& place, const std::string& what, std::size_t have, const std::string& other,
-          std::size_t want, Findings& findings) {
+void same(const Place& place, const std::string& what, std::size_t have, const std::string& other, std::size_t want,
+          Findings& findings) {
   if (have != want)
-    findings.add(place, what + " has " + std::to_string(have) + " values, " + other + " has " +
-                            std::to_string(want));
+    findings.add(place, what + " has " + std::to_string(have) + " values, " + other + " has " + std::to_string(want));
 }
 
 void checkLayers(const CheckInput& input, Findings& findings) {
   const CacheState& state = input.state;
-  same({}, "the list of layers", state.groupOf.size(), "the store",
-       static_cast<std::size_t>(input.store.layers()), findings);
+  same({}, "the list of layers", state.groupOf.size(), "the store", static_cast<std::size_t>(input.store.layers()),
+       findings);
   for (int layer = 0; layer < state.layers(); ++layer) {
     const std::int32_t g = state.groupOf[static_cast<std::size_t>(layer)];
     const bool exists = g >= 0 && static_cast<std::size_t>(g) < state.groups.size();
@@ -37,10 +36,10 @@ void checkMap(const CacheState& state, const SharedMap& shared, Findings& findin
   same(place, name + ": provenance", shared.group->provenance.size(), "the ledger", state.ledger.size(), findings);
   const std::int64_t want = std::int64_t{state.length()} - shared.group->absent;
   if (static_cast<std::int64_t>(map.size()) != want)
-    findings.add(place, name + ": the map has " + std::to_string(map.size()) + " rows; the context of " +
-                            std::to_string(state.length()) + " tokens less " +
-                            std::to_string(shared.group->absent) + " that left makes " +
-                            std::to_string(want));
+    findings.add(place,
+                 name + ": the map has " + std::to_string(map.size()) + " rows; the context of " +
+                     std::to_string(state.length()) + " tokens less " + std::to_string(shared.group->absent) +
+                     " that left makes " + std::to_string(want));
 }
 
 }  // namespace

@@ -18,8 +18,9 @@ void checkNextLogits(const CheckInput& input, std::vector<Violation>& out) {
   }
   const std::vector<float>& logits = *state.logits;
   if (input.vocab > 0 && logits.size() != static_cast<std::size_t>(input.vocab))
-    findings.add({}, "there are " + std::to_string(logits.size()) + " logits, the vocabulary has " +
-                         std::to_string(input.vocab));
+    findings.add(
+        {},
+        "there are " + std::to_string(logits.size()) + " logits, the vocabulary has " + std::to_string(input.vocab));
   for (std::size_t i = 0; i < logits.size(); ++i)
     if (!std::isfinite(logits[i]))
       findings.add({}, "the logit of token " + std::to_string(i) + " is " + std::to_string(logits[i]));

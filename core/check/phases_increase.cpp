@@ -13,9 +13,8 @@ namespace kvlab {
 namespace {
 
 std::string text(double phase) {
-  return phase == std::floor(phase) && std::abs(phase) < 1e15
-             ? std::to_string(static_cast<std::int64_t>(phase))
-             : std::to_string(phase);
+  return phase == std::floor(phase) && std::abs(phase) < 1e15 ? std::to_string(static_cast<std::int64_t>(phase))
+                                                              : std::to_string(phase);
 }
 
 /// Phase of index i of a map, or NaN where the table of other phases has no such entry.
@@ -23,8 +22,7 @@ double phaseOf(const ResidencyView& map, std::size_t i) {
   const std::int32_t index = map.phases[i];
   if (index >= 0) return index;
   const auto other = static_cast<std::size_t>(-1 - static_cast<std::int64_t>(index));
-  if (!map.otherPhases || other >= map.otherPhases->size())
-    return std::numeric_limits<double>::quiet_NaN();
+  if (!map.otherPhases || other >= map.otherPhases->size()) return std::numeric_limits<double>::quiet_NaN();
   return (*map.otherPhases)[other].value();
 }
 
@@ -37,10 +35,8 @@ void checkContext(const CheckInput& input, Findings& findings) {
     Place place{{}, i, {}};
     if (i < state.context.size()) place.ledger = state.context[i];
     const auto where = [&] { return "position " + std::to_string(i) + ": phase " + std::to_string(phase); };
-    if (ordinal && phase != static_cast<std::int64_t>(i))
-      findings.add(place, where() + " is not the position");
-    else if (phase <= last)
-      findings.add(place, where() + " is not above " + std::to_string(last) + " before it");
+    if (ordinal && phase != static_cast<std::int64_t>(i)) findings.add(place, where() + " is not the position");
+    else if (phase <= last) findings.add(place, where() + " is not above " + std::to_string(last) + " before it");
     last = phase;
   }
   if (last >= std::numeric_limits<std::int32_t>::max())
@@ -50,8 +46,7 @@ void checkContext(const CheckInput& input, Findings& findings) {
 /// What the position mode gives index i of a map that the context's walk has reached `position` in.
 double wanted(const CheckInput& input, std::size_t i, std::size_t position) {
   if (input.manifest.position == PositionMode::Cache) return static_cast<double>(i);
-  return position < input.state.phases.size() ? input.state.phases[position]
-                                              : std::numeric_limits<double>::quiet_NaN();
+  return position < input.state.phases.size() ? input.state.phases[position] : std::numeric_limits<double>::quiet_NaN();
 }
 
 void checkMap(const CheckInput& input, const SharedMap& shared, Findings& findings) {
@@ -66,8 +61,7 @@ void checkMap(const CheckInput& input, const SharedMap& shared, Findings& findin
     const double want = wanted(input, i, position);
     const auto where = [&] { return shared.name() + ", index " + std::to_string(i) + ": phase " + text(phase); };
     const Place place{shared.first(), i, map.ledger[i]};
-    if (!(phase > last))
-      findings.add(place, where() + " is not above " + text(last) + " before it");
+    if (!(phase > last)) findings.add(place, where() + " is not above " + text(last) + " before it");
     else if (!std::isnan(want) && map.phases[i] >= 0 && phase != want)
       findings.add(place, where() + " should be " + text(want) + " in this position mode");
     last = phase;

@@ -12,13 +12,12 @@ namespace {
 template <class Word>
 void checkSums(const Column<std::uint64_t>& sums, std::size_t rows, Word word, const Place& place,
                const std::string& what, Findings& findings) {
-  if (sums.size() > rows + 1)
-    return findings.add(place, what + ": there are sums beyond the last row");
+  if (sums.size() > rows + 1) return findings.add(place, what + ": there are sums beyond the last row");
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < sums.size(); ++i) {
     if (sums[i] != sum)
-      return findings.add({place.layer, i, {}}, what + ": the sum before index " + std::to_string(i) +
-                                                    " is not that of the rows");
+      return findings.add({place.layer, i, {}},
+                          what + ": the sum before index " + std::to_string(i) + " is not that of the rows");
     if (i < rows) sum += word(i);
   }
 }
@@ -29,16 +28,19 @@ void checkPrefixSums(const CheckInput& input, std::vector<Violation>& out) {
   if (!input.full) return;
   Findings findings("prefix_sums", out);
   const CacheState& state = input.state;
-  checkSums(state.contextSums, state.context.size(),
-            [&](std::size_t i) { return idWord(state.context[i]); }, {}, "context", findings);
+  checkSums(
+      state.contextSums, state.context.size(), [&](std::size_t i) { return idWord(state.context[i]); }, {}, "context",
+      findings);
   for (const SharedMap& shared : sharedMaps(input)) {
     const ResidencyView& map = *shared.map;
     const Place place{shared.first(), {}, {}};
-    checkSums(shared.group->idSums, shared.rows(), [&](std::size_t i) { return idWord(map.ledger[i]); },
-              place, shared.name() + ", ids", findings);
-    checkSums(shared.group->phasedSums, shared.rows(),
-              [&](std::size_t i) { return phasedWord(map.ledger[i], map.phases[i]); }, place,
-              shared.name() + ", phases", findings);
+    checkSums(
+        shared.group->idSums, shared.rows(), [&](std::size_t i) { return idWord(map.ledger[i]); }, place,
+        shared.name() + ", ids", findings);
+    checkSums(
+        shared.group->phasedSums, shared.rows(),
+        [&](std::size_t i) { return phasedWord(map.ledger[i], map.phases[i]); }, place, shared.name() + ", phases",
+        findings);
   }
 }
 

@@ -29,15 +29,14 @@ void checkResidencyOrder(const CheckInput& input, std::vector<Violation>& out) {
     std::int32_t last = -1;
     for (std::size_t i = 0; i < shared.map->ledger.size(); ++i) {
       const LedgerId id = shared.map->ledger[i];
-      const std::int32_t position =
-          state.ledger.contains(id) ? positionOf[static_cast<std::size_t>(id.value())] : -1;
+      const std::int32_t position = state.ledger.contains(id) ? positionOf[static_cast<std::size_t>(id.value())] : -1;
       const auto where = [&] { return shared.name() + ", index " + std::to_string(i) + ": " + rowName(id); };
       const Place place{shared.first(), i, id};
-      if (position < 0)
-        findings.add(place, where() + " is not in the context");
+      if (position < 0) findings.add(place, where() + " is not in the context");
       else if (position <= last)
-        findings.add(place, where() + " stands at position " + std::to_string(position) +
-                                " of the context, the row before it at " + std::to_string(last));
+        findings.add(place,
+                     where() + " stands at position " + std::to_string(position) +
+                         " of the context, the row before it at " + std::to_string(last));
       last = std::max(last, position);
     }
   }

@@ -14,8 +14,7 @@ void checkRowChecksums(const CheckInput& input, std::vector<Violation>& out) {
   Findings findings("row_checksums", out);
   const std::int64_t parts = input.full ? 1 : std::max(1, input.manifest.scrubPeriod);
   for (const SharedMap& shared : storedMaps(input)) {
-    const RowList list =
-        rowList(shared, input.store.pool(shared.first()).slots(), input.scrubPart % parts, parts);
+    const RowList list = rowList(shared, input.store.pool(shared.first()).slots(), input.scrubPart % parts, parts);
     std::vector<kernels::PoolView> pools;
     for (int layer : shared.layers) pools.push_back(input.store.pool(layer).view());
     const std::vector<std::uint8_t> verdicts = verifyRows(input.store.backend(), pools, list.slots);

@@ -25,29 +25,30 @@ std::vector<std::int32_t> slotUsers(const SharedMap& shared, std::int32_t slots,
     if (i < shared.map->ledger.size()) place.ledger = shared.map->ledger[i];
     const auto where = [&] { return shared.name() + ", index " + std::to_string(i); };
     if (slot.value() < 0 || slot.value() >= slots) {
-      findings.add(place, where() + ": slot " + std::to_string(slot.value()) + " is outside the pool of " +
-                              std::to_string(slots));
+      findings.add(
+          place,
+          where() + ": slot " + std::to_string(slot.value()) + " is outside the pool of " + std::to_string(slots));
       continue;
     }
     const auto s = static_cast<std::size_t>(slot.value());
     if (user[s] >= 0)
-      findings.add(place, where() + ": " + slotName(s) + " is already used by index " +
-                              std::to_string(user[s]));
+      findings.add(place, where() + ": " + slotName(s) + " is already used by index " + std::to_string(user[s]));
     user[s] = static_cast<std::int32_t>(i);
   }
   return user;
 }
 
-void checkFree(const SharedMap& shared, int layer, const SlotAllocator& slots,
-               const std::vector<std::int32_t>& user, Findings& findings) {
+void checkFree(const SharedMap& shared, int layer, const SlotAllocator& slots, const std::vector<std::int32_t>& user,
+               Findings& findings) {
   const std::vector<bool> free = slots.free(static_cast<std::int32_t>(user.size()));
   for (std::size_t slot = 0; slot < user.size(); ++slot) {
     if (!free[slot] || user[slot] < 0) continue;
     const auto index = static_cast<std::size_t>(user[slot]);
     Place place{layer, index, {}};
     if (index < shared.map->ledger.size()) place.ledger = shared.map->ledger[index];
-    findings.add(place, "layer " + std::to_string(layer) + ", index " + std::to_string(index) + ": " +
-                            slotName(slot) + " is used and free at once");
+    findings.add(place,
+                 "layer " + std::to_string(layer) + ", index " + std::to_string(index) + ": " + slotName(slot) +
+                     " is used and free at once");
   }
 }
 
@@ -58,8 +59,7 @@ void checkSlotsUnique(const CheckInput& input, std::vector<Violation>& out) {
   for (const SharedMap& shared : storedMaps(input)) {
     const std::int32_t slots = input.store.pool(shared.first()).slots();
     const std::vector<std::int32_t> user = slotUsers(shared, slots, findings);
-    for (int layer : shared.layers)
-      checkFree(shared, layer, input.store.slots(layer), user, findings);
+    for (int layer : shared.layers) checkFree(shared, layer, input.store.slots(layer), user, findings);
   }
 }
 

@@ -22,18 +22,24 @@ void checkRing(const SharedMap& shared, const RingState& ring, Findings& finding
     if (!holds) findings.add(place, shared.name() + ": " + what);
   };
   const auto resident = static_cast<std::int32_t>(shared.map->resident());
-  rule(ring.filled == resident, "the ring has " + std::to_string(ring.filled) + " rows, the map " + std::to_string(resident));
+  rule(ring.filled == resident,
+       "the ring has " + std::to_string(ring.filled) + " rows, the map " + std::to_string(resident));
   rule(ring.filled <= ring.window && ring.window <= ring.capacity,
-       std::to_string(ring.filled) + " rows, window " + std::to_string(ring.window) + ", capacity " + std::to_string(ring.capacity) + " do not fit");
+       std::to_string(ring.filled) + " rows, window " + std::to_string(ring.window) + ", capacity " +
+           std::to_string(ring.capacity) + " do not fit");
   const std::int64_t wanted = ring.capacity ? (ring.offset - ring.base) % ring.capacity : 0;
-  rule(ring.pointer() == wanted, "the pointer is " + std::to_string(ring.pointer()) + ", offset " + std::to_string(ring.offset) +
-                                     " and base " + std::to_string(ring.base) + " make " + std::to_string(wanted));
+  rule(ring.pointer() == wanted,
+       "the pointer is " + std::to_string(ring.pointer()) + ", offset " + std::to_string(ring.offset) + " and base " +
+           std::to_string(ring.base) + " make " + std::to_string(wanted));
   if (ring.capacity <= 0) return;
   for (auto i = static_cast<std::size_t>(shared.map->first); i < shared.rows(); ++i) {
     const std::int32_t age = static_cast<std::int32_t>(i) - shared.map->first;
     const std::int32_t slot = ring.rolled ? age : (ring.head + age) % ring.capacity;
     if (shared.map->slotOf[i].value() != slot)
-      report(shared, i, "lies in slot " + std::to_string(shared.map->slotOf[i].value()) + ", the ring has it in " + std::to_string(slot), findings);
+      report(shared, i,
+             "lies in slot " + std::to_string(shared.map->slotOf[i].value()) + ", the ring has it in " +
+                 std::to_string(slot),
+             findings);
   }
 }
 
@@ -43,7 +49,8 @@ void checkRuns(const SharedMap& shared, std::int32_t block, Findings& findings) 
     const std::int32_t slot = shared.map->slotOf[i].value(), before = shared.map->slotOf[i - 1].value();
     const bool border = block > 0 && slot % block == 0;
     if (!border && (slot != before + 1 || (block > 0 && before / block != slot / block)))
-      report(shared, i, "lies in slot " + std::to_string(slot) + ", the row before in " + std::to_string(before), findings);
+      report(shared, i, "lies in slot " + std::to_string(slot) + ", the row before in " + std::to_string(before),
+             findings);
   }
 }
 

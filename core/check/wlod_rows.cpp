@@ -14,23 +14,29 @@ namespace {
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// One entry against the mirror and the maps.
-void checkEntry(const CheckInput& input, const std::vector<SharedMap>& maps, std::size_t index, std::size_t row, Findings& findings) {
+void checkEntry(const CheckInput& input, const std::vector<SharedMap>& maps, std::size_t index, std::size_t row,
+                Findings& findings) {
   const CacheState& state = input.state;
   const WlodState& wlod = *state.wlod;
   const TreeNode node = wlod.rows[row].node;
   const LedgerId id = wlod.ledger[row];
   const Place place{{}, index, id};
   const auto where = [&] { return "entry " + std::to_string(index) + ", " + node.text() + ", " + rowName(id); };
-  if (index >= state.context.size() || state.context[index] != id) return findings.add(place, where() + " is not in the context");
+  if (index >= state.context.size() || state.context[index] != id)
+    return findings.add(place, where() + " is not in the context");
   if (state.phases[index] != node.phase())
-    findings.add(place, where() + " has phase " + std::to_string(state.phases[index]) + ", its centre is " + std::to_string(node.phase()));
+    findings.add(place,
+                 where() + " has phase " + std::to_string(state.phases[index]) + ", its centre is " +
+                     std::to_string(node.phase()));
   for (const SharedMap& shared : maps) {
     if (index >= shared.map->slotOf.size()) continue;  // its length is another's matter
     for (const int layer : shared.layers) {
       const Slot lies = wlod.slots[at(layer)][row];
       if (shared.map->slotOf[index] != lies)
-        findings.add({layer, index, id}, "layer " + std::to_string(layer) + ", " + where() + ": the map has slot " + std::to_string(shared.map->slotOf[index].value()) +
-                                             ", the row lies in " + std::to_string(lies.value()));
+        findings.add({layer, index, id},
+                     "layer " + std::to_string(layer) + ", " + where() + ": the map has slot " +
+                         std::to_string(shared.map->slotOf[index].value()) + ", the row lies in " +
+                         std::to_string(lies.value()));
       if (!input.full) break;
     }
   }
@@ -44,18 +50,25 @@ void checkWlodRows(const CheckInput& input, std::vector<Violation>& out) {
   const WlodState& wlod = *input.state.wlod;
   for (const TreeNode node : wlod.tree.dirty()) findings.add({}, node.text() + " is not the gist of its content");
   if (wlod.ledger.size() != wlod.rows.size())
-    return findings.add({}, "there are " + std::to_string(wlod.rows.size()) + " rows and " + std::to_string(wlod.ledger.size()) + " ledger ids");
+    return findings.add({},
+                        "there are " + std::to_string(wlod.rows.size()) + " rows and " +
+                            std::to_string(wlod.ledger.size()) + " ledger ids");
   for (std::size_t layer = 0; layer < wlod.slots.size(); ++layer)
     if (wlod.slots[layer].size() != wlod.rows.size())
-      return findings.add({static_cast<int>(layer), {}, {}}, "layer " + std::to_string(layer) + " has " + std::to_string(wlod.slots[layer].size()) + " slots for " + std::to_string(wlod.rows.size()) + " rows");
+      return findings.add({static_cast<int>(layer), {}, {}},
+                          "layer " + std::to_string(layer) + " has " + std::to_string(wlod.slots[layer].size()) +
+                              " slots for " + std::to_string(wlod.rows.size()) + " rows");
   if (input.full) {
     const std::vector<WlodRow> wanted = wlodRows(wlod.context, wlod.rules.attention);
-    if (!std::equal(wanted.begin(), wanted.end(), wlod.rows.begin(), wlod.rows.end())) findings.add({}, "the rows are not those of the working context in order of arrival");
+    if (!std::equal(wanted.begin(), wanted.end(), wlod.rows.begin(), wlod.rows.end()))
+      findings.add({}, "the rows are not those of the working context in order of arrival");
   }
   const std::vector<SharedMap> maps = sharedMaps(input);
   std::size_t index = 0;
   for (std::size_t row = 0; row < wlod.rows.size(); ++row) {
-    if (wlod.tree.row(wlod.rows[row].node) != wlod.ledger[row]) findings.add({{}, {}, wlod.ledger[row]}, "row " + std::to_string(row) + ", " + wlod.rows[row].node.text() + ", is not the tree's");
+    if (wlod.tree.row(wlod.rows[row].node) != wlod.ledger[row])
+      findings.add({{}, {}, wlod.ledger[row]},
+                   "row " + std::to_string(row) + ", " + wlod.rows[row].node.text() + ", is not the tree's");
     if (wlod.rows[row].entry) checkEntry(input, maps, index++, row, findings);
   }
 }

@@ -18,15 +18,22 @@ void checkWlodTiling(const CheckInput& input, std::vector<Violation>& out) {
     const auto where = [&] { return "entry " + std::to_string(i) + ", " + entry.text(); };
     const Place place{{}, i, {}};
     if (!entry.aligned()) findings.add(place, where() + " is not aligned to its level");
-    else if (entry.start > moment) findings.add(place, where() + ": nothing covers the moments from " + std::to_string(moment) + " on");
-    else if (entry.start < moment) findings.add(place, where() + " overlaps what is before it, which ends at " + std::to_string(moment));
-    if (entry.level > 0 && !state.tree.has(entry)) findings.add(place, where() + " stands for a block that is not complete");
+    else if (entry.start > moment)
+      findings.add(place, where() + ": nothing covers the moments from " + std::to_string(moment) + " on");
+    else if (entry.start < moment)
+      findings.add(place, where() + " overlaps what is before it, which ends at " + std::to_string(moment));
+    if (entry.level > 0 && !state.tree.has(entry))
+      findings.add(place, where() + " stands for a block that is not complete");
     moment = entry.end();
   }
   if (moment != state.tree.length())
-    findings.add({}, "the working context ends at " + std::to_string(moment) + ", the time line at " + std::to_string(state.tree.length()));
+    findings.add({},
+                 "the working context ends at " + std::to_string(moment) + ", the time line at " +
+                     std::to_string(state.tree.length()));
   if (state.context.cost() > state.rules.working.budget)
-    findings.add({}, "there are " + std::to_string(state.context.cost()) + " entries, the budget is " + std::to_string(state.rules.working.budget));
+    findings.add({},
+                 "there are " + std::to_string(state.context.cost()) + " entries, the budget is " +
+                     std::to_string(state.rules.working.budget));
 }
 
 }  // namespace kvlab

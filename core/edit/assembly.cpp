@@ -25,8 +25,8 @@ void Assemblies::copies(Lists& lists, ReadPath path) const {
   }
   for (std::size_t i = 0; i < lists.from.size(); ++i) {
     std::vector<kernels::RowMove>& moves = lists.moves;
-    const bool goesOn = path == ReadPath::TwoSlices && !moves.empty() && moves.back().from + moves.back().count == lists.from[i] &&
-                        moves.back().to + moves.back().count == lists.to[i];
+    const bool goesOn = path == ReadPath::TwoSlices && !moves.empty() &&
+        moves.back().from + moves.back().count == lists.from[i] && moves.back().to + moves.back().count == lists.to[i];
     if (goesOn) ++moves.back().count;
     else moves.push_back({lists.from[i], lists.to[i], 1});
   }
@@ -34,8 +34,9 @@ void Assemblies::copies(Lists& lists, ReadPath path) const {
   while (path == ReadPath::TwoSlices && lists.moves.size() < 2) lists.moves.push_back({0, 0, 0});
 }
 
-Assembled Assemblies::make(const LayerGroup& group, const GroupPass& pass, std::int64_t begin, std::int64_t n, std::int64_t rows,
-                           const kernels::RowFormat& format, const std::uint64_t* tags, const std::int32_t* self, bool guarded) {
+Assembled Assemblies::make(const LayerGroup& group, const GroupPass& pass, std::int64_t begin, std::int64_t n,
+                           std::int64_t rows, const kernels::RowFormat& format, const std::uint64_t* tags,
+                           const std::int32_t* self, bool guarded) {
   Assembled out;
   if (group.read == ReadPath::InPlace) return out;
   const ResidencyView& map = *group.map;
@@ -84,8 +85,6 @@ Assembled Assemblies::make(const LayerGroup& group, const GroupPass& pass, std::
   return out;
 }
 
-std::int64_t Assemblies::wrong() const {
-  return std::accumulate(m_wrong.begin(), m_wrong.end(), std::int64_t{0});
-}
+std::int64_t Assemblies::wrong() const { return std::accumulate(m_wrong.begin(), m_wrong.end(), std::int64_t{0}); }
 
 }  // namespace kvlab

@@ -33,7 +33,12 @@ struct Masses {
 class Pass {
  public:
   Pass(Transformer& transformer, CacheStore& store, FaultDoor& faults, RowsJob& job)
-      : m_transformer(transformer), m_store(store), m_faults(faults), m_job(job), m_staging(transformer.backend()), m_assemblies(m_staging),
+      : m_transformer(transformer),
+        m_store(store),
+        m_faults(faults),
+        m_job(job),
+        m_staging(transformer.backend()),
+        m_assemblies(m_staging),
         m_perLayer(static_cast<int>(job.groupOf.size()) / transformer.model().config().layers) {
     extendSums(job.contextSums, job.context.size(), [&](std::size_t i) { return idWord(job.context[i]); });
     for (LayerGroup& group : job.groups) {
@@ -67,9 +72,11 @@ class Pass {
     takeScores();
     if (m_moments) m_result.moments = m_moments->take();
     if (m_assemblies.wrong() > 0)
-      return Error{"guard", "the forward pass was refused", std::to_string(m_assemblies.wrong()) + " rows of an assembled window are not the rows of the map",
+      return Error{"guard", "the forward pass was refused",
+                   std::to_string(m_assemblies.wrong()) + " rows of an assembled window are not the rows of the map",
                    "rebuild, or use layout ring_fused, which copies nothing"};
-    for (int layer = 0; m_job.write && layer < m_store.layers(); ++layer) m_result.bytes += total * m_store.pool(layer).stride();
+    for (int layer = 0; m_job.write && layer < m_store.layers(); ++layer)
+      m_result.bytes += total * m_store.pool(layer).stride();
     return std::move(m_result);
   }
 
@@ -115,7 +122,8 @@ class Pass {
       if (!m_job.write && (group.allResident || !m_job.scratch)) continue;
       m_writeAt[at(layer)] = m_slots.size();
       for (std::size_t i = 0; i < m_job.rows.size(); ++i)
-        m_slots.push_back(group.resident[i] ? map.slotOf[at(group.rowEnd[i] - 1)].value() : (*m_job.scratch)[at(layer)][i].value());
+        m_slots.push_back(group.resident[i] ? map.slotOf[at(group.rowEnd[i] - 1)].value()
+                                            : (*m_job.scratch)[at(layer)][i].value());
       if (group.allResident) continue;
       m_selfAt[at(layer)] = m_slots.size();
       for (std::size_t i = 0; i < m_job.rows.size(); ++i)
@@ -129,10 +137,10 @@ class Pass {
     for (std::size_t layer = 0; layer < layers; ++layer) {
       const LayerGroup& group = m_job.groups[at(m_job.groupOf[layer])];
       m_result.attention->maps.push_back(group.map);
-      const bool wanted = m_job.attention == NewestLayers::All || (m_job.attention == NewestLayers::Last && layer + at(m_perLayer) >= layers);
+      const bool wanted = m_job.attention == NewestLayers::All ||
+          (m_job.attention == NewestLayers::Last && layer + at(m_perLayer) >= layers);
       m_result.attention->mass.emplace_back(wanted ? group.map->size() + 1 : 0);
-      m_result.attention->perHead.emplace_back(
-          m_job.wantPerHead ? (group.map->size() + 1) * headsOfPass() : 0);
+      m_result.attention->perHead.emplace_back(m_job.wantPerHead ? (group.map->size() + 1) * headsOfPass() : 0);
       m_result.attention->received.emplace_back(m_job.wantReceived ? group.map->size() + 1 : 0);
       m_result.attention->receivedPerHead.emplace_back(
           m_job.wantReceivedPerHead ? (group.map->size() + 1) * headsOfPass() : 0);
@@ -148,8 +156,8 @@ class Pass {
   void place() {
     for (std::size_t g = 0; g < m_groups.size(); ++g) {
       const GroupPass& pass = m_groups[g];
-      m_placed.push_back({m_store.mirrored(g, *m_job.groups[g].map), m_staging.in(pass.phase), m_staging.in(pass.rowBegin),
-                          m_staging.in(pass.rowEnd)});
+      m_placed.push_back({m_store.mirrored(g, *m_job.groups[g].map), m_staging.in(pass.phase),
+                          m_staging.in(pass.rowBegin), m_staging.in(pass.rowEnd)});
     }
     m_placedTags = m_staging.in(m_tags);
     m_placedTokens = m_staging.in(m_tokens);
@@ -157,10 +165,11 @@ class Pass {
     for (std::size_t layer = 0; layer < m_job.groupOf.size(); ++layer) {
       NewestAttention& seen = *m_result.attention;
       const std::int64_t rows = static_cast<std::int64_t>(seen.maps[layer]->size());
-      m_masses.push_back({massOut(seen.mass[layer], rows), massOut(seen.perHead[layer], rows), massOut(seen.received[layer], rows),
-                          massOut(seen.receivedPerHead[layer], rows)});
+      m_masses.push_back({massOut(seen.mass[layer], rows), massOut(seen.perHead[layer], rows),
+                          massOut(seen.received[layer], rows), massOut(seen.receivedPerHead[layer], rows)});
       if (float* sums = m_masses.back().received) clear(sums, roomFor(rows) + 1);
-      if (float* sums = m_masses.back().receivedPerHead) clear(sums, (roomFor(rows) + 1) * static_cast<std::int64_t>(headsOfPass()));
+      if (float* sums = m_masses.back().receivedPerHead)
+        clear(sums, (roomFor(rows) + 1) * static_cast<std::int64_t>(headsOfPass()));
     }
     const auto rows = std::min<std::size_t>(m_job.rows.size(), at(m_transformer.maxRows()));
     m_x = m_staging.temporary<float>(rows * at(m_transformer.hidden()));
@@ -170,12 +179,14 @@ class Pass {
     m_logits = m_staging.out(m_result.logits.data(), m_result.logits.size());
   }
 
-  /// Room for keys, [layers of the model, kScoredTogether, width] or [chunk, width], and for the scores of all layers and rows.
+  /// Room for keys, [layers of the model, kScoredTogether, width] or [chunk, width], and for the scores of all layers
+  /// and rows.
   void placeGates(std::size_t chunk) {
     if (!m_job.gates) return;
     const ModelConfig& c = m_transformer.model().config();
     const auto few = std::min<std::size_t>(chunk, at(kScoredTogether));
-    m_gateKeys = m_staging.temporary<float>(std::max(chunk, few * at(c.layers)) * at(std::int64_t{c.kvHeads} * c.headDim));
+    m_gateKeys =
+        m_staging.temporary<float>(std::max(chunk, few * at(c.layers)) * at(std::int64_t{c.kvHeads} * c.headDim));
     m_hostScores.resize(at(c.layers) * m_job.rows.size() * at(c.kvHeads));
     m_scores = m_staging.out(m_hostScores.data(), m_hostScores.size());
   }
@@ -197,7 +208,8 @@ class Pass {
     if (!m_job.gates) return calls;
     const bool together = n <= kScoredTogether;
     const int layers = m_transformer.model().config().layers;
-    for (int layer = together ? -1 : 0; layer < (together ? 0 : layers); ++layer) calls.push_back(gateCall(layer, begin, n));
+    for (int layer = together ? -1 : 0; layer < (together ? 0 : layers); ++layer)
+      calls.push_back(gateCall(layer, begin, n));
     const std::int64_t width = std::int64_t{calls[0].kvHeads} * calls[0].headDim;
     for (int layer = 0; layer < layers; ++layer) {
       LayerPass& pass = passes[at(layer * m_perLayer)];
@@ -209,9 +221,11 @@ class Pass {
   }
 
   void takeScores() {
-    const std::size_t layers = m_job.gates ? at(m_transformer.model().config().layers) : 0, each = layers ? m_hostScores.size() / layers : 0;
+    const std::size_t layers = m_job.gates ? at(m_transformer.model().config().layers) : 0,
+                      each = layers ? m_hostScores.size() / layers : 0;
     for (std::size_t l = 0; l < layers; ++l)
-      m_result.gateScores.emplace_back(m_hostScores.begin() + static_cast<std::ptrdiff_t>(l * each), m_hostScores.begin() + static_cast<std::ptrdiff_t>((l + 1) * each));
+      m_result.gateScores.emplace_back(m_hostScores.begin() + static_cast<std::ptrdiff_t>(l * each),
+                                       m_hostScores.begin() + static_cast<std::ptrdiff_t>((l + 1) * each));
   }
 
   Provenance provenanceOf(const LayerGroup& group, const GroupPass& pass, std::size_t i) const {
@@ -219,8 +233,7 @@ class Pass {
     const std::size_t own = at(pass.rowEnd[i] - (pass.resident[i] ? 1 : 0));
     Provenance p;
     p.ids = group.idSums[own] - group.idSums[begin];
-    p.phased = group.phasedSums[own] - group.phasedSums[begin] +
-               phasedWord(m_job.rows[i].id, pass.phase[i]);
+    p.phased = group.phasedSums[own] - group.phasedSums[begin] + phasedWord(m_job.rows[i].id, pass.phase[i]);
     p.context = m_job.contextSums[at(m_job.rows[i].position)];
     if (m_job.embeddingOnly) p.context = ~p.context;  // it saw no context, so it belongs to none
     return p;
@@ -230,7 +243,8 @@ class Pass {
   /// makes the same calls for a while. What lies past a query's rowEnd is never looked at.
   std::int64_t roomFor(std::int64_t rows) const {
     if (m_transformer.backend().onHost()) return rows;
-    const std::int64_t step = std::max<std::int64_t>(256, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(rows)) / 4));
+    const std::int64_t step =
+        std::max<std::int64_t>(256, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(rows)) / 4));
     return (rows + step) / step * step;
   }
 
@@ -264,13 +278,15 @@ class Pass {
       }
       leaders[g] = layer;
       const std::size_t self = m_selfAt[at(layer)];
-      out.push_back(m_assemblies.make(m_job.groups[g], m_groups[g], begin, n, roomFor(static_cast<std::int64_t>(m_job.groups[g].map->size())), format, m_tags.data() + begin,
-                                      self == kNone ? nullptr : m_slots.data() + self + at(begin), m_job.guards));
+      out.push_back(m_assemblies.make(
+          m_job.groups[g], m_groups[g], begin, n, roomFor(static_cast<std::int64_t>(m_job.groups[g].map->size())),
+          format, m_tags.data() + begin, self == kNone ? nullptr : m_slots.data() + self + at(begin), m_job.guards));
     }
     return out;
   }
 
-  LayerPass layerPass(int layer, std::int64_t begin, std::int64_t n, bool newest, const std::vector<Assembled>& assembled) {
+  LayerPass layerPass(int layer, std::int64_t begin, std::int64_t n, bool newest,
+                      const std::vector<Assembled>& assembled) {
     const std::int32_t g = m_job.groupOf[at(layer)];
     const PlacedGroup& group = m_placed[at(g)];
     const Masses& masses = m_masses[at(layer)];
@@ -309,7 +325,10 @@ class Pass {
     const std::vector<kernels::GateMlpArgs> gates = aimGates(passes, begin, n);
     const bool behind = gates.size() == 1 && !passes[0].gates;  // scored by one call for all layers
     std::function<void(int, const float*)> see;
-    if (m_moments) see = [&](int layer, const float* x) { m_moments->add(layer, x, std::span(m_job.rows).subspan(at(begin), at(n))); };
+    if (m_moments)
+      see = [&](int layer, const float* x) {
+        m_moments->add(layer, x, std::span(m_job.rows).subspan(at(begin), at(n)));
+      };
     if (m_job.embeddingOnly) {
       m_transformer.embed(m_placedTokens + begin, n, m_x);
       for (int layer = 0; layer < layers; ++layer) {
@@ -319,10 +338,12 @@ class Pass {
       if (behind) m_transformer.ops().gateMlp(m_transformer.backend().context(), gates[0]);
       return ok();
     }
-    const WholePass whole{m_placedTokens + begin, n, passes, m_perLayer, m_x, last ? m_logits : nullptr, behind ? &gates[0] : nullptr, see};
+    const WholePass whole{m_placedTokens + begin,       n,  passes, m_perLayer, m_x, last ? m_logits : nullptr,
+                          behind ? &gates[0] : nullptr, see};
     kernels::Backend& backend = m_transformer.backend();
     if (PassRunner* runner = m_transformer.runner()) runner->pass(m_transformer, whole);
-    else if (n == 1 && backend.records() && !m_moments) backend.replay(keyOf(passes, begin, last), [&] { m_transformer.run(whole); });
+    else if (n == 1 && backend.records() && !m_moments)
+      backend.replay(keyOf(passes, begin, last), [&] { m_transformer.run(whole); });
     else m_transformer.run(whole);
     return ok();
   }
@@ -330,7 +351,9 @@ class Pass {
   /// Everything that the calls of a chunk depend on, as bytes.
   std::string keyOf(const std::vector<LayerPass>& passes, std::int64_t begin, bool last) const {
     std::string key;
-    const auto add = [&key](const auto... fields) { (key.append(reinterpret_cast<const char*>(&fields), sizeof fields), ...); };
+    const auto add = [&key](const auto... fields) {
+      (key.append(reinterpret_cast<const char*>(&fields), sizeof fields), ...);
+    };
     const kernels::Arena::Mark mark = m_transformer.backend().arena().mark();
     add(m_placedTokens + begin, m_x, last ? m_logits : nullptr, m_transformer.table(), mark.chunk, mark.used);
     if (m_job.gates) {
@@ -340,8 +363,8 @@ class Pass {
     }
     for (const LayerPass& p : passes)
       add(p.pool, p.slots, p.phases, p.rows, p.phase, p.write, p.tags, p.rowBegin, p.rowEnd, p.selfSlot, p.newestMass,
-          p.newestPerHead, p.receivedMass, p.receivedPerHead, p.wrong, p.assembled.records, p.assembled.slots, p.assembled.moves, p.assembled.nMoves, p.assembled.from,
-          p.assembled.rows, p.assembled.self);
+          p.newestPerHead, p.receivedMass, p.receivedPerHead, p.wrong, p.assembled.records, p.assembled.slots,
+          p.assembled.moves, p.assembled.nMoves, p.assembled.from, p.assembled.rows, p.assembled.self);
     return key;
   }
 
@@ -356,30 +379,29 @@ class Pass {
   int m_perLayer;  // cache layers per layer of the model
   std::optional<MomentSums> m_moments;
   std::vector<GroupPass> m_groups;
-  std::vector<std::uint64_t> m_tags;           // [rows]
-  std::vector<std::int32_t> m_tokens;          // [rows]
-  std::vector<std::int32_t> m_slots;           // lists of [rows] slots
+  std::vector<std::uint64_t> m_tags;             // [rows]
+  std::vector<std::int32_t> m_tokens;            // [rows]
+  std::vector<std::int32_t> m_slots;             // lists of [rows] slots
   std::vector<std::size_t> m_writeAt, m_selfAt;  // [cache layers] where a layer's lists begin, or kNone
-  std::vector<PlacedGroup> m_placed;           // [groups]
-  std::vector<Masses> m_masses;                // [cache layers]
+  std::vector<PlacedGroup> m_placed;             // [groups]
+  std::vector<Masses> m_masses;                  // [cache layers]
   const std::uint64_t* m_placedTags = nullptr;
   const std::int32_t *m_placedTokens = nullptr, *m_placedSlots = nullptr;
-  float *m_x = nullptr, *m_logits = nullptr;   // [chunk, hidden], [vocab] or null
+  float *m_x = nullptr, *m_logits = nullptr;         // [chunk, hidden], [vocab] or null
   float *m_gateKeys = nullptr, *m_scores = nullptr;  // see placeGates; or null
-  std::vector<float> m_hostScores;             // [layers of the model, rows, kvHeads]
+  std::vector<float> m_hostScores;                   // [layers of the model, rows, kvHeads]
   RowsResult m_result;
 };
 
 }  // namespace
 
-Result<RowsResult> computeRows(Transformer& transformer, CacheStore& store, FaultDoor& faults,
-                               RowsJob job, const Progress& progress) {
+Result<RowsResult> computeRows(Transformer& transformer, CacheStore& store, FaultDoor& faults, RowsJob job,
+                               const Progress& progress) {
   if (job.rows.empty()) return RowsResult{};
   return Pass(transformer, store, faults, job).run(progress);
 }
 
-Result<std::vector<double>> deviations(Transformer& transformer, CacheStore& store, FaultDoor& faults,
-                                       RowsJob job) {
+Result<std::vector<double>> deviations(Transformer& transformer, CacheStore& store, FaultDoor& faults, RowsJob job) {
   job.write = false;
   job.attention = NewestLayers::None;
   job.wantLogits = false;
@@ -393,7 +415,8 @@ Result<std::vector<double>> deviations(Transformer& transformer, CacheStore& sto
   const RowPool& pool = store.pool(kLayer);
   const auto total = static_cast<std::int64_t>(job.rows.size());
   const std::size_t values = at(std::min<std::int64_t>(transformer.maxRows(), total) * pool.width());
-  float *k = staging.temporary<float>(values), *v = staging.temporary<float>(values), *stored = staging.temporary<float>(values);
+  float *k = staging.temporary<float>(values), *v = staging.temporary<float>(values),
+        *stored = staging.temporary<float>(values);
   double *apart = staging.out(out.data(), out.size()), *unused = staging.out(cosine.data(), cosine.size());
   const std::vector<std::int32_t> slots = pass.slotsAt(kLayer, 0, total);
   const std::int32_t* placed = staging.in(slots);

@@ -28,10 +28,10 @@ struct NewRow {
 };
 
 struct PlannedAction {
-  int place = 0;                   // in the list
-  std::vector<Position> removed;   // before the edit, ascending
-  Position anchor;                 // before the edit: where the new rows go; length for an add
-  Position finalPosition;          // of the first new row, or of the gap
+  int place = 0;                  // in the list
+  std::vector<Position> removed;  // before the edit, ascending
+  Position anchor;                // before the edit: where the new rows go; length for an add
+  Position finalPosition;         // of the first new row, or of the gap
   std::vector<LedgerId> newLedger;
 };
 
@@ -55,10 +55,10 @@ struct EditPlan {
   std::vector<Run> runs;               // the context after, in order
   std::vector<std::int32_t> phases;    // [length after]; empty in modes context and cache
   std::int32_t lengthBefore = 0, lengthAfter = 0;
-  std::int32_t firstChange = 0;    // final position from which on survivors are stale
-  std::int32_t stale = 0;          // survivors computed from a context that no longer exists
-  std::int32_t phaseShifted = 0;   // survivors that will be read at another phase
-  std::int32_t adds = 0;           // the last `adds` of rows are appended
+  std::int32_t firstChange = 0;   // final position from which on survivors are stale
+  std::int32_t stale = 0;         // survivors computed from a context that no longer exists
+  std::int32_t phaseShifted = 0;  // survivors that will be read at another phase
+  std::int32_t adds = 0;          // the last `adds` of rows are appended
 
   bool empty() const { return details.empty() && evictions.empty(); }
   /// True if it does nothing but add rows behind the last one.

@@ -14,7 +14,8 @@ void pad(Column<float>& column, std::size_t size) {
   column.append(std::vector<float>(size - column.size(), std::numeric_limits<float>::quiet_NaN()));
 }
 
-void keep(Column<float>& column, const std::vector<RowTarget>& rows, const std::vector<float>& scores, std::size_t heads) {
+void keep(Column<float>& column, const std::vector<RowTarget>& rows, const std::vector<float>& scores,
+          std::size_t heads) {
   std::size_t i = 0;
   std::vector<float> changed;  // the column, where rows of old are among them
   for (; i < rows.size(); ++i) {
@@ -34,10 +35,12 @@ void keep(Column<float>& column, const std::vector<RowTarget>& rows, const std::
 
 }  // namespace
 
-void keepGateScores(CacheState& state, const std::vector<RowTarget>& rows, const std::vector<std::vector<float>>& scores, int kvHeads) {
+void keepGateScores(CacheState& state, const std::vector<RowTarget>& rows,
+                    const std::vector<std::vector<float>>& scores, int kvHeads) {
   if (scores.empty()) return;
   state.gateScores.resize(scores.size());
-  for (std::size_t layer = 0; layer < scores.size(); ++layer) keep(state.gateScores[layer], rows, scores[layer], at(kvHeads));
+  for (std::size_t layer = 0; layer < scores.size(); ++layer)
+    keep(state.gateScores[layer], rows, scores[layer], at(kvHeads));
 }
 
 }  // namespace kvlab

@@ -9,6 +9,7 @@
 namespace kvlab {
 
 /// scores [layers][rows, kvHeads]. Rows that were never scored in between are not-a-number.
-void keepGateScores(CacheState& state, const std::vector<RowTarget>& rows, const std::vector<std::vector<float>>& scores, int kvHeads);
+void keepGateScores(CacheState& state, const std::vector<RowTarget>& rows,
+                    const std::vector<std::vector<float>>& scores, int kvHeads);
 
 }  // namespace kvlab

@@ -5,8 +5,8 @@
 
 namespace kvlab {
 
-GroupPass groupPass(const Column<LedgerId>& context, const LayerGroup& group,
-                    std::span<const RowTarget> rows, bool cachePhases, LeftRows left) {
+GroupPass groupPass(const Column<LedgerId>& context, const LayerGroup& group, std::span<const RowTarget> rows,
+                    bool cachePhases, LeftRows left) {
   GroupPass pass;
   const ResidencyView& map = *group.map;
   const bool whole = map.size() == context.size();

@@ -28,7 +28,7 @@ struct GroupPass {
 enum class LeftRows : std::uint8_t { Gone, Present };
 
 /// `rows` ascend by position. cachePhases: a row that the map lacks has the phase "rows before it".
-GroupPass groupPass(const Column<LedgerId>& context, const LayerGroup& group,
-                    std::span<const RowTarget> rows, bool cachePhases, LeftRows left);
+GroupPass groupPass(const Column<LedgerId>& context, const LayerGroup& group, std::span<const RowTarget> rows,
+                    bool cachePhases, LeftRows left);
 
 }  // namespace kvlab

@@ -88,7 +88,15 @@ std::vector<double> turn(const Turns& turns, std::int64_t begin, std::int64_t n,
   const std::int32_t* placed = staging.in(slots);
   ops.gatherRows(backend.context(), {pool.data(), format, placed, n, k, v});
   ops.rope(backend.context(), {k, staging.in(rows), staging.in(table.values()), n, format.kvHeads, format.headDim, 0});
-  ops.writeRows(backend.context(), {.pool = pool.data(), .fmt = format, .k = k, .v = v, .tags = staging.in(tags), .slots = placed, .n = n, .stats = pool.stats()});
+  ops.writeRows(backend.context(),
+                {.pool = pool.data(),
+                 .fmt = format,
+                 .k = k,
+                 .v = v,
+                 .tags = staging.in(tags),
+                 .slots = placed,
+                 .n = n,
+                 .stats = pool.stats()});
   staging.finish();
   std::vector<double> errors;
   if (!measure) return errors;
@@ -133,7 +141,8 @@ std::int64_t shiftKeys(CacheState& after, const std::vector<WrittenPhases>& writ
     const auto n = static_cast<std::int64_t>(turns.slots.size());
     std::vector<double> errors;
     for (std::int64_t begin = 0; begin < n; begin += kChunk) {
-      const std::vector<double> some = turn(turns, begin, std::min(kChunk, n - begin), table, store.backend(), store.pool(layer), measure);
+      const std::vector<double> some =
+          turn(turns, begin, std::min(kChunk, n - begin), table, store.backend(), store.pool(layer), measure);
       errors.insert(errors.end(), some.begin(), some.end());
     }
     count(after.rotations[at(layer)], turns, errors);

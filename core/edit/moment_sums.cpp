@@ -21,7 +21,8 @@ void MomentSums::add(int l, const float* x, std::span<const RowTarget> rows) {
   const ModelConfig& c = m_transformer.model().config();
   const std::size_t n = rows.size(), dim = at(c.headDim), width = at(c.heads) * dim, kvWidth = at(c.kvHeads) * dim;
   kernels::Staging staging(m_transformer.backend());
-  float *k = staging.temporary<float>(n * kvWidth), *v = staging.temporary<float>(n * kvWidth), *q = staging.temporary<float>(n * width);
+  float *k = staging.temporary<float>(n * kvWidth), *v = staging.temporary<float>(n * kvWidth),
+        *q = staging.temporary<float>(n * width);
   m_transformer.projectTo(l, static_cast<std::int64_t>(n), x, k, v, q);
   std::vector<float> queries(n * width);
   staging.bring(queries.data(), q, queries.size());

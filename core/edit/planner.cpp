@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/api/cache_layers.h"
 #include "core/edit/planner.h"
+#include "core/api/cache_layers.h"
 
 #include <algorithm>
 #include <limits>
@@ -49,7 +49,9 @@ class Planner {
             std::string remedy = "correct the action and send the list again") {
     if (m_error) return;
     m_error = Error{std::move(code), "action " + std::to_string(m_place) + " was refused",
-                    std::move(why), std::move(remedy), m_place, std::move(field), std::move(value)};
+                    std::move(why),  std::move(remedy),
+                    m_place,         std::move(field),
+                    std::move(value)};
   }
 
   bool inRange(Position position, const char* field) {
@@ -71,27 +73,24 @@ class Planner {
 
   void replace(std::vector<Position> positions, const std::vector<TokenId>& tokens) {
     const std::int32_t anchor = positions.front().value();
-    m_changes.push_back({m_place, anchor, false, RowState::Replaced, Source::Replacement,
-                         std::move(positions), tokens});
+    m_changes.push_back(
+        {m_place, anchor, false, RowState::Replaced, Source::Replacement, std::move(positions), tokens});
   }
 
   void read(const ReplacePair& a) {
     if (!inRange(a.originalPos1, "original_pos1") || !inRange(a.originalPos2, "original_pos2")) return;
     if (a.originalPos1 >= a.originalPos2)
-      return fail("bad_order", "original_pos2", a.originalPos2.value(),
-                  "original_pos2 is not above original_pos1");
+      return fail("bad_order", "original_pos2", a.originalPos2.value(), "original_pos2 is not above original_pos1");
     checkTokens(a.newTokenIds, "new_token_ids");
     replace({a.originalPos1, a.originalPos2}, a.newTokenIds);
   }
 
   void read(const Replace& a) {
-    if (a.positions.empty())
-      return fail("empty_positions", "positions", nlohmann::json::array(), "positions is empty");
+    if (a.positions.empty()) return fail("empty_positions", "positions", nlohmann::json::array(), "positions is empty");
     for (std::size_t i = 0; i < a.positions.size(); ++i) {
       if (!inRange(a.positions[i], "positions")) return;
       if (i && a.positions[i - 1] >= a.positions[i])
-        return fail("bad_order", "positions", a.positions[i].value(),
-                    "positions are not strictly ascending");
+        return fail("bad_order", "positions", a.positions[i].value(), "positions are not strictly ascending");
     }
     checkTokens(a.newTokenIds, "new_token_ids");
     replace(a.positions, a.newTokenIds);
@@ -104,29 +103,26 @@ class Planner {
 
   void read(const Delete& a) {
     if (!inRange(a.position, "position")) return;
-    m_changes.push_back({m_place, a.position.value(), false, RowState::Deleted, Source::User,
-                         {a.position}, {}});
+    m_changes.push_back({m_place, a.position.value(), false, RowState::Deleted, Source::User, {a.position}, {}});
   }
 
   void read(const Insert& a) {
     if (a.position.value() != length() && !inRange(a.position, "position")) return;
     checkTokens(a.tokenIds, "token_ids");
-    m_changes.push_back({m_place, a.position.value(), true, RowState::Live, Source::Insertion, {},
-                         a.tokenIds});
+    m_changes.push_back({m_place, a.position.value(), true, RowState::Live, Source::Insertion, {}, a.tokenIds});
   }
 
   void read(const Evict& a) {
     const int parts = m_state.perLayer;
     if (a.layer.value() < 0 || a.layer.value() >= m_state.layers() / parts)
-      return fail("out_of_range", "layer", a.layer.value(),
-                  "there is no layer " + std::to_string(a.layer.value()));
+      return fail("out_of_range", "layer", a.layer.value(), "there is no layer " + std::to_string(a.layer.value()));
     if (a.kvHead && parts == 1)
       return fail("unsupported", "kv_head", a.kvHead->value(), "rows leave a layer whole: residency is by layer",
                   "omit kv_head, or open the session with residency kv_head");
     if (a.kvHead && (a.kvHead->value() < 0 || a.kvHead->value() >= parts))
-      return fail("out_of_range", "kv_head", a.kvHead->value(), "there is no KV head " + std::to_string(a.kvHead->value()));
-    if (a.ledger.empty())
-      return fail("empty_positions", "ledger", nlohmann::json::array(), "ledger is empty");
+      return fail("out_of_range", "kv_head", a.kvHead->value(),
+                  "there is no KV head " + std::to_string(a.kvHead->value()));
+    if (a.ledger.empty()) return fail("empty_positions", "ledger", nlohmann::json::array(), "ledger is empty");
     for (int part = 0; part < parts; ++part) {
       if (a.kvHead && a.kvHead->value() != part) continue;
       m_evictionPlaces.push_back(m_place);
@@ -136,9 +132,7 @@ class Planner {
 
   void read(const Expand&) { noTree(); }
   void read(const Collapse&) { noTree(); }
-  void noTree() {
-    fail("unsupported", "node", nullptr, "this session has no wLOD tree", "omit the action");
-  }
+  void noTree() { fail("unsupported", "node", nullptr, "this session has no wLOD tree", "omit the action"); }
 
   /// Ascending anchors; at one place inserts come before a replacement and keep list order.
   void orderChanges() {
@@ -163,8 +157,7 @@ class Planner {
     for (const Change& change : m_changes) {
       m_place = change.place;
       if (change.insert && removedAt(change.anchor) && removedAt(change.anchor - 1))
-        fail("overlap", "position", change.anchor,
-             "the insert stands inside a run that another action removes");
+        fail("overlap", "position", change.anchor, "the insert stands inside a run that another action removes");
     }
   }
 
@@ -183,22 +176,21 @@ class Planner {
       m_place = m_evictionPlaces[i];
       resident.assign(static_cast<std::size_t>(m_state.ledger.nextId().value()), false);
       for (LedgerId id : m_state.map(m_plan.evictions[i].layer.value()).ledger)
-        if (const auto row = static_cast<std::size_t>(id.value()); row < resident.size()) resident[row] = true;  // a damaged map may name any
+        if (const auto row = static_cast<std::size_t>(id.value()); row < resident.size())
+          resident[row] = true;  // a damaged map may name any
       for (LedgerId id : m_plan.evictions[i].ledger)
         checkEviction(id, m_plan.evictions[i].layer, resident, leaving, seen);
     }
   }
 
-  void checkEviction(LedgerId id, Layer layer, const std::vector<bool>& resident,
-                     const std::vector<LedgerId>& leaving,
+  void checkEviction(LedgerId id, Layer layer, const std::vector<bool>& resident, const std::vector<LedgerId>& leaving,
                      std::unordered_set<std::uint64_t>& seen) {
     const std::string row = "ledger row " + std::to_string(id.value());
     const auto index = static_cast<std::size_t>(id.value());
     if (index >= resident.size() || !resident[index])
       return fail("not_resident", "ledger", id.value(),
                   row + " is not resident in layer " + CacheLayers{0, m_state.perLayer}.name(layer));
-    if (m_state.ledger[id].pinned)
-      return fail("pinned", "ledger", id.value(), row + " is pinned", "unpin it first");
+    if (m_state.ledger[id].pinned) return fail("pinned", "ledger", id.value(), row + " is pinned", "unpin it first");
     if (std::binary_search(leaving.begin(), leaving.end(), id))
       return fail("overlap", "ledger", id.value(), row + " is removed by another action");
     const auto key = static_cast<std::uint64_t>(layer.value()) << 32 | static_cast<std::uint32_t>(id.value());
@@ -207,10 +199,8 @@ class Planner {
 
   void survivors(std::int32_t from, std::int32_t to) {
     for (std::int32_t at = from; at < to;) {
-      const auto next =
-          std::lower_bound(m_plan.removed.begin(), m_plan.removed.end(), Position(at));
-      const std::int32_t stop =
-          next == m_plan.removed.end() ? to : std::min(to, next->value());
+      const auto next = std::lower_bound(m_plan.removed.begin(), m_plan.removed.end(), Position(at));
+      const std::int32_t stop = next == m_plan.removed.end() ? to : std::min(to, next->value());
       if (stop > at) m_plan.runs.push_back({false, at, stop - at});
       m_plan.lengthAfter += stop - at;
       at = stop + 1;
@@ -218,15 +208,13 @@ class Planner {
   }
 
   void place(const Change& change) {
-    PlannedAction detail{change.place, change.removed, Position(change.anchor),
-                         Position(m_plan.lengthAfter), {}};
+    PlannedAction detail{change.place, change.removed, Position(change.anchor), Position(m_plan.lengthAfter), {}};
     const auto begin = static_cast<std::int32_t>(m_plan.rows.size());
     for (TokenId token : change.tokens) {
-      const LedgerId id(m_state.ledger.nextId().value() +
-                        static_cast<std::int32_t>(m_plan.rows.size()));
+      const LedgerId id(m_state.ledger.nextId().value() + static_cast<std::int32_t>(m_plan.rows.size()));
       detail.newLedger.push_back(id);
-      m_plan.rows.push_back({id, token, change.source, Position(m_plan.lengthAfter++), 0,
-                             static_cast<int>(m_plan.details.size())});
+      m_plan.rows.push_back(
+          {id, token, change.source, Position(m_plan.lengthAfter++), 0, static_cast<int>(m_plan.details.size())});
     }
     const auto count = static_cast<std::int32_t>(change.tokens.size());
     if (count && !m_plan.runs.empty() && m_plan.runs.back().fresh) m_plan.runs.back().count += count;
@@ -256,8 +244,7 @@ class Planner {
     std::vector<std::int32_t>& phases = m_plan.phases;
     phases.reserve(static_cast<std::size_t>(m_plan.lengthAfter));
     std::int32_t shift = 0;  // of every later survivor, absolute_overflow: shift
-    for (const Run& run : m_plan.runs)
-      run.fresh ? freshPhases(run) : survivorPhases(run, shift);
+    for (const Run& run : m_plan.runs) run.fresh ? freshPhases(run) : survivorPhases(run, shift);
   }
 
   void survivorPhases(const Run& run, std::int32_t& shift) {
@@ -284,8 +271,7 @@ class Planner {
       row.phase = std::max(wanted, lowest);
       phases.push_back(row.phase);
     }
-    m_place = m_plan.details[static_cast<std::size_t>(
-                                 m_plan.rows[static_cast<std::size_t>(run.begin)].detail)].place;
+    m_place = m_plan.details[static_cast<std::size_t>(m_plan.rows[static_cast<std::size_t>(run.begin)].detail)].place;
     m_lastFresh = run.count;
   }
 
@@ -302,8 +288,7 @@ class Planner {
     for (const LayerGroup& group : m_state.groups) leaving.push_back(residentRemoved(*group.map));
     std::vector<std::int32_t> evicted(static_cast<std::size_t>(m_state.layers()));
     for (const PlannedEviction& eviction : m_plan.evictions)
-      evicted[static_cast<std::size_t>(eviction.layer.value())] +=
-          static_cast<std::int32_t>(eviction.ledger.size());
+      evicted[static_cast<std::size_t>(eviction.layer.value())] += static_cast<std::int32_t>(eviction.ledger.size());
     for (int layer = 0; layer < m_state.layers() && !m_error; ++layer) {
       if (m_state.group(layer).keep) continue;  // keeps its window, whatever comes
       const auto rows = static_cast<std::int32_t>(m_state.map(layer).size());
@@ -317,13 +302,12 @@ class Planner {
   }
 
   std::int32_t residentRemoved(const ResidencyView& map) const {
-    if (m_plan.removed.empty() || m_state.whole(map))
-      return static_cast<std::int32_t>(m_plan.removed.size());
+    if (m_plan.removed.empty() || m_state.whole(map)) return static_cast<std::int32_t>(m_plan.removed.size());
     std::unordered_set<std::int32_t> ids;
     for (Position position : m_plan.removed)
       ids.insert(m_state.context[static_cast<std::size_t>(position.value())].value());
-    return static_cast<std::int32_t>(std::count_if(
-        map.ledger.begin(), map.ledger.end(), [&](LedgerId id) { return ids.contains(id.value()); }));
+    return static_cast<std::int32_t>(
+        std::count_if(map.ledger.begin(), map.ledger.end(), [&](LedgerId id) { return ids.contains(id.value()); }));
   }
 
   void tooLong() {
@@ -335,12 +319,12 @@ class Planner {
   }
 
   void noCapacity(int layer, std::int32_t rows, std::int32_t change, std::int32_t out, std::int64_t most) {
-    m_error = Error{"capacity", "the cache is full",
-                    "layer " + CacheLayers{0, m_state.perLayer}.name(Layer(layer)) + ": position " + std::to_string(rows) + " + " +
-                        std::to_string(change) + " rows - " + std::to_string(out) + " leaving = " +
-                        std::to_string(rows + change - out) + " rows, the limit is " +
-                        std::to_string(most),
-                    "delete or evict rows, reset, or raise capacity in the manifest"};
+    m_error =
+        Error{"capacity", "the cache is full",
+              "layer " + CacheLayers{0, m_state.perLayer}.name(Layer(layer)) + ": position " + std::to_string(rows) +
+                  " + " + std::to_string(change) + " rows - " + std::to_string(out) +
+                  " leaving = " + std::to_string(rows + change - out) + " rows, the limit is " + std::to_string(most),
+              "delete or evict rows, reset, or raise capacity in the manifest"};
     m_error->field = "capacity";
     m_error->value = most;
   }
@@ -352,9 +336,8 @@ class Planner {
         const std::int32_t from = std::max(at, m_plan.firstChange);
         if (at + run.count > from) m_plan.stale += at + run.count - from;
         const bool moved = m_rules.position == PositionMode::Absolute
-                               ? m_plan.phases[static_cast<std::size_t>(at)] !=
-                                     m_state.phases[static_cast<std::size_t>(run.begin)]
-                               : at != run.begin;
+            ? m_plan.phases[static_cast<std::size_t>(at)] != m_state.phases[static_cast<std::size_t>(run.begin)]
+            : at != run.begin;
         if (moved) m_plan.phaseShifted += run.count;
       }
       at += run.count;
@@ -374,8 +357,7 @@ class Planner {
 
 }  // namespace
 
-Result<EditPlan> planEdit(const CacheState& state, const PlanRules& rules,
-                          std::vector<Action> actions) {
+Result<EditPlan> planEdit(const CacheState& state, const PlanRules& rules, std::vector<Action> actions) {
   return Planner(state, rules).plan(std::move(actions));
 }
 

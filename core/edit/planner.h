@@ -12,12 +12,11 @@ struct PlanRules {
   PositionMode position = PositionMode::Context;
   bool shiftOnOverflow = false;
   std::int32_t vocab = 0;
-  std::int64_t capacity = 0;            // resident rows per layer after the commit
-  std::int32_t maxLength = 0;           // tokens that the rotary table reaches; 0 = not asked
-  Source addSource = Source::Model;     // of `add` tokens
+  std::int64_t capacity = 0;         // resident rows per layer after the commit
+  std::int32_t maxLength = 0;        // tokens that the rotary table reaches; 0 = not asked
+  Source addSource = Source::Model;  // of `add` tokens
 };
 
-Result<EditPlan> planEdit(const CacheState& state, const PlanRules& rules,
-                          std::vector<Action> actions);
+Result<EditPlan> planEdit(const CacheState& state, const PlanRules& rules, std::vector<Action> actions);
 
 }  // namespace kvlab

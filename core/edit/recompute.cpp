@@ -42,8 +42,7 @@ std::vector<std::int32_t> staleSurvivors(const CacheState& after, const EditPlan
   return out;
 }
 
-std::vector<std::int32_t> residentIn(const CacheState& state, int layer,
-                                     const std::vector<std::int32_t>& positions) {
+std::vector<std::int32_t> residentIn(const CacheState& state, int layer, const std::vector<std::int32_t>& positions) {
   const std::vector<std::int32_t> indices = indicesOf(state, state.map(layer), positions);
   std::vector<std::int32_t> out;
   for (std::size_t i = 0; i < positions.size(); ++i)
@@ -64,8 +63,7 @@ std::vector<std::int32_t> mostDeviating(const std::vector<std::int32_t>& positio
   return chosen;
 }
 
-SlotChange refreshSlots(CacheState& state, const std::vector<std::int32_t>& positions,
-                        const LayerSlots& fresh) {
+SlotChange refreshSlots(CacheState& state, const std::vector<std::int32_t>& positions, const LayerSlots& fresh) {
   const auto layers = static_cast<std::size_t>(state.layers());
   SlotChange change{LayerSlots(layers), LayerSlots(layers)};
   const auto make = [&](int layer) {
@@ -86,7 +84,8 @@ SlotChange refreshSlots(CacheState& state, const std::vector<std::int32_t>& posi
     change.freed[at(layer)] = change.freed[at(first)];
     change.unused[at(layer)] = change.unused[at(first)];
   };
-  regroup(state, [&](int a, int b) { return fresh[at(a)] == fresh[at(b)]; }, make, joined);
+  regroup(
+      state, [&](int a, int b) { return fresh[at(a)] == fresh[at(b)]; }, make, joined);
   return change;
 }
 

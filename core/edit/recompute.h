@@ -11,8 +11,7 @@ namespace kvlab {
 std::vector<std::int32_t> staleSurvivors(const CacheState& after, const EditPlan& plan);
 
 /// Those of some ascending positions whose row is resident in a layer.
-std::vector<std::int32_t> residentIn(const CacheState& state, int layer,
-                                     const std::vector<std::int32_t>& positions);
+std::vector<std::int32_t> residentIn(const CacheState& state, int layer, const std::vector<std::int32_t>& positions);
 
 /// The ceil(ratio * n) positions with the largest deviation, ascending; ties go to the lower one.
 std::vector<std::int32_t> mostDeviating(const std::vector<std::int32_t>& positions,
@@ -25,8 +24,7 @@ struct SlotChange {
 
 /// Points the rows at `positions` to `fresh` [layers][positions]. A layer that lacks a row leaves
 /// its slot unused by the map (the forward pass still needs it as scratch).
-SlotChange refreshSlots(CacheState& state, const std::vector<std::int32_t>& positions,
-                        const LayerSlots& fresh);
+SlotChange refreshSlots(CacheState& state, const std::vector<std::int32_t>& positions, const LayerSlots& fresh);
 
 /// The row at a context position as a target of a forward pass.
 RowTarget targetAt(const CacheState& state, std::int32_t position);

@@ -20,16 +20,14 @@ Column<T> spliceColumn(const Column<T>& before, const EditPlan& plan, Fresh fres
     for (const Run& run : plan.runs) {
       if (run.fresh)
         for (std::int32_t i = 0; i < run.count; ++i) *out++ = fresh(at(run.begin + i));
-      else
-        out = std::copy_n(before.begin() + run.begin, run.count, out);
+      else out = std::copy_n(before.begin() + run.begin, run.count, out);
     }
   });
 }
 
 class Splicer {
  public:
-  Splicer(const CacheState& before, const EditPlan& plan, const LayerSlots& fresh,
-          const SpliceRules& rules)
+  Splicer(const CacheState& before, const EditPlan& plan, const LayerSlots& fresh, const SpliceRules& rules)
       : m_before(before), m_plan(plan), m_fresh(fresh), m_rules(rules) {}
 
   Spliced run() {
@@ -38,8 +36,7 @@ class Splicer {
     spliceContext();
     spliceMaps();
     spliceLedger();
-    m_out.state.edited = m_before.edited || m_plan.stale > 0 || m_plan.phaseShifted > 0 ||
-                         !m_plan.evictions.empty();
+    m_out.state.edited = m_before.edited || m_plan.stale > 0 || m_plan.phaseShifted > 0 || !m_plan.evictions.empty();
     return std::move(m_out);
   }
 
@@ -48,12 +45,11 @@ class Splicer {
     CacheState& state = m_out.state;
     const auto& rows = m_plan.rows;
     state.context = spliceColumn(m_before.context, m_plan, [&](std::size_t i) { return rows[i].id; });
-    state.brightness = spliceColumn(m_before.brightness, m_plan,
-                                    [&](std::size_t i) { return startOf(rows[i].source); });
+    state.brightness =
+        spliceColumn(m_before.brightness, m_plan, [&](std::size_t i) { return startOf(rows[i].source); });
     if (m_rules.position == PositionMode::Absolute)
       state.phases = m_plan.phases.empty() ? Column<std::int32_t>() : Column<std::int32_t>(m_plan.phases);
-    else
-      state.phases = ramp(state.ramp, at(m_plan.lengthAfter));
+    else state.phases = ramp(state.ramp, at(m_plan.lengthAfter));
     for (const NewRow& row : rows) state.birthPhases.push_back(row.phase);
     state.contextSums = m_before.contextSums.prefix(untouched() + 1);
   }
@@ -66,8 +62,7 @@ class Splicer {
 
   float startOf(Source source) const {
     const auto found = m_rules.startBrightness.find(std::string(name(source)));
-    return found == m_rules.startBrightness.end() ? m_rules.maxBrightness
-                                                  : static_cast<float>(found->second);
+    return found == m_rules.startBrightness.end() ? m_rules.maxBrightness : static_cast<float>(found->second);
   }
 
   /// Layers of one group stay together as long as their new slots are equal too.
@@ -153,7 +148,8 @@ class Splicer {
     }
     map->ledger = without(old.ledger, leaving);
     map->slotOf = without(old.slotOf, leaving);
-    map->phases = m_rules.position == PositionMode::Cache ? ramp(m_out.state.ramp, map->ledger.size()) : without(old.phases, leaving);
+    map->phases = m_rules.position == PositionMode::Cache ? ramp(m_out.state.ramp, map->ledger.size())
+                                                          : without(old.phases, leaving);
     if (!leaving.empty()) kept = leaving.front() + 1;
     return map;
   }
@@ -177,16 +173,14 @@ class Splicer {
     absent += static_cast<std::int32_t>(out.size());
     std::vector<std::int32_t> indexOf(m_before.context.size(), -1);  // position -> index in old map
     for (std::size_t position = 0, index = 0; position < indexOf.size() && index < old.size(); ++position)
-      if (old.ledger[index] == m_before.context[position])
-        indexOf[position] = static_cast<std::int32_t>(index++);
+      if (old.ledger[index] == m_before.context[position]) indexOf[position] = static_cast<std::int32_t>(index++);
     std::vector<LedgerId> ledger;
     std::vector<Slot> slots;
     std::vector<std::int32_t> phases;
     std::int32_t position = 0, first = 0;
     const auto keep = [&](LedgerId id, Slot slot) {
-      phases.push_back(m_rules.position == PositionMode::Cache
-                           ? static_cast<std::int32_t>(ledger.size())
-                           : m_out.state.phases[at(position)]);
+      phases.push_back(m_rules.position == PositionMode::Cache ? static_cast<std::int32_t>(ledger.size())
+                                                               : m_out.state.phases[at(position)]);
       ledger.push_back(id);
       slots.push_back(slot);
     };
@@ -232,12 +226,10 @@ class Splicer {
         fresh.parents.push_back(m_before.context[at(removed.value())]);
       ledger.append(std::move(fresh));
     }
-    for (std::size_t i = 0; i < m_plan.removed.size(); ++i)
-      leave(m_plan.removed[i], m_plan.removedState[i], now);
+    for (std::size_t i = 0; i < m_plan.removed.size(); ++i) leave(m_plan.removed[i], m_plan.removedState[i], now);
     for (const PlannedAction& detail : m_plan.details)
       for (Position removed : detail.removed)
-        if (!detail.newLedger.empty())
-          ledger.change(m_before.context[at(removed.value())]).children = detail.newLedger;
+        if (!detail.newLedger.empty()) ledger.change(m_before.context[at(removed.value())]).children = detail.newLedger;
     if (!m_plan.evictions.empty()) markEvicted(now);
   }
 
@@ -276,8 +268,7 @@ Column<std::int32_t> ramp(Column<std::int32_t>& shared, std::size_t size) {
   return shared.prefix(size);
 }
 
-Spliced splice(const CacheState& before, const EditPlan& plan, const LayerSlots& fresh,
-               const SpliceRules& rules) {
+Spliced splice(const CacheState& before, const EditPlan& plan, const LayerSlots& fresh, const SpliceRules& rules) {
   return Splicer(before, plan, fresh, rules).run();
 }
 

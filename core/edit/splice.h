@@ -25,8 +25,7 @@ struct Spliced {
 };
 
 /// `fresh` = one slot per layer for every plan.rows entry, in order.
-Spliced splice(const CacheState& before, const EditPlan& plan, const LayerSlots& fresh,
-               const SpliceRules& rules);
+Spliced splice(const CacheState& before, const EditPlan& plan, const LayerSlots& fresh, const SpliceRules& rules);
 
 /// 0, 1, 2, ... of at least `size` values: the phase column of modes context and cache. Grows the
 /// column it is given and returns a prefix of it.

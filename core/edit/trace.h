@@ -47,9 +47,7 @@ class Trace {
   std::vector<Event> take() { return std::move(m_events); }
 
  private:
-  double now() const {
-    return std::chrono::duration<double, std::micro>(Clock::now() - m_start).count();
-  }
+  double now() const { return std::chrono::duration<double, std::micro>(Clock::now() - m_start).count(); }
   Clock::time_point m_start = Clock::now();
   std::vector<Event> m_events;
   int m_depth = 0;

@@ -22,7 +22,9 @@ RowsJob jobOver(const CacheState& state, const TransactionRules& rules) {
   job.cachePhases = rules.splice.position == PositionMode::Cache;
   job.guards = rules.guards;
   job.wantReceived = rules.wantReceived && rules.probes;
-  job.attention = !rules.probes ? NewestLayers::None : rules.allAttention || rules.wantReceived ? NewestLayers::All : NewestLayers::Last;
+  job.attention = !rules.probes                  ? NewestLayers::None
+      : rules.allAttention || rules.wantReceived ? NewestLayers::All
+                                                 : NewestLayers::Last;
   job.wantReceivedPerHead = rules.wantReceivedPerHead;
   job.gates = rules.gates;
   return job;
@@ -60,26 +62,26 @@ struct Transaction::Work {
   CacheState state = {};
   LayerSlots reserved = {};  // [layers][new rows]
   LayerSlots added = {}, freed = {}, unused = {};
-  std::vector<std::int32_t> recompute = {};  // final positions of survivors computed anew
-  LayerSlots recomputeSlots = {};            // [layers][recompute]
+  std::vector<std::int32_t> recompute = {};              // final positions of survivors computed anew
+  LayerSlots recomputeSlots = {};                        // [layers][recompute]
   std::vector<std::vector<Provenance>> provenance = {};  // [groups][new rows]
-  std::vector<WrittenPhases> written = {};  // [layers], key_phase at_write
-  std::int64_t turned = 0;                  // bytes
+  std::vector<WrittenPhases> written = {};               // [layers], key_phase at_write
+  std::int64_t turned = 0;                               // bytes
   bool logitsFresh = false;
 
   std::size_t inserted() const { return plan.rows.size() - at(plan.adds); }
   std::size_t newRow(LedgerId id) const { return at(id.value() - before.ledger.nextId().value()); }
 };
 
-Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
-                                 const TransactionRules& rules, Trace& trace,
-                                 const Progress& progress, const Applied* earlier) {
+Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan, const TransactionRules& rules,
+                                 Trace& trace, const Progress& progress, const Applied* earlier) {
   m_poolsTouched = earlier && earlier->rewritten;
   Work work{before, plan, rules, trace};
   {
     auto scope = trace.scope("reserve");
-    Result<LayerSlots> slots = m_layouts.reserve(m_store, before, static_cast<std::int32_t>(work.inserted()), plan.adds,
-                                                    !plan.removed.empty() && plan.removed.back().value() == before.length() - 1, m_faults);
+    Result<LayerSlots> slots =
+        m_layouts.reserve(m_store, before, static_cast<std::int32_t>(work.inserted()), plan.adds,
+                          !plan.removed.empty() && plan.removed.back().value() == before.length() - 1, m_faults);
     if (!slots) {
       if (earlier && !m_poolsTouched) m_store.release(earlier->added);
       return slots.error();
@@ -128,7 +130,13 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
   work.state.logitsStale = !work.logitsFresh && work.state.length() > 0 && (!rules.keepLogits || before.logitsStale);
   if (work.state.length() == 0) work.state.logits = nullptr;
   const bool rewritten = work.turned > 0 || (earlier && earlier->rewritten) || (rules.pending && m_poolsTouched);
-  return Applied{std::move(work.state), std::move(work.added), std::move(work.freed), moved + work.turned, rewritten, rows, appended};
+  return Applied{std::move(work.state),
+                 std::move(work.added),
+                 std::move(work.freed),
+                 moved + work.turned,
+                 rewritten,
+                 rows,
+                 appended};
 }
 
 Status Transaction::compute(Work& work, const Progress& progress) {
@@ -137,8 +145,8 @@ Status Transaction::compute(Work& work, const Progress& progress) {
     if (m_transformer->keysRotated()) work.written = writtenPhases(work.before);
     // Recomputing everything from the first edit leaves nothing of how new rows came about.
     const bool together = work.rules.newRows == NewRows::Forward &&
-                          (work.rules.afterEdit == AfterEdit::Recompute ||
-                           (work.rules.executor == Executor::Batch && work.rules.afterEdit == AfterEdit::Keep));
+        (work.rules.afterEdit == AfterEdit::Recompute ||
+         (work.rules.executor == Executor::Batch && work.rules.afterEdit == AfterEdit::Keep));
     // A batch computes over the keys at their new phases, the descending executor over the old ones.
     const bool descends = !together && work.rules.executor == Executor::Descending;
     if (!descends)
@@ -161,8 +169,7 @@ Status Transaction::compute(Work& work, const Progress& progress) {
     for (std::int32_t p : positions) job.rows.push_back(targetAt(work.state, p));
     if (Status done = computeJob(work, std::move(job), progress); !done) return done;
   }
-  for (std::size_t g = 0; g < work.state.groups.size(); ++g)
-    work.state.groups[g].provenance.append(work.provenance[g]);
+  for (std::size_t g = 0; g < work.state.groups.size(); ++g) work.state.groups[g].provenance.append(work.provenance[g]);
   return ok();
 }
 
@@ -213,8 +220,13 @@ Status Transaction::chooseRecomputed(Work& work) {
   auto scope = work.trace.scope("choose_recomputed");
   work.recompute = staleSurvivors(work.state, work.plan);
   if (work.rules.afterEdit == AfterEdit::Selective && work.state.perLayer > 1)
-    return Error{"unsupported", "the edit was refused", "after_edit selective judges rows by all KV heads together, and here each head has rows of its own",
-                 "use after_edit keep or recompute, or open the session with residency layer", std::nullopt, "after_edit", "selective"};
+    return Error{"unsupported",
+                 "the edit was refused",
+                 "after_edit selective judges rows by all KV heads together, and here each head has rows of its own",
+                 "use after_edit keep or recompute, or open the session with residency layer",
+                 std::nullopt,
+                 "after_edit",
+                 "selective"};
   if (work.rules.afterEdit == AfterEdit::Selective) {
     // A row that is absent from one of the two layers judged by has nothing to compare.
     for (int layer = 0; layer < std::min(2, work.state.layers()); ++layer)
@@ -245,7 +257,8 @@ Status Transaction::chooseRecomputed(Work& work) {
 
 Status Transaction::computeJob(Work& work, RowsJob job, const Progress& progress) {
   if (job.rows.empty()) return ok();
-  auto scope = work.trace.scope("compute_rows", std::to_string(job.rows.size()) + (job.rows.size() == 1 ? " row" : " rows"));
+  auto scope =
+      work.trace.scope("compute_rows", std::to_string(job.rows.size()) + (job.rows.size() == 1 ? " row" : " rows"));
   // Rows use their new slot even in layers that do not hold them.
   LayerSlots scratch(work.added.size());
   for (const RowTarget& row : job.rows) {
@@ -284,8 +297,7 @@ Status Transaction::computeJob(Work& work, RowsJob job, const Progress& progress
   return ok();
 }
 
-Result<CacheState> Transaction::query(const CacheState& state, const TransactionRules& rules,
-                                      Trace& trace) {
+Result<CacheState> Transaction::query(const CacheState& state, const TransactionRules& rules, Trace& trace) {
   CacheState refreshed = state;
   if (state.length() == 0) return refreshed;
   auto scope = trace.scope("query_pass");
@@ -313,7 +325,8 @@ Result<Observation> Transaction::observe(const CacheState& state, std::int32_t q
   Observation out{nullptr, {}, n};
   if (n == 0) return out;
   auto scope = trace.scope("observe_prompt", std::to_string(n) + (n == 1 ? " query" : " queries"));
-  const bool whole = std::all_of(state.groups.begin(), state.groups.end(), [&](const LayerGroup& group) { return state.complete(*group.map); });
+  const bool whole = std::all_of(state.groups.begin(), state.groups.end(),
+                                 [&](const LayerGroup& group) { return state.complete(*group.map); });
   LayerSlots slots(at(state.layers()));
   if (!whole) {
     Result<LayerSlots> scratch = m_store.reserve(n, m_faults);

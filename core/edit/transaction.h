@@ -19,10 +19,10 @@ struct TransactionRules {
   double selectiveRatio = 0.15;
   NewRows newRows = NewRows::Forward;
   bool wantReceived = false;
-  bool wantPerHead = false;  // of the query pass
-  bool wantReceivedPerHead = false;  // for policies
+  bool wantPerHead = false;            // of the query pass
+  bool wantReceivedPerHead = false;    // for policies
   const GateWeights* gates = nullptr;  // score new rows
-  bool keepLogits = false;   // rows leave after the pass that made the logits: they stay true
+  bool keepLogits = false;             // rows leave after the pass that made the logits: they stay true
   bool probes = true;
   bool allAttention = true;  // with probes: the newest row's in every layer, else in the last one
   bool guards = false;
@@ -47,8 +47,8 @@ class Transaction {
 
   /// earlier: runs of the same tick with rules.pending, whose rows settle with this one's; `before` is
   /// the state that they left. Where this fails, so do they.
-  Result<Applied> run(const CacheState& before, const EditPlan& plan, const TransactionRules& rules,
-                      Trace& trace, const Progress& progress = {}, const Applied* earlier = nullptr);
+  Result<Applied> run(const CacheState& before, const EditPlan& plan, const TransactionRules& rules, Trace& trace,
+                      const Progress& progress = {}, const Applied* earlier = nullptr);
   /// True if the last run() failed after rows had begun to move or to turn in place.
   bool poolsTouched() const { return m_poolsTouched; }
 
@@ -57,8 +57,8 @@ class Transaction {
   Result<CacheState> query(const CacheState& state, const TransactionRules& rules, Trace& trace);
   /// What the last `queries` rows (0 = all) look at, and the moments of their queries from a position on:
   /// a read-only pass, like query().
-  Result<Observation> observe(const CacheState& state, std::int32_t queries, std::int32_t momentsFrom, const TransactionRules& rules,
-                              Trace& trace, const Progress& progress);
+  Result<Observation> observe(const CacheState& state, std::int32_t queries, std::int32_t momentsFrom,
+                              const TransactionRules& rules, Trace& trace, const Progress& progress);
 
  private:
   struct Work;

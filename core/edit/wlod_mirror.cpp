@@ -36,9 +36,12 @@ class Mirror {
     writeBirths();
     writeBrightness();
     writeGroups();
-    m_out.logits = applied.result.logits.empty() ? nullptr : std::make_shared<const std::vector<float>>(std::move(applied.result.logits));
+    m_out.logits = applied.result.logits.empty()
+        ? nullptr
+        : std::make_shared<const std::vector<float>>(std::move(applied.result.logits));
     if (m_rules.probes) writeAttention(applied.result.mass, *state);
-    if (!state->scores.empty()) state->scores = carried(m_before.wlod->context, state->scores, state->context, 0, false);
+    if (!state->scores.empty())
+      state->scores = carried(m_before.wlod->context, state->scores, state->context, 0, false);
     m_out.wlod = std::move(state);
     return std::move(m_out);
   }
@@ -58,7 +61,8 @@ class Mirror {
     const auto note = [&](LedgerId id, std::int32_t phase) {
       if (at(id.value()) >= known) births[at(id.value()) - known] = phase;
     };
-    for (std::int32_t row = 0; row < m_state->count(); ++row) note(m_state->ledger[at(row)], m_state->rows[at(row)].node.phase());
+    for (std::int32_t row = 0; row < m_state->count(); ++row)
+      note(m_state->ledger[at(row)], m_state->rows[at(row)].node.phase());
     const Column<LedgerId>& tokens = m_state->tree.tokens();  // a cold start collapses what never stood as a row
     const bool all = std::find(births.begin(), births.end(), -1) == births.end();
     for (std::int32_t t = 0; !all && t < m_state->tree.length(); ++t) note(tokens[at(t)], t);
@@ -67,13 +71,15 @@ class Mirror {
 
   float startOf(LedgerId id) const {
     const auto found = m_rules.splice.startBrightness.find(std::string(name(m_out.ledger[id].source)));
-    return found == m_rules.splice.startBrightness.end() ? m_rules.splice.maxBrightness : static_cast<float>(found->second);
+    return found == m_rules.splice.startBrightness.end() ? m_rules.splice.maxBrightness
+                                                         : static_cast<float>(found->second);
   }
 
   /// What came with the tick starts as its source says; what left takes its brightness along.
   void writeBrightness() {
     const std::vector<double> was(m_before.brightness.begin(), m_before.brightness.end());
-    const std::vector<double> now = carried(m_before.wlod->context, was, m_state->context, m_rules.splice.maxBrightness, false);
+    const std::vector<double> now =
+        carried(m_before.wlod->context, was, m_state->context, m_rules.splice.maxBrightness, false);
     const LedgerId known = m_before.ledger.nextId();
     m_out.brightness = Column<float>::make(now.size(), [&](float* out) {
       for (std::size_t i = 0; i < now.size(); ++i) {
@@ -83,7 +89,8 @@ class Mirror {
     });
     for (std::size_t i = 0; i < was.size(); ++i)
       if (const LedgerId id = m_before.context[i]; m_out.ledger[id].state != RowState::Live) {
-        if (m_out.ledger[id].brightness != m_before.brightness[i]) m_out.ledger.change(id).brightness = m_before.brightness[i];
+        if (m_out.ledger[id].brightness != m_before.brightness[i])
+          m_out.ledger.change(id).brightness = m_before.brightness[i];
       }
   }
 
@@ -155,7 +162,8 @@ class Mirror {
 
 }  // namespace
 
-std::vector<double> carried(const WorkingContext& before, std::span<const double> values, const WorkingContext& after, double fresh, bool sums) {
+std::vector<double> carried(const WorkingContext& before, std::span<const double> values, const WorkingContext& after,
+                            double fresh, bool sums) {
   const Column<TreeNode>&was = before.entries(), &is = after.entries();
   std::vector<double> out(is.size(), fresh);
   if (values.empty()) return out;

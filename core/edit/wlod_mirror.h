@@ -18,8 +18,9 @@ struct WlodMirrorRules {
 /// before: the state that the transaction started from; applied: what came of it, whose wLOD state moves over.
 CacheState mirrored(const CacheState& before, WlodApplied&& applied, const WlodMirrorRules& rules);
 
-/// Values by entry for another tiling of the time line: an entry that was there keeps its own; a child has its gist's and a
-/// gist the highest of what it covers, or if `sums` its part of it and the sum; `fresh` for later moments.
-std::vector<double> carried(const WorkingContext& before, std::span<const double> values, const WorkingContext& after, double fresh, bool sums);
+/// Values by entry for another tiling of the time line: an entry that was there keeps its own; a child has its gist's
+/// and a gist the highest of what it covers, or if `sums` its part of it and the sum; `fresh` for later moments.
+std::vector<double> carried(const WorkingContext& before, std::span<const double> values, const WorkingContext& after,
+                            double fresh, bool sums);
 
 }  // namespace kvlab

@@ -12,7 +12,8 @@ constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 class WlodPlanner {
  public:
-  WlodPlanner(const WlodState& state, std::int32_t vocab) : m_state(state), m_vocab(vocab), m_tailBegin(state.tree.tailBegin()) {
+  WlodPlanner(const WlodState& state, std::int32_t vocab)
+      : m_state(state), m_vocab(vocab), m_tailBegin(state.tree.tailBegin()) {
     for (std::int32_t t = m_tailBegin; t < state.tree.length(); ++t) m_tail.push_back({{t, {}, -1}, {}, false});
   }
 
@@ -20,7 +21,8 @@ class WlodPlanner {
     for (std::size_t i = 0; i < actions.size() && !m_error; ++i) {
       m_place = static_cast<int>(i);
       if (m_state.draft && !std::holds_alternative<Add>(actions[i]))
-        fail("speculating", "action", nullptr, "a speculative span is open, and what is before it must stay", "accept it or roll it back first");
+        fail("speculating", "action", nullptr, "a speculative span is open, and what is before it must stay",
+             "accept it or roll it back first");
       std::visit([this](const auto& action) { read(action); }, actions[i]);
     }
     m_plan.actions = std::move(actions);
@@ -39,11 +41,19 @@ class WlodPlanner {
   };
 
   void fail(const char* code, const char* field, nlohmann::json value, std::string why, std::string remedy) {
-    if (!m_error) m_error = Error{code, "action " + std::to_string(m_place) + " was refused", std::move(why), std::move(remedy), m_place, field, std::move(value)};
+    if (!m_error)
+      m_error = Error{code,
+                      "action " + std::to_string(m_place) + " was refused",
+                      std::move(why),
+                      std::move(remedy),
+                      m_place,
+                      field,
+                      std::move(value)};
   }
 
   void breaks(const char* field, std::int32_t moment) {
-    fail("breaks_alignment", field, moment, "moments behind " + std::to_string(moment) + " would move, and gists stand at multiples of 32",
+    fail("breaks_alignment", field, moment,
+         "moments behind " + std::to_string(moment) + " would move, and gists stand at multiples of 32",
          "replace n tokens by n, or edit behind moment " + std::to_string(m_tailBegin) + ", where no gists are");
   }
 
@@ -51,28 +61,37 @@ class WlodPlanner {
   std::optional<std::int32_t> momentOf(Position position, const char* field) {
     if (position.value() < 0 || position.value() >= m_state.context.cost())
       return fail("out_of_range", field, position.value(),
-                  std::string(field) + " " + std::to_string(position.value()) + " is outside the working context of " + std::to_string(m_state.context.cost()) + " entries",
-                  "name an entry of the working context"), std::nullopt;
+                  std::string(field) + " " + std::to_string(position.value()) + " is outside the working context of " +
+                      std::to_string(m_state.context.cost()) + " entries",
+                  "name an entry of the working context"),
+             std::nullopt;
     const TreeNode entry = m_state.context.entries()[at(position.value())];
     if (entry.level == 0) return entry.start;
-    return fail("not_a_token", field, position.value(), "entry " + std::to_string(position.value()) + " is " + entry.text(), "expand it first"), std::nullopt;
+    return fail("not_a_token", field, position.value(),
+                "entry " + std::to_string(position.value()) + " is " + entry.text(), "expand it first"),
+           std::nullopt;
   }
 
   bool inTail(std::int32_t moment) const { return moment >= m_tailBegin; }
   TailPlace& tailAt(std::int32_t moment) { return m_tail[at(moment - m_tailBegin)]; }
 
   void checkTokens(const std::vector<TokenId>& tokens, const char* field) {
-    if (tokens.empty()) fail("empty_tokens", field, nlohmann::json::array(), std::string(field) + " is empty", "give at least one token");
+    if (tokens.empty())
+      fail("empty_tokens", field, nlohmann::json::array(), std::string(field) + " is empty", "give at least one token");
     for (const TokenId token : tokens)
       if (token.value() < 0 || token.value() >= m_vocab)
-        fail("bad_token", field, token.value(), "token " + std::to_string(token.value()) + " is outside the vocabulary of " + std::to_string(m_vocab), "give a token of the vocabulary");
+        fail("bad_token", field, token.value(),
+             "token " + std::to_string(token.value()) + " is outside the vocabulary of " + std::to_string(m_vocab),
+             "give a token of the vocabulary");
   }
 
-  void replace(const std::vector<Position>& positions, const std::vector<TokenId>& tokens, const char* field, const char* tokensField) {
+  void replace(const std::vector<Position>& positions, const std::vector<TokenId>& tokens, const char* field,
+               const char* tokensField) {
     checkTokens(tokens, tokensField);
     std::vector<std::int32_t> moments;
     for (std::size_t i = 0; i < positions.size() && !m_error; ++i) {
-      if (i && positions[i - 1] >= positions[i]) return fail("bad_order", field, positions[i].value(), "positions are not strictly ascending", "sort them");
+      if (i && positions[i - 1] >= positions[i])
+        return fail("bad_order", field, positions[i].value(), "positions are not strictly ascending", "sort them");
       if (const auto moment = momentOf(positions[i], field)) moments.push_back(*moment);
     }
     if (m_error) return;
@@ -87,13 +106,19 @@ class WlodPlanner {
   }
 
   void remove(std::int32_t moment) {
-    if (tailAt(moment).removed) return fail("overlap", "position", moment, "moment " + std::to_string(moment) + " is edited twice", "edit it once");
+    if (tailAt(moment).removed)
+      return fail("overlap", "position", moment, "moment " + std::to_string(moment) + " is edited twice",
+                  "edit it once");
     tailAt(moment).removed = m_plan.tailChanges = true;
   }
 
-  void read(const ReplacePair& a) { replace({a.originalPos1, a.originalPos2}, a.newTokenIds, "original_pos2", "new_token_ids"); }
+  void read(const ReplacePair& a) {
+    replace({a.originalPos1, a.originalPos2}, a.newTokenIds, "original_pos2", "new_token_ids");
+  }
   void read(const Replace& a) {
-    if (a.positions.empty()) return fail("empty_positions", "positions", nlohmann::json::array(), "positions is empty", "name at least one position");
+    if (a.positions.empty())
+      return fail("empty_positions", "positions", nlohmann::json::array(), "positions is empty",
+                  "name at least one position");
     replace(a.positions, a.newTokenIds, "positions", "new_token_ids");
   }
   void read(const Add& a) {
@@ -120,7 +145,8 @@ class WlodPlanner {
     m_plan.tailChanges = true;
   }
   void read(const Evict&) {
-    fail("unsupported", "ledger", nullptr, "a wLOD session collapses instead of evicting", "collapse blocks, or open a session without wlod");
+    fail("unsupported", "ledger", nullptr, "a wLOD session collapses instead of evicting",
+         "collapse blocks, or open a session without wlod");
   }
   void read(const Expand& a) { lod({true, TreeNode::of(a.node)}); }
   void read(const Collapse& a) { lod({false, TreeNode::of(a.node)}); }
@@ -135,7 +161,8 @@ class WlodPlanner {
       const std::int32_t moment = m_content[i].moment.value();
       m_place = m_content[i].place;
       const bool twice = i && m_content[i - 1].moment == m_content[i].moment;
-      if (twice || (inTail(moment) && tailAt(moment).removed)) fail("overlap", "position", moment, "moment " + std::to_string(moment) + " is edited twice", "edit it once");
+      if (twice || (inTail(moment) && tailAt(moment).removed))
+        fail("overlap", "position", moment, "moment " + std::to_string(moment) + " is edited twice", "edit it once");
     }
   }
 
@@ -153,8 +180,9 @@ class WlodPlanner {
     std::int32_t length = m_state.tree.length();
     if (m_plan.tailChanges || m_plan.added) {
       length = m_tailBegin + static_cast<std::int32_t>(m_plan.tail.size());
-      const Result<WorkingContext> resized = startsCold(length) ? coldStart(length, m_state.rules.start, m_state.rules.working)
-                                                                : m_plan.context.resized(Moment(m_tailBegin), length, withoutBudget());
+      const Result<WorkingContext> resized = startsCold(length)
+          ? coldStart(length, m_state.rules.start, m_state.rules.working)
+          : m_plan.context.resized(Moment(m_tailBegin), length, withoutBudget());
       if (!resized) {
         m_error = resized.error();
         return;
@@ -162,14 +190,18 @@ class WlodPlanner {
       m_plan.context = *resized;
       m_plan.changes.push_back({{m_tailBegin + m_plan.kept, std::max(length, m_state.tree.length())}, true});
     }
-    for (const WlodPlan::Content& one : m_plan.replaced) m_plan.changes.push_back({{one.moment.value(), one.moment.value() + 1}, true});
+    for (const WlodPlan::Content& one : m_plan.replaced)
+      m_plan.changes.push_back({{one.moment.value(), one.moment.value() + 1}, true});
     m_plan.earliest = length;
-    for (const TimelineChange& change : m_plan.changes) m_plan.earliest = std::min(m_plan.earliest, change.moments.begin);
+    for (const TimelineChange& change : m_plan.changes)
+      m_plan.earliest = std::min(m_plan.earliest, change.moments.begin);
     if (Status room = WorkingContext::fits(m_plan.context.cost(), m_state.rules.working); !room) m_error = room.error();
   }
 
   /// A first text that does not fit as tokens begins as tokens, LOD1 and LOD2.
-  bool startsCold(std::int32_t length) const { return m_state.context.cost() == 0 && length > m_state.rules.working.budget; }
+  bool startsCold(std::int32_t length) const {
+    return m_state.context.cost() == 0 && length > m_state.rules.working.budget;
+  }
 
   /// The budget is that of the whole list.
   WorkingRules withoutBudget() const {
@@ -195,7 +227,8 @@ class WlodPlanner {
     for (const TokenId token : m_behind) m_plan.tail.push_back({-1, token, -1});
     for (const TokenId token : m_added) m_plan.tail.push_back({-1, token, -1});
     m_plan.added = static_cast<std::int32_t>(m_added.size());
-    while (at(m_plan.kept) < m_plan.tail.size() && m_plan.tail[at(m_plan.kept)].before == m_tailBegin + m_plan.kept) ++m_plan.kept;
+    while (at(m_plan.kept) < m_plan.tail.size() && m_plan.tail[at(m_plan.kept)].before == m_tailBegin + m_plan.kept)
+      ++m_plan.kept;
   }
 
   const WlodState& m_state;
@@ -225,7 +258,9 @@ struct Told {
   PlannedAction out = {};
 
   void stretch(const WorkingContext& context, Moments moments) {
-    for (std::int32_t i = context.entryAt(moments.begin); i < context.cost() && context.entries()[at(i)].start < moments.end; ++i) out.removed.push_back(Position(i));
+    for (std::int32_t i = context.entryAt(moments.begin);
+         i < context.cost() && context.entries()[at(i)].start < moments.end; ++i)
+      out.removed.push_back(Position(i));
   }
   void place(std::int32_t moment) {
     const WorkingContext& after = plan.context;
@@ -275,8 +310,10 @@ EditPlan asEditPlan(const WlodState& state, const WlodPlan& plan) {
     out.details.push_back(std::move(told.out));
   }
   std::sort(out.removed.begin(), out.removed.end());
-  std::stable_sort(out.details.begin(), out.details.end(), [](const PlannedAction& a, const PlannedAction& b) { return a.anchor < b.anchor; });
-  const std::int32_t first = plan.earliest < plan.context.length() ? plan.context.entryAt(plan.earliest) : plan.context.cost();
+  std::stable_sort(out.details.begin(), out.details.end(),
+                   [](const PlannedAction& a, const PlannedAction& b) { return a.anchor < b.anchor; });
+  const std::int32_t first =
+      plan.earliest < plan.context.length() ? plan.context.entryAt(plan.earliest) : plan.context.cost();
   out.firstChange = first;
   for (std::int32_t i = first; i < plan.context.cost(); ++i) {
     if (state.context.hasEntry(plan.context.entries()[at(i)])) ++out.stale;

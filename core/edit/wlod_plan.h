@@ -20,20 +20,20 @@ struct WlodPlan {
   };
   /// A token of the tail after the edit: one that was there, or a new one.
   struct TailToken {
-    std::int32_t before = -1;    // moment; -1 = new
+    std::int32_t before = -1;  // moment; -1 = new
     TokenId token;
     std::int32_t replaces = -1;  // moment of the one whose place a new one takes
   };
 
   std::vector<Action> actions;
-  std::vector<Content> replaced;     // ascending moments, outside the tail
+  std::vector<Content> replaced;  // ascending moments, outside the tail
   bool tailChanges = false;
-  std::vector<TailToken> tail;       // from tailBegin() on, where it changes or grows
-  std::int32_t kept = 0;             // of the tail, the first ones that stay
-  WorkingContext context;            // after
+  std::vector<TailToken> tail;  // from tailBegin() on, where it changes or grows
+  std::int32_t kept = 0;        // of the tail, the first ones that stay
+  WorkingContext context;       // after
   std::vector<TimelineChange> changes;
-  std::int32_t earliest = 0;         // moment from which on rows are computed
-  std::int32_t added = 0;            // the last tokens of the tail are appended
+  std::int32_t earliest = 0;  // moment from which on rows are computed
+  std::int32_t added = 0;     // the last tokens of the tail are appended
 };
 
 /// The same as plans of other sessions are told: positions are entries, rows and `stale` are computed anew.

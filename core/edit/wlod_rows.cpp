@@ -16,9 +16,9 @@ constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 /// What the queries of a chunk look at: the lists of its blocks one behind another, each from a border of attention's
 /// blocks of keys on, so that a query's bits do not tell where its list stands. Lives until the pass is done.
 struct Lists {
-  std::vector<std::int32_t> rows;                // of the state
-  std::vector<std::int32_t> phases, begin, end;  // [rows], [queries], [queries]
-  std::vector<bool> self;                        // [queries]
+  std::vector<std::int32_t> rows;                           // of the state
+  std::vector<std::int32_t> phases, begin, end;             // [rows], [queries], [queries]
+  std::vector<bool> self;                                   // [queries]
   std::vector<std::vector<std::int32_t>> slots, selfSlots;  // [layers][rows], [layers][queries]
 
   bool anySelf() const { return std::find(self.begin(), self.end(), true) != self.end(); }
@@ -27,13 +27,21 @@ struct Lists {
 class WlodPass {
  public:
   WlodPass(Transformer& transformer, CacheStore& store, FaultDoor& faults, const WlodJob& job)
-      : m_transformer(transformer), m_store(store), m_faults(faults), m_job(job), m_state(job.state), m_staging(transformer.backend()),
-        m_coverage(m_state.context, m_state.rows.span(), m_state.rules.attention, m_state.rules.pyramid), m_newest(lastEntry()) {
+      : m_transformer(transformer),
+        m_store(store),
+        m_faults(faults),
+        m_job(job),
+        m_state(job.state),
+        m_staging(transformer.backend()),
+        m_coverage(m_state.context, m_state.rows.span(), m_state.rules.attention, m_state.rules.pyramid),
+        m_newest(lastEntry()) {
     for (const WlodRow& row : m_state.rows) m_phases.push_back(phaseOf(row.node));
     m_list = job.rows;
     for (std::int32_t row = job.from; job.rows.empty() && row < m_state.count(); ++row) m_list.push_back(row);
     m_transformer.table();  // goes up before anything reads it
-    m_x = m_staging.temporary<float>(at(std::min(static_cast<std::int64_t>(m_list.size()), std::int64_t{transformer.maxRows()}) * transformer.hidden()));
+    m_x = m_staging.temporary<float>(
+        at(std::min(static_cast<std::int64_t>(m_list.size()), std::int64_t{transformer.maxRows()}) *
+           transformer.hidden()));
     if (!job.wantLogits) return;
     m_result.logits.resize(at(transformer.model().config().vocab));
     m_logits = m_staging.out(m_result.logits.data(), m_result.logits.size());
@@ -42,8 +50,10 @@ class WlodPass {
   Result<WlodResult> run(const Progress& progress) {
     const std::span<const std::int32_t> all = m_list;
     for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
-      if (progress && !progress("computing rows", static_cast<std::int64_t>(begin), static_cast<std::int64_t>(all.size())))
-        return Error{"cancelled", "the operation was cancelled", "after " + std::to_string(begin) + " of " + std::to_string(all.size()) + " rows",
+      if (progress &&
+          !progress("computing rows", static_cast<std::int64_t>(begin), static_cast<std::int64_t>(all.size())))
+        return Error{"cancelled", "the operation was cancelled",
+                     "after " + std::to_string(begin) + " of " + std::to_string(all.size()) + " rows",
                      "nothing has changed; start it again"};
       end = chunkEnd(begin);
       if (Status done = runChunk(all.subspan(begin, end - begin)); !done) return done.error();
@@ -70,7 +80,9 @@ class WlodPass {
     return row;
   }
 
-  bool keepsLayer0(std::int32_t row) const { return !m_job.keepsLayer0.empty() && m_job.keepsLayer0[at(row - m_job.from)]; }
+  bool keepsLayer0(std::int32_t row) const {
+    return !m_job.keepsLayer0.empty() && m_job.keepsLayer0[at(row - m_job.from)];
+  }
 
   /// Rows of a chunk are alike in whether their layer 0 is there; the newest entry stands last in its chunk.
   std::size_t chunkEnd(std::size_t begin) const {
@@ -81,7 +93,8 @@ class WlodPass {
   }
 
   void addBlock(Lists& lists, const QueryBlock& block, std::span<const std::int32_t> chunk) {
-    lists.rows.resize((lists.rows.size() + kernels::kAttentionBlock - 1) / kernels::kAttentionBlock * kernels::kAttentionBlock);
+    lists.rows.resize((lists.rows.size() + kernels::kAttentionBlock - 1) / kernels::kAttentionBlock *
+                      kernels::kAttentionBlock);
     const auto begin = static_cast<std::int32_t>(lists.rows.size());
     lists.rows.insert(lists.rows.end(), block.rows.begin(), block.rows.end());
     for (std::size_t q = 0; q < block.queries.size(); ++q) {
@@ -111,7 +124,8 @@ class WlodPass {
   /// The vectors of the rows, [n, hidden]: tokens from the model's table, gists from the tree.
   void embed(std::span<const std::int32_t> chunk) {
     std::vector<std::int32_t>& tokens = m_picked.emplace_back();
-    for (const std::int32_t row : chunk) tokens.push_back(m_state.rows[at(row)].node.level ? 0 : m_job.tokenOf(m_state.ledger[at(row)]).value());
+    for (const std::int32_t row : chunk)
+      tokens.push_back(m_state.rows[at(row)].node.level ? 0 : m_job.tokenOf(m_state.ledger[at(row)]).value());
     m_transformer.embed(m_staging.in(tokens), static_cast<std::int64_t>(chunk.size()), m_x);
     float* x = m_x;
     for (const std::int32_t row : chunk) {
@@ -125,7 +139,8 @@ class WlodPass {
 
   /// The values of some rows, where ops read them.
   const std::int32_t* pick(std::span<const std::int32_t> values, std::span<const std::int32_t> chunk) {
-    if (at(chunk.back() - chunk.front()) + 1 == chunk.size()) return m_staging.in(values.subspan(at(chunk.front()), chunk.size()));
+    if (at(chunk.back() - chunk.front()) + 1 == chunk.size())
+      return m_staging.in(values.subspan(at(chunk.front()), chunk.size()));
     std::vector<std::int32_t>& picked = m_picked.emplace_back();
     for (const std::int32_t row : chunk) picked.push_back(values[at(row)]);
     return m_staging.in(picked);
@@ -140,7 +155,8 @@ class WlodPass {
     pass.tags = m_staging.in(tags);
     pass.rowBegin = m_staging.in(lists.begin);
     pass.rowEnd = m_staging.in(lists.end);
-    pass.phases = m_staging.in(flat() ? std::span<const std::int32_t>(m_phases) : std::span<const std::int32_t>(lists.phases));
+    pass.phases =
+        m_staging.in(flat() ? std::span<const std::int32_t>(m_phases) : std::span<const std::int32_t>(lists.phases));
     pass.rows = static_cast<std::int64_t>(lists.rows.size());
     return pass;
   }
@@ -180,7 +196,8 @@ class WlodPass {
   void spreadMass() {
     for (const std::vector<float>& mass : m_masses) {
       std::vector<float>& out = m_result.mass.emplace_back(at(m_state.count()));
-      for (std::int32_t i = m_newestList->begin.back(); i < m_newestList->end.back(); ++i) out[at(m_newestList->rows[at(i)])] = mass[at(i)];
+      for (std::int32_t i = m_newestList->begin.back(); i < m_newestList->end.back(); ++i)
+        out[at(m_newestList->rows[at(i)])] = mass[at(i)];
     }
   }
 
@@ -198,14 +215,15 @@ class WlodPass {
   std::vector<std::int32_t> m_list;           // rows to compute, ascending
   std::deque<std::vector<std::int32_t>> m_picked;
   std::deque<std::vector<std::uint64_t>> m_tags;
-  std::deque<std::vector<float>> m_masses;    // [layers]
-  const Lists* m_newestList = nullptr;        // whose last query the newest entry is
+  std::deque<std::vector<float>> m_masses;  // [layers]
+  const Lists* m_newestList = nullptr;      // whose last query the newest entry is
   WlodResult m_result;
 };
 
 }  // namespace
 
-Result<WlodResult> computeWlodRows(Transformer& transformer, CacheStore& store, FaultDoor& faults, const WlodJob& job, const Progress& progress) {
+Result<WlodResult> computeWlodRows(Transformer& transformer, CacheStore& store, FaultDoor& faults, const WlodJob& job,
+                                   const Progress& progress) {
   if (job.from >= job.state.count()) return WlodResult{};
   return WlodPass(transformer, store, faults, job).run(progress);
 }

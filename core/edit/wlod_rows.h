@@ -18,22 +18,23 @@ namespace kvlab {
 struct WlodJob {
   const WlodState& state;
   std::function<TokenId(LedgerId)> tokenOf;
-  std::int32_t from = 0;            // rows [from, rows of the state) are computed
+  std::int32_t from = 0;                // rows [from, rows of the state) are computed
   std::vector<std::int32_t> rows = {};  // of these, ascending; empty = all
-  int layers = 0;                   // the first so many; 0 = all
-  std::vector<bool> keepsLayer0 = {};  // [rows - from] whose layer 0 is there already; empty = none
-  bool wantLogits = true;           // of the last entry
+  int layers = 0;                       // the first so many; 0 = all
+  std::vector<bool> keepsLayer0 = {};   // [rows - from] whose layer 0 is there already; empty = none
+  bool wantLogits = true;               // of the last entry
   bool wantAttention = true;
 };
 
 struct WlodResult {
-  std::vector<float> logits;         // [vocab]
+  std::vector<float> logits;             // [vocab]
   std::vector<std::vector<float>> mass;  // [layers][rows] attention of the last entry, mean over query heads
-  std::int64_t rows = 0, bytes = 0;  // computed; K/V written
-  std::int64_t pairs = 0;            // rows looked at by all queries together, in one layer
+  std::int64_t rows = 0, bytes = 0;      // computed; K/V written
+  std::int64_t pairs = 0;                // rows looked at by all queries together, in one layer
 };
 
 /// Called per chunk with rows done; false cancels (error code cancelled).
-Result<WlodResult> computeWlodRows(Transformer& transformer, CacheStore& store, FaultDoor& faults, const WlodJob& job, const Progress& progress = {});
+Result<WlodResult> computeWlodRows(Transformer& transformer, CacheStore& store, FaultDoor& faults, const WlodJob& job,
+                                   const Progress& progress = {});
 
 }  // namespace kvlab

@@ -28,7 +28,8 @@ std::int32_t lastEntry(const WlodState& state) {
 std::int64_t pairsOf(const WlodState& state, std::int32_t from) {
   const Coverage coverage(state.context, state.rows.span(), state.rules.attention, state.rules.pyramid);
   std::int64_t pairs = 0;
-  if (state.rules.attention == WlodAttention::Flat) return (std::int64_t{state.count()} * (state.count() + 1) - std::int64_t{from} * (from + 1)) / 2;
+  if (state.rules.attention == WlodAttention::Flat)
+    return (std::int64_t{state.count()} * (state.count() + 1) - std::int64_t{from} * (from + 1)) / 2;
   for (const QueryBlock& block : coverage.blocks(from, state.count()))
     for (const std::int32_t seen : block.seen) pairs += seen;
   return pairs;
@@ -45,14 +46,15 @@ struct WlodTransaction::Work {
   WlodRecompute recompute;
   Trace& trace;
   WlodApplied out = {};
-  std::vector<std::int32_t> old = {};  // [rows after] the row before that stands for the same node, -1 = none
-  std::int32_t from = 0;               // rows from here on are computed
-  std::vector<bool> keeps = {};        // [rows - from] whose layer 0 stays
-  std::vector<std::int32_t> rows = {}; // that are computed
+  std::vector<std::int32_t> old = {};   // [rows after] the row before that stands for the same node, -1 = none
+  std::int32_t from = 0;                // rows from here on are computed
+  std::vector<bool> keeps = {};         // [rows - from] whose layer 0 stays
+  std::vector<std::int32_t> rows = {};  // that are computed
 };
 
-Result<WlodApplied> WlodTransaction::run(const Ledger& ledger, const WlodState& before, const WlodPlan& plan, Source addSource, Tick now, WlodRecompute recompute,
-                                         Trace& trace, const Progress& progress) {
+Result<WlodApplied> WlodTransaction::run(const Ledger& ledger, const WlodState& before, const WlodPlan& plan,
+                                         Source addSource, Tick now, WlodRecompute recompute, Trace& trace,
+                                         const Progress& progress) {
   Work work{before, &plan, addSource, now, recompute, trace};
   work.out.ledger = ledger;
   work.out.state = before;
@@ -65,7 +67,8 @@ Result<WlodApplied> WlodTransaction::run(const Ledger& ledger, const WlodState& 
   return finish(work, progress);
 }
 
-Result<WlodApplied> WlodTransaction::rebuild(const Ledger& ledger, const WlodState& before, Trace& trace, const Progress& progress) {
+Result<WlodApplied> WlodTransaction::rebuild(const Ledger& ledger, const WlodState& before, Trace& trace,
+                                             const Progress& progress) {
   Work work{before, nullptr, Source::User, Tick(0), WlodRecompute::Full, trace};
   work.out.ledger = ledger;
   work.out.state = before;
@@ -98,7 +101,8 @@ void WlodTransaction::spliceTree(Work& work) {
     const std::int64_t width = table.shape[1];
     for (std::int32_t t = moments.begin; t < moments.end; ++t, to += width) {
       TensorView row = table;
-      row.data = static_cast<const std::byte*>(table.data) + work.out.ledger[tree.token(Moment(t))].token.value() * width * kernels::dtypeBytes(table.dtype);
+      row.data = static_cast<const std::byte*>(table.data) +
+          work.out.ledger[tree.token(Moment(t))].token.value() * width * kernels::dtypeBytes(table.dtype);
       row.shape = {width};
       const std::vector<float> values = widened(row);
       std::copy(values.begin(), values.end(), to);
@@ -137,7 +141,11 @@ void WlodTransaction::spliceTail(Work& work) {
     for (const std::int32_t old : {token.before, token.replaces})
       if (old >= 0) accounted[at(old - begin)] = true;
     if (token.before < 0) {
-      tail.push_back(newToken(work, token.token, added ? work.addSource : token.replaces >= 0 ? Source::Replacement : Source::Insertion, token.replaces));
+      tail.push_back(newToken(work, token.token,
+                              added                     ? work.addSource
+                                  : token.replaces >= 0 ? Source::Replacement
+                                                        : Source::Insertion,
+                              token.replaces));
       continue;
     }
     tail.push_back(work.before.tree.token(Moment(token.before)));
@@ -163,7 +171,9 @@ void WlodTransaction::spliceRows(Work& work) {
   for (std::size_t i = common; i < before.size(); ++i) known.emplace_back(before[i].node, static_cast<std::int32_t>(i));
   std::sort(known.begin(), known.end());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto found = i < common ? known.end() : std::lower_bound(known.begin(), known.end(), std::pair(rows[i].node, std::int32_t{0}));
+    const auto found = i < common
+        ? known.end()
+        : std::lower_bound(known.begin(), known.end(), std::pair(rows[i].node, std::int32_t{0}));
     const bool same = found != known.end() && found->first == rows[i].node;
     work.old.push_back(i < common ? static_cast<std::int32_t>(i) : same ? found->second : -1);
   }
@@ -193,7 +203,8 @@ void WlodTransaction::nameRows(Work& work) {
     row.state = now;
     row.changed = work.now;
   };
-  for (std::int32_t i = was.length() ? was.entryAt(std::min(out.invalidation.earliest, was.length() - 1)) : 0; i < was.cost(); ++i) {
+  for (std::int32_t i = was.length() ? was.entryAt(std::min(out.invalidation.earliest, was.length() - 1)) : 0;
+       i < was.cost(); ++i) {
     const TreeNode entry = was.entries()[at(i)];
     const LedgerId id = work.before.tree.row(entry);
     if (is.hasEntry(entry) || out.ledger[id].state != RowState::Live) continue;
@@ -213,13 +224,15 @@ Status WlodTransaction::placeRows(Work& work) {
   WlodApplied& out = work.out;
   WlodState& state = out.state;
   const Invalidation& dirty = out.invalidation;
-  const bool appends = std::all_of(work.old.begin() + dirty.firstDirty, work.old.end(), [](std::int32_t row) { return row < 0; });
+  const bool appends =
+      std::all_of(work.old.begin() + dirty.firstDirty, work.old.end(), [](std::int32_t row) { return row < 0; });
   if (work.recompute == WlodRecompute::Chosen && !appends)
     out.choice = chooseRecompute(dirty, pairsOf(state, dirty.firstDirty), pairsOf(state, 0), state.rules.costs);
   const bool full = out.choice.full || work.recompute == WlodRecompute::Full;
   out.choice.full = full;
   work.from = full ? 0 : std::min(dirty.firstDirty, lastEntry(state));  // the newest entry tells the next token
-  for (std::int32_t row = work.from; row < state.count(); ++row) work.keeps.push_back(!full && dirty.layer0[at(row)] && work.old[at(row)] >= 0);
+  for (std::int32_t row = work.from; row < state.count(); ++row)
+    work.keeps.push_back(!full && dirty.layer0[at(row)] && work.old[at(row)] >= 0);
 
   auto scope = work.trace.scope("reserve");
   const std::int32_t computed = out.computed = state.count() - work.from;
@@ -268,7 +281,8 @@ Status WlodTransaction::chooseRows(Work& work, const Progress& progress) {
     std::set_difference(candidates.begin(), candidates.end(), chosen.begin(), chosen.end(), std::back_inserter(left));
     leave(work, left);
     for (const std::int32_t row : left) stale[at(row)] = true;
-    work.out.choice.reason = std::to_string(chosen.size()) + " of " + std::to_string(candidates.size()) + " dirty rows that were there before deviate most";
+    work.out.choice.reason = std::to_string(chosen.size()) + " of " + std::to_string(candidates.size()) +
+        " dirty rows that were there before deviate most";
   }
   for (std::int32_t row = work.from; row < state.count(); ++row)
     if (!stale[at(row)]) work.rows.push_back(row);
@@ -279,11 +293,15 @@ Status WlodTransaction::chooseRows(Work& work, const Progress& progress) {
 }
 
 /// Relative L2 of what rows would store in layer 1 against what they did, K and V together. [rows]
-Result<std::vector<double>> WlodTransaction::deviations(Work& work, const std::vector<std::int32_t>& rows, const Progress& progress) {
+Result<std::vector<double>> WlodTransaction::deviations(Work& work, const std::vector<std::int32_t>& rows,
+                                                        const Progress& progress) {
   WlodApplied& out = work.out;
   const int layer = std::min(1, m_store.layers() - 1);
-  WlodJob job{out.state, [&out](LedgerId id) { return out.ledger[id].token; }, work.from, {}, layer + 1, work.keeps, false, false};
-  if (Result<WlodResult> probe = computeWlodRows(m_transformer, m_store, m_faults, job, progress); !probe) return probe.error();
+  WlodJob job{
+      out.state, [&out](LedgerId id) { return out.ledger[id].token; }, work.from, {}, layer + 1, work.keeps, false,
+      false};
+  if (Result<WlodResult> probe = computeWlodRows(m_transformer, m_store, m_faults, job, progress); !probe)
+    return probe.error();
   std::vector<std::int32_t> was, is;
   for (const std::int32_t row : rows) {
     was.push_back(work.before.slots[at(layer)][at(work.old[at(row)])].value());
@@ -301,7 +319,8 @@ Result<std::vector<double>> WlodTransaction::deviations(Work& work, const std::v
     double apart = 0, size = 0;
     for (const auto* values : {&k, &v})
       for (std::size_t d = i * width; d < (i + 1) * width; ++d) {
-        const double before = static_cast<double>((*values)[0][d]), difference = static_cast<double>((*values)[1][d]) - before;
+        const double before = static_cast<double>((*values)[0][d]),
+                     difference = static_cast<double>((*values)[1][d]) - before;
         apart += difference * difference, size += before * before;
       }
     deviation.push_back(size > 0 ? apart / size : apart);
@@ -335,7 +354,8 @@ void WlodTransaction::leave(Work& work, const std::vector<std::int32_t>& rows) {
 
 Status WlodTransaction::compute(Work& work, const Progress& progress) {
   WlodApplied& out = work.out;
-  auto scope = work.trace.scope("compute_rows", std::to_string(out.computed) + " of " + std::to_string(out.state.count()) + " rows");
+  auto scope = work.trace.scope("compute_rows",
+                                std::to_string(out.computed) + " of " + std::to_string(out.state.count()) + " rows");
   const Ledger& ledger = out.ledger;
   WlodJob job{out.state, [&ledger](LedgerId id) { return ledger[id].token; }, work.from, work.rows, 0, work.keeps};
   const auto start = Trace::Clock::now();

@@ -28,10 +28,11 @@ class WlodTransaction {
   WlodTransaction(Transformer& transformer, CacheStore& store, FaultDoor& faults, const GistNet& net)
       : m_transformer(transformer), m_store(store), m_faults(faults), m_net(net) {}
 
-  Result<WlodApplied> run(const Ledger& ledger, const WlodState& before, const WlodPlan& plan, Source addSource, Tick now, WlodRecompute recompute, Trace& trace,
-                          const Progress& progress = {});
+  Result<WlodApplied> run(const Ledger& ledger, const WlodState& before, const WlodPlan& plan, Source addSource,
+                          Tick now, WlodRecompute recompute, Trace& trace, const Progress& progress = {});
   /// Every row of a state computed anew, in slots of its own.
-  Result<WlodApplied> rebuild(const Ledger& ledger, const WlodState& before, Trace& trace, const Progress& progress = {});
+  Result<WlodApplied> rebuild(const Ledger& ledger, const WlodState& before, Trace& trace,
+                              const Progress& progress = {});
 
  private:
   struct Work;

@@ -19,12 +19,17 @@ std::span<const Bench> benches() {
   return kBenches;
 }
 
-nlohmann::json benchRow(std::string_view bench, const std::string& what, std::string_view metric,
-                        std::string_view unit, std::vector<double> samples) {
+nlohmann::json benchRow(std::string_view bench, const std::string& what, std::string_view metric, std::string_view unit,
+                        std::vector<double> samples) {
   std::sort(samples.begin(), samples.end());
-  return {{"bench", bench},          {"case", what},          {"metric", metric},
-          {"unit", unit},            {"median", samples[samples.size() / 2]},
-          {"min", samples.front()},  {"max", samples.back()}, {"runs", samples.size()}};
+  return {{"bench", bench},
+          {"case", what},
+          {"metric", metric},
+          {"unit", unit},
+          {"median", samples[samples.size() / 2]},
+          {"min", samples.front()},
+          {"max", samples.back()},
+          {"runs", samples.size()}};
 }
 
 }  // namespace kvlab

@@ -12,11 +12,11 @@
 namespace kvlab {
 
 struct BenchOptions {
-  std::string resources;  // for the demo model
-  int threads = 0;        // 0 = all cores
-  bool quick = false;     // fewer runs and shapes: for tests, not for figures
-  std::string model = {}, dtype = {};  // for benches that ask; empty = their own choice
-  std::string backend = "cpu";         // cpu, cuda or auto
+  std::string resources;                    // for the demo model
+  int threads = 0;                          // 0 = all cores
+  bool quick = false;                       // fewer runs and shapes: for tests, not for figures
+  std::string model = {}, dtype = {};       // for benches that ask; empty = their own choice
+  std::string backend = "cpu";              // cpu, cuda or auto
   std::string numerics = {}, weights = {};  // as in the manifest
 };
 
@@ -29,7 +29,7 @@ struct Bench {
 std::span<const Bench> benches();
 
 /// Median, minimum and maximum of samples as a row.
-nlohmann::json benchRow(std::string_view bench, const std::string& what, std::string_view metric,
-                        std::string_view unit, std::vector<double> samples);
+nlohmann::json benchRow(std::string_view bench, const std::string& what, std::string_view metric, std::string_view unit,
+                        std::vector<double> samples);
 
 }  // namespace kvlab

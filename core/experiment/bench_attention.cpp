@@ -43,20 +43,33 @@ class AttentionLayers {
   }
 
   kernels::AttentionArgs args(std::size_t layer, const std::vector<float>& table) {
-    return {.pool = m_pools[layer].data(), .fmt = m_format, .slots = m_slots.data(), .phaseIndex = m_slots.data(), .rows = m_rows,
-            .rotaryTable = table.data(), .queries = m_queries.data(), .nQueries = 1, .queryHeads = m_shape.queryHeads,
-            .rowBegin = &m_begin, .rowEnd = &m_rows, .scale = 1 / std::sqrt(static_cast<float>(m_shape.headDim)), .out = m_out.data()};
+    return {.pool = m_pools[layer].data(),
+            .fmt = m_format,
+            .slots = m_slots.data(),
+            .phaseIndex = m_slots.data(),
+            .rows = m_rows,
+            .rotaryTable = table.data(),
+            .queries = m_queries.data(),
+            .nQueries = 1,
+            .queryHeads = m_shape.queryHeads,
+            .rowBegin = &m_begin,
+            .rowEnd = &m_rows,
+            .scale = 1 / std::sqrt(static_cast<float>(m_shape.headDim)),
+            .out = m_out.data()};
   }
 
   /// Seconds of a layer.
   double decode(const std::vector<float>& table) {
     const auto start = BenchClock::now();
-    for (std::size_t layer = 0; layer < m_pools.size(); ++layer) m_backend.ops().attention(m_backend.context(), args(layer, table));
+    for (std::size_t layer = 0; layer < m_pools.size(); ++layer)
+      m_backend.ops().attention(m_backend.context(), args(layer, table));
     return secondsSince(start) / static_cast<double>(m_pools.size());
   }
 
  private:
-  std::size_t width() const { return static_cast<std::size_t>(m_shape.queryHeads) * static_cast<std::size_t>(m_shape.headDim); }
+  std::size_t width() const {
+    return static_cast<std::size_t>(m_shape.queryHeads) * static_cast<std::size_t>(m_shape.headDim);
+  }
 
   void fill() {
     constexpr int kChunk = 512;
@@ -65,8 +78,14 @@ class AttentionLayers {
     const auto values = static_cast<std::size_t>(m_shape.kvHeads * m_shape.headDim);
     const std::vector<float> k = someValues(kChunk * values, 2), v = someValues(kChunk * values, 3);
     for (int at = 0; at < m_rows; at += kChunk)
-      m_backend.ops().writeRows(m_backend.context(), {.pool = m_pools.back().data(), .fmt = m_format, .k = k.data(), .v = v.data(), .tags = m_tags.data(),
-                                                      .slots = m_slots.data() + at, .n = std::min(kChunk, m_rows - at)});
+      m_backend.ops().writeRows(m_backend.context(),
+                                {.pool = m_pools.back().data(),
+                                 .fmt = m_format,
+                                 .k = k.data(),
+                                 .v = v.data(),
+                                 .tags = m_tags.data(),
+                                 .slots = m_slots.data() + at,
+                                 .n = std::min(kChunk, m_rows - at)});
   }
 
   AttentionShape m_shape;
@@ -82,11 +101,16 @@ class AttentionLayers {
 class AttentionBench {
  public:
   AttentionBench(const BenchOptions& options, const AttentionShape& shape, int rows, nlohmann::json& out)
-      : m_shape(shape), m_rows(rows), m_runs(options.quick ? 3 : 15), m_backend(kernels::makeCpuBackend(threadsOf(options))), m_out(out) {
+      : m_shape(shape),
+        m_rows(rows),
+        m_runs(options.quick ? 3 : 15),
+        m_backend(kernels::makeCpuBackend(threadsOf(options))),
+        m_out(out) {
     const double pool = 4.0 * shape.kvHeads * shape.headDim * rows;  // of two bytes a value
     m_layers = options.quick ? 1 : std::clamp(static_cast<int>(kColdBytes / pool), 1, shape.layers);
     m_table = someValues(static_cast<std::size_t>(rows) * static_cast<std::size_t>(shape.headDim), 4);
-    m_case = std::string(shape.name) + ", depth " + std::to_string(rows) + ", " + std::to_string(threadsOf(options)) + " threads, ";
+    m_case = std::string(shape.name) + ", depth " + std::to_string(rows) + ", " + std::to_string(threadsOf(options)) +
+        " threads, ";
   }
 
   void against(DType baseK, DType baseV, DType k, DType v) {
@@ -107,9 +131,13 @@ class AttentionBench {
   }
 
  private:
-  static std::string nameOf(DType k, DType v) { return std::string(kernels::dtypeName(k)) + "/" + kernels::dtypeName(v); }
+  static std::string nameOf(DType k, DType v) {
+    return std::string(kernels::dtypeName(k)) + "/" + kernels::dtypeName(v);
+  }
   AttentionLayers layersOf(DType k, DType v) { return {m_shape, k, v, m_rows, m_layers, *m_backend}; }
-  double bytesOf(AttentionLayers& layers) const { return static_cast<double>(kernels::opBytes(layers.args(0, m_table))); }
+  double bytesOf(AttentionLayers& layers) const {
+    return static_cast<double>(kernels::opBytes(layers.args(0, m_table)));
+  }
 
   AttentionShape m_shape;
   int m_rows, m_runs, m_layers;
@@ -122,14 +150,21 @@ class AttentionBench {
 }  // namespace
 
 Status benchAttention(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
-  constexpr AttentionShape kTiny{"4 heads of 16", 4, 2, 16, 1}, kShapes[] = {{"tinyllama-1.1b", 32, 4, 64, 22}, {"7b", 32, 32, 128, 32}};
-  const std::vector<AttentionShape> shapes = options.quick ? std::vector<AttentionShape>{kTiny} : std::vector<AttentionShape>(std::begin(kShapes), std::end(kShapes));
+  constexpr AttentionShape kTiny{"4 heads of 16", 4, 2, 16, 1},
+      kShapes[] = {{"tinyllama-1.1b", 32, 4, 64, 22}, {"7b", 32, 32, 128, 32}};
+  const std::vector<AttentionShape> shapes = options.quick
+      ? std::vector<AttentionShape>{kTiny}
+      : std::vector<AttentionShape>(std::begin(kShapes), std::end(kShapes));
   for (const AttentionShape& shape : shapes)
     for (int depth : options.quick ? std::vector<int>{256} : std::vector<int>{8192, 32768}) {
       AttentionBench bench(options, shape, depth, rows);
-      for (const auto& [k, v] : {std::pair{DType::f16, DType::f16}, {DType::f16, DType::i8}, {DType::i8, DType::i8}, {DType::f16, DType::fp8e4m3}}) {
+      for (const auto& [k, v] : {std::pair{DType::f16, DType::f16},
+                                 {DType::f16, DType::i8},
+                                 {DType::i8, DType::i8},
+                                 {DType::f16, DType::fp8e4m3}}) {
         if (!kernels::rowFormatSupported({shape.kvHeads, shape.headDim, k, v})) continue;
-        if (!report(progress, std::string("attention: ") + shape.name, 0, 0)) return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
+        if (!report(progress, std::string("attention: ") + shape.name, 0, 0))
+          return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
         bench.against(DType::f16, DType::f16, k, v);
       }
     }

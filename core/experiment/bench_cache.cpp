@@ -45,7 +45,8 @@ void fillPools(BenchCache& cache, std::int32_t rows) {
   for (std::int32_t i = 0; i < rows; ++i) tags[at(i)] = static_cast<std::uint64_t>(slots[at(i)] = i);
   for (int layer = 0; layer < cache.store.layers(); ++layer)
     for (std::int32_t i = 0; i < rows; i += kChunk)
-      cache.store.pool(layer).write({slots.data() + i, at(std::min(kChunk, rows - i))}, values.data(), values.data(), tags.data() + i);
+      cache.store.pool(layer).write({slots.data() + i, at(std::min(kChunk, rows - i))}, values.data(), values.data(),
+                                    tags.data() + i);
 }
 
 double microseconds(std::chrono::steady_clock::time_point from) {
@@ -54,11 +55,12 @@ double microseconds(std::chrono::steady_clock::time_point from) {
 
 }  // namespace
 
-Result<BenchCache> makeBenchCache(const CacheShape& shape, const LayoutName& layout, std::int32_t rows, std::int32_t keep,
-                                  kernels::DType k, kernels::DType v, kernels::Backend& backend) {
+Result<BenchCache> makeBenchCache(const CacheShape& shape, const LayoutName& layout, std::int32_t rows,
+                                  std::int32_t keep, kernels::DType k, kernels::DType v, kernels::Backend& backend) {
   BenchCache cache;
   cache.capacity = rows + 1;
-  cache.layouts = LayoutSet::of(layout, shape.layers, {.capacity = cache.capacity, .keep = keep, .room = 64, .history = 0});
+  cache.layouts =
+      LayoutSet::of(layout, shape.layers, {.capacity = cache.capacity, .keep = keep, .room = 64, .history = 0});
   const kernels::RowFormat format{shape.kvHeads, shape.headDim, k, v};
   Result<CacheStore> store = CacheStore::create(backend, cache.layouts.pools(std::vector(at(shape.layers), format)));
   if (!store) return store.error();

@@ -20,8 +20,8 @@ struct BenchCache {
 };
 
 /// `rows` live tokens; keep: the last so many stay, 0 = all.
-Result<BenchCache> makeBenchCache(const CacheShape& shape, const LayoutName& layout, std::int32_t rows, std::int32_t keep,
-                                  kernels::DType k, kernels::DType v, kernels::Backend& backend);
+Result<BenchCache> makeBenchCache(const CacheShape& shape, const LayoutName& layout, std::int32_t rows,
+                                  std::int32_t keep, kernels::DType k, kernels::DType v, kernels::Backend& backend);
 
 /// What a list of actions costs, in microseconds, apart from the forward pass of its new rows.
 struct EditCost {

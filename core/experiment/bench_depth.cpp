@@ -31,7 +31,8 @@ class DepthBench {
   Status decode(int depth, int tokens, int runs) {
     std::vector<double> rates, shares, bandwidth;
     for (int run = 0; run < runs; ++run) {
-      for (double read : readBandwidth(threadsOf(m_options), m_options.quick ? 1 << 26 : 1 << 29, 2)) bandwidth.push_back(read);
+      for (double read : readBandwidth(threadsOf(m_options), m_options.quick ? 1 << 26 : 1 << 29, 2))
+        bandwidth.push_back(read);
       if (Status done = fill(depth); !done) return done;
       if (Status done = failed(m_session.step({TokenId(1)})); !done) return done;  // logits, rotary table
       const auto start = BenchClock::now();
@@ -71,7 +72,8 @@ class DepthBench {
  private:
   std::string caseOf(int depth) const {
     return m_options.model + ", " + kernels::dtypeName(m_session.model().dtype()) + ", " +
-           (m_options.weights.empty() ? "" : "weights " + m_options.weights + ", ") + std::to_string(threadsOf(m_options)) + " threads, depth " + std::to_string(depth);
+        (m_options.weights.empty() ? "" : "weights " + m_options.weights + ", ") +
+        std::to_string(threadsOf(m_options)) + " threads, depth " + std::to_string(depth);
   }
 
   Status fill(int depth) {
@@ -88,7 +90,8 @@ class DepthBench {
   double bytesRead(int rows) const {
     const Model& model = m_session.model();
     const kernels::RowFormat& f = m_session.store().pool(0).format();
-    const double perRow = f.kvHeads * f.headDim * static_cast<double>(kernels::dtypeBytes(f.k) + kernels::dtypeBytes(f.v));
+    const double perRow =
+        f.kvHeads * f.headDim * static_cast<double>(kernels::dtypeBytes(f.k) + kernels::dtypeBytes(f.v));
     const double idle = model.head().data == model.embed().data ? 0 : static_cast<double>(model.embed().bytes());
     return static_cast<double>(model.weightBytes()) - idle + perRow * model.config().layers * rows;
   }
@@ -128,7 +131,8 @@ Status benchDepth(const BenchOptions& options, nlohmann::json& rows, const Progr
   if (options.quick) models = {"synthetic:tiny"};
   if (!options.model.empty()) models = {options.model};
   for (const std::string& model : models) {
-    if (!report(progress, "depth: " + model, 0, 0)) return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
+    if (!report(progress, "depth: " + model, 0, 0))
+      return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
     BenchOptions one = options;
     one.model = model;
     if (Status done = measureShape(one, rows); !done) return done;

@@ -17,8 +17,9 @@ struct Samples {
 Result<Samples> measure(BenchCache& cache, int runs) {
   Samples samples;
   for (int run = 0; run < runs; ++run) {
-    Result<EditCost> cost = applyTo(cache, {ReplacePair{Position(4000), Position(4001), {TokenId(5)}},
-                                            ReplacePair{Position(4100), Position(4101), {TokenId(6)}}, Add{TokenId(7)}});
+    Result<EditCost> cost = applyTo(cache,
+                                    {ReplacePair{Position(4000), Position(4001), {TokenId(5)}},
+                                     ReplacePair{Position(4100), Position(4101), {TokenId(6)}}, Add{TokenId(7)}});
     if (!cost) return cost.error();
     samples.plan.push_back(cost->plan);
     samples.commit.push_back(cost->commit);
@@ -32,8 +33,9 @@ Result<Samples> measure(BenchCache& cache, int runs) {
 
 Status benchEdit(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
   const CacheShape shapes[] = {{"tinyllama-1.1b, 22 layers", 22, 4, 64, 32}, {"7b-mha, 32 layers", 32, 32, 128, 32}};
-  const auto [backend, why, unused] =
-      kernels::openBackend(options.backend, options.threads ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  const auto [backend, why, unused] = kernels::openBackend(
+      options.backend,
+      options.threads ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
   if (!backend) return Error{"no_backend", "the benchmark did not run", why, "use --backend cpu"};
   for (CacheShape shape : shapes) {
     if (options.quick) shape.layers = 2;
@@ -41,7 +43,8 @@ Status benchEdit(const BenchOptions& options, nlohmann::json& rows, const Progre
     for (const LayoutName& info : layouts()) {
       if (!report(progress, std::string("edit: ") + shape.name + ", " + std::string(info.name), 0, 0))
         return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
-      Result<BenchCache> cache = makeBenchCache(shape, info, kRows, 0, kernels::DType::bf16, kernels::DType::bf16, *backend);
+      Result<BenchCache> cache =
+          makeBenchCache(shape, info, kRows, 0, kernels::DType::bf16, kernels::DType::bf16, *backend);
       if (!cache) return cache.error();
       if (Result<Samples> warm = measure(*cache, 2); !warm) return warm.error();
       const bool cheap = info.name == "indirection" || info.name == "paged";

@@ -7,7 +7,8 @@ namespace kvlab {
 Status benchBandwidth(const BenchOptions& options, nlohmann::json& rows, const Progress&) {
   const std::size_t bytes = options.quick ? std::size_t{1} << 26 : std::size_t{1} << 30;
   for (int threads : {1, threadsOf(options)})
-    rows.push_back(benchRow("bandwidth", std::to_string(threads) + " threads", "read", "GB/s", readBandwidth(threads, bytes, options.quick ? 3 : 9)));
+    rows.push_back(benchRow("bandwidth", std::to_string(threads) + " threads", "read", "GB/s",
+                            readBandwidth(threads, bytes, options.quick ? 3 : 9)));
   return ok();
 }
 
@@ -16,30 +17,37 @@ Status benchGenerate(const BenchOptions& options, nlohmann::json& rows, const Pr
     const char* model;
     int prompt, decode;
   };
-  const std::vector<Case> cases = options.quick ? std::vector<Case>{{"synthetic:tiny", 64, 4}}
-                                                : std::vector<Case>{{"demo", 512, 64}, {"synthetic:smollm-135m", 512, 16}, {"synthetic:tinyllama-1.1b", 128, 8}};
+  const std::vector<Case> cases = options.quick
+      ? std::vector<Case>{{"synthetic:tiny", 64, 4}}
+      : std::vector<Case>{{"demo", 512, 64}, {"synthetic:smollm-135m", 512, 16}, {"synthetic:tinyllama-1.1b", 128, 8}};
   for (const Case& c : cases) {
-    if (!report(progress, std::string("generate: ") + c.model, 0, 0)) return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
+    if (!report(progress, std::string("generate: ") + c.model, 0, 0))
+      return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
     Result<std::unique_ptr<Session>> session = benchSession(options, c.model, false, 2048);
     if (!session) return session.error();
     Session& s = **session;
-    std::vector<double> prefill, decode, share, bandwidth;  // taken in turns: a shared machine's bandwidth comes and goes
+    std::vector<double> prefill, decode, share,
+        bandwidth;  // taken in turns: a shared machine's bandwidth comes and goes
     for (int run = 0; run < 3; ++run) {
-      for (double read : readBandwidth(threadsOf(options), options.quick ? 1 << 26 : 1 << 30, 3)) bandwidth.push_back(read);
+      for (double read : readBandwidth(threadsOf(options), options.quick ? 1 << 26 : 1 << 30, 3))
+        bandwidth.push_back(read);
       if (Status done = s.reset(); !done) return done;
       const auto start = BenchClock::now();
-      if (Status done = failed(s.append(benchTokens(c.prompt, s.model().config().vocab), Source::Prompt)); !done) return done;
+      if (Status done = failed(s.append(benchTokens(c.prompt, s.model().config().vocab), Source::Prompt)); !done)
+        return done;
       prefill.push_back(c.prompt / secondsSince(start));
       for (int i = 0; i < c.decode; ++i) {
         const auto tick = BenchClock::now();
         if (Status done = failed(s.step()); !done) return done;
         const double took = secondsSince(tick);
         decode.push_back(1 / took);
-        const double bytes = static_cast<double>(s.model().weightBytes()) + static_cast<double>(s.snapshot()->bytes.live);
+        const double bytes =
+            static_cast<double>(s.model().weightBytes()) + static_cast<double>(s.snapshot()->bytes.live);
         share.push_back(bytes / took / 1e9);
       }
     }
-    const std::string what = std::string(c.model) + ", " + kernels::dtypeName(s.model().dtype()) + ", depth " + std::to_string(c.prompt);
+    const std::string what =
+        std::string(c.model) + ", " + kernels::dtypeName(s.model().dtype()) + ", depth " + std::to_string(c.prompt);
     for (double& each : share) each /= *std::max_element(bandwidth.begin(), bandwidth.end());
     rows.push_back(benchRow("generate", what, "prefill", "tokens/s", prefill));
     rows.push_back(benchRow("generate", what, "decode", "tokens/s", decode));
@@ -49,16 +57,21 @@ Status benchGenerate(const BenchOptions& options, nlohmann::json& rows, const Pr
 }
 
 Status benchTick(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
-  const std::vector<std::pair<const char*, int>> cases = options.quick ? std::vector<std::pair<const char*, int>>{{"synthetic:tiny", 64}}
-                                                                       : std::vector<std::pair<const char*, int>>{{"demo", 512}, {"synthetic:smollm-135m", 1024}};
+  const std::vector<std::pair<const char*, int>> cases = options.quick
+      ? std::vector<std::pair<const char*, int>>{{"synthetic:tiny", 64}}
+      : std::vector<std::pair<const char*, int>>{{"demo", 512}, {"synthetic:smollm-135m", 1024}};
   for (const auto& [model, depth] : cases) {
-    if (!report(progress, std::string("tick: ") + model, 0, 0)) return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
+    if (!report(progress, std::string("tick: ") + model, 0, 0))
+      return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
     std::unique_ptr<Session> sides[2];
     for (int on = 0; on < 2; ++on) {
       Result<std::unique_ptr<Session>> session = benchSession(options, model, on == 1, 4096);
       if (!session) return session.error();
       sides[on] = session.take();
-      if (Status done = failed(sides[on]->append(benchTokens(depth, sides[on]->model().config().vocab), Source::Prompt)); !done) return done;
+      if (Status done =
+              failed(sides[on]->append(benchTokens(depth, sides[on]->model().config().vocab), Source::Prompt));
+          !done)
+        return done;
     }
     std::vector<double> us[2], ratio, norms, publish;
     std::unique_ptr<PendingTile> tile;  // norms of all keys, asked for again as soon as they are there

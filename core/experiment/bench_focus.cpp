@@ -25,28 +25,38 @@ struct Setting {
   int gists = -1;       // cold start: moments as LOD1; -1 = all as tokens
   int rounds = 0;       // of the focus allocator, before the deciding token
 };
-constexpr Setting kSettings[] = {{"fact in LOD1, the rest tokens", true}, {"all in LOD1", false, kStory}, {"all in LOD2", false, 0},
-                                 {"all in LOD1, focus", false, kStory, 3}, {"all in LOD2, focus", false, 0, 6}};
+constexpr Setting kSettings[] = {{"fact in LOD1, the rest tokens", true},
+                                 {"all in LOD1", false, kStory},
+                                 {"all in LOD2", false, 0},
+                                 {"all in LOD1, focus", false, kStory, 3},
+                                 {"all in LOD2, focus", false, 0, 6}};
 
 /// The demo model with room for a whole story; `wlod` changes what is not said here.
 Result<std::unique_ptr<Session>> openWith(const BenchOptions& options, const nlohmann::json& wlod) {
   nlohmann::json wanted{{"budget", 4096}, {"moments", 4096}, {"lens", "off"}, {"protect", 0}, {"cooldown", 0}};
   wanted.update(wlod);
-  Result<Manifest> manifest = Manifest::fromJson({{"model", "demo"}, {"backend", options.backend}, {"threads", threadsOf(options)}, {"wlod", wanted}, {"check", {{"level", "off"}}}});
+  Result<Manifest> manifest = Manifest::fromJson({{"model", "demo"},
+                                                  {"backend", options.backend},
+                                                  {"threads", threadsOf(options)},
+                                                  {"wlod", wanted},
+                                                  {"check", {{"level", "off"}}}});
   if (!manifest) return manifest.error();
   return openSession(*manifest, options.resources);
 }
 
-Result<std::unique_ptr<Session>> openFor(const BenchOptions& options, const Setting* setting, const std::string& gist, double sigma) {
+Result<std::unique_ptr<Session>> openFor(const BenchOptions& options, const Setting* setting, const std::string& gist,
+                                         double sigma) {
   nlohmann::json wlod{{"gist", gist}, {"sigma", sigma}};
-  if (setting && setting->gists >= 0) wlod.update({{"budget", 352}, {"start_tokens", kTail}, {"start_gists", setting->gists}, {"protect", kTail}});
+  if (setting && setting->gists >= 0)
+    wlod.update({{"budget", 352}, {"start_tokens", kTail}, {"start_gists", setting->gists}, {"protect", kTail}});
   if (setting && setting->rounds) wlod["lens"] = "attention";
   return openWith(options, wlod);
 }
 
 /// A story, then sentences that say nothing, so that it ends with a whole LOD2 and a tail of tokens.
 Result<std::vector<TokenId>> filled(const Session& session, const SweepStory& story) {
-  Result<std::vector<TokenId>> filler = session.model().tokenizer().encode(" the rain falls again . a bird sings at dawn . the wind blows all day .", false);
+  Result<std::vector<TokenId>> filler = session.model().tokenizer().encode(
+      " the rain falls again . a bird sings at dawn . the wind blows all day .", false);
   if (!filler) return filler;
   std::vector<TokenId> out = story.tokens;
   for (std::size_t i = 0; out.size() < kStory + kTail; ++i) out.push_back((*filler)[i % filler->size()]);
@@ -64,7 +74,8 @@ Result<Answer> ask(Session& session, const SweepQuestion& question, const Settin
   const Tick before = session.state().tick;
   if (setting && setting->needle) {
     std::vector<Action> edits;
-    for (std::int32_t block = question.needleBegin / kGistBlock; block * kGistBlock < question.needleEnd; ++block) edits.push_back(Collapse{TreeNode{1, block * kGistBlock}.id()});
+    for (std::int32_t block = question.needleBegin / kGistBlock; block * kGistBlock < question.needleEnd; ++block)
+      edits.push_back(Collapse{TreeNode{1, block * kGistBlock}.id()});
     if (Status queued = session.inject(std::move(edits)); !queued) return queued.error();
     if (Status done = failed(session.apply()); !done) return done.error();
   }
@@ -83,11 +94,13 @@ Result<Answer> ask(Session& session, const SweepQuestion& question, const Settin
 }
 
 /// Every question of every story; setting null = all facts stand as tokens.
-Result<std::vector<Answer>> askAll(const BenchOptions& options, const std::vector<SweepStory>& stories, const Setting* setting, const std::string& gist, double sigma,
+Result<std::vector<Answer>> askAll(const BenchOptions& options, const std::vector<SweepStory>& stories,
+                                   const Setting* setting, const std::string& gist, double sigma,
                                    const Progress& progress) {
   std::vector<Answer> out;
   for (std::size_t s = 0; s < stories.size(); ++s) {
-    if (!report(progress, std::string("focus: ") + (setting ? setting->name : "tokens"), static_cast<std::int64_t>(s), static_cast<std::int64_t>(stories.size())))
+    if (!report(progress, std::string("focus: ") + (setting ? setting->name : "tokens"), static_cast<std::int64_t>(s),
+                static_cast<std::int64_t>(stories.size())))
       return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
     Result<std::unique_ptr<Session>> session = openFor(options, setting, gist, sigma);
     if (!session) return session.error();
@@ -103,7 +116,8 @@ Result<std::vector<Answer>> askAll(const BenchOptions& options, const std::vecto
   return out;
 }
 
-void compare(const std::string& what, const std::vector<Answer>& tokens, const std::vector<Answer>& answers, nlohmann::json& rows) {
+void compare(const std::string& what, const std::vector<Answer>& tokens, const std::vector<Answer>& answers,
+             nlohmann::json& rows) {
   int right = 0;
   double kl = 0, entries = 0, same = 0;
   for (std::size_t i = 0; i < answers.size(); ++i) {
@@ -114,7 +128,9 @@ void compare(const std::string& what, const std::vector<Answer>& tokens, const s
   }
   const auto n = static_cast<double>(answers.size());
   const auto [low, high] = wilson(right, static_cast<int>(answers.size()));
-  const auto add = [&](const char* metric, const char* unit, double value) { rows.push_back(benchRow("focus", what, metric, unit, {value})); };
+  const auto add = [&](const char* metric, const char* unit, double value) {
+    rows.push_back(benchRow("focus", what, metric, unit, {value}));
+  };
   add("answered", "share", right / n);
   add("answered_low", "share", low);
   add("answered_high", "share", high);
@@ -129,7 +145,8 @@ struct Selective {
   int right = 0, exactRight = 0, asked = 0;
 };
 
-Result<std::unique_ptr<Session>> collapsed(const BenchOptions& options, const SweepStory& story, const nlohmann::json& how, double& ms) {
+Result<std::unique_ptr<Session>> collapsed(const BenchOptions& options, const SweepStory& story,
+                                           const nlohmann::json& how, double& ms) {
   Result<std::unique_ptr<Session>> session = openWith(options, how);
   if (!session) return session;
   Result<std::vector<TokenId>> text = filled(**session, story);
@@ -142,17 +159,22 @@ Result<std::unique_ptr<Session>> collapsed(const BenchOptions& options, const Sw
   return session;
 }
 
-Status measureSelective(const BenchOptions& options, const std::vector<SweepStory>& stories, double ratio, const Progress& progress, nlohmann::json& rows) {
+Status measureSelective(const BenchOptions& options, const std::vector<SweepStory>& stories, double ratio,
+                        const Progress& progress, nlohmann::json& rows) {
   Selective all;
   for (const SweepStory& story : stories) {
-    if (!report(progress, "focus: selective " + nlohmann::json(ratio).dump(), all.asked, 0)) return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
-    Result<std::unique_ptr<Session>> exact = collapsed(options, story, {{"recompute", "incremental"}}, all.incrementalMs);
+    if (!report(progress, "focus: selective " + nlohmann::json(ratio).dump(), all.asked, 0))
+      return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
+    Result<std::unique_ptr<Session>> exact =
+        collapsed(options, story, {{"recompute", "incremental"}}, all.incrementalMs);
     if (!exact) return exact.error();
-    Result<std::unique_ptr<Session>> some = collapsed(options, story, {{"recompute", "selective"}, {"selective_ratio", ratio}}, all.ms);
+    Result<std::unique_ptr<Session>> some =
+        collapsed(options, story, {{"recompute", "selective"}, {"selective_ratio", ratio}}, all.ms);
     if (!some) return some.error();
     Result<Drift> drift = (*some)->measureDrift();
     if (!drift) return drift.error();
-    for (const auto* layers : {&drift->k, &drift->v}) all.drift = std::max(all.drift, *std::max_element(layers->begin(), layers->end()));
+    for (const auto* layers : {&drift->k, &drift->v})
+      all.drift = std::max(all.drift, *std::max_element(layers->begin(), layers->end()));
     for (const SweepQuestion& question : story.questions) {
       if (question.needleBegin < 3 * kGistBlock) continue;  // the fact itself is behind the gist
       Result<Answer> one = ask(**exact, question, nullptr), other = ask(**some, question, nullptr);
@@ -165,7 +187,9 @@ Status measureSelective(const BenchOptions& options, const std::vector<SweepStor
     }
   }
   const std::string what = "selective " + nlohmann::json(ratio).dump() + ", a block at 6 % collapsed";
-  const auto add = [&](const char* metric, const char* unit, double value) { rows.push_back(benchRow("focus", what, metric, unit, {value})); };
+  const auto add = [&](const char* metric, const char* unit, double value) {
+    rows.push_back(benchRow("focus", what, metric, unit, {value}));
+  };
   add("incremental_over_selective", "x", all.incrementalMs / all.ms);
   add("kl", "nats", all.kl / std::max(1, all.asked));
   add("drift", "relative L2", all.drift);
@@ -184,7 +208,8 @@ Status benchFocus(const BenchOptions& options, nlohmann::json& rows, const Progr
   if (!probe) return probe.error();
   std::vector<SweepStory> stories;
   for (const int seed : options.quick ? std::vector{1} : std::vector{1, 2, 3}) {
-    Result<std::vector<SweepStory>> some = readStories(*set, file, seed, (*probe)->model(), {options.quick ? 1 : 0, options.quick ? 1 : 0});
+    Result<std::vector<SweepStory>> some =
+        readStories(*set, file, seed, (*probe)->model(), {options.quick ? 1 : 0, options.quick ? 1 : 0});
     if (!some) return some.error();
     stories.insert(stories.end(), some->begin(), some->end());
   }

@@ -24,7 +24,8 @@ Status writeGates(const ModelConfig& config, const std::string& path) {
     for (const std::int64_t d : shape) n *= d;
     std::vector<std::byte>& bytes = kept.emplace_back(static_cast<std::size_t>(2 * n));
     for (std::int64_t i = 0; i < n; ++i) {
-      const std::uint16_t value = kernels::floatToBf16(static_cast<float>(unitInterval(randomBits(1, drawn++)) - 0.5) * 0.2f);
+      const std::uint16_t value =
+          kernels::floatToBf16(static_cast<float>(unitInterval(randomBits(1, drawn++)) - 0.5) * 0.2f);
       std::memcpy(bytes.data() + 2 * i, &value, 2);
     }
     writer.add(name, Element::BF16, shape, bytes);
@@ -36,7 +37,9 @@ Status writeGates(const ModelConfig& config, const std::string& path) {
       add(at + "w" + std::to_string(stage), {config.kvHeads, out, in});
       add(at + "b" + std::to_string(stage), {config.kvHeads, out});
     }
-  for (const auto& [key, value] : {std::pair{"input", "pre_rope"}, {"model", "any"}, {"threshold", "0.05"}, {"cap", "6"}}) writer.metadata(key, value);
+  for (const auto& [key, value] :
+       {std::pair{"input", "pre_rope"}, {"model", "any"}, {"threshold", "0.05"}, {"cap", "6"}})
+    writer.metadata(key, value);
   return writer.write(path);
 }
 
@@ -48,19 +51,25 @@ struct Case {
 
 class PolicyBench {
  public:
-  PolicyBench(const BenchOptions& options, nlohmann::json& rows, const Case& one) : m_options(options), m_rows(rows), m_case(one) {}
+  PolicyBench(const BenchOptions& options, nlohmann::json& rows, const Case& one)
+      : m_options(options), m_rows(rows), m_case(one) {}
 
   Status run(const Progress& progress) {
     Result<std::unique_ptr<Session>> opened = open({{"name", "full"}});
     if (!opened) return opened.error();
     m_full = opened.take();
     if (Status read = failed(m_full->append(tokens(m_case.rows), Source::Prompt)); !read) return read;
-    const std::string gates = (std::filesystem::temp_directory_path() / ("kvlab-bench-gates-" + std::to_string(m_case.rows) + ".safetensors")).string();
+    const std::string gates =
+        (std::filesystem::temp_directory_path() / ("kvlab-bench-gates-" + std::to_string(m_case.rows) + ".safetensors"))
+            .string();
     Status done = writeGates(m_full->model().config(), gates);
     for (const PolicyName& policy : policies()) {
       const auto& wanted = m_case.policies;
-      if (!done || policy.name == "full" || (!wanted.empty() && std::find(wanted.begin(), wanted.end(), policy.name) == wanted.end())) continue;
-      if (!report(progress, "policy: " + std::string(policy.name) + " on " + m_case.model, 0, 0)) done = Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
+      if (!done || policy.name == "full" ||
+          (!wanted.empty() && std::find(wanted.begin(), wanted.end(), policy.name) == wanted.end()))
+        continue;
+      if (!report(progress, "policy: " + std::string(policy.name) + " on " + m_case.model, 0, 0))
+        done = Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
       else done = measure(std::string(policy.name), gates);
     }
     std::error_code ignored;
@@ -72,8 +81,12 @@ class PolicyBench {
   std::vector<TokenId> tokens(int n) const { return benchTokens(n, m_full->model().config().vocab); }
 
   Result<std::unique_ptr<Session>> open(const nlohmann::json& policy) const {
-    Result<Manifest> manifest = Manifest::fromJson({{"model", m_case.model}, {"backend", m_options.backend}, {"threads", m_options.threads},
-                                                    {"capacity", m_case.prompt + 512}, {"history_bytes", 0}, {"policy", policy}});
+    Result<Manifest> manifest = Manifest::fromJson({{"model", m_case.model},
+                                                    {"backend", m_options.backend},
+                                                    {"threads", m_options.threads},
+                                                    {"capacity", m_case.prompt + 512},
+                                                    {"history_bytes", 0},
+                                                    {"policy", policy}});
     if (!manifest) return manifest.error();
     return m_full ? m_full->beside(*manifest) : openSession(*manifest, m_options.resources);
   }
@@ -84,7 +97,8 @@ class PolicyBench {
     Result<std::unique_ptr<Session>> opened = open(spec);
     if (!opened) return opened.error();
     Session& s = **opened;
-    const std::string what = policy + ", " + m_case.model + ", " + std::to_string(m_case.prompt) + " -> " + std::to_string(m_case.rows) + " rows";
+    const std::string what = policy + ", " + m_case.model + ", " + std::to_string(m_case.prompt) + " -> " +
+        std::to_string(m_case.rows) + " rows";
     if (Status read = failed(s.append(tokens(m_case.prompt), Source::Prompt, false)); !read) return read;
     const double before = static_cast<double>(s.snapshot()->bytes.allocated);
     const auto start = BenchClock::now();
@@ -107,7 +121,8 @@ class PolicyBench {
     m_rows.push_back(benchRow("policy", what, "to_full", "x", ratio));
     if (Status shrunk = s.setCapacity(m_case.rows + 1); !shrunk) return shrunk;
     m_rows.push_back(benchRow("policy", what, "bytes_live", "bytes", {static_cast<double>(s.snapshot()->bytes.live)}));
-    m_rows.push_back(benchRow("policy", what, "bytes_share", "x", {static_cast<double>(s.snapshot()->bytes.allocated) / before}));
+    m_rows.push_back(
+        benchRow("policy", what, "bytes_share", "x", {static_cast<double>(s.snapshot()->bytes.allocated) / before}));
     return trim();
   }
 
@@ -128,8 +143,9 @@ class PolicyBench {
 }  // namespace
 
 Status benchPolicy(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
-  const std::vector<Case> cases = options.quick ? std::vector<Case>{{"synthetic:tiny", 32, 64, {}}}
-                                                : std::vector<Case>{{"demo", 256, 1024, {}}, {"synthetic:tinyllama-1.1b", 704, 1024, {"h2o", "tova", "smartkv"}}};
+  const std::vector<Case> cases = options.quick
+      ? std::vector<Case>{{"synthetic:tiny", 32, 64, {}}}
+      : std::vector<Case>{{"demo", 256, 1024, {}}, {"synthetic:tinyllama-1.1b", 704, 1024, {"h2o", "tova", "smartkv"}}};
   for (const Case& one : cases)
     if (Status done = PolicyBench(options, rows, one).run(progress); !done) return done;
   return ok();

@@ -24,8 +24,12 @@ nlohmann::json rowsOf(const std::string& keyPhase, const std::string& k, const s
 }
 
 Result<std::unique_ptr<Session>> openFor(const BenchOptions& options, const nlohmann::json& changes) {
-  nlohmann::json wanted{{"model", options.model.empty() ? "demo" : options.model}, {"backend", options.backend}, {"threads", threadsOf(options)},
-                        {"probes", false}, {"check", {{"level", "off"}}}, {"history_bytes", 0}};
+  nlohmann::json wanted{{"model", options.model.empty() ? "demo" : options.model},
+                        {"backend", options.backend},
+                        {"threads", threadsOf(options)},
+                        {"probes", false},
+                        {"check", {{"level", "off"}}},
+                        {"history_bytes", 0}};
   wanted.update(changes);
   Result<Manifest> manifest = Manifest::fromJson(wanted);
   if (!manifest) return manifest.error();
@@ -68,11 +72,14 @@ double negativeLogLikelihood(const Logits& logits, TokenId token) {
   return top + std::log(sum) - logits[static_cast<std::size_t>(token.value())];
 }
 
-double mean(std::span<const double> values) { return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size()); }
+double mean(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
 
 std::ptrdiff_t best(const Logits& logits) { return std::max_element(logits.begin(), logits.end()) - logits.begin(); }
 
-void compare(const std::string& what, const std::vector<Logits>& exact, const std::vector<Logits>& live, const std::vector<TokenId>& text, nlohmann::json& rows) {
+void compare(const std::string& what, const std::vector<Logits>& exact, const std::vector<Logits>& live,
+             const std::vector<TokenId>& text, nlohmann::json& rows) {
   std::vector<double> kl, loss;
   double same = 0;
   for (std::size_t i = 0; i < exact.size(); ++i) {
@@ -82,7 +89,9 @@ void compare(const std::string& what, const std::vector<Logits>& exact, const st
   }
   std::vector<double> sorted = kl;
   std::sort(sorted.begin(), sorted.end());
-  const auto add = [&](const char* metric, const char* unit, double value) { rows.push_back(benchRow("quality", what, metric, unit, {value})); };
+  const auto add = [&](const char* metric, const char* unit, double value) {
+    rows.push_back(benchRow("quality", what, metric, unit, {value}));
+  };
   add("kl_mean", "nats", mean(kl));
   add("kl_p99", "nats", sorted[sorted.size() * 99 / 100]);
   add("kl_last_quarter", "nats", mean(std::span(kl).subspan(kl.size() * 3 / 4)));
@@ -93,8 +102,9 @@ void compare(const std::string& what, const std::vector<Logits>& exact, const st
 }  // namespace
 
 Status benchQuality(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
-  static constexpr const char* kPairs[][2] = {{"f16", "f16"},   {"bf16", "bf16"},         {"f16", "int8"},     {"int8", "f16"},
-                                              {"int8", "int8"}, {"f16", "fp8-e4m3"}, {"fp8-e4m3", "f16"}, {"fp8-e4m3", "fp8-e4m3"}};
+  static constexpr const char* kPairs[][2] = {{"f16", "f16"},      {"bf16", "bf16"},        {"f16", "int8"},
+                                              {"int8", "f16"},     {"int8", "int8"},        {"f16", "fp8-e4m3"},
+                                              {"fp8-e4m3", "f16"}, {"fp8-e4m3", "fp8-e4m3"}};
   Result<std::vector<TokenId>> text = sampleText(options, options.quick ? 24 : 1800);
   if (!text) return text.error();
   for (const char* keyPhase : {"on_read", "at_write"}) {

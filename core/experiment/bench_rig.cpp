@@ -8,7 +8,9 @@
 
 namespace kvlab {
 
-double secondsSince(BenchClock::time_point from) { return std::chrono::duration<double>(BenchClock::now() - from).count(); }
+double secondsSince(BenchClock::time_point from) {
+  return std::chrono::duration<double>(BenchClock::now() - from).count();
+}
 
 int threadsOf(const BenchOptions& options) {
   return options.threads ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -24,21 +26,31 @@ std::vector<double> readBandwidth(int threads, std::size_t bytes, int runs) {
   for (int run = 0; run < runs; ++run) {
     std::vector<std::uint64_t> sums(static_cast<std::size_t>(threads) * 16);
     const auto start = BenchClock::now();
-    pool.parallelFor(0, static_cast<std::int64_t>(words), std::int64_t{1} << 18, [&](std::int64_t begin, std::int64_t end, int worker) {
-      std::uint64_t lanes[8] = {};
-      for (std::int64_t i = begin; i + 8 <= end; i += 8)
-        for (int lane = 0; lane < 8; ++lane) lanes[lane] += memory[static_cast<std::size_t>(i + lane)];
-      for (std::uint64_t lane : lanes) sums[static_cast<std::size_t>(worker) * 16] += lane;
-    });
+    pool.parallelFor(0, static_cast<std::int64_t>(words), std::int64_t{1} << 18,
+                     [&](std::int64_t begin, std::int64_t end, int worker) {
+                       std::uint64_t lanes[8] = {};
+                       for (std::int64_t i = begin; i + 8 <= end; i += 8)
+                         for (int lane = 0; lane < 8; ++lane) lanes[lane] += memory[static_cast<std::size_t>(i + lane)];
+                       for (std::uint64_t lane : lanes) sums[static_cast<std::size_t>(worker) * 16] += lane;
+                     });
     out.push_back(static_cast<double>(bytes) / secondsSince(start) / 1e9);
     for (std::uint64_t sum : sums) sink += sum;
   }
   return sink == 1 ? std::vector<double>{0} : out;
 }
 
-Result<std::unique_ptr<Session>> benchSession(const BenchOptions& options, const std::string& model, bool probes, int capacity) {
-  Result<Manifest> manifest = Manifest::fromJson({{"model", model}, {"backend", options.backend}, {"weights", options.weights}, {"numerics", options.numerics}, {"threads", threadsOf(options)}, {"dtype", options.dtype}, {"probes", probes}, {"capacity", capacity},
-                                                  {"history_bytes", 0}, {"check", {{"level", probes ? "cheap" : "off"}}}});
+Result<std::unique_ptr<Session>> benchSession(const BenchOptions& options, const std::string& model, bool probes,
+                                              int capacity) {
+  Result<Manifest> manifest = Manifest::fromJson({{"model", model},
+                                                  {"backend", options.backend},
+                                                  {"weights", options.weights},
+                                                  {"numerics", options.numerics},
+                                                  {"threads", threadsOf(options)},
+                                                  {"dtype", options.dtype},
+                                                  {"probes", probes},
+                                                  {"capacity", capacity},
+                                                  {"history_bytes", 0},
+                                                  {"check", {{"level", probes ? "cheap" : "off"}}}});
   if (!manifest) return manifest.error();
   return openSession(*manifest, options.resources);
 }

@@ -18,7 +18,8 @@ int threadsOf(const BenchOptions& options);
 std::vector<double> readBandwidth(int threads, std::size_t bytes, int runs);
 
 /// A session without history; probes off means checks off, too.
-Result<std::unique_ptr<Session>> benchSession(const BenchOptions& options, const std::string& model, bool probes, int capacity);
+Result<std::unique_ptr<Session>> benchSession(const BenchOptions& options, const std::string& model, bool probes,
+                                              int capacity);
 
 std::vector<TokenId> benchTokens(int n, int vocab);
 /// The error of a tick that failed.

@@ -33,7 +33,8 @@ Status measureEdits(BenchCache& cache, std::int32_t rows, int runs, Figures& out
     }
     const std::int32_t left = static_cast<std::int32_t>(cache.state.context.size()) - rows;  // before the window
     const Position a(position(0.5).value() + left), b(position(0.51).value() + left);
-    Result<EditCost> edit = applyTo(cache, {ReplacePair{a, next(a), {TokenId(5)}}, ReplacePair{b, next(b), {TokenId(6)}}, Add{TokenId(7)}});
+    Result<EditCost> edit =
+        applyTo(cache, {ReplacePair{a, next(a), {TokenId(5)}}, ReplacePair{b, next(b), {TokenId(6)}}, Add{TokenId(7)}});
     if (!edit) return edit.error();
     if (Result<EditCost> filled = applyTo(cache, {Add{TokenId(9)}}); !filled) return filled.error();
     if (run == 0) continue;
@@ -55,14 +56,16 @@ Read measureRead(BenchCache& cache, const CacheShape& shape, kernels::Backend& b
   const std::vector<RowTarget> target{targetAt(cache.state, cache.state.length() - 1)};
   const GroupPass pass = groupPass(cache.state.context, group, target, false, LeftRows::Gone);
   const auto tag = static_cast<std::uint64_t>(target[0].id.value());
-  std::vector<float> table(map.size() * at(shape.headDim), 0.5f), queries(at(shape.heads * shape.headDim), 0.1f), result(queries.size());
+  std::vector<float> table(map.size() * at(shape.headDim), 0.5f), queries(at(shape.heads * shape.headDim), 0.1f),
+      result(queries.size());
   kernels::Staging outer(backend);
   const float *placedTable = outer.in(table), *placedQueries = outer.in(queries);
   float* placedResult = outer.out(result.data(), result.size());
   kernels::Staging staging(backend);
   Assemblies assemblies(staging);
   const auto start = std::chrono::steady_clock::now();
-  const Assembled copy = assemblies.make(group, pass, 0, 1, static_cast<std::int64_t>(group.map->size()), format, &tag, nullptr, false);
+  const Assembled copy =
+      assemblies.make(group, pass, 0, 1, static_cast<std::int64_t>(group.map->size()), format, &tag, nullptr, false);
   kernels::AttentionArgs args;
   args.fmt = copy.records ? copy.format : format;
   const MapMirror::View view = cache.store.mirrored(0, map);
@@ -83,12 +86,14 @@ Read measureRead(BenchCache& cache, const CacheShape& shape, kernels::Backend& b
     backend.ops().attention(backend.context(), args);
   }
   staging.finish();
-  const double us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / kLayers;
+  const double us =
+      std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / kLayers;
   const double rows = static_cast<double>(map.resident()) * static_cast<double>(kernels::rowLayout(format).stride);
   return {us, rows + (copy.records ? 2 * rows : 0)};
 }
 
-void measureReads(BenchCache& cache, BenchCache& indirection, const CacheShape& shape, kernels::Backend& backend, int runs, Figures& out) {
+void measureReads(BenchCache& cache, BenchCache& indirection, const CacheShape& shape, kernels::Backend& backend,
+                  int runs, Figures& out) {
   for (int run = 0; run < runs + 1; ++run) {
     const Read beside = measureRead(indirection, shape, backend), read = measureRead(cache, shape, backend);
     if (run == 0) continue;  // warm
@@ -102,35 +107,42 @@ void measureReads(BenchCache& cache, BenchCache& indirection, const CacheShape& 
 
 Status benchStorage(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
   const CacheShape shapes[] = {{"tinyllama-1.1b", kLayers, 4, 64, 32}, {"7b-mha", kLayers, 32, 128, 32}};
-  const auto [backend, why, unused] =
-      kernels::openBackend(options.backend, options.threads ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  const auto [backend, why, unused] = kernels::openBackend(
+      options.backend,
+      options.threads ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
   if (!backend) return Error{"no_backend", "the benchmark did not run", why, "use --backend cpu"};
   for (const CacheShape& shape : shapes)
     for (const std::int32_t count : {8192, 32768}) {
       if (options.quick && (count > 8192 || shape.kvHeads > 4)) continue;
       std::vector<std::pair<std::string, Figures>> all;
-      Result<BenchCache> indirection = makeBenchCache(shape, layouts().front(), count, count, kernels::DType::f16, kernels::DType::f16, *backend);
+      Result<BenchCache> indirection =
+          makeBenchCache(shape, layouts().front(), count, count, kernels::DType::f16, kernels::DType::f16, *backend);
       if (!indirection) return indirection.error();
       for (const LayoutName& info : layouts()) {
         if (!report(progress, std::string("storage: ") + shape.name + ", " + std::string(info.name), 0, 0))
           return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
-        Result<BenchCache> cache = makeBenchCache(shape, info, count, count, kernels::DType::f16, kernels::DType::f16, *backend);
+        Result<BenchCache> cache =
+            makeBenchCache(shape, info, count, count, kernels::DType::f16, kernels::DType::f16, *backend);
         if (!cache) return cache.error();
         Figures figures;
         if (Status done = measureEdits(*cache, count, options.quick ? 1 : 7, figures); !done) return done;
         measureReads(*cache, *indirection, shape, *backend, options.quick ? 1 : 15, figures);
         all.emplace_back(info.name, std::move(figures));
       }
-      const auto median = [](std::vector<double> samples) { return benchRow("", "", "", "", std::move(samples))["median"].get<double>(); };
+      const auto median = [](std::vector<double> samples) {
+        return benchRow("", "", "", "", std::move(samples))["median"].get<double>();
+      };
       const Figures* splice = nullptr;
       for (const auto& [name, figures] : all)
         if (name == "contiguous_splice") splice = &figures;
       for (const auto& [name, figures] : all) {
         const std::string what = std::string(shape.name) + ", " + std::to_string(count) + " rows, " + name;
-        const auto add = [&](const char* metric, const std::vector<double>& samples, const std::vector<double>& base, const std::vector<double>& bytes) {
+        const auto add = [&](const char* metric, const std::vector<double>& samples, const std::vector<double>& base,
+                             const std::vector<double>& bytes) {
           rows.push_back(benchRow("storage", what, metric, "us", samples));
           rows.push_back(benchRow("storage", what, std::string(metric) + "_bytes", "B", bytes));
-          rows.push_back(benchRow("storage", what, std::string(metric) + "_ratio", "x", {median(samples) / median(base)}));
+          rows.push_back(
+              benchRow("storage", what, std::string(metric) + "_ratio", "x", {median(samples) / median(base)}));
         };
         add("append", figures.append, splice->append, figures.appendBytes);
         add("edit", figures.edit, splice->edit, figures.editBytes);

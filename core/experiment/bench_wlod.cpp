@@ -21,7 +21,9 @@ struct Machine {
 class WlodLine {
  public:
   WlodLine(const Machine& machine, Transformer& transformer, CacheStore store, WlodAttention attention)
-      : m_machine(machine), m_store(std::move(store)), m_net(meanGistNet(machine.model->config().hidden)),
+      : m_machine(machine),
+        m_store(std::move(store)),
+        m_net(meanGistNet(machine.model->config().hidden)),
         m_transaction(transformer, m_store, m_faults, *m_net) {
     m_state.rules.attention = attention;
     m_state.rules.working = {kMostMoments, 0, 0};
@@ -65,7 +67,8 @@ class WlodLine {
   WlodState m_state;
 };
 
-Result<std::unique_ptr<WlodLine>> makeLine(const Machine& machine, Transformer& transformer, int length, WlodAttention attention) {
+Result<std::unique_ptr<WlodLine>> makeLine(const Machine& machine, Transformer& transformer, int length,
+                                           WlodAttention attention) {
   const ModelConfig& c = machine.model->config();
   const kernels::RowFormat format{c.kvHeads, c.headDim, machine.model->dtype(), machine.model->dtype()};
   const auto slots = static_cast<std::int32_t>(2.2 * length) + 256;  // all rows twice, summaries with them
@@ -77,7 +80,8 @@ Result<std::unique_ptr<WlodLine>> makeLine(const Machine& machine, Transformer& 
 const char* nameOf(WlodAttention attention) { return attention == WlodAttention::Flat ? "flat" : "pyramid"; }
 
 /// Blocks behind a place of the time line, neighbours, collapsed and expanded again.
-Status measureEdit(WlodLine& line, const std::string& what, int length, double place, int blocks, double full, int runs, nlohmann::json& rows) {
+Status measureEdit(WlodLine& line, const std::string& what, int length, double place, int blocks, double full, int runs,
+                   nlohmann::json& rows) {
   std::vector<Action> down, up;
   const int most = length / kGistBlock, first = std::min(static_cast<int>(place * most), most - blocks - 1);
   for (int b = 0; b < blocks; ++b) {
@@ -93,13 +97,15 @@ Status measureEdit(WlodLine& line, const std::string& what, int length, double p
       times.push_back(*seconds * 1e3);
       ratios.push_back(full / *seconds);
     }
-  const std::string edit = what + ", " + std::to_string(blocks) + (blocks == 1 ? " block" : " blocks") + " at " + std::to_string(static_cast<int>(place * 100)) + " %";
+  const std::string edit = what + ", " + std::to_string(blocks) + (blocks == 1 ? " block" : " blocks") + " at " +
+      std::to_string(static_cast<int>(place * 100)) + " %";
   rows.push_back(benchRow("wlod", edit, "incremental", "ms", times));
   rows.push_back(benchRow("wlod", edit, "full_over_incremental", "x", ratios));
   return ok();
 }
 
-Status measureLine(const Machine& machine, Transformer& transformer, int length, WlodAttention attention, bool edits, nlohmann::json& rows) {
+Status measureLine(const Machine& machine, Transformer& transformer, int length, WlodAttention attention, bool edits,
+                   nlohmann::json& rows) {
   Result<std::unique_ptr<WlodLine>> line = makeLine(machine, transformer, length, attention);
   if (!line) return line.error();
   if (const Result<double> filled = (*line)->fill(length); !filled) return filled.error();
@@ -112,14 +118,18 @@ Status measureLine(const Machine& machine, Transformer& transformer, int length,
     fulls.push_back(*seconds * 1e3);
     perRow.push_back(*seconds * 1e6 / length);
   }
-  const std::string what = machine.model->spec() + ", " + nameOf(attention) + ", " + std::to_string(length) + " entries";
+  const std::string what =
+      machine.model->spec() + ", " + nameOf(attention) + ", " + std::to_string(length) + " entries";
   const nlohmann::json full = benchRow("wlod", what, "full", "ms", fulls);
   rows.push_back(full);
   rows.push_back(benchRow("wlod", what, "full_per_entry", "us", perRow));
   for (const double place : kPlaces)
     for (const int blocks : {1, 16})
       if (edits && blocks < length / kGistBlock / 2 && (!heavy || (place >= 0.5 && blocks == 1)))
-        if (Status done = measureEdit(**line, what, length, place, blocks, full["median"].get<double>() / 1e3, runs, rows); !done) return done;
+        if (Status done =
+                measureEdit(**line, what, length, place, blocks, full["median"].get<double>() / 1e3, runs, rows);
+            !done)
+          return done;
   return ok();
 }
 
@@ -127,19 +137,26 @@ Status measureLine(const Machine& machine, Transformer& transformer, int length,
 
 Status benchWlod(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
   Machine machine{options, kernels::makeCpuBackend(threadsOf(options)), nullptr, nullptr};
-  Result<std::shared_ptr<const Model>> model = Model::open(!options.model.empty() ? options.model : options.quick ? "synthetic:tiny" : "demo", options.resources);
+  Result<std::shared_ptr<const Model>> model = Model::open(!options.model.empty() ? options.model
+                                                               : options.quick    ? "synthetic:tiny"
+                                                                                  : "demo",
+                                                           options.resources);
   if (!model) return model.error();
   machine.model = model.take();
   Result<std::shared_ptr<const PlacedWeights>> weights = PlacedWeights::place(machine.model, machine.backend);
   if (!weights) return weights.error();
-  const std::vector<int> lengths = options.quick ? std::vector{256} : std::vector{2048, 8192, 32768, 131072};  // beyond a model's phases: time, not meaning
-  Result<std::unique_ptr<Transformer>> transformer = Transformer::create(*weights, *machine.backend, lengths.back() + 1, 256);
+  const std::vector<int> lengths = options.quick
+      ? std::vector{256}
+      : std::vector{2048, 8192, 32768, 131072};  // beyond a model's phases: time, not meaning
+  Result<std::unique_ptr<Transformer>> transformer =
+      Transformer::create(*weights, *machine.backend, lengths.back() + 1, 256);
   if (!transformer) return transformer.error();
   for (const WlodAttention attention : {WlodAttention::Pyramid, WlodAttention::Flat})
     for (const int length : lengths) {
       const bool edits = options.quick || length == 8192 || length == 32768;
       if (attention == WlodAttention::Flat && length > 32768) continue;  // hours
-      if (!report(progress, std::string("wlod: ") + nameOf(attention) + ", " + std::to_string(length) + " entries", 0, 0))
+      if (!report(progress, std::string("wlod: ") + nameOf(attention) + ", " + std::to_string(length) + " entries", 0,
+                  0))
         return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
       if (Status done = measureLine(machine, **transformer, length, attention, edits, rows); !done) return done;
     }

@@ -15,12 +15,14 @@ constexpr const char* kRemedy = "correct the prompt set; resources/prompts/READM
 
 class Reader {
  public:
-  Reader(const std::string& file, const Model& model, const PromptLimits& limits) : m_file(file), m_model(model), m_limits(limits) {}
+  Reader(const std::string& file, const Model& model, const PromptLimits& limits)
+      : m_file(file), m_model(model), m_limits(limits) {}
 
   Result<std::vector<SweepStory>> stories(const json& list, const std::string& place) {
     if (!list.is_array() || list.empty()) return bad(place, "holds no story");
     std::vector<SweepStory> out;
-    for (std::size_t i = 0; i < list.size() && (m_limits.stories == 0 || i < static_cast<std::size_t>(m_limits.stories)); ++i) {
+    for (std::size_t i = 0;
+         i < list.size() && (m_limits.stories == 0 || i < static_cast<std::size_t>(m_limits.stories)); ++i) {
       Result<SweepStory> one = story(list[i], place + "[" + std::to_string(i) + "]");
       if (!one) return one.error();
       out.push_back(one.take());
@@ -36,12 +38,14 @@ class Reader {
   Status known(const json& object, const std::string& place, std::initializer_list<const char*> keys) const {
     if (!object.is_object()) return bad(place, "is no object");
     for (const auto& [key, value] : object.items())
-      if (std::none_of(keys.begin(), keys.end(), [&key = key](const char* one) { return key == one; })) return bad(place + "." + key, "is not a known key");
+      if (std::none_of(keys.begin(), keys.end(), [&key = key](const char* one) { return key == one; }))
+        return bad(place + "." + key, "is not a known key");
     return ok();
   }
 
   /// `key` as a text, or `ids` as token ids.
-  Result<std::vector<TokenId>> tokens(const json& object, const std::string& place, const char* key, const char* ids, bool opens) const {
+  Result<std::vector<TokenId>> tokens(const json& object, const std::string& place, const char* key, const char* ids,
+                                      bool opens) const {
     if (object.contains(key)) {
       if (!object[key].is_string()) return bad(place + "." + key, "is no text");
       Result<std::vector<TokenId>> out = m_model.tokenizer().encode(object[key].get<std::string>(), opens);
@@ -58,11 +62,13 @@ class Reader {
     return out.empty() ? Result<std::vector<TokenId>>(bad(place + "." + ids, "has no tokens")) : out;
   }
 
-  Status whole(const json& object, const std::string& place, const char* key, std::int32_t& out, std::int64_t low, std::int64_t high) const {
+  Status whole(const json& object, const std::string& place, const char* key, std::int32_t& out, std::int64_t low,
+               std::int64_t high) const {
     if (!object.contains(key)) return bad(place + "." + key, "is missing");
     const json& value = object[key];
     if (!value.is_number_integer() || value.get<std::int64_t>() < low || value.get<std::int64_t>() > high)
-      return bad(place + "." + key, value.dump() + " is not a whole number from " + std::to_string(low) + " to " + std::to_string(high));
+      return bad(place + "." + key,
+                 value.dump() + " is not a whole number from " + std::to_string(low) + " to " + std::to_string(high));
     out = value.get<std::int32_t>();
     return ok();
   }
@@ -73,9 +79,12 @@ class Reader {
     out.needleEnd = out.needleAt + 1;
     if (object.contains("needle")) {
       const json& span = object["needle"];
-      const bool pair = span.is_array() && span.size() == 2 && span[0].is_number_integer() && span[1].is_number_integer();
-      if (!pair || span[0].get<std::int64_t>() < 0 || span[1].get<std::int64_t>() <= span[0].get<std::int64_t>() || span[1].get<std::int64_t>() > length)
-        return bad(place + ".needle", span.dump() + " is no [begin, end) inside the story's " + std::to_string(length) + " tokens");
+      const bool pair =
+          span.is_array() && span.size() == 2 && span[0].is_number_integer() && span[1].is_number_integer();
+      if (!pair || span[0].get<std::int64_t>() < 0 || span[1].get<std::int64_t>() <= span[0].get<std::int64_t>() ||
+          span[1].get<std::int64_t>() > length)
+        return bad(place + ".needle",
+                   span.dump() + " is no [begin, end) inside the story's " + std::to_string(length) + " tokens");
       out.needleBegin = span[0].get<std::int32_t>();
       out.needleEnd = span[1].get<std::int32_t>();
     }
@@ -84,7 +93,10 @@ class Reader {
   }
 
   Result<SweepQuestion> question(const json& object, const std::string& place, std::int32_t length) const {
-    if (Status keys = known(object, place, {"text", "ids", "reply", "reply_ids", "deciding", "needle", "needle_at", "distance", "held_out", "moved"}); !keys)
+    if (Status keys = known(
+            object, place,
+            {"text", "ids", "reply", "reply_ids", "deciding", "needle", "needle_at", "distance", "held_out", "moved"});
+        !keys)
       return keys.error();
     SweepQuestion out;
     Result<std::vector<TokenId>> asked = tokens(object, place, "text", "ids", false);
@@ -92,7 +104,9 @@ class Reader {
     Result<std::vector<TokenId>> reply = tokens(object, place, "reply", "reply_ids", false);
     if (!reply) return reply.error();
     std::int32_t deciding = 0;
-    if (Status read = whole(object, place, "deciding", deciding, 0, static_cast<std::int64_t>(reply->size()) - 1); !read) return read.error();
+    if (Status read = whole(object, place, "deciding", deciding, 0, static_cast<std::int64_t>(reply->size()) - 1);
+        !read)
+      return read.error();
     if (Status read = needle(object, place, length, out); !read) return read.error();
     out.tokens = asked.take();
     out.reply.assign(reply->begin(), reply->begin() + deciding + 1);
@@ -107,10 +121,13 @@ class Reader {
     out.tokens = told.take();
     const auto length = static_cast<std::int32_t>(out.tokens.size());
     if (object.contains("tokens") && object["tokens"] != length)
-      return bad(place + ".tokens", "is " + object["tokens"].dump() + ", but this model's tokenizer gives " + std::to_string(length) + ": positions would not fit");
+      return bad(place + ".tokens",
+                 "is " + object["tokens"].dump() + ", but this model's tokenizer gives " + std::to_string(length) +
+                     ": positions would not fit");
     const json list = object.value("questions", json());
     if (!list.is_array() || list.empty()) return bad(place + ".questions", "holds no question");
-    for (std::size_t i = 0; i < list.size() && (m_limits.questions == 0 || i < static_cast<std::size_t>(m_limits.questions)); ++i) {
+    for (std::size_t i = 0;
+         i < list.size() && (m_limits.questions == 0 || i < static_cast<std::size_t>(m_limits.questions)); ++i) {
       Result<SweepQuestion> one = question(list[i], place + ".questions[" + std::to_string(i) + "]", length);
       if (!one) return one.error();
       out.questions.push_back(one.take());
@@ -125,11 +142,13 @@ class Reader {
 
 }  // namespace
 
-Result<std::vector<SweepStory>> readStories(const json& set, const std::string& file, std::int64_t seed, const Model& model, const PromptLimits& limits) {
+Result<std::vector<SweepStory>> readStories(const json& set, const std::string& file, std::int64_t seed,
+                                            const Model& model, const PromptLimits& limits) {
   Reader reader(file, model, limits);
   if (!set.is_object()) return reader.bad("the file", "is no object");
   for (const auto& [key, value] : set.items())
-    if (key != "name" && key != "about" && key != "sets" && key != "stories") return reader.bad(key, "is not a known key");
+    if (key != "name" && key != "about" && key != "sets" && key != "stories")
+      return reader.bad(key, "is not a known key");
   if (set.contains("stories")) return reader.stories(set["stories"], "stories");
   const json sets = set.value("sets", json());
   if (!sets.is_array()) return reader.bad("sets", "is missing, and so is stories");

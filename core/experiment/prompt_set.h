@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Questions about stories, as a sweep asks them. A set is a JSON object:
 //
-//   {"name", "sets": [{"seed": 1, "stories": [{"text" | "ids", "tokens"?, "questions": [{"text" | "ids", "reply" | "reply_ids",
+//   {"name", "sets": [{"seed": 1, "stories": [{"text" | "ids", "tokens"?, "questions": [{"text" | "ids", "reply" |
+//   "reply_ids",
 //     "deciding": place of the deciding token in the reply, "needle": [begin, end), "needle_at": position of the token
 //     that decides, "distance"}]}]}]}
 //
@@ -24,9 +25,9 @@ enum class Ask : std::uint8_t {
 };
 
 struct SweepQuestion {
-  std::vector<TokenId> tokens, reply;  // reply: up to and with the deciding token
+  std::vector<TokenId> tokens, reply;                         // reply: up to and with the deciding token
   std::int32_t needleBegin = 0, needleEnd = 0, needleAt = 0;  // story positions
-  std::int32_t distance = 0;           // tokens from the deciding one to the question
+  std::int32_t distance = 0;                                  // tokens from the deciding one to the question
 };
 
 struct SweepStory {
@@ -39,7 +40,7 @@ struct PromptLimits {
 };
 
 /// The stories of one seed. Errors: bad_prompts with the place in the file, bad_text.
-Result<std::vector<SweepStory>> readStories(const nlohmann::json& set, const std::string& file, std::int64_t seed, const Model& model,
-                                            const PromptLimits& limits);
+Result<std::vector<SweepStory>> readStories(const nlohmann::json& set, const std::string& file, std::int64_t seed,
+                                            const Model& model, const PromptLimits& limits);
 
 }  // namespace kvlab

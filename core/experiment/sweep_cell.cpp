@@ -20,7 +20,8 @@ Result<std::vector<float>> freshLogits(Session& session) {
     Trace trace;
     if (Status fresh = session.refreshLogits(trace); !fresh) return fresh.error();
   }
-  if (!session.state().logits) return Error{"empty", "there is nothing to compare", "the session has no logits", "give the story some tokens"};
+  if (!session.state().logits)
+    return Error{"empty", "there is nothing to compare", "the session has no logits", "give the story some tokens"};
   return *session.state().logits;
 }
 
@@ -41,7 +42,8 @@ std::vector<TokenId> fed(const SweepQuestion& question, Ask ask) {
 class StoryRun {
  public:
   /// future: what an oracle is told; null = nothing.
-  StoryRun(const Session& host, const Manifest& manifest, const SweepStory& story, Ask ask, std::shared_ptr<const FutureMass> future = nullptr)
+  StoryRun(const Session& host, const Manifest& manifest, const SweepStory& story, Ask ask,
+           std::shared_ptr<const FutureMass> future = nullptr)
       : m_host(host), m_manifest(manifest), m_story(story), m_ask(ask), m_future(std::move(future)) {}
 
   /// A session that has read the prompt of this question.
@@ -76,7 +78,8 @@ using AfterPrompt = std::function<void(Session&)>;
 using AfterToken = std::function<Status(Session&, std::size_t position, std::vector<float> logits)>;
 
 /// Reads and feeds one question; position 0 of `token` is the end of the prompt.
-Status runQuestion(StoryRun& story, const SweepQuestion& question, Ask ask, const AfterPrompt& prompt, const AfterToken& token) {
+Status runQuestion(StoryRun& story, const SweepQuestion& question, Ask ask, const AfterPrompt& prompt,
+                   const AfterToken& token) {
   Result<std::unique_ptr<Session>> session = story.ready(question);
   if (!session) return session.error();
   (*session)->keepAttention();
@@ -115,7 +118,8 @@ std::shared_ptr<const FutureMass> futureOf(const StoryTrace& story) {
         const std::vector<LedgerId>& rows = question.rows[position][layer];
         std::vector<float>& mass = out->mass[layer];
         if (!rows.empty()) mass.resize(std::max(mass.size(), static_cast<std::size_t>(rows.back().value()) + 1));
-        for (std::size_t i = 0; i < rows.size(); ++i) mass[static_cast<std::size_t>(rows[i].value())] += question.mass[position][layer][i];
+        for (std::size_t i = 0; i < rows.size(); ++i)
+          mass[static_cast<std::size_t>(rows[i].value())] += question.mass[position][layer][i];
       }
     }
   for (std::vector<float>& mass : out->mass) {
@@ -129,7 +133,8 @@ std::shared_ptr<const FutureMass> futureOf(const StoryTrace& story) {
 std::vector<std::uint8_t> residency(const CacheState& state, int layer) {
   std::vector<std::uint8_t> out(state.ledger.size(), 0);
   const ResidencyView& map = state.map(layer);
-  for (std::size_t i = static_cast<std::size_t>(map.first); i < map.size(); ++i) out[static_cast<std::size_t>(map.ledger[i].value())] = 1;
+  for (std::size_t i = static_cast<std::size_t>(map.first); i < map.size(); ++i)
+    out[static_cast<std::size_t>(map.ledger[i].value())] = 1;
   return out;
 }
 
@@ -173,7 +178,8 @@ class Tally {
   }
 
   /// Logits and residency after `position` tokens behind the prompt.
-  void token(const Session& session, const SweepQuestion& question, const QuestionTrace& reference, std::size_t position, std::span<const float> logits) {
+  void token(const Session& session, const SweepQuestion& question, const QuestionTrace& reference,
+             std::size_t position, std::span<const float> logits) {
     const std::size_t before = fed(question, m_work.ask).size() + 1 - question.reply.size();  // tokens before the reply
     if (position == 0) m_right = true;
     if (position >= before) reply(question, reference, position, position - before, logits);
@@ -204,7 +210,8 @@ class Tally {
 
  private:
   /// `place`: of the token of the reply that these logits choose.
-  void reply(const SweepQuestion& question, const QuestionTrace& reference, std::size_t position, std::size_t place, std::span<const float> logits) {
+  void reply(const SweepQuestion& question, const QuestionTrace& reference, std::size_t position, std::size_t place,
+             std::span<const float> logits) {
     const bool hit = likeliestToken(logits) == question.reply[place];
     m_right = m_right && hit;
     if (place + 1 < question.reply.size()) return;
@@ -212,21 +219,26 @@ class Tally {
     m_forced += hit;
     m_row.byStory.back().first += m_right;
     m_row.byStory.back().second += 1;
-    const auto band = static_cast<std::size_t>(std::find_if(std::begin(kDistances), std::end(kDistances), [&](int most) { return question.distance <= most; }) - std::begin(kDistances));
+    const auto band = static_cast<std::size_t>(std::find_if(std::begin(kDistances), std::end(kDistances),
+                                                            [&](int most) { return question.distance <= most; }) -
+                                               std::begin(kDistances));
     m_distances[band].first += m_right;
     m_distances[band].second += 1;
     m_klAnswer.add(klDivergence(reference.logits[position], logits));
-    m_dnll.add(negativeLogLikelihood(logits, question.reply.back()) - negativeLogLikelihood(reference.logits[position], question.reply.back()));
+    m_dnll.add(negativeLogLikelihood(logits, question.reply.back()) -
+               negativeLogLikelihood(reference.logits[position], question.reply.back()));
   }
 
   void attention(const Session& session, const QuestionTrace& reference, std::size_t position) {
     double sum = 0;
     const auto recorded = static_cast<int>(reference.mass[position].size());
-    const int own = session.state().layers(), layers = std::max(own, recorded);  // one of the two may have them by KV head
+    const int own = session.state().layers(),
+              layers = std::max(own, recorded);  // one of the two may have them by KV head
     for (int layer = 0; layer < layers; ++layer) {
       const std::vector<std::uint8_t> here = residency(session.state(), layer * own / layers);
       const auto l = static_cast<std::size_t>(layer * recorded / layers);
-      std::vector<std::uint8_t> kept(reference.mass[position][l].size(), 1);  // what lies behind the map is the query's own row
+      std::vector<std::uint8_t> kept(reference.mass[position][l].size(),
+                                     1);  // what lies behind the map is the query's own row
       for (std::size_t i = 0; i < reference.rows[position][l].size() && i < kept.size(); ++i) {
         const auto id = static_cast<std::size_t>(reference.rows[position][l][i].value());
         kept[i] = id < here.size() ? here[id] : std::uint8_t{0};
@@ -249,7 +261,8 @@ class Tally {
     m_row.setMeasure("recall_high", high);
     m_row.setMeasure("recall_forced", static_cast<double>(m_forced) / m_asked);
     for (std::size_t i = 0; i < std::size(kDistances); ++i)
-      if (m_distances[i].second) m_row.byDistance.push_back({kDistances[i], m_distances[i].first, m_distances[i].second});
+      if (m_distances[i].second)
+        m_row.byDistance.push_back({kDistances[i], m_distances[i].first, m_distances[i].second});
   }
 
   const CellWork& m_work;
@@ -268,9 +281,13 @@ Result<std::vector<StoryTrace>> runReference(const Session& host, const Manifest
     StoryRun run(host, manifest, story, work.ask);
     StoryTrace& trace = out.emplace_back();
     for (const SweepQuestion& question : story.questions) {
-      if (!report(work.progress, "reference", static_cast<std::int64_t>(out.size()), static_cast<std::int64_t>(work.stories.size()))) return cancelled();
+      if (!report(work.progress, "reference", static_cast<std::int64_t>(out.size()),
+                  static_cast<std::int64_t>(work.stories.size())))
+        return cancelled();
       QuestionTrace& one = trace.questions.emplace_back();
-      const auto prompt = [&](Session& session) { trace.bytes += liveBytes(session) / static_cast<double>(story.questions.size()); };
+      const auto prompt = [&](Session& session) {
+        trace.bytes += liveBytes(session) / static_cast<double>(story.questions.size());
+      };
       const auto token = [&](Session& session, std::size_t position, std::vector<float> logits) {
         one.logits.push_back(std::move(logits));
         if (position > 0) keepAttention(session, one);
@@ -282,14 +299,16 @@ Result<std::vector<StoryTrace>> runReference(const Session& host, const Manifest
   return out;
 }
 
-Status runCell(const Session& host, const Manifest& manifest, const CellWork& work, const std::vector<StoryTrace>& reference, SweepRow& row) {
+Status runCell(const Session& host, const Manifest& manifest, const CellWork& work,
+               const std::vector<StoryTrace>& reference, SweepRow& row) {
   Tally tally(work, row);
   Samples bytes;
   for (std::size_t s = 0; s < work.stories.size(); ++s) {
     StoryRun run(host, manifest, work.stories[s], work.ask, futureOf(reference[s]));
     tally.beginStory();
     for (std::size_t q = 0; q < work.stories[s].questions.size(); ++q) {
-      if (!report(work.progress, "story", static_cast<std::int64_t>(s), static_cast<std::int64_t>(work.stories.size()))) return cancelled();
+      if (!report(work.progress, "story", static_cast<std::int64_t>(s), static_cast<std::int64_t>(work.stories.size())))
+        return cancelled();
       const SweepQuestion& question = work.stories[s].questions[q];
       const QuestionTrace& trace = reference[s].questions[q];
       const auto prompt = [&](Session& session) { tally.prompt(session, question); };

@@ -19,8 +19,8 @@ namespace kvlab {
 
 /// What the reference saw at the compared positions of a question.
 struct QuestionTrace {
-  std::vector<std::vector<float>> logits;  // [1 + positions, vocab]; the first: when the prompt was read
-  std::vector<std::vector<std::vector<float>>> mass;  // [positions, layers, rows] attention of the newest query
+  std::vector<std::vector<float>> logits;                // [1 + positions, vocab]; the first: when the prompt was read
+  std::vector<std::vector<std::vector<float>>> mass;     // [positions, layers, rows] attention of the newest query
   std::vector<std::vector<std::vector<LedgerId>>> rows;  // [positions, layers, rows] of `mass`
 };
 
@@ -40,6 +40,7 @@ struct CellWork {
 Result<std::vector<StoryTrace>> runReference(const Session& host, const Manifest& manifest, const CellWork& work);
 
 /// Measures of a cell into `row`. Errors as above.
-Status runCell(const Session& host, const Manifest& manifest, const CellWork& work, const std::vector<StoryTrace>& reference, SweepRow& row);
+Status runCell(const Session& host, const Manifest& manifest, const CellWork& work,
+               const std::vector<StoryTrace>& reference, SweepRow& row);
 
 }  // namespace kvlab

@@ -15,7 +15,8 @@ struct CellTime {
 };
 
 /// results.jsonl, results.csv, summary.csv, pareto.svg and timings.jsonl in `folder`. Error: bad_file.
-Status writeSweepFiles(const std::string& folder, const std::string& title, std::span<const SweepRow> rows, std::span<const CellTime> times);
+Status writeSweepFiles(const std::string& folder, const std::string& title, std::span<const SweepRow> rows,
+                       std::span<const CellTime> times);
 
 /// A line per point (RFC 4180): prompts, ask, series, budget, cells, failed, stories, asked, right, recall and its
 /// interval, kl, kl_answer, bytes, share.

@@ -64,16 +64,19 @@ SweepJournal::~SweepJournal() {
 }
 
 Error SweepJournal::failure(const std::string& why) const {
-  return Error{"bad_file", "cannot use the journal " + m_path, why, "check the folder, its permissions and the free space"};
+  return Error{"bad_file", "cannot use the journal " + m_path, why,
+               "check the folder, its permissions and the free space"};
 }
 
 Status SweepJournal::lock(int flags) {
   m_file = ::open(m_path.c_str(), flags | O_CLOEXEC, 0644);
   if (m_file < 0 && errno == EEXIST)
-    return Error{"sweep_exists", "the sweep was not started", m_path + " holds another sweep or a part of this one", "go on with --resume, or give another --out"};
+    return Error{"sweep_exists", "the sweep was not started", m_path + " holds another sweep or a part of this one",
+                 "go on with --resume, or give another --out"};
   if (m_file < 0) return failure(std::strerror(errno));
   if (::flock(m_file, LOCK_EX | LOCK_NB) == 0) return ok();
-  return Error{"sweep_busy", "the sweep was not started", "another one is writing " + m_path, "wait for it, or give another --out"};
+  return Error{"sweep_busy", "the sweep was not started", "another one is writing " + m_path,
+               "wait for it, or give another --out"};
 }
 
 Result<std::unique_ptr<SweepJournal>> SweepJournal::create(const std::string& path, const json& head) {
@@ -98,9 +101,11 @@ Status SweepJournal::read() {
   for (int number = 1; begin < text->size(); ++number) {
     const std::size_t end = text->find('\n', begin);
     const bool last = end == std::string::npos || end + 1 == text->size();
-    const std::optional<json> value = end == std::string::npos ? std::nullopt : valueOf(std::string_view(*text).substr(begin, end - begin));
+    const std::optional<json> value =
+        end == std::string::npos ? std::nullopt : valueOf(std::string_view(*text).substr(begin, end - begin));
     if (!value && !last)
-      return Error{"bad_journal", "cannot use the journal " + m_path, "line " + std::to_string(number) + " is damaged, and others follow it",
+      return Error{"bad_journal", "cannot use the journal " + m_path,
+                   "line " + std::to_string(number) + " is damaged, and others follow it",
                    "start again with another --out"};
     if (!value) break;
     if (number == 1) m_head = *value;

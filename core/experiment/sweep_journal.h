@@ -26,7 +26,9 @@ class SweepJournal {
   static Result<std::unique_ptr<SweepJournal>> open(const std::string& path);
 
   const nlohmann::ordered_json& head() const { return m_head; }
-  const std::vector<nlohmann::ordered_json>& lines() const { return m_lines; }  // found when it was opened, without the head
+  const std::vector<nlohmann::ordered_json>& lines() const {
+    return m_lines;
+  }  // found when it was opened, without the head
   /// On the disk when it returns. Error (bad_file): it is not, and nothing more can be appended.
   Status append(const nlohmann::ordered_json& line);
 

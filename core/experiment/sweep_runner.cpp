@@ -51,7 +51,9 @@ class Sweep {
     work();
     if (m_broken) return *m_broken;
     if (m_done < static_cast<std::int64_t>(m_cells.size()))
-      return Error{"cancelled", "the sweep was stopped", std::to_string(m_done) + " of " + std::to_string(m_cells.size()) + " cells are done", "go on with --resume"};
+      return Error{"cancelled", "the sweep was stopped",
+                   std::to_string(m_done) + " of " + std::to_string(m_cells.size()) + " cells are done",
+                   "go on with --resume"};
     return finish();
   }
 
@@ -105,9 +107,18 @@ class Sweep {
     json manifest = cell.manifest.toJson();
     manifest.erase("threads");
     const SweepPrompts& prompts = m_spec.prompts[cell.prompts];
-    return hashOf({{"schema", kSweepSchema}, {"model", m_model}, {"numerics", m_numerics}, {"manifest", manifest}, {"reference", m_spec.reference},
-                   {"base", m_spec.base}, {"prompts", m_stories.at({cell.prompts, cell.seed})->hash}, {"ask", askName(prompts.ask)},
-                   {"stories", prompts.limits.stories}, {"questions", prompts.limits.questions}, {"seed", cell.seed}, {"measure", m_spec.measure}});
+    return hashOf({{"schema", kSweepSchema},
+                   {"model", m_model},
+                   {"numerics", m_numerics},
+                   {"manifest", manifest},
+                   {"reference", m_spec.reference},
+                   {"base", m_spec.base},
+                   {"prompts", m_stories.at({cell.prompts, cell.seed})->hash},
+                   {"ask", askName(prompts.ask)},
+                   {"stories", prompts.limits.stories},
+                   {"questions", prompts.limits.questions},
+                   {"seed", cell.seed},
+                   {"measure", m_spec.measure}});
   }
 
   Json headNow() {
@@ -116,15 +127,23 @@ class Sweep {
       m_ids.push_back(idOf(cell));
       ids.push_back(m_ids.back());
     }
-    for (std::size_t i = 0; i < m_spec.prompts.size(); ++i) prompts.push_back(m_stories.at({i, m_spec.seeds.front()})->hash);
-    return Json{{"kvlab_sweep", kSweepSchema}, {"name", m_spec.name}, {"cells", m_cells.size()}, {"model", m_model}, {"numerics", m_numerics},
-                {"prompts", Json::parse(prompts.dump())}, {"spec", Json::parse(m_spec.given.dump())}, {"ids", hashOf(ids)}};
+    for (std::size_t i = 0; i < m_spec.prompts.size(); ++i)
+      prompts.push_back(m_stories.at({i, m_spec.seeds.front()})->hash);
+    return Json{{"kvlab_sweep", kSweepSchema},
+                {"name", m_spec.name},
+                {"cells", m_cells.size()},
+                {"model", m_model},
+                {"numerics", m_numerics},
+                {"prompts", Json::parse(prompts.dump())},
+                {"spec", Json::parse(m_spec.given.dump())},
+                {"ids", hashOf(ids)}};
   }
 
   Status openJournal() {
     std::error_code failed;
     std::filesystem::create_directories(m_options.out, failed);
-    if (failed) return Error{"bad_file", "cannot use the folder " + m_options.out, failed.message(), "give another --out"};
+    if (failed)
+      return Error{"bad_file", "cannot use the folder " + m_options.out, failed.message(), "give another --out"};
     const std::string path = m_options.out + "/journal.jsonl";
     const Json head = headNow();
     const bool old = m_options.resume && std::filesystem::exists(path);
@@ -146,9 +165,14 @@ class Sweep {
       std::string what = key;
       if (key == "spec" && before.is_object())
         for (const auto& [inner, wanted] : value.items())
-          if (!before.contains(inner) || before[inner] != json::parse(wanted.dump())) what = "the specification's " + inner;
-      return Error{"sweep_changed", "the sweep was not resumed", what + " is not what the journal was begun with",
-                   "resume with the files of then, or start anew with another --out", std::nullopt, key};
+          if (!before.contains(inner) || before[inner] != json::parse(wanted.dump()))
+            what = "the specification's " + inner;
+      return Error{"sweep_changed",
+                   "the sweep was not resumed",
+                   what + " is not what the journal was begun with",
+                   "resume with the files of then, or start anew with another --out",
+                   std::nullopt,
+                   key};
     }
     return ok();
   }
@@ -158,8 +182,10 @@ class Sweep {
     if (!row) return row.error();
     const auto at = static_cast<std::size_t>(row->index);
     if (row->index < 0 || at >= m_cells.size() || row->id != m_ids[at] || m_rows[at])
-      return Error{"bad_journal", "cannot use the journal " + path, "cell " + std::to_string(row->index) + " (" + row->id + ") is not one of this sweep, or stands twice",
-                   "start again with another --out"};
+      return Error{
+          "bad_journal", "cannot use the journal " + path,
+          "cell " + std::to_string(row->index) + " (" + row->id + ") is not one of this sweep, or stands twice",
+          "start again with another --out"};
     finished(at, row.take(), line.value("seconds", 0.0));
     ++m_found;
     return ok();
@@ -218,7 +244,8 @@ class Sweep {
     if (!m_options.progress) return;
     SweepProgress progress{m_done, static_cast<std::int64_t>(m_cells.size()), m_failed, since(m_start), -1, row};
     const std::int64_t here = m_done - m_found;
-    if (here > 0) progress.left = progress.seconds / static_cast<double>(here) * static_cast<double>(progress.total - m_done);
+    if (here > 0)
+      progress.left = progress.seconds / static_cast<double>(here) * static_cast<double>(progress.total - m_done);
     if (!m_options.progress(progress)) m_stop = true;
   }
 
@@ -244,11 +271,13 @@ class Sweep {
       const auto* reference = referenceFor(cell, stories, work);
       done = *reference ? runCell(*m_host, cell.manifest, work, **reference, row) : Status(reference->error());
     } catch (const std::exception& thrown) {  // memory, as a rule
-      done = Error{"out_of_memory", "the cell was given up", thrown.what(), "sweep with fewer --jobs or shorter prompts"};
+      done =
+          Error{"out_of_memory", "the cell was given up", thrown.what(), "sweep with fewer --jobs or shorter prompts"};
     }
     if (!done && m_stop) return done.error();
     if (!done) {
-      row = SweepRow{cell.index, id, prompts.name, std::string(askName(prompts.ask)), cell.seed, cell.axes, cell.budget};
+      row =
+          SweepRow{cell.index, id, prompts.name, std::string(askName(prompts.ask)), cell.seed, cell.axes, cell.budget};
       row.error = done.error();
     }
     return row;
@@ -269,7 +298,8 @@ class Sweep {
     for (std::optional<SweepRow>& row : m_rows) out.rows.push_back(std::move(*row));
     out.found = m_found;
     out.failed = m_failed;
-    if (Status written = writeSweepFiles(m_options.out, m_spec.name, out.rows, m_times); !written) return written.error();
+    if (Status written = writeSweepFiles(m_options.out, m_spec.name, out.rows, m_times); !written)
+      return written.error();
     return out;
   }
 

@@ -18,7 +18,13 @@ constexpr const char* kGroups[] = {"recall", "kl", "attention", "needles", "byte
 constexpr std::int64_t kMostCells = 1'000'000;
 
 Error bad(const std::string& key, const json& value, const std::string& why) {
-  return Error{"bad_sweep", "the sweep was refused", key + " " + why, "correct the specification; the README lists its keys", std::nullopt, key, value};
+  return Error{"bad_sweep",
+               "the sweep was refused",
+               key + " " + why,
+               "correct the specification; the README lists its keys",
+               std::nullopt,
+               key,
+               value};
 }
 
 Status known(const json& object, const std::string& place, std::initializer_list<const char*> keys) {
@@ -29,21 +35,25 @@ Status known(const json& object, const std::string& place, std::initializer_list
   return ok();
 }
 
-Result<std::string> textOf(const json& object, const std::string& place, const char* key, std::optional<std::string> other = {}) {
+Result<std::string> textOf(const json& object, const std::string& place, const char* key,
+                           std::optional<std::string> other = {}) {
   if (!object.contains(key)) return other ? Result<std::string>(*other) : bad(place + key, nullptr, "is missing");
-  if (!object[key].is_string() || object[key].get<std::string>().empty()) return bad(place + key, object[key], "is no text");
+  if (!object[key].is_string() || object[key].get<std::string>().empty())
+    return bad(place + key, object[key], "is no text");
   return object[key].get<std::string>();
 }
 
 Status listOf(const json& object, const std::string& place, const char* key) {
   if (!object.contains(key)) return bad(place + key, nullptr, "is missing");
-  if (!object[key].is_array() || object[key].empty()) return bad(place + key, object[key], "is not a list with entries");
+  if (!object[key].is_array() || object[key].empty())
+    return bad(place + key, object[key], "is not a list with entries");
   return ok();
 }
 
 std::string labelOf(const json& value) {
   if (value.is_string()) return value.get<std::string>();
-  if (value.is_object() && value.contains("name") && value["name"].is_string() && value.size() == 1) return value["name"].get<std::string>();
+  if (value.is_object() && value.contains("name") && value["name"].is_string() && value.size() == 1)
+    return value["name"].get<std::string>();
   return value.dump();
 }
 
@@ -70,7 +80,8 @@ Result<SweepValue> readKeyValue(const json& value, const std::string& place, con
   if (labelled)
     if (Status keys = known(value, place, {"label", "value", "set", "without"}); !keys) return keys.error();
   const json& held = labelled ? value["value"] : value;
-  Result<std::string> label = labelled ? textOf(value, place + ".", "label", labelOf(held)) : Result<std::string>(labelOf(held));
+  Result<std::string> label =
+      labelled ? textOf(value, place + ".", "label", labelOf(held)) : Result<std::string>(labelOf(held));
   if (!label) return label.error();
   SweepValue out{*label, at(key, held)};
   if (labelled && value.contains("set")) {
@@ -86,7 +97,8 @@ Result<SweepValue> readChange(const json& value, const std::string& place) {
   if (Status keys = known(value, place, {"label", "set", "without"}); !keys) return keys.error();
   Result<std::string> label = textOf(value, place + ".", "label");
   if (!label) return label.error();
-  if (!value.contains("set") || !value["set"].is_object()) return bad(place + ".set", value.value("set", json()), "is no object of manifest changes");
+  if (!value.contains("set") || !value["set"].is_object())
+    return bad(place + ".set", value.value("set", json()), "is no object of manifest changes");
   SweepValue out{*label, value["set"]};
   if (Status read = readWithout(value, place, out); !read) return read.error();
   return out;
@@ -95,7 +107,8 @@ Result<SweepValue> readChange(const json& value, const std::string& place) {
 Result<SweepValue> readBudget(const json& value, const std::string& place, bool ratio) {
   const double number = value.is_number() ? value.get<double>() : -1;
   if (ratio && !(number > 0 && number <= 1)) return bad(place, value, "is no ratio above 0 and up to 1");
-  if (!ratio && !(value.is_number_integer() && number >= 1)) return bad(place, value, "is no number of tokens from 1 on");
+  if (!ratio && !(value.is_number_integer() && number >= 1))
+    return bad(place, value, "is no number of tokens from 1 on");
   return SweepValue{value.dump(), json::object(), SweepBudget{ratio, number}};
 }
 
@@ -104,13 +117,15 @@ Result<SweepAxis> readAxis(const json& object, const std::string& place) {
   Result<std::string> name = textOf(object, place + ".", "name");
   if (!name) return name.error();
   SweepAxis axis{*name, "", {}};
-  if (object.contains("key") && object.contains("budget")) return bad(place + ".budget", object["budget"], "stands beside key");
+  if (object.contains("key") && object.contains("budget"))
+    return bad(place + ".budget", object["budget"], "stands beside key");
   Result<std::string> key = textOf(object, place + ".", "key", "");
   if (!key) return key.error();
   axis.key = *key;
   Result<std::string> budget = textOf(object, place + ".", "budget", "");
   if (!budget) return budget.error();
-  if (!budget->empty() && *budget != "ratio" && *budget != "tokens") return bad(place + ".budget", *budget, "is neither ratio nor tokens");
+  if (!budget->empty() && *budget != "ratio" && *budget != "tokens")
+    return bad(place + ".budget", *budget, "is neither ratio nor tokens");
   if ((axis.name == "budget") != !budget->empty())
     return bad(place + ".name", axis.name, "must be budget for the axis of budgets and for no other");
   if (Status list = listOf(object, place + ".", "values"); !list) return list.error();
@@ -118,9 +133,12 @@ Result<SweepAxis> readAxis(const json& object, const std::string& place) {
   for (std::size_t i = 0; i < object["values"].size(); ++i) {
     const json& value = object["values"][i];
     const std::string here = place + ".values[" + std::to_string(i) + "]";
-    Result<SweepValue> one = !budget->empty() ? readBudget(value, here, *budget == "ratio") : axis.key.empty() ? readChange(value, here) : readKeyValue(value, here, axis.key);
+    Result<SweepValue> one = !budget->empty() ? readBudget(value, here, *budget == "ratio")
+        : axis.key.empty()                    ? readChange(value, here)
+                                              : readKeyValue(value, here, axis.key);
     if (!one) return one.error();
-    if (!labels.insert(one->label).second) return bad(here, value, "has the label " + one->label + ", which another one has");
+    if (!labels.insert(one->label).second)
+      return bad(here, value, "has the label " + one->label + ", which another one has");
     axis.values.push_back(one.take());
   }
   return axis;
@@ -138,15 +156,18 @@ Status readAxes(const json& list, SweepSpec& spec) {
   for (const SweepAxis& axis : spec.axes)
     for (const SweepValue& value : axis.values)
       for (const std::string& other : value.without)
-        if (other == axis.name || !names.count(other)) return bad("axes." + axis.name + "." + value.label + ".without", other, "names no other axis");
+        if (other == axis.name || !names.count(other))
+          return bad("axes." + axis.name + "." + value.label + ".without", other, "names no other axis");
   return ok();
 }
 
 Status readSeeds(const json& list, SweepSpec& spec) {
   spec.seeds.clear();
   for (const json& seed : list) {
-    if (!seed.is_number_integer() || seed.get<std::int64_t>() < 0) return bad("seeds", seed, "holds what is no whole number from 0 on");
-    if (std::find(spec.seeds.begin(), spec.seeds.end(), seed.get<std::int64_t>()) != spec.seeds.end()) return bad("seeds", seed, "holds a seed twice");
+    if (!seed.is_number_integer() || seed.get<std::int64_t>() < 0)
+      return bad("seeds", seed, "holds what is no whole number from 0 on");
+    if (std::find(spec.seeds.begin(), spec.seeds.end(), seed.get<std::int64_t>()) != spec.seeds.end())
+      return bad("seeds", seed, "holds a seed twice");
     spec.seeds.push_back(seed.get<std::int64_t>());
   }
   return ok();
@@ -155,13 +176,15 @@ Status readSeeds(const json& list, SweepSpec& spec) {
 Status readLimit(const json& object, const std::string& place, const char* key, int& out) {
   if (!object.contains(key)) return ok();
   const json& value = object[key];
-  if (!value.is_number_integer() || value.get<std::int64_t>() < 1 || value.get<std::int64_t>() > 1'000'000) return bad(place + "." + key, value, "is no number from 1 on");
+  if (!value.is_number_integer() || value.get<std::int64_t>() < 1 || value.get<std::int64_t>() > 1'000'000)
+    return bad(place + "." + key, value, "is no number from 1 on");
   out = value.get<int>();
   return ok();
 }
 
 Result<SweepPrompts> readPrompts(const json& object, const std::string& place) {
-  if (Status keys = known(object, place, {"name", "file", "set", "ask", "stories", "questions"}); !keys) return keys.error();
+  if (Status keys = known(object, place, {"name", "file", "set", "ask", "stories", "questions"}); !keys)
+    return keys.error();
   SweepPrompts out;
   Result<std::string> name = textOf(object, place + ".", "name");
   if (!name) return name.error();
@@ -183,7 +206,8 @@ Result<SweepPrompts> readPrompts(const json& object, const std::string& place) {
 Status readMeasure(const json& list, SweepSpec& spec) {
   spec.measure.clear();
   for (const json& group : list) {
-    const bool there = std::any_of(std::begin(kGroups), std::end(kGroups), [&](const char* one) { return group == one; });
+    const bool there =
+        std::any_of(std::begin(kGroups), std::end(kGroups), [&](const char* one) { return group == one; });
     if (!there) return bad("measure", group, "holds what is none of recall, kl, attention, needles, bytes");
     spec.measure.push_back(group.get<std::string>());
   }
@@ -195,7 +219,8 @@ void place(json& manifest, const SweepAxis& axis, const json& set) {
   if (!axis.key.empty()) {
     json* old = &manifest;
     std::string rest = axis.key;
-    for (auto dot = rest.find('.'); old->is_object() && dot != std::string::npos && old->contains(rest.substr(0, dot)); dot = rest.find('.')) {
+    for (auto dot = rest.find('.'); old->is_object() && dot != std::string::npos && old->contains(rest.substr(0, dot));
+         dot = rest.find('.')) {
       old = &(*old)[rest.substr(0, dot)];
       rest = rest.substr(dot + 1);
     }
@@ -305,10 +330,14 @@ class Expansion {
 
 std::string_view askName(Ask ask) { return ask == Ask::After ? "after" : "inside"; }
 
-bool SweepSpec::measures(std::string_view group) const { return std::find(measure.begin(), measure.end(), group) != measure.end(); }
+bool SweepSpec::measures(std::string_view group) const {
+  return std::find(measure.begin(), measure.end(), group) != measure.end();
+}
 
 Result<SweepSpec> SweepSpec::fromJson(const json& object) {
-  if (Status keys = known(object, "", {"name", "about", "base", "reference", "axes", "seeds", "prompts", "measure"}); !keys) return keys.error();
+  if (Status keys = known(object, "", {"name", "about", "base", "reference", "axes", "seeds", "prompts", "measure"});
+      !keys)
+    return keys.error();
   SweepSpec spec;
   spec.given = object;
   spec.measure.assign(std::begin(kGroups), std::end(kGroups));
@@ -330,7 +359,8 @@ Result<SweepSpec> SweepSpec::fromJson(const json& object) {
     const std::string place = "prompts[" + std::to_string(i) + "]";
     Result<SweepPrompts> prompts = readPrompts(object["prompts"][i], place);
     if (!prompts) return prompts.error();
-    if (!names.insert(prompts->name).second) return bad(place + ".name", prompts->name, "is the name of another prompt set");
+    if (!names.insert(prompts->name).second)
+      return bad(place + ".name", prompts->name, "is the name of another prompt set");
     spec.prompts.push_back(prompts.take());
   }
   if (object.contains("measure")) {

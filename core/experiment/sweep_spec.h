@@ -12,9 +12,9 @@
 //    "prompts": [{"name", "file" | "set", "ask": "after" | "inside", "stories", "questions"}],
 //    "measure": ["recall", "kl", "attention", "needles", "bytes"]}
 //
-// A value {"label", "value"} of the first form may also "set" other changes; it, or one of the second, may say "without": ["budget"]: it does not vary
-// along that axis and has one cell there. A file's name is relative to the specification's folder, or
-// "resource:prompts/recall-512.json".
+// A value {"label", "value"} of the first form may also "set" other changes; it, or one of the second, may say
+// "without": ["budget"]: it does not vary along that axis and has one cell there. A file's name is relative to the
+// specification's folder, or "resource:prompts/recall-512.json".
 #pragma once
 #include <optional>
 #include <string>
@@ -30,7 +30,7 @@ struct SweepValue {
   std::string label;
   nlohmann::json set = nlohmann::json::object();  // changes to the manifest
   std::optional<SweepBudget> budget = {};
-  std::vector<std::string> without = {};          // axes that this value does not vary along
+  std::vector<std::string> without = {};  // axes that this value does not vary along
 };
 
 struct SweepAxis {

@@ -22,8 +22,7 @@ Result<std::int64_t> Contiguous::settle(Settling& settling, LayoutContext& conte
     });
     settling.group.map = std::move(settled);
   }
-  for (const int layer : settling.layers)
-    context.store.slots(layer).restart(settling.group.map->residentSlots());
+  for (const int layer : settling.layers) context.store.slots(layer).restart(settling.group.map->residentSlots());
   return bytes;
 }
 

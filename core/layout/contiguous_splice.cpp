@@ -22,7 +22,8 @@ Pieces piecesOf(const ResidencyView& map) {
   std::vector<std::int32_t> least(slots.size() + 1, std::numeric_limits<std::int32_t>::max());
   for (std::size_t i = slots.size(); i-- > 0;) least[i] = std::min(least[i + 1], slots[i].value());
   for (std::size_t i = 0; i < slots.size(); ++i)
-    addMove(slots[i].value() < least[i + 1] ? pieces.survivors : pieces.fresh, slots[i].value(), static_cast<std::int32_t>(i));
+    addMove(slots[i].value() < least[i + 1] ? pieces.survivors : pieces.fresh, slots[i].value(),
+            static_cast<std::int32_t>(i));
   return pieces;
 }
 

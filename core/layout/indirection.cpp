@@ -9,7 +9,9 @@ class Indirection : public StorageLayout {
  public:
   std::string_view name() const override { return "indirection"; }
   bool inPlace() const override { return false; }
-  std::int32_t poolSlots(const LayerDemand& demand) const override { return demand.capacity + demand.room + demand.history; }
+  std::int32_t poolSlots(const LayerDemand& demand) const override {
+    return demand.capacity + demand.room + demand.history;
+  }
   std::unique_ptr<SlotAllocator> makeSlots(const LayerDemand& demand) const override {
     return std::make_unique<FreeSlots>(poolSlots(demand));
   }

@@ -66,10 +66,14 @@ class StorageLayout {
   /// Moves rows and rewrites the slots of the group; bytes moved (read and written).
   virtual Result<std::int64_t> settle(Settling& settling, LayoutContext& context) const = 0;
   /// Everything is free except the rows of the group.
-  virtual void restart(const LayerGroup& group, SlotAllocator& slots) const { slots.restart(group.stored().residentSlots()); }
+  virtual void restart(const LayerGroup& group, SlotAllocator& slots) const {
+    slots.restart(group.stored().residentSlots());
+  }
   virtual std::optional<PageState> pages(const LayerGroup&, const SlotAllocator&) const { return {}; }
   /// Gets the room of holes back by moving about `most` rows in place; history must hold none of them.
-  virtual Result<Compaction> compact(LayerGroup&, std::span<const int>, LayoutContext&, std::int64_t) const { return Compaction{}; }
+  virtual Result<Compaction> compact(LayerGroup&, std::span<const int>, LayoutContext&, std::int64_t) const {
+    return Compaction{};
+  }
 };
 
 /// From a spec as in a manifest, see layout_names.h. Error (code bad_manifest).

@@ -45,7 +45,9 @@ Result<LayoutSet> LayoutSet::make(const std::vector<std::string>& specs, std::ve
 }
 
 LayoutSet LayoutSet::of(const LayoutName& info, int layers, const LayerDemand& demand) {
-  return LayoutSet::make(std::vector<std::string>(at(layers), std::string(info.name)), std::vector<LayerDemand>(at(layers), demand)).take();
+  return LayoutSet::make(std::vector<std::string>(at(layers), std::string(info.name)),
+                         std::vector<LayerDemand>(at(layers), demand))
+      .take();
 }
 
 std::int32_t LayoutSet::slotsWithoutHistory(int layer) const {
@@ -75,8 +77,8 @@ std::vector<LayerPool> LayoutSet::pools(const std::vector<kernels::RowFormat>& f
   return out;
 }
 
-Result<LayerSlots> LayoutSet::reserve(CacheStore& store, const CacheState& before, std::int32_t inserted, std::int32_t tail,
-                                      bool lastLeaves, FaultDoor& faults) const {
+Result<LayerSlots> LayoutSet::reserve(CacheStore& store, const CacheState& before, std::int32_t inserted,
+                                      std::int32_t tail, bool lastLeaves, FaultDoor& faults) const {
   std::vector<Slot> after;
   for (int layer = 0; layer < before.layers(); ++layer) {
     const ResidencyView& map = before.map(layer);
@@ -93,14 +95,20 @@ bool LayoutSet::overruns(const CacheState& before, const LayerSlots& reserved) {
   return false;
 }
 
-Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::int32_t rows, LayerSlots& added, LayerSlots& freed, LayoutContext& context) const {
+Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::int32_t rows, LayerSlots& added,
+                                       LayerSlots& freed, LayoutContext& context) const {
   std::int64_t bytes = 0;
   const std::vector<std::vector<int>> layers = layersOf(state);
   for (std::size_t g = 0; g < state.groups.size(); ++g) {
     const int leader = layers[g].front();
     std::vector<Slot> lost;
     const bool dropped = drop(state.groups[g], lost);
-    Settling settling{.group = state.groups[g], .layers = layers[g], .appended = appended, .dropped = dropped, .fresh = rows, .tick = state.tick};
+    Settling settling{.group = state.groups[g],
+                      .layers = layers[g],
+                      .appended = appended,
+                      .dropped = dropped,
+                      .fresh = rows,
+                      .tick = state.tick};
     Result<std::int64_t> moved = layout(leader).settle(settling, context);
     if (!moved) return moved;
     bytes += *moved;

@@ -14,7 +14,9 @@ class LayoutSet {
   /// One layout for all layers.
   static LayoutSet of(const LayoutName& info, int layers, const LayerDemand& demand);
 
-  const StorageLayout& layout(int layer) const { return *m_layouts[static_cast<std::size_t>(m_of[static_cast<std::size_t>(layer)])]; }
+  const StorageLayout& layout(int layer) const {
+    return *m_layouts[static_cast<std::size_t>(m_of[static_cast<std::size_t>(layer)])];
+  }
   const LayerDemand& demand(int layer) const { return m_demands[static_cast<std::size_t>(layer)]; }
   /// Slots that the pool of a layer would have if nothing were kept for history.
   std::int32_t slotsWithoutHistory(int layer) const;
@@ -27,13 +29,14 @@ class LayoutSet {
 
   /// Slots for `inserted` rows and then `tail` rows behind the last one, [layers][rows]. lastLeaves: the
   /// last token of the context is removed.
-  Result<LayerSlots> reserve(CacheStore& store, const CacheState& before, std::int32_t inserted, std::int32_t tail, bool lastLeaves,
-                             FaultDoor& faults) const;
+  Result<LayerSlots> reserve(CacheStore& store, const CacheState& before, std::int32_t inserted, std::int32_t tail,
+                             bool lastLeaves, FaultDoor& faults) const;
   /// True if reserved slots hold live rows: the rows of a prompt longer than the room of a ring.
   static bool overruns(const CacheState& before, const LayerSlots& reserved);
   /// Settles every group of `state` after `rows` new rows, appended or not; bytes moved. added and freed:
   /// slots against the state before.
-  Result<std::int64_t> settle(CacheState& state, bool appended, std::int32_t rows, LayerSlots& added, LayerSlots& freed, LayoutContext& context) const;
+  Result<std::int64_t> settle(CacheState& state, bool appended, std::int32_t rows, LayerSlots& added, LayerSlots& freed,
+                              LayoutContext& context) const;
   /// Slots that no state names after all; a layout that counts rows has them already.
   void release(CacheStore& store, const LayerSlots& slots) const;
   /// Everything is free except the rows of `state`.

@@ -123,7 +123,8 @@ class Paged : public StorageLayout {
 
   /// Fills pages from the front with the rows behind them until `most` rows have moved and the next row
   /// starts a page.
-  Result<Compaction> compact(LayerGroup& group, std::span<const int> layers, LayoutContext& context, std::int64_t most) const override {
+  Result<Compaction> compact(LayerGroup& group, std::span<const int> layers, LayoutContext& context,
+                             std::int64_t most) const override {
     const std::span<const Slot> before = group.map->residentSlots();
     std::vector<Slot> slots(before.begin(), before.end());
     std::vector<std::int32_t> table;  // pages in context order
@@ -155,7 +156,8 @@ class Paged : public StorageLayout {
 
  private:
   Error noPage() const {
-    return Error{"staging", "the edit needs more free pages than there are", "no page of " + std::to_string(m_block) + " slots is free",
+    return Error{"staging", "the edit needs more free pages than there are",
+                 "no page of " + std::to_string(m_block) + " slots is free",
                  "compact the pages, raise staging or history_bytes, or use indirection"};
   }
 

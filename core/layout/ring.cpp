@@ -22,7 +22,8 @@ std::int32_t cheapestHead(const ResidencyView& map, std::int32_t first, std::int
 }
 
 /// Rows [first, size) of a layer to slots head, head + 1, ... around the end; the slots of the map after.
-Result<std::int64_t> arrange(Settling& settling, LayoutContext& context, std::int32_t first, std::int32_t head, std::int32_t capacity) {
+Result<std::int64_t> arrange(Settling& settling, LayoutContext& context, std::int32_t first, std::int32_t head,
+                             std::int32_t capacity) {
   const ResidencyView& map = *settling.group.map;
   std::vector<kernels::RowMove> moves;
   std::vector<Slot> slots(map.slotOf.begin(), map.slotOf.end());
@@ -49,7 +50,8 @@ Result<std::int64_t> arrange(Settling& settling, LayoutContext& context, std::in
 void Ring::start(LayerGroup& group, const LayerDemand& demand) const {
   group.read = m_path;
   group.tailOnly = demand.tailOnly;
-  group.ring = RingState{.capacity = poolSlots(demand), .window = demand.window(), .baseTick = Tick(0), .rolled = m_rolled};
+  group.ring =
+      RingState{.capacity = poolSlots(demand), .window = demand.window(), .baseTick = Tick(0), .rolled = m_rolled};
 }
 
 Result<std::int64_t> Ring::settle(Settling& settling, LayoutContext& context) const {
@@ -75,7 +77,8 @@ Result<std::int64_t> Ring::settle(Settling& settling, LayoutContext& context) co
     if (!moved) return moved;
     bytes = *moved;
   }
-  ring.writeBegin = m_rolled ? std::max(0, ring.filled - settling.fresh) : (ring.pointer() + ring.capacity - settling.fresh % ring.capacity) % ring.capacity;
+  ring.writeBegin = m_rolled ? std::max(0, ring.filled - settling.fresh)
+                             : (ring.pointer() + ring.capacity - settling.fresh % ring.capacity) % ring.capacity;
   ring.writeCount = std::min(settling.fresh, ring.filled);
   group.ring = ring;
   for (const int layer : settling.layers) restart(group, context.store.slots(layer));
@@ -84,13 +87,20 @@ Result<std::int64_t> Ring::settle(Settling& settling, LayoutContext& context) co
 
 void Ring::restart(const LayerGroup& group, SlotAllocator& slots) const {
   const RingState& ring = *group.ring;
-  static_cast<RunSlots&>(slots).place(m_rolled ? ring.filled % ring.capacity : ring.pointer(), ring.capacity - ring.filled);
+  static_cast<RunSlots&>(slots).place(m_rolled ? ring.filled % ring.capacity : ring.pointer(),
+                                      ring.capacity - ring.filled);
 }
 
-std::unique_ptr<StorageLayout> makeRingRoll(int) { return std::make_unique<Ring>("ring_roll", ReadPath::InPlace, true); }
-std::unique_ptr<StorageLayout> makeRingPointer(int) { return std::make_unique<Ring>("ring_pointer", ReadPath::TwoSlices); }
+std::unique_ptr<StorageLayout> makeRingRoll(int) {
+  return std::make_unique<Ring>("ring_roll", ReadPath::InPlace, true);
+}
+std::unique_ptr<StorageLayout> makeRingPointer(int) {
+  return std::make_unique<Ring>("ring_pointer", ReadPath::TwoSlices);
+}
 std::unique_ptr<StorageLayout> makeRingLut(int) { return std::make_unique<Ring>("ring_lut", ReadPath::Table); }
-std::unique_ptr<StorageLayout> makeRingBlockRoll(int) { return std::make_unique<Ring>("ring_block_roll", ReadPath::Roll); }
+std::unique_ptr<StorageLayout> makeRingBlockRoll(int) {
+  return std::make_unique<Ring>("ring_block_roll", ReadPath::Roll);
+}
 std::unique_ptr<StorageLayout> makeRingFused(int) { return std::make_unique<Ring>("ring_fused", ReadPath::InPlace); }
 
 }  // namespace kvlab

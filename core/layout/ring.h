@@ -9,11 +9,14 @@ namespace kvlab {
 
 class Ring : public StorageLayout {
  public:
-  explicit Ring(std::string_view name, ReadPath path, bool rolled = false) : m_name(name), m_path(path), m_rolled(rolled) {}
+  explicit Ring(std::string_view name, ReadPath path, bool rolled = false)
+      : m_name(name), m_path(path), m_rolled(rolled) {}
   std::string_view name() const override { return m_name; }
   bool inPlace() const override { return true; }
   bool dropsMasked() const override { return true; }
-  std::int32_t poolSlots(const LayerDemand& demand) const override { return demand.window() + std::max(demand.room, demand.chunk); }
+  std::int32_t poolSlots(const LayerDemand& demand) const override {
+    return demand.window() + std::max(demand.room, demand.chunk);
+  }
   std::unique_ptr<SlotAllocator> makeSlots(const LayerDemand& demand) const override {
     return std::make_unique<RunSlots>(poolSlots(demand), poolSlots(demand), true);
   }

@@ -50,8 +50,7 @@ Order orderOf(std::vector<RowMove> left) {
 void addMove(std::vector<RowMove>& moves, std::int32_t from, std::int32_t to) {
   if (!moves.empty() && moves.back().from + moves.back().count == from && moves.back().to + moves.back().count == to)
     ++moves.back().count;
-  else
-    moves.push_back({from, to, 1});
+  else moves.push_back({from, to, 1});
 }
 
 Result<std::int64_t> moveAll(RowPool& pool, std::vector<RowMove> moves) {

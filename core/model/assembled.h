@@ -15,15 +15,15 @@ struct Assembled {
   std::int64_t rows = 0;
   const kernels::RowMove* moves = nullptr;  // [nMoves] whole records, or:
   std::int64_t nMoves = 0;
-  const std::int32_t* from = nullptr;  // [rows] slots of rows that are dequantised to k and v
-  float *k = nullptr, *v = nullptr;    // [rows, kvHeads*headDim]
-  const std::int32_t* to = nullptr;    // [rows] places in the copy
-  const std::uint64_t* tags = nullptr; // [rows] ledger ids
-  std::uint8_t* verdicts = nullptr;    // [rows] or null: no guard
+  const std::int32_t* from = nullptr;   // [rows] slots of rows that are dequantised to k and v
+  float *k = nullptr, *v = nullptr;     // [rows, kvHeads*headDim]
+  const std::int32_t* to = nullptr;     // [rows] places in the copy
+  const std::uint64_t* tags = nullptr;  // [rows] ledger ids
+  std::uint8_t* verdicts = nullptr;     // [rows] or null: no guard
 };
 
 /// Makes the copy from `pool`. wrong: with a guard, receives how many rows are not what they should be.
-void assemble(const kernels::OpTable& ops, const kernels::Context& context, const Assembled& to, const std::uint8_t* pool,
-              const kernels::RowFormat& format, std::int64_t* wrong);
+void assemble(const kernels::OpTable& ops, const kernels::Context& context, const Assembled& to,
+              const std::uint8_t* pool, const kernels::RowFormat& format, std::int64_t* wrong);
 
 }  // namespace kvlab

@@ -95,8 +95,7 @@ Status BpeTokenizer::load(const JsonFields& in, const TokenizerSettings& setting
 
 Status BpeTokenizer::loadSteps(const JsonFields& in) {
   if (auto s = readStep(in, "normalizer", bpe::normaliserFromJson, m_normaliser); !s) return s;
-  if (auto s = readStep(in, "pre_tokenizer", bpe::preTokeniserFromJson, m_preTokeniser); !s)
-    return s;
+  if (auto s = readStep(in, "pre_tokenizer", bpe::preTokeniserFromJson, m_preTokeniser); !s) return s;
   if (auto s = readStep(in, "post_processor", bpe::surroundFromJson, m_surround); !s) return s;
   if (auto s = readStep(in, "decoder", bpe::decoderFromJson, m_decoder); !s) return s;
   m_byteLevel = in.has("decoder") && mentionsByteLevel(in.json().at("decoder"));
@@ -136,11 +135,8 @@ Result<std::vector<TokenId>> BpeTokenizer::encode(std::string_view text, bool ad
   Ids ids;
   if (addSpecial) ids = m_surround.before;
   for (const bpe::Part& part : m_raw.find(text)) {
-    if (part.token)
-      ids.push_back(part.token->id);
-    else if (auto s =
-                 encodeRaw(text.substr(part.begin, part.end - part.begin), part.begin == 0, ids);
-             !s)
+    if (part.token) ids.push_back(part.token->id);
+    else if (auto s = encodeRaw(text.substr(part.begin, part.end - part.begin), part.begin == 0, ids); !s)
       return s.error();
   }
   if (addSpecial) ids.insert(ids.end(), m_surround.after.begin(), m_surround.after.end());
@@ -155,11 +151,9 @@ Status BpeTokenizer::encodeRaw(std::string_view text, bool first, Ids& ids) cons
   if (m_normaliser)
     if (auto s = m_normaliser(normal); !s) return s;
   for (const bpe::Part& part : m_normalised.find(normal)) {
-    if (part.token)
-      ids.push_back(part.token->id);
-    else if (auto s =
-                 encodePlain(std::string_view(normal).substr(part.begin, part.end - part.begin),
-                             first && part.begin == 0, ids);
+    if (part.token) ids.push_back(part.token->id);
+    else if (auto s = encodePlain(std::string_view(normal).substr(part.begin, part.end - part.begin),
+                                  first && part.begin == 0, ids);
              !s)
       return s;
   }
@@ -182,8 +176,7 @@ const std::string* BpeTokenizer::token(TokenId id) const {
 std::string BpeTokenizer::decode(std::span<const TokenId> ids, bool skipSpecial) const {
   std::vector<std::string> tokens;
   for (const TokenId id : ids)
-    if (const std::string* text = token(id); text && !(skipSpecial && isSpecial(id)))
-      tokens.push_back(*text);
+    if (const std::string* text = token(id); text && !(skipSpecial && isSpecial(id))) tokens.push_back(*text);
   if (m_decoder && !m_decoder(tokens)) return {};
   std::string out;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -211,15 +204,13 @@ bool BpeTokenizer::isSpecial(TokenId id) const {
 
 }  // namespace
 
-Result<std::shared_ptr<const Tokenizer>> parseTokenizerJson(const std::string& text,
-                                                            const std::string& file,
+Result<std::shared_ptr<const Tokenizer>> parseTokenizerJson(const std::string& text, const std::string& file,
                                                             const TokenizerSettings& settings) {
   const auto json = parseJson(text, file, "bad_tokenizer");
   if (!json) return json.error();
   if (!json->is_object()) return badTokenizer(file, "not a JSON object");
   auto tokenizer = std::make_shared<BpeTokenizer>();
-  if (auto s = tokenizer->load(JsonFields(*json, file, "bad_tokenizer"), settings); !s)
-    return s.error();
+  if (auto s = tokenizer->load(JsonFields(*json, file, "bad_tokenizer"), settings); !s) return s.error();
   return std::shared_ptr<const Tokenizer>(std::move(tokenizer));
 }
 

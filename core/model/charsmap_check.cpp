@@ -12,8 +12,8 @@ namespace kvlab {
 namespace {
 
 constexpr std::uint64_t kPieces = 1, kNormalizerSpec = 3, kDenormalizerSpec = 5;  // of ModelProto
-constexpr std::uint64_t kPiece = 1;                                  // of SentencePiece
-constexpr std::uint64_t kCharsMap = 2;                               // of NormalizerSpec
+constexpr std::uint64_t kPiece = 1;                                               // of SentencePiece
+constexpr std::uint64_t kCharsMap = 2;                                            // of NormalizerSpec
 
 /// Reads the wire format of protocol buffers, field by field.
 class Wire {
@@ -30,16 +30,11 @@ class Wire {
     if (!tag) return {};
     Field field{*tag >> 3, {}};
     switch (*tag & 7) {
-      case 0:
-        return varint() ? std::optional(field) : std::nullopt;
-      case 1:
-        return take(8) ? std::optional(field) : std::nullopt;
-      case 5:
-        return take(4) ? std::optional(field) : std::nullopt;
-      case 2:
-        break;
-      default:
-        return {};
+      case 0: return varint() ? std::optional(field) : std::nullopt;
+      case 1: return take(8) ? std::optional(field) : std::nullopt;
+      case 5: return take(4) ? std::optional(field) : std::nullopt;
+      case 2: break;
+      default: return {};
     }
     const auto length = varint();
     const auto bytes = length ? take(*length) : std::nullopt;
@@ -71,8 +66,7 @@ class Wire {
 /// Follows the array from its root along every label.
 class ArrayWalk {
  public:
-  ArrayWalk(std::string_view array, std::string_view pool)
-      : m_units(array.size() / 4), m_pool(pool) {
+  ArrayWalk(std::string_view array, std::string_view pool) : m_units(array.size() / 4), m_pool(pool) {
     if (!m_units.empty()) std::memcpy(m_units.data(), array.data(), m_units.size() * 4);
     m_seen.resize(m_units.size());
   }

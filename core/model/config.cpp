@@ -26,8 +26,7 @@ Status readType(const JsonFields& in, ModelConfig& c) {
   c.type = type.take();
   for (const char* known : {"llama", "mistral", "qwen2", "qwen3"})
     if (c.type == known) return ok();
-  return in.bad("model_type", "is not an architecture known here",
-                "use a llama, mistral, qwen2 or qwen3 checkpoint");
+  return in.bad("model_type", "is not an architecture known here", "use a llama, mistral, qwen2 or qwen3 checkpoint");
 }
 
 Status readShape(const JsonFields& in, ModelConfig& c) {
@@ -38,20 +37,13 @@ Status readShape(const JsonFields& in, ModelConfig& c) {
   if (auto s = in.number("intermediate_size", c.intermediate, 1, kMaxDim * 4); !s) return s;
   if (auto s = in.number("vocab_size", c.vocab, 1, kMaxVocab); !s) return s;
   if (auto s = in.number("num_key_value_heads", c.kvHeads, 1, 65536, c.heads); !s) return s;
-  if (auto s = in.number("max_position_embeddings", c.maxPositions, 1, kMaxPosition, 2048); !s)
-    return s;
-  if (auto s =
-          in.number("head_dim", c.headDim, 2, 4096, q3 ? 128 : std::max(c.hidden / c.heads, 1));
-      !s)
-    return s;
+  if (auto s = in.number("max_position_embeddings", c.maxPositions, 1, kMaxPosition, 2048); !s) return s;
+  if (auto s = in.number("head_dim", c.headDim, 2, 4096, q3 ? 128 : std::max(c.hidden / c.heads, 1)); !s) return s;
   if (c.heads % c.kvHeads != 0)
-    return in.bad("num_key_value_heads",
-                  "does not divide num_attention_heads " + std::to_string(c.heads));
+    return in.bad("num_key_value_heads", "does not divide num_attention_heads " + std::to_string(c.heads));
   if (!in.has("head_dim") && !q3 && c.hidden % c.heads != 0)
-    return in.bad("hidden_size",
-                  "is not a multiple of num_attention_heads " + std::to_string(c.heads));
-  if (c.headDim % 2 != 0)
-    return in.bad("head_dim", "is " + std::to_string(c.headDim) + ", not even");
+    return in.bad("hidden_size", "is not a multiple of num_attention_heads " + std::to_string(c.heads));
+  if (c.headDim % 2 != 0) return in.bad("head_dim", "is " + std::to_string(c.headDim) + ", not even");
   return ok();
 }
 
@@ -78,11 +70,9 @@ Status refuseUnknownArithmetic(const JsonFields& in) {
   if (mlpBias) return in.bad("mlp_bias", "is not implemented", "use a checkpoint without it");
   double partial = 1;
   if (auto s = in.number("partial_rotary_factor", partial, 0.0, 1.0, 1.0); !s) return s;
-  if (partial != 1)
-    return in.bad("partial_rotary_factor", "is not implemented", "use a checkpoint with 1");
+  if (partial != 1) return in.bad("partial_rotary_factor", "is not implemented", "use a checkpoint with 1");
   if (in.has("quantization_config"))
-    return in.bad("quantization_config", "means weights in a packed format",
-                  "use the f32, f16 or bf16 checkpoint");
+    return in.bad("quantization_config", "means weights in a packed format", "use the f32, f16 or bf16 checkpoint");
   return ok();
 }
 
@@ -95,8 +85,8 @@ Status readLayerTypes(const JsonFields& in, ModelConfig& c) {
     if (!sliding && types[i] != "full_attention")
       return in.bad("layer_types", "has " + types[i].dump() + " at " + std::to_string(i));
     if (sliding && c.slidingWindow == 0)
-      return in.bad("layer_types", "has sliding_attention at " + std::to_string(i) +
-                                       " but no sliding_window is in use");
+      return in.bad("layer_types",
+                    "has sliding_attention at " + std::to_string(i) + " but no sliding_window is in use");
     c.windowPerLayer[i] = sliding ? c.slidingWindow : 0;
   }
   return ok();
@@ -117,8 +107,7 @@ Status readWindow(const JsonFields& in, ModelConfig& c) {
   int first = 0;
   if (c.type != "mistral")
     if (auto s = in.number("max_window_layers", first, 0, 1 << 20, 28); !s) return s;
-  for (int i = first; i < c.layers; ++i)
-    c.windowPerLayer[static_cast<std::size_t>(i)] = c.slidingWindow;
+  for (int i = first; i < c.layers; ++i) c.windowPerLayer[static_cast<std::size_t>(i)] = c.slidingWindow;
   return ok();
 }
 
@@ -146,8 +135,7 @@ Status readIds(const JsonFields& in, ModelConfig& c) {
 
 Result<ModelConfig> configFromJson(const json& json, const std::string& file) {
   if (!json.is_object())
-    return Error{"bad_model", "cannot use " + file, "not a JSON object",
-                 "use the model's config.json"};
+    return Error{"bad_model", "cannot use " + file, "not a JSON object", "use the model's config.json"};
   const JsonFields in(json, file);
   ModelConfig c;
   if (auto s = readType(in, c); !s) return s.error();
@@ -171,16 +159,13 @@ Result<ModelConfig> readConfig(const std::string& directory) {
   const auto generation = readJsonFile(more, "bad_model", kLimits);
   if (!generation) return generation.error();
   if (generation->is_object())
-    if (auto s =
-            appendIds(JsonFields(*generation, more), "eos_token_id", config->vocab, config->eos);
-        !s)
+    if (auto s = appendIds(JsonFields(*generation, more), "eos_token_id", config->vocab, config->eos); !s)
       return s.error();
   return config;
 }
 
 std::int64_t ModelConfig::parameters() const {
-  const std::int64_t d = hidden, q = std::int64_t{heads} * headDim,
-                     kv = std::int64_t{kvHeads} * headDim;
+  const std::int64_t d = hidden, q = std::int64_t{heads} * headDim, kv = std::int64_t{kvHeads} * headDim;
   std::int64_t layer = 2 * d * q + 2 * d * kv + 3 * d * intermediate + 2 * d;
   if (attentionBias) layer += q + 2 * kv;
   if (outputBias) layer += d;

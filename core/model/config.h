@@ -20,9 +20,8 @@ struct RopeScaling {
   double lowFreqFactor = 1, highFreqFactor = 4;  // llama3
   std::int64_t originalMaxPosition = 0;          // llama3, yarn
   double betaFast = 32, betaSlow = 1;            // yarn, in rotations
-  double attentionFactor =
-      1;                 // yarn: multiplies cos and sin; already computed from the file's keys
-  bool truncate = true;  // yarn: ramp ends at whole dimensions
+  double attentionFactor = 1;                    // yarn: multiplies cos and sin; already computed from the file's keys
+  bool truncate = true;                          // yarn: ramp ends at whole dimensions
 };
 
 struct ModelConfig {

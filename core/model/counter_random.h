@@ -17,8 +17,6 @@ constexpr std::uint64_t randomBits(std::uint64_t key, std::uint64_t counter) {
 }
 
 /// In [0, 1), 53 bits.
-constexpr double unitInterval(std::uint64_t bits) {
-  return static_cast<double>(bits >> 11) * 0x1p-53;
-}
+constexpr double unitInterval(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
 
 }  // namespace kvlab

@@ -39,39 +39,26 @@ std::optional<Element> elementFromName(std::string_view name) {
   return {};
 }
 
-std::int64_t elementBytes(Element element) {
-  return kElements[static_cast<std::size_t>(element)].bytes;
-}
+std::int64_t elementBytes(Element element) { return kElements[static_cast<std::size_t>(element)].bytes; }
 
 std::optional<kernels::DType> kernelType(Element element) {
   switch (element) {
-    case Element::F32:
-      return kernels::DType::f32;
-    case Element::F16:
-      return kernels::DType::f16;
-    case Element::BF16:
-      return kernels::DType::bf16;
-    case Element::I8:
-      return kernels::DType::i8;
-    case Element::F8E4M3:
-      return kernels::DType::fp8e4m3;
-    default:
-      return {};
+    case Element::F32: return kernels::DType::f32;
+    case Element::F16: return kernels::DType::f16;
+    case Element::BF16: return kernels::DType::bf16;
+    case Element::I8: return kernels::DType::i8;
+    case Element::F8E4M3: return kernels::DType::fp8e4m3;
+    default: return {};
   }
 }
 
 Element elementOf(kernels::DType type) {
   switch (type) {
-    case kernels::DType::f32:
-      return Element::F32;
-    case kernels::DType::f16:
-      return Element::F16;
-    case kernels::DType::bf16:
-      return Element::BF16;
-    case kernels::DType::i8:
-      return Element::I8;
-    case kernels::DType::fp8e4m3:
-      return Element::F8E4M3;
+    case kernels::DType::f32: return Element::F32;
+    case kernels::DType::f16: return Element::F16;
+    case kernels::DType::bf16: return Element::BF16;
+    case kernels::DType::i8: return Element::I8;
+    case kernels::DType::fp8e4m3: return Element::F8E4M3;
   }
   return Element::F32;
 }

@@ -26,7 +26,7 @@ kernels::GateMlpArgs GateWeights::args(int layer) const {
   one.layers = 1;
   for (int s = 0; s < kernels::kGateStages; ++s) {
     const std::int64_t outputs = std::int64_t{layer} * one.kvHeads * one.outputs(s);
-    one.w[s] = static_cast<const std::byte*>(one.w[s]) + outputs * one.in(s) * kernels::dtypeBytes(one.wType);
+    one.w[s] = static_cast<const std::byte*>(one.w[s]) + outputs * one.in(s)*kernels::dtypeBytes(one.wType);
     one.b[s] += outputs;
   }
   return one;
@@ -34,7 +34,8 @@ kernels::GateMlpArgs GateWeights::args(int layer) const {
 
 class GateWeights::Loader {
  public:
-  Loader(GateWeights& out, const ModelConfig& config, const Safetensors& file) : m_out(out), m_config(config), m_file(file) {}
+  Loader(GateWeights& out, const ModelConfig& config, const Safetensors& file)
+      : m_out(out), m_config(config), m_file(file) {}
 
   Status run() {
     if (Status read = metadata(); !read) return read;
@@ -49,7 +50,8 @@ class GateWeights::Loader {
 
  private:
   Error bad(const std::string& field, const std::string& why, const std::string& remedy) const {
-    return Error{"bad_gates", "the gates were refused", m_out.m_path + ": " + field + " " + why, remedy, std::nullopt, field};
+    return Error{"bad_gates", "the gates were refused", m_out.m_path + ": " + field + " " + why, remedy, std::nullopt,
+                 field};
   }
 
   const std::string* text(const char* key) const {
@@ -71,7 +73,9 @@ class GateWeights::Loader {
     const std::string *input = text("input"), *model = text("model");
     if (!input || (*input != "pre_rope" && *input != "post_rope"))
       return bad("input", input ? "is \"" + *input + "\"" : "is missing in the metadata", "say pre_rope or post_rope");
-    if (!model) return bad("model", "is missing in the metadata", "write the fingerprint of the model the gates were trained for");
+    if (!model)
+      return bad("model", "is missing in the metadata",
+                 "write the fingerprint of the model the gates were trained for");
     m_out.m_input = *input == "pre_rope" ? GateInput::PreRope : GateInput::PostRope;
     m_out.m_model = *model;
     if (Status read = number("threshold", m_out.m_threshold); !read) return read;
@@ -85,14 +89,17 @@ class GateWeights::Loader {
     const FileTensor* w = m_file.find(first);
     if (!w) return bad(first, "is missing", "export gates for every layer of the model");
     const auto type = kernelType(w->element);
-    if (!type || kernels::dtypeHasScale(*type)) return bad(first, "is " + std::string(name(w->element)), "export F32, F16 or BF16");
+    if (!type || kernels::dtypeHasScale(*type))
+      return bad(first, "is " + std::string(name(w->element)), "export F32, F16 or BF16");
     a.wType = *type;
     a.layers = m_config.layers;
     a.kvHeads = m_config.kvHeads;
     a.headDim = m_config.headDim;
     const std::int64_t hidden = w->shape.size() == 3 ? w->shape[1] : 0;
     if (hidden < 1 || hidden > kernels::kGateHiddenMax || a.headDim > kernels::kGateHiddenMax)
-      return bad(first, "is " + shapeText(w->shape) + ", its hidden width is not from 1 to " + std::to_string(kernels::kGateHiddenMax),
+      return bad(first,
+                 "is " + shapeText(w->shape) + ", its hidden width is not from 1 to " +
+                     std::to_string(kernels::kGateHiddenMax),
                  "train narrower gates");
     a.hidden = static_cast<std::int32_t>(hidden);
     return ok();
@@ -107,19 +114,26 @@ class GateWeights::Loader {
   Status check(int layer, char kind, int stage) const {
     const std::string tensor = nameOf(layer, kind, stage);
     const FileTensor* found = m_file.find(tensor);
-    if (!found) return bad(tensor, "is missing; the model has " + std::to_string(m_config.layers) + " layers", "export gates for every layer of the model");
+    if (!found)
+      return bad(tensor, "is missing; the model has " + std::to_string(m_config.layers) + " layers",
+                 "export gates for every layer of the model");
     if (found->shape != wanted(kind, stage))
-      return bad(tensor, "is " + shapeText(found->shape) + ", the model's " + std::to_string(m_config.kvHeads) + " KV heads of " +
-                 std::to_string(m_config.headDim) + " need " + shapeText(wanted(kind, stage)), "use gates that were trained for this model");
+      return bad(tensor,
+                 "is " + shapeText(found->shape) + ", the model's " + std::to_string(m_config.kvHeads) +
+                     " KV heads of " + std::to_string(m_config.headDim) + " need " + shapeText(wanted(kind, stage)),
+                 "use gates that were trained for this model");
     const auto type = kernelType(found->element);
     const bool fits = type && (kind == 'w' ? *type == m_out.m_args.wType : !kernels::dtypeHasScale(*type));
     if (!fits)
-      return bad(tensor, "is " + std::string(name(found->element)) + ", " + nameOf(0, 'w', 0) + " is " + std::string(name(elementOf(m_out.m_args.wType))),
+      return bad(tensor,
+                 "is " + std::string(name(found->element)) + ", " + nameOf(0, 'w', 0) + " is " +
+                     std::string(name(elementOf(m_out.m_args.wType))),
                  "export all matrices in one of F32, F16 and BF16");
     const std::vector<float> values = widened(found->view());
     const auto odd = std::find_if(values.begin(), values.end(), [](float x) { return !std::isfinite(x); });
     if (odd != values.end())
-      return bad(tensor, "is not finite at element " + std::to_string(odd - values.begin()), "train the gates again, with a smaller learning rate");
+      return bad(tensor, "is not finite at element " + std::to_string(odd - values.begin()),
+                 "train the gates again, with a smaller learning rate");
     return ok();
   }
 
@@ -129,8 +143,11 @@ class GateWeights::Loader {
     for (const auto& [tensor, unused] : m_file.tensors()) {
       bool known = false;
       for (int layer = 0; layer < m_config.layers && !known; ++layer)
-        for (int s = 0; s < kernels::kGateStages && !known; ++s) known = tensor == nameOf(layer, 'w', s) || tensor == nameOf(layer, 'b', s);
-      if (!known) return bad(tensor, "is no gate of this model of " + std::to_string(m_config.layers) + " layers", "use gates that were trained for this model");
+        for (int s = 0; s < kernels::kGateStages && !known; ++s)
+          known = tensor == nameOf(layer, 'w', s) || tensor == nameOf(layer, 'b', s);
+      if (!known)
+        return bad(tensor, "is no gate of this model of " + std::to_string(m_config.layers) + " layers",
+                   "use gates that were trained for this model");
     }
     return ok();
   }
@@ -139,8 +156,10 @@ class GateWeights::Loader {
     kernels::GateMlpArgs& a = m_out.m_args;
     kernels::Backend& backend = *m_out.m_backend;
     for (int s = 0; s < kernels::kGateStages; ++s) {
-      const std::int64_t outputs = std::int64_t{a.kvHeads} * a.outputs(s), matrix = outputs * a.in(s) * kernels::dtypeBytes(a.wType);
-      const bool room = m_out.m_w[s].allocate(backend, a.layers * matrix) && m_out.m_b[s].allocate(backend, a.layers * outputs);
+      const std::int64_t outputs = std::int64_t{a.kvHeads} * a.outputs(s),
+                         matrix = outputs * a.in(s)*kernels::dtypeBytes(a.wType);
+      const bool room =
+          m_out.m_w[s].allocate(backend, a.layers * matrix) && m_out.m_b[s].allocate(backend, a.layers * outputs);
       for (int layer = 0; room && layer < a.layers; ++layer) {
         m_out.m_w[s].write(layer * matrix, m_file.find(nameOf(layer, 'w', s))->bytes);
         m_out.m_b[s].write(layer * outputs, widened(m_file.find(nameOf(layer, 'b', s))->view()));

@@ -7,9 +7,9 @@
 //   layers.{l}.w3  [kvHeads, hidden, hidden]    layers.{l}.b3  [kvHeads, hidden]
 //   layers.{l}.w4  [kvHeads, 1, hidden]         layers.{l}.b4  [kvHeads, 1]
 //
-// for every layer of the model and nothing else; matrices all F32, all F16 or all BF16, biases of any of them. Metadata:
-// `input` (pre_rope: keys before k-norm and rotation; post_rope: after both), `model` (fingerprint of the model
-// the gates were trained for, text), `threshold` (of attention, of a use), `cap` (of the label, in powers of 4).
+// for every layer of the model and nothing else; matrices all F32, all F16 or all BF16, biases of any of them.
+// Metadata: `input` (pre_rope: keys before k-norm and rotation; post_rope: after both), `model` (fingerprint of the
+// model the gates were trained for, text), `threshold` (of attention, of a use), `cap` (of the label, in powers of 4).
 //
 // Immutable and shared; any thread. Keeps its back end alive.
 #pragma once
@@ -58,7 +58,7 @@ class GateWeights {
   GateInput m_input = GateInput::PreRope;
   double m_threshold = 0, m_cap = 0;
   std::int64_t m_bytes = 0;
-  std::shared_ptr<kernels::Backend> m_backend;  // outlives the arrays
+  std::shared_ptr<kernels::Backend> m_backend;          // outlives the arrays
   kernels::Array<std::byte> m_w[kernels::kGateStages];  // [layers, kvHeads, out, in]
   kernels::Array<float> m_b[kernels::kGateStages];      // [layers, kvHeads, out]
   kernels::GateMlpArgs m_args;

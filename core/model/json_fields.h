@@ -50,8 +50,7 @@ class JsonFields {
       return bad(key, std::is_integral_v<T> ? "is not a whole number" : "is not a number");
     const auto wide = value.get<double>();
     if (!(wide >= static_cast<double>(low) && wide <= static_cast<double>(high)))
-      return bad(key,
-                 "is outside " + nlohmann::json(low).dump() + " to " + nlohmann::json(high).dump());
+      return bad(key, "is outside " + nlohmann::json(low).dump() + " to " + nlohmann::json(high).dump());
     out = value.get<T>();
     return ok();
   }

@@ -29,8 +29,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   ::close(file);
   if (!regular) return cannotOpen(path, "not a regular file");
   if (mapped == MAP_FAILED) return cannotOpen(path, std::strerror(failure));
-  return std::shared_ptr<const MappedFile>(
-      new MappedFile({static_cast<const std::byte*>(mapped), size}));
+  return std::shared_ptr<const MappedFile>(new MappedFile({static_cast<const std::byte*>(mapped), size}));
 }
 
 MappedFile::~MappedFile() {

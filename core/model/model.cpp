@@ -18,8 +18,7 @@ Error asBadModel(Error error) {
   return error;
 }
 
-Result<std::shared_ptr<const Model>> openDirectory(const std::string& spec,
-                                                   const std::string& directory,
+Result<std::shared_ptr<const Model>> openDirectory(const std::string& spec, const std::string& directory,
                                                    const Progress& progress) {
   if (!report(progress, "reading " + spec, 0, 3)) return cancelledOpening(spec);
   auto config = readConfig(directory);
@@ -43,11 +42,9 @@ Result<std::shared_ptr<const Model>> openDirectory(const std::string& spec,
 
 }  // namespace
 
-Result<std::shared_ptr<const Model>> Model::open(const std::string& spec,
-                                                 const std::string& resourceDir,
+Result<std::shared_ptr<const Model>> Model::open(const std::string& spec, const std::string& resourceDir,
                                                  const Progress& progress) {
-  if (spec.starts_with(kSynthetic))
-    return openSynthetic(spec, spec.substr(kSynthetic.size()), progress);
+  if (spec.starts_with(kSynthetic)) return openSynthetic(spec, spec.substr(kSynthetic.size()), progress);
   const std::string directory = spec == "demo" ? resourceDir + "/demo" : spec;
   std::error_code ignored;
   if (!std::filesystem::is_directory(directory, ignored)) {

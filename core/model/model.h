@@ -31,8 +31,7 @@ class Model {
   /// spec: "demo" (resourceDir/demo), a Hugging Face directory, or "synthetic:NAME" with options
   /// "synthetic:NAME:dtype=f32,seed=3,layers=2". Errors: bad_model, bad_tokenizer, out_of_memory,
   /// cancelled.
-  static Result<std::shared_ptr<const Model>> open(const std::string& spec,
-                                                   const std::string& resourceDir,
+  static Result<std::shared_ptr<const Model>> open(const std::string& spec, const std::string& resourceDir,
                                                    const Progress& progress = {});
   /// Names that follow "synthetic:".
   static std::vector<std::string> syntheticNames();
@@ -42,7 +41,7 @@ class Model {
   const TensorView& embed() const { return m_embed; }  // [vocab, hidden]
   const LayerWeights& layer(int l) const { return m_layers[static_cast<std::size_t>(l)]; }
   const TensorView& finalNorm() const { return m_finalNorm; }  // [hidden]
-  const TensorView& head() const { return m_head; }  // [vocab, hidden]; embed() where tied
+  const TensorView& head() const { return m_head; }            // [vocab, hidden]; embed() where tied
   const Tokenizer& tokenizer() const { return *m_tokenizer; }
   /// Storage type of the embedding, which is that of the whole file in practice.
   kernels::DType dtype() const { return m_embed.dtype; }

@@ -13,8 +13,8 @@ struct Role {
 
 /// The tensors of one layer: name in the file, place in LayerWeights, shape.
 std::vector<Role> layerRoles(const ModelConfig& c) {
-  const std::int64_t d = c.hidden, q = std::int64_t{c.heads} * c.headDim,
-                     kv = std::int64_t{c.kvHeads} * c.headDim, m = c.intermediate, h = c.headDim;
+  const std::int64_t d = c.hidden, q = std::int64_t{c.heads} * c.headDim, kv = std::int64_t{c.kvHeads} * c.headDim,
+                     m = c.intermediate, h = c.headDim;
   using W = LayerWeights;
   return {{"input_layernorm.weight", &W::inputNorm, {d}},
           {"self_attn.q_proj.weight", &W::q, {q, d}},
@@ -58,20 +58,17 @@ ModelBuilder::ModelBuilder(std::string spec, ModelConfig config) : m_model(new M
 
 Result<TensorView> ModelBuilder::checked(const Find& find, const TensorNeed& need) const {
   const auto refuse = [&](const std::string& why, const std::string& remedy) {
-    Error error{"bad_model", "cannot use model " + m_model->m_spec,
-                "tensor \"" + need.name + "\" " + why, remedy};
+    Error error{"bad_model", "cannot use model " + m_model->m_spec, "tensor \"" + need.name + "\" " + why, remedy};
     error.field = need.name;
     return error;
   };
   auto tensor = find(need.name);
   if (!tensor) return refuse("is missing", "use a complete checkpoint, or correct config.json");
   if (!*tensor || !kernels::dtypeSupported(tensor->dtype))
-    return refuse("is of a type that cannot be computed with",
-                  "use the f32, f16 or bf16 checkpoint");
+    return refuse("is of a type that cannot be computed with", "use the f32, f16 or bf16 checkpoint");
   if (tensor->shape != need.shape)
-    return refuse(
-        "is " + shapeText(tensor->shape) + ", config.json asks for " + shapeText(need.shape),
-        "use the config.json that belongs to the weights");
+    return refuse("is " + shapeText(tensor->shape) + ", config.json asks for " + shapeText(need.shape),
+                  "use the config.json that belongs to the weights");
   return std::move(*tensor);
 }
 
@@ -99,8 +96,7 @@ Status ModelBuilder::weights(const Find& find, std::shared_ptr<const void> stora
     LayerWeights& layer = m.m_layers.emplace_back();
     for (const Role& role : roles)
       if (role.present)
-        if (auto s = take({layerName(prefix, l, role.suffix), role.shape}, layer.*role.member); !s)
-          return s;
+        if (auto s = take({layerName(prefix, l, role.suffix), role.shape}, layer.*role.member); !s) return s;
   }
   m.m_storage = std::move(storage);
   return ok();

@@ -14,8 +14,7 @@ struct TensorNeed {
 };
 
 /// What a configuration needs, in the order of the layers. `prefix` is "model." or empty.
-std::vector<TensorNeed> tensorNeeds(const ModelConfig& config,
-                                    const std::string& prefix = "model.");
+std::vector<TensorNeed> tensorNeeds(const ModelConfig& config, const std::string& prefix = "model.");
 
 class ModelBuilder {
  public:

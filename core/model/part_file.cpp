@@ -10,8 +10,7 @@
 
 namespace kvlab {
 
-PartFile::PartFile(const std::string& path)
-    : m_path(path), m_part(path + ".part-" + std::to_string(::getpid())) {
+PartFile::PartFile(const std::string& path) : m_path(path), m_part(path + ".part-" + std::to_string(::getpid())) {
   m_file = ::open(m_part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (m_file < 0) m_errno = errno;
 }
@@ -38,8 +37,7 @@ bool PartFile::append(const void* data, std::size_t size) {
 }
 
 Status PartFile::publish() {
-  if (m_errno == 0 && (::fsync(m_file) != 0 || ::rename(m_part.c_str(), m_path.c_str()) != 0))
-    m_errno = errno;
+  if (m_errno == 0 && (::fsync(m_file) != 0 || ::rename(m_part.c_str(), m_path.c_str()) != 0)) m_errno = errno;
   if (m_errno != 0)
     return Error{"bad_file", "cannot write " + m_path, std::strerror(m_errno),
                  "check the folder, its permissions and the free space"};

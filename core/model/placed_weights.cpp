@@ -27,7 +27,9 @@ std::int64_t placedBytes(const TensorView& view, bool bias) { return bias ? view
 
 std::int64_t PlacedWeights::bytes(const Model& model, const kernels::Backend& backend) {
   std::int64_t sum = 0;
-  const auto add = [&](const TensorView& view, bool bias) { sum += copied(backend, bias) ? placedBytes(view, bias) : 0; };
+  const auto add = [&](const TensorView& view, bool bias) {
+    sum += copied(backend, bias) ? placedBytes(view, bias) : 0;
+  };
   add(model.embed(), false);
   if (model.head().data != model.embed().data) add(model.head(), false);
   add(model.finalNorm(), false);
@@ -90,7 +92,8 @@ Result<std::shared_ptr<const PlacedWeights>> PlacedWeights::place(std::shared_pt
     eachOf(placed->m_layers.back(), [&](TensorView& view, bool bias) { placing.tensor(view, bias); });
   }
   if (placing.cancelled())
-    return Error{"cancelled", "opening the model was cancelled", "while its weights went to the device", "open it again"};
+    return Error{"cancelled", "opening the model was cancelled", "while its weights went to the device",
+                 "open it again"};
   if (Status done = backendStatus(*placed->m_backend, "bringing the weights to the device"); !done) return done.error();
   return std::shared_ptr<const PlacedWeights>(std::move(placed));
 }

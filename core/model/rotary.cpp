@@ -19,17 +19,15 @@ double llama3Frequency(double w, const RopeScaling& rope) {
   const double wave = kTurn / w;
   if (wave < length / rope.highFreqFactor) return w;
   if (wave > length / rope.lowFreqFactor) return w / rope.factor;
-  const double smooth =
-      (length / wave - rope.lowFreqFactor) / (rope.highFreqFactor - rope.lowFreqFactor);
+  const double smooth = (length / wave - rope.lowFreqFactor) / (rope.highFreqFactor - rope.lowFreqFactor);
   return (1 - smooth) * w / rope.factor + smooth * w;
 }
 
 /// YaRN: a linear ramp over the pairs between betaFast and betaSlow rotations (arXiv:2309.00071).
 void applyYarn(std::vector<double>& w, const ModelConfig& c) {
   const auto pairWith = [&](double rotations) {
-    return c.headDim *
-           std::log(static_cast<double>(c.rope.originalMaxPosition) / (rotations * kTurn)) /
-           (2 * std::log(c.ropeTheta));
+    return c.headDim * std::log(static_cast<double>(c.rope.originalMaxPosition) / (rotations * kTurn)) /
+        (2 * std::log(c.ropeTheta));
   };
   double low = pairWith(c.rope.betaFast), high = pairWith(c.rope.betaSlow);
   if (c.rope.truncate) low = std::floor(low), high = std::ceil(high);
@@ -49,17 +47,14 @@ std::vector<double> inverseFrequencies(const ModelConfig& config) {
   for (std::size_t i = 0; i < w.size(); ++i)
     w[i] = 1.0 / std::pow(config.ropeTheta, 2.0 * static_cast<double>(i) / config.headDim);
   switch (config.rope.kind) {
-    case Kind::None:
-      break;
+    case Kind::None: break;
     case Kind::Linear:
       for (double& f : w) f /= config.rope.factor;
       break;
     case Kind::Llama3:
       for (double& f : w) f = llama3Frequency(f, config.rope);
       break;
-    case Kind::Yarn:
-      applyYarn(w, config);
-      break;
+    case Kind::Yarn: applyYarn(w, config); break;
   }
   return w;
 }
@@ -98,19 +93,17 @@ double Rotary::sigma(std::int32_t index) const {
 
 /// Steps of 256 rows keep the number of calls small without computing what is never read.
 void Rotary::fillDense(std::int32_t last) {
-  const std::int32_t end = static_cast<std::int32_t>(
-      std::min<std::int64_t>(m_dense, (std::int64_t{last} / 256 + 1) * 256));
+  const std::int32_t end =
+      static_cast<std::int32_t>(std::min<std::int64_t>(m_dense, (std::int64_t{last} / 256 + 1) * 256));
   for (; m_filled < end; ++m_filled)
-    fillRow(m_table.get() + static_cast<std::size_t>(m_filled) * m_frequencies.size() * 2, m_filled,
-            0);
+    fillRow(m_table.get() + static_cast<std::size_t>(m_filled) * m_frequencies.size() * 2, m_filled, 0);
 }
 
 void Rotary::fillRow(float* row, double phase, double sigma) const {
   const std::size_t half = m_frequencies.size();
   for (std::size_t i = 0; i < half; ++i) {
     const double w = m_frequencies[i];
-    const double scale =
-        m_attentionFactor * (sigma == 0 ? 1.0 : std::exp(-0.5 * sigma * w * sigma * w));
+    const double scale = m_attentionFactor * (sigma == 0 ? 1.0 : std::exp(-0.5 * sigma * w * sigma * w));
     row[i] = static_cast<float>(std::cos(phase * w) * scale);
     row[half + i] = static_cast<float>(std::sin(phase * w) * scale);
   }
@@ -118,8 +111,7 @@ void Rotary::fillRow(float* row, double phase, double sigma) const {
 
 void Rotary::reserveExtra(std::size_t rows) {
   const std::size_t width = m_frequencies.size() * 2;
-  auto table =
-      std::make_unique_for_overwrite<float[]>((static_cast<std::size_t>(m_dense) + rows) * width);
+  auto table = std::make_unique_for_overwrite<float[]>((static_cast<std::size_t>(m_dense) + rows) * width);
   if (m_table) {
     std::copy_n(m_table.get(), static_cast<std::size_t>(m_filled) * width, table.get());
     const std::size_t extra = static_cast<std::size_t>(m_dense) * width;

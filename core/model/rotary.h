@@ -34,7 +34,7 @@ class Rotary {
   /// [rows, headDim]; stable until index() makes the next row.
   const float* data() const { return m_table.get(); }
   std::int64_t width() const { return static_cast<std::int64_t>(2 * m_frequencies.size()); }  // floats in a row
-  std::int64_t dense() const { return m_dense; }  // rows set aside for whole phases, of which
+  std::int64_t dense() const { return m_dense; }         // rows set aside for whole phases, of which
   std::int64_t denseFilled() const { return m_filled; }  // are computed; behind them
   std::int64_t extraFilled() const { return static_cast<std::int64_t>(m_extra.size()); }
   std::int64_t capacity() const { return m_dense + static_cast<std::int64_t>(m_extraCapacity); }

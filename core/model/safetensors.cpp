@@ -24,8 +24,7 @@ Result<std::set<std::string>> shardNames(const json& index, const std::string& f
   for (const auto& [tensor, shard] : map->items()) {
     if (!shard.is_string()) return badTensor(file, tensor, "its shard is not a file name");
     const auto& text = shard.get_ref<const std::string&>();
-    if (text.empty() || text == ".." || text.find('/') != std::string::npos ||
-        text.find('\0') != std::string::npos)
+    if (text.empty() || text == ".." || text.find('/') != std::string::npos || text.find('\0') != std::string::npos)
       return badTensor(file, tensor, "shard \"" + text + "\" is not a plain file name");
     names.insert(text);
   }
@@ -35,8 +34,7 @@ Result<std::set<std::string>> shardNames(const json& index, const std::string& f
 /// Every tensor of the index lies where the index says.
 Status checkIndex(const json& weightMap, const Safetensors& all, const std::string& file) {
   for (const auto& [tensor, shard] : weightMap.items())
-    if (!all.find(tensor))
-      return badTensor(file, tensor, "not in " + shard.get<std::string>() + " or any other shard");
+    if (!all.find(tensor)) return badTensor(file, tensor, "not in " + shard.get<std::string>() + " or any other shard");
   return ok();
 }
 
@@ -73,8 +71,7 @@ Result<Safetensors> Safetensors::openDirectory(const std::string& directory) {
   const std::string index = directory + "/model.safetensors.index.json";
   std::error_code ignored;
   if (!std::filesystem::exists(index, ignored)) return open(directory + "/model.safetensors");
-  const auto map =
-      readJsonFile(index, "bad_file", {.depth = 8, .bytes = kMaxHeader, .uniqueKeys = true});
+  const auto map = readJsonFile(index, "bad_file", {.depth = 8, .bytes = kMaxHeader, .uniqueKeys = true});
   if (!map) return map.error();
   const auto names = shardNames(*map, index);
   if (!names) return names.error();
@@ -90,8 +87,7 @@ Result<Safetensors> Safetensors::openDirectory(const std::string& directory) {
 
 Status Safetensors::merge(Safetensors&& other, const std::string& file) {
   for (auto& [name, tensor] : other.m_tensors)
-    if (!m_tensors.emplace(name, std::move(tensor)).second)
-      return badTensor(file, name, "already in another shard");
+    if (!m_tensors.emplace(name, std::move(tensor)).second) return badTensor(file, name, "already in another shard");
   m_metadata.merge(other.m_metadata);
   m_files.insert(m_files.end(), other.m_files.begin(), other.m_files.end());
   return ok();
@@ -104,8 +100,7 @@ const FileTensor* Safetensors::find(std::string_view name) const {
 
 std::int64_t Safetensors::bytes() const {
   std::int64_t sum = 0;
-  for (const auto& [name, tensor] : m_tensors)
-    sum += static_cast<std::int64_t>(tensor.bytes.size());
+  for (const auto& [name, tensor] : m_tensors) sum += static_cast<std::int64_t>(tensor.bytes.size());
   return sum;
 }
 

@@ -20,23 +20,7 @@
 namespace kvlab {
 
 /// Types that may stand in a header.
-enum class Element : std::uint8_t {
-  Bool,
-  U8,
-  I8,
-  F8E4M3,
-  F8E5M2,
-  I16,
-  U16,
-  F16,
-  BF16,
-  I32,
-  U32,
-  F32,
-  I64,
-  U64,
-  F64
-};
+enum class Element : std::uint8_t { Bool, U8, I8, F8E4M3, F8E5M2, I16, U16, F16, BF16, I32, U32, F32, I64, U64, F64 };
 std::string_view name(Element element);  // "BF16"
 std::optional<Element> elementFromName(std::string_view name);
 std::int64_t elementBytes(Element element);
@@ -89,8 +73,7 @@ class SafetensorsWriter {
  public:
   /// The bytes must live until write. A name already taken or a size that is not the shape's is an
   /// error of write.
-  void add(std::string name, Element element, std::vector<std::int64_t> shape,
-           std::span<const std::byte> bytes);
+  void add(std::string name, Element element, std::vector<std::int64_t> shape, std::span<const std::byte> bytes);
   void add(const std::string& name, const TensorView& tensor);
   void metadata(const std::string& key, const std::string& value) { m_metadata[key] = value; }
   Status write(const std::string& path) const;

@@ -57,11 +57,12 @@ Result<json> HeaderReader::header() {
   std::uint64_t length = 0;
   std::memcpy(&length, m_bytes.data(), kPrefix);
   if (length > kMaxHeader)
-    return badFile(m_file, "byte 0: header of " + std::to_string(length) + " bytes, the limit is " +
-                               std::to_string(kMaxHeader));
+    return badFile(
+        m_file, "byte 0: header of " + std::to_string(length) + " bytes, the limit is " + std::to_string(kMaxHeader));
   if (length > m_bytes.size() - kPrefix)
-    return badFile(m_file, "byte 0: header of " + std::to_string(length) + " bytes in a file of " +
-                               std::to_string(m_bytes.size()));
+    return badFile(
+        m_file,
+        "byte 0: header of " + std::to_string(length) + " bytes in a file of " + std::to_string(m_bytes.size()));
   const std::string_view text(reinterpret_cast<const char*>(m_bytes.data()) + kPrefix,
                               static_cast<std::size_t>(length));
   if (text.empty() || text.front() != '{') return badFile(m_file, "byte 8: a header starts with {");
@@ -107,8 +108,8 @@ Status HeaderReader::tiling(const std::map<std::string, FileTensor, std::less<>>
     next += t->bytes.size();
   }
   if (next != m_data.size())
-    return badFile(m_file, "tensors end at data byte " + std::to_string(next) + ", the file at " +
-                               std::to_string(m_data.size()));
+    return badFile(
+        m_file, "tensors end at data byte " + std::to_string(next) + ", the file at " + std::to_string(m_data.size()));
   return ok();
 }
 
@@ -125,8 +126,7 @@ Status HeaderReader::readType(const json& entry, FileTensor& tensor) const {
 Status HeaderReader::readShape(const json& entry, FileTensor& tensor) const {
   const auto it = entry.find("shape");
   if (it == entry.end() || !it->is_array()) return badTensor(m_file, tensor.name, "no shape");
-  if (it->size() > kMaxDimensions)
-    return badTensor(m_file, tensor.name, std::to_string(it->size()) + " dimensions");
+  if (it->size() > kMaxDimensions) return badTensor(m_file, tensor.name, std::to_string(it->size()) + " dimensions");
   for (const json& d : *it) {
     const auto n = count(d);
     if (!n) return badTensor(m_file, tensor.name, "shape has " + d.dump());
@@ -143,9 +143,8 @@ Status HeaderReader::readBytes(const json& entry, FileTensor& tensor) const {
   if (!first || !last || *first > *last)
     return badTensor(m_file, tensor.name, "data_offsets " + it->dump() + " is not a range");
   if (static_cast<std::uint64_t>(*last) > m_data.size())
-    return badTensor(
-        m_file, tensor.name,
-        "data ends at byte " + std::to_string(*last) + " of " + std::to_string(m_data.size()));
+    return badTensor(m_file, tensor.name,
+                     "data ends at byte " + std::to_string(*last) + " of " + std::to_string(m_data.size()));
   const auto need = denseBytes(tensor.element, tensor.shape);
   if (!need || *need != *last - *first)
     return badTensor(m_file, tensor.name,

@@ -18,8 +18,7 @@ inline constexpr std::size_t kMaxHeader = 100'000'000;
 /// Borrows the bytes and the file's name.
 class HeaderReader {
  public:
-  HeaderReader(std::span<const std::byte> bytes, const std::string& file)
-      : m_bytes(bytes), m_file(file) {}
+  HeaderReader(std::span<const std::byte> bytes, const std::string& file) : m_bytes(bytes), m_file(file) {}
 
   /// Comes first.
   Result<nlohmann::json> header();
@@ -29,9 +28,7 @@ class HeaderReader {
   Status tiling(const std::map<std::string, FileTensor, std::less<>>& tensors) const;
 
  private:
-  std::size_t begin(const FileTensor& t) const {
-    return static_cast<std::size_t>(t.bytes.data() - m_data.data());
-  }
+  std::size_t begin(const FileTensor& t) const { return static_cast<std::size_t>(t.bytes.data() - m_data.data()); }
   Status readType(const nlohmann::json& entry, FileTensor& tensor) const;
   Status readShape(const nlohmann::json& entry, FileTensor& tensor) const;
   Status readBytes(const nlohmann::json& entry, FileTensor& tensor) const;

@@ -31,9 +31,7 @@ Result<std::string> SafetensorsWriter::header() const {
     if (!names.insert(t.name).second)
       return Error{"bad_file", "cannot write tensor \"" + t.name + "\"", "the name is taken",
                    "give every tensor a name of its own"};
-    header[t.name] = {{"dtype", name(t.element)},
-                      {"shape", t.shape},
-                      {"data_offsets", {at, at + t.bytes.size()}}};
+    header[t.name] = {{"dtype", name(t.element)}, {"shape", t.shape}, {"data_offsets", {at, at + t.bytes.size()}}};
     at += t.bytes.size();
   }
   std::string text = header.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);

@@ -102,7 +102,7 @@ class Ranking {
 
   std::span<const float> m_values;  // [vocab]
   std::vector<float> m_p;           // likewise
-  std::vector<std::int32_t> m_ids;   // best first
+  std::vector<std::int32_t> m_ids;  // best first
 };
 
 void penalise(std::vector<float>& logits, std::span<const TokenId> history, double penalty) {
@@ -145,7 +145,8 @@ std::size_t draw(Ranking& ranking, std::size_t kept, double target) {
 }
 
 /// Logits after penalty and temperature; the span of them, or of `changed`.
-std::span<const float> shaped(const SamplingOptions& options, std::span<const float> logits, std::span<const TokenId> history, std::vector<float>& changed) {
+std::span<const float> shaped(const SamplingOptions& options, std::span<const float> logits,
+                              std::span<const TokenId> history, std::vector<float>& changed) {
   const bool warm = options.temperature > 0 && options.temperature != 1;
   if (options.repetitionPenalty == 1 && !warm) return logits;
   changed.assign(logits.begin(), logits.end());
@@ -172,10 +173,12 @@ Result<TokenId> Sampler::sample(std::span<const float> logits, std::span<const T
   if (m_options.temperature <= 0) return TokenId(static_cast<std::int32_t>(highest(values)));
   Ranking ranking(values);
   const std::size_t kept = keptOf(m_options, ranking);
-  return ranking.id(draw(ranking, kept, ranking.mass(kept) * unitInterval(randomBits(m_state.seed, m_state.counter++))));
+  return ranking.id(
+      draw(ranking, kept, ranking.mass(kept) * unitInterval(randomBits(m_state.seed, m_state.counter++))));
 }
 
-Result<std::vector<Candidate>> Sampler::candidates(std::span<const float> logits, std::span<const TokenId> history) const {
+Result<std::vector<Candidate>> Sampler::candidates(std::span<const float> logits,
+                                                   std::span<const TokenId> history) const {
   if (const std::string why = firstFault(logits); !why.empty()) return badLogits(why);
   std::vector<float> changed;
   Ranking ranking(shaped(m_options, logits, history, changed));
@@ -189,7 +192,8 @@ std::vector<Candidate> topCandidates(std::span<const float> logits, int k) {
   std::vector<float> clean;
   if (!allBelowInfinity(logits)) {
     clean.assign(logits.begin(), logits.end());
-    std::replace_if(clean.begin(), clean.end(), [](float v) { return std::isnan(v); }, kNever);
+    std::replace_if(
+        clean.begin(), clean.end(), [](float v) { return std::isnan(v); }, kNever);
     logits = clean;
   }
   Ranking ranking(logits);

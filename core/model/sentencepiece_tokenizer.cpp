@@ -15,10 +15,8 @@ constexpr std::string_view kSpaceMark = "\xe2\x96\x81";  // U+2581
 
 class SentencePieceTokenizer final : public Tokenizer {
  public:
-  Status load(const std::string& bytes, const std::string& file,
-              const TokenizerSettings& settings) {
-    if (const std::string fault = sentencePieceFault(bytes); !fault.empty())
-      return badTokenizer(file, fault);
+  Status load(const std::string& bytes, const std::string& file, const TokenizerSettings& settings) {
+    if (const std::string fault = sentencePieceFault(bytes); !fault.empty()) return badTokenizer(file, fault);
     const auto status = m_processor.LoadFromSerializedProto(bytes);
     if (!status.ok()) return badTokenizer(file, status.ToString());
     if (m_processor.GetPieceSize() <= 0) return badTokenizer(file, "it has no pieces");
@@ -70,9 +68,7 @@ class SentencePieceTokenizer final : public Tokenizer {
   std::vector<TokenId> eos() const override { return m_eos; }
 
  private:
-  bool contains(TokenId id) const {
-    return id.value() >= 0 && id.value() < m_processor.GetPieceSize();
-  }
+  bool contains(TokenId id) const { return id.value() >= 0 && id.value() < m_processor.GetPieceSize(); }
 
   static std::string withSpaces(std::string_view piece) {
     std::string out;
@@ -87,8 +83,7 @@ class SentencePieceTokenizer final : public Tokenizer {
   /// "<0x41>" as the character where it is a printable one.
   static std::string shownByte(const std::string& piece) {
     int byte = 0;
-    if (piece.size() != 6 ||
-        std::from_chars(piece.data() + 3, piece.data() + 5, byte, 16).ec != std::errc{})
+    if (piece.size() != 6 || std::from_chars(piece.data() + 3, piece.data() + 5, byte, 16).ec != std::errc{})
       return piece;
     return byte < 0x80 ? shownText(std::string(1, static_cast<char>(byte))) : piece;
   }
@@ -101,8 +96,7 @@ class SentencePieceTokenizer final : public Tokenizer {
 
 }  // namespace
 
-Result<std::shared_ptr<const Tokenizer>> parseSentencePiece(const std::string& bytes,
-                                                            const std::string& file,
+Result<std::shared_ptr<const Tokenizer>> parseSentencePiece(const std::string& bytes, const std::string& file,
                                                             const TokenizerSettings& settings) {
   auto tokenizer = std::make_shared<SentencePieceTokenizer>();
   if (auto s = tokenizer->load(bytes, file, settings); !s) return s.error();

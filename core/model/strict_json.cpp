@@ -53,8 +53,7 @@ Result<json> parseJson(std::string_view text, const std::string& file, const std
                        const JsonLimits& limits) {
   if (text.size() > limits.bytes)
     return refused(code, file,
-                   "JSON of " + std::to_string(text.size()) + " bytes, the limit is " +
-                       std::to_string(limits.bytes));
+                   "JSON of " + std::to_string(text.size()) + " bytes, the limit is " + std::to_string(limits.bytes));
   Watch watch(limits);
   try {
     json parsed = json::parse(text.begin(), text.end(), std::ref(watch));
@@ -70,23 +69,18 @@ Result<json> parseJson(std::string_view text, const std::string& file, const std
 Result<std::string> readFile(const std::string& path, const std::string& code, std::size_t limit) {
   std::error_code failure;
   if (!std::filesystem::is_regular_file(path, failure))
-    return Error{code, "cannot read " + path, failure ? failure.message() : "not a file",
-                 "check the path"};
+    return Error{code, "cannot read " + path, failure ? failure.message() : "not a file", "check the path"};
   const auto size = std::filesystem::file_size(path, failure);
   if (failure) return Error{code, "cannot read " + path, failure.message(), "check the path"};
-  if (size > limit)
-    return refused(code, path,
-                   std::to_string(size) + " bytes, the limit is " + std::to_string(limit));
+  if (size > limit) return refused(code, path, std::to_string(size) + " bytes, the limit is " + std::to_string(limit));
   std::ifstream in(path, std::ios::binary);
   std::string text(static_cast<std::size_t>(size), '\0');
   if (!in.read(text.data(), static_cast<std::streamsize>(size)))
-    return Error{code, "cannot read " + path, std::strerror(errno),
-                 "check the file and its permissions"};
+    return Error{code, "cannot read " + path, std::strerror(errno), "check the file and its permissions"};
   return text;
 }
 
-Result<json> readJsonFile(const std::string& path, const std::string& code,
-                          const JsonLimits& limits) {
+Result<json> readJsonFile(const std::string& path, const std::string& code, const JsonLimits& limits) {
   auto text = readFile(path, code, limits.bytes);
   if (!text) return text.error();
   return parseJson(*text, path, code, limits);

@@ -17,14 +17,13 @@ struct JsonLimits {
 };
 
 /// `file` names the text in errors; `code` is the error's code.
-Result<nlohmann::json> parseJson(std::string_view text, const std::string& file,
-                                 const std::string& code, const JsonLimits& limits = {});
+Result<nlohmann::json> parseJson(std::string_view text, const std::string& file, const std::string& code,
+                                 const JsonLimits& limits = {});
 
 /// The bytes of a file of at most `limit` bytes. Errors (code): missing, unreadable, a folder, too
 /// big.
 Result<std::string> readFile(const std::string& path, const std::string& code, std::size_t limit);
 
-Result<nlohmann::json> readJsonFile(const std::string& path, const std::string& code,
-                                    const JsonLimits& limits = {});
+Result<nlohmann::json> readJsonFile(const std::string& path, const std::string& code, const JsonLimits& limits = {});
 
 }  // namespace kvlab

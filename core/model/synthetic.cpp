@@ -43,8 +43,7 @@ bool parseNumber(const std::string& text, T& out) {
 
 bool parseOption(const std::string& key, const std::string& value, Options& out) {
   if (key == "seed") return parseNumber(value, out.seed);
-  if (key == "layers")
-    return parseNumber(value, out.layers) && out.layers > 0 && out.layers <= 4096;
+  if (key == "layers") return parseNumber(value, out.layers) && out.layers > 0 && out.layers <= 4096;
   if (key != "dtype") return false;
   for (const DType type : {DType::f32, DType::f16, DType::bf16})
     if (value == kernels::dtypeName(type)) return out.dtype = type, true;
@@ -58,10 +57,8 @@ Result<Options> parseOptions(const std::string& spec, std::string text) {
     const std::string item = text.substr(0, text.find(','));
     text.erase(0, item.size() + 1);
     const auto equals = item.find('=');
-    if (equals == std::string::npos ||
-        !parseOption(item.substr(0, equals), item.substr(equals + 1), out))
-      return badSpec(spec, "option \"" + item + "\" is not known",
-                     "use dtype=f32|f16|bf16, seed=N, layers=N");
+    if (equals == std::string::npos || !parseOption(item.substr(0, equals), item.substr(equals + 1), out))
+      return badSpec(spec, "option \"" + item + "\" is not known", "use dtype=f32|f16|bf16, seed=N, layers=N");
   }
   return out;
 }
@@ -109,8 +106,8 @@ class Layout {
   std::vector<TensorView> m_views;
 };
 
-bool fillAll(const std::vector<TensorNeed>& needs, const Layout& layout, std::byte* base,
-             std::uint64_t seed, const Progress& progress) {
+bool fillAll(const std::vector<TensorNeed>& needs, const Layout& layout, std::byte* base, std::uint64_t seed,
+             const Progress& progress) {
   kernels::ThreadPool pool(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
   std::int64_t done = 0;
   for (std::size_t i = 0; i < needs.size(); ++i) {
@@ -127,23 +124,21 @@ bool fillAll(const std::vector<TensorNeed>& needs, const Layout& layout, std::by
   return report(progress, "drawing weights", layout.bytes(), layout.bytes());
 }
 
-Result<std::shared_ptr<const Model>> draw(const std::string& spec, const ModelConfig& config,
-                                          const Options& options, const Progress& progress) {
+Result<std::shared_ptr<const Model>> draw(const std::string& spec, const ModelConfig& config, const Options& options,
+                                          const Progress& progress) {
   const auto needs = tensorNeeds(config);
   const Layout layout(needs, options.dtype);
   const std::int64_t available = availableBytes();
-  const auto memory = layout.bytes() <= available
-                          ? weightMemory(static_cast<std::size_t>(layout.bytes()))
-                          : std::shared_ptr<std::byte>();
+  const auto memory = layout.bytes() <= available ? weightMemory(static_cast<std::size_t>(layout.bytes()))
+                                                  : std::shared_ptr<std::byte>();
   if (!memory)
-    return Error{"out_of_memory", "cannot make model " + spec,
-                 std::to_string(layout.bytes() >> 20) + " MiB of weights, " +
-                     std::to_string(available >> 20) + " MiB available",
-                 "add :layers=N to make fewer layers, or choose a smaller model"};
+    return Error{
+        "out_of_memory", "cannot make model " + spec,
+        std::to_string(layout.bytes() >> 20) + " MiB of weights, " + std::to_string(available >> 20) + " MiB available",
+        "add :layers=N to make fewer layers, or choose a smaller model"};
   if (!fillAll(needs, layout, memory.get(), options.seed, progress)) return cancelledOpening(spec);
   std::map<std::string, TensorView> views;
-  for (std::size_t i = 0; i < needs.size(); ++i)
-    views[needs[i].name] = layout.view(i, memory.get());
+  for (std::size_t i = 0; i < needs.size(); ++i) views[needs[i].name] = layout.view(i, memory.get());
   ModelBuilder builder(spec, config);
   const auto find = [&](const std::string& name) -> std::optional<TensorView> {
     const auto it = views.find(name);
@@ -155,33 +150,27 @@ Result<std::shared_ptr<const Model>> draw(const std::string& spec, const ModelCo
 }
 
 template <class Out, class Convert>
-void fillAs(const RandomTensor& random, Out* out, std::int64_t elements, std::int64_t begin,
-            std::int64_t end, Convert convert) {
+void fillAs(const RandomTensor& random, Out* out, std::int64_t elements, std::int64_t begin, std::int64_t end,
+            Convert convert) {
   // 16 bits per value: the middle of one of 65536 equal parts of [-sqrt(3), sqrt(3)) deviations.
   const float step = random.deviation * 1.7320508f / 32768.0f;
   for (std::int64_t group = begin; group < end; ++group) {
     std::uint64_t bits = randomBits(random.key, static_cast<std::uint64_t>(group));
     const std::int64_t last = std::min(group * 4 + 4, elements);
     for (std::int64_t i = group * 4; i < last; ++i, bits >>= 16)
-      out[i] =
-          convert(random.mean +
-                  (static_cast<float>(static_cast<std::int16_t>(bits & 0xffff)) + 0.5f) * step);
+      out[i] = convert(random.mean + (static_cast<float>(static_cast<std::int16_t>(bits & 0xffff)) + 0.5f) * step);
   }
 }
 
 }  // namespace
 
-void fillRandom(const RandomTensor& random, void* data, DType type, std::int64_t elements,
-                std::int64_t begin, std::int64_t end) {
+void fillRandom(const RandomTensor& random, void* data, DType type, std::int64_t elements, std::int64_t begin,
+                std::int64_t end) {
   auto* half = static_cast<std::uint16_t*>(data);
   switch (type) {
-    case DType::bf16:
-      return fillAs(random, half, elements, begin, end, kernels::floatToBf16);
-    case DType::f16:
-      return fillAs(random, half, elements, begin, end, kernels::floatToHalf);
-    default:
-      return fillAs(random, static_cast<float*>(data), elements, begin, end,
-                    [](float x) { return x; });
+    case DType::bf16: return fillAs(random, half, elements, begin, end, kernels::floatToBf16);
+    case DType::f16: return fillAs(random, half, elements, begin, end, kernels::floatToHalf);
+    default: return fillAs(random, static_cast<float*>(data), elements, begin, end, [](float x) { return x; });
   }
 }
 
@@ -195,12 +184,10 @@ Result<std::shared_ptr<const Model>> openSynthetic(const std::string& spec, cons
   const char* json = syntheticShape(shape);
   if (!json) {
     std::string names;
-    for (const std::string& known : Model::syntheticNames())
-      names += (names.empty() ? "" : ", ") + known;
+    for (const std::string& known : Model::syntheticNames()) names += (names.empty() ? "" : ", ") + known;
     return badSpec(spec, "there is no shape \"" + shape + "\"", "choose one of " + names);
   }
-  const auto options = parseOptions(
-      spec, shape.size() < name.size() ? name.substr(shape.size() + 1) : std::string());
+  const auto options = parseOptions(spec, shape.size() < name.size() ? name.substr(shape.size() + 1) : std::string());
   if (!options) return options.error();
   auto fields = nlohmann::json::parse(json);
   if (options->layers) fields["num_hidden_layers"] = options->layers;

@@ -19,8 +19,8 @@ struct RandomTensor {
   float mean = 0, deviation = 1;
 };
 /// Writes elements [4*begin, min(4*end, elements)) of the tensor.
-void fillRandom(const RandomTensor& random, void* data, kernels::DType type, std::int64_t elements,
-                std::int64_t begin, std::int64_t end);
+void fillRandom(const RandomTensor& random, void* data, kernels::DType type, std::int64_t elements, std::int64_t begin,
+                std::int64_t end);
 
 /// The error of an opening that Progress stopped.
 Error cancelledOpening(const std::string& spec);

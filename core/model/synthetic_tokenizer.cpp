@@ -45,8 +45,7 @@ class SyntheticTokenizer final : public Tokenizer {
   }
   std::string tokenText(TokenId id) const override { return shownText(raw(id)); }
   bool isSpecial(TokenId id) const override {
-    return id.value() >= 0 &&
-           (id == m_bos || std::find(m_eos.begin(), m_eos.end(), id) != m_eos.end());
+    return id.value() >= 0 && (id == m_bos || std::find(m_eos.begin(), m_eos.end(), id) != m_eos.end());
   }
   std::int32_t size() const override { return m_size; }
   TokenId bos() const override { return m_bos; }
@@ -56,8 +55,7 @@ class SyntheticTokenizer final : public Tokenizer {
   std::string raw(TokenId id) const {
     if (id.value() < 0 || id.value() >= m_size) return {};
     if (isSpecial(id)) return id == m_bos ? "<s>" : "</s>";
-    return id.value() < 256 ? std::string(1, static_cast<char>(id.value()))
-                            : madeUpWord(id.value());
+    return id.value() < 256 ? std::string(1, static_cast<char>(id.value())) : madeUpWord(id.value());
   }
 
   std::int32_t m_size;

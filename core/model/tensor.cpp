@@ -24,14 +24,9 @@ std::vector<float> widened(const TensorView& tensor) {
   if (!tensor || !kernels::dtypeSupported(tensor.dtype)) return {};
   std::vector<float> out(static_cast<std::size_t>(tensor.elements()));
   switch (tensor.dtype) {
-    case kernels::DType::f16:
-      widenTo<std::uint16_t>(out, tensor.data, kernels::halfToFloat);
-      break;
-    case kernels::DType::bf16:
-      widenTo<std::uint16_t>(out, tensor.data, kernels::bf16ToFloat);
-      break;
-    default:
-      std::memcpy(out.data(), tensor.data, out.size() * sizeof(float));
+    case kernels::DType::f16: widenTo<std::uint16_t>(out, tensor.data, kernels::halfToFloat); break;
+    case kernels::DType::bf16: widenTo<std::uint16_t>(out, tensor.data, kernels::bf16ToFloat); break;
+    default: std::memcpy(out.data(), tensor.data, out.size() * sizeof(float));
   }
   return out;
 }

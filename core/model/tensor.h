@@ -23,9 +23,13 @@ struct TensorView {
     return n;
   }
   /// Of a matrix of codes [out, in] the scales [out] lie behind the codes.
-  std::int64_t bytes() const { return kernels::dtypeHasScale(dtype) ? scalesAt() + 4 * shape[0] : elements() * kernels::dtypeBytes(dtype); }
+  std::int64_t bytes() const {
+    return kernels::dtypeHasScale(dtype) ? scalesAt() + 4 * shape[0] : elements() * kernels::dtypeBytes(dtype);
+  }
   const float* scales() const {
-    return kernels::dtypeHasScale(dtype) ? reinterpret_cast<const float*>(static_cast<const std::byte*>(data) + scalesAt()) : nullptr;
+    return kernels::dtypeHasScale(dtype)
+        ? reinterpret_cast<const float*>(static_cast<const std::byte*>(data) + scalesAt())
+        : nullptr;
   }
 
  private:

@@ -21,8 +21,7 @@ Result<TokenizerSettings> readSettings(const std::string& directory, const Model
   if (!json) return json.error();
   if (!json->is_object()) return badTokenizer(file, "not a JSON object");
   const auto flag = [&](const char* key, bool& out) {
-    if (const auto it = json->find(key); it != json->end() && it->is_boolean())
-      out = it->get<bool>();
+    if (const auto it = json->find(key); it != json->end() && it->is_boolean()) out = it->get<bool>();
   };
   flag("add_bos_token", settings.addBos);
   flag("add_eos_token", settings.addEos);
@@ -39,13 +38,12 @@ Error badText(const std::string& why, const std::string& remedy) {
   return {"bad_text", "cannot tokenise the text", why, remedy};
 }
 
-Result<std::shared_ptr<const Tokenizer>> openTokenizer(const std::string& directory,
-                                                       const ModelConfig& config) {
+Result<std::shared_ptr<const Tokenizer>> openTokenizer(const std::string& directory, const ModelConfig& config) {
   const auto settings = readSettings(directory, config);
   if (!settings) return settings.error();
   std::error_code ignored;
-  for (const auto& [name, parse] : {std::pair{"/tokenizer.json", &parseTokenizerJson},
-                                    std::pair{"/tokenizer.model", &parseSentencePiece}}) {
+  for (const auto& [name, parse] :
+       {std::pair{"/tokenizer.json", &parseTokenizerJson}, std::pair{"/tokenizer.model", &parseSentencePiece}}) {
     const std::string file = directory + name;
     if (!std::filesystem::exists(file, ignored)) continue;
     const auto bytes = readFile(file, "bad_tokenizer", kMaxFile);

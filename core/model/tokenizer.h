@@ -38,8 +38,7 @@ class Tokenizer {
 
 /// tokenizer.json or tokenizer.model of a directory; where there is neither, a synthesised
 /// vocabulary. Errors: bad_tokenizer.
-Result<std::shared_ptr<const Tokenizer>> openTokenizer(const std::string& directory,
-                                                       const ModelConfig& config);
+Result<std::shared_ptr<const Tokenizer>> openTokenizer(const std::string& directory, const ModelConfig& config);
 
 /// Every byte is a token (ids 0..255), the rest are made-up words; decode(encode(text)) == text.
 std::shared_ptr<const Tokenizer> makeSyntheticTokenizer(const ModelConfig& config);

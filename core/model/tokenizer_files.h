@@ -16,12 +16,10 @@ struct TokenizerSettings {
 };
 
 /// A SentencePiece model (tokenizer.model). Control symbols have no text: decode leaves them out.
-Result<std::shared_ptr<const Tokenizer>> parseSentencePiece(const std::string& bytes,
-                                                            const std::string& file,
+Result<std::shared_ptr<const Tokenizer>> parseSentencePiece(const std::string& bytes, const std::string& file,
                                                             const TokenizerSettings& settings);
 /// tokenizer.json of the tokenizers library, model type BPE.
-Result<std::shared_ptr<const Tokenizer>> parseTokenizerJson(const std::string& text,
-                                                            const std::string& file,
+Result<std::shared_ptr<const Tokenizer>> parseTokenizerJson(const std::string& text, const std::string& file,
                                                             const TokenizerSettings& settings);
 
 Error badTokenizer(const std::string& file, const std::string& why,

@@ -32,7 +32,9 @@ class InLayer {
 /// What a linear step reads that is the model's: matrices, norm and biases. The rest of opBytes() is activations.
 std::int64_t bytesOfWeights(const kernels::LinearArgs& a) {
   std::int64_t bytes = a.normWeight ? a.k * kernels::dtypeBytes(a.normType) : 0;
-  for (int i = 0; i < a.nParts; ++i) bytes += a.parts[i].n * (a.k * kernels::dtypeBytes(a.parts[i].wType) + (a.parts[i].bias ? 4 : 0) + (a.parts[i].scales ? 4 : 0));
+  for (int i = 0; i < a.nParts; ++i)
+    bytes += a.parts[i].n *
+        (a.k * kernels::dtypeBytes(a.parts[i].wType) + (a.parts[i].bias ? 4 : 0) + (a.parts[i].scales ? 4 : 0));
   return bytes;
 }
 
@@ -47,8 +49,8 @@ std::int64_t scratchWidth(const ModelConfig& c) {
 
 }  // namespace
 
-Transformer::Transformer(std::shared_ptr<const PlacedWeights> weights, kernels::Backend& backend, std::int32_t maxPhases,
-                         int maxRows, bool keysRotated)
+Transformer::Transformer(std::shared_ptr<const PlacedWeights> weights, kernels::Backend& backend,
+                         std::int32_t maxPhases, int maxRows, bool keysRotated)
     : m_weights(std::move(weights)),
       m_backend(backend),
       m_rotary(withPhases(model().config(), maxPhases)),
@@ -271,7 +273,8 @@ void Transformer::feedForward(int l, std::int64_t n, float* x) {
 }
 
 /// x += w * from (+ bias)
-void Transformer::addTo(float* x, const TensorView& w, const TensorView& bias, std::int64_t n, const float* from, std::int64_t width) {
+void Transformer::addTo(float* x, const TensorView& w, const TensorView& bias, std::int64_t n, const float* from,
+                        std::int64_t width) {
   kernels::LinearArgs args = step({}, n, from, width);
   addPart(args, w, bias, m_norm.data());
   args.residual = args.out = x;
@@ -360,14 +363,17 @@ void Transformer::headParts(std::span<const PassPart> parts, const float* x) {
   kernels::Staging staging(m_backend);
   float* last = staging.temporary<float>(rows.size() * static_cast<std::size_t>(hidden()));
   float* out = staging.temporary<float>(rows.size() * static_cast<std::size_t>(vocab));
-  for (std::size_t i = 0; i < rows.size(); ++i) m_backend.upload(last + static_cast<std::int64_t>(i) * hidden(), rows[i], 4 * std::int64_t{hidden()});
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    m_backend.upload(last + static_cast<std::int64_t>(i) * hidden(), rows[i], 4 * std::int64_t{hidden()});
   logits(last, static_cast<std::int64_t>(rows.size()), out);
-  for (std::size_t i = 0; i < rows.size(); ++i) m_backend.upload(wanted[i], out + static_cast<std::int64_t>(i) * vocab, 4 * vocab);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    m_backend.upload(wanted[i], out + static_cast<std::int64_t>(i) * vocab, 4 * vocab);
 }
 
 void Transformer::logits(const float* x, std::int64_t n, float* out) {
   for (std::int64_t done = 0; done < n; done += m_maxRows) {
-    kernels::LinearArgs args = step(m_weights->finalNorm(), std::min<std::int64_t>(m_maxRows, n - done), x + done * hidden(), hidden());
+    kernels::LinearArgs args =
+        step(m_weights->finalNorm(), std::min<std::int64_t>(m_maxRows, n - done), x + done * hidden(), hidden());
     addPart(args, m_weights->head(), {}, out + done * model().config().vocab);
     linear(args);
   }

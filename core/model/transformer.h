@@ -17,36 +17,37 @@
 
 namespace kvlab {
 
-/// One layer, or some KV heads of it with their query heads, as a run of n queries sees it. Pointers are addresses of the
-/// back end.
+/// One layer, or some KV heads of it with their query heads, as a run of n queries sees it. Pointers are addresses of
+/// the back end.
 struct LayerPass {
   std::uint8_t* pool = nullptr;  // row records of this layer
   kernels::RowFormat format;
-  const std::int32_t* slots = nullptr;     // [rows] residency map in logical order
-  const std::int32_t* phases = nullptr;    // [rows] rotary table rows
+  const std::int32_t* slots = nullptr;   // [rows] residency map in logical order
+  const std::int32_t* phases = nullptr;  // [rows] rotary table rows
   std::int64_t rows = 0;
-  std::int64_t rowsSeen = 0;               // by some query; 0 = all
-  const std::int32_t* phase = nullptr;     // [n] of the queries
-  const std::int32_t* write = nullptr;     // [n] slots to write K/V to; null = write nothing
-  const std::uint64_t* tags = nullptr;     // [n] ledger ids, with write
+  std::int64_t rowsSeen = 0;                 // by some query; 0 = all
+  const std::int32_t* phase = nullptr;       // [n] of the queries
+  const std::int32_t* write = nullptr;       // [n] slots to write K/V to; null = write nothing
+  const std::uint64_t* tags = nullptr;       // [n] ledger ids, with write
   kernels::WriteRowsStats* stats = nullptr;  // or null
-  const std::int32_t* rowBegin = nullptr;  // [n] first index a query sees
-  const std::int32_t* rowEnd = nullptr;    // [n] one past the last
-  const std::int32_t* selfSlot = nullptr;  // [n] or null: slot of the query's own row where it is
-                                           // not in the map; -1 = it is in the map
+  const std::int32_t* rowBegin = nullptr;    // [n] first index a query sees
+  const std::int32_t* rowEnd = nullptr;      // [n] one past the last
+  const std::int32_t* selfSlot = nullptr;    // [n] or null: slot of the query's own row where it is
+                                             // not in the map; -1 = it is in the map
   Assembled assembled;
-  std::int64_t* wrong = nullptr;           // with a guard: copied rows that are not what they should be
-  float* newestMass = nullptr;             // [rows + 1] or null
-  float* newestPerHead = nullptr;          // [heads of the pass, rows + 1] or null
-  float* receivedMass = nullptr;           // [rows + 1] or null
-  float* receivedPerHead = nullptr;        // [heads of the pass, rows + 1] or null
-  std::int32_t* lastAbove = nullptr;       // [kvHeads, rows + 1] or null: see kernels/ops/attention.h
+  std::int64_t* wrong = nullptr;             // with a guard: copied rows that are not what they should be
+  float* newestMass = nullptr;               // [rows + 1] or null
+  float* newestPerHead = nullptr;            // [heads of the pass, rows + 1] or null
+  float* receivedMass = nullptr;             // [rows + 1] or null
+  float* receivedPerHead = nullptr;          // [heads of the pass, rows + 1] or null
+  std::int32_t* lastAbove = nullptr;         // [kvHeads, rows + 1] or null: see kernels/ops/attention.h
   const std::int32_t* queryIndex = nullptr;  // [n], with lastAbove
   float aboveThreshold = 0;
   // In the first pass of a layer, for all its heads:
-  float* gateKeys = nullptr;               // [n, kvHeads*headDim] takes the keys that gates score; null = none do
-  bool gatesRotated = false;               // these are keys after k-norm and rotation, not before
-  const kernels::GateMlpArgs* gates = nullptr;  // scores gateKeys at once, with its weights and to its `out`; null = later
+  float* gateKeys = nullptr;  // [n, kvHeads*headDim] takes the keys that gates score; null = none do
+  bool gatesRotated = false;  // these are keys after k-norm and rotation, not before
+  const kernels::GateMlpArgs* gates =
+      nullptr;  // scores gateKeys at once, with its weights and to its `out`; null = later
 };
 
 /// The passes of one layer: one for all KV heads, or one for each.
@@ -108,7 +109,8 @@ class Transformer {
   const kernels::Context& context() const { return m_backend.context(); }
   kernels::LinearArgs step(const TensorView& norm, std::int64_t n, const float* x, std::int64_t width);
   static void addPart(kernels::LinearArgs& args, const TensorView& w, const TensorView& bias, float* y);
-  void addTo(float* x, const TensorView& w, const TensorView& bias, std::int64_t n, const float* from, std::int64_t width);
+  void addTo(float* x, const TensorView& w, const TensorView& bias, std::int64_t n, const float* from,
+             std::int64_t width);
   void headNorm(const TensorView& weight, std::int64_t n, int heads, const float* x, float* y);
   void rotate(float* x, const std::int32_t* phases, std::int64_t n, int heads, std::int64_t stride);
   void linear(const kernels::LinearArgs& args);

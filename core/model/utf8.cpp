@@ -47,8 +47,7 @@ CodePoint codePointAt(std::string_view text, std::size_t at) {
   if (lead.length == 0 || goodBytes(text, at, lead) < lead.length) return {};
   if (lead.length == 1) return {b, 1};
   char32_t value = b & (0x7fu >> lead.length);
-  for (int i = 1; i < lead.length; ++i)
-    value = (value << 6) | (byteAt(text, at + static_cast<std::size_t>(i)) & 0x3fu);
+  for (int i = 1; i < lead.length; ++i) value = (value << 6) | (byteAt(text, at + static_cast<std::size_t>(i)) & 0x3fu);
   return {value, lead.length};
 }
 
@@ -67,10 +66,8 @@ std::string validUtf8(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const Lead lead = leadOf(byteAt(text, at));
     const auto good = static_cast<std::size_t>(goodBytes(text, at, lead));
-    if (lead.length > 0 && good == static_cast<std::size_t>(lead.length))
-      out.append(text, at, good);
-    else
-      out += "\xef\xbf\xbd";
+    if (lead.length > 0 && good == static_cast<std::size_t>(lead.length)) out.append(text, at, good);
+    else out += "\xef\xbf\xbd";
     at += good;
   }
   return out;
@@ -98,12 +95,9 @@ std::string shownText(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const auto [value, length] = codePointAt(text, at);
     const unsigned char b = byteAt(text, at);
-    if (value == '\n' && length)
-      out += "\\n";
-    else if (value == '\t')
-      out += "\\t";
-    else if (value == '\r')
-      out += "\\r";
+    if (value == '\n' && length) out += "\\n";
+    else if (value == '\t') out += "\\t";
+    else if (value == '\r') out += "\\r";
     else if (length == 0 || value < 0x20 || value == 0x7f) {
       out += "<0x";
       out += {hex[b >> 4], hex[b & 15], '>'};

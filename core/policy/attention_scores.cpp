@@ -9,7 +9,9 @@
 namespace kvlab {
 namespace {
 
-std::vector<float> received(const PolicySpec&, const LayerRows& rows) { return {rows.received.begin(), rows.received.end()}; }
+std::vector<float> received(const PolicySpec&, const LayerRows& rows) {
+  return {rows.received.begin(), rows.received.end()};
+}
 
 std::vector<float> newest(const PolicySpec&, const LayerRows& rows) { return {rows.newest.begin(), rows.newest.end()}; }
 

@@ -5,7 +5,9 @@
 namespace kvlab {
 namespace {
 
-std::vector<float> scores(const PolicySpec&, const LayerRows& rows) { return {rows.brightness.begin(), rows.brightness.end()}; }
+std::vector<float> scores(const PolicySpec&, const LayerRows& rows) {
+  return {rows.brightness.begin(), rows.brightness.end()};
+}
 
 }  // namespace
 

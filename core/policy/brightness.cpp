@@ -14,7 +14,8 @@ std::vector<float> newestMass(const CacheState& state) {
   std::vector<float> mass(state.context.size(), 0.0f);
   if (!state.attention || state.attention->mass.empty()) return mass;
   const auto parts = static_cast<float>(state.perLayer);
-  for (std::size_t layer = state.attention->mass.size() - at(state.perLayer); layer < state.attention->mass.size(); ++layer) {
+  for (std::size_t layer = state.attention->mass.size() - at(state.perLayer); layer < state.attention->mass.size();
+       ++layer) {
     const std::vector<float>& last = state.attention->mass[layer];
     const Column<LedgerId>& seen = state.attention->maps[layer]->ledger;
     // Both run in context order, so one walk matches them.
@@ -42,12 +43,9 @@ Column<float> observedBrightness(const CacheState& state, const BrightnessSettin
   });
 }
 
-int cullCount(std::int32_t length, int target) {
-  return length < target ? 0 : length == target ? 1 : 2;
-}
+int cullCount(std::int32_t length, int target) { return length < target ? 0 : length == target ? 1 : 2; }
 
-std::vector<Position> dimmestPairs(const CacheState& state, int count,
-                                   const std::function<bool(Position)>& taken) {
+std::vector<Position> dimmestPairs(const CacheState& state, int count, const std::function<bool(Position)>& taken) {
   std::vector<bool> eligible(state.context.size(), false);  // some head of the last layer has it
   for (int layer = state.layers() - state.perLayer; layer < state.layers(); ++layer) {
     const ResidencyView& map = state.map(layer);
@@ -55,7 +53,8 @@ std::vector<Position> dimmestPairs(const CacheState& state, int count,
       if (state.context[p] == map.ledger[i] && map.has(i++)) eligible[p] = true;
   }
   for (std::size_t p = 0; p < eligible.size(); ++p)
-    eligible[p] = eligible[p] && !state.ledger[state.context[p]].pinned && !taken(Position(static_cast<std::int32_t>(p)));
+    eligible[p] =
+        eligible[p] && !state.ledger[state.context[p]].pinned && !taken(Position(static_cast<std::int32_t>(p)));
   std::vector<std::int32_t> pairs;
   for (std::size_t p = 0; p + 1 < eligible.size(); ++p)
     if (eligible[p] && eligible[p + 1]) pairs.push_back(static_cast<std::int32_t>(p));
@@ -64,8 +63,8 @@ std::vector<Position> dimmestPairs(const CacheState& state, int count,
   std::vector<Position> chosen;
   for (std::int32_t p : pairs) {
     if (static_cast<int>(chosen.size()) >= count) break;
-    const bool overlaps = std::any_of(chosen.begin(), chosen.end(),
-                                      [&](Position c) { return std::abs(c.value() - p) <= 1; });
+    const bool overlaps =
+        std::any_of(chosen.begin(), chosen.end(), [&](Position c) { return std::abs(c.value() - p) <= 1; });
     if (!overlaps) chosen.push_back(Position(p));
   }
   return chosen;

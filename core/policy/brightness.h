@@ -22,7 +22,6 @@ int cullCount(std::int32_t length, int target);
 /// First positions of the pairs to replace: score max(b[p], b[p+1]), lowest first, ties to the lower
 /// position, no overlap. Pinned tokens, tokens missing from the last layer and positions for which
 /// `taken` holds are passed over.
-std::vector<Position> dimmestPairs(const CacheState& state, int count,
-                                   const std::function<bool(Position)>& taken);
+std::vector<Position> dimmestPairs(const CacheState& state, int count, const std::function<bool(Position)>& taken);
 
 }  // namespace kvlab

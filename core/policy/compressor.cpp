@@ -18,8 +18,8 @@ void NearestCompressor::prepare() {
   }
 }
 
-std::optional<TokenId> NearestCompressor::replacement(TokenId a, float brightnessA, TokenId b,
-                                                      float brightnessB, double minCosine) {
+std::optional<TokenId> NearestCompressor::replacement(TokenId a, float brightnessA, TokenId b, float brightnessB,
+                                                      double minCosine) {
   prepare();
   const auto hidden = static_cast<std::size_t>(m_model->config().hidden);
   const bool dark = brightnessA == 0 && brightnessB == 0;

@@ -16,8 +16,7 @@ class NearestCompressor {
 
   /// The entry nearest by cosine to the brightness-weighted mean of the pair's embeddings (plain mean
   /// if both are 0); special ids never; nothing below minCosine.
-  std::optional<TokenId> replacement(TokenId a, float brightnessA, TokenId b, float brightnessB,
-                                     double minCosine);
+  std::optional<TokenId> replacement(TokenId a, float brightnessA, TokenId b, float brightnessB, double minCosine);
 
  private:
   void prepare();

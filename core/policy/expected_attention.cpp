@@ -44,7 +44,7 @@ std::vector<double> expectedLogits(const LayerRows& rows, int head, const MeanRo
   const double* covariance = rows.queries->covariance.data() + at(head) * dim * dim;
   std::vector<double> mu(mean, mean + dim), sigma(covariance, covariance + dim * dim);
   rotation.turn(mu.data(), 1);
-  for (std::size_t i = 0; i < dim; ++i) rotation.turn(sigma.data() + i, dim);   // R Sigma
+  for (std::size_t i = 0; i < dim; ++i) rotation.turn(sigma.data() + i, dim);      // R Sigma
   for (std::size_t i = 0; i < dim; ++i) rotation.turn(sigma.data() + i * dim, 1);  // (R Sigma) R'
   std::vector<double> out(n);
   for (std::size_t row = 0; row < n; ++row) {
@@ -77,7 +77,8 @@ std::vector<float> scores(const PolicySpec& spec, const LayerRows& rows) {
   for (int head = 0; head < rows.heads; ++head) {
     std::vector<double> expected = expectedLogits(rows, head, rotation);
     softmax(expected);
-    for (std::size_t row = 0; row < n; ++row) out[at(head / group) * n + row] += static_cast<float>(expected[row] / group);
+    for (std::size_t row = 0; row < n; ++row)
+      out[at(head / group) * n + row] += static_cast<float>(expected[row] / group);
   }
   for (int head = 0; head < rows.kvHeads; ++head)
     for (std::size_t row = 0; row < n; ++row) {

@@ -25,12 +25,16 @@ template <class Visit>
 void forEachKey(const LayerRows& rows, Visit visit) {
   for (int head = 0; head < rows.kvHeads; ++head)
     for (std::size_t row = 0; row < rows.rows(); ++row)
-      visit(head, row, rows.keys.data() + (row * static_cast<std::size_t>(rows.kvHeads) + static_cast<std::size_t>(head)) * static_cast<std::size_t>(rows.headDim));
+      visit(head, row,
+            rows.keys.data() +
+                (row * static_cast<std::size_t>(rows.kvHeads) + static_cast<std::size_t>(head)) *
+                    static_cast<std::size_t>(rows.headDim));
 }
 
 std::vector<float> smallNorm(const PolicySpec&, const LayerRows& rows) {
   std::vector<float> out;
-  forEachKey(rows, [&](int, std::size_t, const float* key) { out.push_back(static_cast<float>(-norm(key, rows.headDim))); });
+  forEachKey(rows,
+             [&](int, std::size_t, const float* key) { out.push_back(static_cast<float>(-norm(key, rows.headDim))); });
   return out;
 }
 
@@ -39,7 +43,8 @@ std::vector<float> unlikeTheMean(const PolicySpec&, const LayerRows& rows) {
   std::vector<double> mean(static_cast<std::size_t>(rows.kvHeads) * dim);
   forEachKey(rows, [&](int head, std::size_t, const float* key) {
     const double length = norm(key, rows.headDim);
-    for (std::size_t i = 0; i < dim && length > 0; ++i) mean[static_cast<std::size_t>(head) * dim + i] += key[i] / length;
+    for (std::size_t i = 0; i < dim && length > 0; ++i)
+      mean[static_cast<std::size_t>(head) * dim + i] += key[i] / length;
   });
   std::vector<float> out;
   forEachKey(rows, [&](int head, std::size_t, const float* key) {

@@ -17,15 +17,15 @@ namespace kvlab {
 /// What a policy looks at; the others of LayerRows are empty.
 enum Statistic : unsigned {
   kNoStatistic = 0,
-  kReceived = 1u << 0,    // attention received so far
-  kObserved = 1u << 1,    // attention by the last queries
-  kNewest = 1u << 2,      // attention by the newest query
-  kKeys = 1u << 3,        // as attention reads them
+  kReceived = 1u << 0,  // attention received so far
+  kObserved = 1u << 1,  // attention by the last queries
+  kNewest = 1u << 2,    // attention by the newest query
+  kKeys = 1u << 3,      // as attention reads them
   kValues = 1u << 4,
   kBrightness = 1u << 5,
-  kMoments = 1u << 6,     // of the queries
-  kGates = 1u << 7,       // predicted log4 of the rows' lifespans
-  kFuture = 1u << 8,      // attention to come, from a recorded run
+  kMoments = 1u << 6,  // of the queries
+  kGates = 1u << 7,    // predicted log4 of the rows' lifespans
+  kFuture = 1u << 8,   // attention to come, from a recorded run
 };
 
 /// One cache layer after a forward pass, with the heads it has; rows in context order.
@@ -39,11 +39,11 @@ struct LayerRows {
   std::span<const float> keys = {};        // [rows, kvHeads, headDim]
   std::span<const float> values = {};      // [rows, kvHeads, headDim]
   std::span<const float> brightness = {};  // [rows]
-  std::span<const float> gates = {};      // [kvHeads, rows]; not-a-number where a row was not scored
-  std::span<const float> future = {};     // [lists, rows]; not-a-number for rows that the record lacks
+  std::span<const float> gates = {};       // [kvHeads, rows]; not-a-number where a row was not scored
+  std::span<const float> future = {};      // [lists, rows]; not-a-number for rows that the record lacks
   const QueryMoments* queries = nullptr;
   std::span<const double> frequencies = {};  // [headDim/2] radians per phase
-  double nextPhase = 0;               // of the query that comes next
+  double nextPhase = 0;                      // of the query that comes next
 
   std::size_t rows() const { return ledger.size(); }
 };

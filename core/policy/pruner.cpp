@@ -16,7 +16,8 @@ namespace {
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// [kvHeads, rows] from [heads, rows + 1]: mean over the query heads of a group, times `factor`.
-std::vector<float> groupMeans(const std::vector<float>& perHead, std::size_t rows, int heads, int kvHeads, float factor) {
+std::vector<float> groupMeans(const std::vector<float>& perHead, std::size_t rows, int heads, int kvHeads,
+                              float factor) {
   std::vector<float> out(at(kvHeads) * rows);
   if (perHead.size() != at(heads) * (rows + 1)) return out;
   const int group = heads / kvHeads;
@@ -42,7 +43,9 @@ std::shared_ptr<const QueryMoments> momentsOf(const Observation& seen, int layer
 class Decision {
  public:
   explicit Decision(const PrunerInput& input)
-      : m_in(input), m_heads(headsOf(input.transformer.model().config(), input.state.perLayer)), m_next(*input.state.policy) {}
+      : m_in(input),
+        m_heads(headsOf(input.transformer.model().config(), input.state.perLayer)),
+        m_next(*input.state.policy) {}
 
   Result<Pruned> run() {
     const auto start = std::chrono::steady_clock::now();
@@ -74,10 +77,13 @@ class Decision {
     return evictOf({0, m_in.state.perLayer}, eviction);
   }
 
-  bool bounded(const PolicySpec& spec) const { return !spec.keepsAll() && !m_next.prefilling && (!spec.ratio || m_next.promptRows > 0); }
+  bool bounded(const PolicySpec& spec) const {
+    return !spec.keepsAll() && !m_next.prefilling && (!spec.ratio || m_next.promptRows > 0);
+  }
 
   LayerBands bandsFor(int layer) const {
-    LayerBands bands = bandsOf(spec(layer), layer / m_in.state.perLayer, m_in.state.layers() / m_in.state.perLayer, m_next.promptRows);
+    LayerBands bands =
+        bandsOf(spec(layer), layer / m_in.state.perLayer, m_in.state.layers() / m_in.state.perLayer, m_next.promptRows);
     if (const std::optional<std::int32_t>& own = m_next.layers[at(layer)].budget) bands.bands.budget = *own;
     return bands;
   }
@@ -105,12 +111,15 @@ class Decision {
   /// Adds what the pass that made this state attended to.
   void takeOver(int layer) {
     const NewestAttention* seen = m_in.state.attention.get();
-    if (!seen || m_in.state.attention == m_next.seen || at(layer) >= seen->maps.size() || seen->maps[at(layer)]->ledger.size() != m_in.state.map(layer).size()) return;
+    if (!seen || m_in.state.attention == m_next.seen || at(layer) >= seen->maps.size() ||
+        seen->maps[at(layer)]->ledger.size() != m_in.state.map(layer).size())
+      return;
     LayerPolicyState& own = m_next.layers[at(layer)];
     if (needs(layer) & kReceived) add(own.received, layer, seen->receivedPerHead[at(layer)], 1, 1);
     // The papers observe at the end of a prompt; from then on each query takes the place of one of them.
     const float share = 1.0f / static_cast<float>(std::max(1, spec(layer).observe));
-    if ((needs(layer) & kObserved) && m_in.pass == PassKind::Decode) add(own.observed, layer, seen->receivedPerHead[at(layer)], 1 - share, share);
+    if ((needs(layer) & kObserved) && m_in.pass == PassKind::Decode)
+      add(own.observed, layer, seen->receivedPerHead[at(layer)], 1 - share, share);
   }
 
   /// to <- keep * to + factor * the pass's group means
@@ -158,7 +167,9 @@ class Decision {
   /// Rows from before there were gates have no score and are taken for the worst.
   static void noteUnscored(const std::vector<float>& scores, LayerAudit& audit) {
     const auto n = std::count_if(scores.begin(), scores.end(), [](float score) { return std::isnan(score); });
-    if (n > 0) audit.fallback += (audit.fallback.empty() ? "" : "; ") + std::to_string(n) + (n == 1 ? " row has" : " rows have") + " no score and leave first";
+    if (n > 0)
+      audit.fallback += (audit.fallback.empty() ? "" : "; ") + std::to_string(n) +
+          (n == 1 ? " row has" : " rows have") + " no score and leave first";
   }
 
   std::vector<bool> pinnedRows(const ResidencyView& map) const {
@@ -181,9 +192,11 @@ class Decision {
   }
 
   /// What a row that has just left the window met: the rows that leave now.
-  static std::vector<Contest> contestsOf(const ResidencyView& map, const std::vector<float>& scores, const std::vector<std::int32_t>& out, const Bands& bands) {
+  static std::vector<Contest> contestsOf(const ResidencyView& map, const std::vector<float>& scores,
+                                         const std::vector<std::int32_t>& out, const Bands& bands) {
     std::vector<Contest> contests;
-    const auto end = static_cast<std::int32_t>(scores.size()) - bands.window, begin = end - static_cast<std::int32_t>(out.size());
+    const auto end = static_cast<std::int32_t>(scores.size()) - bands.window,
+               begin = end - static_cast<std::int32_t>(out.size());
     for (std::size_t i = 0; i < std::min(out.size(), kMostContests); ++i) {
       const std::int32_t challenger = begin + static_cast<std::int32_t>(i);
       if (challenger < 0) continue;
@@ -198,7 +211,10 @@ class Decision {
     const PolicySpec& spec = m_next.specs[at(layer)];
     const ResidencyView& map = m_in.state.map(layer);
     const LayerPolicyState& own = m_next.layers[at(layer)];
-    LayerRows rows{.layer = layer, .heads = m_heads.query, .kvHeads = m_heads.kv, .headDim = m_in.transformer.model().config().headDim,
+    LayerRows rows{.layer = layer,
+                   .heads = m_heads.query,
+                   .kvHeads = m_heads.kv,
+                   .headDim = m_in.transformer.model().config().headDim,
                    .ledger = map.ledger.span().subspan(at(map.first))};
     const unsigned wanted = needs(layer);
     std::vector<float> received, observed, newest, keys, values, brightness, gates, future;
@@ -222,7 +238,8 @@ class Decision {
     if (map.first == 0) return lists;
     std::vector<float> out;
     for (std::size_t from = 0; from < lists.size(); from += map.size())
-      out.insert(out.end(), lists.begin() + static_cast<std::ptrdiff_t>(from) + map.first, lists.begin() + static_cast<std::ptrdiff_t>(from + map.size()));
+      out.insert(out.end(), lists.begin() + static_cast<std::ptrdiff_t>(from) + map.first,
+                 lists.begin() + static_cast<std::ptrdiff_t>(from + map.size()));
     return out;
   }
 
@@ -250,7 +267,8 @@ class Decision {
     const ResidencyView& map = m_in.state.map(layer);
     const std::size_t rows = map.resident();
     const std::size_t model = at(layer / m_in.state.perLayer);
-    if (!m_next.future || model >= m_next.future->mass.size()) return std::vector<float>(rows, std::numeric_limits<float>::quiet_NaN());
+    if (!m_next.future || model >= m_next.future->mass.size())
+      return std::vector<float>(rows, std::numeric_limits<float>::quiet_NaN());
     const std::vector<float>& mass = m_next.future->mass[model];
     const std::size_t recorded = at(m_next.future->rows), all = recorded ? mass.size() / recorded : 1;
     const std::size_t lists = all == 1 ? 1 : at(m_heads.kv), first = all == 1 ? 0 : at(layer % m_in.state.perLayer);
@@ -258,20 +276,23 @@ class Decision {
     std::size_t position = 0;
     for (std::size_t i = 0; i < rows; ++i, ++position) {
       while (m_in.state.context[position] != map.ledger[at(map.first) + i]) ++position;
-      for (std::size_t list = 0; list < lists && position < recorded; ++list) out[list * rows + i] = mass[(first + list) * recorded + position];
+      for (std::size_t list = 0; list < lists && position < recorded; ++list)
+        out[list * rows + i] = mass[(first + list) * recorded + position];
     }
     return out;
   }
 
   std::vector<float> gatesOf(int layer) const {
     const ResidencyView& map = m_in.state.map(layer);
-    const std::size_t heads = at(m_heads.kv), stride = heads * at(m_in.state.perLayer), first = at(layer % m_in.state.perLayer), rows = map.resident();
+    const std::size_t heads = at(m_heads.kv), stride = heads * at(m_in.state.perLayer),
+                      first = at(layer % m_in.state.perLayer), rows = map.resident();
     std::vector<float> out(heads * rows, std::numeric_limits<float>::quiet_NaN());
     if (m_in.state.gateScores.empty()) return out;
     const Column<float>& all = m_in.state.gateScores[at(layer / m_in.state.perLayer)];
     for (std::size_t i = 0; i < rows; ++i) {
       const std::size_t from = at(map.ledger[at(map.first) + i].value()) * stride + first;
-      for (std::size_t head = 0; head < heads && from + heads <= all.size(); ++head) out[head * rows + i] = all[from + head];
+      for (std::size_t head = 0; head < heads && from + heads <= all.size(); ++head)
+        out[head * rows + i] = all[from + head];
     }
     return out;
   }
@@ -279,8 +300,10 @@ class Decision {
   /// K as attention reads it, or V, of the resident rows. [rows, kvHeads, headDim]
   std::vector<float> gathered(int layer, bool keys) const {
     const ResidencyView& map = m_in.state.map(layer);
-    std::vector<float> out = gatherRows(m_in.store.backend(), {m_in.store.pool(layer).view()}, plain(map.residentSlots()), keys);
-    if (keys && !m_in.transformer.keysRotated()) m_in.transformer.rotateKeys(out.data(), map.phases.span().subspan(at(map.first)), m_heads.kv);
+    std::vector<float> out =
+        gatherRows(m_in.store.backend(), {m_in.store.pool(layer).view()}, plain(map.residentSlots()), keys);
+    if (keys && !m_in.transformer.keysRotated())
+      m_in.transformer.rotateKeys(out.data(), map.phases.span().subspan(at(map.first)), m_heads.kv);
     return out;
   }
 
@@ -300,13 +323,18 @@ unsigned statisticsOf(const std::vector<PolicySpec>& specs) {
 std::vector<std::int32_t> observations(const std::vector<PolicySpec>& specs) {
   std::vector<std::int32_t> out;
   for (const PolicySpec& spec : specs)
-    if ((policyOf(spec.name).needs & (kObserved | kMoments)) && std::find(out.begin(), out.end(), spec.observe) == out.end()) out.push_back(spec.observe);
+    if ((policyOf(spec.name).needs & (kObserved | kMoments)) &&
+        std::find(out.begin(), out.end(), spec.observe) == out.end())
+      out.push_back(spec.observe);
   return out;
 }
 
-CacheHeads headsOf(const ModelConfig& config, int perLayer) { return {config.heads / perLayer, config.kvHeads / perLayer, config.headDim, perLayer}; }
+CacheHeads headsOf(const ModelConfig& config, int perLayer) {
+  return {config.heads / perLayer, config.kvHeads / perLayer, config.headDim, perLayer};
+}
 
-std::shared_ptr<const PolicyState> withObservation(const PolicyState& state, const CacheHeads& heads, std::int32_t observe, const Observation& seen) {
+std::shared_ptr<const PolicyState> withObservation(const PolicyState& state, const CacheHeads& heads,
+                                                   std::int32_t observe, const Observation& seen) {
   auto next = std::make_shared<PolicyState>(state);
   const float share = 1.0f / static_cast<float>(std::max(1, seen.queries));
   for (std::size_t layer = 0; layer < next->layers.size(); ++layer) {
@@ -316,7 +344,8 @@ std::shared_ptr<const PolicyState> withObservation(const PolicyState& state, con
     if (needs & kMoments) next->layers[layer].queries = momentsOf(seen, static_cast<int>(layer), heads);
     if (!(needs & kObserved)) continue;
     const std::shared_ptr<const ResidencyView>& map = seen.attention->maps[layer];
-    next->layers[layer].observed = {map, groupMeans(seen.attention->receivedPerHead[layer], map->size(), heads.query, heads.kv, share)};
+    next->layers[layer].observed = {
+        map, groupMeans(seen.attention->receivedPerHead[layer], map->size(), heads.query, heads.kv, share)};
   }
   return next;
 }

@@ -38,8 +38,10 @@ unsigned statisticsOf(const std::vector<PolicySpec>& specs);
 /// Numbers of queries that policies want to see again when a prompt ends, each once; 0 = all.
 std::vector<std::int32_t> observations(const std::vector<PolicySpec>& specs);
 
-/// The policies' state with what the last `observe` queries of a prompt looked at, for the layers that asked for so many.
-std::shared_ptr<const PolicyState> withObservation(const PolicyState& state, const CacheHeads& heads, std::int32_t observe, const Observation& seen);
+/// The policies' state with what the last `observe` queries of a prompt looked at, for the layers that asked for so
+/// many.
+std::shared_ptr<const PolicyState> withObservation(const PolicyState& state, const CacheHeads& heads,
+                                                   std::int32_t observe, const Observation& seen);
 
 /// Errors: device.
 Result<Pruned> prune(const PrunerInput& input);

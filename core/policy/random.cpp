@@ -9,8 +9,10 @@ namespace {
 std::vector<float> scores(const PolicySpec& spec, const LayerRows& rows) {
   std::vector<float> out;
   for (int head = 0; head < rows.kvHeads; ++head) {
-    const std::uint64_t stream = randomBits(spec.seed, static_cast<std::uint64_t>(rows.layer) << 32 | static_cast<std::uint32_t>(head));
-    for (LedgerId id : rows.ledger) out.push_back(static_cast<float>(unitInterval(randomBits(stream, static_cast<std::uint64_t>(id.value())))));
+    const std::uint64_t stream =
+        randomBits(spec.seed, static_cast<std::uint64_t>(rows.layer) << 32 | static_cast<std::uint32_t>(head));
+    for (LedgerId id : rows.ledger)
+      out.push_back(static_cast<float>(unitInterval(randomBits(stream, static_cast<std::uint64_t>(id.value())))));
   }
   return out;
 }

@@ -11,13 +11,16 @@ namespace {
 
 constexpr std::int32_t kAll = std::numeric_limits<std::int32_t>::max() / 4;
 
-std::int32_t rounded(double rows) { return static_cast<std::int32_t>(std::lround(std::clamp(rows, 0.0, double(kAll)))); }
+std::int32_t rounded(double rows) {
+  return static_cast<std::int32_t>(std::lround(std::clamp(rows, 0.0, double(kAll))));
+}
 
 /// Rows of one layer in all, where the manifest gives a total.
 std::int32_t totalOf(const PolicySpec& spec, int layer, int layers, std::int32_t promptRows) {
   const double mean = spec.capacity ? *spec.capacity : *spec.ratio * promptRows;
   if (spec.allocator == Allocator::Uniform) return std::max(1, rounded(mean));
-  return std::max(1, rounded(pyramidRows(promptRows, mean, spec.window, spec.beta, layers)[static_cast<std::size_t>(layer)]));
+  return std::max(
+      1, rounded(pyramidRows(promptRows, mean, spec.window, spec.beta, layers)[static_cast<std::size_t>(layer)]));
 }
 
 }  // namespace
@@ -36,20 +39,25 @@ std::vector<double> pyramidRows(double rows, double mean, double window, double 
 }
 
 LayerBands bandsOf(const PolicySpec& spec, int layer, int layers, std::int32_t promptRows) {
-  if (!spec.capacity && !spec.ratio) return {{spec.sinks, spec.budget.value_or(spec.threshold ? kAll : 0), spec.window}};
+  if (!spec.capacity && !spec.ratio)
+    return {{spec.sinks, spec.budget.value_or(spec.threshold ? kAll : 0), spec.window}};
   const std::int32_t total = totalOf(spec, layer, layers, promptRows);
   LayerBands out;
   out.bands.sinks = std::min(spec.sinks, std::max(0, total - 1));
   const std::int32_t rest = total - out.bands.sinks;
   out.bands.window = std::min(spec.window, spec.windowGiven ? rest : (rest + 1) / 2);
   out.bands.budget = rest - out.bands.window;
-  if (out.bands.sinks < spec.sinks) out.fallback = "sinks " + std::to_string(spec.sinks) + " -> " + std::to_string(out.bands.sinks) + ": the layer keeps " + std::to_string(total) + " rows";
+  if (out.bands.sinks < spec.sinks)
+    out.fallback = "sinks " + std::to_string(spec.sinks) + " -> " + std::to_string(out.bands.sinks) +
+        ": the layer keeps " + std::to_string(total) + " rows";
   if (spec.windowGiven && out.bands.window < spec.window)
-    out.fallback += (out.fallback.empty() ? "window " : "; window ") + std::to_string(spec.window) + " -> " + std::to_string(out.bands.window) + ": what the sinks leave";
+    out.fallback += (out.fallback.empty() ? "window " : "; window ") + std::to_string(spec.window) + " -> " +
+        std::to_string(out.bands.window) + ": what the sinks leave";
   return out;
 }
 
-std::vector<std::int32_t> headBudgets(const std::vector<std::vector<float>>& scores, std::int32_t budget, double alpha) {
+std::vector<std::int32_t> headBudgets(const std::vector<std::vector<float>>& scores, std::int32_t budget,
+                                      double alpha) {
   const auto own = static_cast<std::size_t>(alpha * std::max(0, budget));
   std::vector<std::int32_t> out;
   std::vector<std::pair<float, std::size_t>> rest;  // score, head
@@ -99,9 +107,9 @@ std::vector<std::int32_t> losers(std::span<const float> scores, const Bands& ban
   const std::int32_t stay = std::max(0, bands.budget - held);
   std::vector<std::int32_t> out;
   if (static_cast<std::int32_t>(candidates.size()) > stay) {
-    std::nth_element(candidates.begin(), candidates.begin() + stay, candidates.end(), [&](std::int32_t a, std::int32_t b) {
-      return scoreOf(a) != scoreOf(b) ? scoreOf(a) > scoreOf(b) : a < b;
-    });
+    std::nth_element(
+        candidates.begin(), candidates.begin() + stay, candidates.end(),
+        [&](std::int32_t a, std::int32_t b) { return scoreOf(a) != scoreOf(b) ? scoreOf(a) > scoreOf(b) : a < b; });
     out.assign(candidates.begin() + stay, candidates.end());
     candidates.resize(static_cast<std::size_t>(stay));
   }

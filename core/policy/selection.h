@@ -25,10 +25,10 @@ LayerBands bandsOf(const PolicySpec& spec, int layer, int layers, std::int32_t p
 /// rows - window. Uniform where the smallest would not hold the window. [layers]
 std::vector<double> pyramidRows(double rows, double mean, double window, double beta, int layers);
 
-/// What each KV head of a layer may keep of heads*budget rows (AdaKV, arXiv 2407.11550, algorithm 1 with its safeguard):
-/// first its own floor(alpha*budget) best rows, then what is left goes to the best scores of all heads. Between equal
-/// scores the lower head and the earlier row come first; not-a-number is below everything. scores [heads][rows of the
-/// head that compete]. [heads], no more than rows.
+/// What each KV head of a layer may keep of heads*budget rows (AdaKV, arXiv 2407.11550, algorithm 1 with its
+/// safeguard): first its own floor(alpha*budget) best rows, then what is left goes to the best scores of all heads.
+/// Between equal scores the lower head and the earlier row come first; not-a-number is below everything. scores
+/// [heads][rows of the head that compete]. [heads], no more than rows.
 std::vector<std::int32_t> headBudgets(const std::vector<std::vector<float>>& scores, std::int32_t budget, double alpha);
 
 /// Scores [lists, rows] as one per row. [rows]

@@ -18,9 +18,13 @@ bool among(const std::array<const char*, N>& words, const std::string& word) {
 }
 
 Error bad(const std::string& text, const std::string& why) {
-  return Error{"bad_condition", "the breakpoint was refused", why,
+  return Error{"bad_condition",
+               "the breakpoint was refused",
+               why,
                "write for example evicted(ledger==12), invariant, kl > 0.05 or length >= 900",
-               std::nullopt, "condition", text};
+               std::nullopt,
+               "condition",
+               text};
 }
 
 bool holds(double left, const std::string& compare, double right) {
@@ -64,11 +68,9 @@ Result<Breakpoints::Condition> Breakpoints::parse(const std::string& text) {
   static const std::regex kFlag(R"(\s*(\w+)\s*)");
   if (text.size() > 200) return bad(text, "it is longer than 200 characters");
   std::smatch m;
-  if (std::regex_match(text, m, kRow) && among(kRowSubjects, m[1]))
-    return Condition{text, m[1], m[2], std::stod(m[3])};
+  if (std::regex_match(text, m, kRow) && among(kRowSubjects, m[1])) return Condition{text, m[1], m[2], std::stod(m[3])};
   if (std::regex_match(text, m, kWrap)) return Condition{text, "wrap", m[1], std::stod(m[2])};
-  if (std::regex_match(text, m, kNumber) && among(kNumbers, m[1]))
-    return Condition{text, m[1], m[2], std::stod(m[3])};
+  if (std::regex_match(text, m, kNumber) && among(kNumbers, m[1])) return Condition{text, m[1], m[2], std::stod(m[3])};
   if (std::regex_match(text, m, kFlag) && among(kFlags, m[1])) return Condition{text, m[1], "", 0};
   return bad(text, "it is not a known condition");
 }
@@ -81,12 +83,11 @@ Status Breakpoints::add(const std::string& text) {
 }
 
 bool Breakpoints::needsKl() const {
-  return std::any_of(m_conditions.begin(), m_conditions.end(),
-                     [](const Condition& c) { return c.subject == "kl"; });
+  return std::any_of(m_conditions.begin(), m_conditions.end(), [](const Condition& c) { return c.subject == "kl"; });
 }
 
-std::string Breakpoints::hit(const TickReport& report, const CacheState& before,
-                             const CacheState& after, double kl) const {
+std::string Breakpoints::hit(const TickReport& report, const CacheState& before, const CacheState& after,
+                             double kl) const {
   for (const Condition& c : m_conditions) {
     bool met = false;
     if (c.subject == "invariant") met = !report.violations.empty();

@@ -27,8 +27,7 @@ class Breakpoints {
   /// True if some condition needs the KL of a drift pass after each tick.
   bool needsKl() const;
   /// The text of the first condition that the tick met; empty = none.
-  std::string hit(const TickReport& report, const CacheState& before, const CacheState& after,
-                  double kl) const;
+  std::string hit(const TickReport& report, const CacheState& before, const CacheState& after, double kl) const;
 
  private:
   std::vector<Condition> m_conditions;

@@ -34,13 +34,12 @@ std::optional<CacheForm> cacheFormFromName(std::string_view name);
 
 /// A cache file's bytes, checked against `target` throughout; `file` names them in errors. The
 /// caller sets storage.
-Result<CacheImport> parseCache(std::span<const std::byte> bytes, const std::string& file,
-                               const CacheTarget& target);
+Result<CacheImport> parseCache(std::span<const std::byte> bytes, const std::string& file, const CacheTarget& target);
 
 /// K (unrotated) and V of rows [begin, begin+n) of a layer of a Hugging Face form, as f32
 /// [n, kvHeads*headDim].
-void unrotatedRows(const CacheImport& rows, const ModelConfig& config, int layer,
-                   std::int64_t begin, std::int64_t n, float* k, float* v);
+void unrotatedRows(const CacheImport& rows, const ModelConfig& config, int layer, std::int64_t begin, std::int64_t n,
+                   float* k, float* v);
 
 // --- shared by the forms
 // ---------------------------------------------------------------------------
@@ -48,21 +47,19 @@ void unrotatedRows(const CacheImport& rows, const ModelConfig& config, int layer
 /// A file that cannot be used (code bad_file); field names the tensor or key, if one is at fault.
 Error badCache(const std::string& file, const std::string& why, const std::string& field = {});
 /// manifest[key] as numbers from 0 below `end`, or bad_file.
-Result<std::vector<std::int32_t>> indexList(const nlohmann::json& manifest, const char* key,
-                                            std::int64_t end, const std::string& file);
+Result<std::vector<std::int32_t>> indexList(const nlohmann::json& manifest, const char* key, std::int64_t end,
+                                            const std::string& file);
 nlohmann::json describeModel(const ModelConfig& config);
 /// Error (code other_model) unless the file's model is the session's.
-Status checkModel(const nlohmann::json& manifest, const ModelConfig& config,
-                  const std::string& file);
+Status checkModel(const nlohmann::json& manifest, const ModelConfig& config, const std::string& file);
 /// Errors: capacity.
 Status checkCapacity(std::int64_t rows, const CacheTarget& target, const std::string& file);
 /// Error (code no_phase_room) unless the last phase leaves one above it.
-Status checkPhases(const std::vector<std::int32_t>& phases, const CacheTarget& target,
-                   const std::string& file);
+Status checkPhases(const std::vector<std::int32_t>& phases, const CacheTarget& target, const std::string& file);
 
-Result<CacheImport> parseHf(const Safetensors& file, const nlohmann::json& manifest,
-                            const std::string& path, const CacheTarget& target);
-Result<CacheImport> parseNative(const Safetensors& file, const nlohmann::json& manifest,
-                                const std::string& path, const CacheTarget& target);
+Result<CacheImport> parseHf(const Safetensors& file, const nlohmann::json& manifest, const std::string& path,
+                            const CacheTarget& target);
+Result<CacheImport> parseNative(const Safetensors& file, const nlohmann::json& manifest, const std::string& path,
+                                const CacheTarget& target);
 
 }  // namespace kvlab

@@ -23,8 +23,8 @@ enum class CacheForm : std::uint8_t { Native, HfTuple, HfDynamic };
 /// What a file has to fit.
 struct CacheTarget {
   ModelConfig config;
-  std::string fingerprint;  // of the model, core/session/fingerprint.h
-  std::string numerics;     // numerics id
+  std::string fingerprint;                  // of the model, core/session/fingerprint.h
+  std::string numerics;                     // numerics id
   std::vector<kernels::RowFormat> formats;  // [layers]
   std::vector<std::int32_t> keep;           // [layers] newest rows that a layer keeps, 0 = all
   PositionMode position = PositionMode::Context;

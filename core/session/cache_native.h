@@ -9,8 +9,8 @@
 //   order of the layer's map
 // and in the manifest, next to what all forms have: fingerprint, numerics, position, rows {k, v,
 // stride} or a list of them where layers differ, first [layers] (rows of the map that had left through the window;
-// may be absent: none), group_of [layers], random [2], tick, edited, pending. Not kept: where a ring stood, logits and attention,
-// which the next tick's query pass computes anew, and history.
+// may be absent: none), group_of [layers], random [2], tick, edited, pending. Not kept: where a ring stood, logits and
+// attention, which the next tick's query pass computes anew, and history.
 #pragma once
 #include <memory>
 
@@ -27,11 +27,9 @@ class NativeColumns {
 
  private:
   template <class T>
-  void column(std::string name, Element element, std::vector<std::int64_t> shape,
-              const std::vector<T>& values);
+  void column(std::string name, Element element, std::vector<std::int64_t> shape, const std::vector<T>& values);
   void ledger(const CacheState& state);
-  void links(const CacheState& state, const char* name, const char* ends,
-             std::vector<LedgerId> LedgerRow::*list);
+  void links(const CacheState& state, const char* name, const char* ends, std::vector<LedgerId> LedgerRow::*list);
   void rows(const CacheState& state, const CacheStore& store);
 
   struct Tensor {
@@ -46,7 +44,6 @@ class NativeColumns {
 /// As the manifest says it.
 nlohmann::json rowsJson(const std::vector<kernels::RowFormat>& formats);
 
-nlohmann::json nativeManifest(const CacheState& state, const CacheTarget& target,
-                              const std::vector<Action>& pending);
+nlohmann::json nativeManifest(const CacheState& state, const CacheTarget& target, const std::vector<Action>& pending);
 
 }  // namespace kvlab

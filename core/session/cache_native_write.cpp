@@ -23,9 +23,7 @@ std::vector<T> plain(const Column<T>& column) {
 }
 
 const char* positionName(PositionMode mode) {
-  return mode == PositionMode::Context    ? "context"
-         : mode == PositionMode::Absolute ? "absolute"
-                                          : "cache";
+  return mode == PositionMode::Context ? "context" : mode == PositionMode::Absolute ? "absolute" : "cache";
 }
 
 }  // namespace
@@ -57,9 +55,8 @@ void NativeColumns::ledger(const CacheState& state) {
   for (std::int32_t i = 0; i < n; ++i) {
     const LedgerRow& row = state.ledger[LedgerId(i)];
     token.push_back(row.token.value());
-    for (std::uint8_t flag :
-         {static_cast<std::uint8_t>(row.kind), static_cast<std::uint8_t>(row.state),
-          static_cast<std::uint8_t>(row.source), static_cast<std::uint8_t>(row.pinned)})
+    for (std::uint8_t flag : {static_cast<std::uint8_t>(row.kind), static_cast<std::uint8_t>(row.state),
+                              static_cast<std::uint8_t>(row.source), static_cast<std::uint8_t>(row.pinned)})
       flags.push_back(flag);
     brightness.push_back(row.brightness);
     ticks.insert(ticks.end(), {row.born.value(), row.changed.value()});
@@ -90,8 +87,7 @@ void NativeColumns::rows(const CacheState& state, const CacheStore& store) {
     const std::string prefix = "groups." + std::to_string(g) + ".";
     const std::int64_t size = count(group.map->size());
     std::vector<std::uint64_t> words;
-    for (const Provenance& p : group.provenance)
-      words.insert(words.end(), {p.ids, p.phased, p.context});
+    for (const Provenance& p : group.provenance) words.insert(words.end(), {p.ids, p.phased, p.context});
     column(prefix + "ledger", Element::I32, {size}, plain(group.map->ledger.span()));
     column(prefix + "phases", Element::I32, {size}, plain(group.map->phases));
     column(prefix + "provenance", Element::U64, {count(group.provenance.size()), 3}, words);
@@ -107,12 +103,10 @@ void NativeColumns::rows(const CacheState& state, const CacheStore& store) {
 }
 
 void NativeColumns::addTo(SafetensorsWriter& writer) const {
-  for (const Tensor& tensor : m_tensors)
-    writer.add(tensor.name, tensor.element, tensor.shape, tensor.bytes);
+  for (const Tensor& tensor : m_tensors) writer.add(tensor.name, tensor.element, tensor.shape, tensor.bytes);
 }
 
-nlohmann::json nativeManifest(const CacheState& state, const CacheTarget& target,
-                              const std::vector<Action>& pending) {
+nlohmann::json nativeManifest(const CacheState& state, const CacheTarget& target, const std::vector<Action>& pending) {
   nlohmann::json actions = nlohmann::json::array();
   for (const Action& action : pending) actions.push_back(toJson(action));
   std::vector<std::int32_t> first;

@@ -23,9 +23,7 @@ kernels::DType fileType(const kernels::RowFormat& format) {
 }
 
 const char* typeName(kernels::DType type) {
-  return type == kernels::DType::f16    ? "float16"
-         : type == kernels::DType::bf16 ? "bfloat16"
-                                        : "float32";
+  return type == kernels::DType::f16 ? "float16" : type == kernels::DType::bf16 ? "bfloat16" : "float32";
 }
 
 /// False if the type cannot hold the value.
@@ -34,11 +32,9 @@ bool put(kernels::DType type, float value, std::byte* out) {
     std::memcpy(out, &value, sizeof value);
     return std::isfinite(value);
   }
-  const std::uint16_t bits =
-      type == kernels::DType::f16 ? kernels::floatToHalf(value) : kernels::floatToBf16(value);
+  const std::uint16_t bits = type == kernels::DType::f16 ? kernels::floatToHalf(value) : kernels::floatToBf16(value);
   std::memcpy(out, &bits, sizeof bits);
-  return std::isfinite(type == kernels::DType::f16 ? kernels::halfToFloat(bits)
-                                                   : kernels::bf16ToFloat(bits));
+  return std::isfinite(type == kernels::DType::f16 ? kernels::halfToFloat(bits) : kernels::bf16ToFloat(bits));
 }
 
 /// Tensors of one layer, [1, kvHeads, length, headDim].
@@ -55,8 +51,7 @@ class HfWriter {
         m_type(fileType(session.store().pool(0).format())) {}
 
   Status addTo(SafetensorsWriter& writer) {
-    const std::vector<std::int64_t> shape = {1, m_config.kvHeads, m_session.state().length(),
-                                             m_config.headDim};
+    const std::vector<std::int64_t> shape = {1, m_config.kvHeads, m_session.state().length(), m_config.headDim};
     m_layers.resize(at(m_config.layers));
     for (int layer = 0; layer < m_config.layers; ++layer) {
       if (Status done = convert(layer); !done) return done;
@@ -72,8 +67,7 @@ class HfWriter {
   Status convert(int layer) {
     const ResidencyView& map = m_session.state().map(layer);
     const auto n = static_cast<std::int64_t>(map.size());
-    const std::int64_t dim = m_config.headDim, width = m_config.kvHeads * dim,
-                       size = kernels::dtypeBytes(m_type);
+    const std::int64_t dim = m_config.headDim, width = m_config.kvHeads * dim, size = kernels::dtypeBytes(m_type);
     LayerTensors& out = m_layers[at(layer)];
     out.key.resize(at(n * width * size));
     out.value.resize(out.key.size());
@@ -84,15 +78,16 @@ class HfWriter {
       const std::int32_t slot = map.slotOf[at(row)].value();
       pool.gather({&slot, 1}, k.data(), v.data());
       rotated.assign(k.begin(), k.end());
-      if (!m_session.transformer().keysRotated()) m_rotation.rotate(map.phase(at(row)).value(), m_config.kvHeads, rotated.data());
+      if (!m_session.transformer().keysRotated())
+        m_rotation.rotate(map.phase(at(row)).value(), m_config.kvHeads, rotated.data());
       for (std::int64_t x = 0; x < width; ++x) {
         const std::int64_t place = ((x / dim * n + row) * dim + x % dim) * size;
         const bool good = put(m_type, static_cast<float>(rotated[at(x)]), out.key.data() + place) &
-                          put(m_type, v[at(x)], out.value.data() + place);
+            put(m_type, v[at(x)], out.value.data() + place);
         if (!good)
           return Error{"not_finite", "the cache was not saved",
-                       "layer " + std::to_string(layer) + ", index " + std::to_string(row) +
-                           " holds a number that " + dtype() + " does not",
+                       "layer " + std::to_string(layer) + ", index " + std::to_string(row) + " holds a number that " +
+                           dtype() + " does not",
                        "rebuild, or check the weights"};
       }
     }
@@ -107,15 +102,18 @@ class HfWriter {
 };
 
 Status unrotatedOnly(const char* done) {
-  return Error{"other_format", std::string("the cache was not ") + done,
+  return Error{"other_format",
+               std::string("the cache was not ") + done,
                "native files hold keys without rotation, and this session stores them rotated",
-               "use form hf_dynamic, or a session with key_phase on_read", std::nullopt, "key_phase", "at_write"};
+               "use form hf_dynamic, or a session with key_phase on_read",
+               std::nullopt,
+               "key_phase",
+               "at_write"};
 }
 
 Status savable(const Session& session, CacheForm form) {
   if (session.status() == SessionState::Broken)
-    return Error{"broken", "the cache was not saved", "the session is broken",
-                 "rebuild first, or save the ids"};
+    return Error{"broken", "the cache was not saved", "the session is broken", "rebuild first, or save the ids"};
   if (Status possible = session.layersWhole("the cache was not saved"); !possible) return possible;
   if (form == CacheForm::Native) return session.transformer().keysRotated() ? unrotatedOnly("saved") : ok();
   const CacheState& state = session.state();
@@ -125,8 +123,7 @@ Status savable(const Session& session, CacheForm form) {
     if (!state.complete(state.map(layer)))
       return Error{"ragged",
                    "the cache was not saved",
-                   "layer " + std::to_string(layer) + " holds " +
-                       std::to_string(state.map(layer).resident()) + " of " +
+                   "layer " + std::to_string(layer) + " holds " + std::to_string(state.map(layer).resident()) + " of " +
                        std::to_string(state.length()) +
                        " rows, and the Hugging Face forms have every row in every layer",
                    "save with form native",
@@ -191,10 +188,8 @@ Result<json> saveCache(Session& session, const std::string& path, CacheForm form
   if (Status written = writer.write(path); !written) return written.error();
   const auto file = MappedFile::open(path);
   if (!file) return file.error();
-  return json{{"path", path},
-              {"form", name(form)},
-              {"rows", session.state().length()},
-              {"bytes", (*file)->bytes().size()}};
+  return json{
+      {"path", path}, {"form", name(form)}, {"rows", session.state().length()}, {"bytes", (*file)->bytes().size()}};
 }
 
 Result<json> loadCache(Session& session, const std::string& path, const std::string& content) {
@@ -211,15 +206,11 @@ Result<json> loadCache(Session& session, const std::string& path, const std::str
                  path};
   Result<CacheImport> rows = parseCache((*file)->bytes(), path, cacheTarget(session));
   if (!rows) return rows.error();
-  if (rows->form == CacheForm::Native && session.transformer().keysRotated())
-    return unrotatedOnly("loaded").error();
+  if (rows->form == CacheForm::Native && session.transformer().keysRotated()) return unrotatedOnly("loaded").error();
   rows->storage = file.take();
   session.beginCommand("loadCache", {{"path", path}, {"content", hash}});
   if (Status done = session.importRows(*rows); !done) return done.error();
-  return json{{"path", path},
-              {"form", name(rows->form)},
-              {"rows", session.state().length()},
-              {"content", hash}};
+  return json{{"path", path}, {"form", name(rows->form)}, {"rows", session.state().length()}, {"content", hash}};
 }
 
 }  // namespace kvlab

@@ -18,7 +18,6 @@ Result<nlohmann::json> saveCache(Session& session, const std::string& path, Cach
 
 /// {path, form, rows, content}: replaces the session's content. `content` = hash that the file must
 /// have (code file_changed), empty = any. Errors: see cache_file.h; the session stays as it was.
-Result<nlohmann::json> loadCache(Session& session, const std::string& path,
-                                 const std::string& content);
+Result<nlohmann::json> loadCache(Session& session, const std::string& path, const std::string& content);
 
 }  // namespace kvlab

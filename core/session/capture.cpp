@@ -33,19 +33,15 @@ std::string framed(const json& payload, std::uint64_t number) {
 }
 
 Error badCapture(const std::string& file, const std::string& why, const std::string& field = {}) {
-  return {"bad_capture", "cannot read " + file,
-          why,           "use an undamaged copy of the capture",
-          std::nullopt,  field};
+  return {"bad_capture", "cannot read " + file, why, "use an undamaged copy of the capture", std::nullopt, field};
 }
 
 class Reader {
  public:
-  Reader(std::span<const std::byte> bytes, const std::string& file)
-      : m_bytes(bytes), m_file(file) {}
+  Reader(std::span<const std::byte> bytes, const std::string& file) : m_bytes(bytes), m_file(file) {}
 
   Result<Capture> read() {
-    if (m_bytes.size() < kFirstLine.size() ||
-        std::memcmp(m_bytes.data(), kFirstLine.data(), kFirstLine.size()) != 0)
+    if (m_bytes.size() < kFirstLine.size() || std::memcmp(m_bytes.data(), kFirstLine.data(), kFirstLine.size()) != 0)
       return badCapture(m_file, "byte 0: it does not begin with \"kvlab-capture 1\"");
     m_at = kFirstLine.size();
     const std::optional<std::string_view> first = next();
@@ -56,9 +52,8 @@ class Reader {
       const std::size_t begin = m_at;
       const std::optional<std::string_view> text = next();
       if (!text) {
-        m_capture.note = "record " + std::to_string(m_number) + " at byte " +
-                         std::to_string(begin) + " " + m_damage + "; the last " +
-                         std::to_string(m_bytes.size() - begin) + " bytes were dropped";
+        m_capture.note = "record " + std::to_string(m_number) + " at byte " + std::to_string(begin) + " " + m_damage +
+            "; the last " + std::to_string(m_bytes.size() - begin) + " bytes were dropped";
         break;
       }
       if (Status done = readCommand(*text); !done) return done.error();
@@ -76,8 +71,7 @@ class Reader {
     std::memcpy(&length, m_bytes.data() + m_at, sizeof length);
     std::memcpy(&checksum, m_bytes.data() + m_at + sizeof length, sizeof checksum);
     if (length > m_bytes.size() - m_at - kFrame) return damaged("is cut short");
-    const std::string_view text(reinterpret_cast<const char*>(m_bytes.data()) + m_at + kFrame,
-                                length);
+    const std::string_view text(reinterpret_cast<const char*>(m_bytes.data()) + m_at + kFrame, length);
     if (captureChecksum(text, m_number) != checksum) return damaged("does not match its checksum");
     m_begin = m_at;
     m_at += kFrame + length;
@@ -91,10 +85,8 @@ class Reader {
   }
 
   Error bad(const std::string& why, const std::string& field = {}) const {
-    return badCapture(m_file,
-                      "record " + std::to_string(m_number - 1) + " at byte " +
-                          std::to_string(m_begin) + ": " + why,
-                      field);
+    return badCapture(
+        m_file, "record " + std::to_string(m_number - 1) + " at byte " + std::to_string(m_begin) + ": " + why, field);
   }
 
   Result<json> object(std::string_view text) const {
@@ -108,8 +100,7 @@ class Reader {
     const auto header = object(text);
     if (!header) return header.error();
     for (const char* field : {"fingerprint", "numerics"})
-      if (!header->value(field, json()).is_string())
-        return bad(std::string(field) + " is not text", field);
+      if (!header->value(field, json()).is_string()) return bad(std::string(field) + " is not text", field);
     const Result<Manifest> manifest = Manifest::fromJson(header->value("manifest", json()));
     if (!manifest) return bad(manifest.error().why, manifest.error().field);
     m_capture.header = {*manifest, (*header)["fingerprint"].get<std::string>(),
@@ -128,8 +119,7 @@ class Reader {
     if (!out.args.is_object()) return bad("args is not an object", "args");
     std::int64_t tick = 0;
     if (!whole(*command, "tick", tick)) return bad("tick is not a whole number from 0", "tick");
-    if (!whole(*command, "commits", out.commits))
-      return bad("commits is not a whole number from 0", "commits");
+    if (!whole(*command, "commits", out.commits)) return bad("commits is not a whole number from 0", "commits");
     out.verb = verb.get<std::string>();
     out.hash = hash.get<std::string>();
     out.tick = Tick(tick);
@@ -139,8 +129,7 @@ class Reader {
 
   static bool whole(const json& object, const char* field, std::int64_t& out) {
     const json value = object.value(field, json());
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= (std::uint64_t{1} << 53))
-      return false;
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= (std::uint64_t{1} << 53)) return false;
     out = value.get<std::int64_t>();
     return true;
   }
@@ -160,17 +149,16 @@ std::uint64_t captureChecksum(std::string_view payload, std::uint64_t number) {
 }
 
 std::string captureStart(const CaptureHeader& header) {
-  return std::string(kFirstLine) + framed({{"manifest", header.manifest.toJson()},
-                                           {"fingerprint", header.fingerprint},
-                                           {"numerics", header.numerics}},
-                                          0);
+  return std::string(kFirstLine) +
+      framed({{"manifest", header.manifest.toJson()},
+              {"fingerprint", header.fingerprint},
+              {"numerics", header.numerics}},
+             0);
 }
 
 std::string captureRecord(const CaptureCommand& command, std::uint64_t number) {
-  json payload{{"verb", command.verb},
-               {"args", command.args},
-               {"tick", command.tick.value()},
-               {"commits", command.commits}};
+  json payload{
+      {"verb", command.verb}, {"args", command.args}, {"tick", command.tick.value()}, {"commits", command.commits}};
   if (!command.hash.empty()) payload["hash"] = command.hash;
   return framed(payload, number);
 }
@@ -185,8 +173,8 @@ Result<Capture> openCapture(const std::string& path) {
   return parseCapture((*file)->bytes(), path);
 }
 
-Result<std::unique_ptr<CaptureLog>> CaptureLog::open(const std::string& path,
-                                                     const std::string& start, std::uint64_t next) {
+Result<std::unique_ptr<CaptureLog>> CaptureLog::open(const std::string& path, const std::string& start,
+                                                     std::uint64_t next) {
   PartFile part(path);
   part.append(start.data(), start.size());
   if (Status written = part.publish(); !written) return written.error();

@@ -25,9 +25,8 @@ struct CaptureCommand {
   std::string verb;
   nlohmann::json args = nlohmann::json::object();
   Tick tick;
-  std::int64_t commits =
-      1;  // fewer than the command makes when it was cut short or taken back in part
-  std::string hash = {};  // empty = not recorded
+  std::int64_t commits = 1;  // fewer than the command makes when it was cut short or taken back in part
+  std::string hash = {};     // empty = not recorded
 };
 
 struct CaptureHeader {
@@ -68,8 +67,7 @@ class CaptureLog {
   Status append(const CaptureCommand& command);
 
  private:
-  CaptureLog(std::string path, int file, std::uint64_t next)
-      : m_path(std::move(path)), m_file(file), m_next(next) {}
+  CaptureLog(std::string path, int file, std::uint64_t next) : m_path(std::move(path)), m_file(file), m_next(next) {}
   std::string m_path;
   int m_file;
   std::uint64_t m_next;

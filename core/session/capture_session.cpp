@@ -24,13 +24,10 @@ std::int64_t liveBytes(const CacheState& state, const CacheStore& store) {
   return bytes;
 }
 
-std::string hashOf(const CacheState& state, const CacheStore& store) {
-  return stateHash(state, store, {});
-}
+std::string hashOf(const CacheState& state, const CacheStore& store) { return stateHash(state, store, {}); }
 
 CaptureHeader headerOf(const Session& session) {
-  return {session.manifest(), modelFingerprint(session.model()),
-          session.transformer().ops().numericsId()};
+  return {session.manifest(), modelFingerprint(session.model()), session.transformer().ops().numericsId()};
 }
 
 std::vector<CaptureCommand> commandsOf(const Session& session) {
@@ -43,8 +40,7 @@ std::vector<CaptureCommand> commandsOf(const Session& session) {
     CaptureCommand record{command.verb, command.args, entry.tick, command.commits};
     if (!record.args.is_object()) record.args = json::object();
     const bool last = i + 1 == commands.size();
-    if (entry.state &&
-        (last || i % kHashPeriod == 0 || liveBytes(*entry.state, session.store()) < kHashedBytes))
+    if (entry.state && (last || i % kHashPeriod == 0 || liveBytes(*entry.state, session.store()) < kHashedBytes))
       record.hash = hashOf(*entry.state, session.store());
     out.push_back(std::move(record));
   }
@@ -63,8 +59,7 @@ std::string captureOf(const Session& session, std::uint64_t& next) {
 bool replayable(const std::string& name) {
   if (name == "undo" || name == "redo" || name == "goto" || name == "reset") return true;
   const std::vector<VerbInfo>& all = verbs();
-  return std::any_of(all.begin(), all.end(),
-                     [&](const VerbInfo& verb) { return verb.changes && verb.name == name; });
+  return std::any_of(all.begin(), all.end(), [&](const VerbInfo& verb) { return verb.changes && verb.name == name; });
 }
 
 Status checkOrigin(const Session& session, const Capture& capture, const std::string& path) {
@@ -72,8 +67,7 @@ Status checkOrigin(const Session& session, const Capture& capture, const std::st
   if (capture.header.numerics != here.numerics)
     return Error{"other_numerics",
                  "cannot replay " + path,
-                 "it was recorded with " + capture.header.numerics +
-                     ", this machine computes with " + here.numerics,
+                 "it was recorded with " + capture.header.numerics + ", this machine computes with " + here.numerics,
                  "replay it on a machine with the same arithmetic",
                  std::nullopt,
                  "numerics",
@@ -81,8 +75,8 @@ Status checkOrigin(const Session& session, const Capture& capture, const std::st
   if (capture.header.fingerprint != here.fingerprint)
     return Error{"other_model",
                  "cannot replay " + path,
-                 "it was recorded with model " + capture.header.fingerprint + ", " +
-                     session.manifest().model + " is " + here.fingerprint,
+                 "it was recorded with model " + capture.header.fingerprint + ", " + session.manifest().model + " is " +
+                     here.fingerprint,
                  "put the checkpoint back that it was recorded with",
                  std::nullopt,
                  "fingerprint",
@@ -90,8 +84,7 @@ Status checkOrigin(const Session& session, const Capture& capture, const std::st
   return ok();
 }
 
-Status checkCommands(const Capture& capture, const ReplayOptions& options,
-                     const std::string& path) {
+Status checkCommands(const Capture& capture, const ReplayOptions& options, const std::string& path) {
   Tick last(0);
   for (std::size_t i = 0; i < capture.commands.size(); ++i) {
     if (!replayable(capture.commands[i].verb))
@@ -121,8 +114,7 @@ ReplayStep replayStep(Session& session, const CaptureCommand& command, bool veri
   session.clearPending();  // a command carries what was pending when it ran
   const Result<json> done = session.executeAgain({command.verb, command.args, command.commits});
   step.tick = session.state().tick;
-  if (!done)
-    step.error = done.error();
+  if (!done) step.error = done.error();
   else if (step.tick != command.tick)
     step.error = Error{"not_replayed", command.verb + " could not be done again",
                        "it ended at tick " + std::to_string(step.tick.value()) + ", then it was " +
@@ -161,31 +153,23 @@ Result<json> stopCapture(Session& session) {
 }
 
 CaptureMark markCapture(Session& session) {
-  return {session.timeline().size(), session.timeline().currentId(),
-          session.capture() && !session.replaying()};
+  return {session.timeline().size(), session.timeline().currentId(), session.capture() && !session.replaying()};
 }
 
-void appendCapture(Session& session, const CaptureMark& mark, const std::string& verb,
-                   const json& args) {
+void appendCapture(Session& session, const CaptureMark& mark, const std::string& verb, const json& args) {
   const Timeline& timeline = session.timeline();
   const bool restarted = timeline.size() < mark.entries || verb == "reset";
   const int made = restarted ? 0 : timeline.size() - mark.entries;
-  if (!mark.live || !session.capture() ||
-      (!restarted && made == 0 && timeline.currentId() == mark.current))
-    return;
+  if (!mark.live || !session.capture() || (!restarted && made == 0 && timeline.currentId() == mark.current)) return;
   CaptureCommand record{verb, args.is_object() ? args : json::object(), session.state().tick, made};
   if (made > 0) record.args = timeline.entry(mark.entries).args;
-  if (session.capture()->next() % kHashPeriod == 0 ||
-      liveBytes(session.state(), session.store()) < kHashedBytes)
+  if (session.capture()->next() % kHashPeriod == 0 || liveBytes(session.state(), session.store()) < kHashedBytes)
     record.hash = hashOf(session.state(), session.store());
-  if (Status appended = session.capture()->append(record); !appended)
-    spdlog::error("{}", appended.error().text());
+  if (Status appended = session.capture()->append(record); !appended) spdlog::error("{}", appended.error().text());
 }
 
 json toJson(const ReplayStep& step) {
-  const auto text = [](const std::string& hash) {
-    return hash.empty() ? json(nullptr) : json(hash);
-  };
+  const auto text = [](const std::string& hash) { return hash.empty() ? json(nullptr) : json(hash); };
   json out{{"tick", step.tick.value()},
            {"verb", step.verb},
            {"ok", step.ok},
@@ -199,13 +183,12 @@ bool Replay::ok() const {
   return std::all_of(steps.begin(), steps.end(), [](const ReplayStep& step) { return step.ok; });
 }
 
-Result<Replay> replayCapture(const std::string& path, const std::string& resources,
-                             const ReplayOptions& options, const Progress& progress) {
+Result<Replay> replayCapture(const std::string& path, const std::string& resources, const ReplayOptions& options,
+                             const Progress& progress) {
   const Result<Capture> capture = openCapture(path);
   if (!capture) return capture.error();
   if (Status good = checkCommands(*capture, options, path); !good) return good.error();
-  Result<std::unique_ptr<Session>> session =
-      openSession(capture->header.manifest, resources, progress);
+  Result<std::unique_ptr<Session>> session = openSession(capture->header.manifest, resources, progress);
   if (!session) return session.error();
   if (Status same = checkOrigin(**session, *capture, path); !same) return same.error();
   Replay out{session.take(), {}, capture->note};
@@ -214,8 +197,7 @@ Result<Replay> replayCapture(const std::string& path, const std::string& resourc
     if (options.to && out.session->state().tick >= *options.to) break;
     if (!report(progress, "replaying", static_cast<std::int64_t>(out.steps.size()), total))
       return Error{"cancelled", "the replay was cancelled",
-                   "after " + std::to_string(out.steps.size()) + " of " + std::to_string(total) +
-                       " commands",
+                   "after " + std::to_string(out.steps.size()) + " of " + std::to_string(total) + " commands",
                    "start it again"};
     out.steps.push_back(replayStep(*out.session, command, options.verify));
     if (out.steps.back().error) break;

@@ -25,8 +25,7 @@ struct CaptureMark {
 CaptureMark markCapture(Session& session);
 /// Appends the verb if it changed the session and a capture is running. A write that fails is
 /// logged and ends the capture; what the verb did stands.
-void appendCapture(Session& session, const CaptureMark& mark, const std::string& verb,
-                   const nlohmann::json& args);
+void appendCapture(Session& session, const CaptureMark& mark, const std::string& verb, const nlohmann::json& args);
 
 struct ReplayOptions {
   std::optional<Tick> to;  // stop here; later commands are not done
@@ -55,7 +54,7 @@ struct Replay {
 /// Errors: those of openCapture and of opening a session, other_model, other_numerics (the
 /// arithmetic of the capture is not this machine's, so hashes cannot agree), out_of_range (no such
 /// tick), bad_capture (a record that is no command of a session), cancelled.
-Result<Replay> replayCapture(const std::string& path, const std::string& resources,
-                             const ReplayOptions& options = {}, const Progress& progress = {});
+Result<Replay> replayCapture(const std::string& path, const std::string& resources, const ReplayOptions& options = {},
+                             const Progress& progress = {});
 
 }  // namespace kvlab

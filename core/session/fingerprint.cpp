@@ -24,8 +24,7 @@ class Mixer {
     const auto size = t ? static_cast<std::size_t>(t.bytes()) : 0;
     const auto* data = static_cast<const char*>(t.data);
     if (size <= 3 * kSample) return bytes(data, size);
-    for (std::size_t begin : {std::size_t{0}, (size - kSample) / 2, size - kSample})
-      bytes(data + begin, kSample);
+    for (std::size_t begin : {std::size_t{0}, (size - kSample) / 2, size - kSample}) bytes(data + begin, kSample);
   }
   std::uint64_t digest() const { return XXH3_64bits_digest(m_state.get()); }
 
@@ -76,15 +75,13 @@ std::string modelFingerprint(const Model& model) {
   for (const TensorView* t : {&model.embed(), &model.finalNorm(), &model.head()}) mixer.tensor(*t);
   for (int l = 0; l < model.config().layers; ++l) {
     const LayerWeights& w = model.layer(l);
-    for (const TensorView* t : {&w.inputNorm, &w.q, &w.k, &w.v, &w.o, &w.qBias, &w.kBias, &w.vBias,
-                                &w.oBias, &w.qNorm, &w.kNorm, &w.postNorm, &w.gate, &w.up, &w.down})
+    for (const TensorView* t : {&w.inputNorm, &w.q, &w.k, &w.v, &w.o, &w.qBias, &w.kBias, &w.vBias, &w.oBias, &w.qNorm,
+                                &w.kNorm, &w.postNorm, &w.gate, &w.up, &w.down})
       mixer.tensor(*t);
   }
   return hexWord(mixer.digest());
 }
 
-std::string contentHash(std::span<const std::byte> bytes) {
-  return hexWord(XXH3_64bits(bytes.data(), bytes.size()));
-}
+std::string contentHash(std::span<const std::byte> bytes) { return hexWord(XXH3_64bits(bytes.data(), bytes.size())); }
 
 }  // namespace kvlab

@@ -40,7 +40,12 @@ Result<json> answer(const Lanes& lanes, const Result<LanesTick>& tick) {
 }
 
 json failedTick(const Lanes& lanes, const Error& error) {
-  return {{"ok", false}, {"tick", lanes.session(0).state().tick.value()}, {"token", nullptr}, {"text", ""}, {"error", error.toJson()}, {"lanes", json::array()}};
+  return {{"ok", false},
+          {"tick", lanes.session(0).state().tick.value()},
+          {"token", nullptr},
+          {"text", ""},
+          {"error", error.toJson()},
+          {"lanes", json::array()}};
 }
 
 Result<json> step(Lanes& lanes, const json& args) {
@@ -52,13 +57,16 @@ Result<json> step(Lanes& lanes, const json& args) {
   const auto block = static_cast<std::size_t>(first.manifest().ring.blockTokens);
   const auto blocks = static_cast<std::int64_t>((tokens.size() + block - 1) / block);
   const std::int64_t n = in.integer("n", tokens.empty() ? 1 : blocks, 1, kMostTicks);
-  if (!tokens.empty() && n > blocks) in.fail("n", n, "is " + std::to_string(n) + ", but there are " + std::to_string(tokens.size()) + " tokens");
+  if (!tokens.empty() && n > blocks)
+    in.fail("n", n, "is " + std::to_string(n) + ", but there are " + std::to_string(tokens.size()) + " tokens");
   if (in.error()) return *in.error();
   json ticks = json::array();
   for (std::int64_t i = 0; i < n; ++i) {
     if (n > 1 && !report(lanes.progress(), "stepping lanes", i, n)) break;
-    const auto from = std::min(tokens.size(), static_cast<std::size_t>(i) * block), to = std::min(tokens.size(), from + block);
-    const Result<LanesTick> tick = lanes.step(std::vector<TokenId>(tokens.begin() + static_cast<std::ptrdiff_t>(from), tokens.begin() + static_cast<std::ptrdiff_t>(to)));
+    const auto from = std::min(tokens.size(), static_cast<std::size_t>(i) * block),
+               to = std::min(tokens.size(), from + block);
+    const Result<LanesTick> tick = lanes.step(std::vector<TokenId>(tokens.begin() + static_cast<std::ptrdiff_t>(from),
+                                                                   tokens.begin() + static_cast<std::ptrdiff_t>(to)));
     ticks.push_back(tick ? toJson(lanes, *tick) : failedTick(lanes, tick.error()));
     if (!tick || tick->lanes.front().error) break;
   }
@@ -82,7 +90,8 @@ Result<json> run(Lanes& lanes, const json& args) {
     ticks.push_back(tick ? toJson(lanes, *tick) : failedTick(lanes, tick.error()));
     if (!tick || tick->lanes.front().error) return json{{"ticks", ticks}, {"stoppedBy", "error"}};
     stoppedBy = lanes.breakpoints().hit(*first.snapshot()->report, before, first.state(), 0);
-    if (stoppedBy.empty() && std::find(eos.begin(), eos.end(), tick->tokens.back()) != eos.end()) stoppedBy = "end_of_text";
+    if (stoppedBy.empty() && std::find(eos.begin(), eos.end(), tick->tokens.back()) != eos.end())
+      stoppedBy = "end_of_text";
     if (!stoppedBy.empty()) return json{{"ticks", ticks}, {"stoppedBy", stoppedBy}};
   }
   return json{{"ticks", ticks}, {"stoppedBy", "max_ticks"}};
@@ -160,9 +169,11 @@ Result<json> execute(Lanes& lanes, const std::string& name, const json& given) {
     Result<json> result = verb.run(lanes, args);
     return result ? std::move(result) : VerbArgs::completed(result.error(), name, verb.args);
   }
-  if (std::find(std::begin(kFeeds), std::end(kFeeds), name) != std::end(kFeeds)) return answer(lanes, lanes.feed(name, args));
+  if (std::find(std::begin(kFeeds), std::end(kFeeds), name) != std::end(kFeeds))
+    return answer(lanes, lanes.feed(name, args));
   if (std::find(std::begin(kAlone), std::end(kAlone), name) != std::end(kAlone))
-    return Error{"in_lockstep", name + " was refused", "it would take the reference out of step with its lanes", "close the lanes, or fork the reference and do it there"};
+    return Error{"in_lockstep", name + " was refused", "it would take the reference out of step with its lanes",
+                 "close the lanes, or fork the reference and do it there"};
   return lanes.call(0, name, args);
 }
 

@@ -19,8 +19,8 @@ Result<std::unique_ptr<Lanes>> makeLanes(std::unique_ptr<Session>& reference, co
 Result<std::unique_ptr<Session>> releaseLane(Lanes& lanes, const nlohmann::json& request);
 
 /// step answers [{ok, error?, tick, token, text, ..., lanes: [{lane, stepped, error?, kl, ...}], weightBytes, together,
-/// apart}], run {ticks, stoppedBy}, a prompt one such entry. Errors: in_lockstep, bad_argument, unknown_verb, out_of_step and
-/// those of the session's verbs.
+/// apart}], run {ticks, stoppedBy}, a prompt one such entry. Errors: in_lockstep, bad_argument, unknown_verb,
+/// out_of_step and those of the session's verbs.
 Result<nlohmann::json> execute(Lanes& lanes, const std::string& verb, const nlohmann::json& args);
 
 }  // namespace kvlab

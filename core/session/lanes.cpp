@@ -7,8 +7,8 @@
 
 #include "core/analysis/metrics.h"
 #include "core/session/lane_tokens.h"
-#include "core/session/samples.h"
 #include "core/session/lockstep.h"
+#include "core/session/samples.h"
 #include "core/session/verbs.h"
 
 namespace kvlab {
@@ -20,7 +20,8 @@ constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 /// Objects are merged key by key; what names a strategy comes whole, as parameters of another mean nothing to it.
 json merged(json manifest, const json& changes) {
   for (const auto& [key, value] : changes.items()) {
-    if (key != "policy" && key != "layout" && value.is_object() && manifest.contains(key) && manifest[key].is_object()) manifest[key].merge_patch(value);
+    if (key != "policy" && key != "layout" && value.is_object() && manifest.contains(key) && manifest[key].is_object())
+      manifest[key].merge_patch(value);
     else manifest[key] = value;
   }
   return manifest;
@@ -58,15 +59,19 @@ std::optional<Error> guarded(const Body& body) {
   try {
     return body();
   } catch (const std::bad_alloc&) {
-    return Error{"out_of_memory", "the lane was not stepped", "memory is exhausted", "lower capacity or history_bytes, or open fewer lanes"};
+    return Error{"out_of_memory", "the lane was not stepped", "memory is exhausted",
+                 "lower capacity or history_bytes, or open fewer lanes"};
   } catch (const std::exception& exception) {
     return Error{"internal", "the lane was not stepped", exception.what(), "check its invariants, then rebuild it"};
   } catch (...) {
-    return Error{"internal", "the lane was not stepped", "an exception of unknown type", "check its invariants, then rebuild it"};
+    return Error{"internal", "the lane was not stepped", "an exception of unknown type",
+                 "check its invariants, then rebuild it"};
   }
 }
 
-const std::vector<float>* logitsOf(const CacheState& state) { return state.logits && !state.logitsStale ? state.logits.get() : nullptr; }
+const std::vector<float>* logitsOf(const CacheState& state) {
+  return state.logits && !state.logitsStale ? state.logits.get() : nullptr;
+}
 
 }  // namespace
 
@@ -84,8 +89,8 @@ struct Lanes::Lane {
   bool stepped = false;
   std::optional<Error> failed = {};
   std::shared_ptr<const std::vector<float>> before = {};  // logits that its token was taken from
-  double spent = 0;              // microseconds
-  std::int64_t weightBytes = 0;  // read
+  double spent = 0;                                       // microseconds
+  std::int64_t weightBytes = 0;                           // read
 
   const CacheState& state() const { return session->state(); }
   void leave(Error error) { exit = LaneExit{state().tick, std::move(error)}; }
@@ -96,15 +101,19 @@ Lanes::~Lanes() = default;
 const Session& Lanes::session(int lane) const { return *m_lanes[at(lane)]->session; }
 
 Breakpoints& Lanes::breakpoints() { return m_lanes.front()->session->breakpoints(); }
-Result<std::unique_ptr<PendingTile>> Lanes::tile(const TileRequest& request) { return m_lanes.front()->session->tile(request); }
+Result<std::unique_ptr<PendingTile>> Lanes::tile(const TileRequest& request) {
+  return m_lanes.front()->session->tile(request);
+}
 
-Result<std::unique_ptr<Lanes>> Lanes::make(const Session& origin, const std::vector<json>& changes, const LanesOptions& options) {
+Result<std::unique_ptr<Lanes>> Lanes::make(const Session& origin, const std::vector<json>& changes,
+                                           const LanesOptions& options) {
   Result<std::unique_ptr<Session>> reference = origin.fork();
   if (!reference) return inLane(reference.error(), 0);
   return around(*reference, changes, options);
 }
 
-Result<std::unique_ptr<Lanes>> Lanes::around(std::unique_ptr<Session>& reference, const std::vector<json>& changes, const LanesOptions& options) {
+Result<std::unique_ptr<Lanes>> Lanes::around(std::unique_ptr<Session>& reference, const std::vector<json>& changes,
+                                             const LanesOptions& options) {
   std::unique_ptr<Lanes> lanes(new Lanes);
   lanes->m_wantTogether = options.together;
   lanes->m_lanes.push_back(std::make_unique<Lane>(Lane{0, "reference", json::object(), std::move(reference), {}}));
@@ -115,7 +124,8 @@ Result<std::unique_ptr<Lanes>> Lanes::around(std::unique_ptr<Session>& reference
   lanes->m_lanes.front()->tokens.start(lanes->session(0).state());
   lanes->m_lanes.front()->session->keepAttention();  // which the others are compared by
   for (const json& change : changes)
-    if (Status opened = lanes->open(lanes->session(0), change); !opened) return refused(inLane(opened.error(), lanes->size()));
+    if (Status opened = lanes->open(lanes->session(0), change); !opened)
+      return refused(inLane(opened.error(), lanes->size()));
   lanes->makeWide();
   if (Status set = lanes->setNeedles(options.needles); !set) return refused(set.error());
   lanes->m_lanes.front()->session->setPublish({});  // lanes speak for all
@@ -128,7 +138,8 @@ Result<std::unique_ptr<Lanes>> Lanes::fork() const {
   for (const auto& lane : m_lanes) {
     Result<std::unique_ptr<Session>> session = lane->session->fork();
     if (!session) return inLane(session.error(), lane->place);
-    auto own = std::make_unique<Lane>(Lane{lane->place, lane->label, lane->changes, session.take(), lane->tokens, lane->exit, lane->now});
+    auto own = std::make_unique<Lane>(
+        Lane{lane->place, lane->label, lane->changes, session.take(), lane->tokens, lane->exit, lane->now});
     own->kl = lane->kl, own->dnll = lane->dnll, own->top1 = lane->top1;
     own->massKept = lane->massKept, own->overlap = lane->overlap, own->us = lane->us;
     copy->m_lanes.push_back(std::move(own));
@@ -152,7 +163,13 @@ std::unique_ptr<Session> Lanes::release(int lane) {
 
 Status Lanes::open(const Session& origin, const json& changes) {
   if (!changes.is_object())
-    return Error{"bad_manifest", "the lane was not opened", "its changes are not an object", "give an object of manifest keys", std::nullopt, "changes", changes};
+    return Error{"bad_manifest",
+                 "the lane was not opened",
+                 "its changes are not an object",
+                 "give an object of manifest keys",
+                 std::nullopt,
+                 "changes",
+                 changes};
   Result<Manifest> manifest = Manifest::fromJson(merged(origin.manifest().toJson(), changes));
   if (!manifest) return manifest.error();
   Result<std::unique_ptr<Session>> session = origin.beside(manifest.take());
@@ -168,14 +185,20 @@ Status Lanes::open(const Session& origin, const json& changes) {
 
 Status Lanes::usable() const {
   if (!m_lanes.front()->exit) return ok();
-  return Error{"out_of_step", "the lanes were not stepped", "the reference has left: " + m_lanes.front()->exit->error.text(),
-               "read the report, or open lanes anew"};
+  return Error{"out_of_step", "the lanes were not stepped",
+               "the reference has left: " + m_lanes.front()->exit->error.text(), "read the report, or open lanes anew"};
 }
 
 Result<LanesTick> Lanes::feed(const std::string& verb, const json& args) {
   static constexpr std::string_view kVerbs[] = {"prompt", "promptIds", "prefill", "endPrefill"};
   if (std::find(std::begin(kVerbs), std::end(kVerbs), verb) == std::end(kVerbs))
-    return Error{"bad_argument", "the lanes were not fed", verb + " is none of prompt, promptIds, prefill and endPrefill", "call one of these", std::nullopt, "verb", verb};
+    return Error{"bad_argument",
+                 "the lanes were not fed",
+                 verb + " is none of prompt, promptIds, prefill and endPrefill",
+                 "call one of these",
+                 std::nullopt,
+                 "verb",
+                 verb};
   return commit([&](Lane& lane) { return failureOf(execute(*lane.session, verb, args)); }, {}, false);
 }
 
@@ -243,7 +266,8 @@ std::string Lanes::whyApart() const {
   const auto inStep = [](const auto& lane) { return !lane->exit; };
   if (!m_wantTogether) return "each lane was asked to make its own pass";
   if (std::count_if(m_lanes.begin(), m_lanes.end(), inStep) < 2) return "one lane is in step";
-  if (!backend.onHost()) return std::string("back end ") + backend.id() + " orders the calls of each session for itself";
+  if (!backend.onHost())
+    return std::string("back end ") + backend.id() + " orders the calls of each session for itself";
   return m_wide ? "" : "there is no memory for a pass of all lanes";
 }
 
@@ -263,7 +287,8 @@ void Lanes::runAll(const Job& job) {
   else runApart(job);
   m_weightBytes = 0;
   for (const auto& lane : m_lanes) {
-    lane->weightBytes = bytesOf(*lane) - read[at(lane->place)] + (lane->place == 0 && m_wide ? m_wide->weightBytes() - wide : 0);
+    lane->weightBytes =
+        bytesOf(*lane) - read[at(lane->place)] + (lane->place == 0 && m_wide ? m_wide->weightBytes() - wide : 0);
     m_weightBytes += lane->weightBytes;
   }
 }
@@ -331,12 +356,16 @@ void Lanes::measure(bool tick, TokenId token) {
 void Lanes::compareRows(Lane& lane) {
   const Lane& first = *m_lanes.front();
   const CacheState &reference = first.state(), &own = lane.state();
-  const NewestAttention* seen = reference.attention && reference.attention->whole() ? reference.attention.get() : nullptr;
+  const NewestAttention* seen =
+      reference.attention && reference.attention->whole() ? reference.attention.get() : nullptr;
   std::vector<std::uint8_t> there, base, rows;
   const int layers = std::max(own.layers(), reference.layers());  // one of the two may have them by KV head
-  const auto mapOf = [&](const CacheState& state, int layer) -> const ResidencyView& { return state.map(layer * state.layers() / layers); };
+  const auto mapOf = [&](const CacheState& state, int layer) -> const ResidencyView& {
+    return state.map(layer * state.layers() / layers);
+  };
   for (int layer = 0; layer < layers; ++layer) {
-    const bool same = layer > 0 && &mapOf(own, layer) == &mapOf(own, layer - 1) && &mapOf(reference, layer) == &mapOf(reference, layer - 1);
+    const bool same = layer > 0 && &mapOf(own, layer) == &mapOf(own, layer - 1) &&
+        &mapOf(reference, layer) == &mapOf(reference, layer - 1);
     if (!same) {
       there = lane.tokens.residents(mapOf(own, layer));
       base = first.tokens.residents(mapOf(reference, layer));
@@ -349,7 +378,8 @@ void Lanes::compareRows(Lane& lane) {
     rows.assign(seen->mass[seenAt].size(), 0);
     for (std::size_t i = 0; i <= map.size() && i < rows.size(); ++i) {
       // The entry behind the map is the query's own, where it has no row.
-      const std::int32_t place = i < map.size() ? first.tokens.placeOf(map.ledger[i]) : static_cast<std::int32_t>(there.size()) - 1;
+      const std::int32_t place =
+          i < map.size() ? first.tokens.placeOf(map.ledger[i]) : static_cast<std::int32_t>(there.size()) - 1;
       rows[i] = place >= 0 && there[at(place)];
     }
     lane.now.massKept.push_back(massKept(seen->mass[seenAt], rows));
@@ -361,12 +391,13 @@ void Lanes::compare(Lane& lane, TokenId token) {
   lane.now = {};
   lane.now.us = lane.spent;
   lane.now.weightBytes = lane.weightBytes;
-  const std::vector<float> *p = logitsOf(first.state()), *q = logitsOf(lane.state());
+  const std::vector<float>*p = logitsOf(first.state()), *q = logitsOf(lane.state());
   if (p && q) {
     lane.now.kl = klDivergence(*p, *q);
     lane.now.top1 = likeliestToken(*p) == likeliestToken(*q);
   }
-  if (first.before && lane.before) lane.now.dnll = negativeLogLikelihood(*lane.before, token) - negativeLogLikelihood(*first.before, token);
+  if (first.before && lane.before)
+    lane.now.dnll = negativeLogLikelihood(*lane.before, token) - negativeLogLikelihood(*first.before, token);
   compareRows(lane);
 }
 
@@ -375,8 +406,13 @@ Status Lanes::setNeedles(std::vector<std::int32_t> places) {
   const auto tokens = static_cast<std::int32_t>(m_lanes.front()->tokens.size());
   for (const std::int32_t place : places)
     if (place < 0 || place >= tokens)
-      return Error{"bad_argument", "the needles were refused", "token " + std::to_string(place) + " is none of the " + std::to_string(tokens) + " that were taken",
-                   "give places of tokens that the lanes have", std::nullopt, "needles", place};
+      return Error{"bad_argument",
+                   "the needles were refused",
+                   "token " + std::to_string(place) + " is none of the " + std::to_string(tokens) + " that were taken",
+                   "give places of tokens that the lanes have",
+                   std::nullopt,
+                   "needles",
+                   place};
   m_needles = std::move(places);
   remeasure();
   return ok();
@@ -396,8 +432,13 @@ void Lanes::remeasure() {
 
 Result<json> Lanes::call(int lane, const std::string& verb, const json& args) {
   if (lane < 0 || lane >= size())
-    return Error{"bad_argument", verb + " was refused", "lane " + std::to_string(lane) + " is none of the " + std::to_string(size()),
-                 "give a lane from 0 to " + std::to_string(size() - 1), std::nullopt, "lane", lane};
+    return Error{"bad_argument",
+                 verb + " was refused",
+                 "lane " + std::to_string(lane) + " is none of the " + std::to_string(size()),
+                 "give a lane from 0 to " + std::to_string(size() - 1),
+                 std::nullopt,
+                 "lane",
+                 lane};
   Lane& one = *m_lanes[at(lane)];
   const std::size_t before = one.tokens.size();
   const SnapshotPtr seen = one.session->snapshot();
@@ -405,7 +446,9 @@ Result<json> Lanes::call(int lane, const std::string& verb, const json& args) {
   if (one.session->snapshot() == seen) return result;  // it only asked
   const bool follows = one.tokens.follow(one.state());
   if (!one.exit && (!follows || one.tokens.size() != before))
-    one.leave({"out_of_step", "the lane left the others", verb + (follows ? " gave it tokens of its own" : " took tokens back"), "step all lanes together, or open lanes anew"});
+    one.leave({"out_of_step", "the lane left the others",
+               verb + (follows ? " gave it tokens of its own" : " took tokens back"),
+               "step all lanes together, or open lanes anew"});
   remeasure();
   return result;
 }
@@ -413,7 +456,8 @@ Result<json> Lanes::call(int lane, const std::string& verb, const json& args) {
 void Lanes::publish() {
   auto view = std::make_shared<LanesView>();
   for (const auto& lane : m_lanes) {
-    LaneView one{lane->label, lane->changes, lane->session->snapshot(), lane->exit, lane->now, {}, {}, {}, {}, {}, {}, lane->tokens.taken()};
+    LaneView one{lane->label, lane->changes,       lane->session->snapshot(), lane->exit, lane->now, {}, {}, {}, {}, {},
+                 {},          lane->tokens.taken()};
     one.kl = lane->kl.summary();
     one.dnll = lane->dnll.summary();
     one.top1 = lane->top1.summary();

@@ -16,7 +16,7 @@
 namespace kvlab {
 
 struct LanesOptions {
-  bool together = true;  // one pass for all lanes where the back end lets them; false: each its own
+  bool together = true;                    // one pass for all lanes where the back end lets them; false: each its own
   std::vector<std::int32_t> needles = {};  // see setNeedles
 };
 
@@ -37,13 +37,14 @@ struct LanesTick {
 
 class Lanes {
  public:
-  /// Lane 0 is a fork of `origin`; the others open beside it with the keys of `changes` replaced in its manifest (objects
-  /// key by key, but policy, layout and lists whole), and take its live tokens as a prompt. Errors: lane_differs, bad_manifest,
-  /// out_of_memory and those of the prompt, with the lane in `what`.
+  /// Lane 0 is a fork of `origin`; the others open beside it with the keys of `changes` replaced in its manifest
+  /// (objects key by key, but policy, layout and lists whole), and take its live tokens as a prompt. Errors:
+  /// lane_differs, bad_manifest, out_of_memory and those of the prompt, with the lane in `what`.
   static Result<std::unique_ptr<Lanes>> make(const Session& origin, const std::vector<nlohmann::json>& changes,
                                              const LanesOptions& options = {});
   /// The same with the session itself as lane 0; on error it stays with the caller.
-  static Result<std::unique_ptr<Lanes>> around(std::unique_ptr<Session>& reference, const std::vector<nlohmann::json>& changes,
+  static Result<std::unique_ptr<Lanes>> around(std::unique_ptr<Session>& reference,
+                                               const std::vector<nlohmann::json>& changes,
                                                const LanesOptions& options = {});
   /// All lanes as they are now, for any thread. Errors: those of Session::fork.
   Result<std::unique_ptr<Lanes>> fork() const;
@@ -53,7 +54,7 @@ class Lanes {
 
   int size() const { return static_cast<int>(m_lanes.size()); }
   const Session& session(int lane) const;
-  Breakpoints& breakpoints();  // of lane 0
+  Breakpoints& breakpoints();                                             // of lane 0
   Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request);  // likewise
   /// verb: prompt, promptIds, prefill or endPrefill, on every lane in step. Errors: out_of_step where
   /// the reference has left, and the verb's own.

@@ -9,7 +9,9 @@
 
 namespace kvlab {
 namespace {
-double microseconds(std::chrono::steady_clock::duration time) { return std::chrono::duration<double, std::micro>(time).count(); }
+double microseconds(std::chrono::steady_clock::duration time) {
+  return std::chrono::duration<double, std::micro>(time).count();
+}
 }  // namespace
 
 void Lockstep::run(const std::vector<std::function<void()>>& jobs) {
@@ -78,7 +80,9 @@ void Lockstep::giveTurn(std::size_t job) {
 /// The next that can move; where all wait, their passes are made first.
 void Lockstep::handOver() {
   const auto find = [&](Seat seat) {
-    return static_cast<std::size_t>(std::find_if(m_seats.begin(), m_seats.end(), [&](const Job& one) { return one.seat == seat; }) - m_seats.begin());
+    return static_cast<std::size_t>(
+        std::find_if(m_seats.begin(), m_seats.end(), [&](const Job& one) { return one.seat == seat; }) -
+        m_seats.begin());
   };
   if (find(Seat::Ready) == m_seats.size() && find(Seat::Waiting) < m_seats.size()) meet();
   const std::size_t next = find(Seat::Ready);

@@ -35,7 +35,8 @@ class NormTile : public PendingTile {
     if (Status done = backendStatus(m_beside, "reading norms of rows"); !done) return done.error();
     for (std::size_t l = 0; l < m_rows.size(); ++l) {
       const List& list = m_lists[m_rows[l].list];
-      for (std::size_t i = 0; i < list.places.size(); ++i) m_tile.values[l * at(m_tile.positions) + at(list.places[i])] = m_rows[l].norms[i];
+      for (std::size_t i = 0; i < list.places.size(); ++i)
+        m_tile.values[l * at(m_tile.positions) + at(list.places[i])] = m_rows[l].norms[i];
     }
     return std::move(m_tile);
   }
@@ -63,8 +64,10 @@ class NormTile : public PendingTile {
   void read(const RowPool& pool, Rows& rows) {
     const bool keys = m_tile.request.quantity == Quantity::KNorm;
     float* norms = m_staging.out(rows.norms.data(), rows.norms.size());
-    m_beside.ops().rowNorms(m_beside.context(), {pool.data(), pool.format(), m_lists[rows.list].placed, static_cast<std::int64_t>(rows.norms.size()),
-                                                 keys ? norms : nullptr, keys ? nullptr : norms});
+    m_beside.ops().rowNorms(
+        m_beside.context(),
+        {pool.data(), pool.format(), m_lists[rows.list].placed, static_cast<std::int64_t>(rows.norms.size()),
+         keys ? norms : nullptr, keys ? nullptr : norms});
   }
 
   Tile m_tile;
@@ -77,7 +80,8 @@ class NormTile : public PendingTile {
 
 }  // namespace
 
-std::unique_ptr<PendingTile> normTile(Tile tile, std::shared_ptr<kernels::Backend> backend, const CacheStore& store, const CacheState& state) {
+std::unique_ptr<PendingTile> normTile(Tile tile, std::shared_ptr<kernels::Backend> backend, const CacheStore& store,
+                                      const CacheState& state) {
   return std::make_unique<NormTile>(std::move(tile), std::move(backend), store, state);
 }
 

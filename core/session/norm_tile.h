@@ -11,7 +11,8 @@ namespace kvlab {
 
 /// Calls fn(position, index) for the rows of the map in context positions [begin, end).
 template <class Fn>
-void forResident(const CacheState& state, const ResidencyView& map, std::int32_t begin, std::int32_t end, const Fn& fn) {
+void forResident(const CacheState& state, const ResidencyView& map, std::int32_t begin, std::int32_t end,
+                 const Fn& fn) {
   std::size_t index = 0;
   for (std::int32_t p = 0; p < end && index < map.size(); ++p) {
     if (map.ledger[index] != state.context[static_cast<std::size_t>(p)]) continue;
@@ -22,6 +23,7 @@ void forResident(const CacheState& state, const ResidencyView& map, std::int32_t
 
 /// `tile` with the norms of K or V that its request names; its range is clipped, its values are unknown. It reads the
 /// pools as they are now.
-std::unique_ptr<PendingTile> normTile(Tile tile, std::shared_ptr<kernels::Backend> backend, const CacheStore& store, const CacheState& state);
+std::unique_ptr<PendingTile> normTile(Tile tile, std::shared_ptr<kernels::Backend> backend, const CacheStore& store,
+                                      const CacheState& state);
 
 }  // namespace kvlab

@@ -22,7 +22,8 @@ class Samples {
     const std::size_t n = m_sorted.size();
     if (n == 0) return {};
     const double upper = m_sorted[n / 2], lower = m_sorted[(n - 1) / 2];
-    return {m_sum / static_cast<double>(n), m_last, (lower + upper) / 2, m_sorted[(99 * n + 99) / 100 - 1], static_cast<std::int64_t>(n)};
+    return {m_sum / static_cast<double>(n), m_last, (lower + upper) / 2, m_sorted[(99 * n + 99) / 100 - 1],
+            static_cast<std::int64_t>(n)};
   }
 
  private:

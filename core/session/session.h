@@ -23,8 +23,8 @@
 #include "core/policy/compressor.h"
 #include "core/policy/pruner.h"
 #include "core/session/breakpoints.h"
-#include "core/session/wlod_parts.h"
 #include "core/session/timeline.h"
+#include "core/session/wlod_parts.h"
 
 namespace kvlab {
 
@@ -96,7 +96,8 @@ class Session {
   // --- wLOD (semantics.md, section 8); refused with no_wlod in sessions without ------------------------
   /// A round of the focus allocator, whatever is due: a commit.
   TickReport refocus();
-  /// What the lens `script` goes by: one score per entry, -1 .. 1, above 0 = wants detail; a commit. Errors: bad_scores.
+  /// What the lens `script` goes by: one score per entry, -1 .. 1, above 0 = wants detail; a commit. Errors:
+  /// bad_scores.
   Status setLensScores(std::vector<double> scores);
   /// Appends tokens that may be taken back; until then nothing but tokens may be added.
   TickReport speculate(const std::vector<TokenId>& tokens);
@@ -137,7 +138,7 @@ class Session {
   /// A file that every command is appended to; null = none.
   void setCapture(std::unique_ptr<CaptureLog> log);
   CaptureLog* capture() { return m_capture.get(); }
-  bool replaying() const { return m_replaying; }  // history is being executed again
+  bool replaying() const { return m_replaying; }              // history is being executed again
   bool executingAgain() const { return m_commitsLeft >= 0; }  // a recorded command
 
   // --- truth --------------------------------------------------------------------------------------
@@ -167,8 +168,8 @@ class Session {
   /// Pools for so many rows per layer, with the content kept: what a policy has freed goes back to the system. A
   /// commit. Errors: capacity (a layer holds more rows, or the rotary table does not reach), out_of_memory.
   Status setCapacity(std::int64_t rows);
-  /// Paged layers: fills pages by moving about `most` rows per layer. Older states are forgotten; history executes their
-  /// commands again.
+  /// Paged layers: fills pages by moving about `most` rows per layer. Older states are forgotten; history executes
+  /// their commands again.
   Result<Compaction> compact(std::int64_t most);
   /// What the policy of a layer last thought of its rows, [rows]; not-a-number where it did not ask.
   std::vector<float> scores(int layer) const;
@@ -185,8 +186,9 @@ class Session {
   /// Attention that did not come to the host is looked for once more, by a pass that changes nothing.
   /// Errors: out_of_range, and those of that pass, here and now.
   Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request);
-  /// From now on every pass brings the newest row's attention in every layer. Else the last layer's comes, which brightness
-  /// lives on, and the others' where a policy looks at it or somebody asked for a tile of it in the last ticks.
+  /// From now on every pass brings the newest row's attention in every layer. Else the last layer's comes, which
+  /// brightness lives on, and the others' where a policy looks at it or somebody asked for a tile of it in the last
+  /// ticks.
   void keepAttention() { m_attentionUntil = std::numeric_limits<std::int64_t>::max(); }
   const ExactnessMap& exactnessMap() const;
   void setPublish(std::function<void(SnapshotPtr)> publish) { m_publish = std::move(publish); }
@@ -215,7 +217,8 @@ class Session {
   std::vector<std::int32_t> windows() const;
   std::int64_t rowsNeeded(int layer) const;
   Status freshStorage();
-  Status planStorage(LayoutSet& layouts, std::vector<kernels::RowFormat>& formats, const PolicyState* decided = nullptr) const;
+  Status planStorage(LayoutSet& layouts, std::vector<kernels::RowFormat>& formats,
+                     const PolicyState* decided = nullptr) const;
   Status planMemory(const std::vector<LayerPool>& pools) const;
   Status equip(const Progress& progress);
   void startState();
@@ -224,9 +227,10 @@ class Session {
   PlanRules planRules(Source addSource) const;
   TransactionRules transactionRules() const;
   std::vector<Action> takePending();
-  TickReport runPending(bool generates, const std::vector<TokenId>& forced, Source source, std::optional<std::size_t> place = {});
-  TickReport runTick(bool generate, const std::vector<TokenId>& forced, std::vector<Action> actions,
-                     Source addSource, PassKind pass);
+  TickReport runPending(bool generates, const std::vector<TokenId>& forced, Source source,
+                        std::optional<std::size_t> place = {});
+  TickReport runTick(bool generate, const std::vector<TokenId>& forced, std::vector<Action> actions, Source addSource,
+                     PassKind pass);
   Result<TokenId> generate(std::optional<TokenId> forced, CacheState& observed, Trace& trace);
   std::vector<Action> cullActions(const CacheState& observed, const std::vector<Action>& pending);
   /// The tokens of a tick on their way: all but the last are computed and wait for the commit.
@@ -234,13 +238,14 @@ class Session {
     std::optional<Applied> waiting = {};
     bool last = true;
   };
-  Status runToken(std::optional<TokenId> forced, std::vector<Action> actions, Source addSource, PassKind pass, Block& block,
-                  CacheState& observed, Trace& trace, TickReport& report);
+  Status runToken(std::optional<TokenId> forced, std::vector<Action> actions, Source addSource, PassKind pass,
+                  Block& block, CacheState& observed, Trace& trace, TickReport& report);
   void reject(Block& block);
   void mend();
-  Status applyPlanned(const CacheState& observed, std::vector<Action> actions, Source addSource,
-                      PassKind pass, Block& block, Trace& trace, TickReport& report);
-  Result<Applied> applyPolicies(Applied applied, PassKind pass, Transaction& transaction, Trace& trace, TickReport& report);
+  Status applyPlanned(const CacheState& observed, std::vector<Action> actions, Source addSource, PassKind pass,
+                      Block& block, Trace& trace, TickReport& report);
+  Result<Applied> applyPolicies(Applied applied, PassKind pass, Transaction& transaction, Trace& trace,
+                                TickReport& report);
   Status wlodPossible() const;
   Status equipWlod();
   WlodRules wlodRules() const;
@@ -249,7 +254,8 @@ class Session {
   WlodMirrorRules mirrorRules(double memory) const;
   Status focus(CacheState& observed, std::int32_t adds, std::vector<Action>& actions, Trace& trace) const;
   bool focusPays() const;
-  Status applyWlod(CacheState observed, std::vector<Action> actions, Source addSource, PassKind pass, Trace& trace, TickReport& report);
+  Status applyWlod(CacheState observed, std::vector<Action> actions, Source addSource, PassKind pass, Trace& trace,
+                   TickReport& report);
   Result<WlodApplied> rebuiltWlod(Trace& trace);
   Result<RebuildOutcome> rebuildWlod();
   Result<Drift> wlodDrift();
@@ -283,8 +289,8 @@ class Session {
   Manifest m_opened;  // as the session was opened: what history starts from
   std::shared_ptr<const Model> m_model;
   std::string m_resources;
-  std::shared_ptr<kernels::Backend> m_backend;  // outlives what follows
-  std::vector<std::shared_ptr<const GateWeights>> m_gates;  // that were asked for
+  std::shared_ptr<kernels::Backend> m_backend;                         // outlives what follows
+  std::vector<std::shared_ptr<const GateWeights>> m_gates;             // that were asked for
   std::map<std::string, std::shared_ptr<const FutureMass>> m_records;  // by file, likewise
   std::shared_ptr<const PlacedWeights> m_weights;
   std::unique_ptr<Transformer> m_transformer;
@@ -307,12 +313,12 @@ class Session {
   Breakpoints m_breakpoints;
   std::vector<InvariantState> m_invariants;
   std::shared_ptr<const TickReport> m_report;
-  std::optional<Drift> m_drift;  // of the present state
-  std::optional<Quantisation> m_quantisation;  // likewise
+  std::optional<Drift> m_drift;                        // of the present state
+  std::optional<Quantisation> m_quantisation;          // likewise
   std::shared_ptr<const NewestAttention> m_attention;  // likewise, in every layer; null = nobody asked
-  std::int64_t m_attentionUntil = -1;  // ticks that bring it by themselves
-  mutable std::optional<ExactnessMap> m_exactness;  // of the present state
-  std::shared_ptr<const LifespanView> m_lifespans;  // of some earlier state
+  std::int64_t m_attentionUntil = -1;                  // ticks that bring it by themselves
+  mutable std::optional<ExactnessMap> m_exactness;     // of the present state
+  std::shared_ptr<const LifespanView> m_lifespans;     // of some earlier state
   std::uint64_t m_lifespanSerial = 0;
   std::int64_t m_bytesMoved = 0, m_checks = 0;
   std::string m_verb;  // the command being executed

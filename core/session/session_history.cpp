@@ -58,9 +58,10 @@ void Session::record(CacheState state, LayerSlots added, LayerSlots freed) {
   entry.state = m_state;
   for (int layer = 0; layer < m_store.layers(); ++layer)
     if (static_cast<std::size_t>(layer) < freed.size())
-      entry.bytes += m_store.pool(layer).stride() * static_cast<std::int64_t>(freed[static_cast<std::size_t>(layer)].size());
+      entry.bytes +=
+          m_store.pool(layer).stride() * static_cast<std::int64_t>(freed[static_cast<std::size_t>(layer)].size());
   if (m_state.wlod) entry.bytes += 32 * std::int64_t{m_state.wlod->count()};  // its columns by row and entry
-  entry.bytes += 12 * std::int64_t{m_state.length()};  // brightness and maps of the older state
+  entry.bytes += 12 * std::int64_t{m_state.length()};                         // brightness and maps of the older state
   entry.added = std::move(added);
   entry.freed = std::move(freed);
   m_timeline.push(std::move(entry));
@@ -73,11 +74,21 @@ Status Session::setBrightness(LedgerId id, double value) {
   if (Status usableNow = usable(); !usableNow) return usableNow;
   const auto found = std::find(m_state.context.begin(), m_state.context.end(), id);
   if (found == m_state.context.end())
-    return Error{"out_of_range", "the brightness was not set", "ledger row " + std::to_string(id.value()) + " is not in the context",
-                 "see pos2ledger() for what is", std::nullopt, "ledger", id.value()};
+    return Error{"out_of_range",
+                 "the brightness was not set",
+                 "ledger row " + std::to_string(id.value()) + " is not in the context",
+                 "see pos2ledger() for what is",
+                 std::nullopt,
+                 "ledger",
+                 id.value()};
   if (!(value >= 0 && value <= m_manifest.brightness.max))
-    return Error{"out_of_range", "the brightness was not set", "it is outside 0 .. " + nlohmann::json(m_manifest.brightness.max).dump(),
-                 "give a value in range", std::nullopt, "value", value};
+    return Error{"out_of_range",
+                 "the brightness was not set",
+                 "it is outside 0 .. " + nlohmann::json(m_manifest.brightness.max).dump(),
+                 "give a value in range",
+                 std::nullopt,
+                 "value",
+                 value};
   std::vector<float> all(m_state.brightness.begin(), m_state.brightness.end());
   all[static_cast<std::size_t>(found - m_state.context.begin())] = static_cast<float>(value);
   CacheState next = m_state;
@@ -90,8 +101,13 @@ Status Session::setBrightness(LedgerId id, double value) {
 Status Session::pin(LedgerId id, bool on) {
   if (Status usableNow = usable(); !usableNow) return usableNow;
   if (!m_state.ledger.contains(id))
-    return Error{"out_of_range", "the row was not pinned", "there is no ledger row " + std::to_string(id.value()),
-                 "ledger ids run from 0 to " + std::to_string(static_cast<int>(m_state.ledger.size()) - 1), std::nullopt, "ledger", id.value()};
+    return Error{"out_of_range",
+                 "the row was not pinned",
+                 "there is no ledger row " + std::to_string(id.value()),
+                 "ledger ids run from 0 to " + std::to_string(static_cast<int>(m_state.ledger.size()) - 1),
+                 std::nullopt,
+                 "ledger",
+                 id.value()};
   CacheState next = m_state;
   next.ledger.change(id).pinned = on;
   record(std::move(next), {}, {});
@@ -114,15 +130,21 @@ Status Session::undo() {
 
 Status Session::redo() {
   const int next = m_timeline.redoTarget();
-  if (next < 0) return Error{"nothing_to_redo", "nothing was redone", "this is the newest state of the branch", "undo first"};
+  if (next < 0)
+    return Error{"nothing_to_redo", "nothing was redone", "this is the newest state of the branch", "undo first"};
   return select(next);
 }
 
 Status Session::goTo(Tick tick) {
   const int entry = m_timeline.find(tick);
   if (entry < 0)
-    return Error{"out_of_range", "the tick was not found", "branch " + m_timeline.branch() + " has no tick " + std::to_string(tick.value()),
-                 "ticks run from 0 to the newest one", std::nullopt, "tick", tick.value()};
+    return Error{"out_of_range",
+                 "the tick was not found",
+                 "branch " + m_timeline.branch() + " has no tick " + std::to_string(tick.value()),
+                 "ticks run from 0 to the newest one",
+                 std::nullopt,
+                 "tick",
+                 tick.value()};
   return select(entry);
 }
 
@@ -167,9 +189,10 @@ Result<nlohmann::json> Session::executeAgain(const PastCommand& command) {
   Result<nlohmann::json> result = m_execute(*this, command.verb, command.args);
   const std::int64_t left = std::exchange(m_commitsLeft, -1);
   if (left == 0 || !result) return left == 0 ? nlohmann::json(nullptr) : result;
-  return Error{"not_replayed", command.verb + " could not be done again",
-               "it made " + std::to_string(command.commits - left) + " of " + std::to_string(command.commits) + " commits",
-               "a cancelled command or an armed fault cannot be executed again; start from a saved cache"};
+  return Error{
+      "not_replayed", command.verb + " could not be done again",
+      "it made " + std::to_string(command.commits - left) + " of " + std::to_string(command.commits) + " commits",
+      "a cancelled command or an armed fault cannot be executed again; start from a saved cache"};
 }
 
 /// The rows of the current state as they are in the pools, for a way back.
@@ -186,7 +209,8 @@ std::vector<std::vector<std::uint8_t>> Session::copyRows() const {
 
 void Session::restoreRows(const std::vector<std::vector<std::uint8_t>>& rows) {
   for (int layer = 0; layer < m_store.layers(); ++layer) {
-    m_store.pool(layer).writeRecords(m_state.group(layer).stored().residentSlots(), rows[static_cast<std::size_t>(layer)].data());
+    m_store.pool(layer).writeRecords(m_state.group(layer).stored().residentSlots(),
+                                     rows[static_cast<std::size_t>(layer)].data());
   }
 }
 
@@ -201,8 +225,8 @@ Status Session::replay(int id) {
   // A session whose storage was changed on the way starts from what it was opened with.
   const Manifest now = m_manifest;
   const auto stored = [this](const Manifest& wanted) -> Status {
-    const bool same = wanted.layout == m_manifest.layout && wanted.kvK == m_manifest.kvK && wanted.kvV == m_manifest.kvV && wanted.layers == m_manifest.layers &&
-                      wanted.capacity == m_manifest.capacity;
+    const bool same = wanted.layout == m_manifest.layout && wanted.kvK == m_manifest.kvK &&
+        wanted.kvV == m_manifest.kvV && wanted.layers == m_manifest.layers && wanted.capacity == m_manifest.capacity;
     if (same) return ok();
     m_manifest = wanted;
     m_capacity = wanted.capacity ? wanted.capacity : m_model->config().maxPositions;

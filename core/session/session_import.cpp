@@ -17,31 +17,32 @@ constexpr std::int64_t kChunk = 256;  // rows converted at a time
 
 /// Rows of a layer that the file brings.
 std::int32_t rowsOf(const CacheImport& rows, int layer) {
-  return static_cast<std::int32_t>(rows.form == CacheForm::Native
-                                       ? rows.groups[at(rows.groupOf[at(layer)])].ledger.size()
-                                       : rows.tokens.size());
+  return static_cast<std::int32_t>(
+      rows.form == CacheForm::Native ? rows.groups[at(rows.groupOf[at(layer)])].ledger.size() : rows.tokens.size());
 }
 
 /// The state that an import leads to; `slots` = [layers][rows that a layer keeps], the last ones.
 class Importer {
  public:
-  Importer(const CacheState& before, const CacheImport& rows, const LayerSlots& slots,
-           const ModelConfig& config, const Manifest& manifest, const LayoutSet& layouts)
-      : m_before(before), m_rows(rows), m_slots(slots), m_config(config), m_manifest(manifest), m_layouts(layouts), m_state(before) {}
+  Importer(const CacheState& before, const CacheImport& rows, const LayerSlots& slots, const ModelConfig& config,
+           const Manifest& manifest, const LayoutSet& layouts)
+      : m_before(before),
+        m_rows(rows),
+        m_slots(slots),
+        m_config(config),
+        m_manifest(manifest),
+        m_layouts(layouts),
+        m_state(before) {}
 
   CacheState run() {
     const bool native = m_rows.form == CacheForm::Native;
-    if (native)
-      takeLedger();
-    else
-      appendLedger();
+    if (native) takeLedger();
+    else appendLedger();
     m_state.contextSums = {};
     m_state.rotations.clear();
     const std::size_t length = m_rows.tokens.size();
-    if (m_manifest.position == PositionMode::Absolute)
-      m_state.phases.assign(m_rows.phases);
-    else
-      m_state.phases = ramp(m_state.ramp, length);
+    if (m_manifest.position == PositionMode::Absolute) m_state.phases.assign(m_rows.phases);
+    else m_state.phases = ramp(m_state.ramp, length);
     m_state.groups.clear();
     for (int layer = 0; layer < m_config.layers; ++layer) joinGroup(layer);
     m_state.logits = nullptr;
@@ -81,8 +82,7 @@ class Importer {
     }
     m_state.context.assign(context);
     const auto start = m_manifest.brightness.start.find("file");
-    const double bright =
-        start == m_manifest.brightness.start.end() ? m_manifest.brightness.max : start->second;
+    const double bright = start == m_manifest.brightness.start.end() ? m_manifest.brightness.max : start->second;
     m_state.brightness.assign(std::vector<float>(context.size(), static_cast<float>(bright)));
     m_state.birthPhases.append(m_rows.phases);
   }
@@ -91,7 +91,8 @@ class Importer {
   void joinGroup(int layer) {
     const auto alike = [&](int first) {
       return (m_rows.groupOf.empty() || m_rows.groupOf[at(first)] == m_rows.groupOf[at(layer)]) &&
-             m_before.group(first).window == m_before.group(layer).window && m_layouts.alike(first, layer) && m_slots[at(first)] == m_slots[at(layer)];
+          m_before.group(first).window == m_before.group(layer).window && m_layouts.alike(first, layer) &&
+          m_slots[at(first)] == m_slots[at(layer)];
     };
     std::size_t g = 0;
     while (g < m_firsts.size() && !alike(m_firsts[g])) ++g;
@@ -128,8 +129,7 @@ class Importer {
     if (!m_rows.edited) return;
     for (LayerGroup& group : m_state.groups) {
       std::vector<Provenance> column(group.provenance.begin(), group.provenance.end());
-      for (std::size_t i = 1; i < m_state.context.size(); ++i)
-        column[at(m_state.context[i].value())].context ^= 1;
+      for (std::size_t i = 1; i < m_state.context.size(); ++i) column[at(m_state.context[i].value())].context ^= 1;
       group.provenance.assign(column);
     }
   }
@@ -144,12 +144,13 @@ class Importer {
   std::vector<int> m_firsts;  // [groups] first layer
 };
 
-void writeLayer(const CacheImport& rows, const CacheState& state, int layer, RowPool& pool,
-                Transformer& transformer) {
+void writeLayer(const CacheImport& rows, const CacheState& state, int layer, RowPool& pool, Transformer& transformer) {
   const ResidencyView& map = state.map(layer);
   const auto n = static_cast<std::int64_t>(map.size());
   if (rows.form == CacheForm::Native) {
-    pool.writeRecords(map.residentSlots(), reinterpret_cast<const std::uint8_t*>(rows.records[at(layer)].data()) + (map.first - rows.first[at(layer)]) * pool.stride());
+    pool.writeRecords(map.residentSlots(),
+                      reinterpret_cast<const std::uint8_t*>(rows.records[at(layer)].data()) +
+                          (map.first - rows.first[at(layer)]) * pool.stride());
     return;
   }
   std::vector<float> k(at(kChunk * pool.width())), v(k.size());
@@ -159,7 +160,8 @@ void writeLayer(const CacheImport& rows, const CacheState& state, int layer, Row
     std::vector<std::uint64_t> tags;
     for (std::int64_t i = begin; i < begin + count; ++i)
       tags.push_back(static_cast<std::uint64_t>(map.ledger[at(i)].value()));
-    if (transformer.keysRotated()) transformer.rotateKeys(k.data(), map.phases.span().subspan(at(begin), at(count)), pool.format().kvHeads);
+    if (transformer.keysRotated())
+      transformer.rotateKeys(k.data(), map.phases.span().subspan(at(begin), at(count)), pool.format().kvHeads);
     pool.write(plain(map.slotOf.span()).subspan(at(begin), at(count)), k.data(), v.data(), tags.data());
   }
 }
@@ -169,12 +171,10 @@ void writeLayer(const CacheImport& rows, const CacheState& state, int layer, Row
 Status Session::importRows(const CacheImport& rows) {
   if (Status usableNow = usable(); !usableNow) return usableNow;
   if (Status possible = layersWhole("the cache was not loaded"); !possible) return possible;
-  if (Status passed = m_faults.pass(FaultPoint::Allocation, "reserving slots"); !passed)
-    return passed;
+  if (Status passed = m_faults.pass(FaultPoint::Allocation, "reserving slots"); !passed) return passed;
   std::int32_t most = 0;
   for (int layer = 0; layer < m_store.layers(); ++layer) most = std::max(most, rowsOf(rows, layer));
-  const bool over =
-      m_layouts.inPlace() || !m_timeline.makeRoom(m_store, most, m_manifest.historyBytes);
+  const bool over = m_layouts.inPlace() || !m_timeline.makeRoom(m_store, most, m_manifest.historyBytes);
   LayerSlots slots;
   for (int layer = 0; layer < m_store.layers(); ++layer) {
     const std::int32_t all = rowsOf(rows, layer);
@@ -196,8 +196,7 @@ Status Session::importRows(const CacheImport& rows) {
 
 /// Everything was checked: writes the rows and commits. Over the present rows, what older states
 /// name is lost, and they come back by executing their commands again.
-Status Session::finishImport(CacheState state, const CacheImport& rows, LayerSlots added,
-                             bool over) {
+Status Session::finishImport(CacheState state, const CacheImport& rows, LayerSlots added, bool over) {
   LayerSlots freed;
   for (int layer = 0; layer < m_store.layers(); ++layer) {
     const std::span<const Slot> old = m_state.map(layer).residentSlots();
@@ -212,7 +211,8 @@ Status Session::finishImport(CacheState state, const CacheImport& rows, LayerSlo
   for (int layer = 0; layer < m_store.layers(); ++layer)
     writeLayer(rows, state, layer, m_store.pool(layer), *m_transformer);
   LayoutContext context{m_store, m_faults};
-  Result<std::int64_t> moved = m_layouts.settle(state, false, static_cast<std::int32_t>(rows.tokens.size()), added, freed, context);
+  Result<std::int64_t> moved =
+      m_layouts.settle(state, false, static_cast<std::int32_t>(rows.tokens.size()), added, freed, context);
   if (!moved) {
     if (!over) m_store.release(added);
     if (!over) return moved.error();

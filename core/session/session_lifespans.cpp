@@ -8,7 +8,8 @@ namespace kvlab {
 namespace {
 
 /// What the gate of a head said of each token of the context; not-a-number where it was not asked.
-std::vector<float> predictedOf(const CacheState& state, const Column<float>& scores, std::size_t head, std::size_t heads) {
+std::vector<float> predictedOf(const CacheState& state, const Column<float>& scores, std::size_t head,
+                               std::size_t heads) {
   std::vector<float> out;
   for (const LedgerId id : state.context) {
     const std::size_t from = static_cast<std::size_t>(id.value()) * heads;
@@ -17,12 +18,14 @@ std::vector<float> predictedOf(const CacheState& state, const Column<float>& sco
   return out;
 }
 
-std::vector<HeadLifespans> layerOf(const CacheState& state, const Column<float>& scores, const LayerLifespans& found, std::size_t heads, std::size_t points) {
+std::vector<HeadLifespans> layerOf(const CacheState& state, const Column<float>& scores, const LayerLifespans& found,
+                                   std::size_t heads, std::size_t points) {
   std::vector<HeadLifespans> out;
   const auto rows = static_cast<std::size_t>(state.length());
   bool any = false;
   for (std::size_t head = 0; head < heads; ++head) {
-    out.push_back(headLifespans(predictedOf(state, scores, head, heads), std::span(found.label).subspan(head * rows, rows),
+    out.push_back(headLifespans(predictedOf(state, scores, head, heads),
+                                std::span(found.label).subspan(head * rows, rows),
                                 std::span(found.censored).subspan(head * rows, rows), points));
     any = any || out.back().rows > 0;
   }
@@ -35,7 +38,8 @@ std::vector<HeadLifespans> layerOf(const CacheState& state, const Column<float>&
 Result<std::shared_ptr<const LifespanView>> Session::measureLifespans(std::size_t points) {
   if (Status usableNow = usable(); !usableNow) return usableNow.error();
   if (m_state.gateScores.empty())
-    return Error{"no_gates", "no lifespans were measured", "no gate has predicted any", "give a layer the policy smartkv, then prompt or step"};
+    return Error{"no_gates", "no lifespans were measured", "no gate has predicted any",
+                 "give a layer the policy smartkv, then prompt or step"};
   LifespanRules rules;
   rules.keys = false;
   Result<Lifespans> found = recordLifespans(rules);
@@ -43,7 +47,9 @@ Result<std::shared_ptr<const LifespanView>> Session::measureLifespans(std::size_
   LifespanView view{m_lifespanSerial + 1, m_state.tick, found->rows, rules.threshold, {}};
   const auto heads = static_cast<std::size_t>(found->kvHeads);
   for (std::size_t layer = 0; layer < found->layers.size(); ++layer)
-    view.layers.push_back(layer < m_state.gateScores.size() ? layerOf(m_state, m_state.gateScores[layer], found->layers[layer], heads, points) : std::vector<HeadLifespans>());
+    view.layers.push_back(layer < m_state.gateScores.size()
+                              ? layerOf(m_state, m_state.gateScores[layer], found->layers[layer], heads, points)
+                              : std::vector<HeadLifespans>());
   m_lifespans = std::make_shared<const LifespanView>(std::move(view));
   ++m_lifespanSerial;
   return m_lifespans;

@@ -10,13 +10,13 @@
 namespace kvlab {
 namespace {
 
-Error badKey(const char* key, const nlohmann::json& value, const std::string& why,
-              const std::string& remedy) {
+Error badKey(const char* key, const nlohmann::json& value, const std::string& why, const std::string& remedy) {
   return Error{"bad_manifest", "the manifest was refused", why, remedy, std::nullopt, key, value};
 }
 
 std::optional<kernels::DType> dtypeOf(const std::string& name) {
-  for (kernels::DType type : {kernels::DType::f32, kernels::DType::f16, kernels::DType::bf16, kernels::DType::i8, kernels::DType::fp8e4m3})
+  for (kernels::DType type :
+       {kernels::DType::f32, kernels::DType::f16, kernels::DType::bf16, kernels::DType::i8, kernels::DType::fp8e4m3})
     if (name == kernels::dtypeName(type)) return type;
   return std::nullopt;
 }
@@ -37,7 +37,8 @@ std::int64_t historyRows(const Manifest& manifest, const std::vector<kernels::Ro
 
 /// Phases that the mask of a layer lets through, 0 = all.
 std::int32_t maskOf(const Manifest& manifest, const ModelConfig& config, int layer) {
-  const std::int32_t own = config.windowPerLayer.empty() ? config.slidingWindow : config.windowPerLayer[static_cast<std::size_t>(layer)];
+  const std::int32_t own =
+      config.windowPerLayer.empty() ? config.slidingWindow : config.windowPerLayer[static_cast<std::size_t>(layer)];
   const std::int32_t wanted = manifest.windowOf(layer) >= 0 ? manifest.windowOf(layer) : own;
   const std::int32_t kept = manifest.ring.window;  // nobody sees what is gone
   return kept && wanted ? std::min(kept, wanted) : std::max(kept, wanted);
@@ -73,10 +74,14 @@ Status Session::build(const std::string& resources, const Progress& progress) {
 
 Status Session::chooseBackend(const std::string& id, const std::string& numerics) {
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  kernels::BackendAnswer answer = kernels::openBackend(id, m_manifest.threads ? m_manifest.threads : static_cast<int>(cores), numerics);
-  if (answer.otherNumerics) return badKey("numerics", numerics, answer.why, "leave numerics out for the exact one of the back end");
+  kernels::BackendAnswer answer =
+      kernels::openBackend(id, m_manifest.threads ? m_manifest.threads : static_cast<int>(cores), numerics);
+  if (answer.otherNumerics)
+    return badKey("numerics", numerics, answer.why, "leave numerics out for the exact one of the back end");
   if (!answer.backend)
-    return Error{"no_backend", "the CUDA backend was refused", answer.why, "use --backend cpu or auto", std::nullopt, "backend", "cuda"};
+    return Error{
+        "no_backend", "the CUDA backend was refused", answer.why, "use --backend cpu or auto", std::nullopt, "backend",
+        "cuda"};
   m_backend = std::move(answer.backend);
   return ok();
 }
@@ -91,38 +96,53 @@ Status Session::planMemory(const std::vector<LayerPool>& pools) const {
   const std::int64_t work = Transformer::bytes(config, m_maxPhases, m_manifest.prefillChunk);
   const std::int64_t there = m_backend->available();
   if (weights + rows + work <= there) return ok();
-  return Error{"out_of_memory", "the session was not opened",
-               "weights need " + mebibytes(weights) + ", rows " + mebibytes(rows) + ", the pass " + mebibytes(work) + ", and " +
-                   mebibytes(there) + " are free on " + m_backend->device(),
-               "lower capacity, history_bytes or prefill_chunk, or use --backend cpu", std::nullopt, "capacity", m_capacity};
+  return Error{"out_of_memory",
+               "the session was not opened",
+               "weights need " + mebibytes(weights) + ", rows " + mebibytes(rows) + ", the pass " + mebibytes(work) +
+                   ", and " + mebibytes(there) + " are free on " + m_backend->device(),
+               "lower capacity, history_bytes or prefill_chunk, or use --backend cpu",
+               std::nullopt,
+               "capacity",
+               m_capacity};
 }
 
 /// Layouts and row formats of the cache layers, as the manifest wants them; with room for no more rows than heads keep
 /// whose share of an adaptive budget is decided.
-Status Session::planStorage(LayoutSet& layouts, std::vector<kernels::RowFormat>& formats, const PolicyState* decided) const {
+Status Session::planStorage(LayoutSet& layouts, std::vector<kernels::RowFormat>& formats,
+                            const PolicyState* decided) const {
   const ModelConfig& config = m_model->config();
   for (const LayerOverride& one : m_manifest.layers)
     if (one.to >= config.layers)
-      return badKey("layers", one.to, "layer " + std::to_string(one.to) + " does not exist", "the model has layers 0 to " + std::to_string(config.layers - 1));
+      return badKey("layers", one.to, "layer " + std::to_string(one.to) + " does not exist",
+                    "the model has layers 0 to " + std::to_string(config.layers - 1));
   std::vector<std::string> specs;
   for (int own = 0; own < m_cacheLayers.count(); ++own) {
     const int layer = m_cacheLayers.layerOf(Layer(own)).value();
     formats.push_back(rowFormat(m_manifest, *m_model, layer, m_cacheLayers.perLayer));
     if (!kernels::rowFormatSupported(formats.back()))
-      return badKey("model", m_manifest.model, "rows of " + std::to_string(config.headDim) + " values per head are not supported",
-                     "use a model whose head_dim is a multiple of 8 between 16 and 256");
+      return badKey("model", m_manifest.model,
+                    "rows of " + std::to_string(config.headDim) + " values per head are not supported",
+                    "use a model whose head_dim is a multiple of 8 between 16 and 256");
     specs.push_back(m_manifest.layoutOf(layer));
   }
-  const auto capacity = static_cast<std::int32_t>(m_manifest.wlod ? WlodState::mostRows(m_manifest.wlod->budget) : m_capacity);
-  const std::int32_t room = m_manifest.wlod ? capacity : m_manifest.staging;  // an edit computes rows beside those that it replaces
-  const auto history = static_cast<std::int32_t>(std::min(kMostSlots - capacity - room, historyRows(m_manifest, formats)));
-  std::vector<LayerDemand> demands(specs.size(), LayerDemand{capacity, m_manifest.ring.window, room, std::max(m_manifest.prefillChunk, m_manifest.ring.blockTokens), history, m_manifest.ring.tailOnly});
+  const auto capacity =
+      static_cast<std::int32_t>(m_manifest.wlod ? WlodState::mostRows(m_manifest.wlod->budget) : m_capacity);
+  const std::int32_t room =
+      m_manifest.wlod ? capacity : m_manifest.staging;  // an edit computes rows beside those that it replaces
+  const auto history =
+      static_cast<std::int32_t>(std::min(kMostSlots - capacity - room, historyRows(m_manifest, formats)));
+  std::vector<LayerDemand> demands(
+      specs.size(),
+      LayerDemand{capacity, m_manifest.ring.window, room,
+                  std::max(m_manifest.prefillChunk, m_manifest.ring.blockTokens), history, m_manifest.ring.tailOnly});
   for (std::size_t own = 0; own < specs.size(); ++own) {
     const Layer layer(static_cast<std::int32_t>(own));
-    if (decided && decided->layers[own].budget) demands[own].capacity = decided->audit.layers[own].bands.capacity() + m_manifest.ring.blockTokens;
+    if (decided && decided->layers[own].budget)
+      demands[own].capacity = decided->audit.layers[own].bands.capacity() + m_manifest.ring.blockTokens;
     Result<std::unique_ptr<StorageLayout>> layout = makeLayout(specs[own]);
     if (!layout) return layout.error();
-    if (m_manifest.ring.window == 0 && (*layout)->dropsMasked()) demands[own].keep = std::min(maskOf(m_manifest, config, m_cacheLayers.layerOf(layer).value()), capacity);
+    if (m_manifest.ring.window == 0 && (*layout)->dropsMasked())
+      demands[own].keep = std::min(maskOf(m_manifest, config, m_cacheLayers.layerOf(layer).value()), capacity);
   }
   Result<LayoutSet> made = LayoutSet::make(specs, std::move(demands));
   if (!made) return made.error();
@@ -134,9 +154,13 @@ Status Session::planStorage(LayoutSet& layouts, std::vector<kernels::RowFormat>&
 Status Session::equip(const Progress& progress) {
   const ModelConfig& config = m_model->config();
   m_cacheLayers = {config.layers, m_manifest.residentByHead() ? config.kvHeads : 1};
-  m_capacity = m_manifest.wlod ? m_manifest.wlod->budget : m_manifest.capacity ? m_manifest.capacity : config.maxPositions;
+  m_capacity = m_manifest.wlod ? m_manifest.wlod->budget
+      : m_manifest.capacity    ? m_manifest.capacity
+                               : config.maxPositions;
   std::int64_t longest = std::max<std::int64_t>(m_capacity, config.maxPositions);
-  if (m_manifest.wlod) longest = std::max(longest, m_manifest.wlod->moments ? std::int64_t{m_manifest.wlod->moments} : m_capacity * kGistBlock);
+  if (m_manifest.wlod)
+    longest =
+        std::max(longest, m_manifest.wlod->moments ? std::int64_t{m_manifest.wlod->moments} : m_capacity * kGistBlock);
   m_maxPhases = static_cast<std::int32_t>(m_manifest.position == PositionMode::Absolute ? 4 * longest : longest + 1);
   if (!m_weights) {
     Result<std::shared_ptr<const PlacedWeights>> weights = PlacedWeights::place(m_model, m_backend, progress);
@@ -149,8 +173,8 @@ Status Session::equip(const Progress& progress) {
   if (m_manifest.wlod)
     if (Status equipped = equipWlod(); !equipped) return equipped;
   if (Status stored = freshStorage(); !stored) return stored;
-  Result<std::unique_ptr<Transformer>> transformer =
-      Transformer::create(m_weights, *m_backend, m_maxPhases, m_manifest.prefillChunk, m_manifest.keyPhase == "at_write");
+  Result<std::unique_ptr<Transformer>> transformer = Transformer::create(
+      m_weights, *m_backend, m_maxPhases, m_manifest.prefillChunk, m_manifest.keyPhase == "at_write");
   if (!transformer) return transformer.error();
   m_transformer = transformer.take();
   const SamplingSettings& s = m_manifest.sampling;
@@ -164,7 +188,8 @@ Status Session::equip(const Progress& progress) {
   return ok();
 }
 
-/// A session over the same model, weights and files, that computes where this one does, whatever "auto" would choose by now.
+/// A session over the same model, weights and files, that computes where this one does, whatever "auto" would choose by
+/// now.
 Result<std::unique_ptr<Session>> Session::sibling(Manifest manifest, Manifest opened) const {
   std::unique_ptr<Session> other(new Session);
   other->m_manifest = std::move(manifest);
@@ -174,8 +199,11 @@ Result<std::unique_ptr<Session>> Session::sibling(Manifest manifest, Manifest op
   other->m_gates = m_gates;
   other->m_records = m_records;
   other->m_weights = m_weights;
-  if (other->m_manifest.wlod && m_manifest.wlod && other->m_manifest.wlod->gist == m_manifest.wlod->gist && other->m_manifest.wlod->lens == m_manifest.wlod->lens) other->m_wlod = m_wlod;
-  if (Status chosen = other->chooseBackend(m_backend->id(), m_backend->ops().numericsId()); !chosen) return chosen.error();
+  if (other->m_manifest.wlod && m_manifest.wlod && other->m_manifest.wlod->gist == m_manifest.wlod->gist &&
+      other->m_manifest.wlod->lens == m_manifest.wlod->lens)
+    other->m_wlod = m_wlod;
+  if (Status chosen = other->chooseBackend(m_backend->id(), m_backend->ops().numericsId()); !chosen)
+    return chosen.error();
   if (Status equipped = other->equip({}); !equipped) return equipped.error();
   other->m_execute = m_execute;
   return other;
@@ -205,13 +233,20 @@ Result<std::unique_ptr<Session>> Session::fork() const {
 
 Result<std::unique_ptr<Session>> Session::beside(Manifest manifest) const {
   const auto differs = [](const char* key, const nlohmann::json& value, const nlohmann::json& own) {
-    return Error{"lane_differs", "the session was not opened beside another", std::string(key) + " is " + value.dump() + " there and " + own.dump() + " here",
-                 "leave " + std::string(key) + " out, or open a session of its own", std::nullopt, key, value};
+    return Error{"lane_differs",
+                 "the session was not opened beside another",
+                 std::string(key) + " is " + value.dump() + " there and " + own.dump() + " here",
+                 "leave " + std::string(key) + " out, or open a session of its own",
+                 std::nullopt,
+                 key,
+                 value};
   };
   if (manifest.model != m_manifest.model) return differs("model", manifest.model, m_manifest.model);
-  if (manifest.backend != m_manifest.backend && manifest.backend != m_backend->id()) return differs("backend", manifest.backend, m_backend->id());
+  if (manifest.backend != m_manifest.backend && manifest.backend != m_backend->id())
+    return differs("backend", manifest.backend, m_backend->id());
   const std::string numerics = m_backend->ops().numericsId();
-  if (!manifest.numerics.empty() && manifest.numerics != numerics) return differs("numerics", manifest.numerics, numerics);
+  if (!manifest.numerics.empty() && manifest.numerics != numerics)
+    return differs("numerics", manifest.numerics, numerics);
   if (manifest.weights != m_manifest.weights) return differs("weights", manifest.weights, m_manifest.weights);
   if (manifest.dtype != m_manifest.dtype) return differs("dtype", manifest.dtype, m_manifest.dtype);
   Manifest opened = manifest;
@@ -221,7 +256,8 @@ Result<std::unique_ptr<Session>> Session::beside(Manifest manifest) const {
 /// Phases that each layer's mask lets through.
 std::vector<std::int32_t> Session::windows() const {
   std::vector<std::int32_t> out;
-  for (int own = 0; own < m_cacheLayers.count(); ++own) out.push_back(maskOf(m_manifest, m_model->config(), m_cacheLayers.layerOf(Layer(own)).value()));
+  for (int own = 0; own < m_cacheLayers.count(); ++own)
+    out.push_back(maskOf(m_manifest, m_model->config(), m_cacheLayers.layerOf(Layer(own)).value()));
   return out;
 }
 

@@ -29,10 +29,21 @@ bool keepAll(const std::vector<PolicySpec>& specs) {
 Status Session::policiesPossible(const std::vector<PolicySpec>& specs) const {
   const bool byHead = std::any_of(specs.begin(), specs.end(), [](const PolicySpec& spec) { return spec.byHead(); });
   if (byHead && !m_cacheLayers.byHead() && m_model->config().kvHeads > 1)
-    return Error{"bad_manifest", "the policy was refused", "head_budget adaptive needs rows of each KV head's own, and residency is by layer",
-                 "open the session with residency kv_head, or with this policy", std::nullopt, "head_budget", "adaptive"};
+    return Error{"bad_manifest",
+                 "the policy was refused",
+                 "head_budget adaptive needs rows of each KV head's own, and residency is by layer",
+                 "open the session with residency kv_head, or with this policy",
+                 std::nullopt,
+                 "head_budget",
+                 "adaptive"};
   if (m_manifest.probes || !(statisticsOf(specs) & (kReceived | kObserved | kNewest | kBrightness))) return ok();
-  return Error{"bad_manifest", "the policy was refused", "it looks at attention, and probes are off", "set probes to true", std::nullopt, "probes", false};
+  return Error{"bad_manifest",
+               "the policy was refused",
+               "it looks at attention, and probes are off",
+               "set probes to true",
+               std::nullopt,
+               "probes",
+               false};
 }
 
 /// The gates that policies ask; null where none does.
@@ -41,7 +52,13 @@ Result<std::shared_ptr<const GateWeights>> Session::gatesFor(const std::vector<P
   for (const PolicySpec& spec : specs) {
     if (!(policyOf(spec.name).needs & kGates)) continue;
     if (file && *file != spec.gates)
-      return Error{"bad_manifest", "the policy was refused", "layers ask different gates, " + *file + " and " + spec.gates, "use one file for all layers", std::nullopt, "gates", spec.gates};
+      return Error{"bad_manifest",
+                   "the policy was refused",
+                   "layers ask different gates, " + *file + " and " + spec.gates,
+                   "use one file for all layers",
+                   std::nullopt,
+                   "gates",
+                   spec.gates};
     file = spec.gates;
   }
   if (!file) return std::shared_ptr<const GateWeights>();
@@ -49,7 +66,13 @@ Result<std::shared_ptr<const GateWeights>> Session::gatesFor(const std::vector<P
   for (const auto& loaded : m_gates)
     if (loaded->path() == path) return loaded;
   if (file->empty() && !std::filesystem::exists(path))
-    return Error{"bad_manifest", "the policy was refused", "no gates are shipped for the model " + m_model->spec(), "name a file: smartkv:gates=FILE", std::nullopt, "gates", ""};
+    return Error{"bad_manifest",
+                 "the policy was refused",
+                 "no gates are shipped for the model " + m_model->spec(),
+                 "name a file: smartkv:gates=FILE",
+                 std::nullopt,
+                 "gates",
+                 ""};
   Result<std::shared_ptr<const GateWeights>> gates = GateWeights::load(path, m_model->config(), m_backend);
   if (gates) m_gates.push_back(*gates);
   return gates;
@@ -65,7 +88,13 @@ Result<std::shared_ptr<const FutureMass>> Session::futureFor(const std::vector<P
   for (const PolicySpec& spec : specs) {
     if (spec.record.empty()) continue;
     if (!file.empty() && file != spec.record)
-      return Error{"bad_manifest", "the policy was refused", "layers know different records, " + file + " and " + spec.record, "use one file for all layers", std::nullopt, "record", spec.record};
+      return Error{"bad_manifest",
+                   "the policy was refused",
+                   "layers know different records, " + file + " and " + spec.record,
+                   "use one file for all layers",
+                   std::nullopt,
+                   "record",
+                   spec.record};
     file = spec.record;
   }
   if (file.empty()) return std::shared_ptr<const FutureMass>();
@@ -74,8 +103,15 @@ Result<std::shared_ptr<const FutureMass>> Session::futureFor(const std::vector<P
   if (!record) return record.error();
   const ModelConfig& config = m_model->config();
   if (static_cast<int>(record->layers.size()) != config.layers || record->kvHeads != config.kvHeads)
-    return Error{"bad_lifespans", "the policy was refused", file + " has " + std::to_string(record->layers.size()) + " layers of " + std::to_string(record->kvHeads) + " heads, the model " + std::to_string(config.layers) + " of " + std::to_string(config.kvHeads),
-                 "record a run of this model", std::nullopt, "record", file};
+    return Error{"bad_lifespans",
+                 "the policy was refused",
+                 file + " has " + std::to_string(record->layers.size()) + " layers of " +
+                     std::to_string(record->kvHeads) + " heads, the model " + std::to_string(config.layers) + " of " +
+                     std::to_string(config.kvHeads),
+                 "record a run of this model",
+                 std::nullopt,
+                 "record",
+                 file};
   auto future = std::make_shared<FutureMass>();
   future->rows = record->rows;
   for (LayerLifespans& layer : record->layers) future->mass.push_back(std::move(layer.mass));
@@ -84,7 +120,8 @@ Result<std::shared_ptr<const FutureMass>> Session::futureFor(const std::vector<P
 
 std::vector<PolicySpec> Session::policiesWanted() const {
   std::vector<PolicySpec> out;
-  for (int layer = 0; layer < m_cacheLayers.layers; ++layer) out.insert(out.end(), static_cast<std::size_t>(m_cacheLayers.perLayer), m_manifest.policyOf(layer));
+  for (int layer = 0; layer < m_cacheLayers.layers; ++layer)
+    out.insert(out.end(), static_cast<std::size_t>(m_cacheLayers.perLayer), m_manifest.policyOf(layer));
   return out;
 }
 
@@ -100,13 +137,15 @@ std::shared_ptr<const PolicyState> Session::startPolicies() const {
     if (const auto found = m_records.find(spec.record); found != m_records.end()) state.future = found->second;
   state.layers.resize(state.specs.size());
   state.audit.layers.resize(state.specs.size());
-  for (std::size_t layer = 0; layer < state.specs.size(); ++layer) state.audit.layers[layer].policy = state.specs[layer].name;
+  for (std::size_t layer = 0; layer < state.specs.size(); ++layer)
+    state.audit.layers[layer].policy = state.specs[layer].name;
   return std::make_shared<const PolicyState>(std::move(state));
 }
 
 /// Lets the policies look at the pass that made `applied`, which waits for its commit, and evicts what they say
 /// together with it.
-Result<Applied> Session::applyPolicies(Applied applied, PassKind pass, Transaction& transaction, Trace& trace, TickReport& report) {
+Result<Applied> Session::applyPolicies(Applied applied, PassKind pass, Transaction& transaction, Trace& trace,
+                                       TickReport& report) {
   auto scope = trace.scope("policy");
   const auto fail = [&](Error error) {
     if (!applied.rewritten) m_store.release(applied.added);  // else the caller mends
@@ -117,9 +156,11 @@ Result<Applied> Session::applyPolicies(Applied applied, PassKind pass, Transacti
   if (pass == PassKind::Decode && applied.state.policy->prefilling) pass = PassKind::PromptEnd;
   if (pass == PassKind::PromptEnd)
     for (const std::int32_t queries : observations(applied.state.policy->specs)) {
-      Result<Observation> seen = transaction.observe(applied.state, queries, momentsFrom(applied.state.policy->specs), rules, trace, m_progress);
+      Result<Observation> seen = transaction.observe(applied.state, queries, momentsFrom(applied.state.policy->specs),
+                                                     rules, trace, m_progress);
       if (!seen) return fail(seen.error());
-      applied.state.policy = withObservation(*applied.state.policy, headsOf(m_model->config(), m_cacheLayers.perLayer), queries, *seen);
+      applied.state.policy =
+          withObservation(*applied.state.policy, headsOf(m_model->config(), m_cacheLayers.perLayer), queries, *seen);
     }
   Result<Pruned> pruned = prune({applied.state, *m_transformer, m_store, pass});
   if (!pruned) return fail(pruned.error());

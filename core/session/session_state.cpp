@@ -60,8 +60,13 @@ Result<Drift> Session::measureDrift() {
 Status Session::layersWhole(const char* what) const {
   if (Status possible = withoutWlod(what); !possible) return possible;
   if (!m_cacheLayers.byHead()) return ok();
-  return Error{"unsupported", what, "it takes rows with all KV heads together, and here residency is by KV head",
-               "use a session with residency layer", std::nullopt, "residency", "kv_head"};
+  return Error{"unsupported",
+               what,
+               "it takes rows with all KV heads together, and here residency is by KV head",
+               "use a session with residency layer",
+               std::nullopt,
+               "residency",
+               "kv_head"};
 }
 
 Result<Lifespans> Session::recordLifespans(const LifespanRules& rules) {
@@ -142,8 +147,13 @@ std::string Session::stateHash() const { return kvlab::stateHash(m_state, m_stor
 
 Result<nlohmann::json> Session::fault(const std::string& kind, const nlohmann::json& params) {
   if (!m_manifest.faults)
-    return Error{"door_closed", "the fault was refused", "the fault drill is closed",
-                 "open the session with \"faults\": true", std::nullopt, "faults", false};
+    return Error{"door_closed",
+                 "the fault was refused",
+                 "the fault drill is closed",
+                 "open the session with \"faults\": true",
+                 std::nullopt,
+                 "faults",
+                 false};
   CacheState state = m_state;
   Result<nlohmann::json> done = injectFault(kind, params, state, m_store, m_faults);
   if (!done) return done;
@@ -167,9 +177,7 @@ Status Session::reset() {
   return ok();
 }
 
-std::string Session::text(LedgerId id) const {
-  return m_model->tokenizer().tokenText(m_state.ledger[id].token);
-}
+std::string Session::text(LedgerId id) const { return m_model->tokenizer().tokenText(m_state.ledger[id].token); }
 
 const ExactnessMap& Session::exactnessMap() const {
   if (!m_exactness && m_state.wlod) m_exactness = exactnessOf(*m_state.wlod);

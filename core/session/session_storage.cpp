@@ -38,8 +38,8 @@ std::int64_t readBytes(const LayerGroup& group, const kernels::RowFormat& format
 }
 
 /// Rows of one layer from a pool to another, converted where the formats differ.
-void carry(const RowPool& from, std::span<const Slot> source, RowPool& to, std::span<const Slot> target, const Column<LedgerId>& ids,
-           std::size_t first) {
+void carry(const RowPool& from, std::span<const Slot> source, RowPool& to, std::span<const Slot> target,
+           const Column<LedgerId>& ids, std::size_t first) {
   const bool same = from.format() == to.format();
   std::vector<std::uint8_t> records(same ? kChunk * at(to.stride()) : 0);
   std::vector<float> k(same ? 0 : kChunk * at(to.width())), v(k.size());
@@ -113,8 +113,13 @@ Status Session::setLayout(int layer, const std::string& layout) {
 Status Session::setFormat(int layer, const std::string& k, const std::string& v) {
   for (const std::string* type : {&k, &v})
     if (!type->empty() && std::find(rowTypes().begin(), rowTypes().end(), *type) == rowTypes().end())
-      return Error{"bad_manifest", "the format was not changed", *type + " is not a row format", "f32, f16, bf16, int8 or fp8-e4m3", std::nullopt,
-                   type == &k ? "k" : "v", *type};
+      return Error{"bad_manifest",
+                   "the format was not changed",
+                   *type + " is not a row format",
+                   "f32, f16, bf16, int8 or fp8-e4m3",
+                   std::nullopt,
+                   type == &k ? "k" : "v",
+                   *type};
   Manifest wanted = m_manifest;
   LayerOverride one;
   one.from = one.to = layer;
@@ -138,20 +143,33 @@ Status Session::setFormat(int layer, const std::string& k, const std::string& v)
 /// Rows that a cache layer has and must have room for; heads that share a budget, on average.
 std::int64_t Session::rowsNeeded(int layer) const {
   const int parts = m_cacheLayers.perLayer, first = layer / parts * parts;
-  if (!m_state.policy || !m_state.policy->layers[at(layer)].budget) return static_cast<std::int64_t>(m_state.map(layer).size());
+  if (!m_state.policy || !m_state.policy->layers[at(layer)].budget)
+    return static_cast<std::int64_t>(m_state.map(layer).size());
   std::int64_t all = 0;
-  for (int part = first; part < first + parts; ++part) all += m_state.policy->audit.layers[at(part)].bands.capacity() + m_manifest.ring.blockTokens;
+  for (int part = first; part < first + parts; ++part)
+    all += m_state.policy->audit.layers[at(part)].bands.capacity() + m_manifest.ring.blockTokens;
   return (all + parts - 1) / parts;
 }
 
 Status Session::setCapacity(std::int64_t rows) {
   if (rows < 1 || rows >= m_maxPhases)
-    return Error{"capacity", "the capacity was not changed", std::to_string(rows) + " rows are outside 1 .. " + std::to_string(m_maxPhases - 1),
-                 "open a session with a larger capacity", std::nullopt, "rows", rows};
+    return Error{"capacity",
+                 "the capacity was not changed",
+                 std::to_string(rows) + " rows are outside 1 .. " + std::to_string(m_maxPhases - 1),
+                 "open a session with a larger capacity",
+                 std::nullopt,
+                 "rows",
+                 rows};
   for (int layer = 0; layer < m_state.layers(); ++layer)
     if (const std::int64_t needed = rowsNeeded(layer); needed > rows && !m_state.group(layer).keep)
-      return Error{"capacity", "the capacity was not changed", "layer " + m_cacheLayers.name(Layer(layer)) + " needs " + std::to_string(needed) + " rows, more than " + std::to_string(rows),
-                   "give room for them, or evict rows first", std::nullopt, "rows", rows};
+      return Error{"capacity",
+                   "the capacity was not changed",
+                   "layer " + m_cacheLayers.name(Layer(layer)) + " needs " + std::to_string(needed) +
+                       " rows, more than " + std::to_string(rows),
+                   "give room for them, or evict rows first",
+                   std::nullopt,
+                   "rows",
+                   rows};
   Manifest wanted = m_manifest;
   wanted.capacity = rows;
   const std::int64_t before = std::exchange(m_capacity, rows);
@@ -201,14 +219,19 @@ Status Session::restore(Manifest wanted) {
     return group;
   };
   for (int layer = 0; layer < m_store.layers(); ++layer)
-    if (store.slots(layer).available() < static_cast<std::int32_t>(m_state.map(layer).resident()) && !layouts.demand(layer).keep)
-      return refused({"capacity", "the storage was not changed", "layer " + m_cacheLayers.name(Layer(layer)) + " has no room for its rows", "raise capacity, or choose another layout"});
-  regroup(next, [&](int a, int b) { return layouts.alike(a, b); }, make, [](int, int) {});
+    if (store.slots(layer).available() < static_cast<std::int32_t>(m_state.map(layer).resident()) &&
+        !layouts.demand(layer).keep)
+      return refused({"capacity", "the storage was not changed",
+                      "layer " + m_cacheLayers.name(Layer(layer)) + " has no room for its rows",
+                      "raise capacity, or choose another layout"});
+  regroup(
+      next, [&](int a, int b) { return layouts.alike(a, b); }, make, [](int, int) {});
   bool converted = false, dropped = false;
   for (int layer = 0; layer < m_store.layers(); ++layer) {
     const ResidencyView &before = m_state.map(layer), &after = next.map(layer);
     const auto first = at(after.first);
-    carry(m_store.pool(layer), before.slotOf.span().subspan(first), store.pool(layer), after.residentSlots(), after.ledger, first);
+    carry(m_store.pool(layer), before.slotOf.span().subspan(first), store.pool(layer), after.residentSlots(),
+          after.ledger, first);
     dropped = dropped || after.first != before.first;
     converted = converted || !(m_store.pool(layer).format() == store.pool(layer).format());
   }

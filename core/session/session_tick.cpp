@@ -29,8 +29,7 @@ TransactionRules Session::transactionRules() const {
 
 Status Session::usable() const {
   if (m_status != SessionState::Broken) return ok();
-  return Error{"broken", "the session is broken", m_brokenReason,
-               "rebuild, save the ids, or close the session"};
+  return Error{"broken", "the session is broken", m_brokenReason, "rebuild, save the ids, or close the session"};
 }
 
 TickReport Session::refused(Error error) const {
@@ -59,7 +58,8 @@ std::vector<Action> Session::takePending() {
 }
 
 /// A tick with the pending actions, or with the one at `place`. Where nothing was committed they stay.
-TickReport Session::runPending(bool generates, const std::vector<TokenId>& forced, Source source, std::optional<std::size_t> place) {
+TickReport Session::runPending(bool generates, const std::vector<TokenId>& forced, Source source,
+                               std::optional<std::size_t> place) {
   const std::vector<Action> all = takePending();
   std::vector<Action> now = all, rest;
   if (place) {
@@ -119,7 +119,9 @@ TickReport Session::runTick(bool generates, const std::vector<TokenId>& forced, 
   TickReport report;
   report.tick = Tick(m_state.tick.value() + 1);
   generates = generates && (m_state.length() > 0 || !forced.empty());
-  const std::size_t tokens = !generates ? 0 : forced.empty() ? static_cast<std::size_t>(m_manifest.ring.blockTokens) : forced.size();
+  const std::size_t tokens = !generates ? 0
+      : forced.empty()                  ? static_cast<std::size_t>(m_manifest.ring.blockTokens)
+                                        : forced.size();
   CacheState observed = m_state;
   Block block;
   Status applied = ok();
@@ -130,8 +132,8 @@ TickReport Session::runTick(bool generates, const std::vector<TokenId>& forced, 
   for (std::size_t i = 0; i < tokens && applied; ++i) {
     block.last = i + 1 == tokens;
     if (block.waiting) observed = block.waiting->state;
-    applied = runToken(forced.empty() ? std::nullopt : std::optional(forced[i]), std::exchange(actions, {}), addSource, pass, block,
-                       observed, trace, report);
+    applied = runToken(forced.empty() ? std::nullopt : std::optional(forced[i]), std::exchange(actions, {}), addSource,
+                       pass, block, observed, trace, report);
   }
   if (!applied) {
     const bool generated = tokens == 0 || !report.block.empty();
@@ -147,8 +149,8 @@ TickReport Session::runTick(bool generates, const std::vector<TokenId>& forced, 
 }
 
 /// One token of a tick: generated, observed, and computed with the actions that go with it.
-Status Session::runToken(std::optional<TokenId> forced, std::vector<Action> actions, Source addSource, PassKind pass, Block& block,
-                         CacheState& observed, Trace& trace, TickReport& report) {
+Status Session::runToken(std::optional<TokenId> forced, std::vector<Action> actions, Source addSource, PassKind pass,
+                         Block& block, CacheState& observed, Trace& trace, TickReport& report) {
   Result<TokenId> token = generate(forced, observed, trace);
   if (!token) {
     reject(block);
@@ -186,8 +188,14 @@ Result<TokenId> Session::generate(std::optional<TokenId> forced, CacheState& obs
   }
   if (forced) {
     if (forced->value() < 0 || forced->value() >= m_model->config().vocab)
-      return Error{"bad_token", "the step was refused", "token " + std::to_string(forced->value()) + " is outside the vocabulary of " + std::to_string(m_model->config().vocab),
-                   "give a token of the vocabulary", std::nullopt, "tokens", forced->value()};
+      return Error{"bad_token",
+                   "the step was refused",
+                   "token " + std::to_string(forced->value()) + " is outside the vocabulary of " +
+                       std::to_string(m_model->config().vocab),
+                   "give a token of the vocabulary",
+                   std::nullopt,
+                   "tokens",
+                   forced->value()};
     return *forced;
   }
   if (!observed.logits)
@@ -228,7 +236,8 @@ std::vector<Action> Session::cullActions(const CacheState& observed, const std::
         if (p >= 0 && p < observed.length()) taken[static_cast<std::size_t>(p)] = true;
     for (const PlannedEviction& eviction : users->evictions)
       for (LedgerId id : eviction.ledger)
-        taken[static_cast<std::size_t>(std::find(observed.context.begin(), observed.context.end(), id) - observed.context.begin())] = true;
+        taken[static_cast<std::size_t>(std::find(observed.context.begin(), observed.context.end(), id) -
+                                       observed.context.begin())] = true;
   }
   const auto isTaken = [&](Position p) { return static_cast<bool>(taken[static_cast<std::size_t>(p.value())]); };
   for (Position p : dimmestPairs(observed, count, isTaken)) {
@@ -241,8 +250,8 @@ std::vector<Action> Session::cullActions(const CacheState& observed, const std::
   return out;
 }
 
-Status Session::applyPlanned(const CacheState& observed, std::vector<Action> actions, Source addSource,
-                             PassKind pass, Block& block, Trace& trace, TickReport& report) {
+Status Session::applyPlanned(const CacheState& observed, std::vector<Action> actions, Source addSource, PassKind pass,
+                             Block& block, Trace& trace, TickReport& report) {
   if (observed.wlod) return applyWlod(observed, std::move(actions), addSource, pass, trace, report);
   Result<EditPlan> plan = [&] {
     auto scope = trace.scope("plan");
@@ -254,10 +263,13 @@ Status Session::applyPlanned(const CacheState& observed, std::vector<Action> act
   }
   if (!plan->phases.empty() && plan->phases.back() >= m_maxPhases) {
     reject(block);
-    return Error{"no_phase_room", "the edit was refused", "phase " + std::to_string(plan->phases.back()) + " is above the last one, " + std::to_string(m_maxPhases - 1),
-                 "rebuild in position mode context, or raise capacity"};
+    return Error{
+        "no_phase_room", "the edit was refused",
+        "phase " + std::to_string(plan->phases.back()) + " is above the last one, " + std::to_string(m_maxPhases - 1),
+        "rebuild in position mode context, or raise capacity"};
   }
-  auto scope = trace.scope("apply", std::to_string(plan->rows.size()) + (plan->rows.size() == 1 ? " new row" : " new rows"));
+  auto scope =
+      trace.scope("apply", std::to_string(plan->rows.size()) + (plan->rows.size() == 1 ? " new row" : " new rows"));
   const bool all = m_manifest.afterEdit != AfterEdit::Keep;
   const std::int32_t more = block.last ? 0 : m_manifest.ring.blockTokens - 1;  // of the same block
   const auto need = static_cast<std::int32_t>(plan->rows.size()) + (all ? plan->stale : 0) + more;
@@ -268,7 +280,8 @@ Status Session::applyPlanned(const CacheState& observed, std::vector<Action> act
   rules.pending = !block.last || prunes;
   rules.keepLogits = plan->empty();
   Transaction transaction(m_transformer.get(), m_store, m_layouts, m_faults);
-  Result<Applied> applied = transaction.run(observed, *plan, rules, trace, m_progress, block.waiting ? &*block.waiting : nullptr);
+  Result<Applied> applied =
+      transaction.run(observed, *plan, rules, trace, m_progress, block.waiting ? &*block.waiting : nullptr);
   if (applied && prunes) applied = applyPolicies(applied.take(), pass, transaction, trace, report);
   else if (applied && rules.pending) {
     block.waiting = applied.take();
@@ -295,7 +308,8 @@ void Session::mend() {
 
 /// A tick that failed while it was carried out retries its adds once, so that generation goes on. The
 /// retry is recorded as the step that it amounts to.
-void Session::recover(const CacheState& observed, std::optional<TokenId> token, bool forced, Trace& trace, TickReport& report) {
+void Session::recover(const CacheState& observed, std::optional<TokenId> token, bool forced, Trace& trace,
+                      TickReport& report) {
   const bool planned = report.error && report.error->code != "fault" && report.error->code != "out_of_memory";
   if (planned || !token || m_status == SessionState::Broken) {
     report.token.reset();
@@ -340,7 +354,8 @@ void Session::verify(Trace& trace, TickReport& report) {
   auto scope = trace.scope("verify");
   // What is broken is checked in full until it holds: a slice without a finding proves nothing.
   const auto broken = [](const InvariantState& one) { return !one.ok; };
-  const bool full = m_manifest.check == CheckLevel::Full || std::any_of(m_invariants.begin(), m_invariants.end(), broken);
+  const bool full =
+      m_manifest.check == CheckLevel::Full || std::any_of(m_invariants.begin(), m_invariants.end(), broken);
   report.violations = runChecks(full, m_checks++ % m_manifest.scrubPeriod);
 }
 

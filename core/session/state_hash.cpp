@@ -48,9 +48,13 @@ void hashLedger(Hasher& hasher, const Ledger& ledger) {
   hasher.value(static_cast<std::uint64_t>(ledger.size()));
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(ledger.size()); ++i) {
     const LedgerRow& row = ledger[LedgerId(i)];
-    const std::array<std::int64_t, 7> fields = {
-        row.token.value(), static_cast<std::int64_t>(row.kind),   static_cast<std::int64_t>(row.state),
-        static_cast<std::int64_t>(row.source), row.pinned, row.born.value(), row.changed.value()};
+    const std::array<std::int64_t, 7> fields = {row.token.value(),
+                                                static_cast<std::int64_t>(row.kind),
+                                                static_cast<std::int64_t>(row.state),
+                                                static_cast<std::int64_t>(row.source),
+                                                row.pinned,
+                                                row.born.value(),
+                                                row.changed.value()};
     hasher.bytes(fields.data(), sizeof fields);
     hasher.value(row.brightness);
     for (const auto* list : {&row.parents, &row.children}) {
@@ -83,7 +87,8 @@ void hashWlod(Hasher& hasher, const WlodState& state) {
     hasher.value(state.context.entries()[static_cast<std::size_t>(i)].id().value());
     hasher.value(state.context.age(i).value_or(-1));
   }
-  for (const std::vector<double>* values : {&state.mass, &state.scores}) hasher.bytes(values->data(), values->size() * sizeof(double));
+  for (const std::vector<double>* values : {&state.mass, &state.scores})
+    hasher.bytes(values->data(), values->size() * sizeof(double));
   hasher.value(state.sinceRound);
   hasher.value(state.draft ? state.draft->begin : -1);
 }

@@ -31,7 +31,8 @@ Status Session::lookForAttention(int first, int layers) {
   const std::shared_ptr<const NewestAttention>& seen = m_attention ? m_attention : m_state.attention;
   if (!seen || !m_manifest.probes || m_state.wlod || seen->mass.size() < at(first + layers)) return ok();
   const auto begin = seen->mass.begin() + first;
-  if (first < m_state.layers() - m_state.perLayer) m_attentionUntil = std::max(m_attentionUntil, m_state.tick.value() + kAttentionTicks);
+  if (first < m_state.layers() - m_state.perLayer)
+    m_attentionUntil = std::max(m_attentionUntil, m_state.tick.value() + kAttentionTicks);
   if (std::none_of(begin, begin + layers, [](const std::vector<float>& mass) { return mass.empty(); })) return ok();
   TransactionRules rules = transactionRules();
   rules.allAttention = true;
@@ -47,8 +48,13 @@ Status Session::lookForAttention(int first, int layers) {
 Result<std::unique_ptr<PendingTile>> Session::tile(const TileRequest& request) {
   const CacheState& state = m_state;
   if (request.layer && (request.layer->value() < 0 || request.layer->value() >= state.layers()))
-    return Error{"out_of_range", "the tile was refused", "there is no layer " + std::to_string(request.layer->value()),
-                 "ask for a layer that the cache has", std::nullopt, "layer", request.layer->value()};
+    return Error{"out_of_range",
+                 "the tile was refused",
+                 "there is no layer " + std::to_string(request.layer->value()),
+                 "ask for a layer that the cache has",
+                 std::nullopt,
+                 "layer",
+                 request.layer->value()};
   Tile tile{request, state.tick, request.layer ? 1 : state.layers(), 0, {}};
   const std::int32_t begin = std::clamp(request.begin.value(), 0, state.length());
   const std::int32_t end = std::clamp(request.end.value(), begin, state.length());
@@ -87,7 +93,9 @@ void Session::fillTile(Quantity quantity, int layer, std::int32_t begin, std::sp
       case Quantity::Residency: value = 1.0f; break;
       case Quantity::Brightness: value = state.brightness[at(p)]; break;
       case Quantity::Age: value = static_cast<float>(state.tick.value() - state.ledger[id].born.value()); break;
-      case Quantity::PhaseLag: value = static_cast<float>(std::abs(map.phases[i] - state.birthPhases[at(id.value())])); break;
+      case Quantity::PhaseLag:
+        value = static_cast<float>(std::abs(map.phases[i] - state.birthPhases[at(id.value())]));
+        break;
       case Quantity::Staleness: value = static_cast<float>(exact->layers[at(layer)][at(p)]); break;
       case Quantity::DriftK: value = m_drift ? m_drift->kRows[at(layer)][at(p)] : kNone; break;
       case Quantity::DriftV: value = m_drift ? m_drift->vRows[at(layer)][at(p)] : kNone; break;

@@ -131,8 +131,8 @@ bool Timeline::dropOne(CacheStore& store) {
   for (int id = 0; id < size(); ++id) {
     if (!m_entries[at(id)].state || onPath(id, m_current)) continue;
     const std::vector<int>& children = m_entries[at(id)].children;
-    const bool leaf = std::none_of(children.begin(), children.end(),
-                                   [&](int child) { return entry(child).state.has_value(); });
+    const bool leaf =
+        std::none_of(children.begin(), children.end(), [&](int child) { return entry(child).state.has_value(); });
     if (!leaf) continue;
     dropLeaf(id, store);
     return true;

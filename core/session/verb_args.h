@@ -22,7 +22,9 @@ class VerbArgs {
     if (!m_args.is_object()) return fail("args", m_args, "are not an object");
     for (const auto& [key, value] : m_args.items())
       if (std::find(names.begin(), names.end(), key) == names.end() && !m_error)
-        m_error = Error{"bad_argument", "", '"' + key + "\" is not an argument of it", "", std::nullopt, key.empty() ? "args" : key, value};
+        m_error = Error{
+            "bad_argument", "", '"' + key + "\" is not an argument of it", "", std::nullopt, key.empty() ? "args" : key,
+            value};
   }
 
   bool has(const char* field) const { return m_args.is_object() && m_args.contains(field) && !m_args[field].is_null(); }
@@ -39,7 +41,9 @@ class VerbArgs {
     if (!has(field)) return fail(field, nullptr, "is missing"), low;
     const nlohmann::json& v = m_args[field];
     if (!v.is_number() || !(v.get<double>() >= low && v.get<double>() <= high))
-      return fail(field, v, "is not a number from " + nlohmann::json(low).dump() + " to " + nlohmann::json(high).dump()), low;
+      return fail(field, v,
+                  "is not a number from " + nlohmann::json(low).dump() + " to " + nlohmann::json(high).dump()),
+             low;
     return v.get<double>();
   }
 
@@ -73,7 +77,11 @@ class VerbArgs {
     if (!list.is_array()) return fail(field, list, "is not a list"), out;
     for (std::size_t i = 0; i < list.size(); ++i) {
       const auto number = whole(list[i], 0, most);
-      if (!number) return fail(field, list[i], "holds something that is not an id from 0 to " + std::to_string(most) + ", at place " + std::to_string(i)), out;
+      if (!number)
+        return fail(field, list[i],
+                    "holds something that is not an id from 0 to " + std::to_string(most) + ", at place " +
+                        std::to_string(i)),
+               out;
       out.push_back(Id(static_cast<typename Id::rep>(*number)));
     }
     return out;
@@ -85,8 +93,10 @@ class VerbArgs {
     if (out.empty()) fail(field, nlohmann::json::array(), "is empty", "empty_tokens");
     for (std::size_t i = 0; i < out.size(); ++i)
       if (out[i].value() >= vocab)
-        fail(field, out[i].value(), "holds " + std::to_string(out[i].value()) + " at place " + std::to_string(i) +
-                                        ", outside the vocabulary of " + std::to_string(vocab), "bad_token");
+        fail(field, out[i].value(),
+             "holds " + std::to_string(out[i].value()) + " at place " + std::to_string(i) +
+                 ", outside the vocabulary of " + std::to_string(vocab),
+             "bad_token");
     return out;
   }
 

@@ -9,7 +9,9 @@
 namespace kvlab {
 
 /// JSON has no infinities and no not-a-number: null.
-inline nlohmann::json finite(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr); }
+inline nlohmann::json finite(double value) {
+  return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
+}
 
 /// The cache layer of a layer and, where residency is by KV head, a head of it.
 inline int layerOf(VerbArgs& in, const Session& session) {

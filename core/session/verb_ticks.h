@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What verbs that make ticks or queue actions share. Engine thread.
 #pragma once
-#include "core/session/verb_args.h"
 #include "core/session/session.h"
+#include "core/session/verb_args.h"
 
 namespace kvlab {
 

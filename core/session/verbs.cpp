@@ -10,7 +10,8 @@ namespace kvlab {
 namespace {
 
 const Verb* find(const std::string& name) {
-  for (std::span<const Verb> part : {tickVerbs(), stateVerbs(), queryVerbs(), storageVerbs(), policyVerbs(), wlodVerbs(), fileVerbs()})
+  for (std::span<const Verb> part :
+       {tickVerbs(), stateVerbs(), queryVerbs(), storageVerbs(), policyVerbs(), wlodVerbs(), fileVerbs()})
     for (const Verb& verb : part)
       if (verb.info.name == name) return &verb;
   return nullptr;
@@ -30,7 +31,8 @@ Status restorePending(Session& session, const nlohmann::json& args) {
 const std::vector<VerbInfo>& verbs() {
   static const std::vector<VerbInfo> kAll = [] {
     std::vector<VerbInfo> all;
-    for (std::span<const Verb> part : {tickVerbs(), stateVerbs(), queryVerbs(), storageVerbs(), policyVerbs(), wlodVerbs(), fileVerbs()})
+    for (std::span<const Verb> part :
+         {tickVerbs(), stateVerbs(), queryVerbs(), storageVerbs(), policyVerbs(), wlodVerbs(), fileVerbs()})
       for (const Verb& verb : part) all.push_back(verb.info);
     return all;
   }();

@@ -33,7 +33,8 @@ Result<json> lifespans(Session& session, const json& args) {
   VerbArgs in(args);
   const std::string path = in.path("path");
   LifespanRules rules;
-  rules.after = static_cast<std::int32_t>(in.integer("after", endOfPrompt(session.state()), 0, std::max(session.state().length(), 1) - 1));
+  rules.after = static_cast<std::int32_t>(
+      in.integer("after", endOfPrompt(session.state()), 0, std::max(session.state().length(), 1) - 1));
   if (in.has("threshold")) rules.threshold = static_cast<float>(in.real("threshold", 0, 1));
   if (in.has("cap")) rules.cap = static_cast<float>(in.real("cap", 1, 16));
   rules.stretch = static_cast<std::int32_t>(in.integer("stretch", rules.stretch, 0, 1 << 30));
@@ -60,11 +61,7 @@ Result<json> stop(Session& session, const json&) { return stopCapture(session); 
 
 std::span<const Verb> fileVerbs() {
   static const Verb kVerbs[] = {
-      {{"saveCache",
-        {"path", "form"},
-        "Writes the cache to a file: native, hf_tuple or hf_dynamic.",
-        false},
-       save},
+      {{"saveCache", {"path", "form"}, "Writes the cache to a file: native, hf_tuple or hf_dynamic.", false}, save},
       {{"loadCache",
         {"path", "content"},
         "Replaces the session's content by a cache file; content = hash it must have.",
@@ -75,10 +72,7 @@ std::span<const Verb> fileVerbs() {
         "How long keys are looked at when nothing is evicted, as a file for training gates and for the oracle policy.",
         false},
        lifespans},
-      {{"saveCapture",
-        {"path"},
-        "Writes the commands of this branch to a file that replays them.",
-        false},
+      {{"saveCapture", {"path"}, "Writes the commands of this branch to a file that replays them.", false},
        capture<saveCapture>},
       {{"startCapture", {"path"}, "The same, and appends every later command as it ends.", false},
        capture<startCapture>},

@@ -40,17 +40,29 @@ Result<json> lifespansVerb(Session& session, const json& args) {
 }
 
 json auditOf(const LayerAudit& audit) {
-  json out{{"policy", audit.policy}, {"bounded", audit.bounded}, {"broken", audit.broken()}, {"rows", audit.rows}, {"rowBytes", audit.rowBytes},
-           {"bands", nullptr}, {"requested", nullptr}, {"evicted", audit.evicted}, {"evictedEver", audit.evictedEver},
-           {"fired", nullptr}, {"protectedRows", audit.protectedRows}, {"fallback", audit.fallback}, {"contests", json::array()}};
+  json out{{"policy", audit.policy},
+           {"bounded", audit.bounded},
+           {"broken", audit.broken()},
+           {"rows", audit.rows},
+           {"rowBytes", audit.rowBytes},
+           {"bands", nullptr},
+           {"requested", nullptr},
+           {"evicted", audit.evicted},
+           {"evictedEver", audit.evictedEver},
+           {"fired", nullptr},
+           {"protectedRows", audit.protectedRows},
+           {"fallback", audit.fallback},
+           {"contests", json::array()}};
   if (audit.bounded) {
     out["bands"] = {{"sinks", audit.bands.sinks}, {"budget", audit.bands.budget}, {"window", audit.bands.window}};
     out["requested"] = audit.requested();
   }
   if (audit.fired) out["fired"] = audit.fired->value();
   for (const Contest& c : audit.contests)
-    out["contests"].push_back({{"challenger", c.challenger.value()}, {"challengerScore", finite(c.challengerScore)},
-                               {"loser", c.loser.value()}, {"loserScore", finite(c.loserScore)}});
+    out["contests"].push_back({{"challenger", c.challenger.value()},
+                               {"challengerScore", finite(c.challengerScore)},
+                               {"loser", c.loser.value()},
+                               {"loserScore", finite(c.loserScore)}});
   return out;
 }
 
@@ -65,7 +77,8 @@ Result<json> policiesVerb(Session& session, const json&) {
     audit.rows = static_cast<std::int32_t>(session.state().map(layer).resident());
     out["layers"].push_back(auditOf(audit));
     out["layers"].back()["layer"] = session.cacheLayers().layerOf(Layer(layer)).value();
-    if (const std::optional<Head> head = session.cacheLayers().headOf(Layer(layer))) out["layers"].back()["kvHead"] = head->value();
+    if (const std::optional<Head> head = session.cacheLayers().headOf(Layer(layer)))
+      out["layers"].back()["kvHead"] = head->value();
     out["layers"].back()["spec"] = state ? state->specs[at(layer)].toJson() : PolicySpec{}.toJson();
   }
   if (state) out["us"] = state->audit.us;
@@ -77,8 +90,14 @@ Result<json> policiesVerb(Session& session, const json&) {
 
 std::span<const Verb> policyVerbs() {
   static const Verb kVerbs[] = {
-      {{"measureLifespans", {"points"}, "How long rows are used when nothing is evicted, beside what gates predicted: R2 and calibration per layer and KV head.", false}, measureLifespans},
-      {{"lifespans", {"since"}, "The last measurement with the points to draw; null before the first.", false}, lifespansVerb},
+      {{"measureLifespans",
+        {"points"},
+        "How long rows are used when nothing is evicted, beside what gates predicted: R2 and calibration per layer and "
+        "KV head.",
+        false},
+       measureLifespans},
+      {{"lifespans", {"since"}, "The last measurement with the points to draw; null before the first.", false},
+       lifespansVerb},
       {{"policies", {}, "What each layer's policy was asked for and what it did.", false}, policiesVerb},
   };
   return kVerbs;

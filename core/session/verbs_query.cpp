@@ -97,7 +97,8 @@ Result<json> rows(Session& session, const json& args) {
   const ExactnessMap& exact = session.exactnessMap();
   const std::vector<float> scores = session.scores(layer);
   std::vector<std::uint64_t> tags(at(size)), checksums(at(size));
-  session.store().pool(layer).readTags(plain(map.residentSlots()), tags.data() + map.first, checksums.data() + map.first);
+  session.store().pool(layer).readTags(plain(map.residentSlots()), tags.data() + map.first,
+                                       checksums.data() + map.first);
   json out = json::array();
   std::size_t position = 0;
   for (std::int64_t i = 0; i < end; ++i) {
@@ -108,10 +109,18 @@ Result<json> rows(Session& session, const json& args) {
     position = static_cast<std::size_t>(place - begins);
     if (i < begin || !map.has(at(i))) continue;
     const LedgerRow& row = state.ledger[map.ledger[at(i)]];
-    out.push_back({{"index", i}, {"slot", map.slotOf[at(i)].value()}, {"phase", map.phase(at(i)).value()}, {"sigma", sigmaOf(state, position)},
-                   {"ledger", map.ledger[at(i)].value()}, {"tag", tags[at(i)]}, {"position", position}, {"tokenId", row.token.value()},
-                   {"brightness", state.brightness[position]}, {"score", finite(scores[at(i)])},
-                   {"exactness", name(exact.layers[at(layer)][position])}, {"bornTick", row.born.value()},
+    out.push_back({{"index", i},
+                   {"slot", map.slotOf[at(i)].value()},
+                   {"phase", map.phase(at(i)).value()},
+                   {"sigma", sigmaOf(state, position)},
+                   {"ledger", map.ledger[at(i)].value()},
+                   {"tag", tags[at(i)]},
+                   {"position", position},
+                   {"tokenId", row.token.value()},
+                   {"brightness", state.brightness[position]},
+                   {"score", finite(scores[at(i)])},
+                   {"exactness", name(exact.layers[at(layer)][position])},
+                   {"bornTick", row.born.value()},
                    {"checksum", hex(checksums[at(i)])}});
     if (session.transformer().keysRotated()) out.back()["rotations"] = rotationsOf(state, layer, map.ledger[at(i)]);
   }
@@ -128,8 +137,13 @@ Result<LedgerId> knownRow(VerbArgs& in, const Session& session, const char* fiel
   const LedgerId id(static_cast<std::int32_t>(in.integer(field, {}, 0, kMostId)));
   if (in.error()) return *in.error();
   if (session.state().ledger.contains(id)) return id;
-  return Error{"out_of_range", "the row was not found", "there is no ledger row " + std::to_string(id.value()),
-               "the ledger has " + std::to_string(session.state().ledger.size()) + " rows", std::nullopt, field, id.value()};
+  return Error{"out_of_range",
+               "the row was not found",
+               "there is no ledger row " + std::to_string(id.value()),
+               "the ledger has " + std::to_string(session.state().ledger.size()) + " rows",
+               std::nullopt,
+               field,
+               id.value()};
 }
 
 Result<json> ledger(Session& session, const json& args) {
@@ -141,11 +155,19 @@ Result<json> ledger(Session& session, const json& args) {
   const auto place = std::find(state.context.begin(), state.context.end(), *id);
   const bool present = place != state.context.end();
   const auto position = static_cast<std::size_t>(place - state.context.begin());
-  return json{{"id", id->value()}, {"kind", name(row.kind)}, {"tokenId", row.token.value()}, {"text", session.text(*id)},
-              {"source", name(row.source)}, {"state", name(row.state)}, {"pinned", row.pinned},
-              {"brightness", present ? state.brightness[position] : row.brightness}, {"bornTick", row.born.value()},
-              {"changedTick", row.changed.value()}, {"position", present ? json(position) : json(nullptr)},
-              {"parents", idList(row.parents)}, {"children", idList(row.children)}};
+  return json{{"id", id->value()},
+              {"kind", name(row.kind)},
+              {"tokenId", row.token.value()},
+              {"text", session.text(*id)},
+              {"source", name(row.source)},
+              {"state", name(row.state)},
+              {"pinned", row.pinned},
+              {"brightness", present ? state.brightness[position] : row.brightness},
+              {"bornTick", row.born.value()},
+              {"changedTick", row.changed.value()},
+              {"position", present ? json(position) : json(nullptr)},
+              {"parents", idList(row.parents)},
+              {"children", idList(row.children)}};
 }
 
 /// What a commit did to one row.
@@ -154,7 +176,8 @@ void rowEvents(const Timeline::Entry& entry, const Timeline::Entry* before, Ledg
     for (const Action& action : entry.report->actions)
       if (const auto* evict = std::get_if<Evict>(&action))
         if (std::find(evict->ledger.begin(), evict->ledger.end(), id) != evict->ledger.end())
-          out.push_back({{"tick", entry.tick.value()}, {"event", "left_layer"}, {"layer", evict->layer.value()}, {"detail", ""}});
+          out.push_back(
+              {{"tick", entry.tick.value()}, {"event", "left_layer"}, {"layer", evict->layer.value()}, {"detail", ""}});
   if (entry.verb == "rebuild")
     out.push_back({{"tick", entry.tick.value()}, {"event", "rebuilt"}, {"layer", nullptr}, {"detail", ""}});
   if (!before || !before->state || !entry.state) return;
@@ -164,7 +187,9 @@ void rowEvents(const Timeline::Entry& entry, const Timeline::Entry* before, Ledg
   };
   const int from = placeIn(*before->state), to = placeIn(*entry.state);
   if (from >= 0 && to >= 0 && from != to)
-    out.push_back({{"tick", entry.tick.value()}, {"event", "moved"}, {"layer", nullptr},
+    out.push_back({{"tick", entry.tick.value()},
+                   {"event", "moved"},
+                   {"layer", nullptr},
                    {"detail", "position " + std::to_string(from) + " to " + std::to_string(to)}});
 }
 
@@ -176,7 +201,10 @@ Result<json> history(Session& session, const json& args) {
   json out = json::array();
   std::string from;
   for (LedgerId parent : row.parents) from += (from.empty() ? "in place of " : ", ") + session.text(parent);
-  out.push_back({{"tick", row.born.value()}, {"event", "born"}, {"layer", nullptr}, {"detail", std::string(name(row.source)) + (from.empty() ? "" : " " + from)}});
+  out.push_back({{"tick", row.born.value()},
+                 {"event", "born"},
+                 {"layer", nullptr},
+                 {"detail", std::string(name(row.source)) + (from.empty() ? "" : " " + from)}});
   const Timeline& timeline = session.timeline();
   const Timeline::Entry* before = nullptr;
   for (int entry : timeline.path(timeline.currentId())) {
@@ -188,8 +216,11 @@ Result<json> history(Session& session, const json& args) {
     for (LedgerId child : row.children) by += (by.empty() ? "by " : ", ") + session.text(child);
     out.push_back({{"tick", row.changed.value()}, {"event", name(row.state)}, {"layer", nullptr}, {"detail", by}});
   }
-  if (row.pinned) out.push_back({{"tick", session.state().tick.value()}, {"event", "pinned"}, {"layer", nullptr}, {"detail", ""}});
-  std::stable_sort(out.begin(), out.end(), [](const json& a, const json& b) { return a["tick"].get<std::int64_t>() < b["tick"].get<std::int64_t>(); });
+  if (row.pinned)
+    out.push_back({{"tick", session.state().tick.value()}, {"event", "pinned"}, {"layer", nullptr}, {"detail", ""}});
+  std::stable_sort(out.begin(), out.end(), [](const json& a, const json& b) {
+    return a["tick"].get<std::int64_t>() < b["tick"].get<std::int64_t>();
+  });
   return out;
 }
 
@@ -270,7 +301,8 @@ Result<json> driftVerb(Session& session, const json& args) {
   for (double value : drift->k) k.push_back(finite(value));
   for (double value : drift->v) v.push_back(finite(value));
   json worst = nullptr;
-  if (drift->worstLayer >= 0) worst = {{"layer", drift->worstLayer / session.state().perLayer}, {"index", drift->worstPosition}};
+  if (drift->worstLayer >= 0)
+    worst = {{"layer", drift->worstLayer / session.state().perLayer}, {"index", drift->worstPosition}};
   json out{{"k", k}, {"v", v}, {"kl", finite(drift->kl)}, {"worst", worst}};
   if (rows)
     for (std::size_t layer = 0; layer < drift->kRows.size(); ++layer) {
@@ -294,7 +326,11 @@ std::span<const Verb> queryVerbs() {
       {{"text", {}, "The live context as text.", false}, text},
       {{"tokens", {}, "The live context as token ids.", false}, tokens},
       {{"stateHash", {}, "One number for everything the session remembers.", false}, stateHash},
-      {{"pos2ledger", {"layer", "kvHead"}, "Ledger ids in context order, of the mirror or of one layer; of a KV head where residency is by head.", false}, pos2ledger},
+      {{"pos2ledger",
+        {"layer", "kvHead"},
+        "Ledger ids in context order, of the mirror or of one layer; of a KV head where residency is by head.",
+        false},
+       pos2ledger},
       {{"rows", {"layer", "begin", "end", "kvHead"}, "The resident rows of a layer.", false}, rows},
       {{"ledger", {"id"}, "One row of the ledger.", false}, ledger},
       {{"history", {"ledger"}, "What happened to one token.", false}, history},

@@ -9,9 +9,7 @@ namespace {
 using nlohmann::json;
 constexpr std::int64_t kMostId = (std::int64_t{1} << 31) - 1;
 
-LedgerId ledgerId(VerbArgs& in) {
-  return LedgerId(static_cast<std::int32_t>(in.integer("ledger", {}, 0, kMostId)));
-}
+LedgerId ledgerId(VerbArgs& in) { return LedgerId(static_cast<std::int32_t>(in.integer("ledger", {}, 0, kMostId))); }
 
 Result<json> done(const Status& status) {
   if (!status) return status.error();
@@ -52,7 +50,10 @@ Result<json> rebuild(Session& session, const json&) {
   Result<RebuildOutcome> outcome = session.rebuildRows();
   if (!outcome) return outcome.error();
   const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  return json{{"ms", ms}, {"rows", session.state().length()}, {"layers", outcome->layersDone}, {"cancelled", outcome->cancelled}};
+  return json{{"ms", ms},
+              {"rows", session.state().length()},
+              {"layers", outcome->layersDone},
+              {"cancelled", outcome->cancelled}};
 }
 
 Result<json> fault(Session& session, const json& args) {
@@ -126,7 +127,8 @@ Result<json> goTo(Session& session, const json& args) {
 Result<json> branches(Session& session, const json&) {
   json out = json::array();
   for (const Timeline::Branch& branch : session.timeline().branches())
-    out.push_back({{"name", branch.name}, {"tick", session.timeline().entry(branch.tip).tick.value()},
+    out.push_back({{"name", branch.name},
+                   {"tick", session.timeline().entry(branch.tip).tick.value()},
                    {"current", branch.name == session.timeline().branch()}});
   return out;
 }
@@ -139,14 +141,36 @@ std::span<const Verb> stateVerbs() {
   static const Verb kVerbs[] = {
       {{"setBrightness", {"ledger", "value"}, "Sets the brightness of a live token.", true}, setBrightness},
       {{"pin", {"ledger", "on"}, "Pins a token: it may not be culled or evicted.", true}, pin},
-      {{"opEvents", {"on"}, "Lists every op call of a tick with its time and bytes among the events.", false}, opEvents},
-      {{"setLayout", {"layout", "layer"}, "Stores the rows of a layer, or of all, in another layout; the content stays.", true}, setLayout},
-      {{"setFormat", {"k", "v", "layer"}, "Converts the K or V rows of a layer, or of all, to another type.", true}, setFormat},
-      {{"setPolicy", {"policy", "layer"}, "Another eviction policy for a layer, or for all, from the next tick on.", true}, setPolicy},
-      {{"setCapacity", {"rows"}, "Pools for so many rows per layer, with the content kept: frees what a policy has emptied.", true}, setCapacity},
-      {{"compact", {"rows"}, "Fills pages by moving about so many rows per layer; done tells whether any are left.", false}, compact},
+      {{"opEvents", {"on"}, "Lists every op call of a tick with its time and bytes among the events.", false},
+       opEvents},
+      {{"setLayout",
+        {"layout", "layer"},
+        "Stores the rows of a layer, or of all, in another layout; the content stays.",
+        true},
+       setLayout},
+      {{"setFormat", {"k", "v", "layer"}, "Converts the K or V rows of a layer, or of all, to another type.", true},
+       setFormat},
+      {{"setPolicy",
+        {"policy", "layer"},
+        "Another eviction policy for a layer, or for all, from the next tick on.",
+        true},
+       setPolicy},
+      {{"setCapacity",
+        {"rows"},
+        "Pools for so many rows per layer, with the content kept: frees what a policy has emptied.",
+        true},
+       setCapacity},
+      {{"compact",
+        {"rows"},
+        "Fills pages by moving about so many rows per layer; done tells whether any are left.",
+        false},
+       compact},
       {{"rebuild", {}, "Computes every row anew from the live context.", true}, rebuild},
-      {{"fault", {"kind", "layer", "index", "bit", "other", "column", "seed", "n"}, "Fault drill: damages the cache or makes a step fail.", true}, fault},
+      {{"fault",
+        {"kind", "layer", "index", "bit", "other", "column", "seed", "n"},
+        "Fault drill: damages the cache or makes a step fail.",
+        true},
+       fault},
       {{"undo", {}, "Goes back by one commit.", false}, undo},
       {{"redo", {}, "Goes forward by one commit.", false}, redo},
       {{"goto", {"tick"}, "Goes to a tick of this branch; the future stays as a named branch.", false}, goTo},

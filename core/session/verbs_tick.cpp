@@ -50,21 +50,19 @@ Result<json> step(Session& session, const json& args) {
   if (in.error()) return *in.error();
   json reports = json::array();
   for (std::int64_t i = 0; i < n; ++i) {
-    const auto from = std::min(tokens.size(), static_cast<std::size_t>(i) * block), to = std::min(tokens.size(), from + block);
-    const TickReport report = session.step(std::vector<TokenId>(tokens.begin() + static_cast<std::ptrdiff_t>(from), tokens.begin() + static_cast<std::ptrdiff_t>(to)));
+    const auto from = std::min(tokens.size(), static_cast<std::size_t>(i) * block),
+               to = std::min(tokens.size(), from + block);
+    const TickReport report = session.step(std::vector<TokenId>(tokens.begin() + static_cast<std::ptrdiff_t>(from),
+                                                                tokens.begin() + static_cast<std::ptrdiff_t>(to)));
     reports.push_back(toJson(report));
     if (!report.ok) break;
   }
   return reports;
 }
 
-Result<json> stepAction(Session& session, const json&) {
-  return toJson(session.stepAction());
-}
+Result<json> stepAction(Session& session, const json&) { return toJson(session.stepAction()); }
 
-Result<json> apply(Session& session, const json&) {
-  return single(session.apply());
-}
+Result<json> apply(Session& session, const json&) { return single(session.apply()); }
 
 Result<json> run(Session& session, const json& args) {
   VerbArgs in(args);
@@ -100,7 +98,8 @@ Result<json> clearPending(Session& session, const json&) {
 
 Result<json> evict(Session& session, const json& args) {
   VerbArgs in(args);
-  Evict action{Layer(static_cast<std::int32_t>(in.integer("layer", {}, 0, 1 << 20))), {}, in.ids<LedgerId>("ledger", kMostIds)};
+  Evict action{
+      Layer(static_cast<std::int32_t>(in.integer("layer", {}, 0, 1 << 20))), {}, in.ids<LedgerId>("ledger", kMostIds)};
   if (in.has("kvHead")) action.kvHead = Head(static_cast<std::int32_t>(in.integer("kvHead", {}, 0, 1 << 20)));
   const bool now = in.flag("now", false);
   if (in.error()) return *in.error();
@@ -113,8 +112,11 @@ Result<json> plan(Session& session, const json& args) {
   const int pending = static_cast<int>(session.pending().size());  // they come first: places count from behind them
   Result<EditPlan> plan = session.plan(*actions);
   if (!plan) return plan.error();
-  json out{{"ok", true}, {"lengthAfter", plan->lengthAfter}, {"phaseShifted", plan->phaseShifted},
-           {"newRows", plan->rows.size()}, {"actions", json::array()}};
+  json out{{"ok", true},
+           {"lengthAfter", plan->lengthAfter},
+           {"phaseShifted", plan->phaseShifted},
+           {"newRows", plan->rows.size()},
+           {"actions", json::array()}};
   const AfterEdit after = session.manifest().afterEdit;
   const bool again = after == AfterEdit::Recompute || session.state().wlod;
   out["stale"] = again ? 0 : plan->stale;
@@ -126,8 +128,10 @@ Result<json> plan(Session& session, const json& args) {
     if (detail.place < pending) continue;
     json removed = json::array();
     for (Position p : detail.removed) removed.push_back(p.value());
-    out["actions"].push_back({{"place", detail.place - pending}, {"action", toJson(plan->actions[static_cast<std::size_t>(detail.place)])["action"]},
-                              {"removed", removed}, {"finalPosition", detail.finalPosition.value()},
+    out["actions"].push_back({{"place", detail.place - pending},
+                              {"action", toJson(plan->actions[static_cast<std::size_t>(detail.place)])["action"]},
+                              {"removed", removed},
+                              {"finalPosition", detail.finalPosition.value()},
                               {"newLedger", idsOf(detail.newLedger)}});
   }
   for (const PlannedEviction& eviction : plan->evictions)
@@ -157,9 +161,12 @@ std::span<const Verb> tickVerbs() {
       {{"prompt", {"text"}, "Appends a text to the context.", true}, prompt},
       {{"promptIds", {"ids"}, "Appends token ids to the context.", true}, promptIds},
       {{"prefill", {"ids", "last"}, "Appends a chunk of a prompt; endPrefill ends it.", true}, promptIds},
-      {{"endPrefill", {}, "Ends a prompt that came in chunks: policies evict what they do not keep.", true}, endPrefill},
-      {{"step", {"n", "tokens"}, "Runs ticks: one token each, sampled or given, with the pending actions.", true}, step},
-      {{"stepAction", {}, "Applies the pending action that stands highest, alone; a tick where none is pending.", true}, stepAction},
+      {{"endPrefill", {}, "Ends a prompt that came in chunks: policies evict what they do not keep.", true},
+       endPrefill},
+      {{"step", {"n", "tokens"}, "Runs ticks: one token each, sampled or given, with the pending actions.", true},
+       step},
+      {{"stepAction", {}, "Applies the pending action that stands highest, alone; a tick where none is pending.", true},
+       stepAction},
       {{"run", {"maxTicks"}, "Runs ticks until a breakpoint, an error, the end of the text or maxTicks.", true}, run},
       {{"inject", {"actions"}, "Checks actions together with the pending ones and queues them.", false}, inject},
       {{"clearPending", {}, "Forgets the pending actions.", false}, clearPending},

@@ -36,10 +36,10 @@ struct KeyRotations {
 /// Attention of the last forward pass's newest query.
 struct NewestAttention {
   std::vector<std::shared_ptr<const ResidencyView>> maps;  // [layers] as they were then
-  std::vector<std::vector<float>> mass;                    // [layers][rows], mean over query heads; empty: did not come to the host
-  std::vector<std::vector<float>> perHead;                 // [layers][heads of the layer, rows + 1], where asked for
-  std::vector<std::vector<float>> received;                // [layers][rows], of the last prefill
-  std::vector<std::vector<float>> receivedPerHead;         // likewise, of the last prefill, where policies ask for it
+  std::vector<std::vector<float>> mass;      // [layers][rows], mean over query heads; empty: did not come to the host
+  std::vector<std::vector<float>> perHead;   // [layers][heads of the layer, rows + 1], where asked for
+  std::vector<std::vector<float>> received;  // [layers][rows], of the last prefill
+  std::vector<std::vector<float>> receivedPerHead;  // likewise, of the last prefill, where policies ask for it
 
   /// Whether every layer's mass is here.
   bool whole() const {
@@ -49,21 +49,21 @@ struct NewestAttention {
 
 /// What a layer's layout and mask make of its map.
 struct GroupRules {
-  int window = 0;                 // phases that the mask lets through; 0 = all
-  std::int32_t keep = 0;          // rows kept, the last ones; 0 = all
-  std::int32_t capacity = 0;      // rows it may hold, if not 0
+  int window = 0;                      // phases that the mask lets through; 0 = all
+  std::int32_t keep = 0;               // rows kept, the last ones; 0 = all
+  std::int32_t capacity = 0;           // rows it may hold, if not 0
   std::optional<RingState> ring = {};  // of a ring layout
   ReadPath read = ReadPath::InPlace;
-  bool tailOnly = false;          // copies that attention reads hold only what the mask lets through
+  bool tailOnly = false;  // copies that attention reads hold only what the mask lets through
 };
 
 /// Cache layers whose residency maps are equal share one group; eviction splits groups.
 struct LayerGroup : GroupRules {
   std::shared_ptr<const ResidencyView> map;
   std::shared_ptr<const ResidencyView> all;  // wLOD: summaries besides, in order of arrival; null = the map
-  std::int32_t absent = 0;        // context tokens without a row here; counted apart from the map, so
-                                  // that an entry lost from the map is noticed
-  Column<Provenance> provenance;  // [ledger]
+  std::int32_t absent = 0;                   // context tokens without a row here; counted apart from the map, so
+                                             // that an entry lost from the map is noticed
+  Column<Provenance> provenance;             // [ledger]
   Column<std::uint64_t> idSums, phasedSums;  // prefix sums over the map, see provenance.h; may lag
 
   /// Every row that has a slot.
@@ -72,23 +72,24 @@ struct LayerGroup : GroupRules {
 
 struct CacheState {
   Ledger ledger;
-  Column<LedgerId> context;         // [length] pos2ledger, "the mirror"
-  Column<std::int32_t> phases;      // [length] phase index of each context token
-  Column<float> brightness;         // [length] 0..max
-  Column<std::int32_t> birthPhases; // [ledger] phase a row was last computed at
+  Column<LedgerId> context;           // [length] pos2ledger, "the mirror"
+  Column<std::int32_t> phases;        // [length] phase index of each context token
+  Column<float> brightness;           // [length] 0..max
+  Column<std::int32_t> birthPhases;   // [ledger] phase a row was last computed at
   Column<std::uint64_t> contextSums;  // prefix sums over the context, see provenance.h; may lag
   Column<std::int32_t> ramp;          // 0, 1, 2, ...: phases of modes context and cache are prefixes
   std::vector<LayerGroup> groups;
-  std::vector<std::int32_t> groupOf;  // [layers]
-  int perLayer = 1;                   // cache layers in a layer of the model
+  std::vector<std::int32_t> groupOf;            // [layers]
+  int perLayer = 1;                             // cache layers in a layer of the model
   std::vector<Column<KeyRotations>> rotations;  // [layers][ledger so far], key_phase at_write; or empty
-  std::vector<Column<float>> gateScores;  // [layers of the model][ledger so far, kvHeads] what gates said of each row; or empty
+  std::vector<Column<float>>
+      gateScores;  // [layers of the model][ledger so far, kvHeads] what gates said of each row; or empty
   std::shared_ptr<const std::vector<float>> logits;  // [vocab] of the next token, null = none
   std::shared_ptr<const NewestAttention> attention;
-  std::shared_ptr<const PolicyState> policy;         // null while every policy is full
-  std::shared_ptr<const WlodState> wlod;             // null without; what is above is then written from it
+  std::shared_ptr<const PolicyState> policy;  // null while every policy is full
+  std::shared_ptr<const WlodState> wlod;      // null without; what is above is then written from it
   bool logitsStale = false;
-  bool edited = false;  // some row may no longer be what a rebuild would compute
+  bool edited = false;                    // some row may no longer be what a rebuild would compute
   std::array<std::uint64_t, 2> random{};  // sampler state
   Tick tick;
 

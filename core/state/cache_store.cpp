@@ -19,7 +19,8 @@ Result<CacheStore> CacheStore::create(kernels::Backend& backend, std::vector<Lay
   return store;
 }
 
-Result<CacheStore> CacheStore::create(kernels::Backend& backend, int layers, const kernels::RowFormat& format, std::int32_t slots) {
+Result<CacheStore> CacheStore::create(kernels::Backend& backend, int layers, const kernels::RowFormat& format,
+                                      std::int32_t slots) {
   std::vector<LayerPool> pools;
   for (int layer = 0; layer < layers; ++layer) pools.push_back({format, slots, std::make_unique<FreeSlots>(slots)});
   return create(backend, std::move(pools));
@@ -31,9 +32,9 @@ std::int32_t CacheStore::available(Placing placing) const {
   return least;
 }
 
-Result<LayerSlots> CacheStore::reserve(std::int32_t count, FaultDoor& faults, std::int32_t tail, const std::vector<Slot>& after) {
-  if (Status passed = faults.pass(FaultPoint::Allocation, "reserving slots"); !passed)
-    return passed.error();
+Result<LayerSlots> CacheStore::reserve(std::int32_t count, FaultDoor& faults, std::int32_t tail,
+                                       const std::vector<Slot>& after) {
+  if (Status passed = faults.pass(FaultPoint::Allocation, "reserving slots"); !passed) return passed.error();
   const std::int32_t free = available(count ? Placing::Scratch : Placing::Tail);
   if (free < count + tail)
     return Error{"staging", "the edit needs more free slots than there are",

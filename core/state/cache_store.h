@@ -5,10 +5,10 @@
 #include <memory>
 #include <vector>
 
+#include "core/api/snapshot.h"
 #include "core/state/fault_door.h"
 #include "core/state/map_mirror.h"
 #include "core/state/row_pool.h"
-#include "core/api/snapshot.h"
 #include "core/state/slot_allocator.h"
 
 namespace kvlab {
@@ -27,7 +27,8 @@ class CacheStore {
  public:
   static Result<CacheStore> create(kernels::Backend& backend, std::vector<LayerPool> layers);
   /// Layers of one format whose slots are handed out freely.
-  static Result<CacheStore> create(kernels::Backend& backend, int layers, const kernels::RowFormat& format, std::int32_t slots);
+  static Result<CacheStore> create(kernels::Backend& backend, int layers, const kernels::RowFormat& format,
+                                   std::int32_t slots);
 
   kernels::Backend& backend() const { return *m_backend; }
   int layers() const { return static_cast<int>(m_pools.size()); }
@@ -45,7 +46,8 @@ class CacheStore {
   std::int32_t available(Placing placing = Placing::Scratch) const;
   /// `count` free slots in every layer and `tail` more behind the rows `after`, [layers]; or an error
   /// (code staging) and nothing taken.
-  Result<LayerSlots> reserve(std::int32_t count, FaultDoor& faults, std::int32_t tail = 0, const std::vector<Slot>& after = {});
+  Result<LayerSlots> reserve(std::int32_t count, FaultDoor& faults, std::int32_t tail = 0,
+                             const std::vector<Slot>& after = {});
   void release(const LayerSlots& slots);
 
  private:

@@ -5,14 +5,16 @@
 
 namespace kvlab {
 
-const std::int32_t* MirroredColumn::update(kernels::Backend& backend, std::span<const std::int32_t> now, std::int64_t room) {
+const std::int32_t* MirroredColumn::update(kernels::Backend& backend, std::span<const std::int32_t> now,
+                                           std::int64_t room) {
   if (backend.onHost()) return now.data();
   if (m_copy.size() < static_cast<std::int64_t>(now.size())) {
     m_last.clear();
     if (!m_copy.allocate(backend, std::max(room, static_cast<std::int64_t>(now.size())))) return nullptr;
   }
   const std::size_t common = std::min(now.size(), m_last.size());
-  const auto first = std::mismatch(now.begin(), now.begin() + static_cast<std::ptrdiff_t>(common), m_last.begin()).first;
+  const auto first =
+      std::mismatch(now.begin(), now.begin() + static_cast<std::ptrdiff_t>(common), m_last.begin()).first;
   auto last = now.end();
   if (now.size() <= m_last.size())
     while (last != first && *(last - 1) == m_last[static_cast<std::size_t>(last - now.begin()) - 1]) --last;

@@ -35,7 +35,7 @@ struct LayerPolicyState {
   RowValues observed;  // [kvHeads] attention by the last `observe` queries, mean over queries and group
   RowValues scores;    // [1] of the last decision, after the head rule
   std::shared_ptr<const QueryMoments> queries;  // of the cache layer's query heads
-  std::optional<std::int32_t> budget;  // of an adaptive head budget, once it is shared out
+  std::optional<std::int32_t> budget;           // of an adaptive head budget, once it is shared out
 };
 
 /// Attention to come, by place in the context of a recorded run.
@@ -48,13 +48,13 @@ struct NewestAttention;
 class GateWeights;
 
 struct PolicyState {
-  std::vector<PolicySpec> specs;  // [cache layers]
-  std::shared_ptr<const GateWeights> gates;  // where a policy asks them
-  std::shared_ptr<const FutureMass> future;  // likewise
+  std::vector<PolicySpec> specs;                // [cache layers]
+  std::shared_ptr<const GateWeights> gates;     // where a policy asks them
+  std::shared_ptr<const FutureMass> future;     // likewise
   std::shared_ptr<const NewestAttention> seen;  // whose attention is taken over already
-  bool prefilling = false;       // a prompt comes in chunks
-  std::int32_t promptRows = 0;   // length of the context when the last prompt ended
-  std::vector<LayerPolicyState> layers;  // [cache layers]
+  bool prefilling = false;                      // a prompt comes in chunks
+  std::int32_t promptRows = 0;                  // length of the context when the last prompt ended
+  std::vector<LayerPolicyState> layers;         // [cache layers]
   PolicyAudit audit;
 };
 

@@ -25,16 +25,13 @@ void extendSums(Column<std::uint64_t>& sums, std::size_t n, Word word) {
   for (std::size_t i = sums.size() - 1; i < n; ++i) sums.push_back(sum += word(i));
 }
 
-inline void extendSums(const ResidencyView& map, Column<std::uint64_t>& ids,
-                       Column<std::uint64_t>& phased) {
+inline void extendSums(const ResidencyView& map, Column<std::uint64_t>& ids, Column<std::uint64_t>& phased) {
   extendSums(ids, map.size(), [&](std::size_t i) { return idWord(map.ledger[i]); });
-  extendSums(phased, map.size(),
-             [&](std::size_t i) { return phasedWord(map.ledger[i], map.phases[i]); });
+  extendSums(phased, map.size(), [&](std::size_t i) { return phasedWord(map.ledger[i], map.phases[i]); });
 }
 
 inline void extendContextSums(CacheState& state) {
-  extendSums(state.contextSums, state.context.size(),
-             [&](std::size_t i) { return idWord(state.context[i]); });
+  extendSums(state.contextSums, state.context.size(), [&](std::size_t i) { return idWord(state.context[i]); });
 }
 
 /// First index of the map that a query at `phase` sees through a sliding window (0 = all). A query

@@ -44,30 +44,39 @@ kernels::WriteRowsStats RowPool::counts() const {
 void RowPool::gather(std::span<const std::int32_t> slots, float* k, float* v) const {
   Staging staging(*m_backend);
   const std::size_t values = slots.size() * at(width());
-  ops().gatherRows(m_backend->context(), {data(), m_format, staging.in(slots), count(slots), staging.out(k, values), staging.out(v, values)});
+  ops().gatherRows(m_backend->context(),
+                   {data(), m_format, staging.in(slots), count(slots), staging.out(k, values), staging.out(v, values)});
   staging.finish();
 }
 
 void RowPool::write(std::span<const std::int32_t> slots, const float* k, const float* v, const std::uint64_t* tags) {
   Staging staging(*m_backend);
   const std::size_t values = slots.size() * at(width());
-  ops().writeRows(m_backend->context(), {.pool = data(), .fmt = m_format, .k = staging.in(std::span(k, values)),
-                                         .v = staging.in(std::span(v, values)), .tags = staging.in(std::span(tags, slots.size())),
-                                         .slots = staging.in(slots), .n = count(slots), .stats = stats()});
+  ops().writeRows(m_backend->context(),
+                  {.pool = data(),
+                   .fmt = m_format,
+                   .k = staging.in(std::span(k, values)),
+                   .v = staging.in(std::span(v, values)),
+                   .tags = staging.in(std::span(tags, slots.size())),
+                   .slots = staging.in(slots),
+                   .n = count(slots),
+                   .stats = stats()});
   staging.finish();
 }
 
 void RowPool::readTags(std::span<const std::int32_t> slots, std::uint64_t* tags, std::uint64_t* checksums) const {
   Staging staging(*m_backend);
-  ops().readTags(m_backend->context(), {data(), m_format, staging.in(slots), count(slots), staging.out(tags, slots.size()),
-                                        staging.out(checksums, slots.size())});
+  ops().readTags(m_backend->context(),
+                 {data(), m_format, staging.in(slots), count(slots), staging.out(tags, slots.size()),
+                  staging.out(checksums, slots.size())});
   staging.finish();
 }
 
 void RowPool::move(const RowPool& from, std::span<const kernels::RowMove> moves) {
   if (moves.empty()) return;
   Staging staging(*m_backend);
-  ops().moveRows(m_backend->context(), {from.data(), data(), m_format, staging.in(moves), static_cast<std::int64_t>(moves.size())});
+  ops().moveRows(m_backend->context(),
+                 {from.data(), data(), m_format, staging.in(moves), static_cast<std::int64_t>(moves.size())});
   staging.finish();
 }
 
@@ -79,43 +88,53 @@ void RowPool::zero(std::span<const std::int32_t> slots) {
 
 void RowPool::readRecords(std::span<const Slot> slots, std::uint8_t* out) const {
   if (m_backend->onHost()) {
-    for (std::size_t i = 0; i < slots.size(); ++i) std::memcpy(out + at(m_stride) * i, data() + m_stride * slots[i].value(), at(m_stride));
+    for (std::size_t i = 0; i < slots.size(); ++i)
+      std::memcpy(out + at(m_stride) * i, data() + m_stride * slots[i].value(), at(m_stride));
     return;
   }
   std::vector<kernels::RowMove> moves;
   for (std::size_t i = 0; i < slots.size(); ++i) moves.push_back({slots[i].value(), static_cast<std::int32_t>(i), 1});
   Staging staging(*m_backend);
   std::uint8_t* records = staging.out(out, slots.size() * at(m_stride));
-  ops().moveRows(m_backend->context(), {data(), records, m_format, staging.in(moves), static_cast<std::int64_t>(moves.size())});
+  ops().moveRows(m_backend->context(),
+                 {data(), records, m_format, staging.in(moves), static_cast<std::int64_t>(moves.size())});
   staging.finish();
 }
 
 void RowPool::writeRecords(std::span<const Slot> slots, const std::uint8_t* in) {
   if (m_backend->onHost()) {
-    for (std::size_t i = 0; i < slots.size(); ++i) std::memcpy(data() + m_stride * slots[i].value(), in + at(m_stride) * i, at(m_stride));
+    for (std::size_t i = 0; i < slots.size(); ++i)
+      std::memcpy(data() + m_stride * slots[i].value(), in + at(m_stride) * i, at(m_stride));
     return;
   }
   std::vector<kernels::RowMove> moves;
   for (std::size_t i = 0; i < slots.size(); ++i) moves.push_back({static_cast<std::int32_t>(i), slots[i].value(), 1});
   Staging staging(*m_backend);
   const std::uint8_t* records = staging.in(std::span(in, slots.size() * at(m_stride)));
-  ops().moveRows(m_backend->context(), {records, data(), m_format, staging.in(moves), static_cast<std::int64_t>(moves.size())});
+  ops().moveRows(m_backend->context(),
+                 {records, data(), m_format, staging.in(moves), static_cast<std::int64_t>(moves.size())});
   staging.finish();
 }
 
-std::vector<std::uint8_t> verifyRows(kernels::Backend& backend, const std::vector<kernels::PoolView>& pools, std::span<const std::int32_t> slots) {
+std::vector<std::uint8_t> verifyRows(kernels::Backend& backend, const std::vector<kernels::PoolView>& pools,
+                                     std::span<const std::int32_t> slots) {
   std::vector<std::uint8_t> verdicts(pools.size() * slots.size());
   Staging staging(backend);
   const std::int32_t* placed = staging.in(slots);
   std::uint8_t* out = staging.out(verdicts.data(), verdicts.size());
   for (std::size_t i = 0; i < pools.size(); ++i)
-    backend.ops().verifyRows(backend.context(), {.pool = pools[i].pool, .fmt = pools[i].fmt, .slots = placed, .n = count(slots),
-                                                 .verdicts = out + i * slots.size()});
+    backend.ops().verifyRows(backend.context(),
+                             {.pool = pools[i].pool,
+                              .fmt = pools[i].fmt,
+                              .slots = placed,
+                              .n = count(slots),
+                              .verdicts = out + i * slots.size()});
   staging.finish();
   return verdicts;
 }
 
-std::vector<float> gatherRows(kernels::Backend& backend, const std::vector<kernels::PoolView>& pools, std::span<const std::int32_t> slots, bool keys) {
+std::vector<float> gatherRows(kernels::Backend& backend, const std::vector<kernels::PoolView>& pools,
+                              std::span<const std::int32_t> slots, bool keys) {
   if (pools.empty()) return {};
   const std::size_t values = slots.size() * at(std::int64_t{pools[0].fmt.kvHeads} * pools[0].fmt.headDim);
   std::vector<float> gathered(pools.size() * values);
@@ -124,7 +143,9 @@ std::vector<float> gatherRows(kernels::Backend& backend, const std::vector<kerne
   float* out = staging.out(gathered.data(), gathered.size());
   for (std::size_t i = 0; i < pools.size(); ++i) {
     float* one = out + i * values;
-    backend.ops().gatherRows(backend.context(), {pools[i].pool, pools[i].fmt, placed, count(slots), keys ? one : nullptr, keys ? nullptr : one});
+    backend.ops().gatherRows(
+        backend.context(),
+        {pools[i].pool, pools[i].fmt, placed, count(slots), keys ? one : nullptr, keys ? nullptr : one});
   }
   staging.finish();
   return gathered;
@@ -134,8 +155,10 @@ std::vector<std::int64_t> wrongTags(kernels::Backend& backend, const std::vector
                                     const std::vector<std::int32_t>& slots, const std::vector<std::uint64_t>& tags) {
   std::vector<std::int64_t> wrong(pools.size());
   Staging staging(backend);
-  backend.ops().matchTags(backend.context(), {staging.in(pools), static_cast<std::int64_t>(pools.size()), staging.in(slots), staging.in(tags),
-                                              static_cast<std::int64_t>(slots.size()), staging.out(wrong.data(), wrong.size())});
+  backend.ops().matchTags(
+      backend.context(),
+      {staging.in(pools), static_cast<std::int64_t>(pools.size()), staging.in(slots), staging.in(tags),
+       static_cast<std::int64_t>(slots.size()), staging.out(wrong.data(), wrong.size())});
   staging.finish();
   return wrong;
 }

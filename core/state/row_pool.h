@@ -59,9 +59,11 @@ class RowPool {
 };
 
 /// The same slots of several pools, with one wait for the device: RowVerdict bits of the checksums, [pools, slots].
-std::vector<std::uint8_t> verifyRows(kernels::Backend& backend, const std::vector<kernels::PoolView>& pools, std::span<const std::int32_t> slots);
+std::vector<std::uint8_t> verifyRows(kernels::Backend& backend, const std::vector<kernels::PoolView>& pools,
+                                     std::span<const std::int32_t> slots);
 /// K or V as RowPool::gather gives them, [pools, slots, width].
-std::vector<float> gatherRows(kernels::Backend& backend, const std::vector<kernels::PoolView>& pools, std::span<const std::int32_t> slots, bool keys);
+std::vector<float> gatherRows(kernels::Backend& backend, const std::vector<kernels::PoolView>& pools,
+                              std::span<const std::int32_t> slots, bool keys);
 
 /// Rows of each pool that carry another tag than expected, [pools]; the slots are the same in all.
 std::vector<std::int64_t> wrongTags(kernels::Backend& backend, const std::vector<kernels::PoolView>& pools,

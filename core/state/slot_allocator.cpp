@@ -85,7 +85,8 @@ std::vector<bool> RunSlots::free(std::int32_t below) const {
 
 // --- pages -------------------------------------------------------------------------------------------
 
-PageSlots::PageSlots(std::int32_t slots, std::int32_t block) : m_block(block), m_taken(at(slots / block * block)), m_used(at(slots / block)) {
+PageSlots::PageSlots(std::int32_t slots, std::int32_t block)
+    : m_block(block), m_taken(at(slots / block * block)), m_used(at(slots / block)) {
   restart({});
 }
 

@@ -46,7 +46,9 @@ class SlotAllocator {
 class FreeSlots : public SlotAllocator {
  public:
   explicit FreeSlots(std::int32_t slots) : m_slots(slots) {}
-  std::int32_t available(Placing) const override { return m_slots - m_fresh + static_cast<std::int32_t>(m_returned.size()); }
+  std::int32_t available(Placing) const override {
+    return m_slots - m_fresh + static_cast<std::int32_t>(m_returned.size());
+  }
   std::vector<Slot> take(std::int32_t count, Placing, Slot) override;
   void give(std::span<const Slot> slots) override;
   void restart(std::span<const Slot> taken) override;
@@ -100,9 +102,9 @@ class PageSlots : public SlotAllocator {
 
  private:
   std::int32_t m_block;
-  std::vector<bool> m_taken;            // [slots]
-  std::vector<std::int32_t> m_used;     // [pages] slots taken
-  std::vector<std::int32_t> m_stack;    // pages that may be free, lowest on top
+  std::vector<bool> m_taken;          // [slots]
+  std::vector<std::int32_t> m_used;   // [pages] slots taken
+  std::vector<std::int32_t> m_stack;  // pages that may be free, lowest on top
   std::int32_t m_freePages;
 };
 

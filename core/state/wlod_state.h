@@ -29,14 +29,14 @@ struct WlodRules {
   ColdStart start = {};
   FocusRules focus = {};
   double selectiveRatio = 0.15;  // of the dirty rows that were there before
-  std::int32_t every = 32;  // tokens between rounds of refocusing
+  std::int32_t every = 32;       // tokens between rounds of refocusing
   RecomputeCosts costs = {};
 };
 
 /// A speculative span: from here on tokens may be rolled back.
 struct WlodDraft {
-  std::int32_t begin = 0;                     // moment
-  std::shared_ptr<const CacheState> before;   // what comes back; its rows are still where they were
+  std::int32_t begin = 0;                    // moment
+  std::shared_ptr<const CacheState> before;  // what comes back; its rows are still where they were
 };
 
 struct WlodState {
@@ -48,9 +48,9 @@ struct WlodState {
   std::vector<Column<Slot>> slots;  // [layers][rows]
   std::vector<bool> stale;          // [rows] that `selective` left as they were; empty = none
 
-  std::vector<double> mass;         // [entries] attention by entry, a running mean; empty = none yet
-  std::vector<double> scores;       // [entries] as a script gave them; empty = none
-  std::int32_t sinceRound = 0;      // tokens that came since the allocator last looked
+  std::vector<double> mass;     // [entries] attention by entry, a running mean; empty = none yet
+  std::vector<double> scores;   // [entries] as a script gave them; empty = none
+  std::int32_t sinceRound = 0;  // tokens that came since the allocator last looked
   std::vector<std::shared_ptr<const FocusRound>> rounds;  // the last kMostRounds, oldest first
   std::shared_ptr<const WlodChange> change;               // the last edit that was more than appending; null before
   std::optional<WlodDraft> draft;

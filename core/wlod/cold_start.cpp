@@ -7,7 +7,9 @@ namespace kvlab {
 namespace {
 
 /// Where the finer of two levels begins: `wish` moments before the end, down to a border of the coarser one.
-std::int32_t border(std::int32_t length, std::int32_t wish, int coarse) { return std::max(0, length - wish) / spanOf(coarse) * spanOf(coarse); }
+std::int32_t border(std::int32_t length, std::int32_t wish, int coarse) {
+  return std::max(0, length - wish) / spanOf(coarse) * spanOf(coarse);
+}
 
 std::int32_t costOf(std::int32_t lod1From, std::int32_t tokensFrom, std::int32_t length) {
   return lod1From / spanOf(2) + (tokensFrom - lod1From) / spanOf(1) + length - tokensFrom;

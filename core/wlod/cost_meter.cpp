@@ -5,7 +5,8 @@ namespace kvlab {
 
 void CostMeter::add(std::int64_t rows, std::int64_t pairs, double us) {
   if (rows <= 0 || !(us > 0)) return;
-  const double r = static_cast<double>(rows) / us, p = static_cast<double>(pairs) / us;  // per microsecond: relative errors
+  const double r = static_cast<double>(rows) / us,
+               p = static_cast<double>(pairs) / us;  // per microsecond: relative errors
   for (double* sum : {&m_rr, &m_rp, &m_pp, &m_ru, &m_pu}) *sum *= kFading;
   m_rr += r * r, m_rp += r * p, m_pp += p * p, m_ru += r, m_pu += p;
 }

@@ -22,13 +22,15 @@ std::vector<WlodRow> wlodRows(const WorkingContext& context, WlodAttention atten
   return out;
 }
 
-Coverage::Coverage(const WorkingContext& context, std::span<const WlodRow> rows, WlodAttention attention, const PyramidRules& rules)
+Coverage::Coverage(const WorkingContext& context, std::span<const WlodRow> rows, WlodAttention attention,
+                   const PyramidRules& rules)
     : m_context(context),
       m_rows(rows),
       m_attention(attention),
       m_near(roundedUp(rules.near, spanOf(1))),
       m_middle(std::max(roundedUp(rules.middle, spanOf(2)), m_near)) {
-  for (int level = 1; level <= kTopLevel; ++level) m_summaryRows[level - 1].assign(at(context.length() / spanOf(level)), -1);
+  for (int level = 1; level <= kTopLevel; ++level)
+    m_summaryRows[level - 1].assign(at(context.length() / spanOf(level)), -1);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const TreeNode node = rows[i].node;
     if (rows[i].entry) m_entryRows.push_back(static_cast<std::int32_t>(i));
@@ -41,7 +43,8 @@ void Coverage::addEntries(Moments moments, std::vector<std::int32_t>& out) const
   if (moments.begin >= moments.end) return;
   std::int32_t entry = m_context.entryAt(moments.begin);
   if (m_context.entries()[at(entry)].start < moments.begin) ++entry;
-  for (; entry < m_context.cost() && m_context.entries()[at(entry)].start < moments.end; ++entry) out.push_back(m_entryRows[at(entry)]);
+  for (; entry < m_context.cost() && m_context.entries()[at(entry)].start < moments.end; ++entry)
+    out.push_back(m_entryRows[at(entry)]);
 }
 
 /// Moments through summaries of a level, or through the entry that stands for several or for one.
@@ -57,7 +60,8 @@ void Coverage::addSummaries(Moments moments, int level, std::vector<std::int32_t
 
 std::vector<std::int32_t> Coverage::past(std::int32_t begin) const {
   std::vector<std::int32_t> out;
-  const std::int32_t far = std::max(0, begin - m_middle) / spanOf(2) * spanOf(2), middle = std::max(far, begin - m_near);
+  const std::int32_t far = std::max(0, begin - m_middle) / spanOf(2) * spanOf(2),
+                     middle = std::max(far, begin - m_near);
   addSummaries({0, far}, 2, out);
   addSummaries({far, middle}, 1, out);
   addEntries({middle, begin}, out);

@@ -34,7 +34,8 @@ struct QueryBlock {
 
 class Coverage {
  public:
-  Coverage(const WorkingContext& context, std::span<const WlodRow> rows, WlodAttention attention, const PyramidRules& rules);
+  Coverage(const WorkingContext& context, std::span<const WlodRow> rows, WlodAttention attention,
+           const PyramidRules& rules);
   /// The blocks of some rows, ascending, in time order.
   std::vector<QueryBlock> blocks(std::span<const std::int32_t> queries) const;
   std::vector<QueryBlock> blocks(std::int32_t from, std::int32_t to) const;
@@ -51,8 +52,8 @@ class Coverage {
   std::span<const WlodRow> m_rows;
   WlodAttention m_attention;
   std::int32_t m_near, m_middle;
-  std::vector<std::int32_t> m_entryRows;                // [entries] number of each entry's row
-  std::vector<std::int32_t> m_summaryRows[kTopLevel];   // [nodes] of levels 1 and 2; -1 = none
+  std::vector<std::int32_t> m_entryRows;               // [entries] number of each entry's row
+  std::vector<std::int32_t> m_summaryRows[kTopLevel];  // [nodes] of levels 1 and 2; -1 = none
 };
 
 }  // namespace kvlab

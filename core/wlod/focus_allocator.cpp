@@ -21,12 +21,17 @@ std::string shown(double score) {
 
 Status checkScores(const WorkingContext& context, std::span<const double> scores) {
   const auto bad = [](std::string why, const nlohmann::json& value) {
-    return Error{"bad_scores", "the scores were refused", std::move(why), "give one score per entry, each between -1 and 1", std::nullopt, "scores", value};
+    return Error{"bad_scores",   "the scores were refused",
+                 std::move(why), "give one score per entry, each between -1 and 1",
+                 std::nullopt,   "scores",
+                 value};
   };
   if (scores.size() != at(context.cost()))
-    return bad(std::to_string(scores.size()) + " scores for " + std::to_string(context.cost()) + " entries", scores.size());
+    return bad(std::to_string(scores.size()) + " scores for " + std::to_string(context.cost()) + " entries",
+               scores.size());
   for (std::size_t i = 0; i < scores.size(); ++i)
-    if (!(scores[i] > -1 && scores[i] < 1)) return bad("score " + std::to_string(i) + " is not between -1 and 1", scores[i]);
+    if (!(scores[i] > -1 && scores[i] < 1))
+      return bad("score " + std::to_string(i) + " is not between -1 and 1", scores[i]);
   return ok();
 }
 
@@ -39,7 +44,8 @@ struct Candidate {
 std::deque<Candidate> expansions(const WorkingContext& context, std::span<const double> scores, double from) {
   std::deque<Candidate> out;
   for (std::size_t i = 0; i < scores.size(); ++i)
-    if (const TreeNode node = context.entries()[i]; node.level > 0 && scores[i] >= from) out.push_back({{true, node}, scores[i]});
+    if (const TreeNode node = context.entries()[i]; node.level > 0 && scores[i] >= from)
+      out.push_back({{true, node}, scores[i]});
   std::stable_sort(out.begin(), out.end(), [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
   return out;
 }
@@ -51,7 +57,8 @@ std::deque<Candidate> collapses(const WorkingContext& context, std::span<const d
     const TreeNode first = context.entries()[i];
     if (first.level == kTopLevel || first.start % spanOf(first.level + 1)) continue;
     if (context.entries()[i + kGistBlock - 1] != TreeNode{first.level, first.start + kStep * first.span()}) continue;
-    const double highest = *std::max_element(scores.begin() + static_cast<std::ptrdiff_t>(i), scores.begin() + static_cast<std::ptrdiff_t>(i + kGistBlock));
+    const double highest = *std::max_element(scores.begin() + static_cast<std::ptrdiff_t>(i),
+                                             scores.begin() + static_cast<std::ptrdiff_t>(i + kGistBlock));
     if (highest <= upTo) out.push_back({{false, {first.level + 1, first.start}}, highest});
   }
   std::stable_sort(out.begin(), out.end(), [](const Candidate& a, const Candidate& b) { return a.score < b.score; });
@@ -87,20 +94,24 @@ class Allocation {
 
   /// Carries the candidate out unless a rule is against it, and writes down which.
   bool take(const Candidate& candidate, const char* code, std::string reason) {
-    if (overlaps(candidate.edit.node)) return note(candidate, false, "overlap", "another edit of this round is in " + candidate.edit.node.text());
-    if (const auto error = m_context.refusal(candidate.edit, m_working)) return note(candidate, false, error->code, error->why);
+    if (overlaps(candidate.edit.node))
+      return note(candidate, false, "overlap", "another edit of this round is in " + candidate.edit.node.text());
+    if (const auto error = m_context.refusal(candidate.edit, m_working))
+      return note(candidate, false, error->code, error->why);
     m_cost += candidate.edit.expand ? kStep : -kStep;
     m_out.edits.push_back(candidate.edit);
     return note(candidate, true, code, std::move(reason));
   }
   bool note(const Candidate& candidate, bool done, std::string code, std::string reason) {
-    m_out.round.decisions.push_back({candidate.edit.node, candidate.edit.expand, candidate.score, done, std::move(code), std::move(reason)});
+    m_out.round.decisions.push_back(
+        {candidate.edit.node, candidate.edit.expand, candidate.score, done, std::move(code), std::move(reason)});
     return done;
   }
   /// Of the candidates that the limit of edits leaves over the strongest are written down, the others counted.
   Refocus finish(std::deque<Candidate> expand, std::deque<Candidate> collapse, const FocusRules& rules) {
     for (std::size_t i = 0; i < kListed && !(expand.empty() && collapse.empty()); ++i)
-      note(strongestOf(expand, collapse), false, "edit_limit", "the limit of " + std::to_string(rules.edits) + " edits per round is reached");
+      note(strongestOf(expand, collapse), false, "edit_limit",
+           "the limit of " + std::to_string(rules.edits) + " edits per round is reached");
     m_out.round.unlisted = static_cast<std::int32_t>(expand.size() + collapse.size());
     m_out.round.after = m_cost;
     return std::move(m_out);
@@ -108,7 +119,8 @@ class Allocation {
 
  private:
   bool overlaps(TreeNode node) const {
-    return std::any_of(m_out.edits.begin(), m_out.edits.end(), [&](const LodEdit& edit) { return edit.node.moments().overlaps(node.moments()); });
+    return std::any_of(m_out.edits.begin(), m_out.edits.end(),
+                       [&](const LodEdit& edit) { return edit.node.moments().overlaps(node.moments()); });
   }
 
   const WorkingContext& m_context;
@@ -118,14 +130,17 @@ class Allocation {
 };
 
 std::string tooMuch(const Allocation& allocation, const WorkingRules& working) {
-  return std::to_string(allocation.cost()) + " entries and " + std::to_string(kStep) + " more are above the budget of " + std::to_string(working.budget);
+  return std::to_string(allocation.cost()) + " entries and " + std::to_string(kStep) +
+      " more are above the budget of " + std::to_string(working.budget);
 }
 
 }  // namespace
 
-Result<Refocus> refocus(const WorkingContext& context, std::span<const double> scores, const FocusRules& rules, const WorkingRules& working) {
+Result<Refocus> refocus(const WorkingContext& context, std::span<const double> scores, const FocusRules& rules,
+                        const WorkingRules& working) {
   if (Status good = checkScores(context, scores); !good) return good.error();
-  std::deque<Candidate> expand = expansions(context, scores, rules.expandAt), collapse = collapses(context, scores, -rules.collapseAt);
+  std::deque<Candidate> expand = expansions(context, scores, rules.expandAt),
+                        collapse = collapses(context, scores, -rules.collapseAt);
   Allocation allocation(context, working);
   while (!expand.empty() || !collapse.empty()) {
     if (allocation.edits() >= at(rules.edits)) return allocation.finish(expand, collapse, rules);
@@ -137,15 +152,17 @@ Result<Refocus> refocus(const WorkingContext& context, std::span<const double> s
       allocation.take(next, "accepted", "score " + shown(next.score) + ", at least " + shown(rules.expandAt));
     } else {
       const Candidate next = first(collapse);
-      allocation.take(next, roomless ? "makes_room" : "accepted",
-                      roomless ? "score " + shown(next.score) + ", makes room for " + expand.front().edit.node.text()
-                               : "highest score of the block " + shown(next.score) + ", at most " + shown(-rules.collapseAt));
+      allocation.take(
+          next, roomless ? "makes_room" : "accepted",
+          roomless ? "score " + shown(next.score) + ", makes room for " + expand.front().edit.node.text()
+                   : "highest score of the block " + shown(next.score) + ", at most " + shown(-rules.collapseAt));
     }
   }
   return allocation.finish({}, {}, rules);
 }
 
-Result<Refocus> makeRoom(const WorkingContext& context, std::span<const double> scores, std::int32_t entries, const WorkingRules& working) {
+Result<Refocus> makeRoom(const WorkingContext& context, std::span<const double> scores, std::int32_t entries,
+                         const WorkingRules& working) {
   if (Status good = checkScores(context, scores); !good) return good.error();
   WorkingRules urgent = working;
   urgent.cooldown = 0;
@@ -153,7 +170,8 @@ Result<Refocus> makeRoom(const WorkingContext& context, std::span<const double> 
   Allocation allocation(context, urgent);
   while (!allocation.fits(entries) && !collapse.empty()) {
     const Candidate next = first(collapse);
-    allocation.take(next, "makes_room", "score " + shown(next.score) + ", makes room for " + std::to_string(entries) + " more entries");
+    allocation.take(next, "makes_room",
+                    "score " + shown(next.score) + ", makes room for " + std::to_string(entries) + " more entries");
   }
   if (Status room = WorkingContext::fits(allocation.cost() + entries, working); !room) return room.error();
   return allocation.finish({}, {}, {});

@@ -23,10 +23,12 @@ struct Refocus {
 };
 
 /// scores: [cost] in (-1, 1). Errors: bad_scores (names the first one that is none, or their number).
-Result<Refocus> refocus(const WorkingContext& context, std::span<const double> scores, const FocusRules& rules, const WorkingRules& working);
+Result<Refocus> refocus(const WorkingContext& context, std::span<const double> scores, const FocusRules& rules,
+                        const WorkingRules& working);
 
 /// Collapses the weakest blocks, whatever their scores, until `entries` more fit; the cooldown is not asked.
 /// Errors: bad_scores, over_budget where no block is left that may collapse.
-Result<Refocus> makeRoom(const WorkingContext& context, std::span<const double> scores, std::int32_t entries, const WorkingRules& working);
+Result<Refocus> makeRoom(const WorkingContext& context, std::span<const double> scores, std::int32_t entries,
+                         const WorkingRules& working);
 
 }  // namespace kvlab

@@ -36,6 +36,7 @@ std::shared_ptr<const GistNet> meanGistNet(int hidden);
 
 /// Errors: bad_file (no safetensors file), bad_gist_net (with the tensor or the key of the metadata as field).
 /// `host` computes; its memory is the host's.
-Result<std::shared_ptr<const GistNet>> loadGistNet(const std::string& path, int hidden, std::shared_ptr<kernels::Backend> host);
+Result<std::shared_ptr<const GistNet>> loadGistNet(const std::string& path, int hidden,
+                                                   std::shared_ptr<kernels::Backend> host);
 
 }  // namespace kvlab

@@ -12,22 +12,23 @@
 namespace kvlab {
 
 struct Invalidation {
-  std::int32_t earliest = 0;        // start of the earliest change; the length where nothing changed
-  std::int32_t firstDirty = 0;      // row; those before are clean
-  std::vector<DirtyWhy> why;        // [rows]
-  std::vector<bool> layer0;         // [rows] a dirty row whose layer 0 stays valid
+  std::int32_t earliest = 0;    // start of the earliest change; the length where nothing changed
+  std::int32_t firstDirty = 0;  // row; those before are clean
+  std::vector<DirtyWhy> why;    // [rows]
+  std::vector<bool> layer0;     // [rows] a dirty row whose layer 0 stays valid
   std::int32_t dirty() const { return static_cast<std::int32_t>(why.size()) - firstDirty; }
 };
 
 /// before, after: wlodRows() of the two contexts.
-Invalidation invalidate(std::span<const WlodRow> before, std::span<const WlodRow> after, const std::vector<TimelineChange>& changes);
+Invalidation invalidate(std::span<const WlodRow> before, std::span<const WlodRow> after,
+                        const std::vector<TimelineChange>& changes);
 
 /// What computing rows costs on the running machine; measured by whoever runs passes.
 struct RecomputeCosts {
-  double rowUs = 1;             // a row through all layers, without attention
-  double pairUs = 0.002;        // a row that a query looks at, through all layers
-  double incrementalUs = 0;     // to find out what is dirty and to put the new rows beside the old
-  double threshold = 0.7;       // above this share of dirty rows everything is computed
+  double rowUs = 1;          // a row through all layers, without attention
+  double pairUs = 0.002;     // a row that a query looks at, through all layers
+  double incrementalUs = 0;  // to find out what is dirty and to put the new rows beside the old
+  double threshold = 0.7;    // above this share of dirty rows everything is computed
 };
 
 struct RecomputeChoice {
@@ -37,6 +38,7 @@ struct RecomputeChoice {
 };
 
 /// dirtyPairs, pairs: rows that the dirty queries, and that all queries, look at.
-RecomputeChoice chooseRecompute(const Invalidation& invalidation, std::int64_t dirtyPairs, std::int64_t pairs, const RecomputeCosts& costs);
+RecomputeChoice chooseRecompute(const Invalidation& invalidation, std::int64_t dirtyPairs, std::int64_t pairs,
+                                const RecomputeCosts& costs);
 
 }  // namespace kvlab

@@ -9,15 +9,16 @@
 
 namespace kvlab {
 
-std::vector<double> entryMass(const WorkingContext& context, std::span<const WlodRow> rows, std::span<const std::vector<float>> layers,
-                              std::span<const double> weights) {
+std::vector<double> entryMass(const WorkingContext& context, std::span<const WlodRow> rows,
+                              std::span<const std::vector<float>> layers, std::span<const double> weights) {
   std::vector<double> out(static_cast<std::size_t>(context.cost()));
   double whole = 0;
   for (std::size_t layer = 0; layer < layers.size(); ++layer) whole += weights.empty() ? 1 : weights[layer];
   std::size_t own = 0;  // entries stand in time order
   for (std::size_t row = 0; row < rows.size(); ++row) {
     double mass = 0;
-    for (std::size_t layer = 0; layer < layers.size(); ++layer) mass += (weights.empty() ? 1 : weights[layer]) * static_cast<double>(layers[layer][row]);
+    for (std::size_t layer = 0; layer < layers.size(); ++layer)
+      mass += (weights.empty() ? 1 : weights[layer]) * static_cast<double>(layers[layer][row]);
     if (rows[row].entry) {
       out[own++] += mass / whole;
       continue;
@@ -35,11 +36,13 @@ std::vector<double> entryMass(const WorkingContext& context, std::span<const Wlo
 std::vector<double> attentionScores(std::span<const double> mass, double gain, double bias) {
   constexpr double kEdge = 1e-9;  // scores stay inside (-1, 1)
   std::vector<double> out(mass.size(), 0.0);
-  const double mean = std::accumulate(mass.begin(), mass.end(), 0.0) / static_cast<double>(std::max<std::size_t>(1, mass.size()));
+  const double mean =
+      std::accumulate(mass.begin(), mass.end(), 0.0) / static_cast<double>(std::max<std::size_t>(1, mass.size()));
   if (!(mean > 0)) return out;
   for (std::size_t i = 0; i < mass.size(); ++i) {
     const double r = mass[i] / mean;
-    const double score = gain == 1 && bias == 0 ? (r - 1) / (r + 1) : std::tanh((gain * std::log(std::max(r, kEdge)) + bias) / 2);
+    const double score =
+        gain == 1 && bias == 0 ? (r - 1) / (r + 1) : std::tanh((gain * std::log(std::max(r, kEdge)) + bias) / 2);
     out[i] = std::clamp(score, kEdge - 1, 1 - kEdge);
   }
   return out;
@@ -47,7 +50,9 @@ std::vector<double> attentionScores(std::span<const double> mass, double gain, d
 
 Result<Lens> loadLens(const std::string& path, int layers) {
   const auto bad = [&](const char* key, const std::string& why) {
-    return Error{"bad_lens", "the lens was refused", path + ": " + why, "see core/wlod/lens.h for what it holds", std::nullopt, key};
+    return Error{"bad_lens",        "the lens was refused",
+                 path + ": " + why, "see core/wlod/lens.h for what it holds",
+                 std::nullopt,      key};
   };
   Result<nlohmann::json> file = readJsonFile(path, "bad_file");
   if (!file) return file.error();
@@ -56,15 +61,19 @@ Result<Lens> loadLens(const std::string& path, int layers) {
   Lens lens;
   lens.name = path;
   const nlohmann::json weights = json.value("layers", nlohmann::json());
-  if (!weights.is_array() || weights.size() != static_cast<std::size_t>(layers)) return bad("layers", "layers are not a list of " + std::to_string(layers) + " weights");
+  if (!weights.is_array() || weights.size() != static_cast<std::size_t>(layers))
+    return bad("layers", "layers are not a list of " + std::to_string(layers) + " weights");
   for (const nlohmann::json& weight : weights) {
-    if (!weight.is_number() || !(weight.get<double>() >= 0) || !std::isfinite(weight.get<double>())) return bad("layers", "a weight is not a number of 0 or more");
+    if (!weight.is_number() || !(weight.get<double>() >= 0) || !std::isfinite(weight.get<double>()))
+      return bad("layers", "a weight is not a number of 0 or more");
     lens.layers.push_back(weight.get<double>());
   }
-  if (std::all_of(lens.layers.begin(), lens.layers.end(), [](double weight) { return weight == 0; })) return bad("layers", "all weights are 0");
+  if (std::all_of(lens.layers.begin(), lens.layers.end(), [](double weight) { return weight == 0; }))
+    return bad("layers", "all weights are 0");
   for (const auto& [key, value] : {std::pair("gain", &lens.gain), std::pair("bias", &lens.bias)}) {
     const nlohmann::json given = json.value(key, nlohmann::json(*value));
-    if (!given.is_number() || !std::isfinite(given.get<double>())) return bad(key, std::string(key) + " is not a number");
+    if (!given.is_number() || !std::isfinite(given.get<double>()))
+      return bad(key, std::string(key) + " is not a number");
     *value = given.get<double>();
   }
   return lens;

@@ -78,10 +78,12 @@ std::int32_t MegaContext::refresh(const GistNet& net, const Embeddings& embeddin
 }
 
 void MegaContext::refreshLevel(std::span<const TreeNode> nodes, const GistNet& net, const Embeddings& embeddings) {
-  std::vector<float> made(nodes.size() * at(m_hidden)), from(std::min(kTogether, nodes.size()) * at(kGistBlock * m_hidden));
+  std::vector<float> made(nodes.size() * at(m_hidden)),
+      from(std::min(kTogether, nodes.size()) * at(kGistBlock * m_hidden));
   for (std::size_t begin = 0; begin < nodes.size(); begin += kTogether) {
     const std::size_t n = std::min(kTogether, nodes.size() - begin);
-    for (std::size_t i = 0; i < n; ++i) children(nodes[begin + i], embeddings, from.data() + i * at(kGistBlock * m_hidden));
+    for (std::size_t i = 0; i < n; ++i)
+      children(nodes[begin + i], embeddings, from.data() + i * at(kGistBlock * m_hidden));
     net.gists(nodes.front().level, from.data(), static_cast<std::int64_t>(n), made.data() + begin * at(m_hidden));
   }
   store(nodes, made);

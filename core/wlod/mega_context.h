@@ -20,7 +20,7 @@ class MegaContext {
   explicit MegaContext(int hidden) : m_hidden(hidden) {}
 
   std::int32_t length() const { return static_cast<std::int32_t>(m_tokens.size()); }  // moments
-  const Column<LedgerId>& tokens() const { return m_tokens; }                          // [length]
+  const Column<LedgerId>& tokens() const { return m_tokens; }                         // [length]
   LedgerId token(Moment t) const { return m_tokens[static_cast<std::size_t>(t.value())]; }
   /// Complete nodes of a level.
   std::int32_t nodes(int level) const { return length() / spanOf(level); }

@@ -32,7 +32,9 @@ std::vector<float> PoolingGistNet::poolWeights(const PoolingLevel& net, const fl
   norm.dim = m_hidden;
   norm.eps = kEps;
   m_host->ops().rmsnorm(m_host->context(), norm);
-  m_host->ops().matmul(m_host->context(), {normed.data(), net.query.data(), kernels::DType::f32, nullptr, scores.data(), rows, net.pools, m_hidden});
+  m_host->ops().matmul(
+      m_host->context(),
+      {normed.data(), net.query.data(), kernels::DType::f32, nullptr, scores.data(), rows, net.pools, m_hidden});
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t h = 0; h < net.pools; ++h) {
       float* own = weights.data() + (i * net.pools + h) * kGistBlock;
@@ -44,7 +46,8 @@ std::vector<float> PoolingGistNet::poolWeights(const PoolingLevel& net, const fl
 }
 
 /// out [n, hidden] += w2 silu(w1 z + b1) + b2, z = pooled [n, pools*hidden] over its root mean square.
-void PoolingGistNet::addMlp(const PoolingLevel& net, const std::vector<float>& pooled, std::int64_t n, float* out) const {
+void PoolingGistNet::addMlp(const PoolingLevel& net, const std::vector<float>& pooled, std::int64_t n,
+                            float* out) const {
   const std::int64_t wide = net.pools * m_hidden;
   const std::vector<float> ones(at(wide), 1.0f);
   std::vector<float> z(pooled.size()), inner(at(n * net.width)), added(at(n * m_hidden));
@@ -57,9 +60,11 @@ void PoolingGistNet::addMlp(const PoolingLevel& net, const std::vector<float>& p
   norm.eps = kEps;
   const kernels::OpTable& ops = m_host->ops();
   ops.rmsnorm(m_host->context(), norm);
-  ops.matmul(m_host->context(), {z.data(), net.w1.data(), kernels::DType::f32, net.b1.data(), inner.data(), n, net.width, wide});
+  ops.matmul(m_host->context(),
+             {z.data(), net.w1.data(), kernels::DType::f32, net.b1.data(), inner.data(), n, net.width, wide});
   for (float& x : inner) x = x / (1.0f + std::exp(-x));
-  ops.matmul(m_host->context(), {inner.data(), net.w2.data(), kernels::DType::f32, net.b2.data(), added.data(), n, m_hidden, net.width});
+  ops.matmul(m_host->context(),
+             {inner.data(), net.w2.data(), kernels::DType::f32, net.b2.data(), added.data(), n, m_hidden, net.width});
   for (std::int64_t i = 0; i < n * m_hidden; ++i) out[i] += added[at(i)];
 }
 

@@ -17,8 +17,13 @@ struct PoolingLevel {
 
 class PoolingGistNet : public GistNet {
  public:
-  PoolingGistNet(std::string name, std::string model, int hidden, std::vector<PoolingLevel> levels, std::shared_ptr<kernels::Backend> host)
-      : m_name(std::move(name)), m_model(std::move(model)), m_hidden(hidden), m_levels(std::move(levels)), m_host(std::move(host)) {}
+  PoolingGistNet(std::string name, std::string model, int hidden, std::vector<PoolingLevel> levels,
+                 std::shared_ptr<kernels::Backend> host)
+      : m_name(std::move(name)),
+        m_model(std::move(model)),
+        m_hidden(hidden),
+        m_levels(std::move(levels)),
+        m_host(std::move(host)) {}
 
   const std::string& name() const override { return m_name; }
   const std::string& model() const override { return m_model; }

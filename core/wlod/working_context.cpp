@@ -9,8 +9,13 @@ namespace {
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 Error refuse(const char* code, const LodEdit& edit, std::string why, std::string remedy) {
-  return Error{code, std::string(edit.expand ? "expand" : "collapse") + " was refused", std::move(why), std::move(remedy),
-               std::nullopt, "node", edit.node.id().value()};
+  return Error{code,
+               std::string(edit.expand ? "expand" : "collapse") + " was refused",
+               std::move(why),
+               std::move(remedy),
+               std::nullopt,
+               "node",
+               edit.node.id().value()};
 }
 
 /// Values [begin, begin + count) of a column swapped for others.
@@ -26,7 +31,8 @@ Column<T> swapped(const Column<T>& column, std::int32_t begin, std::int32_t coun
 }  // namespace
 
 std::int32_t WorkingContext::entryAt(std::int32_t moment) const {
-  const auto after = std::upper_bound(m_entries.begin(), m_entries.end(), moment, [](std::int32_t t, TreeNode entry) { return t < entry.start; });
+  const auto after = std::upper_bound(m_entries.begin(), m_entries.end(), moment,
+                                      [](std::int32_t t, TreeNode entry) { return t < entry.start; });
   return static_cast<std::int32_t>(after - m_entries.begin()) - 1;
 }
 
@@ -41,14 +47,20 @@ std::optional<std::int32_t> WorkingContext::age(std::int32_t entry) const {
 
 Status WorkingContext::fits(std::int32_t entries, const WorkingRules& rules) {
   if (entries <= rules.budget) return ok();
-  return Error{"over_budget", "the working context is full", std::to_string(entries) + " entries, the budget is " + std::to_string(rules.budget),
-               "collapse blocks first, or raise wlod.budget in the manifest", std::nullopt, "budget", rules.budget};
+  return Error{"over_budget",
+               "the working context is full",
+               std::to_string(entries) + " entries, the budget is " + std::to_string(rules.budget),
+               "collapse blocks first, or raise wlod.budget in the manifest",
+               std::nullopt,
+               "budget",
+               rules.budget};
 }
 
 WorkingContext WorkingContext::of(std::span<const TreeNode> entries) {
   WorkingContext made;
   made.m_entries.assign(entries);
-  made.m_changed = Column<std::int32_t>::make(entries.size(), [&](std::int32_t* out) { std::fill_n(out, entries.size(), kNever); });
+  made.m_changed =
+      Column<std::int32_t>::make(entries.size(), [&](std::int32_t* out) { std::fill_n(out, entries.size(), kNever); });
   return made;
 }
 
@@ -76,11 +88,15 @@ WorkingContext WorkingContext::nextRound() const {
   return next;
 }
 
-std::optional<Error> WorkingContext::refuseAge(std::int32_t begin, std::int32_t end, const LodEdit& edit, const WorkingRules& rules) const {
+std::optional<Error> WorkingContext::refuseAge(std::int32_t begin, std::int32_t end, const LodEdit& edit,
+                                               const WorkingRules& rules) const {
   for (std::int32_t i = begin; i < end; ++i)
     if (const auto rounds = age(i); rounds && *rounds < rules.cooldown)
-      return refuse("cooldown", edit, m_entries[at(i)].text() + " was changed " + std::to_string(*rounds) + " rounds ago, the cooldown is " + std::to_string(rules.cooldown),
-                    "wait for " + std::to_string(rules.cooldown - *rounds) + " more rounds of refocusing, or lower wlod.cooldown");
+      return refuse("cooldown", edit,
+                    m_entries[at(i)].text() + " was changed " + std::to_string(*rounds) +
+                        " rounds ago, the cooldown is " + std::to_string(rules.cooldown),
+                    "wait for " + std::to_string(rules.cooldown - *rounds) +
+                        " more rounds of refocusing, or lower wlod.cooldown");
   return std::nullopt;
 }
 
@@ -89,7 +105,8 @@ std::optional<Error> WorkingContext::refuseExpand(const LodEdit& edit, const Wor
   if (node.level == 0) return refuse("no_children", edit, node.text() + " has no children", "expand a gist");
   const std::int32_t entry = entryAt(node.start);
   if (m_entries[at(entry)] != node)
-    return refuse("not_an_entry", edit, node.text() + " is no entry: " + m_entries[at(entry)].text() + " stands there", "expand an entry of the working context");
+    return refuse("not_an_entry", edit, node.text() + " is no entry: " + m_entries[at(entry)].text() + " stands there",
+                  "expand an entry of the working context");
   return refuseAge(entry, entry + 1, edit, rules);
 }
 
@@ -99,10 +116,14 @@ std::optional<Error> WorkingContext::refuseCollapse(const LodEdit& edit, const W
   const std::int32_t entry = entryAt(node.start);
   for (std::int32_t i = 0; i < kGistBlock; ++i)
     if (entry + i >= cost() || m_entries[at(entry + i)] != node.child(i))
-      return refuse("partial", edit, "not all 32 children of " + node.text() + " are entries: child " + std::to_string(i) + ", " + node.child(i).text() + ", is not",
+      return refuse("partial", edit,
+                    "not all 32 children of " + node.text() + " are entries: child " + std::to_string(i) + ", " +
+                        node.child(i).text() + ", is not",
                     "collapse or expand what stands there until the 32 siblings are of one level");
   if (node.end() > length() - rules.protectedTail)
-    return refuse("protected_tail", edit, node.text() + " reaches into the last " + std::to_string(rules.protectedTail) + " moments before " + std::to_string(length()),
+    return refuse("protected_tail", edit,
+                  node.text() + " reaches into the last " + std::to_string(rules.protectedTail) + " moments before " +
+                      std::to_string(length()),
                   "collapse an older block, or lower wlod.protected_tail");
   return refuseAge(entry, entry + kGistBlock, edit, rules);
 }
@@ -110,11 +131,15 @@ std::optional<Error> WorkingContext::refuseCollapse(const LodEdit& edit, const W
 std::optional<Error> WorkingContext::refusal(const LodEdit& edit, const WorkingRules& rules) const {
   const TreeNode node = edit.node;
   if (node.level < 0 || node.level > kTopLevel || node.start < 0 || node.start >= kMostMoments)
-    return refuse("unknown_node", edit, "there is no such node", "name a node of the tree; its id is start * 4 + level");
+    return refuse("unknown_node", edit, "there is no such node",
+                  "name a node of the tree; its id is start * 4 + level");
   if (!node.aligned())
-    return refuse("misaligned", edit, node.text() + " does not start at a multiple of " + std::to_string(node.span()), "the node that holds it is " + node.at(node.level).text());
+    return refuse("misaligned", edit, node.text() + " does not start at a multiple of " + std::to_string(node.span()),
+                  "the node that holds it is " + node.at(node.level).text());
   if (node.end() > length())
-    return refuse("unknown_node", edit, node.text() + " is not complete: the time line ends at " + std::to_string(length()), "name a node that is complete");
+    return refuse("unknown_node", edit,
+                  node.text() + " is not complete: the time line ends at " + std::to_string(length()),
+                  "name a node that is complete");
   return edit.expand ? refuseExpand(edit, rules) : refuseCollapse(edit, rules);
 }
 

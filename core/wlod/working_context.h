@@ -14,9 +14,9 @@
 namespace kvlab {
 
 struct WorkingRules {
-  std::int32_t budget = 8192;         // entries
-  std::int32_t protectedTail = 128;   // last moments that may not be collapsed
-  std::int32_t cooldown = 2;          // rounds that an entry stays as an edit has left it
+  std::int32_t budget = 8192;        // entries
+  std::int32_t protectedTail = 128;  // last moments that may not be collapsed
+  std::int32_t cooldown = 2;         // rounds that an entry stays as an edit has left it
 };
 
 struct LodEdit {
@@ -64,7 +64,8 @@ class WorkingContext {
 
  private:
   static constexpr std::int32_t kNever = -1;
-  std::optional<Error> refuseAge(std::int32_t begin, std::int32_t end, const LodEdit& edit, const WorkingRules& rules) const;
+  std::optional<Error> refuseAge(std::int32_t begin, std::int32_t end, const LodEdit& edit,
+                                 const WorkingRules& rules) const;
   std::optional<Error> refuseExpand(const LodEdit& edit, const WorkingRules& rules) const;
   std::optional<Error> refuseCollapse(const LodEdit& edit, const WorkingRules& rules) const;
   void apply(const LodEdit& edit);

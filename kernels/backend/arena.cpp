@@ -10,7 +10,8 @@ namespace kvlab::kernels {
 void* Arena::take(int64_t bytes) {
   constexpr int64_t kBorder = 256, kLeast = int64_t{1} << 20;
   const int64_t wanted = (std::max<int64_t>(bytes, 1) + kBorder - 1) / kBorder * kBorder;
-  while (m_top.chunk < m_chunks.size() && m_top.used + wanted > m_chunks[m_top.chunk].bytes) m_top = {m_top.chunk + 1, 0};
+  while (m_top.chunk < m_chunks.size() && m_top.used + wanted > m_chunks[m_top.chunk].bytes)
+    m_top = {m_top.chunk + 1, 0};
   if (m_top.chunk == m_chunks.size()) {
     const int64_t size = std::max({wanted, kLeast, m_chunks.empty() ? 0 : 2 * m_chunks.back().bytes});
     auto* memory = static_cast<std::byte*>(m_backend.allocate(size));

@@ -40,7 +40,7 @@ struct BackendCounters {
   int64_t replays = 0;
   int64_t waits = 0;      ///< of the host for the device
   int64_t downloads = 0;  ///< copies to the host, neighbours together
-  int64_t nodes = 0;     ///< kernels and copies in the newest recording
+  int64_t nodes = 0;      ///< kernels and copies in the newest recording
 };
 
 class Backend {
@@ -49,7 +49,7 @@ class Backend {
   Backend(const Backend&) = delete;
   Backend& operator=(const Backend&) = delete;
 
-  virtual const char* id() const = 0;  ///< "cpu", "cuda"
+  virtual const char* id() const = 0;      ///< "cpu", "cuda"
   virtual std::string device() const = 0;  ///< what computes, for people
   virtual const OpTable& ops() const = 0;
   virtual const Context& context() const = 0;
@@ -85,7 +85,8 @@ class Backend {
   /// One use at a time. A back end whose calls are done when they return gives itself.
   virtual Backend& beside() = 0;
   /// What is called here from now on comes after all that was called beside. writeRows, moveRows and zeroRows do so by
-  /// themselves; a recording does not: settle before one that overwrites rows which were there when beside() was called.
+  /// themselves; a recording does not: settle before one that overwrites rows which were there when beside() was
+  /// called.
   virtual void settle() = 0;
 
   /// Turns the list of op calls on and off; null while it is off.
@@ -104,7 +105,7 @@ class Backend {
 
 struct BackendAnswer {
   std::unique_ptr<Backend> backend;
-  std::string why;  ///< where it is null: one sentence without a full stop
+  std::string why;             ///< where it is null: one sentence without a full stop
   bool otherNumerics = false;  ///< the back end is there, the numerics are not
 };
 

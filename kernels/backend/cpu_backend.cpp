@@ -77,9 +77,11 @@ class CpuBackend : public Backend {
 
   /// Begins at a huge page.
   void* map(size_t size) {
-    void* start = mmap(nullptr, size + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* start =
+        mmap(nullptr, size + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (start == MAP_FAILED) return nullptr;
-    void* memory = static_cast<std::byte*>(start) + (kHugePage - reinterpret_cast<uintptr_t>(start) % kHugePage) % kHugePage;
+    void* memory =
+        static_cast<std::byte*>(start) + (kHugePage - reinterpret_cast<uintptr_t>(start) % kHugePage) % kHugePage;
     madvise(memory, size, MADV_HUGEPAGE);  // advice: refusal changes nothing
     m_mapped[memory] = {start, size + kHugePage};
     return memory;

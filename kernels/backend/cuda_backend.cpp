@@ -26,7 +26,8 @@ class CudaBackend : public Backend {
     CudaBoundsReport bounds;
     m_checksBounds = api.takeBoundsReport(&bounds) == 0 && bounds.violations >= 0;
     void* ring = nullptr;
-    if (m_line.check(api.allocatePinned(kRing, &ring), "no host memory was pinned")) m_ring = {static_cast<std::byte*>(ring), kRing};
+    if (m_line.check(api.allocatePinned(kRing, &ring), "no host memory was pinned"))
+      m_ring = {static_cast<std::byte*>(ring), kRing};
   }
   ~CudaBackend() override {
     m_beside.reset();
@@ -51,7 +52,8 @@ class CudaBackend : public Backend {
     ++m_counters.allocations;
     void* memory = nullptr;
     const int32_t error = m_line.failure ? kCudaOutOfMemory : api().allocate(std::max<int64_t>(bytes, 1), &memory);
-    if (error == kCudaOutOfMemory && !m_line.failure) m_line.failure = BackendFailure{true, std::to_string(bytes) + " bytes were refused by the device"};
+    if (error == kCudaOutOfMemory && !m_line.failure)
+      m_line.failure = BackendFailure{true, std::to_string(bytes) + " bytes were refused by the device"};
     return m_line.check(error, "memory was not given") ? memory : nullptr;
   }
 
@@ -71,7 +73,8 @@ class CudaBackend : public Backend {
       const int64_t piece = std::min(kPiece, bytes - at);
       std::byte* pinned = pin(piece);
       memcpy(pinned, static_cast<const std::byte*>(from) + at, static_cast<size_t>(piece));
-      m_line.check(api().upload(m_line.stream, static_cast<std::byte*>(to) + at, pinned, piece), "a copy to the device was not started");
+      m_line.check(api().upload(m_line.stream, static_cast<std::byte*>(to) + at, pinned, piece),
+                   "a copy to the device was not started");
     }
   }
 
@@ -139,7 +142,8 @@ class CudaBackend : public Backend {
 
   /// The newest stand in front; what has not been used for long is forgotten.
   Recording& recordingOf(const std::string& key) {
-    const auto found = std::find_if(m_recordings.begin(), m_recordings.end(), [&](const Recording& r) { return r.key == key; });
+    const auto found =
+        std::find_if(m_recordings.begin(), m_recordings.end(), [&](const Recording& r) { return r.key == key; });
     if (found == m_recordings.end()) m_recordings.push_front({key});
     else m_recordings.splice(m_recordings.begin(), m_recordings, found);
     if (m_recordings.size() > kRecordings) {
@@ -167,7 +171,8 @@ class CudaBackend : public Backend {
     size_t end = first + 1;
     for (; end < copies.size(); ++end) {
       const Copy& last = copies[end - 1];
-      const int64_t gap = bytesBetween(last.from, copies[end].from) - last.bytes, span = bytesBetween(copies[first].from, copies[end].from) + copies[end].bytes;
+      const int64_t gap = bytesBetween(last.from, copies[end].from) - last.bytes,
+                    span = bytesBetween(copies[first].from, copies[end].from) + copies[end].bytes;
       if (gap < 0 || gap > kGap || span > kPiece || !arena().holds(copies[first].from, span)) break;
     }
     return end;
@@ -175,7 +180,8 @@ class CudaBackend : public Backend {
 
   void bringTogether(std::span<const Copy> copies, int64_t span) {
     const std::byte* pinned = bring(copies[0].from, span);
-    for (const Copy& copy : copies) m_waiting.push_back({copy.to, pinned + bytesBetween(copies[0].from, copy.from), copy.bytes});
+    for (const Copy& copy : copies)
+      m_waiting.push_back({copy.to, pinned + bytesBetween(copies[0].from, copy.from), copy.bytes});
   }
 
   void bringInPieces(const Copy& copy) {
@@ -190,7 +196,8 @@ class CudaBackend : public Backend {
   const std::byte* bring(const void* from, int64_t bytes) {
     std::byte* pinned = pin(bytes);
     ++m_counters.downloads;
-    if (!m_line.failure) m_line.check(api().download(m_line.stream, pinned, from, bytes), "a copy from the device was not started");
+    if (!m_line.failure)
+      m_line.check(api().download(m_line.stream, pinned, from, bytes), "a copy from the device was not started");
     return pinned;
   }
 
@@ -241,7 +248,8 @@ BackendAnswer makeCudaBackend(const std::string& numerics) {
   CudaFast fast;
   if (numerics == kCudaFastId) {
     cuda.api->openFast(&fast);
-    if (!fast.fast) return {nullptr, std::string(kCudaFastId) + " is not available, " + kCudaExactId + " is: " + fast.why, true};
+    if (!fast.fast)
+      return {nullptr, std::string(kCudaFastId) + " is not available, " + kCudaExactId + " is: " + fast.why, true};
   }
   auto backend = std::make_unique<CudaBackend>(*cuda.api, cuda.device, fast.fast);
   if (const std::optional<BackendFailure> failure = backend->takeFailure()) return {nullptr, failure->why};

@@ -41,8 +41,10 @@ class CudaEventLog : public OpLog {
   }
   void record() {
     void* event = nullptr;
-    if (m_used == m_events.size() && m_line.check(m_line.api.makeEvent(&event), "no time stamp was made")) m_events.push_back(event);
-    if (m_used < m_events.size()) m_line.check(m_line.api.recordEvent(m_line.stream, m_events[m_used++]), "a time stamp was not set");
+    if (m_used == m_events.size() && m_line.check(m_line.api.makeEvent(&event), "no time stamp was made"))
+      m_events.push_back(event);
+    if (m_used < m_events.size())
+      m_line.check(m_line.api.recordEvent(m_line.stream, m_events[m_used++]), "a time stamp was not set");
   }
   double sinceBase(size_t event) {
     float milliseconds = 0;

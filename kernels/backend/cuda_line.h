@@ -28,7 +28,9 @@ struct CudaLine {
   bool check(int32_t error, const char* doing) {
     if (failure) return false;
     if (error == 0) return true;
-    failure = BackendFailure{error == kCudaOutOfMemory, std::string(doing) + ": " + api.errorText(error) + " (CUDA error " + std::to_string(error) + ")"};
+    failure = BackendFailure{
+        error == kCudaOutOfMemory,
+        std::string(doing) + ": " + api.errorText(error) + " (CUDA error " + std::to_string(error) + ")"};
     return false;
   }
 

@@ -33,7 +33,9 @@ void withScratch(CudaLine& d, int64_t bytes, const Start& start) {
 void enqueueFast(const Context& context, const LinearArgs& args) {
   CudaLine& d = lineOf(context);
   if (d.failure) return;
-  withScratch(d, d.api.fastScratchBytes(args), [&](void* scratch) { d.check(d.api.linearFast(d.stream, d.fast, args, scratch), "a product was not started"); });
+  withScratch(d, d.api.fastScratchBytes(args), [&](void* scratch) {
+    d.check(d.api.linearFast(d.stream, d.fast, args, scratch), "a product was not started");
+  });
 }
 
 template <auto Attention>

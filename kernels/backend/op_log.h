@@ -38,7 +38,7 @@ class OpLog {
   }
 
  protected:
-  virtual void stamp() = 0;  ///< now, in the line of ops: twice for every record
+  virtual void stamp() = 0;                                  ///< now, in the line of ops: twice for every record
   virtual void resolve(std::vector<OpRecord>& records) = 0;  ///< fills start and us
 
  private:

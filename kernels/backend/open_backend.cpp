@@ -31,9 +31,7 @@ std::string choices(const std::string& backend) {
 
 }  // namespace
 
-std::vector<NumericsAnswer> numericsOf(const std::string& id) {
-  return id == "cuda" ? cudaNumerics() : cpuNumerics();
-}
+std::vector<NumericsAnswer> numericsOf(const std::string& id) { return id == "cuda" ? cudaNumerics() : cpuNumerics(); }
 
 BackendAnswer openBackend(const std::string& id, int threads, const std::string& numerics) {
   const bool cuda = id != "cpu" && computesWith("cuda", numerics), cpu = id != "cuda" && computesWith("cpu", numerics);

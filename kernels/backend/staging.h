@@ -24,7 +24,9 @@ class Staging {
     return static_cast<const T*>(m_backend.onHost() ? values.data() : copyIn(values.data(), bytesOf<T>(values.size())));
   }
   template <class T>
-  const T* in(const std::vector<T>& values) { return in(std::span<const T>(values)); }
+  const T* in(const std::vector<T>& values) {
+    return in(std::span<const T>(values));
+  }
   /// Room for `count` values that finish() brings to `host`; null for null.
   template <class T>
   T* out(T* host, size_t count) {
@@ -37,10 +39,14 @@ class Staging {
   }
   /// finish() brings `count` values from where an op left them to `host`, which ops do not see.
   template <class T>
-  void bring(T* host, const T* from, size_t count) { m_returns.push_back({host, from, bytesOf<T>(count)}); }
+  void bring(T* host, const T* from, size_t count) {
+    m_returns.push_back({host, from, bytesOf<T>(count)});
+  }
   /// Undefined values for ops alone.
   template <class T>
-  T* temporary(size_t count) { return static_cast<T*>(m_backend.arena().take(bytesOf<T>(count))); }
+  T* temporary(size_t count) {
+    return static_cast<T*>(m_backend.arena().take(bytesOf<T>(count)));
+  }
 
   /// Waits for the ops and fills what out() and inOut() promised.
   void finish() {
@@ -52,7 +58,9 @@ class Staging {
 
  private:
   template <class T>
-  static int64_t bytesOf(size_t count) { return static_cast<int64_t>(count * sizeof(T)); }
+  static int64_t bytesOf(size_t count) {
+    return static_cast<int64_t>(count * sizeof(T));
+  }
   void* copyIn(const void* from, int64_t bytes);
   void* bringBack(void* host, int64_t bytes, bool filled);
 

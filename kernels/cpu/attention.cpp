@@ -25,13 +25,12 @@ HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kTileTarget = 64;          // query rows per item, about; twice as many over kManyRows
-constexpr int64_t kManyRows = 2048;          // where copying a block costs more than queries that see little of it
-constexpr int64_t kKeptBytes = 32 << 20;     // probabilities kept per batch when masses are wanted
-constexpr int64_t kWorkPerItem = 65536;      // multiply-adds worth handing to another thread
+constexpr int64_t kTileTarget = 64;       // query rows per item, about; twice as many over kManyRows
+constexpr int64_t kManyRows = 2048;       // where copying a block costs more than queries that see little of it
+constexpr int64_t kKeptBytes = 32 << 20;  // probabilities kept per batch when masses are wanted
+constexpr int64_t kWorkPerItem = 65536;   // multiply-adds worth handing to another thread
 
-HWY_INLINE void loadKeyAndValue(const Call& c, int64_t head, int32_t slot, int32_t phase, float* key,
-                                float* value) {
+HWY_INLINE void loadKeyAndValue(const Call& c, int64_t head, int32_t slot, int32_t phase, float* key, float* value) {
   const AttentionArgs& a = c.a;
   const int64_t n = a.fmt.headDim;
   const uint8_t* record = a.pool + slot * c.layout.stride;
@@ -69,9 +68,18 @@ HWY_INLINE void loadQueries(const Call& c, const Item& item, int64_t head, float
 
 HWY_NOINLINE void scoreBlock(const Call& c, const Buffers& b, int64_t rows, int64_t lo, int64_t hi) {
   if (lo >= hi) return;
-  panelProduct({.x = b.queries, .xStride = c.dim, .m = rows, .w = b.keys + lo * c.dim,
-                .wStride = c.dim, .n = hi - lo, .k16 = c.dim, .carry = nullptr,
-                .first = true, .last = true, .y = b.scores + lo, .yStride = 64});
+  panelProduct({.x = b.queries,
+                .xStride = c.dim,
+                .m = rows,
+                .w = b.keys + lo * c.dim,
+                .wStride = c.dim,
+                .n = hi - lo,
+                .k16 = c.dim,
+                .carry = nullptr,
+                .first = true,
+                .last = true,
+                .y = b.scores + lo,
+                .yStride = 64});
 }
 
 }  // namespace
@@ -84,18 +92,26 @@ void loadSelf(const Call& c, int64_t head, int64_t q, const Buffers& b) {
 /// The self row is another one for every query, so its scores come on their own.
 void scoreSelf(const Call& c, int64_t head, const Buffers& b, int64_t q, int64_t row, const Part& p) {
   loadSelf(c, head, q, b);
-  panelProduct({.x = b.queries + row * c.dim, .xStride = c.dim, .m = c.group, .w = b.selfKey,
-                .wStride = c.dim, .n = 1, .k16 = c.dim, .carry = nullptr,
-                .first = true, .last = true,
-                .y = b.scores + row * 64 + p.rowsEnd, .yStride = 64});
+  panelProduct({.x = b.queries + row * c.dim,
+                .xStride = c.dim,
+                .m = c.group,
+                .w = b.selfKey,
+                .wStride = c.dim,
+                .n = 1,
+                .k16 = c.dim,
+                .carry = nullptr,
+                .first = true,
+                .last = true,
+                .y = b.scores + row * 64 + p.rowsEnd,
+                .yStride = 64});
 }
 
 namespace {
 
 /// Rows [row, row + Q) of the item, which see the same part of the block.
 template <int Q>
-HWY_INLINE void attendRows(const Call& c, const Item& item, const Buffers& b, const Part& p, int64_t head,
-                           int64_t row, int64_t start, int64_t partial) {
+HWY_INLINE void attendRows(const Call& c, const Item& item, const Buffers& b, const Part& p, int64_t head, int64_t row,
+                           int64_t start, int64_t partial) {
   Softmax blocks[Q];
   float* scores = b.scores + row * 64;
   for (int64_t i = 0; i < Q; ++i) {
@@ -108,8 +124,8 @@ HWY_INLINE void attendRows(const Call& c, const Item& item, const Buffers& b, co
 }
 
 /// Queries of the item in one KV head against the loaded block; b as of that head.
-HWY_INLINE void attendHead(const Call& c, const Item& item, const Buffers& b, int64_t head,
-                           int64_t start, int64_t partial) {
+HWY_INLINE void attendHead(const Call& c, const Item& item, const Buffers& b, int64_t head, int64_t start,
+                           int64_t partial) {
   for (int64_t q = item.q0, end = q; q < item.q1; q = end) {
     const Part p = partOf(rangeOf(c.a, q), start);
     end = q + 1;
@@ -124,8 +140,7 @@ HWY_INLINE void attendHead(const Call& c, const Item& item, const Buffers& b, in
   }
 }
 
-HWY_INLINE void loadBlock(const Call& c, const Item& item, const Buffers& b, const Part& all,
-                          int64_t start) {
+HWY_INLINE void loadBlock(const Call& c, const Item& item, const Buffers& b, const Part& all, int64_t start) {
   for (int64_t j = all.lo; j < all.rowsEnd; ++j) {
     prefetchKeys(c, item, start + j + kRowsAhead);
     prefetchValues(c, start + j + kRowsAhead, item.head0, item.head1);
@@ -136,8 +151,7 @@ HWY_INLINE void loadBlock(const Call& c, const Item& item, const Buffers& b, con
   }
 }
 
-HWY_INLINE void attendBlock(const Call& c, const Item& item, const Buffers& b, int64_t start,
-                            int64_t blockOfTile) {
+HWY_INLINE void attendBlock(const Call& c, const Item& item, const Buffers& b, int64_t start, int64_t blockOfTile) {
   const Part all = unionOf(c, item, start);
   loadBlock(c, item, b, all, start);
   for (int64_t head = item.head0; head < item.head1; ++head) {
@@ -159,8 +173,7 @@ HWY_INLINE void streamBlock(const Call& c, const Item& item, const Buffers& b, i
   }
 }
 
-HWY_INLINE void finishHead(const Call& c, const Item& item, int64_t head, const Softmax* states,
-                           const float* values) {
+HWY_INLINE void finishHead(const Call& c, const Item& item, int64_t head, const Softmax* states, const float* values) {
   const int64_t n = c.a.fmt.headDim;
   for (int64_t q = item.q0; q < item.q1; ++q) {
     for (int64_t g = 0; g < c.group; ++g, ++states, values += c.dim) {
@@ -196,8 +209,7 @@ void runTiles(ThreadPool& pool, const Call& c, int64_t q0, int64_t q1) {
   const int64_t tiles = (q1 - q0 + c.tile - 1) / c.tile;
   const int64_t batches = (c.a.fmt.kvHeads + c.batch - 1) / c.batch;
   const BlockRange all = blocksOf(c, q0, q1);
-  const int64_t work = (all.end - all.first) * kAttentionBlock * c.dim * c.group * c.batch *
-                       std::min(c.tile, q1 - q0);
+  const int64_t work = (all.end - all.first) * kAttentionBlock * c.dim * c.group * c.batch * std::min(c.tile, q1 - q0);
   const int64_t grain = std::max<int64_t>(1, kWorkPerItem / std::max<int64_t>(1, work));
   pool.parallelFor(0, tiles * batches, grain, [&](int64_t from, int64_t to, int worker) {
     for (int64_t i = from; i < to; ++i) {
@@ -236,23 +248,20 @@ void runSplit(ThreadPool& pool, const Call& c, int64_t q0, int64_t q1, std::byte
   const BlockRange range = blocksOf(c, q0, q1);
   const int64_t blocks = range.end - range.first, heads = c.a.fmt.kvHeads;
   const int64_t states = heads * blocks * c.tile * c.group;
-  const Partials all{reinterpret_cast<Softmax*>(memory),
-                     reinterpret_cast<float*>(memory + states * 8), blocks};
+  const Partials all{reinterpret_cast<Softmax*>(memory), reinterpret_cast<float*>(memory + states * 8), blocks};
   std::fill(all.states, all.states + states, Softmax());
   const int64_t run = blocksPerRun(pool, blocks);
   const int64_t batches = (heads + c.batch - 1) / c.batch, runs = (blocks + run - 1) / run;
   pool.parallelFor(0, batches * runs, 1, [&](int64_t from, int64_t to, int worker) {
     for (int64_t i = from; i < to; ++i) {
       const int64_t first = range.first + i / batches * run, head = i % batches * c.batch;
-      runItem(c, {q0, q1, head, std::min(heads, head + c.batch), first,
-                  std::min(range.end, first + run), &all},
+      runItem(c, {q0, q1, head, std::min(heads, head + c.batch), first, std::min(range.end, first + run), &all},
               pool.scratch(worker, Buffers::bytes(c)));
     }
   });
   pool.parallelFor(0, heads, 1, [&](int64_t from, int64_t to, int worker) {
     for (int64_t h = from; h < to; ++h) {
-      mergeHead(c, {q0, q1, h, h + 1, range.first, range.end, &all}, h,
-                pool.scratch(worker, Buffers::bytes(c)));
+      mergeHead(c, {q0, q1, h, h + 1, range.first, range.end, &all}, h, pool.scratch(worker, Buffers::bytes(c)));
     }
   });
 }
@@ -311,8 +320,18 @@ void attentionTarget(ThreadPool& pool, const AttentionArgs& a) {
   const int64_t tile = std::min(a.nQueries, std::max<int64_t>(1, (a.rows < kManyRows ? 1 : 2) * kTileTarget / group));
   const int64_t dim = alignUp(a.fmt.headDim, 16);
   const bool streamed = a.nQueries == 1 && group <= kMaxGroup && streamable(a.fmt.headDim);
-  Call c{a, rowLayout(a.fmt), dim, group, tile, headsPerItem(a.fmt.kvHeads, dim, tile * group, streamed), 0, streamed,
-         (a.indexBase % kAttentionBlock + a.rows) / kAttentionBlock + 1, nullptr, nullptr, nullptr};
+  Call c{a,
+         rowLayout(a.fmt),
+         dim,
+         group,
+         tile,
+         headsPerItem(a.fmt.kvHeads, dim, tile * group, streamed),
+         0,
+         streamed,
+         (a.indexBase % kAttentionBlock + a.rows) / kAttentionBlock + 1,
+         nullptr,
+         nullptr,
+         nullptr};
   const int64_t perQuery = a.queryHeads * c.keptBlocks * kAttentionBlock * 4;
   const int64_t batch = a.wantsReceived() ? std::max<int64_t>(1, kKeptBytes / perQuery) : a.nQueries;
   const bool newest = a.newestMass || a.newestPerHead;

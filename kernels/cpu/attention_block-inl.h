@@ -56,9 +56,9 @@ HWY_INLINE float expScores(float* s, float max) {
 
 /// Weights of rows of one block: row q has its own 64, and one more for the self row if there is one.
 struct Weights {
-  const float* p;        // [Q, 64], from the first row on
-  int64_t n;             // rows of values
-  const float* self;     // [dim] value of the self row or null, its weight at p[n]
+  const float* p;     // [Q, 64], from the first row on
+  int64_t n;          // rows of values
+  const float* self;  // [dim] value of the self row or null, its weight at p[n]
 };
 
 /// out [Q, V registers of dim] = sum over ascending j in [0, n) of p[j] * v[j], then self.
@@ -66,9 +66,7 @@ template <int Q, int V>
 HWY_INLINE void weighValues(const Weights& w, const float* v, int64_t dim, int64_t at, float* out) {
   const DF d;
   VF c[Q][V];
-  KVLAB_UNROLL for (int q = 0; q < Q; ++q) {
-    KVLAB_UNROLL for (int r = 0; r < V; ++r) c[q][r] = hn::Zero(d);
-  }
+  KVLAB_UNROLL for (int q = 0; q < Q; ++q) { KVLAB_UNROLL for (int r = 0; r < V; ++r) c[q][r] = hn::Zero(d); }
   const auto step = [&](int64_t j, const float* value) {
     VF p[Q];
     KVLAB_UNROLL for (int q = 0; q < Q; ++q) p[q] = hn::Set(d, w.p[q * kAttentionBlock + j]);
@@ -122,8 +120,8 @@ HWY_INLINE Rescale rescale(float x, float y) {
 }
 
 /// Appends a block to what lies left of it: (max, sum, values) of both rescaled to the larger max.
-HWY_INLINE void mergeBlock(Softmax& left, float* leftValues, const Softmax& block,
-                           const float* blockValues, int64_t dim) {
+HWY_INLINE void mergeBlock(Softmax& left, float* leftValues, const Softmax& block, const float* blockValues,
+                           int64_t dim) {
   const DF d;
   if (left.sum == 0.0f) {
     left = block;

@@ -38,8 +38,7 @@ HWY_INLINE void prefetchValues(const Call& c, int64_t position, int64_t head0, i
   prefetchPiece(record + c.layout.v, record + c.layout.vScales, c.a.fmt, c.a.fmt.v, head0, head1);
 }
 
-HWY_INLINE void keepBlock(const Call& c, int64_t q, int64_t queryHead, int64_t block, const float* p,
-                          float maximum) {
+HWY_INLINE void keepBlock(const Call& c, int64_t q, int64_t queryHead, int64_t block, const float* p, float maximum) {
   if (q < c.stored) return;
   const int64_t at = c.keptAt(q, queryHead, block);
   c.maxima[at] = maximum;
@@ -55,8 +54,8 @@ HWY_INLINE Softmax softenRow(const Call& c, const Part& p, float* s, int64_t q, 
   return block;
 }
 
-HWY_INLINE void storeOrMerge(const Call& c, const Item& item, const Buffers& b, int64_t partial,
-                             int64_t row, const Softmax& block, const float* values) {
+HWY_INLINE void storeOrMerge(const Call& c, const Item& item, const Buffers& b, int64_t partial, int64_t row,
+                             const Softmax& block, const float* values) {
   if (!item.partials) {
     mergeBlock(b.states[row], b.running + row * c.dim, block, values, c.dim);
     return;

@@ -96,7 +96,8 @@ HWY_INLINE void massOfSelf(const Call& c, int64_t q) {
   float mean = 0.0f, largest = 0.0f;
   for (int64_t h = 0; h < c.a.queryHeads; ++h) {
     const float factor = factorOf(c, q, h, block);
-    const float p = factor == 0.0f ? 0.0f : c.kept[c.keptAt(q, h, block) * kAttentionBlock + at % kAttentionBlock] * factor;
+    const float p =
+        factor == 0.0f ? 0.0f : c.kept[c.keptAt(q, h, block) * kAttentionBlock + at % kAttentionBlock] * factor;
     mean += p;
     to.head(h, &p, &largest);
     if ((h + 1) % c.group == 0) to.group(h / c.group, &largest);

@@ -18,23 +18,23 @@
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 
-constexpr int64_t kRowsAtOnce = 8;                        // of a block that is read in place
-constexpr int64_t kKeptLanes = kGroups == 1 ? 16 : 8;     // of a row among them
+constexpr int64_t kRowsAtOnce = 8;                     // of a block that is read in place
+constexpr int64_t kKeptLanes = kGroups == 1 ? 16 : 8;  // of a row among them
 
 /// A call, with everything that is derived from it.
 struct Call {
   const AttentionArgs& a;
   RowLayout layout;
-  int64_t dim;        // headDim padded to 16
-  int64_t group;      // query heads per KV head
-  int64_t tile;       // queries per tile
-  int64_t batch;      // KV heads per item
-  int64_t stored;     // probabilities are kept for queries [stored, end of batch)
-  bool streamed;      // one query: rows are read in place (attention_stream-inl.h)
-  int64_t keptBlocks; // blocks from the one of indexBase to that of a self row behind every row
-  float* kept;        // [queries stored, queryHeads, keptBlocks, 64] exp(score - maximum of its block)
-  float* maxima;      // [queries stored, queryHeads, keptBlocks] of those blocks; -inf: nothing was kept
-  Softmax* finals;    // [queries stored, queryHeads]
+  int64_t dim;         // headDim padded to 16
+  int64_t group;       // query heads per KV head
+  int64_t tile;        // queries per tile
+  int64_t batch;       // KV heads per item
+  int64_t stored;      // probabilities are kept for queries [stored, end of batch)
+  bool streamed;       // one query: rows are read in place (attention_stream-inl.h)
+  int64_t keptBlocks;  // blocks from the one of indexBase to that of a self row behind every row
+  float* kept;         // [queries stored, queryHeads, keptBlocks, 64] exp(score - maximum of its block)
+  float* maxima;       // [queries stored, queryHeads, keptBlocks] of those blocks; -inf: nothing was kept
+  Softmax* finals;     // [queries stored, queryHeads]
 
   int64_t keptAt(int64_t q, int64_t queryHead, int64_t block) const {
     return ((q - stored) * a.queryHeads + queryHead) * keptBlocks + block - a.indexBase / kAttentionBlock;
@@ -128,9 +128,7 @@ struct Part {
 };
 
 HWY_INLINE Part partOf(const Range& r, int64_t start) {
-  const auto clamp = [&](int64_t position) {
-    return std::clamp<int64_t>(position - start, 0, kAttentionBlock);
-  };
+  const auto clamp = [&](int64_t position) { return std::clamp<int64_t>(position - start, 0, kAttentionBlock); };
   return {clamp(r.begin), clamp(r.end), clamp(r.last)};
 }
 
@@ -155,11 +153,13 @@ void streamBlock128(const Call& c, const Item& item, const Buffers& b, int64_t s
 void loadSelf(const Call& c, int64_t head, int64_t q, const Buffers& b);
 void scoreSelf(const Call& c, int64_t head, const Buffers& b, int64_t q, int64_t row, const Part& p);
 
-constexpr int64_t kMaxGroup = 64, kMaxHeads = 256;  // query heads of one KV head, and of an item, that are streamed at most
+constexpr int64_t kMaxGroup = 64,
+                  kMaxHeads = 256;  // query heads of one KV head, and of an item, that are streamed at most
 
 /// Head dimensions whose rows fit the registers, in whole registers for each half; or in three.
 HWY_INLINE bool streamable(int64_t headDim) {
-  return (headDim == 32 || headDim == 48 || headDim == 64 || headDim == 128) && (headDim / 2 % kLanes == 0 || headDim == 3 * kLanes);
+  return (headDim == 32 || headDim == 48 || headDim == 64 || headDim == 128) &&
+      (headDim / 2 % kLanes == 0 || headDim == 3 * kLanes);
 }
 
 /// Blocks (counted by logical index) that the queries [q0, q1) see: [first, end).

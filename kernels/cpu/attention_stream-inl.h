@@ -19,7 +19,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 
-constexpr int64_t kBytesAhead = 64 << 10;  // of K or V prefetched ahead of their use: with rows at work, within the second cache
+constexpr int64_t kBytesAhead =
+    64 << 10;  // of K or V prefetched ahead of their use: with rows at work, within the second cache
 
 /// N registers of a head from the one at `from` on, handed to fn(i, register) in ascending order.
 template <DType T, int N, class Fn>
@@ -37,7 +38,8 @@ HWY_INLINE void eachRegister(const HeadReader<T, DF>& head, const uint8_t* from,
 /// A stored key, rotated with `table` unless that is null. Its lower half is handed to low(i, register) in
 /// ascending order, the upper half stays in `high`.
 template <DType T, int N, class Low>
-HWY_INLINE void keyHalves(const uint8_t* from, const uint8_t* scale, const float* table, VF (&high)[N / 2], const Low& low) {
+HWY_INLINE void keyHalves(const uint8_t* from, const uint8_t* scale, const float* table, VF (&high)[N / 2],
+                          const Low& low) {
   constexpr int kHalf = N / 2;
   const DF d;
   const HeadReader<T, DF> head(d, scale);
@@ -103,10 +105,11 @@ HWY_INLINE void addProducts(const float* queries, const VF (&key)[N], int first,
   }
 }
 
-/// Lanes of the products of one key with `group` queries [group, dim]; those of a query lie kRowsAtOnce * kKeptLanes apart.
+/// Lanes of the products of one key with `group` queries [group, dim]; those of a query lie kRowsAtOnce * kKeptLanes
+/// apart.
 template <DType T, int N>
-HWY_INLINE void keyLanes(const uint8_t* from, const uint8_t* scale, const float* table, const float* queries, int64_t group,
-                         float* lanes) {
+HWY_INLINE void keyLanes(const uint8_t* from, const uint8_t* scale, const float* table, const float* queries,
+                         int64_t group, float* lanes) {
   constexpr int kHalf = N / 2, kCount = static_cast<int>(kGroups);
   VF sums[kGroups];
   if constexpr (N == 3) {
@@ -153,7 +156,9 @@ HWY_INLINE BlockRows blockRows(const Call& c, const Part& p, int64_t start) {
 }
 
 /// Rows that `bytes` of each make up kBytesAhead.
-HWY_INLINE int64_t rowsAhead(int64_t bytes) { return std::clamp<int64_t>(kBytesAhead / bytes, kRowsAtOnce, kRowsAhead); }
+HWY_INLINE int64_t rowsAhead(int64_t bytes) {
+  return std::clamp<int64_t>(kBytesAhead / bytes, kRowsAtOnce, kRowsAhead);
+}
 
 /// Rows of V of all heads of the item that are at work at a time.
 HWY_INLINE int64_t valueRowsAtOnce(const Call& c, const Item& item) {
@@ -161,11 +166,14 @@ HWY_INLINE int64_t valueRowsAtOnce(const Call& c, const Item& item) {
 }
 
 /// Where that is a block, V is asked for with K: a record is one piece.
-HWY_INLINE bool valuesComeWithKeys(const Call& c, const Item& item) { return valueRowsAtOnce(c, item) == kAttentionBlock; }
+HWY_INLINE bool valuesComeWithKeys(const Call& c, const Item& item) {
+  return valueRowsAtOnce(c, item) == kAttentionBlock;
+}
 
 /// Rows [lo, rowsEnd) of all heads of the item: scores [heads * group, 64].
 template <DType T, int N>
-HWY_NOINLINE void streamScores(const Call& c, const Item& item, const Buffers& b, const BlockRows& rows, const Part& p, int64_t start) {
+HWY_NOINLINE void streamScores(const Call& c, const Item& item, const Buffers& b, const BlockRows& rows, const Part& p,
+                               int64_t start) {
   constexpr int64_t kBytes = N * kLanes * dtypeBytes(T);
   const int64_t heads = item.head1 - item.head0, ahead = start + rowsAhead(heads * kBytes);
   const bool values = valuesComeWithKeys(c, item);
@@ -181,7 +189,8 @@ HWY_NOINLINE void streamScores(const Call& c, const Item& item, const Buffers& b
                        b.lanes + (h * c.group * kRowsAtOnce + j) * kKeptLanes);
       }
     }
-    for (int64_t r = 0; r < heads * c.group; ++r) reduceKept(b.lanes + r * kRowsAtOnce * kKeptLanes, n, b.scores + r * 64 + j0);
+    for (int64_t r = 0; r < heads * c.group; ++r)
+      reduceKept(b.lanes + r * kRowsAtOnce * kKeptLanes, n, b.scores + r * 64 + j0);
   }
 }
 
@@ -201,7 +210,8 @@ HWY_INLINE void streamValues(const ValueRows& r, const float* weights, float* ou
   for (int v0 = 0; v0 < N; v0 += V) {
     VF c[Q][V];
     KVLAB_UNROLL for (int q = 0; q < Q; ++q) {
-      KVLAB_UNROLL for (int v = 0; v < V; ++v) c[q][v] = r.first ? hn::Zero(d) : hn::LoadU(d, out + (q * N + v0 + v) * kLanes);
+      KVLAB_UNROLL for (int v = 0; v < V; ++v) c[q][v] =
+          r.first ? hn::Zero(d) : hn::LoadU(d, out + (q * N + v0 + v) * kLanes);
     }
     for (int64_t j = r.from; j < r.to; ++j) {
       const uint8_t* from = r.rows.record[j] + r.values + v0 * kStep;
@@ -244,7 +254,8 @@ HWY_INLINE void streamGroup(const ValueRows& r, int64_t group, const float* weig
 
 /// b.block [heads * group, dim] = weighted values of rows [lo, rowsEnd) of all heads of the item.
 template <DType T, int N>
-HWY_NOINLINE void streamAllValues(const Call& c, const Item& item, const Buffers& b, const BlockRows& rows, const Part& p, int64_t start) {
+HWY_NOINLINE void streamAllValues(const Call& c, const Item& item, const Buffers& b, const BlockRows& rows,
+                                  const Part& p, int64_t start) {
   constexpr int64_t kBytes = N * kLanes * dtypeBytes(T);
   const int64_t step = valueRowsAtOnce(c, item);
   const bool ahead = !valuesComeWithKeys(c, item);
@@ -253,8 +264,8 @@ HWY_NOINLINE void streamAllValues(const Call& c, const Item& item, const Buffers
     for (int64_t head = item.head0; head < item.head1; ++head) {
       for (int64_t row = j; ahead && row < end; ++row) prefetchValues(c, start + row + step, head, head + 1);
       const int64_t first = (head - item.head0) * c.group;
-      streamGroup<T, N>({rows, c.layout.v + head * kBytes, c.layout.vScales + 4 * head, j, end, j == p.lo}, c.group, b.scores + first * 64,
-                        b.block + first * c.dim);
+      streamGroup<T, N>({rows, c.layout.v + head * kBytes, c.layout.vScales + 4 * head, j, end, j == p.lo}, c.group,
+                        b.scores + first * 64, b.block + first * c.dim);
     }
   }
 }
@@ -291,9 +302,11 @@ HWY_INLINE void streamBlock(const Call& c, const Item& item, const Buffers& b, i
   withRowType(c.a.fmt.v, [&](auto t) { streamAllValues<t(), N>(c, item, b, rows, p, start); });
   for (int64_t head = item.head0; head < item.head1; ++head) {
     const Buffers mine = b.ofHead(c, head - item.head0);
-    const int64_t partial = item.partials ? head * item.partials->blocks + blockOfTile : 0, first = (head - item.head0) * c.group;
+    const int64_t partial = item.partials ? head * item.partials->blocks + blockOfTile : 0,
+                  first = (head - item.head0) * c.group;
     if (p.hasSelf()) addSelfValue(c, item, b, head, p);
-    for (int64_t g = 0; g < c.group; ++g) storeOrMerge(c, item, mine, partial, g, blocks[first + g], b.block + (first + g) * c.dim);
+    for (int64_t g = 0; g < c.group; ++g)
+      storeOrMerge(c, item, mine, partial, g, blocks[first + g], b.block + (first + g) * c.dim);
   }
 }
 

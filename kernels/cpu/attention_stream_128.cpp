@@ -11,8 +11,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 
-void streamBlock128([[maybe_unused]] const Call& c, [[maybe_unused]] const Item& item, [[maybe_unused]] const Buffers& b,
-                   [[maybe_unused]] int64_t start, [[maybe_unused]] int64_t blockOfTile) {
+void streamBlock128([[maybe_unused]] const Call& c, [[maybe_unused]] const Item& item,
+                    [[maybe_unused]] const Buffers& b, [[maybe_unused]] int64_t start,
+                    [[maybe_unused]] int64_t blockOfTile) {
   if constexpr (128 / 2 % kLanes == 0) streamBlock<128 / kLanes>(c, item, b, start, blockOfTile);
 }
 

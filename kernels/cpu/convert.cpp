@@ -24,9 +24,8 @@ void convertTarget(ThreadPool& pool, const ConvertArgs& a) {
     if (a.fromType == a.toType) {
       memmove(to + i * toBytes, from + i * fromBytes, static_cast<size_t>((end - i) * toBytes));
     } else if (a.toType == DType::f32) {
-      withDType(a.fromType, [&](auto type) {
-        readRow<type()>(from + i * fromBytes, reinterpret_cast<float*>(to) + i, end - i);
-      });
+      withDType(a.fromType,
+                [&](auto type) { readRow<type()>(from + i * fromBytes, reinterpret_cast<float*>(to) + i, end - i); });
     } else if (a.fromType == DType::f32) {
       withDType(a.toType, [&](auto type) {
         writeRow<type()>(reinterpret_cast<const float*>(from) + i, to + i * toBytes, end - i);

@@ -27,9 +27,7 @@ struct Sums {
   }
 };
 
-double total(const double (&v)[kLanes]) {
-  return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
-}
+double total(const double (&v)[kLanes]) { return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7])); }
 
 Sums sumRow(const float* a, const float* r, int64_t dim) {
   Sums s;

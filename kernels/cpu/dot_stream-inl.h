@@ -26,7 +26,8 @@ HWY_INLINE void packRow(const float* from, int64_t count, typename Values::Word*
   constexpr int64_t kStep = 16 * Values::kValues;
   const int64_t steps = (count + kStep - 1) / kStep;
   const auto step = [&](const float* at, int64_t s) {
-    KVLAB_UNROLL for (int64_t g = 0; g < kGroups; ++g) Values::pack(at + g * kLanes * Values::kValues, to + (g * steps + s) * kLanes);
+    KVLAB_UNROLL for (int64_t g = 0; g < kGroups; ++g)
+        Values::pack(at + g * kLanes * Values::kValues, to + (g * steps + s) * kLanes);
   };
   int64_t s = 0;
   for (; (s + 1) * kStep <= count; ++s) step(from + s * kStep, s);
@@ -74,22 +75,23 @@ HWY_INLINE void streamStep(const typename Values::Word* x, int64_t xStride, int6
 
 /// Lanes of groups [g0, g0 + G) of M x N outputs; x is packed.
 template <class Values, int M, int N, int G>
-HWY_INLINE void streamLanes(const MatmulArgs& a, const typename Values::Word* x, const uint8_t* w, int64_t g0, float* lanes) {
+HWY_INLINE void streamLanes(const MatmulArgs& a, const typename Values::Word* x, const uint8_t* w, int64_t g0,
+                            float* lanes) {
   constexpr int64_t kStep = 16 * Values::kValues, kStepBytes = 16 * Values::kStored;
   const DF d;
   VF c[G][M][N];
   KVLAB_UNROLL for (int g = 0; g < G; ++g) {
-    KVLAB_UNROLL for (int i = 0; i < M; ++i) {
-      KVLAB_UNROLL for (int j = 0; j < N; ++j) c[g][i][j] = hn::Zero(d);
-    }
+    KVLAB_UNROLL for (int i = 0; i < M; ++i) { KVLAB_UNROLL for (int j = 0; j < N; ++j) c[g][i][j] = hn::Zero(d); }
   }
-  const int64_t steps = (a.k + kStep - 1) / kStep, whole = a.k / kStep, xGroup = steps * kLanes, rowBytes = a.k * dtypeBytes(Values::kType);
+  const int64_t steps = (a.k + kStep - 1) / kStep, whole = a.k / kStep, xGroup = steps * kLanes,
+                rowBytes = a.k * dtypeBytes(Values::kType);
   x += g0 * xGroup;
   const uint8_t* wg = w + g0 * kLanes * Values::kStored;
   for (int64_t s = 0; s < whole; ++s) {
     if (g0 == 0) {  // rows are too short for hardware to get going, but the tiles follow each other
       const uint8_t* ahead = w + s * N * kStepBytes + kAhead;
-      for (int64_t at = 0; at < N * kStepBytes; at += 64) a.k < kLongRow ? hwy::Prefetch(ahead + at) : prefetchFar(ahead + at);
+      for (int64_t at = 0; at < N * kStepBytes; at += 64)
+        a.k < kLongRow ? hwy::Prefetch(ahead + at) : prefetchFar(ahead + at);
     }
     streamStep<Values, M, N, G>(x + s * kLanes, steps * 16, xGroup, wg + s * kStepBytes, rowBytes, c);
   }

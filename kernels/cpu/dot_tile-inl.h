@@ -41,7 +41,8 @@ struct PanelProduct {
 
 /// Lanes of one tile: acc [R, C, 16] += x * w.
 template <int R, int C, class Values>
-HWY_INLINE void tileLanes(const PanelProduct<Values>& p, const typename Values::Word* x, const typename Values::Word* w, float* acc, bool fromZero) {
+HWY_INLINE void tileLanes(const PanelProduct<Values>& p, const typename Values::Word* x, const typename Values::Word* w,
+                          float* acc, bool fromZero) {
   const DF d;
   for (int64_t g = 0; g < kGroups; ++g) {
     const auto* xg = x + g * kLanes;

@@ -18,11 +18,11 @@ namespace kvlab::kernels::HWY_NAMESPACE {
 template <DType T>
 struct Widened {
   static constexpr DType kType = T;
-  static constexpr int64_t kValues = 1;               ///< in a word
-  static constexpr int64_t kStored = dtypeBytes(T);   ///< bytes of a word of weights in memory
-  static constexpr bool kPacksX = false;              ///< x differs from what the caller has
+  static constexpr int64_t kValues = 1;              ///< in a word
+  static constexpr int64_t kStored = dtypeBytes(T);  ///< bytes of a word of weights in memory
+  static constexpr bool kPacksX = false;             ///< x differs from what the caller has
   using Word = float;
-  using Panel = Widened<DType::f32>;                  ///< what a panel of these weights holds
+  using Panel = Widened<DType::f32>;  ///< what a panel of these weights holds
   using Vec = VF;
 
   static HWY_INLINE Vec load(const Word* from) { return hn::LoadU(DF(), from); }
@@ -79,7 +79,9 @@ struct NativePairs : PairWords {
   using Panel = NativePairs;
   using Vec = VF;
 
-  static HWY_INLINE Vec loadStored(const uint8_t* from) { return hn::LoadU(DF(), reinterpret_cast<const float*>(from)); }
+  static HWY_INLINE Vec loadStored(const uint8_t* from) {
+    return hn::LoadU(DF(), reinterpret_cast<const float*>(from));
+  }
   static HWY_INLINE Vec load(const Word* from) { return loadStored(reinterpret_cast<const uint8_t*>(from)); }
   static HWY_INLINE void keep(Vec& v) { KVLAB_KEEP(v); }
   static HWY_INLINE VF add(Vec x, Vec w, VF sum) {

@@ -67,9 +67,7 @@ namespace kvlab::kernels {
 HWY_EXPORT(addTarget);
 HWY_EXPORT(swigluTarget);
 
-void add(const Context& context, const AddArgs& args) {
-  HWY_DYNAMIC_DISPATCH(addTarget)(*context.pool, args);
-}
+void add(const Context& context, const AddArgs& args) { HWY_DYNAMIC_DISPATCH(addTarget)(*context.pool, args); }
 
 void swiglu(const Context& context, const SwigluArgs& args) {
   SwigluArgs a = args;

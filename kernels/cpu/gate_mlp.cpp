@@ -16,9 +16,9 @@ HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kGateRows = 48;          // rows that share a panel of weights; multiple of the tile's
-constexpr int64_t kGateColumns = 48;       // of a panel
-constexpr int64_t kWorkPerTask = 131072;   // multiply-adds worth handing to another thread
+constexpr int64_t kGateRows = 48;         // rows that share a panel of weights; multiple of the tile's
+constexpr int64_t kGateColumns = 48;      // of a panel
+constexpr int64_t kWorkPerTask = 131072;  // multiply-adds worth handing to another thread
 
 HWY_INLINE int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
 
@@ -30,10 +30,12 @@ struct Unit {
   const float* x(int64_t i) const {
     return a.x + gate / a.kvHeads * a.xLayerStride + (row0 + i) * a.xStride + gate % a.kvHeads * a.headDim;
   }
-  float* out(int64_t i) const { return a.out + gate / a.kvHeads * a.outLayerStride + (row0 + i) * a.outStride + gate % a.kvHeads; }
+  float* out(int64_t i) const {
+    return a.out + gate / a.kvHeads * a.outLayerStride + (row0 + i) * a.outStride + gate % a.kvHeads;
+  }
   template <DType T>
   const uint8_t* w(int stage) const {
-    return static_cast<const uint8_t*>(a.w[stage]) + gate * a.outputs(stage) * a.in(stage) * dtypeBytes(T);
+    return static_cast<const uint8_t*>(a.w[stage]) + gate * a.outputs(stage) * a.in(stage)*dtypeBytes(T);
   }
   const float* b(int stage) const { return a.b[stage] + gate * a.outputs(stage); }
 };
@@ -42,7 +44,9 @@ struct Unit {
 struct Room {
   int64_t width;  // floats from row to row, off the power of two
   explicit Room(const GateMlpArgs& a) : width(padded(std::max(a.headDim, a.hidden)) + 16) {}
-  size_t bytes(bool few) const { return static_cast<size_t>((few ? 2 * kStreamRows : 2 * kGateRows + kGateColumns) * width) * 4; }
+  size_t bytes(bool few) const {
+    return static_cast<size_t>((few ? 2 * kStreamRows : 2 * kGateRows + kGateColumns) * width) * 4;
+  }
 };
 
 HWY_INLINE void relu(float* y, int64_t n) {
@@ -57,7 +61,8 @@ void scoreFew(const Unit& u, const Room& room, float* memory) {
     const int64_t in = u.a.in(stage), out = u.a.outputs(stage);
     for (int64_t i = 0; i < u.m; ++i)
       packRow<Widened<T>>(stage == 0 ? u.x(i) : y + i * room.width, in, packed + i * padded(in));
-    const MatmulArgs product{.w = u.w<T>(stage), .wType = T, .bias = u.b(stage), .y = y, .m = u.m, .n = out, .k = in, .yStride = room.width};
+    const MatmulArgs product{
+        .w = u.w<T>(stage), .wType = T, .bias = u.b(stage), .y = y, .m = u.m, .n = out, .k = in, .yStride = room.width};
     streamRows<Widened<T>>(product, packed, 0, out);
     for (int64_t i = 0; i < u.m && stage < kGateStages - 1; ++i) relu(y + i * room.width, out);
   }
@@ -66,15 +71,26 @@ void scoreFew(const Unit& u, const Room& room, float* memory) {
 
 /// Outputs [j0, j0 + n) of a stage.
 template <DType T>
-HWY_INLINE void panelOfStage(const Unit& u, const Room& room, int stage, int64_t j0, int64_t n, const float* x, float* panel, float* y) {
+HWY_INLINE void panelOfStage(const Unit& u, const Room& room, int stage, int64_t j0, int64_t n, const float* x,
+                             float* panel, float* y) {
   const int64_t in = u.a.in(stage), depth = padded(in);
   const uint8_t* w = u.w<T>(stage) + j0 * in * dtypeBytes(T);
   for (int64_t j = 0; j < n; ++j) {
     readRow<T>(w + j * in * dtypeBytes(T), panel + j * room.width, in);
     std::fill(panel + j * room.width + in, panel + j * room.width + depth, 0.0f);
   }
-  panelProduct({.x = x, .xStride = room.width, .m = u.m, .w = panel, .wStride = room.width, .n = n, .k16 = depth,
-                .carry = nullptr, .first = true, .last = true, .y = y + j0, .yStride = room.width});
+  panelProduct({.x = x,
+                .xStride = room.width,
+                .m = u.m,
+                .w = panel,
+                .wStride = room.width,
+                .n = n,
+                .k16 = depth,
+                .carry = nullptr,
+                .first = true,
+                .last = true,
+                .y = y + j0,
+                .yStride = room.width});
   for (int64_t i = 0; i < u.m; ++i)
     for (int64_t j = j0; j < j0 + n; ++j) y[i * room.width + j] += u.b(stage)[j];
 }
@@ -87,7 +103,8 @@ void scoreMany(const Unit& u, const Room& room, float* memory) {
   for (int stage = 0; stage < kGateStages; ++stage) {
     const int64_t in = u.a.in(stage), out = u.a.outputs(stage);
     for (int64_t i = 0; i < u.m; ++i) std::fill(x + i * room.width + in, x + i * room.width + padded(in), 0.0f);
-    for (int64_t j = 0; j < out; j += kGateColumns) panelOfStage<T>(u, room, stage, j, std::min(kGateColumns, out - j), x, panel, y);
+    for (int64_t j = 0; j < out; j += kGateColumns)
+      panelOfStage<T>(u, room, stage, j, std::min(kGateColumns, out - j), x, panel, y);
     for (int64_t i = 0; i < u.m && stage < kGateStages - 1; ++i) relu(y + i * room.width, out);
     std::swap(x, y);
   }
@@ -107,15 +124,16 @@ void gateMlpTarget(ThreadPool& pool, const GateMlpArgs& a) {
   const int64_t rows = a.n <= kStreamRows ? a.n : rowsPerUnit(pool, a), tiles = (a.n + rows - 1) / rows;
   const int64_t work = rows * a.hidden * (a.headDim + 2 * int64_t{a.hidden});
   withDType(a.wType, [&](auto type) {
-    pool.parallelFor(0, a.gates() * tiles, std::max<int64_t>(1, kWorkPerTask / std::max<int64_t>(1, work)), [&](int64_t from, int64_t to, int worker) {
-      auto* memory = reinterpret_cast<float*>(pool.scratch(worker, room.bytes(rows <= kStreamRows)));
-      for (int64_t i = from; i < to; ++i) {
-        const int64_t row0 = i % tiles * rows;
-        const Unit unit{a, i / tiles, row0, std::min(rows, a.n - row0)};
-        if (unit.m <= kStreamRows) scoreFew<type()>(unit, room, memory);
-        else scoreMany<type()>(unit, room, memory);
-      }
-    });
+    pool.parallelFor(0, a.gates() * tiles, std::max<int64_t>(1, kWorkPerTask / std::max<int64_t>(1, work)),
+                     [&](int64_t from, int64_t to, int worker) {
+                       auto* memory = reinterpret_cast<float*>(pool.scratch(worker, room.bytes(rows <= kStreamRows)));
+                       for (int64_t i = from; i < to; ++i) {
+                         const int64_t row0 = i % tiles * rows;
+                         const Unit unit{a, i / tiles, row0, std::min(rows, a.n - row0)};
+                         if (unit.m <= kStreamRows) scoreFew<type()>(unit, room, memory);
+                         else scoreMany<type()>(unit, room, memory);
+                       }
+                     });
   });
 }
 

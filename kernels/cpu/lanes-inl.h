@@ -222,15 +222,18 @@ HWY_INLINE void reduceLanes8(const float* lanes, float* out) {
   const hn::FixedTag<float, 8> d;
   const hn::Repartition<double, decltype(d)> dd;
   hn::Vec<decltype(d)> v[8], u[4], w[2];
-  KVLAB_UNROLL for (int i = 0; i < 8; ++i) v[i] = hn::Add(hn::LoadU(d, lanes + 16 * i), hn::LoadU(d, lanes + 16 * i + 8));
+  KVLAB_UNROLL for (int i = 0; i < 8; ++i) v[i] =
+      hn::Add(hn::LoadU(d, lanes + 16 * i), hn::LoadU(d, lanes + 16 * i + 8));
   KVLAB_UNROLL for (int i = 0; i < 4; ++i) {  // set i in the lower half, set i + 4 in the upper
     u[i] = hn::Add(hn::ConcatLowerLower(d, v[i + 4], v[i]), hn::ConcatUpperUpper(d, v[i + 4], v[i]));
   }
   KVLAB_UNROLL for (int i = 0; i < 2; ++i) {
     const auto even = hn::BitCast(dd, u[2 * i]), odd = hn::BitCast(dd, u[2 * i + 1]);
-    w[i] = hn::Add(hn::BitCast(d, hn::InterleaveLower(dd, even, odd)), hn::BitCast(d, hn::InterleaveUpper(dd, even, odd)));
+    w[i] =
+        hn::Add(hn::BitCast(d, hn::InterleaveLower(dd, even, odd)), hn::BitCast(d, hn::InterleaveUpper(dd, even, odd)));
   }
-  const __m256 first = _mm256_shuffle_ps(w[0].raw, w[1].raw, 0x88), second = _mm256_shuffle_ps(w[0].raw, w[1].raw, 0xdd);
+  const __m256 first = _mm256_shuffle_ps(w[0].raw, w[1].raw, 0x88),
+               second = _mm256_shuffle_ps(w[0].raw, w[1].raw, 0xdd);
   _mm256_storeu_ps(out, _mm256_add_ps(first, second));
 #elif HWY_TARGET == HWY_AVX3
   __m512 v[4], u[2];  // two sets each, four sets each
@@ -238,8 +241,8 @@ HWY_INLINE void reduceLanes8(const float* lanes, float* out) {
     const __m512 a = _mm512_loadu_ps(lanes + 32 * i), b = _mm512_loadu_ps(lanes + 32 * i + 16);
     v[i] = _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x44), _mm512_shuffle_f32x4(a, b, 0xee));
   }
-  KVLAB_UNROLL for (int i = 0; i < 2; ++i)
-    u[i] = _mm512_add_ps(_mm512_shuffle_f32x4(v[2 * i], v[2 * i + 1], 0x88), _mm512_shuffle_f32x4(v[2 * i], v[2 * i + 1], 0xdd));
+  KVLAB_UNROLL for (int i = 0; i < 2; ++i) u[i] = _mm512_add_ps(_mm512_shuffle_f32x4(v[2 * i], v[2 * i + 1], 0x88),
+                                                                _mm512_shuffle_f32x4(v[2 * i], v[2 * i + 1], 0xdd));
   const __m512 pairs = _mm512_add_ps(_mm512_shuffle_ps(u[0], u[1], 0x44), _mm512_shuffle_ps(u[0], u[1], 0xee));
   const __m512 sums = _mm512_add_ps(pairs, _mm512_movehdup_ps(pairs));
   const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 2, 6, 10, 14, 0, 0, 0, 0, 0, 0, 0, 0);
@@ -257,7 +260,8 @@ HWY_INLINE void reduceFolded(const float* sums, int64_t n, float* out) {
   const hn::FixedTag<float, 4> d;
   for (; i + 4 <= n; i += 4) {
     hn::Vec<decltype(d)> v[4];
-    KVLAB_UNROLL for (int k = 0; k < 4; ++k) v[k] = hn::Add(hn::LoadU(d, sums + 8 * (i + k)), hn::LoadU(d, sums + 8 * (i + k) + 4));
+    KVLAB_UNROLL for (int k = 0; k < 4; ++k) v[k] =
+        hn::Add(hn::LoadU(d, sums + 8 * (i + k)), hn::LoadU(d, sums + 8 * (i + k) + 4));
     const auto s01 = hn::Add(hn::ConcatLowerLower(d, v[1], v[0]), hn::ConcatUpperUpper(d, v[1], v[0]));
     const auto s23 = hn::Add(hn::ConcatLowerLower(d, v[3], v[2]), hn::ConcatUpperUpper(d, v[3], v[2]));
     hn::StoreU(hn::Add(hn::ConcatEven(d, s23, s01), hn::ConcatOdd(d, s23, s01)), d, out + i);

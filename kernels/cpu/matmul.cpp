@@ -16,8 +16,8 @@ HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kBlock = 48;            // rows of x at a time and columns of a panel; multiple of the tile sides
-constexpr int64_t kDepth = 1024;          // elements of k per slice, about
+constexpr int64_t kBlock = 48;    // rows of x at a time and columns of a panel; multiple of the tile sides
+constexpr int64_t kDepth = 1024;  // elements of k per slice, about
 constexpr int64_t kPanelBytes = 560 << 10;
 constexpr int64_t kWorkPerTask = 131072;  // multiply-adds worth handing to another thread
 
@@ -99,7 +99,8 @@ HWY_INLINE void finish(const MatmulArgs& a, int64_t j0, int64_t n) {
 
 /// Columns [j0, j0 + n) of y; memory: the panel, then the carry.
 template <class Values>
-void matmulPanel(const MatmulArgs& a, const Panels<typename Values::Word>& p, int64_t j0, int64_t n, typename Values::Word* panel) {
+void matmulPanel(const MatmulArgs& a, const Panels<typename Values::Word>& p, int64_t j0, int64_t n,
+                 typename Values::Word* panel) {
   const int64_t rowBytes = a.k * dtypeBytes(Values::kType), used = (a.k + Values::kValues - 1) / Values::kValues;
   const uint8_t* w = static_cast<const uint8_t*>(a.w) + j0 * rowBytes;
   for (int64_t j = 0; j < n; ++j) {
@@ -109,10 +110,18 @@ void matmulPanel(const MatmulArgs& a, const Panels<typename Values::Word>& p, in
   float* carry = p.slice < p.depth ? reinterpret_cast<float*>(panel + p.columns * p.stride) : nullptr;
   for (int64_t i0 = 0; i0 < a.m; i0 += kBlock) {
     for (int64_t k = 0; k < p.depth; k += p.slice) {
-      panelProduct<typename Values::Panel>({.x = p.x + i0 * p.xStride + k, .xStride = p.xStride, .m = std::min(kBlock, a.m - i0),
-                                            .w = panel + k, .wStride = p.stride, .n = n, .k16 = std::min(p.slice, p.depth - k),
-                                            .carry = carry, .first = k == 0, .last = k + p.slice >= p.depth,
-                                            .y = a.y + i0 * a.yStride + j0, .yStride = a.yStride});
+      panelProduct<typename Values::Panel>({.x = p.x + i0 * p.xStride + k,
+                                            .xStride = p.xStride,
+                                            .m = std::min(kBlock, a.m - i0),
+                                            .w = panel + k,
+                                            .wStride = p.stride,
+                                            .n = n,
+                                            .k16 = std::min(p.slice, p.depth - k),
+                                            .carry = carry,
+                                            .first = k == 0,
+                                            .last = k + p.slice >= p.depth,
+                                            .y = a.y + i0 * a.yStride + j0,
+                                            .yStride = a.yStride});
     }
   }
   finish(a, j0, n);

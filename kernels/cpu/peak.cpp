@@ -36,7 +36,9 @@ HWY_NOINLINE float chains(float start) {
 
 double multiplyAddRateTarget(ThreadPool& pool, double seconds) {
   using Clock = std::chrono::steady_clock;
-  const auto elapsed = [](Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); };
+  const auto elapsed = [](Clock::time_point from) {
+    return std::chrono::duration<double>(Clock::now() - from).count();
+  };
   const auto warm = Clock::now();
   float sink = chains(0.5f);
   const auto rounds = static_cast<int64_t>(seconds / elapsed(warm)) + 1;

@@ -14,7 +14,8 @@ HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 
 template <DType T, class D>
-HWY_INLINE void rotateWith(D d, const uint8_t* from, const uint8_t* scale, const float* table, int64_t half, float* to) {
+HWY_INLINE void rotateWith(D d, const uint8_t* from, const uint8_t* scale, const float* table, int64_t half,
+                           float* to) {
   constexpr int64_t kBytes = dtypeBytes(T);
   const HeadReader<T, D> head(d, scale);
   for (int64_t i = 0; i < half; i += static_cast<int64_t>(hn::MaxLanes(d))) {

@@ -44,7 +44,8 @@ HWY_INLINE hn::Vec<D> loadFp8(D d, const uint8_t* from) {
 
 #if HWY_TARGET == HWY_AVX2
 /// 16 codes at once: less work for each.
-HWY_INLINE void loadFp8Pair(const uint8_t* from, hn::Vec<hn::FixedTag<float, 8>>& low, hn::Vec<hn::FixedTag<float, 8>>& high) {
+HWY_INLINE void loadFp8Pair(const uint8_t* from, hn::Vec<hn::FixedTag<float, 8>>& low,
+                            hn::Vec<hn::FixedTag<float, 8>>& high) {
   const hn::FixedTag<int16_t, 16> d16;
   const hn::FixedTag<float, 8> d;
   const hn::FixedTag<hwy::float16_t, 8> dh;
@@ -75,9 +76,7 @@ template <class D>
 class HeadReader<DType::i8, D> {
  public:
   HWY_INLINE HeadReader(D d, const uint8_t* scale) : m_scale(hn::Set(d, floatAt(scale))) {}
-  HWY_INLINE hn::Vec<D> load(D d, const uint8_t* from) const {
-    return hn::Mul(loadAs<DType::i8>(d, from), m_scale);
-  }
+  HWY_INLINE hn::Vec<D> load(D d, const uint8_t* from) const { return hn::Mul(loadAs<DType::i8>(d, from), m_scale); }
 
  private:
   hn::Vec<D> m_scale;
@@ -151,7 +150,8 @@ HWY_INLINE HeadScan scanHead(const float* from, int64_t headDim, uint32_t limit)
     const auto magnitude = hn::And(hn::BitCast(di, hn::LoadU(d, from + i)), hn::Set(di, 0x7fffffff));
     const int64_t odd = static_cast<int64_t>(hn::CountTrue(di, hn::Gt(magnitude, hn::Set(di, 0x7f7fffff))));
     scan.nonFinite += odd;
-    scan.overflows += static_cast<int64_t>(hn::CountTrue(di, hn::Gt(magnitude, hn::Set(di, static_cast<int32_t>(limit - 1))))) - odd;
+    scan.overflows +=
+        static_cast<int64_t>(hn::CountTrue(di, hn::Gt(magnitude, hn::Set(di, static_cast<int32_t>(limit - 1))))) - odd;
     scan.amaxBits = std::max(scan.amaxBits, static_cast<uint32_t>(hn::GetLane(hn::MaxOfLanes(di, magnitude))));
   });
   return scan;
@@ -179,21 +179,26 @@ HWY_INLINE hn::Vec<hn::RebindToSigned<D>> codesOf(D d, hn::Vec<D> quotient) {
 
 /// A head as codes with a finite scale. Counts codes at the largest magnitude, and finite inputs beyond it.
 template <DType T>
-HWY_INLINE void writeCodes(const float* from, float scale, uint8_t* to, int64_t headDim, int64_t& atMax, int64_t& clipped) {
+HWY_INLINE void writeCodes(const float* from, float scale, uint8_t* to, int64_t headDim, int64_t& atMax,
+                           int64_t& clipped) {
   forHead(headDim, [&](auto d, int64_t i) {
     using D = decltype(d);
     const hn::RebindToSigned<D> di;
     const auto quotient = hn::Div(hn::LoadU(d, from + i), hn::Set(d, scale));
     const auto code = codesOf<T>(d, quotient);
     const auto magnitude = hn::And(hn::BitCast(di, quotient), hn::Set(di, 0x7fffffff));
-    clipped += static_cast<int64_t>(hn::CountTrue(di, hn::Gt(magnitude, hn::Set(di, static_cast<int32_t>(clipBits(T))))));
+    clipped +=
+        static_cast<int64_t>(hn::CountTrue(di, hn::Gt(magnitude, hn::Set(di, static_cast<int32_t>(clipBits(T))))));
     if constexpr (T == DType::i8) {
       atMax += static_cast<int64_t>(hn::CountTrue(di, hn::Eq(hn::Abs(code), hn::Set(di, 127))));
-      hn::StoreU(hn::DemoteTo(hn::Rebind<int8_t, D>(), code), hn::Rebind<int8_t, D>(), reinterpret_cast<int8_t*>(to + i));
+      hn::StoreU(hn::DemoteTo(hn::Rebind<int8_t, D>(), code), hn::Rebind<int8_t, D>(),
+                 reinterpret_cast<int8_t*>(to + i));
     } else {
       atMax += static_cast<int64_t>(hn::CountTrue(di, hn::Eq(code, hn::Set(di, 0x7e))));
-      const auto sign = hn::ShiftRight<24>(hn::And(hn::BitCast(hn::RebindToUnsigned<D>(), quotient), hn::Set(hn::RebindToUnsigned<D>(), 0x80000000u)));
-      hn::StoreU(hn::DemoteTo(hn::Rebind<uint8_t, D>(), hn::Or(code, hn::BitCast(di, sign))), hn::Rebind<uint8_t, D>(), to + i);
+      const auto sign = hn::ShiftRight<24>(
+          hn::And(hn::BitCast(hn::RebindToUnsigned<D>(), quotient), hn::Set(hn::RebindToUnsigned<D>(), 0x80000000u)));
+      hn::StoreU(hn::DemoteTo(hn::Rebind<uint8_t, D>(), hn::Or(code, hn::BitCast(di, sign))), hn::Rebind<uint8_t, D>(),
+                 to + i);
     }
   });
 }

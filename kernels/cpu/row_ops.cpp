@@ -37,9 +37,7 @@ void addStats(TensorStats& to, const TensorStats& from) {
 
 constexpr int64_t kBytesPerTask = 65536;
 
-HWY_INLINE int64_t recordsPerTask(const RowLayout& o) {
-  return std::max<int64_t>(1, kBytesPerTask / o.stride);
-}
+HWY_INLINE int64_t recordsPerTask(const RowLayout& o) { return std::max<int64_t>(1, kBytesPerTask / o.stride); }
 
 template <class Fn>
 void forRecords(ThreadPool& pool, int64_t n, const RowLayout& o, const Fn& fn) {
@@ -72,7 +70,8 @@ HWY_INLINE void writeHead(const float* from, uint8_t* to, uint8_t* scaleAt, int6
 }
 
 /// K or V of a row. Where nobody asked for stats those of types without a scale are not counted.
-HWY_INLINE void writeTensor(const RowFormat& f, DType type, const float* from, uint8_t* to, uint8_t* scales, bool count, TensorStats& stats) {
+HWY_INLINE void writeTensor(const RowFormat& f, DType type, const float* from, uint8_t* to, uint8_t* scales, bool count,
+                            TensorStats& stats) {
   withRowType(type, [&](auto t) {
     for (int64_t head = 0; head < f.kvHeads; ++head) {
       const float* x = from + head * f.headDim;
@@ -191,8 +190,7 @@ void moveRows(const Context&, const MoveRowsArgs& a) {
   const int64_t stride = rowLayout(a.fmt).stride;
   for (int64_t i = 0; i < a.n; ++i) {
     const RowMove& m = a.moves[i];
-    memmove(a.toPool + m.to * stride, a.fromPool + m.from * stride,
-            static_cast<size_t>(m.count * stride));
+    memmove(a.toPool + m.to * stride, a.fromPool + m.from * stride, static_cast<size_t>(m.count * stride));
   }
 }
 
@@ -231,13 +229,18 @@ void readScales(const Context& context, const ReadScalesArgs& a) {
   const auto tensor = [&](DType t, const uint8_t* from, const uint8_t* scalesAt, float* scales, int32_t* atMax) {
     if (scales && dtypeHasScale(t)) memcpy(scales, scalesAt, static_cast<size_t>(heads) * 4);
     else if (scales) std::fill(scales, scales + heads, 1.0f);
-    if (atMax) *atMax = dtypeHasScale(t) ? static_cast<int32_t>(std::count_if(from, from + values, [t](uint8_t c) { return quantAtMax(c, t); })) : 0;
+    if (atMax)
+      *atMax = dtypeHasScale(t)
+          ? static_cast<int32_t>(std::count_if(from, from + values, [t](uint8_t c) { return quantAtMax(c, t); }))
+          : 0;
   };
   context.pool->parallelFor(0, a.n, 64, [&](int64_t from, int64_t to, int) {
     for (int64_t i = from; i < to; ++i) {
       const uint8_t* record = a.pool + a.slots[i] * o.stride;
-      tensor(a.fmt.k, record + o.k, record + o.kScales, a.k ? a.k + i * heads : nullptr, a.kAtMax ? a.kAtMax + i : nullptr);
-      tensor(a.fmt.v, record + o.v, record + o.vScales, a.v ? a.v + i * heads : nullptr, a.vAtMax ? a.vAtMax + i : nullptr);
+      tensor(a.fmt.k, record + o.k, record + o.kScales, a.k ? a.k + i * heads : nullptr,
+             a.kAtMax ? a.kAtMax + i : nullptr);
+      tensor(a.fmt.v, record + o.v, record + o.vScales, a.v ? a.v + i * heads : nullptr,
+             a.vAtMax ? a.vAtMax + i : nullptr);
     }
   });
 }

@@ -95,8 +95,7 @@ void topk(const Context& context, const TopkArgs& a) {
     if (!lNan && a.x[l] != a.x[r]) return a.x[l] > a.x[r];
     return l < r;
   };
-  auto* all = reinterpret_cast<int32_t*>(
-      context.pool->sharedScratch(static_cast<size_t>(a.n) * sizeof(int32_t)));
+  auto* all = reinterpret_cast<int32_t*>(context.pool->sharedScratch(static_cast<size_t>(a.n) * sizeof(int32_t)));
   std::iota(all, all + a.n, 0);
   std::partial_sort(all, all + a.k, all + a.n, before);
   std::copy(all, all + a.k, a.indices);

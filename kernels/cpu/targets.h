@@ -3,8 +3,7 @@
 // code as the baseline. Include before any Highway header.
 #pragma once
 
-#define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #define HWY_BROKEN_EMU128 1  // the baseline is HWY_SCALAR with every compiler
 
 #if defined(__GNUC__) && !defined(__clang__)

@@ -32,7 +32,7 @@ class Buffer {
     if (bytes > m_bytes) {
       release();
       const size_t want = (bytes + bytes / 4 + 4095) / 4096 * 4096;
-      m_data = static_cast<std::byte*>(::operator new(want, std::align_val_t{kAlignment}));
+      m_data = static_cast<std::byte*>(::operator new (want, std::align_val_t{kAlignment}));
       m_bytes = want;
     }
     return m_data;
@@ -40,7 +40,7 @@ class Buffer {
 
  private:
   void release() {
-    ::operator delete(m_data, std::align_val_t{kAlignment});
+    ::operator delete (m_data, std::align_val_t{kAlignment});
     m_data = nullptr;
     m_bytes = 0;
   }
@@ -139,8 +139,7 @@ void ThreadPool::run(int64_t begin, int64_t end, int64_t grain, Call call) {
   grain = std::max<int64_t>(1, grain);
   Impl& p = *m_impl;
   if (p.workers.empty() || end - begin <= grain) {
-    for (int64_t at = begin; at < end; at += grain)
-      call.fn(call.object, at, std::min(end, at + grain), 0);
+    for (int64_t at = begin; at < end; at += grain) call.fn(call.object, at, std::min(end, at + grain), 0);
     return;
   }
   p.call = call;

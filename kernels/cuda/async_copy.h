@@ -23,7 +23,8 @@ __device__ __forceinline__ void copyAsync16(void* shared, const void* global, ui
   if (validBytes == 16) {
     v = *static_cast<const uint4*>(global);
   } else {
-    for (uint32_t i = 0; i < validBytes; ++i) reinterpret_cast<uint8_t*>(&v)[i] = static_cast<const uint8_t*>(global)[i];
+    for (uint32_t i = 0; i < validBytes; ++i)
+      reinterpret_cast<uint8_t*>(&v)[i] = static_cast<const uint8_t*>(global)[i];
   }
   *static_cast<uint4*>(shared) = v;
 #endif
@@ -42,7 +43,8 @@ __device__ __forceinline__ uint64_t passingPolicy() {
 __device__ __forceinline__ void copyPassing16(void* shared, const void* global, [[maybe_unused]] uint64_t policy) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   const auto to = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
-  asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(to), "l"(global), "l"(policy) : "memory");
+  asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(to), "l"(global), "l"(policy)
+               : "memory");
 #else
   copyAsync16(shared, global);
 #endif

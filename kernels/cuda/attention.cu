@@ -73,7 +73,8 @@ SplitShape splitShapeOf(const AttentionArgs& a, const AttentionPlan& p, int mult
   g.rowsPerStage = rowsPerStage(a.fmt.headDim, std::max(dtypeBytes(a.fmt.k), dtypeBytes(a.fmt.v)));
   g.scalesAt = g.rowsPerStage * std::max(g.k.pitch, g.v.pitch);
   g.stageBytes = g.scalesAt + (hasScales(a.fmt) ? g.rowsPerStage * 4 : 0);
-  g.headTile = splitHeads(p.group, a.fmt.headDim, p.blocks * a.fmt.kvHeads * a.nQueries, int64_t{kBusy} * multiprocessors);
+  g.headTile =
+      splitHeads(p.group, a.fmt.headDim, p.blocks * a.fmt.kvHeads * a.nQueries, int64_t{kBusy} * multiprocessors);
   g.headTiles = (p.group + g.headTile - 1) / g.headTile;
   return g;
 }
@@ -84,7 +85,8 @@ int32_t splitBlocks(const Walk& w) {
   const int width = a.fmt.headDim <= 64 ? 0 : a.fmt.headDim <= 128 ? 1 : 2;
   constexpr decltype(&splitBlocks64) kWalks[2][3] = {{&splitBlocks64, &splitBlocks128, &splitBlocks256},
                                                      {&splitScaled64, &splitScaled128, &splitScaled256}};
-  const int32_t error = kWalks[hasScales(a.fmt)][width](w, static_cast<int>(std::bit_ceil(static_cast<unsigned>(g.headTile))), g);
+  const int32_t error =
+      kWalks[hasScales(a.fmt)][width](w, static_cast<int>(std::bit_ceil(static_cast<unsigned>(g.headTile))), g);
   return error ? error : mergeBlocks(w.stream, a, w.plan);
 }
 
@@ -158,7 +160,9 @@ int32_t attend(void* stream, const AttentionArgs& args, bool fast) {
   if (a.outStride == 0) a.outStride = width;
   int device = 0, multiprocessors = 0;
   if (const auto error = cudaGetDevice(&device); error != cudaSuccess) return error;
-  if (const auto error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device); error != cudaSuccess) return error;
+  if (const auto error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+      error != cudaSuccess)
+    return error;
   bool mma = false;
   if (fast)
     if (const int32_t error = askForMma(a, &mma)) return error;

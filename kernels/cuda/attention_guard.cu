@@ -22,12 +22,14 @@ int64_t bytesFor(int64_t count) { return alignUp(count * 4, 256); }
 __global__ void __launch_bounds__(kThreads) guardQueries(AttentionArgs a, Copies to, Bounds bounds) {
   const int64_t q = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (q >= a.nQueries) return;
-  const Bound positions = bounds.upTo(IndexKind::position, a.rows + 1), phases = bounds.of(IndexKind::phase, a.rotaryTable, int64_t{a.fmt.headDim} * 4);
+  const Bound positions = bounds.upTo(IndexKind::position, a.rows + 1),
+              phases = bounds.of(IndexKind::phase, a.rotaryTable, int64_t{a.fmt.headDim} * 4);
   to.begins[q] = a.rowBegin[q];
   to.ends[q] = a.rowEnd[q] > a.rowBegin[q] ? positions.orZero(a.rowEnd[q]) : 0;
   if (!a.selfSlot) return;
   const bool self = a.selfSlot[q] >= 0;
-  to.selfSlots[q] = self && bounds.of(IndexKind::slot, a.pool, rowLayout(a.fmt).stride).holds(a.selfSlot[q]) ? a.selfSlot[q] : -1;
+  to.selfSlots[q] =
+      self && bounds.of(IndexKind::slot, a.pool, rowLayout(a.fmt).stride).holds(a.selfSlot[q]) ? a.selfSlot[q] : -1;
   if (to.selfPhases) to.selfPhases[q] = self && !a.keysRotated ? phases.orZero(a.selfPhaseIndex[q]) : 0;
 }
 
@@ -38,7 +40,9 @@ __global__ void __launch_bounds__(kThreads) guardRows(AttentionArgs a, Copies to
   bool seen = false;
   for (int64_t q = 0; q < a.nQueries && !seen; ++q) seen = row >= to.begins[q] && row < to.ends[q];
   to.slots[row] = seen ? bounds.of(IndexKind::slot, a.pool, rowLayout(a.fmt).stride).orZero(a.slots[row]) : 0;
-  if (to.phases) to.phases[row] = seen ? bounds.of(IndexKind::phase, a.rotaryTable, int64_t{a.fmt.headDim} * 4).orZero(a.phaseIndex[row]) : 0;
+  if (to.phases)
+    to.phases[row] =
+        seen ? bounds.of(IndexKind::phase, a.rotaryTable, int64_t{a.fmt.headDim} * 4).orZero(a.phaseIndex[row]) : 0;
 }
 
 }  // namespace
@@ -60,8 +64,11 @@ int32_t guardAttention(void* stream, AttentionArgs& a) {
   to.selfSlots = take(a.nQueries, a.selfSlot);
   to.selfPhases = take(a.nQueries, a.selfSlot && a.selfPhaseIndex);
   const Bounds bounds = boundsFor("attention");
-  if (const int32_t e = launch(guardQueries, (a.nQueries + kThreads - 1) / kThreads, kThreads, 0, stream, a, to, bounds)) return e;
-  if (const int32_t e = launch(guardRows, (a.rows + kThreads - 1) / kThreads, kThreads, 0, stream, a, to, bounds)) return e;
+  if (const int32_t e =
+          launch(guardQueries, (a.nQueries + kThreads - 1) / kThreads, kThreads, 0, stream, a, to, bounds))
+    return e;
+  if (const int32_t e = launch(guardRows, (a.rows + kThreads - 1) / kThreads, kThreads, 0, stream, a, to, bounds))
+    return e;
   a.slots = to.slots;
   a.phaseIndex = to.phases;
   a.rowBegin = to.begins;

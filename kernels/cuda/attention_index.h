@@ -68,7 +68,8 @@ struct SmallDivisor {
   uint32_t divisor = 1, factor = 65536;
   SmallDivisor() = default;
   KVLAB_HD SmallDivisor(uint32_t d, uint32_t f) : divisor(d), factor(f) {}
-  explicit SmallDivisor(int64_t d) : divisor(static_cast<uint32_t>(d)), factor(static_cast<uint32_t>((65536 + d - 1) / d)) {}
+  explicit SmallDivisor(int64_t d)
+      : divisor(static_cast<uint32_t>(d)), factor(static_cast<uint32_t>((65536 + d - 1) / d)) {}
   KVLAB_HD int quotient(int n) const { return static_cast<int>((static_cast<uint32_t>(n) * factor) >> 16); }
   KVLAB_HD int rest(int n) const { return n - quotient(n) * static_cast<int>(divisor); }
 };
@@ -79,9 +80,9 @@ struct SmallDivisor {
 struct AttentionPlan {
   int64_t kOffset = 0, vOffset = 0;  ///< in a record, bytes
   int kScales = 0, vScales = 0;      ///< likewise; 0: the type has none
-  int stride = 0;              ///< of records, bytes
-  int group = 1;               ///< query heads per KV head
-  int skew = 0;                ///< indexBase % 64
+  int stride = 0;                    ///< of records, bytes
+  int group = 1;                     ///< query heads per KV head
+  int skew = 0;                      ///< indexBase % 64
   int64_t blocks = 0;
   int stored = 0;              ///< masses are wanted of queries [stored, nQueries)
   float* values = nullptr;     ///< [nQueries, queryHeads, blocks, headDim] of each block alone
@@ -93,7 +94,9 @@ struct AttentionPlan {
   KVLAB_HD int64_t stateAt(int q, int heads, int head, int block) const {
     return (int64_t{q} * heads + head) * blocks + block;
   }
-  KVLAB_HD int64_t keptAt(int q, int heads, int head, int block) const { return stateAt(q - stored, heads, head, block); }
+  KVLAB_HD int64_t keptAt(int q, int heads, int head, int block) const {
+    return stateAt(q - stored, heads, head, block);
+  }
 };
 
 // Shared memory of the split kernel: a ring of stages, each some rows of K or of V of one head as they are
@@ -130,7 +133,8 @@ KVLAB_HD constexpr int tilePitch(int headDim) {
 
 inline constexpr int kScorePitch = kKeys + 4;  ///< floats
 
-/// 16-bit values between rows for tensor cores, heads rounded up to 16 values: 16 bytes of eight rows hit every bank once.
+/// 16-bit values between rows for tensor cores, heads rounded up to 16 values: 16 bytes of eight rows hit every bank
+/// once.
 KVLAB_HD constexpr int mmaPitch(int dim) { return dim + 8; }
 
 }  // namespace kvlab::kernels::cuda

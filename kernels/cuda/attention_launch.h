@@ -26,7 +26,8 @@ int32_t walkTiles64(const Walk&, const Grid&, const TileShape&);
 int32_t walkTiles128(const Walk&, const Grid&, const TileShape&);
 int32_t walkTiles256(const Walk&, const Grid&, const TileShape&);
 
-/// 10 * major + minor of the code that this device runs: an older one where the driver compiled it; from 80 on walkMma* work.
+/// 10 * major + minor of the code that this device runs: an older one where the driver compiled it; from 80 on walkMma*
+/// work.
 int32_t mmaCompiledFor(int* capability);
 int32_t walkMma64(const Walk&, const Grid&, const TileShape&);
 int32_t walkMma128(const Walk&, const Grid&, const TileShape&);

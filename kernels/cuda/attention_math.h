@@ -55,7 +55,8 @@ template <DType T>
 __device__ __forceinline__ float2 codePair(uint32_t word, float factor) {
   if constexpr (T == DType::i8) {
     const uint32_t shifted = word ^ 0x8080u;  // -128 becomes 0
-    return make_float2((byteAsFloat(shifted, 0) - 8388736.0f) * factor, (byteAsFloat(shifted, 1) - 8388736.0f) * factor);
+    return make_float2((byteAsFloat(shifted, 0) - 8388736.0f) * factor,
+                       (byteAsFloat(shifted, 1) - 8388736.0f) * factor);
   } else {
     const float2 v = pairOf<DType::f16>(halvesOfFp8(((word & 0xffu) << 8) | ((word & 0xff00u) << 16)));
     return make_float2(v.x * factor, v.y * factor);

@@ -15,9 +15,9 @@
 namespace kvlab::kernels::cuda {
 namespace {
 
-constexpr int kSlice = 32;      // values of a head that one block of threads merges
-constexpr int kPerStage = 32;   // blocks of keys
-constexpr int kStages = 8;      // 30 KB under way; 128 of them 4 MB, what 5 TB/s out of the cache need in 0.7 microseconds
+constexpr int kSlice = 32;     // values of a head that one block of threads merges
+constexpr int kPerStage = 32;  // blocks of keys
+constexpr int kStages = 8;  // 30 KB under way; 128 of them 4 MB, what 5 TB/s out of the cache need in 0.7 microseconds
 constexpr int kMergeThreads = 128;
 constexpr int kCopiers = kMergeThreads - 32;
 constexpr int kMassThreads = 128;
@@ -129,10 +129,11 @@ __global__ void __launch_bounds__(kMergeThreads) mergeKernel(AttentionArgs a, At
 /// Probabilities of all heads are kept; otherwise those of the first give way to the mean.
 __device__ __forceinline__ bool perHead(const AttentionArgs& a) { return a.receivedPerHead || a.lastAbove; }
 
-/// Calls fn(q, first) for every query of the batch that sees an entry, ascending; first: its place in p.kept, of head 0.
-/// Entry `rows` is the self row, another key for every query.
+/// Calls fn(q, first) for every query of the batch that sees an entry, ascending; first: its place in p.kept, of head
+/// 0. Entry `rows` is the self row, another key for every query.
 template <class Fn>
-__device__ __forceinline__ void forQueries(const AttentionArgs& a, const AttentionPlan& p, int64_t entry, const Fn& fn) {
+__device__ __forceinline__ void forQueries(const AttentionArgs& a, const AttentionPlan& p, int64_t entry,
+                                           const Fn& fn) {
 #pragma unroll 1
   for (int q = 0; q < a.nQueries; ++q) {
     const bool hasSelf = a.selfSlot && a.selfSlot[q] >= 0;
@@ -149,7 +150,8 @@ __device__ __forceinline__ void forQueries(const AttentionArgs& a, const Attenti
 __global__ void __launch_bounds__(kKeys) headMeanKernel(AttentionArgs a, AttentionPlan p, bool newestOfBatch) {
   __shared__ float factors[kKeys];
   const int key = static_cast<int>(threadIdx.x);
-  const int q = p.stored + static_cast<int>(blockIdx.y), block = static_cast<int>(blockIdx.x), start = startOf(block, p.skew);
+  const int q = p.stored + static_cast<int>(blockIdx.y), block = static_cast<int>(blockIdx.x),
+            start = startOf(block, p.skew);
   const Seen seen = seenRange(a.rowBegin[q], a.rowEnd[q], a.selfSlot && a.selfSlot[q] >= 0);
   const SeenPart part = partAt(seen, start);
   if (part.empty()) return;
@@ -177,7 +179,8 @@ __global__ void __launch_bounds__(kKeys) headMeanKernel(AttentionArgs a, Attenti
   }
   mean = mean / static_cast<float>(a.queryHeads);
   if (newest && a.newestMass && (row || self)) a.newestMass[entry] = mean;
-  if (a.receivedMass && !perHead(a)) p.kept[p.keptAt(q, a.queryHeads, 0, block) * kKeys + key] = mean;  // this thread alone reads there
+  if (a.receivedMass && !perHead(a))
+    p.kept[p.keptAt(q, a.queryHeads, 0, block) * kKeys + key] = mean;  // this thread alone reads there
 }
 
 __global__ void __launch_bounds__(kMassThreads) receiveKernel(AttentionArgs a, AttentionPlan p) {
@@ -200,7 +203,8 @@ __global__ void __launch_bounds__(kMassThreads) receiveKernel(AttentionArgs a, A
 
 /// The lists of the heads of one group: a thread per entry, grid y = KV heads.
 __global__ void __launch_bounds__(kMassThreads) receiveHeadsKernel(AttentionArgs a, AttentionPlan p) {
-  const int64_t entry = int64_t{blockIdx.x} * kMassThreads + threadIdx.x, headStep = p.blocks * kKeys, list = a.rows + 1;
+  const int64_t entry = int64_t{blockIdx.x} * kMassThreads + threadIdx.x, headStep = p.blocks * kKeys,
+                list = a.rows + 1;
   if (entry > a.rows) return;
   const int kvHead = static_cast<int>(blockIdx.y), firstHead = kvHead * p.group;
 #pragma unroll 1

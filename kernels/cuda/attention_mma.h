@@ -26,8 +26,8 @@ struct MmaShared {
   static constexpr int kPitch = mmaPitch(Dim);
   static constexpr int64_t kBytes = 2 * kKeys * kPitch * 2 + kMmaRows * 12 + 4 * kKeys * 4;
 
-  uint16_t *k, *v;  ///< [64, pitch]
-  Seen* seen;       ///< [kMmaRows] of the tile's queries; nothing where there is none
+  uint16_t *k, *v;          ///< [64, pitch]
+  Seen* seen;               ///< [kMmaRows] of the tile's queries; nothing where there is none
   int32_t *slots, *phases;  ///< [2][64] of this block and the next
 
   explicit __device__ MmaShared(uint16_t* memory) {
@@ -44,23 +44,26 @@ template <class Fn>
 __device__ __forceinline__ void forPieces(const TileShape& g, int headDim, const Fn& fn) {
   const int warp = static_cast<int>(threadIdx.x) / 32;
 #pragma unroll 4
-  for (int i = static_cast<int>(threadIdx.x) % 32; i < 2 * headDim; i += 32) fn(16 * warp + g.quadsOf.quotient(i), g.quadsOf.rest(i));
+  for (int i = static_cast<int>(threadIdx.x) % 32; i < 2 * headDim; i += 32)
+    fn(16 * warp + g.quadsOf.quotient(i), g.quadsOf.rest(i));
 }
 
 /// Starts copies of a block of K or V, which begins at `from` in a record; rows that nobody sees become 0.
 template <int Dim>
-__device__ __forceinline__ void copyRows(const AttentionArgs& a, const AttentionPlan& p, const TileShape& g, const int32_t* slots,
-                                         const uint8_t* from, uint16_t* to) {
+__device__ __forceinline__ void copyRows(const AttentionArgs& a, const AttentionPlan& p, const TileShape& g,
+                                         const int32_t* slots, const uint8_t* from, uint16_t* to) {
   forPieces(g, a.fmt.headDim, [&](int row, int piece) {
     const int slot = slots[row];
-    copyAsync16(to + row * mmaPitch(Dim) + 8 * piece, from + (slot < 0 ? 0 : int64_t{slot} * p.stride + 16 * piece), slot < 0 ? 0 : 16);
+    copyAsync16(to + row * mmaPitch(Dim) + 8 * piece, from + (slot < 0 ? 0 : int64_t{slot} * p.stride + 16 * piece),
+                slot < 0 ? 0 : 16);
   });
   commitCopies();
 }
 
 /// The keys of this warp, in place.
 template <DType T, int Dim>
-__device__ __forceinline__ void rotateKeys(const AttentionArgs& a, const TileShape& g, const int32_t* phases, uint16_t* keys) {
+__device__ __forceinline__ void rotateKeys(const AttentionArgs& a, const TileShape& g, const int32_t* phases,
+                                           uint16_t* keys) {
   const int half = a.fmt.headDim / 2;
   forPieces(g, a.fmt.headDim, [&](int row, int piece) {
     const float* table = a.rotaryTable + int64_t{phases[row]} * a.fmt.headDim + 4 * piece;
@@ -80,7 +83,8 @@ __device__ __forceinline__ void rotateKeys(const AttentionArgs& a, const TileSha
 template <DType T, int Dim>
 class MmaTile {
  public:
-  __device__ __forceinline__ MmaTile(const AttentionArgs& args, const AttentionPlan& plan, const Tile& t, const TileShape& g)
+  __device__ __forceinline__ MmaTile(const AttentionArgs& args, const AttentionPlan& plan, const Tile& t,
+                                     const TileShape& g)
       : a(args), p(plan) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
@@ -220,7 +224,8 @@ class MmaTile {
   const AttentionPlan& p;
   int m_query[2], m_head[2];  ///< query -1: an absent row
   Seen m_seen[2];
-  float m_max[2] = {-INFINITY, -INFINITY}, m_sum[2] = {0.0f, 0.0f};  ///< maximum: in powers of two; sum: of this thread's keys
+  float m_max[2] = {-INFINITY, -INFINITY},
+        m_sum[2] = {0.0f, 0.0f};  ///< maximum: in powers of two; sum: of this thread's keys
   uint32_t m_q[Dim / 16][4], m_weights[kKeys / 16][4];
   float m_out[Dim / 8][4];
 };
@@ -230,12 +235,14 @@ template <int Dim>
 __device__ __forceinline__ void prepareMma(const AttentionArgs& a, const Tile& t, const MmaShared<Dim>& s) {
   const int thread = static_cast<int>(threadIdx.x), q = t.q0 + thread;
   if (thread < kMmaRows) s.seen[thread] = thread < t.queries ? seenRange(a.rowBegin[q], a.rowEnd[q], false) : Seen();
-  if (a.fmt.headDim % 16 != 0) *reinterpret_cast<uint4*>(s.k + thread * s.kPitch + a.fmt.headDim) = make_uint4(0, 0, 0, 0);  // s.v follows
+  if (a.fmt.headDim % 16 != 0)
+    *reinterpret_cast<uint4*>(s.k + thread * s.kPitch + a.fmt.headDim) = make_uint4(0, 0, 0, 0);  // s.v follows
 }
 
 /// Grid: x = tiles of queries, later ones first (they see most), y = kvHeads * headTiles. kMmaThreads threads.
 template <DType T, int Dim>
-__global__ void __launch_bounds__(kMmaThreads, Dim > 96 ? 2 : 3) mmaKernel(AttentionArgs a, AttentionPlan p, TileShape g) {
+__global__ void __launch_bounds__(kMmaThreads, Dim > 96 ? 2 : 3)
+    mmaKernel(AttentionArgs a, AttentionPlan p, TileShape g) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   const MmaShared<Dim> s(dynamicShared<uint16_t>());
   const Tile t = tileOf(a, p, g, static_cast<int>(gridDim.x - 1 - blockIdx.x), static_cast<int>(blockIdx.y));

@@ -22,7 +22,8 @@ struct Tile {
   int queries, heads;    ///< present ones
 };
 
-__device__ __forceinline__ Tile tileOf(const AttentionArgs& a, const AttentionPlan& p, const TileShape& g, int tile, int heads) {
+__device__ __forceinline__ Tile tileOf(const AttentionArgs& a, const AttentionPlan& p, const TileShape& g, int tile,
+                                       int heads) {
   Tile t;
   t.q0 = tile * g.queries;
   t.kvHead = heads / g.headTiles;

@@ -10,8 +10,8 @@
 
 namespace kvlab::kernels::cuda {
 
-inline constexpr int64_t kSplitQueries = 16;          ///< up to here blocks of keys are spread over the device
-inline constexpr int64_t kGridEdge = 65535;           ///< blocks of threads in y and z
+inline constexpr int64_t kSplitQueries = 16;                ///< up to here blocks of keys are spread over the device
+inline constexpr int64_t kGridEdge = 65535;                 ///< blocks of threads in y and z
 inline constexpr int64_t kBatchBytes = int64_t{256} << 20;  ///< of scratch, unless one query needs more
 
 struct ScratchSizes {
@@ -23,7 +23,8 @@ inline bool splitsKeys(const AttentionArgs& a) { return a.nQueries <= kSplitQuer
 
 inline bool wantsNewest(const AttentionArgs& a) { return a.newestMass || a.newestPerHead; }
 
-/// Scratch of a batch of `queries` of a call, masses wanted of `stored` of them. Every part starts at a multiple of 256.
+/// Scratch of a batch of `queries` of a call, masses wanted of `stored` of them. Every part starts at a multiple of
+/// 256.
 inline ScratchSizes scratchOf(const AttentionArgs& a, int64_t queries, int64_t stored) {
   const int64_t blocks = blocksOfCall(a), rows = queries * a.queryHeads, kept = stored * a.queryHeads;
   const auto bytes = [](int64_t n) { return roundUp(n, 256); };

@@ -32,7 +32,7 @@ struct StageRows {
 /// What is the same for every warp of a launch.
 struct SplitShape {
   int rowsPerStage = kKeys, stageBytes = 0;
-  int scalesAt = 0;     ///< in a stage: a f32 for each row, behind the rows
+  int scalesAt = 0;  ///< in a stage: a f32 for each row, behind the rows
   StageRows k, v;
   int headTile = 1, headTiles = 1;  ///< query heads of a warp; warps for a group
   int warps = 1, headSets = 1;      ///< KV heads of a block of threads; blocks of threads for all of them
@@ -59,14 +59,15 @@ struct RowWords {
   }
 };
 
-__device__ __forceinline__ int32_t rowWord(const SplitTask& t, const SeenPart& part, int block, int row, const int32_t* perRow,
-                                           const int32_t* perQuery) {
+__device__ __forceinline__ int32_t rowWord(const SplitTask& t, const SeenPart& part, int block, int row,
+                                           const int32_t* perRow, const int32_t* perQuery) {
   if (row < part.lo || row >= part.hi) return 0;
   return row < part.rowsEnd ? perRow[startOf(block, t.skew) + row] : perQuery[t.query];
 }
 
 /// perRow [rows] is read where the block is seen, perQuery [nQueries] for the self row.
-__device__ __forceinline__ RowWords wordsOf(const SplitTask& t, int block, const int32_t* perRow, const int32_t* perQuery) {
+__device__ __forceinline__ RowWords wordsOf(const SplitTask& t, int block, const int32_t* perRow,
+                                            const int32_t* perQuery) {
   if (block >= t.span.end || !perRow) return {};
   const SeenPart part = t.part(block);
   const int lane = laneOf();
@@ -78,20 +79,22 @@ struct StageReader {
   int block, stage;  ///< first all of K of a block, then all of V
   int lo, hi;        ///< rows seen
   RowWords slots, nextSlots;
-  uint64_t policy;   ///< of copies
+  uint64_t policy;  ///< of copies
 };
 
 /// As many rows at once as fit into a warp, a piece of 16 bytes a lane; `scales` is null for types without.
 template <bool Scaled>
 __device__ __forceinline__ void copyRows(const SplitShape& g, const StageReader& r, int firstRow, const StageRows& rows,
-                                         const uint8_t* from, [[maybe_unused]] const uint8_t* scales, int stride, uint8_t* to) {
+                                         const uint8_t* from, [[maybe_unused]] const uint8_t* scales, int stride,
+                                         uint8_t* to) {
   const int lane = laneOf(), mine = rows.across.quotient(lane), first = rows.across.rest(lane);
   for (int at = 0; at < g.rowsPerStage; at += rows.atOnce) {
     const int inStage = at + mine, row = firstRow + inStage;
     const int32_t slot = r.slots.of(row);
     if (mine >= rows.atOnce || inStage >= g.rowsPerStage || row < r.lo || row >= r.hi) continue;
     const uint8_t* record = from + int64_t{slot} * stride;
-    for (int piece = first; piece < rows.pieces; piece += 32) copyPassing16(to + inStage * rows.pitch + piece * 16, record + piece * 16, r.policy);
+    for (int piece = first; piece < rows.pieces; piece += 32)
+      copyPassing16(to + inStage * rows.pitch + piece * 16, record + piece * 16, r.policy);
     if constexpr (Scaled) {
       if (scales && first == 0) copyAsync4(to + g.scalesAt + 4 * inStage, scales + int64_t{slot} * stride);
     }
@@ -99,8 +102,8 @@ __device__ __forceinline__ void copyRows(const SplitShape& g, const StageReader&
 }
 
 template <bool Scaled>
-__device__ __forceinline__ void copyStage(const AttentionArgs& a, const AttentionPlan& p, const SplitShape& g, const SplitTask& t,
-                                          const StageReader& r, uint8_t* to) {
+__device__ __forceinline__ void copyStage(const AttentionArgs& a, const AttentionPlan& p, const SplitShape& g,
+                                          const SplitTask& t, const StageReader& r, uint8_t* to) {
   const int stages = kKeys / g.rowsPerStage;
   const bool values = r.stage >= stages;
   const StageRows rows = values ? g.v : g.k;
@@ -119,8 +122,8 @@ __device__ __forceinline__ void seeBlock(const SplitTask& t, StageReader& r) {
 
 /// Fetches the next stage and steps on; past the last block an empty group keeps the count.
 template <bool Scaled>
-__device__ __forceinline__ void fetchStage(const AttentionArgs& a, const AttentionPlan& p, const SplitShape& g, const SplitTask& t,
-                                           StageReader& r, uint8_t* to) {
+__device__ __forceinline__ void fetchStage(const AttentionArgs& a, const AttentionPlan& p, const SplitShape& g,
+                                           const SplitTask& t, StageReader& r, uint8_t* to) {
   if (r.block < t.span.end) copyStage<Scaled>(a, p, g, t, r, to);
   commitCopies();
   if (++r.stage < 2 * (kKeys / g.rowsPerStage)) return;
@@ -132,11 +135,13 @@ __device__ __forceinline__ void fetchStage(const AttentionArgs& a, const Attenti
 
 /// Values e, e + 1 of a stored key, rotated.
 template <DType T>
-__device__ __forceinline__ float2 rotatedPair(const uint8_t* key, float factor, const float* table, int e, int headDim) {
+__device__ __forceinline__ float2 rotatedPair(const uint8_t* key, float factor, const float* table, int e,
+                                              int headDim) {
   const int half = headDim / 2;
   const bool low = e < half;
   const int at = low ? e : e - half;
-  const float2 lo = pairAt<T>(key, at, factor), hi = pairAt<T>(key, at + half, factor), c = wordAt<float2>(table + at), n = wordAt<float2>(table + half + at);
+  const float2 lo = pairAt<T>(key, at, factor), hi = pairAt<T>(key, at + half, factor), c = wordAt<float2>(table + at),
+               n = wordAt<float2>(table + half + at);
   if (low) return make_float2(rotatedLow(lo.x, hi.x, c.x, n.x), rotatedLow(lo.y, hi.y, c.y, n.y));
   return make_float2(rotatedHigh(lo.x, hi.x, c.x, n.x), rotatedHigh(lo.y, hi.y, c.y, n.y));
 }
@@ -155,7 +160,8 @@ struct StageView {
 };
 
 template <bool Scaled>
-__device__ __forceinline__ StageView viewOf(const SplitShape& g, const StageRows& rows, int kvHead, const uint8_t* stage) {
+__device__ __forceinline__ StageView viewOf(const SplitShape& g, const StageRows& rows, int kvHead,
+                                            const uint8_t* stage) {
   return {stage + (Scaled ? (kvHead * rows.headBytes) & 15 : 0), stage + g.scalesAt};
 }
 
@@ -164,8 +170,8 @@ template <int Rows, int Dim, bool Scaled>
 struct SplitWarp {
   static constexpr int kSteps = Dim / 16;
   static constexpr int kLanesAcross = Dim >= 128 ? 32 : Dim / 4;  ///< lanes that own four values each
-  static constexpr int kValueRows = Rows * kLanesAcross / 32 > 0 ? Rows * kLanesAcross / 32 : 1;
-  static constexpr int kRuns = Dim > 128 ? Dim / 128 : 1;  ///< runs of 128 values
+  static constexpr int kValueRows = Rows * kLanesAcross / 32 > 0 ? Rows* kLanesAcross / 32 : 1;
+  static constexpr int kRuns = Dim > 128 ? Dim / 128 : 1;    ///< runs of 128 values
   static constexpr bool kAhead = Rows * Dim * kRuns <= 512;  ///< registers are left for angles read ahead
 
   float query[kSteps][Rows][2];
@@ -207,7 +213,9 @@ struct SplitWarp {
     return a.rotaryTable + int64_t{phases.of((row + laneKey()) & (kKeys - 1))} * a.fmt.headDim;
   }
 
-  static __device__ __forceinline__ bool readsAhead(const AttentionArgs& a) { return kAhead && !a.keysRotated && a.fmt.headDim == Dim; }
+  static __device__ __forceinline__ bool readsAhead(const AttentionArgs& a) {
+    return kAhead && !a.keysRotated && a.fmt.headDim == Dim;
+  }
 
   __device__ __forceinline__ void loadAngles(const AttentionArgs& a, const RowWords& phases, int row) {
     const float* table = tableOf(a, phases, row);
@@ -217,7 +225,8 @@ struct SplitWarp {
 
   /// One key as it is stored.
   template <DType T>
-  __device__ __forceinline__ void addPlain(const uint8_t* key, float factor, int headDim, float (&sums)[Rows][2]) const {
+  __device__ __forceinline__ void addPlain(const uint8_t* key, float factor, int headDim,
+                                           float (&sums)[Rows][2]) const {
 #pragma unroll
     for (int i = 0; i < kSteps; ++i) {
       const int e = 16 * i + 2 * lanePair();
@@ -227,7 +236,8 @@ struct SplitWarp {
 
   /// One key, rotated. Where headDim is not Dim, values half a head apart may lie in different lanes.
   template <DType T>
-  __device__ __forceinline__ void addRotated(const uint8_t* key, float factor, const float* table, int headDim, float (&sums)[Rows][2]) const {
+  __device__ __forceinline__ void addRotated(const uint8_t* key, float factor, const float* table, int headDim,
+                                             float (&sums)[Rows][2]) const {
 #pragma unroll
     for (int i = 0; i < kSteps; ++i) {
       const int e = 16 * i + 2 * lanePair();
@@ -237,7 +247,8 @@ struct SplitWarp {
 
   /// headDim == Dim: a lane holds both halves. Every angle makes room for that of the next four keys.
   template <DType T>
-  __device__ __forceinline__ void addHalves(const uint8_t* key, float factor, const float* nextTable, float (&sums)[Rows][2]) {
+  __device__ __forceinline__ void addHalves(const uint8_t* key, float factor, const float* nextTable,
+                                            float (&sums)[Rows][2]) {
     float2 high[kSteps / 2];
 #pragma unroll
     for (int i = 0; i < kSteps / 2; ++i) {
@@ -253,8 +264,9 @@ struct SplitWarp {
 
   /// Four keys at a time, eight lanes for each. scores [64][Rows].
   template <DType T>
-  __device__ __forceinline__ void scoreStage(const AttentionArgs& a, const SplitShape& g, const SeenPart& part, const RowWords& phases,
-                                             int firstRow, const StageView& stage, float* scores) {
+  __device__ __forceinline__ void scoreStage(const AttentionArgs& a, const SplitShape& g, const SeenPart& part,
+                                             const RowWords& phases, int firstRow, const StageView& stage,
+                                             float* scores) {
 #pragma unroll 1
     for (int at = 0; at < g.rowsPerStage; at += 4) {
       const int first = firstRow + at;
@@ -272,18 +284,20 @@ struct SplitWarp {
       }
       if (!seen) continue;
       const float score = foldLanes<Rows>(sums, lanePair()) * a.scale;
-      if (Rows >= 8 || lanePair() % (8 / Rows) == 0) scores[(first + laneKey()) * Rows + foldedRow(Rows, lanePair())] = score;
+      if (Rows >= 8 || lanePair() % (8 / Rows) == 0)
+        scores[(first + laneKey()) * Rows + foldedRow(Rows, lanePair())] = score;
     }
   }
 
-  __device__ __forceinline__ void scoreStage(const AttentionArgs& a, const SplitShape& g, const SeenPart& part, const RowWords& phases,
-                                             int firstRow, const StageView& stage, float* scores) {
+  __device__ __forceinline__ void scoreStage(const AttentionArgs& a, const SplitShape& g, const SeenPart& part,
+                                             const RowWords& phases, int firstRow, const StageView& stage,
+                                             float* scores) {
     withRowType<Scaled>(a.fmt.k, [&](auto t) { scoreStage<t()>(a, g, part, phases, firstRow, stage, scores); });
   }
 
   /// scores [64][Rows] -> exp(score - maximum), 0 outside the part; half a warp per query head.
-  __device__ __forceinline__ void weigh(const AttentionArgs& a, const AttentionPlan& p, const SplitTask& t, const SeenPart& part,
-                                        int block, float* scores) {
+  __device__ __forceinline__ void weigh(const AttentionArgs& a, const AttentionPlan& p, const SplitTask& t,
+                                        const SeenPart& part, int block, float* scores) {
     const int lane = laneOf() & 15;
     for (int pair = 0; pair < t.heads; pair += 2) {
       const int r = pair + (laneOf() >> 4);
@@ -303,7 +317,8 @@ struct SplitWarp {
     }
   }
 
-  static __device__ __forceinline__ void keep(const AttentionPlan& p, int64_t at, const float (&x)[4], float best, int lane) {
+  static __device__ __forceinline__ void keep(const AttentionPlan& p, int64_t at, const float (&x)[4], float best,
+                                              int lane) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) p.kept[at * kKeys + lane + 16 * i] = x[i];
     if (lane == 0) p.maxima[at] = best;
@@ -350,8 +365,8 @@ struct SplitWarp {
     }
   }
 
-  __device__ __forceinline__ void addStage(const AttentionArgs& a, const SplitShape& g, const SeenPart& part, int firstRow,
-                                           const StageView& stage, const float* weights) {
+  __device__ __forceinline__ void addStage(const AttentionArgs& a, const SplitShape& g, const SeenPart& part,
+                                           int firstRow, const StageView& stage, const float* weights) {
     withRowType<Scaled>(a.fmt.v, [&](auto t) { addStage<t()>(g, a.fmt.headDim, part, firstRow, stage, weights); });
   }
 
@@ -364,7 +379,8 @@ struct SplitWarp {
         for (int i = 0; i < 4; ++i) values[run][r][i] = 0.0f;
   }
 
-  __device__ __forceinline__ void storeValues(const AttentionArgs& a, const AttentionPlan& p, const SplitTask& t, int block) const {
+  __device__ __forceinline__ void storeValues(const AttentionArgs& a, const AttentionPlan& p, const SplitTask& t,
+                                              int block) const {
     const int across = laneOf() % kLanesAcross, firstHead = laneOf() / kLanesAcross * kValueRows;
 #pragma unroll
     for (int r = 0; r < kValueRows; ++r) {
@@ -415,7 +431,8 @@ __global__ void __launch_bounds__(32 * kSplitWarps, 1) splitKernel(AttentionArgs
   reader.slots = wordsOf(t, block, a.slots, a.selfSlot);
   reader.nextSlots = wordsOf(t, block + g.strides, a.slots, a.selfSlot);
   const int32_t* perRow = a.keysRotated ? nullptr : a.phaseIndex;
-  RowWords phases = wordsOf(t, block, perRow, a.selfPhaseIndex), nextPhases = wordsOf(t, block + g.strides, perRow, a.selfPhaseIndex);
+  RowWords phases = wordsOf(t, block, perRow, a.selfPhaseIndex),
+           nextPhases = wordsOf(t, block + g.strides, perRow, a.selfPhaseIndex);
   SeenPart part = t.part(block);
   SplitWarp<Rows, Dim, Scaled> warp;
   if (warp.readsAhead(a)) warp.loadAngles(a, phases, 0);
@@ -430,9 +447,11 @@ __global__ void __launch_bounds__(32 * kSplitWarps, 1) splitKernel(AttentionArgs
     if (stage++ < 0) continue;
     const uint8_t* memory = ring + used++ % kRing * g.stageBytes;
     if (stage <= stages) {
-      warp.scoreStage(a, g, part, phases, (stage - 1) * g.rowsPerStage, viewOf<Scaled>(g, g.k, t.kvHead, memory), scores);
+      warp.scoreStage(a, g, part, phases, (stage - 1) * g.rowsPerStage, viewOf<Scaled>(g, g.k, t.kvHead, memory),
+                      scores);
     } else {
-      warp.addStage(a, g, part, (stage - 1 - stages) * g.rowsPerStage, viewOf<Scaled>(g, g.v, t.kvHead, memory), scores);
+      warp.addStage(a, g, part, (stage - 1 - stages) * g.rowsPerStage, viewOf<Scaled>(g, g.v, t.kvHead, memory),
+                    scores);
     }
     if (stage == stages) {
       __syncwarp();
@@ -455,9 +474,13 @@ template <class Kernel>
 cudaError_t occupancy(Kernel* kernel, int threads, int bytes, int& resident) {
   int device = 0, most = 0;
   if (const auto error = cudaGetDevice(&device); error != cudaSuccess) return error;
-  if (const auto error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device); error != cudaSuccess) return error;
+  if (const auto error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+      error != cudaSuccess)
+    return error;
   if (bytes > most) return cudaSuccess;
-  if (const auto error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes); error != cudaSuccess) return error;
+  if (const auto error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+      error != cudaSuccess)
+    return error;
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, threads, static_cast<size_t>(bytes));
 }
 

@@ -29,14 +29,17 @@ struct TileShared {
   float* chunk;    ///< [Keys, pitch] of K or V
   float* scores;   ///< [kTileRows, kScorePitch]
   float* merged;   ///< [kTileRows, dim], or nothing
-  float* stats;    ///< [kTileRows, 4]: running maximum, running sum, factor of what is left (-1: nothing is), factor of the block
-  SeenPart* parts; ///< [kTileRows] of the block; empty where a row is absent
-  Seen* seen;      ///< [kTileRows] of the tile's queries; nothing where there is none
-  int32_t* slots;  ///< [64]
-  int32_t* phases; ///< [64]
+  float* stats;    ///< [kTileRows, 4]: running maximum, running sum, factor of what is left (-1: nothing is), factor of
+                   ///< the block
+  SeenPart* parts;  ///< [kTileRows] of the block; empty where a row is absent
+  Seen* seen;       ///< [kTileRows] of the tile's queries; nothing where there is none
+  int32_t* slots;   ///< [64]
+  int32_t* phases;  ///< [64]
 
   static KVLAB_HD int64_t bytes(int dim, int pitch) {
-    return 4 * ((kTileRows + tileKeys(dim)) * int64_t{pitch} + kTileRows * (kScorePitch + mergedWidth(dim) + 4 + 3 + 3) + 2 * kKeys);
+    return 4 *
+        ((kTileRows + tileKeys(dim)) * int64_t{pitch} + kTileRows * (kScorePitch + mergedWidth(dim) + 4 + 3 + 3) +
+         2 * kKeys);
   }
   __device__ TileShared(float* memory, int dim, int pitch) {
     queries = memory;
@@ -51,7 +54,8 @@ struct TileShared {
   }
 };
 
-__device__ __forceinline__ void loadTileQueries(const AttentionArgs& a, const Tile& t, const TileShape& g, const TileShared& s) {
+__device__ __forceinline__ void loadTileQueries(const AttentionArgs& a, const Tile& t, const TileShape& g,
+                                                const TileShared& s) {
   const int d = a.fmt.headDim;
   for (int row = static_cast<int>(threadIdx.x) / 32; row < kTileRows; row += kTileThreads / 32) {
     const TileRow r = rowOf(t, g, row);
@@ -80,8 +84,8 @@ struct Quads {
     const float4 x = low, y = high;
     low = make_float4(rotatedLow(x.x, y.x, c.x, n.x), rotatedLow(x.y, y.y, c.y, n.y), rotatedLow(x.z, y.z, c.z, n.z),
                       rotatedLow(x.w, y.w, c.w, n.w));
-    high = make_float4(rotatedHigh(x.x, y.x, c.x, n.x), rotatedHigh(x.y, y.y, c.y, n.y), rotatedHigh(x.z, y.z, c.z, n.z),
-                       rotatedHigh(x.w, y.w, c.w, n.w));
+    high = make_float4(rotatedHigh(x.x, y.x, c.x, n.x), rotatedHigh(x.y, y.y, c.y, n.y),
+                       rotatedHigh(x.z, y.z, c.z, n.z), rotatedHigh(x.w, y.w, c.w, n.w));
   }
 };
 
@@ -102,8 +106,8 @@ struct ChunkPiece {
 /// Rows [first, first + Keys) of K (rotated) or V into the chunk; rows that nobody sees stay as they are. Two
 /// pieces of records are under way at once.
 template <int Keys, int Dim, bool Scaled>
-__device__ __forceinline__ void loadChunk(const AttentionArgs& a, const AttentionPlan& p, const Tile& t, const TileShape& g,
-                                          const TileShared& s, int first, bool values) {
+__device__ __forceinline__ void loadChunk(const AttentionArgs& a, const AttentionPlan& p, const Tile& t,
+                                          const TileShape& g, const TileShared& s, int first, bool values) {
   constexpr int kEach = Keys * Dim / 8 / kTileThreads;
   const int d = a.fmt.headDim, half = d / 2;
   const DType type = values ? a.fmt.v : a.fmt.k;
@@ -194,18 +198,20 @@ __device__ __forceinline__ void scoreChunk(const AttentionArgs& a, const TileSha
 
 /// Value e of a self row's key, rotated where keys are.
 template <bool Scaled>
-__device__ __forceinline__ float selfKey(const AttentionArgs& a, const uint8_t* key, float scale, const float* table, int e) {
+__device__ __forceinline__ float selfKey(const AttentionArgs& a, const uint8_t* key, float scale, const float* table,
+                                         int e) {
   const int d = a.fmt.headDim, half = d / 2;
   if (a.keysRotated) return rowValueAt<Scaled>(key, e, a.fmt.k, scale);
   const int at = e < half ? e : e - half;
-  const float lo = rowValueAt<Scaled>(key, at, a.fmt.k, scale), hi = rowValueAt<Scaled>(key, at + half, a.fmt.k, scale), cosine = table[at], sine = table[at + half];
+  const float lo = rowValueAt<Scaled>(key, at, a.fmt.k, scale), hi = rowValueAt<Scaled>(key, at + half, a.fmt.k, scale),
+              cosine = table[at], sine = table[at + half];
   return e < half ? rotatedLow(lo, hi, cosine, sine) : rotatedHigh(lo, hi, cosine, sine);
 }
 
 /// Scores of self rows: another key for every query. A warp takes a row of the tile in either half, a lane each.
 template <bool Scaled>
-__device__ __forceinline__ void scoreSelf(const AttentionArgs& a, const AttentionPlan& p, const Tile& t, const TileShape& g,
-                                          const TileShared& s, int start) {
+__device__ __forceinline__ void scoreSelf(const AttentionArgs& a, const AttentionPlan& p, const Tile& t,
+                                          const TileShape& g, const TileShared& s, int start) {
   const int d = a.fmt.headDim, lane = static_cast<int>(threadIdx.x) & 15;
   for (int pair = static_cast<int>(threadIdx.x) / 32 * 2; pair < kTileRows; pair += kTileThreads / 16) {
     const int row = pair + (static_cast<int>(threadIdx.x) >> 4 & 1);
@@ -219,7 +225,8 @@ __device__ __forceinline__ void scoreSelf(const AttentionArgs& a, const Attentio
       const uint8_t* key = record + p.kOffset + t.kvHead * d * dtypeBytes(a.fmt.k);
       const float scale = Scaled && p.kScales > 0 ? wordAt<float>(record + p.kScales + 4 * t.kvHead) : 1.0f;
       const float* table = a.keysRotated ? nullptr : a.rotaryTable + int64_t{a.selfPhaseIndex[q]} * d;
-      for (int e = lane; e < d; e += 16) sum = fmaf(s.queries[row * g.pitch + e], selfKey<Scaled>(a, key, scale, table, e), sum);
+      for (int e = lane; e < d; e += 16)
+        sum = fmaf(s.queries[row * g.pitch + e], selfKey<Scaled>(a, key, scale, table, e), sum);
     }
     sum = treeOverThreads(kWholeWarp, sum);
     if (wanted && lane == 0) s.scores[row * kScorePitch + part.rowsEnd] = sum * a.scale;
@@ -227,8 +234,8 @@ __device__ __forceinline__ void scoreSelf(const AttentionArgs& a, const Attentio
 }
 
 /// Scores -> exp(score - maximum of the block), 0 where a row sees nothing; the factors of the merge.
-__device__ __forceinline__ void weighTile(const AttentionArgs& a, const AttentionPlan& p, const Tile& t, const TileShape& g,
-                                          const TileShared& s, int block) {
+__device__ __forceinline__ void weighTile(const AttentionArgs& a, const AttentionPlan& p, const Tile& t,
+                                          const TileShape& g, const TileShared& s, int block) {
   const int lane = static_cast<int>(threadIdx.x) & 15;
   for (int pair = static_cast<int>(threadIdx.x) / 32 * 2; pair < kTileRows; pair += kTileThreads / 16) {
     const int row = pair + (static_cast<int>(threadIdx.x) >> 4 & 1);
@@ -357,15 +364,16 @@ struct TileValues {
     }
   }
 
-  __device__ __forceinline__ void addSelf(const AttentionArgs& a, const AttentionPlan& p, const Tile& t, const TileShared& s, int r,
-                                          int q, int at) {
+  __device__ __forceinline__ void addSelf(const AttentionArgs& a, const AttentionPlan& p, const Tile& t,
+                                          const TileShared& s, int r, int q, int at) {
     const uint8_t* record = a.pool + int64_t{a.selfSlot[q]} * p.stride;
     const uint8_t* from = record + p.vOffset + t.kvHead * a.fmt.headDim * dtypeBytes(a.fmt.v);
     const float scale = Scaled && p.vScales > 0 ? wordAt<float>(record + p.vScales + 4 * t.kvHead) : 1.0f;
 #pragma unroll
     for (int run = 0; run < kRuns; ++run) {
       const int e = firstValue() + 128 * run;
-      if (e < a.fmt.headDim) add(run, r, s.scores[(firstRow() + r) * kScorePitch + at], quadAt<Scaled>(from, e, a.fmt.v, scale));
+      if (e < a.fmt.headDim)
+        add(run, r, s.scores[(firstRow() + r) * kScorePitch + at], quadAt<Scaled>(from, e, a.fmt.v, scale));
     }
   }
 
@@ -379,13 +387,14 @@ struct TileValues {
         all = make_float4(one[0], one[1], one[2], one[3]);
       } else {
         const float4 x = all;
-        all = make_float4(fmaf(x.x, left, one[0] * scale), fmaf(x.y, left, one[1] * scale), fmaf(x.z, left, one[2] * scale),
-                          fmaf(x.w, left, one[3] * scale));
+        all = make_float4(fmaf(x.x, left, one[0] * scale), fmaf(x.y, left, one[1] * scale),
+                          fmaf(x.z, left, one[2] * scale), fmaf(x.w, left, one[3] * scale));
       }
     }
   }
 
-  __device__ __forceinline__ void finish(const AttentionArgs& a, const Tile& t, const TileShape& g, const TileShared& s) {
+  __device__ __forceinline__ void finish(const AttentionArgs& a, const Tile& t, const TileShape& g,
+                                         const TileShared& s) {
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
       const TileRow row = rowOf(t, g, firstRow() + r);
@@ -409,7 +418,8 @@ struct TileValues {
 
 /// Grid: x = tiles of queries, later ones first (they see most), y = kvHeads * headTiles. kTileThreads threads.
 template <int Dim, bool Scaled>
-__global__ void __launch_bounds__(kTileThreads, Dim == 128 ? 3 : 2) tileKernel(AttentionArgs a, AttentionPlan p, TileShape g) {
+__global__ void __launch_bounds__(kTileThreads, Dim == 128 ? 3 : 2)
+    tileKernel(AttentionArgs a, AttentionPlan p, TileShape g) {
   constexpr int kChunk = tileKeys(Dim);
   const TileShared s(dynamicShared<float>(), Dim, g.pitch);
   const Tile t = tileOf(a, p, g, static_cast<int>(gridDim.x - 1 - blockIdx.x), static_cast<int>(blockIdx.y));
@@ -418,7 +428,9 @@ __global__ void __launch_bounds__(kTileThreads, Dim == 128 ? 3 : 2) tileKernel(A
   loadTileQueries(a, t, g, s);
   __syncthreads();
   const BlockSpan span = spanOf(s.seen, kTileRows, p.skew);
-  const auto readAhead = [&](int block) { return readRow(a, unionAt(s.seen, kTileRows, startOf(block, p.skew)), startOf(block, p.skew)); };
+  const auto readAhead = [&](int block) {
+    return readRow(a, unionAt(s.seen, kTileRows, startOf(block, p.skew)), startOf(block, p.skew));
+  };
   RowAhead ahead;
   if (span.first < span.end) ahead = readAhead(span.first);
   for (int block = span.first; block < span.end; ++block) {
@@ -460,7 +472,8 @@ __global__ void __launch_bounds__(kTileThreads, Dim == 128 ? 3 : 2) tileKernel(A
   if (row >= kTileRows) return;
   const TileRow r = rowOf(t, g, row);
   if (!r.present || t.q0 + r.query < p.stored) return;
-  p.finals[int64_t{t.q0 + r.query - p.stored} * a.queryHeads + t.head + r.head] = {s.stats[4 * row], s.stats[4 * row + 1]};
+  p.finals[int64_t{t.q0 + r.query - p.stored} * a.queryHeads + t.head + r.head] = {s.stats[4 * row],
+                                                                                   s.stats[4 * row + 1]};
 }
 
 }  // namespace kvlab::kernels::cuda

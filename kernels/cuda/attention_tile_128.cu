@@ -5,7 +5,8 @@
 namespace kvlab::kernels::cuda {
 
 int32_t walkTiles128(const Walk& w, const Grid& grid, const TileShape& g) {
-  return launch(tileKernel<128, false>, grid, kTileThreads, TileShared::bytes(128, g.pitch), w.stream, w.args, w.plan, g);
+  return launch(tileKernel<128, false>, grid, kTileThreads, TileShared::bytes(128, g.pitch), w.stream, w.args, w.plan,
+                g);
 }
 
 }  // namespace kvlab::kernels::cuda

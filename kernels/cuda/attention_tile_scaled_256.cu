@@ -5,7 +5,8 @@
 namespace kvlab::kernels::cuda {
 
 int32_t walkScaled256(const Walk& w, const Grid& grid, const TileShape& g) {
-  return launch(tileKernel<256, true>, grid, kTileThreads, TileShared::bytes(256, g.pitch), w.stream, w.args, w.plan, g);
+  return launch(tileKernel<256, true>, grid, kTileThreads, TileShared::bytes(256, g.pitch), w.stream, w.args, w.plan,
+                g);
 }
 
 }  // namespace kvlab::kernels::cuda

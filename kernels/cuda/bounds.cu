@@ -29,13 +29,16 @@ struct Known {
       ++host->count;
     }
     cudaDeviceSynchronize();  // kernels under way read the table
-    cudaMemcpy(table, host.get(), offsetof(AllocationTable, all) + static_cast<size_t>(host->count) * sizeof host->all[0], cudaMemcpyHostToDevice);
+    cudaMemcpy(table, host.get(),
+               offsetof(AllocationTable, all) + static_cast<size_t>(host->count) * sizeof host->all[0],
+               cudaMemcpyHostToDevice);
   }
 
  private:
   bool start() {
     void *a = nullptr, *b = nullptr;
-    if (cudaMalloc(&a, sizeof(AllocationTable)) != cudaSuccess || cudaMalloc(&b, sizeof(BoundsReport)) != cudaSuccess) return false;
+    if (cudaMalloc(&a, sizeof(AllocationTable)) != cudaSuccess || cudaMalloc(&b, sizeof(BoundsReport)) != cudaSuccess)
+      return false;
     table = static_cast<AllocationTable*>(a);
     report = static_cast<BoundsReport*>(b);
     return cudaMemset(report, 0, sizeof *report) == cudaSuccess;
@@ -78,11 +81,13 @@ int32_t takeBoundsReport(CudaBoundsReport* out) {
   if (!known().report) return cudaSuccess;
   BoundsReport r;
   if (const cudaError_t e = cudaDeviceSynchronize(); e != cudaSuccess) return e;
-  if (const cudaError_t e = cudaMemcpy(&r, known().report, sizeof r, cudaMemcpyDeviceToHost); e != cudaSuccess) return e;
+  if (const cudaError_t e = cudaMemcpy(&r, known().report, sizeof r, cudaMemcpyDeviceToHost); e != cudaSuccess)
+    return e;
   out->violations = static_cast<int64_t>(r.violations);
   if (r.violations == 0) return cudaSuccess;
-  snprintf(out->text, sizeof out->text, "%s, block %u, %u, %u, thread %u, %u, %u: %s %lld is outside of [0, %lld)", r.kernel, r.block.x,
-           r.block.y, r.block.z, r.thread.x, r.thread.y, r.thread.z, nameOf(r.kind), static_cast<long long>(r.value), static_cast<long long>(r.bound));
+  snprintf(out->text, sizeof out->text, "%s, block %u, %u, %u, thread %u, %u, %u: %s %lld is outside of [0, %lld)",
+           r.kernel, r.block.x, r.block.y, r.block.z, r.thread.x, r.thread.y, r.thread.z, nameOf(r.kind),
+           static_cast<long long>(r.value), static_cast<long long>(r.bound));
   return cudaMemset(known().report, 0, sizeof r);
 }
 

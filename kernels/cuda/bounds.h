@@ -51,9 +51,13 @@ class Bound {
     return false;
   }
   /// Rows [first, first + count).
-  __device__ bool holds(int64_t first, int64_t count) const { return count <= 0 || (holds(first) && holds(first + count - 1)); }
+  __device__ bool holds(int64_t first, int64_t count) const {
+    return count <= 0 || (holds(first) && holds(first + count - 1));
+  }
   template <class Index>
-  __device__ Index orZero(Index index) const { return holds(index) ? index : Index{0}; }
+  __device__ Index orZero(Index index) const {
+    return holds(index) ? index : Index{0};
+  }
 
  private:
   BoundsReport* m_report;
@@ -93,7 +97,9 @@ struct Bound {
   __device__ constexpr bool holds(int64_t) const { return true; }
   __device__ constexpr bool holds(int64_t, int64_t) const { return true; }
   template <class Index>
-  __device__ constexpr Index orZero(Index index) const { return index; }
+  __device__ constexpr Index orZero(Index index) const {
+    return index;
+  }
 };
 
 struct Bounds {

@@ -48,7 +48,9 @@ int32_t endCapture(void* stream, void** graph, int64_t* nodes) {
   return error;
 }
 
-int32_t launchGraph(void* stream, void* graph) { return cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), streamOf(stream)); }
+int32_t launchGraph(void* stream, void* graph) {
+  return cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), streamOf(stream));
+}
 int32_t makeEvent(void** event) {
   cudaEvent_t made = nullptr;
   const cudaError_t error = cudaEventCreate(&made);
@@ -57,8 +59,12 @@ int32_t makeEvent(void** event) {
 }
 
 int32_t releaseEvent(void* event) { return cudaEventDestroy(static_cast<cudaEvent_t>(event)); }
-int32_t recordEvent(void* stream, void* event) { return cudaEventRecord(static_cast<cudaEvent_t>(event), streamOf(stream)); }
-int32_t waitFor(void* stream, void* event) { return cudaStreamWaitEvent(streamOf(stream), static_cast<cudaEvent_t>(event), 0); }
+int32_t recordEvent(void* stream, void* event) {
+  return cudaEventRecord(static_cast<cudaEvent_t>(event), streamOf(stream));
+}
+int32_t waitFor(void* stream, void* event) {
+  return cudaStreamWaitEvent(streamOf(stream), static_cast<cudaEvent_t>(event), 0);
+}
 int32_t idle(void* stream, bool* out) {
   const cudaError_t answer = cudaStreamQuery(streamOf(stream));
   *out = answer != cudaErrorNotReady;

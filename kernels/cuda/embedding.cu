@@ -13,7 +13,8 @@ constexpr int kThreads = 128, kPerThread = 4;
 template <DType T>
 __global__ void __launch_bounds__(kThreads) embeddingKernel(EmbeddingArgs a, Bounds bounds) {
   const int64_t i = blockIdx.x, begin = int64_t{blockIdx.y} * kThreads * kPerThread + threadIdx.x;
-  const int64_t rowBytes = a.dim * dtypeBytes(T), id = bounds.of(IndexKind::tokenId, a.table, rowBytes).orZero(int64_t{a.ids[i]});
+  const int64_t rowBytes = a.dim * dtypeBytes(T),
+                id = bounds.of(IndexKind::tokenId, a.table, rowBytes).orZero(int64_t{a.ids[i]});
   const auto* row = static_cast<const uint8_t*>(a.table) + id * rowBytes;
 #pragma unroll
   for (int part = 0; part < kPerThread; ++part) {

@@ -48,7 +48,9 @@ struct Step {
   }
 
   void operator()(const MatmulArgs& p) {
-    if (!isRounded) call(convert, ConvertArgs{.from = p.x, .fromType = DType::f32, .to = rounded, .toType = p.wType, .count = p.m * p.k});
+    if (!isRounded)
+      call(convert,
+           ConvertArgs{.from = p.x, .fromType = DType::f32, .to = rounded, .toType = p.wType, .count = p.m * p.k});
     isRounded = true;
     residualIsIn = a.residual && !p.bias;
     const float* c = residualIsIn ? a.residual : nullptr;
@@ -60,7 +62,8 @@ struct Step {
   }
 
   void bias(const MatmulArgs& p) {
-    if (p.bias && error == 0) error = launch(addBiasKernel, {(p.n + kThreads - 1) / kThreads, p.m}, kThreads, 0, stream, p.y, p.bias, p.n);
+    if (p.bias && error == 0)
+      error = launch(addBiasKernel, {(p.n + kThreads - 1) / kThreads, p.m}, kThreads, 0, stream, p.y, p.bias, p.n);
   }
 };
 

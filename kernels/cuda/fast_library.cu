@@ -31,7 +31,7 @@ std::string CublasLt::load() {
 #if !defined(__CUDACC__)
   if (!simt::introduce(library)) return name + " does not know the emulated device";
 #endif
-#define KVLAB_LOAD(function)                                                           \
+#define KVLAB_LOAD(function)                                                             \
   function = reinterpret_cast<decltype(function)>(dlsym(library, "cublasLt" #function)); \
   if (!function) return name + " has no cublasLt" #function;
   KVLAB_CUBLASLT_FUNCTIONS(KVLAB_LOAD)
@@ -62,7 +62,15 @@ Fast::~Fast() {
 }
 
 Fast::Key Fast::keyOf(const FastProduct& p) {
-  return {p.m, p.n, p.k, static_cast<int64_t>(p.type), p.c != nullptr, alignmentOf(p.w), alignmentOf(p.x), alignmentOf(p.c ? p.c : p.y), alignmentOf(p.y)};
+  return {p.m,
+          p.n,
+          p.k,
+          static_cast<int64_t>(p.type),
+          p.c != nullptr,
+          alignmentOf(p.w),
+          alignmentOf(p.x),
+          alignmentOf(p.c ? p.c : p.y),
+          alignmentOf(p.y)};
 }
 
 /// cuBLASLt counts by columns: what lies here as [m, n] by rows is its n x m. So y^T = w x^T, where w by
@@ -75,7 +83,9 @@ cublasStatus_t Fast::make(const Key& key, Plan& plan) {
   cublasLtMatmulPreference_t preference = nullptr;
   cublasStatus_t status = m_lt.MatmulDescCreate(&plan.product, CUBLAS_COMPUTE_32F, CUDA_R_32F);
   const auto then = [&](auto call) { status = status == CUBLAS_STATUS_SUCCESS ? call() : status; };
-  then([&] { return m_lt.MatmulDescSetAttribute(plan.product, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed); });
+  then([&] {
+    return m_lt.MatmulDescSetAttribute(plan.product, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed);
+  });
   then([&] { return m_lt.MatmulDescSetAttribute(plan.product, CUBLASLT_MATMUL_DESC_TRANSB, &plain, sizeof plain); });
   then([&, k_ = k, n_ = n] { return m_lt.MatrixLayoutCreate(&plan.w, values, u(k_), u(n_), k_); });
   then([&, k_ = k, m_ = m] { return m_lt.MatrixLayoutCreate(&plan.x, values, u(k_), u(m_), k_); });
@@ -88,9 +98,11 @@ cublasStatus_t Fast::make(const Key& key, Plan& plan) {
 
 cublasStatus_t Fast::choose(const Key& key, Plan& plan, cublasLtMatmulPreference_t preference) {
   const size_t workspace = kWorkspace;
-  cublasStatus_t status = m_lt.MatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace);
-  constexpr cublasLtMatmulPreferenceAttributes_t kAlignments[] = {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-                                                                  CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
+  cublasStatus_t status = m_lt.MatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                                            &workspace, sizeof workspace);
+  constexpr cublasLtMatmulPreferenceAttributes_t kAlignments[] = {
+      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
   for (size_t i = 0; i < 4 && status == CUBLAS_STATUS_SUCCESS; ++i) {
     const auto bytes = static_cast<uint32_t>(key[5 + i]);
     status = m_lt.MatmulPreferenceSetAttribute(preference, kAlignments[i], &bytes, sizeof bytes);
@@ -98,9 +110,11 @@ cublasStatus_t Fast::choose(const Key& key, Plan& plan, cublasLtMatmulPreference
   if (status != CUBLAS_STATUS_SUCCESS) return status;
   cublasLtMatmulHeuristicResult_t best{};
   int given = 0;
-  status = m_lt.MatmulAlgoGetHeuristic(m_handle, plan.product, plan.w, plan.x, plan.y, plan.y, preference, 1, &best, &given);
+  status =
+      m_lt.MatmulAlgoGetHeuristic(m_handle, plan.product, plan.w, plan.x, plan.y, plan.y, preference, 1, &best, &given);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED) return CUBLAS_STATUS_SUCCESS;
-  plan.there = status == CUBLAS_STATUS_SUCCESS && given > 0 && best.state == CUBLAS_STATUS_SUCCESS && best.workspaceSize <= kWorkspace;
+  plan.there = status == CUBLAS_STATUS_SUCCESS && given > 0 && best.state == CUBLAS_STATUS_SUCCESS &&
+      best.workspaceSize <= kWorkspace;
   plan.algorithm = best.algo;
   return status;
 }
@@ -126,8 +140,9 @@ int32_t Fast::multiply(cudaStream_t stream, const FastProduct& p, bool* there) {
   *there = plan.there;
   if (!plan.there) return 0;
   const float one = 1.0f, added = p.c ? 1.0f : 0.0f;
-  const cublasStatus_t status = m_lt.Matmul(m_handle, plan.product, &one, p.w, plan.w, p.x, plan.x, &added, p.c ? p.c : p.y, plan.y, p.y, plan.y,
-                                            &plan.algorithm, m_workspace, kWorkspace, stream);
+  const cublasStatus_t status =
+      m_lt.Matmul(m_handle, plan.product, &one, p.w, plan.w, p.x, plan.x, &added, p.c ? p.c : p.y, plan.y, p.y, plan.y,
+                  &plan.algorithm, m_workspace, kWorkspace, stream);
   return status == CUBLAS_STATUS_SUCCESS ? 0 : kCublasError + status;
 }
 

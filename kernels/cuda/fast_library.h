@@ -13,10 +13,11 @@
 
 namespace kvlab::kernels::cuda {
 
-#define KVLAB_CUBLASLT_FUNCTIONS(X)                                                                             \
-  X(Create) X(Destroy) X(MatmulDescCreate) X(MatmulDescDestroy) X(MatmulDescSetAttribute) X(MatrixLayoutCreate) \
-  X(MatrixLayoutDestroy) X(MatmulPreferenceCreate) X(MatmulPreferenceDestroy) X(MatmulPreferenceSetAttribute)   \
-  X(MatmulAlgoGetHeuristic) X(Matmul)
+#define KVLAB_CUBLASLT_FUNCTIONS(X)                                                                               \
+  X(Create)                                                                                                       \
+  X(Destroy) X(MatmulDescCreate) X(MatmulDescDestroy) X(MatmulDescSetAttribute) X(MatrixLayoutCreate)             \
+      X(MatrixLayoutDestroy) X(MatmulPreferenceCreate) X(MatmulPreferenceDestroy) X(MatmulPreferenceSetAttribute) \
+          X(MatmulAlgoGetHeuristic) X(Matmul)
 
 /// Stays open until the program ends.
 struct CublasLt {
@@ -30,10 +31,10 @@ struct CublasLt {
 
 /// y = x w^T (+ c); all dense, device addresses.
 struct FastProduct {
-  const void* w = nullptr;  ///< [n, k] of `type`
-  const void* x = nullptr;  ///< [m, k] of `type`
+  const void* w = nullptr;   ///< [n, k] of `type`
+  const void* x = nullptr;   ///< [m, k] of `type`
   const float* c = nullptr;  ///< [m, n] or null; may be y
-  float* y = nullptr;       ///< [m, n]
+  float* y = nullptr;        ///< [m, n]
   DType type = DType::bf16;
   int64_t m = 0, n = 0, k = 0;
 };

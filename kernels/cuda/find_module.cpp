@@ -57,7 +57,7 @@ std::string cudaRefusal(const CudaDevice& device, const std::string& errorText) 
   const bool old = device.error == kNoDriver && device.driver > 0;
   if (old)
     return "the NVIDIA driver is too old: it knows CUDA " + versionText(device.driver) + ", the module needs " +
-           versionText(device.runtime);
+        versionText(device.runtime);
   switch (device.error) {
     case 0: return {};
     case kNoDriver:
@@ -71,7 +71,7 @@ std::string cudaRefusal(const CudaDevice& device, const std::string& errorText) 
 
 std::string cudaDeviceText(const CudaDevice& device) {
   return std::string(device.name) + ", compute capability " + std::to_string(device.major) + "." +
-         std::to_string(device.minor) + ", " + gibibytes(device.memoryBytes) + " GiB";
+      std::to_string(device.minor) + ", " + gibibytes(device.memoryBytes) + " GiB";
 }
 
 CudaAnswer askForCuda(const std::vector<std::string>& paths) {

@@ -38,8 +38,14 @@ class GateRows {
 
  public:
   __device__ GateRows(const GateMlpArgs& args, int width)
-      : a(args), m_width(width), m_thread(static_cast<int>(threadIdx.x)), m_threads(static_cast<int>(blockDim.x)),
-        m_gate(blockIdx.y), m_row(int64_t{blockIdx.x} * kRows), m_from(dynamicShared<float>()), m_to(m_from + kRows * width) {}
+      : a(args),
+        m_width(width),
+        m_thread(static_cast<int>(threadIdx.x)),
+        m_threads(static_cast<int>(blockDim.x)),
+        m_gate(blockIdx.y),
+        m_row(int64_t{blockIdx.x} * kRows),
+        m_from(dynamicShared<float>()),
+        m_to(m_from + kRows * width) {}
 
   __device__ void run() {
     if (blockIdx.x == 0) askForWeights();
@@ -62,18 +68,21 @@ class GateRows {
  private:
   __device__ void askForWeights() const {
     const int64_t first = int64_t{a.hidden} * a.headDim * kBytes, other = int64_t{a.hidden} * a.hidden * kBytes;
-    const uint8_t* const w[] = {static_cast<const uint8_t*>(a.w[0]) + m_gate * first, static_cast<const uint8_t*>(a.w[1]) + m_gate * other,
+    const uint8_t* const w[] = {static_cast<const uint8_t*>(a.w[0]) + m_gate * first,
+                                static_cast<const uint8_t*>(a.w[1]) + m_gate * other,
                                 static_cast<const uint8_t*>(a.w[2]) + m_gate * other};
 #pragma unroll
     for (int i = 0; i < 3; ++i)
-      for (int64_t at = int64_t{m_thread} * 128; at < (i == 0 ? first : other); at += int64_t{m_threads} * 128) askFor(w[i] + at);
+      for (int64_t at = int64_t{m_thread} * 128; at < (i == 0 ? first : other); at += int64_t{m_threads} * 128)
+        askFor(w[i] + at);
   }
 
   __device__ void bringX() {
     const int64_t layer = m_gate / a.kvHeads, head = m_gate - layer * a.kvHeads;
     const int padded = (a.headDim + 15) / 16 * 16;
     for (int i = 0; i < kRows; ++i) {
-      const float* x = a.x + layer * a.xLayerStride + min(m_row + i, a.n - 1) * a.xStride + head * a.headDim;  // rows behind the last are not stored
+      const float* x = a.x + layer * a.xLayerStride + min(m_row + i, a.n - 1) * a.xStride +
+          head * a.headDim;  // rows behind the last are not stored
       for (int k = m_thread; k < padded; k += m_threads) m_from[i * m_width + k] = k < a.headDim ? x[k] : 0.0f;
     }
     __syncthreads();
@@ -170,8 +179,11 @@ int32_t start(void* stream, const GateMlpArgs& a) {
   const int threads = std::clamp((2 * a.hidden + 31) / 32 * 32, 64, kMaxThreads);
   const bool one = a.n == 1 && aligned(a);
   const int rows = one ? 1 : kManyRows;
-  const auto kernel = one ? &gateKernel<T, 1, true> : aligned(a) ? &gateKernel<T, kManyRows, true> : &gateKernel<T, kManyRows, false>;
-  return launch(kernel, {(a.n + rows - 1) / rows, a.gates()}, static_cast<unsigned>(threads), 2ll * rows * width * 4, stream, a, width);
+  const auto kernel = one ? &gateKernel<T, 1, true>
+      : aligned(a)        ? &gateKernel<T, kManyRows, true>
+                          : &gateKernel<T, kManyRows, false>;
+  return launch(kernel, {(a.n + rows - 1) / rows, a.gates()}, static_cast<unsigned>(threads), 2ll * rows * width * 4,
+                stream, a, width);
 }
 
 }  // namespace

@@ -36,7 +36,8 @@ int32_t prepareShared(void (*kernel)(P...), int64_t sharedBytes) {
 
 /// Starts kernel(args...). A grid without blocks starts nothing. Returns 0 or a CUDA error.
 template <class... P, class... A>
-int32_t launch(void (*kernel)(P...), const Grid& grid, dim3 block, int64_t sharedBytes, void* stream, const A&... args) {
+int32_t launch(void (*kernel)(P...), const Grid& grid, dim3 block, int64_t sharedBytes, void* stream,
+               const A&... args) {
   static_assert((sizeof(P) + ... + 0) <= 4096, "kernel arguments");
   if (grid.x <= 0 || grid.y <= 0 || grid.z <= 0) return cudaSuccess;
   const dim3 blocks(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y), static_cast<unsigned>(grid.z));
@@ -47,10 +48,14 @@ int32_t launch(void (*kernel)(P...), const Grid& grid, dim3 block, int64_t share
   return cudaGetLastError();
 #else
   const std::string file = grid.from.file_name();
-  const std::string name = file.substr(file.rfind('/') + 1) + ":" + std::to_string(grid.from.line()) + " (" + grid.from.function_name() + ")";
+  const std::string name = file.substr(file.rfind('/') + 1) + ":" + std::to_string(grid.from.line()) + " (" +
+      grid.from.function_name() + ")";
   return simt::enqueue(static_cast<cudaStream_t>(stream),
-                       {.grid = blocks, .block = block, .sharedBytes = shared,
-                        .body = [kernel, all = std::tuple<P...>(args...)] { std::apply(kernel, all); }, .name = name});
+                       {.grid = blocks,
+                        .block = block,
+                        .sharedBytes = shared,
+                        .body = [kernel, all = std::tuple<P...>(args...)] { std::apply(kernel, all); },
+                        .name = name});
 #endif
 }
 

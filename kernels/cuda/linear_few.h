@@ -17,8 +17,12 @@ class LinearRows {
 
  public:
   __device__ LinearRows(const LinearArgs& args, const LinearPlan& plan)
-      : a(args), m_plan(plan), m_thread(static_cast<int>(threadIdx.x)), m_lane(m_thread % 32),
-        m_stride(static_cast<int>(gridDim.x * (blockDim.x / 32))), m_x(dynamicShared<float>()),
+      : a(args),
+        m_plan(plan),
+        m_thread(static_cast<int>(threadIdx.x)),
+        m_lane(m_thread % 32),
+        m_stride(static_cast<int>(gridDim.x * (blockDim.x / 32))),
+        m_x(dynamicShared<float>()),
         m_ring(reinterpret_cast<uint8_t*>(m_x + kM * plan.xStride) + m_thread / 32 * S::kRingBytes) {}
 
   __device__ void run() {
@@ -55,7 +59,7 @@ class LinearRows {
   }
   // Selected, not indexed: an index would bring the arguments to local memory.
   template <class Field>
-  __device__ __forceinline__ Field of(int part, Field LinearPart::* field) const {
+  __device__ __forceinline__ Field of(int part, Field LinearPart::*field) const {
     const Field first = a.parts[0].*field, second = a.parts[1].*field, third = a.parts[2].*field;
     return part == 0 ? first : part == 1 ? second : third;
   }
@@ -130,7 +134,8 @@ class LinearRows {
         for (int c = m_thread; c < m_plan.xStride / 4; c += static_cast<int>(blockDim.x))
           reinterpret_cast<float4*>(to)[c] = 4 * c < count ? from[c] : make_float4(0, 0, 0, 0);
       } else {
-        for (int c = m_thread; c < m_plan.xStride; c += static_cast<int>(blockDim.x)) to[c] = c < count ? a.x[i * a.k + c] : 0.0f;
+        for (int c = m_thread; c < m_plan.xStride; c += static_cast<int>(blockDim.x))
+          to[c] = c < count ? a.x[i * a.k + c] : 0.0f;
       }
     }
     __syncthreads();
@@ -201,7 +206,8 @@ class LinearRows {
         float y = low + high;
         if (row < n) y = finished<T>(y, scales, bias, row);
         if (m_plan.gated) y = swigluOf(y, __shfl_xor_sync(kWholeWarp, y, 16));  // the lower half has the gate
-        if (m_lane % 8 == (i * S::kPerGroup + j) % 8 && row < n && i < a.m && (!m_plan.gated || group < 2)) store(part, i * n + row, y);
+        if (m_lane % 8 == (i * S::kPerGroup + j) % 8 && row < n && i < a.m && (!m_plan.gated || group < 2))
+          store(part, i * n + row, y);
       }
   }
 
@@ -216,7 +222,7 @@ class LinearRows {
   float* const m_x;                      ///< [kM, xStride]
   uint8_t* const m_ring;
   int m_fetchUnit = 0, m_fetchSlot = 0, m_leftLow = 0, m_leftHigh = 0;  ///< left: rows from m_low, m_high
-  int64_t m_fetchAt = 0;                 ///< byte of the rows
+  int64_t m_fetchAt = 0;                                                ///< byte of the rows
   const uint8_t *m_low = nullptr, *m_high = nullptr;
   float m_lanes[kM][S::kPerGroup][2] = {};
 };
@@ -233,9 +239,13 @@ bool launchLinear(void* stream, const LinearArgs& a, const DeviceShape& device, 
   int perMultiprocessor = 0;
   *error = prepareShared(linearKernel<T, kM>, plan.sharedBytes);
   if (*error == 0)
-    *error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&perMultiprocessor, linearKernel<T, kM>, plan.warps * 32, static_cast<size_t>(plan.sharedBytes));
-  const int64_t blocks = std::min<int64_t>((plan.units + plan.warps - 1) / plan.warps, std::max(perMultiprocessor, 1) * device.multiprocessors);
-  if (*error == 0) *error = launch(linearKernel<T, kM>, blocks, static_cast<unsigned>(plan.warps * 32), plan.sharedBytes, stream, a, plan);
+    *error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&perMultiprocessor, linearKernel<T, kM>, plan.warps * 32,
+                                                           static_cast<size_t>(plan.sharedBytes));
+  const int64_t blocks = std::min<int64_t>((plan.units + plan.warps - 1) / plan.warps,
+                                           std::max(perMultiprocessor, 1) * device.multiprocessors);
+  if (*error == 0)
+    *error =
+        launch(linearKernel<T, kM>, blocks, static_cast<unsigned>(plan.warps * 32), plan.sharedBytes, stream, a, plan);
   return true;
 }
 

@@ -18,10 +18,10 @@ struct DeviceShape {
 template <DType T, int kM>
 struct LinearShape {
   static constexpr int kValueBytes = static_cast<int>(dtypeBytes(T));
-  static constexpr int kPerGroup = kM >= 4 ? 2 : 1;  ///< output rows of eight threads
-  static constexpr int kRows = 4 * kPerGroup;        ///< of weights in a unit
+  static constexpr int kPerGroup = kM >= 4 ? 2 : 1;                        ///< output rows of eight threads
+  static constexpr int kRows = 4 * kPerGroup;                              ///< of weights in a unit
   static constexpr int kRowBytes = 512, kDepth = kRowBytes / kValueBytes;  ///< of weights in a tile
-  static constexpr int kRowStride = kRowBytes + 16 * kValueBytes;  ///< four rows lie in different banks
+  static constexpr int kRowStride = kRowBytes + 16 * kValueBytes;          ///< four rows lie in different banks
   static constexpr int kTileBytes = kRows * kRowStride;
   static constexpr int kStages = kM >= 4 ? 4 : 6;
   static constexpr int kRingBytes = kStages * kTileBytes;  ///< of a warp

@@ -28,8 +28,12 @@ class FewRows {
 
  public:
   __device__ FewRows(const MatmulArgs& args, bool wAligned, bool xAligned)
-      : a(args), m_wAligned(wAligned), m_xAligned(xAligned), m_shared(dynamicShared<uint8_t>()),
-        m_first(int64_t{blockIdx.x} * S::kRows), m_thread(static_cast<int>(threadIdx.x)) {}
+      : a(args),
+        m_wAligned(wAligned),
+        m_xAligned(xAligned),
+        m_shared(dynamicShared<uint8_t>()),
+        m_first(int64_t{blockIdx.x} * S::kRows),
+        m_thread(static_cast<int>(threadIdx.x)) {}
 
   __device__ void run() {
     const int64_t steps = (a.k + 15) / 16;
@@ -63,7 +67,8 @@ class FewRows {
     for (int c = m_thread; c < S::kRows * (S::kRowBytes / 16); c += S::kThreads) {
       const int row = c / (S::kRowBytes / 16), at = c % (S::kRowBytes / 16) * 16;
       const int64_t n = min(m_first + row, a.n - 1);  // rows behind the last are not stored
-      fetchChunk(to + row * S::kRowStride + at, static_cast<const uint8_t*>(a.w) + n * rowBytes, from + at, rowBytes, m_wAligned);
+      fetchChunk(to + row * S::kRowStride + at, static_cast<const uint8_t*>(a.w) + n * rowBytes, from + at, rowBytes,
+                 m_wAligned);
     }
   }
 
@@ -72,7 +77,8 @@ class FewRows {
     for (int c = m_thread; c < S::kXBytes / 16; c += S::kThreads) {
       const int row = c / (S::kDepth / 4), at = c % (S::kDepth / 4) * 16;
       const int64_t m = min(int64_t{row}, a.m - 1);
-      fetchChunk(to + row * S::kDepth * 4 + at, reinterpret_cast<const uint8_t*>(a.x + m * a.xStride), from + at, a.k * 4, m_xAligned);
+      fetchChunk(to + row * S::kDepth * 4 + at, reinterpret_cast<const uint8_t*>(a.x + m * a.xStride), from + at,
+                 a.k * 4, m_xAligned);
     }
   }
 
@@ -140,8 +146,8 @@ __global__ void __launch_bounds__(128) matmulFewKernel(MatmulArgs a, bool wAlign
 template <DType T, int kM>
 int32_t launchFew(void* stream, const MatmulArgs& a) {
   using S = FewShape<T, kM>;
-  return launch(matmulFewKernel<T, kM>, (a.n + S::kRows - 1) / S::kRows, S::kThreads, S::kStages * S::kStageBytes, stream, a,
-                startsAt16(a.w, a.k * dtypeBytes(T)), startsAt16(a.x, (a.m == 1 ? a.k : a.xStride) * 4));
+  return launch(matmulFewKernel<T, kM>, (a.n + S::kRows - 1) / S::kRows, S::kThreads, S::kStages * S::kStageBytes,
+                stream, a, startsAt16(a.w, a.k * dtypeBytes(T)), startsAt16(a.x, (a.m == 1 ? a.k : a.xStride) * 4));
 }
 
 template <DType T>

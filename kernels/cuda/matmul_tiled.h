@@ -32,8 +32,13 @@ class MatmulTile {
   static constexpr int kSharedBytes = 2 * kBufferFloats * 4;
 
   __device__ MatmulTile(const MatmulArgs& args, bool wAligned, bool xAligned)
-      : a(args), m_wAligned(wAligned), m_xAligned(xAligned), m_shared(dynamicShared<float>()), m_row(int64_t{blockIdx.x} * kM),
-        m_column(int64_t{blockIdx.y} * kN), m_thread(static_cast<int>(threadIdx.x)) {}
+      : a(args),
+        m_wAligned(wAligned),
+        m_xAligned(xAligned),
+        m_shared(dynamicShared<float>()),
+        m_row(int64_t{blockIdx.x} * kM),
+        m_column(int64_t{blockIdx.y} * kN),
+        m_thread(static_cast<int>(threadIdx.x)) {}
 
   __device__ void run() {
     const int64_t steps = (a.k + 15) / 16;
@@ -96,7 +101,8 @@ class MatmulTile {
       }
     } else {
       const auto quad = [](uint32_t low, uint32_t high) {
-        return make_float4(narrowValue<T>(low & 0xffffu), narrowValue<T>(low >> 16), narrowValue<T>(high & 0xffffu), narrowValue<T>(high >> 16));
+        return make_float4(narrowValue<T>(low & 0xffffu), narrowValue<T>(low >> 16), narrowValue<T>(high & 0xffffu),
+                           narrowValue<T>(high >> 16));
       };
       *reinterpret_cast<float4*>(to) = quad(bits.x, bits.y);
       *reinterpret_cast<float4*>(to + 4) = quad(bits.z, bits.w);
@@ -145,15 +151,17 @@ class MatmulTile {
 };
 
 template <DType T>
-__global__ void __launch_bounds__(MatmulTile<T>::kThreads, 1) matmulTiledKernel(MatmulArgs a, bool wAligned, bool xAligned) {
+__global__ void __launch_bounds__(MatmulTile<T>::kThreads, 1)
+    matmulTiledKernel(MatmulArgs a, bool wAligned, bool xAligned) {
   MatmulTile<T>(a, wAligned, xAligned).run();
 }
 
 template <DType T>
 int32_t matmulTiled(void* stream, const MatmulArgs& a) {
   using Tile = MatmulTile<T>;
-  return launch(matmulTiledKernel<T>, {(a.m + Tile::kM - 1) / Tile::kM, (a.n + Tile::kN - 1) / Tile::kN}, Tile::kThreads, Tile::kSharedBytes,
-                stream, a, startsAt16(a.w, a.k * dtypeBytes(T)), startsAt16(a.x, a.xStride * 4));
+  return launch(matmulTiledKernel<T>, {(a.m + Tile::kM - 1) / Tile::kM, (a.n + Tile::kN - 1) / Tile::kN},
+                Tile::kThreads, Tile::kSharedBytes, stream, a, startsAt16(a.w, a.k * dtypeBytes(T)),
+                startsAt16(a.x, a.xStride * 4));
 }
 
 }  // namespace kvlab::kernels::cuda

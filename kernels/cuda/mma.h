@@ -36,17 +36,22 @@ __device__ __forceinline__ void loadMatrices(uint32_t (&to)[4], const uint16_t* 
   const unsigned lane = simt::blockRunner().lane(), g = lane / 4, t = lane % 4;
   for (unsigned i = 0; i < 4; ++i) {
     const uint16_t* const* matrix = &rows[8 * i];
-    const uint16_t low = Transposed ? matrix[2 * t][g] : matrix[g][2 * t], high = Transposed ? matrix[2 * t + 1][g] : matrix[g][2 * t + 1];
+    const uint16_t low = Transposed ? matrix[2 * t][g] : matrix[g][2 * t],
+                   high = Transposed ? matrix[2 * t + 1][g] : matrix[g][2 * t + 1];
     to[i] = low | uint32_t{high} << 16;
   }
 #elif __CUDA_ARCH__ >= 800
   const auto from = static_cast<uint32_t>(__cvta_generic_to_shared(row));
   if constexpr (Transposed) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(from) : "memory");
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(from)
+                 : "memory");
   } else {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(from) : "memory");
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(from)
+                 : "memory");
   }
 #endif
 }
@@ -68,11 +73,17 @@ __device__ __forceinline__ void addProduct(float (&c)[4], const uint32_t (&a)[4]
     }
 #elif __CUDA_ARCH__ >= 800
   if constexpr (T == DType::f16) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+        "%3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
   } else {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, "
+        "%2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
   }
 #endif
 }

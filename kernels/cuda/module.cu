@@ -6,9 +6,9 @@
 
 #include <cstdio>
 
-#include "kernels/cuda/device.h"
 #include "kernels/cuda/bounds.h"
 #include "kernels/cuda/cublas_lt.h"
+#include "kernels/cuda/device.h"
 #include "kernels/cuda/fast.h"
 #include "kernels/cuda/ops.h"
 
@@ -61,11 +61,13 @@ int32_t release(void* memory) {
 }
 
 int32_t upload(void* stream, void* to, const void* from, int64_t bytes) {
-  return cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyHostToDevice, static_cast<cudaStream_t>(stream));
+  return cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyHostToDevice,
+                         static_cast<cudaStream_t>(stream));
 }
 
 int32_t download(void* stream, void* to, const void* from, int64_t bytes) {
-  return cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost, static_cast<cudaStream_t>(stream));
+  return cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost,
+                         static_cast<cudaStream_t>(stream));
 }
 
 int32_t synchronise(void* stream) { return cudaStreamSynchronize(static_cast<cudaStream_t>(stream)); }

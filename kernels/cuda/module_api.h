@@ -2,7 +2,8 @@
 // What the CUDA module offers to the program that opens it: one C function that returns this table. The
 // module is a file of its own, so that the program starts where there is no CUDA. Pointers inside of
 // op arguments are device addresses; a stream is a cudaStream_t, null for the default one. Functions
-// that return an int32_t give 0 or a CUDA error, whose text is errorText(). Any thread; a stream belongs to one at a time.
+// that return an int32_t give 0 or a CUDA error, whose text is errorText(). Any thread; a stream belongs to one at a
+// time.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +14,10 @@
 namespace kvlab::kernels {
 
 struct CudaDevice {
-  int32_t error = 0;        ///< of asking; what follows is only set where it is 0
+  int32_t error = 0;  ///< of asking; what follows is only set where it is 0
   int32_t devices = 0;
-  int32_t driver = 0;       ///< CUDA version of the driver, 1000 * major + 10 * minor; 0 = none
-  int32_t runtime = 0;      ///< the same of the module
+  int32_t driver = 0;            ///< CUDA version of the driver, 1000 * major + 10 * minor; 0 = none
+  int32_t runtime = 0;           ///< the same of the module
   int32_t major = 0, minor = 0;  ///< compute capability
   int32_t multiprocessors = 0;
   int64_t memoryBytes = 0;
@@ -59,7 +60,7 @@ struct CudaApi {
   int32_t (*releaseEvent)(void* event) = nullptr;
   int32_t (*recordEvent)(void* stream, void* event) = nullptr;
   int32_t (*waitFor)(void* stream, void* event) = nullptr;  ///< the stream does, not the host
-  int32_t (*idle)(void* stream, bool* out) = nullptr;  ///< whether nothing of it is left to be done; does not wait
+  int32_t (*idle)(void* stream, bool* out) = nullptr;       ///< whether nothing of it is left to be done; does not wait
   int32_t (*eventTime)(void* begin, void* end, float* milliseconds) = nullptr;  ///< both have passed
 
   int64_t (*attentionScratchBytes)(const AttentionArgs&) = nullptr;
@@ -67,9 +68,10 @@ struct CudaApi {
   void (*openFast)(CudaFast* out) = nullptr;
   void (*closeFast)(void* fast) = nullptr;
   int64_t (*fastScratchBytes)(const LinearArgs&) = nullptr;
-  int32_t (*linearFast)(void* stream, void* fast, const LinearArgs&, void* scratch) = nullptr;  ///< scratch from a border of 256
+  int32_t (*linearFast)(void* stream, void* fast, const LinearArgs&,
+                        void* scratch) = nullptr;                          ///< scratch from a border of 256
   int32_t (*attentionFast)(void* stream, const AttentionArgs&) = nullptr;  ///< scratch as attention's
-  int32_t (*takeBoundsReport)(CudaBoundsReport* out) = nullptr;  ///< waits for the device
+  int32_t (*takeBoundsReport)(CudaBoundsReport* out) = nullptr;            ///< waits for the device
 #define KVLAB_OP(name, Args) int32_t (*name)(void* stream, const Args&) = nullptr;
 #include "kernels/ops/ops.inc"
 #undef KVLAB_OP
@@ -83,17 +85,19 @@ constexpr uint32_t cudaApiVersion() {
   uint64_t hash = 0xcbf29ce484222325ull;
   const auto mix = [&hash](uint64_t x) { hash = (hash ^ x) * 0x100000001b3ull, hash ^= hash >> 29; };
   mix(kCudaApiRevision);
-  for (const uint64_t size : {sizeof(CudaApi), sizeof(CudaDevice), sizeof(CudaBoundsReport), sizeof(RowMove), sizeof(PoolView), sizeof(RowFormat),
-                              sizeof(TensorStats), sizeof(WriteRowsStats), sizeof(LinearPart)})
+  for (const uint64_t size :
+       {sizeof(CudaApi), sizeof(CudaDevice), sizeof(CudaBoundsReport), sizeof(RowMove), sizeof(PoolView),
+        sizeof(RowFormat), sizeof(TensorStats), sizeof(WriteRowsStats), sizeof(LinearPart)})
     mix(size);
-#define KVLAB_OP(name, Args)                  \
+#define KVLAB_OP(name, Args)                                           \
   for (const char* c = #name; *c; ++c) mix(static_cast<uint64_t>(*c)); \
   mix(sizeof(Args)), mix(alignof(Args));
 #include "kernels/ops/ops.inc"
 #undef KVLAB_OP
   for (const DType t : {DType::f32, DType::f16, DType::bf16, DType::i8, DType::fp8e4m3}) {
     const RowLayout o = rowLayout({3, 24, t, t});
-    for (const int64_t at : {o.k, o.v, o.kScales, o.vScales, o.tag, o.checksum, o.stride}) mix(static_cast<uint64_t>(at));
+    for (const int64_t at : {o.k, o.v, o.kScales, o.vScales, o.tag, o.checksum, o.stride})
+      mix(static_cast<uint64_t>(at));
   }
   return static_cast<uint32_t>(hash ^ (hash >> 32));
 }

@@ -43,7 +43,8 @@ __global__ void __launch_bounds__(kThreads) moveRowsKernel(MoveRowsArgs a, int64
   const int64_t column = (int64_t{blockIdx.x} * kThreads + threadIdx.x) * 16;
   if (column >= stride) return;
   const bool onePool = a.fromPool == a.toPool;
-  MoveCursor cursor{a.moves, a.n, bounds.of(IndexKind::slot, a.fromPool, stride), bounds.of(IndexKind::slot, a.toPool, stride)};
+  MoveCursor cursor{a.moves, a.n, bounds.of(IndexKind::slot, a.fromPool, stride),
+                    bounds.of(IndexKind::slot, a.toPool, stride)};
   RowPair pair;
   bool more = cursor.next(pair);
   while (more) {
@@ -72,7 +73,8 @@ __global__ void __launch_bounds__(kThreads) moveRowsKernel(MoveRowsArgs a, int64
 int32_t moveRows(void* stream, const MoveRowsArgs& a) {
   if (a.n <= 0) return 0;
   const int64_t stride = rowLayout(a.fmt).stride;
-  return launch(moveRowsKernel, (stride / 16 + kThreads - 1) / kThreads, kThreads, 0, stream, a, stride, boundsFor("moveRows"));
+  return launch(moveRowsKernel, (stride / 16 + kThreads - 1) / kThreads, kThreads, 0, stream, a, stride,
+                boundsFor("moveRows"));
 }
 
 }  // namespace kvlab::kernels::cuda

@@ -16,7 +16,8 @@ __device__ int64_t valueStep() { return int64_t{gridDim.x} * kThreads; }
 Grid gridFor(int64_t values) { return std::min<int64_t>((values + kThreads - 1) / kThreads, 4096); }
 
 __global__ void __launch_bounds__(kThreads) widenKernel(ConvertArgs a) {
-  for (int64_t i = firstValue(); i < a.count; i += valueStep()) static_cast<float*>(a.to)[i] = valueOf(a.from, i, a.fromType);
+  for (int64_t i = firstValue(); i < a.count; i += valueStep())
+    static_cast<float*>(a.to)[i] = valueOf(a.from, i, a.fromType);
 }
 
 __global__ void __launch_bounds__(kThreads) narrowKernel(ConvertArgs a) {
@@ -45,7 +46,9 @@ int32_t convert(void* stream, const ConvertArgs& a) {
   if (a.count <= 0) return 0;
   if (a.fromType == a.toType) {
     const auto bytes = static_cast<size_t>(a.count * dtypeBytes(a.toType));
-    return a.from == a.to ? 0 : cudaMemcpyAsync(a.to, a.from, bytes, cudaMemcpyDeviceToDevice, static_cast<cudaStream_t>(stream));
+    return a.from == a.to
+        ? 0
+        : cudaMemcpyAsync(a.to, a.from, bytes, cudaMemcpyDeviceToDevice, static_cast<cudaStream_t>(stream));
   }
   return launch(a.toType == DType::f32 ? widenKernel : narrowKernel, gridFor(a.count), kThreads, 0, stream, a);
 }

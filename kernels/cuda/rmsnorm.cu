@@ -34,7 +34,8 @@ __global__ void __launch_bounds__(kMaxThreads) rmsnormKernel(RmsnormArgs a) {
     if (me == 0) factor = 1.0f / sqrtf(sum / static_cast<float>(a.dim) + a.eps);
   }
   __syncthreads();
-  for (int64_t i = me; i < a.dim; i += threads) y[i] = x[i] * factor * (valueOf(a.weight, i, a.weightType) + a.weightOffset);
+  for (int64_t i = me; i < a.dim; i += threads)
+    y[i] = x[i] * factor * (valueOf(a.weight, i, a.weightType) + a.weightOffset);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ struct TensorPart {
   int64_t count;
   int32_t headDim;
   DType type;
-  uint8_t* scales;      ///< in the record: written before any code
+  uint8_t* scales;  ///< in the record: written before any code
 };
 
 KVLAB_HD inline TensorPart tensorOf(const WriteRowsArgs& a, const RowLayout& o, int64_t i, bool isV) {
@@ -70,7 +70,8 @@ KVLAB_HD inline uint32_t scaleWord(const uint8_t* scales, int64_t heads, int64_t
 }
 
 /// Word `word` of the record of row i, before the tag.
-KVLAB_HD inline uint32_t recordWord(const WriteRowsArgs& a, const RowLayout& o, int64_t i, int64_t word, PartCounts& k, PartCounts& v) {
+KVLAB_HD inline uint32_t recordWord(const WriteRowsArgs& a, const RowLayout& o, int64_t i, int64_t word, PartCounts& k,
+                                    PartCounts& v) {
   const int64_t at = 4 * word;
   if (at < o.v) return storedWord(tensorOf(a, o, i, false), word - o.k / 4, k);
   if (at < o.kScales) return storedWord(tensorOf(a, o, i, true), word - o.v / 4, v);
@@ -91,8 +92,8 @@ KVLAB_HD inline uint32_t amaxPart(const TensorPart& p, int64_t head, int64_t par
 
 /// Writes this part's words and returns their share of the checksum; scales are in the record before (amaxPart,
 /// scaleOf); the seed, the tag and the sum of all shares are left to one thread (finishRecord).
-KVLAB_HD inline uint64_t writeRecordPart(const WriteRowsArgs& a, const RowLayout& o, int64_t i, int64_t part, int64_t parts, PartCounts& k,
-                                         PartCounts& v) {
+KVLAB_HD inline uint64_t writeRecordPart(const WriteRowsArgs& a, const RowLayout& o, int64_t i, int64_t part,
+                                         int64_t parts, PartCounts& k, PartCounts& v) {
   uint8_t* record = a.pool + a.slots[i] * o.stride;
   uint64_t sum = 0;
   for (int64_t word = part; word < o.tag / 4; word += parts) {
@@ -120,7 +121,8 @@ KVLAB_HD inline uint64_t checksumPart(const uint8_t* record, const RowLayout& o,
   return sum;
 }
 
-KVLAB_HD inline uint8_t verdictOf(const uint8_t* record, const RowLayout& o, const RowFormat& f, uint64_t shares, const uint64_t* wanted) {
+KVLAB_HD inline uint8_t verdictOf(const uint8_t* record, const RowLayout& o, const RowFormat& f, uint64_t shares,
+                                  const uint64_t* wanted) {
   uint64_t stored, checksum;
   memcpy(&stored, record + o.tag, 8);
   memcpy(&checksum, record + o.checksum, 8);
@@ -145,8 +147,8 @@ KVLAB_HD inline float storedValue(const uint8_t* from, const uint8_t* scales, DT
 }
 
 /// `count` values of heads of headDim, stored as type t -> f32, this part's of them.
-KVLAB_HD inline void gatherPart(const uint8_t* from, const uint8_t* scales, DType t, int64_t count, int64_t headDim, float* to, int64_t part,
-                                int64_t parts) {
+KVLAB_HD inline void gatherPart(const uint8_t* from, const uint8_t* scales, DType t, int64_t count, int64_t headDim,
+                                float* to, int64_t part, int64_t parts) {
   for (int64_t i = part; i < count; i += parts) to[i] = storedValue(from, scales, t, headDim, i);
 }
 

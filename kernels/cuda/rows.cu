@@ -119,8 +119,12 @@ __global__ void __launch_bounds__(kThreads) zeroRowsKernel(ZeroRowsArgs a, RowLa
 __global__ void __launch_bounds__(kThreads) gatherRowsKernel(GatherRowsArgs a, RowLayout o, Bounds bounds) {
   const int64_t i = blockIdx.x, values = int64_t{a.fmt.kvHeads} * a.fmt.headDim;
   const uint8_t* record = a.pool + slotOf(bounds, a.pool, o, a.slots[i]) * o.stride;
-  if (a.k) gatherPart(record + o.k, record + o.kScales, a.fmt.k, values, a.fmt.headDim, a.k + i * values, threadIdx.x, kThreads);
-  if (a.v) gatherPart(record + o.v, record + o.vScales, a.fmt.v, values, a.fmt.headDim, a.v + i * values, threadIdx.x, kThreads);
+  if (a.k)
+    gatherPart(record + o.k, record + o.kScales, a.fmt.k, values, a.fmt.headDim, a.k + i * values, threadIdx.x,
+               kThreads);
+  if (a.v)
+    gatherPart(record + o.v, record + o.vScales, a.fmt.v, values, a.fmt.headDim, a.v + i * values, threadIdx.x,
+               kThreads);
 }
 
 __global__ void __launch_bounds__(kThreads) verifyRowsKernel(VerifyRowsArgs a, RowLayout o, Bounds bounds) {
@@ -141,7 +145,8 @@ __global__ void __launch_bounds__(kThreads) readTagsKernel(ReadTagsArgs a, RowLa
 }
 
 /// One tensor of row i. Every thread of the block comes here.
-__device__ void readTensorScales(DType t, int64_t heads, int64_t values, const uint8_t* from, const uint8_t* scalesAt, float* scales, int32_t* atMax) {
+__device__ void readTensorScales(DType t, int64_t heads, int64_t values, const uint8_t* from, const uint8_t* scalesAt,
+                                 float* scales, int32_t* atMax) {
   for (int64_t head = threadIdx.x; scales && head < heads; head += kThreads) {
     scales[head] = 1.0f;
     if (dtypeHasScale(t)) memcpy(scales + head, scalesAt + 4 * head, 4);
@@ -157,8 +162,10 @@ __device__ void readTensorScales(DType t, int64_t heads, int64_t values, const u
 __global__ void __launch_bounds__(kThreads) readScalesKernel(ReadScalesArgs a, RowLayout o, Bounds bounds) {
   const int64_t i = blockIdx.x, heads = a.fmt.kvHeads, values = heads * a.fmt.headDim;
   const uint8_t* record = a.pool + slotOf(bounds, a.pool, o, a.slots[i]) * o.stride;
-  readTensorScales(a.fmt.k, heads, values, record + o.k, record + o.kScales, a.k ? a.k + i * heads : nullptr, a.kAtMax ? a.kAtMax + i : nullptr);
-  readTensorScales(a.fmt.v, heads, values, record + o.v, record + o.vScales, a.v ? a.v + i * heads : nullptr, a.vAtMax ? a.vAtMax + i : nullptr);
+  readTensorScales(a.fmt.k, heads, values, record + o.k, record + o.kScales, a.k ? a.k + i * heads : nullptr,
+                   a.kAtMax ? a.kAtMax + i : nullptr);
+  readTensorScales(a.fmt.v, heads, values, record + o.v, record + o.vScales, a.v ? a.v + i * heads : nullptr,
+                   a.vAtMax ? a.vAtMax + i : nullptr);
 }
 
 __global__ void __launch_bounds__(kThreads) matchTagsKernel(MatchTagsArgs a, Bounds bounds) {
@@ -218,7 +225,8 @@ int32_t gatherRows(void* stream, const GatherRowsArgs& a) {
 
 int32_t verifyRows(void* stream, const VerifyRowsArgs& a) {
   if (a.bad) {
-    if (const cudaError_t e = cudaMemsetAsync(a.bad, 0, 8, static_cast<cudaStream_t>(stream)); e != cudaSuccess) return e;
+    if (const cudaError_t e = cudaMemsetAsync(a.bad, 0, 8, static_cast<cudaStream_t>(stream)); e != cudaSuccess)
+      return e;
   }
   return launch(verifyRowsKernel, a.n, kThreads, 0, stream, a, rowLayout(a.fmt), boundsFor("verifyRows"));
 }
@@ -232,12 +240,14 @@ int32_t readScales(void* stream, const ReadScalesArgs& a) {
 }
 
 int32_t rowNorms(void* stream, const RowNormsArgs& a) {
-  return launch(rowNormsKernel, (a.n + kNormRows - 1) / kNormRows, kThreads, 0, stream, a, rowLayout(a.fmt), boundsFor("rowNorms"));
+  return launch(rowNormsKernel, (a.n + kNormRows - 1) / kNormRows, kThreads, 0, stream, a, rowLayout(a.fmt),
+                boundsFor("rowNorms"));
 }
 
 int32_t matchTags(void* stream, const MatchTagsArgs& a) {
   if (a.nPools <= 0) return 0;
-  const cudaError_t cleared = cudaMemsetAsync(a.wrong, 0, static_cast<size_t>(a.nPools) * 8, static_cast<cudaStream_t>(stream));
+  const cudaError_t cleared =
+      cudaMemsetAsync(a.wrong, 0, static_cast<size_t>(a.nPools) * 8, static_cast<cudaStream_t>(stream));
   if (cleared != cudaSuccess) return cleared;
   return launch(matchTagsKernel, {blocks(a.n), a.nPools}, kThreads, 0, stream, a, boundsFor("matchTags"));
 }

@@ -29,7 +29,8 @@ __device__ uint64_t wordOfRank(const TopkArgs& a, int64_t rank) {
     __syncthreads();
     for (int64_t i = me; i < a.n; i += kThreads) {
       const uint64_t word = rankWord(a.x[i], i);
-      if (shift == 56 || (word >> (shift + 8)) == (prefix >> (shift + 8))) atomicAdd(&counts[(word >> shift) & 0xff], 1u);
+      if (shift == 56 || (word >> (shift + 8)) == (prefix >> (shift + 8)))
+        atomicAdd(&counts[(word >> shift) & 0xff], 1u);
     }
     __syncthreads();
     if (me == 0) {
@@ -90,6 +91,8 @@ __global__ void __launch_bounds__(kThreads) topkKernel(TopkArgs a) {
 
 }  // namespace
 
-int32_t topk(void* stream, const TopkArgs& a) { return launch(topkKernel, (a.k + kPart - 1) / kPart, kThreads, 0, stream, a); }
+int32_t topk(void* stream, const TopkArgs& a) {
+  return launch(topkKernel, (a.k + kPart - 1) / kPart, kThreads, 0, stream, a);
+}
 
 }  // namespace kvlab::kernels::cuda

@@ -29,18 +29,18 @@ struct AttentionArgs {
   const int32_t* slots = nullptr;       ///< [rows] residency map in logical order
   const int32_t* phaseIndex = nullptr;  ///< [rows] row of the table; unused with keysRotated
   int64_t rows = 0;
-  int64_t rowsSeen = 0;  ///< those that some query sees, for opBytes(); 0 = all
-  int64_t indexBase = 0;           ///< logical index of slots[0]; >= 0, fixes the block borders
+  int64_t rowsSeen = 0;                ///< those that some query sees, for opBytes(); 0 = all
+  int64_t indexBase = 0;               ///< logical index of slots[0]; >= 0, fixes the block borders
   const float* rotaryTable = nullptr;  ///< [phases, headDim]: cos[d/2] then sin[d/2]
 
   const float* queries = nullptr;  ///< [nQueries, queryHeads*headDim], rotated by the caller
   int64_t nQueries = 0;
-  int32_t queryHeads = 0;       ///< multiple of fmt.kvHeads
-  int64_t queryStride = 0;      ///< in floats; 0 means queryHeads*headDim
-  const int32_t* rowBegin = nullptr;       ///< [nQueries], positions in slots
-  const int32_t* rowEnd = nullptr;         ///< [nQueries]
-  const int32_t* selfSlot = nullptr;       ///< [nQueries] or null; -1 = none
-  const int32_t* selfPhaseIndex = nullptr; ///< [nQueries], read where selfSlot >= 0
+  int32_t queryHeads = 0;                   ///< multiple of fmt.kvHeads
+  int64_t queryStride = 0;                  ///< in floats; 0 means queryHeads*headDim
+  const int32_t* rowBegin = nullptr;        ///< [nQueries], positions in slots
+  const int32_t* rowEnd = nullptr;          ///< [nQueries]
+  const int32_t* selfSlot = nullptr;        ///< [nQueries] or null; -1 = none
+  const int32_t* selfPhaseIndex = nullptr;  ///< [nQueries], read where selfSlot >= 0
   float scale = 1.0f;
 
   float* out = nullptr;   ///< [nQueries, queryHeads*headDim]; 0 for a query that sees no row
@@ -49,9 +49,9 @@ struct AttentionArgs {
   void* scratch = nullptr;  ///< device only: attentionScratchBytes() of kernels/cuda/ops.h
 
   /// Optional probability masses. Entry `rows` is the self row; rows not seen get 0.
-  float* newestMass = nullptr;     ///< [rows + 1] last query, mean over query heads
-  float* newestPerHead = nullptr;  ///< [queryHeads, rows + 1] last query
-  float* receivedMass = nullptr;   ///< [rows + 1] += sum over queries, ascending, of the head mean
+  float* newestMass = nullptr;       ///< [rows + 1] last query, mean over query heads
+  float* newestPerHead = nullptr;    ///< [queryHeads, rows + 1] last query
+  float* receivedMass = nullptr;     ///< [rows + 1] += sum over queries, ascending, of the head mean
   float* receivedPerHead = nullptr;  ///< [queryHeads, rows + 1] += sum over queries, ascending
   /// Largest queryIndex of the queries whose probability, the largest of the KV head's query heads, is above the
   /// threshold; where no query's is, the entry stays.

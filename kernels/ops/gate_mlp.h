@@ -20,20 +20,21 @@ inline constexpr int32_t kGateHiddenMax = 1024;
 inline constexpr int kGateStages = 4;
 
 struct GateMlpArgs {
-  const float* x = nullptr;   ///< [layers, n, kvHeads*headDim], keys before rotation
+  const float* x = nullptr;  ///< [layers, n, kvHeads*headDim], keys before rotation
   int64_t n = 0;
   int32_t layers = 1;
   int32_t kvHeads = 0;
-  int32_t headDim = 0;        ///< at most kGateHiddenMax
-  int32_t hidden = 0;         ///< at most kGateHiddenMax
-  int64_t xStride = 0;        ///< floats between rows; 0 means kvHeads*headDim
-  int64_t xLayerStride = 0;   ///< floats between layers; 0 means n*xStride
-  DType wType = DType::f32;   ///< f32, f16 or bf16
-  const void* w[kGateStages] = {};   ///< [layers, kvHeads, out, in], dense: hidden x headDim, hidden x hidden twice, 1 x hidden
+  int32_t headDim = 0;       ///< at most kGateHiddenMax
+  int32_t hidden = 0;        ///< at most kGateHiddenMax
+  int64_t xStride = 0;       ///< floats between rows; 0 means kvHeads*headDim
+  int64_t xLayerStride = 0;  ///< floats between layers; 0 means n*xStride
+  DType wType = DType::f32;  ///< f32, f16 or bf16
+  const void* w[kGateStages] =
+      {};  ///< [layers, kvHeads, out, in], dense: hidden x headDim, hidden x hidden twice, 1 x hidden
   const float* b[kGateStages] = {};  ///< [layers, kvHeads, out]
-  float* out = nullptr;       ///< [layers, n, kvHeads]
-  int64_t outStride = 0;      ///< floats between rows; 0 means kvHeads
-  int64_t outLayerStride = 0; ///< floats between layers; 0 means n*outStride
+  float* out = nullptr;              ///< [layers, n, kvHeads]
+  int64_t outStride = 0;             ///< floats between rows; 0 means kvHeads
+  int64_t outLayerStride = 0;        ///< floats between layers; 0 means n*outStride
 
   int32_t in(int stage) const { return stage == 0 ? headDim : hidden; }
   int32_t outputs(int stage) const { return stage == kGateStages - 1 ? 1 : hidden; }

@@ -13,10 +13,10 @@ namespace kvlab::kernels {
 
 /// One matrix: y = x' w^T (* scale) (+ bias), where x' is the input after the norm.
 struct LinearPart {
-  const void* w = nullptr;     ///< [n, k], dense; any alignment (a mapped file)
-  DType wType = DType::f32;    ///< f32, f16, bf16 or i8
+  const void* w = nullptr;      ///< [n, k], dense; any alignment (a mapped file)
+  DType wType = DType::f32;     ///< f32, f16, bf16 or i8
   const float* bias = nullptr;  ///< [n] or null
-  float* y = nullptr;          ///< [m, n], dense
+  float* y = nullptr;           ///< [m, n], dense
   int64_t n = 0;
   const float* scales = nullptr;  ///< [n], with i8 alone
 };

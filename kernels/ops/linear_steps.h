@@ -14,13 +14,27 @@ template <class Run>
 void eachLinearStep(const LinearArgs& a, const Run& run) {
   const float* x = a.x;
   if (a.normWeight) {
-    run(RmsnormArgs{.x = a.x, .weight = a.normWeight, .weightType = a.normType, .weightOffset = a.normOffset,
-                    .y = a.normed, .rows = a.m, .dim = a.k, .eps = a.eps});
+    run(RmsnormArgs{.x = a.x,
+                    .weight = a.normWeight,
+                    .weightType = a.normType,
+                    .weightOffset = a.normOffset,
+                    .y = a.normed,
+                    .rows = a.m,
+                    .dim = a.k,
+                    .eps = a.eps});
     x = a.normed;
   }
   for (int i = 0; i < a.nParts; ++i) {
     const LinearPart& p = a.parts[i];
-    run(MatmulArgs{.x = x, .w = p.w, .wType = p.wType, .bias = p.bias, .y = p.y, .m = a.m, .n = p.n, .k = a.k, .scales = p.scales});
+    run(MatmulArgs{.x = x,
+                   .w = p.w,
+                   .wType = p.wType,
+                   .bias = p.bias,
+                   .y = p.y,
+                   .m = a.m,
+                   .n = p.n,
+                   .k = a.k,
+                   .scales = p.scales});
   }
   const LinearPart& first = a.parts[0];
   if (a.out && a.residual) run(AddArgs{a.residual, first.y, a.out, a.m * first.n});

@@ -17,8 +17,8 @@ struct MatmulArgs {
   const float* bias = nullptr;  ///< [n] or null
   float* y = nullptr;           ///< [m, n], row stride yStride; overlaps neither x nor w
   int64_t m = 0, n = 0, k = 0;
-  int64_t xStride = 0;  ///< in floats; 0 means k
-  int64_t yStride = 0;  ///< in floats; 0 means n
+  int64_t xStride = 0;            ///< in floats; 0 means k
+  int64_t yStride = 0;            ///< in floats; 0 means n
   const float* scales = nullptr;  ///< [n], with i8 alone: what the sums of codes are multiplied with
 };
 

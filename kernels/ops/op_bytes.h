@@ -8,16 +8,23 @@
 namespace kvlab::kernels {
 
 /// Of K and of V of a row, scales included.
-inline int64_t keyBytes(const RowFormat& f) { return f.kvHeads * (f.headDim * dtypeBytes(f.k) + (dtypeHasScale(f.k) ? 4 : 0)); }
-inline int64_t valueBytes(const RowFormat& f) { return f.kvHeads * (f.headDim * dtypeBytes(f.v) + (dtypeHasScale(f.v) ? 4 : 0)); }
+inline int64_t keyBytes(const RowFormat& f) {
+  return f.kvHeads * (f.headDim * dtypeBytes(f.k) + (dtypeHasScale(f.k) ? 4 : 0));
+}
+inline int64_t valueBytes(const RowFormat& f) {
+  return f.kvHeads * (f.headDim * dtypeBytes(f.v) + (dtypeHasScale(f.v) ? 4 : 0));
+}
 inline int64_t recordBytes(const RowFormat& f) { return rowLayout(f).stride; }
 
 inline int64_t opBytes(const ConvertArgs& a) { return a.count * (dtypeBytes(a.fromType) + dtypeBytes(a.toType)); }
 inline int64_t opBytes(const EmbeddingArgs& a) { return a.n * a.dim * (dtypeBytes(a.tableType) + 4); }
-inline int64_t opBytes(const MatmulArgs& a) { return a.n * a.k * dtypeBytes(a.wType) + 4 * (a.m * (a.n + a.k) + (a.bias ? a.n : 0) + (a.scales ? a.n : 0)); }
+inline int64_t opBytes(const MatmulArgs& a) {
+  return a.n * a.k * dtypeBytes(a.wType) + 4 * (a.m * (a.n + a.k) + (a.bias ? a.n : 0) + (a.scales ? a.n : 0));
+}
 inline int64_t opBytes(const LinearArgs& a) {
   int64_t bytes = 4 * a.m * a.k + (a.normWeight ? a.k * dtypeBytes(a.normType) : 0);
-  for (int i = 0; i < a.nParts; ++i) bytes += a.parts[i].n * (a.k * dtypeBytes(a.parts[i].wType) + (a.parts[i].scales ? 4 : 0)) + 4 * a.m * a.parts[i].n;
+  for (int i = 0; i < a.nParts; ++i)
+    bytes += a.parts[i].n * (a.k * dtypeBytes(a.parts[i].wType) + (a.parts[i].scales ? 4 : 0)) + 4 * a.m * a.parts[i].n;
   return bytes + (a.residual ? 4 * a.m * a.parts[0].n : 0);
 }
 inline int64_t opBytes(const RmsnormArgs& a) { return a.dim * dtypeBytes(a.weightType) + 8 * a.rows * a.dim; }
@@ -31,10 +38,12 @@ inline int64_t opBytes(const AttentionArgs& a) {
 }
 inline int64_t opBytes(const GateMlpArgs& a) {
   int64_t bytes = 4 * a.n * a.gates() * (a.headDim + 1);
-  for (int s = 0; s < kGateStages; ++s) bytes += a.gates() * a.outputs(s) * (a.in(s) * dtypeBytes(a.wType) + 4);
+  for (int s = 0; s < kGateStages; ++s) bytes += a.gates() * a.outputs(s) * (a.in(s)*dtypeBytes(a.wType) + 4);
   return bytes;
 }
-inline int64_t opBytes(const WriteRowsArgs& a) { return a.n * (recordBytes(a.fmt) + 8ll * a.fmt.kvHeads * a.fmt.headDim); }
+inline int64_t opBytes(const WriteRowsArgs& a) {
+  return a.n * (recordBytes(a.fmt) + 8ll * a.fmt.kvHeads * a.fmt.headDim);
+}
 /// The moves may lie where the host cannot look: one record each.
 inline int64_t opBytes(const MoveRowsArgs& a) { return 2 * a.n * recordBytes(a.fmt); }
 inline int64_t opBytes(const ZeroRowsArgs& a) { return a.n * recordBytes(a.fmt); }
@@ -45,10 +54,13 @@ inline int64_t opBytes(const GatherRowsArgs& a) {
 inline int64_t opBytes(const VerifyRowsArgs& a) { return a.n * recordBytes(a.fmt); }
 inline int64_t opBytes(const ReadTagsArgs& a) { return 32 * a.n; }
 inline int64_t opBytes(const MatchTagsArgs& a) { return a.n * (8 * a.nPools + 12); }
-inline int64_t opBytes(const RowNormsArgs& a) { return a.n * ((a.k ? keyBytes(a.fmt) + 4 : 0) + (a.v ? valueBytes(a.fmt) + 4 : 0)); }
+inline int64_t opBytes(const RowNormsArgs& a) {
+  return a.n * ((a.k ? keyBytes(a.fmt) + 4 : 0) + (a.v ? valueBytes(a.fmt) + 4 : 0));
+}
 inline int64_t opBytes(const ReadScalesArgs& a) {
   const int64_t scales = 8 * a.n * a.fmt.kvHeads;
-  return (a.k ? scales : 0) + (a.v ? scales : 0) + (a.kAtMax ? a.n * keyBytes(a.fmt) : 0) + (a.vAtMax ? a.n * valueBytes(a.fmt) : 0);
+  return (a.k ? scales : 0) + (a.v ? scales : 0) + (a.kAtMax ? a.n * keyBytes(a.fmt) : 0) +
+      (a.vAtMax ? a.n * valueBytes(a.fmt) : 0);
 }
 inline int64_t opBytes(const DiffRowsArgs& a) { return 8 * a.n * a.dim; }
 inline int64_t opBytes(const ArgmaxArgs& a) { return 4 * a.n; }

@@ -16,10 +16,10 @@ struct TensorStats {
   static constexpr int kSumWords = 6;
 
   int64_t nonFinite = 0;  ///< inputs that were NaN or infinite
-  int64_t clipped = 0;    ///< finite inputs that the storage type cannot hold: they became infinite, or the largest code
-  int64_t atMax = 0;      ///< codes of magnitude quantMax(); at least one of every head whose scale is above the floor
-  int64_t scales = 0;     ///< finite scales written
-  int64_t floored = 0;    ///< of these, at the smallest scale there is: heads of (almost) nothing but zeros
+  int64_t clipped = 0;  ///< finite inputs that the storage type cannot hold: they became infinite, or the largest code
+  int64_t atMax = 0;    ///< codes of magnitude quantMax(); at least one of every head whose scale is above the floor
+  int64_t scales = 0;   ///< finite scales written
+  int64_t floored = 0;  ///< of these, at the smallest scale there is: heads of (almost) nothing but zeros
   float scaleMin = std::numeric_limits<float>::infinity();
   float scaleMax = 0.0f;
   uint64_t scaleSum[kSumWords] = {};  ///< fixed point: word i counts 2^(32 i - 50); scaleWords() of each scale
@@ -40,12 +40,12 @@ struct WriteRowsStats {
 struct WriteRowsArgs {
   uint8_t* pool = nullptr;
   RowFormat fmt;
-  const float* k = nullptr;         ///< [n, kvHeads*headDim], row stride kStride
-  const float* v = nullptr;         ///< [n, kvHeads*headDim], row stride vStride
-  const uint64_t* tags = nullptr;   ///< [n]
-  const int32_t* slots = nullptr;   ///< [n], distinct
+  const float* k = nullptr;        ///< [n, kvHeads*headDim], row stride kStride
+  const float* v = nullptr;        ///< [n, kvHeads*headDim], row stride vStride
+  const uint64_t* tags = nullptr;  ///< [n]
+  const int32_t* slots = nullptr;  ///< [n], distinct
   int64_t n = 0;
-  int64_t kStride = 0;              ///< in floats; 0 means kvHeads*headDim
+  int64_t kStride = 0;  ///< in floats; 0 means kvHeads*headDim
   int64_t vStride = 0;
   WriteRowsStats* stats = nullptr;  ///< optional; cheap, most of all for quantised types
 };
@@ -109,11 +109,11 @@ enum RowVerdict : uint8_t { kRowGood = 0, kRowBadChecksum = 1, kRowBadTag = 2 };
 struct VerifyRowsArgs {
   const uint8_t* pool = nullptr;
   RowFormat fmt;
-  const int32_t* slots = nullptr;   ///< [n]
-  const uint64_t* tags = nullptr;   ///< [n] expected, or null to skip that comparison
+  const int32_t* slots = nullptr;  ///< [n]
+  const uint64_t* tags = nullptr;  ///< [n] expected, or null to skip that comparison
   int64_t n = 0;
-  uint8_t* verdicts = nullptr;      ///< [n] of RowVerdict bits
-  int64_t* bad = nullptr;           ///< optional; receives the number of rows not kRowGood
+  uint8_t* verdicts = nullptr;  ///< [n] of RowVerdict bits
+  int64_t* bad = nullptr;       ///< optional; receives the number of rows not kRowGood
 };
 
 void verifyRows(const Context&, const VerifyRowsArgs&);
@@ -152,10 +152,10 @@ struct PoolView {
 struct MatchTagsArgs {
   const PoolView* pools = nullptr;  ///< [nPools]
   int64_t nPools = 0;
-  const int32_t* slots = nullptr;   ///< [n], the same in every pool
-  const uint64_t* tags = nullptr;   ///< [n] expected
+  const int32_t* slots = nullptr;  ///< [n], the same in every pool
+  const uint64_t* tags = nullptr;  ///< [n] expected
   int64_t n = 0;
-  int64_t* wrong = nullptr;         ///< [nPools] receives the number of rows that carry another tag
+  int64_t* wrong = nullptr;  ///< [nPools] receives the number of rows that carry another tag
 };
 
 /// What a tick does to every row: one cache line each, no output per row.

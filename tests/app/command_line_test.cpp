@@ -33,9 +33,10 @@ void CommandLineTest::windowIsTheDefault() {
 }
 
 void CommandLineTest::sessionOptionsMakeAManifest() {
-  const auto line = parseCommandLine({"gui", "--model", "synthetic:smollm-135m", "--backend", "cpu", "--dtype", "f32",
-                                      "--layout", "contiguous_splice", "--kv", "K=f16,V=bf16", "--position", "absolute",
-                                      "--set", "sampling.seed=7", "--set", "capacity=512", "--set", "after_edit=recompute"});
+  const auto line =
+      parseCommandLine({"gui", "--model", "synthetic:smollm-135m", "--backend", "cpu", "--dtype", "f32", "--layout",
+                        "contiguous_splice", "--kv", "K=f16,V=bf16", "--position", "absolute", "--set",
+                        "sampling.seed=7", "--set", "capacity=512", "--set", "after_edit=recompute"});
   QVERIFY2(line, line ? "" : line.error().text().c_str());
   const json expected = json::parse(R"({"model":"synthetic:smollm-135m","backend":"cpu","dtype":"f32",
     "layout":"contiguous_splice","kv":{"k":"f16","v":"bf16"},"position":"absolute",
@@ -95,11 +96,12 @@ void CommandLineTest::manifestFiles() {
     file.write(text);
     return dir.filePath(name).toStdString();
   };
-  const auto good = parseCommandLine({"--manifest", write("good.json", R"({"model":"demo","staging":8})"), "--set", "staging=16"});
+  const auto good =
+      parseCommandLine({"--manifest", write("good.json", R"({"model":"demo","staging":8})"), "--set", "staging=16"});
   QVERIFY(good);
   QCOMPARE(good->manifest, (json{{"model", "demo"}, {"staging", 16}}));
-  for (const auto& path : {write("bad.json", "[1]"), write("cut.json", "{\"model\":"), write("key.json", R"({"modle":"demo"})"),
-                           dir.filePath("absent.json").toStdString()}) {
+  for (const auto& path : {write("bad.json", "[1]"), write("cut.json", "{\"model\":"),
+                           write("key.json", R"({"modle":"demo"})"), dir.filePath("absent.json").toStdString()}) {
     const auto line = parseCommandLine({"--manifest", path});
     QVERIFY2(!line, path.c_str());
     QCOMPARE(static_cast<int>(exitFor(line.error())), 3);

@@ -17,17 +17,23 @@ class CompactJobTest : public QObject {
   void initTestCase() {
     const EngineFactory engines = coreEngines(KVLAB_RESOURCES_DIR);
     bool failed = false, done = false;
-    auto session = std::make_shared<LiveSession>(engines({{"manifest", {{"model", "demo"}, {"backend", "cpu"}, {"layout", "paged:block=4"}}}}), [&](const Result<json>& reply) {
-      failed = !reply;
-      done = true;
-    });
+    auto session = std::make_shared<LiveSession>(
+        engines({{"manifest", {{"model", "demo"}, {"backend", "cpu"}, {"layout", "paged:block=4"}}}}),
+        [&](const Result<json>& reply) {
+          failed = !reply;
+          done = true;
+        });
     QTRY_VERIFY(done);
     QVERIFY(!failed);
     m_context.show(session);
-    run("prompt", {{"text", "anna puts the silver key in the cellar . the wind blows all night . ben leaves the old map in the tower . dora waits in the garden . "
-                            "a cat sleeps all day . carl hides the gold ring in the barn ."}});
+    run("prompt",
+        {{"text",
+          "anna puts the silver key in the cellar . the wind blows all night . ben leaves the old map in the tower . "
+          "dora waits in the garden . "
+          "a cat sleeps all day . carl hides the gold ring in the barn ."}});
     json actions = json::array();
-    for (int position = 2; position < 30; position += 4) actions.push_back({{"action", "delete"}, {"position", position}});
+    for (int position = 2; position < 30; position += 4)
+      actions.push_back({{"action", "delete"}, {"position", position}});
     run("inject", {{"actions", actions}});
     run("apply", json::object());
     QVERIFY(holes() > 2);
@@ -42,7 +48,9 @@ class CompactJobTest : public QObject {
     connect(&m_context, &InspectorContext::progressed, job, [this] { m_context.cancel(); });
     job->start();
     QTRY_VERIFY(said.count() > 0 && said.last().at(1).toString().startsWith("compacting pages"));
-    QVERIFY2(said.last().at(1).toString().contains("goes on from here") || said.last().at(1).toString().contains("stopped"), qPrintable(said.last().at(1).toString()));
+    QVERIFY2(
+        said.last().at(1).toString().contains("goes on from here") || said.last().at(1).toString().contains("stopped"),
+        qPrintable(said.last().at(1).toString()));
     QVERIFY(holes() > 0);
     QVERIFY(holes() <= before);
     QCOMPARE(progress.last().at(2).toLongLong(), -1);

@@ -6,8 +6,8 @@
 #include "app/fake_engine.h"
 
 using namespace kvlab;
-using test::FakeState;
 using nlohmann::json;
+using test::FakeState;
 
 namespace {
 
@@ -88,8 +88,7 @@ void EngineThreadTest::commandsKeepTheirOrder() {
   EngineThread thread(test::fakeOpener(state), keep(reader.opened), [] {});
   std::vector<int> seen;
   for (int i = 0; i < 500; ++i)
-    thread.submit("count", json::object(),
-                  [&](const Result<json>& r) { seen.push_back(r->get<int>()); });
+    thread.submit("count", json::object(), [&](const Result<json>& r) { seen.push_back(r->get<int>()); });
   QVERIFY(reader.until(thread, [&] { return seen.size() == 500; }));
   for (int i = 0; i < 500; ++i) QCOMPARE(seen[static_cast<std::size_t>(i)], i + 1);
 }
@@ -139,7 +138,9 @@ void EngineThreadTest::ticksDoNotWaitForATile() {
   std::optional<Result<json>> blocked;
   std::vector<std::string> came;
   EngineThread thread(test::fakeOpener(state), keep(reader.opened), [] {});
-  const auto fetch = [&](const char* tag, const char* name) { thread.fetch(tag, {}, [&came, name](const auto&) { came.push_back(name); }); };
+  const auto fetch = [&](const char* tag, const char* name) {
+    thread.fetch(tag, {}, [&came, name](const auto&) { came.push_back(name); });
+  };
   state.tilesHeld = true;
   thread.submit("block", json::object(), keep(blocked));
   QVERIFY(reader.until(thread, [&] { return state.waiting.load() == 1; }));
@@ -274,7 +275,8 @@ void EngineThreadTest::endsAtAnyTime() {
   for (int delay = 0; delay < 12; ++delay) {
     FakeState state;
     {
-      EngineThread thread(test::fakeOpener(state), [](const Result<json>&) {}, [] {});
+      EngineThread thread(
+          test::fakeOpener(state), [](const Result<json>&) {}, [] {});
       thread.submit("step", {{"n", 20}}, [](const Result<json>&) {});
       thread.submit("block", json::object(), [](const Result<json>&) {});
       thread.fetch("map", {}, [](const auto&) {});

@@ -30,13 +30,15 @@ class KeyboardTest : public QObject {
 
   void open() {
     bool opened = false;
-    m_window->openSession({{"manifest", json::object()}}, [&](const Result<SessionPtr>& r) { opened = static_cast<bool>(r); });
+    m_window->openSession({{"manifest", json::object()}},
+                          [&](const Result<SessionPtr>& r) { opened = static_cast<bool>(r); });
     QTRY_VERIFY(opened);
     m_window->context().submit("step", {{"n", 3}});
     QTRY_VERIFY(!m_window->context().busy() && m_window->context().snapshot()->tick == Tick(3));
   }
   static QString named(const QWidget* one) {
-    return one ? QString("%1 %2 \"%3\"").arg(one->metaObject()->className(), one->objectName(), one->accessibleName()) : QString("nothing");
+    return one ? QString("%1 %2 \"%3\"").arg(one->metaObject()->className(), one->objectName(), one->accessibleName())
+               : QString("nothing");
   }
   bool insideView(const QWidget* one) const {
     for (const QWidget* up = one; up; up = up->parentWidget())
@@ -48,14 +50,17 @@ class KeyboardTest : public QObject {
   QList<QWidget*> controls() const {
     QList<QWidget*> found;
     for (QWidget* one : m_window->findChildren<QWidget*>()) {
-      const bool kind = qobject_cast<QAbstractButton*>(one) || qobject_cast<QComboBox*>(one) || qobject_cast<QAbstractSpinBox*>(one) ||
-                        qobject_cast<QLineEdit*>(one) || qobject_cast<QAbstractItemView*>(one) || qobject_cast<QPlainTextEdit*>(one) ||
-                        qobject_cast<QTabBar*>(one) || (one->focusPolicy() & Qt::TabFocus);
-      if (!kind || !one->isVisible() || !one->isEnabled() || one->window() != m_window.get() || !insideView(one)) continue;
+      const bool kind = qobject_cast<QAbstractButton*>(one) || qobject_cast<QComboBox*>(one) ||
+          qobject_cast<QAbstractSpinBox*>(one) || qobject_cast<QLineEdit*>(one) ||
+          qobject_cast<QAbstractItemView*>(one) || qobject_cast<QPlainTextEdit*>(one) || qobject_cast<QTabBar*>(one) ||
+          (one->focusPolicy() & Qt::TabFocus);
+      if (!kind || !one->isVisible() || !one->isEnabled() || one->window() != m_window.get() || !insideView(one))
+        continue;
       if (qobject_cast<InspectorView*>(one) || one->inherits("QHeaderView") || one->inherits("QScrollBar")) continue;
       const QWidget* up = one->parentWidget();
-      if (qobject_cast<const QLineEdit*>(up) || qobject_cast<const QComboBox*>(up) || qobject_cast<const QAbstractSpinBox*>(up) ||
-          qobject_cast<const QAbstractItemView*>(up) || qobject_cast<const QTabBar*>(up) || up->inherits("QDockWidget"))
+      if (qobject_cast<const QLineEdit*>(up) || qobject_cast<const QComboBox*>(up) ||
+          qobject_cast<const QAbstractSpinBox*>(up) || qobject_cast<const QAbstractItemView*>(up) ||
+          qobject_cast<const QTabBar*>(up) || up->inherits("QDockWidget"))
         continue;
       if (qobject_cast<const QToolBar*>(up) && qobject_cast<QToolButton*>(one)) continue;
       found << one;
@@ -127,9 +132,11 @@ class KeyboardTest : public QObject {
     const auto before = [&](const char* first, const char* second) {
       return order.indexOf(first) >= 0 && order.indexOf(first) < order.indexOf(second);
     };
-    QVERIFY2(before("Quantity", "Map of the cache") && before("Zoom out", "Map of the cache"), qPrintable(order.join(" | ")));
+    QVERIFY2(before("Quantity", "Map of the cache") && before("Zoom out", "Map of the cache"),
+             qPrintable(order.join(" | ")));
     QVERIFY2(before("Map of the cache", "Tokens of the context"), qPrintable(order.join(" | ")));
-    QVERIFY2(before("Tokens of the context", "Into") && before("Into", "Only wrong lines"), qPrintable(order.join(" | ")));
+    QVERIFY2(before("Tokens of the context", "Into") && before("Into", "Only wrong lines"),
+             qPrintable(order.join(" | ")));
     QVERIFY2(before("Cache and mirror, line by line", "Number of tokens"), qPrintable(order.join(" | ")));
     QCOMPARE(order.last(), QString("Prompt"));
   }

@@ -42,7 +42,8 @@ class MainWindowTest : public QObject {
   }
   void open() {
     bool opened = false;
-    m_window->openSession({{"manifest", json::object()}}, [&](const Result<SessionPtr>& r) { opened = static_cast<bool>(r); });
+    m_window->openSession({{"manifest", json::object()}},
+                          [&](const Result<SessionPtr>& r) { opened = static_cast<bool>(r); });
     QTRY_VERIFY(opened);
     m_window->context().submit("step", {{"n", 3}});
     QTRY_VERIFY(!m_window->context().busy() && tick() == 3);
@@ -101,16 +102,20 @@ void MainWindowTest::everyCommandIsAnAction() {
     for (const QString& key : command.keys) {
       QVERIFY2(!keys.contains(key), qPrintable("two commands for " + key));
       const QKeySequence sequence(key, QKeySequence::PortableText);
-      QVERIFY2(!sequence.isEmpty() && sequence[0].key() != Qt::Key_unknown, qPrintable(key + " is no key of " + command.id));
+      QVERIFY2(!sequence.isEmpty() && sequence[0].key() != Qt::Key_unknown,
+               qPrintable(key + " is no key of " + command.id));
       keys << key;
     }
   }
-  for (const char* id : {"step", "step_into", "step_back", "run", "stop", "rebuild", "check_invariants", "undo", "redo", "new_session",
-                         "open_manifest", "open_model", "open_capture", "save_capture", "save_cache", "load_cache", "screenshot",
-                         "theme", "reset_layout", "tour", "palette", "help_commands", "quit", "copy", "show_map"})
+  for (const char* id : {"step",          "step_into",        "step_back",    "run",          "stop",
+                         "rebuild",       "check_invariants", "undo",         "redo",         "new_session",
+                         "open_manifest", "open_model",       "open_capture", "save_capture", "save_cache",
+                         "load_cache",    "screenshot",       "theme",        "reset_layout", "tour",
+                         "palette",       "help_commands",    "quit",         "copy",         "show_map"})
     QVERIFY2(ids.contains(id), id);
   for (QToolButton* button : m_window->findChildren<QToolButton*>())
-    if (button->defaultAction() && button->isVisible()) QVERIFY2(!button->accessibleName().isEmpty() || !button->text().isEmpty(), "button without a name");
+    if (button->defaultAction() && button->isVisible())
+      QVERIFY2(!button->accessibleName().isEmpty() || !button->text().isEmpty(), "button without a name");
 }
 
 void MainWindowTest::keysStepAndGoBack() {
@@ -200,7 +205,8 @@ void MainWindowTest::brokenSessionsSaySo() {
 void MainWindowTest::everyViewHasAPicture() {
   open();
   for (const std::string& id : m_window->viewIds()) {
-    PictureRequest request{QString::fromStdString(id), m_settings.filePath(QString::fromStdString(id) + ".png"), {500, 300}, 2.0};
+    PictureRequest request{
+        QString::fromStdString(id), m_settings.filePath(QString::fromStdString(id) + ".png"), {500, 300}, 2.0};
     QTRY_VERIFY2(*m_window->readyFor(request), id.c_str());
     const auto size = m_window->savePicture(request);
     QVERIFY2(size, id.c_str());
@@ -289,7 +295,9 @@ void MainWindowTest::tourWaitsForNext() {
   m_window = make(false);
   QFile script(m_settings.filePath("tour.js"));
   QVERIFY(script.open(QIODevice::WriteOnly));
-  script.write("expect(view.interactive()); view.caption('first'); view.caption('second'); view.caption(''); view.theme('light')");
+  script.write(
+      "expect(view.interactive()); view.caption('first'); view.caption('second'); view.caption(''); "
+      "view.theme('light')");
   script.close();
   QVERIFY(m_window->runScriptFile(script.fileName()));
   Banner& banner = m_window->banner();
@@ -322,22 +330,27 @@ void MainWindowTest::noKeyMeansTwoThings() {
   open();
   QHash<QString, QString> commands;
   for (const Command& command : m_window->commands().all())
-    for (const QString& key : command.keys) commands[QKeySequence(key, QKeySequence::PortableText).toString()] = command.id;
+    for (const QString& key : command.keys)
+      commands[QKeySequence(key, QKeySequence::PortableText).toString()] = command.id;
   QHash<QString, QString> window = commands;  // and the menus' letters
-  for (QAction* action : m_window->menuBar()->actions()) window[QKeySequence::mnemonic(action->text()).toString()] = action->text();
+  for (QAction* action : m_window->menuBar()->actions())
+    window[QKeySequence::mnemonic(action->text()).toString()] = action->text();
   int seen = 0;
   for (QAction* action : m_window->findChildren<QAction*>()) {
-    const bool ofView = qobject_cast<InspectorView*>(action->parent()) || action->shortcutContext() == Qt::WidgetShortcut;
+    const bool ofView =
+        qobject_cast<InspectorView*>(action->parent()) || action->shortcutContext() == Qt::WidgetShortcut;
     for (const QKeySequence& key : action->shortcuts()) {
       if (!ofView) continue;
       ++seen;
-      QVERIFY2(!window.contains(key.toString()), qPrintable(action->text() + ": " + key.toString() + " is " + window.value(key.toString())));
+      QVERIFY2(!window.contains(key.toString()),
+               qPrintable(action->text() + ": " + key.toString() + " is " + window.value(key.toString())));
     }
   }
   for (QAbstractButton* button : m_window->findChildren<QAbstractButton*>()) {
     if (button->shortcut().isEmpty()) continue;
     ++seen;
-    QVERIFY2(!window.contains(button->shortcut().toString()), qPrintable(button->text() + ": " + button->shortcut().toString()));
+    QVERIFY2(!window.contains(button->shortcut().toString()),
+             qPrintable(button->text() + ": " + button->shortcut().toString()));
   }
   QVERIFY(seen > 5);
 }
@@ -348,7 +361,8 @@ void MainWindowTest::everyCommandCanBeReached() {
   m_window->showPalette();
   const QStringList listed = m_window->commandPalette().shownIds();
   for (const Command& command : m_window->commands().all()) {
-    const bool asks = std::any_of(command.args.begin(), command.args.end(), [](const auto& arg) { return arg.required; });
+    const bool asks =
+        std::any_of(command.args.begin(), command.args.end(), [](const auto& arg) { return arg.required; });
     QVERIFY2(asks || listed.contains(command.id), qPrintable(command.id));
     if (command.id.startsWith("show_")) QVERIFY2(!command.keys.isEmpty(), qPrintable(command.id));
   }
@@ -364,7 +378,8 @@ void MainWindowTest::everyButtonOfAViewIsACommand() {
   for (const char* id : {"step_into", "step", "step_out", "step_back", "run", "clear_pending", "show_invariants"})
     QVERIFY2(m_window->commands().find(id), id);
   open();
-  QCOMPARE(m_window->runCommand("step_out", json::object()).error().why, std::string("no action is pending; compose one in Compose"));
+  QCOMPARE(m_window->runCommand("step_out", json::object()).error().why,
+           std::string("no action is pending; compose one in Compose"));
 }
 
 void MainWindowTest::optionsOfViewsAreSet() {

@@ -3,11 +3,11 @@
 // and that script_api.d.ts names exactly what is registered.
 #include <QtTest>
 
+#include "app/core_engine.h"
 #include "app/engine_thread.h"
+#include "app/fake_engine.h"
 #include "app/live_session.h"
 #include "app/script/script_host.h"
-#include "app/fake_engine.h"
-#include "app/core_engine.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -25,13 +25,13 @@ class FakeWindow : public WindowPort {
     lastRequest = request;
     const bool bad = request.value("manifest", json::object()).value("model", "") == "bad";
     auto holder = std::make_shared<std::shared_ptr<LiveSession>>();
-    *holder = std::make_shared<LiveSession>(
-        bad ? test::refusingOpener() : test::fakeOpener(state), [this, holder, opened](const Result<json>& r) {
-          const auto session = std::exchange(*holder, nullptr);
-          if (!r) return opened(r.error());
-          shown = session;
-          opened(shown);
-        });
+    *holder = std::make_shared<LiveSession>(bad ? test::refusingOpener() : test::fakeOpener(state),
+                                            [this, holder, opened](const Result<json>& r) {
+                                              const auto session = std::exchange(*holder, nullptr);
+                                              if (!r) return opened(r.error());
+                                              shown = session;
+                                              opened(shown);
+                                            });
   }
   SessionPtr session() const override { return shown; }
   void showSession(const SessionPtr& session) override { shown = session; }
@@ -40,7 +40,8 @@ class FakeWindow : public WindowPort {
   }
   Status showView(const QString& id) override {
     calls.push_back("show " + id.toStdString());
-    if (id == "nowhere") return Error{"unknown_view", "no such view", "it is not listed", "name another", {}, "view", "nowhere"};
+    if (id == "nowhere")
+      return Error{"unknown_view", "no such view", "it is not listed", "name another", {}, "view", "nowhere"};
     return ok();
   }
   Status setFocus(const json& focus) override {
@@ -69,7 +70,12 @@ class FakeWindow : public WindowPort {
   bool interactive() const override { return false; }
   void sweep(const json& request, SweepReply reply) override {
     calls.push_back("sweep " + request.dump());
-    QMetaObject::invokeMethod(QCoreApplication::instance(), [reply] { reply(json{{"cells", 2}, {"failed", 0}}); }, Qt::QueuedConnection);
+    QMetaObject::invokeMethod(
+        QCoreApplication::instance(),
+        [reply] {
+          reply(json{{"cells", 2}, {"failed", 0}});
+        },
+        Qt::QueuedConnection);
   }
   void cancelSweep() override {}
   Status openSweep(const QString&) override { return ok(); }
@@ -80,8 +86,12 @@ class FakeWindow : public WindowPort {
 };
 
 std::vector<VerbInfo> fakeVerbs() {
-  return {{"step", {"n", "tokens"}, "", true}, {"tick", {}, "", false},       {"length", {}, "", false},
-          {"echo", {"a", "b", "flag"}, "", false}, {"inject", {"actions"}, "", false}, {"block", {}, "", true},
+  return {{"step", {"n", "tokens"}, "", true},
+          {"tick", {}, "", false},
+          {"length", {}, "", false},
+          {"echo", {"a", "b", "flag"}, "", false},
+          {"inject", {"actions"}, "", false},
+          {"block", {}, "", true},
           {"throw", {}, "", true}};
 }
 
@@ -108,7 +118,10 @@ class ScriptHostTest : public QObject {
   }
 
  private Q_SLOTS:
-  void init() { window.calls.clear(); logged.clear(); }
+  void init() {
+    window.calls.clear();
+    logged.clear();
+  }
   void passes_data();
   void passes();
   void failsWithPlace_data();
@@ -126,24 +139,41 @@ class ScriptHostTest : public QObject {
 void ScriptHostTest::passes_data() {
   QTest::addColumn<QString>("text");
   const auto row = [](const char* name, const char* text) { QTest::newRow(name) << QString(text); };
-  row("step", "const s = lab.open(); const r = s.step(3); expect(r.length === 3); expect(s.tick === 3); expect(s.length === 3)");
+  row("step",
+      "const s = lab.open(); const r = s.step(3); expect(r.length === 3); expect(s.tick === 3); expect(s.length === "
+      "3)");
   row("positional", "const s = lab.open(); expectNear(s.echo(1, [2,3]), {a:1, b:[2,3]})");
   row("options", "const s = lab.open(); expectNear(s.echo(1, {flag:true}), {a:1, flag:true})");
   row("typed array", "const s = lab.open(); expectNear(s.echo(new Float32Array([0.5,2])), {a:[0.5,2]})");
   row("undefined is missing", "const s = lab.open(); expectNear(s.echo(undefined, 2), {b:2})");
   row("two sessions", "const a = lab.open(), b = lab.open(); a.step(2); expect(a.tick === 2 && b.tick === 0)");
-  row("fork", "const a = lab.open(); a.step(2); const b = a.fork(); b.step(3); expect(a.tick === 2 && b.tick === 5 && b.length === 5)");
+  row("fork",
+      "const a = lab.open(); a.step(2); const b = a.fork(); b.step(3); expect(a.tick === 2 && b.tick === 5 && b.length "
+      "=== 5)");
   row("fork of a closed one", "const s = lab.open(); s.close(); expectError(() => s.fork(), 'closed_session')");
-  row("files", "const w = lab.writeText('sub/a.txt', 'caf\\u00e9\\n'); expect(w.bytes === 6); expect(lab.readText('sub/a.txt') === 'caf\\u00e9\\n')");
-  row("resources", "expect(lab.readText('resource:demo/story.txt').length > 50); const e = expectError(() => lab.readText('resource:../LICENSE'), 'bad_argument'); expect(e.field === 'path')");
-  row("bad files", "expectError(() => lab.readText('nowhere.txt'), 'io'); expectError(() => lab.readText('.'), 'io'); expectError(() => lab.writeText('sub', 'x'), 'io')");
+  row("files",
+      "const w = lab.writeText('sub/a.txt', 'caf\\u00e9\\n'); expect(w.bytes === 6); expect(lab.readText('sub/a.txt') "
+      "=== 'caf\\u00e9\\n')");
+  row("resources",
+      "expect(lab.readText('resource:demo/story.txt').length > 50); const e = expectError(() => "
+      "lab.readText('resource:../LICENSE'), 'bad_argument'); expect(e.field === 'path')");
+  row("bad files",
+      "expectError(() => lab.readText('nowhere.txt'), 'io'); expectError(() => lab.readText('.'), 'io'); "
+      "expectError(() => lab.writeText('sub', 'x'), 'io')");
   row("args", "expect(args.length === 2 && args[0] === 'x' && args[1] === '2')");
   row("near", "expectNear(1, 1.05, {abs:0.1}); expectNear([1,[2]], [1.01,[2.02]], {rel:0.02})");
-  row("error code", "const s = lab.open(); s.close(); const e = expectError(() => s.step(), 'closed_session'); expect(e.why && e.remedy)");
+  row("error code",
+      "const s = lab.open(); s.close(); const e = expectError(() => s.step(), 'closed_session'); expect(e.why && "
+      "e.remedy)");
   row("verb error", "const s = lab.open(); expectError(() => s.throw(), 'internal')");
-  row("sweep", "const r = lab.sweep({name: 'a'}, {jobs: 2}); expect(r.cells === 2); expectError(() => lab.sweep({}, 3), 'bad_argument')");
-  row("later names", "expectError(() => lab.lanes({}, []), 'bad_argument'); expectError(() => lab.open().tree(), 'unsupported')");
-  row("error fields", "const e = expectError(() => view.show('nowhere'), 'unknown_view'); expect(e.field === 'view' && e.value === 'nowhere')");
+  row("sweep",
+      "const r = lab.sweep({name: 'a'}, {jobs: 2}); expect(r.cells === 2); expectError(() => lab.sweep({}, 3), "
+      "'bad_argument')");
+  row("later names",
+      "expectError(() => lab.lanes({}, []), 'bad_argument'); expectError(() => lab.open().tree(), 'unsupported')");
+  row("error fields",
+      "const e = expectError(() => view.show('nowhere'), 'unknown_view'); expect(e.field === 'view' && e.value === "
+      "'nowhere')");
   row("log", "log('a', 1, {b:2}); log(undefined)");
   row("picture", "const p = view.screenshot('map', 'x.png'); expect(p.width === 10)");
 }
@@ -199,9 +229,10 @@ void ScriptHostTest::refusedSessions() {
 }
 
 void ScriptHostTest::viewCalls() {
-  const ScriptResult result = run(
-      "view.show('map'); view.focus({layer:1,row:4}); view.theme('light'); view.set('map', {quantity:'age'}); view.command('step', {n:2});"
-      "expect(view.list().length === 2); view.caption('hello'); view.screenshot('window', 'a.png')");
+  const ScriptResult result =
+      run("view.show('map'); view.focus({layer:1,row:4}); view.theme('light'); view.set('map', {quantity:'age'}); "
+          "view.command('step', {n:2});"
+          "expect(view.list().length === 2); view.caption('hello'); view.screenshot('window', 'a.png')");
   QVERIFY2(!result.failed, qPrintable(result.message()));
   QCOMPARE(window.calls[0], std::string("show map"));
   QCOMPARE(window.calls[1], std::string(R"(focus {"layer":1,"row":4})"));
@@ -235,7 +266,8 @@ void ScriptHostTest::stopsWaiting() {
   settings.verbs = fakeVerbs();
   ScriptHost host(window, settings);
   QTimer::singleShot(100, &host, [&] { host.stop(); });
-  const ScriptResult stopped = host.runText("const s = lab.open();\nfor (;;) { try { s.block() } catch (e) {} }", "t.js");
+  const ScriptResult stopped =
+      host.runText("const s = lab.open();\nfor (;;) { try { s.block() } catch (e) {} }", "t.js");
   QVERIFY(stopped.failed);
   QVERIFY(!host.running());
   const ScriptResult again = host.runText("expect(lab.open().step(1).length === 1)", "t.js");
@@ -276,7 +308,8 @@ void ScriptHostTest::describedByTypes() {
   settings.verbs = coreVerbs();
   ScriptHost host(window, settings);
   const json names = host.names();
-  for (const auto& [key, interface] : {std::pair{"lab", "Lab"}, {"view", "View"}, {"session", "Session"}, {"lanes", "Lanes"}}) {
+  for (const auto& [key, interface] :
+       {std::pair{"lab", "Lab"}, {"view", "View"}, {"session", "Session"}, {"lanes", "Lanes"}}) {
     QStringList registered;
     for (const json& name : names[key]) registered << QString::fromStdString(name);
     QStringList refused;

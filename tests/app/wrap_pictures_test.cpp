@@ -15,13 +15,18 @@ class WrapPicturesTest : public QObject {
   Q_OBJECT
  private Q_SLOTS:
   void initTestCase() {
-    const nlohmann::json manifest = {{"model", "demo"}, {"backend", "cpu"}, {"layout", "ring_fused"}, {"ring", {{"window", 24}}}, {"staging", 8}, {"prefill_chunk", 8}};
+    const nlohmann::json manifest = {{"model", "demo"},          {"backend", "cpu"}, {"layout", "ring_fused"},
+                                     {"ring", {{"window", 24}}}, {"staging", 8},     {"prefill_chunk", 8}};
     auto opened = coreEngines(KVLAB_RESOURCES_DIR)({{"manifest", manifest}})({});
     QVERIFY2(opened, opened ? "" : opened.error().text().c_str());
     m_engine = std::move(*opened);
     m_engine->setPublish([](const SnapshotPtr&) {});
-    const nlohmann::json ids = *run("tokenise", {{"text", "anna puts the silver key in the cellar . the wind blows all night . ben leaves the old map in the tower . dora waits in the garden . "
-                                                         "a cat sleeps all day . carl hides the gold ring in the barn . emil sits in the kitchen . fay thinks of the red lamp ."}});
+    const nlohmann::json ids = *run("tokenise",
+                                    {{"text",
+                                      "anna puts the silver key in the cellar . the wind blows all night . ben leaves "
+                                      "the old map in the tower . dora waits in the garden . "
+                                      "a cat sleeps all day . carl hides the gold ring in the barn . emil sits in the "
+                                      "kitchen . fay thinks of the red lamp ."}});
     QVERIFY(ids.size() >= kTokens);
     QVERIFY(run("promptIds", {{"ids", std::vector<int>(ids.begin(), ids.begin() + 20)}}));
     m_history = {m_engine->snapshot()};
@@ -68,7 +73,9 @@ class WrapPicturesTest : public QObject {
 
  private:
   static constexpr std::size_t kTokens = 58;
-  Result<nlohmann::json> run(const std::string& verb, const nlohmann::json& args) { return m_engine->execute(verb, args); }
+  Result<nlohmann::json> run(const std::string& verb, const nlohmann::json& args) {
+    return m_engine->execute(verb, args);
+  }
 
   std::unique_ptr<Engine> m_engine;
   std::vector<SnapshotPtr> m_history;

@@ -19,7 +19,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const Action& action : *actions) list.push_back(toJson(action));
   const auto again = actionsFromJson(list);
   fuzz::require(static_cast<bool>(again) && again->size() == actions->size(), "not read again");
-  for (std::size_t i = 0; i < list.size(); ++i)
-    fuzz::require(toJson((*again)[i]) == list[i], "another action");
+  for (std::size_t i = 0; i < list.size(); ++i) fuzz::require(toJson((*again)[i]) == list[i], "another action");
   return 0;
 }

@@ -33,13 +33,11 @@ void checkRows(const CacheImport& rows, const CacheTarget& to) {
   const std::size_t length = rows.tokens.size();
   fuzz::require(rows.phases.size() == length, "phases and tokens differ in number");
   for (std::size_t i = 0; i < length; ++i) {
-    fuzz::require(rows.tokens[i].value() >= 0 && rows.tokens[i].value() < to.config.vocab,
-                  "a token outside");
+    fuzz::require(rows.tokens[i].value() >= 0 && rows.tokens[i].value() < to.config.vocab, "a token outside");
     fuzz::require(rows.phases[i] < to.maxPhases && rows.phases[i] > (i ? rows.phases[i - 1] : -1),
                   "phases do not increase");
     if (to.position != PositionMode::Absolute)
-      fuzz::require(rows.phases[i] == static_cast<std::int32_t>(i),
-                    "a phase that is not the position");
+      fuzz::require(rows.phases[i] == static_cast<std::int32_t>(i), "a phase that is not the position");
   }
 }
 
@@ -50,8 +48,7 @@ void checkHf(const CacheImport& rows, const CacheTarget& to) {
   for (int layer = 0; layer < 2; ++layer) {
     unrotatedRows(rows, to.config, layer, 0, n, k.data(), v.data());
     for (std::size_t i = 0; i < k.size(); ++i)
-      fuzz::require(std::abs(k[i]) < 65520 && std::isfinite(v[i]),
-                    "a value that the rows cannot hold");
+      fuzz::require(std::abs(k[i]) < 65520 && std::isfinite(v[i]), "a value that the rows cannot hold");
   }
 }
 
@@ -88,9 +85,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   checkRows(*rows, to);
-  if (rows->form == CacheForm::Native)
-    checkNative(*rows, to);
-  else
-    checkHf(*rows, to);
+  if (rows->form == CacheForm::Native) checkNative(*rows, to);
+  else checkHf(*rows, to);
   return 0;
 }

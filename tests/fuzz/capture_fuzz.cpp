@@ -29,8 +29,7 @@ Result<Capture> parsed(const std::string& file) {
 }
 
 bool same(const CaptureCommand& a, const CaptureCommand& b) {
-  return a.verb == b.verb && a.args == b.args && a.tick == b.tick && a.commits == b.commits &&
-         a.hash == b.hash;
+  return a.verb == b.verb && a.args == b.args && a.tick == b.tick && a.commits == b.commits && a.hash == b.hash;
 }
 
 }  // namespace
@@ -44,8 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   std::string file = captureStart(capture->header);
-  for (std::size_t i = 0; i < capture->commands.size(); ++i)
-    file += captureRecord(capture->commands[i], i + 1);
+  for (std::size_t i = 0; i < capture->commands.size(); ++i) file += captureRecord(capture->commands[i], i + 1);
   const auto again = parsed(file);
   fuzz::require(again && again->note.empty() && again->bytes == file.size(), "not read again");
   fuzz::require(again->commands.size() == capture->commands.size(), "another number of commands");

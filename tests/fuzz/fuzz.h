@@ -22,8 +22,7 @@ inline void require(bool condition, const char* what) {
 
 /// An error has a code, says what and why, and can be written as JSON.
 inline void checkError(const Error& error) {
-  require(!error.code.empty() && !error.what.empty() && !error.why.empty(),
-          "an error says too little");
+  require(!error.code.empty() && !error.what.empty() && !error.why.empty(), "an error says too little");
   require(!error.toJson().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).empty(),
           "an error cannot be written");
 }

@@ -16,8 +16,7 @@ using namespace kvlab;
 
 namespace {
 
-constexpr std::array kNames = {"model.safetensors.index.json", "generation_config.json",
-                               "tokenizer_config.json"};
+constexpr std::array kNames = {"model.safetensors.index.json", "generation_config.json", "tokenizer_config.json"};
 
 class Folder {
  public:
@@ -29,8 +28,7 @@ class Folder {
     for (const char* tensor : {"a", "b"}) {
       SafetensorsWriter writer;
       writer.add(tensor, Element::F32, {2}, data);
-      fuzz::require(static_cast<bool>(writer.write(m_path + "/" + tensor + ".safetensors")),
-                    "no shard");
+      fuzz::require(static_cast<bool>(writer.write(m_path + "/" + tensor + ".safetensors")), "no shard");
     }
     write("config.json",
           R"({"model_type":"llama","hidden_size":32,"intermediate_size":64,"num_hidden_layers":2,)"
@@ -61,8 +59,7 @@ void readIndex(const std::string& folder) {
 void readConfigs(const std::string& folder) {
   const auto config = readConfig(folder);
   if (!config) return fuzz::checkError(config.error());
-  for (const std::int32_t id : config->eos)
-    fuzz::require(id >= 0 && id < config->vocab, "an id outside");
+  for (const std::int32_t id : config->eos) fuzz::require(id >= 0 && id < config->vocab, "an id outside");
   const auto tokenizer = openTokenizer(folder, *config);
   if (!tokenizer) return fuzz::checkError(tokenizer.error());
   if (const auto ids = (*tokenizer)->encode("a b", true); !ids) fuzz::checkError(ids.error());
@@ -75,10 +72,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const Folder folder;
   const std::size_t which = data[0] % kNames.size();
   folder.write(kNames[which], fuzz::text(data, size).substr(1));
-  if (which == 0)
-    readIndex(folder.path());
-  else
-    readConfigs(folder.path());
+  if (which == 0) readIndex(folder.path());
+  else readConfigs(folder.path());
   folder.remove(kNames[which]);
   return 0;
 }

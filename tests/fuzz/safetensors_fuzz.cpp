@@ -16,20 +16,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::int64_t sum = 0;
   for (const auto& [name, tensor] : file->tensors()) {
     fuzz::require(
-        tensor.bytes.empty() || (tensor.bytes.data() >= bytes.data() &&
-                                 tensor.bytes.data() + tensor.bytes.size() <= bytes.data() + size),
+        tensor.bytes.empty() ||
+            (tensor.bytes.data() >= bytes.data() && tensor.bytes.data() + tensor.bytes.size() <= bytes.data() + size),
         "a tensor outside the file");
     const TensorView view = tensor.view();
-    if (view)
-      fuzz::require(view.bytes() == static_cast<std::int64_t>(tensor.bytes.size()), "wrong size");
+    if (view) fuzz::require(view.bytes() == static_cast<std::int64_t>(tensor.bytes.size()), "wrong size");
     const auto values = widened(view);
     unsigned char last = 0;
-    for (const std::byte b : tensor.bytes)
-      last = static_cast<unsigned char>(last ^ std::to_integer<unsigned char>(b));
+    for (const std::byte b : tensor.bytes) last = static_cast<unsigned char>(last ^ std::to_integer<unsigned char>(b));
     sum += last + static_cast<std::int64_t>(values.size());
     fuzz::require(file->find(name) == &tensor, "a tensor that is not found");
   }
-  fuzz::require(sum >= 0 && file->bytes() <= static_cast<std::int64_t>(size),
-                "more bytes than the file");
+  fuzz::require(sum >= 0 && file->bytes() <= static_cast<std::int64_t>(size), "more bytes than the file");
   return 0;
 }

@@ -11,8 +11,7 @@ namespace {
 void use(const Tokenizer& tokenizer, std::string_view text) {
   const auto ids = tokenizer.encode(text, true);
   if (!ids) return fuzz::checkError(ids.error());
-  for (const TokenId id : *ids)
-    fuzz::require(id.value() >= 0 && id.value() < tokenizer.size(), "an id outside");
+  for (const TokenId id : *ids) fuzz::require(id.value() >= 0 && id.value() < tokenizer.size(), "an id outside");
   tokenizer.decode(*ids);
 }
 
@@ -22,8 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::size_t length = std::min<std::size_t>(data[0], size - 1);
   const std::string_view all = fuzz::text(data, size).substr(1);
-  const auto tokenizer =
-      parseSentencePiece(std::string(all.substr(length)), "f", TokenizerSettings{});
+  const auto tokenizer = parseSentencePiece(std::string(all.substr(length)), "f", TokenizerSettings{});
   if (!tokenizer) {
     fuzz::checkError(tokenizer.error());
     return 0;

@@ -18,8 +18,7 @@ void tokenise(const Tokenizer& tokenizer, std::string_view text) {
       continue;
     }
     for (const TokenId id : *ids) fuzz::require(id.value() >= 0, "a negative id");
-    fuzz::require(invalidUtf8At(tokenizer.decode(*ids, special)) == std::string_view::npos,
-                  "decoded to no UTF-8");
+    fuzz::require(invalidUtf8At(tokenizer.decode(*ids, special)) == std::string_view::npos, "decoded to no UTF-8");
   }
 }
 

@@ -35,10 +35,26 @@ json manifest(unsigned choice) {
   const char* const positions[] = {"context", "absolute", "cache"};
   const char* const after[] = {"keep", "recompute", "selective"};
   if (choice >= kPlain)
-    return {{"model", "synthetic:tiny:layers=2"}, {"threads", 1}, {"history_bytes", 1 << 16},
-            {"wlod", {{"budget", 64}, {"protect", 8}, {"start_tokens", 16}, {"cooldown", 1}, {"every", 4}, {"w", 32}, {"w2", 1024}, {"moments", 2000},
-                      {"attention", choice % 2 ? "pyramid" : "flat"}, {"recompute", choice < kPlain + 2 ? "chosen" : "selective"}, {"lens", choice % 4 == 3 ? "script" : "attention"}}}};
-  json out{{"model", "synthetic:tiny:layers=2"}, {"threads", 1}, {"capacity", 40}, {"staging", 24}, {"history_bytes", 1 << 16}};
+    return {{"model", "synthetic:tiny:layers=2"},
+            {"threads", 1},
+            {"history_bytes", 1 << 16},
+            {"wlod",
+             {{"budget", 64},
+              {"protect", 8},
+              {"start_tokens", 16},
+              {"cooldown", 1},
+              {"every", 4},
+              {"w", 32},
+              {"w2", 1024},
+              {"moments", 2000},
+              {"attention", choice % 2 ? "pyramid" : "flat"},
+              {"recompute", choice < kPlain + 2 ? "chosen" : "selective"},
+              {"lens", choice % 4 == 3 ? "script" : "attention"}}}};
+  json out{{"model", "synthetic:tiny:layers=2"},
+           {"threads", 1},
+           {"capacity", 40},
+           {"staging", 24},
+           {"history_bytes", 1 << 16}};
   out["position"] = positions[choice % 3];
   out["layout"] = choice / 3 % 2 ? "contiguous_splice" : "indirection";
   out["after_edit"] = after[choice / 6 % 3];
@@ -49,8 +65,10 @@ json manifest(unsigned choice) {
 
 /// What a refusal leaves alone.
 std::string digest(Session& s) {
-  return json{s.stateHash(), s.timeline().size(), s.timeline().currentId(), s.timeline().branch(), s.pending().size(),
-              s.breakpoints().conditions().size(), s.capture() != nullptr, s.status()}.dump();
+  return json{s.stateHash(),          s.timeline().size(), s.timeline().currentId(),
+              s.timeline().branch(),  s.pending().size(),  s.breakpoints().conditions().size(),
+              s.capture() != nullptr, s.status()}
+      .dump();
 }
 
 /// One session for each choice, opened once; every input starts from a reset one.
@@ -125,7 +143,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (const auto parsed = parseJson(line, "line", "bad_line")) call(session, *parsed);
   }
   backAndForth(session);
-  for (const char* verb : {"stopCapture", "clearBreaks", "reset"}) fuzz::require(static_cast<bool>(execute(session, verb, nullptr)), "no reset");
+  for (const char* verb : {"stopCapture", "clearBreaks", "reset"})
+    fuzz::require(static_cast<bool>(execute(session, verb, nullptr)), "no reset");
   fuzz::require(digest(session) == first, "a reset left something");
   return 0;
 }

@@ -62,14 +62,31 @@ struct Scene {
     pool.assign(static_cast<size_t>((rows + 1) * o.stride), 0xff);
     std::vector<uint64_t> tags(static_cast<size_t>(rows), 1);
     ThreadPool threads(1);
-    writeRows({&threads}, {.pool = pool.data(), .fmt = fmt, .k = k.data(), .v = v.data(), .tags = tags.data(),
-                           .slots = slots.data(), .n = rows});
+    writeRows({&threads},
+              {.pool = pool.data(),
+               .fmt = fmt,
+               .k = k.data(),
+               .v = v.data(),
+               .tags = tags.data(),
+               .slots = slots.data(),
+               .n = rows});
   }
 
   AttentionArgs args() const {
-    return {.pool = pool.data(), .fmt = fmt, .keysRotated = rotated, .slots = slots.data(), .phaseIndex = phases.data(),
-            .rows = rows, .indexBase = base, .rotaryTable = table.data(), .queries = queries.data(), .nQueries = rows,
-            .queryHeads = shape.queryHeads, .rowBegin = begin.data(), .rowEnd = end.data(), .scale = scale};
+    return {.pool = pool.data(),
+            .fmt = fmt,
+            .keysRotated = rotated,
+            .slots = slots.data(),
+            .phaseIndex = phases.data(),
+            .rows = rows,
+            .indexBase = base,
+            .rotaryTable = table.data(),
+            .queries = queries.data(),
+            .nQueries = rows,
+            .queryHeads = shape.queryHeads,
+            .rowBegin = begin.data(),
+            .rowEnd = end.data(),
+            .scale = scale};
   }
   int64_t width() const { return int64_t{shape.queryHeads} * shape.headDim; }
 };
@@ -79,7 +96,13 @@ inline Scene meant(const Scene& s) {
   Scene plain = s;
   plain.fmt.k = plain.fmt.v = DType::f32;
   ThreadPool threads(1);
-  gatherRows({&threads}, {.pool = s.pool.data(), .fmt = s.fmt, .slots = s.slots.data(), .n = s.rows, .k = plain.k.data(), .v = plain.v.data()});
+  gatherRows({&threads},
+             {.pool = s.pool.data(),
+              .fmt = s.fmt,
+              .slots = s.slots.data(),
+              .n = s.rows,
+              .k = plain.k.data(),
+              .v = plain.v.data()});
   plain.write();
   return plain;
 }
@@ -137,18 +160,28 @@ struct Reference {
       p[static_cast<size_t>(j)] = dot * double{s.scale};
       largest = std::max(largest, dot * double{s.scale});
     }
-    for (int64_t j = begin; j < end; ++j) sum += p[static_cast<size_t>(j)] = std::exp(p[static_cast<size_t>(j)] - largest);
+    for (int64_t j = begin; j < end; ++j)
+      sum += p[static_cast<size_t>(j)] = std::exp(p[static_cast<size_t>(j)] - largest);
     for (int64_t j = begin; j < end; ++j) {
       p[static_cast<size_t>(j)] /= sum;
       for (int64_t i = 0; i < d; ++i)
-        o[static_cast<size_t>(i)] += p[static_cast<size_t>(j)] * double{v[static_cast<size_t>((j * s.shape.kvHeads + kvHead) * d + i)]};
+        o[static_cast<size_t>(i)] +=
+            p[static_cast<size_t>(j)] * double{v[static_cast<size_t>((j * s.shape.kvHeads + kvHead) * d + i)]};
     }
     out.insert(out.end(), o.begin(), o.end());
     mass.insert(mass.end(), p.begin(), p.end());
   }
 };
 
-inline constexpr Shape kShapes[] = {{1, 1, 16}, {4, 2, 24}, {8, 1, 64}, {6, 3, 40}, {4, 4, 128}, {2, 1, 256}, {4, 2, 64, DType::bf16}, {4, 2, 80, DType::f16},
-                                    {6, 2, 48, DType::f16}, {5, 1, 32, DType::bf16}};
+inline constexpr Shape kShapes[] = {{1, 1, 16},
+                                    {4, 2, 24},
+                                    {8, 1, 64},
+                                    {6, 3, 40},
+                                    {4, 4, 128},
+                                    {2, 1, 256},
+                                    {4, 2, 64, DType::bf16},
+                                    {4, 2, 80, DType::f16},
+                                    {6, 2, 48, DType::f16},
+                                    {5, 1, 32, DType::bf16}};
 
 }  // namespace kvlab::kernels::test

@@ -33,7 +33,8 @@ void AttentionTest::closeToDouble() {
     Scene s(shape, 150);
     for (size_t q = 0; q < 150; q += 7) s.begin[q] = std::max(0, s.end[q] - 70);
     const double error = relativeError(run(s), Reference(s).out);
-    QVERIFY2(error < 2e-6, qPrintable(QString("head_dim %1: relative error %2, tolerance 2e-6").arg(shape.headDim).arg(error)));
+    QVERIFY2(error < 2e-6,
+             qPrintable(QString("head_dim %1: relative error %2, tolerance 2e-6").arg(shape.headDim).arg(error)));
   }
 }
 
@@ -96,7 +97,8 @@ void AttentionTest::targetsAgree() {
       const OnTarget only(target);
       const std::vector<float> out = run(s);
       if (first.empty()) first = out;
-      QVERIFY2(sameBits(first, out), qPrintable(QString("%1, head_dim %2").arg(hwy::TargetName(target)).arg(shape.headDim)));
+      QVERIFY2(sameBits(first, out),
+               qPrintable(QString("%1, head_dim %2").arg(hwy::TargetName(target)).arg(shape.headDim)));
       const std::vector<float> alone = run(slice(s.args(), 139, 140));  // read in place, not copied
       QVERIFY2(sameBits(alone.data(), first.data() + 139 * s.width(), s.width()),
                qPrintable(QString("%1, head_dim %2, one query").arg(hwy::TargetName(target)).arg(shape.headDim)));
@@ -122,7 +124,8 @@ void AttentionTest::rotatedKeysEqualRotationOnRead() {
   Scene s({4, 2, 48}, 100);
   const std::vector<float> onRead = run(s);
   ThreadPool pool(1);
-  rope({&pool}, {.x = s.k.data(), .phaseIndex = s.phases.data(), .table = s.table.data(), .n = 100, .heads = 2, .headDim = 48});
+  rope({&pool},
+       {.x = s.k.data(), .phaseIndex = s.phases.data(), .table = s.table.data(), .n = 100, .heads = 2, .headDim = 48});
   s.write();
   s.rotated = true;
   QVERIFY(sameBits(onRead, run(s)));

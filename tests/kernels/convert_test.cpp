@@ -41,17 +41,20 @@ uint16_t nearestHalf(float x) {
   uint16_t low = 0, high = 0x7bff;
   while (low < high) {
     const auto middle = static_cast<uint16_t>((low + high + 1) / 2);
-    if (halfByDefinition(middle) <= magnitude) low = middle; else high = static_cast<uint16_t>(middle - 1);
+    if (halfByDefinition(middle) <= magnitude) low = middle;
+    else high = static_cast<uint16_t>(middle - 1);
   }
   if (low == 0x7bff) return sign | low;
-  const double below = magnitude - halfByDefinition(low), above = halfByDefinition(static_cast<uint16_t>(low + 1)) - magnitude;
+  const double below = magnitude - halfByDefinition(low),
+               above = halfByDefinition(static_cast<uint16_t>(low + 1)) - magnitude;
   const bool up = above < below || (above == below && (low & 1));
   return static_cast<uint16_t>(sign | (up ? low + 1 : low));
 }
 
 std::vector<float> awkwardFloats() {
-  std::vector<float> v = {0.0f, -0.0f, INFINITY, -INFINITY, 65504, 65519.996f, 65520, -65520, 1e30f, 0x1p-24f, 0x1p-25f,
-                          0x1.8p-25f, 0x1.000002p-25f, 0x1p-14f, 0x1.ffcp-15f, 0x1.ffep-15f, 0x1.fffffep-15f, 0x1p-126f, 0x1p-149f};
+  std::vector<float> v = {0.0f,         -0.0f,        INFINITY,        -INFINITY, 65504,      65519.996f,      65520,
+                          -65520,       1e30f,        0x1p-24f,        0x1p-25f,  0x1.8p-25f, 0x1.000002p-25f, 0x1p-14f,
+                          0x1.ffcp-15f, 0x1.ffep-15f, 0x1.fffffep-15f, 0x1p-126f, 0x1p-149f};
   for (int h = 0; h < 0x7bff; ++h) {  // every value, every midpoint and its neighbours
     const double a = halfByDefinition(static_cast<uint16_t>(h)), b = halfByDefinition(static_cast<uint16_t>(h + 1));
     const auto middle = static_cast<float>((a + b) / 2);

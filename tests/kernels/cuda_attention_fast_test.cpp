@@ -62,7 +62,8 @@ struct Known {
         double sum = 0;
         for (int64_t i = 0; i < d; ++i) {
           sum += std::abs(double{s.queries[static_cast<size_t>(row * d + i)]} * Reference::key(s, k, j, kvHead, i));
-          values[static_cast<size_t>(i)] += all.mass[static_cast<size_t>(row * s.rows + j)] * std::abs(double{v[static_cast<size_t>((j * s.shape.kvHeads + kvHead) * d + i)]});
+          values[static_cast<size_t>(i)] += all.mass[static_cast<size_t>(row * s.rows + j)] *
+              std::abs(double{v[static_cast<size_t>((j * s.shape.kvHeads + kvHead) * d + i)]});
         }
         size = std::max(size, sum * std::abs(double{s.scale}));
       }
@@ -91,8 +92,17 @@ class CudaAttentionFastTest : public QObject {
   void staysWithinItsBound_data() {
     QTest::addColumn<Shape>("shape");
     using enum DType;
-    for (const Shape& s : {Shape{1, 1, 32, f16}, {3, 1, 48, bf16}, {4, 1, 64, f16}, {8, 1, 64, bf16}, {2, 2, 80, f16}, {6, 2, 96, bf16},
-                           {3, 1, 128, f16}, {8, 2, 128, bf16}, {2, 1, 24, bf16}, {4, 4, 120, f16}, {70, 1, 16, bf16}})
+    for (const Shape& s : {Shape{1, 1, 32, f16},
+                           {3, 1, 48, bf16},
+                           {4, 1, 64, f16},
+                           {8, 1, 64, bf16},
+                           {2, 2, 80, f16},
+                           {6, 2, 96, bf16},
+                           {3, 1, 128, f16},
+                           {8, 2, 128, bf16},
+                           {2, 1, 24, bf16},
+                           {4, 4, 120, f16},
+                           {70, 1, 16, bf16}})
       QTest::addRow("%d/%d heads of %d, %s", s.queryHeads, s.kvHeads, s.headDim, dtypeName(s.type)) << s;
   }
 
@@ -116,7 +126,8 @@ class CudaAttentionFastTest : public QObject {
       s.base = base;
       check(s, 0, 40);
     }
-    for (size_t q = 0; q < 150; ++q) s.begin[q] = q % 2 ? 140 : 2, s.end[q] = q % 2 ? 145 : 5;  // a block between them is nobody's
+    for (size_t q = 0; q < 150; ++q)
+      s.begin[q] = q % 2 ? 140 : 2, s.end[q] = q % 2 ? 145 : 5;  // a block between them is nobody's
     check(s, 0, 20);
   }
 
@@ -129,7 +140,8 @@ class CudaAttentionFastTest : public QObject {
   void massesAskedForOneByOne() {
     const Scene s = sceneFor({6, 2, 32, DType::f16});
     const Known exact(s), near(roundedScene(s));
-    for (const int masses : {0, kNewest, kPerHead, kReceived, kHeads, kLast, kHeads | kLast | kNewest}) check(s, slice(s.args(), 110, 130), 110, masses, exact, near);
+    for (const int masses : {0, kNewest, kPerHead, kReceived, kHeads, kLast, kHeads | kLast | kNewest})
+      check(s, slice(s.args(), 110, 130), 110, masses, exact, near);
   }
 
   /// Scratch is bounded, so queries with much to keep go one batch after the other.
@@ -151,17 +163,21 @@ class CudaAttentionFastTest : public QObject {
     const Scene s = sceneFor({3, 1, 80, DType::bf16});
     for (const TestDevice& where : devices()) {
       Placed placed(s, where);
-      const Outputs all = placed.run(slice(s.args(), 60, 120), 0, kFast), again = placed.run(slice(s.args(), 60, 120), 0, kFast);
+      const Outputs all = placed.run(slice(s.args(), 60, 120), 0, kFast),
+                    again = placed.run(slice(s.args(), 60, 120), 0, kFast);
       QVERIFY(same(all.out, again.out));
       const Outputs last = placed.run(slice(s.args(), 97, 120), kAllMasses, kFast);
-      QVERIFY(std::equal(last.out.begin(), last.out.end(), all.out.end() - static_cast<std::ptrdiff_t>(last.out.size())));
+      QVERIFY(
+          std::equal(last.out.begin(), last.out.end(), all.out.end() - static_cast<std::ptrdiff_t>(last.out.size())));
     }
   }
 
   void strides() {
     const Scene s = sceneFor({2, 1, 40, DType::f16});
     std::vector<float> spread(150 * 83, NAN);
-    for (size_t q = 0; q < 150; ++q) std::copy_n(s.queries.begin() + static_cast<std::ptrdiff_t>(q * 80), 80, spread.begin() + static_cast<std::ptrdiff_t>(q * 83));
+    for (size_t q = 0; q < 150; ++q)
+      std::copy_n(s.queries.begin() + static_cast<std::ptrdiff_t>(q * 80), 80,
+                  spread.begin() + static_cast<std::ptrdiff_t>(q * 83));
     const AttentionArgs a = slice(s.args(), 0, 40);
     AttentionArgs wide = a;
     wide.queries = spread.data();
@@ -170,7 +186,8 @@ class CudaAttentionFastTest : public QObject {
     for (const TestDevice& where : devices()) {
       Placed placed(s, where);
       const Outputs dense = placed.run(a, 0, kFast), got = placed.run(wide, 0, kFast);
-      for (std::ptrdiff_t q = 0; q < 40; ++q) QVERIFY(std::equal(dense.out.begin() + 80 * q, dense.out.begin() + 80 * (q + 1), got.out.begin() + 85 * q));
+      for (std::ptrdiff_t q = 0; q < 40; ++q)
+        QVERIFY(std::equal(dense.out.begin() + 80 * q, dense.out.begin() + 80 * (q + 1), got.out.begin() + 85 * q));
     }
   }
 
@@ -185,11 +202,13 @@ class CudaAttentionFastTest : public QObject {
     hurt.write();
     for (const TestDevice& where : devices()) {
       Placed placed(s, where), broken(hurt, where);
-      const Outputs want = placed.run(slice(s.args(), 60, 110), 0, kFast), got = broken.run(slice(hurt.args(), 60, 110), 0, kFast);
+      const Outputs want = placed.run(slice(s.args(), 60, 110), 0, kFast),
+                    got = broken.run(slice(hurt.args(), 60, 110), 0, kFast);
       for (size_t at = 0; at < want.out.size(); ++at) {
         const size_t q = 60 + at / 128, head = at % 128 / 32;
         const bool sees = (s.begin[q] <= 90 && s.end[q] > 90 && head < 2) || (q == 70 && head == 0);
-        QVERIFY2(sees ? std::isnan(got.out[at]) : got.out[at] == want.out[at], qPrintable(QString("query %1 head %2").arg(q).arg(head)));
+        QVERIFY2(sees ? std::isnan(got.out[at]) : got.out[at] == want.out[at],
+                 qPrintable(QString("query %1 head %2").arg(q).arg(head)));
       }
     }
   }
@@ -205,7 +224,10 @@ class CudaAttentionFastTest : public QObject {
       const Outputs got = Placed(bad, where).run(slice(s.args(), 70, 100), 0, kFast);
       QVERIFY(same(got.out, Placed(s, where).run(slice(s.args(), 70, 100), 0, kFast).out));
       QCOMPARE(where.api->takeBoundsReport(&report), 0);
-      QVERIFY2(report.violations > 0 && QByteArray(report.text).contains("attention, block 0, 0, 0, thread 80, 0, 0: slot 151 is outside of [0, 151)"), report.text);
+      QVERIFY2(report.violations > 0 &&
+                   QByteArray(report.text)
+                       .contains("attention, block 0, 0, 0, thread 80, 0, 0: slot 151 is outside of [0, 151)"),
+               report.text);
     }
   }
 
@@ -217,7 +239,12 @@ class CudaAttentionFastTest : public QObject {
         QVERIFY2(different.isEmpty(), qPrintable(different));
       }
     };
-    for (const auto& [d, k, v] : {std::tuple{32, f32, f32}, {32, f16, bf16}, {32, bf16, f32}, {32, f16, i8}, {32, fp8e4m3, fp8e4m3}, {136, bf16, bf16}}) {
+    for (const auto& [d, k, v] : {std::tuple{32, f32, f32},
+                                  {32, f16, bf16},
+                                  {32, bf16, f32},
+                                  {32, f16, i8},
+                                  {32, fp8e4m3, fp8e4m3},
+                                  {136, bf16, bf16}}) {
       const Scene s = sceneOf(2, 1, d, k, v);
       isExact(s, slice(s.args(), 70, 100));
     }
@@ -236,7 +263,9 @@ class CudaAttentionFastTest : public QObject {
     return all;
   }
 
-  void check(const Scene& s, int q0, int q1) { check(s, slice(s.args(), q0, q1), q0, kAllMasses, Known(s), Known(roundedScene(s))); }
+  void check(const Scene& s, int q0, int q1) {
+    check(s, slice(s.args(), q0, q1), q0, kAllMasses, Known(s), Known(roundedScene(s)));
+  }
 
   /// Queries of the scene from q0 on, on every device, which give equal bits.
   void check(const Scene& s, const AttentionArgs& a, int64_t q0, int masses, const Known& exact, const Known& near) {
@@ -248,19 +277,29 @@ class CudaAttentionFastTest : public QObject {
       checkMasses(s, a, q0, o, near);
     }
     const Outputs &one = got.front(), &two = got[devices().size() > 1 ? 1 : 0];
-    QVERIFY(same(one.out, two.out) && same(one.newest, two.newest) && same(one.perHead, two.perHead) && same(one.received, two.received) && same(one.heads, two.heads) && one.last == two.last);
+    QVERIFY(same(one.out, two.out) && same(one.newest, two.newest) && same(one.perHead, two.perHead) &&
+            same(one.received, two.received) && same(one.heads, two.heads) && one.last == two.last);
   }
 
-  void checkOutputs(const Scene& s, const AttentionArgs& a, int64_t q0, const Outputs& o, const Outputs& det, const Known& exact, const Known& near) {
-    const double u = unit(s.shape.type), ofScores = s.rotated ? u : 2 * u + u * u, small = s.shape.type == DType::f16 ? static_cast<double>(s.rows) * 0x1p-24 : 0;
+  void checkOutputs(const Scene& s, const AttentionArgs& a, int64_t q0, const Outputs& o, const Outputs& det,
+                    const Known& exact, const Known& near) {
+    const double u = unit(s.shape.type), ofScores = s.rotated ? u : 2 * u + u * u,
+                 small = s.shape.type == DType::f16 ? static_cast<double>(s.rows) * 0x1p-24 : 0;
     const auto d = static_cast<size_t>(s.shape.headDim);
     bool apart = false;
     for (size_t at = 0; at < o.out.size(); ++at) {
       const size_t row = static_cast<size_t>(q0 * a.queryHeads) + at / d, place = row * d + at % d;
-      const double bound = ((1 + massBound(s, ofScores, exact.scoreSize[row])) * (1 + u) - 1) * exact.valueSize[place] + small;
+      const double bound =
+          ((1 + massBound(s, ofScores, exact.scoreSize[row])) * (1 + u) - 1) * exact.valueSize[place] + small;
       const double tight = ((1 + massBound(s, 0, near.scoreSize[row])) * (1 + u) - 1) * near.valueSize[place] + small;
-      const double fromExact = std::abs(double{o.out[at]} - double{det.out[at]}), fromNear = std::abs(double{o.out[at]} - near.all.out[place]);
-      const QString where = QString("query %1 value %2: %3 exact %4 near %5").arg(q0 + int64_t(at / d) / a.queryHeads).arg(at % d).arg(double{o.out[at]}).arg(double{det.out[at]}).arg(near.all.out[place]);
+      const double fromExact = std::abs(double{o.out[at]} - double{det.out[at]}),
+                   fromNear = std::abs(double{o.out[at]} - near.all.out[place]);
+      const QString where = QString("query %1 value %2: %3 exact %4 near %5")
+                                .arg(q0 + int64_t(at / d) / a.queryHeads)
+                                .arg(at % d)
+                                .arg(double{o.out[at]})
+                                .arg(double{det.out[at]})
+                                .arg(near.all.out[place]);
       QVERIFY2(fromExact <= bound, qPrintable(where + QString(", bound %1").arg(bound)));
       QVERIFY2(fromNear <= tight, qPrintable(where + QString(", tight %1").arg(tight)));
       apart = apart || o.out[at] != det.out[at];
@@ -270,9 +309,15 @@ class CudaAttentionFastTest : public QObject {
 
   void checkMasses(const Scene& s, const AttentionArgs& a, int64_t q0, const Outputs& o, const Known& near) {
     const int64_t heads = a.queryHeads, list = a.rows + 1, group = heads / a.fmt.kvHeads;
-    const auto mass = [&](int64_t q, int64_t h, int64_t row) { return near.all.mass[static_cast<size_t>(((q0 + q) * heads + h) * s.rows + row)]; };
-    const auto bound = [&](int64_t q, int64_t h) { return massBound(s, 0, near.scoreSize[static_cast<size_t>((q0 + q) * heads + h)]); };
-    const auto near1 = [](float value, double want, double apart) { return std::abs(double{value} - want) <= apart + 1e-5 * want + 1e-30; };
+    const auto mass = [&](int64_t q, int64_t h, int64_t row) {
+      return near.all.mass[static_cast<size_t>(((q0 + q) * heads + h) * s.rows + row)];
+    };
+    const auto bound = [&](int64_t q, int64_t h) {
+      return massBound(s, 0, near.scoreSize[static_cast<size_t>((q0 + q) * heads + h)]);
+    };
+    const auto near1 = [](float value, double want, double apart) {
+      return std::abs(double{value} - want) <= apart + 1e-5 * want + 1e-30;
+    };
     for (int64_t row = 0; row < s.rows; ++row) {
       double newest = 0, newestApart = 0, received = 0, receivedApart = 0;
       for (int64_t h = 0; h < heads; ++h) {

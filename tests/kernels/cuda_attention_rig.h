@@ -22,7 +22,9 @@ struct Outputs {
     if (masses & kLast) last.assign(static_cast<size_t>(a.fmt.kvHeads * (a.rows + 1)), 3);
     for (int32_t q = 0; q < a.nQueries; ++q) index.push_back(q * 7 % 5 + q / 3);  // neither ascending nor all different
   }
-  static int64_t outStride(const AttentionArgs& a) { return a.outStride ? a.outStride : int64_t{a.queryHeads} * a.fmt.headDim; }
+  static int64_t outStride(const AttentionArgs& a) {
+    return a.outStride ? a.outStride : int64_t{a.queryHeads} * a.fmt.headDim;
+  }
 };
 
 inline Outputs onCpu(AttentionArgs a, int masses) {
@@ -44,7 +46,8 @@ inline Outputs onCpu(AttentionArgs a, int masses) {
 inline bool same(const std::vector<float>& a, const std::vector<float>& b) {
   if (a.size() != b.size()) return false;
   for (size_t i = 0; i < a.size(); ++i) {
-    if (std::isnan(a[i]) ? !std::isnan(b[i]) : std::bit_cast<uint32_t>(a[i]) != std::bit_cast<uint32_t>(b[i])) return false;
+    if (std::isnan(a[i]) ? !std::isnan(b[i]) : std::bit_cast<uint32_t>(a[i]) != std::bit_cast<uint32_t>(b[i]))
+      return false;
   }
   return true;
 }
@@ -85,7 +88,9 @@ class Placed {
     a.aboveThreshold = 0.02f;
     const int64_t bytes = m_where.api->attentionScratchBytes(a);
     if (bytes > kFilled) a.scratch = m_device.room(static_cast<size_t>(bytes));
-    else a.scratch = m_device.copy(std::vector<uint8_t>(static_cast<size_t>(bytes), 0xff));  // NaN, if read before it is written
+    else
+      a.scratch =
+          m_device.copy(std::vector<uint8_t>(static_cast<size_t>(bytes), 0xff));  // NaN, if read before it is written
     m_device.check((m_where.api->*op)(nullptr, a));
     m_device.fetch(o.out, a.out);
     if (a.newestMass) m_device.fetch(o.newest, a.newestMass);
@@ -99,10 +104,15 @@ class Placed {
   /// Empty where the device gives the CPU's bits, else what differs.
   QString differs(const AttentionArgs& a, int masses = kAllMasses, AttentionOp op = &CudaApi::attention) {
     const Outputs want = onCpu(a, masses), got = run(a, masses, op);
-    const char* what = !same(want.out, got.out) ? "out" : !same(want.newest, got.newest) ? "newestMass"
-                       : !same(want.perHead, got.perHead) ? "newestPerHead" : !same(want.received, got.received) ? "receivedMass"
-                       : !same(want.heads, got.heads) ? "receivedPerHead" : want.last != got.last ? "lastAbove" : nullptr;
-    return what ? QString("%1 of %2 queries on %3").arg(what).arg(a.nQueries).arg(QString::fromStdString(m_where.name)) : QString();
+    const char* what = !same(want.out, got.out) ? "out"
+        : !same(want.newest, got.newest)        ? "newestMass"
+        : !same(want.perHead, got.perHead)      ? "newestPerHead"
+        : !same(want.received, got.received)    ? "receivedMass"
+        : !same(want.heads, got.heads)          ? "receivedPerHead"
+        : want.last != got.last                 ? "lastAbove"
+                                                : nullptr;
+    return what ? QString("%1 of %2 queries on %3").arg(what).arg(a.nQueries).arg(QString::fromStdString(m_where.name))
+                : QString();
   }
 
  private:

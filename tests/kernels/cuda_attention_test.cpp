@@ -13,10 +13,10 @@ using namespace kvlab::kernels::test;
 Q_DECLARE_METATYPE(kvlab::kernels::test::Shape)
 Q_DECLARE_METATYPE(kvlab::kernels::DType)
 
-#define QVERIFY_SAME(placed, ...)                                  \
-  do {                                                            \
-    const QString different = (placed).differs(__VA_ARGS__);      \
-    QVERIFY2(different.isEmpty(), qPrintable(different));         \
+#define QVERIFY_SAME(placed, ...)                            \
+  do {                                                       \
+    const QString different = (placed).differs(__VA_ARGS__); \
+    QVERIFY2(different.isEmpty(), qPrintable(different));    \
   } while (false)
 
 class CudaAttentionTest : public QObject {
@@ -83,12 +83,14 @@ void CudaAttentionTest::divisionsAreExact() {
 
 void CudaAttentionTest::sharedRowsMissNoBank() {
   for (int d = 16; d <= 256; d += 8) {
-    for (const DType t : {DType::f32, DType::f16, DType::i8}) {  // eight lanes a row, two values each; 128 bytes at a time
+    for (const DType t :
+         {DType::f32, DType::f16, DType::i8}) {  // eight lanes a row, two values each; 128 bytes at a time
       const int64_t pitch = rowPitch(d, t), piece = 2 * dtypeBytes(t);
       QVERIFY(pitch >= d * dtypeBytes(t) && pitch % 16 == 0);
       std::set<int64_t> banks;
       for (int64_t lane = 0; lane < 128 / piece; ++lane)
-        for (int64_t byte = 0; byte < piece; byte += 4) banks.insert((lane / 8 * pitch + lane % 8 * piece + byte) / 4 % 32);
+        for (int64_t byte = 0; byte < piece; byte += 4)
+          banks.insert((lane / 8 * pitch + lane % 8 * piece + byte) / 4 % 32);
       QCOMPARE(banks.size(), size_t{32});
       QVERIFY(rowsPerStage(d, dtypeBytes(t)) * pitch <= 6144 && kKeys % rowsPerStage(d, dtypeBytes(t)) == 0);
     }
@@ -104,7 +106,8 @@ void CudaAttentionTest::sharedRowsMissNoBank() {
 }
 
 void CudaAttentionTest::scratchHoldsEveryArray() {
-  AttentionArgs a{.fmt = {8, 128, DType::bf16, DType::bf16}, .rows = 131072, .indexBase = 5, .nQueries = 1, .queryHeads = 32};
+  AttentionArgs a{
+      .fmt = {8, 128, DType::bf16, DType::bf16}, .rows = 131072, .indexBase = 5, .nQueries = 1, .queryHeads = 32};
   QCOMPARE(scratchOf(a, 1, 0).all(), int64_t{32} * 2049 * (512 + 8));
   a.nQueries = 16;
   QCOMPARE(queriesPerBatch(a), int64_t{7});
@@ -112,7 +115,8 @@ void CudaAttentionTest::scratchHoldsEveryArray() {
   p.blocks = blocksOfCall(a);
   p.stored = 3;
   const ScratchSizes sizes = scratchOf(a, 7, 4);
-  QVERIFY((p.stateAt(6, 32, 31, 2048) + 1) * 128 * 4 <= sizes.values && (p.stateAt(6, 32, 31, 2048) + 1) * 8 <= sizes.states);
+  QVERIFY((p.stateAt(6, 32, 31, 2048) + 1) * 128 * 4 <= sizes.values &&
+          (p.stateAt(6, 32, 31, 2048) + 1) * 8 <= sizes.states);
   QVERIFY((p.keptAt(6, 32, 31, 2048) + 1) * 4 <= sizes.maxima && (p.keptAt(6, 32, 31, 2048) + 1) * 256 <= sizes.kept);
   QCOMPARE(p.keptAt(3, 32, 0, 0), int64_t{0});
   a.nQueries = 512;
@@ -162,7 +166,8 @@ void CudaAttentionTest::equalsTheCpu() {
   const Scene s = sceneOf(shape.queryHeads, shape.kvHeads, shape.headDim, shape.type, v);
   for (const TestDevice& where : devices()) {
     Placed placed(s, where);
-    for (const auto& [q0, q1] : {std::pair<int, int>{149, 150}, {70, 73}, {60, 100}}) QVERIFY_SAME(placed, slice(s.args(), q0, q1));
+    for (const auto& [q0, q1] : {std::pair<int, int>{149, 150}, {70, 73}, {60, 100}})
+      QVERIFY_SAME(placed, slice(s.args(), q0, q1));
   }
 }
 
@@ -180,13 +185,16 @@ void CudaAttentionTest::rotatedKeys() {
 
 /// A device reads codes and scales as the f32 rows that they mean.
 void CudaAttentionTest::quantisedRowsAreReadAsTheyMean() {
-  for (const auto& [k, v] : {std::pair{DType::f16, DType::i8}, {DType::i8, DType::fp8e4m3}, {DType::fp8e4m3, DType::i8}}) {
+  for (const auto& [k, v] :
+       {std::pair{DType::f16, DType::i8}, {DType::i8, DType::fp8e4m3}, {DType::fp8e4m3, DType::i8}}) {
     const Scene s = sceneOf(4, 2, 24, k, v), plain = meant(s);
     for (const TestDevice& where : devices()) {
       Placed codes(s, where), values(plain, where);
       for (const auto& [q0, q1] : {std::pair<int, int>{148, 150}, {100, 130}}) {
-        const Outputs got = codes.run(slice(s.args(), q0, q1), kAllMasses), want = values.run(slice(plain.args(), q0, q1), kAllMasses);
-        QVERIFY(same(got.out, want.out) && same(got.newest, want.newest) && same(got.perHead, want.perHead) && same(got.received, want.received) && same(got.heads, want.heads) && got.last == want.last);
+        const Outputs got = codes.run(slice(s.args(), q0, q1), kAllMasses),
+                      want = values.run(slice(plain.args(), q0, q1), kAllMasses);
+        QVERIFY(same(got.out, want.out) && same(got.newest, want.newest) && same(got.perHead, want.perHead) &&
+                same(got.received, want.received) && same(got.heads, want.heads) && got.last == want.last);
       }
     }
   }
@@ -194,7 +202,8 @@ void CudaAttentionTest::quantisedRowsAreReadAsTheyMean() {
 
 void CudaAttentionTest::selfRows() {
   using enum DType;
-  for (const auto& [d, k, v] : {std::tuple{32, bf16, f32}, {72, bf16, f32}, {256, bf16, f32}, {72, i8, fp8e4m3}, {32, fp8e4m3, i8}})
+  for (const auto& [d, k, v] :
+       {std::tuple{32, bf16, f32}, {72, bf16, f32}, {256, bf16, f32}, {72, i8, fp8e4m3}, {32, fp8e4m3, i8}})
     for (const bool rotated : {false, true}) {
       Scene s = sceneOf(6, 2, d, k, v);
       s.rotated = rotated;
@@ -221,7 +230,9 @@ void CudaAttentionTest::selfRows() {
 void CudaAttentionTest::strides() {
   const Scene s = sceneOf(2, 1, 40, DType::f16, DType::f16);
   std::vector<float> spread(150 * 83, NAN);
-  for (size_t q = 0; q < 150; ++q) std::copy_n(s.queries.begin() + static_cast<std::ptrdiff_t>(q * 80), 80, spread.begin() + static_cast<std::ptrdiff_t>(q * 83));
+  for (size_t q = 0; q < 150; ++q)
+    std::copy_n(s.queries.begin() + static_cast<std::ptrdiff_t>(q * 80), 80,
+                spread.begin() + static_cast<std::ptrdiff_t>(q * 83));
   AttentionArgs a = s.args();
   a.queries = spread.data();
   a.queryStride = 83;
@@ -270,7 +281,8 @@ void CudaAttentionTest::massesAskedForOneByOne() {
   const Scene s = sceneOf(6, 2, 32, DType::f32, DType::f16);
   for (const TestDevice& where : devices()) {
     Placed placed(s, where);
-    for (const int masses : {0, kNewest, kPerHead, 3, kReceived, 6, kHeads, kLast, kReceived | kHeads, kHeads | kLast | kNewest}) {
+    for (const int masses :
+         {0, kNewest, kPerHead, 3, kReceived, 6, kHeads, kLast, kReceived | kHeads, kHeads | kLast | kNewest}) {
       QVERIFY_SAME(placed, slice(s.args(), 130, 133), masses);
       QVERIFY_SAME(placed, slice(s.args(), 110, 130), masses);
     }
@@ -299,7 +311,8 @@ void CudaAttentionTest::whatIsNoNumberStaysInItsRow() {
   s.write();
   for (const TestDevice& where : devices()) {
     Placed placed(s, where);
-    for (const auto& [q0, q1] : {std::pair<int, int>{68, 73}, {60, 80}, {80, 105}, {95, 103}}) QVERIFY_SAME(placed, slice(s.args(), q0, q1));
+    for (const auto& [q0, q1] : {std::pair<int, int>{68, 73}, {60, 80}, {80, 105}, {95, 103}})
+      QVERIFY_SAME(placed, slice(s.args(), q0, q1));
   }
 }
 
@@ -310,7 +323,8 @@ void CudaAttentionTest::longContext() {
   s.begin[8999] = 77;
   for (const TestDevice& where : devices()) {
     Placed placed(s, where);
-    for (const auto& [q0, q1] : {std::pair<int, int>{9000, 9001}, {8998, 9000}, {2047, 2049}}) QVERIFY_SAME(placed, slice(s.args(), q0, q1));
+    for (const auto& [q0, q1] : {std::pair<int, int>{9000, 9001}, {8998, 9000}, {2047, 2049}})
+      QVERIFY_SAME(placed, slice(s.args(), q0, q1));
   }
 }
 

@@ -29,7 +29,8 @@ class CudaBoundsTest : public QObject {
     for (const TestDevice& on : m_devices) {
       Pool p(kFormat, 20);
       Rig r(&on);
-      KVLAB_RUN(r, gatherRows, GatherRowsArgs{r.in(p.bytes), kFormat, r.in(p.slots), 20, r.out<float>(20 * p.width()), nullptr});
+      KVLAB_RUN(r, gatherRows,
+                GatherRowsArgs{r.in(p.bytes), kFormat, r.in(p.slots), 20, r.out<float>(20 * p.width()), nullptr});
       QCOMPARE(report(on).violations, 0);
     }
   }
@@ -44,7 +45,13 @@ class CudaBoundsTest : public QObject {
       std::fill_n(expected.begin() + p.slots[7] * p.layout.stride, p.layout.stride, 0xee);
       {
         Rig r(&on);
-        const WriteRowsArgs a{.pool = r.inOut(blank), .fmt = kFormat, .k = r.in(p.k), .v = r.in(p.v), .tags = r.in(p.tags), .slots = r.in(slots), .n = 20};
+        const WriteRowsArgs a{.pool = r.inOut(blank),
+                              .fmt = kFormat,
+                              .k = r.in(p.k),
+                              .v = r.in(p.v),
+                              .tags = r.in(p.tags),
+                              .slots = r.in(slots),
+                              .n = 20};
         KVLAB_RUN(r, writeRows, a);
         QCOMPARE(r.outputs()[0].bytes, expected);
         told(on, "writeRows, block 7, 0, 0, thread ", ": slot 25 is outside of [0, 25)");
@@ -57,11 +64,13 @@ class CudaBoundsTest : public QObject {
       told(on, "zeroRows, block 0, 0, 0, thread ", ": slot -3 is outside of [0, 25)");
       KVLAB_RUN(r, readTags, ReadTagsArgs{r.in(p.bytes), kFormat, r.in(slots), 20, r.out<uint64_t>(20), nullptr});
       told(on, "readTags, block 0, 0, 0, thread 7, 0, 0: slot -3", "");
-      KVLAB_RUN(r, gatherRows, GatherRowsArgs{r.in(p.bytes), kFormat, r.in(slots), 20, r.out<float>(20 * p.width()), nullptr});
+      KVLAB_RUN(r, gatherRows,
+                GatherRowsArgs{r.in(p.bytes), kFormat, r.in(slots), 20, r.out<float>(20 * p.width()), nullptr});
       told(on, "gatherRows, block 7, 0, 0, thread ", ": slot -3 is outside of [0, 25)");
       const std::vector<uint8_t> bytes = p.bytes;
       const PoolView view{r.in(bytes), kFormat};
-      KVLAB_RUN(r, matchTags, MatchTagsArgs{r.in(std::vector<PoolView>{view}), 1, r.in(slots), r.in(p.tags), 20, r.out<int64_t>(1)});
+      KVLAB_RUN(r, matchTags,
+                MatchTagsArgs{r.in(std::vector<PoolView>{view}), 1, r.in(slots), r.in(p.tags), 20, r.out<int64_t>(1)});
       told(on, "matchTags, block 0, 0, 0, thread 7, 0, 0: slot -3 is outside of [0, 25)", "");
     }
   }
@@ -84,7 +93,8 @@ class CudaBoundsTest : public QObject {
     for (const TestDevice& on : m_devices) {
       Rig r(&on);
       const std::vector<float> table = Random(1).values(6 * 16);
-      KVLAB_RUN(r, embedding, EmbeddingArgs{r.in(table), DType::f32, r.in(std::vector<int32_t>{1, 6, 2}), r.out<float>(48), 3, 16});
+      KVLAB_RUN(r, embedding,
+                EmbeddingArgs{r.in(table), DType::f32, r.in(std::vector<int32_t>{1, 6, 2}), r.out<float>(48), 3, 16});
       told(on, "embedding, block 1, 0, 0, thread ", ": token id 6 is outside of [0, 6)");
       const std::vector<Output> out = r.outputs();
       QVERIFY(memcmp(out[0].bytes.data() + 64, table.data(), 64) == 0);  // the bad one reads row 0
@@ -99,8 +109,15 @@ class CudaBoundsTest : public QObject {
       const auto call = [&](std::vector<int32_t> slots, std::vector<int32_t> phases, int32_t end, int32_t self) {
         Pool p(kFormat, 20);
         Rig r(&on);
-        AttentionArgs a{.pool = r.in(p.bytes), .fmt = kFormat, .slots = r.in(slots), .phaseIndex = r.in(phases), .rows = 4,
-                        .rotaryTable = r.in(Random(2).values(8 * 16)), .queries = r.in(Random(3).values(32)), .nQueries = 1, .queryHeads = 2};
+        AttentionArgs a{.pool = r.in(p.bytes),
+                        .fmt = kFormat,
+                        .slots = r.in(slots),
+                        .phaseIndex = r.in(phases),
+                        .rows = 4,
+                        .rotaryTable = r.in(Random(2).values(8 * 16)),
+                        .queries = r.in(Random(3).values(32)),
+                        .nQueries = 1,
+                        .queryHeads = 2};
         a.rowBegin = r.in(std::vector<int32_t>{0});
         a.rowEnd = r.in(std::vector<int32_t>{end});
         a.selfSlot = r.in(std::vector<int32_t>{self});

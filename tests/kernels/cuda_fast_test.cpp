@@ -41,7 +41,8 @@ Product product(const std::vector<float>& x, const LinearCase& c, size_t i, bool
     for (int64_t n = 0; n < c.n[i]; ++n) {
       double sum = c.bias && i != 1 ? double{bias[static_cast<size_t>(n)]} : 0, size = std::abs(sum);
       for (int64_t k = 0; k < c.k; ++k) {
-        const double one = input(x[static_cast<size_t>(row * c.k + k)]) * value(&bits[static_cast<size_t>(2 * (n * c.k + k))]);
+        const double one =
+            input(x[static_cast<size_t>(row * c.k + k)]) * value(&bits[static_cast<size_t>(2 * (n * c.k + k))]);
         sum += one;
         size += std::abs(one);
       }
@@ -57,7 +58,14 @@ std::vector<float> inputOf(const LinearCase& c) {
   if (!c.norm) return x;
   const std::vector<uint8_t> weight = encode(Random(51).values(c.k), c.type);
   ThreadPool threads(1);
-  rmsnorm({&threads}, {.x = x.data(), .weight = weight.data(), .weightType = c.type, .weightOffset = 0.5f, .y = x.data(), .rows = c.m, .dim = c.k});
+  rmsnorm({&threads},
+          {.x = x.data(),
+           .weight = weight.data(),
+           .weightType = c.type,
+           .weightOffset = 0.5f,
+           .y = x.data(),
+           .rows = c.m,
+           .dim = c.k});
   return x;
 }
 
@@ -97,7 +105,8 @@ class CudaFastTest : public QObject {
     QTest::addColumn<int>("k");
     for (const DType t : {DType::f16, DType::bf16})
       for (const int m : {9, 40})
-        for (const int k : {24, 77, 512}) QTest::addRow("%s %d x %d", dtypeName(t), m, k) << static_cast<int>(t) << m << k;
+        for (const int k : {24, 77, 512})
+          QTest::addRow("%s %d x %d", dtypeName(t), m, k) << static_cast<int>(t) << m << k;
   }
 
   void staysWithinItsBound() {
@@ -141,7 +150,8 @@ class CudaFastTest : public QObject {
 
   /// Weights of a mapped file lie anywhere.
   void alignmentsAreTold() {
-    for (const size_t shift : {2u, 4u, 16u}) QCOMPARE(run({DType::f16, 10, 64, {16}, false, false, LinearCase::nothing, shift}).error, 0);
+    for (const size_t shift : {2u, 4u, 16u})
+      QCOMPARE(run({DType::f16, 10, 64, {16}, false, false, LinearCase::nothing, shift}).error, 0);
     QCOMPARE(counts()[1], 3);
   }
 
@@ -181,7 +191,8 @@ class CudaFastTest : public QObject {
       m_on.api->openFast(&fast);
       return fast.fast ? QByteArray("there") : QByteArray(fast.why);
     };
-    QVERIFY2(said("/nowhere/libcublasLt.so", "").contains("/nowhere/libcublasLt.so: cannot open"), said("/nowhere/libcublasLt.so", ""));
+    QVERIFY2(said("/nowhere/libcublasLt.so", "").contains("/nowhere/libcublasLt.so: cannot open"),
+             said("/nowhere/libcublasLt.so", ""));
     QVERIFY(said(KVLAB_CUDA_EMULATED_FILE, "").endsWith("does not know the emulated device"));
     QCOMPARE(said(KVLAB_CUBLAS_DOUBLE_FILE, "create"), QByteArray("cuBLASLt did not start (status 1)"));
     CudaFast found;
@@ -215,7 +226,9 @@ class CudaFastTest : public QObject {
     const int64_t* all = reinterpret_cast<const int64_t* (*)()>(dlsym(library, "kvlab_double_counts"))();
     return {all[0], all[1] - m_before[1], all[2] - m_before[2]};
   }
-  static void* scratch(Rig& rig, const LinearCase& c) { return rig.in(std::vector<uint16_t>(static_cast<size_t>(c.m * c.k), 0xffff)); }
+  static void* scratch(Rig& rig, const LinearCase& c) {
+    return rig.in(std::vector<uint16_t>(static_cast<size_t>(c.m * c.k), 0xffff));
+  }
 
   Run run(const LinearCase& c) {
     Rig rig(&m_on);
@@ -249,9 +262,11 @@ class CudaFastTest : public QObject {
       const std::vector<float> fast = floats(got.outputs[i]), det = floats(wanted[i]);
       const Product p = product(x, c, i, true), unrounded = product(x, c, i, false);
       for (size_t at = 0; at < fast.size(); ++at) {
-        const double before = c.behind == LinearCase::residual ? double{residual[at]} : 0, size = unrounded.magnitude[at] + std::abs(before);
+        const double before = c.behind == LinearCase::residual ? double{residual[at]} : 0,
+                     size = unrounded.magnitude[at] + std::abs(before);
         QVERIFY(std::abs(double{fast[at]} - double{det[at]}) <= (u + sums) * size);
-        QVERIFY2(std::abs(double{fast[at]} - (p.y[at] + before)) <= 1.02 * sums * size, qPrintable(QString("%1 %2").arg(i).arg(at)));
+        QVERIFY2(std::abs(double{fast[at]} - (p.y[at] + before)) <= 1.02 * sums * size,
+                 qPrintable(QString("%1 %2").arg(i).arg(at)));
         apart = apart || fast[at] != det[at];
       }
     }

@@ -33,14 +33,17 @@ inline std::vector<TestDevice> testDevices(const std::vector<uint64_t>& seeds = 
     if (!emulated.why.empty()) qFatal("%s", emulated.why.c_str());
     for (const uint64_t seed : seeds) all.push_back({emulated.api, "emulated, order " + std::to_string(seed), seed});
   }
-  if (const CudaAnswer real = askForCuda(builtModule()); real.why.empty()) all.push_back({real.api, cudaDeviceText(real.device)});
+  if (const CudaAnswer real = askForCuda(builtModule()); real.why.empty())
+    all.push_back({real.api, cudaDeviceText(real.device)});
   return all;
 }
 
 /// Memory of the device with a copy of what is given; freed at the end. Chooses the order of threads.
 class Device {
  public:
-  explicit Device(const TestDevice& device) : m_api(*device.api) { setenv("KVLAB_SIMT_SEED", std::to_string(device.seed).c_str(), 1); }
+  explicit Device(const TestDevice& device) : m_api(*device.api) {
+    setenv("KVLAB_SIMT_SEED", std::to_string(device.seed).c_str(), 1);
+  }
   ~Device() {
     for (void* one : m_memory) m_api.release(one);
   }
@@ -61,7 +64,9 @@ class Device {
     return static_cast<T*>(at);
   }
   template <class T>
-  T* copy(const std::vector<T>& from) { return copy(from.data(), from.size()); }
+  T* copy(const std::vector<T>& from) {
+    return copy(from.data(), from.size());
+  }
   template <class T>
   void fetch(std::vector<T>& to, const void* from) {
     check(m_api.download(nullptr, to.data(), from, static_cast<int64_t>(to.size() * sizeof(T))));

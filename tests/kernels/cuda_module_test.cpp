@@ -56,8 +56,15 @@ class CudaModuleTest : public QObject {
       for (const int64_t parts : {1, 3, 128}) {
         Pool p(f, 9);
         std::vector<uint8_t> bytes(p.bytes.size(), 0xee), verdicts(9);
-        const WriteRowsArgs a{.pool = bytes.data(), .fmt = f, .k = p.k.data(), .v = p.v.data(), .tags = p.tags.data(),
-                              .slots = p.slots.data(), .n = p.n, .kStride = p.width(), .vStride = p.width()};
+        const WriteRowsArgs a{.pool = bytes.data(),
+                              .fmt = f,
+                              .k = p.k.data(),
+                              .v = p.v.data(),
+                              .tags = p.tags.data(),
+                              .slots = p.slots.data(),
+                              .n = p.n,
+                              .kStride = p.width(),
+                              .vStride = p.width()};
         for (int64_t i = 0; i < p.n; ++i) {
           uint64_t sum = 0;
           PartCounts k, v;
@@ -93,8 +100,9 @@ class CudaModuleTest : public QObject {
       gatherRows(p.context, {.pool = p.bytes.data(), .fmt = f, .slots = p.slots.data(), .n = p.n, .v = wanted.data()});
       for (int64_t i = 0; i < p.n; ++i)
         for (int64_t part = 0; part < 7; ++part)
-          gatherPart(p.record(p.slots[static_cast<size_t>(i)]) + p.layout.v, p.record(p.slots[static_cast<size_t>(i)]) + p.layout.vScales, f.v, p.width(),
-                     f.headDim, got.data() + i * p.width(), part, 7);
+          gatherPart(p.record(p.slots[static_cast<size_t>(i)]) + p.layout.v,
+                     p.record(p.slots[static_cast<size_t>(i)]) + p.layout.vScales, f.v, p.width(), f.headDim,
+                     got.data() + i * p.width(), part, 7);
       QVERIFY(sameBits(got, wanted));
     }
   }
@@ -126,8 +134,8 @@ class CudaModuleTest : public QObject {
     uint8_t* pool = d.copy(blank);
     const int32_t* slots = d.copy(p.slots);
     const uint64_t* tags = d.copy(p.tags);
-    d.check(api->writeRows(nullptr, {.pool = pool, .fmt = f, .k = d.copy(p.k), .v = d.copy(p.v), .tags = tags,
-                                          .slots = slots, .n = p.n}));
+    d.check(api->writeRows(
+        nullptr, {.pool = pool, .fmt = f, .k = d.copy(p.k), .v = d.copy(p.v), .tags = tags, .slots = slots, .n = p.n}));
     std::vector<uint8_t> bytes(p.bytes.size());
     d.fetch(bytes, pool);
     QVERIFY(bytes == p.bytes);
@@ -144,7 +152,8 @@ class CudaModuleTest : public QObject {
     const uint8_t* damaged = d.copy(p.bytes);
     std::vector<uint8_t> verdicts(700), expected;
     uint8_t* judged = d.copy(verdicts);
-    d.check(api->verifyRows(nullptr, {.pool = damaged, .fmt = f, .slots = slots, .tags = tags, .n = p.n, .verdicts = judged}));
+    d.check(api->verifyRows(nullptr,
+                            {.pool = damaged, .fmt = f, .slots = slots, .tags = tags, .n = p.n, .verdicts = judged}));
     d.fetch(verdicts, judged);
     QCOMPARE(p.bad(&expected), 2);
     QVERIFY(verdicts == expected);
@@ -152,7 +161,8 @@ class CudaModuleTest : public QObject {
     std::vector<int64_t> wrong(2, 9);
     int64_t* counted = d.copy(wrong);
     const PoolView views[] = {{pool, f}, {damaged, f}};
-    d.check(api->matchTags(nullptr, {.pools = d.copy(views, 2), .nPools = 2, .slots = slots, .tags = tags, .n = p.n, .wrong = counted}));
+    d.check(api->matchTags(
+        nullptr, {.pools = d.copy(views, 2), .nPools = 2, .slots = slots, .tags = tags, .n = p.n, .wrong = counted}));
     d.fetch(wrong, counted);
     QCOMPARE(wrong, (std::vector<int64_t>{0, 1}));
 
@@ -163,7 +173,8 @@ class CudaModuleTest : public QObject {
     QVERIFY(read == p.tags);
     d.check(api->zeroRows(nullptr, {.pool = pool, .fmt = f, .slots = slots + 1, .n = 3}));
     d.fetch(bytes, pool);
-    for (int64_t i = 0; i < p.layout.stride; ++i) QCOMPARE(int{bytes[static_cast<size_t>(p.slots[2] * p.layout.stride + i)]}, 0);
+    for (int64_t i = 0; i < p.layout.stride; ++i)
+      QCOMPARE(int{bytes[static_cast<size_t>(p.slots[2] * p.layout.stride + i)]}, 0);
   }
 };
 

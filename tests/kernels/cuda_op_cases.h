@@ -41,21 +41,26 @@ inline void addPointwise(std::vector<OpCase>& all) {
   for (const DType t : kValueTypes)
     for (const int64_t n : {1, 255, 3000}) {
       all.push_back({"convert", std::string("f32 to ") + dtypeName(t), textOf({n}), [=](Rig& r) {
-        KVLAB_RUN(r, convert, ConvertArgs{r.in(oddValues(n)), DType::f32, r.out<uint8_t>(n * dtypeBytes(t)), t, n});
-      }});
+                       KVLAB_RUN(r, convert,
+                                 ConvertArgs{r.in(oddValues(n)), DType::f32, r.out<uint8_t>(n * dtypeBytes(t)), t, n});
+                     }});
       all.push_back({"convert", std::string(dtypeName(t)) + " to f32", textOf({n}), [=](Rig& r) {
-        KVLAB_RUN(r, convert, ConvertArgs{r.inShifted(encode(oddValues(n), t), 2), t, r.out<float>(n), DType::f32, n});
-      }});
+                       KVLAB_RUN(
+                           r, convert,
+                           ConvertArgs{r.inShifted(encode(oddValues(n), t), 2), t, r.out<float>(n), DType::f32, n});
+                     }});
     }
   for (const int64_t n : {1, 257, 5000}) {
-    all.push_back({"add", "f32", textOf({n}), [=](Rig& r) {
-      KVLAB_RUN(r, add, AddArgs{r.in(Random(1).values(n)), r.in(Random(2).values(n)), r.out<float>(n), n});
-    }});
+    all.push_back(
+        {"add", "f32", textOf({n}), [=](Rig& r) {
+           KVLAB_RUN(r, add, AddArgs{r.in(Random(1).values(n)), r.in(Random(2).values(n)), r.out<float>(n), n});
+         }});
     for (const int64_t rows : {1, 3})
       all.push_back({"swiglu", "f32", textOf({rows, n}), [=](Rig& r) {
-        const auto gate = r.in(Random(3).values(rows * (n + 5), 120)), up = r.in(Random(4).values(rows * n));
-        KVLAB_RUN(r, swiglu, SwigluArgs{gate, up, r.out<float>(rows * n), rows, n, n + 5, 0});
-      }});
+                       const auto gate = r.in(Random(3).values(rows * (n + 5), 120)),
+                                  up = r.in(Random(4).values(rows * n));
+                       KVLAB_RUN(r, swiglu, SwigluArgs{gate, up, r.out<float>(rows * n), rows, n, n + 5, 0});
+                     }});
   }
 }
 
@@ -64,25 +69,34 @@ inline void addRowWise(std::vector<OpCase>& all) {
     for (const int64_t dim : {8, 100, 1030})
       for (const float scale : {1.0f, 32.1f})
         all.push_back({"embedding", dtypeName(t), textOf({5, dim}), [=](Rig& r) {
-          const auto table = r.inShifted(encode(Random(5).values(9 * dim), t), scale == 1.0f ? 0 : 1);
-          KVLAB_RUN(r, embedding, EmbeddingArgs{table, t, r.in(std::vector<int32_t>{8, 0, 3, 3, 7}), r.out<float>(5 * dim), 5, dim, scale});
-        }});
+                         const auto table = r.inShifted(encode(Random(5).values(9 * dim), t), scale == 1.0f ? 0 : 1);
+                         KVLAB_RUN(r, embedding,
+                                   EmbeddingArgs{table, t, r.in(std::vector<int32_t>{8, 0, 3, 3, 7}),
+                                                 r.out<float>(5 * dim), 5, dim, scale});
+                       }});
     for (const int64_t dim : {1, 16, 127, 576, 4100, 9000})
       for (const int64_t rows : {1, 3})
         all.push_back({"rmsnorm", dtypeName(t), textOf({rows, dim}), [=](Rig& r) {
-          RmsnormArgs a{.x = r.in(Random(6).values(rows * (dim + 3))), .weight = r.inShifted(encode(Random(7).values(dim), t), 1),
-                        .weightType = t, .weightOffset = 0.25f, .y = r.out<float>(rows * (dim + 1)), .rows = rows, .dim = dim,
-                        .xStride = dim + 3, .yStride = dim + 1};
-          KVLAB_RUN(r, rmsnorm, a);
-        }});
+                         RmsnormArgs a{.x = r.in(Random(6).values(rows * (dim + 3))),
+                                       .weight = r.inShifted(encode(Random(7).values(dim), t), 1),
+                                       .weightType = t,
+                                       .weightOffset = 0.25f,
+                                       .y = r.out<float>(rows * (dim + 1)),
+                                       .rows = rows,
+                                       .dim = dim,
+                                       .xStride = dim + 3,
+                                       .yStride = dim + 1};
+                         KVLAB_RUN(r, rmsnorm, a);
+                       }});
   }
   for (const int32_t headDim : {16, 24, 128})
     for (const int32_t heads : {1, 5})
       all.push_back({"rope", "f32", textOf({3, heads, headDim}), [=](Rig& r) {
-        const int64_t stride = heads * headDim + 7;
-        KVLAB_RUN(r, rope, RopeArgs{r.inOut(Random(8).values(3 * stride)), r.in(std::vector<int32_t>{4, 0, 2}),
-                                    r.in(Random(9).values(5 * headDim)), 3, heads, headDim, stride});
-      }});
+                       const int64_t stride = heads * headDim + 7;
+                       KVLAB_RUN(r, rope,
+                                 RopeArgs{r.inOut(Random(8).values(3 * stride)), r.in(std::vector<int32_t>{4, 0, 2}),
+                                          r.in(Random(9).values(5 * headDim)), 3, heads, headDim, stride});
+                     }});
 }
 
 inline void addReductions(std::vector<OpCase>& all) {
@@ -94,34 +108,37 @@ inline void addReductions(std::vector<OpCase>& all) {
     };
     for (const bool odd : {false, true}) {
       all.push_back({"argmax", "f32", textOf({n}) + (odd ? " odd" : ""), [=](Rig& r) {
-        KVLAB_RUN(r, argmax, ArgmaxArgs{r.in(odd ? oddValues(n) : values(10)), n, r.out<int64_t>(1)});
-      }});
+                       KVLAB_RUN(r, argmax, ArgmaxArgs{r.in(odd ? oddValues(n) : values(10)), n, r.out<int64_t>(1)});
+                     }});
       for (const int64_t k : {int64_t{1}, std::min<int64_t>(n, 40), std::min<int64_t>(n, 5000)})
         all.push_back({"topk", "f32", textOf({n, k}) + (odd ? " odd" : ""), [=](Rig& r) {
-          const auto x = r.in(odd ? oddValues(n) : values(11));
-          KVLAB_RUN(r, topk, TopkArgs{x, n, k, r.out<int32_t>(k), odd ? nullptr : r.out<float>(k)});
-        }});
+                         const auto x = r.in(odd ? oddValues(n) : values(11));
+                         KVLAB_RUN(r, topk, TopkArgs{x, n, k, r.out<int32_t>(k), odd ? nullptr : r.out<float>(k)});
+                       }});
     }
     all.push_back({"argmax", "f32", textOf({n}) + " NaN", [=](Rig& r) {
-      KVLAB_RUN(r, argmax, ArgmaxArgs{r.in(std::vector<float>(static_cast<size_t>(n), NAN)), n, r.out<int64_t>(1)});
-    }});
+                     KVLAB_RUN(r, argmax,
+                               ArgmaxArgs{r.in(std::vector<float>(static_cast<size_t>(n), NAN)), n, r.out<int64_t>(1)});
+                   }});
     all.push_back({"softmax", "f32", textOf({n}), [=](Rig& r) {
-      std::vector<float> x = values(12);
-      if (n > 1) x[1] = -INFINITY;
-      KVLAB_RUN(r, softmax, SoftmaxArgs{r.in(x), n, 0.7f, r.out<float>(n)});
-    }});
+                     std::vector<float> x = values(12);
+                     if (n > 1) x[1] = -INFINITY;
+                     KVLAB_RUN(r, softmax, SoftmaxArgs{r.in(x), n, 0.7f, r.out<float>(n)});
+                   }});
   }
   for (const int64_t dim : {1, 8, 37, 512})
     for (const int64_t n : {1, 9})
-      all.push_back({"diffRows", "f32", textOf({n, dim}), [=](Rig& r) {
-        std::vector<float> a = Random(13).values(n * dim), b = Random(14).values(n * dim);
-        if (n > 4)
-          for (int64_t i = 0; i < dim; ++i) {
-            const auto at = [=](int64_t row) { return static_cast<size_t>(row * dim + i); };
-            a[at(0)] = b[at(0)] = 0, b[at(1)] = 0, a[at(2)] = 0, a[at(3)] = b[at(3)], a[at(4)] = -b[at(4)];
-          }
-        KVLAB_RUN(r, diffRows, DiffRowsArgs{r.in(a), r.in(b), n, dim, r.out<double>(n), r.out<double>(n), r.out<double>(n)});
-      }});
+      all.push_back(
+          {"diffRows", "f32", textOf({n, dim}), [=](Rig& r) {
+             std::vector<float> a = Random(13).values(n * dim), b = Random(14).values(n * dim);
+             if (n > 4)
+               for (int64_t i = 0; i < dim; ++i) {
+                 const auto at = [=](int64_t row) { return static_cast<size_t>(row * dim + i); };
+                 a[at(0)] = b[at(0)] = 0, b[at(1)] = 0, a[at(2)] = 0, a[at(3)] = b[at(3)], a[at(4)] = -b[at(4)];
+               }
+             KVLAB_RUN(r, diffRows,
+                       DiffRowsArgs{r.in(a), r.in(b), n, dim, r.out<double>(n), r.out<double>(n), r.out<double>(n)});
+           }});
 }
 
 inline void addRows(std::vector<OpCase>& all) {
@@ -129,21 +146,33 @@ inline void addRows(std::vector<OpCase>& all) {
     const std::string type = std::string(dtypeName(f.k)) + "/" + dtypeName(f.v);
     const auto pool = std::make_shared<Pool>(f, 40);
     all.push_back({"writeRows", type, textOf({37, pool->width()}), [=](Rig& r) {
-      const std::vector<float> k = rowsOfEveryKind(37, pool->width() + 2), v = rowsOfEveryKind(37, pool->width());
-      const WriteRowsArgs a{.pool = r.inOut(std::vector<uint8_t>(pool->bytes.size(), 0xee)), .fmt = f, .k = r.in(k), .v = r.in(v),
-                            .tags = r.in(pool->tags), .slots = r.in(pool->slots), .n = 37, .kStride = pool->width() + 2,
-                            .stats = r.inOut(std::vector<WriteRowsStats>{{.k = {.nonFinite = 5}, .v = {.clipped = 7}}})};
-      KVLAB_RUN(r, writeRows, a);
-    }});
+                     const std::vector<float> k = rowsOfEveryKind(37, pool->width() + 2),
+                                              v = rowsOfEveryKind(37, pool->width());
+                     const WriteRowsArgs a{
+                         .pool = r.inOut(std::vector<uint8_t>(pool->bytes.size(), 0xee)),
+                         .fmt = f,
+                         .k = r.in(k),
+                         .v = r.in(v),
+                         .tags = r.in(pool->tags),
+                         .slots = r.in(pool->slots),
+                         .n = 37,
+                         .kStride = pool->width() + 2,
+                         .stats = r.inOut(std::vector<WriteRowsStats>{{.k = {.nonFinite = 5}, .v = {.clipped = 7}}})};
+                     KVLAB_RUN(r, writeRows, a);
+                   }});
     const auto moves = [&all, type, pool, f](std::string what, bool apart, std::vector<RowMove> list) {
       all.push_back({"moveRows", type, what, [=](Rig& r) {
-        const auto from = r.in(pool->bytes), to = apart ? r.inOut(std::vector<uint8_t>(pool->bytes.size(), 9)) : from;
-        const auto watched = apart ? nullptr : r.inOut(pool->bytes);
-        KVLAB_RUN(r, moveRows, MoveRowsArgs{apart ? from : watched, apart ? to : watched, f, r.in(list), static_cast<int64_t>(list.size())});
-      }});
+                       const auto from = r.in(pool->bytes),
+                                  to = apart ? r.inOut(std::vector<uint8_t>(pool->bytes.size(), 9)) : from;
+                       const auto watched = apart ? nullptr : r.inOut(pool->bytes);
+                       KVLAB_RUN(r, moveRows,
+                                 MoveRowsArgs{apart ? from : watched, apart ? to : watched, f, r.in(list),
+                                              static_cast<int64_t>(list.size())});
+                     }});
     };
     moves("onto itself", false, {{3, 5, 20}, {9, 2, 25}, {7, 7, 4}, {0, 1, 39}});
-    moves("a chain", false, {{1, 2, 1}, {2, 3, 1}, {3, 1, 1}, {4, 3, 1}, {5, 6, 0}, {3, 30, 1}, {30, 31, 2}, {31, 4, 1}});
+    moves("a chain", false,
+          {{1, 2, 1}, {2, 3, 1}, {3, 1, 1}, {4, 3, 1}, {5, 6, 0}, {3, 30, 1}, {30, 31, 2}, {31, 4, 1}});
     moves("to another pool", true, {{3, 5, 20}, {9, 2, 25}, {7, 7, 4}, {0, 6, 1}, {1, 6, 1}});
     std::vector<RowMove> many;
     for (Random x(15); many.size() < 60;) {
@@ -152,43 +181,59 @@ inline void addRows(std::vector<OpCase>& all) {
     }
     moves("many", false, many);
     all.push_back({"verifyRows", type, "40", [=](Rig& r) {
-      std::vector<uint8_t> bytes = pool->bytes;
-      for (const size_t at : {100u, 1000u, 2000u}) bytes[at] ^= 8;
-      const VerifyRowsArgs a{r.in(bytes), f, r.in(pool->slots), r.in(pool->tags), 40, r.out<uint8_t>(40), r.out<int64_t>(1)};
-      KVLAB_RUN(r, verifyRows, a);
-    }});
+                     std::vector<uint8_t> bytes = pool->bytes;
+                     for (const size_t at : {100u, 1000u, 2000u}) bytes[at] ^= 8;
+                     const VerifyRowsArgs a{r.in(bytes),      f,  r.in(pool->slots),
+                                            r.in(pool->tags), 40, r.out<uint8_t>(40),
+                                            r.out<int64_t>(1)};
+                     KVLAB_RUN(r, verifyRows, a);
+                   }});
     for (const bool few : {false, true})
       all.push_back({"readScales", type, few ? "40, V alone" : "40", [=](Rig& r) {
-        ReadScalesArgs a{r.in(pool->bytes), f, r.in(pool->slots), 40};
-        a.v = r.out<float>(40 * f.kvHeads);
-        a.kAtMax = few ? nullptr : r.out<int32_t>(40);
-        a.k = few ? nullptr : r.out<float>(40 * f.kvHeads);
-        a.vAtMax = r.out<int32_t>(40);
-        KVLAB_RUN(r, readScales, a);
-      }});
+                       ReadScalesArgs a{r.in(pool->bytes), f, r.in(pool->slots), 40};
+                       a.v = r.out<float>(40 * f.kvHeads);
+                       a.kAtMax = few ? nullptr : r.out<int32_t>(40);
+                       a.k = few ? nullptr : r.out<float>(40 * f.kvHeads);
+                       a.vAtMax = r.out<int32_t>(40);
+                       KVLAB_RUN(r, readScales, a);
+                     }});
     all.push_back({"rowNorms", type, "37", [=](Rig& r) {
-      KVLAB_RUN(r, rowNorms, RowNormsArgs{r.in(pool->bytes), f, r.in(pool->slots), 37, r.out<float>(37), r.out<float>(37)});
-    }});
+                     KVLAB_RUN(
+                         r, rowNorms,
+                         RowNormsArgs{r.in(pool->bytes), f, r.in(pool->slots), 37, r.out<float>(37), r.out<float>(37)});
+                   }});
     all.push_back({"gatherRows", type, "40", [=](Rig& r) {
-      const int64_t n = 40 * pool->width();
-      KVLAB_RUN(r, gatherRows, GatherRowsArgs{r.in(pool->bytes), f, r.in(pool->slots), 40, r.out<float>(n), r.out<float>(n)});
-    }});
+                     const int64_t n = 40 * pool->width();
+                     KVLAB_RUN(
+                         r, gatherRows,
+                         GatherRowsArgs{r.in(pool->bytes), f, r.in(pool->slots), 40, r.out<float>(n), r.out<float>(n)});
+                   }});
   }
 }
 
-inline const float* scalesOf(Rig& r, DType t, int64_t outputs) { return dtypeHasScale(t) ? r.in(Random(23).values(outputs)) : nullptr; }
+inline const float* scalesOf(Rig& r, DType t, int64_t outputs) {
+  return dtypeHasScale(t) ? r.in(Random(23).values(outputs)) : nullptr;
+}
 inline constexpr DType kWeightTypes[] = {DType::f32, DType::f16, DType::bf16, DType::i8};
 
 /// Rows of x and y lie apart; the first rows of a call must not depend on how many there are.
 inline void addMatmul(std::vector<OpCase>& all) {
   const auto one = [&all](DType t, int64_t m, int64_t n, int64_t k, int64_t apart, size_t shift, bool bias) {
     all.push_back({"matmul", dtypeName(t), textOf({m, n, k}), [=](Rig& r) {
-      const auto w = r.inShifted(encode(Random(21).values(n * k), t), shift);
-      const MatmulArgs a{.x = r.in(Random(20).values(m * (k + apart))), .w = w, .wType = t, .bias = bias ? r.in(Random(22).values(n)) : nullptr,
-                         .y = r.out<float>(m * (n + apart)), .m = m, .n = n, .k = k, .xStride = apart ? k + apart : 0, .yStride = apart ? n + apart : 0,
-                         .scales = scalesOf(r, t, n)};
-      KVLAB_RUN(r, matmul, a);
-    }});
+                     const auto w = r.inShifted(encode(Random(21).values(n * k), t), shift);
+                     const MatmulArgs a{.x = r.in(Random(20).values(m * (k + apart))),
+                                        .w = w,
+                                        .wType = t,
+                                        .bias = bias ? r.in(Random(22).values(n)) : nullptr,
+                                        .y = r.out<float>(m * (n + apart)),
+                                        .m = m,
+                                        .n = n,
+                                        .k = k,
+                                        .xStride = apart ? k + apart : 0,
+                                        .yStride = apart ? n + apart : 0,
+                                        .scales = scalesOf(r, t, n)};
+                     KVLAB_RUN(r, matmul, a);
+                   }});
   };
   for (const DType t : kWeightTypes) {
     for (const int64_t m : {1, 2, 3, 5, 8, 9, 33})
@@ -205,7 +250,7 @@ struct LinearCase {
   std::vector<int64_t> n;  ///< of the matrices
   bool norm = false, bias = false;
   enum Behind { nothing, gate, residual } behind = nothing;
-  size_t shift = 0;        ///< of the weights from a border
+  size_t shift = 0;  ///< of the weights from a border
 };
 
 /// Values of a case come from seeds: x 50, norm 51, matrices from 52, biases from 60, residual 70.
@@ -225,7 +270,8 @@ inline LinearArgs linearArgs(Rig& r, const LinearCase& c) {
     const int64_t n = c.n[i];
     const auto w = r.inShifted(encode(Random(52 + i).values(n * c.k), c.type), c.shift);
     float* y = c.behind == LinearCase::nothing ? r.out<float>(c.m * n) : scratch(c.m * n);
-    a.parts[a.nParts++] = {w, c.type, c.bias && i != 1 ? r.in(Random(60 + i).values(n)) : nullptr, y, n, scalesOf(r, c.type, n)};
+    a.parts[a.nParts++] = {w, c.type, c.bias && i != 1 ? r.in(Random(60 + i).values(n)) : nullptr,
+                           y, n,      scalesOf(r, c.type, n)};
   }
   if (c.behind == LinearCase::residual) a.residual = a.out = r.inOut(Random(70).values(c.m * c.n[0]));
   if (c.behind == LinearCase::gate) a.out = r.out<float>(c.m * c.n[0]);
@@ -244,7 +290,10 @@ inline void addLinear(std::vector<OpCase>& all) {
     constexpr const char* kBehind[] = {"", ", gate", ", residual"};
     std::string shape = textOf({c.m, c.k});
     for (const int64_t n : c.n) shape.append(", ").append(std::to_string(n));
-    shape.append(c.norm ? ", norm" : "").append(c.bias ? ", bias" : "").append(kBehind[c.behind]).append(c.shift ? ", anywhere" : "");
+    shape.append(c.norm ? ", norm" : "")
+        .append(c.bias ? ", bias" : "")
+        .append(kBehind[c.behind])
+        .append(c.shift ? ", anywhere" : "");
     all.push_back({"linear", dtypeName(c.type), shape, [c](Rig& r) { callLinear(r, c); }});
   };
   for (const DType t : kWeightTypes) {
@@ -269,32 +318,45 @@ inline void addLinear(std::vector<OpCase>& all) {
 
 /// x does not fit into shared memory, and parts of several types: step by step.
 inline void addLinearInSteps(std::vector<OpCase>& all) {
-  all.push_back({"linear", "f32", "too large", [](Rig& r) { callLinear(r, {DType::f32, 8, 7000, {3}, true, true, LinearCase::residual}); }});
-  all.push_back({"linear", "mixed", "2 x 24", [](Rig& r) {
-    LinearArgs a{.x = r.in(Random(80).values(48)), .m = 2, .k = 24, .nParts = 2};
-    a.parts[0] = {r.in(encode(Random(81).values(5 * 24), DType::f16)), DType::f16, nullptr, r.out<float>(10), 5};
-    a.parts[1] = {r.in(encode(Random(82).values(6 * 24), DType::bf16)), DType::bf16, nullptr, r.out<float>(12), 6};
-    KVLAB_RUN(r, linear, a);
-  }});
+  all.push_back({"linear", "f32", "too large", [](Rig& r) {
+                   callLinear(r, {DType::f32, 8, 7000, {3}, true, true, LinearCase::residual});
+                 }});
+  all.push_back(
+      {"linear", "mixed", "2 x 24", [](Rig& r) {
+         LinearArgs a{.x = r.in(Random(80).values(48)), .m = 2, .k = 24, .nParts = 2};
+         a.parts[0] = {r.in(encode(Random(81).values(5 * 24), DType::f16)), DType::f16, nullptr, r.out<float>(10), 5};
+         a.parts[1] = {r.in(encode(Random(82).values(6 * 24), DType::bf16)), DType::bf16, nullptr, r.out<float>(12), 6};
+         KVLAB_RUN(r, linear, a);
+       }});
 }
 
 /// Gates of several layers; rows and layers lie apart; weights beside their borders; NaN and infinities.
 inline void addGates(std::vector<OpCase>& all) {
-  const auto one = [&all](DType t, int64_t n, int32_t layers, int32_t heads, int32_t headDim, int32_t hidden, size_t shift, bool odd) {
-    all.push_back({"gateMlp", dtypeName(t), textOf({n, layers, heads, headDim, hidden}) + (shift ? " anywhere" : "") + (odd ? " odd" : ""), [=](Rig& r) {
-      const int64_t width = heads * headDim + 3, gates = layers * heads;
-      std::vector<float> x = Random(90).values(layers * n * width, 3);
-      if (odd) x[1] = NAN, x[static_cast<size_t>(n * width / 2)] = INFINITY, x[x.size() - 5] = -INFINITY;
-      GateMlpArgs a{.x = r.in(x), .n = n, .layers = layers, .kvHeads = heads, .headDim = headDim, .hidden = hidden, .xStride = width, .wType = t};
-      for (int s = 0; s < kGateStages; ++s) {
-        const auto seed = static_cast<uint64_t>(91 + s);
-        a.w[s] = r.inShifted(encode(Random(seed).values(gates * a.outputs(s) * a.in(s), 0.4f), t), shift);
-        a.b[s] = r.in(Random(seed + 10).values(gates * a.outputs(s)));
-      }
-      a.outStride = heads + 2;
-      a.out = r.out<float>(layers * n * a.outStride);
-      KVLAB_RUN(r, gateMlp, a);
-    }});
+  const auto one = [&all](DType t, int64_t n, int32_t layers, int32_t heads, int32_t headDim, int32_t hidden,
+                          size_t shift, bool odd) {
+    all.push_back(
+        {"gateMlp", dtypeName(t),
+         textOf({n, layers, heads, headDim, hidden}) + (shift ? " anywhere" : "") + (odd ? " odd" : ""), [=](Rig& r) {
+           const int64_t width = heads * headDim + 3, gates = layers * heads;
+           std::vector<float> x = Random(90).values(layers * n * width, 3);
+           if (odd) x[1] = NAN, x[static_cast<size_t>(n * width / 2)] = INFINITY, x[x.size() - 5] = -INFINITY;
+           GateMlpArgs a{.x = r.in(x),
+                         .n = n,
+                         .layers = layers,
+                         .kvHeads = heads,
+                         .headDim = headDim,
+                         .hidden = hidden,
+                         .xStride = width,
+                         .wType = t};
+           for (int s = 0; s < kGateStages; ++s) {
+             const auto seed = static_cast<uint64_t>(91 + s);
+             a.w[s] = r.inShifted(encode(Random(seed).values(gates * a.outputs(s) * a.in(s), 0.4f), t), shift);
+             a.b[s] = r.in(Random(seed + 10).values(gates * a.outputs(s)));
+           }
+           a.outStride = heads + 2;
+           a.out = r.out<float>(layers * n * a.outStride);
+           KVLAB_RUN(r, gateMlp, a);
+         }});
   };
   for (const DType t : kValueTypes) {
     for (const int64_t n : {1, 2, 4, 5, 61}) one(t, n, n == 2 ? 3 : 1, 2, n % 2 ? 64 : 48, 32, 0, n == 5);

@@ -53,7 +53,8 @@ class CudaOpsTest : public QObject {
 
   void cleanupTestCase() {
     for (const auto& [op, line] : m_table)
-      qInfo("%-28s %2zu shapes, %3d of %3d runs equal the CPU's bits, %lld ms", op.c_str(), line.shapes.size(), line.equal, line.runs, static_cast<long long>(line.ms));
+      qInfo("%-28s %2zu shapes, %3d of %3d runs equal the CPU's bits, %lld ms", op.c_str(), line.shapes.size(),
+            line.equal, line.runs, static_cast<long long>(line.ms));
   }
 
  private:

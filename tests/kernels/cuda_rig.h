@@ -43,10 +43,13 @@ class Rig {
     return at;
   }
   template <class T>
-  T* out(int64_t count) { return inOut(std::vector<T>(static_cast<size_t>(count), T(77))); }
+  T* out(int64_t count) {
+    return inOut(std::vector<T>(static_cast<size_t>(count), T(77)));
+  }
 
   template <class Args>
-  void run(void (*const OpTable::*cpu)(const Context&, const Args&), int32_t (*const CudaApi::*cuda)(void*, const Args&), const Args& args) {
+  void run(void (*const OpTable::*cpu)(const Context&, const Args&),
+           int32_t (*const CudaApi::*cuda)(void*, const Args&), const Args& args) {
     if (m_device) {
       m_device->check((m_on->api->*cuda)(nullptr, args));
     } else {

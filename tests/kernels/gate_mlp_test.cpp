@@ -27,13 +27,21 @@ struct Gates {
     x = r.values(layers * n * heads * headDim, 2);
     const GateMlpArgs a = args(nullptr);
     for (int s = 0; s < kGateStages; ++s) {
-      bytes[s] = encode(r.values(a.gates() * a.outputs(s) * a.in(s), 1.5f / std::sqrt(static_cast<float>(a.in(s)))), t, &read[s]);
+      bytes[s] = encode(r.values(a.gates() * a.outputs(s) * a.in(s), 1.5f / std::sqrt(static_cast<float>(a.in(s)))), t,
+                        &read[s]);
       bias[s] = r.values(a.gates() * a.outputs(s), 0.3f);
     }
   }
 
   GateMlpArgs args(float* out) const {
-    GateMlpArgs a{.x = x.data(), .n = n, .layers = layers, .kvHeads = heads, .headDim = headDim, .hidden = hidden, .wType = type, .out = out};
+    GateMlpArgs a{.x = x.data(),
+                  .n = n,
+                  .layers = layers,
+                  .kvHeads = heads,
+                  .headDim = headDim,
+                  .hidden = hidden,
+                  .wType = type,
+                  .out = out};
     for (int s = 0; s < kGateStages; ++s) a.w[s] = bytes[s].data(), a.b[s] = bias[s].data();
     return a;
   }
@@ -45,7 +53,9 @@ struct Gates {
     return out;
   }
 
-  const float* row(int64_t layer, int64_t i, int64_t head) const { return x.data() + ((layer * n + i) * heads + head) * headDim; }
+  const float* row(int64_t layer, int64_t i, int64_t head) const {
+    return x.data() + ((layer * n + i) * heads + head) * headDim;
+  }
 
   /// One score, in any arithmetic.
   template <class Dot>
@@ -58,7 +68,8 @@ struct Gates {
       std::vector<Value> out;
       for (int64_t o = 0; o < outputs; ++o) {
         const int64_t at = gate * outputs + o;
-        const Value y = dot(in.data(), read[s].data() + at * a.in(s), a.in(s)) + Value{bias[s][static_cast<size_t>(at)]};
+        const Value y =
+            dot(in.data(), read[s].data() + at * a.in(s), a.in(s)) + Value{bias[s][static_cast<size_t>(at)]};
         out.push_back(s < kGateStages - 1 && y < 0 ? Value{0} : y);
       }
       in = std::move(out);
@@ -94,7 +105,13 @@ class GateMlpTest : public QObject {
         for (const auto& [headDim, hidden] : {std::pair{64, 256}, {24, 37}, {128, 100}, {8, 16}}) {
           const Gates g(n, 2, 3, headDim, hidden, t);
           const double error = relativeError(g.run(), g.scores(exactDot));
-          QVERIFY2(error < 2e-6, qPrintable(QString("%1, %2 rows, %3 -> %4: relative error %5, tolerance 2e-6").arg(dtypeName(t)).arg(n).arg(headDim).arg(hidden).arg(error)));
+          QVERIFY2(error < 2e-6,
+                   qPrintable(QString("%1, %2 rows, %3 -> %4: relative error %5, tolerance 2e-6")
+                                  .arg(dtypeName(t))
+                                  .arg(n)
+                                  .arg(headDim)
+                                  .arg(hidden)
+                                  .arg(error)));
         }
   }
 
@@ -120,7 +137,8 @@ class GateMlpTest : public QObject {
           a.x = g.row(0, i, 0);
           a.n = count;
           gateMlp({&pool}, a);
-          QVERIFY2(sameBits(some.data(), whole.data() + i * g.heads, count * g.heads), qPrintable(QString("%1 rows from %2").arg(rows).arg(i)));
+          QVERIFY2(sameBits(some.data(), whole.data() + i * g.heads, count * g.heads),
+                   qPrintable(QString("%1 rows from %2").arg(rows).arg(i)));
         }
     }
   }
@@ -139,7 +157,7 @@ class GateMlpTest : public QObject {
       one.layers = 1;
       one.outStride = 7;
       for (int s = 0; s < kGateStages; ++s) {
-        one.w[s] = g.bytes[s].data() + layer * 2 * a.outputs(s) * a.in(s) * 2;
+        one.w[s] = g.bytes[s].data() + layer * 2 * a.outputs(s) * a.in(s)*2;
         one.b[s] = g.bias[s].data() + layer * 2 * a.outputs(s);
       }
       gateMlp({&pool}, one);

@@ -38,12 +38,22 @@ struct Scene {
 
   Values normed() {
     Values y = room(m * k);
-    rmsnorm(context, {.x = x.data(), .weight = norm.data(), .weightType = type, .y = y.data(), .rows = m, .dim = k, .eps = 1e-5f});
+    rmsnorm(
+        context,
+        {.x = x.data(), .weight = norm.data(), .weightType = type, .y = y.data(), .rows = m, .dim = k, .eps = 1e-5f});
     return y;
   }
   Values product(const Values& from, size_t i, bool withBias) {
     Values y = room(m * n[i]);
-    matmul(context, {.x = from.data(), .w = w[i].data(), .wType = type, .bias = withBias ? bias[i].data() : nullptr, .y = y.data(), .m = m, .n = n[i], .k = k});
+    matmul(context,
+           {.x = from.data(),
+            .w = w[i].data(),
+            .wType = type,
+            .bias = withBias ? bias[i].data() : nullptr,
+            .y = y.data(),
+            .m = m,
+            .n = n[i],
+            .k = k});
     return y;
   }
   LinearArgs args(Values* normScratch) {

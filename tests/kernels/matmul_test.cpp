@@ -50,9 +50,18 @@ struct Problem {
   }
 
   MatmulArgs args(float* y) const {
-    return {.x = x.data(), .w = bytes.data(), .wType = kind.type, .y = y, .m = m, .n = n, .k = k, .scales = scales.empty() ? nullptr : scales.data()};
+    return {.x = x.data(),
+            .w = bytes.data(),
+            .wType = kind.type,
+            .y = y,
+            .m = m,
+            .n = n,
+            .k = k,
+            .scales = scales.empty() ? nullptr : scales.data()};
   }
-  void multiply(ThreadPool& pool, const MatmulArgs& a) const { kind.pairs ? matmulBf16({&pool}, a) : matmul({&pool}, a); }
+  void multiply(ThreadPool& pool, const MatmulArgs& a) const {
+    kind.pairs ? matmulBf16({&pool}, a) : matmul({&pool}, a);
+  }
 
   std::vector<float> run(int threads, bool withBias = false) const {
     ThreadPool pool(threads);
@@ -114,8 +123,10 @@ void MatmulTest::equalsTheScalarModel() {
       const std::vector<float> y = p.run(2);
       for (int64_t i = 0; i < m; ++i) {
         for (int64_t j = 0; j < p.n; ++j) {
-          const float sum = (t.pairs ? modelPairDot : modelDot)(p.xRead.data() + i * p.k, p.wRead.data() + j * p.k, p.k);
-          QCOMPARE(std::bit_cast<uint32_t>(y[static_cast<size_t>(i * p.n + j)]), std::bit_cast<uint32_t>(sum * (p.scales.empty() ? 1.0f : p.scales[static_cast<size_t>(j)])));
+          const float sum =
+              (t.pairs ? modelPairDot : modelDot)(p.xRead.data() + i * p.k, p.wRead.data() + j * p.k, p.k);
+          QCOMPARE(std::bit_cast<uint32_t>(y[static_cast<size_t>(i * p.n + j)]),
+                   std::bit_cast<uint32_t>(sum * (p.scales.empty() ? 1.0f : p.scales[static_cast<size_t>(j)])));
         }
       }
     }

@@ -43,7 +43,8 @@ std::vector<float> softmaxOf(std::vector<float> x, float scale = 1.0f) {
 std::vector<float> swigluOf(const std::vector<float>& g, const std::vector<float>& u, int threads = 1) {
   ThreadPool pool(threads);
   std::vector<float> out(g.size());
-  swiglu({&pool}, {.gate = g.data(), .up = u.data(), .out = out.data(), .rows = 1, .dim = static_cast<int64_t>(g.size())});
+  swiglu({&pool},
+         {.gate = g.data(), .up = u.data(), .out = out.data(), .rows = 1, .dim = static_cast<int64_t>(g.size())});
   return out;
 }
 
@@ -101,8 +102,15 @@ void PointwiseTest::rmsnormIsAccurate() {
     for (const DType t : {DType::f32, DType::f16, DType::bf16}) {
       const std::vector<uint8_t> bytes = encode(w, t, &wRead);
       for (const float offset : {0.0f, 1.0f}) {
-        rmsnorm({&pool}, {.x = x.data(), .weight = bytes.data(), .weightType = t, .weightOffset = offset, .y = y.data(),
-                          .rows = 3, .dim = dim, .eps = 1e-5f});
+        rmsnorm({&pool},
+                {.x = x.data(),
+                 .weight = bytes.data(),
+                 .weightType = t,
+                 .weightOffset = offset,
+                 .y = y.data(),
+                 .rows = 3,
+                 .dim = dim,
+                 .eps = 1e-5f});
         std::vector<double> want;
         for (int64_t i = 0; i < 3 * dim; ++i) {
           double sum = 0;
@@ -147,7 +155,8 @@ void PointwiseTest::embeddingGathers() {
     const std::vector<uint8_t> bytes = encode(table, t, &read);
     embedding({&pool}, {.table = bytes.data(), .tableType = t, .ids = ids, .out = out.data(), .n = 4, .dim = 37});
     for (int i = 0; i < 4; ++i) QVERIFY(sameBits(out.data() + i * 37, read.data() + ids[i] * 37, 37));
-    embedding({&pool}, {.table = bytes.data(), .tableType = t, .ids = ids, .out = out.data(), .n = 4, .dim = 37, .scale = 2});
+    embedding({&pool},
+              {.table = bytes.data(), .tableType = t, .ids = ids, .out = out.data(), .n = 4, .dim = 37, .scale = 2});
     QCOMPARE(out[40], 2 * read[3]);
   }
 }

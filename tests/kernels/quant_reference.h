@@ -13,7 +13,8 @@ namespace kvlab::kernels::test {
 inline float fp8Value(int code) {
   const int exponent = (code >> 3) & 15, mantissa = code & 7;
   if (exponent == 15 && mantissa == 7) return std::numeric_limits<float>::quiet_NaN();
-  const double magnitude = exponent == 0 ? std::ldexp(mantissa / 8.0, -6) : std::ldexp(1 + mantissa / 8.0, exponent - 7);
+  const double magnitude =
+      exponent == 0 ? std::ldexp(mantissa / 8.0, -6) : std::ldexp(1 + mantissa / 8.0, exponent - 7);
   return static_cast<float>(code & 0x80 ? -magnitude : magnitude);
 }
 
@@ -21,7 +22,8 @@ inline float fp8Value(int code) {
 inline int fp8Code(float x) {
   int best = 0;
   for (int code = 1; code < 0x7f; ++code) {
-    const double now = std::fabs(std::fabs(double{x}) - double{fp8Value(code)}), before = std::fabs(std::fabs(double{x}) - double{fp8Value(best)});
+    const double now = std::fabs(std::fabs(double{x}) - double{fp8Value(code)}),
+                 before = std::fabs(std::fabs(double{x}) - double{fp8Value(best)});
     if (now < before || (now == before && code % 2 == 0)) best = code;
   }
   return best | (std::signbit(x) ? 0x80 : 0);
@@ -45,7 +47,9 @@ struct QuantHead {
   }
 };
 
-inline float codeMeans(uint8_t code, DType t) { return t == DType::i8 ? static_cast<float>(code < 128 ? code : code - 256) : fp8Value(code); }
+inline float codeMeans(uint8_t code, DType t) {
+  return t == DType::i8 ? static_cast<float>(code < 128 ? code : code - 256) : fp8Value(code);
+}
 
 /// What rows of heads of headDim read back as, whatever their type.
 inline std::vector<float> readBack(const std::vector<float>& x, int64_t headDim, DType t) {

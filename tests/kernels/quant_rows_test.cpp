@@ -31,13 +31,22 @@ struct Written {
     const std::vector<uint64_t> tags(static_cast<size_t>(n), 5);
     for (int32_t i = 0; i < n; ++i) slots.push_back(i);
     ThreadPool workers(threads);
-    writeRows({&workers}, {.pool = pool.data(), .fmt = fmt, .k = x.data(), .v = x.data(), .tags = tags.data(), .slots = slots.data(), .n = n, .stats = &stats});
+    writeRows({&workers},
+              {.pool = pool.data(),
+               .fmt = fmt,
+               .k = x.data(),
+               .v = x.data(),
+               .tags = tags.data(),
+               .slots = slots.data(),
+               .n = n,
+               .stats = &stats});
   }
   const uint8_t* record(int64_t i) const { return pool.data() + i * o.stride; }
   std::vector<float> gathered() const {
     std::vector<float> k(static_cast<size_t>(n * fmt.kvHeads * fmt.headDim)), v(k.size());
     ThreadPool workers(1);
-    gatherRows({&workers}, {.pool = pool.data(), .fmt = fmt, .slots = slots.data(), .n = n, .k = k.data(), .v = v.data()});
+    gatherRows({&workers},
+               {.pool = pool.data(), .fmt = fmt, .slots = slots.data(), .n = n, .k = k.data(), .v = v.data()});
     return sameBits(k, v) || std::isnan(k[0]) ? k : std::vector<float>();
   }
 };
@@ -48,7 +57,9 @@ float scaleAt(const uint8_t* at) {
   return scale;
 }
 
-bool sameButNan(float a, float b) { return std::isnan(a) ? std::isnan(b) : std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b); }
+bool sameButNan(float a, float b) {
+  return std::isnan(a) ? std::isnan(b) : std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b);
+}
 
 /// Everything a head can be: ties, subnormal codes, zeros, tiny, huge, both signs.
 std::vector<float> hardHeads(int64_t headDim, DType t) {
@@ -59,8 +70,10 @@ std::vector<float> hardHeads(int64_t headDim, DType t) {
   };
   for (const float scale : {1.0f, 0.25f, 1024.0f}) {  // powers of two: quotients are what is written here
     head([&](int64_t i) { return scale * (i == 3 ? most : static_cast<float>(i - headDim / 2) + 0.5f); });
-    head([&](int64_t i) { return scale * (i == 0 ? -most : static_cast<float>(i) * 0x1p-10f); });  // halves of the smallest E4M3
-    head([&](int64_t i) { return scale * (i == 1 ? most : 16.0f + static_cast<float>(i)); });      // ties of 2 and 4
+    head([&](int64_t i) {
+      return scale * (i == 0 ? -most : static_cast<float>(i) * 0x1p-10f);
+    });  // halves of the smallest E4M3
+    head([&](int64_t i) { return scale * (i == 1 ? most : 16.0f + static_cast<float>(i)); });  // ties of 2 and 4
     head([&](int64_t i) { return scale * (i == 1 ? most : -0x1p-6f + static_cast<float>(i) * 0x1p-13f); });
   }
   head([](int64_t) { return 0.0f; });
@@ -122,16 +135,23 @@ void QuantRowsTest::everyCodeReadsAsDefined() {
         const OnTarget only(target);
         Written rows(std::vector<float>(256, 1.0f), 1, 256, t);
         uint8_t* record = rows.pool.data();
-        for (int code = 0; code < 256; ++code) record[rows.o.k + code] = record[rows.o.v + code] = static_cast<uint8_t>(code);
+        for (int code = 0; code < 256; ++code)
+          record[rows.o.k + code] = record[rows.o.v + code] = static_cast<uint8_t>(code);
         memcpy(record + rows.o.kScales, &scale, 4);
         memcpy(record + rows.o.vScales, &scale, 4);
         std::vector<float> k(256), v(256);
         ThreadPool workers(1);
-        gatherRows({&workers}, {.pool = record, .fmt = rows.fmt, .slots = rows.slots.data(), .n = 1, .k = k.data(), .v = v.data()});
+        gatherRows({&workers},
+                   {.pool = record, .fmt = rows.fmt, .slots = rows.slots.data(), .n = 1, .k = k.data(), .v = v.data()});
         for (size_t code = 0; code < 256; ++code) {
           const float wanted = codeMeans(static_cast<uint8_t>(code), t) * scale;
           QVERIFY2(sameButNan(k[code], wanted) && sameButNan(v[code], wanted),
-                   qPrintable(QString("%1, %2 code %3: %4, wanted %5").arg(hwy::TargetName(target)).arg(dtypeName(t)).arg(code).arg(k[code]).arg(wanted)));
+                   qPrintable(QString("%1, %2 code %3: %4, wanted %5")
+                                  .arg(hwy::TargetName(target))
+                                  .arg(dtypeName(t))
+                                  .arg(code)
+                                  .arg(k[code])
+                                  .arg(wanted)));
         }
       }
 }
@@ -146,11 +166,20 @@ void QuantRowsTest::codesFollowTheDefinition() {
         const Written rows(x, 1, headDim, t);
         for (int64_t i = 0; i < rows.n; ++i) {
           const QuantHead wanted(x.data() + i * headDim, headDim, t);
-          QVERIFY(sameButNan(scaleAt(rows.record(i) + rows.o.kScales), wanted.scale) && sameButNan(scaleAt(rows.record(i) + rows.o.vScales), wanted.scale));
+          QVERIFY(sameButNan(scaleAt(rows.record(i) + rows.o.kScales), wanted.scale) &&
+                  sameButNan(scaleAt(rows.record(i) + rows.o.vScales), wanted.scale));
           for (int32_t e = 0; e < headDim; ++e)
-            QVERIFY2(rows.record(i)[rows.o.k + e] == wanted.codes[static_cast<size_t>(e)] && rows.record(i)[rows.o.v + e] == wanted.codes[static_cast<size_t>(e)],
-                     qPrintable(QString("%1, %2 head %3 of %4, value %5: %6 is code %7, wanted %8").arg(hwy::TargetName(target)).arg(dtypeName(t)).arg(i)
-                                    .arg(headDim).arg(e).arg(double{x[static_cast<size_t>(i * headDim + e)]}).arg(rows.record(i)[rows.o.k + e]).arg(wanted.codes[static_cast<size_t>(e)])));
+            QVERIFY2(rows.record(i)[rows.o.k + e] == wanted.codes[static_cast<size_t>(e)] &&
+                         rows.record(i)[rows.o.v + e] == wanted.codes[static_cast<size_t>(e)],
+                     qPrintable(QString("%1, %2 head %3 of %4, value %5: %6 is code %7, wanted %8")
+                                    .arg(hwy::TargetName(target))
+                                    .arg(dtypeName(t))
+                                    .arg(i)
+                                    .arg(headDim)
+                                    .arg(e)
+                                    .arg(double{x[static_cast<size_t>(i * headDim + e)]})
+                                    .arg(rows.record(i)[rows.o.k + e])
+                                    .arg(wanted.codes[static_cast<size_t>(e)])));
         }
         QVERIFY(sameBits(rows.gathered(), readBack(x, headDim, t)));
       }
@@ -166,7 +195,8 @@ void QuantRowsTest::whatIsNoNumberSpoilsItsHead() {
       for (int e = 24; e < 48; ++e) QCOMPARE(int{rows.record(0)[rows.o.v + e]}, 0);
       std::vector<float> v(x.size());
       ThreadPool workers(1);
-      gatherRows({&workers}, {.pool = rows.pool.data(), .fmt = rows.fmt, .slots = rows.slots.data(), .n = 3, .v = v.data()});
+      gatherRows({&workers},
+                 {.pool = rows.pool.data(), .fmt = rows.fmt, .slots = rows.slots.data(), .n = 3, .v = v.data()});
       const std::vector<float> wanted = readBack(clean, 24, t);
       for (size_t i = 0; i < v.size(); ++i) QVERIFY(i / 24 == 1 ? std::isnan(v[i]) : sameBits(&v[i], &wanted[i], 1));
       QCOMPARE(rows.stats.k.nonFinite, 1);
@@ -183,7 +213,8 @@ void QuantRowsTest::statsCountEveryTensor() {
     double sum = 0;
     for (size_t at = 0; at < x.size(); at += 16) {
       const QuantHead head(x.data() + at, 16, t);
-      for (const uint8_t code : head.codes) wanted.atMax += std::fabs(codeMeans(code, t)) == (t == DType::i8 ? 127.0f : 448.0f);
+      for (const uint8_t code : head.codes)
+        wanted.atMax += std::fabs(codeMeans(code, t)) == (t == DType::i8 ? 127.0f : 448.0f);
       ++wanted.scales;
       wanted.floored += head.scale == 1e-8f;
       wanted.scaleMin = std::min(wanted.scaleMin, head.scale);
@@ -233,9 +264,18 @@ void QuantRowsTest::readsScales() {
     const auto heads = static_cast<size_t>(f.kvHeads);
     std::vector<float> k(20 * heads), v(20 * heads);
     std::vector<int32_t> kMost(20), vMost(20), alone(20);
-    readScales(p.context, {.pool = p.bytes.data(), .fmt = f, .slots = p.slots.data(), .n = 20, .k = k.data(), .v = v.data(), .kAtMax = kMost.data(), .vAtMax = vMost.data()});
+    readScales(p.context,
+               {.pool = p.bytes.data(),
+                .fmt = f,
+                .slots = p.slots.data(),
+                .n = 20,
+                .k = k.data(),
+                .v = v.data(),
+                .kAtMax = kMost.data(),
+                .vAtMax = vMost.data()});
     readScales(p.context, {.pool = p.bytes.data(), .fmt = f, .slots = p.slots.data(), .n = 20, .vAtMax = alone.data()});
-    const auto check = [&](DType t, const std::vector<float>& x, const std::vector<float>& scales, const std::vector<int32_t>& most) {
+    const auto check = [&](DType t, const std::vector<float>& x, const std::vector<float>& scales,
+                           const std::vector<int32_t>& most) {
       for (size_t row = 0; row < 20; ++row) {
         int64_t wanted = 0;
         for (size_t head = 0; head < heads; ++head) {
@@ -245,7 +285,8 @@ void QuantRowsTest::readsScales() {
           }
           const QuantHead one(x.data() + (row * heads + head) * static_cast<size_t>(f.headDim), f.headDim, t);
           QCOMPARE(scales[row * heads + head], one.scale);
-          for (const uint8_t code : one.codes) wanted += std::fabs(codeMeans(code, t)) == (t == DType::i8 ? 127.0f : 448.0f);
+          for (const uint8_t code : one.codes)
+            wanted += std::fabs(codeMeans(code, t)) == (t == DType::i8 ? 127.0f : 448.0f);
         }
         QCOMPARE(int64_t{most[row]}, wanted);
       }
@@ -293,13 +334,15 @@ void QuantRowsTest::attentionReadsWhatRowsMean_data() {
   QTest::addColumn<int>("v");
   for (const DType k : kRowTypes)
     for (const DType v : kRowTypes)
-      if (dtypeHasScale(k) || dtypeHasScale(v)) QTest::addRow("%s %s", dtypeName(k), dtypeName(v)) << static_cast<int>(k) << static_cast<int>(v);
+      if (dtypeHasScale(k) || dtypeHasScale(v))
+        QTest::addRow("%s %s", dtypeName(k), dtypeName(v)) << static_cast<int>(k) << static_cast<int>(v);
 }
 
 void QuantRowsTest::attentionReadsWhatRowsMean() {
   QFETCH(int, k);
   QFETCH(int, v);
-  for (const Shape& shape : {Shape{4, 2, 24}, {6, 2, 64}, {3, 3, 128}, {5, 1, 48}, {2, 2, 40}, {3, 1, 256}, {4, 4, 32}}) {
+  for (const Shape& shape :
+       {Shape{4, 2, 24}, {6, 2, 64}, {3, 3, 128}, {5, 1, 48}, {2, 2, 40}, {3, 1, 256}, {4, 4, 32}}) {
     Scene s(shape, 150);
     s.fmt.k = static_cast<DType>(k);
     s.fmt.v = static_cast<DType>(v);
@@ -309,13 +352,19 @@ void QuantRowsTest::attentionReadsWhatRowsMean() {
       s.rotated = plain.rotated = rotated;
       for (const auto& [q0, q1] : {std::pair<int64_t, int64_t>{149, 150}, {63, 64}, {60, 63}, {0, 150}})
         QVERIFY2(sameBits(run(slice(s.args(), q0, q1), 2), run(slice(plain.args(), q0, q1))),
-                 qPrintable(QString("%1/%2 heads of %3, queries %4..%5").arg(shape.queryHeads).arg(shape.kvHeads).arg(shape.headDim).arg(q0).arg(q1)));
+                 qPrintable(QString("%1/%2 heads of %3, queries %4..%5")
+                                .arg(shape.queryHeads)
+                                .arg(shape.kvHeads)
+                                .arg(shape.headDim)
+                                .arg(q0)
+                                .arg(q1)));
     }
   }
 }
 
 void QuantRowsTest::selfRowsAndMasses() {
-  for (const auto& [k, v] : {std::pair{DType::i8, DType::i8}, {DType::f16, DType::fp8e4m3}, {DType::fp8e4m3, DType::bf16}}) {
+  for (const auto& [k, v] :
+       {std::pair{DType::i8, DType::i8}, {DType::f16, DType::fp8e4m3}, {DType::fp8e4m3, DType::bf16}}) {
     Scene s({6, 2, 64}, 130);
     s.fmt.k = k;
     s.fmt.v = v;
@@ -337,12 +386,15 @@ void QuantRowsTest::selfRowsAndMasses() {
         for (const auto& each : {run(a), newest, perHead, received}) seen[one == &plain].push_back(each);
         QVERIFY(newest[130] > 0);
       }
-    for (size_t i = 0; i < seen[0].size(); ++i) QVERIFY2(sameBits(seen[0][i], seen[1][i]), qPrintable(QString::number(i)));
+    for (size_t i = 0; i < seen[0].size(); ++i)
+      QVERIFY2(sameBits(seen[0][i], seen[1][i]), qPrintable(QString::number(i)));
   }
 }
 
 void QuantRowsTest::instructionSetsAgree() {
-  for (const RowFormat& f : {RowFormat{2, 64, DType::i8, DType::fp8e4m3}, {2, 24, DType::fp8e4m3, DType::i8}, {1, 128, DType::i8, DType::i8}}) {
+  for (const RowFormat& f : {RowFormat{2, 64, DType::i8, DType::fp8e4m3},
+                             {2, 24, DType::fp8e4m3, DType::i8},
+                             {1, 128, DType::i8, DType::i8}}) {
     std::vector<uint8_t> pool;
     std::vector<float> out;
     for (const int64_t target : fusedTargets()) {
@@ -352,7 +404,8 @@ void QuantRowsTest::instructionSetsAgree() {
       s.write();
       const std::vector<float> all = run(s.args()), one = run(slice(s.args(), 99, 100));  // copied; read in place
       if (pool.empty()) pool = s.pool, out = one;
-      QVERIFY2(pool == s.pool && sameBits(out, one) && sameBits(all.data() + 99 * s.width(), one.data(), s.width()), hwy::TargetName(target));
+      QVERIFY2(pool == s.pool && sameBits(out, one) && sameBits(all.data() + 99 * s.width(), one.data(), s.width()),
+               hwy::TargetName(target));
     }
   }
 }

@@ -9,9 +9,9 @@
 namespace kvlab::kernels::test {
 
 inline constexpr RowFormat kFormats[] = {
-    {2, 16, DType::f32, DType::f32}, {1, 24, DType::f16, DType::bf16}, {4, 64, DType::bf16, DType::bf16},
-    {3, 40, DType::f32, DType::f16}, {8, 128, DType::f16, DType::f16},
-    {3, 24, DType::i8, DType::fp8e4m3}, {4, 64, DType::f16, DType::i8}, {1, 40, DType::fp8e4m3, DType::f32}, {5, 16, DType::i8, DType::i8}};
+    {2, 16, DType::f32, DType::f32}, {1, 24, DType::f16, DType::bf16},    {4, 64, DType::bf16, DType::bf16},
+    {3, 40, DType::f32, DType::f16}, {8, 128, DType::f16, DType::f16},    {3, 24, DType::i8, DType::fp8e4m3},
+    {4, 64, DType::f16, DType::i8},  {1, 40, DType::fp8e4m3, DType::f32}, {5, 16, DType::i8, DType::i8}};
 
 /// A pool with n rows written to shuffled slots.
 struct Pool {
@@ -34,8 +34,14 @@ struct Pool {
       slots.push_back(static_cast<int32_t>((i * 11 + 3) % (n + 5)));
     }
     bytes.assign(static_cast<size_t>((n + 5) * layout.stride), 0xee);
-    writeRows(context, {.pool = bytes.data(), .fmt = fmt, .k = k.data(), .v = v.data(), .tags = tags.data(),
-                        .slots = slots.data(), .n = n});
+    writeRows(context,
+              {.pool = bytes.data(),
+               .fmt = fmt,
+               .k = k.data(),
+               .v = v.data(),
+               .tags = tags.data(),
+               .slots = slots.data(),
+               .n = n});
   }
   int64_t width() const { return int64_t{fmt.kvHeads} * fmt.headDim; }
   uint8_t* record(int64_t slot) { return bytes.data() + slot * layout.stride; }
@@ -43,8 +49,14 @@ struct Pool {
   int64_t bad(std::vector<uint8_t>* verdicts = nullptr) {
     std::vector<uint8_t> local(static_cast<size_t>(n));
     int64_t count = -1;
-    verifyRows(context, {.pool = bytes.data(), .fmt = fmt, .slots = slots.data(), .tags = tags.data(), .n = n,
-                         .verdicts = local.data(), .bad = &count});
+    verifyRows(context,
+               {.pool = bytes.data(),
+                .fmt = fmt,
+                .slots = slots.data(),
+                .tags = tags.data(),
+                .n = n,
+                .verdicts = local.data(),
+                .bad = &count});
     if (verdicts) *verdicts = local;
     return count;
   }

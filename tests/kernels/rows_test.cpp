@@ -49,8 +49,15 @@ void RowsTest::readsBackWhatWasWritten() {
     Pool p(f, 37);
     std::vector<float> k(p.k.size()), v(p.v.size()), kWant, vWant;
     std::vector<uint64_t> tags(37), sums(37);
-    gatherRows(p.context, {.pool = p.bytes.data(), .fmt = f, .slots = p.slots.data(), .n = 37, .k = k.data(), .v = v.data()});
-    readTags(p.context, {.pool = p.bytes.data(), .fmt = f, .slots = p.slots.data(), .n = 37, .tags = tags.data(), .checksums = sums.data()});
+    gatherRows(p.context,
+               {.pool = p.bytes.data(), .fmt = f, .slots = p.slots.data(), .n = 37, .k = k.data(), .v = v.data()});
+    readTags(p.context,
+             {.pool = p.bytes.data(),
+              .fmt = f,
+              .slots = p.slots.data(),
+              .n = 37,
+              .tags = tags.data(),
+              .checksums = sums.data()});
     kWant = readBack(p.k, f.headDim, f.k);
     vWant = readBack(p.v, f.headDim, f.v);
     QVERIFY(sameBits(k, kWant));
@@ -67,7 +74,13 @@ void RowsTest::normsAreThoseOfWhatIsStored() {
     Pool p(f, 37);
     std::vector<float> norms[] = {std::vector<float>(37), std::vector<float>(37)}, stored[] = {p.k, p.v};
     rowNorms(p.context, {p.bytes.data(), f, p.slots.data(), 37, norms[0].data(), norms[1].data()});
-    gatherRows(p.context, {.pool = p.bytes.data(), .fmt = f, .slots = p.slots.data(), .n = 37, .k = stored[0].data(), .v = stored[1].data()});
+    gatherRows(p.context,
+               {.pool = p.bytes.data(),
+                .fmt = f,
+                .slots = p.slots.data(),
+                .n = 37,
+                .k = stored[0].data(),
+                .v = stored[1].data()});
     for (const size_t tensor : {0, 1})
       for (size_t row = 0; row < 37; ++row) {
         const float* values = stored[tensor].data() + row * static_cast<size_t>(p.width());
@@ -122,9 +135,16 @@ void RowsTest::findsExchangedWordsAndTags() {
 void RowsTest::matchesTagsOfManyPools() {
   Pool good(kFormats[0], 1500), bad(kFormats[1], 1500);
   bad.tags = good.tags;
-  writeRows(bad.context, {.pool = bad.bytes.data(), .fmt = bad.fmt, .k = bad.k.data(), .v = bad.v.data(),
-                          .tags = bad.tags.data(), .slots = bad.slots.data(), .n = bad.n});
-  for (const int64_t row : {0, 511, 512, 1499}) bad.record(bad.slots[static_cast<size_t>(row)])[bad.layout.tag + 7] ^= 1;
+  writeRows(bad.context,
+            {.pool = bad.bytes.data(),
+             .fmt = bad.fmt,
+             .k = bad.k.data(),
+             .v = bad.v.data(),
+             .tags = bad.tags.data(),
+             .slots = bad.slots.data(),
+             .n = bad.n});
+  for (const int64_t row : {0, 511, 512, 1499})
+    bad.record(bad.slots[static_cast<size_t>(row)])[bad.layout.tag + 7] ^= 1;
   const PoolView pools[] = {{good.bytes.data(), good.fmt}, {bad.bytes.data(), bad.fmt}, {good.bytes.data(), good.fmt}};
   int64_t wrong[3] = {9, 9, 9};
   matchTags(good.context, {pools, 3, good.slots.data(), good.tags.data(), 1500, wrong});
@@ -172,8 +192,15 @@ void RowsTest::countsWhatDoesNotFit() {
   p.v[20] = NAN;
   p.v[21] = 70000;
   WriteRowsStats stats;
-  writeRows(p.context, {.pool = p.bytes.data(), .fmt = p.fmt, .k = p.k.data(), .v = p.v.data(), .tags = p.tags.data(),
-                        .slots = p.slots.data(), .n = 2, .stats = &stats});
+  writeRows(p.context,
+            {.pool = p.bytes.data(),
+             .fmt = p.fmt,
+             .k = p.k.data(),
+             .v = p.v.data(),
+             .tags = p.tags.data(),
+             .slots = p.slots.data(),
+             .n = 2,
+             .stats = &stats});
   QCOMPARE(stats.k.nonFinite, 1);
   QCOMPARE(stats.k.clipped, 1);
   QCOMPARE(stats.v.nonFinite, 1);
@@ -184,7 +211,9 @@ void RowsTest::differences() {
   ThreadPool pool(1);
   std::vector<float> a = {1, 2, 2, 0, 0, 0, 1, 0, 0, 0, 3, 4}, b = {1, 2, 2, 0, 0, 0, 0, 0, 0, 0, 3, 5};
   double l2[4], cosine[4], largest[4];
-  diffRows({&pool}, {.a = a.data(), .reference = b.data(), .n = 4, .dim = 3, .relativeL2 = l2, .cosine = cosine, .maxAbs = largest});
+  diffRows(
+      {&pool},
+      {.a = a.data(), .reference = b.data(), .n = 4, .dim = 3, .relativeL2 = l2, .cosine = cosine, .maxAbs = largest});
   QCOMPARE(l2[0], 0.0);
   QCOMPARE(cosine[0], 1.0);
   QCOMPARE(l2[1], 0.0);

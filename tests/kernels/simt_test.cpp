@@ -80,10 +80,12 @@ __global__ void product(const uint32_t* a, const uint16_t* b, float* c) {
   __syncthreads();
   const uint32_t words[4] = {a[8 * g + t], a[8 * (g + 8) + t], a[8 * g + t + 4], a[8 * (g + 8) + t + 4]};
   uint32_t parts[4];
-  loadMatrices<Transposed>(parts, shared + (Transposed ? 8 * row : 16 * (row % 8) + 8 * (row / 8)));  // lanes from 16 on name the same
+  loadMatrices<Transposed>(
+      parts, shared + (Transposed ? 8 * row : 16 * (row % 8) + 8 * (row / 8)));  // lanes from 16 on name the same
   float sums[4] = {1, 2, 3, 4};
   addProduct<T>(sums, words, parts[0], parts[1]);
-  for (unsigned i = 0; i < 4; ++i) c[8 * (g + i / 2 * 8) + 2 * t + i % 2] = sums[i] + (parts[i % 2] == parts[i % 2 + 2] ? 0.0f : NAN);
+  for (unsigned i = 0; i < 4; ++i)
+    c[8 * (g + i / 2 * 8) + 2 * t + i % 2] = sums[i] + (parts[i % 2] == parts[i % 2 + 2] ? 0.0f : NAN);
 }
 
 __global__ void addOne(int* x) { atomicAdd(x, 1); }
@@ -121,7 +123,8 @@ class SimtTest : public QObject {
       QCOMPARE(launch(leaveBeforeTheBarrier, 1, 64, 0, nullptr, 64), 0);
       QCOMPARE(launch(leaveBeforeTheBarrier, 1, 64, 0, nullptr, 0), 0);
       QCOMPARE(launch(leaveBeforeTheBarrier, {5, 1}, 64, 0, nullptr, 40), int{cudaErrorLaunchFailure});
-      const QRegularExpression pattern(R"(^simt_test.cpp:\d+ \(.*missedBarriersAreReported.*\), block \d, 0, 0: thread 0, 0, 0 waits at the barrier of simt_test.cpp:\d+, thread 40, 0, 0 has ended$)");
+      const QRegularExpression pattern(
+          R"(^simt_test.cpp:\d+ \(.*missedBarriersAreReported.*\), block \d, 0, 0: thread 0, 0, 0 waits at the barrier of simt_test.cpp:\d+, thread 40, 0, 0 has ended$)");
       QVERIFY2(pattern.match(said()).hasMatch(), qPrintable(said()));
       QCOMPARE(launch(twoBarriers, 1, 32, 0, nullptr), int{cudaErrorLaunchFailure});
       QVERIFY2(said().contains("others wait at line"), qPrintable(said()));
@@ -261,7 +264,8 @@ class SimtTest : public QObject {
     std::vector<uint16_t> a, rows, columns;
     for (int i = 0; i < 16; ++i)
       for (int k = 0; k < 16; ++k) a.push_back(narrow(valueA(i, k)));
-    for (int i = 0; i < 128; ++i) rows.push_back(narrow(valueB(i / 8, i % 8))), columns.push_back(narrow(valueB(i % 16, i / 16)));
+    for (int i = 0; i < 128; ++i)
+      rows.push_back(narrow(valueB(i / 8, i % 8))), columns.push_back(narrow(valueB(i % 16, i / 16)));
     for (const int seed : {0, 3}) {
       order(seed);
       for (const bool transposed : {false, true}) {
@@ -270,7 +274,9 @@ class SimtTest : public QObject {
         auto* out = device<float>(128);
         QCOMPARE(cudaMemcpy(left, a.data(), 512, cudaMemcpyHostToDevice), cudaSuccess);
         QCOMPARE(cudaMemcpy(right, (transposed ? rows : columns).data(), 256, cudaMemcpyHostToDevice), cudaSuccess);
-        QCOMPARE(launch(transposed ? product<T, true> : product<T, false>, 1, 32, 256, nullptr, reinterpret_cast<const uint32_t*>(left), right, out), 0);
+        QCOMPARE(launch(transposed ? product<T, true> : product<T, false>, 1, 32, 256, nullptr,
+                        reinterpret_cast<const uint32_t*>(left), right, out),
+                 0);
         const std::vector<float> got = read(out, 128);
         for (int i = 0; i < 16; ++i)
           for (int j = 0; j < 8; ++j) {

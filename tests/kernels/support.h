@@ -25,9 +25,7 @@ class Random {
     return static_cast<uint32_t>((m_state ^ (m_state >> 22)) >> (22 + (m_state >> 61)));
   }
   /// Uniform in [-scale, scale).
-  float value(float scale = 1.0f) {
-    return (static_cast<float>(bits() >> 8) * 0x1p-23f - 1.0f) * scale;
-  }
+  float value(float scale = 1.0f) { return (static_cast<float>(bits() >> 8) * 0x1p-23f - 1.0f) * scale; }
   int64_t below(int64_t n) { return bits() % n; }
   std::vector<float> values(int64_t n, float scale = 1.0f) {
     std::vector<float> v(static_cast<size_t>(n));

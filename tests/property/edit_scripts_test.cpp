@@ -65,7 +65,8 @@ class Script {
       if (!step.ok) return fail("replayed otherwise: " + QByteArray::fromStdString(toJson(step).dump()));
     m_counts["replayed"] += static_cast<int>(replay->steps.size());
     const Session& again = *replay->session;  // what its last command left pending was forgotten here
-    return stateHash(again.state(), again.store(), {}) == m_session.hash() || fail("the capture replays to another state");
+    return stateHash(again.state(), again.store(), {}) == m_session.hash() ||
+        fail("the capture replays to another state");
   }
 
   QByteArray said() const {
@@ -74,6 +75,7 @@ class Script {
     for (std::size_t i = from; i < m_log.size(); ++i) out += "\n  " + QByteArray::fromStdString(m_log[i]);
     return out;
   }
+
  private:
   int pick(int below) { return static_cast<int>(m_random() % static_cast<unsigned>(below)); }
   int length() const { return m_session->state().length(); }
@@ -102,7 +104,8 @@ class Script {
     const std::map<std::string, std::string> now = m_session.parts();
     for (const auto& [part, then] : m_parts[entry])
       if (!now.contains(part) || now.at(part) != then)
-        out += QByteArray::fromStdString("\n  " + part + ": " + (now.contains(part) ? now.at(part) : "gone") + " was " + then);
+        out += QByteArray::fromStdString("\n  " + part + ": " + (now.contains(part) ? now.at(part) : "gone") + " was " +
+                                         then);
     return out.isEmpty() ? "\n  rows" : out;
   }
 
@@ -118,7 +121,8 @@ class Script {
       ++m_counts["refused"];
       m_log.back() += " -> " + error->code;
       if (sure && !expected(error->code)) return fail("refused: " + QByteArray::fromStdString(error->text()));
-      const bool several = args.contains("n") || args.contains("maxTicks");  // earlier ticks of the call may have been committed
+      const bool several =
+          args.contains("n") || args.contains("maxTicks");  // earlier ticks of the call may have been committed
       if (!several && m_session->stateHash() != before) return fail("a refused call changed the state");
     }
     return sound(result);
@@ -169,7 +173,7 @@ class Script {
     const auto number = [this](const char* verb) { return m_session.must(verb).get<std::int64_t>(); };
     const std::int64_t left = m_session->capacity() - length();
     return number("position") == length() && number("length") == length() && number("remaining") == left &&
-           m_session.must("isFull") == json(left <= 0);
+        m_session.must("isFull") == json(left <= 0);
   }
 
   std::vector<int> someIds(int most) {
@@ -184,8 +188,16 @@ class Script {
     for (int i = 1 + pick(3); i > 0; --i) {
       const int n = std::max(1, length()), p = pick(n);
       switch (pick(5)) {
-        case 0: actions.push_back({{"action", "replace_pair"}, {"original_pos1", p}, {"original_pos2", p + 1}, {"new_token_ids", someIds(2)}}); break;
-        case 1: actions.push_back({{"action", "replace"}, {"positions", {p, p + 1 + pick(3), p + 5}}, {"new_token_ids", someIds(4)}}); break;
+        case 0:
+          actions.push_back({{"action", "replace_pair"},
+                             {"original_pos1", p},
+                             {"original_pos2", p + 1},
+                             {"new_token_ids", someIds(2)}});
+          break;
+        case 1:
+          actions.push_back(
+              {{"action", "replace"}, {"positions", {p, p + 1 + pick(3), p + 5}}, {"new_token_ids", someIds(4)}});
+          break;
         case 2: actions.push_back({{"action", "delete"}, {"position", p}}); break;
         case 3: actions.push_back({{"action", "insert"}, {"position", pick(n + 1)}, {"token_ids", someIds(3)}}); break;
         default: actions.push_back({{"action", "add"}, {"token_id", pick(SessionFixture::kVocab)}}); break;
@@ -226,7 +238,8 @@ class Script {
     const ResidencyView& map = m_session->state().map(layer);
     if (map.size() < 6 || !m_ragged) return true;
     json ids = json::array();
-    for (std::size_t i = static_cast<std::size_t>(pick(5)); i < map.size() && ids.size() < 4; i += 3 + static_cast<std::size_t>(pick(9)))
+    for (std::size_t i = static_cast<std::size_t>(pick(5)); i < map.size() && ids.size() < 4;
+         i += 3 + static_cast<std::size_t>(pick(9)))
       ids.push_back(map.ledger[i].value());
     return run("evict", {{"layer", layer}, {"ledger", ids}, {"now", pick(2) == 1}});
   }
@@ -257,13 +270,14 @@ class Script {
       if (m_session->stateHash() != hash) return fail("saving changed the state");
       if (m_refusal.empty()) m_saved.push_back({path, form, hash});
       const bool rightly = m_refusal.empty() || (form[0] == 'h' && (m_refusal == "ragged" || m_refusal == "empty")) ||
-                           (form[0] == 'n' && turnsKeys() && m_refusal == "other_format");
+          (form[0] == 'n' && turnsKeys() && m_refusal == "other_format");
       return rightly || fail("saving was refused");
     }
     const Saved file = m_saved[static_cast<std::size_t>(pick(static_cast<int>(m_saved.size())))];
     if (!run("loadCache", {{"path", file.path}}, true)) return false;
     ++m_counts["loaded " + file.form];
-    if (file.form == "native") return m_session->stateHash() == file.hash || fail("a native file brought another state");
+    if (file.form == "native")
+      return m_session->stateHash() == file.hash || fail("a native file brought another state");
     m_converted = true;
     return true;
   }
@@ -272,7 +286,9 @@ class Script {
     json positions = json::array();
     for (int p = 0; p < length() - 30; ++p) positions.push_back(p);
     if (!run("clearPending", json::object(), true)) return false;
-    if (!run("inject", {{"actions", {{{"action", "replace"}, {"positions", positions}, {"new_token_ids", {5}}}}}}, true)) return false;
+    if (!run("inject", {{"actions", {{{"action", "replace"}, {"positions", positions}, {"new_token_ids", {5}}}}}},
+             true))
+      return false;
     return run("apply", json::object(), true);
   }
 
@@ -296,7 +312,8 @@ class Script {
     ++m_counts[verb];
     const int entry = m_session->timeline().currentId();
     if (m_hashes.contains(entry) && m_hashes[entry] != m_session.hash())
-      return fail("the state of entry " + QByteArray::number(entry) + " came back with another hash" + differences(entry));
+      return fail("the state of entry " + QByteArray::number(entry) + " came back with another hash" +
+                  differences(entry));
     return sound(result);
   }
 
@@ -329,7 +346,8 @@ class Script {
         if (map.layers[layer][i] != Exactness::Exact) continue;
         ++m_counts["exact rows"];
         if (drift.kRows[layer][i] > 0 || drift.vRows[layer][i] > 0)
-          return fail("row " + QByteArray::number(static_cast<int>(i)) + " of layer " + QByteArray::number(static_cast<int>(layer)) + " is said to be exact and drifts");
+          return fail("row " + QByteArray::number(static_cast<int>(i)) + " of layer " +
+                      QByteArray::number(static_cast<int>(layer)) + " is said to be exact and drifts");
       }
     return true;
   }
@@ -370,7 +388,9 @@ class EditScriptsTest : public QObject {
         for (const json& each : after)
           for (int seed = 1; seed <= kSeeds; ++seed, ++row) {
             // The rest takes turns, so that every value meets every other.
-            json manifest{{"position", position}, {"executor", executor}, {"after_edit", each},
+            json manifest{{"position", position},
+                          {"executor", executor},
+                          {"after_edit", each},
                           {"layout", row % 2 ? "contiguous_splice" : "indirection"},
                           {"absolute_overflow", row % 3 ? "shift" : "refuse"},
                           {"dtype", row % 5 == 1 ? "bf16" : "f32"},
@@ -382,8 +402,8 @@ class EditScriptsTest : public QObject {
                           {"capacity", row % 11 == 5 ? 40 : 400}};
             if (row % 4 == 1)
               manifest["brightness"] = {{"target", 30}, {"compressor", "nearest"}, {"min_cosine", -1}, {"decay", 20}};
-            QTest::addRow("seed %d, %s", seed + 10 * row, manifest.dump().c_str()) << QByteArray::fromStdString(manifest.dump())
-                << static_cast<unsigned>(seed + 10 * row);
+            QTest::addRow("seed %d, %s", seed + 10 * row, manifest.dump().c_str())
+                << QByteArray::fromStdString(manifest.dump()) << static_cast<unsigned>(seed + 10 * row);
           }
     m_rows = row;
   }
@@ -408,13 +428,44 @@ class EditScriptsTest : public QObject {
   /// The scripts reach what they are for.
   void scriptsReachEverything() {
     QByteArray all;
-    for (const auto& [what, times] : m_counts) all += QByteArray::fromStdString(what) + " " + QByteArray::number(times) + ", ";
+    for (const auto& [what, times] : m_counts)
+      all += QByteArray::fromStdString(what) + " " + QByteArray::number(times) + ", ";
     qInfo("%d operations: %s", m_operations, all.constData());
-    for (const char* what : {"promptIds", "prefill", "step", "run", "stepAction", "inject", "apply", "evict", "rebuild", "reset",
-                             "undo", "redo", "goto", "pin", "setBrightness", "drift", "saveCache", "loadCache", "loaded native",
-                             "loaded hf_dynamic", "loaded hf_tuple", "replayed", "applied add", "applied delete", "applied insert",
-                             "applied replace", "applied replace_pair", "applied evict", "refused capacity", "refused out_of_range",
-                             "refused bad_order", "refused overlap", "refused bad_token", "refused bad_action", "refused nothing_pending"})
+    for (const char* what : {"promptIds",
+                             "prefill",
+                             "step",
+                             "run",
+                             "stepAction",
+                             "inject",
+                             "apply",
+                             "evict",
+                             "rebuild",
+                             "reset",
+                             "undo",
+                             "redo",
+                             "goto",
+                             "pin",
+                             "setBrightness",
+                             "drift",
+                             "saveCache",
+                             "loadCache",
+                             "loaded native",
+                             "loaded hf_dynamic",
+                             "loaded hf_tuple",
+                             "replayed",
+                             "applied add",
+                             "applied delete",
+                             "applied insert",
+                             "applied replace",
+                             "applied replace_pair",
+                             "applied evict",
+                             "refused capacity",
+                             "refused out_of_range",
+                             "refused bad_order",
+                             "refused overlap",
+                             "refused bad_token",
+                             "refused bad_action",
+                             "refused nothing_pending"})
       QVERIFY2(m_counts[what] > 0, what);
     QVERIFY2(m_counts["refused"] > m_operations / 50, "hardly anything was refused");
     QVERIFY2(m_counts["undo"] + m_counts["redo"] + m_counts["goto"] > m_operations / 100, "hardly anything was undone");

@@ -11,8 +11,8 @@ namespace {
 constexpr int kMostSteps = 400;
 
 json manifestOf(const char* layout, const char* executor, const json& after, const char* position) {
-  return {{"faults", true}, {"layout", layout}, {"executor", executor}, {"after_edit", after},
-          {"position", position}, {"prefill_chunk", 16}};
+  return {{"faults", true},      {"layout", layout},     {"executor", executor},
+          {"after_edit", after}, {"position", position}, {"prefill_chunk", 16}};
 }
 
 void furnish(const SessionFixture& s) {
@@ -91,7 +91,8 @@ class FaultStepsTest : public QObject {
       if (passed) QVERIFY2(s.hash() == clean.hash(), step);
       else QVERIFY2(s.hash() == before || (s.tokens() == tokens && driftless(s)), step);
       // A rebuild in place gives up the rows that history kept.
-      if (!passed) QVERIFY2(s.hash() == before ? room(s) == roomBefore : room(s) >= roomBefore, step + ": slots were lost");
+      if (!passed)
+        QVERIFY2(s.hash() == before ? room(s) == roomBefore : room(s) >= roomBefore, step + ": slots were lost");
       s->faults().disarm();
       QVERIFY2(s.damage().isEmpty(), step + ": " + s.damage());
       const QByteArray trouble = goesOn(s);
@@ -140,7 +141,7 @@ class FaultStepsTest : public QObject {
         QVERIFY2(driftless(s), step);
         QVERIFY2(s.damage().isEmpty(), step + ": " + s.damage());
         const QByteArray trouble = goesOn(s);
-      QVERIFY2(trouble.isEmpty(), step + trouble);
+        QVERIFY2(trouble.isEmpty(), step + trouble);
       }
       if (twice && kind == "kernel") QVERIFY2(broke, "two failures never broke the session");
     }
@@ -153,7 +154,8 @@ class FaultStepsTest : public QObject {
       const std::string name(kind.kind);
       if (name == "map_drop" || name == "map_swap") continue;  // maps are not a rebuild's to mend
       const bool scales = name == "scale_swap";
-      SessionFixture s(json{{"faults", true}, {"check", {{"level", "full"}}}, {"kv", {{"v", scales ? "int8" : "f16"}}}});
+      SessionFixture s(
+          json{{"faults", true}, {"check", {{"level", "full"}}}, {"kv", {{"v", scales ? "int8" : "f16"}}}});
       furnish(s);
       const std::string before = s.hash();
       json place{{"kind", name}, {"layer", 2}, {"index", 6}};
@@ -231,7 +233,8 @@ class FaultStepsTest : public QObject {
 
   /// What is changed in place and failed half-way was rebuilt: same mirror as `plain`, maps as before.
   static bool mended(const SessionFixture& s, const SessionFixture& plain) {
-    return (s->manifest().layout == "contiguous_splice" || s->manifest().keyPhase == "at_write") && s.tokens() == plain.tokens() && driftless(s);
+    return (s->manifest().layout == "contiguous_splice" || s->manifest().keyPhase == "at_write") &&
+        s.tokens() == plain.tokens() && driftless(s);
   }
 
   static void everyWay() {

@@ -35,10 +35,13 @@ class HeadResidency : public QObject {
  private Q_SLOTS:
   void nothingTellsItFromLayers_data() {
     QTest::addColumn<QString>("manifest");
-    for (const char* manifest : {R"({})", R"({"dtype":"bf16"})", R"({"position":"cache"})", R"({"position":"absolute"})", R"({"key_phase":"at_write"})",
-                                 R"({"layout":"paged:block=4"})", R"({"layout":"contiguous_splice"})", R"({"layout":"ring_lut","ring":{"window":24}})",
-                                 R"({"kv":{"k":"int8","v":"fp8-e4m3"}})", R"({"prefill_chunk":7})", R"({"executor":"descending"})", R"({"after_edit":"recompute"})",
-                                 R"({"new_rows":"embedding_only"})", R"({"policy":"streaming_llm:sinks=2,window=20"})", R"({"model":"synthetic:tiny:layers=3"})"})
+    for (const char* manifest :
+         {R"({})", R"({"dtype":"bf16"})", R"({"position":"cache"})", R"({"position":"absolute"})",
+          R"({"key_phase":"at_write"})", R"({"layout":"paged:block=4"})", R"({"layout":"contiguous_splice"})",
+          R"({"layout":"ring_lut","ring":{"window":24}})", R"({"kv":{"k":"int8","v":"fp8-e4m3"}})",
+          R"({"prefill_chunk":7})", R"({"executor":"descending"})", R"({"after_edit":"recompute"})",
+          R"({"new_rows":"embedding_only"})", R"({"policy":"streaming_llm:sinks=2,window=20"})",
+          R"({"model":"synthetic:tiny:layers=3"})"})
       QTest::newRow(manifest) << QString(manifest);
   }
   void nothingTellsItFromLayers() {
@@ -55,8 +58,13 @@ class HeadResidency : public QObject {
     both("promptIds", {{"ids", SessionFixture::ids(kPrompt)}});
     compare(layers, heads);
     both("step", {{"n", 3}});
-    both("apply", {{"actions", {{{"action", "replace_pair"}, {"original_pos1", 50}, {"original_pos2", 51}, {"new_token_ids", {7}}}}}});
-    both("apply", {{"actions", {{{"action", "insert"}, {"position", 45}, {"token_ids", {11, 12}}}, {{"action", "delete"}, {"position", 58}}}}});
+    both("apply",
+         {{"actions",
+           {{{"action", "replace_pair"}, {"original_pos1", 50}, {"original_pos2", 51}, {"new_token_ids", {7}}}}}});
+    both("apply",
+         {{"actions",
+           {{{"action", "insert"}, {"position", 45}, {"token_ids", {11, 12}}},
+            {{"action", "delete"}, {"position", 58}}}}});
     compare(layers, heads);
     both("step", {{"n", 2}});
     both("undo", {});
@@ -74,7 +82,8 @@ class HeadResidency : public QObject {
   void anEvictionIsOneHeadsOwn() {
     SessionFixture s(byHead());
     s.prompt(kPrompt);
-    const json before[] = {s.must("attention", {{"layer", 1}, {"kvHead", 0}}), s.must("attention", {{"layer", 1}, {"kvHead", 1}})};
+    const json before[] = {s.must("attention", {{"layer", 1}, {"kvHead", 0}}),
+                           s.must("attention", {{"layer", 1}, {"kvHead", 1}})};
     s.must("evict", {{"layer", 1}, {"kvHead", 1}, {"ledger", {10, 11, 12}}, {"now", true}});
     QCOMPARE(s.must("attention", {{"layer", 1}, {"kvHead", 0}}), before[0]);
     const json after = s.must("attention", {{"layer", 1}, {"kvHead", 1}});
@@ -86,7 +95,8 @@ class HeadResidency : public QObject {
       for (std::size_t i : {10, 11, 12}) gone += before[1][head][i].get<double>();
       for (std::size_t i = 0; i < after[head].size(); ++i) {
         const double had = before[1][head][i < 10 ? i : i + 3].get<double>();
-        QVERIFY2(std::abs(after[head][i].get<double>() - had / (1 - gone)) < 1e-5, qPrintable(QString("head %1 row %2").arg(head).arg(i)));
+        QVERIFY2(std::abs(after[head][i].get<double>() - had / (1 - gone)) < 1e-5,
+                 qPrintable(QString("head %1 row %2").arg(head).arg(i)));
       }
     }
     QCOMPARE(s.damage(), QByteArray());
@@ -108,7 +118,8 @@ class HeadResidency : public QObject {
     SessionFixture layers, heads(byHead());
     for (const SessionFixture* one : {&layers, &heads}) one->prompt(kPrompt);
     layers.must("evict", {{"layer", 0}, {"ledger", {5, 6, 40}}, {"now", true}});
-    for (int head = 0; head < heads->state().perLayer; ++head) heads.must("evict", {{"layer", 0}, {"kvHead", head}, {"ledger", {5, 6, 40}}, {"now", true}});
+    for (int head = 0; head < heads->state().perLayer; ++head)
+      heads.must("evict", {{"layer", 0}, {"kvHead", head}, {"ledger", {5, 6, 40}}, {"now", true}});
     for (const SessionFixture* one : {&layers, &heads}) one->must("step", {{"n", 4}});
     compare(layers, heads);
   }
@@ -121,16 +132,21 @@ class HeadResidency : public QObject {
       const Result<json> done = s.verb(verb, args);
       return done ? QString("done") : QString::fromStdString(done.error().code + " " + done.error().field);
     };
-    QCOMPARE(code(layers, "evict", {{"layer", 0}, {"kvHead", 0}, {"ledger", {3}}, {"now", true}}), QString("unsupported kv_head"));
-    QCOMPARE(code(heads, "evict", {{"layer", 0}, {"kvHead", 9}, {"ledger", {3}}, {"now", true}}), QString("out_of_range kv_head"));
-    QCOMPARE(code(heads, "evict", {{"layer", heads->cacheLayers().layers}, {"ledger", {3}}, {"now", true}}), QString("out_of_range layer"));
+    QCOMPARE(code(layers, "evict", {{"layer", 0}, {"kvHead", 0}, {"ledger", {3}}, {"now", true}}),
+             QString("unsupported kv_head"));
+    QCOMPARE(code(heads, "evict", {{"layer", 0}, {"kvHead", 9}, {"ledger", {3}}, {"now", true}}),
+             QString("out_of_range kv_head"));
+    QCOMPARE(code(heads, "evict", {{"layer", heads->cacheLayers().layers}, {"ledger", {3}}, {"now", true}}),
+             QString("out_of_range layer"));
     QCOMPARE(code(heads, "recordLifespans", {{"path", "/nowhere/at/all"}}), QString("unsupported residency"));
     QCOMPARE(code(heads, "quantisation", json::object()), QString("unsupported residency"));
     QCOMPARE(code(heads, "saveCache", {{"path", "/nowhere/at/all"}}), QString("unsupported residency"));
-    QCOMPARE(code(layers, "setPolicy", {{"policy", "adakv:capacity=10,window=2"}}), QString("bad_manifest head_budget"));
+    QCOMPARE(code(layers, "setPolicy", {{"policy", "adakv:capacity=10,window=2"}}),
+             QString("bad_manifest head_budget"));
     QVERIFY(!heads.verb("rows", {{"layer", 0}}));  // which head?
     QCOMPARE(heads.hash(), hash);
-    const Result<Manifest> contradiction = Manifest::fromJson({{"model", "synthetic:tiny"}, {"residency", "layer"}, {"policy", "adakv"}});
+    const Result<Manifest> contradiction =
+        Manifest::fromJson({{"model", "synthetic:tiny"}, {"residency", "layer"}, {"policy", "adakv"}});
     QVERIFY(contradiction);
     QVERIFY(!openSession(*contradiction, KVLAB_RESOURCES_DIR));
   }
@@ -160,14 +176,16 @@ class HeadResidency : public QObject {
     QCOMPARE(after["live"], before["live"]);
     std::int64_t wanted = 0;  // each head's pool has room for its own bands and the row of a tick, beside staging
     for (int layer = 0; layer < s->state().layers(); ++layer)
-      wanted += s->store().pool(layer).stride() * (budgets[static_cast<std::size_t>(layer)] + 5 + 1 + s->manifest().staging);
+      wanted +=
+          s->store().pool(layer).stride() * (budgets[static_cast<std::size_t>(layer)] + 5 + 1 + s->manifest().staging);
     QCOMPARE(after["allocated"].get<std::int64_t>(), wanted);
     QVERIFY(wanted < before["allocated"].get<std::int64_t>());
     for (int tick = 0; tick < 12; ++tick) {
       for (const SessionFixture* one : {&s, &same}) one->must("step");
       QCOMPARE(s.values(), same.values());
       for (int layer = 0; layer < s->state().layers(); ++layer)
-        QCOMPARE(s->state().map(layer).resident(), static_cast<std::size_t>(budgets[static_cast<std::size_t>(layer)] + 5));
+        QCOMPARE(s->state().map(layer).resident(),
+                 static_cast<std::size_t>(budgets[static_cast<std::size_t>(layer)] + 5));
     }
     QCOMPARE(s.damage(), QByteArray());
     const Result<std::unique_ptr<Session>> copy = s->fork();

@@ -34,7 +34,8 @@ class Lockstep {
   bool step() {
     const int kind = pick(100);
     const int length = reference().state().length();
-    if (length == 0 || (kind < 10 && length < 120)) return all("promptIds", {{"ids", SessionFixture::ids(1 + pick(20), static_cast<unsigned>(pick(1000)))}});
+    if (length == 0 || (kind < 10 && length < 120))
+      return all("promptIds", {{"ids", SessionFixture::ids(1 + pick(20), static_cast<unsigned>(pick(1000)))}});
     if (kind < 45) return all("step", {{"n", 1 + pick(3)}});
     if (kind < 75) return edit();
     if (kind < 80) return trim();
@@ -68,7 +69,9 @@ class Lockstep {
       const int kind = pick(4);
       if (kind == 0) list.push_back({{"type", "delete"}, {"position", at}});
       else if (kind == 1) list.push_back({{"type", "insert"}, {"position", at}, {"token_ids", ids}});
-      else if (kind == 2) list.push_back({{"type", "replace_pair"}, {"original_pos1", at}, {"original_pos2", at + 1}, {"new_token_ids", ids}});
+      else if (kind == 2)
+        list.push_back(
+            {{"type", "replace_pair"}, {"original_pos1", at}, {"original_pos2", at + 1}, {"new_token_ids", ids}});
       else list.push_back({{"type", "replace"}, {"positions", {at, at + 1}}, {"new_token_ids", ids}});
     }
     if (list.empty()) return true;
@@ -88,7 +91,8 @@ class Lockstep {
     const int layer = pick(reference().state().layers());
     const ResidencyView& map = reference().state().map(layer);
     if (map.resident() < 4) return true;
-    const std::size_t index = static_cast<std::size_t>(map.first) + static_cast<std::size_t>(pick(static_cast<int>(map.resident()) - 2));
+    const std::size_t index =
+        static_cast<std::size_t>(map.first) + static_cast<std::size_t>(pick(static_cast<int>(map.resident()) - 2));
     return all("evict", {{"layer", layer}, {"ledger", {map.ledger[index].value()}}}) && all("apply", json::object());
   }
 
@@ -101,12 +105,17 @@ class Lockstep {
       const Result<json> result = lane.session->verb(verb, args);
       const std::string outcome = result ? lane.session->hash() : result.error().code;
       const json& report = result ? *result : json();
-      if (report.is_object() && report.contains("ok") && report["ok"] == false) return fail(lane, "failed: " + report["error"].dump());
-      if (!result && lane.session->hash() != before) return fail(lane, "a refused call changed the state: " + result.error().text());
+      if (report.is_object() && report.contains("ok") && report["ok"] == false)
+        return fail(lane, "failed: " + report["error"].dump());
+      if (!result && lane.session->hash() != before)
+        return fail(lane, "a refused call changed the state: " + result.error().text());
       if (!result && result.error().code == "guard") return fail(lane, result.error().text());
       for (const InvariantState& one : (*lane.session)->checkInvariants(true))
         if (!one.ok) return fail(lane, one.id + ": " + one.detail);
-      if (!alone && first && *first != outcome) return fail(lane, "differs: " + outcome + " is not " + *first + (result ? "" : ": " + result.error().text()) + differences(lane));
+      if (!alone && first && *first != outcome)
+        return fail(lane,
+                    "differs: " + outcome + " is not " + *first + (result ? "" : ": " + result.error().text()) +
+                        differences(lane));
       if (!first) first = outcome;
     }
     return true;
@@ -122,7 +131,8 @@ class Lockstep {
 
   bool fail(const Lane& lane, const std::string& what) {
     m_said = QByteArray::fromStdString(lane.layout + " " + what);
-    for (std::size_t i = m_log.size() > 6 ? m_log.size() - 6 : 0; i < m_log.size(); ++i) m_said += "\n  " + QByteArray::fromStdString(m_log[i]);
+    for (std::size_t i = m_log.size() > 6 ? m_log.size() - 6 : 0; i < m_log.size(); ++i)
+      m_said += "\n  " + QByteArray::fromStdString(m_log[i]);
     return false;
   }
 
@@ -149,12 +159,15 @@ class LayoutsTest : public QObject {
       for (const int window : {0, 5, 16, 33})
         for (const char* position : {"context", "absolute", "cache"})
           QTest::addRow("K %s, V %s, window %d, %s", k, v, window, position) << k << v << window << position << 1;
-    const char* const quantised[][2] = {{"f16", "int8"}, {"int8", "int8"}, {"fp8-e4m3", "int8"}, {"int8", "f32"}, {"bf16", "fp8-e4m3"}};
+    const char* const quantised[][2] = {
+        {"f16", "int8"}, {"int8", "int8"}, {"fp8-e4m3", "int8"}, {"int8", "f32"}, {"bf16", "fp8-e4m3"}};
     for (const auto& [k, v] : quantised)
-      for (const int window : {0, 5, 16}) QTest::addRow("K %s, V %s, window %d", k, v, window) << k << v << window << "context" << 1;
+      for (const int window : {0, 5, 16})
+        QTest::addRow("K %s, V %s, window %d", k, v, window) << k << v << window << "context" << 1;
     for (const int window : {0, 6, 16})
       for (const int block : {2, 3, 5})
-        QTest::addRow("blocks of %d, window %d", block, window) << "f32" << "f16" << window << "context" << block;
+        QTest::addRow("blocks of %d, window %d", block, window) << "f32"
+                                                                << "f16" << window << "context" << block;
   }
   void allAgree() {
     QFETCH(QString, k);
@@ -169,9 +182,11 @@ class LayoutsTest : public QObject {
     Lockstep lockstep({{"kv", {{"k", k.toStdString()}, {"v", v.toStdString()}}},
                        {"ring", {{"window", window}, {"block_tokens", block}}},
                        {"position", position.toStdString()},
-                       {"absolute_overflow", "shift"}}, seed);
+                       {"absolute_overflow", "shift"}},
+                      seed);
     for (int i = 0; i < operations; ++i)
-      QVERIFY2(lockstep.step(), "seed " + QByteArray::number(seed) + ", operation " + QByteArray::number(i) + ": " + lockstep.said());
+      QVERIFY2(lockstep.step(),
+               "seed " + QByteArray::number(seed) + ", operation " + QByteArray::number(i) + ": " + lockstep.said());
     if (window > 0 && window < 20) QVERIFY2(lockstep.wraps() > 0, "no ring wrapped");
   }
 };

@@ -27,9 +27,11 @@ json pair(int first, int second, const std::vector<int>& ids) {
 
 /// Replaces, deletes and inserts that leave phase room in every position mode.
 json someEdits() {
-  return {pair(10, 11, {200}), {{"action", "delete"}, {"position", 30}},
+  return {pair(10, 11, {200}),
+          {{"action", "delete"}, {"position", 30}},
           {{"action", "replace"}, {"positions", {20, 21, 25}}, {"new_token_ids", {7, 8}}},
-          pair(40, 41, {9, 10}), {{"action", "add"}, {"token_id", 77}}};
+          pair(40, 41, {9, 10}),
+          {{"action", "add"}, {"token_id", 77}}};
 }
 
 void applyEdits(const SessionFixture& s, const json& actions) {
@@ -67,8 +69,10 @@ class MetamorphicTest : public QObject {
     }
     SessionFixture pieces(base);
     for (std::size_t begin = 0; begin < ids.size(); begin += 31)
-      pieces.must("prefill", {{"ids", std::vector<int>(ids.begin() + static_cast<std::ptrdiff_t>(begin),
-                                                       ids.begin() + static_cast<std::ptrdiff_t>(std::min(ids.size(), begin + 31)))}});
+      pieces.must("prefill",
+                  {{"ids",
+                    std::vector<int>(ids.begin() + static_cast<std::ptrdiff_t>(begin),
+                                     ids.begin() + static_cast<std::ptrdiff_t>(std::min(ids.size(), begin + 31)))}});
     pieces.must("endPrefill");
     QVERIFY2(difference(oneShot, pieces).isEmpty(), difference(oneShot, pieces));
     SessionFixture decoded(base);
@@ -108,8 +112,9 @@ class MetamorphicTest : public QObject {
     SessionFixture fresh;
     fresh.must("promptIds", {{"ids", edited.tokens()}});
     QVERIFY2(difference(edited, fresh).isEmpty(), difference(edited, fresh));
-    QVERIFY(!edited->state().edited || edited->exactnessMap().layers.back() ==
-            std::vector<Exactness>(edited->state().context.size(), Exactness::Exact));
+    QVERIFY(!edited->state().edited ||
+            edited->exactnessMap().layers.back() ==
+                std::vector<Exactness>(edited->state().context.size(), Exactness::Exact));
   }
 
   void tailEditIsCropAndAppend_data() { everyWay(false); }
@@ -237,7 +242,8 @@ class MetamorphicTest : public QObject {
         for (const char* executor : kExecutors)
           for (const json& after : kAfter) {
             if (withoutGaps && std::string(position) == "absolute") continue;
-            const json manifest{{"position", position}, {"layout", layout}, {"executor", executor}, {"after_edit", after}};
+            const json manifest{
+                {"position", position}, {"layout", layout}, {"executor", executor}, {"after_edit", after}};
             QTest::newRow(manifest.dump().c_str()) << QByteArray::fromStdString(manifest.dump());
           }
   }

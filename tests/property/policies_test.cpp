@@ -44,10 +44,13 @@ void checkBudget(const SessionFixture& s, std::size_t capacity) {
   for (int layer = 0; layer < s->state().layers(); ++layer) {
     const std::vector<int> rows = residents(s, layer);
     all = layer % parts == 0 ? rows.size() : all + rows.size();
-    if (layer % parts == parts - 1) QCOMPARE(all, static_cast<std::size_t>(parts) * std::min<std::size_t>(capacity, static_cast<std::size_t>(length)));
+    if (layer % parts == parts - 1)
+      QCOMPARE(all,
+               static_cast<std::size_t>(parts) * std::min<std::size_t>(capacity, static_cast<std::size_t>(length)));
     QVERIFY(std::is_sorted(rows.begin(), rows.end()));
     for (int i = 0; i < std::min(kSinks, length); ++i) QCOMPARE(rows[static_cast<std::size_t>(i)], i);
-    for (int i = 0; i < std::min(kWindow, length); ++i) QCOMPARE(rows[rows.size() - 1 - static_cast<std::size_t>(i)], length - 1 - i);
+    for (int i = 0; i < std::min(kWindow, length); ++i)
+      QCOMPARE(rows[rows.size() - 1 - static_cast<std::size_t>(i)], length - 1 - i);
   }
   QCOMPARE(s.damage(), QByteArray());
 }
@@ -63,7 +66,8 @@ class PoliciesTest : public QObject {
       if (one.name != "full") QTest::newRow(one.name.data()) << QString::fromUtf8(one.name.data());
   }
 
-  static void compare(const PolicyState& policy, const CacheState& state, RowValues LayerPolicyState::*list, const std::vector<double>& wanted, int rows, int stride) {
+  static void compare(const PolicyState& policy, const CacheState& state, RowValues LayerPolicyState::*list,
+                      const std::vector<double>& wanted, int rows, int stride) {
     for (std::size_t layer = 0; layer < policy.layers.size(); ++layer) {
       const RowValues& values = policy.layers[layer].*list;
       QVERIFY(values.map);
@@ -71,8 +75,12 @@ class PoliciesTest : public QObject {
       const std::vector<float> own = alignedWith(state.map(static_cast<int>(layer)), values, heads, -1);
       for (int head = 0; head < heads; ++head)
         for (int row = 0; row < rows; ++row) {
-          const double want = wanted[static_cast<std::size_t>((static_cast<int>(layer) * heads + head) * stride + row)], is = own[static_cast<std::size_t>(head * rows + row)];
-          QVERIFY2(std::abs(is - want) < 1e-5, qPrintable(QString("layer %1 head %2 row %3: %4, wanted %5").arg(layer).arg(head).arg(row).arg(is).arg(want)));
+          const double want = wanted[static_cast<std::size_t>((static_cast<int>(layer) * heads + head) * stride + row)],
+                       is = own[static_cast<std::size_t>(head * rows + row)];
+          QVERIFY2(
+              std::abs(is - want) < 1e-5,
+              qPrintable(
+                  QString("layer %1 head %2 row %3: %4, wanted %5").arg(layer).arg(head).arg(row).arg(is).arg(want)));
         }
     }
   }
@@ -145,7 +153,8 @@ class PoliciesTest : public QObject {
       QVERIFY(parts.must("policies")["prefilling"].get<bool>());
     }
     parts.must("endPrefill");
-    for (int layer = 0; layer < whole->state().layers(); ++layer) QCOMPARE(residents(parts, layer), residents(whole, layer));
+    for (int layer = 0; layer < whole->state().layers(); ++layer)
+      QCOMPARE(residents(parts, layer), residents(whole, layer));
     QCOMPARE(parts.rows(), whole.rows());
     const std::int64_t tick = parts->state().tick.value();
     parts.must("endPrefill");  // there is nothing to end
@@ -155,27 +164,35 @@ class PoliciesTest : public QObject {
   /// What h2o and snapkv go by is the attention that single queries report, added up by hand.
   void statisticsAreTheAttention() {
     constexpr int kRows = 40, kObserve = 8;
-    SessionFixture full, h2o(bounded("h2o", {{"capacity", 300}})), snap(bounded("snapkv", {{"capacity", 300}, {"observe", kObserve}}));
+    SessionFixture full, h2o(bounded("h2o", {{"capacity", 300}})),
+        snap(bounded("snapkv", {{"capacity", 300}, {"observe", kObserve}}));
     const std::vector<int> ids = SessionFixture::ids(kRows + 3);
     const std::vector<int> prompt(ids.begin(), ids.begin() + kRows);
     for (const SessionFixture* one : {&h2o, &snap}) one->must("promptIds", {{"ids", prompt}});
-    const int layers = full->state().layers(), heads = full->model().config().heads, kvHeads = full->model().config().kvHeads, group = heads / kvHeads;
-    const auto place = [&](int layer, int head, int row) { return static_cast<std::size_t>((layer * kvHeads + head / group) * (kRows + 3) + row); };
+    const int layers = full->state().layers(), heads = full->model().config().heads,
+              kvHeads = full->model().config().kvHeads, group = heads / kvHeads;
+    const auto place = [&](int layer, int head, int row) {
+      return static_cast<std::size_t>((layer * kvHeads + head / group) * (kRows + 3) + row);
+    };
     std::vector<double> received(static_cast<std::size_t>(layers * kvHeads * (kRows + 3))), observed = received;
     for (int q = 0; q < kRows + 3; ++q) {
-      full.must(q ? "step" : "promptIds", q ? json{{"tokens", {ids[static_cast<std::size_t>(q)]}}} : json{{"ids", {ids[0]}}});
+      full.must(q ? "step" : "promptIds",
+                q ? json{{"tokens", {ids[static_cast<std::size_t>(q)]}}} : json{{"ids", {ids[0]}}});
       for (int layer = 0; layer < layers; ++layer) {
         const json attention = full.must("attention", {{"layer", layer}});
         for (int head = 0; head < heads; ++head)
           for (int row = 0; row <= q; ++row) {
-            const double mass = attention[static_cast<std::size_t>(head)][static_cast<std::size_t>(row)].get<double>() / group;
+            const double mass =
+                attention[static_cast<std::size_t>(head)][static_cast<std::size_t>(row)].get<double>() / group;
             received[place(layer, head, row)] += mass;
             if (q >= kRows - kObserve && q < kRows) observed[place(layer, head, row)] += mass / kObserve;
           }
       }
-      if (q == kRows - 1) compare(*snap->state().policy, snap->state(), &LayerPolicyState::observed, observed, kRows, kRows + 3);
+      if (q == kRows - 1)
+        compare(*snap->state().policy, snap->state(), &LayerPolicyState::observed, observed, kRows, kRows + 3);
       if (q >= kRows) h2o.must("step", {{"tokens", {ids[static_cast<std::size_t>(q)]}}});
-      if (q >= kRows - 1) compare(*h2o->state().policy, h2o->state(), &LayerPolicyState::received, received, q + 1, kRows + 3);
+      if (q >= kRows - 1)
+        compare(*h2o->state().policy, h2o->state(), &LayerPolicyState::received, received, q + 1, kRows + 3);
     }
   }
 
@@ -187,7 +204,8 @@ class PoliciesTest : public QObject {
     const int heads = s->model().config().kvHeads;
     const auto score = [&](int layer, int id) {  // as stored when the row was projected, gone or not
       float sum = 0;
-      for (int h = 0; h < heads; ++h) sum += s->state().gateScores[static_cast<std::size_t>(layer)][static_cast<std::size_t>(id * heads + h)];
+      for (int h = 0; h < heads; ++h)
+        sum += s->state().gateScores[static_cast<std::size_t>(layer)][static_cast<std::size_t>(id * heads + h)];
       return sum;
     };
     s.prompt(kPrompt);
@@ -238,7 +256,8 @@ class PoliciesTest : public QObject {
       const std::vector<float>& mass = record->layers[static_cast<std::size_t>(layer)].mass;
       const auto future = [&](int row) {
         double sum = 0;
-        for (int head = 0; head < record->kvHeads; ++head) sum += mass[static_cast<std::size_t>(head * record->rows + row)];
+        for (int head = 0; head < record->kvHeads; ++head)
+          sum += mass[static_cast<std::size_t>(head * record->rows + row)];
         return sum;
       };
       std::vector<int> rows;
@@ -250,7 +269,8 @@ class PoliciesTest : public QObject {
       std::sort(rows.begin(), rows.end());
       QCOMPARE(residents(s, layer), rows);
     }
-    const Result<Manifest> missing = Manifest::fromJson({{"model", "synthetic:tiny"}, {"policy", {{"name", "oracle"}, {"record", file + ".not"}}}});
+    const Result<Manifest> missing =
+        Manifest::fromJson({{"model", "synthetic:tiny"}, {"policy", {{"name", "oracle"}, {"record", file + ".not"}}}});
     QVERIFY(missing);
     QVERIFY(!openSession(*missing, KVLAB_RESOURCES_DIR));
   }
@@ -308,7 +328,8 @@ class PoliciesTest : public QObject {
     QCOMPARE(s.rows(), rows);
     const json after = s.must("bytes");
     QCOMPARE(after["live"], before["live"]);
-    QVERIFY2(after["allocated"].get<std::int64_t>() < before["allocated"].get<std::int64_t>(), (before.dump() + after.dump()).c_str());
+    QVERIFY2(after["allocated"].get<std::int64_t>() < before["allocated"].get<std::int64_t>(),
+             (before.dump() + after.dump()).c_str());
     for (int tick = 0; tick < 5; ++tick) {
       for (const SessionFixture* one : {&s, &same}) one->must("step");
       QCOMPARE(s.rows(), same.rows());
@@ -321,7 +342,8 @@ class PoliciesTest : public QObject {
 
   void everyLayoutHoldsThem_data() {
     QTest::addColumn<QString>("layout");
-    for (const char* layout : {"contiguous_splice", "batch_splice", "boolean_gather", "paged:block=4"}) QTest::newRow(layout) << QString(layout);
+    for (const char* layout : {"contiguous_splice", "batch_splice", "boolean_gather", "paged:block=4"})
+      QTest::newRow(layout) << QString(layout);
   }
   void everyLayoutHoldsThem() {
     QFETCH(QString, layout);
@@ -349,7 +371,10 @@ class PoliciesTest : public QObject {
     manifest["position"] = position.toStdString();
     SessionFixture s(manifest);
     s.prompt(kPrompt);
-    s.must("inject", {{"actions", {{{"action", "delete"}, {"position", 57}}, {{"action", "replace_pair"}, {"original_pos1", 58}, {"original_pos2", 59}, {"new_token_ids", {7, 8}}}}}});
+    s.must("inject",
+           {{"actions",
+             {{{"action", "delete"}, {"position", 57}},
+              {{"action", "replace_pair"}, {"original_pos1", 58}, {"original_pos2", 59}, {"new_token_ids", {7, 8}}}}}});
     s.must("step", {{"n", 4}});
     for (int layer = 0; layer < s->state().layers(); ++layer) QCOMPARE(residents(s, layer).size(), std::size_t{24});
     QCOMPARE(s.damage(), QByteArray());
@@ -388,20 +413,34 @@ class PoliciesTest : public QObject {
   void badPoliciesAreRefused_data() {
     QTest::addColumn<QString>("policy");
     QTest::addColumn<QString>("word");
-    QTest::newRow("name") << R"("lru")" << "lru is not a policy";
-    QTest::newRow("no name") << R"({"capacity":3})" << "name is missing";
-    QTest::newRow("number") << "3" << "neither a text nor an object";
-    QTest::newRow("key") << R"("h2o:size=3")" << "size";
-    QTest::newRow("other's key") << R"("h2o:kernel=3")" << "kernel";
-    QTest::newRow("full takes none") << R"("full:capacity=3")" << "capacity";
-    QTest::newRow("part") << R"("h2o:capacity")" << "not key=value";
-    QTest::newRow("two totals") << R"("h2o:capacity=30,ratio=0.5")" << "exclude each other";
-    QTest::newRow("ratio") << R"("h2o:ratio=1.5")" << "ratio";
-    QTest::newRow("no rows") << R"("h2o:ratio=0")" << "above 0";
-    QTest::newRow("short") << R"("h2o:capacity=10,window=9,sinks=4")" << "need 13 rows";
-    QTest::newRow("even") << R"("snapkv:kernel=4")" << "even";
-    QTest::newRow("preset") << R"("snapkv:preset=mine")" << "its presets are repo, kvpress, adakv";
-    QTest::newRow("heads") << R"("h2o:heads=any")" << "heads";
+    QTest::newRow("name") << R"("lru")"
+                          << "lru is not a policy";
+    QTest::newRow("no name") << R"({"capacity":3})"
+                             << "name is missing";
+    QTest::newRow("number") << "3"
+                            << "neither a text nor an object";
+    QTest::newRow("key") << R"("h2o:size=3")"
+                         << "size";
+    QTest::newRow("other's key") << R"("h2o:kernel=3")"
+                                 << "kernel";
+    QTest::newRow("full takes none") << R"("full:capacity=3")"
+                                     << "capacity";
+    QTest::newRow("part") << R"("h2o:capacity")"
+                          << "not key=value";
+    QTest::newRow("two totals") << R"("h2o:capacity=30,ratio=0.5")"
+                                << "exclude each other";
+    QTest::newRow("ratio") << R"("h2o:ratio=1.5")"
+                           << "ratio";
+    QTest::newRow("no rows") << R"("h2o:ratio=0")"
+                             << "above 0";
+    QTest::newRow("short") << R"("h2o:capacity=10,window=9,sinks=4")"
+                           << "need 13 rows";
+    QTest::newRow("even") << R"("snapkv:kernel=4")"
+                          << "even";
+    QTest::newRow("preset") << R"("snapkv:preset=mine")"
+                            << "its presets are repo, kvpress, adakv";
+    QTest::newRow("heads") << R"("h2o:heads=any")"
+                           << "heads";
   }
   void badPoliciesAreRefused() {
     QFETCH(QString, policy);
@@ -413,7 +452,8 @@ class PoliciesTest : public QObject {
   }
 
   void attentionNeedsProbes() {
-    const Result<Manifest> manifest = Manifest::fromJson({{"model", "synthetic:tiny"}, {"probes", false}, {"policy", "h2o:capacity=9,window=2"}});
+    const Result<Manifest> manifest =
+        Manifest::fromJson({{"model", "synthetic:tiny"}, {"probes", false}, {"policy", "h2o:capacity=9,window=2"}});
     QVERIFY(manifest);
     const auto session = openSession(*manifest, KVLAB_RESOURCES_DIR);
     QVERIFY(!session);

@@ -26,7 +26,9 @@ WlodRules rules(WlodAttention attention, double sigma = 1) {
 /// Some legal or illegal list.
 std::vector<Action> someActions(const WlodFixture& cache, std::mt19937& random) {
   std::vector<Action> out;
-  const auto pick = [&](std::int32_t n) { return static_cast<std::int32_t>(random() % static_cast<std::uint32_t>(std::max(1, n))); };
+  const auto pick = [&](std::int32_t n) {
+    return static_cast<std::int32_t>(random() % static_cast<std::uint32_t>(std::max(1, n)));
+  };
   const std::int32_t length = cache.state.tree.length(), cost = cache.state.context.cost();
   switch (random() % 6) {
     case 0:
@@ -74,7 +76,8 @@ class WlodRowsTest : public QObject {
     int done = 0, refused = 0, kept = 0, clean = 0;
     for (unsigned seed = 1; seed <= 4; ++seed) {
       std::mt19937 random(seed);
-      WlodFixture cache({.rules = rules(pyramid ? WlodAttention::Pyramid : WlodAttention::Flat, sigma), .model = model.toStdString()});
+      WlodFixture cache({.rules = rules(pyramid ? WlodAttention::Pyramid : WlodAttention::Flat, sigma),
+                         .model = model.toStdString()});
       QVERIFY(cache.add(1200));
       for (int step = 0; step < 14; ++step) {
         const auto before = cache.allBytes();
@@ -93,26 +96,32 @@ class WlodRowsTest : public QObject {
         clean += dirty.firstDirty;
         for (int layer = 0; layer < cache.store.layers(); ++layer) {
           const std::size_t front = at(dirty.firstDirty * cache.store.pool(layer).stride());
-          QVERIFY2(std::equal(before[at(layer)].begin(), before[at(layer)].begin() + static_cast<std::ptrdiff_t>(front), cache.bytes(layer).begin()), "a row before the edit changed");
+          QVERIFY2(std::equal(before[at(layer)].begin(), before[at(layer)].begin() + static_cast<std::ptrdiff_t>(front),
+                              cache.bytes(layer).begin()),
+                   "a row before the edit changed");
         }
         kept += static_cast<int>(std::count(dirty.layer0.begin(), dirty.layer0.end(), true));
         const auto incremental = cache.allBytes();
         const std::vector<float> logits = cache.logits;
         QVERIFY(cache.rebuild());
         const auto full = cache.allBytes();
-        for (std::size_t layer = 0; layer < full.size(); ++layer) QVERIFY2(incremental[layer] == full[layer], qPrintable(QString("layer %1, seed %2, step %3").arg(layer).arg(seed).arg(step)));
+        for (std::size_t layer = 0; layer < full.size(); ++layer)
+          QVERIFY2(incremental[layer] == full[layer],
+                   qPrintable(QString("layer %1, seed %2, step %3").arg(layer).arg(seed).arg(step)));
         QVERIFY(logits == cache.logits);
         QCOMPARE(cache.inUse(), cache.state.count());
       }
     }
-    QVERIFY2(done > 15 && refused > 2 && kept > 100 && clean > 1000, qPrintable(QString("%1 %2 %3 %4").arg(done).arg(refused).arg(kept).arg(clean)));
+    QVERIFY2(done > 15 && refused > 2 && kept > 100 && clean > 1000,
+             qPrintable(QString("%1 %2 %3 %4").arg(done).arg(refused).arg(kept).arg(clean)));
   }
 
   /// Where nothing is collapsed, flat is a plain causal decoder.
   void flatOverTokensIsTheDecoder() {
     WlodFixture cache({.rules = rules(WlodAttention::Flat, 0)});
     QVERIFY(cache.add(200));
-    Result<CacheStore> store = CacheStore::create(*cache.backend, cache.store.layers(), cache.store.pool(0).format(), 300);
+    Result<CacheStore> store =
+        CacheStore::create(*cache.backend, cache.store.layers(), cache.store.pool(0).format(), 300);
     RowsJob job;
     LayerGroup group;
     auto map = std::make_shared<ResidencyView>();
@@ -156,7 +165,8 @@ class WlodRowsTest : public QObject {
         continue;
       }
       std::vector<Action> many{Add{token}};
-      for (; many.size() < 50 && i + 1 < 1100; ++i) many.push_back(Add{TokenId(3 + static_cast<std::int32_t>(random() % 250))});
+      for (; many.size() < 50 && i + 1 < 1100; ++i)
+        many.push_back(Add{TokenId(3 + static_cast<std::int32_t>(random() % 250))});
       QVERIFY(grown.apply(many));
     }
     QVERIFY(grown.values() == first);
@@ -197,7 +207,8 @@ class WlodRowsTest : public QObject {
     QTest::addColumn<int>("way");
     QTest::addColumn<QString>("code");
     int way = 0;
-    for (const char* code : {"breaks_alignment", "breaks_alignment", "breaks_alignment", "not_a_token", "out_of_range", "bad_token", "unsupported", "overlap", "partial", "over_budget", "misaligned",
+    for (const char* code : {"breaks_alignment", "breaks_alignment", "breaks_alignment", "not_a_token", "out_of_range",
+                             "bad_token", "unsupported", "overlap", "partial", "over_budget", "misaligned",
                              "over_budget", "empty_tokens", "unknown_node"})
       QTest::newRow(qPrintable(QString("%1 %2").arg(way).arg(code))) << way << QString(code), ++way;
   }
@@ -212,10 +223,20 @@ class WlodRowsTest : public QObject {
     QVERIFY(cache.add(10));
     const auto before = cache.allBytes();
     const std::vector<std::vector<Action>> lists = {
-        {Add{TokenId(5)}, Delete{Position(3)}}, {Insert{Position(3), {TokenId(5)}}}, {ReplacePair{Position(3), Position(4), {TokenId(5)}}}, {Replace{{Position(32)}, {TokenId(5)}}},
-        {Delete{Position(900)}}, {Add{TokenId(100000)}}, {Evict{Layer(0), {}, {LedgerId(3)}}}, {Replace{{Position(3)}, {TokenId(5)}}, Replace{{Position(3)}, {TokenId(6)}}},
-        {Collapse{TreeNode{1, 32}.id()}}, {Expand{TreeNode{1, 32}.id()}}, {Collapse{NodeId((5 << 2) + 1)}},
-        std::vector<Action>(40, Add{TokenId(5)}), {Replace{{Position(3)}, {}}}, {Collapse{NodeId(-7)}}};
+        {Add{TokenId(5)}, Delete{Position(3)}},
+        {Insert{Position(3), {TokenId(5)}}},
+        {ReplacePair{Position(3), Position(4), {TokenId(5)}}},
+        {Replace{{Position(32)}, {TokenId(5)}}},
+        {Delete{Position(900)}},
+        {Add{TokenId(100000)}},
+        {Evict{Layer(0), {}, {LedgerId(3)}}},
+        {Replace{{Position(3)}, {TokenId(5)}}, Replace{{Position(3)}, {TokenId(6)}}},
+        {Collapse{TreeNode{1, 32}.id()}},
+        {Expand{TreeNode{1, 32}.id()}},
+        {Collapse{NodeId((5 << 2) + 1)}},
+        std::vector<Action>(40, Add{TokenId(5)}),
+        {Replace{{Position(3)}, {}}},
+        {Collapse{NodeId(-7)}}};
     const auto refused = cache.apply(lists[at(way)]);
     QVERIFY(!refused);
     QCOMPARE(QString::fromStdString(refused.error().code), code);
@@ -317,7 +338,9 @@ class WlodRowsTest : public QObject {
         for (const float m : mass) sum += double(m);
         QVERIFY(std::abs(sum - 1) < 1e-4);
         for (std::size_t row = 0; row < mass.size(); ++row)
-          if (!cache.state.rows[row].entry && attention == WlodAttention::Pyramid && cache.state.rows[row].node.end() > 1216 - 64) QCOMPARE(mass[row], 0.0f);
+          if (!cache.state.rows[row].entry && attention == WlodAttention::Pyramid &&
+              cache.state.rows[row].node.end() > 1216 - 64)
+            QCOMPARE(mass[row], 0.0f);
       }
     }
   }

@@ -46,7 +46,9 @@ std::vector<std::uint64_t> checksumsBefore(const SessionFixture& s, std::int32_t
 /// One random edit that may be refused; the name of the verb, and the moment from which on things may change.
 std::pair<std::string, json> randomEdit(const SessionFixture& s, std::mt19937& random) {
   const WlodState& state = *s->state().wlod;
-  const auto pick = [&](std::int32_t n) { return n > 0 ? static_cast<std::int32_t>(random() % static_cast<unsigned>(n)) : 0; };
+  const auto pick = [&](std::int32_t n) {
+    return n > 0 ? static_cast<std::int32_t>(random() % static_cast<unsigned>(n)) : 0;
+  };
   const TreeNode entry = state.context.entries()[static_cast<std::size_t>(pick(state.context.cost()))];
   switch (random() % 8) {
     case 0: return {"expand", {{"node", entry.id().value()}, {"now", true}}};
@@ -57,7 +59,8 @@ std::pair<std::string, json> randomEdit(const SessionFixture& s, std::mt19937& r
     case 5: return {"undo", json::object()};
     case 6: {
       const std::int32_t position = pick(state.context.cost());
-      return {"inject", {{"actions", {{{"action", "replace"}, {"positions", {position}}, {"new_token_ids", {3 + pick(200)}}}}}}};
+      return {"inject",
+              {{"actions", {{{"action", "replace"}, {"positions", {position}}, {"new_token_ids", {3 + pick(200)}}}}}}};
     }
     default: {
       const std::int32_t tail = state.context.cost() - 1 - pick(4);
@@ -78,11 +81,16 @@ class WlodSessionTest : public QObject {
     QTest::addColumn<int>("seed");
     for (int seed = 1; seed <= 3; ++seed) {
       const QByteArray n = QByteArray::number(seed);
-      QTest::newRow("flat " + n) << QByteArray(R"({"budget":200,"start_tokens":40,"start_gists":200,"protect":20})") << QByteArray("{}") << seed;
-      QTest::newRow("pyramid " + n) << QByteArray(R"({"budget":200,"attention":"pyramid","w":64,"w2":1024,"protect":20})") << QByteArray("{}") << seed;
-      QTest::newRow("no damping, always full " + n) << QByteArray(R"({"budget":160,"sigma":0,"recompute":"full","protect":0})") << QByteArray("{}") << seed;
-      QTest::newRow("incremental, int8 " + n) << QByteArray(R"({"budget":160,"recompute":"incremental","attention":"pyramid","w":32,"w2":1024})")
-                                              << QByteArray(R"({"kv":{"k":"int8","v":"f16"}})") << seed;
+      QTest::newRow("flat " + n) << QByteArray(R"({"budget":200,"start_tokens":40,"start_gists":200,"protect":20})")
+                                 << QByteArray("{}") << seed;
+      QTest::newRow("pyramid " + n) << QByteArray(
+                                           R"({"budget":200,"attention":"pyramid","w":64,"w2":1024,"protect":20})")
+                                    << QByteArray("{}") << seed;
+      QTest::newRow("no damping, always full " + n)
+          << QByteArray(R"({"budget":160,"sigma":0,"recompute":"full","protect":0})") << QByteArray("{}") << seed;
+      QTest::newRow("incremental, int8 " + n)
+          << QByteArray(R"({"budget":160,"recompute":"incremental","attention":"pyramid","w":32,"w2":1024})")
+          << QByteArray(R"({"kv":{"k":"int8","v":"f16"}})") << seed;
     }
   }
   void edits() {
@@ -120,7 +128,13 @@ class WlodSessionTest : public QObject {
   }
 
   void earlierNodesStay() {
-    const SessionFixture s(manifest({{"budget", 600}, {"attention", "pyramid"}, {"w", 64}, {"w2", 1024}, {"lens", "off"}, {"recompute", "incremental"}, {"protect", 0}}));
+    const SessionFixture s(manifest({{"budget", 600},
+                                     {"attention", "pyramid"},
+                                     {"w", 64},
+                                     {"w2", 1024},
+                                     {"lens", "off"},
+                                     {"recompute", "incremental"},
+                                     {"protect", 0}}));
     s.prompt(500);
     const std::vector<std::uint64_t> before = checksumsBefore(s, 256);
     QVERIFY(before.size() > 256 * 2);
@@ -163,7 +177,9 @@ class WlodSessionTest : public QObject {
     QCOMPARE(tree.at("attention"), json("pyramid"));
     QCOMPARE(tree.at("w"), json(64));
     QCOMPARE(tree.at("w2"), json(1024));
-    for (const auto& [verb, args] : {std::pair<std::string, json>{"refocus", json::object()}, {"rebuild", json::object()}, {"collapse", {{"node", id(1, 0)}, {"now", true}}}}) {
+    for (const auto& [verb, args] : {std::pair<std::string, json>{"refocus", json::object()},
+                                     {"rebuild", json::object()},
+                                     {"collapse", {{"node", id(1, 0)}, {"now", true}}}}) {
       const Result<json> refused = s.verb(verb, args);
       QVERIFY(!refused);
       QCOMPARE(refused.error().code, std::string("speculating"));
@@ -187,17 +203,21 @@ class WlodSessionTest : public QObject {
     QTest::newRow("token") << QByteArray(R"([{"action":"expand","node":1200}])") << QByteArray("no_children");
     QTest::newRow("not an entry") << QByteArray(R"([{"action":"expand","node":1153}])") << QByteArray("not_an_entry");
     QTest::newRow("unknown") << QByteArray(R"([{"action":"expand","node":4000001}])") << QByteArray("unknown_node");
-    QTest::newRow("over budget") << QByteArray(R"([{"action":"expand","node":1},{"action":"expand","node":129}])") << QByteArray("over_budget");
+    QTest::newRow("over budget") << QByteArray(R"([{"action":"expand","node":1},{"action":"expand","node":129}])")
+                                 << QByteArray("over_budget");
     QTest::newRow("protected") << QByteArray(R"([{"action":"collapse","node":1409}])") << QByteArray("protected_tail");
-    QTest::newRow("n to m") << QByteArray(R"([{"action":"replace","positions":[40],"new_token_ids":[4,5]}])") << QByteArray("breaks_alignment");
+    QTest::newRow("n to m") << QByteArray(R"([{"action":"replace","positions":[40],"new_token_ids":[4,5]}])")
+                            << QByteArray("breaks_alignment");
     QTest::newRow("delete") << QByteArray(R"([{"action":"delete","position":60}])") << QByteArray("breaks_alignment");
-    QTest::newRow("a gist's place") << QByteArray(R"([{"action":"replace","positions":[0],"new_token_ids":[4]}])") << QByteArray("not_a_token");
+    QTest::newRow("a gist's place") << QByteArray(R"([{"action":"replace","positions":[0],"new_token_ids":[4]}])")
+                                    << QByteArray("not_a_token");
     QTest::newRow("evict") << QByteArray(R"([{"action":"evict","layer":0,"ledger":[1]}])") << QByteArray("unsupported");
   }
   void refusals() {
     QFETCH(QByteArray, actions);
     QFETCH(QByteArray, code);
-    const SessionFixture s(manifest({{"budget", 160}, {"start_tokens", 128}, {"lens", "off"}, {"protect", 64}, {"cooldown", 0}}));
+    const SessionFixture s(
+        manifest({{"budget", 160}, {"start_tokens", 128}, {"lens", "off"}, {"protect", 64}, {"cooldown", 0}}));
     s.prompt(390);
     const std::string before = s.hash();
     const Result<json> refused = s.verb("inject", {{"actions", json::parse(actions.toStdString())}});
@@ -207,7 +227,8 @@ class WlodSessionTest : public QObject {
     QCOMPARE(s.hash(), before);
   }
   void partsRefuse() {
-    const SessionFixture s(manifest({{"budget", 200}, {"start_tokens", 32}, {"protect", 16}, {"cooldown", 0}, {"lens", "off"}}));
+    const SessionFixture s(
+        manifest({{"budget", 200}, {"start_tokens", 32}, {"protect", 16}, {"cooldown", 0}, {"lens", "off"}}));
     s.prompt(1100);
     QCOMPARE(s->state().wlod->context.entries()[0], (TreeNode{1, 0}));
     s.must("expand", {{"node", id(1, 0)}, {"now", true}});
@@ -218,7 +239,8 @@ class WlodSessionTest : public QObject {
     QCOMPARE(s.hash(), before);
   }
   void cooldownRefuses() {
-    const SessionFixture s(manifest({{"budget", 200}, {"start_tokens", 64}, {"protect", 0}, {"cooldown", 2}, {"lens", "script"}}));
+    const SessionFixture s(
+        manifest({{"budget", 200}, {"start_tokens", 64}, {"protect", 0}, {"cooldown", 2}, {"lens", "script"}}));
     s.prompt(390);
     s.must("expand", {{"node", id(1, 0)}, {"now", true}});
     const std::string before = s.hash();
@@ -259,7 +281,8 @@ class WlodSessionTest : public QObject {
   }
 
   void liveFarBeyondTheBudget() {
-    const SessionFixture s(manifest({{"budget", 128}, {"every", 16}, {"protect", 32}, {"start_tokens", 48}, {"start_gists", 512}}));
+    const SessionFixture s(
+        manifest({{"budget", 128}, {"every", 16}, {"protect", 32}, {"start_tokens", 48}, {"start_gists", 512}}));
     s.prompt(3000);
     for (int i = 0; i < 12; ++i) {
       s.must("step", {{"n", 16}});
@@ -273,7 +296,8 @@ class WlodSessionTest : public QObject {
   }
 
   void forksGoOnAlike() {
-    const SessionFixture s(manifest({{"budget", 128}, {"every", 8}, {"attention", "pyramid"}, {"w", 32}, {"w2", 1024}, {"protect", 16}}));
+    const SessionFixture s(
+        manifest({{"budget", 128}, {"every", 8}, {"attention", "pyramid"}, {"w", 32}, {"w2", 1024}, {"protect", 16}}));
     s.prompt(300);
     Result<std::unique_ptr<Session>> other = s->fork();
     QVERIFY(other);
@@ -299,7 +323,8 @@ class WlodSessionTest : public QObject {
   }
 
   void selectiveIsNearAndSaysSo() {
-    const SessionFixture s(manifest({{"budget", 600}, {"lens", "off"}, {"recompute", "selective"}, {"selective_ratio", 0.2}, {"protect", 0}}));
+    const SessionFixture s(manifest(
+        {{"budget", 600}, {"lens", "off"}, {"recompute", "selective"}, {"selective_ratio", 0.2}, {"protect", 0}}));
     s.prompt(500);
     s.must("collapse", {{"node", id(1, 128)}, {"now", true}});
     QVERIFY(s.damage().isEmpty());
@@ -327,7 +352,11 @@ class WlodSessionTest : public QObject {
     QVERIFY(s.damage().isEmpty());
     s.must("reset");
     s.prompt(3);
-    s.must("inject", {{"actions", {{{"action", "delete"}, {"position", 0}}, {{"action", "delete"}, {"position", 1}}, {{"action", "delete"}, {"position", 2}}}}});
+    s.must("inject",
+           {{"actions",
+             {{{"action", "delete"}, {"position", 0}},
+              {{"action", "delete"}, {"position", 1}},
+              {{"action", "delete"}, {"position", 2}}}}});
     s.must("apply");
     QCOMPARE(s->state().length(), 0);
     QVERIFY(s.damage().isEmpty());
@@ -353,8 +382,9 @@ class WlodSessionTest : public QObject {
   void wlodDamageIsNamed_data() {
     QTest::addColumn<int>("damage");
     QTest::addColumn<QString>("expected");
-    const char* kExpected[] = {"wlod_tiling gap", "wlod_tiling overlap", "wlod_tiling misaligned", "wlod_tiling short", "wlod_tiling budget",
-                               "wlod_rows phase", "wlod_rows slot", "wlod_rows dirty gist", "wlod_rows order"};
+    const char* kExpected[] = {"wlod_tiling gap",   "wlod_tiling overlap",  "wlod_tiling misaligned",
+                               "wlod_tiling short", "wlod_tiling budget",   "wlod_rows phase",
+                               "wlod_rows slot",    "wlod_rows dirty gist", "wlod_rows order"};
     for (int i = 0; i < 9; ++i) QTest::newRow(kExpected[i]) << i << QString(kExpected[i]).section(' ', 0, 0);
   }
   void wlodDamageIsNamed() {
@@ -372,11 +402,14 @@ class WlodSessionTest : public QObject {
     if (damage == 3) entries.pop_back();
     if (damage < 4) wlod->context = WorkingContext::of(entries);
     if (damage == 4) wlod->rules.working.budget = 10;
-    if (damage == 5) state.phases = Column<std::int32_t>::make(state.phases.size(), [&](std::int32_t* out) {
-      std::copy(s->state().phases.begin(), s->state().phases.end(), out);
-      ++out[2];
-    });
-    if (damage == 6) std::swap(wlod->slots[1], wlod->slots[0]), wlod->slots[1] = wlod->slots[1].following(std::vector<Slot>(wlod->rows.size(), Slot(0)));
+    if (damage == 5)
+      state.phases = Column<std::int32_t>::make(state.phases.size(), [&](std::int32_t* out) {
+        std::copy(s->state().phases.begin(), s->state().phases.end(), out);
+        ++out[2];
+      });
+    if (damage == 6)
+      std::swap(wlod->slots[1], wlod->slots[0]),
+          wlod->slots[1] = wlod->slots[1].following(std::vector<Slot>(wlod->rows.size(), Slot(0)));
     if (damage == 7) wlod->tree.replace(Moment(40), wlod->tree.token(Moment(41)));
     if (damage == 8) {
       std::vector<WlodRow> rows(wlod->rows.begin(), wlod->rows.end());
@@ -385,7 +418,8 @@ class WlodSessionTest : public QObject {
     }
     state.wlod = wlod;
     std::set<std::string> found;
-    for (const Violation& violation : checkAll({state, s->store(), s->manifest(), s->capacity(), true, 0, 0})) found.insert(violation.invariant);
+    for (const Violation& violation : checkAll({state, s->store(), s->manifest(), s->capacity(), true, 0, 0}))
+      found.insert(violation.invariant);
     const std::string other = expected == "wlod_rows" ? "wlod_tiling" : "";
     QVERIFY2(found.count(expected.toStdString()), json(found).dump().c_str());
     QVERIFY2(!found.count(other), json(found).dump().c_str());
@@ -397,12 +431,14 @@ class WlodSessionTest : public QObject {
     QTest::addColumn<QString>("caughtBy");
     for (const FaultKind& kind : faultKinds())
       if (!kind.caughtBy.empty() && kind.kind != "scale_swap")
-        QTest::newRow(std::string(kind.kind).c_str()) << QString::fromStdString(std::string(kind.kind)) << QString::fromStdString(std::string(kind.caughtBy));
+        QTest::newRow(std::string(kind.kind).c_str())
+            << QString::fromStdString(std::string(kind.kind)) << QString::fromStdString(std::string(kind.caughtBy));
   }
   void damageIsFound() {
     QFETCH(QString, kind);
     QFETCH(QString, caughtBy);
-    const SessionFixture s(manifest({{"budget", 300}, {"lens", "off"}, {"attention", "pyramid"}, {"w", 32}}, {{"faults", true}}));
+    const SessionFixture s(
+        manifest({{"budget", 300}, {"lens", "off"}, {"attention", "pyramid"}, {"w", 32}}, {{"faults", true}}));
     s.prompt(250);
     s.must("fault", {{"kind", kind.toStdString()}, {"seed", 3}});
     const QByteArray found = s.damage();  // maps against the rows of the tree, too

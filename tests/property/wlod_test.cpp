@@ -47,7 +47,8 @@ std::vector<WlodRow> seenBy(const QueryBlock& block, std::size_t query, const st
   return out;
 }
 
-QByteArray flawOf(const Scene& scene, const Definition& definition, const QueryBlock& block, std::size_t query, bool flat) {
+QByteArray flawOf(const Scene& scene, const Definition& definition, const QueryBlock& block, std::size_t query,
+                  bool flat) {
   const WlodRow& own = scene.rows[at(block.queries[query])];
   const std::vector<WlodRow> seen = seenBy(block, query, scene.rows);
   const auto say = [&](const std::string& text) { return QByteArray::fromStdString(own.node.text() + ": " + text); };
@@ -58,7 +59,8 @@ QByteArray flawOf(const Scene& scene, const Definition& definition, const QueryB
     if (node.start != t) return say(node.text() + " does not go on at " + std::to_string(t));
     if (node.end() > own.node.start) return say(node.text() + " ends behind the query");
     for (std::int32_t u = node.start; u < node.end() && !flat; u += 5)
-      if (!(definition.showing(u, own.node.start) == seen[i])) return say(node.text() + " shows moment " + std::to_string(u));
+      if (!(definition.showing(u, own.node.start) == seen[i]))
+        return say(node.text() + " shows moment " + std::to_string(u));
     t = node.end();
   }
   return t == own.node.start ? QByteArray() : say("sees up to " + std::to_string(t));
@@ -118,7 +120,8 @@ class WlodTest : public QObject {
 
   void rowsComeAfterWhatTheySee() {
     const Scene scene(5, 6000, WlodAttention::Pyramid);
-    for (std::size_t i = 1; i < scene.rows.size(); ++i) QVERIFY(scene.rows[i - 1].node.end() <= scene.rows[i].node.end());
+    for (std::size_t i = 1; i < scene.rows.size(); ++i)
+      QVERIFY(scene.rows[i - 1].node.end() <= scene.rows[i].node.end());
     const Coverage coverage(scene.context, scene.rows, WlodAttention::Pyramid, {});
     for (const QueryBlock& block : coverage.blocks(0, static_cast<std::int32_t>(scene.rows.size())))
       for (std::size_t q = 0; q < block.queries.size(); ++q)
@@ -135,14 +138,19 @@ class WlodTest : public QObject {
         std::vector<LodEdit> edits;
         for (unsigned k = 0; k <= random() % 3; ++k) {
           const int level = random() % 4 ? 1 : static_cast<int>(random() % 3);
-          edits.push_back({random() % 4 == 0, {level, static_cast<std::int32_t>(random() % 100) * spanOf(std::max(1, level)) + (random() % 20 ? 0 : 5)}});
+          edits.push_back(
+              {random() % 4 == 0,
+               {level,
+                static_cast<std::int32_t>(random() % 100) * spanOf(std::max(1, level)) + (random() % 20 ? 0 : 5)}});
         }
         const std::vector<TreeNode> before(context.entries().begin(), context.entries().end());
         const auto next = context.edited(edits, rules);
         QVERIFY(std::equal(before.begin(), before.end(), context.entries().begin(), context.entries().end()));
         (next ? done : refused)++;
         if (!next) {
-          QVERIFY2(!next.error().code.empty() && !next.error().why.empty() && !next.error().remedy.empty() && next.error().action, next.error().text().c_str());
+          QVERIFY2(!next.error().code.empty() && !next.error().why.empty() && !next.error().remedy.empty() &&
+                       next.error().action,
+                   next.error().text().c_str());
           if (random() % 2) context = context.nextRound();
           continue;
         }
@@ -154,12 +162,14 @@ class WlodTest : public QObject {
         for (const Swap& swap : next->swaps) {
           patched.insert(patched.end(), before.begin() + taken, before.begin() + swap.beginBefore);
           QCOMPARE(static_cast<std::int32_t>(patched.size()), swap.beginAfter);
-          for (std::int32_t e = 0; e < swap.countAfter; ++e) patched.push_back(next->context.entries()[at(swap.beginAfter + e)]);
+          for (std::int32_t e = 0; e < swap.countAfter; ++e)
+            patched.push_back(next->context.entries()[at(swap.beginAfter + e)]);
           taken = swap.beginBefore + swap.countBefore;
           QCOMPARE(patched.back().end(), swap.moments.end);
         }
         patched.insert(patched.end(), before.begin() + taken, before.end());
-        QVERIFY(std::equal(patched.begin(), patched.end(), next->context.entries().begin(), next->context.entries().end()));
+        QVERIFY(
+            std::equal(patched.begin(), patched.end(), next->context.entries().begin(), next->context.entries().end()));
         context = next->context;
       }
       QVERIFY2(done > 20 && refused > 20, qPrintable(QString::number(done)));
@@ -172,13 +182,17 @@ class WlodTest : public QObject {
       Scene scene(seed, 5000, WlodAttention::Pyramid);
       const WorkingContext edited = shuffled(scene.context, scene.random, 1 + static_cast<int>(seed % 4));
       std::vector<TimelineChange> changes;
-      for (const Swap& swap : differences(scene.context.entries().span(), edited.entries().span())) changes.push_back({swap.moments, false});
+      for (const Swap& swap : differences(scene.context.entries().span(), edited.entries().span()))
+        changes.push_back({swap.moments, false});
       const std::vector<WlodRow> after = wlodRows(edited, WlodAttention::Pyramid);
       const Invalidation found = invalidate(scene.rows, after, changes);
-      const Coverage was(scene.context, scene.rows, WlodAttention::Pyramid, {64, 1024}), is(edited, after, WlodAttention::Pyramid, {64, 1024});
-      QCOMPARE(found.firstDirty, static_cast<std::int32_t>(std::count(found.why.begin(), found.why.end(), DirtyWhy::Clean)));
+      const Coverage was(scene.context, scene.rows, WlodAttention::Pyramid, {64, 1024}),
+          is(edited, after, WlodAttention::Pyramid, {64, 1024});
+      QCOMPARE(found.firstDirty,
+               static_cast<std::int32_t>(std::count(found.why.begin(), found.why.end(), DirtyWhy::Clean)));
       std::map<std::int32_t, std::vector<WlodRow>> before, now;
-      for (const QueryBlock& block : was.blocks(0, std::min(found.firstDirty, static_cast<std::int32_t>(scene.rows.size()))))
+      for (const QueryBlock& block :
+           was.blocks(0, std::min(found.firstDirty, static_cast<std::int32_t>(scene.rows.size()))))
         for (std::size_t q = 0; q < block.queries.size(); ++q) before[block.queries[q]] = seenBy(block, q, scene.rows);
       for (const QueryBlock& block : is.blocks(0, found.firstDirty))
         for (std::size_t q = 0; q < block.queries.size(); ++q) now[block.queries[q]] = seenBy(block, q, after);
@@ -194,14 +208,16 @@ class WlodTest : public QObject {
       const WorkingRules rules{context.cost() + static_cast<std::int32_t>(random() % 80), 128, 2};
       for (int round = 0; round < 10; ++round) {
         std::vector<double> scores;
-        for (std::int32_t i = 0; i < context.cost(); ++i) scores.push_back(static_cast<double>(random() % 1999) / 1000.0 - 0.999);
+        for (std::int32_t i = 0; i < context.cost(); ++i)
+          scores.push_back(static_cast<double>(random() % 1999) / 1000.0 - 0.999);
         const auto decided = refocus(context, scores, {0.2, -0.9, 4}, rules);
         QVERIFY2(bool(decided), decided ? "" : decided.error().text().c_str());
         QVERIFY(decided->edits.size() <= 4);
         const auto next = context.edited(decided->edits, rules);
         QVERIFY2(bool(next), next ? "" : next.error().text().c_str());
         QCOMPARE(next->context.cost(), decided->round.after);
-        QVERIFY(std::all_of(decided->round.decisions.begin(), decided->round.decisions.end(), [](const FocusDecision& d) { return !d.code.empty() && !d.reason.empty(); }));
+        QVERIFY(std::all_of(decided->round.decisions.begin(), decided->round.decisions.end(),
+                            [](const FocusDecision& d) { return !d.code.empty() && !d.reason.empty(); }));
         context = next->context.nextRound();
       }
     }

@@ -28,7 +28,8 @@ class CacheFixture {
   };
 
   explicit CacheFixture(Options wanted)
-      : backend(kernels::makeCpuBackend(wanted.threads)), options(wanted),
+      : backend(kernels::makeCpuBackend(wanted.threads)),
+        options(wanted),
         format{wanted.kvHeads, wanted.headDim, wanted.dtype, wanted.dtype},
         store(CacheStore::create(*backend, wanted.layers, format, wanted.slots).take()) {
     rules.position = wanted.position;
@@ -87,9 +88,7 @@ class CacheFixture {
     return pool.data() + pool.stride() * state.map(layer).slotOf[static_cast<std::size_t>(index)].value();
   }
 
-  void setLogits() {
-    state.logits = std::make_shared<std::vector<float>>(static_cast<std::size_t>(kVocab), 0.5f);
-  }
+  void setLogits() { state.logits = std::make_shared<std::vector<float>>(static_cast<std::size_t>(kVocab), 0.5f); }
 
   CheckInput input(bool full, std::int64_t part = 0) {
     return {state, store, manifest, rules.capacity, full, part, kVocab};

@@ -75,17 +75,21 @@ struct Algorithm {
 static_assert(sizeof(Algorithm) == sizeof(cublasLtMatmulAlgo_t));
 
 /// d [m, n] = a^T b of matrices by columns, both of a 16-bit type.
-bool fits(const cublasLtMatmulDescOpaque_t& product, const cublasLtMatrixLayoutOpaque_t& a, const cublasLtMatrixLayoutOpaque_t& b,
-          const cublasLtMatrixLayoutOpaque_t& c, const cublasLtMatrixLayoutOpaque_t& d) {
+bool fits(const cublasLtMatmulDescOpaque_t& product, const cublasLtMatrixLayoutOpaque_t& a,
+          const cublasLtMatrixLayoutOpaque_t& b, const cublasLtMatrixLayoutOpaque_t& c,
+          const cublasLtMatrixLayoutOpaque_t& d) {
   const auto dense = [](const auto& one) { return one.rows > 0 && one.columns > 0 && one.stride >= one.rows; };
-  return product.a == CUBLAS_OP_T && product.b == CUBLAS_OP_N && dense(a) && dense(b) && dense(d) && c == d && a.rows == b.rows &&
-         a.columns == d.rows && b.columns == d.columns && a.type == b.type && a.type != CUDA_R_32F && d.type == CUDA_R_32F;
+  return product.a == CUBLAS_OP_T && product.b == CUBLAS_OP_N && dense(a) && dense(b) && dense(d) && c == d &&
+      a.rows == b.rows && a.columns == d.rows && b.columns == d.columns && a.type == b.type && a.type != CUDA_R_32F &&
+      d.type == CUDA_R_32F;
 }
 
 /// Seven sums side by side, which is nobody else's order.
-float dot(const cublasLtMatrixLayoutOpaque_t& a, const void* as, int64_t i, const cublasLtMatrixLayoutOpaque_t& b, const void* bs, int64_t j) {
+float dot(const cublasLtMatrixLayoutOpaque_t& a, const void* as, int64_t i, const cublasLtMatrixLayoutOpaque_t& b,
+          const void* bs, int64_t j) {
   float sums[7] = {};
-  for (int64_t l = 0; l < a.rows; ++l) sums[l % 7] += valueAt(a.type, as, l + i * a.stride) * valueAt(b.type, bs, l + j * b.stride);
+  for (int64_t l = 0; l < a.rows; ++l)
+    sums[l % 7] += valueAt(a.type, as, l + i * a.stride) * valueAt(b.type, bs, l + j * b.stride);
   return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + sums[6]);
 }
 
@@ -101,25 +105,32 @@ SHOWN cublasStatus_t cublasLtCreate(cublasLtHandle_t* out) {
 }
 SHOWN cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) { return destroy(handle); }
 
-SHOWN cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* out, cublasComputeType_t compute, cudaDataType_t scale) {
+SHOWN cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* out, cublasComputeType_t compute,
+                                              cudaDataType_t scale) {
   if (compute != CUBLAS_COMPUTE_32F || scale != CUDA_R_32F) return CUBLAS_STATUS_NOT_SUPPORTED;
   return make(out, cublasLtMatmulDescOpaque_t{});
 }
 SHOWN cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t one) { return destroy(one); }
-SHOWN cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t one, cublasLtMatmulDescAttributes_t what, const void* value, size_t bytes) {
+SHOWN cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t one, cublasLtMatmulDescAttributes_t what,
+                                                    const void* value, size_t bytes) {
   if (!one || bytes != 4) return CUBLAS_STATUS_INVALID_VALUE;
   memcpy(what == CUBLASLT_MATMUL_DESC_TRANSA ? &one->a : &one->b, value, bytes);
   return CUBLAS_STATUS_SUCCESS;
 }
 
-SHOWN cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* out, cudaDataType_t type, uint64_t rows, uint64_t columns, int64_t stride) {
-  return make(out, cublasLtMatrixLayoutOpaque_t{type, static_cast<int64_t>(rows), static_cast<int64_t>(columns), stride});
+SHOWN cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* out, cudaDataType_t type, uint64_t rows,
+                                                uint64_t columns, int64_t stride) {
+  return make(out,
+              cublasLtMatrixLayoutOpaque_t{type, static_cast<int64_t>(rows), static_cast<int64_t>(columns), stride});
 }
 SHOWN cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t one) { return destroy(one); }
 
-SHOWN cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* out) { return make(out, cublasLtMatmulPreferenceOpaque_t{}); }
+SHOWN cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* out) {
+  return make(out, cublasLtMatmulPreferenceOpaque_t{});
+}
 SHOWN cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t one) { return destroy(one); }
-SHOWN cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t one, cublasLtMatmulPreferenceAttributes_t what, const void* value,
+SHOWN cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t one,
+                                                          cublasLtMatmulPreferenceAttributes_t what, const void* value,
                                                           size_t bytes) {
   const bool isWorkspace = what == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES;
   if (!one || bytes != (isWorkspace ? 8 : 4)) return CUBLAS_STATUS_INVALID_VALUE;
@@ -128,9 +139,11 @@ SHOWN cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreferen
   return CUBLAS_STATUS_SUCCESS;
 }
 
-SHOWN cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t product, cublasLtMatrixLayout_t a,
-                                                    cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
-                                                    cublasLtMatmulPreference_t preference, int wanted, cublasLtMatmulHeuristicResult_t* out, int* given) {
+SHOWN cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t product,
+                                                    cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                                    cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                                    cublasLtMatmulPreference_t preference, int wanted,
+                                                    cublasLtMatmulHeuristicResult_t* out, int* given) {
   ++state().counts[1];
   if (!handle || wanted < 1 || !fits(*product, *a, *b, *c, *d)) return CUBLAS_STATUS_INVALID_VALUE;
   if (asked("none")) return CUBLAS_STATUS_NOT_SUPPORTED;
@@ -143,16 +156,20 @@ SHOWN cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cub
   return CUBLAS_STATUS_SUCCESS;
 }
 
-SHOWN cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t product, const void* alpha, const void* a,
-                                    cublasLtMatrixLayout_t aIs, const void* b, cublasLtMatrixLayout_t bIs, const void* beta, const void* c,
-                                    cublasLtMatrixLayout_t cIs, void* d, cublasLtMatrixLayout_t dIs, const cublasLtMatmulAlgo_t* how, void* workspace,
-                                    size_t workspaceBytes, cudaStream_t stream) {
+SHOWN cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t product, const void* alpha,
+                                    const void* a, cublasLtMatrixLayout_t aIs, const void* b,
+                                    cublasLtMatrixLayout_t bIs, const void* beta, const void* c,
+                                    cublasLtMatrixLayout_t cIs, void* d, cublasLtMatrixLayout_t dIs,
+                                    const cublasLtMatmulAlgo_t* how, void* workspace, size_t workspaceBytes,
+                                    cudaStream_t stream) {
   ++state().counts[2];
   if (asked("matmul")) return CUBLAS_STATUS_EXECUTION_FAILED;
   Algorithm algorithm;
   memcpy(&algorithm, how, sizeof algorithm);
-  if (!handle || !workspace || workspaceBytes == 0 || !fits(*product, *aIs, *bIs, *cIs, *dIs)) return CUBLAS_STATUS_INVALID_VALUE;
-  if (algorithm.m != dIs->rows || algorithm.n != dIs->columns || algorithm.k != aIs->rows) return CUBLAS_STATUS_INVALID_VALUE;
+  if (!handle || !workspace || workspaceBytes == 0 || !fits(*product, *aIs, *bIs, *cIs, *dIs))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  if (algorithm.m != dIs->rows || algorithm.n != dIs->columns || algorithm.k != aIs->rows)
+    return CUBLAS_STATUS_INVALID_VALUE;
   const void* all[] = {a, b, c, d};
   for (int i = 0; i < 4; ++i)
     if (reinterpret_cast<uintptr_t>(all[i]) % algorithm.alignment[i] != 0) return CUBLAS_STATUS_INVALID_VALUE;

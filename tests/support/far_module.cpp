@@ -63,7 +63,8 @@ class Far {
     return far;
   }
   Far() {
-    void* start = mmap(nullptr, static_cast<size_t>(m_all), m_closes ? PROT_NONE : PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* start = mmap(nullptr, static_cast<size_t>(m_all), m_closes ? PROT_NONE : PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (start == MAP_FAILED) m_all = 0;
     m_start = static_cast<std::byte*>(start);
     m_free[0] = m_all;
@@ -93,7 +94,8 @@ class Far {
     madvise(memory, static_cast<size_t>(size), MADV_DONTNEED);
     auto after = m_free.lower_bound(at);
     if (after != m_free.end() && at + size == after->first) size += after->second, after = m_free.erase(after);
-    if (after != m_free.begin() && std::prev(after)->first + std::prev(after)->second == at) std::prev(after)->second += size;
+    if (after != m_free.begin() && std::prev(after)->first + std::prev(after)->second == at)
+      std::prev(after)->second += size;
     else m_free[at] = size;
     return 0;
   }
@@ -174,7 +176,9 @@ CudaDevice probe(int32_t) {
   return device;
 }
 
-const char* errorText(int32_t error) { return error == kOutOfMemory ? "out of memory" : error == kLaunchFailure ? "launch failure" : "invalid value"; }
+const char* errorText(int32_t error) {
+  return error == kOutOfMemory ? "out of memory" : error == kLaunchFailure ? "launch failure" : "invalid value";
+}
 
 int32_t memory(int64_t* unused, int64_t* all) {
   *unused = Far::one().available();
@@ -198,7 +202,9 @@ int32_t closeStream(void* stream) {
   Far::one().streams().erase(closed);
   return delete closed, 0;
 }
-int32_t synchronise(void* stream) { return static_cast<Stream*>(stream)->catchUp(static_cast<Stream*>(stream)->given), 0; }
+int32_t synchronise(void* stream) {
+  return static_cast<Stream*>(stream)->catchUp(static_cast<Stream*>(stream)->given), 0;
+}
 int32_t idle(void* stream, bool* out) {
   auto* s = static_cast<Stream*>(stream);
   s->catchUp(s->done + 1);
@@ -235,7 +241,8 @@ int32_t waitFor(void* stream, void* event) {
   return submit(stream, [on = *static_cast<Event*>(event)] { on.stream->catchUp(on.behind); });
 }
 int32_t eventTime(void* begin, void* end, float* milliseconds) {
-  *milliseconds = std::chrono::duration<float, std::milli>(static_cast<Event*>(end)->at - static_cast<Event*>(begin)->at).count();
+  *milliseconds =
+      std::chrono::duration<float, std::milli>(static_cast<Event*>(end)->at - static_cast<Event*>(begin)->at).count();
   return 0;
 }
 
@@ -271,7 +278,8 @@ constexpr CudaApi makeApi() {
               .openFast = &noFast,
               .closeFast = [](void*) {},
               .fastScratchBytes = [](const LinearArgs&) { return int64_t{0}; },
-              .linearFast = [](void* stream, void*, const LinearArgs& args, void*) { return call<&OpTable::linear>(stream, args); },
+              .linearFast = [](void* stream, void*, const LinearArgs& args,
+                               void*) { return call<&OpTable::linear>(stream, args); },
               .attentionFast = &call<&OpTable::attention, AttentionArgs>,
               .takeBoundsReport = [](CudaBoundsReport*) { return int32_t{0}; }};
 #define KVLAB_OP(name, Args) api.name = &call<&OpTable::name, Args>;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/model/safetensors.h"
 #include "core/model/config.h"
+#include "core/model/safetensors.h"
 #include "kernels/scalar_convert.h"
 
 namespace kvlab {
@@ -21,7 +21,8 @@ struct GateFile {
     std::vector<std::byte> bytes() const {
       std::vector<std::byte> out(values.size() * static_cast<std::size_t>(elementBytes(element)));
       for (std::size_t i = 0; i < values.size(); ++i) {
-        const std::uint16_t narrow = element == Element::F16 ? kernels::floatToHalf(values[i]) : kernels::floatToBf16(values[i]);
+        const std::uint16_t narrow =
+            element == Element::F16 ? kernels::floatToHalf(values[i]) : kernels::floatToBf16(values[i]);
         if (element == Element::F32) std::memcpy(out.data() + 4 * i, &values[i], 4);
         else std::memcpy(out.data() + 2 * i, &narrow, 2);
       }
@@ -29,7 +30,8 @@ struct GateFile {
     }
   };
   std::map<std::string, Tensor> tensors;
-  std::map<std::string, std::string> metadata{{"input", "pre_rope"}, {"model", "some model"}, {"threshold", "0.05"}, {"cap", "6"}};
+  std::map<std::string, std::string> metadata{
+      {"input", "pre_rope"}, {"model", "some model"}, {"threshold", "0.05"}, {"cap", "6"}};
 
   GateFile(const ModelConfig& config, int hidden, Element element = Element::F32, unsigned seed = 3) {
     std::mt19937 random(seed);
@@ -39,7 +41,9 @@ struct GateFile {
       for (const std::int64_t d : t.shape) n *= d;
       for (std::int64_t i = 0; i < n; ++i) {
         const float x = (static_cast<float>(random() % 20001) / 10000.0f - 1.0f) * scale;
-        t.values.push_back(as == Element::BF16 ? kernels::bf16ToFloat(kernels::floatToBf16(x)) : as == Element::F16 ? kernels::halfToFloat(kernels::floatToHalf(x)) : x);
+        t.values.push_back(as == Element::BF16      ? kernels::bf16ToFloat(kernels::floatToBf16(x))
+                               : as == Element::F16 ? kernels::halfToFloat(kernels::floatToHalf(x))
+                                                    : x);
       }
       return t;
     };
@@ -47,7 +51,8 @@ struct GateFile {
       for (int s = 1; s <= 4; ++s) {
         const std::int64_t in = s == 1 ? config.headDim : hidden, out = s == 4 ? 1 : hidden;
         const std::string at = "layers." + std::to_string(layer);
-        tensors[at + ".w" + std::to_string(s)] = draw({config.kvHeads, out, in}, 1.7f / std::sqrt(static_cast<float>(in)), element);
+        tensors[at + ".w" + std::to_string(s)] =
+            draw({config.kvHeads, out, in}, 1.7f / std::sqrt(static_cast<float>(in)), element);
         tensors[at + ".b" + std::to_string(s)] = draw({config.kvHeads, out}, 0.3f, Element::F32);
       }
   }
@@ -71,7 +76,8 @@ struct GateFile {
       std::vector<double> y;
       for (std::int64_t o = 0; o < w.shape[1]; ++o) {
         double sum = b.values[static_cast<std::size_t>(head * w.shape[1] + o)];
-        for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * w.values[static_cast<std::size_t>(head * w.shape[1] + o) * x.size() + i];
+        for (std::size_t i = 0; i < x.size(); ++i)
+          sum += x[i] * w.values[static_cast<std::size_t>(head * w.shape[1] + o) * x.size() + i];
         y.push_back(s < 4 ? std::max(sum, 0.0) : sum);
       }
       x = std::move(y);

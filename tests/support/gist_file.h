@@ -27,7 +27,8 @@ struct GistFile {
       Tensor t{std::move(shape), {}};
       std::int64_t n = 1;
       for (const std::int64_t d : t.shape) n *= d;
-      for (std::int64_t i = 0; i < n; ++i) t.values.push_back((static_cast<float>(random() % 20001) / 10000.0f - 1.0f) * scale);
+      for (std::int64_t i = 0; i < n; ++i)
+        t.values.push_back((static_cast<float>(random() % 20001) / 10000.0f - 1.0f) * scale);
       return t;
     };
     for (int level = 1; level <= levels; ++level) {
@@ -51,9 +52,13 @@ struct GistFile {
 
   /// The gist of 32 children [32, hidden] as core/wlod/gist_net.h writes it, in double.
   std::vector<double> gist(int level, const float* x) const {
-    const auto part = [&](const char* name) -> const Tensor& { return tensors.at("levels." + std::to_string(level) + "." + name); };
+    const auto part = [&](const char* name) -> const Tensor& {
+      return tensors.at("levels." + std::to_string(level) + "." + name);
+    };
     const std::int64_t pools = part("query").shape[0], inner = part("w1").shape[0];
-    const auto value = [](const Tensor& t, std::int64_t i) { return static_cast<double>(t.values[static_cast<std::size_t>(i)]); };
+    const auto value = [](const Tensor& t, std::int64_t i) {
+      return static_cast<double>(t.values[static_cast<std::size_t>(i)]);
+    };
     std::vector<double> z, out(static_cast<std::size_t>(hidden));
     for (std::int64_t h = 0; h < pools; ++h) {
       std::vector<double> share;
@@ -62,7 +67,8 @@ struct GistFile {
         double squares = 0, score = value(part("position"), h * 32 + c);
         for (std::int64_t d = 0; d < hidden; ++d) squares += double(x[c * hidden + d]) * x[c * hidden + d];
         const double rms = std::sqrt(squares / static_cast<double>(hidden));
-        for (std::int64_t d = 0; d < hidden; ++d) score += value(part("query"), h * hidden + d) * x[c * hidden + d] / rms * value(part("norm"), d);
+        for (std::int64_t d = 0; d < hidden; ++d)
+          score += value(part("query"), h * hidden + d) * x[c * hidden + d] / rms * value(part("norm"), d);
         share.push_back(std::exp(score));
         sum += share.back();
       }
@@ -82,9 +88,11 @@ struct GistFile {
     }
     for (std::int64_t i = 0; i < inner; ++i) {
       double a = value(part("b1"), i);
-      for (std::size_t j = 0; j < z.size(); ++j) a += value(part("w1"), i * static_cast<std::int64_t>(z.size()) + static_cast<std::int64_t>(j)) * z[j];
+      for (std::size_t j = 0; j < z.size(); ++j)
+        a += value(part("w1"), i * static_cast<std::int64_t>(z.size()) + static_cast<std::int64_t>(j)) * z[j];
       a = a / (1 + std::exp(-a));
-      for (std::int64_t d = 0; d < hidden; ++d) out[static_cast<std::size_t>(d)] += value(part("w2"), d * inner + i) * a;
+      for (std::int64_t d = 0; d < hidden; ++d)
+        out[static_cast<std::size_t>(d)] += value(part("w2"), d * inner + i) * a;
     }
     return out;
   }

@@ -41,8 +41,7 @@ inline std::string codeOf(Session& s, const char* verb, const json& args = json:
 
 inline std::vector<int> someIds(int n, int vocab, unsigned seed) {
   std::vector<int> ids;
-  for (int i = 0; i < n; ++i)
-    ids.push_back(static_cast<int>((seed = seed * 1664525u + 1013904223u) >> 8) % vocab);
+  for (int i = 0; i < n; ++i) ids.push_back(static_cast<int>((seed = seed * 1664525u + 1013904223u) >> 8) % vocab);
   return ids;
 }
 
@@ -59,10 +58,7 @@ inline void live(Session& s, unsigned seed = 1) {
   call(s, "step", {{"n", 3}});
   call(s, "inject",
        {{"actions",
-         {{{"action", "replace_pair"},
-           {"original_pos1", 4},
-           {"original_pos2", 5},
-           {"new_token_ids", {7}}},
+         {{{"action", "replace_pair"}, {"original_pos1", 4}, {"original_pos2", 5}, {"new_token_ids", {7}}},
           {{"action", "delete"}, {"position", 11}},
           {{"action", "insert"}, {"position", 20}, {"token_ids", {9, 10}}}}}});
   call(s, "step", {{"n", 2}});

@@ -20,7 +20,8 @@ class SessionFixture {
 
   /// The manifest's defaults here, changed by `changes`.
   explicit SessionFixture(const json& changes = json::object()) {
-    json manifest{{"model", "synthetic:tiny"}, {"threads", 1}, {"capacity", 400}, {"staging", 400}, {"history_bytes", 64 << 20}};
+    json manifest{
+        {"model", "synthetic:tiny"}, {"threads", 1}, {"capacity", 400}, {"staging", 400}, {"history_bytes", 64 << 20}};
     manifest.update(changes);
     Result<Manifest> parsed = Manifest::fromJson(manifest);
     if (!parsed) qFatal("%s", parsed.error().text().c_str());
@@ -67,13 +68,14 @@ class SessionFixture {
     out["brightness"] = json(std::vector<float>(state.brightness.begin(), state.brightness.end())).dump();
     out["phases"] = json(std::vector<int>(state.phases.begin(), state.phases.end())).dump();
     for (int layer = 0; layer < state.layers(); ++layer) {
-      for (LedgerId id : state.map(layer).ledger) out["map " + std::to_string(layer)] += std::to_string(id.value()) + " ";
+      for (LedgerId id : state.map(layer).ledger)
+        out["map " + std::to_string(layer)] += std::to_string(id.value()) + " ";
     }
     for (std::int32_t i = 0; i < static_cast<std::int32_t>(state.ledger.size()); ++i) {
       const LedgerRow& row = state.ledger[LedgerId(i)];
-      out["ledger " + std::to_string(i)] = std::string(name(row.state)) + " " + std::string(name(row.source)) + " born " +
-                                            std::to_string(row.born.value()) + " changed " + std::to_string(row.changed.value()) +
-                                            (row.pinned ? " pinned " : " ") + std::to_string(row.brightness);
+      out["ledger " + std::to_string(i)] = std::string(name(row.state)) + " " + std::string(name(row.source)) +
+          " born " + std::to_string(row.born.value()) + " changed " + std::to_string(row.changed.value()) +
+          (row.pinned ? " pinned " : " ") + std::to_string(row.brightness);
     }
     return out;
   }
@@ -102,11 +104,13 @@ class SessionFixture {
       const std::span<const std::int32_t> slots = plain(session->state().map(layer).residentSlots());
       std::vector<float> k(slots.size() * static_cast<std::size_t>(pool.width())), v = k;
       pool.gather(slots, k.data(), v.data());
-      const auto dim = static_cast<std::size_t>(pool.format().headDim), heads = static_cast<std::size_t>(pool.format().kvHeads);
+      const auto dim = static_cast<std::size_t>(pool.format().headDim),
+                 heads = static_cast<std::size_t>(pool.format().kvHeads);
       for (std::size_t head = 0; head < heads; ++head)
         for (const std::vector<float>* all : {&k, &v})
           for (std::size_t row = 0; row < slots.size(); ++row)
-            out.insert(out.end(), all->begin() + static_cast<std::ptrdiff_t>((row * heads + head) * dim), all->begin() + static_cast<std::ptrdiff_t>((row * heads + head + 1) * dim));
+            out.insert(out.end(), all->begin() + static_cast<std::ptrdiff_t>((row * heads + head) * dim),
+                       all->begin() + static_cast<std::ptrdiff_t>((row * heads + head + 1) * dim));
     }
     return out;
   }

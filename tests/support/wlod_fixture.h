@@ -22,7 +22,9 @@ class WlodFixture {
   explicit WlodFixture(Options wanted) : options(std::move(wanted)), backend(kernels::makeCpuBackend(options.threads)) {
     model = Model::open(options.model, KVLAB_RESOURCES_DIR).take();
     const ModelConfig& c = model->config();
-    transformer = Transformer::create(PlacedWeights::place(model, backend).take(), *backend, options.maxPhases, options.chunk).take();
+    transformer =
+        Transformer::create(PlacedWeights::place(model, backend).take(), *backend, options.maxPhases, options.chunk)
+            .take();
     const kernels::RowFormat format{c.kvHeads, c.headDim, model->dtype(), model->dtype()};
     store = CacheStore::create(*backend, c.layers, format, options.slots).take();
     net = options.net ? options.net : meanGistNet(c.hidden);

@@ -21,8 +21,7 @@ struct Distance {
 };
 
 std::vector<float> rowOf(Session& s, int layer, int index, const char* which) {
-  return call(s, "row", {{"layer", layer}, {"index", index}, {"which", which}})["data"]
-      .get<std::vector<float>>();
+  return call(s, "row", {{"layer", layer}, {"index", index}, {"which", which}})["data"].get<std::vector<float>>();
 }
 
 Distance distance(Session& a, Session& b, double unit) {
@@ -30,15 +29,14 @@ Distance distance(Session& a, Session& b, double unit) {
   const int half = a.model().config().headDim / 2;
   for (int layer = 0; layer < a.state().layers(); ++layer)
     for (int i = 0; i < a.state().length(); ++i) {
-      const auto ka = rowOf(a, layer, i, "k"), kb = rowOf(b, layer, i, "k"),
-                 va = rowOf(a, layer, i, "v"), vb = rowOf(b, layer, i, "v");
-      for (std::size_t x = 0; x < va.size(); ++x)
-        out.value = std::max(out.value, double(std::abs(va[x] - vb[x])));
+      const auto ka = rowOf(a, layer, i, "k"), kb = rowOf(b, layer, i, "k"), va = rowOf(a, layer, i, "v"),
+                 vb = rowOf(b, layer, i, "v");
+      for (std::size_t x = 0; x < va.size(); ++x) out.value = std::max(out.value, double(std::abs(va[x] - vb[x])));
       for (std::size_t x = 0; x < ka.size(); ++x) {
         if (static_cast<int>(x) % (2 * half) >= half) continue;
         const std::size_t y = x + static_cast<std::size_t>(half);
-        out.key = std::max(out.key, std::hypot(double(ka[x] - kb[x]), double(ka[y] - kb[y])) /
-                                        (unit * std::hypot(ka[x], ka[y])));
+        out.key = std::max(
+            out.key, std::hypot(double(ka[x] - kb[x]), double(ka[y] - kb[y])) / (unit * std::hypot(ka[x], ka[y])));
       }
     }
   return out;
@@ -57,12 +55,8 @@ struct Parts {
   }
   json manifest() const { return json::parse(header["__metadata__"]["kvlab"].get<std::string>()); }
   void setManifest(const json& manifest) { header["__metadata__"]["kvlab"] = manifest.dump(); }
-  void write(const std::string& path) const {
-    writeFile(path, safetensorsFile(header.dump(), data));
-  }
-  std::size_t offset(const std::string& tensor) const {
-    return header[tensor]["data_offsets"][0].get<std::size_t>();
-  }
+  void write(const std::string& path) const { writeFile(path, safetensorsFile(header.dump(), data)); }
+  std::size_t offset(const std::string& tensor) const { return header[tensor]["data_offsets"][0].get<std::size_t>(); }
   template <class T>
   void poke(const std::string& tensor, std::size_t i, T value) {
     std::memcpy(data.data() + offset(tensor) + i * sizeof(T), &value, sizeof value);
@@ -98,9 +92,7 @@ class CacheFileTest : public QObject {
   void changedFileIsNotReplayed();
 
  private:
-  std::string path(const char* name) const {
-    return m_folder.filePath(QString::fromUtf8(name)).toStdString();
-  }
+  std::string path(const char* name) const { return m_folder.filePath(QString::fromUtf8(name)).toStdString(); }
   QTemporaryDir m_folder;
 };
 
@@ -128,8 +120,8 @@ void CacheFileTest::rotationHasItsInverse() {
     const float* row = table.data() + table.index(Phase(phase)) * 16;
     for (std::size_t i = 0; i < 32; ++i) {
       const std::size_t w = i % 8, low = i - i % 16 + w;
-      const double want = i % 16 < 8 ? x[low] * row[w] - x[low + 8] * row[8 + w]
-                                     : x[low + 8] * row[w] + x[low] * row[8 + w];
+      const double want =
+          i % 16 < 8 ? x[low] * row[w] - x[low + 8] * row[8 + w] : x[low + 8] * row[w] + x[low] * row[8 + w];
       QVERIFY2(std::abs(y[i] - want) < 3e-7, "not what the attention kernel's table says");
     }
     rotation.unrotate(phase, 2, y.data());
@@ -151,11 +143,13 @@ void CacheFileTest::nativeRestoresEverything_data() {
   QTest::newRow("recompute") << R"({"after_edit":"recompute"})" << true;
   QTest::newRow("int8") << R"({"kv":{"k":"int8","v":"int8"}})" << true;
   QTest::newRow("fp8") << R"({"kv":{"k":"f16","v":"fp8-e4m3"}})" << false;
-  QTest::newRow("mixed") << R"({"kv":{"k":"f16","v":"int8"},"layers":[{"match":0,"kv":{"k":"f32","v":"f32"}},{"match":2,"layout":"contiguous_splice"}]})" << true;
+  QTest::newRow("mixed")
+      << R"({"kv":{"k":"f16","v":"int8"},"layers":[{"match":0,"kv":{"k":"f32","v":"f32"}},{"match":2,"layout":"contiguous_splice"}]})"
+      << true;
   QTest::newRow("ring") << R"({"layout":"ring_fused","ring":{"window":9}})" << false;
-  QTest::newRow("window") << R"({"layers":[{"match":1,"layout":"ring_pointer","window":8,"kv":{"k":"f16","v":"int8"}}]})" << false;
-  QTest::newRow("culling")
-      << R"({"brightness":{"target":20,"compressor":"nearest","min_cosine":-1}})" << false;
+  QTest::newRow("window")
+      << R"({"layers":[{"match":1,"layout":"ring_pointer","window":8,"kv":{"k":"f16","v":"int8"}}]})" << false;
+  QTest::newRow("culling") << R"({"brightness":{"target":20,"compressor":"nearest","min_cosine":-1}})" << false;
 }
 
 void CacheFileTest::nativeRestoresEverything() {
@@ -287,8 +281,8 @@ void CacheFileTest::hfFormsComeBack_data() {
     QTest::addRow("%s mixed", form) << form << R"({"kv":{"k":"f16","v":"f32"}})" << 0x1p-11;
     QTest::addRow("%s absolute", form) << form << R"({"position":"absolute"})" << 0x1p-24;
   }
-  for (const QString& name : QDir(QStringLiteral(KVLAB_TESTS_DIR "/oracle/models"))
-                                 .entryList(QDir::Dirs | QDir::NoDotAndDotDot)) {
+  for (const QString& name :
+       QDir(QStringLiteral(KVLAB_TESTS_DIR "/oracle/models")).entryList(QDir::Dirs | QDir::NoDotAndDotDot)) {
     const std::string model = KVLAB_TESTS_DIR "/oracle/models/" + name.toStdString();
     const Result<ModelConfig> config = readConfig(model);
     if (!config || config->headDim % 8 != 0 || config->headDim < 16) continue;
@@ -305,16 +299,13 @@ void CacheFileTest::hfFormsComeBack() {
   auto a = opened(manifest), b = opened(manifest);
   const int vocab = a->model().config().vocab;
   call(*a, "promptIds", {{"ids", someIds(24, vocab, 3)}});
-  call(*a, "inject",
-       {{"actions",
-         {{{"action", "delete"}, {"position", 5}}, {{"action", "add"}, {"token_id", 8}}}}});
+  call(*a, "inject", {{"actions", {{{"action", "delete"}, {"position", 5}}, {{"action", "add"}, {"token_id", 8}}}}});
   call(*a, "apply");
   call(*a, "saveCache", {{"path", path("hf")}, {"form", form.toStdString()}});
   call(*b, "loadCache", {{"path", path("hf")}});
   QCOMPARE(call(*b, "tokens"), call(*a, "tokens"));
   QCOMPARE(b->state().map(0).phases.size(), a->state().map(0).phases.size());
-  for (std::size_t i = 0; i < a->state().context.size(); ++i)
-    QCOMPARE(b->state().phases[i], a->state().phases[i]);
+  for (std::size_t i = 0; i < a->state().context.size(); ++i) QCOMPARE(b->state().phases[i], a->state().phases[i]);
   const Distance d = distance(*a, *b, unit);
   qInfo("largest key distance %.2f u, value distance %g", d.key, d.value);
   QVERIFY(d.key <= 3);
@@ -326,8 +317,7 @@ void CacheFileTest::hfFormsComeBack() {
 }
 
 void CacheFileTest::hfReplacesContent() {
-  auto a = opened(tinyManifest()),
-       b = opened(tinyManifest({{"brightness", {{"start", {{"file", 99}}}}}}));
+  auto a = opened(tinyManifest()), b = opened(tinyManifest({{"brightness", {{"start", {{"file", 99}}}}}}));
   live(*a, 1);
   live(*b, 2);
   const std::string before = b->stateHash();
@@ -344,18 +334,15 @@ void CacheFileTest::hfReplacesContent() {
 
 void CacheFileTest::hfRefusesRaggedAndEmpty() {
   auto s = opened(tinyManifest());
-  QCOMPARE(codeOf(*s, "saveCache", {{"path", path("e")}, {"form", "hf_dynamic"}}),
-           std::string("empty"));
+  QCOMPARE(codeOf(*s, "saveCache", {{"path", path("e")}, {"form", "hf_dynamic"}}), std::string("empty"));
   live(*s);
   call(*s, "evict", {{"layer", 2}, {"ledger", {6}}, {"now", true}});
-  const Result<json> refused =
-      execute(*s, "saveCache", {{"path", path("r")}, {"form", "hf_dynamic"}});
+  const Result<json> refused = execute(*s, "saveCache", {{"path", path("r")}, {"form", "hf_dynamic"}});
   QVERIFY(!refused);
   QCOMPARE(refused.error().code, std::string("ragged"));
   QVERIFY(refused.error().why.find("layer 2") != std::string::npos);
   QVERIFY(!QFile::exists(m_folder.filePath("r")));
-  QCOMPARE(codeOf(*s, "saveCache", {{"path", path("r")}, {"form", "pickle"}}),
-           std::string("bad_argument"));
+  QCOMPARE(codeOf(*s, "saveCache", {{"path", path("r")}, {"form", "pickle"}}), std::string("bad_argument"));
   QCOMPARE(codeOf(*s, "saveCache", {{"path", path("no/such/folder/r")}}), std::string("bad_file"));
 }
 
@@ -366,8 +353,7 @@ void CacheFileTest::hfPositions() {
   call(*a, "inject", {{"actions", {{{"action", "delete"}, {"position", 5}}}}});
   call(*a, "apply");
   call(*a, "saveCache", {{"path", path("gap")}, {"form", "hf_dynamic"}});
-  QCOMPARE(Parts::of(path("gap")).manifest()["position_ids"],
-           json({0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11}));
+  QCOMPARE(Parts::of(path("gap")).manifest()["position_ids"], json({0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11}));
   for (Session* s : {b.get(), c.get()}) {
     const Result<json> refused = execute(*s, "loadCache", {{"path", path("gap")}});
     QVERIFY(!refused);
@@ -488,8 +474,8 @@ void CacheFileTest::hostileNative() {
   live(*s);
   call(*s, "saveCache", {{"path", path("n")}});
   Parts parts = Parts::of(path("n"));
-  const std::size_t at = parts.offset(tensor.toStdString()) +
-                         static_cast<std::size_t>(i) * static_cast<std::size_t>(size);
+  const std::size_t at =
+      parts.offset(tensor.toStdString()) + static_cast<std::size_t>(i) * static_cast<std::size_t>(size);
   std::memcpy(parts.data.data() + at, &value, static_cast<std::size_t>(size));
   parts.write(path("bad"));
   const std::string before = s->stateHash();

@@ -49,9 +49,7 @@ class CaptureTest : public QObject {
   void needsTheCacheFileAgain();
 
  private:
-  std::string path(const char* name) const {
-    return m_folder.filePath(QString::fromUtf8(name)).toStdString();
-  }
+  std::string path(const char* name) const { return m_folder.filePath(QString::fromUtf8(name)).toStdString(); }
   static std::string small(int commands);
   QTemporaryDir m_folder;
 };
@@ -59,8 +57,7 @@ class CaptureTest : public QObject {
 std::string CaptureTest::small(int commands) {
   std::string out = captureStart({*Manifest::fromJson(tinyManifest()), "f", "n"});
   for (int i = 1; i <= commands; ++i)
-    out += captureRecord({"step", {{"n", i}}, Tick(i), 1, i % 2 ? "00ff" : ""},
-                         static_cast<std::uint64_t>(i));
+    out += captureRecord({"step", {{"n", i}}, Tick(i), 1, i % 2 ? "00ff" : ""}, static_cast<std::uint64_t>(i));
   return out;
 }
 
@@ -89,8 +86,7 @@ void CaptureTest::anyCutDropsTheTail() {
       continue;
     }
     QVERIFY2(capture, std::to_string(n).c_str());
-    const auto whole =
-        static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), n) - ends.begin()) - 1;
+    const auto whole = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), n) - ends.begin()) - 1;
     QCOMPARE(capture->commands.size(), whole);
     QCOMPARE(capture->bytes, ends[whole]);
     QCOMPARE(capture->note.empty(), n == ends[whole]);
@@ -162,8 +158,7 @@ void CaptureTest::replaysEverything() {
   call(*s, "evict", {{"layer", 1}, {"ledger", {6, 8}}, {"now", true}});
   call(*s, "inject",
        {{"actions",
-         {{{"action", "delete"}, {"position", 2}},
-          {{"action", "insert"}, {"position", 9}, {"token_ids", {4}}}}}});
+         {{{"action", "delete"}, {"position", 2}}, {{"action", "insert"}, {"position", 9}, {"token_ids", {4}}}}}});
   call(*s, "stepAction");
   call(*s, "stepAction");
   call(*s, "run", {{"maxTicks", 3}});
@@ -186,9 +181,7 @@ void CaptureTest::replaysEverything() {
 void CaptureTest::forgetsWhatWasNotPending() {
   auto s = opened(tinyManifest());
   call(*s, "promptIds", {{"ids", {5, 6, 7, 8, 9}}});
-  call(*s, "inject",
-       {{"actions",
-         {{{"action", "delete"}, {"position", 1}}, {{"action", "delete"}, {"position", 3}}}}});
+  call(*s, "inject", {{"actions", {{{"action", "delete"}, {"position", 1}}, {{"action", "delete"}, {"position", 3}}}}});
   call(*s, "stepAction");
   call(*s, "clearPending");
   call(*s, "step", {{"tokens", {4}}});
@@ -294,9 +287,8 @@ void CaptureTest::survivesAKill() {
   call(*s, "startCapture", {{"path", path("s")}});
   std::vector<std::string> hashes;
   std::vector<std::size_t> sizes;
-  for (const auto& [verb, args] : {std::pair<const char*, json>{"promptIds", {{"ids", {5, 6, 7}}}},
-                                   {"step", {{"n", 2}}},
-                                   {"step", {}}}) {
+  for (const auto& [verb, args] :
+       {std::pair<const char*, json>{"promptIds", {{"ids", {5, 6, 7}}}}, {"step", {{"n", 2}}}, {"step", {}}}) {
     call(*s, verb, args.is_null() ? json::object() : args);
     hashes.push_back(s->stateHash());
     sizes.push_back(readAll(path("s")).size());
@@ -352,8 +344,8 @@ void CaptureTest::refusesVerbsThatWriteFiles() {
     auto s = opened(tinyManifest());
     call(*s, "saveCapture", {{"path", path("v")}});
     const Result<Capture> capture = openCapture(path("v"));
-    writeFile(path("v"), captureStart(capture->header) +
-                             captureRecord({verb, {{"path", path("written")}}, Tick(0), 1, {}}, 1));
+    writeFile(path("v"),
+              captureStart(capture->header) + captureRecord({verb, {{"path", path("written")}}, Tick(0), 1, {}}, 1));
     QCOMPARE(replayed(path("v")).error().code, std::string("bad_capture"));
     QVERIFY(!QFile::exists(m_folder.filePath("written")));
   }

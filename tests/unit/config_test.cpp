@@ -32,12 +32,10 @@ class ConfigTest : public QObject {
  private Q_SLOTS:
   void readsEveryFixture() {
     int seen = 0;
-    for (const QString& name :
-         QDir(KVLAB_TESTS_DIR "/oracle/models").entryList(QDir::Dirs | QDir::NoDotAndDotDot)) {
+    for (const QString& name : QDir(KVLAB_TESTS_DIR "/oracle/models").entryList(QDir::Dirs | QDir::NoDotAndDotDot)) {
       const auto c = readConfig(KVLAB_TESTS_DIR "/oracle/models/" + name.toStdString());
       QVERIFY2(c, c ? "" : c.error().text().c_str());
-      QVERIFY(c->vocab > 0 && c->layers > 0 &&
-              c->windowPerLayer.size() == static_cast<std::size_t>(c->layers));
+      QVERIFY(c->vocab > 0 && c->layers > 0 && c->windowPerLayer.size() == static_cast<std::size_t>(c->layers));
       QVERIFY(name.startsWith(QString::fromStdString(c->type)));
       ++seen;
     }
@@ -46,8 +44,7 @@ class ConfigTest : public QObject {
 
   void defaultsAreTransformers() {
     json j = llama();
-    for (const char* key :
-         {"num_key_value_heads", "rms_norm_eps", "hidden_act", "max_position_embeddings"})
+    for (const char* key : {"num_key_value_heads", "rms_norm_eps", "hidden_act", "max_position_embeddings"})
       j.erase(key);
     const auto c = configFromJson(j, "f");
     QVERIFY(c);
@@ -75,10 +72,8 @@ class ConfigTest : public QObject {
                        {"low_freq_factor", 1.0},
                        {"high_freq_factor", 4.0},
                        {"original_max_position_embeddings", 128}};
-    const auto old =
-        configFromJson(with(llama(), {{"rope_theta", 5e5}, {"rope_scaling", scaling}}), "f");
-    const auto now = configFromJson(
-        with(llama(), {{"rope_parameters", with(scaling, {{"rope_theta", 5e5}})}}), "f");
+    const auto old = configFromJson(with(llama(), {{"rope_theta", 5e5}, {"rope_scaling", scaling}}), "f");
+    const auto now = configFromJson(with(llama(), {{"rope_parameters", with(scaling, {{"rope_theta", 5e5}})}}), "f");
     QVERIFY(old && now);
     for (const auto* c : {&*old, &*now}) {
       QCOMPARE(c->rope.kind, RopeScaling::Kind::Llama3);
@@ -90,9 +85,7 @@ class ConfigTest : public QObject {
 
   void yarnAttentionFactor() {
     const auto yarn = [](const json& more) {
-      return configFromJson(
-                 with(llama(), {{"rope_scaling", with({{"type", "yarn"}, {"factor", 4.0}}, more)}}),
-                 "f")
+      return configFromJson(with(llama(), {{"rope_scaling", with({{"type", "yarn"}, {"factor", 4.0}}, more)}}), "f")
           ->rope;
     };
     QCOMPARE(yarn(json::object()).attentionFactor, 0.1 * std::log(4.0) + 1);
@@ -107,13 +100,11 @@ class ConfigTest : public QObject {
     using W = std::vector<int>;
     const json on{{"use_sliding_window", true}, {"sliding_window", 10}, {"max_window_layers", 1}};
     QCOMPARE(configFromJson(qwen2(on), "f")->windowPerLayer, (W{0, 10, 10}));
-    QCOMPARE(configFromJson(qwen2(with(on, {{"use_sliding_window", false}})), "f")->windowPerLayer,
-             (W{0, 0, 0}));
+    QCOMPARE(configFromJson(qwen2(with(on, {{"use_sliding_window", false}})), "f")->windowPerLayer, (W{0, 0, 0}));
     const json types{{"layer_types", {"sliding_attention", "full_attention", "sliding_attention"}}};
     QCOMPARE(configFromJson(qwen2(with(on, types)), "f")->windowPerLayer, (W{10, 0, 10}));
     const json mistral = with(llama(), {{"model_type", "mistral"}});
-    QCOMPARE(configFromJson(with(mistral, {{"sliding_window", 12}}), "f")->windowPerLayer,
-             (W{12, 12, 12}));
+    QCOMPARE(configFromJson(with(mistral, {{"sliding_window", 12}}), "f")->windowPerLayer, (W{12, 12, 12}));
     QCOMPARE(configFromJson(mistral, "f")->slidingWindow, 4096);
     json null = mistral;
     null["sliding_window"] = nullptr;
@@ -121,8 +112,7 @@ class ConfigTest : public QObject {
   }
 
   void ids() {
-    const auto c = configFromJson(
-        with(llama(), {{"eos_token_id", {5, 6, 5}}, {"bos_token_id", nullptr}}), "f");
+    const auto c = configFromJson(with(llama(), {{"eos_token_id", {5, 6, 5}}, {"bos_token_id", nullptr}}), "f");
     QCOMPARE(c->bos, -1);
     QCOMPARE(c->eos, (std::vector<std::int32_t>{5, 6}));
   }
@@ -141,8 +131,7 @@ class ConfigTest : public QObject {
     QTest::addColumn<QByteArray>("text");
     QTest::addColumn<QString>("field");
     const auto row = [](const char* name, const json& changes, const char* field) {
-      QTest::newRow(name) << QByteArray::fromStdString(with(llama(), changes).dump())
-                          << QString(field);
+      QTest::newRow(name) << QByteArray::fromStdString(with(llama(), changes).dump()) << QString(field);
     };
     row("architecture", {{"model_type", "gpt2"}}, "model_type");
     row("no architecture", {{"model_type", nullptr}}, "model_type");
@@ -170,15 +159,12 @@ class ConfigTest : public QObject {
     row("rope type", {{"rope_scaling", {{"rope_type", "longrope"}, {"factor", 2}}}}, "rope_type");
     row("rope type old", {{"rope_scaling", {{"type", "dynamic"}, {"factor", 2}}}}, "type");
     row("rope is a number", {{"rope_scaling", 2}}, "rope_scaling");
-    row("rope by layer", {{"rope_parameters", {{"full_attention", {{"rope_theta", 1e4}}}}}},
-        "rope_parameters");
+    row("rope by layer", {{"rope_parameters", {{"full_attention", {{"rope_theta", 1e4}}}}}}, "rope_parameters");
     row("linear without factor", {{"rope_scaling", {{"type", "linear"}}}}, "factor");
     row("factor zero", {{"rope_scaling", {{"type", "linear"}, {"factor", 0}}}}, "factor");
-    row("llama3 without low", {{"rope_scaling", {{"type", "llama3"}, {"factor", 2}}}},
-        "low_freq_factor");
+    row("llama3 without low", {{"rope_scaling", {{"type", "llama3"}, {"factor", 2}}}}, "low_freq_factor");
     row("llama3 band reversed",
-        {{"rope_scaling",
-          {{"type", "llama3"}, {"factor", 2}, {"low_freq_factor", 4}, {"high_freq_factor", 1}}}},
+        {{"rope_scaling", {{"type", "llama3"}, {"factor", 2}, {"low_freq_factor", 4}, {"high_freq_factor", 1}}}},
         "high_freq_factor");
     row("partial rotary", {{"partial_rotary_factor", 0.5}}, "partial_rotary_factor");
     row("mlp bias", {{"mlp_bias", true}}, "mlp_bias");
@@ -188,10 +174,9 @@ class ConfigTest : public QObject {
     row("bos negative", {{"bos_token_id", -1}}, "bos_token_id");
     const json mistral{{"model_type", "mistral"}};
     row("window zero", with(mistral, {{"sliding_window", 0}}), "sliding_window");
-    row("layer types short",
-        with(mistral, {{"sliding_window", 4}, {"layer_types", {"full_attention"}}}), "layer_types");
-    row("layer type unknown",
-        with(mistral, {{"sliding_window", 4}, {"layer_types", {"full_attention", "x", 3}}}),
+    row("layer types short", with(mistral, {{"sliding_window", 4}, {"layer_types", {"full_attention"}}}),
+        "layer_types");
+    row("layer type unknown", with(mistral, {{"sliding_window", 4}, {"layer_types", {"full_attention", "x", 3}}}),
         "layer_types");
   }
   void refuses() {
@@ -209,9 +194,8 @@ class ConfigTest : public QObject {
     QTemporaryDir dir;
     const std::string d = dir.path().toStdString();
     QCOMPARE(readConfig(d).error().code, std::string("bad_model"));
-    for (const std::string& text :
-         {std::string(""), std::string("{"), std::string("[]"), std::string("\xff"),
-          std::string(5000, '['), std::string("{\"a\":1e999}")}) {
+    for (const std::string& text : {std::string(""), std::string("{"), std::string("[]"), std::string("\xff"),
+                                    std::string(5000, '['), std::string("{\"a\":1e999}")}) {
       writeFile(d + "/config.json", text);
       const auto c = readConfig(d);
       QVERIFY(!c);

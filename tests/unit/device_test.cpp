@@ -99,7 +99,9 @@ class DeviceTest : public QObject {
       QCOMPARE(s->snapshot()->info->backend, std::string(backend));
       s.prompt(40);
       s.must("step", {{"n", 6}});
-      s.must("inject", {{"actions", {{{"action", "replace_pair"}, {"original_pos1", 9}, {"original_pos2", 12}, {"new_token_ids", {7}}}}}});
+      s.must("inject",
+             {{"actions",
+               {{{"action", "replace_pair"}, {"original_pos1", 9}, {"original_pos2", 12}, {"new_token_ids", {7}}}}}});
       s.must("step", {{"n", 3}});
       QCOMPARE(s.damage(), QByteArray());
       hashes.push_back(s.hash());
@@ -139,7 +141,8 @@ class DeviceTest : public QObject {
       return std::pair(after.waits - before.waits, after.downloads - before.downloads);
     };
     const auto few = perTick("synthetic:tiny:layers=2"), more = perTick("synthetic:tiny:layers=9");
-    qInfo("in 10 ticks: %lld waits, %lld copies to the host", static_cast<long long>(few.first), static_cast<long long>(few.second));
+    qInfo("in 10 ticks: %lld waits, %lld copies to the host", static_cast<long long>(few.first),
+          static_cast<long long>(few.second));
     QCOMPARE(few, more);
     QVERIFY(few.first <= 40);
   }
@@ -153,8 +156,10 @@ class DeviceTest : public QObject {
     QVERIFY(apart.assign(*backend, values));
     kernels::Staging staging(*backend);
     const std::span<const std::int32_t> all = values;
-    const std::int32_t *first = staging.in(all.first(50)), *second = staging.in(all.subspan(50, 7)), *third = staging.in(all.subspan(1000, 299'000));
-    const std::pair<const std::int32_t*, std::size_t> from[] = {{first, 50}, {second, 7}, {third, 299'000}, {apart.data() + 9, 3}, {first + 2, 40}};
+    const std::int32_t *first = staging.in(all.first(50)), *second = staging.in(all.subspan(50, 7)),
+                       *third = staging.in(all.subspan(1000, 299'000));
+    const std::pair<const std::int32_t*, std::size_t> from[] = {
+        {first, 50}, {second, 7}, {third, 299'000}, {apart.data() + 9, 3}, {first + 2, 40}};
     for (std::size_t i = 0; i < 5; ++i) {
       got[i].resize(from[i].second);
       staging.bring(got[i].data(), from[i].first, from[i].second);
@@ -176,11 +181,14 @@ class DeviceTest : public QObject {
       s.must("step", {{"n", 4}});
       return s->transformer().backend().counters().nodes;
     };
-    const std::int64_t two = nodesOf("synthetic:tiny:layers=2"), nine = nodesOf("synthetic:tiny:layers=9"), layer = (nine - two) / 7;
-    qInfo("a decode pass: %lld kernels and copies a layer, %lld beside them", static_cast<long long>(layer), static_cast<long long>(two - 2 * layer));
+    const std::int64_t two = nodesOf("synthetic:tiny:layers=2"), nine = nodesOf("synthetic:tiny:layers=9"),
+                       layer = (nine - two) / 7;
+    qInfo("a decode pass: %lld kernels and copies a layer, %lld beside them", static_cast<long long>(layer),
+          static_cast<long long>(two - 2 * layer));
     QCOMPARE(nine - two, 7 * layer);
     QVERIFY(layer >= 7 && layer <= kMostOfALayer);
-    QCOMPARE(two - 2 * layer, std::int64_t{4});  // embedding; norm and head; masses of the last layer, cleared and written
+    QCOMPARE(two - 2 * layer,
+             std::int64_t{4});  // embedding; norm and head; masses of the last layer, cleared and written
   }
 
   void numericsAreChosen() {
@@ -193,14 +201,18 @@ class DeviceTest : public QObject {
     QCOMPARE(numericsOf(manifest("cuda")), std::string("cuda-det"));
     QCOMPARE(numericsOf({{"backend", "auto"}, {"numerics", "cuda-det"}}), std::string("cuda-det"));
     QCOMPARE(numericsOf({{"backend", "auto"}, {"numerics", "portable-fma"}}), std::string("portable-fma"));
-    for (const json& wrong : {json{{"backend", "cuda"}, {"numerics", "portable-fma"}}, json{{"backend", "cpu"}, {"numerics", "cuda-fast"}},
-                              json{{"backend", "auto"}, {"numerics", "amx"}}}) {
+    for (const json& wrong :
+         {json{{"backend", "cuda"}, {"numerics", "portable-fma"}}, json{{"backend", "cpu"}, {"numerics", "cuda-fast"}},
+          json{{"backend", "auto"}, {"numerics", "amx"}}}) {
       const Error error = refused(wrong);
       QCOMPARE(error.code, std::string("bad_manifest"));
       QCOMPARE(error.field, std::string("numerics"));
-      QVERIFY2(error.why.find(wrong["backend"] == "cpu" ? "computes with portable-fma" : "computes with ") != std::string::npos, error.why.c_str());
+      QVERIFY2(error.why.find(wrong["backend"] == "cpu" ? "computes with portable-fma" : "computes with ") !=
+                   std::string::npos,
+               error.why.c_str());
     }
-    QVERIFY(refused({{"backend", "auto"}, {"numerics", "amx"}}).why.find("portable-fma or portable-bf16 or cuda-det or cuda-fast") != std::string::npos);
+    QVERIFY(refused({{"backend", "auto"}, {"numerics", "amx"}})
+                .why.find("portable-fma or portable-bf16 or cuda-det or cuda-fast") != std::string::npos);
     qputenv("KVLAB_CUBLASLT", "/nowhere/libcublasLt.so");
     const Error error = refused({{"backend", "cuda"}, {"numerics", "cuda-fast"}});
     qunsetenv("KVLAB_CUBLASLT");
@@ -214,7 +226,8 @@ class DeviceTest : public QObject {
     qputenv("KVLAB_CUBLASLT", qgetenv("KVLAB_CUBLAS_DOUBLE_FILE"));
     std::vector<float> logits[2];
     for (const int fast : {0, 1}) {
-      SessionFixture s({{"backend", "cuda"}, {"numerics", fast ? "cuda-fast" : "cuda-det"}, {"kv", {{"k", "bf16"}, {"v", "bf16"}}}});
+      SessionFixture s(
+          {{"backend", "cuda"}, {"numerics", fast ? "cuda-fast" : "cuda-det"}, {"kv", {{"k", "bf16"}, {"v", "bf16"}}}});
       QCOMPARE(s->snapshot()->info->numerics, std::string(fast ? "cuda-fast" : "cuda-det"));
       s.prompt(40);
       logits[fast] = *s->state().logits;
@@ -235,7 +248,8 @@ class DeviceTest : public QObject {
   void whatDoesNotFitIsRefusedBeforeAnythingIsTaken() {
     if (!far()) QSKIP("only far memory can be made small");
     qputenv("KVLAB_FAR_MIB", "40");
-    Result<Manifest> parsed = Manifest::fromJson({{"model", "synthetic:tiny"}, {"backend", "cuda"}, {"capacity", 1 << 20}});
+    Result<Manifest> parsed =
+        Manifest::fromJson({{"model", "synthetic:tiny"}, {"backend", "cuda"}, {"capacity", 1 << 20}});
     QVERIFY(parsed);
     const Result<std::unique_ptr<Session>> refused = openSession(*parsed, KVLAB_RESOURCES_DIR);
     QVERIFY(!refused);

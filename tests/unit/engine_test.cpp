@@ -55,7 +55,8 @@ std::vector<float> allRows(Session& s) {
   for (int layer = 0; layer < s.state().layers(); ++layer)
     for (int i = 0; i < static_cast<int>(s.state().map(layer).size()); ++i)
       for (const char* which : {"k", "v"})
-        for (float x : call(s, "row", {{"layer", layer}, {"index", i}, {"which", which}})["data"].get<std::vector<float>>())
+        for (float x :
+             call(s, "row", {{"layer", layer}, {"index", i}, {"which", which}})["data"].get<std::vector<float>>())
           out.push_back(x);
   return out;
 }
@@ -90,7 +91,8 @@ void EngineTest::transformersParity_data() {
   QTest::addColumn<QString>("directory");
   QTest::addColumn<bool>("pairs");
   for (const QString& name : QDir(kModels).entryList(QDir::Dirs | QDir::NoDotAndDotDot))
-    for (const bool pairs : {false, true}) QTest::newRow(qPrintable(name + (pairs ? ", portable-bf16" : ""))) << kModels + "/" + name << pairs;
+    for (const bool pairs : {false, true})
+      QTest::newRow(qPrintable(name + (pairs ? ", portable-bf16" : ""))) << kModels + "/" + name << pairs;
 }
 
 void EngineTest::transformersParity() {
@@ -98,7 +100,8 @@ void EngineTest::transformersParity() {
   QFETCH(bool, pairs);
   Result<Safetensors> golden = Safetensors::open(directory.toStdString() + "/golden.safetensors");
   QVERIFY(golden);
-  auto s = opened(manifestFor(directory.toStdString(), {{"capacity", 128}, {"numerics", pairs ? "portable-bf16" : ""}}));
+  auto s =
+      opened(manifestFor(directory.toStdString(), {{"capacity", 128}, {"numerics", pairs ? "portable-bf16" : ""}}));
   const FileTensor* ids = golden->find("input_ids");
   QVERIFY(ids);
   std::vector<std::int64_t> tokens(ids->bytes.size() / sizeof(std::int64_t));
@@ -118,7 +121,9 @@ void EngineTest::transformersParity() {
       const float* rows = floats(*golden, std::string(which) + "." + std::to_string(layer));  // [kvHeads, T, headDim]
       QVERIFY(rows);
       for (int i = 0; i < n; ++i) {
-        const std::vector<float> row = call(*s, "row", {{"layer", layer}, {"index", i}, {"which", which}, {"rotated", true}})["data"].get<std::vector<float>>();
+        const std::vector<float> row =
+            call(*s, "row", {{"layer", layer}, {"index", i}, {"which", which}, {"rotated", true}})["data"]
+                .get<std::vector<float>>();
         std::vector<float> wanted;
         for (int h = 0; h < heads; ++h)
           wanted.insert(wanted.end(), rows + (h * n + i) * width, rows + (h * n + i + 1) * width);
@@ -139,9 +144,16 @@ void EngineTest::bitEquality_data() {
   QTest::addColumn<QString>("weights");
   for (const char* type : {"f32", "bf16", "f16"})
     for (const char* position : {"context", "absolute", "cache"})
-      QTest::newRow(qPrintable(QString("%1 %2").arg(type, position))) << type << position << "" << "";
-  QTest::newRow("portable-bf16") << "bf16" << "context" << "portable-bf16" << "";
-  QTest::newRow("int8 weights") << "f16" << "context" << "" << "int8";
+      QTest::newRow(qPrintable(QString("%1 %2").arg(type, position))) << type << position << ""
+                                                                      << "";
+  QTest::newRow("portable-bf16") << "bf16"
+                                 << "context"
+                                 << "portable-bf16"
+                                 << "";
+  QTest::newRow("int8 weights") << "f16"
+                                << "context"
+                                << ""
+                                << "int8";
 }
 
 void EngineTest::bitEquality() {
@@ -151,7 +163,13 @@ void EngineTest::bitEquality() {
   QFETCH(QString, weights);
   const std::vector<int> ids = someIds(150, 256, 7);
   const auto manifest = [&](int threads, int chunk) {
-    return manifestFor("synthetic:tiny:dtype=bf16", {{"dtype", type.toStdString()}, {"numerics", numerics.toStdString()}, {"weights", weights.toStdString()}, {"position", position.toStdString()}, {"threads", threads}, {"prefill_chunk", chunk}});
+    return manifestFor("synthetic:tiny:dtype=bf16",
+                       {{"dtype", type.toStdString()},
+                        {"numerics", numerics.toStdString()},
+                        {"weights", weights.toStdString()},
+                        {"position", position.toStdString()},
+                        {"threads", threads},
+                        {"prefill_chunk", chunk}});
   };
   auto oneShot = opened(manifest(1, 256));
   call(*oneShot, "promptIds", {{"ids", ids}});
@@ -179,7 +197,9 @@ void EngineTest::bitEquality() {
 void EngineTest::rebuildMendsAnEdit() {
   auto s = opened(manifestFor("synthetic:tiny"));
   call(*s, "promptIds", {{"ids", someIds(90, 256, 3)}});
-  call(*s, "inject", {{"actions", {{{"action", "replace_pair"}, {"original_pos1", 20}, {"original_pos2", 21}, {"new_token_ids", {5, 6, 7}}}}}});
+  call(*s, "inject",
+       {{"actions",
+         {{{"action", "replace_pair"}, {"original_pos1", 20}, {"original_pos2", 21}, {"new_token_ids", {5, 6, 7}}}}}});
   call(*s, "apply");
   const json drift = call(*s, "drift");
   QCOMPARE(drift["k"][0].get<double>(), 0.0);  // layer 0 depends on the token alone
@@ -194,7 +214,8 @@ void EngineTest::rebuildMendsAnEdit() {
   auto fresh = opened(manifestFor("synthetic:tiny"));
   call(*fresh, "promptIds", {{"ids", call(*s, "tokens")}});
   QVERIFY(sameBits(allRows(*fresh), allRows(*s)));
-  for (const json& row : call(*s, "rows", {{"layer", 3}})) QCOMPARE(row["exactness"].get<std::string>(), std::string("exact"));
+  for (const json& row : call(*s, "rows", {{"layer", 3}}))
+    QCOMPARE(row["exactness"].get<std::string>(), std::string("exact"));
 }
 
 void EngineTest::step4Capture_data() {
@@ -209,12 +230,15 @@ void EngineTest::step4Capture_data() {
 void EngineTest::step4Capture() {
   QFETCH(QString, executor);
   QFETCH(QString, layout);
-  auto s = opened(manifestFor("synthetic:tiny", {{"executor", executor.toStdString()}, {"layout", layout.toStdString()}}));
+  auto s =
+      opened(manifestFor("synthetic:tiny", {{"executor", executor.toStdString()}, {"layout", layout.toStdString()}}));
   const std::vector<int> ids = someIds(862, 256, 11);
   call(*s, "promptIds", {{"ids", ids}});
-  call(*s, "inject", {{"actions", {{{"action", "replace_pair"}, {"original_pos1", 48}, {"original_pos2", 49}, {"new_token_ids", {131}}},
-                                   {{"action", "replace_pair"}, {"original_pos1", 61}, {"original_pos2", 62}, {"new_token_ids", {66}}},
-                                   {{"action", "add"}, {"token_id", 13}}}}});
+  call(*s, "inject",
+       {{"actions",
+         {{{"action", "replace_pair"}, {"original_pos1", 48}, {"original_pos2", 49}, {"new_token_ids", {131}}},
+          {{"action", "replace_pair"}, {"original_pos1", 61}, {"original_pos2", 62}, {"new_token_ids", {66}}},
+          {{"action", "add"}, {"token_id", 13}}}}});
   const json report = call(*s, "apply");
   QVERIFY(report["violations"].empty());
   std::vector<int> wanted = ids;
@@ -258,7 +282,9 @@ void EngineTest::undoRestoresEveryHash() {
   };
   then("promptIds", {{"ids", someIds(40, 256, 5)}});
   then("step");
-  call(*s, "inject", {{"actions", {{{"action", "delete"}, {"position", 4}}, {{"action", "insert"}, {"position", 9}, {"token_ids", {1, 2}}}}}});
+  call(*s, "inject",
+       {{"actions",
+         {{{"action", "delete"}, {"position", 4}}, {{"action", "insert"}, {"position", 9}, {"token_ids", {1, 2}}}}}});
   then("step");
   then("setBrightness", {{"ledger", 12}, {"value", 3}});
   then("rebuild");

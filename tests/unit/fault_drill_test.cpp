@@ -31,8 +31,8 @@ std::set<std::string> found(const std::vector<Violation>& violations) {
 bool namesPlace(const std::vector<Violation>& violations, const std::string& invariant, const json& done) {
   return std::any_of(violations.begin(), violations.end(), [&](const Violation& v) {
     return v.invariant == invariant && v.layer == Layer(done["layer"].get<int>()) &&
-           (!v.index || v.index == Index(done["index"].get<int>())) &&
-           (!v.ledger || v.ledger == LedgerId(done["ledger"].get<int>()));
+        (!v.index || v.index == Index(done["index"].get<int>())) &&
+        (!v.ledger || v.ledger == LedgerId(done["ledger"].get<int>()));
   });
 }
 
@@ -50,10 +50,13 @@ class FaultDrillTest : public QObject {
     QTest::newRow("value bit") << QByteArray("value_bit") << QByteArray() << QByteArray("row_checksums") << false;
     QTest::newRow("tag bit") << QByteArray("tag_bit") << QByteArray() << QByteArray("row_tags") << true;
     QTest::newRow("checksum bit") << QByteArray("checksum_bit") << QByteArray() << QByteArray("row_checksums") << false;
-    QTest::newRow("slot dropped") << QByteArray("map_drop") << QByteArray("slots") << QByteArray("mirror_length") << true;
-    QTest::newRow("entry dropped") << QByteArray("map_drop") << QByteArray("entries") << QByteArray("mirror_length") << true;
+    QTest::newRow("slot dropped") << QByteArray("map_drop") << QByteArray("slots") << QByteArray("mirror_length")
+                                  << true;
+    QTest::newRow("entry dropped") << QByteArray("map_drop") << QByteArray("entries") << QByteArray("mirror_length")
+                                   << true;
     QTest::newRow("slots swapped") << QByteArray("map_swap") << QByteArray("slots") << QByteArray("row_tags") << true;
-    QTest::newRow("entries swapped") << QByteArray("map_swap") << QByteArray("entries") << QByteArray("residency_order") << true;
+    QTest::newRow("entries swapped") << QByteArray("map_swap") << QByteArray("entries") << QByteArray("residency_order")
+                                     << true;
   }
   void damageIsCaught() {
     QFETCH(QByteArray, kind);
@@ -77,7 +80,8 @@ class FaultDrillTest : public QObject {
         continue;
       }
       const auto full = checkAll(cache.input(true));
-      QVERIFY2(found(full) == std::set<std::string>{id} && namesPlace(full, id, *done), said + "\n" + text(full).toUtf8());
+      QVERIFY2(found(full) == std::set<std::string>{id} && namesPlace(full, id, *done),
+               said + "\n" + text(full).toUtf8());
       int ticks = 0;
       while (ticks < 16 && checkAll(cache.input(false, 1000 + ticks)).empty()) ++ticks;
       QVERIFY2(ticks < 16, said + ": not found in one scrub period");

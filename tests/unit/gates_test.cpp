@@ -21,7 +21,9 @@ namespace {
 const std::string kModels = KVLAB_TESTS_DIR "/oracle/models/";
 
 /// The session's back end, which outlives what is made with it here.
-std::shared_ptr<kernels::Backend> borrowed(Session& s) { return {&s.transformer().backend(), [](kernels::Backend*) {}}; }
+std::shared_ptr<kernels::Backend> borrowed(Session& s) {
+  return {&s.transformer().backend(), [](kernels::Backend*) {}};
+}
 
 /// The scores of rows [begin, end) of the present context, [layers][rows*kvHeads].
 std::vector<std::vector<float>> scoresOf(Session& s, const GateWeights* gates, std::int32_t begin, std::int32_t end) {
@@ -54,7 +56,9 @@ std::vector<std::vector<float>> inJobs(Session& s, const GateWeights& gates, std
 std::vector<float> storedKeys(const SessionFixture& s, int layer, bool rotated) {
   std::vector<float> all;
   for (int i = 0; i < s->state().length(); ++i)
-    for (const float x : s.must("row", {{"layer", layer}, {"index", i}, {"which", "k"}, {"rotated", rotated}})["data"].get<std::vector<float>>()) all.push_back(x);
+    for (const float x : s.must("row", {{"layer", layer}, {"index", i}, {"which", "k"}, {"rotated", rotated}})["data"]
+                             .get<std::vector<float>>())
+      all.push_back(x);
   return all;
 }
 
@@ -62,7 +66,8 @@ std::vector<float> storedKeys(const SessionFixture& s, int layer, bool rotated) 
 std::vector<float> freshKeys(const SessionFixture& s) {
   const Model& model = s->model();
   const ModelConfig& c = model.config();
-  const std::vector<float> embed = widened(model.embed()), norm = widened(model.layer(0).inputNorm), w = widened(model.layer(0).k), bias = widened(model.layer(0).kBias);
+  const std::vector<float> embed = widened(model.embed()), norm = widened(model.layer(0).inputNorm),
+                           w = widened(model.layer(0).k), bias = widened(model.layer(0).kBias);
   const auto hidden = static_cast<std::size_t>(c.hidden);
   std::vector<float> all;
   for (const int token : s.tokens()) {
@@ -72,17 +77,22 @@ std::vector<float> freshKeys(const SessionFixture& s) {
     const double factor = 1 / std::sqrt(squares / c.hidden + c.rmsEps);
     for (std::size_t o = 0; o < static_cast<std::size_t>(c.kvHeads * c.headDim); ++o) {
       double sum = bias.empty() ? 0.0 : double{bias[o]};
-      for (std::size_t i = 0; i < hidden; ++i) sum += double{w[o * hidden + i]} * double{x[i]} * factor * double{norm[i]};
+      for (std::size_t i = 0; i < hidden; ++i)
+        sum += double{w[o * hidden + i]} * double{x[i]} * factor * double{norm[i]};
       all.push_back(static_cast<float>(sum));
     }
   }
   return all;
 }
 
-double worst(const GateFile& file, int layer, const std::vector<float>& keys, const std::vector<float>& scores, const ModelConfig& c) {
+double worst(const GateFile& file, int layer, const std::vector<float>& keys, const std::vector<float>& scores,
+             const ModelConfig& c) {
   double apart = 0;
   for (std::size_t i = 0; i < scores.size(); ++i)
-    apart = std::max(apart, std::fabs(file.score(layer, static_cast<std::int64_t>(i) % c.kvHeads, keys.data() + i * static_cast<std::size_t>(c.headDim)) - double{scores[i]}));
+    apart = std::max(apart,
+                     std::fabs(file.score(layer, static_cast<std::int64_t>(i) % c.kvHeads,
+                                          keys.data() + i * static_cast<std::size_t>(c.headDim)) -
+                               double{scores[i]}));
   return apart;
 }
 
@@ -107,7 +117,10 @@ class GatesTest : public QObject {
     QFETCH(QString, input);
     QFETCH(QString, keyPhase);
     const std::string name = model.toStdString();
-    const SessionFixture s({{"model", name.starts_with("synth") ? name : kModels + name}, {"dtype", "f32"}, {"key_phase", keyPhase.toStdString()}, {"capacity", 128}});
+    const SessionFixture s({{"model", name.starts_with("synth") ? name : kModels + name},
+                            {"dtype", "f32"},
+                            {"key_phase", keyPhase.toStdString()},
+                            {"capacity", 128}});
     std::vector<int> ids = SessionFixture::ids(45);
     for (int& id : ids) id %= s->model().config().vocab;
     s.must("promptIds", {{"ids", ids}});
@@ -130,7 +143,9 @@ class GatesTest : public QObject {
   }
 
   void oneShotChunksAndDecodeAgree() {
-    const auto manifest = [](int chunk, int threads, const char* backend) { return json{{"prefill_chunk", chunk}, {"threads", threads}, {"backend", backend}}; };
+    const auto manifest = [](int chunk, int threads, const char* backend) {
+      return json{{"prefill_chunk", chunk}, {"threads", threads}, {"backend", backend}};
+    };
     std::vector<std::vector<float>> first;
     std::vector<const char*> backends{"cpu"};
     if (qEnvironmentVariableIsSet("KVLAB_CUDA_MODULE")) backends.push_back("cuda");
@@ -142,7 +157,8 @@ class GatesTest : public QObject {
         for (const std::int32_t each : {40, 13, 1}) {
           const auto scores = inJobs(*s.session, *gates, each);
           if (first.empty()) first = scores;
-          QVERIFY2(scores == first, qPrintable(QString("%1, chunks of %2, %3 rows per job").arg(backend).arg(chunk).arg(each)));
+          QVERIFY2(scores == first,
+                   qPrintable(QString("%1, chunks of %2, %3 rows per job").arg(backend).arg(chunk).arg(each)));
         }
       }
   }
@@ -151,8 +167,10 @@ class GatesTest : public QObject {
   void changesNothingElse() {
     const SessionFixture s, other;
     for (const SessionFixture* one : {&s, &other}) one->prompt(30);
-    const auto gates = loaded(GateFile(s->model().config(), 32), *s.session), more = loaded(GateFile(s->model().config(), 32, Element::F16, 9), *s.session);
-    const auto a = scoresOf(*s.session, gates.get(), 29, 30), b = scoresOf(*s.session, more.get(), 29, 30), again = scoresOf(*s.session, gates.get(), 29, 30);
+    const auto gates = loaded(GateFile(s->model().config(), 32), *s.session),
+               more = loaded(GateFile(s->model().config(), 32, Element::F16, 9), *s.session);
+    const auto a = scoresOf(*s.session, gates.get(), 29, 30), b = scoresOf(*s.session, more.get(), 29, 30),
+               again = scoresOf(*s.session, gates.get(), 29, 30);
     QVERIFY(a != b);
     QVERIFY(a == again);
     QCOMPARE(s.rows(), other.rows());
@@ -177,8 +195,11 @@ class GatesTest : public QObject {
   void refusesWhatDoesNotFit_data() {
     QTest::addColumn<QString>("field");
     QTest::addColumn<int>("damage");
-    const char* kFields[] = {"input", "input", "model", "threshold", "cap", "layers.1.w2", "layers.0.w1", "layers.0.w1", "layers.0.w3", "layers.1.b4", "layers.9.w1", "layers.0.w4", "layers.1.b1", "layers.0.b2", "layers.0.w1", "threshold"};
-    for (int i = 0; i < static_cast<int>(std::size(kFields)); ++i) QTest::addRow("%d %s", i, kFields[i]) << kFields[i] << i;
+    const char* kFields[] = {"input",       "input",       "model",       "threshold",   "cap",         "layers.1.w2",
+                             "layers.0.w1", "layers.0.w1", "layers.0.w3", "layers.1.b4", "layers.9.w1", "layers.0.w4",
+                             "layers.1.b1", "layers.0.b2", "layers.0.w1", "threshold"};
+    for (int i = 0; i < static_cast<int>(std::size(kFields)); ++i)
+      QTest::addRow("%d %s", i, kFields[i]) << kFields[i] << i;
   }
 
   void refusesWhatDoesNotFit() {
@@ -192,14 +213,30 @@ class GatesTest : public QObject {
       return GateFile::Tensor{shape, std::vector<float>(static_cast<std::size_t>(n)), element};
     };
     const std::int64_t heads = s->model().config().kvHeads, dim = s->model().config().headDim;
-    const std::function<void()> kDamage[] = {
-        [&] { file.metadata.erase("input"); }, [&] { file.metadata["input"] = "rope"; }, [&] { file.metadata.erase("model"); },
-        [&] { file.metadata["threshold"] = "0.05x"; }, [&] { file.metadata["cap"] = "nan"; }, [&] { file.tensors.erase("layers.1.w2"); },
-        [&] { file.tensors["layers.0.w1"] = zeros({heads, 1025, dim}); }, [&] { file.tensors["layers.0.w1"] = zeros({heads, 24, dim + 1}); },
-        [&] { file.tensors["layers.0.w3"] = zeros({heads, 24, 24}, Element::BF16); }, [&] { file.tensors["layers.1.b4"] = zeros({heads}); },
-        [&] { file.tensors["layers.9.w1"] = zeros({1}); }, [&] { file.tensors["layers.0.w4"].values[3] = INFINITY; },
-        [&] { file.tensors["layers.1.b1"].values[0] = NAN; }, [&] { file.tensors.erase("layers.0.b2"); },
-        [&] { file.tensors["layers.0.w1"] = zeros({heads, 24}); }, [&] { file.metadata["threshold"] = "-1"; }};
+    const std::function<void()> kDamage[] = {[&] { file.metadata.erase("input"); },
+                                             [&] { file.metadata["input"] = "rope"; },
+                                             [&] { file.metadata.erase("model"); },
+                                             [&] { file.metadata["threshold"] = "0.05x"; },
+                                             [&] { file.metadata["cap"] = "nan"; },
+                                             [&] { file.tensors.erase("layers.1.w2"); },
+                                             [&] {
+                                               file.tensors["layers.0.w1"] = zeros({heads, 1025, dim});
+                                             },
+                                             [&] {
+                                               file.tensors["layers.0.w1"] = zeros({heads, 24, dim + 1});
+                                             },
+                                             [&] {
+                                               file.tensors["layers.0.w3"] = zeros({heads, 24, 24}, Element::BF16);
+                                             },
+                                             [&] { file.tensors["layers.1.b4"] = zeros({heads}); },
+                                             [&] { file.tensors["layers.9.w1"] = zeros({1}); },
+                                             [&] { file.tensors["layers.0.w4"].values[3] = INFINITY; },
+                                             [&] { file.tensors["layers.1.b1"].values[0] = NAN; },
+                                             [&] { file.tensors.erase("layers.0.b2"); },
+                                             [&] {
+                                               file.tensors["layers.0.w1"] = zeros({heads, 24});
+                                             },
+                                             [&] { file.metadata["threshold"] = "-1"; }};
     kDamage[damage]();
     const std::string path = m_directory.filePath("bad.safetensors").toStdString();
     QVERIFY(file.write(path));
@@ -207,20 +244,23 @@ class GatesTest : public QObject {
     QVERIFY(!gates);
     QCOMPARE(gates.error().code, std::string("bad_gates"));
     QCOMPARE(gates.error().field, field.toStdString());
-    QVERIFY(gates.error().why.find(path) != std::string::npos && gates.error().why.find(field.toStdString()) != std::string::npos);
+    QVERIFY(gates.error().why.find(path) != std::string::npos &&
+            gates.error().why.find(field.toStdString()) != std::string::npos);
     QVERIFY(!gates.error().remedy.empty());
   }
 
   /// The gates that come with the demo model, on a story that neither it nor they have seen.
   void shippedGatesPredict() {
     const SessionFixture s({{"model", "demo"}, {"capacity", 1200}});
-    auto gates = GateWeights::load(KVLAB_RESOURCES_DIR "/gates/demo.safetensors", s->model().config(), borrowed(*s.session));
+    auto gates =
+        GateWeights::load(KVLAB_RESOURCES_DIR "/gates/demo.safetensors", s->model().config(), borrowed(*s.session));
     if (!gates) qFatal("%s", gates.error().text().c_str());
     QCOMPARE((*gates)->model(), modelFingerprint(s->model()));
     std::ifstream file(KVLAB_RESOURCES_DIR "/demo/stories.json");
     const json story = json::parse(file)[2];
     std::string text = story["text"];
-    for (const json& asked : story["questions"]) text += " " + asked["question"].get<std::string>() + " " + asked["reply"].get<std::string>();
+    for (const json& asked : story["questions"])
+      text += " " + asked["question"].get<std::string>() + " " + asked["reply"].get<std::string>();
     s.must("prompt", {{"text", text}});
     const Result<Lifespans> actual = s->recordLifespans({.keys = false});
     QVERIFY(actual);
@@ -229,7 +269,10 @@ class GatesTest : public QObject {
     for (std::size_t l = 0; l < scores.size(); ++l) {
       double sums[5] = {}, n = 0;
       for (std::size_t i = 0; i < scores[l].size(); ++i) {
-        const double x = scores[l][i], y = actual->layers[l].label[i % static_cast<std::size_t>(heads) * static_cast<std::size_t>(actual->rows) + i / static_cast<std::size_t>(heads)];
+        const double x = scores[l][i],
+                     y = actual->layers[l]
+                             .label[i % static_cast<std::size_t>(heads) * static_cast<std::size_t>(actual->rows) +
+                                    i / static_cast<std::size_t>(heads)];
         const double terms[] = {x, y, x * x, y * y, x * y};
         for (int k = 0; k < 5; ++k) sums[k] += terms[k];
         ++n;
@@ -243,7 +286,8 @@ class GatesTest : public QObject {
 
   void refusesWhatIsNoFile() {
     const SessionFixture s;
-    for (const std::string& path : {std::string("/nowhere/at/all"), m_directory.path().toStdString(), std::string(KVLAB_TESTS_DIR "/CMakeLists.txt")}) {
+    for (const std::string& path : {std::string("/nowhere/at/all"), m_directory.path().toStdString(),
+                                    std::string(KVLAB_TESTS_DIR "/CMakeLists.txt")}) {
       const auto gates = GateWeights::load(path, s->model().config(), borrowed(*s.session));
       QVERIFY(!gates);
       QCOMPARE(gates.error().code, std::string("bad_file"));

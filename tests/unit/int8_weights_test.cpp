@@ -30,7 +30,8 @@ class Int8WeightsTest : public QObject {
       const auto coded = withInt8Weights(model);
       QVERIFY(coded);
       for (int l = 0; l < model->config().layers; ++l)
-        for (auto matrix : {&LayerWeights::q, &LayerWeights::k, &LayerWeights::v, &LayerWeights::o, &LayerWeights::gate, &LayerWeights::up, &LayerWeights::down}) {
+        for (auto matrix : {&LayerWeights::q, &LayerWeights::k, &LayerWeights::v, &LayerWeights::o, &LayerWeights::gate,
+                            &LayerWeights::up, &LayerWeights::down}) {
           const TensorView &from = model->layer(l).*matrix, &to = (*coded)->layer(l).*matrix;
           QVERIFY(to.dtype == kernels::DType::i8 && to.shape == from.shape);
           const std::vector<float> values = widened(from);
@@ -40,7 +41,8 @@ class Int8WeightsTest : public QObject {
             int most = 0;
             for (std::int64_t j = i * k; j < (i + 1) * k; ++j) {
               most = std::max(most, std::abs(int{codes[j]}));
-              QVERIFY(std::abs(values[static_cast<std::size_t>(j)] - float(codes[j]) * to.scales()[i]) <= 0.50001f * to.scales()[i]);
+              QVERIFY(std::abs(values[static_cast<std::size_t>(j)] - float(codes[j]) * to.scales()[i]) <=
+                      0.50001f * to.scales()[i]);
             }
             QCOMPARE(most, 127);
           }
@@ -57,16 +59,19 @@ class Int8WeightsTest : public QObject {
       const auto coded = withInt8Weights(model);
       QVERIFY(coded);
       QVERIFY((*coded)->head().data != (*coded)->embed().data);
-      std::int64_t apart = model->head().data == model->embed().data ? (*coded)->head().bytes() : (*coded)->head().bytes() - model->head().bytes();
+      std::int64_t apart = model->head().data == model->embed().data ? (*coded)->head().bytes()
+                                                                     : (*coded)->head().bytes() - model->head().bytes();
       for (int l = 0; l < model->config().layers; ++l)
-        for (auto matrix : {&LayerWeights::q, &LayerWeights::k, &LayerWeights::v, &LayerWeights::o, &LayerWeights::gate, &LayerWeights::up, &LayerWeights::down})
+        for (auto matrix : {&LayerWeights::q, &LayerWeights::k, &LayerWeights::v, &LayerWeights::o, &LayerWeights::gate,
+                            &LayerWeights::up, &LayerWeights::down})
           apart += ((*coded)->layer(l).*matrix).bytes() - (model->layer(l).*matrix).bytes();
       QCOMPARE((*coded)->weightBytes(), model->weightBytes() + apart);
     }
   }
 
   void openingCanBeCancelled() {
-    const auto coded = withInt8Weights(opened("synthetic:tiny"), [](const std::string&, std::int64_t done, std::int64_t) { return done == 0; });
+    const auto coded = withInt8Weights(opened("synthetic:tiny"),
+                                       [](const std::string&, std::int64_t done, std::int64_t) { return done == 0; });
     QVERIFY(!coded);
     QCOMPARE(coded.error().code, std::string("cancelled"));
   }

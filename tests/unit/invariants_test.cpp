@@ -14,16 +14,14 @@ namespace {
 /// What was damaged where, and which invariants must speak (no others).
 struct Damage {
   const char* name;
-  std::set<std::string> expected;  // the first is what it exists for
+  std::set<std::string> expected;                // the first is what it exists for
   std::function<Violation(CacheFixture&)> make;  // the place that must be named by `expected`'s named one
-  const char* named;               // invariant whose finding must name the place
+  const char* named;                             // invariant whose finding must name the place
   bool full = true;
   PositionMode position = PositionMode::Context;
 };
 
-Violation at(int layer, int index, LedgerId ledger) {
-  return {"", "", Layer(layer), Index(index), ledger};
-}
+Violation at(int layer, int index, LedgerId ledger) { return {"", "", Layer(layer), Index(index), ledger}; }
 
 /// 40 tokens, an edit, and rows evicted from layer 1 and one row from every layer.
 void furnish(CacheFixture& cache) {
@@ -31,8 +29,7 @@ void furnish(CacheFixture& cache) {
   QVERIFY(cache.apply({ReplacePair{Position(4), Position(5), {TokenId(9)}}, Delete{Position(12)},
                        Insert{Position(20), {TokenId(1), TokenId(2)}}, Add{TokenId(3)}}));
   const LedgerId gone = cache.state.context[30], other = cache.state.context[7];
-  QVERIFY(cache.apply({Evict{Layer(0), {}, {gone}}, Evict{Layer(1), {}, {gone, other}},
-                       Evict{Layer(2), {}, {gone}}}));
+  QVERIFY(cache.apply({Evict{Layer(0), {}, {gone}}, Evict{Layer(1), {}, {gone, other}}, Evict{Layer(2), {}, {gone}}}));
 }
 
 /// Layer 1 as a ring over its rows, which lie there in order.
@@ -97,133 +94,196 @@ std::vector<Damage> damages() {
     return Violation{"", "", Layer(2), {}, {}};
   });
 
-  add("context_rows", "a replaced row in the context", {}, [](CacheFixture& c) {
-    const LedgerId id = c.state.context[8];
-    c.state.ledger.change(id).state = RowState::Replaced;
-    return Violation{"", "", {}, Index(8), id};
-  }, false);
-  add("context_rows", "evicted though resident", {}, [](CacheFixture& c) {
-    const LedgerId id = c.state.context[7];
-    c.state.ledger.change(id).state = RowState::Evicted;
-    return Violation{"", "", {}, Index(7), id};
-  }, false);
-  add("context_rows", "live though in no layer", {}, [](CacheFixture& c) {
-    const LedgerId id = c.state.context[30];
-    c.state.ledger.change(id).state = RowState::Live;
-    return Violation{"", "", {}, Index(30), id};
-  }, false);
-  add("context_rows", "a row twice", {"residency_order"}, [](CacheFixture& c) {
-    c.state.context = changed(c.state.context, [](auto& v) { v[3] = v[2]; });
-    return Violation{"", "", {}, Index(3), c.state.context[2]};
-  }, false);
-  add("context_rows", "a row that does not exist", {"residency_order"}, [](CacheFixture& c) {
-    c.state.context = changed(c.state.context, [](auto& v) { v[3] = LedgerId(123456); });
-    return Violation{"", "", {}, Index(3), LedgerId(123456)};
-  }, false);
+  add(
+      "context_rows", "a replaced row in the context", {},
+      [](CacheFixture& c) {
+        const LedgerId id = c.state.context[8];
+        c.state.ledger.change(id).state = RowState::Replaced;
+        return Violation{"", "", {}, Index(8), id};
+      },
+      false);
+  add(
+      "context_rows", "evicted though resident", {},
+      [](CacheFixture& c) {
+        const LedgerId id = c.state.context[7];
+        c.state.ledger.change(id).state = RowState::Evicted;
+        return Violation{"", "", {}, Index(7), id};
+      },
+      false);
+  add(
+      "context_rows", "live though in no layer", {},
+      [](CacheFixture& c) {
+        const LedgerId id = c.state.context[30];
+        c.state.ledger.change(id).state = RowState::Live;
+        return Violation{"", "", {}, Index(30), id};
+      },
+      false);
+  add(
+      "context_rows", "a row twice", {"residency_order"},
+      [](CacheFixture& c) {
+        c.state.context = changed(c.state.context, [](auto& v) { v[3] = v[2]; });
+        return Violation{"", "", {}, Index(3), c.state.context[2]};
+      },
+      false);
+  add(
+      "context_rows", "a row that does not exist", {"residency_order"},
+      [](CacheFixture& c) {
+        c.state.context = changed(c.state.context, [](auto& v) { v[3] = LedgerId(123456); });
+        return Violation{"", "", {}, Index(3), LedgerId(123456)};
+      },
+      false);
 
   add("ledger_states", "a deleted row made live", {}, [](CacheFixture& c) {
     c.state.ledger.change(LedgerId(12)).state = RowState::Live;
     return Violation{"", "", {}, {}, LedgerId(12)};
   });
-  add("ledger_states", "a child disowned", {}, [](CacheFixture& c) {
-    const LedgerId child = c.state.context[4];
-    c.state.ledger.change(LedgerId(4)).children.clear();
-    return Violation{"", "", {}, {}, child};
-  }, false);
+  add(
+      "ledger_states", "a child disowned", {},
+      [](CacheFixture& c) {
+        const LedgerId child = c.state.context[4];
+        c.state.ledger.change(LedgerId(4)).children.clear();
+        return Violation{"", "", {}, {}, child};
+      },
+      false);
   add("ledger_states", "a parent disowned", {}, [](CacheFixture& c) {
     c.state.ledger.change(c.state.context[4]).parents.clear();
     return Violation{"", "", {}, {}, LedgerId(4)};
   });
 
-  add("residency_order", "two entries swapped", {"phases_increase"}, [](CacheFixture& c) {
-    ResidencyView& map = c.ownMap(1);
-    const auto swap = [](auto& v) { std::swap(v[10], v[11]); };
-    map.ledger = changed(map.ledger, swap);
-    map.slotOf = changed(map.slotOf, swap);
-    return at(1, 11, map.ledger[11]);
-  }, false);
-  add("residency_order", "two entries swapped, mode cache", {}, [](CacheFixture& c) {
-    ResidencyView& map = c.ownMap(1);
-    const auto swap = [](auto& v) { std::swap(v[10], v[11]); };
-    map.ledger = changed(map.ledger, swap);
-    map.slotOf = changed(map.slotOf, swap);
-    return at(1, 11, map.ledger[11]);
-  }, false, PositionMode::Cache);
-  add("residency_order", "a row of the past", {"row_tags"}, [](CacheFixture& c) {
-    ResidencyView& map = c.ownMap(0);
-    map.ledger = changed(map.ledger, [](auto& v) { v.back() = LedgerId(5); });
-    return at(0, static_cast<int>(map.ledger.size()) - 1, LedgerId(5));
-  }, false);
+  add(
+      "residency_order", "two entries swapped", {"phases_increase"},
+      [](CacheFixture& c) {
+        ResidencyView& map = c.ownMap(1);
+        const auto swap = [](auto& v) { std::swap(v[10], v[11]); };
+        map.ledger = changed(map.ledger, swap);
+        map.slotOf = changed(map.slotOf, swap);
+        return at(1, 11, map.ledger[11]);
+      },
+      false);
+  add(
+      "residency_order", "two entries swapped, mode cache", {},
+      [](CacheFixture& c) {
+        ResidencyView& map = c.ownMap(1);
+        const auto swap = [](auto& v) { std::swap(v[10], v[11]); };
+        map.ledger = changed(map.ledger, swap);
+        map.slotOf = changed(map.slotOf, swap);
+        return at(1, 11, map.ledger[11]);
+      },
+      false, PositionMode::Cache);
+  add(
+      "residency_order", "a row of the past", {"row_tags"},
+      [](CacheFixture& c) {
+        ResidencyView& map = c.ownMap(0);
+        map.ledger = changed(map.ledger, [](auto& v) { v.back() = LedgerId(5); });
+        return at(0, static_cast<int>(map.ledger.size()) - 1, LedgerId(5));
+      },
+      false);
 
-  add("slots_unique", "a slot used twice", {"row_tags"}, [](CacheFixture& c) {
-    ResidencyView& map = c.ownMap(1);
-    map.slotOf = changed(map.slotOf, [](auto& v) { v[6] = v[3]; });
-    return at(1, 6, map.ledger[6]);
-  }, false);
-  add("slots_unique", "a slot outside the pool", {}, [](CacheFixture& c) {
-    ResidencyView& map = c.ownMap(1);
-    map.slotOf = changed(map.slotOf, [](auto& v) { v[6] = Slot(400); });
-    return at(1, 6, map.ledger[6]);
-  }, false);
-  add("slots_unique", "a negative slot", {}, [](CacheFixture& c) {
-    ResidencyView& map = c.ownMap(1);
-    map.slotOf = changed(map.slotOf, [](auto& v) { v[6] = Slot(-1); });
-    return at(1, 6, map.ledger[6]);
-  }, false);
-  add("slots_unique", "a used slot given back", {}, [](CacheFixture& c) {
-    const Slot slot = c.state.map(2).slotOf[9];
-    c.store.slots(2).give(std::span(&slot, 1));
-    return at(2, 9, c.state.map(2).ledger[9]);
-  }, false);
-  add("slots_unique", "a used slot never taken", {}, [](CacheFixture& c) {
-    std::vector<Slot> taken;
-    for (int i = 0; i < 41; ++i) taken.emplace_back(i);
-    c.store.slots(2).restart(taken);
-    const auto& map = c.state.map(2);
-    const auto found = std::find_if(map.slotOf.begin(), map.slotOf.end(), [](Slot s) { return s.value() >= 41; });
-    const auto index = found - map.slotOf.begin();
-    return at(2, static_cast<int>(index), map.ledger[static_cast<std::size_t>(index)]);
-  }, false);
+  add(
+      "slots_unique", "a slot used twice", {"row_tags"},
+      [](CacheFixture& c) {
+        ResidencyView& map = c.ownMap(1);
+        map.slotOf = changed(map.slotOf, [](auto& v) { v[6] = v[3]; });
+        return at(1, 6, map.ledger[6]);
+      },
+      false);
+  add(
+      "slots_unique", "a slot outside the pool", {},
+      [](CacheFixture& c) {
+        ResidencyView& map = c.ownMap(1);
+        map.slotOf = changed(map.slotOf, [](auto& v) { v[6] = Slot(400); });
+        return at(1, 6, map.ledger[6]);
+      },
+      false);
+  add(
+      "slots_unique", "a negative slot", {},
+      [](CacheFixture& c) {
+        ResidencyView& map = c.ownMap(1);
+        map.slotOf = changed(map.slotOf, [](auto& v) { v[6] = Slot(-1); });
+        return at(1, 6, map.ledger[6]);
+      },
+      false);
+  add(
+      "slots_unique", "a used slot given back", {},
+      [](CacheFixture& c) {
+        const Slot slot = c.state.map(2).slotOf[9];
+        c.store.slots(2).give(std::span(&slot, 1));
+        return at(2, 9, c.state.map(2).ledger[9]);
+      },
+      false);
+  add(
+      "slots_unique", "a used slot never taken", {},
+      [](CacheFixture& c) {
+        std::vector<Slot> taken;
+        for (int i = 0; i < 41; ++i) taken.emplace_back(i);
+        c.store.slots(2).restart(taken);
+        const auto& map = c.state.map(2);
+        const auto found = std::find_if(map.slotOf.begin(), map.slotOf.end(), [](Slot s) { return s.value() >= 41; });
+        const auto index = found - map.slotOf.begin();
+        return at(2, static_cast<int>(index), map.ledger[static_cast<std::size_t>(index)]);
+      },
+      false);
 
-  add("phases_increase", "a phase repeated in a map", {}, [](CacheFixture& c) {
-    ResidencyView& map = c.ownMap(1);
-    map.phases = changed(map.phases, [](auto& v) { v[9] = v[8]; });
-    return at(1, 9, map.ledger[9]);
-  }, false);
-  add("phases_increase", "a phase that is not the position", {}, [](CacheFixture& c) {
-    ResidencyView& map = c.ownMap(1);
-    map.phases = changed(map.phases, [](auto& v) { v.back() += 2; });
-    return at(1, static_cast<int>(map.size()) - 1, map.ledger[map.size() - 1]);
-  }, false);
-  add("phases_increase", "a phase that is not the index, mode cache", {}, [](CacheFixture& c) {
-    ResidencyView& map = c.ownMap(1);
-    map.phases = changed(map.phases, [](auto& v) { v.back() += 2; });
-    return at(1, static_cast<int>(map.size()) - 1, map.ledger[map.size() - 1]);
-  }, false, PositionMode::Cache);
-  add("phases_increase", "phases of the context out of order, mode absolute", {}, [](CacheFixture& c) {
-    c.state.phases = changed(c.state.phases, [](auto& v) { v[30] = v[29]; });  // in no layer
-    return Violation{"", "", {}, Index(30), c.state.context[30]};
-  }, false, PositionMode::Absolute);
-  add("phases_increase", "no phase left", {}, [](CacheFixture& c) {
-    const auto top = [](auto& v) { v.back() = std::numeric_limits<std::int32_t>::max(); };
-    c.state.phases = changed(c.state.phases, top);
-    for (int layer = 0; layer < 3; ++layer) {
-      ResidencyView& map = c.ownMap(layer);
-      map.phases = changed(map.phases, top);
-    }
-    return Violation{};
-  }, false, PositionMode::Absolute);
-  add("phases_increase", "a phase outside the table of other phases", {}, [](CacheFixture& c) {
-    ResidencyView& map = c.ownMap(1);
-    map.phases = changed(map.phases, [](auto& v) { v[9] = -5; });
-    return at(1, 9, map.ledger[9]);
-  }, false);
+  add(
+      "phases_increase", "a phase repeated in a map", {},
+      [](CacheFixture& c) {
+        ResidencyView& map = c.ownMap(1);
+        map.phases = changed(map.phases, [](auto& v) { v[9] = v[8]; });
+        return at(1, 9, map.ledger[9]);
+      },
+      false);
+  add(
+      "phases_increase", "a phase that is not the position", {},
+      [](CacheFixture& c) {
+        ResidencyView& map = c.ownMap(1);
+        map.phases = changed(map.phases, [](auto& v) { v.back() += 2; });
+        return at(1, static_cast<int>(map.size()) - 1, map.ledger[map.size() - 1]);
+      },
+      false);
+  add(
+      "phases_increase", "a phase that is not the index, mode cache", {},
+      [](CacheFixture& c) {
+        ResidencyView& map = c.ownMap(1);
+        map.phases = changed(map.phases, [](auto& v) { v.back() += 2; });
+        return at(1, static_cast<int>(map.size()) - 1, map.ledger[map.size() - 1]);
+      },
+      false, PositionMode::Cache);
+  add(
+      "phases_increase", "phases of the context out of order, mode absolute", {},
+      [](CacheFixture& c) {
+        c.state.phases = changed(c.state.phases, [](auto& v) { v[30] = v[29]; });  // in no layer
+        return Violation{"", "", {}, Index(30), c.state.context[30]};
+      },
+      false, PositionMode::Absolute);
+  add(
+      "phases_increase", "no phase left", {},
+      [](CacheFixture& c) {
+        const auto top = [](auto& v) { v.back() = std::numeric_limits<std::int32_t>::max(); };
+        c.state.phases = changed(c.state.phases, top);
+        for (int layer = 0; layer < 3; ++layer) {
+          ResidencyView& map = c.ownMap(layer);
+          map.phases = changed(map.phases, top);
+        }
+        return Violation{};
+      },
+      false, PositionMode::Absolute);
+  add(
+      "phases_increase", "a phase outside the table of other phases", {},
+      [](CacheFixture& c) {
+        ResidencyView& map = c.ownMap(1);
+        map.phases = changed(map.phases, [](auto& v) { v[9] = -5; });
+        return at(1, 9, map.ledger[9]);
+      },
+      false);
 
-  add("row_tags", "two slots swapped", {}, [](CacheFixture& c) {
-    ResidencyView& map = c.ownMap(1);
-    map.slotOf = changed(map.slotOf, [](auto& v) { std::swap(v[10], v[30]); });
-    return at(1, 10, map.ledger[10]);
-  }, false);
+  add(
+      "row_tags", "two slots swapped", {},
+      [](CacheFixture& c) {
+        ResidencyView& map = c.ownMap(1);
+        map.slotOf = changed(map.slotOf, [](auto& v) { std::swap(v[10], v[30]); });
+        return at(1, 10, map.ledger[10]);
+      },
+      false);
   add("row_tags", "a row overwritten by another's", {}, [](CacheFixture& c) {
     c.writeRow(2, c.state.map(2).slotOf[17], 3);
     return at(2, 17, c.state.map(2).ledger[17]);
@@ -245,15 +305,21 @@ std::vector<Damage> damages() {
   });
 
   for (const float bad : {-1.f, 256.f, std::numeric_limits<float>::quiet_NaN()})
-    add("brightness_range", "brightness out of range", {}, [bad](CacheFixture& c) {
-      c.state.brightness = changed(c.state.brightness, [bad](auto& v) { v[11] = bad; });
-      return Violation{"", "", {}, Index(11), c.state.context[11]};
-    }, false);
+    add(
+        "brightness_range", "brightness out of range", {},
+        [bad](CacheFixture& c) {
+          c.state.brightness = changed(c.state.brightness, [bad](auto& v) { v[11] = bad; });
+          return Violation{"", "", {}, Index(11), c.state.context[11]};
+        },
+        false);
 
-  add("capacity", "one row more than the capacity", {}, [](CacheFixture& c) {
-    c.rules.capacity = static_cast<std::int64_t>(c.state.map(1).size());  // layers 0 and 2 have one more
-    return Violation{"", "", Layer(0), {}, {}};
-  }, false);
+  add(
+      "capacity", "one row more than the capacity", {},
+      [](CacheFixture& c) {
+        c.rules.capacity = static_cast<std::int64_t>(c.state.map(1).size());  // layers 0 and 2 have one more
+        return Violation{"", "", Layer(0), {}, {}};
+      },
+      false);
 
   add("storage_form", "a ring whose pointer is off", {}, [](CacheFixture& c) {
     inRing(c, 1).offset += 1;
@@ -272,20 +338,29 @@ std::vector<Damage> damages() {
     return at(1, 6, map.ledger[6]);
   });
 
-  add("next_logits", "no logits", {}, [](CacheFixture& c) {
-    c.state.logits = nullptr;
-    return Violation{};
-  }, false);
-  add("next_logits", "a logit too few", {}, [](CacheFixture& c) {
-    c.state.logits = std::make_shared<std::vector<float>>(999, 0.f);
-    return Violation{};
-  }, false);
-  add("next_logits", "a logit that is no number", {}, [](CacheFixture& c) {
-    auto logits = std::make_shared<std::vector<float>>(1000, 0.f);
-    (*logits)[5] = std::numeric_limits<float>::quiet_NaN();
-    c.state.logits = logits;
-    return Violation{};
-  }, false);
+  add(
+      "next_logits", "no logits", {},
+      [](CacheFixture& c) {
+        c.state.logits = nullptr;
+        return Violation{};
+      },
+      false);
+  add(
+      "next_logits", "a logit too few", {},
+      [](CacheFixture& c) {
+        c.state.logits = std::make_shared<std::vector<float>>(999, 0.f);
+        return Violation{};
+      },
+      false);
+  add(
+      "next_logits", "a logit that is no number", {},
+      [](CacheFixture& c) {
+        auto logits = std::make_shared<std::vector<float>>(1000, 0.f);
+        (*logits)[5] = std::numeric_limits<float>::quiet_NaN();
+        c.state.logits = logits;
+        return Violation{};
+      },
+      false);
 
   add("prefix_sums", "sums of another map", {}, [](CacheFixture& c) {
     LayerGroup& group = c.state.groups[static_cast<std::size_t>(c.state.groupOf[1])];
@@ -351,7 +426,7 @@ class InvariantsTest : public QObject {
     QVERIFY2(ids == damage.expected, qPrintable("found:\n" + text(found)));
     const bool named = std::any_of(found.begin(), found.end(), [&](const Violation& v) {
       return v.invariant == damage.named && v.layer == place.layer && v.index == place.index &&
-             v.ledger == place.ledger && !v.detail.empty();
+          v.ledger == place.ledger && !v.detail.empty();
     });
     QVERIFY2(named, qPrintable("no finding names the place:\n" + text(found)));
   }

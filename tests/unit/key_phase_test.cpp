@@ -44,11 +44,12 @@ double logitsApart(Session& a, Session& b) {
 }
 
 void edit(Session& s) {
-  call(s, "inject", {{"actions",
-                      {{{"action", "replace_pair"}, {"original_pos1", 4}, {"original_pos2", 5}, {"new_token_ids", {7}}},
-                       {{"action", "delete"}, {"position", 11}},
-                       {{"action", "insert"}, {"position", 20}, {"token_ids", {9, 10, 11}}},
-                       {{"action", "add"}, {"token_id", 3}}}}});
+  call(s, "inject",
+       {{"actions",
+         {{{"action", "replace_pair"}, {"original_pos1", 4}, {"original_pos2", 5}, {"new_token_ids", {7}}},
+          {{"action", "delete"}, {"position", 11}},
+          {{"action", "insert"}, {"position", 20}, {"token_ids", {9, 10, 11}}},
+          {{"action", "add"}, {"token_id", 3}}}}});
   call(s, "apply");
 }
 
@@ -69,7 +70,8 @@ class KeyPhaseTest : public QObject {
 
 void KeyPhaseTest::sameNumbers_data() {
   QTest::addColumn<QString>("model");
-  for (const char* name : {"llama_tied_f32", "llama_yarn_params_f16", "llama_linear_bf16", "llama_llama3_bf16", "mistral_window_f32", "qwen2_yarn_f16", "qwen3_f32"}) {
+  for (const char* name : {"llama_tied_f32", "llama_yarn_params_f16", "llama_linear_bf16", "llama_llama3_bf16",
+                           "mistral_window_f32", "qwen2_yarn_f16", "qwen3_f32"}) {
     const QString folder = QStringLiteral(KVLAB_TESTS_DIR "/oracle/models/") + name;
     QTest::newRow(name) << folder;
   }
@@ -116,7 +118,8 @@ void KeyPhaseTest::edits() {
   const double keys = keysApart(*read, *write), logits = logitsApart(*read, *write);
   QVERIFY2(keys < 1e-5 && logits < 1e-4, qPrintable(QString("keys %1, logits %2").arg(keys).arg(logits)));
   call(*write, "rebuild");
-  QCOMPARE(call(*write, "drift")["k"], json(std::vector<double>(static_cast<std::size_t>(write->state().layers()), 0.0)));
+  QCOMPARE(call(*write, "drift")["k"],
+           json(std::vector<double>(static_cast<std::size_t>(write->state().layers()), 0.0)));
 }
 
 /// Deletes one early token a hundred times: every row behind is rewritten each time.
@@ -138,7 +141,8 @@ void KeyPhaseTest::everyShiftCosts() {
     QCOMPARE(rows[i]["rotations"]["phases"].get<double>(), double(kShifts));
     const double apart = relative(keyOf(*write, 1, static_cast<int>(i)), keyOf(*read, 1, static_cast<int>(i)));
     const double atMost = rows[i]["rotations"]["error"].get<double>();
-    QVERIFY2(apart <= atMost && apart > atMost / 10, qPrintable(QString("off by %1, at most %2").arg(apart).arg(atMost)));
+    QVERIFY2(apart <= atMost && apart > atMost / 10,
+             qPrintable(QString("off by %1, at most %2").arg(apart).arg(atMost)));
     off = std::max(off, apart);
     bound = std::max(bound, atMost);
   }
@@ -166,7 +170,9 @@ void KeyPhaseTest::aFailureIsRebuilt() {
   const auto s = opened(atWrite(tinyManifest({{"faults", true}})));
   live(*s);
   const json tokens = call(*s, "tokens");
-  call(*s, "inject", {{"actions", {{{"action", "delete"}, {"position", 2}}, {{"action", "insert"}, {"position", 20}, {"token_ids", {4}}}}}});
+  call(*s, "inject",
+       {{"actions",
+         {{{"action", "delete"}, {"position", 2}}, {{"action", "insert"}, {"position", 20}, {"token_ids", {4}}}}}});
   call(*s, "fault", {{"kind", "kernel"}, {"n", 1}});
   QCOMPARE(codeOf(*s, "apply"), std::string("fault"));
   QCOMPARE(call(*s, "tokens"), tokens);
@@ -177,7 +183,8 @@ void KeyPhaseTest::aFailureIsRebuilt() {
 void KeyPhaseTest::files() {
   QTemporaryDir folder;
   const std::string path = folder.filePath("cache.safetensors").toStdString();
-  const auto write = opened(atWrite(tinyManifest())), read = opened(tinyManifest()), again = opened(atWrite(tinyManifest()));
+  const auto write = opened(atWrite(tinyManifest())), read = opened(tinyManifest()),
+             again = opened(atWrite(tinyManifest()));
   for (Session* s : {write.get(), read.get()}) live(*s);
   QCOMPARE(codeOf(*write, "saveCache", {{"path", path}, {"form", "native"}}), std::string("other_format"));
   call(*write, "saveCache", {{"path", path}, {"form", "hf_dynamic"}});

@@ -59,10 +59,13 @@ void KvManagementTest::countsWhatIsWritten() {
 void KvManagementTest::overflowWritesNothing_data() {
   QTest::addColumn<QString>("verb");
   QTest::addColumn<QString>("args");
-  QTest::newRow("prompt") << "promptIds" << R"({"ids":[1,2,3,4,5,6,7,8,9,10,11,12,13]})";
-  QTest::newRow("prefill") << "prefill" << R"({"ids":[1,2,3,4,5,6,7,8,9,10,11,12,13]})";
-  QTest::newRow("insert") << "inject"
-                          << R"({"actions":[{"action":"insert","position":3,"token_ids":[1,2,3,4,5,6,7,8,9,10,11,12,13]}]})";
+  QTest::newRow("prompt") << "promptIds"
+                          << R"({"ids":[1,2,3,4,5,6,7,8,9,10,11,12,13]})";
+  QTest::newRow("prefill") << "prefill"
+                           << R"({"ids":[1,2,3,4,5,6,7,8,9,10,11,12,13]})";
+  QTest::newRow("insert")
+      << "inject"
+      << R"({"actions":[{"action":"insert","position":3,"token_ids":[1,2,3,4,5,6,7,8,9,10,11,12,13]}]})";
 }
 
 void KvManagementTest::overflowWritesNothing() {

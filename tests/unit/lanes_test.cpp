@@ -31,7 +31,8 @@ class LanesTest : public QObject {
   void goOnAfterAForkAndAlone();
 
  private:
-  static std::unique_ptr<Lanes> made(const Session& origin, const std::vector<json>& changes, LanesOptions options = {}) {
+  static std::unique_ptr<Lanes> made(const Session& origin, const std::vector<json>& changes,
+                                     LanesOptions options = {}) {
     Result<std::unique_ptr<Lanes>> lanes = Lanes::make(origin, changes, options);
     if (!lanes) qFatal("%s", lanes.error().text().c_str());
     return lanes.take();
@@ -51,21 +52,25 @@ class LanesTest : public QObject {
     return base;
   }
   static bool onHost(const Session& s) { return s.transformer().backend().onHost(); }
-  static std::vector<float> logits(const Session& s) { return s.state().logits ? *s.state().logits : std::vector<float>(); }
+  static std::vector<float> logits(const Session& s) {
+    return s.state().logits ? *s.state().logits : std::vector<float>();
+  }
 };
 
 namespace {
-const std::vector<json> kChanges = {{{"layout", "ring_fused"}, {"ring", {{"window", 12}}}},
-                                    {{"layout", "contiguous_splice"}},
-                                    {{"kv", {{"k", "int8"}, {"v", "int8"}}}},
-                                    {{"layout", "paged:block=4"}, {"kv", {{"k", "f16"}, {"v", "bf16"}}}, {"prefill_chunk", 7}}};
+const std::vector<json> kChanges = {
+    {{"layout", "ring_fused"}, {"ring", {{"window", 12}}}},
+    {{"layout", "contiguous_splice"}},
+    {{"kv", {{"k", "int8"}, {"v", "int8"}}}},
+    {{"layout", "paged:block=4"}, {"kv", {{"k", "f16"}, {"v", "bf16"}}}, {"prefill_chunk", 7}}};
 }  // namespace
 
 void LanesTest::areSeparateRuns_data() {
   QTest::addColumn<int>("lanes");
   QTest::addColumn<bool>("together");
   for (const int lanes : {1, 2, 5})
-    for (const bool together : {false, true}) QTest::addRow("%d lanes%s", lanes, together ? " together" : "") << lanes << together;
+    for (const bool together : {false, true})
+      QTest::addRow("%d lanes%s", lanes, together ? " together" : "") << lanes << together;
 }
 
 void LanesTest::areSeparateRuns() {
@@ -76,7 +81,8 @@ void LanesTest::areSeparateRuns() {
   const auto origin = opened(base);
   const auto group = made(*origin, changes, {.together = together});
   std::vector<std::unique_ptr<Session>> alone;
-  for (int i = 0; i < lanes; ++i) alone.push_back(opened(i ? with(base, changes[static_cast<std::size_t>(i - 1)]) : base));
+  for (int i = 0; i < lanes; ++i)
+    alone.push_back(opened(i ? with(base, changes[static_cast<std::size_t>(i - 1)]) : base));
   const auto compare = [&](const char* when) {
     for (int i = 0; i < lanes; ++i) {
       const Session &one = group->session(i), &other = *alone[static_cast<std::size_t>(i)];
@@ -113,7 +119,8 @@ void LanesTest::followTheReference() {
   QFETCH(QString, more);
   const json base = tinyManifest(json::parse(more.toStdString()));
   const auto origin = opened(base), alone = opened(base);
-  const auto group = made(*origin, {{{"layout", "indirection"}, {"ring", {{"window", 0}, {"block_tokens", 1}}}}, {{"kv", {{"k", "f16"}}}}});
+  const auto group = made(
+      *origin, {{{"layout", "indirection"}, {"ring", {{"window", 0}, {"block_tokens", 1}}}}, {{"kv", {{"k", "f16"}}}}});
   fed(*group, "promptIds", {{"ids", someIds(20, 200, 3)}});
   call(*alone, "promptIds", {{"ids", someIds(20, 200, 3)}});
   const std::size_t block = static_cast<std::size_t>(alone->manifest().ring.blockTokens);
@@ -128,7 +135,8 @@ void LanesTest::followTheReference() {
     QVERIFY(!lane.exit);
     QCOMPARE(lane.taken.size(), 20 + 8 * block);
     for (std::size_t i = 0; i < lane.taken.size(); ++i)
-      QCOMPARE(lane.snapshot->ledger[lane.taken[i]].token, view->lanes[0].snapshot->ledger[view->lanes[0].taken[i]].token);
+      QCOMPARE(lane.snapshot->ledger[lane.taken[i]].token,
+               view->lanes[0].snapshot->ledger[view->lanes[0].taken[i]].token);
   }
 }
 
@@ -141,7 +149,8 @@ void LanesTest::readTheWeightsOnce() {
   const Model& model = origin->model();
   for (int l = 0; l < model.config().layers; ++l) {
     const LayerWeights& w = model.layer(l);
-    for (const TensorView* view : {&w.inputNorm, &w.q, &w.k, &w.v, &w.o, &w.postNorm, &w.gate, &w.up, &w.down}) weights += view->bytes();
+    for (const TensorView* view : {&w.inputNorm, &w.q, &w.k, &w.v, &w.o, &w.postNorm, &w.gate, &w.up, &w.down})
+      weights += view->bytes();
   }
   weights += model.finalNorm().bytes() + model.head().bytes();
   struct Read {
@@ -170,11 +179,14 @@ void LanesTest::readTheWeightsOnce() {
 
 /// An edit makes more passes, and other rows, than the others have at that tick.
 void LanesTest::editsOfOneLaneAreItsOwn() {
-  const json base = tinyManifest({{"after_edit", {{"selective", {{"ratio", 0.3}}}}}}), cull{{"brightness", {{"target", 22}, {"compressor", "nearest"}}}};
+  const json base = tinyManifest({{"after_edit", {{"selective", {{"ratio", 0.3}}}}}}),
+             cull{{"brightness", {{"target", 22}, {"compressor", "nearest"}}}};
   const json descending{{"executor", "descending"}, {"threads", 2}};
   const auto origin = opened(base), culled = opened(with(base, cull)), edited = opened(with(base, descending));
   const auto group = made(*origin, {cull, descending});
-  const json edit{{"actions", {{{"action", "delete"}, {"position", 8}}, {{"action", "insert"}, {"position", 12}, {"token_ids", {7, 9}}}}}};
+  const json edit{
+      {"actions",
+       {{{"action", "delete"}, {"position", 8}}, {{"action", "insert"}, {"position", 12}, {"token_ids", {7, 9}}}}}};
   fed(*group, "promptIds", {{"ids", someIds(21, 200, 3)}});
   for (Session* s : {culled.get(), edited.get()}) call(*s, "promptIds", {{"ids", someIds(21, 200, 3)}});
   for (const int token : someIds(6, 200, 5)) {
@@ -194,25 +206,29 @@ void LanesTest::editsOfOneLaneAreItsOwn() {
 }
 
 void LanesTest::sayWhyTheyGoApart() {
-  const auto origin = opened(tinyManifest()), blocks = opened(tinyManifest({{"layout", "ring_fused"}, {"ring", {{"window", 24}, {"block_tokens", 3}}}}));
+  const auto origin = opened(tinyManifest()),
+             blocks = opened(tinyManifest({{"layout", "ring_fused"}, {"ring", {{"window", 24}, {"block_tokens", 3}}}}));
   const auto apartOf = [](const Session& session, const std::vector<json>& changes, LanesOptions options) {
     const auto group = made(session, changes, options);
     fed(*group, "promptIds", {{"ids", someIds(8, 200, 3)}});
     const LanesTick tick = stepped(*group);
     return tick.together ? "together " + tick.apart : tick.apart;
   };
-  QCOMPARE(apartOf(*origin, {json::object()}, {}), std::string(onHost(*origin) ? "together " : "back end cuda orders the calls of each session for itself"));
+  QCOMPARE(apartOf(*origin, {json::object()}, {}),
+           std::string(onHost(*origin) ? "together " : "back end cuda orders the calls of each session for itself"));
   QCOMPARE(apartOf(*origin, {}, {}), std::string("one lane is in step"));
-  QCOMPARE(apartOf(*origin, {json::object()}, {.together = false}), std::string("each lane was asked to make its own pass"));
-  QCOMPARE(apartOf(*blocks, {json::object()}, {}), std::string("a block of tokens is known when lane 0 has generated all of it"));
+  QCOMPARE(apartOf(*origin, {json::object()}, {.together = false}),
+           std::string("each lane was asked to make its own pass"));
+  QCOMPARE(apartOf(*blocks, {json::object()}, {}),
+           std::string("a block of tokens is known when lane 0 has generated all of it"));
 }
 
 /// Policies look at attention, keys and moments of queries of a pass that was made together.
 void LanesTest::policiesPruneAsTheyDoAlone() {
   const json base = tinyManifest();
   std::vector<json> changes;
-  for (const char* policy : {"h2o:sinks=2,window=6,capacity=20", "snapkv:window=8,observe=8,capacity=20", "expected_attention:capacity=20", "full",
-                             "streaming_llm:sinks=2,window=18"})
+  for (const char* policy : {"h2o:sinks=2,window=6,capacity=20", "snapkv:window=8,observe=8,capacity=20",
+                             "expected_attention:capacity=20", "full", "streaming_llm:sinks=2,window=18"})
     changes.push_back({{"policy", policy}});
   changes[3] = {{"policy", {{"name", "knorm"}, {"capacity", 20}}}, {"kv", {{"k", "int8"}}}};
   const auto origin = opened(base);
@@ -225,15 +241,18 @@ void LanesTest::policiesPruneAsTheyDoAlone() {
     alone.push_back(opened(manifest));
   }
   const auto all = [&](const char* verb, const json& args) {
-    const LanesTick tick = std::string(verb) == "step" ? stepped(*group, {TokenId(args["tokens"][0].get<int>())}) : fed(*group, verb, args);
+    const LanesTick tick = std::string(verb) == "step" ? stepped(*group, {TokenId(args["tokens"][0].get<int>())})
+                                                       : fed(*group, verb, args);
     for (std::size_t i = 0; i < alone.size(); ++i) {
       call(*alone[i], verb, args);
-      QVERIFY2(group->session(static_cast<int>(i)).stateHash() == alone[i]->stateHash(), qPrintable(QString("lane %1 after %2").arg(i).arg(verb)));
+      QVERIFY2(group->session(static_cast<int>(i)).stateHash() == alone[i]->stateHash(),
+               qPrintable(QString("lane %1 after %2").arg(i).arg(verb)));
     }
   };
   all("prefill", {{"ids", someIds(30, 200, 3)}, {"last", false}});
   all("prefill", {{"ids", someIds(20, 200, 4)}, {"last", false}});
-  for (const LaneView& lane : group->view()->lanes) QCOMPARE(lane.now.meanOverlap(), 1.0);  // nothing is pruned before the end
+  for (const LaneView& lane : group->view()->lanes)
+    QCOMPARE(lane.now.meanOverlap(), 1.0);  // nothing is pruned before the end
   all("endPrefill", json::object());
   for (const int token : someIds(5, 200, 5)) all("step", {{"tokens", {token}}});
   const LanesViewPtr view = group->view();
@@ -290,7 +309,8 @@ void LanesTest::reportWhatIsThere() {
   QCOMPARE(ring.snapshot->bytes.live * 4, view->lanes[0].snapshot->bytes.live);  // 10 rows of 40
   const json report = toJson(*view);
   QCOMPARE(report.size(), 3u);
-  for (const char* key : {"lane", "kl", "klMedian", "klP99", "klLast", "dnll", "top1", "massKept", "overlap", "bytes", "bytesAllocated", "us", "weightBytes"})
+  for (const char* key : {"lane", "kl", "klMedian", "klP99", "klLast", "dnll", "top1", "massKept", "overlap", "bytes",
+                          "bytesAllocated", "us", "weightBytes"})
     QVERIFY2(report[1].contains(key), key);
   QCOMPARE(report[1]["label"], json("layout=ring_fused, ring.window=10"));
 }
@@ -405,7 +425,8 @@ void LanesTest::goOnAfterAForkAndAlone() {
     stepped(**group);
     stepped(**copy);
   }
-  for (int lane = 0; lane < 3; ++lane) QCOMPARE((*copy)->session(lane).stateHash(), (*group)->session(lane).stateHash());
+  for (int lane = 0; lane < 3; ++lane)
+    QCOMPARE((*copy)->session(lane).stateHash(), (*group)->session(lane).stateHash());
   QCOMPARE((*copy)->view()->lanes[1].kl.count, 4);
   const std::string left = (*copy)->session(1).stateHash();
   const std::unique_ptr<Session> alone = (*copy)->release(1);

@@ -30,7 +30,8 @@ Seen decoded(const SessionFixture& s) {
   for (int q = 0; q < kRows; ++q) {
     s.must(q == 0 ? "promptIds" : "step", {{q == 0 ? "ids" : "tokens", {ids[static_cast<std::size_t>(q)]}}});
     for (int l = 0; l < s->state().layers(); ++l)
-      seen[static_cast<std::size_t>(l)].push_back(s.must("attention", {{"layer", l}}).get<std::vector<std::vector<float>>>());
+      seen[static_cast<std::size_t>(l)].push_back(
+          s.must("attention", {{"layer", l}}).get<std::vector<std::vector<float>>>());
   }
   return seen;
 }
@@ -77,18 +78,27 @@ class LifespansTest : public QObject {
     QTest::addColumn<QString>("model");
     QTest::addColumn<QString>("position");
     QTest::addColumn<int>("chunk");
-    QTest::addRow("tiny") << "synthetic:tiny" << "context" << 256;
-    QTest::addRow("chunks") << "synthetic:tiny" << "absolute" << 9;
-    QTest::addRow("cache") << "synthetic:tiny" << "cache" << 16;
-    QTest::addRow("window") << KVLAB_TESTS_DIR "/oracle/models/mistral_window_f32" << "context" << 32;
-    QTest::addRow("k-norm") << KVLAB_TESTS_DIR "/oracle/models/qwen3_f32" << "context" << 64;
+    QTest::addRow("tiny") << "synthetic:tiny"
+                          << "context" << 256;
+    QTest::addRow("chunks") << "synthetic:tiny"
+                            << "absolute" << 9;
+    QTest::addRow("cache") << "synthetic:tiny"
+                           << "cache" << 16;
+    QTest::addRow("window") << KVLAB_TESTS_DIR "/oracle/models/mistral_window_f32"
+                            << "context" << 32;
+    QTest::addRow("k-norm") << KVLAB_TESTS_DIR "/oracle/models/qwen3_f32"
+                            << "context" << 64;
   }
 
   void equalDecoding() {
     QFETCH(QString, model);
     QFETCH(QString, position);
     QFETCH(int, chunk);
-    const SessionFixture s({{"model", model.toStdString()}, {"dtype", "f32"}, {"position", position.toStdString()}, {"prefill_chunk", chunk}, {"capacity", 128}});
+    const SessionFixture s({{"model", model.toStdString()},
+                            {"dtype", "f32"},
+                            {"position", position.toStdString()},
+                            {"prefill_chunk", chunk},
+                            {"capacity", 128}});
     const Seen seen = decoded(s);
     LifespanRules rules;
     for (const int after : {-1, 40, kRows - 1}) {
@@ -109,15 +119,19 @@ class LifespansTest : public QObject {
   /// Keys are those that a cache without norm and rotation stores.
   void keysAreUnrotated() {
     for (const char* keyPhase : {"on_read", "at_write"}) {
-      const SessionFixture s({{"dtype", "f32"}, {"key_phase", keyPhase}, {"prefill_chunk", 16}}), reads(json{{"dtype", "f32"}});
+      const SessionFixture s({{"dtype", "f32"}, {"key_phase", keyPhase}, {"prefill_chunk", 16}}),
+          reads(json{{"dtype", "f32"}});
       for (const SessionFixture* one : {&s, &reads}) one->must("promptIds", {{"ids", idsFor(*s.session)}});
       const Result<Lifespans> got = s->recordLifespans({});
       QVERIFY(got);
       for (int l = 0; l < s->state().layers(); ++l) {
         std::vector<float> stored;
         for (int i = 0; i < kRows; ++i)
-          for (const float x : reads.must("row", {{"layer", l}, {"index", i}, {"which", "k"}})["data"].get<std::vector<float>>()) stored.push_back(x);
-        QVERIFY2(got->layers[static_cast<std::size_t>(l)].keys == stored, qPrintable(QString("%1, layer %2").arg(keyPhase).arg(l)));
+          for (const float x :
+               reads.must("row", {{"layer", l}, {"index", i}, {"which", "k"}})["data"].get<std::vector<float>>())
+            stored.push_back(x);
+        QVERIFY2(got->layers[static_cast<std::size_t>(l)].keys == stored,
+                 qPrintable(QString("%1, layer %2").arg(keyPhase).arg(l)));
       }
     }
   }
@@ -126,11 +140,13 @@ class LifespansTest : public QObject {
   void evictionsAreForgotten() {
     const SessionFixture s, whole;
     for (const SessionFixture* one : {&s, &whole}) one->must("promptIds", {{"ids", idsFor(*s.session)}});
-    for (int l = 0; l < s->state().layers(); ++l) s.must("evict", {{"layer", l}, {"ledger", l ? std::vector<int>{3, 4, 20} : std::vector<int>{4}}, {"now", true}});
+    for (int l = 0; l < s->state().layers(); ++l)
+      s.must("evict", {{"layer", l}, {"ledger", l ? std::vector<int>{3, 4, 20} : std::vector<int>{4}}, {"now", true}});
     const Result<Lifespans> got = s->recordLifespans({}), want = whole->recordLifespans({});
     QVERIFY(got && want);
     for (std::size_t l = 0; l < want->layers.size(); ++l) {
-      QVERIFY(got->layers[l].lastUse == want->layers[l].lastUse && got->layers[l].mass == want->layers[l].mass && got->layers[l].keys == want->layers[l].keys);
+      QVERIFY(got->layers[l].lastUse == want->layers[l].lastUse && got->layers[l].mass == want->layers[l].mass &&
+              got->layers[l].keys == want->layers[l].keys);
     }
   }
 
@@ -145,7 +161,8 @@ class LifespansTest : public QObject {
     LifespanRules rules;
     rules.after = kRows - 1;
     rules.stretch = 7;
-    const Result<Lifespans> want = s->recordLifespans(rules), got = Lifespans::load(path, true), few = Lifespans::load(path);
+    const Result<Lifespans> want = s->recordLifespans(rules), got = Lifespans::load(path, true),
+                            few = Lifespans::load(path);
     QVERIFY(want && got && few);
     QVERIFY(few->layers[0].keys.empty());
     QCOMPARE(got->rows, want->rows);
@@ -160,12 +177,15 @@ class LifespansTest : public QObject {
     QCOMPARE(got->rules.cap, 6.0f);
     for (std::size_t l = 0; l < want->layers.size(); ++l) {
       const LayerLifespans &a = got->layers[l], &b = want->layers[l];
-      QVERIFY(a.lastUse == b.lastUse && a.lifespan == b.lifespan && a.label == b.label && a.mass == b.mass && a.censored == b.censored && a.keys == b.keys);
+      QVERIFY(a.lastUse == b.lastUse && a.lifespan == b.lifespan && a.label == b.label && a.mass == b.mass &&
+              a.censored == b.censored && a.keys == b.keys);
     }
     float mass = 0;
     for (int h = 0; h < want->kvHeads; ++h)
-      for (int row = 0; row < want->rows; ++row) mass += want->layers[0].mass[static_cast<std::size_t>(h * want->rows + row)];
-    QVERIFY2(std::fabs(mass - 10.0f * static_cast<float>(want->kvHeads)) < 1e-3f, "ten queries give a mass of one each");
+      for (int row = 0; row < want->rows; ++row)
+        mass += want->layers[0].mass[static_cast<std::size_t>(h * want->rows + row)];
+    QVERIFY2(std::fabs(mass - 10.0f * static_cast<float>(want->kvHeads)) < 1e-3f,
+             "ten queries give a mass of one each");
   }
 
   void refusals() {
@@ -185,7 +205,18 @@ class LifespansTest : public QObject {
   void damagedFilesAreRefused_data() {
     QTest::addColumn<QString>("field");
     QTest::addColumn<int>("damage");
-    const char* kFields[] = {"kvlab", "rows", "after", "threshold", "tokens", "layers.0.last_use", "layers.1.label", "layers.0.mass", "layers.1.lifespan", "layers.1.last_use", "layers.0.censored", "layers.0.keys"};
+    const char* kFields[] = {"kvlab",
+                             "rows",
+                             "after",
+                             "threshold",
+                             "tokens",
+                             "layers.0.last_use",
+                             "layers.1.label",
+                             "layers.0.mass",
+                             "layers.1.lifespan",
+                             "layers.1.last_use",
+                             "layers.0.censored",
+                             "layers.0.keys"};
     for (int i = 0; i < static_cast<int>(std::size(kFields)); ++i) QTest::addRow("%s", kFields[i]) << kFields[i] << i;
   }
 
@@ -210,7 +241,9 @@ class LifespansTest : public QObject {
     for (const auto& [name, tensor] : file->tensors()) {
       if (damage == 4 && name == "tokens") continue;
       const bool flat = damage == 11 && name == "layers.0.keys";
-      writer.add(name, tensor.element, flat ? std::vector<std::int64_t>{static_cast<std::int64_t>(tensor.bytes.size() / 4)} : tensor.shape, tensor.bytes);
+      writer.add(name, tensor.element,
+                 flat ? std::vector<std::int64_t>{static_cast<std::int64_t>(tensor.bytes.size() / 4)} : tensor.shape,
+                 tensor.bytes);
     }
     for (const auto& [key, value] : file->metadata()) {
       const bool bad = key == field.toStdString();

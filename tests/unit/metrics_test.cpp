@@ -141,7 +141,8 @@ void MetricsTest::areListedOnce() {
     QVERIFY2(ids.insert(one.id).second, std::string(one.id).c_str());
     QVERIFY(!one.title.empty());
   }
-  for (const char* id : {"kl", "dnll", "top1", "mass_kept", "overlap", "needles", "weight_bytes"}) QVERIFY2(ids.contains(id), id);
+  for (const char* id : {"kl", "dnll", "top1", "mass_kept", "overlap", "needles", "weight_bytes"})
+    QVERIFY2(ids.contains(id), id);
 }
 
 QTEST_GUILESS_MAIN(MetricsTest)

@@ -32,8 +32,7 @@ class ModelTest : public QObject {
   Q_OBJECT
  private Q_SLOTS:
   void opensEveryFixture() {
-    for (const QString& name :
-         QDir(QString::fromStdString(kModels)).entryList(QDir::Dirs | QDir::NoDotAndDotDot)) {
+    for (const QString& name : QDir(QString::fromStdString(kModels)).entryList(QDir::Dirs | QDir::NoDotAndDotDot)) {
       const auto model = open(kModels + name.toStdString());
       QVERIFY2(model, model ? "" : model.error().text().c_str());
       const ModelConfig& c = (*model)->config();
@@ -66,14 +65,11 @@ class ModelTest : public QObject {
       return widened(role) == widened(file->find(name)->view());
     };
     const LayerWeights& w = (*model)->layer(1);
-    QVERIFY(same(w.gate, "model.layers.1.mlp.gate_proj.weight") &&
-            same(w.up, "model.layers.1.mlp.up_proj.weight"));
-    QVERIFY(same(w.k, "model.layers.1.self_attn.k_proj.weight") &&
-            same(w.v, "model.layers.1.self_attn.v_proj.weight"));
+    QVERIFY(same(w.gate, "model.layers.1.mlp.gate_proj.weight") && same(w.up, "model.layers.1.mlp.up_proj.weight"));
+    QVERIFY(same(w.k, "model.layers.1.self_attn.k_proj.weight") && same(w.v, "model.layers.1.self_attn.v_proj.weight"));
     QVERIFY(same(w.inputNorm, "model.layers.1.input_layernorm.weight"));
     QVERIFY(same(w.postNorm, "model.layers.1.post_attention_layernorm.weight"));
-    QVERIFY(same((*model)->head(), "lm_head.weight") &&
-            same((*model)->finalNorm(), "model.norm.weight"));
+    QVERIFY(same((*model)->head(), "lm_head.weight") && same((*model)->finalNorm(), "model.norm.weight"));
   }
 
   void refusesWeightsOfAnotherShape() {
@@ -99,8 +95,8 @@ class ModelTest : public QObject {
 
   void refusesWhatIsNotThere() {
     QTemporaryDir dir;
-    for (const std::string& spec : {std::string("no/such/folder"), dir.path().toStdString(),
-                                    std::string(), kModels + "llama_tied_f32/config.json"}) {
+    for (const std::string& spec : {std::string("no/such/folder"), dir.path().toStdString(), std::string(),
+                                    kModels + "llama_tied_f32/config.json"}) {
       const auto model = open(spec);
       QVERIFY(!model);
       QCOMPARE(model.error().code, std::string("bad_model"));
@@ -133,8 +129,7 @@ class ModelTest : public QObject {
   }
 
   void syntheticIsSeeded() {
-    const auto a = open("synthetic:tiny"), b = open("synthetic:tiny:seed=1"),
-               c = open("synthetic:tiny:seed=2");
+    const auto a = open("synthetic:tiny"), b = open("synthetic:tiny:seed=1"), c = open("synthetic:tiny:seed=2");
     QVERIFY(a && b && c);
     QCOMPARE((*a)->dtype(), kernels::DType::bf16);
     QVERIFY(widened((*a)->layer(2).down) == widened((*b)->layer(2).down));
@@ -168,28 +163,24 @@ class ModelTest : public QObject {
   void syntheticOptions() {
     QCOMPARE((*open("synthetic:tiny:layers=2,dtype=f32"))->config().layers, 2);
     QVERIFY(Model::syntheticNames().size() >= 8);
-    for (const char* spec :
-         {"synthetic:", "synthetic:nope", "synthetic:tiny:x=1", "synthetic:tiny:layers=0",
-          "synthetic:tiny:layers", "synthetic:tiny:dtype=i8", "synthetic:tiny:seed=-1"}) {
+    for (const char* spec : {"synthetic:", "synthetic:nope", "synthetic:tiny:x=1", "synthetic:tiny:layers=0",
+                             "synthetic:tiny:layers", "synthetic:tiny:dtype=i8", "synthetic:tiny:seed=-1"}) {
       const auto model = open(spec);
       QVERIFY2(!model, spec);
       QCOMPARE(model.error().code, std::string("bad_model"));
     }
-    QCOMPARE(open("synthetic:llama-3-8b:dtype=f32,layers=4096").error().code,
-             std::string("out_of_memory"));
+    QCOMPARE(open("synthetic:llama-3-8b:dtype=f32,layers=4096").error().code, std::string("out_of_memory"));
   }
 
   void cancelling() {
     for (const std::string& spec : {std::string("synthetic:tiny"), kModels + "llama_tied_f32"}) {
       int calls = 0;
-      QVERIFY(
-          open(spec, [&](const std::string&, std::int64_t, std::int64_t) { return ++calls > 0; }));
+      QVERIFY(open(spec, [&](const std::string&, std::int64_t, std::int64_t) { return ++calls > 0; }));
       const int all = calls;
       QVERIFY(all >= 3);
       for (int stop = 1; stop <= all; ++stop) {
         calls = 0;
-        const auto model = open(
-            spec, [&](const std::string&, std::int64_t, std::int64_t) { return ++calls < stop; });
+        const auto model = open(spec, [&](const std::string&, std::int64_t, std::int64_t) { return ++calls < stop; });
         QVERIFY(!model);
         QCOMPARE(model.error().code, std::string("cancelled"));
       }

@@ -23,7 +23,8 @@ std::vector<Action> parse(const char* list) {
     const std::string kind = a["action"];
     const auto position = [&](const char* field) { return Position(a[field].get<int>()); };
     if (kind == "replace_pair")
-      out.push_back(ReplacePair{position("original_pos1"), position("original_pos2"), idsOf<TokenId>(a["new_token_ids"])});
+      out.push_back(
+          ReplacePair{position("original_pos1"), position("original_pos2"), idsOf<TokenId>(a["new_token_ids"])});
     else if (kind == "replace")
       out.push_back(Replace{idsOf<Position>(a["positions"]), idsOf<TokenId>(a["new_token_ids"])});
     else if (kind == "delete") out.push_back(Delete{position("position")});
@@ -78,11 +79,12 @@ class PlannerTest : public QObject {
     QTest::addColumn<int>("action");
     QTest::addColumn<QByteArray>("field");
     QTest::addColumn<QByteArray>("value");
-    const auto row = [](const char* name, const char* list, const char* code, int action,
-                        const char* field, const char* value) {
+    const auto row = [](const char* name, const char* list, const char* code, int action, const char* field,
+                        const char* value) {
       QTest::newRow(name) << QByteArray(list) << QByteArray(code) << action << QByteArray(field) << QByteArray(value);
     };
-#define PAIR(a, b, ids) R"({"action":"replace_pair","original_pos1":)" #a R"(,"original_pos2":)" #b R"(,"new_token_ids":)" ids "}"
+#define PAIR(a, b, ids) \
+  R"({"action":"replace_pair","original_pos1":)" #a R"(,"original_pos2":)" #b R"(,"new_token_ids":)" ids "}"
 #define REPLACE(positions, ids) R"({"action":"replace","positions":)" positions R"(,"new_token_ids":)" ids "}"
 #define DELETE(p) R"({"action":"delete","position":)" #p "}"
 #define INSERT(p, ids) R"({"action":"insert","position":)" #p R"(,"token_ids":)" ids "}"
@@ -110,12 +112,14 @@ class PlannerTest : public QObject {
     row("add negative", "[" ADD(-1) "]", "bad_token", 0, "token_id", "-1");
     row("second is bad", "[" DELETE(3) "," ADD(1) "," DELETE(33) "]", "out_of_range", 2, "position", "33");
     row("two pairs overlap", "[" PAIR(4, 5, "[1]") "," PAIR(5, 6, "[2]") "]", "overlap", 1, "position", "5");
-    row("order of list does not matter", "[" PAIR(5, 6, "[1]") "," PAIR(4, 5, "[2]") "]", "overlap", 1, "position", "5");
+    row("order of list does not matter", "[" PAIR(5, 6, "[1]") "," PAIR(4, 5, "[2]") "]", "overlap", 1, "position",
+        "5");
     row("delete inside a pair", "[" DELETE(8) "," PAIR(2, 8, "[1]") "]", "overlap", 1, "position", "8");
     row("delete twice", "[" DELETE(8) "," ADD(1) "," DELETE(8) "]", "overlap", 2, "position", "8");
     row("insert inside a pair", "[" PAIR(4, 5, "[1]") "," INSERT(5, "[1]") "]", "overlap", 1, "position", "5");
     row("insert between deletes", "[" INSERT(5, "[1]") "," DELETE(4) "," DELETE(5) "]", "overlap", 0, "position", "5");
-    row("insert inside a replace", "[" REPLACE("[3,4,5,8]", "[1]") "," INSERT(4, "[1]") "]", "overlap", 1, "position", "4");
+    row("insert inside a replace", "[" REPLACE("[3,4,5,8]", "[1]") "," INSERT(4, "[1]") "]", "overlap", 1, "position",
+        "4");
     row("evict from no layer", "[" EVICT(3, "[1]") "]", "out_of_range", 0, "layer", "3");
     row("evict from layer -1", "[" EVICT(-1, "[1]") "]", "out_of_range", 0, "layer", "-1");
     row("evict nothing", "[" EVICT(0, "[]") "]", "empty_positions", 0, "ledger", "[]");
@@ -124,9 +128,11 @@ class PlannerTest : public QObject {
     row("evict below", "[" EVICT(1, "[-1]") "]", "not_resident", 0, "ledger", "-1");
     row("evict a pinned row", "[" EVICT(1, "[3]") "]", "pinned", 0, "ledger", "3");
     row("evict twice in one", "[" EVICT(1, "[4,4]") "]", "overlap", 0, "ledger", "4");
-    row("evict twice in two", "[" EVICT(0, "[4]") "," EVICT(1, "[4]") "," EVICT(1, "[6,4]") "]", "overlap", 2, "ledger", "4");
+    row("evict twice in two", "[" EVICT(0, "[4]") "," EVICT(1, "[4]") "," EVICT(1, "[6,4]") "]", "overlap", 2, "ledger",
+        "4");
     row("evict what is deleted", "[" DELETE(4) "," EVICT(1, "[4]") "]", "overlap", 1, "ledger", "4");
-    row("evict one KV head", R"([{"action":"evict","layer":0,"kv_head":1,"ledger":[4]}])", "unsupported", 0, "kv_head", "1");
+    row("evict one KV head", R"([{"action":"evict","layer":0,"kv_head":1,"ledger":[4]}])", "unsupported", 0, "kv_head",
+        "1");
     row("expand", R"([{"action":"expand","node":1}])", "unsupported", 0, "node", "null");
     row("collapse", R"([{"action":"collapse","node":1}])", "unsupported", 0, "node", "null");
   }
@@ -185,7 +191,8 @@ class PlannerTest : public QObject {
   void insertOrderGivesTokens() {
     CacheFixture cache({});
     QVERIFY(cache.add(8));
-    const EditPlan plan = cache.plan(parse("[" INSERT(4, "[11,12]") "," PAIR(4, 5, "[21]") "," INSERT(4, "[13]") "]")).take();
+    const EditPlan plan =
+        cache.plan(parse("[" INSERT(4, "[11,12]") "," PAIR(4, 5, "[21]") "," INSERT(4, "[13]") "]")).take();
     Ints tokens;
     for (const NewRow& row : plan.rows) tokens.push_back(row.token.value());
     QCOMPARE(tokens, (Ints{11, 12, 13, 21}));
@@ -223,7 +230,8 @@ class PlannerTest : public QObject {
     row("apart, two for one place", "[" PAIR(2, 5, "[1,2]") "]", "", "[0,1,2,3,4,5,7,8]");
     row("insert", "[" INSERT(3, "[1]") "]", "", "[0,1,2,3,4,5,6,7,8]");
     row("insert at the end", "[" INSERT(8, "[1,2]") "]", "[0,1,2,3,4,5,6,7,8,9]", "[0,1,2,3,4,5,6,7,8,9]");
-    row("longer at the end", "[" PAIR(6, 7, "[1,2,3]") "," ADD(4) "]", "[0,1,2,3,4,5,6,7,8,9]", "[0,1,2,3,4,5,6,7,8,9]");
+    row("longer at the end", "[" PAIR(6, 7, "[1,2,3]") "," ADD(4) "]", "[0,1,2,3,4,5,6,7,8,9]",
+        "[0,1,2,3,4,5,6,7,8,9]");
     row("insert behind a gap", "[" DELETE(3) "," INSERT(3, "[1]") "]", "[0,1,2,3,4,5,6,7]", "[0,1,2,3,4,5,6,7]");
     row("delete the tail, add", "[" DELETE(7) "," ADD(1) "]", "[0,1,2,3,4,5,6,7]", "[0,1,2,3,4,5,6,7]");
     row("delete inside, add", "[" DELETE(2) "," ADD(1) "]", "[0,1,3,4,5,6,7,8]", "[0,1,3,4,5,6,7,8]");

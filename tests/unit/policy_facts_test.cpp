@@ -24,7 +24,9 @@ struct Tensors {
     std::mt19937 random(seed);
     std::normal_distribution<float> normal;
     std::uniform_real_distribution<float> uniform;
-    const auto fill = [&](std::vector<float>& to, int n, auto& from) { for (int i = 0; i < n; ++i) to.push_back(from(random)); };
+    const auto fill = [&](std::vector<float>& to, int n, auto& from) {
+      for (int i = 0; i < n; ++i) to.push_back(from(random));
+    };
     for (int i = 0; i < kRows; ++i) ledger.push_back(LedgerId(i));
     fill(received, kKvHeads * kRows, uniform);
     fill(observed, kKvHeads * kRows, uniform);
@@ -39,7 +41,8 @@ struct Tensors {
       for (int i = 0; i < kDim; ++i)
         for (int j = 0; j < kDim; ++j) {
           double sum = 0;
-          for (int k = 0; k < kDim; ++k) sum += a[static_cast<std::size_t>(i * kDim + k)] * a[static_cast<std::size_t>(j * kDim + k)];
+          for (int k = 0; k < kDim; ++k)
+            sum += a[static_cast<std::size_t>(i * kDim + k)] * a[static_cast<std::size_t>(j * kDim + k)];
           moments.covariance.push_back(sum);
         }
     }
@@ -110,7 +113,9 @@ double expected(const Tensors& layer, int group, int row) {
       double linear = 0, square = 0;
       for (int a = 0; a < kDim; ++a) {
         linear += layer.moments.mean[static_cast<std::size_t>(head * kDim + a)] * turned[a];
-        for (int b = 0; b < kDim; ++b) square += turned[a] * layer.moments.covariance[static_cast<std::size_t>((head * kDim + a) * kDim + b)] * turned[b];
+        for (int b = 0; b < kDim; ++b)
+          square +=
+              turned[a] * layer.moments.covariance[static_cast<std::size_t>((head * kDim + a) * kDim + b)] * turned[b];
       }
       return linear / std::sqrt(double(kDim)) + square / (2.0 * kDim);
     };
@@ -130,7 +135,9 @@ class PolicyFactsTest : public QObject {
   /// PyramidKV: 4096 rows, half of them kept, 32 layers: 3994 in the first, 102 in the last, 2048 on average.
   /// AdaKV, figure 1: three heads share six rows; by head they keep 2.26 of the attention, shared out 2.48.
   void adaptiveHeadBudgets() {
-    const std::vector<std::vector<float>> heads{{.32f, .01f, .18f, .08f, .22f, .19f}, {.89f, .01f, .05f, .02f, .01f, .02f}, {.68f, .01f, .08f, .04f, .09f, .10f}};
+    const std::vector<std::vector<float>> heads{{.32f, .01f, .18f, .08f, .22f, .19f},
+                                                {.89f, .01f, .05f, .02f, .01f, .02f},
+                                                {.68f, .01f, .08f, .04f, .09f, .10f}};
     const auto kept = [&](const std::vector<std::int32_t>& budgets) {
       double sum = 0;
       for (std::size_t head = 0; head < heads.size(); ++head) {
@@ -156,7 +163,8 @@ class PolicyFactsTest : public QObject {
   /// tokens 320 GiB.
   void sizesOfCaches() {
     // K and V stand before the scales.
-    const std::int64_t row = kernels::rowLayout({8, 128, kernels::DType::f16, kernels::DType::f16}).kScales, token = 80 * row;
+    const std::int64_t row = kernels::rowLayout({8, 128, kernels::DType::f16, kernels::DType::f16}).kScales,
+                       token = 80 * row;
     QCOMPARE(token, std::int64_t{327'680});
     QCOMPARE(std::round(static_cast<double>(token) * 1e6 / 1e8) / 10, 327.7);
     QCOMPARE(32 * 32'768 * token, 320ll << 30);
@@ -202,7 +210,8 @@ class PolicyFactsTest : public QObject {
     QTest::addColumn<QString>("policy");
     QTest::addColumn<Formula>("formula");
     const auto row = [](const char* policy, Formula formula) { QTest::newRow(policy) << QString(policy) << formula; };
-    row("h2o:capacity=20", [](const Tensors& l, int h, int j) { return double(l.received[static_cast<std::size_t>(h * kRows + j)]); });
+    row("h2o:capacity=20",
+        [](const Tensors& l, int h, int j) { return double(l.received[static_cast<std::size_t>(h * kRows + j)]); });
     row("tova:capacity=20", [](const Tensors& l, int, int j) { return double(l.newest[static_cast<std::size_t>(j)]); });
     row("snapkv:capacity=20,window=4,heads=mean", pooledMean);
     row("knorm:capacity=20,heads=mean", [](const Tensors& l, int h, int j) { return -norm(l.key(j, h)); });
@@ -218,7 +227,8 @@ class PolicyFactsTest : public QObject {
       return -dot / std::sqrt(size) / norm(l.key(j, h));
     });
     row("expected_attention:capacity=20,future=3,epsilon=0.01,heads=mean", expected);
-    row("brightness:capacity=20", [](const Tensors& l, int, int j) { return double(l.brightness[static_cast<std::size_t>(j)]); });
+    row("brightness:capacity=20",
+        [](const Tensors& l, int, int j) { return double(l.brightness[static_cast<std::size_t>(j)]); });
   }
   /// The same rows stay as a sort by the paper's formula says.
   void rulesOnRandomTensors() {
@@ -229,7 +239,8 @@ class PolicyFactsTest : public QObject {
       const Tensors layer(seed);
       const std::vector<float> scores = policyOf(spec.name).scores(spec, layer.rows());
       const Bands bands = bandsOf(spec, 0, 4, kRows).bands;
-      const std::vector<std::int32_t> out = losers(perRow(scores, kRows, spec.heads), bands, spec.threshold, std::vector<bool>(kRows));
+      const std::vector<std::int32_t> out =
+          losers(perRow(scores, kRows, spec.heads), bands, spec.threshold, std::vector<bool>(kRows));
       std::vector<std::pair<double, int>> order;
       for (int row = bands.sinks; row < kRows - bands.window; ++row) {
         const double a = formula(layer, 0, row), b = formula(layer, 1, row);
@@ -245,12 +256,17 @@ class PolicyFactsTest : public QObject {
 
   void ties() {
     // The incumbent, the earlier row, stays: a later one must be strictly better.
-    QCOMPARE(losers(std::vector<float>{9, 1, 1, 1, 9}, {1, 2, 1}, {}, std::vector<bool>(5)), (std::vector<std::int32_t>{3}));
-    QCOMPARE(losers(std::vector<float>{9, 1, 1, 2, 9}, {1, 2, 1}, {}, std::vector<bool>(5)), (std::vector<std::int32_t>{2}));
+    QCOMPARE(losers(std::vector<float>{9, 1, 1, 1, 9}, {1, 2, 1}, {}, std::vector<bool>(5)),
+             (std::vector<std::int32_t>{3}));
+    QCOMPARE(losers(std::vector<float>{9, 1, 1, 2, 9}, {1, 2, 1}, {}, std::vector<bool>(5)),
+             (std::vector<std::int32_t>{2}));
     const float nan = std::nanf("");
-    QCOMPARE(losers(std::vector<float>{nan, nan, -5, 1, nan}, {1, 2, 1}, {}, std::vector<bool>(5)), (std::vector<std::int32_t>{1}));
-    QCOMPARE(losers(std::vector<float>{9, 1, 2, 3, 9}, {1, 2, 1}, {}, {false, true, false, false, false}), (std::vector<std::int32_t>{2}));
-    QCOMPARE(losers(std::vector<float>{0, 1, 2, 3, 0}, {1, 99, 1}, 2.5, std::vector<bool>(5)), (std::vector<std::int32_t>{1, 2}));
+    QCOMPARE(losers(std::vector<float>{nan, nan, -5, 1, nan}, {1, 2, 1}, {}, std::vector<bool>(5)),
+             (std::vector<std::int32_t>{1}));
+    QCOMPARE(losers(std::vector<float>{9, 1, 2, 3, 9}, {1, 2, 1}, {}, {false, true, false, false, false}),
+             (std::vector<std::int32_t>{2}));
+    QCOMPARE(losers(std::vector<float>{0, 1, 2, 3, 0}, {1, 99, 1}, 2.5, std::vector<bool>(5)),
+             (std::vector<std::int32_t>{1, 2}));
     QCOMPARE(losers(std::vector<float>{1, 2}, {4, 0, 4}, {}, std::vector<bool>(2)), (std::vector<std::int32_t>{}));
   }
 

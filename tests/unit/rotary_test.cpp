@@ -47,8 +47,7 @@ class RotaryTest : public QObject {
  private Q_SLOTS:
   void agreesWithTransformers_data() {
     QTest::addColumn<QString>("name");
-    for (const QString& name :
-         QDir(KVLAB_TESTS_DIR "/oracle/models").entryList(QDir::Dirs | QDir::NoDotAndDotDot))
+    for (const QString& name : QDir(KVLAB_TESTS_DIR "/oracle/models").entryList(QDir::Dirs | QDir::NoDotAndDotDot))
       QTest::newRow(qPrintable(name)) << name;
   }
   void agreesWithTransformers() {
@@ -59,8 +58,7 @@ class RotaryTest : public QObject {
     QVERIFY(config && golden);
     Rotary rotary(*config);
     for (int layer = 0; layer < config->layers; ++layer) {
-      const double error =
-          worst(*golden, std::to_string(layer), rotary, static_cast<std::size_t>(config->headDim));
+      const double error = worst(*golden, std::to_string(layer), rotary, static_cast<std::size_t>(config->headDim));
       qInfo("layer %d: %.2g (bound 5e-6)", layer, error);
       QVERIFY(error < 5e-6);
     }

@@ -38,50 +38,36 @@ std::vector<BadFile> badFiles() {
       {"header is cut", file(kOne.substr(0, 20)), "not JSON at byte"},
       {"text after the header", file(kOne + "x"), "not JSON at byte"},
       {"not UTF-8", file("{\"\xff\":1}"), "not JSON at byte"},
-      {"nested deeply", file("{\"a\":" + std::string(100000, '[') + std::string(100000, ']') + "}"),
-       "deeper"},
+      {"nested deeply", file("{\"a\":" + std::string(100000, '[') + std::string(100000, ']') + "}"), "deeper"},
       {"name twice",
        file(R"({"a":{"dtype":"U8","shape":[8],"data_offsets":[0,8]},)"
             R"("a":{"dtype":"U8","shape":[8],"data_offsets":[0,8]}})"),
        "\"a\" appears twice"},
-      {"key twice", file(entry(R"("dtype":"U8","dtype":"U8","shape":[8],"data_offsets":[0,8])")),
-       "twice"},
+      {"key twice", file(entry(R"("dtype":"U8","dtype":"U8","shape":[8],"data_offsets":[0,8])")), "twice"},
       {"tensor is a number", file(R"({"a":1})"), "not an object"},
-      {"unknown key", file(entry(R"("dtype":"U8","shape":[8],"data_offsets":[0,8],"x":1)")),
-       "unknown key"},
+      {"unknown key", file(entry(R"("dtype":"U8","shape":[8],"data_offsets":[0,8],"x":1)")), "unknown key"},
       {"no dtype", file(entry(R"("shape":[8],"data_offsets":[0,8])")), "no dtype"},
       {"unknown dtype", file(entry(R"("dtype":"F4","shape":[8],"data_offsets":[0,8])")), "\"F4\""},
       {"no shape", file(entry(R"("dtype":"U8","data_offsets":[0,8])")), "no shape"},
-      {"negative dimension", file(entry(R"("dtype":"U8","shape":[-8],"data_offsets":[0,8])")),
-       "-8"},
-      {"fractional dimension", file(entry(R"("dtype":"U8","shape":[8.0],"data_offsets":[0,8])")),
-       "8.0"},
-      {"dimension over 63 bits",
-       file(entry(R"("dtype":"U8","shape":[18446744073709551615],"data_offsets":[0,8])")),
+      {"negative dimension", file(entry(R"("dtype":"U8","shape":[-8],"data_offsets":[0,8])")), "-8"},
+      {"fractional dimension", file(entry(R"("dtype":"U8","shape":[8.0],"data_offsets":[0,8])")), "8.0"},
+      {"dimension over 63 bits", file(entry(R"("dtype":"U8","shape":[18446744073709551615],"data_offsets":[0,8])")),
        "18446744073709551615"},
-      {"shape overflows to 8",
-       file(entry(R"("dtype":"F32","shape":[4611686018427387905,2],"data_offsets":[0,8])")),
+      {"shape overflows to 8", file(entry(R"("dtype":"F32","shape":[4611686018427387905,2],"data_offsets":[0,8])")),
        "too big"},
       {"many dimensions",
-       file(entry(
-           R"("dtype":"U8","shape":[8,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"data_offsets":[0,8])")),
+       file(entry(R"("dtype":"U8","shape":[8,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"data_offsets":[0,8])")),
        "17 dimensions"},
       {"no offsets", file(entry(R"("dtype":"U8","shape":[8])")), "data_offsets"},
       {"one offset", file(entry(R"("dtype":"U8","shape":[8],"data_offsets":[0])")), "data_offsets"},
-      {"offsets backwards", file(entry(R"("dtype":"U8","shape":[8],"data_offsets":[8,0])")),
-       "not a range"},
-      {"negative offset", file(entry(R"("dtype":"U8","shape":[8],"data_offsets":[-8,0])")),
-       "not a range"},
-      {"offset beyond the data", file(entry(R"("dtype":"U8","shape":[16],"data_offsets":[0,16])")),
-       "byte 16 of 8"},
+      {"offsets backwards", file(entry(R"("dtype":"U8","shape":[8],"data_offsets":[8,0])")), "not a range"},
+      {"negative offset", file(entry(R"("dtype":"U8","shape":[8],"data_offsets":[-8,0])")), "not a range"},
+      {"offset beyond the data", file(entry(R"("dtype":"U8","shape":[16],"data_offsets":[0,16])")), "byte 16 of 8"},
       {"offset near 2^63",
-       file(entry(
-           R"("dtype":"U8","shape":[8],"data_offsets":[9223372036854775799,9223372036854775807])")),
+       file(entry(R"("dtype":"U8","shape":[8],"data_offsets":[9223372036854775799,9223372036854775807])")),
        "ends at byte"},
-      {"fewer bytes than the shape",
-       file(entry(R"("dtype":"F32","shape":[3],"data_offsets":[0,8])")), "takes 12"},
-      {"more bytes than the shape", file(entry(R"("dtype":"U8","shape":[3],"data_offsets":[0,8])")),
-       "takes 3"},
+      {"fewer bytes than the shape", file(entry(R"("dtype":"F32","shape":[3],"data_offsets":[0,8])")), "takes 12"},
+      {"more bytes than the shape", file(entry(R"("dtype":"U8","shape":[3],"data_offsets":[0,8])")), "takes 3"},
       {"overlap",
        file(R"({"a":{"dtype":"U8","shape":[6],"data_offsets":[0,6]},)"
             R"("b":{"dtype":"U8","shape":[6],"data_offsets":[2,8]}})"),
@@ -106,8 +92,7 @@ class SafetensorsTest : public QObject {
 
  private Q_SLOTS:
   void readsWhatTransformersWrote() {
-    const auto file =
-        Safetensors::open(KVLAB_TESTS_DIR "/oracle/models/qwen2_window_bf16/model.safetensors");
+    const auto file = Safetensors::open(KVLAB_TESTS_DIR "/oracle/models/qwen2_window_bf16/model.safetensors");
     QVERIFY2(file, file ? "" : file.error().text().c_str());
     const FileTensor* bias = file->find("model.layers.1.self_attn.k_proj.bias");
     QVERIFY(bias);
@@ -119,15 +104,13 @@ class SafetensorsTest : public QObject {
   }
 
   void readsShards() {
-    const auto all =
-        Safetensors::openDirectory(KVLAB_TESTS_DIR "/oracle/models/llama_sharded_bf16");
+    const auto all = Safetensors::openDirectory(KVLAB_TESTS_DIR "/oracle/models/llama_sharded_bf16");
     QVERIFY2(all, all ? "" : all.error().text().c_str());
     QVERIFY(all->find("lm_head.weight") && all->find("model.embed_tokens.weight"));
   }
 
   void integersAreNoKernelOperands() {
-    const auto file =
-        Safetensors::open(KVLAB_TESTS_DIR "/oracle/models/llama_tied_f32/golden.safetensors");
+    const auto file = Safetensors::open(KVLAB_TESTS_DIR "/oracle/models/llama_tied_f32/golden.safetensors");
     QVERIFY(file);
     QVERIFY(!file->find("input_ids")->view());
     QCOMPARE(file->find("logits")->view().dtype, kernels::DType::f32);
@@ -159,25 +142,21 @@ class SafetensorsTest : public QObject {
     QFETCH(QByteArray, file);
     QFETCH(QString, why);
     // A heap copy of the exact size: reads past the end are visible to the address sanitizer.
-    const std::vector<std::byte> copy(
-        reinterpret_cast<const std::byte*>(file.constData()),
-        reinterpret_cast<const std::byte*>(file.constData()) + file.size());
+    const std::vector<std::byte> copy(reinterpret_cast<const std::byte*>(file.constData()),
+                                      reinterpret_cast<const std::byte*>(file.constData()) + file.size());
     const auto parsed = Safetensors::parse(copy, "some.safetensors");
     QVERIFY(!parsed);
     QCOMPARE(parsed.error().code, std::string("bad_file"));
     QVERIFY(parsed.error().what.find("some.safetensors") != std::string::npos);
-    QVERIFY2(parsed.error().why.find(why.toStdString()) != std::string::npos,
-             parsed.error().why.c_str());
+    QVERIFY2(parsed.error().why.find(why.toStdString()) != std::string::npos, parsed.error().why.c_str());
     QVERIFY(!parsed.error().toJson().dump().empty());
   }
 
   void everyTruncationIsAnError() {
-    const std::string whole =
-        readAll(KVLAB_TESTS_DIR "/oracle/models/llama_linear_params_f16/model.safetensors");
+    const std::string whole = readAll(KVLAB_TESTS_DIR "/oracle/models/llama_linear_params_f16/model.safetensors");
     QVERIFY(!whole.empty());
     for (std::size_t n = 0; n < whole.size(); n += n < 3000 ? 1 : 997) {
-      const std::vector<std::byte> cut(bytesOf(whole).begin(),
-                                       bytesOf(whole).begin() + static_cast<std::ptrdiff_t>(n));
+      const std::vector<std::byte> cut(bytesOf(whole).begin(), bytesOf(whole).begin() + static_cast<std::ptrdiff_t>(n));
       QVERIFY2(!Safetensors::parse(cut, "f"), std::to_string(n).c_str());
     }
   }
@@ -185,8 +164,7 @@ class SafetensorsTest : public QObject {
   void filesThatAreNotThere() {
     QCOMPARE(Safetensors::open(path("none")).error().code, std::string("bad_file"));
     QCOMPARE(Safetensors::open(m_dir.path().toStdString()).error().code, std::string("bad_file"));
-    QCOMPARE(Safetensors::openDirectory(m_dir.path().toStdString()).error().code,
-             std::string("bad_file"));
+    QCOMPARE(Safetensors::openDirectory(m_dir.path().toStdString()).error().code, std::string("bad_file"));
   }
 
   void refusesBadIndexes() {

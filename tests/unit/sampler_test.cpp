@@ -14,8 +14,7 @@ using namespace kvlab;
 
 class SamplerTest : public QObject {
   Q_OBJECT
-  static Sampler make(double temperature, int topK = 0, double topP = 1, double penalty = 1,
-                      std::uint64_t seed = 7) {
+  static Sampler make(double temperature, int topK = 0, double topP = 1, double penalty = 1, std::uint64_t seed = 7) {
     return Sampler({temperature, topK, topP, penalty, seed});
   }
 
@@ -41,7 +40,8 @@ class SamplerTest : public QObject {
     for (const int size : {1, 63, 64, 65, 1000})
       for (int run = 0; run < 200; ++run) {
         std::vector<float> logits(static_cast<std::size_t>(size));
-        for (float& v : logits) v = random() % 3 ? static_cast<float>(random() % 50) : -std::numeric_limits<float>::infinity();
+        for (float& v : logits)
+          v = random() % 3 ? static_cast<float>(random() % 50) : -std::numeric_limits<float>::infinity();
         logits[random() % logits.size()] = 7;
         const auto best = std::max_element(logits.begin(), logits.end()) - logits.begin();
         QCOMPARE(make(0).sample(logits)->value(), static_cast<int>(best));
@@ -53,8 +53,7 @@ class SamplerTest : public QObject {
     const std::vector<float> logits{std::log(0.5f), std::log(0.3f), std::log(0.2f)};
     Sampler sampler = make(1);
     std::array<int, 3> count{};
-    for (int i = 0; i < 20000; ++i)
-      ++count[static_cast<std::size_t>(sampler.sample(logits)->value())];
+    for (int i = 0; i < 20000; ++i) ++count[static_cast<std::size_t>(sampler.sample(logits)->value())];
     QVERIFY(std::abs(count[0] / 20000.0 - 0.5) < 0.02);
     QVERIFY(std::abs(count[1] / 20000.0 - 0.3) < 0.02);
     QVERIFY(std::abs(count[2] / 20000.0 - 0.2) < 0.02);
@@ -84,8 +83,7 @@ class SamplerTest : public QObject {
   }
 
   void topPKeepsTheSmallestHead() {
-    const std::vector<float> logits{std::log(0.5f), std::log(0.3f), std::log(0.15f),
-                                    std::log(0.05f)};
+    const std::vector<float> logits{std::log(0.5f), std::log(0.3f), std::log(0.15f), std::log(0.05f)};
     QCOMPARE(make(1, 0, 0.79).candidates(logits)->size(), 2u);
     QCOMPARE(make(1, 0, 0.81).candidates(logits)->size(), 3u);
     QCOMPARE(make(1, 0, 0).candidates(logits)->size(), 1u);
@@ -94,8 +92,7 @@ class SamplerTest : public QObject {
 
   void penaltyPushesSeenTokensDownOnce() {
     const std::vector<float> logits{4, 3, -1};
-    const std::vector<TokenId> history{TokenId(0), TokenId(0), TokenId(2), TokenId(99),
-                                       TokenId(-1)};
+    const std::vector<TokenId> history{TokenId(0), TokenId(0), TokenId(2), TokenId(99), TokenId(-1)};
     QCOMPARE(make(0, 0, 1, 2).sample(logits, history)->value(), 1);  // 4/2 < 3; twice in the history counts once
     const auto kept = make(0, 0, 1, 2).candidates(logits, history);
     QVERIFY(std::abs((*kept)[1].p / (*kept)[0].p - std::exp(-1.0f)) < 1e-6f);
@@ -128,7 +125,8 @@ class SamplerTest : public QObject {
     for (std::size_t i = 0; i < logits.size(); ++i) logits[i] = static_cast<float>((i * 7919) % 1013) / 100;
     std::vector<int> want(logits.size());
     std::iota(want.begin(), want.end(), 0);
-    std::stable_sort(want.begin(), want.end(), [&](int a, int b) { return logits[std::size_t(a)] > logits[std::size_t(b)]; });
+    std::stable_sort(want.begin(), want.end(),
+                     [&](int a, int b) { return logits[std::size_t(a)] > logits[std::size_t(b)]; });
     const auto top = topCandidates(logits, 6000);
     QCOMPARE(top.size(), logits.size());
     double sum = 0;

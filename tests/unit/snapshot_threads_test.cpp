@@ -63,7 +63,8 @@ class Walk {
         last = map->phase(i).value();
       }
     }
-    if (s.exactness) for (Exactness e : *s.exactness) add(static_cast<int>(e));
+    if (s.exactness)
+      for (Exactness e : *s.exactness) add(static_cast<int>(e));
     if (s.report) add(s.report->tick.value()), add(static_cast<std::int64_t>(toJson(*s.report).dump().size()));
     for (const TokenChance& t : s.topk) add(t.id.value()), text(t.text);
     for (const InvariantState& i : s.invariants) add(i.ok), text(i.detail);
@@ -74,7 +75,9 @@ class Walk {
 
  private:
   void add(std::int64_t value) { m_sum = (m_sum ^ static_cast<std::uint64_t>(value)) * 0x9e3779b97f4a7c15u; }
-  void text(const std::string& t) { for (char c : t) add(c); }
+  void text(const std::string& t) {
+    for (char c : t) add(c);
+  }
   void row(const LedgerRow& r) {
     add(r.token.value()), add(static_cast<int>(r.state)), add(r.pinned), add(static_cast<int>(r.brightness));
     add(r.changed.value());
@@ -112,14 +115,18 @@ void everyKindOfWork(Session& session, int rounds) {
   call(session, "promptIds", {{"ids", someIds(40, 200, 3)}});
   for (int round = 0; round < rounds; ++round) {
     call(session, "step", {{"n", 4}});
-    call(session, "inject", {{"actions", {{{"action", "replace_pair"}, {"original_pos1", 4}, {"original_pos2", 9}, {"new_token_ids", {7}}},
-                                          {{"action", "insert"}, {"position", 12}, {"token_ids", {9, 10}}},
-                                          {{"action", "replace"}, {"positions", {20, 21, 22}}, {"new_token_ids", {5}}}}}});
+    call(session, "inject",
+         {{"actions",
+           {{{"action", "replace_pair"}, {"original_pos1", 4}, {"original_pos2", 9}, {"new_token_ids", {7}}},
+            {{"action", "insert"}, {"position", 12}, {"token_ids", {9, 10}}},
+            {{"action", "replace"}, {"positions", {20, 21, 22}}, {"new_token_ids", {5}}}}}});
     call(session, "step");
     const LedgerId id = session.state().context[static_cast<std::size_t>(15 + round)];
     call(session, "pin", {{"ledger", id.value()}});
     call(session, "setBrightness", {{"ledger", id.value()}, {"value", round}});
-    call(session, "evict", {{"layer", round % session.state().layers()}, {"ledger", {session.state().context[2].value()}}, {"now", true}});
+    call(
+        session, "evict",
+        {{"layer", round % session.state().layers()}, {"ledger", {session.state().context[2].value()}}, {"now", true}});
     call(session, "undo");
     call(session, "undo");
     if (round % 3) call(session, "redo");
@@ -142,8 +149,10 @@ class SnapshotThreadsTest : public QObject {
   void readersKeepWhatTheyHold_data() {
     QTest::addColumn<QByteArray>("manifest");
     QTest::newRow("indirection") << QByteArray(R"({"threads":2,"capacity":400})");
-    QTest::newRow("contiguous_splice") << QByteArray(R"({"threads":2,"capacity":400,"layout":"contiguous_splice","after_edit":"recompute"})");
-    QTest::newRow("no kept rows") << QByteArray(R"({"capacity":400,"history_bytes":0,"position":"cache","executor":"descending"})");
+    QTest::newRow("contiguous_splice") << QByteArray(
+        R"({"threads":2,"capacity":400,"layout":"contiguous_splice","after_edit":"recompute"})");
+    QTest::newRow("no kept rows") << QByteArray(
+        R"({"capacity":400,"history_bytes":0,"position":"cache","executor":"descending"})");
   }
   void readersKeepWhatTheyHold() {
     QFETCH(QByteArray, manifest);

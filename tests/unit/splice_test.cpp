@@ -17,11 +17,11 @@ int pick(Random& random, int below) { return static_cast<int>(random() % static_
 struct Token {
   int ledger = -1;  // -1 = not numbered yet
   int token = 0;
-  int phase = -1;   // absolute mode
+  int phase = -1;  // absolute mode
   float brightness = 255;
   Source source = Source::Prompt;
   bool gone = false;
-  bool leads = false;         // first of what replaces something
+  bool leads = false;  // first of what replaces something
   std::vector<int> parents;
   std::map<int, int> slots;  // layer -> slot, where it has a row
 };
@@ -63,8 +63,9 @@ class Reference {
     std::map<int, std::list<Token>::iterator> front;  // of what stands at an anchor by now
     for (const Action& action : actions) {
       const int at = anchor(action);
-      auto before = front.contains(at) ? front[at]
-                    : at < static_cast<int>(place.size()) ? place[static_cast<std::size_t>(at)] : tokens.end();
+      auto before = front.contains(at)          ? front[at]
+          : at < static_cast<int>(place.size()) ? place[static_cast<std::size_t>(at)]
+                                                : tokens.end();
       if (const auto* a = std::get_if<Insert>(&action)) {
         put(before, a->tokenIds, Source::Insertion, {});
         front[at] = std::prev(before, static_cast<int>(a->tokenIds.size()));
@@ -182,7 +183,8 @@ class Pair {
   Pair(std::uint64_t seed, PositionMode positions, bool shiftOnOverflow)
       : random(seed),
         cache({.layers = 3, .slots = 600, .position = positions, .kvHeads = 1, .shift = shiftOnOverflow}),
-        mode(positions), shift(shiftOnOverflow) {}
+        mode(positions),
+        shift(shiftOnOverflow) {}
 
   /// False if they disagree; `said` tells how.
   bool step(QByteArray& said) {
@@ -272,7 +274,8 @@ class Pair {
         for (int layer = 0; layer < 3; ++layer) {
           const ResidencyView& map = cache.state.map(layer);
           const auto found = std::find(map.ledger.begin(), map.ledger.end(), LedgerId(t.ledger));
-          t.slots[layer] = found == map.ledger.end() ? -1 : map.slotOf[static_cast<std::size_t>(found - map.ledger.begin())].value();
+          t.slots[layer] =
+              found == map.ledger.end() ? -1 : map.slotOf[static_cast<std::size_t>(found - map.ledger.begin())].value();
         }
     for (Token& t : reference.tokens)
       if (t.slots.empty()) reference.states[t.ledger] = RowState::Evicted;
@@ -312,9 +315,11 @@ class Pair {
     const CacheState& state = cache.state;
     if (state.ledger.size() != static_cast<std::size_t>(nextLedger)) return say(said, "ledger sizes differ");
     for (const auto& [id, rowState] : reference.states)
-      if (state.ledger[LedgerId(id)].state != rowState) return say(said, "state of row " + std::to_string(id) + " differs");
+      if (state.ledger[LedgerId(id)].state != rowState)
+        return say(said, "state of row " + std::to_string(id) + " differs");
     for (const auto& [id, brightness] : reference.leftAt)
-      if (state.ledger[LedgerId(id)].brightness != brightness) return say(said, "brightness of row " + std::to_string(id) + " on leaving differs");
+      if (state.ledger[LedgerId(id)].brightness != brightness)
+        return say(said, "brightness of row " + std::to_string(id) + " on leaving differs");
     for (const auto& [id, children] : reference.children) {
       const LedgerRow& row = state.ledger[LedgerId(id)];
       std::vector<int> have;
@@ -340,7 +345,8 @@ class Pair {
       if (state.group(layer).absent == 0 &&
           (!state.map(layer).ledger.sharesWith(state.context) || !state.map(layer).phases.sharesWith(state.phases)))
         return say(said, "a whole map does not share the context's columns");
-    const bool onlyAdds = std::all_of(actions.begin(), actions.end(), [](const Action& a) { return std::holds_alternative<Add>(a); });
+    const bool onlyAdds =
+        std::all_of(actions.begin(), actions.end(), [](const Action& a) { return std::holds_alternative<Add>(a); });
     const bool room = state.context.size() % 64 > 8 && state.context.size() < 64;
     if (onlyAdds && room && before.context.size() > 1 && state.context.data() != before.context.data() && !m_copied)
       return say(said, "an append copied the context");
@@ -375,7 +381,9 @@ class SpliceTest : public QObject {
       Pair pair(seed, static_cast<PositionMode>(mode), shift);
       for (int list = 0; list < 30; ++list) {
         QByteArray said;
-        QVERIFY2(pair.step(said), "seed " + QByteArray::number(static_cast<qulonglong>(seed)) + ", list " + QByteArray::number(list) + ": " + said);
+        QVERIFY2(pair.step(said),
+                 "seed " + QByteArray::number(static_cast<qulonglong>(seed)) + ", list " + QByteArray::number(list) +
+                     ": " + said);
       }
     }
   }
@@ -401,7 +409,8 @@ class SpliceTest : public QObject {
     const CacheState before = cache.state;
     const std::vector<LedgerId> context(before.context.begin(), before.context.end());
     const std::vector<Slot> slotOf(before.map(1).slotOf.begin(), before.map(1).slotOf.end());
-    QVERIFY(cache.apply({ReplacePair{Position(4), Position(5), {TokenId(9)}}, Insert{Position(9), {TokenId(1)}}, Add{TokenId(3)}}));
+    QVERIFY(cache.apply(
+        {ReplacePair{Position(4), Position(5), {TokenId(9)}}, Insert{Position(9), {TokenId(1)}}, Add{TokenId(3)}}));
     QVERIFY(cache.add(4));
     QVERIFY(std::equal(context.begin(), context.end(), before.context.begin(), before.context.end()));
     QVERIFY(std::equal(slotOf.begin(), slotOf.end(), before.map(1).slotOf.begin(), before.map(1).slotOf.end()));

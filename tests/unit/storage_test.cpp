@@ -10,7 +10,8 @@ using namespace kvlab;
 namespace {
 
 json ringed(int window, const json& more = json::object()) {
-  json out{{"layout", "ring_fused"}, {"ring", {{"window", window}}}, {"staging", 8}, {"prefill_chunk", 8}, {"guards", true}};
+  json out{
+      {"layout", "ring_fused"}, {"ring", {{"window", window}}}, {"staging", 8}, {"prefill_chunk", 8}, {"guards", true}};
   out.update(more);
   return out;
 }
@@ -73,8 +74,10 @@ class StorageTest : public QObject {
     SessionFixture s;
     s.prompt(10);
     const std::string before = s.hash();
-    for (const auto& [verb, args] : {std::pair<std::string, json>{"setLayout", {{"layout", "heap"}}}, {"setLayout", {{"layout", "paged:block=x"}}},
-                                     {"setFormat", {{"k", "int4"}}}, {"setFormat", {{"v", "f16"}, {"layer", 9}}}}) {
+    for (const auto& [verb, args] : {std::pair<std::string, json>{"setLayout", {{"layout", "heap"}}},
+                                     {"setLayout", {{"layout", "paged:block=x"}}},
+                                     {"setFormat", {{"k", "int4"}}},
+                                     {"setFormat", {{"v", "f16"}, {"layer", 9}}}}) {
       const Result<json> result = s.verb(verb, args);
       QVERIFY2(!result, args.dump().c_str());
       QVERIFY(!result.error().remedy.empty());
@@ -124,7 +127,11 @@ class StorageTest : public QObject {
     QCOMPARE(ring["base"], 0);
     QCOMPARE(ring["len1"].get<int>() + ring["len2"].get<int>(), 12);
     // A trim behind a wrap: the ring is not full any more, and what it shows are the rows before.
-    s.must("inject", {{"actions", {{{"action", "delete"}, {"position", 38}}, {{"action", "delete"}, {"position", 37}}, {{"action", "delete"}, {"position", 36}}}}});
+    s.must("inject",
+           {{"actions",
+             {{{"action", "delete"}, {"position", 38}},
+              {{"action", "delete"}, {"position", 37}},
+              {{"action", "delete"}, {"position", 36}}}}});
     s.must("apply");
     ring = s.must("ring", {{"layer", 0}});
     QCOMPARE(ring["filled"], 9);
@@ -151,8 +158,12 @@ class StorageTest : public QObject {
     const std::vector<int> ids = SessionFixture::ids(70);
     whole.must("promptIds", {{"ids", ids}});
     for (std::size_t i = 0; i < ids.size(); i += 7)
-      pieces.must("promptIds", {{"ids", std::vector<int>(ids.begin() + static_cast<std::ptrdiff_t>(i), ids.begin() + static_cast<std::ptrdiff_t>(i) + 7)}});
-    for (int layer = 0; layer < whole->state().layers(); ++layer) QVERIFY(rowsOf(whole, layer) == rowsOf(pieces, layer));
+      pieces.must("promptIds",
+                  {{"ids",
+                    std::vector<int>(ids.begin() + static_cast<std::ptrdiff_t>(i),
+                                     ids.begin() + static_cast<std::ptrdiff_t>(i) + 7)}});
+    for (int layer = 0; layer < whole->state().layers(); ++layer)
+      QVERIFY(rowsOf(whole, layer) == rowsOf(pieces, layer));
     QVERIFY(logitsOf(whole) == logitsOf(pieces));
     QVERIFY(sound(whole));
   }
@@ -179,7 +190,8 @@ class StorageTest : public QObject {
     for (const int ahead : {0, 5, 11, 40}) {
       SessionFixture s(ringed(4, {{"dtype", "f32"}}));
       if (ahead) s.prompt(ahead);
-      s.must("promptIds", {{"ids", std::vector<int>(16, 9)}});  // 16 rows of one token fill every window, layer by layer
+      s.must("promptIds",
+             {{"ids", std::vector<int>(16, 9)}});  // 16 rows of one token fill every window, layer by layer
       s.must("promptIds", {{"ids", ids}});
       seen.push_back(logitsOf(s));
     }
@@ -189,8 +201,11 @@ class StorageTest : public QObject {
   }
 
   void layersOfOneModelDiffer() {
-    SessionFixture s({{"staging", 8}, {"prefill_chunk", 8},
-                      {"layers", {{{"match", "1-2"}, {"layout", "ring_pointer"}, {"window", 6}, {"kv", {{"v", "int8"}}}}, {{"match", 3}, {"layout", "paged:block=8"}}}}});
+    SessionFixture s({{"staging", 8},
+                      {"prefill_chunk", 8},
+                      {"layers",
+                       {{{"match", "1-2"}, {"layout", "ring_pointer"}, {"window", 6}, {"kv", {{"v", "int8"}}}},
+                        {{"match", 3}, {"layout", "paged:block=8"}}}}});
     s.prompt(25);
     s.must("step", {{"n", 4}});
     QVERIFY(sound(s));
@@ -206,7 +221,8 @@ class StorageTest : public QObject {
 
   void blocksAreCommittedOrRejectedWhole() {
     for (const char* layout : {"indirection", "contiguous_splice", "paged:block=4", "ring_fused", "ring_roll"}) {
-      SessionFixture s(ringed(12, {{"layout", layout}, {"faults", true}, {"ring", {{"window", 12}, {"block_tokens", 4}}}}));
+      SessionFixture s(
+          ringed(12, {{"layout", layout}, {"faults", true}, {"ring", {{"window", 12}, {"block_tokens", 4}}}}));
       s.prompt(18);
       const std::string before = s.hash();
       s.must("fault", {{"kind", "kernel"}, {"n", 1 + 2 * s->state().layers()}});  // in the third token's pass
@@ -222,7 +238,9 @@ class StorageTest : public QObject {
   }
 
   void quantisationIsMeasured() {
-    SessionFixture s({{"dtype", "f32"}, {"kv", {{"k", "int8"}, {"v", "fp8-e4m3"}}}, {"layers", {{{"match", 0}, {"kv", {{"k", "f32"}, {"v", "f16"}}}}}}});
+    SessionFixture s({{"dtype", "f32"},
+                      {"kv", {{"k", "int8"}, {"v", "fp8-e4m3"}}},
+                      {"layers", {{{"match", 0}, {"kv", {{"k", "f32"}, {"v", "f16"}}}}}}});
     s.prompt(24);
     s.must("step", {{"n", 2}});
     const json layers = s.must("quantisation", {{"rows", true}});
@@ -259,10 +277,12 @@ class StorageTest : public QObject {
   /// by the cheap checks, at both rows.
   void aScaleThatCameApartIsSeen() {
     for (const char* layout : {"indirection", "ring_pointer", "ring_roll"}) {
-      SessionFixture s(ringed(12, {{"layout", layout}, {"faults", true}, {"guards", false}, {"kv", {{"k", "f16"}, {"v", "int8"}}}}));
+      SessionFixture s(
+          ringed(12, {{"layout", layout}, {"faults", true}, {"guards", false}, {"kv", {{"k", "f16"}, {"v", "int8"}}}}));
       s.prompt(20);
       const int first = s->state().map(2).first;
-      const json done = s.must("fault", {{"kind", "scale_swap"}, {"layer", 2}, {"index", first + 4}, {"other", first + 7}});
+      const json done =
+          s.must("fault", {{"kind", "scale_swap"}, {"layer", 2}, {"index", first + 4}, {"other", first + 7}});
       const json report = s.must("step")[0];
       std::vector<int> rows;
       for (const json& violation : report["violations"]) {

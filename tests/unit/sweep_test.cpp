@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sweeps: the specification, cells, results that do not depend on jobs or kills, and what is refused.
-#include <QtTest>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <QtTest>
 
 #include <atomic>
 #include <filesystem>
@@ -35,7 +35,11 @@ json stories(int count, unsigned seed) {
   for (int s = 0; s < count; ++s) {
     json questions = json::array();
     for (unsigned q = 0; q < 3; ++q)
-      questions.push_back({{"ids", ids(3, seed + 10 * q)}, {"reply_ids", ids(3, seed + 77 + q)}, {"deciding", 1}, {"needle", {4, 9}}, {"needle_at", 7}});
+      questions.push_back({{"ids", ids(3, seed + 10 * q)},
+                           {"reply_ids", ids(3, seed + 77 + q)},
+                           {"deciding", 1},
+                           {"needle", {4, 9}},
+                           {"needle_at", 7}});
     out.push_back({{"ids", ids(40, seed++)}, {"questions", questions}});
   }
   return out;
@@ -45,10 +49,21 @@ json smallSpec() {
   return {{"name", "small"},
           {"base", {{"model", "synthetic:tiny"}, {"capacity", 200}, {"kv", {{"k", "f32"}, {"v", "f32"}}}}},
           {"axes",
-           {{{"name", "rows"}, {"key", "kv"}, {"values", {{{"label", "f32"}, {"value", {{"k", "f32"}, {"v", "f32"}}}}, {{"label", "int8"}, {"value", {{"k", "int8"}, {"v", "int8"}}}}}}},
-            {{"name", "window"}, {"values", {{{"label", "all"}, {"set", json::object()}}, {{"label", "16"}, {"set", {{"layout", "ring_fused"}, {"ring", {{"window", 16}}}}}}, {{"label", "none"}, {"set", {{"capacity", 8}}}}}}}}},
+           {{{"name", "rows"},
+             {"key", "kv"},
+             {"values",
+              {{{"label", "f32"}, {"value", {{"k", "f32"}, {"v", "f32"}}}},
+               {{"label", "int8"}, {"value", {{"k", "int8"}, {"v", "int8"}}}}}}},
+            {{"name", "window"},
+             {"values",
+              {{{"label", "all"}, {"set", json::object()}},
+               {{"label", "16"}, {"set", {{"layout", "ring_fused"}, {"ring", {{"window", 16}}}}}},
+               {{"label", "none"}, {"set", {{"capacity", 8}}}}}}}}},
           {"seeds", {1, 2}},
-          {"prompts", {{{"name", "ids"}, {"set", {{"sets", {{{"seed", 1}, {"stories", stories(2, 5)}}, {{"seed", 2}, {"stories", stories(2, 50)}}}}}}}}}};
+          {"prompts",
+           {{{"name", "ids"},
+             {"set",
+              {{"sets", {{{"seed", 1}, {"stories", stories(2, 5)}}, {{"seed", 2}, {"stories", stories(2, 50)}}}}}}}}}};
 }
 
 SweepSpec parsed(const json& given) {
@@ -73,7 +88,8 @@ SweepOptions into(const std::string& out, int jobs = 1, bool resume = false) {
 
 std::string resultsIn(const std::string& folder) {
   std::string all;
-  for (const char* name : {"results.jsonl", "results.csv", "summary.csv", "pareto.svg"}) all += contents(folder + "/" + name);
+  for (const char* name : {"results.jsonl", "results.csv", "summary.csv", "pareto.svg"})
+    all += contents(folder + "/" + name);
   return all;
 }
 
@@ -112,21 +128,37 @@ class SweepTest : public QObject {
 void SweepTest::badSpecsNameTheirKey_data() {
   QTest::addColumn<QString>("patch");
   QTest::addColumn<QString>("field");
-  QTest::newRow("unknown") << R"({"jobs": 3})" << "jobs";
-  QTest::newRow("no prompts") << R"({"prompts": null})" << "prompts";
-  QTest::newRow("seeds") << R"({"seeds": [1, "a"]})" << "seeds";
-  QTest::newRow("seed twice") << R"({"seeds": [1, 1]})" << "seeds";
-  QTest::newRow("ask") << R"({"prompts": [{"name": "a", "file": "b", "ask": "before"}]})" << "prompts[0].ask";
-  QTest::newRow("file and set") << R"({"prompts": [{"name": "a", "file": "b", "set": {}}]})" << "prompts[0]";
-  QTest::newRow("ratio") << R"({"axes": [{"name": "budget", "budget": "ratio", "values": [0.5, 1.5]}]})" << "axes[0].values[1]";
-  QTest::newRow("tokens") << R"({"axes": [{"name": "budget", "budget": "tokens", "values": [0]}]})" << "axes[0].values[0]";
-  QTest::newRow("unit") << R"({"axes": [{"name": "budget", "budget": "rows", "values": [1]}]})" << "axes[0].budget";
-  QTest::newRow("axis key") << R"({"axes": [{"name": "a", "keys": "b", "values": [1]}]})" << "axes[0].keys";
-  QTest::newRow("empty axis") << R"({"axes": [{"name": "a", "key": "layout", "values": []}]})" << "axes[0].values";
-  QTest::newRow("label twice") << R"({"axes": [{"name": "a", "key": "layout", "values": ["paged", "paged"]}]})" << "axes[0].values[1]";
-  QTest::newRow("without") << R"({"axes": [{"name": "a", "key": "layout", "values": [{"value": "paged", "without": ["budget"]}]}]})" << "axes.a.paged.without";
-  QTest::newRow("measure") << R"({"measure": ["speed"]})" << "measure";
-  QTest::newRow("manifest") << R"({"axes": [{"name": "a", "key": "layout", "values": ["indirection", "nonsense"]}]})" << "layout";
+  QTest::newRow("unknown") << R"({"jobs": 3})"
+                           << "jobs";
+  QTest::newRow("no prompts") << R"({"prompts": null})"
+                              << "prompts";
+  QTest::newRow("seeds") << R"({"seeds": [1, "a"]})"
+                         << "seeds";
+  QTest::newRow("seed twice") << R"({"seeds": [1, 1]})"
+                              << "seeds";
+  QTest::newRow("ask") << R"({"prompts": [{"name": "a", "file": "b", "ask": "before"}]})"
+                       << "prompts[0].ask";
+  QTest::newRow("file and set") << R"({"prompts": [{"name": "a", "file": "b", "set": {}}]})"
+                                << "prompts[0]";
+  QTest::newRow("ratio") << R"({"axes": [{"name": "budget", "budget": "ratio", "values": [0.5, 1.5]}]})"
+                         << "axes[0].values[1]";
+  QTest::newRow("tokens") << R"({"axes": [{"name": "budget", "budget": "tokens", "values": [0]}]})"
+                          << "axes[0].values[0]";
+  QTest::newRow("unit") << R"({"axes": [{"name": "budget", "budget": "rows", "values": [1]}]})"
+                        << "axes[0].budget";
+  QTest::newRow("axis key") << R"({"axes": [{"name": "a", "keys": "b", "values": [1]}]})"
+                            << "axes[0].keys";
+  QTest::newRow("empty axis") << R"({"axes": [{"name": "a", "key": "layout", "values": []}]})"
+                              << "axes[0].values";
+  QTest::newRow("label twice") << R"({"axes": [{"name": "a", "key": "layout", "values": ["paged", "paged"]}]})"
+                               << "axes[0].values[1]";
+  QTest::newRow("without")
+      << R"({"axes": [{"name": "a", "key": "layout", "values": [{"value": "paged", "without": ["budget"]}]}]})"
+      << "axes.a.paged.without";
+  QTest::newRow("measure") << R"({"measure": ["speed"]})"
+                           << "measure";
+  QTest::newRow("manifest") << R"({"axes": [{"name": "a", "key": "layout", "values": ["indirection", "nonsense"]}]})"
+                            << "layout";
 }
 
 void SweepTest::badSpecsNameTheirKey() {
@@ -168,7 +200,10 @@ void SweepTest::axesThatDoNotApply() {
 
 void SweepTest::aValueSetsOtherKeysToo() {
   json given = smallSpec();
-  given["axes"][0] = {{"name", "policy"}, {"key", "policy"}, {"values", {"h2o", {{"label", "by head"}, {"value", "h2o"}, {"set", {{"residency", "kv_head"}}}}}}};
+  given["axes"][0] = {
+      {"name", "policy"},
+      {"key", "policy"},
+      {"values", {"h2o", {{"label", "by head"}, {"value", "h2o"}, {"set", {{"residency", "kv_head"}}}}}}};
   const Result<std::vector<SweepCell>> cells = sweepCells(parsed(given));
   QVERIFY(cells);
   QCOMPARE((*cells).back().axes[0].second, std::string("by head"));
@@ -196,7 +231,8 @@ void SweepTest::shippedSpecifications() {
     if (!spec) qFatal("%s", spec.error().text().c_str());
     const auto cells = sweepCells(*spec);
     if (!cells) qFatal("%s", cells.error().text().c_str());
-    for (const SweepPrompts& prompts : spec->prompts) QVERIFY(std::filesystem::exists(std::string(KVLAB_RESOURCES_DIR) + ("/" + prompts.file.substr(9))));
+    for (const SweepPrompts& prompts : spec->prompts)
+      QVERIFY(std::filesystem::exists(std::string(KVLAB_RESOURCES_DIR) + ("/" + prompts.file.substr(9))));
     std::set<std::string> labels;
     for (const SweepCell& cell : *cells) {
       labels.insert(cell.axes.front().second);
@@ -340,7 +376,8 @@ void SweepTest::tornTailIsDroppedAndDamageRefused() {
   const std::string out = folder.filePath("o").toStdString(), path = out + "/journal.jsonl";
   must(runSweep(parsed(smallSpec()), into(out)));
   const std::string whole = contents(path), results = resultsIn(out);
-  for (const std::size_t cut : {std::size_t{1}, std::size_t{40}, whole.size() - whole.rfind('\n', whole.size() - 2) - 2, whole.size() - 30, whole.size()}) {
+  for (const std::size_t cut : {std::size_t{1}, std::size_t{40}, whole.size() - whole.rfind('\n', whole.size() - 2) - 2,
+                                whole.size() - 30, whole.size()}) {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << whole.substr(0, whole.size() - cut);
     must(runSweep(parsed(smallSpec()), into(out, 1, true)));
     QCOMPARE(resultsIn(out), results);
@@ -371,7 +408,8 @@ void SweepTest::rowsSurviveTheirFile() {
   const Result<std::vector<SweepRow>> read = sweepRows(contents(out + "/results.jsonl"), "results.jsonl");
   QVERIFY(read);
   QCOMPARE(sweepCsv(*read), contents(out + "/results.csv"));
-  const Result<std::vector<SweepRow>> journal = sweepRows(contents(out + "/journal.jsonl") + "0123456789abcdef {\"row\": {\"sch", "journal.jsonl");
+  const Result<std::vector<SweepRow>> journal =
+      sweepRows(contents(out + "/journal.jsonl") + "0123456789abcdef {\"row\": {\"sch", "journal.jsonl");
   QVERIFY(journal);
   QCOMPARE(sweepCsv(*journal), contents(out + "/results.csv"));
   const auto refused = sweepRows("{\"schema\": 1}\n", "x");
@@ -391,7 +429,8 @@ void SweepTest::intervals() {
 
 /// The demo model's free greedy replies, generated token by token, against the measure.
 void SweepTest::recallIsWhatGreedyRepliesSay() {
-  const Result<Manifest> manifest = Manifest::fromJson({{"model", "demo"}, {"threads", 1}, {"layout", "ring_fused"}, {"ring", {{"window", 96}}}});
+  const Result<Manifest> manifest =
+      Manifest::fromJson({{"model", "demo"}, {"threads", 1}, {"layout", "ring_fused"}, {"ring", {{"window", 96}}}});
   QVERIFY(manifest);
   Result<std::unique_ptr<Session>> host = openSession(*manifest, KVLAB_RESOURCES_DIR);
   QVERIFY(host);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tiles: what each column holds, and norms that a device brings beside the ticks: the state of the request whatever
-// happens meanwhile. With a late device (support/far_module.cpp) reading does happen last, unless something waits for it.
+// happens meanwhile. With a late device (support/far_module.cpp) reading does happen last, unless something waits for
+// it.
 #include "support/session_fixture.h"
 
 #include <cmath>
@@ -14,7 +15,8 @@ json on(const char* backend, json changes = json::object()) {
   return changes;
 }
 
-std::unique_ptr<PendingTile> ask(const SessionFixture& s, Quantity quantity, std::int32_t begin = 0, std::int32_t end = INT32_MAX) {
+std::unique_ptr<PendingTile> ask(const SessionFixture& s, Quantity quantity, std::int32_t begin = 0,
+                                 std::int32_t end = INT32_MAX) {
   auto tile = s->tile({quantity, {}, Position(begin), Position(end)});
   if (!tile) qFatal("%s", tile.error().text().c_str());
   return tile.take();
@@ -27,7 +29,9 @@ std::vector<float> valuesOf(PendingTile& tile) {
 }
 
 bool same(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](float x, float y) { return x == y || (std::isnan(x) && std::isnan(y)); });
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](float x, float y) {
+           return x == y || (std::isnan(x) && std::isnan(y));
+         });
 }
 
 /// From the rows as they are read one by one.
@@ -40,7 +44,8 @@ std::vector<float> norms(const SessionFixture& s, bool keys) {
     std::size_t i = 0;
     for (const LedgerId id : s->state().context) {
       const bool counted = i < map.size() && map.ledger[i] == id, resident = counted && map.has(i);
-      if (resident) pool.gather(std::vector{map.slotOf[i].value()}, keys ? row.data() : nullptr, keys ? nullptr : row.data());
+      if (resident)
+        pool.gather(std::vector{map.slotOf[i].value()}, keys ? row.data() : nullptr, keys ? nullptr : row.data());
       double sum = 0;
       for (const float x : row) sum += double{x} * x;
       out.push_back(resident ? static_cast<float>(std::sqrt(sum)) : std::nanf(""));
@@ -51,7 +56,9 @@ std::vector<float> norms(const SessionFixture& s, bool keys) {
 }
 
 bool near(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](float x, float y) { return std::isnan(x) ? std::isnan(y) : std::abs(x - y) <= 1e-6f * y; });
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](float x, float y) {
+           return std::isnan(x) ? std::isnan(y) : std::abs(x - y) <= 1e-6f * y;
+         });
 }
 
 }  // namespace
@@ -66,7 +73,8 @@ class TilesTest : public QObject {
   }
 
   void normsAreThoseOfTheRows() {
-    for (const json& changes : {json::object(), json{{"kv", {{"k", "int8"}, {"v", "f16"}}}}, json{{"policy", evicting()}}}) {
+    for (const json& changes :
+         {json::object(), json{{"kv", {{"k", "int8"}, {"v", "f16"}}}}, json{{"policy", evicting()}}}) {
       SessionFixture s(on(m_backend, changes));
       s.prompt(60);
       s.must("step", {{"n", 12}});
@@ -82,9 +90,12 @@ class TilesTest : public QObject {
     for (const Quantity quantity : {Quantity::KNorm, Quantity::Residency, Quantity::Age, Quantity::Attention}) {
       const std::vector<float> all = valuesOf(*ask(s, quantity));
       for (const auto& [begin, end] : {std::pair{0, 1}, {13, 41}, {59, 60}, {60, 60}, {50, 400}, {300, 400}}) {
-        const std::size_t from = static_cast<std::size_t>(std::min(begin, 60)), to = static_cast<std::size_t>(std::min(end, 60));
+        const std::size_t from = static_cast<std::size_t>(std::min(begin, 60)),
+                          to = static_cast<std::size_t>(std::min(end, 60));
         std::vector<float> wanted;
-        for (std::size_t l = 0; l < layers; ++l) wanted.insert(wanted.end(), all.begin() + static_cast<std::ptrdiff_t>(l * length + from), all.begin() + static_cast<std::ptrdiff_t>(l * length + to));
+        for (std::size_t l = 0; l < layers; ++l)
+          wanted.insert(wanted.end(), all.begin() + static_cast<std::ptrdiff_t>(l * length + from),
+                        all.begin() + static_cast<std::ptrdiff_t>(l * length + to));
         QVERIFY(same(valuesOf(*ask(s, quantity, begin, end)), wanted));
       }
     }
@@ -98,16 +109,36 @@ class TilesTest : public QObject {
       std::function<void(SessionFixture&)> run;
     };
     const std::vector<Change> changes{
-        {"tokens", json::object(), [](SessionFixture& s) { s.must("step", {{"n", 8}}); }},
-        {"evictions", {{"policy", evicting()}, {"history_bytes", 0}}, [](SessionFixture& s) { s.must("step", {{"n", 12}}); }},
-        {"a ring", {{"layout", "ring_fused"}, {"ring", {{"window", 48}}}, {"history_bytes", 0}}, [](SessionFixture& s) { s.must("step", {{"n", 60}}); }},
+        {"tokens", json::object(),
+         [](SessionFixture& s) {
+           s.must("step", {{"n", 8}});
+         }},
+        {"evictions",
+         {{"policy", evicting()}, {"history_bytes", 0}},
+         [](SessionFixture& s) {
+           s.must("step", {{"n", 12}});
+         }},
+        {"a ring",
+         {{"layout", "ring_fused"}, {"ring", {{"window", 48}}}, {"history_bytes", 0}},
+         [](SessionFixture& s) {
+           s.must("step", {{"n", 60}});
+         }},
         {"moved rows", {{"layout", "contiguous_splice"}}, [](SessionFixture& s) { edit(s); }},
-        {"undo", json::object(), [](SessionFixture& s) { s.must("undo"), s.prompt(9, 77), s.must("step", {{"n", 3}}); }},
-        {"an edit", json::object(), [](SessionFixture& s) { edit(s), s.must("step", {{"n", 3}}); }},
+        {"undo", json::object(),
+         [](SessionFixture& s) {
+           s.must("undo"), s.prompt(9, 77), s.must("step", {{"n", 3}});
+         }},
+        {"an edit", json::object(),
+         [](SessionFixture& s) {
+           edit(s), s.must("step", {{"n", 3}});
+         }},
         {"turned keys", {{"key_phase", "at_write"}}, [](SessionFixture& s) { edit(s); }},
         {"a rebuild", json::object(), [](SessionFixture& s) { s.must("rebuild"); }},
         {"reset", json::object(), [](SessionFixture& s) { s.must("reset"), s.prompt(30, 3); }},
-        {"pools of another size", json::object(), [](SessionFixture& s) { s.must("setCapacity", {{"rows", 120}}), s.must("step", {{"n", 2}}); }},
+        {"pools of another size", json::object(),
+         [](SessionFixture& s) {
+           s.must("setCapacity", {{"rows", 120}}), s.must("step", {{"n", 2}});
+         }},
     };
     for (const Change& change : changes) {
       SessionFixture s(on(m_backend, change.manifest));
@@ -133,7 +164,8 @@ class TilesTest : public QObject {
       const kernels::BackendCounters before = backend.counters();
       s.must("step", {{"n", ticks}});
       const kernels::BackendCounters after = backend.counters();
-      return std::array{after.waits - before.waits, after.downloads - before.downloads, after.allocations - before.allocations, after.captures - before.captures};
+      return std::array{after.waits - before.waits, after.downloads - before.downloads,
+                        after.allocations - before.allocations, after.captures - before.captures};
     };
     const auto alone = costOf(5);
     const std::unique_ptr<PendingTile> tile = ask(s, Quantity::KNorm);
@@ -167,7 +199,10 @@ class TilesTest : public QObject {
       return count;
     };
     const auto both = [&](const char* verb, const json& args) { all.must(verb, args), some.must(verb, args); };
-    const auto agree = [&] { return same(valuesOf(*ask(all, Quantity::Attention)), valuesOf(*ask(some, Quantity::Attention))) && all.hash() == some.hash(); };
+    const auto agree = [&] {
+      return same(valuesOf(*ask(all, Quantity::Attention)), valuesOf(*ask(some, Quantity::Attention))) &&
+          all.hash() == some.hash();
+    };
     both("promptIds", {{"ids", SessionFixture::ids(50)}});
     QCOMPARE(here(), layers);  // a prompt is looked at as a whole
     both("step", {{"n", 3}});
@@ -194,8 +229,8 @@ class TilesTest : public QObject {
 
   /// A damaged map is looked at as far as it holds, and looking takes no step of a drill.
   void damageIsLookedAt() {
-    for (const json& fault : {json{{"kind", "map_drop"}}, json{{"kind", "map_drop"}, {"column", "entries"}}, json{{"kind", "map_swap"}, {"column", "entries"}},
-                              json{{"kind", "tag_bit"}}}) {
+    for (const json& fault : {json{{"kind", "map_drop"}}, json{{"kind", "map_drop"}, {"column", "entries"}},
+                              json{{"kind", "map_swap"}, {"column", "entries"}}, json{{"kind", "tag_bit"}}}) {
       SessionFixture s(on(m_backend, {{"faults", true}}));
       s.prompt(50);
       s.must("step", {{"n", 3}});
@@ -217,13 +252,16 @@ class TilesTest : public QObject {
   void layersBeyondTheLastAreRefused() {
     SessionFixture s(on(m_backend));
     s.prompt(5);
-    for (const int layer : {-1, s->state().layers()}) QCOMPARE(s->tile({Quantity::KNorm, Layer(layer)}).error().code, std::string("out_of_range"));
+    for (const int layer : {-1, s->state().layers()})
+      QCOMPARE(s->tile({Quantity::KNorm, Layer(layer)}).error().code, std::string("out_of_range"));
   }
 
  private:
   static json evicting() { return "streaming_llm:sinks=4,window=30"; }
   static void edit(SessionFixture& s) {
-    s.must("inject", {{"actions", {{{"action", "replace_pair"}, {"original_pos1", 9}, {"original_pos2", 12}, {"new_token_ids", {7}}}}}});
+    s.must("inject",
+           {{"actions",
+             {{{"action", "replace_pair"}, {"original_pos1", 9}, {"original_pos2", 12}, {"new_token_ids", {7}}}}}});
     s.must("apply");
   }
 

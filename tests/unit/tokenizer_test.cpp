@@ -68,10 +68,7 @@ std::vector<int> encoded(const json& changes, const std::string& text, bool spec
 
 json splitStep(const char* behaviour, bool invert = false) {
   return {{"pre_tokenizer",
-           {{"type", "Split"},
-            {"pattern", {{"String", "c"}}},
-            {"behavior", behaviour},
-            {"invert", invert}}}};
+           {{"type", "Split"}, {"pattern", {{"String", "c"}}}, {"behavior", behaviour}, {"invert", invert}}}};
 }
 
 }  // namespace
@@ -96,8 +93,7 @@ class TokenizerTest : public QObject {
       const auto where = v["name"].get<std::string>();
       const auto ids = v["ids"].get<std::vector<int>>();
       QVERIFY2(plain(t->encode(text, false)) == ids, where.c_str());
-      QVERIFY2(plain(t->encode(text, true)) == v["ids_special"].get<std::vector<int>>(),
-               where.c_str());
+      QVERIFY2(plain(t->encode(text, true)) == v["ids_special"].get<std::vector<int>>(), where.c_str());
       QVERIFY2(t->decode(tokenIds(v["ids"])) == v["decoded"].get<std::string>(), where.c_str());
       ++seen;
     }
@@ -146,8 +142,7 @@ class TokenizerTest : public QObject {
 
   void refusesTextThatIsNotUtf8() {
     for (const char* name : {"gpt2", "sentencepiece"})
-      for (const char* text :
-           {"a\xff", "\xed\xa0\x80", "\xc0\x80", "\xf4\x90\x80\x80", "abc\xe2\x82"}) {
+      for (const char* text : {"a\xff", "\xed\xa0\x80", "\xc0\x80", "\xf4\x90\x80\x80", "abc\xe2\x82"}) {
         const auto ids = fixture(name)->encode(text, false);
         QVERIFY(!ids);
         QCOMPARE(ids.error().code, std::string("bad_text"));
@@ -156,8 +151,7 @@ class TokenizerTest : public QObject {
 
   void mergesByRankThenFromTheLeft() {
     QCOMPARE(encoded({}, "abcab"), (std::vector<int>{4, 3}));
-    QCOMPARE(encoded({}, "cabx<s>b"),
-             (std::vector<int>{2, 3, 5, 1}));  // x is nothing without unk_token
+    QCOMPARE(encoded({}, "cabx<s>b"), (std::vector<int>{2, 3, 5, 1}));  // x is nothing without unk_token
     const json aa{{"model", {{"vocab", {{"aa", 6}, {"aaa", 7}}}, {"merges", {"a a", "aa a"}}}}};
     QCOMPARE(encoded(aa, "aaaaa"), (std::vector<int>{6, 7}));
     const json far{{"model", {{"vocab", {{"bc", 6}}}, {"merges", {"b c", "a b"}}}}};
@@ -170,10 +164,8 @@ class TokenizerTest : public QObject {
     fused["model"]["fuse_unk"] = true;
     QCOMPARE(encoded(one, "axyb"), (std::vector<int>{0, 6, 6, 1}));
     QCOMPARE(encoded(fused, "axybz"), (std::vector<int>{0, 6, 1, 6}));
-    const json bytes{{"model",
-                      {{"vocab", {{"?", 6}, {"<0xC3>", 7}, {"<0xA4>", 8}}},
-                       {"unk_token", "?"},
-                       {"byte_fallback", true}}}};
+    const json bytes{
+        {"model", {{"vocab", {{"?", 6}, {"<0xC3>", 7}, {"<0xA4>", 8}}}, {"unk_token", "?"}, {"byte_fallback", true}}}};
     QCOMPARE(encoded(bytes, "\xc3\xa4 \xc3\xa5"), (std::vector<int>{7, 8, 6, 6}));
   }
 
@@ -211,8 +203,7 @@ class TokenizerTest : public QObject {
 
   void runawayPatternIsAnError() {
     const json step{
-        {"pre_tokenizer",
-         {{"type", "Split"}, {"pattern", {{"Regex", "^(a+)+$"}}}, {"behavior", "Isolated"}}}};
+        {"pre_tokenizer", {{"type", "Split"}, {"pattern", {{"Regex", "^(a+)+$"}}}, {"behavior", "Isolated"}}}};
     const auto t = parsed(smallJson(step));
     QVERIFY(t);
     std::string text(61, 'a');
@@ -225,24 +216,20 @@ class TokenizerTest : public QObject {
   void growthIsBounded() {
     json steps = json::array();
     for (int i = 0; i < 60; ++i)
-      steps.push_back(
-          {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", std::string(16, 'a')}});
-    const auto t =
-        parsed(smallJson({{"normalizer", {{"type", "Sequence"}, {"normalizers", steps}}}}));
+      steps.push_back({{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", std::string(16, 'a')}});
+    const auto t = parsed(smallJson({{"normalizer", {{"type", "Sequence"}, {"normalizers", steps}}}}));
     QVERIFY(t);
     QCOMPARE((*t)->encode("a", false).error().code, std::string("bad_text"));
   }
 
   void stripsAndTemplates() {
-    QCOMPARE(encoded({{"normalizer", {{"type", "Strip"}}}}, " \t a\xc2\xa0"),
-             (std::vector<int>{0}));
-    const json both{{"post_processor",
-                     {{"type", "TemplateProcessing"},
-                      {"single",
-                       {{{"SpecialToken", {{"id", "x"}}}},
-                        {{"Sequence", {{"id", "A"}}}},
-                        {{"SpecialToken", {{"id", "y"}}}}}},
-                      {"special_tokens", {{"x", {{"ids", {5, 1}}}}, {"y", {{"ids", {2}}}}}}}}};
+    QCOMPARE(encoded({{"normalizer", {{"type", "Strip"}}}}, " \t a\xc2\xa0"), (std::vector<int>{0}));
+    const json both{
+        {"post_processor",
+         {{"type", "TemplateProcessing"},
+          {"single",
+           {{{"SpecialToken", {{"id", "x"}}}}, {{"Sequence", {{"id", "A"}}}}, {{"SpecialToken", {{"id", "y"}}}}}},
+          {"special_tokens", {{"x", {{"ids", {5, 1}}}}, {"y", {{"ids", {2}}}}}}}}};
     QCOMPARE(encoded(both, "ab", true), (std::vector<int>{5, 1, 3, 2}));
     QCOMPARE(encoded(both, "ab"), (std::vector<int>{3}));
   }
@@ -268,13 +255,11 @@ class TokenizerTest : public QObject {
     row("id over 64 bits", {{"model", {{"vocab", {{"z", 1e300}}}}}}, "\"z\"");
     row("merges missing", {{"model", {{"merges", nullptr}}}}, "merges");
     row("merge of one", {{"model", {{"merges", {"ab"}}}}}, "merge 0");
-    row("merge of three", {{"model", {{"merges", json::array({json::array({"a", "b", "c"})})}}}},
-        "merge 0");
+    row("merge of three", {{"model", {{"merges", json::array({json::array({"a", "b", "c"})})}}}}, "merge 0");
     row("merge of numbers", {{"model", {{"merges", {1}}}}}, "merge 0");
     row("merge of unknown tokens", {{"model", {{"merges", {"a b", "x y"}}}}}, "merge 1");
     row("merge into an unknown token", {{"model", {{"merges", {"b a"}}}}}, "merge 0");
-    row("merge shorter than the prefix", {{"model", {{"continuing_subword_prefix", "####"}}}},
-        "merge 0");
+    row("merge shorter than the prefix", {{"model", {{"continuing_subword_prefix", "####"}}}}, "merge 0");
     row("unk is not there", {{"model", {{"unk_token", "?"}}}}, "unk_token");
     row("unk is a number", {{"model", {{"unk_token", 3}}}}, "unk_token");
     row("added is an object", {{"added_tokens", {{"a", 1}}}}, "added_tokens");
@@ -282,44 +267,29 @@ class TokenizerTest : public QObject {
     row("added without content", {{"added_tokens", json::array({{{"id", 1}}})}}, "content");
     row("normalizer unknown", {{"normalizer", {{"type", "Nmt"}}}}, "Nmt");
     row("normalizer is a number", {{"normalizer", 1}}, "normalizer");
-    row("replace without pattern", {{"normalizer", {{"type", "Replace"}, {"content", "x"}}}},
-        "pattern");
+    row("replace without pattern", {{"normalizer", {{"type", "Replace"}, {"content", "x"}}}}, "pattern");
     row("pattern does not compile",
-        {{"normalizer", {{"type", "Replace"}, {"pattern", {{"Regex", "("}}}, {"content", "x"}}}},
-        "does not compile");
-    row("pattern with \\C",
-        {{"normalizer", {{"type", "Replace"}, {"pattern", {{"Regex", "\\C"}}}, {"content", "x"}}}},
+        {{"normalizer", {{"type", "Replace"}, {"pattern", {{"Regex", "("}}}, {"content", "x"}}}}, "does not compile");
+    row("pattern with \\C", {{"normalizer", {{"type", "Replace"}, {"pattern", {{"Regex", "\\C"}}}, {"content", "x"}}}},
         "does not compile");
     row("pattern too long",
-        {{"normalizer",
-          {{"type", "Replace"},
-           {"pattern", {{"Regex", std::string(70000, 'a')}}},
-           {"content", "x"}}}},
+        {{"normalizer", {{"type", "Replace"}, {"pattern", {{"Regex", std::string(70000, 'a')}}}, {"content", "x"}}}},
         "too long");
     row("pattern too big",
-        {{"normalizer",
-          {{"type", "Replace"},
-           {"pattern", {{"Regex", "((a{1000}){1000}){1000}"}}},
-           {"content", "x"}}}},
+        {{"normalizer", {{"type", "Replace"}, {"pattern", {{"Regex", "((a{1000}){1000}){1000}"}}}, {"content", "x"}}}},
         "does not compile");
     row("pre-tokenizer unknown", {{"pre_tokenizer", {{"type", "Bert"}}}}, "Bert");
-    row("sequence is no list", {{"pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", 1}}}},
-        "pretokenizers");
+    row("sequence is no list", {{"pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", 1}}}}, "pretokenizers");
     row("behaviour unknown", splitStep("Eaten"), "Eaten");
-    row("metaspace scheme", {{"pre_tokenizer", {{"type", "Metaspace"}, {"prepend_scheme", "x"}}}},
-        "prepend_scheme");
+    row("metaspace scheme", {{"pre_tokenizer", {{"type", "Metaspace"}, {"prepend_scheme", "x"}}}}, "prepend_scheme");
     row("decoder unknown", {{"decoder", {{"type", "CTC"}}}}, "CTC");
-    row("strip of two characters", {{"decoder", {{"type", "Strip"}, {"content", "ab"}}}},
-        "content");
-    row("strip of minus one", {{"decoder", {{"type", "Strip"}, {"content", "a"}, {"start", -1}}}},
-        "start");
-    row("template without the text",
-        {{"post_processor", {{"type", "TemplateProcessing"}, {"single", json::array()}}}},
+    row("strip of two characters", {{"decoder", {{"type", "Strip"}, {"content", "ab"}}}}, "content");
+    row("strip of minus one", {{"decoder", {{"type", "Strip"}, {"content", "a"}, {"start", -1}}}}, "start");
+    row("template without the text", {{"post_processor", {{"type", "TemplateProcessing"}, {"single", json::array()}}}},
         "single");
     row("template without ids",
         {{"post_processor",
-          {{"type", "TemplateProcessing"},
-           {"single", json::array({{{"SpecialToken", {{"id", "x"}}}}})}}}},
+          {{"type", "TemplateProcessing"}, {"single", json::array({{{"SpecialToken", {{"id", "x"}}}}})}}}},
         "special_tokens");
     row("post-processor unknown", {{"post_processor", {{"type", "Roberta"}}}}, "Roberta");
   }
@@ -336,9 +306,8 @@ class TokenizerTest : public QObject {
   void sentencePieceRefusesDamage() {
     const std::string good = readAll((kFixtures + "/sentencepiece/tokenizer.model").toStdString());
     QVERIFY(parseSentencePiece(good, "f", {}));
-    for (const std::string& bad :
-         {std::string(), std::string("not a model"), std::string(1000, '\xff'),
-          good.substr(0, good.size() / 2), good.substr(1)}) {
+    for (const std::string& bad : {std::string(), std::string("not a model"), std::string(1000, '\xff'),
+                                   good.substr(0, good.size() / 2), good.substr(1)}) {
       const auto t = parseSentencePiece(bad, "dir/tokenizer.model", {});
       QVERIFY(!t);
       QCOMPARE(t.error().code, std::string("bad_tokenizer"));
@@ -349,7 +318,10 @@ class TokenizerTest : public QObject {
   /// The library would end the program at the first.
   void sentencePieceRefusesHostilePieces() {
     const std::string good = readAll((kFixtures + "/sentencepiece/tokenizer.model").toStdString());
-    const auto nul = parseSentencePiece(good + std::string("\x0a\x05\x0a\x03" "a\0b", 7),
+    const auto nul = parseSentencePiece(good +
+                                            std::string("\x0a\x05\x0a\x03"
+                                                        "a\0b",
+                                                        7),
                                         "dir/tokenizer.model", {});
     QVERIFY(!nul);
     QVERIFY2(nul.error().why.find("holds a NUL") != std::string::npos, nul.error().why.c_str());
@@ -362,16 +334,13 @@ class TokenizerTest : public QObject {
     const auto field = [](char tag, const std::string& body) {
       return std::string{tag, static_cast<char>(body.size())} + body;
     };
-    const auto number = [](std::uint32_t n) {
-      return std::string(reinterpret_cast<const char*>(&n), 4);
-    };
+    const auto number = [](std::uint32_t n) { return std::string(reinterpret_cast<const char*>(&n), 4); };
     const auto withMap = [&](const std::string& map) {
-      return parseSentencePiece(good + field('\x1a', field('\x12', map)), "dir/tokenizer.model",
-                                {});
+      return parseSentencePiece(good + field('\x1a', field('\x12', map)), "dir/tokenizer.model", {});
     };
     const std::string one = number(4) + number(0);
-    for (const std::string& map : {number(4), number(0) + "x", one, one + "x", number(400) + "abc",
-                                   number(3) + "abcd", one + std::string("x\0", 2)}) {
+    for (const std::string& map : {number(4), number(0) + "x", one, one + "x", number(400) + "abc", number(3) + "abcd",
+                                   one + std::string("x\0", 2)}) {
       const auto t = withMap(map);  // the last: an array of one unit leads out of itself
       QVERIFY(!t);
       QVERIFY2(t.error().why.find("character map") != std::string::npos, t.error().why.c_str());
@@ -383,8 +352,7 @@ class TokenizerTest : public QObject {
   void settingsOfTheDirectory() {
     QTemporaryDir dir;
     const std::string d = dir.path().toStdString();
-    QVERIFY(
-        QFile::copy(kFixtures + "/sentencepiece/tokenizer.model", dir.filePath("tokenizer.model")));
+    QVERIFY(QFile::copy(kFixtures + "/sentencepiece/tokenizer.model", dir.filePath("tokenizer.model")));
     writeFile(d + "/tokenizer_config.json", R"({"add_bos_token": false, "add_eos_token": true})");
     const auto t = openTokenizer(d, {});
     QVERIFY(t);
@@ -395,12 +363,9 @@ class TokenizerTest : public QObject {
   }
 
   void characterClasses() {
-    QVERIFY(bpe::isSpace(0x3000) && bpe::isSpace(0x85) && !bpe::isSpace(0x180e) &&
-            !bpe::isSpace(0x200b));
-    QVERIFY(bpe::isNumeric(0xbd) && bpe::isNumeric(0x2163) && bpe::isNumeric(0x663) &&
-            !bpe::isNumeric('a'));
-    QVERIFY(bpe::isWord('_') && bpe::isWord(0x301) && bpe::isWord(0x24b6) && !bpe::isWord('-') &&
-            !bpe::isWord(0xbd));
+    QVERIFY(bpe::isSpace(0x3000) && bpe::isSpace(0x85) && !bpe::isSpace(0x180e) && !bpe::isSpace(0x200b));
+    QVERIFY(bpe::isNumeric(0xbd) && bpe::isNumeric(0x2163) && bpe::isNumeric(0x663) && !bpe::isNumeric('a'));
+    QVERIFY(bpe::isWord('_') && bpe::isWord(0x301) && bpe::isWord(0x24b6) && !bpe::isWord('-') && !bpe::isWord(0xbd));
     QCOMPARE(bpe::normalised("e\xcc\x81", bpe::Form::Nfc), std::string("\xc3\xa9"));
     QCOMPARE(bpe::normalised(std::string("a\0b", 3), bpe::Form::Nfc), std::string("a\0b", 3));
     QCOMPARE(bpe::normalised("\xef\xac\x81", bpe::Form::Nfkc), std::string("fi"));

@@ -43,8 +43,18 @@ class WlodReference : public QObject {
     QFETCH(QString, net);
     const json one = cases()[static_cast<std::size_t>(number)];
     const json wanted = one.at("results").at(net.toStdString());
-    const SessionFixture s({{"model", "demo"}, {"dtype", "f32"}, {"capacity", 0}, {"history_bytes", 0},
-                            {"wlod", {{"budget", 4096}, {"moments", 4096}, {"lens", "off"}, {"protect", 0}, {"cooldown", 0}, {"sigma", one.at("sigma")}, {"gist", net.toStdString()}}}});
+    const SessionFixture s({{"model", "demo"},
+                            {"dtype", "f32"},
+                            {"capacity", 0},
+                            {"history_bytes", 0},
+                            {"wlod",
+                             {{"budget", 4096},
+                              {"moments", 4096},
+                              {"lens", "off"},
+                              {"protect", 0},
+                              {"cooldown", 0},
+                              {"sigma", one.at("sigma")},
+                              {"gist", net.toStdString()}}}});
     s.must("promptIds", {{"ids", one.at("tokens")}});
     s.must("inject", {{"actions", collapsesTo(one.at("tiling"))}});
     s.must("apply");
@@ -55,7 +65,8 @@ class WlodReference : public QObject {
       const json values = wanted.at("gists").at(gist++);
       for (std::size_t d = 0; d < values.size(); ++d) {
         const double have = static_cast<double>(s->state().wlod->tree.gist(entry)[d]), want = values[d].get<double>();
-        QVERIFY2(std::abs(have - want) <= 2e-5 * std::max(1.0, std::abs(want)), (entry.text() + ": " + std::to_string(have) + " for " + std::to_string(want)).c_str());
+        QVERIFY2(std::abs(have - want) <= 2e-5 * std::max(1.0, std::abs(want)),
+                 (entry.text() + ": " + std::to_string(have) + " for " + std::to_string(want)).c_str());
       }
     }
     QVERIFY(gist > 0);

@@ -96,7 +96,8 @@ class WlodTest : public QObject {
       grown.append(ids(t, std::min(7, 1500 - t)));
       refresh(grown, *net);
     }
-    for (std::int32_t t = 0; t + 32 <= 1500; t += 32) QVERIFY(std::ranges::equal(whole.gist({1, t}), grown.gist({1, t})));
+    for (std::int32_t t = 0; t + 32 <= 1500; t += 32)
+      QVERIFY(std::ranges::equal(whole.gist({1, t}), grown.gist({1, t})));
     QVERIFY(std::ranges::equal(whole.gist({2, 0}), grown.gist({2, 0})));
   }
 
@@ -120,7 +121,8 @@ class WlodTest : public QObject {
     all[1060] = LedgerId(3000);
     fresh.append(all);
     refresh(fresh, *net);
-    for (const TreeNode node : {TreeNode{1, 1056}, TreeNode{2, 1024}, TreeNode{1, 0}}) QVERIFY(std::ranges::equal(tree.gist(node), fresh.gist(node)));
+    for (const TreeNode node : {TreeNode{1, 1056}, TreeNode{2, 1024}, TreeNode{1, 0}})
+      QVERIFY(std::ranges::equal(tree.gist(node), fresh.gist(node)));
   }
 
   void theTailHasNoGists() {
@@ -153,7 +155,8 @@ class WlodTest : public QObject {
       (*net)->gists(level, children.data(), 5, out.data());
       for (std::int64_t i = 0; i < 5; ++i) {
         const std::vector<double> want = file.gist(level, children.data() + i * 32 * kHidden);
-        for (std::int64_t d = 0; d < kHidden; ++d) QVERIFY(std::abs(double(out[at(i * kHidden + d)]) - want[at(d)]) < 1e-5);
+        for (std::int64_t d = 0; d < kHidden; ++d)
+          QVERIFY(std::abs(double(out[at(i * kHidden + d)]) - want[at(d)]) < 1e-5);
         (*net)->gists(level, children.data() + i * 32 * kHidden, 1, one.data());
         QVERIFY(std::equal(one.begin(), one.end(), out.begin() + i * kHidden));
       }
@@ -178,8 +181,15 @@ class WlodTest : public QObject {
   void badNetworksAreRefused_data() {
     QTest::addColumn<QString>("damage");
     QTest::addColumn<QString>("field");
-    for (const auto& [damage, field] : {std::pair{"no kind", "kind"}, {"other kind", "kind"}, {"no model", "model"}, {"no query", "levels.1.query"}, {"no w2", "levels.1.w2"},
-                                        {"odd query", "levels.1.query"}, {"wide norm", "levels.1.norm"}, {"more", "extra"}, {"not finite", "levels.1.b1"}})
+    for (const auto& [damage, field] : {std::pair{"no kind", "kind"},
+                                        {"other kind", "kind"},
+                                        {"no model", "model"},
+                                        {"no query", "levels.1.query"},
+                                        {"no w2", "levels.1.w2"},
+                                        {"odd query", "levels.1.query"},
+                                        {"wide norm", "levels.1.norm"},
+                                        {"more", "extra"},
+                                        {"not finite", "levels.1.b1"}})
       QTest::newRow(damage) << damage << field;
   }
   void badNetworksAreRefused() {
@@ -237,7 +247,9 @@ class WlodTest : public QObject {
     QTest::addColumn<int>("level");
     QTest::addColumn<int>("start");
     QTest::addColumn<QString>("code");
-    const auto row = [](const char* name, bool expands, int level, int start, const char* code) { QTest::newRow(name) << int(expands) << level << start << code; };
+    const auto row = [](const char* name, bool expands, int level, int start, const char* code) {
+      QTest::newRow(name) << int(expands) << level << start << code;
+    };
     row("misaligned collapse", false, 1, 16, "misaligned");
     row("misaligned LOD2", false, 2, 32, "misaligned");
     row("misaligned expand", true, 1, 65, "misaligned");
@@ -260,8 +272,11 @@ class WlodTest : public QObject {
     QFETCH(int, start);
     QFETCH(QString, code);
     const WorkingRules rules{2100, 128, 2};
-    auto context = tokens(2100).edited(std::vector{collapse(1, 0), collapse(1, 32), collapse(1, 64)}, kFreeRules)->context.nextRound().nextRound();
-    context = context.edited(std::vector{expand(1, 64)}, rules)->context;        // round 2
+    auto context = tokens(2100)
+                       .edited(std::vector{collapse(1, 0), collapse(1, 32), collapse(1, 64)}, kFreeRules)
+                       ->context.nextRound()
+                       .nextRound();
+    context = context.edited(std::vector{expand(1, 64)}, rules)->context;  // round 2
     context = context.edited(std::vector{collapse(1, 256)}, rules)->context.nextRound();
     const auto refused = context.edited(std::vector{collapse(1, 512), LodEdit{way == 1, {level, start}}}, rules);
     QVERIFY(!refused);
@@ -344,8 +359,8 @@ class WlodTest : public QObject {
     give(1, {0, 1030}, 1.0f);
     const std::vector<double> got = entryMass(context, rows, mass);
     QCOMPARE(got.size(), at(context.cost()));
-    QCOMPARE(got[0], 0.5 / 2 / 32);                                       // a gist under the summary of 1024
-    QCOMPARE(got[at(context.entryAt(40))], 0.5 / 2 / 1024);              // a token under it
+    QCOMPARE(got[0], 0.5 / 2 / 32);                          // a gist under the summary of 1024
+    QCOMPARE(got[at(context.entryAt(40))], 0.5 / 2 / 1024);  // a token under it
     QCOMPARE(got[at(context.entryAt(70))], 0.5 / 2 / 1024 + 0.25 / 2 / 32);
     QCOMPARE(got[at(context.entryAt(1030))], 0.5);
     double sum = 0;
@@ -355,7 +370,10 @@ class WlodTest : public QObject {
   }
 
   void theAllocatorSaysWhy() {
-    WorkingContext context = tokens(640).edited(std::vector{collapse(1, 0), collapse(1, 64), collapse(1, 128)}, kFreeRules)->context.nextRound().nextRound();
+    WorkingContext context = tokens(640)
+                                 .edited(std::vector{collapse(1, 0), collapse(1, 64), collapse(1, 128)}, kFreeRules)
+                                 ->context.nextRound()
+                                 .nextRound();
     std::vector<double> scores(at(context.cost()), 0.0);
     const auto score = [&](std::int32_t moment, double value) { scores[at(context.entryAt(moment))] = value; };
     score(0, 0.9);
@@ -410,11 +428,14 @@ class WlodTest : public QObject {
   void invalidationUpwardsAndForwards() {
     const WorkingContext before = tokens(2100).edited(std::vector{collapse(1, 96)}, kFreeRules)->context;
     const auto after = before.edited(std::vector{expand(1, 96)}, kFreeRules);
-    const std::vector<WlodRow> was = wlodRows(before, WlodAttention::Pyramid), is = wlodRows(after->context, WlodAttention::Pyramid);
+    const std::vector<WlodRow> was = wlodRows(before, WlodAttention::Pyramid),
+                               is = wlodRows(after->context, WlodAttention::Pyramid);
     const Invalidation found = invalidate(was, is, {{after->swaps[0].moments, false}});
     QCOMPARE(found.earliest, 96);
     QCOMPARE(found.firstDirty, 96 + 3);  // three blocks with their summaries
-    const auto at1 = [&](TreeNode node) { return at(std::find(is.begin(), is.end(), WlodRow{node, node.level == 0}) - is.begin()); };
+    const auto at1 = [&](TreeNode node) {
+      return at(std::find(is.begin(), is.end(), WlodRow{node, node.level == 0}) - is.begin());
+    };
     QCOMPARE(found.why[at1({0, 95})], DirtyWhy::Clean);
     QCOMPARE(found.why[at1({0, 96})], DirtyWhy::Hierarchical);
     QCOMPARE(found.why[at1({0, 97})], DirtyWhy::Both);
@@ -425,7 +446,8 @@ class WlodTest : public QObject {
     QVERIFY(!found.layer0[at1({0, 96})] && found.layer0[at1({0, 128})] && found.layer0[at1({2, 0})]);
     QVERIFY(found.layer0[at1({1, 96})]);  // it stood as an entry before: same embedding, same phase
     const Invalidation edit = invalidate(is, is, {{{100, 101}, true}});
-    QVERIFY(!edit.layer0[at1({1, 96})] && !edit.layer0[at1({2, 0})] && !edit.layer0[at1({0, 100})] && edit.layer0[at1({0, 101})]);
+    QVERIFY(!edit.layer0[at1({1, 96})] && !edit.layer0[at1({2, 0})] && !edit.layer0[at1({0, 100})] &&
+            edit.layer0[at1({0, 101})]);
   }
 
   void theCostModelChooses() {
@@ -450,7 +472,8 @@ class WlodTest : public QObject {
     QCOMPARE(meter.costs(before).rowUs, before.rowUs);
     meter.add(100, 5000, 100 * 3 + 5000 * 0.01);
     QVERIFY(std::abs(meter.costs(before).rowUs - 3.5) < 1e-9);
-    for (const int rows : {1, 10, 400, 2000}) meter.add(rows, rows * (rows + 1) / 2, rows * 3.0 + rows * (rows + 1) / 2 * 0.01);
+    for (const int rows : {1, 10, 400, 2000})
+      meter.add(rows, rows * (rows + 1) / 2, rows * 3.0 + rows * (rows + 1) / 2 * 0.01);
     QVERIFY2(std::abs(meter.costs(before).rowUs - 3) < 1e-6, std::to_string(meter.costs(before).rowUs).c_str());
     QVERIFY(std::abs(meter.costs(before).pairUs - 0.01) < 1e-8);
     QCOMPARE(meter.costs(before).threshold, 0.6);
@@ -471,10 +494,12 @@ class WlodTest : public QObject {
     QVERIFY(good);
     QCOMPARE(good->layers, (std::vector<double>{0, 2}));
     const std::vector<double> mass{0.1, 0.3}, scores = attentionScores(mass, good->gain, good->bias);
-    for (std::size_t i = 0; i < 2; ++i) QVERIFY(std::abs(scores[i] - std::tanh((2 * std::log(mass[i] / 0.2) - 1) / 2)) < 1e-12);
+    for (std::size_t i = 0; i < 2; ++i)
+      QVERIFY(std::abs(scores[i] - std::tanh((2 * std::log(mass[i] / 0.2) - 1) / 2)) < 1e-12);
     QCOMPARE(attentionScores(mass)[1], (1.5 - 1) / (1.5 + 1));
-    for (const char* bad : {"", "[]", R"({"kind":"gates","layers":[1,1]})", R"({"kind":"lens","layers":[1]})", R"({"kind":"lens","layers":[1,-1]})",
-                            R"({"kind":"lens","layers":[0,0]})", R"({"kind":"lens","layers":[1,1],"gain":"x"})", R"({"kind":"lens","layers":[1,1e999]})"}) {
+    for (const char* bad : {"", "[]", R"({"kind":"gates","layers":[1,1]})", R"({"kind":"lens","layers":[1]})",
+                            R"({"kind":"lens","layers":[1,-1]})", R"({"kind":"lens","layers":[0,0]})",
+                            R"({"kind":"lens","layers":[1,1],"gain":"x"})", R"({"kind":"lens","layers":[1,1e999]})"}) {
       const Result<Lens> refused = load(bad);
       QVERIFY2(!refused, bad);
       QVERIFY(!refused.error().why.empty() && !refused.error().remedy.empty());

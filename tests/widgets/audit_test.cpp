@@ -69,7 +69,9 @@ class AuditTest : public QObject {
       const int right = header.sectionViewportPosition(last) + header.sectionSize(last) - table.reservedOf(last);
       const QString title = table.model()->headerData(last, Qt::Horizontal).toString();
       QVERIFY2(right <= mark->x(), qPrintable(QString("%1 at %2").arg(title).arg(width)));
-      QVERIFY2(header.sectionSize(last) - table.reservedOf(last) >= QFontMetrics(header.font()).horizontalAdvance(title) + 12, qPrintable(QString("%1 at %2").arg(title).arg(width)));
+      QVERIFY2(header.sectionSize(last) - table.reservedOf(last) >=
+                   QFontMetrics(header.font()).horizontalAdvance(title) + 12,
+               qPrintable(QString("%1 at %2").arg(title).arg(width)));
     }
     QVERIFY(marked > 5);
   }
@@ -77,10 +79,13 @@ class AuditTest : public QObject {
   /// Red: too many rows after having fired, or without ever; calm: fewer than requested, or not decided yet.
   void redAndCalm() {
     QCOMPARE(stateOf(changed([](PolicyAudit& a) { a.layers[2].bands.budget = 10; }), 2), AuditState::Over);
-    QCOMPARE(stateOf(changed([](PolicyAudit& a) { a.layers[2].bands.budget = 10, a.layers[2].fired.reset(); }), 2), AuditState::NoOp);
-    QCOMPARE(stateOf(changed([](PolicyAudit& a) { a.layers[2].bands.budget = 10, a.layers[2].protectedRows = 14; }), 2), AuditState::Holds);
+    QCOMPARE(stateOf(changed([](PolicyAudit& a) { a.layers[2].bands.budget = 10, a.layers[2].fired.reset(); }), 2),
+             AuditState::NoOp);
+    QCOMPARE(stateOf(changed([](PolicyAudit& a) { a.layers[2].bands.budget = 10, a.layers[2].protectedRows = 14; }), 2),
+             AuditState::Holds);
     QCOMPARE(stateOf(changed([](PolicyAudit& a) { a.layers[3].bounded = false; }), 3), AuditState::Waits);
-    QCOMPARE(stateOf(changed([](PolicyAudit& a) { a.layers[3] = {}, a.layers[3].policy = "full"; }), 3), AuditState::KeepsAll);
+    QCOMPARE(stateOf(changed([](PolicyAudit& a) { a.layers[3] = {}, a.layers[3].policy = "full"; }), 3),
+             AuditState::KeepsAll);
     QCOMPARE(stateOf(changed([](PolicyAudit& a) { a.layers[3].bands.budget = 600; }), 3), AuditState::Room);
   }
 
@@ -90,7 +95,9 @@ class AuditTest : public QObject {
     const auto now = changed([](PolicyAudit&) {});
     auto few = std::make_shared<Snapshot>(*now);
     auto map = std::make_shared<ResidencyView>();
-    for (int i = 0; i < 10; ++i) map->ledger.push_back(now->layers[3]->ledger[static_cast<std::size_t>(i)]), map->slotOf.push_back(Slot(i)), map->phases.push_back(i);
+    for (int i = 0; i < 10; ++i)
+      map->ledger.push_back(now->layers[3]->ledger[static_cast<std::size_t>(i)]), map->slotOf.push_back(Slot(i)),
+          map->phases.push_back(i);
     few->layers[3] = map;
     PolicyAudit audit = *now->policies;
     audit.layers[3].rows = 10;
@@ -125,7 +132,8 @@ class AuditTest : public QObject {
     QCOMPARE(context.focus().layer, Layer(1));
     QCOMPARE(said.last().at(0).toString(), QString("view.focus({layer: 1})"));
     QHeaderView* header = view.table().horizontalHeader();
-    QTest::mouseClick(header->viewport(), Qt::LeftButton, {}, QPoint(header->sectionViewportPosition(AuditModel::Rows) + 20, 8));
+    QTest::mouseClick(header->viewport(), Qt::LeftButton, {},
+                      QPoint(header->sectionViewportPosition(AuditModel::Rows) + 20, 8));
     QCOMPARE(said.last().at(0).toString(), QString("view.set(\"audit\", {sort: \"rows\"})"));
     QCOMPARE(layers(view), (QList<int>{2, 1, 3, 0}));
     QCOMPARE(view.table().currentIndex().row(), 1);  // layer 1 still
@@ -201,7 +209,8 @@ class AuditTest : public QObject {
  private:
   static QList<int> layers(AuditView& view) {
     QList<int> out;
-    for (int row = 0; row < view.table().model()->rowCount(); ++row) out << view.table().model()->index(row, 0).data().toInt();
+    for (int row = 0; row < view.table().model()->rowCount(); ++row)
+      out << view.table().model()->index(row, 0).data().toInt();
     return out;
   }
   static void show(AuditView& view) {

@@ -38,7 +38,8 @@ Button* named(QWidget& view, const char* name) {
 void tokenises(FakeContext& context) {
   context.answers["tokenise"] = [](const json& args) -> Result<json> {
     json ids = json::array();
-    for (const QString& word : QString::fromStdString(args["text"]).split(' ', Qt::SkipEmptyParts)) ids.push_back(10 + word.size());
+    for (const QString& word : QString::fromStdString(args["text"]).split(' ', Qt::SkipEmptyParts))
+      ids.push_back(10 + word.size());
     return ids;
   };
 }
@@ -161,7 +162,9 @@ class EntryViewsTest : public QObject {
 
   void planError() {
     FakeContext context;
-    context.answers["plan"] = [](const json&) -> Result<json> { return Error{"range", "action 1 was refused", "position 999 is not below 96", "choose a position below 96", 1}; };
+    context.answers["plan"] = [](const json&) -> Result<json> {
+      return Error{"range", "action 1 was refused", "position 999 is not below 96", "choose a position below 96", 1};
+    };
     const auto view = open<ComposeView>(context, {560, 640});
     view->setDraft(kDraft);
     QTRY_VERIFY(view->ready());
@@ -187,7 +190,8 @@ class EntryViewsTest : public QObject {
     FakeContext context;
     const auto view = open<ConsoleView>(context, {700, 300});
     fill(*view, context);
-    QCOMPARE(context.lines, (std::vector<std::string>{"s.topk(3)", "for (let i = 0; i < 3; i++)\n  s.step()", "throw 3"}));
+    QCOMPARE(context.lines,
+             (std::vector<std::string>{"s.topk(3)", "for (let i = 0; i < 3; i++)\n  s.step()", "throw 3"}));
     QVERIFY(view->dump().contains("✗ Error: thrown by the line"));
     QVERIFY(view->dump().contains("· s.rebuild()"));
     auto* input = view->findChild<ScriptInput*>();

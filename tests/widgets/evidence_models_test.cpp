@@ -27,14 +27,10 @@ namespace {
 TickReport smallReport() {
   TickReport report;
   report.tick = Tick(7);
-  report.events = {{"generate", 0, {}, 0, 10, 0, "greedy"},
-                   {"apply", 0, {}, 10, 80, 300, ""},
-                   {"replace_pair", 1, {}, 10, 50, 200, ""},
-                   {"compute_rows", 2, Layer(0), 12, 20, 80, ""},
-                   {"checksum", 2, Layer(0), 32, 2, 8, ""},
-                   {"compute_rows", 2, Layer(1), 34, 20, 80, ""},
-                   {"add", 1, {}, 60, 30, 100, ""},
-                   {"compute_rows", 2, Layer(0), 61, 20, 80, ""},
+  report.events = {{"generate", 0, {}, 0, 10, 0, "greedy"},  {"apply", 0, {}, 10, 80, 300, ""},
+                   {"replace_pair", 1, {}, 10, 50, 200, ""}, {"compute_rows", 2, Layer(0), 12, 20, 80, ""},
+                   {"checksum", 2, Layer(0), 32, 2, 8, ""},  {"compute_rows", 2, Layer(1), 34, 20, 80, ""},
+                   {"add", 1, {}, 60, 30, 100, ""},          {"compute_rows", 2, Layer(0), 61, 20, 80, ""},
                    {"verify", 0, {}, 90, 10, 40, ""}};
   return report;
 }
@@ -146,7 +142,8 @@ class EvidenceModelsTest : public QObject {
     QVERIFY(model.lines()[1].violation->ledger.has_value());
     QVERIFY(model.index(0, 0).data(kBadRole).toBool());
     model.showFull(json::parse(R"([{"id":"slots","title":"No slot is used twice","ok":false,"detail":"slot 3"},
-                                   {"id":"fresh","title":"A new one","ok":true,"detail":""}])"), Tick(20));
+                                   {"id":"fresh","title":"A new one","ok":true,"detail":""}])"),
+                   Tick(20));
     QCOMPARE(model.failures(), 3);
     QCOMPARE(model.rowCount(), 7);
     QVERIFY(model.summary().contains("full check at tick 20"));
@@ -170,7 +167,8 @@ class EvidenceModelsTest : public QObject {
     QVERIFY(!bad.ok());
     QCOMPARE(bad.place, std::optional<int>(1));
     QCOMPARE(bad.spans.size(), std::size_t{2});
-    QCOMPARE(text.mid(bad.spans[0].begin, bad.spans[0].length), QStringLiteral("{\"action\":\"delete\",\"position\":3}"));
+    QCOMPARE(text.mid(bad.spans[0].begin, bad.spans[0].length),
+             QStringLiteral("{\"action\":\"delete\",\"position\":3}"));
     QCOMPARE(text.mid(bad.spans[1].begin, bad.spans[1].length), QStringLiteral("{\"action\":\"add\",\"token_id\":[]}"));
     const DraftCheck cut = checkDraft("[\n  {\"action\": \"add\",");
     QVERIFY(cut.offset && cut.problem.contains("line 2"));
@@ -259,8 +257,10 @@ class EvidenceModelsTest : public QObject {
   /// Ops lie several depths below the step they ran in, beside one another.
   void opsLieBesideOneAnother() {
     TickReport report;
-    report.events = {{.name = "verify", .depth = 0, .us = 9}, {.name = "matchTags", .depth = 3, .startUs = 1, .us = 1, .bytes = 640},
-                     {.name = "verifyRows", .depth = 3, .startUs = 3, .us = 1, .bytes = 320}, {.name = "publish", .depth = 0, .startUs = 9, .us = 1}};
+    report.events = {{.name = "verify", .depth = 0, .us = 9},
+                     {.name = "matchTags", .depth = 3, .startUs = 1, .us = 1, .bytes = 640},
+                     {.name = "verifyRows", .depth = 3, .startUs = 3, .us = 1, .bytes = 320},
+                     {.name = "publish", .depth = 0, .startUs = 9, .us = 1}};
     const EventTree tree = EventTree::of(report);
     QCOMPARE(tree.nodes[0].children.size(), std::size_t{2});
     const EventNode& verify = tree.nodes[static_cast<std::size_t>(tree.nodes[0].children[0])];

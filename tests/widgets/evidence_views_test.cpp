@@ -81,7 +81,8 @@ class EvidenceViewsTest : public QObject {
     QTest::keyClick(tree, Qt::Key_0);
     QVERIFY(!tree->timeline().axis.zoomed());
     const QPoint inside(tree->columnViewportPosition(EventModel::Timeline) + 60, 40);
-    QWheelEvent wheel(inside, tree->viewport()->mapToGlobal(inside), {}, {0, 120}, Qt::NoButton, Qt::ControlModifier, Qt::NoScrollPhase, false);
+    QWheelEvent wheel(inside, tree->viewport()->mapToGlobal(inside), {}, {0, 120}, Qt::NoButton, Qt::ControlModifier,
+                      Qt::NoScrollPhase, false);
     QCoreApplication::sendEvent(tree->viewport(), &wheel);
     QVERIFY(tree->timeline().axis.zoomed());
   }
@@ -121,7 +122,9 @@ class EvidenceViewsTest : public QObject {
 
   void refusedBreakpoint() {
     FakeContext context;
-    context.answers["break"] = [](const json&) -> Result<json> { return Error{"bad_condition", "the condition was refused", "k > is no condition", "try kl > 0.05"}; };
+    context.answers["break"] = [](const json&) -> Result<json> {
+      return Error{"bad_condition", "the condition was refused", "k > is no condition", "try kl > 0.05"};
+    };
     const auto view = open<EventsView>(context);
     QSignalSpy failed(&context, &InspectorContext::failed);
     view->findChild<BreakPanel*>()->add("k >");
@@ -143,7 +146,10 @@ class EvidenceViewsTest : public QObject {
 
   void checkAll() {
     FakeContext context;
-    context.answers["invariants"] = [](const json&) { return Result<json>(json::parse(R"([{"id":"tags","title":"Row tags equal the residency map","ok":false,"detail":"layer 1 index 2"}])")); };
+    context.answers["invariants"] = [](const json&) {
+      return Result<json>(json::parse(
+          R"([{"id":"tags","title":"Row tags equal the residency map","ok":false,"detail":"layer 1 index 2"}])"));
+    };
     const auto view = open<InvariantsView>(context);
     QVERIFY(!named<QPushButton>(*view, "Go to failure")->isEnabled());
     QTest::mouseClick(named<QPushButton>(*view, "Check all now"), Qt::LeftButton);
@@ -167,7 +173,8 @@ class EvidenceViewsTest : public QObject {
     FakeContext context;
     context.answers["topk"] = [](const json& args) {
       json list = json::array();
-      for (int i = 0; i < args.value("k", 0); ++i) list.push_back({{"id", i}, {"text", QString::number(i).toStdString()}, {"p", 1.0 / (i + 2)}});
+      for (int i = 0; i < args.value("k", 0); ++i)
+        list.push_back({{"id", i}, {"text", QString::number(i).toStdString()}, {"p", 1.0 / (i + 2)}});
       return Result<json>(list);
     };
     const auto view = open<ModelView>(context);
@@ -226,7 +233,8 @@ class EvidenceViewsTest : public QObject {
     for (int row = 0; row < list->model()->rowCount(); ++row)
       if (list->model()->index(row, 0).data(SeriesModel::IdRole) == "bytes.tick") {
         list->scrollTo(list->model()->index(row, 0));
-        QTest::mouseClick(list->viewport(), Qt::LeftButton, {}, list->visualRect(list->model()->index(row, 0)).center());
+        QTest::mouseClick(list->viewport(), Qt::LeftButton, {},
+                          list->visualRect(list->model()->index(row, 0)).center());
         QVERIFY(view->csv().startsWith("tick,us.generate") && view->csv().contains("bytes.tick"));
         list->setCurrentIndex(list->model()->index(row, 0));
         QTest::keyClick(list, Qt::Key_Space);

@@ -10,9 +10,9 @@
 
 #include "fixture_session.h"
 #include "sweep_fixture.h"
-#include "wlod_view_fixture.h"
 #include "widgets/base/inspector_context.h"
 #include "widgets/base/sweep_source.h"
+#include "wlod_view_fixture.h"
 
 namespace kvlab {
 
@@ -24,7 +24,8 @@ class FakeContext : public InspectorContext {
   };
   using Answer = std::function<Result<nlohmann::json>(const nlohmann::json& args)>;
 
-  explicit FakeContext(fixture::Options options = {}) : m_history(options.wlod ? fixture::wlodHistory() : fixture::Session(options).history()) {
+  explicit FakeContext(fixture::Options options = {})
+      : m_history(options.wlod ? fixture::wlodHistory() : fixture::Session(options).history()) {
     m_shown = m_history.size();
     SweepSource::of(*this).setSweep(fixture::sweep());
     cannedReplies();
@@ -34,15 +35,15 @@ class FakeContext : public InspectorContext {
   explicit FakeContext(Nothing) {}
   explicit FakeContext(SnapshotPtr only) : m_history{std::move(only)}, m_shown(1) { cannedReplies(); }
 
-  std::vector<Call> submitted, queried;     // verbs, oldest first
-  std::vector<Call> commands;               // runCommand
-  std::vector<std::string> lines;           // evaluate
+  std::vector<Call> submitted, queried;  // verbs, oldest first
+  std::vector<Call> commands;            // runCommand
+  std::vector<std::string> lines;        // evaluate
   std::vector<TileRequest> fetched;
-  std::map<std::string, Answer> answers;    // by verb; others answer null
+  std::map<std::string, Answer> answers;  // by verb; others answer null
   bool isBusy = false;
-  bool measured = false;                    // lifespans were recorded
+  bool measured = false;           // lifespans were recorded
   std::optional<float> sameValue;  // of every row's brightness
-  bool holdTiles = false;                   // keep tile replies back until releaseTiles()
+  bool holdTiles = false;          // keep tile replies back until releaseTiles()
 
   SnapshotPtr snapshot() const override { return m_shown ? m_history[m_shown - 1] : nullptr; }
   const std::vector<SnapshotPtr>& history() const override { return m_history; }
@@ -64,10 +65,8 @@ class FakeContext : public InspectorContext {
     auto deliver = [receiver = QPointer<QObject>(receiver), reply = std::move(reply), tile] {
       if (receiver) reply(tile);
     };
-    if (holdTiles)
-      m_held.push_back(deliver);
-    else
-      QMetaObject::invokeMethod(this, deliver, Qt::QueuedConnection);
+    if (holdTiles) m_held.push_back(deliver);
+    else QMetaObject::invokeMethod(this, deliver, Qt::QueuedConnection);
   }
   void releaseTiles() {
     for (const auto& deliver : std::exchange(m_held, {})) deliver();
@@ -83,12 +82,12 @@ class FakeContext : public InspectorContext {
   void runCommand(const QString& id, const nlohmann::json& args) override {
     commands.push_back({id.toStdString(), args});
   }
-  void evaluate(const QString& line, QObject* receiver,
-                std::function<void(const QString&, bool)> reply) override {
+  void evaluate(const QString& line, QObject* receiver, std::function<void(const QString&, bool)> reply) override {
     lines.push_back(line.toStdString());
     const bool bad = line.contains("throw");
     const QString text = bad ? QStringLiteral("Error: thrown by the line") : "= " + line;
-    QMetaObject::invokeMethod(receiver, [reply, text, bad] { reply(text, bad); }, Qt::QueuedConnection);
+    QMetaObject::invokeMethod(
+        receiver, [reply, text, bad] { reply(text, bad); }, Qt::QueuedConnection);
   }
   /// Adds a snapshot and shows it, as a tick would.
   void push(SnapshotPtr next) {
@@ -103,8 +102,8 @@ class FakeContext : public InspectorContext {
   void answer(const std::string& verb, const nlohmann::json& args, QObject* receiver, Reply reply) {
     const auto found = answers.find(verb);
     Result<nlohmann::json> result = found == answers.end() ? nlohmann::json() : found->second(args);
-    QMetaObject::invokeMethod(receiver, [reply = std::move(reply), result] { reply(result); },
-                              Qt::QueuedConnection);
+    QMetaObject::invokeMethod(
+        receiver, [reply = std::move(reply), result] { reply(result); }, Qt::QueuedConnection);
   }
   static float value(const Snapshot& s, Quantity quantity, std::size_t layer, std::size_t p);
   void cannedReplies();

@@ -24,7 +24,8 @@ StorageView plainStorage(std::int32_t pool, std::int32_t rows) {
   return s;
 }
 
-void storeInRing(ResidencyView& map, StorageView& s, std::int32_t window, std::int32_t capacity, bool rolled, std::int32_t fresh) {
+void storeInRing(ResidencyView& map, StorageView& s, std::int32_t window, std::int32_t capacity, bool rolled,
+                 std::int32_t fresh) {
   const auto size = static_cast<std::int32_t>(map.slotOf.size());
   RingState ring;
   ring.capacity = capacity, ring.window = window, ring.filled = std::min(size, window);
@@ -35,9 +36,11 @@ void storeInRing(ResidencyView& map, StorageView& s, std::int32_t window, std::i
   ring.writeCount = std::min(fresh, ring.filled);
   ring.writeBegin = rolled ? ring.filled - ring.writeCount : (ring.pointer() + capacity - ring.writeCount) % capacity;
   std::vector<Slot> places;
-  for (std::int32_t i = 0; i < size; ++i) places.push_back(Slot(i < map.first ? 0 : rolled ? i - map.first : i % capacity));
+  for (std::int32_t i = 0; i < size; ++i)
+    places.push_back(Slot(i < map.first ? 0 : rolled ? i - map.first : i % capacity));
   map.slotOf = Column<Slot>(places);
-  s.layout = rolled ? "ring_roll" : "ring_fused", s.poolSlots = capacity, s.rows = s.held = ring.filled, s.window = window, s.ring = ring;
+  s.layout = rolled ? "ring_roll" : "ring_fused", s.poolSlots = capacity, s.rows = s.held = ring.filled,
+  s.window = window, s.ring = ring;
 }
 
 void storeInPages(ResidencyView& map, StorageView& s, std::int32_t block, std::int32_t pages) {
@@ -166,8 +169,7 @@ class Maker {
     }
     if (tick == 11) {
       Evict two{Layer(2), {}, {}}, three{Layer(3), {}, {}};
-      for (int i = 22; i < 34; ++i)
-        (i % 3 ? two : three).ledger.push_back(m_context[static_cast<std::size_t>(i)]);
+      for (int i = 22; i < 34; ++i) (i % 3 ? two : three).ledger.push_back(m_context[static_cast<std::size_t>(i)]);
       for (LedgerId id : two.ledger) evict(2, id);
       for (LedgerId id : three.ledger) evict(3, id);
       return {two, three};
@@ -219,8 +221,8 @@ class Maker {
   std::vector<Event> events(int tick, const std::vector<Action>& actions) const {
     std::vector<Event> out;
     double now = 0;
-    const auto push = [&](std::string name, int depth, double us, std::int64_t bytes,
-                          std::optional<Layer> layer, std::string detail) {
+    const auto push = [&](std::string name, int depth, double us, std::int64_t bytes, std::optional<Layer> layer,
+                          std::string detail) {
       const double vary = 0.8 + 0.4 * noise(static_cast<std::uint64_t>(tick), out.size());
       out.push_back({std::move(name), depth, layer, now, us * vary, bytes, std::move(detail)});
       now += depth == 2 || (depth == 0 && out.back().name != "apply") ? us * vary : 0;
@@ -236,8 +238,7 @@ class Maker {
       push("lower", 2, 4, 0, {}, "row operations");
     }
     push("add", 1, 460, 2048, {}, "the generated token");
-    for (int layer = 0; layer < kLayers; ++layer)
-      push("compute_rows", 2, 110, 512, Layer(layer), "1 row");
+    for (int layer = 0; layer < kLayers; ++layer) push("compute_rows", 2, 110, 512, Layer(layer), "1 row");
     out[applied].us = now - out[applied].startUs;
     for (Event& event : out)
       if (event.depth == 2 && event.name == "compute_rows") out[applied].bytes += event.bytes;
@@ -320,7 +321,8 @@ class Maker {
       if (layer == 3 || audit.rows <= audit.requested()) continue;
       const auto end = static_cast<std::size_t>(audit.rows - audit.bands.window);
       std::vector<LedgerId> out(rows.begin() + audit.bands.sinks, rows.begin() + static_cast<std::ptrdiff_t>(end));
-      std::stable_sort(out.begin(), out.end(), [&](LedgerId a, LedgerId b) { return score(a, layer) < score(b, layer); });
+      std::stable_sort(out.begin(), out.end(),
+                       [&](LedgerId a, LedgerId b) { return score(a, layer) < score(b, layer); });
       out.resize(static_cast<std::size_t>(audit.rows - audit.requested()));
       std::sort(out.begin(), out.end());
       for (std::size_t i = 0; tick > 0 && i < out.size(); ++i) {
@@ -348,15 +350,15 @@ class Maker {
     s->ledger = m_ledger.copy();
     for (std::size_t layer = 0; layer < kLayers; ++layer) {
       Stored one = stored(layer, tick);
-      if (layer > 0 && m_layers[layer] == m_layers[layer - 1] && one.storage->layout == s->storage.back()->layout && one.storage->v == s->storage.back()->v && !one.storage->ring)
+      if (layer > 0 && m_layers[layer] == m_layers[layer - 1] && one.storage->layout == s->storage.back()->layout &&
+          one.storage->v == s->storage.back()->v && !one.storage->ring)
         s->layers.push_back(s->layers.back()), s->storage.push_back(s->storage.back());
-      else
-        s->layers.push_back(one.map), s->storage.push_back(one.storage);
+      else s->layers.push_back(one.map), s->storage.push_back(one.storage);
     }
     s->exactness = std::make_shared<const std::vector<Exactness>>(exactness());
     s->report = report(tick, actions, next);
-    s->topk = {{token("cellar"), 0.61f, " cellar"}, {token("attic"), 0.17f, " attic"},
-               {token("well"), 0.08f, " well"},     {token("boathouse"), 0.06f, " boathouse"},
+    s->topk = {{token("cellar"), 0.61f, " cellar"},   {token("attic"), 0.17f, " attic"},
+               {token("well"), 0.08f, " well"},       {token("boathouse"), 0.06f, " boathouse"},
                {token("harbour"), 0.03f, " harbour"}, {token("lantern"), 0.02f, " lantern"}};
     s->invariants = invariants(tick);
     if (tick == m_options.ticks) s->pending = {Replace{{Position(36)}, {token("barn")}}};
@@ -369,7 +371,8 @@ class Maker {
   }
 
   static Summary summary(double mean, std::uint64_t seed, int ticks) {
-    return {mean, mean * (0.7 + noise(seed, 1)), mean * (0.5 + 0.4 * noise(seed, 2)), mean * (3 + 4 * noise(seed, 3)), ticks};
+    return {mean, mean * (0.7 + noise(seed, 1)), mean * (0.5 + 0.4 * noise(seed, 2)), mean * (3 + 4 * noise(seed, 3)),
+            ticks};
   }
 
   /// A lane that took the first `tokens` of the reference's tokens and has those of a layer that `has` says.
@@ -399,34 +402,47 @@ class Maker {
   }
 
   void measure(LaneView& lane, std::uint64_t seed, double kl, double kept, double overlap, int ticks) const {
-    lane.kl = summary(kl, seed, ticks), lane.dnll = summary(kl * 0.8 - 0.001, seed + 20, ticks), lane.top1 = summary(1 - kl, seed, ticks);
+    lane.kl = summary(kl, seed, ticks), lane.dnll = summary(kl * 0.8 - 0.001, seed + 20, ticks),
+    lane.top1 = summary(1 - kl, seed, ticks);
     lane.massKept = summary(kept, seed, ticks), lane.us = summary(310 + 90 * noise(seed, 9), seed, ticks);
     lane.now.kl = lane.kl.last;
-    lane.now.overlap.assign(kLayers, overlap), lane.now.massKept.assign(kLayers, kept), lane.now.needles.assign(kLayers, seed == 1 ? 1 : noise(seed, 8) > 0.5 ? 1 : 0.5);
+    lane.now.overlap.assign(kLayers, overlap), lane.now.massKept.assign(kLayers, kept),
+        lane.now.needles.assign(kLayers,
+                                seed == 1                  ? 1
+                                    : noise(seed, 8) > 0.5 ? 1
+                                                           : 0.5);
   }
 
   LanesViewPtr lanes(const Snapshot& snapshot, int tick) const {
     auto view = std::make_shared<LanesView>();
     std::vector<LedgerId> taken;
     for (std::int32_t i = 0; i < static_cast<std::int32_t>(m_ledger.size()); ++i)
-      if (const Source source = m_ledger[LedgerId(i)].source; source == Source::Prompt || source == Source::Model) taken.push_back(LedgerId(i));
+      if (const Source source = m_ledger[LedgerId(i)].source; source == Source::Prompt || source == Source::Model)
+        taken.push_back(LedgerId(i));
     const int n = static_cast<int>(taken.size());
     LaneView first;
-    first.label = "reference", first.snapshot = std::make_shared<const Snapshot>(snapshot), first.taken = Column<LedgerId>(taken);
+    first.label = "reference", first.snapshot = std::make_shared<const Snapshot>(snapshot),
+    first.taken = Column<LedgerId>(taken);
     measure(first, 1, 0, 1, 1, tick);
     first.now.weightBytes = 2 * 1024 * 1024 + 340 * 1024;
     view->lanes.push_back(first);
-    view->lanes.push_back(lane("layout=ring_fused, ring.window=40", taken, [n](int, int place) { return place >= n - 40; }));
+    view->lanes.push_back(
+        lane("layout=ring_fused, ring.window=40", taken, [n](int, int place) { return place >= n - 40; }));
     view->lanes.push_back(lane("kv.k=int8, kv.v=int8", taken, [](int, int) { return true; }));
     view->lanes.push_back(lane("policy.name=h2o, policy.ratio=0.5", taken, [n](int layer, int place) {
-      return place < 4 || place >= n - 16 || noise(static_cast<std::uint64_t>(place), static_cast<std::uint64_t>(layer), 5) < 0.4;
+      return place < 4 || place >= n - 16 ||
+          noise(static_cast<std::uint64_t>(place), static_cast<std::uint64_t>(layer), 5) < 0.4;
     }));
-    view->lanes.push_back(lane("capacity=92", std::vector<LedgerId>(taken.begin(), taken.begin() + std::min(n, 92)), [](int, int) { return true; }));
+    view->lanes.push_back(lane("capacity=92", std::vector<LedgerId>(taken.begin(), taken.begin() + std::min(n, 92)),
+                               [](int, int) { return true; }));
     measure(view->lanes[1], 2, 0.0841, 0.643, 0.42, tick);
     measure(view->lanes[2], 3, 0.00021, 1, 0.97, tick);
     measure(view->lanes[3], 4, 0.0319, 0.871, 0.53, tick);
     measure(view->lanes[4], 5, 0.0007, 1, 0.98, std::min(tick, 13));
-    if (n > 92) view->lanes[4].exit = LaneExit{Tick(13), {"no_capacity", "the edit was refused", "93 rows are more than the capacity of 92", "raise capacity"}};
+    if (n > 92)
+      view->lanes[4].exit = LaneExit{
+          Tick(13),
+          {"no_capacity", "the edit was refused", "93 rows are more than the capacity of 92", "raise capacity"}};
     view->ticks = tick, view->weightBytes = first.now.weightBytes, view->together = true;
     view->needles = {5, 60};
     return view;
@@ -438,7 +454,8 @@ class Maker {
       for (std::size_t p = edit + 1; p < out.size(); ++p)
         if (m_ledger[m_context[p]].source == Source::Prompt)
           out[p] = std::max(out[p], noise(11, p) < 0.2 ? Exactness::PhaseShifted : Exactness::ContextEdited);
-    for (std::size_t p = out.size() - std::min<std::size_t>(10, out.size()); p < out.size() && m_ledger.size() > 100; ++p)
+    for (std::size_t p = out.size() - std::min<std::size_t>(10, out.size()); p < out.size() && m_ledger.size() > 100;
+         ++p)
       if (out[p] == Exactness::Exact) out[p] = Exactness::ContextEvicted;
     return out;
   }
@@ -453,9 +470,9 @@ class Maker {
     report->actions = actions;
     report->events = events(tick, actions);
     if (broken(tick))
-      report->violations = {{"tags", "layer 2 index 40: the map says one row, the tag another", Layer(2),
-                             Index(40), m_layers[2][41]},
-                            {"mirror", "layer 2 index 41 is out of order", Layer(2), Index(41), m_layers[2][40]}};
+      report->violations = {
+          {"tags", "layer 2 index 40: the map says one row, the tag another", Layer(2), Index(40), m_layers[2][41]},
+          {"mirror", "layer 2 index 41 is out of order", Layer(2), Index(41), m_layers[2][40]}};
     return report;
   }
 
@@ -485,7 +502,8 @@ LifespanView lifespans(const SnapshotPtr& s) {
         const double life = std::min(most, 4 * std::pow(noise(31, p, 8 * layer + head), 1.5));
         actual.push_back(static_cast<float>(life));
         cut.push_back(life >= most - 0.05);
-        predicted.push_back(static_cast<float>(0.85 * life + (head ? 1.6 : 0.9) * (noise(37, p, 8 * layer + head) - 0.45)));
+        predicted.push_back(
+            static_cast<float>(0.85 * life + (head ? 1.6 : 0.9) * (noise(37, p, 8 * layer + head) - 0.45)));
       }
       view.layers.back().push_back(headLifespans(predicted, actual, cut, 400));
     }
@@ -504,7 +522,8 @@ Loss lossOf(const std::string& type) {
   return {type == "f32" ? 0 : 1.6e-4, type == "f32" ? 0 : 5e-5, 0};
 }
 
-nlohmann::json tensorLoss(const std::string& type, const std::vector<bool>& here, const Snapshot& s, std::uint64_t layer, bool keys, std::size_t bad) {
+nlohmann::json tensorLoss(const std::string& type, const std::vector<bool>& here, const Snapshot& s,
+                          std::uint64_t layer, bool keys, std::size_t bad) {
   const Loss loss = lossOf(type);
   std::vector<float> relative, cosine, scale;
   std::vector<std::int32_t> atMax;
@@ -515,15 +534,28 @@ nlohmann::json tensorLoss(const std::string& type, const std::vector<bool>& here
     const double error = (loss.least + loss.more * noise(41, id, salt)) * (loss.scale > 0 ? outlier : 1);
     relative.push_back(here[p] ? static_cast<float>(error) : NAN);
     cosine.push_back(here[p] ? static_cast<float>(1 - error * error / 2) : NAN);
-    scale.push_back(!here[p] ? NAN : loss.scale > 0 ? static_cast<float>(loss.scale * (0.6 + 0.8 * noise(43, id, salt)) * outlier) : 1);
+    scale.push_back(!here[p]             ? NAN
+                        : loss.scale > 0 ? static_cast<float>(loss.scale * (0.6 + 0.8 * noise(43, id, salt)) * outlier)
+                                         : 1);
     atMax.push_back(here[p] && loss.scale > 0 ? 2 + static_cast<std::int32_t>(2.4 * noise(47, id, salt)) : 0);
     if (here[p]) worst = std::max(worst, error), sum += error;
   }
   const auto rows = std::count(here.begin(), here.end(), true);
   const double mean = loss.scale > 0 ? loss.scale : 0;
-  return {{"type", type}, {"relative", relative}, {"cosine", cosine}, {"scale", scale}, {"atMax", atMax}, {"worst", worst}, {"mean", rows ? sum / static_cast<double>(rows) : 0},
-          {"counts", {{"scales", loss.scale > 0 ? 2 * rows : 0}, {"nonFinite", 0}, {"clipped", layer == 3 && !keys ? 3 : 0}, {"atMax", 0}, {"floored", 0},
-                      {"scale", {{"min", mean * 0.4}, {"mean", mean * 0.8}, {"max", mean * 1.5}}}}}};
+  return {{"type", type},
+          {"relative", relative},
+          {"cosine", cosine},
+          {"scale", scale},
+          {"atMax", atMax},
+          {"worst", worst},
+          {"mean", rows ? sum / static_cast<double>(rows) : 0},
+          {"counts",
+           {{"scales", loss.scale > 0 ? 2 * rows : 0},
+            {"nonFinite", 0},
+            {"clipped", layer == 3 && !keys ? 3 : 0},
+            {"atMax", 0},
+            {"floored", 0},
+            {"scale", {{"min", mean * 0.4}, {"mean", mean * 0.8}, {"max", mean * 1.5}}}}}};
 }
 }  // namespace
 
@@ -532,11 +564,13 @@ nlohmann::json quantisation(const Snapshot& s) {
   const std::size_t worstLayer = std::min<std::size_t>(2, s.layers.size() - 1), worstRow = s.context.size() * 3 / 5;
   for (std::size_t layer = 0; layer < s.layers.size(); ++layer) {
     std::vector<bool> there(s.ledger.size());
-    for (const LedgerId id : s.layers[layer]->ledger.span().subspan(static_cast<std::size_t>(s.layers[layer]->first))) there[static_cast<std::size_t>(id.value())] = true;
+    for (const LedgerId id : s.layers[layer]->ledger.span().subspan(static_cast<std::size_t>(s.layers[layer]->first)))
+      there[static_cast<std::size_t>(id.value())] = true;
     std::vector<bool> here;
     for (const LedgerId id : s.context) here.push_back(there[static_cast<std::size_t>(id.value())]);
     const std::size_t bad = layer == worstLayer ? worstRow : here.size();
-    nlohmann::json k = tensorLoss(s.storage[layer]->k, here, s, layer, true, bad), v = tensorLoss(s.storage[layer]->v, here, s, layer, false, bad);
+    nlohmann::json k = tensorLoss(s.storage[layer]->k, here, s, layer, true, bad),
+                   v = tensorLoss(s.storage[layer]->v, here, s, layer, false, bad);
     std::vector<float> logit;
     float worst = 0;
     for (std::size_t p = 0; p < here.size(); ++p) {
@@ -574,7 +608,8 @@ SnapshotPtr hugeSnapshot(int layers, int positions) {
   s->ledger = ledger;
   s->layers.assign(static_cast<std::size_t>(layers), map);
   s->exactness = std::make_shared<const std::vector<Exactness>>(ids.size(), Exactness::Exact);
-  s->storage.assign(static_cast<std::size_t>(layers), std::make_shared<StorageView>(plainStorage(positions, positions)));
+  s->storage.assign(static_cast<std::size_t>(layers),
+                    std::make_shared<StorageView>(plainStorage(positions, positions)));
   return s;
 }
 

@@ -43,7 +43,9 @@ inline double noise(std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0) {
 }
 
 /// What policies think of a row.
-inline float score(LedgerId id, std::size_t layer) { return static_cast<float>(5 * noise(static_cast<std::uint64_t>(id.value()), layer, 14)); }
+inline float score(LedgerId id, std::size_t layer) {
+  return static_cast<float>(5 * noise(static_cast<std::uint64_t>(id.value()), layer, 14));
+}
 
 class Ledger : public LedgerView {
  public:
@@ -65,7 +67,8 @@ class Ledger : public LedgerView {
 };
 
 StorageView plainStorage(std::int32_t pool, std::int32_t rows);
-void storeInRing(ResidencyView& map, StorageView& s, std::int32_t window, std::int32_t capacity, bool rolled = false, std::int32_t fresh = 1);
+void storeInRing(ResidencyView& map, StorageView& s, std::int32_t window, std::int32_t capacity, bool rolled = false,
+                 std::int32_t fresh = 1);
 
 class Session {
  public:

@@ -43,7 +43,8 @@ inline QImage difference(const QImage& actual, const QImage& expected, int toler
   for (int y = 0; y < diff.height(); ++y)
     for (int x = 0; x < diff.width(); ++x) {
       const QRgb a = actual.pixel(x, y), b = expected.pixel(x, y);
-      const int off = std::max({std::abs(qRed(a) - qRed(b)), std::abs(qGreen(a) - qGreen(b)), std::abs(qBlue(a) - qBlue(b))});
+      const int off =
+          std::max({std::abs(qRed(a) - qRed(b)), std::abs(qGreen(a) - qGreen(b)), std::abs(qBlue(a) - qBlue(b))});
       *wrong += off > tolerance;
       diff.setPixel(x, y, off > tolerance ? qRgb(255, 0, 0) : qRgb(qRed(b) / 3, qGreen(b) / 3, qBlue(b) / 3));
     }
@@ -60,7 +61,12 @@ inline QString compareImage(const QString& name, const QImage& shot) {
   const QString base = failuresFolder() + name;
   if (actual.size() != expected.size()) {
     actual.save(base + ".actual.png");
-    return QString("%1: the size is %2x%3, expected %4x%5").arg(name).arg(actual.width()).arg(actual.height()).arg(expected.width()).arg(expected.height());
+    return QString("%1: the size is %2x%3, expected %4x%5")
+        .arg(name)
+        .arg(actual.width())
+        .arg(actual.height())
+        .arg(expected.width())
+        .arg(expected.height());
   }
   const bool exact = exactHere();
   qint64 wrong = 0;

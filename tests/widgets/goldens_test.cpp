@@ -69,12 +69,19 @@ class GoldensTest : public QObject {
     for (const QWidget* child : view->findChildren<QWidget*>()) {
       if (!child->isVisibleTo(view.get())) continue;
       const auto* area = qobject_cast<const QAbstractScrollArea*>(child);
-      if (area) QVERIFY2(area->horizontalScrollBar()->maximum() == 0 || !qobject_cast<const QAbstractItemView*>(area), qPrintable(id + " scrolls sideways"));
-      if (!qobject_cast<const QAbstractButton*>(child) && !qobject_cast<const QComboBox*>(child) && !qobject_cast<const QAbstractSpinBox*>(child)) continue;
-      if (child->parentWidget()->inherits("QLineEdit") || child->parentWidget()->inherits("QComboBox") || child->inherits("QTableCornerButton")) continue;
+      if (area)
+        QVERIFY2(area->horizontalScrollBar()->maximum() == 0 || !qobject_cast<const QAbstractItemView*>(area),
+                 qPrintable(id + " scrolls sideways"));
+      if (!qobject_cast<const QAbstractButton*>(child) && !qobject_cast<const QComboBox*>(child) &&
+          !qobject_cast<const QAbstractSpinBox*>(child))
+        continue;
+      if (child->parentWidget()->inherits("QLineEdit") || child->parentWidget()->inherits("QComboBox") ||
+          child->inherits("QTableCornerButton"))
+        continue;
       const QRect place(child->mapTo(view.get(), QPoint()), child->size());
       QVERIFY2(view->rect().contains(place), qPrintable(id + ": " + child->accessibleName() + " is outside"));
-      QVERIFY2(child->width() >= std::min(child->minimumSizeHint().width(), child->maximumWidth()), qPrintable(id + ": " + child->accessibleName() + " is cut off"));
+      QVERIFY2(child->width() >= std::min(child->minimumSizeHint().width(), child->maximumWidth()),
+               qPrintable(id + ": " + child->accessibleName() + " is cut off"));
     }
     QCOMPARE(golden::compareImage(id + "_narrow", shot), QString());
   }
@@ -90,8 +97,10 @@ class GoldensTest : public QObject {
     for (const ViewInfo& info : views()) {
       const auto view = show(info.id, context);
       for (QWidget* child : view->findChildren<QWidget*>()) {
-        if (child->focusPolicy() == Qt::NoFocus || child->inherits("QScrollBar") || child->inherits("QHeaderView")) continue;
-        if (child->parentWidget() != view.get() && !child->parentWidget()->objectName().startsWith("controlStrip")) continue;
+        if (child->focusPolicy() == Qt::NoFocus || child->inherits("QScrollBar") || child->inherits("QHeaderView"))
+          continue;
+        if (child->parentWidget() != view.get() && !child->parentWidget()->objectName().startsWith("controlStrip"))
+          continue;
         const QString what = QString("%1: %2 %3").arg(info.id, child->metaObject()->className(), child->objectName());
         QVERIFY2(!child->accessibleName().isEmpty(), qPrintable(what + " has no accessible name"));
         QVERIFY2(!child->toolTip().isEmpty(), qPrintable(what + " has no tool tip"));
@@ -113,8 +122,13 @@ class GoldensTest : public QObject {
   static std::unique_ptr<InspectorView> show(const QString& id, FakeContext& context, QSize size = {}) {
     std::unique_ptr<InspectorView> view(makeView(*findView(id), context, nullptr));
     if (context.snapshot()) {
-      context.setFocus(Focus{context.snapshot()->tick, Layer(id == "storage" ? 0 : 2), Head(0), Position(-1), LedgerId(-1)});
-      context.focusPosition(Position(id == "history" ? 44 : id == "mirror" ? 50 : id == "rings" ? 84 : id == "tree" ? 12 : 52));
+      context.setFocus(
+          Focus{context.snapshot()->tick, Layer(id == "storage" ? 0 : 2), Head(0), Position(-1), LedgerId(-1)});
+      context.focusPosition(Position(id == "history"      ? 44
+                                         : id == "mirror" ? 50
+                                         : id == "rings"  ? 84
+                                         : id == "tree"   ? 12
+                                                          : 52));
     }
     if (id == "quant" && !view->setOption("follow", true)) qWarning("quant does not follow");
     view->resize(size.isEmpty() ? sizeOf(*findView(id)) : size);

@@ -70,7 +70,8 @@ void LanesViewTest::comparesCells() {
   for (int layer = 0; layer < 4; ++layer) {
     QCOMPARE(cells[1].count(layer, LaneCell::Same) + cells[1].count(layer, LaneCell::Extra), 40);
     int sum = 0;
-    for (const LaneCell cell : {LaneCell::Gone, LaneCell::Same, LaneCell::Extra, LaneCell::Lost}) sum += cells[1].count(layer, cell);
+    for (const LaneCell cell : {LaneCell::Gone, LaneCell::Same, LaneCell::Extra, LaneCell::Lost})
+      sum += cells[1].count(layer, cell);
     QCOMPARE(sum, tokens);
     // int8 has every row: what the reference has lost is more here.
     QCOMPARE(cells[2].count(layer, LaneCell::Lost), 0);
@@ -118,7 +119,8 @@ void LanesViewTest::hoveringMovesTheSelection() {
   point(canvas, at(canvas, 2, 70));
   const Position hovered = rig.context.hovered();
   QVERIFY(hovered.value() >= 0);
-  QCOMPARE(rig.context.snapshot()->context[static_cast<std::size_t>(hovered.value())], rig.context.snapshot()->lanes->lanes[0].taken[70]);
+  QCOMPARE(rig.context.snapshot()->context[static_cast<std::size_t>(hovered.value())],
+           rig.context.snapshot()->lanes->lanes[0].taken[70]);
   QVERIFY2(canvas.readout().contains("lane 1 there"), qPrintable(canvas.readout()));
   point(canvas, at(canvas, 2, 20));
   QVERIFY2(canvas.readout().contains("lane 1 gone"), qPrintable(canvas.readout()));
@@ -188,7 +190,8 @@ void LanesViewTest::addsPolicies() {
 
 void LanesViewTest::goesOnWithALane() {
   Rig rig;
-  QTest::mouseClick(rig.view.table().viewport(), Qt::LeftButton, {}, rig.view.table().visualRect(rig.view.table().model()->index(3, 0)).center());
+  QTest::mouseClick(rig.view.table().viewport(), Qt::LeftButton, {},
+                    rig.view.table().visualRect(rig.view.table().model()->index(3, 0)).center());
   QCOMPARE(rig.view.canvas().lane(), 3);
   for (QAction* action : rig.view.viewActions())
     if (action->text() == "Go on with the chosen lane") action->trigger();
@@ -221,7 +224,8 @@ void LanesViewTest::manyTokensKeepEveryDifference() {
   auto snapshot = std::make_shared<Snapshot>(*fixture::hugeSnapshot(2, tokens));
   auto view = std::make_shared<LanesView>();
   LaneView reference;
-  reference.label = "reference", reference.snapshot = std::make_shared<const Snapshot>(*snapshot), reference.taken = snapshot->context;
+  reference.label = "reference", reference.snapshot = std::make_shared<const Snapshot>(*snapshot),
+  reference.taken = snapshot->context;
   LaneView other = reference;
   auto less = std::make_shared<Snapshot>(*snapshot);
   auto map = std::make_shared<ResidencyView>();

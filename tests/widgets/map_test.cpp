@@ -124,8 +124,10 @@ class MapTest : public QObject {
     const auto& exact = *context.snapshot()->exactness;
     const auto stale = std::find_if(exact.begin(), exact.end(), [](Exactness e) { return e != Exactness::Exact; });
     QVERIFY(stale != exact.end());
-    context.setFocus(Focus{context.snapshot()->tick, Layer(1), Head(0), Position(static_cast<std::int32_t>(stale - exact.begin())), LedgerId(-1)});
-    QVERIFY2(view.canvas().readout().contains(valueText(Quantity::Staleness, static_cast<float>(*stale))), qPrintable(view.canvas().readout()));
+    context.setFocus(Focus{context.snapshot()->tick, Layer(1), Head(0),
+                           Position(static_cast<std::int32_t>(stale - exact.begin())), LedgerId(-1)});
+    QVERIFY2(view.canvas().readout().contains(valueText(Quantity::Staleness, static_cast<float>(*stale))),
+             qPrintable(view.canvas().readout()));
   }
 
   void notReadyUntilTheTileIsThere() {
@@ -193,7 +195,8 @@ class MapTest : public QObject {
     QVERIFY(golden::settle(view));
   }
   static void wheel(QWidget& target, QPoint at, int turn) {
-    QWheelEvent event(at, target.mapToGlobal(at), {}, {0, turn}, Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
+    QWheelEvent event(at, target.mapToGlobal(at), {}, {0, turn}, Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase,
+                      false);
     QApplication::sendEvent(&target, &event);
   }
 };

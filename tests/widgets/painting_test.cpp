@@ -94,7 +94,8 @@ class PaintingTest : public QObject {
       one.setColumns(0, positions, indices);
       other.assign(3, positions, indices);
       for (int check = 0; check < 200; ++check) {
-        const int layer = static_cast<int>(random() % 3), from = static_cast<int>(random() % static_cast<unsigned>(positions));
+        const int layer = static_cast<int>(random() % 3),
+                  from = static_cast<int>(random() % static_cast<unsigned>(positions));
         const int to = from + 1 + static_cast<int>(random() % static_cast<unsigned>(positions - from));
         QCOMPARE(other.maxOf(layer, from, to), one.maxOf(layer, from, to));
       }
@@ -119,8 +120,7 @@ class PaintingTest : public QObject {
 
   void scalesAreMonotonic_data() {
     QTest::addColumn<int>("quantity");
-    for (int q = 0; q < kQuantities; ++q)
-      QTest::newRow(std::string(name(static_cast<Quantity>(q))).c_str()) << q;
+    for (int q = 0; q < kQuantities; ++q) QTest::newRow(std::string(name(static_cast<Quantity>(q))).c_str()) << q;
   }
   void scalesAreMonotonic() {
     QFETCH(int, quantity);
@@ -171,7 +171,8 @@ class PaintingTest : public QObject {
     const ColourTable table = colourTable(static_cast<MapKind>(kind), Theme::named("dark"));
     double last = -1;
     for (std::size_t i = 1; i < table.size(); i += 6) {
-      const double light = 0.2126 * std::pow(qRed(table[i]) / 255.0, 2.2) + 0.7152 * std::pow(qGreen(table[i]) / 255.0, 2.2) + 0.0722 * std::pow(qBlue(table[i]) / 255.0, 2.2);
+      const double light = 0.2126 * std::pow(qRed(table[i]) / 255.0, 2.2) +
+          0.7152 * std::pow(qGreen(table[i]) / 255.0, 2.2) + 0.0722 * std::pow(qBlue(table[i]) / 255.0, 2.2);
       QVERIFY2(light > last, qPrintable(QString::number(i)));
       last = light;
     }
@@ -190,7 +191,9 @@ class PaintingTest : public QObject {
       };
       for (const QColor& back : {t.surface, t.raised, t.window})
         for (const QColor& text : {t.text, t.muted, t.accent, t.warning, t.error, t.ok})
-          QVERIFY2(contrast(text, back) >= 4.3, qPrintable(QString("%1: %2 on %3 is %4").arg(name, text.name(), back.name()).arg(contrast(text, back))));
+          QVERIFY2(
+              contrast(text, back) >= 4.3,
+              qPrintable(QString("%1: %2 on %3 is %4").arg(name, text.name(), back.name()).arg(contrast(text, back))));
       QVERIFY2(contrast(t.faint, t.surface) >= 3, name);
       QVERIFY2(contrast(t.ghost, t.surface) >= 2.7, name);
     }

@@ -32,9 +32,22 @@ SnapshotPtr longSnapshot(int rows = 4096) {
   return s;
 }
 
-nlohmann::json tensor(const char* type, const nlohmann::json& relative, const nlohmann::json& cosine, const nlohmann::json& scale, const nlohmann::json& atMax) {
-  return {{"type", type}, {"worst", 0.5}, {"mean", 0.25}, {"relative", relative}, {"cosine", cosine}, {"scale", scale}, {"atMax", atMax},
-          {"counts", {{"scales", 8}, {"nonFinite", 1}, {"clipped", 2}, {"atMax", 9}, {"floored", 3}, {"scale", {{"min", 0.5}, {"mean", 0.75}, {"max", 1.5}}}}}};
+nlohmann::json tensor(const char* type, const nlohmann::json& relative, const nlohmann::json& cosine,
+                      const nlohmann::json& scale, const nlohmann::json& atMax) {
+  return {{"type", type},
+          {"worst", 0.5},
+          {"mean", 0.25},
+          {"relative", relative},
+          {"cosine", cosine},
+          {"scale", scale},
+          {"atMax", atMax},
+          {"counts",
+           {{"scales", 8},
+            {"nonFinite", 1},
+            {"clipped", 2},
+            {"atMax", 9},
+            {"floored", 3},
+            {"scale", {{"min", 0.5}, {"mean", 0.75}, {"max", 1.5}}}}}};
 }
 
 template <class T>
@@ -63,7 +76,8 @@ struct Rig {
     return nullptr;
   }
   std::size_t asked() const {
-    return static_cast<std::size_t>(std::count_if(context.submitted.begin(), context.submitted.end(), [](const auto& call) { return call.verb == "quantisation"; }));
+    return static_cast<std::size_t>(std::count_if(context.submitted.begin(), context.submitted.end(),
+                                                  [](const auto& call) { return call.verb == "quantisation"; }));
   }
   QPoint at(int lane, int row) {
     const QRect box = view.canvas().bars(lane);
@@ -83,8 +97,10 @@ class QuantTest : public QObject {
 
   void figuresOfALayer() {
     auto s = std::make_shared<Snapshot>(*fixture::hugeSnapshot(1, 4));  // 2 KV heads of 16 values
-    const nlohmann::json k = tensor("int8", {0.5, 0.25, nullptr, 0.125}, {0.75, 0.875, nullptr, 0.5}, {1, 2, nullptr, 3}, {2, 3, 0, 4});
-    const nlohmann::json v = tensor("bf16", {0, 0, nullptr, 0.125}, {1, 1, nullptr, 1}, {1, 1, nullptr, 1}, {0, 0, 0, 0});
+    const nlohmann::json k =
+        tensor("int8", {0.5, 0.25, nullptr, 0.125}, {0.75, 0.875, nullptr, 0.5}, {1, 2, nullptr, 3}, {2, 3, 0, 4});
+    const nlohmann::json v =
+        tensor("bf16", {0, 0, nullptr, 0.125}, {1, 1, nullptr, 1}, {1, 1, nullptr, 1}, {0, 0, 0, 0});
     const nlohmann::json reply{{{"tick", 0}, {"k", k}, {"v", v}, {"worstLogit", 7.0}, {"logit", {1, 7, nullptr, 2}}}};
     const Result<QuantMeasure> measure = quantMeasure(reply, {s});
     QVERIFY(static_cast<bool>(measure));
@@ -104,7 +120,8 @@ class QuantTest : public QObject {
     QVERIFY(rowText(*measure, 0, true, 1).contains("3 of 32 at max"));
     QVERIFY(rowText(*measure, 0, false, 3).contains("no scale"));
     QVERIFY(rowText(*measure, 0, true, 2).contains("no row in this layer"));
-    QCOMPARE(quantMeasure({{{"tick", 5}, {"k", k}, {"v", v}, {"logit", {1, 7, nullptr, 2}}}}, {s}).error().code, std::string("not_found"));
+    QCOMPARE(quantMeasure({{{"tick", 5}, {"k", k}, {"v", v}, {"logit", {1, 7, nullptr, 2}}}}, {s}).error().code,
+             std::string("not_found"));
     QCOMPARE(quantMeasure({{{"tick", 0}, {"logit", {1, 7, nullptr, 2}}}}, {s}).error().code, std::string("bad_reply"));
     nlohmann::json packed = reply;  // as the window asks for it
     packed[0]["k"]["relative"] = bytes<float>({0.5f, 0.25f, NAN, 0.125f});
@@ -210,7 +227,8 @@ class QuantTest : public QObject {
     Rig rig;
     const auto works = rig.context.answers["quantisation"];
     rig.context.answers["quantisation"] = [](const nlohmann::json&) {
-      return Result<nlohmann::json>(Error{"unsupported", "quantisation was not measured", "residency is by KV head", "use a session with residency layer"});
+      return Result<nlohmann::json>(Error{"unsupported", "quantisation was not measured", "residency is by KV head",
+                                          "use a session with residency layer"});
     };
     QTest::mouseClick(rig.button("Measure every tick"), Qt::LeftButton);
     QVERIFY(golden::settle(rig.view));
@@ -230,7 +248,12 @@ class QuantTest : public QObject {
     QCOMPARE(rig.view.canvas().lanes()[0].bars.worst, bad);
     QTest::keyClick(&rig.view.canvas(), Qt::Key_W);
     QCOMPARE(rig.context.focus().position.value(), bad);
-    QVERIFY(rig.view.table().model()->index(2, QuantModel::KeyWorst).data(Qt::ToolTipRole).toString().contains(QString("position %1,").arg(bad)));
+    QVERIFY(rig.view.table()
+                .model()
+                ->index(2, QuantModel::KeyWorst)
+                .data(Qt::ToolTipRole)
+                .toString()
+                .contains(QString("position %1,").arg(bad)));
     QCOMPARE(rig.view.table().model()->index(2, QuantModel::KeyWorst).data(kBarRole).toDouble(), 1.0);
     QVERIFY(rig.view.table().model()->index(1, QuantModel::KeyWorst).data(kBarRole).toDouble() < 0.2);
     QVERIFY(rig.view.table().model()->index(3, QuantModel::ValueClipped).data(kBadRole).toBool());
@@ -279,7 +302,8 @@ class QuantTest : public QObject {
     Rig rig;
     QVERIFY(rig.measure());
     const QPointF at = rig.at(0, 12);
-    QMouseEvent move(QEvent::MouseMove, at, rig.view.canvas().mapToGlobal(at), Qt::NoButton, Qt::NoButton, Qt::NoModifier);
+    QMouseEvent move(QEvent::MouseMove, at, rig.view.canvas().mapToGlobal(at), Qt::NoButton, Qt::NoButton,
+                     Qt::NoModifier);
     QApplication::sendEvent(&rig.view.canvas(), &move);
     QCOMPARE(rig.context.hovered(), Position(12));
     QVERIFY(rig.view.dump().contains("pointer at 12,"));
@@ -306,12 +330,17 @@ class QuantTest : public QObject {
     QVERIFY(rig.measure());
     QSignalSpy said(&rig.context, &InspectorContext::scripted);
     QHeaderView* header = rig.view.table().horizontalHeader();
-    QTest::mouseClick(header->viewport(), Qt::LeftButton, {}, QPoint(header->sectionViewportPosition(QuantModel::KeyWorst) + 20, 8));
+    QTest::mouseClick(header->viewport(), Qt::LeftButton, {},
+                      QPoint(header->sectionViewportPosition(QuantModel::KeyWorst) + 20, 8));
     QCOMPARE(said.last().at(0).toString(), QString("view.set(\"quant\", {sort: \"k_worst\"})"));
     QCOMPARE(rig.view.table().model()->index(0, 0).data().toString(), QString("0"));  // f16 loses least
     QCOMPARE(rig.view.table().model()->index(3, 0).data().toString(), QString("2"));
     QCOMPARE(rig.view.table().currentIndex().row(), 3);  // the focused layer still
-    QVERIFY(rig.view.table().model()->headerData(QuantModel::KeyWorst, Qt::Horizontal).toString().endsWith(SortedModel::kUp));
+    QVERIFY(rig.view.table()
+                .model()
+                ->headerData(QuantModel::KeyWorst, Qt::Horizontal)
+                .toString()
+                .endsWith(SortedModel::kUp));
     QVERIFY(!rig.view.tsv().contains(SortedModel::kUp));
     QVERIFY(rig.view.setOption("sort", "-v_scale"));
     QCOMPARE(rig.view.options()["sort"], nlohmann::json("-v_scale"));
@@ -322,7 +351,8 @@ class QuantTest : public QObject {
 
   void typesWithoutScaleSaySo() {
     Rig rig;
-    rig.context.setFocus(Focus{rig.context.snapshot()->tick, Layer(0), Head(0), Position(20), rig.context.snapshot()->context[20]});
+    rig.context.setFocus(
+        Focus{rig.context.snapshot()->tick, Layer(0), Head(0), Position(20), rig.context.snapshot()->context[20]});
     QVERIFY(rig.measure());
     QVERIFY(rig.view.setOption("figure", "at_max"));
     QVERIFY(rig.view.canvas().lanes()[0].bars.values.empty());
@@ -339,7 +369,8 @@ class QuantTest : public QObject {
     QCOMPARE(options, nlohmann::json({{"figure", "cosine"}, {"follow", true}, {"sort", "-logit"}}));
     for (const auto& [name, value] : options.items()) QVERIFY(other.view.setOption(name, value));
     QCOMPARE(other.view.options(), options);
-    QCOMPARE(rig.view.setOption("figure", "error").error().remedy, std::string("use relative, cosine, scale, at_max or logit"));
+    QCOMPARE(rig.view.setOption("figure", "error").error().remedy,
+             std::string("use relative, cosine, scale, at_max or logit"));
     QVERIFY(!rig.view.setOption("follow", "yes"));
     QVERIFY(!rig.view.setOption("colour", 1));
   }
@@ -375,11 +406,15 @@ class QuantTest : public QObject {
     const std::unique_ptr<Rig> rig(tag.contains("long") ? new Rig(longSnapshot(), size) : new Rig(size));
     if (tag.contains("refused"))
       rig->context.answers["quantisation"] = [](const nlohmann::json&) {
-        return Result<nlohmann::json>(Error{"unsupported", "quantisation was not measured", "the session has a working context of tokens and gists, whose rows are not one per token", "use a session without wlod"});
+        return Result<nlohmann::json>(
+            Error{"unsupported", "quantisation was not measured",
+                  "the session has a working context of tokens and gists, whose rows are not one per token",
+                  "use a session without wlod"});
       };
     if (!tag.contains("unmeasured")) QVERIFY(rig->measure());
     if (!figure.isEmpty()) QVERIFY(rig->view.setOption("figure", figure.toStdString()));
-    rig->context.setFocus(Focus{rig->context.snapshot()->tick, Layer(tag.contains("long") ? 1 : 2), Head(0), Position(-1), LedgerId(-1)});
+    rig->context.setFocus(
+        Focus{rig->context.snapshot()->tick, Layer(tag.contains("long") ? 1 : 2), Head(0), Position(-1), LedgerId(-1)});
     rig->context.focusPosition(Position(52));
     if (tag.contains("stale")) rig->context.showTick(Tick(18));
     const QImage shot = rig->view.picture(size, scale);

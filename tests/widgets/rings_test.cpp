@@ -37,7 +37,9 @@ fixture::Options mixed() {
   return options;
 }
 
-int countOf(const RingPicture& ring, SlotUse use) { return static_cast<int>(std::count(ring.use.begin(), ring.use.end(), use)); }
+int countOf(const RingPicture& ring, SlotUse use) {
+  return static_cast<int>(std::count(ring.use.begin(), ring.use.end(), use));
+}
 }  // namespace
 
 class RingsTest : public QObject {
@@ -225,7 +227,8 @@ class RingsTest : public QObject {
     QVERIFY(mirrorOf(*s, Layer(0)).findings.empty());
     MirrorModel model;
     model.set(s, {Layer(0)}, false);
-    const int slot = int{MirrorModel::kLayers} + MirrorModel::kSlot, tag = int{MirrorModel::kLayers} + MirrorModel::kTag;
+    const int slot = int{MirrorModel::kLayers} + MirrorModel::kSlot,
+              tag = int{MirrorModel::kLayers} + MirrorModel::kTag;
     QCOMPARE(model.index(45, slot).data().toString(), QString("left"));
     QCOMPARE(model.index(45, tag).data().toString(), QString());
     QCOMPARE(model.index(45, slot).data(kToneRole).toInt(), static_cast<int>(Tone::Ghost));

@@ -34,10 +34,12 @@ class SmartKvTest : public QObject {
         if (one.band[p] != Band::Gone) present.push_back(one.band[p]);
       }
       QVERIFY(std::is_sorted(present.begin(), present.end()));
-      QCOMPARE(std::count(present.begin(), present.end(), Band::Budget), static_cast<std::ptrdiff_t>(one.requested.budget));
+      QCOMPARE(std::count(present.begin(), present.end(), Band::Budget),
+               static_cast<std::ptrdiff_t>(one.requested.budget));
     }
     QCOMPARE(layers[0].there.sinks, 4);
-    QCOMPARE(layers[0].there.budget + layers[0].there.sinks + layers[0].there.window, s.length() - 1);  // one token has left all layers
+    QCOMPARE(layers[0].there.budget + layers[0].there.sinks + layers[0].there.window,
+             s.length() - 1);  // one token has left all layers
     QVERIFY(layers[2].score.empty());
     QVERIFY(std::isnan(layers[2].lowest));
   }
@@ -125,7 +127,10 @@ class SmartKvTest : public QObject {
     QCOMPARE(context.commands.back().verb, std::string("lifespans_measure"));
     QVERIFY(!view.plot().isVisible());
     const LifespanView measured = fixture::lifespans(context.snapshot());
-    context.answers["lifespans"] = [&](const nlohmann::json& args) { return Result<nlohmann::json>(args["since"] == measured.serial ? nlohmann::json{{"serial", measured.serial}} : toJson(measured)); };
+    context.answers["lifespans"] = [&](const nlohmann::json& args) {
+      return Result<nlohmann::json>(args["since"] == measured.serial ? nlohmann::json{{"serial", measured.serial}}
+                                                                     : toJson(measured));
+    };
     Q_EMIT context.busyChanged();
     QTRY_VERIFY(view.plot().isVisible());
     int rows = 0;

@@ -30,7 +30,8 @@ class StorageTest : public QObject {
     FakeContext context(mixed());
     for (const StorageGroup& group : storageGroups(*context.snapshot())) {
       const ByteKinds kinds = bytesOf(group);
-      QCOMPARE(kinds.sum(), static_cast<std::int64_t>(group.layers.size()) * group.storage->poolSlots * group.storage->stride);
+      QCOMPARE(kinds.sum(),
+               static_cast<std::int64_t>(group.layers.size()) * group.storage->poolSlots * group.storage->stride);
       QCOMPARE(kinds.of(ByteKind::Scales) > 0, group.storage->v == "int8");
     }
   }
@@ -43,7 +44,8 @@ class StorageTest : public QObject {
     QCOMPARE(paged.name(), QString("layers 0, 1"));
     const SlotCells unknown = slotCells(*context.snapshot(), paged, {});
     QCOMPARE(unknown.countOf(CellUse::Row), paged.storage->rows);
-    QCOMPARE(unknown.countOf(CellUse::NoRow), paged.storage->poolSlots - paged.storage->rows);  // an older tick: no more is known
+    QCOMPARE(unknown.countOf(CellUse::NoRow),
+             paged.storage->poolSlots - paged.storage->rows);  // an older tick: no more is known
     SlotRuns free;
     for (int slot = 0; slot < paged.storage->poolSlots; ++slot)
       if (unknown.rowAt[static_cast<std::size_t>(slot)] < 0 && slot < 150) free.emplace_back(slot, 1);
@@ -64,7 +66,8 @@ class StorageTest : public QObject {
     QTest::mouseClick(&view.slotMap(), Qt::LeftButton, {}, view.slotMap().cellAt(slot).toPoint());
     QCOMPARE(context.focus().position.value(), cells.positionOf[20]);
     QTest::keyClick(&view.slotMap(), Qt::Key_Right);
-    QCOMPARE(context.focus().position.value(), cells.positionOf[static_cast<std::size_t>(cells.rowAt[static_cast<std::size_t>(slot + 1)])]);
+    QCOMPARE(context.focus().position.value(),
+             cells.positionOf[static_cast<std::size_t>(cells.rowAt[static_cast<std::size_t>(slot + 1)])]);
     QTest::keyClick(&view.slotMap(), Qt::Key_Home);
     QVERIFY(view.slotMap().readout().contains("slot 0 "));
     QTest::keyClick(&view.slotMap(), Qt::Key_End);
@@ -113,7 +116,8 @@ class StorageTest : public QObject {
     StorageTableView view(context, nullptr);
     show(view);
     QCOMPARE(view.slotMap().cells().countOf(CellUse::Row), 131072);
-    for (const int slot : {0, 70000, 131071}) QVERIFY(std::abs(view.slotMap().slotAt(view.slotMap().cellAt(slot)) - slot) < 200);
+    for (const int slot : {0, 70000, 131071})
+      QVERIFY(std::abs(view.slotMap().slotAt(view.slotMap().cellAt(slot)) - slot) < 200);
     QVERIFY(!view.picture({1180, 300}, 1).isNull());
   }
 

@@ -5,7 +5,8 @@
 
 namespace kvlab::fixture {
 
-SweepRow sweepCell(std::int64_t index, const std::string& prompts, const std::string& policy, std::optional<double> ratio, std::int64_t seed, double skill);
+SweepRow sweepCell(std::int64_t index, const std::string& prompts, const std::string& policy,
+                   std::optional<double> ratio, std::int64_t seed, double skill);
 SweepShownPtr sweep(bool running = false);
 
 }  // namespace kvlab::fixture

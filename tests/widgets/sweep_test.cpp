@@ -89,7 +89,8 @@ class SweepViewTest : public QObject {
     QCOMPARE(cell.toStdString(), m_view->plot().points()[20].series);
   }
   void cellMarksItsPoint() {
-    QTest::mouseClick(m_view->table().viewport(), Qt::LeftButton, {}, m_view->table().visualRect(m_view->table().model()->index(2, 0)).center());
+    QTest::mouseClick(m_view->table().viewport(), Qt::LeftButton, {},
+                      m_view->table().visualRect(m_view->table().model()->index(2, 0)).center());
     QVERIFY(m_view->plot().marked() >= 0);
     QVERIFY(readout().contains("random, budget 0.1"));
   }

@@ -19,7 +19,9 @@ using namespace kvlab;
 
 namespace {
 /// The snapshot with layer 2's map changed.
-SnapshotPtr damaged(const SnapshotPtr& good, const std::function<void(std::vector<LedgerId>&, std::vector<Slot>&, std::vector<std::int32_t>&)>& damage) {
+SnapshotPtr damaged(
+    const SnapshotPtr& good,
+    const std::function<void(std::vector<LedgerId>&, std::vector<Slot>&, std::vector<std::int32_t>&)>& damage) {
   auto bad = std::make_shared<Snapshot>(*good);
   const ResidencyView& old = *good->layers[2];
   std::vector<LedgerId> ids(old.ledger.begin(), old.ledger.end());
@@ -75,9 +77,11 @@ class TablesTest : public QObject {
     LedgerTableView ledger(context, nullptr);
     HistoryView history(context, nullptr);
     using Tester = QAbstractItemModelTester;
-    Tester one(&mirror.model(), Tester::FailureReportingMode::QtTest), two(&ledger.model(), Tester::FailureReportingMode::QtTest),
+    Tester one(&mirror.model(), Tester::FailureReportingMode::QtTest),
+        two(&ledger.model(), Tester::FailureReportingMode::QtTest),
         three(&history.model(), Tester::FailureReportingMode::QtTest);
-    for (InspectorView* view : {static_cast<InspectorView*>(&mirror), static_cast<InspectorView*>(&ledger), static_cast<InspectorView*>(&history)})
+    for (InspectorView* view : {static_cast<InspectorView*>(&mirror), static_cast<InspectorView*>(&ledger),
+                                static_cast<InspectorView*>(&history)})
       QVERIFY(golden::settle(*view));
     for (std::int64_t tick : {3, 9, 20, 0, 12}) context.showTick(Tick(tick));
     for (int id : {3, 8, 40, 90}) context.focusLedger(LedgerId(id));
@@ -100,7 +104,8 @@ class TablesTest : public QObject {
     QVERIFY(mirrorOf(*bad, Layer(1)).findings.empty());
   }
   void mirrorBlamesTheOneThatMoved() {
-    const SnapshotPtr bad = damaged(last(), [](auto& ids, auto&, auto&) { std::rotate(ids.begin() + 5, ids.begin() + 50, ids.begin() + 51); });
+    const SnapshotPtr bad = damaged(
+        last(), [](auto& ids, auto&, auto&) { std::rotate(ids.begin() + 5, ids.begin() + 50, ids.begin() + 51); });
     const MirrorLayer mirror = mirrorOf(*bad, Layer(2));
     QCOMPARE(mirror.findings.size(), std::size_t{1});
     QCOMPARE(mirror.findings[0].index, 5);
@@ -119,7 +124,8 @@ class TablesTest : public QObject {
     QVERIFY(view.dump().contains("one line is wrong"));
   }
   void mirrorFindsSharedSlotsAndFallingPhases() {
-    const SnapshotPtr bad = damaged(last(), [](auto&, auto& slotOf, auto& phases) { slotOf[9] = slotOf[4], phases[30] = phases[29]; });
+    const SnapshotPtr bad =
+        damaged(last(), [](auto&, auto& slotOf, auto& phases) { slotOf[9] = slotOf[4], phases[30] = phases[29]; });
     const MirrorLayer mirror = mirrorOf(*bad, Layer(2));
     QCOMPARE(mirror.findings.size(), std::size_t{2});
     QVERIFY(mirror.findings[0].what.contains("slot"));
@@ -166,12 +172,18 @@ class TablesTest : public QObject {
   void ledgerFilters_data() {
     QTest::addColumn<QString>("text");
     QTest::addColumn<QString>("state");
-    QTest::newRow("all") << "" << "all";
-    QTest::newRow("ghosts") << "" << "ghosts";
-    QTest::newRow("word") << "LANTERN" << "all";
-    QTest::newRow("number") << "17" << "all";
-    QTest::newRow("evicted") << "" << "evicted";
-    QTest::newRow("edited word") << "boat" << "edited";
+    QTest::newRow("all") << ""
+                         << "all";
+    QTest::newRow("ghosts") << ""
+                            << "ghosts";
+    QTest::newRow("word") << "LANTERN"
+                          << "all";
+    QTest::newRow("number") << "17"
+                            << "all";
+    QTest::newRow("evicted") << ""
+                             << "evicted";
+    QTest::newRow("edited word") << "boat"
+                                 << "edited";
   }
   /// Against a plain loop over the ledger.
   void ledgerFilters() {
@@ -189,8 +201,10 @@ class TablesTest : public QObject {
       const bool inside = std::find(s.context.begin(), s.context.end(), id) != s.context.end();
       const LedgerRow& row = s.ledger[id];
       const bool edited = row.source == Source::Replacement || row.source == Source::Insertion || !row.children.empty();
-      const bool stateFits = state == "all" || (state == "ghosts" && !inside) || (state == "evicted" && row.state == RowState::Evicted) || (state == "edited" && edited);
-      const bool textFits = text.isEmpty() || text == QString::number(i) || tokenText(s, id).contains(text, Qt::CaseInsensitive);
+      const bool stateFits = state == "all" || (state == "ghosts" && !inside) ||
+          (state == "evicted" && row.state == RowState::Evicted) || (state == "edited" && edited);
+      const bool textFits =
+          text.isEmpty() || text == QString::number(i) || tokenText(s, id).contains(text, Qt::CaseInsensitive);
       if (stateFits && textFits) expected.push_back(id.value());
     }
     QVERIFY(!expected.empty());
@@ -208,7 +222,8 @@ class TablesTest : public QObject {
     QVERIFY(golden::settle(view));
     view.table().setFocus();
     QSignalSpy said(&context, &InspectorContext::scripted);
-    QTest::mouseClick(view.table().viewport(), Qt::LeftButton, {}, view.table().visualRect(view.model().index(6, 0)).center());
+    QTest::mouseClick(view.table().viewport(), Qt::LeftButton, {},
+                      view.table().visualRect(view.model().index(6, 0)).center());
     QCOMPARE(context.focus().ledger, LedgerId(6));
     QCOMPARE(context.focus().position, Position(6));
     QCOMPARE(said.count(), 1);
@@ -224,7 +239,8 @@ class TablesTest : public QObject {
     const Snapshot& s = *context.snapshot();
     for (std::size_t i = 0; i < s.ledger.size(); ++i) {
       const LedgerId id(static_cast<std::int32_t>(i));
-      if (s.ledger[id].state == RowState::Replaced) QCOMPARE(view.model().brightnessOf(id), std::optional(s.ledger[id].brightness));
+      if (s.ledger[id].state == RowState::Replaced)
+        QCOMPARE(view.model().brightnessOf(id), std::optional(s.ledger[id].brightness));
     }
     const auto tile = FakeContext::makeTile(s, TileRequest{Quantity::Brightness});
     QCOMPARE(view.model().brightnessOf(s.context[60]), std::optional(tile->values[60]));
@@ -235,7 +251,8 @@ class TablesTest : public QObject {
     LedgerTableView view(context, nullptr);
     QVERIFY(golden::settle(view));
     view.show();
-    QSignalSpy reset(&view.model(), &QAbstractItemModel::modelReset), added(&view.model(), &QAbstractItemModel::rowsInserted);
+    QSignalSpy reset(&view.model(), &QAbstractItemModel::modelReset),
+        added(&view.model(), &QAbstractItemModel::rowsInserted);
     auto next = std::make_shared<Snapshot>(*all[9]);
     next->info = context.snapshot()->info;
     const int before = view.model().rowCount();
@@ -269,7 +286,8 @@ class TablesTest : public QObject {
     QSignalSpy said(&context, &InspectorContext::scripted);
     view.table().setFocus();
     const int lastRow = view.model().rowCount() - 1;
-    QTest::mouseClick(view.table().viewport(), Qt::LeftButton, {}, view.table().visualRect(view.model().index(lastRow, 1)).center());
+    QTest::mouseClick(view.table().viewport(), Qt::LeftButton, {},
+                      view.table().visualRect(view.model().index(lastRow, 1)).center());
     QCOMPARE(context.snapshot()->tick, Tick(5));
     QCOMPARE(said.count(), 1);
     QCOMPARE(said[0][0].toString(), QString("view.focus({tick: 5})"));
@@ -293,7 +311,8 @@ class TablesTest : public QObject {
     QCOMPARE(context.snapshot()->tick, before);
     QCOMPARE(said.count(), 0);
     view.table().setCurrentIndex(view.model().index(0, 0));  // a click on the current line counts
-    QTest::mouseClick(view.table().viewport(), Qt::LeftButton, {}, view.table().visualRect(view.model().index(0, 1)).center());
+    QTest::mouseClick(view.table().viewport(), Qt::LeftButton, {},
+                      view.table().visualRect(view.model().index(0, 1)).center());
     QCOMPARE(said.count(), 1);
     QCOMPARE(context.snapshot()->tick, view.model().events().front().tick);
   }
@@ -310,7 +329,9 @@ class TablesTest : public QObject {
   }
   void historySaysWhatWentWrong() {
     FakeContext context;
-    context.answers["history"] = [](const nlohmann::json&) -> Result<nlohmann::json> { return Error{"busy", "history was refused", "the engine is busy", "ask again"}; };
+    context.answers["history"] = [](const nlohmann::json&) -> Result<nlohmann::json> {
+      return Error{"busy", "history was refused", "the engine is busy", "ask again"};
+    };
     HistoryView view(context, nullptr);
     context.focusLedger(LedgerId(8));
     QVERIFY(golden::settle(view));

@@ -34,13 +34,17 @@ class ThemeTest : public QObject {
     QTest::addColumn<QColor>("back");
     for (const char* name : {"dark", "light"}) {
       const Theme t = Theme::named(name);
-      const std::pair<const char*, QColor> texts[] = {{"text", t.text}, {"muted", t.muted}, {"faint", t.faint}, {"ghost", t.ghost},
-                                                      {"accent", t.accent}, {"warning", t.warning}, {"error", t.error}, {"ok", t.ok}};
-      const std::pair<const char*, QColor> grounds[] = {{"surface", t.surface}, {"raised", t.raised}, {"selection", t.selection}};
+      const std::pair<const char*, QColor> texts[] = {{"text", t.text},   {"muted", t.muted},   {"faint", t.faint},
+                                                      {"ghost", t.ghost}, {"accent", t.accent}, {"warning", t.warning},
+                                                      {"error", t.error}, {"ok", t.ok}};
+      const std::pair<const char*, QColor> grounds[] = {
+          {"surface", t.surface}, {"raised", t.raised}, {"selection", t.selection}};
       for (const auto& [text, front] : texts)
         for (const auto& [ground, back] : grounds) {
-          const bool raisedByTables = ground == std::string("selection") && (text == std::string("faint") || text == std::string("ghost"));
-          if (!raisedByTables) QTest::addRow("%s %s on %s", name, text, ground) << name << text << ground << front << back;
+          const bool raisedByTables =
+              ground == std::string("selection") && (text == std::string("faint") || text == std::string("ghost"));
+          if (!raisedByTables)
+            QTest::addRow("%s %s on %s", name, text, ground) << name << text << ground << front << back;
         }
     }
   }

@@ -24,7 +24,8 @@ class WlodTreeTest : public QObject {
     std::int32_t end = 0, entries = 0, summaries = 0;
     for (std::int32_t i = 0; i < tree.entries(); ++i) {
       QCOMPARE(tree.entry(i).start, end);
-      for (std::int32_t t = end; t < tree.entry(i).end(); t += std::max(1, tree.entry(i).span() - 1)) QCOMPARE(tree.entryAt(t), i);
+      for (std::int32_t t = end; t < tree.entry(i).end(); t += std::max(1, tree.entry(i).span() - 1))
+        QCOMPARE(tree.entryAt(t), i);
       QCOMPARE(tree.positionOf(tree.entry(i)), i);
       end = tree.entry(i).end();
     }
@@ -97,8 +98,10 @@ class WlodTreeTest : public QObject {
     QStringList lines;
     for (const WlodFact& fact : facts) lines << fact.key + ": " + fact.value;
     const QString text = lines.join('\n');
-    for (const char* part : {"⚠ 272 of 300 entries (91 %)", "tick 41, [1728, 1760); dirty from moment 1728 on", "160 of 279 rows (57 %): 3 hierarchical, 126 temporal, 31 both",
-                             "incremental takes about 4310 us, full 7480 us", "layer 0 of 128 kept", "4.14 ms measured; estimated 4.31 ms, full 7.48 ms", "spatial 12 %, temporal 45 %"})
+    for (const char* part : {"⚠ 272 of 300 entries (91 %)", "tick 41, [1728, 1760); dirty from moment 1728 on",
+                             "160 of 279 rows (57 %): 3 hierarchical, 126 temporal, 31 both",
+                             "incremental takes about 4310 us, full 7480 us", "layer 0 of 128 kept",
+                             "4.14 ms measured; estimated 4.31 ms, full 7.48 ms", "spatial 12 %, temporal 45 %"})
       QVERIFY2(text.contains(part), qPrintable(QString(part) + " is not in\n" + text));
     for (const WlodFact& fact : facts) {
       double sum = 0;
@@ -123,7 +126,8 @@ class WlodTreeTest : public QObject {
     click(view, {1, 2304});
     QCOMPARE(context.focus().position.value(), tree.positionOf({1, 2304}));
     QCOMPARE(context.focus().ledger, context.snapshot()->context[static_cast<std::size_t>(tree.positionOf({1, 2304}))]);
-    QCOMPARE(said.last().first().toString(), QString("view.focus({layer: 0, row: %1})").arg(tree.positionOf({1, 2304})));
+    QCOMPARE(said.last().first().toString(),
+             QString("view.focus({layer: 0, row: %1})").arg(tree.positionOf({1, 2304})));
     click(view, {2, 1024});  // no entry and no row of the ledger: the view's own
     QCOMPARE(view.canvas().selected(), std::optional(TreeNode{2, 1024}));
     QCOMPARE(said.last().first().toString(), QString("view.set(\"tree\", {node: 4098})"));
@@ -250,15 +254,19 @@ class WlodTreeTest : public QObject {
     show(view);
     for (const bool thrown : {true, false}) {
       context.answers["collapse"] = [thrown](const nlohmann::json&) -> Result<nlohmann::json> {
-        const Error error{"cooldown", "collapse was refused", "token 1060 was changed 1 rounds ago", "wait for 1 more round"};
+        const Error error{"cooldown", "collapse was refused", "token 1060 was changed 1 rounds ago",
+                          "wait for 1 more round"};
         if (thrown) return error;
         return nlohmann::json{{"ok", false}, {"error", error.toJson()}};
       };
       set(view, "node", 1056 * 4 + 1);
       QTest::mouseClick(button(view, "Collapse"), Qt::LeftButton);
       QTRY_VERIFY(view.ready());
-      QVERIFY2(view.dump().contains("✗ collapse was refused: token 1060 was changed 1 rounds ago"), qPrintable(view.dump().right(300)));
-      context.answers["refocus"] = [](const nlohmann::json&) { return Result<nlohmann::json>(nlohmann::json::object()); };
+      QVERIFY2(view.dump().contains("✗ collapse was refused: token 1060 was changed 1 rounds ago"),
+               qPrintable(view.dump().right(300)));
+      context.answers["refocus"] = [](const nlohmann::json&) {
+        return Result<nlohmann::json>(nlohmann::json::object());
+      };
       QTest::mouseClick(button(view, "Refocus"), Qt::LeftButton);
       QTRY_VERIFY(view.ready());
       QVERIFY(!view.dump().contains("✗ collapse was refused"));
@@ -284,7 +292,8 @@ class WlodTreeTest : public QObject {
     QCOMPARE(said.last().first().toString(), QString("view.set(\"tree\", {round: 1})"));
     QTest::mouseClick(&rounds.strip(), Qt::LeftButton, {}, rounds.strip().column(2).center().toPoint());
     QCOMPARE(rounds.model().round()->round, 2);
-    QTest::mouseClick(rounds.table().viewport(), Qt::LeftButton, {}, QPoint(30, rounds.table().rowViewportPosition(1) + 8));
+    QTest::mouseClick(rounds.table().viewport(), Qt::LeftButton, {},
+                      QPoint(30, rounds.table().rowViewportPosition(1) + 8));
     QCOMPARE(view.canvas().marked(), std::optional(TreeNode{1, 2304}));
     QTest::keyClick(&rounds.table(), Qt::Key_Down);
     QCOMPARE(view.canvas().marked(), std::optional(TreeNode{2, 0}));
@@ -309,7 +318,7 @@ class WlodTreeTest : public QObject {
     QVERIFY(view.options()["window"].is_null());
     QVERIFY(static_cast<bool>(view.setOption("round", 1)));
     QVERIFY(!view.setOption("round", 9));
-    QVERIFY(!view.setOption("node", 7));       // level 3
+    QVERIFY(!view.setOption("node", 7));             // level 3
     QVERIFY(!view.setOption("node", 2048 * 4 + 2));  // incomplete
     QVERIFY(!view.setOption("panel", 1));
     QVERIFY(!view.setOption("moments", 1));
@@ -381,9 +390,11 @@ class WlodTreeTest : public QObject {
     QTest::addRow("tree_before_dark") << "dark" << wide << 1 << "{}" << true;
     QTest::addRow("tree_before_light") << "light" << wide << 1 << "{}" << true;
     QTest::addRow("tree_score") << "dark" << wide << 1 << R"({"colour": "score", "panel": "rounds"})" << false;
-    QTest::addRow("tree_attention") << "light" << wide << 1 << R"({"colour": "attention", "panel": "rounds", "round": 1})" << false;
+    QTest::addRow("tree_attention") << "light" << wide << 1
+                                    << R"({"colour": "attention", "panel": "rounds", "round": 1})" << false;
     QTest::addRow("tree_zoomed") << "dark" << QSize(1180, 420) << 1 << R"({"window": [1722, 1770]})" << false;
-    QTest::addRow("tree_zoomed@2") << "light" << QSize(760, 420) << 2 << R"({"window": [2890, 3000], "colour": "score"})" << false;
+    QTest::addRow("tree_zoomed@2") << "light" << QSize(760, 420) << 2
+                                   << R"({"window": [2890, 3000], "colour": "score"})" << false;
     QTest::addRow("tree_rounds_narrow") << "light" << QSize(320, 480) << 1 << R"({"panel": "rounds"})" << false;
   }
   void pictures() {
@@ -402,7 +413,8 @@ class WlodTreeTest : public QObject {
     context.focusPosition(Position(context.snapshot()->wlod->moments > 2996 && options.contains("2890") ? 230 : 120));
     const nlohmann::json all = nlohmann::json::parse(options.toStdString());
     for (const auto& [name, value] : all.items()) QVERIFY(static_cast<bool>(view.setOption(name, value)));
-    if (options.contains("rounds") && !options.contains("round\"")) Q_EMIT view.rounds().decisionChosen(view.rounds().model().decision(1));
+    if (options.contains("rounds") && !options.contains("round\""))
+      Q_EMIT view.rounds().decisionChosen(view.rounds().model().decision(1));
     QCOMPARE(golden::compareImage(QTest::currentDataTag(), view.picture(size, scale)), QString());
     Theme::apply(*qApp, "dark");
   }
@@ -418,7 +430,9 @@ class WlodTreeTest : public QObject {
       if (one->accessibleName() == name) return one;
     return nullptr;
   }
-  static void set(WlodTreeView& view, const char* name, const nlohmann::json& value) { QVERIFY2(static_cast<bool>(view.setOption(name, value)), name); }
+  static void set(WlodTreeView& view, const char* name, const nlohmann::json& value) {
+    QVERIFY2(static_cast<bool>(view.setOption(name, value)), name);
+  }
   static void click(WlodTreeView& view, TreeNode node) {
     QTest::mouseClick(&view.canvas(), Qt::LeftButton, {}, view.canvas().boxOf(node).center().toPoint());
   }

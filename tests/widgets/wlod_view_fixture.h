@@ -18,7 +18,8 @@ std::vector<WlodRow> rowsOf(const std::vector<TreeNode>& entries);
 std::vector<TreeNode> tilingOf(std::int32_t moments, const std::vector<std::int32_t>& opened);
 FocusDecision decision(TreeNode node, bool expand, double score, const char* code, std::string reason);
 std::vector<std::shared_ptr<const FocusRound>> roundsUpTo(std::int64_t tick);
-std::shared_ptr<const WlodChange> expansionChange(const std::vector<WlodRow>& before, const std::vector<WlodRow>& after, std::int64_t tick);
+std::shared_ptr<const WlodChange> expansionChange(const std::vector<WlodRow>& before, const std::vector<WlodRow>& after,
+                                                  std::int64_t tick);
 std::shared_ptr<const WlodView> wlodView(std::int32_t moments, bool expanded);
 
 /// A snapshot of the view: its tokens and gists in the ledger, its entries as the context.

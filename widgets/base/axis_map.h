@@ -9,12 +9,12 @@
 namespace kvlab {
 
 struct AxisMap {
-  double count = 0;        // items on the axis
-  double extent = 1;       // pixels to show them in
-  double first = 0;        // item at pixel 0, fractional
-  double scale = 1;        // pixels per item
-  double maxScale = 160;   // closest zoom
-  bool fitted = true;      // follow count and extent so that all items are in sight
+  double count = 0;       // items on the axis
+  double extent = 1;      // pixels to show them in
+  double first = 0;       // item at pixel 0, fractional
+  double scale = 1;       // pixels per item
+  double maxScale = 160;  // closest zoom
+  bool fitted = true;     // follow count and extent so that all items are in sight
 
   double pixel(double item) const { return (item - first) * scale; }
   double item(double pixel) const { return first + pixel / scale; }

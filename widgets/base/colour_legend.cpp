@@ -56,8 +56,8 @@ QBrush missingBrush(const Theme& theme) {
 
 QColor readableOn(QRgb background) {
   const auto linear = [](int c) { return std::pow(c / 255.0, 2.2); };
-  const double light = 0.2126 * linear(qRed(background)) + 0.7152 * linear(qGreen(background)) +
-                       0.0722 * linear(qBlue(background));
+  const double light =
+      0.2126 * linear(qRed(background)) + 0.7152 * linear(qGreen(background)) + 0.0722 * linear(qBlue(background));
   return light > 0.22 ? QColor(0x0b, 0x10, 0x18) : QColor(0xff, 0xff, 0xff);
 }
 
@@ -83,7 +83,8 @@ int paintLegend(QPainter& painter, const QRect& area, const ColourScale& scale, 
   if (isCategorical(scale.quantity)) {
     for (int v = 0; v <= static_cast<int>(scale.high); ++v) {
       const float value = static_cast<float>(v);
-      if (!pen.swatch(QColor(colours[scale.index(value)]), valueText(scale.quantity, value))) return pen.x - area.left();
+      if (!pen.swatch(QColor(colours[scale.index(value)]), valueText(scale.quantity, value)))
+        return pen.x - area.left();
     }
   } else if (only) {
     pen.box(0);
@@ -96,8 +97,7 @@ int paintLegend(QPainter& painter, const QRect& area, const ColourScale& scale, 
     pen.text(valueText(scale.quantity, scale.high));
   }
   pen.x += Theme::kSmall;
-  if (scale.quantity != Quantity::Residency)
-    pen.swatch(missingBrush(theme), QStringLiteral("no value"));
+  if (scale.quantity != Quantity::Residency) pen.swatch(missingBrush(theme), QStringLiteral("no value"));
   return pen.x - area.left();
 }
 

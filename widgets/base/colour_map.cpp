@@ -98,9 +98,7 @@ MapKind mapKindFor(Quantity quantity) {
   }
 }
 
-ColourTable colourTable(Quantity quantity, const Theme& theme) {
-  return colourTable(mapKindFor(quantity), theme);
-}
+ColourTable colourTable(Quantity quantity, const Theme& theme) { return colourTable(mapKindFor(quantity), theme); }
 
 float ColourScale::unit(float value) const {
   if (std::isnan(value)) return value;
@@ -192,9 +190,7 @@ QString shortValueText(Quantity quantity, float value) {
   return valueText(quantity, value).section(' ', -1);
 }
 
-bool isCategorical(Quantity quantity) {
-  return quantity == Quantity::Residency || quantity == Quantity::Staleness;
-}
+bool isCategorical(Quantity quantity) { return quantity == Quantity::Residency || quantity == Quantity::Staleness; }
 
 QString titleInText(Quantity quantity) {
   QString text = QString::fromUtf8(title(quantity).data(), static_cast<qsizetype>(title(quantity).size()));
@@ -203,8 +199,8 @@ QString titleInText(Quantity quantity) {
 }
 
 QString valueText(Quantity quantity, float value) {
-  static constexpr const char* kClasses[] = {"exact", "context evicted", "context edited",
-                                             "phase shifted", "inherited"};
+  static constexpr const char* kClasses[] = {"exact", "context evicted", "context edited", "phase shifted",
+                                             "inherited"};
   if (std::isnan(value)) return QStringLiteral("no value");
   switch (quantity) {
     case Quantity::Residency: return value > 0.5f ? "resident" : "not resident";

@@ -6,7 +6,8 @@
 
 namespace kvlab {
 
-ColumnOrder::ColumnOrder(DataTable* table, QStringList names, int first) : QObject(table), m_table(*table), m_names(std::move(names)) {
+ColumnOrder::ColumnOrder(DataTable* table, QStringList names, int first)
+    : QObject(table), m_table(*table), m_names(std::move(names)) {
   QHeaderView* header = table->horizontalHeader();
   header->setSortIndicator(first, Qt::AscendingOrder);
   table->setSortingEnabled(true);
@@ -25,7 +26,8 @@ void ColumnOrder::apply(int column, Qt::SortOrder order) {
 nlohmann::json ColumnOrder::option() const {
   const QHeaderView* header = m_table.horizontalHeader();
   const qsizetype by = std::clamp<qsizetype>(header->sortIndicatorSection(), 0, m_names.size() - 1);
-  return (header->sortIndicatorOrder() == Qt::DescendingOrder ? QLatin1Char('-') + m_names[by] : m_names[by]).toStdString();
+  return (header->sortIndicatorOrder() == Qt::DescendingOrder ? QLatin1Char('-') + m_names[by] : m_names[by])
+      .toStdString();
 }
 
 bool ColumnOrder::set(const nlohmann::json& option) {

@@ -47,14 +47,13 @@ void drawCell(QPainter& painter, const QRect& area, int align, const QString& te
   painter.drawText(x, area.top() + (area.height() - line.height()) / 2 + line.ascent(), shown);
 }
 
-void paintBack(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index,
-               const Theme& theme) {
+void paintBack(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index, const Theme& theme) {
   const bool bad = index.data(kBadRole).toBool();
   if (bad) painter.fillRect(option.rect, Theme::mix(theme.surface, theme.error, 0.16));
   if (option.state & QStyle::State_Selected)
-    painter.fillRect(option.rect, bad ? Theme::mix(theme.surface, theme.error, theme.dark ? 0.34 : 0.3) : theme.selection);
-  else if (option.state & QStyle::State_MouseOver)
-    painter.fillRect(option.rect, Theme::faded(theme.accent, 28));
+    painter.fillRect(option.rect,
+                     bad ? Theme::mix(theme.surface, theme.error, theme.dark ? 0.34 : 0.3) : theme.selection);
+  else if (option.state & QStyle::State_MouseOver) painter.fillRect(option.rect, Theme::faded(theme.accent, 28));
   const auto fill = index.data(kFillRole).value<QColor>();
   if (fill.isValid()) painter.fillRect(option.rect, fill);
   if (bad && index.column() == 0)
@@ -66,7 +65,9 @@ void paintBack(QPainter& painter, const QStyleOptionViewItem& option, const QMod
 /// Leaves room for the mark where a title would stand below it.
 class ShedHeader : public QHeaderView {
  public:
-  explicit ShedHeader(DataTable* table) : QHeaderView(Qt::Horizontal, table), m_table(*table) { setSectionsClickable(true); }
+  explicit ShedHeader(DataTable* table) : QHeaderView(Qt::Horizontal, table), m_table(*table) {
+    setSectionsClickable(true);
+  }
 
  protected:
   void paintSection(QPainter* painter, const QRect& rect, int column) const override {
@@ -78,8 +79,7 @@ class ShedHeader : public QHeaderView {
 };
 }  // namespace
 
-void DataDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
-                         const QModelIndex& index) const {
+void DataDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
   const auto theme = Theme::current();
   painter->save();
   paintBack(*painter, option, index, *theme);
@@ -104,9 +104,7 @@ void DataDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
   painter->restore();
 }
 
-QSize DataDelegate::sizeHint(const QStyleOptionViewItem&, const QModelIndex&) const {
-  return {60, Theme::kRow};
-}
+QSize DataDelegate::sizeHint(const QStyleOptionViewItem&, const QModelIndex&) const { return {60, Theme::kRow}; }
 
 bool DataDelegate::helpEvent(QHelpEvent* event, QAbstractItemView* view, const QStyleOptionViewItem& option,
                              const QModelIndex& index) {
@@ -177,7 +175,8 @@ QString DataTable::titleOf(int column) const {
 QStringList DataTable::shedTexts(int row) const {
   QStringList texts;
   for (int column : m_shed)
-    if (const QString text = model()->index(row, column).data().toString(); !text.isEmpty()) texts << titleOf(column) + ": " + text;
+    if (const QString text = model()->index(row, column).data().toString(); !text.isEmpty())
+      texts << titleOf(column) + ": " + text;
   return texts;
 }
 
@@ -187,7 +186,8 @@ int DataTable::reservedOf(int column) const { return column == m_reserved ? kMor
 int DataTable::reservedFor(const QList<int>& shed) const {
   int last = static_cast<int>(m_widths.size()) - 1;
   while (last >= 0 && (shed.contains(last) || (isColumnHidden(last) && !m_shed.contains(last)))) --last;
-  const bool right = last >= 0 && model()->headerData(last, Qt::Horizontal, Qt::TextAlignmentRole).toInt() & Qt::AlignRight;
+  const bool right =
+      last >= 0 && model()->headerData(last, Qt::Horizontal, Qt::TextAlignmentRole).toInt() & Qt::AlignRight;
   return right && !shed.isEmpty() ? last : -1;
 }
 
@@ -251,13 +251,11 @@ void DataTable::copy() const { QGuiApplication::clipboard()->setText(tsv()); }
 
 void DataTable::showRow(int row) {
   if (!model() || row >= model()->rowCount()) return;
-  if (row < 0)
-    clearSelection();
+  if (row < 0) clearSelection();
   else if (currentIndex().row() != row || !selectionModel()->isRowSelected(row)) {
     const QRect line = visualRect(model()->index(row, 0));  // before selectRow, which scrolls by itself
     selectRow(row);
-    if (line.top() < 0 || line.bottom() > viewport()->height())
-      scrollTo(model()->index(row, 0), PositionAtCenter);
+    if (line.top() < 0 || line.bottom() > viewport()->height()) scrollTo(model()->index(row, 0), PositionAtCenter);
   }
 }
 

@@ -18,7 +18,7 @@ enum DataRole {
   kRuleRole,                     // bool: a rule along the left side of the cell (a column group begins)
   kBadRole,                      // bool: the line is wrong; marked on the left side and tinted
   kSwatchRole,                   // QColor: a small square before the text
-  kBarRole,                      // double: a bar behind the text, as a share of the cell's width; in the tone of the text
+  kBarRole,  // double: a bar behind the text, as a share of the cell's width; in the tone of the text
 };
 enum class Tone { Normal, Muted, Faint, Ghost, Accent, Ok, Warning, Error };
 
@@ -26,8 +26,7 @@ class DataDelegate : public QStyledItemDelegate {
   Q_OBJECT
  public:
   using QStyledItemDelegate::QStyledItemDelegate;
-  void paint(QPainter* painter, const QStyleOptionViewItem& option,
-             const QModelIndex& index) const override;
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
   QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;
   /// The whole text of a cell that shows only a part of it, unless the model has a tool tip of its own.
   bool helpEvent(QHelpEvent* event, QAbstractItemView* view, const QStyleOptionViewItem& option,

@@ -29,7 +29,8 @@ void EmptyNotice::paintEvent(QPaintEvent*) {
   const QRect column = rect().adjusted(Theme::kHuge, 0, -Theme::kHuge, 0);
   painter.setFont(theme->strong);
   painter.setPen(theme->muted);
-  painter.drawText(QRect(column.left(), 0, column.width(), middle), Qt::AlignHCenter | Qt::AlignBottom | Qt::TextWordWrap, m_title);
+  painter.drawText(QRect(column.left(), 0, column.width(), middle),
+                   Qt::AlignHCenter | Qt::AlignBottom | Qt::TextWordWrap, m_title);
   painter.setFont(theme->ui);
   painter.setPen(theme->faint);
   painter.drawText(QRect(column.left(), middle + Theme::kMedium, column.width(), height() - middle),

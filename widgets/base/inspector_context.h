@@ -39,15 +39,13 @@ class InspectorContext : public QObject {
   virtual const std::vector<SnapshotPtr>& history() const = 0;
   /// Runs an engine verb (interface.md: the methods of a session, with named arguments). Never
   /// coalesced. The reply comes on the GUI thread unless `receiver` is gone by then.
-  virtual void submit(const std::string& verb, const nlohmann::json& args, QObject* receiver,
-                      Reply reply) = 0;
+  virtual void submit(const std::string& verb, const nlohmann::json& args, QObject* receiver, Reply reply) = 0;
   /// A read-only verb; a newer query with the same tag replaces a queued one (whose reply never
   /// comes).
-  virtual void query(const std::string& tag, const std::string& verb, const nlohmann::json& args,
-                     QObject* receiver, Reply reply) = 0;
+  virtual void query(const std::string& tag, const std::string& verb, const nlohmann::json& args, QObject* receiver,
+                     Reply reply) = 0;
   /// A dense column block of the newest tick; replaced by a newer request of the same tag.
-  virtual void fetch(const std::string& tag, const TileRequest& request, QObject* receiver,
-                     TileReply reply) = 0;
+  virtual void fetch(const std::string& tag, const TileRequest& request, QObject* receiver, TileReply reply) = 0;
   /// Shows an older (or the newest) snapshot in all views without touching the engine.
   virtual void showTick(Tick tick) = 0;
   /// Runs a command of the registry ("step", "rebuild", ...), as a menu would.

@@ -16,8 +16,7 @@
 
 namespace kvlab {
 
-InspectorView::InspectorView(InspectorContext& context, QWidget* parent)
-    : QWidget(parent), m_context(context) {
+InspectorView::InspectorView(InspectorContext& context, QWidget* parent) : QWidget(parent), m_context(context) {
   setFocusPolicy(Qt::StrongFocus);
   connect(&m_context, &InspectorContext::snapshotChanged, this, [this] {
     m_stale = true;
@@ -118,8 +117,7 @@ QList<QAction*> InspectorView::viewActions() {
   return m_actions;
 }
 
-QAction* InspectorView::addViewAction(const QString& text, const QString& tip,
-                                      const QKeySequence& key) {
+QAction* InspectorView::addViewAction(const QString& text, const QString& tip, const QKeySequence& key) {
   auto* action = new QAction(text, this);
   action->setToolTip(tip);
   action->setStatusTip(tip);
@@ -132,9 +130,7 @@ QAction* InspectorView::addViewAction(const QString& text, const QString& tip,
   return action;
 }
 
-void InspectorView::copyPicture() {
-  QGuiApplication::clipboard()->setImage(picture(size(), devicePixelRatioF()));
-}
+void InspectorView::copyPicture() { QGuiApplication::clipboard()->setImage(picture(size(), devicePixelRatioF())); }
 
 void InspectorView::copySelection() { tsv().isEmpty() ? copyPicture() : copyTable(); }
 
@@ -154,7 +150,8 @@ void InspectorView::askSaveFile(const QString& title, const QString& name, const
 void InspectorView::askSavePicture() {
   askSaveFile(tr("Save picture"), objectName() + ".png", tr("Pictures (*.png *.svg)"), [this](const QString& path) {
     if (savePicture(path)) return;
-    emit m_context.failed(Error{"io", "the picture was not saved", path.toStdString(), "choose a folder that can be written"});
+    emit m_context.failed(
+        Error{"io", "the picture was not saved", path.toStdString(), "choose a folder that can be written"});
   });
 }
 
@@ -219,17 +216,14 @@ QLabel* InspectorView::readoutLine() {
   return line;
 }
 
-void InspectorView::clickPosition(Position position) {
-  clickCell(m_context.focus().layer, position);
-}
+void InspectorView::clickPosition(Position position) { clickCell(m_context.focus().layer, position); }
 
 void InspectorView::clickCell(Layer layer, Position position) {
   Focus next = m_context.focus();
   next.layer = layer;
   m_context.setFocus(next);
   m_context.focusPosition(position);
-  emit m_context.scripted(
-      QString("view.focus({layer: %1, row: %2})").arg(layer.value()).arg(position.value()));
+  emit m_context.scripted(QString("view.focus({layer: %1, row: %2})").arg(layer.value()).arg(position.value()));
 }
 
 void InspectorView::clickLedger(LedgerId ledger) {
@@ -243,7 +237,8 @@ void InspectorView::clickTick(Tick tick) {
 }
 
 QString InspectorView::promptHow() {
-  return tr("The context is empty: type some text into the line above the views, or s.prompt(\"...\") into the console.");
+  return tr(
+      "The context is empty: type some text into the line above the views, or s.prompt(\"...\") into the console.");
 }
 
 Status InspectorView::setOption(const std::string& name, const nlohmann::json& value) {
@@ -253,10 +248,14 @@ Status InspectorView::setOption(const std::string& name, const nlohmann::json& v
   return badOption(name, value, known.empty() ? "this view has no options" : "use one of " + known);
 }
 
-Error InspectorView::badOption(const std::string& name, const nlohmann::json& value,
-                               const std::string& remedy) const {
-  return Error{"bad_argument", "view " + objectName().toStdString() + " refused option `" + name + "`",
-               "its value was " + value.dump(), remedy, {}, name, value};
+Error InspectorView::badOption(const std::string& name, const nlohmann::json& value, const std::string& remedy) const {
+  return Error{"bad_argument",
+               "view " + objectName().toStdString() + " refused option `" + name + "`",
+               "its value was " + value.dump(),
+               remedy,
+               {},
+               name,
+               value};
 }
 
 void InspectorView::sayOption(const std::string& name) {
@@ -314,9 +313,11 @@ QString ghostText(const Snapshot& snapshot, const Focus& focus) {
   const LedgerRow& row = snapshot.ledger[focus.ledger];
   if (row.state == RowState::Live) return {};
   const std::string_view state = name(row.state);
-  return QStringList{InspectorView::tr("focus"), tokenText(snapshot, focus.ledger), InspectorView::tr("ledger %1").arg(focus.ledger.value()),
+  return QStringList{InspectorView::tr("focus"), tokenText(snapshot, focus.ledger),
+                     InspectorView::tr("ledger %1").arg(focus.ledger.value()),
                      InspectorView::tr("%1 in tick %2, no longer in the context")
-                         .arg(QString::fromUtf8(state.data(), static_cast<qsizetype>(state.size()))).arg(row.changed.value())}
+                         .arg(QString::fromUtf8(state.data(), static_cast<qsizetype>(state.size())))
+                         .arg(row.changed.value())}
       .join("   ");
 }
 

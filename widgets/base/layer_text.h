@@ -15,7 +15,8 @@ inline QString layerText(const Snapshot& s, int cacheLayer) {
 /// The arguments by which verbs are told of a cache layer, added to others.
 inline nlohmann::json withLayer(const Snapshot& s, Layer cacheLayer, nlohmann::json args = nlohmann::json::object()) {
   args["layer"] = s.info ? s.info->cacheLayers.layerOf(cacheLayer).value() : cacheLayer.value();
-  if (const std::optional<Head> head = s.info ? s.info->cacheLayers.headOf(cacheLayer) : std::nullopt) args["kvHead"] = head->value();
+  if (const std::optional<Head> head = s.info ? s.info->cacheLayers.headOf(cacheLayer) : std::nullopt)
+    args["kvHead"] = head->value();
   return args;
 }
 

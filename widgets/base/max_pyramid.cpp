@@ -7,8 +7,8 @@
 
 namespace kvlab {
 namespace {
-constexpr int kShort = 256;          // entries that are read one by one
-constexpr std::size_t kStride = 4;   // levels climbed at once
+constexpr int kShort = 256;         // entries that are read one by one
+constexpr std::size_t kStride = 4;  // levels climbed at once
 constexpr int kGroup = 1 << kStride;
 
 std::uint8_t maxIn(const std::uint8_t* values, int begin, int end) {
@@ -26,8 +26,7 @@ void fillLayer(QImage& image, int top, int bottom, std::span<const std::uint8_t>
     line[x] = indices[x] == MaxPyramid::kNone ? look.ground : look.colours[indices[x]];
     if (indices[x] == MaxPyramid::kNone) none.push_back(static_cast<int>(x));
   }
-  for (int y = top + 1; y < bottom; ++y)
-    std::memcpy(image.scanLine(y), line, indices.size() * sizeof(QRgb));
+  for (int y = top + 1; y < bottom; ++y) std::memcpy(image.scanLine(y), line, indices.size() * sizeof(QRgb));
   for (int y = top; y < bottom && !none.empty(); ++y) {
     auto* row = reinterpret_cast<QRgb*>(image.scanLine(y));
     for (int x : none)
@@ -42,14 +41,14 @@ void MaxPyramid::resizeLevel(Level& level, int width) {
     const std::size_t stride = std::max<std::size_t>(64, wanted + wanted / 2);
     std::vector<std::uint8_t> grown(static_cast<std::size_t>(m_layers) * stride, kNone);
     for (std::size_t l = 0; l < static_cast<std::size_t>(m_layers); ++l)
-      std::copy_n(level.values.begin() + static_cast<std::ptrdiff_t>(l * level.stride),
-                  level.width, grown.begin() + static_cast<std::ptrdiff_t>(l * stride));
+      std::copy_n(level.values.begin() + static_cast<std::ptrdiff_t>(l * level.stride), level.width,
+                  grown.begin() + static_cast<std::ptrdiff_t>(l * stride));
     level.values = std::move(grown);
     level.stride = stride;
   } else if (width < level.width) {
     for (std::size_t l = 0; l < static_cast<std::size_t>(m_layers); ++l)
-      std::fill_n(level.values.begin() + static_cast<std::ptrdiff_t>(l * level.stride + wanted),
-                  level.width - width, kNone);
+      std::fill_n(level.values.begin() + static_cast<std::ptrdiff_t>(l * level.stride + wanted), level.width - width,
+                  kNone);
   }
   level.width = width;
 }
@@ -145,18 +144,15 @@ void MaxPyramid::line(int layer, double first, double scale, std::span<std::uint
     const int begin = static_cast<int>(std::floor(from + 1e-9));
     const int end = std::max(begin + 1, static_cast<int>(std::floor(from + step + 1e-9)));
     const auto i = static_cast<std::size_t>(x);
-    if (begin < 0 || begin >= m_positions)
-      out[i] = kNone;
-    else
-      out[i] = end == begin + 1 ? at(layer, begin) : maxOf(layer, begin, end);
+    if (begin < 0 || begin >= m_positions) out[i] = kNone;
+    else out[i] = end == begin + 1 ? at(layer, begin) : maxOf(layer, begin, end);
   }
 }
 
-void MaxPyramid::blit(QImage& image, double first, double scale, std::span<const int> tops,
-                      const Look& look) const {
+void MaxPyramid::blit(QImage& image, double first, double scale, std::span<const int> tops, const Look& look) const {
   image.fill(look.ground);
-  const int inside = static_cast<int>(std::clamp(std::ceil((m_positions - first) * scale - 1e-6), 0.0,
-                                                 static_cast<double>(image.width())));
+  const int inside = static_cast<int>(
+      std::clamp(std::ceil((m_positions - first) * scale - 1e-6), 0.0, static_cast<double>(image.width())));
   std::vector<std::uint8_t> indices(static_cast<std::size_t>(inside));
   for (int layer = 0; layer < m_layers && static_cast<std::size_t>(layer) + 1 < tops.size(); ++layer) {
     const int top = std::max(0, tops[static_cast<std::size_t>(layer)]);

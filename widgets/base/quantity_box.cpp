@@ -23,7 +23,9 @@ const char* helpOf(Quantity quantity) {
   }
   return "";
 }
-QString titleOf(Quantity quantity) { return QString::fromUtf8(title(quantity).data(), static_cast<qsizetype>(title(quantity).size())); }
+QString titleOf(Quantity quantity) {
+  return QString::fromUtf8(title(quantity).data(), static_cast<qsizetype>(title(quantity).size()));
+}
 }  // namespace
 
 QuantityBox::QuantityBox(InspectorContext& context, QWidget* parent) : QComboBox(parent) {
@@ -53,7 +55,9 @@ LegendBar::LegendBar(QWidget* parent) : QWidget(parent) {
 void LegendBar::setScale(const ColourScale& scale, const std::vector<float>& values) {
   m_scale = scale;
   m_only = onlyValue(values);
-  QString text = tr("%1: %2 to %3").arg(titleOf(scale.quantity), valueText(scale.quantity, scale.low), valueText(scale.quantity, scale.high));
+  QString text =
+      tr("%1: %2 to %3")
+          .arg(titleOf(scale.quantity), valueText(scale.quantity, scale.low), valueText(scale.quantity, scale.high));
   if (isCategorical(scale.quantity)) {
     QStringList names;
     for (int v = 0; v <= static_cast<int>(scale.high); ++v) names << valueText(scale.quantity, static_cast<float>(v));

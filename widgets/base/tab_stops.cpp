@@ -24,10 +24,8 @@ QList<QWidget*> partsOf(QWidget& whole) {
   QList<QWidget*> parts;
   if (auto* splitter = qobject_cast<QSplitter*>(&whole))
     for (int i = 0; i < splitter->count(); ++i) parts << splitter->widget(i);
-  else if (auto* area = qobject_cast<QScrollArea*>(&whole))
-    parts << area->widget();
-  else if (whole.layout())
-    addLaidOut(*whole.layout(), parts);
+  else if (auto* area = qobject_cast<QScrollArea*>(&whole)) parts << area->widget();
+  else if (whole.layout()) addLaidOut(*whole.layout(), parts);
   return parts;
 }
 

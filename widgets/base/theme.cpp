@@ -13,8 +13,8 @@ namespace kvlab {
 namespace {
 constexpr const char* kProperty = "kvlabTheme";
 constexpr const char* kStyled = "kvlabStyled";
-constexpr const char* kFontFiles[] = {"Inter-Regular.otf", "Inter-SemiBold.otf",
-                                      "JetBrainsMono-Regular.ttf", "JetBrainsMono-Bold.ttf"};
+constexpr const char* kFontFiles[] = {"Inter-Regular.otf", "Inter-SemiBold.otf", "JetBrainsMono-Regular.ttf",
+                                      "JetBrainsMono-Bold.ttf"};
 
 void loadFonts(QApplication& app) {
   if (app.property("kvlabFonts").toBool()) return;
@@ -30,8 +30,7 @@ QFont font(const char* family, const char* fallback, int pixels, QFont::Weight w
   made.setPixelSize(pixels);
   made.setWeight(weight);
   made.setHintingPreference(QFont::PreferVerticalHinting);
-  made.setStyleStrategy(
-      static_cast<QFont::StyleStrategy>(QFont::PreferAntialias | QFont::NoSubpixelAntialias));
+  made.setStyleStrategy(static_cast<QFont::StyleStrategy>(QFont::PreferAntialias | QFont::NoSubpixelAntialias));
   return made;
 }
 

@@ -23,12 +23,12 @@ struct Theme {
   QColor text, muted, faint, accentText;
   // Meaning. None of them is ever the only carrier of its meaning.
   QColor accent, warning, error, ok;
-  QColor ghost;     // tokens that are no longer in the context
-  QColor missing;   // hatching of cells without a value
-  QColor focus;     // the focused row
-  QColor hover;     // the row under the pointer
-  QColor selection; // background of the focused line of a table
-  QColor stripe;    // every second line of a table
+  QColor ghost;      // tokens that are no longer in the context
+  QColor missing;    // hatching of cells without a value
+  QColor focus;      // the focused row
+  QColor hover;      // the row under the pointer
+  QColor selection;  // background of the focused line of a table
+  QColor stripe;     // every second line of a table
 
   QFont ui, strong, small, smallStrong;  // Inter, 13 and 11 pixels
   QFont mono, monoStrong, monoSmall;     // JetBrains Mono, 12 and 11 pixels

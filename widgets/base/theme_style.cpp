@@ -55,9 +55,9 @@ QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 QString Theme::styleSheet() const {
   QString sheet = QString::fromLatin1(kSheet);
   const std::pair<const char*, QColor> names[] = {
-      {"@window", window},       {"@surface", surface}, {"@raised", raised}, {"@border", border},
-      {"@grid", grid},           {"@text", text},       {"@muted", muted},   {"@faint", faint},
-      {"@accent", accent},       {"@selection", selection}, {"@stripe", stripe}, {"@warning", warning}};
+      {"@window", window}, {"@surface", surface},     {"@raised", raised}, {"@border", border},
+      {"@grid", grid},     {"@text", text},           {"@muted", muted},   {"@faint", faint},
+      {"@accent", accent}, {"@selection", selection}, {"@stripe", stripe}, {"@warning", warning}};
   for (const auto& [key, colour] : names) sheet.replace(QLatin1String(key), colour.name());
   return sheet;
 }

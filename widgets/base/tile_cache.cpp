@@ -18,10 +18,8 @@ void TileCache::request(Quantity quantity) {
   if (!m_context.snapshot() || !atNewest()) return;
   // A newer request replaces an unanswered one, whose reply then never comes.
   quint64& asked = m_asked[static_cast<std::size_t>(quantity)];
-  if (asked++ % 2 == 0)
-    ++m_waiting;
-  else
-    ++asked;
+  if (asked++ % 2 == 0) ++m_waiting;
+  else ++asked;
   const quint64 ours = asked;
   const std::string tag = m_tag + ":" + std::string(name(quantity));
   m_context.fetch(tag, TileRequest{quantity}, this, [this, quantity, ours](std::shared_ptr<const Tile> tile) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Two panes side by side where the view is wide, one above the other where it is narrow (or high, if it is told). Turning sets
-// their sizes anew; between turns they are the person's. GUI thread.
+// Two panes side by side where the view is wide, one above the other where it is narrow (or high, if it is told).
+// Turning sets their sizes anew; between turns they are the person's. GUI thread.
 #pragma once
 #include <QSplitter>
 #include <functional>

@@ -3,8 +3,7 @@
 
 namespace kvlab {
 
-#define KVLAB_VIEW(id, title, Class, area, help) \
-  InspectorView* make##Class(InspectorContext& context, QWidget* parent);
+#define KVLAB_VIEW(id, title, Class, area, help) InspectorView* make##Class(InspectorContext& context, QWidget* parent);
 #include "widgets/base/views.inc"
 #undef KVLAB_VIEW
 

@@ -28,10 +28,8 @@ InspectorView* makeView(const ViewInfo& info, InspectorContext& context, QWidget
 }  // namespace kvlab
 
 /// At the end of a view's .cpp, outside of any namespace: makes the class known to views.inc.
-#define KVLAB_DEFINE_VIEW(Class)                                                  \
-  namespace kvlab {                                                               \
-  InspectorView* make##Class(InspectorContext& context, QWidget* parent);         \
-  InspectorView* make##Class(InspectorContext& context, QWidget* parent) {        \
-    return new Class(context, parent);                                            \
-  }                                                                               \
+#define KVLAB_DEFINE_VIEW(Class)                                                                                \
+  namespace kvlab {                                                                                             \
+  InspectorView* make##Class(InspectorContext& context, QWidget* parent);                                       \
+  InspectorView* make##Class(InspectorContext& context, QWidget* parent) { return new Class(context, parent); } \
   }

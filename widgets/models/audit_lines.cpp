@@ -59,7 +59,8 @@ std::vector<AuditLine> auditLines(const Snapshot& shown, const std::vector<Snaps
     line.audit = shown.policies->layers[l];
     line.prefilling = shown.policies->prefilling;
     line.length = shown.length();
-    line.rows = l < shown.layers.size() && shown.layers[l] ? static_cast<std::int32_t>(shown.layers[l]->resident()) : line.audit.rows;
+    line.rows = l < shown.layers.size() && shown.layers[l] ? static_cast<std::int32_t>(shown.layers[l]->resident())
+                                                           : line.audit.rows;
     line.rowBytes = line.audit.rowBytes;
     if (!line.rowBytes && l < shown.storage.size() && shown.storage[l]) line.rowBytes = shown.storage[l]->stride;
     if (line.audit.bounded && !line.audit.fired) line.most = mostRows(line, shown.tick, history);

@@ -19,15 +19,15 @@ enum class AuditState : std::uint8_t {
 };
 
 struct AuditLine {
-  std::int32_t layer = 0;      // a cache layer
-  QString name;                // of it
+  std::int32_t layer = 0;  // a cache layer
+  QString name;            // of it
   LayerAudit audit;
   AuditState state = AuditState::KeepsAll;
   bool prefilling = false;
-  std::int32_t rows = 0;       // resident now
-  std::int32_t length = 0;     // of the context
-  std::int64_t rowBytes = 0;   // of one row, all KV heads
-  std::int32_t most = 0;       // rows, where a no-op had most
+  std::int32_t rows = 0;      // resident now
+  std::int32_t length = 0;    // of the context
+  std::int64_t rowBytes = 0;  // of one row, all KV heads
+  std::int32_t most = 0;      // rows, where a no-op had most
 
   bool bad() const { return state == AuditState::Over || state == AuditState::NoOp; }
   std::int32_t allowed() const { return audit.requested() + audit.protectedRows; }

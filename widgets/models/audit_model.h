@@ -11,7 +11,21 @@ namespace kvlab {
 class AuditModel : public QAbstractTableModel {
   Q_OBJECT
  public:
-  enum Column { LayerNumber, PolicyName, State, Requested, Rows, Bar, RequestedBytes, Bytes, Evicted, Ever, Fired, Fallback, kColumns };
+  enum Column {
+    LayerNumber,
+    PolicyName,
+    State,
+    Requested,
+    Rows,
+    Bar,
+    RequestedBytes,
+    Bytes,
+    Evicted,
+    Ever,
+    Fired,
+    Fallback,
+    kColumns
+  };
   enum Role { LineRole = Qt::UserRole + 70 };  // const AuditLine*
 
   static constexpr QChar kUp{u'↑'}, kDown{u'↓'};  // beside the title of the column that gives the order
@@ -19,8 +33,8 @@ class AuditModel : public QAbstractTableModel {
   using QAbstractTableModel::QAbstractTableModel;
   void show(std::vector<AuditLine> lines);
   const std::vector<AuditLine>& lines() const { return m_lines; }  // as shown
-  int rowOf(Layer layer) const;  // -1 = none
-  static QStringList names();    // by column, as options name them
+  int rowOf(Layer layer) const;                                    // -1 = none
+  static QStringList names();                                      // by column, as options name them
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;

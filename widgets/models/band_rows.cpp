@@ -22,7 +22,10 @@ void fillBands(const Snapshot& s, const ResidencyView& map, BandRows& out) {
   for (std::int32_t i = 0; i < rows; ++i) {
     const std::int32_t p = positions[at(i)];
     if (p < 0) continue;
-    const Band band = !out.bounded ? Band::Kept : i < sinks ? Band::Sink : i < rows - window ? Band::Budget : Band::Window;
+    const Band band = !out.bounded ? Band::Kept
+        : i < sinks                ? Band::Sink
+        : i < rows - window        ? Band::Budget
+                                   : Band::Window;
     auto& [first, end] = out.extent[at(static_cast<int>(band))];
     first = end == 0 ? p : std::min(first, p);
     end = std::max(end, p + 1);
@@ -39,14 +42,16 @@ void placeContests(const Snapshot& s, std::vector<BandRows>& layers) {
   for (std::int32_t p = 0; p < s.length(); ++p)
     if (const auto found = wanted.find(s.context[at(p)]); found != wanted.end()) found->second = p;
   for (BandRows& layer : layers)
-    for (const Contest& contest : layer.contests) layer.places.emplace_back(wanted[contest.challenger], wanted[contest.loser]);
+    for (const Contest& contest : layer.contests)
+      layer.places.emplace_back(wanted[contest.challenger], wanted[contest.loser]);
 }
 
 void fillScores(const std::vector<float>& scores, std::size_t length, BandRows& out) {
   const auto from = scores.begin() + static_cast<std::ptrdiff_t>(at(out.layer) * length);
   out.score.assign(from, from + static_cast<std::ptrdiff_t>(length));
   for (std::size_t p = 0; p < length; ++p)
-    if (out.band[p] == Band::Budget && !std::isnan(out.score[p]) && !(out.score[p] >= out.lowest)) out.lowest = out.score[p];
+    if (out.band[p] == Band::Budget && !std::isnan(out.score[p]) && !(out.score[p] >= out.lowest))
+      out.lowest = out.score[p];
   if (std::all_of(out.score.begin(), out.score.end(), [](float x) { return std::isnan(x); })) out.score.clear();
 }
 }  // namespace

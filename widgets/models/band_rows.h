@@ -18,14 +18,16 @@ struct BandRows {
   std::int32_t layer = 0;
   std::string policy;
   bool bounded = false;
-  Bands requested;              // of no meaning where not bounded
-  Bands there;                  // rows in each band now
-  std::vector<Band> band;       // [length]
-  std::vector<float> score;     // [length] not-a-number where it is not known; empty where nothing is
+  Bands requested;           // of no meaning where not bounded
+  Bands there;               // rows in each band now
+  std::vector<Band> band;    // [length]
+  std::vector<float> score;  // [length] not-a-number where it is not known; empty where nothing is
   std::vector<Contest> contests;
-  std::vector<std::pair<std::int32_t, std::int32_t>> places;  // positions of challenger and loser, -1 = not in the context
-  std::array<std::pair<std::int32_t, std::int32_t>, 5> extent{};  // of each band: first position and the one behind the last
-  float lowest = 0;             // of the budget's scores; not-a-number where there is none
+  std::vector<std::pair<std::int32_t, std::int32_t>>
+      places;  // positions of challenger and loser, -1 = not in the context
+  std::array<std::pair<std::int32_t, std::int32_t>, 5>
+      extent{};      // of each band: first position and the one behind the last
+  float lowest = 0;  // of the budget's scores; not-a-number where there is none
 
   std::int32_t rows() const { return there.capacity(); }
 };

@@ -26,8 +26,8 @@ void ChanceModel::show(std::vector<TokenChance> now, const std::vector<TokenChan
   m_compared = !before.empty();
   m_before.clear();
   for (const TokenChance& chance : m_now) {
-    const auto was = std::find_if(before.begin(), before.end(),
-                                  [&](const TokenChance& other) { return other.id == chance.id; });
+    const auto was =
+        std::find_if(before.begin(), before.end(), [&](const TokenChance& other) { return other.id == chance.id; });
     m_before.push_back(was == before.end() ? std::nullopt : std::optional(was->p));
   }
   endResetModel();
@@ -67,15 +67,19 @@ QVariant ChanceModel::data(const QModelIndex& index, int role) const {
     case Qt::AccessibleTextRole: return text(row, index.column());
     case kMonoRole: return true;
     case kToneRole:
-      return static_cast<int>(index.column() == Text ? Tone::Normal
-                              : index.column() == Change ? Tone::Muted : Tone::Faint);
+      return static_cast<int>(index.column() == Text         ? Tone::Normal
+                                  : index.column() == Change ? Tone::Muted
+                                                             : Tone::Faint);
     case ShareRole: return static_cast<double>(m_now[row].p);
     case BeforeRole: return m_before[row] ? QVariant(static_cast<double>(*m_before[row])) : QVariant();
-    case Qt::ToolTipRole: return tr("token %1 %2: p = %3").arg(m_now[row].id.value())
-          .arg(visibleText(QString::fromStdString(m_now[row].text))).arg(static_cast<double>(m_now[row].p), 0, 'g', 6);
+    case Qt::ToolTipRole:
+      return tr("token %1 %2: p = %3")
+          .arg(m_now[row].id.value())
+          .arg(visibleText(QString::fromStdString(m_now[row].text)))
+          .arg(static_cast<double>(m_now[row].p), 0, 'g', 6);
     case Qt::TextAlignmentRole:
       return index.column() == Text || index.column() == Probability ? int(Qt::AlignLeft | Qt::AlignVCenter)
-                                                                    : int(Qt::AlignRight | Qt::AlignVCenter);
+                                                                     : int(Qt::AlignRight | Qt::AlignVCenter);
     default: return {};
   }
 }
@@ -85,8 +89,11 @@ QVariant ChanceModel::headerData(int section, Qt::Orientation orientation, int r
   if (role == Qt::DisplayRole)
     return QStringList{tr("#"), tr("Token"), tr("Probability"), tr("Change"), tr("Id")}.value(section);
   if (role == Qt::ToolTipRole)
-    return QStringList{tr("Rank"), tr("Text of the token; · is a space"), tr("Of the whole vocabulary, before sampling; the mark is the tick before"),
-                       tr("Against the tick before, in points of a hundred"), tr("Number of the token in the vocabulary")}.value(section);
+    return QStringList{tr("Rank"), tr("Text of the token; · is a space"),
+                       tr("Of the whole vocabulary, before sampling; the mark is the tick before"),
+                       tr("Against the tick before, in points of a hundred"),
+                       tr("Number of the token in the vocabulary")}
+        .value(section);
   if (role == Qt::TextAlignmentRole)
     return section == Text || section == Probability ? int(Qt::AlignLeft | Qt::AlignVCenter)
                                                      : int(Qt::AlignRight | Qt::AlignVCenter);

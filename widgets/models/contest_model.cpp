@@ -11,7 +11,9 @@
 
 namespace kvlab {
 namespace {
-QString figure(float value) { return std::isnan(value) ? QStringLiteral("–") : QString::number(static_cast<double>(value), 'g', 3); }
+QString figure(float value) {
+  return std::isnan(value) ? QStringLiteral("–") : QString::number(static_cast<double>(value), 'g', 3);
+}
 }  // namespace
 
 void ContestModel::show(SnapshotPtr snapshot, const std::vector<BandRows>& layers) {
@@ -28,15 +30,19 @@ void ContestModel::show(SnapshotPtr snapshot, const std::vector<BandRows>& layer
 }
 
 int ContestModel::rowOf(Layer layer) const {
-  const auto found = std::find_if(m_lines.begin(), m_lines.end(), [&](const ContestLine& line) { return line.layer == layer.value(); });
+  const auto found = std::find_if(m_lines.begin(), m_lines.end(),
+                                  [&](const ContestLine& line) { return line.layer == layer.value(); });
   return found == m_lines.end() ? -1 : static_cast<int>(found - m_lines.begin());
 }
 
 int ContestModel::won() const {
-  return static_cast<int>(std::count_if(m_lines.begin(), m_lines.end(), [](const ContestLine& line) { return line.won(); }));
+  return static_cast<int>(
+      std::count_if(m_lines.begin(), m_lines.end(), [](const ContestLine& line) { return line.won(); }));
 }
 
-int ContestModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(m_lines.size()); }
+int ContestModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(m_lines.size());
+}
 int ContestModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : int(kColumns); }
 
 QString ContestModel::text(const ContestLine& line, int column) const {
@@ -66,17 +72,28 @@ QVariant ContestModel::data(const QModelIndex& index, int role) const {
       return {};
     case Qt::TextAlignmentRole: return int((number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     case kMonoRole: return column != Outcome;
-    case kToneRole: return static_cast<int>(column == Outcome ? (line.won() ? Tone::Ok : Tone::Warning) : column == Challenger || column == Leaves ? Tone::Normal : Tone::Muted);
+    case kToneRole:
+      return static_cast<int>(column == Outcome                              ? (line.won() ? Tone::Ok : Tone::Warning)
+                                  : column == Challenger || column == Leaves ? Tone::Normal
+                                                                             : Tone::Muted);
     default: return {};
   }
 }
 
 QVariant ContestModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
-  if (role == Qt::DisplayRole) return QStringList{tr("Layer"), tr("Challenger"), tr("Score"), tr("Outcome"), tr("Out"), tr("Score"), tr("By")}.value(section);
+  if (role == Qt::DisplayRole)
+    return QStringList{tr("Layer"), tr("Challenger"), tr("Score"), tr("Outcome"), tr("Out"), tr("Score"), tr("By")}
+        .value(section);
   if (role == Qt::ToolTipRole)
-    return QStringList{tr("The layer"), tr("The row that left the window"), tr("The challenger's score"), tr("Whether the challenger took a place in the budget"),
-                       tr("The row that left the layer for it"), tr("Its score"), tr("How far the challenger was above the row it drove out, or below the lowest of the budget")}.value(section);
+    return QStringList{tr("The layer"),
+                       tr("The row that left the window"),
+                       tr("The challenger's score"),
+                       tr("Whether the challenger took a place in the budget"),
+                       tr("The row that left the layer for it"),
+                       tr("Its score"),
+                       tr("How far the challenger was above the row it drove out, or below the lowest of the budget")}
+        .value(section);
   const bool number = section == LayerNumber || section == ItsScore || section == LoserScore || section == Margin;
   if (role == Qt::TextAlignmentRole) return int((number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
   return {};

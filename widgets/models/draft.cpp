@@ -46,8 +46,9 @@ DraftCheck syntaxProblem(const QString& text, const std::string& utf8, const jso
   const auto line = before.count(u'\n') + 1;
   const auto column = *check.offset - before.lastIndexOf(u'\n');
   const bool atEnd = byte >= utf8.size();
-  check.problem = atEnd ? QStringLiteral("line %1: the text ends before the list does; close it with ]").arg(line)
-                        : QStringLiteral("line %1, column %2: not JSON; expected a value, a comma or a bracket").arg(line).arg(column);
+  check.problem = atEnd
+      ? QStringLiteral("line %1: the text ends before the list does; close it with ]").arg(line)
+      : QStringLiteral("line %1, column %2: not JSON; expected a value, a comma or a bracket").arg(line).arg(column);
   return check;
 }
 }  // namespace

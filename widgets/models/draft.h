@@ -15,12 +15,12 @@ struct TextSpan {
 };
 
 struct DraftCheck {
-  std::vector<Action> actions = {};     // empty unless the whole text is an action list
-  nlohmann::json list = {};             // the parsed text, if it parses
-  std::vector<TextSpan> spans = {};     // of each element of the list
-  QString problem = {};                 // empty = in order
-  std::optional<int> place = {};        // offending action
-  std::optional<int> offset = {};       // of a syntax error, UTF-16 units
+  std::vector<Action> actions = {};  // empty unless the whole text is an action list
+  nlohmann::json list = {};          // the parsed text, if it parses
+  std::vector<TextSpan> spans = {};  // of each element of the list
+  QString problem = {};              // empty = in order
+  std::optional<int> place = {};     // offending action
+  std::optional<int> offset = {};    // of a syntax error, UTF-16 units
   bool empty() const { return problem.isEmpty() && actions.empty(); }
   bool ok() const { return problem.isEmpty() && !actions.empty(); }
 };

@@ -48,8 +48,9 @@ int EventModel::columnCount(const QModelIndex&) const { return kColumns; }
 
 QVariant EventModel::text(const EventNode& node, int column) const {
   switch (column) {
-    case Name: return node.detail.isEmpty() || node.kind == EventKind::TickNode
-                          ? node.name : node.name + QStringLiteral("  ") + node.detail;
+    case Name:
+      return node.detail.isEmpty() || node.kind == EventKind::TickNode ? node.name
+                                                                       : node.name + QStringLiteral("  ") + node.detail;
     case Duration: return formatMicroseconds(node.us);
     case Bytes: return node.bytes ? formatBytes(node.bytes) : QString();
     case Rate: return formatRate(node.bytes, node.us);
@@ -66,8 +67,7 @@ QVariant EventModel::data(const QModelIndex& index, int role) const {
     case Qt::AccessibleTextRole:
       return index.column() == Timeline ? QVariant(toolTip(*shown)) : text(*shown, index.column());
     case Qt::TextAlignmentRole:
-      return index.column() == Name ? int(Qt::AlignLeft | Qt::AlignVCenter)
-                                    : int(Qt::AlignRight | Qt::AlignVCenter);
+      return index.column() == Name ? int(Qt::AlignLeft | Qt::AlignVCenter) : int(Qt::AlignRight | Qt::AlignVCenter);
     default: return {};
   }
 }
@@ -77,8 +77,10 @@ QVariant EventModel::headerData(int section, Qt::Orientation orientation, int ro
   static const QStringList kTitles = {tr("Event"), tr("Time"), tr("Bytes"), tr("GB/s"), QString()};
   if (role == Qt::DisplayRole) return kTitles.value(section);
   if (role == Qt::ToolTipRole && section < Timeline)
-    return QStringList{tr("Steps of the tick, their actions, operations and layers"), tr("Wall time, children included"),
-                       tr("Bytes of rows that were moved or written, children included"), tr("Bytes over time")}.value(section);
+    return QStringList{tr("Steps of the tick, their actions, operations and layers"),
+                       tr("Wall time, children included"),
+                       tr("Bytes of rows that were moved or written, children included"), tr("Bytes over time")}
+        .value(section);
   if (role == Qt::TextAlignmentRole)
     return section == Name ? int(Qt::AlignLeft | Qt::AlignVCenter) : int(Qt::AlignRight | Qt::AlignVCenter);
   return {};

@@ -54,8 +54,12 @@ class Builder {
 
   void take(const Event& event) {
     m_tree.endUs = std::max(m_tree.endUs, event.startUs + event.us);
-    EventNode node{kindAt(event.depth), QString::fromStdString(event.name),
-                   QString::fromStdString(event.detail), event.layer, event.startUs, event.us,
+    EventNode node{kindAt(event.depth),
+                   QString::fromStdString(event.name),
+                   QString::fromStdString(event.detail),
+                   event.layer,
+                   event.startUs,
+                   event.us,
                    event.bytes};
     while (!m_open.empty() && m_open.back().first >= event.depth) m_open.pop_back();
     const int parent = m_open.empty() ? 0 : m_open.back().second;

@@ -53,6 +53,8 @@ QString figureText(double value) {
   return QString::number(value, 'f', std::abs(value) < 10 ? 4 : 2);
 }
 
-QString shareText(double value) { return std::isfinite(value) ? QString::number(value * 100, 'f', 1) + QStringLiteral(" %") : QStringLiteral("–"); }
+QString shareText(double value) {
+  return std::isfinite(value) ? QString::number(value * 100, 'f', 1) + QStringLiteral(" %") : QStringLiteral("–");
+}
 
 }  // namespace kvlab

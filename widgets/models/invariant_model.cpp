@@ -9,8 +9,8 @@
 namespace kvlab {
 namespace {
 InvariantLine* find(std::vector<InvariantLine>& lines, const std::string& id) {
-  const auto at = std::find_if(lines.begin(), lines.end(),
-                               [&](const InvariantLine& line) { return line.state.id == id; });
+  const auto at =
+      std::find_if(lines.begin(), lines.end(), [&](const InvariantLine& line) { return line.state.id == id; });
   return at == lines.end() ? nullptr : &*at;
 }
 
@@ -30,9 +30,8 @@ QString tickText(Tick tick) {
 }  // namespace
 
 void InvariantModel::replace(std::vector<InvariantLine> lines) {
-  std::stable_sort(lines.begin(), lines.end(), [](const InvariantLine& a, const InvariantLine& b) {
-    return a.state.ok < b.state.ok;
-  });
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const InvariantLine& a, const InvariantLine& b) { return a.state.ok < b.state.ok; });
   const bool sameRows = std::equal(lines.begin(), lines.end(), m_lines.begin(), m_lines.end(),
                                    [](const auto& a, const auto& b) { return a.state.id == b.state.id; });
   if (sameRows) {  // keeps the selection
@@ -81,12 +80,13 @@ void InvariantModel::showFull(const nlohmann::json& answer, Tick tick) {
 }
 
 int InvariantModel::failures() const {
-  return static_cast<int>(std::count_if(m_lines.begin(), m_lines.end(),
-                                        [](const InvariantLine& line) { return !line.state.ok; }));
+  return static_cast<int>(
+      std::count_if(m_lines.begin(), m_lines.end(), [](const InvariantLine& line) { return !line.state.ok; }));
 }
 
 bool InvariantModel::anyFailed() const {
-  return std::any_of(m_lines.begin(), m_lines.end(), [](const InvariantLine& line) { return line.state.firstFailure.has_value(); });
+  return std::any_of(m_lines.begin(), m_lines.end(),
+                     [](const InvariantLine& line) { return line.state.firstFailure.has_value(); });
 }
 
 QString InvariantModel::summary() const {
@@ -121,7 +121,7 @@ QVariant InvariantModel::text(const InvariantLine& line, int column) const {
     case FirstFailure: return line.state.firstFailure ? tickText(*line.state.firstFailure) : QString();
     case Detail:
       return QString::fromStdString(line.state.detail.empty() && line.violation ? line.violation->detail
-                                                                               : line.state.detail);
+                                                                                : line.state.detail);
     default: return {};
   }
 }
@@ -133,9 +133,10 @@ QVariant InvariantModel::data(const QModelIndex& index, int role) const {
   if (role == kBadRole) return !line.state.ok;
   if (role == kToneRole) return static_cast<int>(toneOf(line.state.ok, index.column()));
   if (role == Qt::ToolTipRole)
-    return QStringLiteral("%1 (%2)\n%3").arg(QString::fromStdString(line.state.title),
-                                              QString::fromStdString(line.state.id),
-                                              text(line, Detail).toString()).trimmed();
+    return QStringLiteral("%1 (%2)\n%3")
+        .arg(QString::fromStdString(line.state.title), QString::fromStdString(line.state.id),
+             text(line, Detail).toString())
+        .trimmed();
   return {};
 }
 
@@ -144,8 +145,10 @@ QVariant InvariantModel::headerData(int section, Qt::Orientation orientation, in
   const QStringList titles{tr("State"), tr("Invariant"), tr("Last pass"), tr("First failure"), tr("Detail")};
   if (role == Qt::DisplayRole) return titles.value(section);
   if (role == Qt::ToolTipRole)
-    return QStringList{tr("Result of the newest check"), tr("What must always hold"), tr("Last tick after which it held"),
-                       tr("First tick after which it did not hold"), tr("What is wrong, and where")}.value(section);
+    return QStringList{tr("Result of the newest check"), tr("What must always hold"),
+                       tr("Last tick after which it held"), tr("First tick after which it did not hold"),
+                       tr("What is wrong, and where")}
+        .value(section);
   if (role == Qt::TextAlignmentRole) return int(Qt::AlignLeft | Qt::AlignVCenter);
   return {};
 }

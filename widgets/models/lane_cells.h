@@ -25,7 +25,8 @@ struct LaneCells {
   int count(int layer, LaneCell cell) const;
 };
 
-/// Lines that a layer of the reference has: more than one where a lane keeps rows by KV head and the reference does not.
+/// Lines that a layer of the reference has: more than one where a lane keeps rows by KV head and the reference does
+/// not.
 int linesPerLayer(const LanesView& view);
 /// [lanes], of one layer of the reference, or of all. LaneCells::layers counts lines.
 std::vector<LaneCells> laneCells(const LanesView& view, std::optional<int> only = {});

@@ -22,7 +22,9 @@ double valueOf(const Summary& summary, double Summary::*value) { return summary.
 
 QString exitText(const LaneView& lane) {
   if (!lane.exit) return {};
-  return QCoreApplication::translate("kvlab::LanesModel", "left after tick %1: %2").arg(lane.exit->tick.value()).arg(QString::fromStdString(lane.exit->error.why));
+  return QCoreApplication::translate("kvlab::LanesModel", "left after tick %1: %2")
+      .arg(lane.exit->tick.value())
+      .arg(QString::fromStdString(lane.exit->error.why));
 }
 
 void LanesModel::show(LanesViewPtr view) {
@@ -33,7 +35,9 @@ void LanesModel::show(LanesViewPtr view) {
   else emit dataChanged(index(0, 0), index(rowCount() - 1, kColumns - 1));
 }
 
-int LanesModel::rowCount(const QModelIndex& parent) const { return parent.isValid() || !m_view ? 0 : static_cast<int>(m_view->lanes.size()); }
+int LanesModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() || !m_view ? 0 : static_cast<int>(m_view->lanes.size());
+}
 int LanesModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : int(kColumns); }
 
 QString LanesModel::text(const LaneView& lane, int row, int column) const {
@@ -59,11 +63,18 @@ QString LanesModel::text(const LaneView& lane, int row, int column) const {
 
 QString LanesModel::tip(const LaneView& lane, int column) const {
   const QString left = exitText(lane);
-  if (column == Lane) return QString::fromStdString(lane.label) + (left.isEmpty() ? QString() : QLatin1Char('\n') + left);
+  if (column == Lane)
+    return QString::fromStdString(lane.label) + (left.isEmpty() ? QString() : QLatin1Char('\n') + left);
   if (column == Kl && lane.kl.count)
-    return tr("mean %1, median %2, 99th percentile %3, last %4 nats over %5").arg(figureText(lane.kl.mean), figureText(lane.kl.median), figureText(lane.kl.p99), figureText(lane.now.kl), counted(lane.kl.count, tr("tick"), tr("ticks")));
-  if (column == Bytes) return tr("%1 of %2 allocated").arg(formatBytes(lane.snapshot->bytes.live), formatBytes(lane.snapshot->bytes.allocated));
-  if (column == Time && lane.us.count) return tr("median %1, 99th percentile %2, last %3").arg(formatMicroseconds(lane.us.median), formatMicroseconds(lane.us.p99), formatMicroseconds(lane.us.last));
+    return tr("mean %1, median %2, 99th percentile %3, last %4 nats over %5")
+        .arg(figureText(lane.kl.mean), figureText(lane.kl.median), figureText(lane.kl.p99), figureText(lane.now.kl),
+             counted(lane.kl.count, tr("tick"), tr("ticks")));
+  if (column == Bytes)
+    return tr("%1 of %2 allocated")
+        .arg(formatBytes(lane.snapshot->bytes.live), formatBytes(lane.snapshot->bytes.allocated));
+  if (column == Time && lane.us.count)
+    return tr("median %1, 99th percentile %2, last %3")
+        .arg(formatMicroseconds(lane.us.median), formatMicroseconds(lane.us.p99), formatMicroseconds(lane.us.last));
   return {};
 }
 
@@ -77,10 +88,12 @@ QVariant LanesModel::data(const QModelIndex& index, int role) const {
       const QString said = tip(lane, index.column());
       return said.isEmpty() ? QVariant() : QVariant(said);
     }
-    case Qt::TextAlignmentRole: return int((index.column() == Lane ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    case Qt::TextAlignmentRole:
+      return int((index.column() == Lane ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
     case kMonoRole: return index.column() != Lane;
     case kBadRole: return lane.exit.has_value();
-    case kToneRole: return static_cast<int>(lane.exit ? Tone::Ghost : index.column() == Lane ? Tone::Normal : Tone::Muted);
+    case kToneRole:
+      return static_cast<int>(lane.exit ? Tone::Ghost : index.column() == Lane ? Tone::Normal : Tone::Muted);
     default: return {};
   }
 }
@@ -88,14 +101,25 @@ QVariant LanesModel::data(const QModelIndex& index, int role) const {
 QVariant LanesModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
   if (role == Qt::DisplayRole)
-    return QStringList{tr("Lane"), tr("KL"), tr("p99"), tr("ΔNLL"), tr("Top-1"), tr("Mass kept"), tr("Overlap"), tr("Needles"), tr("Rows"), tr("Bytes"), tr("Time"), tr("Weights")}.value(section);
+    return QStringList{tr("Lane"),    tr("KL"),      tr("p99"),  tr("ΔNLL"),  tr("Top-1"), tr("Mass kept"),
+                       tr("Overlap"), tr("Needles"), tr("Rows"), tr("Bytes"), tr("Time"),  tr("Weights")}
+        .value(section);
   if (role == Qt::ToolTipRole)
-    return QStringList{tr("What the lane differs in from the reference"), tr("KL of the next token, reference against lane, mean over ticks, nats"), tr("99th percentile of the KL"),
-                       tr("What the taken tokens cost beyond the reference, mean, nats"), tr("Ticks whose likeliest next token is the reference's"),
-                       tr("Share of the reference's attention mass of the newest query on rows that the lane has, mean over layers and ticks"),
-                       tr("Jaccard overlap of the resident tokens with the reference's, mean over layers, now"), tr("Given tokens that are resident, mean over layers"),
-                       tr("Resident rows, all layers"), tr("Bytes of resident rows"), tr("Of a tick: own work and its rows' share of a pass made together, mean"),
-                       tr("Bytes of weights read for the last commit; those of a pass made together count for the reference")}.value(section);
+    return QStringList{
+        tr("What the lane differs in from the reference"),
+        tr("KL of the next token, reference against lane, mean over ticks, nats"),
+        tr("99th percentile of the KL"),
+        tr("What the taken tokens cost beyond the reference, mean, nats"),
+        tr("Ticks whose likeliest next token is the reference's"),
+        tr("Share of the reference's attention mass of the newest query on rows that the lane has, mean over layers "
+           "and ticks"),
+        tr("Jaccard overlap of the resident tokens with the reference's, mean over layers, now"),
+        tr("Given tokens that are resident, mean over layers"),
+        tr("Resident rows, all layers"),
+        tr("Bytes of resident rows"),
+        tr("Of a tick: own work and its rows' share of a pass made together, mean"),
+        tr("Bytes of weights read for the last commit; those of a pass made together count for the reference")}
+        .value(section);
   if (role == Qt::TextAlignmentRole) return int((section == Lane ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   return {};
 }

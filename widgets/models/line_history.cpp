@@ -28,8 +28,6 @@ QString LineHistory::step(int by, const QString& typed) {
 
 QString LineHistory::older(const QString& typed) { return step(-1, typed); }
 
-QString LineHistory::newer(const QString& typed) {
-  return m_at >= m_lines.size() ? typed : step(1, typed);
-}
+QString LineHistory::newer(const QString& typed) { return m_at >= m_lines.size() ? typed : step(1, typed); }
 
 }  // namespace kvlab

@@ -17,7 +17,7 @@ Tone toneOf(int level, int column) {
 }  // namespace
 
 QString logLevelName(int level) {
-  static const QStringList kNames{QStringLiteral("trace"), QStringLiteral("debug"), QStringLiteral("info"),
+  static const QStringList kNames{QStringLiteral("trace"),   QStringLiteral("debug"), QStringLiteral("info"),
                                   QStringLiteral("warning"), QStringLiteral("error"), QStringLiteral("critical")};
   return kNames[std::clamp(level, 0, kLogLevels - 1)];
 }
@@ -86,7 +86,7 @@ bool LogFilter::filterAcceptsRow(int row, const QModelIndex& parent) const {
   const QAbstractItemModel& lines = *sourceModel();
   const QModelIndex text = lines.index(row, LogModel::Text, parent);
   return text.data(LogModel::LevelRole).toInt() >= m_least &&
-         (m_needle.isEmpty() || text.data().toString().contains(m_needle, Qt::CaseInsensitive));
+      (m_needle.isEmpty() || text.data().toString().contains(m_needle, Qt::CaseInsensitive));
 }
 
 }  // namespace kvlab

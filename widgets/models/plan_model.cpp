@@ -45,8 +45,8 @@ struct Describe {
     return {QStringLiteral("add"), QStringLiteral("end"), {}, textOf(snapshot, a.tokenId), {}, {}, {}};
   }
   PlanLine operator()(const Insert& a) const {
-    const QString where = a.position.value() == snapshot.length()
-                              ? QStringLiteral("end") : QStringLiteral("before %1").arg(a.position.value());
+    const QString where = a.position.value() == snapshot.length() ? QStringLiteral("end")
+                                                                  : QStringLiteral("before %1").arg(a.position.value());
     return {QStringLiteral("insert"), where, {}, textOf(snapshot, a.tokenIds), {}, {}, {}};
   }
   PlanLine operator()(const Evict& a) const {
@@ -66,10 +66,8 @@ struct Describe {
   }
 
  private:
-  PlanLine line(const char* kind, const std::vector<Position>& positions,
-                const std::vector<TokenId>& tokens) const {
-    return {QLatin1String(kind), ranges(numbers(positions)), texts(positions),
-            textOf(snapshot, tokens), {}, {}, {}};
+  PlanLine line(const char* kind, const std::vector<Position>& positions, const std::vector<TokenId>& tokens) const {
+    return {QLatin1String(kind), ranges(numbers(positions)), texts(positions), textOf(snapshot, tokens), {}, {}, {}};
   }
 };
 Tone toneOf(int column) {
@@ -96,16 +94,15 @@ PlanLine lineOf(const json& element, int place, const Snapshot& snapshot) {
 }
 }  // namespace
 
-PlanLine describe(const Action& action, const Snapshot& snapshot) {
-  return std::visit(Describe{snapshot}, action);
-}
+PlanLine describe(const Action& action, const Snapshot& snapshot) { return std::visit(Describe{snapshot}, action); }
 
 QString PlanFigures::text() const {
-  QStringList parts{QStringLiteral("%1 → %2 positions").arg(lengthBefore).arg(lengthAfter),
-                    counted(newRows, QStringLiteral("new row"), QStringLiteral("new rows")),
-                    QStringLiteral("%1 stale").arg(counted(stale, QStringLiteral("row goes"), QStringLiteral("rows go"))),
-                    QStringLiteral("%1 shifted").arg(counted(phaseShifted, QStringLiteral("phase"), QStringLiteral("phases"))),
-                    QStringLiteral("%1 to move").arg(formatBytes(bytes))};
+  QStringList parts{
+      QStringLiteral("%1 → %2 positions").arg(lengthBefore).arg(lengthAfter),
+      counted(newRows, QStringLiteral("new row"), QStringLiteral("new rows")),
+      QStringLiteral("%1 stale").arg(counted(stale, QStringLiteral("row goes"), QStringLiteral("rows go"))),
+      QStringLiteral("%1 shifted").arg(counted(phaseShifted, QStringLiteral("phase"), QStringLiteral("phases"))),
+      QStringLiteral("%1 to move").arg(formatBytes(bytes))};
   return parts.join(QStringLiteral("  ·  "));
 }
 
@@ -177,8 +174,7 @@ QVariant PlanModel::data(const QModelIndex& index, int role) const {
   if (role == Qt::ToolTipRole && !line.error.isEmpty()) return line.error;
   if (role != Qt::DisplayRole && role != Qt::AccessibleTextRole) return {};
   switch (index.column()) {
-    case Place: return line.error.isEmpty() ? QString::number(index.row())
-                                            : QStringLiteral("✗ %1").arg(index.row());
+    case Place: return line.error.isEmpty() ? QString::number(index.row()) : QStringLiteral("✗ %1").arg(index.row());
     case Kind: return line.action;
     case Where: return line.where;
     case Before: return line.before;
@@ -192,12 +188,18 @@ QVariant PlanModel::data(const QModelIndex& index, int role) const {
 QVariant PlanModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
   if (role == Qt::DisplayRole)
-    return QStringList{tr("#"), tr("Action"), tr("Where"), tr("Removes"), tr("Writes"),
-                       tr("Lands at"), tr("New ledger")}.value(section);
+    return QStringList{tr("#"),      tr("Action"),   tr("Where"),     tr("Removes"),
+                       tr("Writes"), tr("Lands at"), tr("New ledger")}
+        .value(section);
   if (role == Qt::ToolTipRole)
-    return QStringList{tr("Place in the list"), tr("What it does"), tr("Positions now, before anything moved"),
-                       tr("Tokens that become ghosts"), tr("Tokens that come in"),
-                       tr("Position after the whole list"), tr("Ledger ids of the tokens that come in")}.value(section);
+    return QStringList{tr("Place in the list"),
+                       tr("What it does"),
+                       tr("Positions now, before anything moved"),
+                       tr("Tokens that become ghosts"),
+                       tr("Tokens that come in"),
+                       tr("Position after the whole list"),
+                       tr("Ledger ids of the tokens that come in")}
+        .value(section);
   if (role == Qt::TextAlignmentRole) return int(Qt::AlignLeft | Qt::AlignVCenter);
   return {};
 }

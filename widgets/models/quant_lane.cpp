@@ -35,7 +35,9 @@ double least(const QuantSeries& s) {
   return out;
 }
 
-ColourScale axisFor(QuantFigure figure, double least, double most) { return figure == QuantFigure::AtMax ? linearAxis(most) : logAxis(least, most); }
+ColourScale axisFor(QuantFigure figure, double least, double most) {
+  return figure == QuantFigure::AtMax ? linearAxis(most) : logAxis(least, most);
+}
 
 }  // namespace
 
@@ -64,7 +66,9 @@ ColourScale logAxis(double least, double most) {
   return scale;
 }
 
-ColourScale linearAxis(double most) { return {Quantity::QuantK, 0, static_cast<float>(most > 0 ? round125(most, false) : 1), ColourScale::Bend::Linear}; }
+ColourScale linearAxis(double most) {
+  return {Quantity::QuantK, 0, static_cast<float>(most > 0 ? round125(most, false) : 1), ColourScale::Bend::Linear};
+}
 
 std::vector<double> axisLabels(const ColourScale& scale, int count) {
   const double low = double(scale.low), high = double(scale.high);
@@ -83,7 +87,9 @@ std::vector<double> axisLabels(const ColourScale& scale, int count) {
       all.push_back(step * power);
       if (step < 1.5) powers.push_back(power);
     }
-  const auto fits = [&](const std::vector<double>& list) { return static_cast<int>(list.size()) <= std::max(2, count); };
+  const auto fits = [&](const std::vector<double>& list) {
+    return static_cast<int>(list.size()) <= std::max(2, count);
+  };
   if (fits(all)) return all;
   for (std::size_t apart = 1; apart < powers.size(); ++apart) {
     std::vector<double> some;

@@ -39,7 +39,8 @@ QuantTensor tensorFrom(const json& from, int values) {
   out.worst = from.at("worst"), out.mean = from.at("mean");
   const json& counts = from.at("counts");
   out.clipped = counts.at("clipped"), out.nonFinite = counts.at("nonFinite"), out.floored = counts.at("floored");
-  out.scaleMin = counts.at("scale").at("min"), out.scaleMean = counts.at("scale").at("mean"), out.scaleMax = counts.at("scale").at("max");
+  out.scaleMin = counts.at("scale").at("min"), out.scaleMean = counts.at("scale").at("mean"),
+  out.scaleMax = counts.at("scale").at("max");
   out.scaled = out.type == QLatin1String("int8") || out.type.startsWith(QLatin1String("fp8"));
   double atMax = 0;
   std::int64_t rows = 0;
@@ -73,7 +74,8 @@ Result<QuantMeasure> quantMeasure(const json& reply, const std::vector<SnapshotP
     for (const SnapshotPtr& s : history)
       if (s->tick == tick) out.of = s;
     if (!out.of || out.of->context.size() != column<float>(reply[0].at("logit")).size())
-      return Error{"not_found", "the measurement is not shown", "tick " + std::to_string(tick.value()) + ", which was measured, is no longer kept", "measure again"};
+      return Error{"not_found", "the measurement is not shown",
+                   "tick " + std::to_string(tick.value()) + ", which was measured, is no longer kept", "measure again"};
     out.values = out.of->info ? out.of->info->kvHeads * out.of->info->headDim : 0;
     for (const json& layer : reply) {
       QuantLayer one{tensorFrom(layer.at("k"), out.values), tensorFrom(layer.at("v"), out.values)};
@@ -90,7 +92,7 @@ Result<QuantMeasure> quantMeasure(const json& reply, const std::vector<SnapshotP
 bool sameRows(const Snapshot& a, const Snapshot& b) {
   const auto alike = [](const auto& one, const auto& other) { return one->k == other->k && one->v == other->v; };
   return a.tick == b.tick && a.branch == b.branch && a.layers == b.layers &&
-         std::equal(a.storage.begin(), a.storage.end(), b.storage.begin(), b.storage.end(), alike);
+      std::equal(a.storage.begin(), a.storage.end(), b.storage.begin(), b.storage.end(), alike);
 }
 
 const char* name(QuantFigure figure) {
@@ -99,11 +101,14 @@ const char* name(QuantFigure figure) {
 }
 
 QString title(QuantFigure figure) {
-  static constexpr std::array kTitles = {"relative error", "1 − cosine", "scale", "codes at the largest", "logit error"};
+  static constexpr std::array kTitles = {"relative error", "1 − cosine", "scale", "codes at the largest",
+                                         "logit error"};
   return tr(kTitles[static_cast<std::size_t>(figure)]);
 }
 
-QuantFigure figureOf(bool keys, QuantFigure chosen) { return chosen == QuantFigure::Logit && !keys ? QuantFigure::Relative : chosen; }
+QuantFigure figureOf(bool keys, QuantFigure chosen) {
+  return chosen == QuantFigure::Logit && !keys ? QuantFigure::Relative : chosen;
+}
 
 std::vector<float> rowValues(const QuantTensor& tensor, QuantFigure figure) {
   switch (figure) {
@@ -140,8 +145,10 @@ QString rowText(const QuantMeasure& measure, int layer, bool keys, int row) {
   const QString head = keys ? QStringLiteral("K") : QStringLiteral("V");
   if (row < 0 || i >= t.relative.size()) return head;
   if (std::isnan(t.relative[i])) return columns({head, t.type, tr("no row in this layer")}, {3, 10, 0});
-  return columns({head, t.type, tr("error %1").arg(figureText(double(t.relative[i]))), keys ? tr("logit %1").arg(figureText(double(t.logit[i]))) : tr("logit –"),
-                  tr("cosine %1").arg(double(t.cosine[i]), 0, 'f', 5), t.scaled ? tr("scale %1").arg(figureText(double(t.scale[i]))) : tr("no scale"),
+  return columns({head, t.type, tr("error %1").arg(figureText(double(t.relative[i]))),
+                  keys ? tr("logit %1").arg(figureText(double(t.logit[i]))) : tr("logit –"),
+                  tr("cosine %1").arg(double(t.cosine[i]), 0, 'f', 5),
+                  t.scaled ? tr("scale %1").arg(figureText(double(t.scale[i]))) : tr("no scale"),
                   t.scaled ? tr("%1 of %2 at max").arg(t.atMax[i]).arg(measure.values) : QString()},
                  {3, 10, 15, 15, 17, 15, 0});
 }

@@ -12,13 +12,13 @@ namespace kvlab {
 
 /// One tensor of one layer. Rows that are not resident are not-a-number.
 struct QuantTensor {
-  QString type;                        // "int8"
-  bool scaled = false;                 // codes times a scale; other types hold values as they are
-  std::vector<float> relative;         // [length] |stored - computed| / |computed|, over all heads
-  std::vector<float> cosine;           // [length]
-  std::vector<float> scale, atMax;     // [length] largest over the heads; codes of the largest magnitude
-  std::vector<float> logit;            // [length] error of the newest query's logits; keys only
-  double worst = 0, mean = 0;          // of relative
+  QString type;                     // "int8"
+  bool scaled = false;              // codes times a scale; other types hold values as they are
+  std::vector<float> relative;      // [length] |stored - computed| / |computed|, over all heads
+  std::vector<float> cosine;        // [length]
+  std::vector<float> scale, atMax;  // [length] largest over the heads; codes of the largest magnitude
+  std::vector<float> logit;         // [length] error of the newest query's logits; keys only
+  double worst = 0, mean = 0;       // of relative
   double lowestCosine = 0, shareAtMax = 0, worstLogit = 0;  // not-a-number where there is none; share of all values
   // Since the pool was made.
   std::int64_t clipped = 0, nonFinite = 0, floored = 0;
@@ -33,8 +33,8 @@ struct QuantLayer {
 };
 
 struct QuantMeasure {
-  SnapshotPtr of;        // the state that was measured
-  int values = 0;        // of a row, in each tensor
+  SnapshotPtr of;  // the state that was measured
+  int values = 0;  // of a row, in each tensor
   std::vector<QuantLayer> layers;
 };
 

@@ -24,7 +24,9 @@ bool ofKeys(int column) {
     default: return true;
   }
 }
-bool isBar(int column) { return column == QuantModel::KeyWorst || column == QuantModel::ValueWorst || column == QuantModel::LogitWorst; }
+bool isBar(int column) {
+  return column == QuantModel::KeyWorst || column == QuantModel::ValueWorst || column == QuantModel::LogitWorst;
+}
 }  // namespace
 
 void QuantModel::show(QuantMeasurePtr measure) {
@@ -40,10 +42,13 @@ void QuantModel::show(QuantMeasurePtr measure) {
 }
 
 QStringList QuantModel::names() {
-  return {"layer", "k", "v", "k_worst", "v_worst", "logit", "k_mean", "v_mean", "k_cosine", "v_cosine", "k_at_max", "v_at_max", "k_clipped", "v_clipped", "k_scale", "v_scale"};
+  return {"layer",    "k",        "v",        "k_worst",  "v_worst",   "logit",     "k_mean",  "v_mean",
+          "k_cosine", "v_cosine", "k_at_max", "v_at_max", "k_clipped", "v_clipped", "k_scale", "v_scale"};
 }
 
-int QuantModel::rowCount(const QModelIndex& parent) const { return parent.isValid() || !m_measure ? 0 : static_cast<int>(m_measure->layers.size()); }
+int QuantModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() || !m_measure ? 0 : static_cast<int>(m_measure->layers.size());
+}
 int QuantModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : int(kColumns); }
 
 /// What the column is ordered by; nothing where there is no figure.
@@ -84,7 +89,9 @@ QString QuantModel::text(int row, int column) const {
     case KeyClipped:
     case ValueClipped: return QString::number(value.toLongLong());
     case KeyScale:
-    case ValueScale: return t.scaled ? QStringLiteral("%1 – %2").arg(figureText(t.scaleMin), figureText(t.scaleMax)) : QStringLiteral("–");
+    case ValueScale:
+      return t.scaled ? QStringLiteral("%1 – %2").arg(figureText(t.scaleMin), figureText(t.scaleMax))
+                      : QStringLiteral("–");
     default: return figureText(value.toDouble());
   }
 }
@@ -93,7 +100,10 @@ QString QuantModel::tip(int row, int column) const {
   const QuantTensor& t = layer(row).of(ofKeys(column));
   const auto at = [&](QuantFigure figure) {
     const int worst = worstRow(rowValues(t, figure));
-    return worst < 0 ? tr("No row differs from what was computed for it") : tr("Worst at position %1, %2").arg(worst).arg(tokenText(*m_measure->of, m_measure->of->context[static_cast<std::size_t>(worst)]));
+    return worst < 0 ? tr("No row differs from what was computed for it")
+                     : tr("Worst at position %1, %2")
+                           .arg(worst)
+                           .arg(tokenText(*m_measure->of, m_measure->of->context[static_cast<std::size_t>(worst)]));
   };
   switch (column) {
     case KeyWorst:
@@ -102,10 +112,15 @@ QString QuantModel::tip(int row, int column) const {
     case KeyCosine:
     case ValueCosine: return at(QuantFigure::Cosine);
     case KeyClipped:
-    case ValueClipped: return tr("Since the pool was made: %1 finite values clipped, %2 values not finite").arg(t.clipped).arg(t.nonFinite);
+    case ValueClipped:
+      return tr("Since the pool was made: %1 finite values clipped, %2 values not finite")
+          .arg(t.clipped)
+          .arg(t.nonFinite);
     case KeyScale:
     case ValueScale:
-      return t.scaled ? tr("Since the pool was made: %1 to %2, mean %3; %4 at the smallest there is").arg(figureText(t.scaleMin), figureText(t.scaleMax), figureText(t.scaleMean)).arg(t.floored)
+      return t.scaled ? tr("Since the pool was made: %1 to %2, mean %3; %4 at the smallest there is")
+                            .arg(figureText(t.scaleMin), figureText(t.scaleMax), figureText(t.scaleMean))
+                            .arg(t.floored)
                       : tr("%1 holds values as they are, without a scale").arg(t.type);
     default: return {};
   }
@@ -128,14 +143,19 @@ QVariant QuantModel::data(const QModelIndex& index, int role) const {
       const QString said = tip(row, column);
       return said.isEmpty() ? QVariant() : QVariant(said);
     }
-    case Qt::TextAlignmentRole: return int((column == KeyType || column == ValueType ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    case Qt::TextAlignmentRole:
+      return int((column == KeyType || column == ValueType ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
     case kMonoRole: return true;
     case kBadRole: return layer(row).spoilt();
     case kBarRole: return isBar(column) ? QVariant(share(row, column)) : QVariant();
     case kToneRole: {
       const bool clipped = (column == KeyClipped || column == ValueClipped) && key(row, column).toLongLong() > 0;
       const bool none = !key(row, column).isValid() || ((column == KeyClipped || column == ValueClipped) && !clipped);
-      return static_cast<int>(clipped ? Tone::Error : worstIn(column) == row ? Tone::Warning : none ? Tone::Faint : column <= LogitWorst ? Tone::Normal : Tone::Muted);
+      return static_cast<int>(clipped                      ? Tone::Error
+                                  : worstIn(column) == row ? Tone::Warning
+                                  : none                   ? Tone::Faint
+                                  : column <= LogitWorst   ? Tone::Normal
+                                                           : Tone::Muted);
     }
     default: return {};
   }
@@ -144,17 +164,31 @@ QVariant QuantModel::data(const QModelIndex& index, int role) const {
 QVariant QuantModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
   if (role == Qt::DisplayRole)
-    return QStringList{tr("Layer"), tr("K"), tr("V"), tr("K worst"), tr("V worst"), tr("Logit"), tr("K mean"), tr("V mean"), tr("K cosine"), tr("V cosine"), tr("K at max"), tr("V at max"),
-                       tr("K clipped"), tr("V clipped"), tr("K scale"), tr("V scale")}.value(section);
+    return QStringList{tr("Layer"),     tr("K"),         tr("V"),        tr("K worst"),  tr("V worst"),  tr("Logit"),
+                       tr("K mean"),    tr("V mean"),    tr("K cosine"), tr("V cosine"), tr("K at max"), tr("V at max"),
+                       tr("K clipped"), tr("V clipped"), tr("K scale"),  tr("V scale")}
+        .value(section);
   if (role == Qt::ToolTipRole)
-    return QStringList{tr("The layer"), tr("Storage type of the keys"), tr("Storage type of the values"),
-                       tr("Largest relative error of a row's keys: |stored − computed| / |computed|"), tr("Largest relative error of a row's values: |stored − computed| / |computed|"),
-                       tr("Largest error of a logit of the newest query: |q · (stored − computed)| / √d, over rows and query heads"), tr("Mean relative error of keys"), tr("Mean relative error of values"),
-                       tr("Lowest cosine between stored and computed keys"), tr("Lowest cosine between stored and computed values"), tr("Share of the keys' codes that are the largest there is"),
-                       tr("Share of the values' codes that are the largest there is"), tr("Numbers of keys that were clipped or not finite, since the pool was made"),
-                       tr("Numbers of values that were clipped or not finite, since the pool was made"), tr("Smallest and largest scale of keys, since the pool was made"),
-                       tr("Smallest and largest scale of values, since the pool was made")}.value(section);
-  if (role == Qt::TextAlignmentRole) return int((section == KeyType || section == ValueType ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    return QStringList{
+        tr("The layer"),
+        tr("Storage type of the keys"),
+        tr("Storage type of the values"),
+        tr("Largest relative error of a row's keys: |stored − computed| / |computed|"),
+        tr("Largest relative error of a row's values: |stored − computed| / |computed|"),
+        tr("Largest error of a logit of the newest query: |q · (stored − computed)| / √d, over rows and query heads"),
+        tr("Mean relative error of keys"),
+        tr("Mean relative error of values"),
+        tr("Lowest cosine between stored and computed keys"),
+        tr("Lowest cosine between stored and computed values"),
+        tr("Share of the keys' codes that are the largest there is"),
+        tr("Share of the values' codes that are the largest there is"),
+        tr("Numbers of keys that were clipped or not finite, since the pool was made"),
+        tr("Numbers of values that were clipped or not finite, since the pool was made"),
+        tr("Smallest and largest scale of keys, since the pool was made"),
+        tr("Smallest and largest scale of values, since the pool was made")}
+        .value(section);
+  if (role == Qt::TextAlignmentRole)
+    return int((section == KeyType || section == ValueType ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   return {};
 }
 

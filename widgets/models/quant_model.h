@@ -13,8 +13,25 @@ using QuantMeasurePtr = std::shared_ptr<const QuantMeasure>;
 class QuantModel : public QAbstractTableModel {
   Q_OBJECT
  public:
-  enum Column { LayerNumber, KeyType, ValueType, KeyWorst, ValueWorst, LogitWorst, KeyMean, ValueMean, KeyCosine, ValueCosine, KeyAtMax, ValueAtMax,
-                KeyClipped, ValueClipped, KeyScale, ValueScale, kColumns };
+  enum Column {
+    LayerNumber,
+    KeyType,
+    ValueType,
+    KeyWorst,
+    ValueWorst,
+    LogitWorst,
+    KeyMean,
+    ValueMean,
+    KeyCosine,
+    ValueCosine,
+    KeyAtMax,
+    ValueAtMax,
+    KeyClipped,
+    ValueClipped,
+    KeyScale,
+    ValueScale,
+    kColumns
+  };
 
   using QAbstractTableModel::QAbstractTableModel;
   /// Null for none.

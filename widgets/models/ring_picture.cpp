@@ -24,7 +24,9 @@ void placeRows(RingPicture& out) {
     }
     const bool right = slot == expectedSlot(out.ring, k) && out.rowAt[at(slot)] < 0;
     out.rowAt[at(slot)] = k;
-    out.use[at(slot)] = !right ? SlotUse::Wrong : !out.ring.rolled && slot < out.ring.head ? SlotUse::Wrapped : SlotUse::Row;
+    out.use[at(slot)] = !right                     ? SlotUse::Wrong
+        : !out.ring.rolled && slot < out.ring.head ? SlotUse::Wrapped
+                                                   : SlotUse::Row;
   }
   for (std::int32_t row = 0; row < out.ring.filled; ++row) {  // slots that should hold a row and do not
     auto& use = out.use[at(expectedSlot(out.ring, row))];
@@ -56,10 +58,17 @@ int RingPicture::rowOf(Position position) const {
 QString RingPicture::describe(int slot) const {
   const int row = slot >= 0 && slot < slotCount() ? rowAt[at(slot)] : -1;
   QStringList parts{say("slot %1").arg(slot)};
-  if (row >= 0) parts << (row == 0 ? say("row %1, the oldest") : row + 1 == rows() ? say("row %1, the newest") : say("row %1")).arg(indexOf(row));
+  if (row >= 0)
+    parts << (row == 0                ? say("row %1, the oldest")
+                  : row + 1 == rows() ? say("row %1, the newest")
+                                      : say("row %1"))
+                 .arg(indexOf(row));
   if (row >= 0 && positionOf[at(row)] >= 0) parts << say("position %1").arg(positionOf[at(row)]);
   switch (slot >= 0 && slot < slotCount() ? use[at(slot)] : SlotUse::Free) {
-    case SlotUse::Wrong: parts << (row < 0 ? say("no row, although the ring counts one") : say("not where the ring's figures put this row")); break;
+    case SlotUse::Wrong:
+      parts << (row < 0 ? say("no row, although the ring counts one")
+                        : say("not where the ring's figures put this row"));
+      break;
     case SlotUse::Room: parts << say("room for the pending block"); break;
     case SlotUse::Free: parts << say("free: the ring is not full yet"); break;
     case SlotUse::Wrapped: parts << say("behind the wrap"); break;
@@ -96,14 +105,21 @@ std::vector<RingFigure> ringFigures(const RingPicture& picture) {
   const RingState& r = picture.ring;
   const auto number = [](std::int64_t value) { return QString::number(value); };
   const auto room = std::count(picture.use.begin(), picture.use.end(), SlotUse::Room);
-  std::vector<RingFigure> out{{say("head to end"), number(r.rolled ? r.filled : r.len1()), RingMark::Row},
-                              {say("from slot 0"), number(r.rolled ? 0 : r.len2()), RingMark::Wrapped},
-                              {say("room ahead"), number(room), RingMark::Room},
-                              {say("last commit"), r.writeCount ? say("%1 at %2").arg(r.writeCount).arg(r.writeBegin) : number(0), RingMark::Written}};
+  std::vector<RingFigure> out{
+      {say("head to end"), number(r.rolled ? r.filled : r.len1()), RingMark::Row},
+      {say("from slot 0"), number(r.rolled ? 0 : r.len2()), RingMark::Wrapped},
+      {say("room ahead"), number(room), RingMark::Room},
+      {say("last commit"), r.writeCount ? say("%1 at %2").arg(r.writeCount).arg(r.writeBegin) : number(0),
+       RingMark::Written}};
   if (picture.wrong) out.push_back({say("wrong"), number(picture.wrong), RingMark::Wrong});
-  out.insert(out.end(), {{say("head"), number(r.head)}, {say("pointer"), number(r.pointer())}, {say("filled"), number(r.filled)},
-                         {say("window"), number(r.window)}, {say("capacity"), number(r.capacity)}, {say("offset"), number(r.offset)},
-                         {say("base"), r.base ? say("%1 (tick %2)").arg(r.base).arg(r.baseTick.value()) : number(0)}});
+  out.insert(out.end(),
+             {{say("head"), number(r.head)},
+              {say("pointer"), number(r.pointer())},
+              {say("filled"), number(r.filled)},
+              {say("window"), number(r.window)},
+              {say("capacity"), number(r.capacity)},
+              {say("offset"), number(r.offset)},
+              {say("base"), r.base ? say("%1 (tick %2)").arg(r.base).arg(r.baseTick.value()) : number(0)}});
   return out;
 }
 

@@ -24,10 +24,10 @@ struct RingPicture {
   SnapshotPtr snapshot;
   StorageGroup group;
   RingState ring;
-  std::vector<SlotUse> use;               // [capacity]
-  std::vector<std::int32_t> rowAt;        // [capacity] row in logical order, 0 = oldest; -1 = none
-  std::vector<std::int32_t> slotOf;       // [rows]
-  std::vector<std::int32_t> positionOf;   // [rows] context positions, -1 = none
+  std::vector<SlotUse> use;              // [capacity]
+  std::vector<std::int32_t> rowAt;       // [capacity] row in logical order, 0 = oldest; -1 = none
+  std::vector<std::int32_t> slotOf;      // [rows]
+  std::vector<std::int32_t> positionOf;  // [rows] context positions, -1 = none
   int wrong = 0;
 
   int slotCount() const { return ring.capacity; }

@@ -12,7 +12,8 @@ bool isStep(const QString& id) { return id.startsWith(QLatin1String("us.")) && i
 }  // namespace
 
 SeriesModel::SeriesModel(QObject* parent)
-    : QAbstractTableModel(parent), m_on{kSteps, QStringLiteral("rows.length"), QStringLiteral("rows.stale"), QStringLiteral("model.kl")} {}
+    : QAbstractTableModel(parent),
+      m_on{kSteps, QStringLiteral("rows.length"), QStringLiteral("rows.stale"), QStringLiteral("model.kl")} {}
 
 std::vector<SeriesModel::Line> SeriesModel::linesOf(const TickSeries& series, int cursor) {
   std::vector<Line> lines;
@@ -34,7 +35,9 @@ std::vector<SeriesModel::Line> SeriesModel::linesOf(const TickSeries& series, in
   return lines;
 }
 
-bool SeriesModel::on(const Line& line) const { return m_on.count(line.id) > 0 || (isStep(line.id) && m_on.count(kSteps) > 0); }
+bool SeriesModel::on(const Line& line) const {
+  return m_on.count(line.id) > 0 || (isStep(line.id) && m_on.count(kSteps) > 0);
+}
 
 void SeriesModel::show(const TickSeries& series, int cursor) {
   std::vector<Line> lines = linesOf(series, cursor);
@@ -91,7 +94,8 @@ QVariant SeriesModel::data(const QModelIndex& index, int role) const {
     case Qt::CheckStateRole:
       if (line.id.isEmpty() || index.column() != Name) return {};
       return static_cast<int>(on(line) ? Qt::Checked : Qt::Unchecked);
-    case Qt::TextAlignmentRole: return int((index.column() == Value ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+    case Qt::TextAlignmentRole:
+      return int((index.column() == Value ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     default: return {};
   }
 }

@@ -30,13 +30,15 @@ void placeRing(SlotCells& out, const RingState& ring) {
   const int room = ring.capacity - std::max(ring.window, ring.filled);
   for (int i = 0; i < room; ++i) {
     const auto slot = at((out.pointer + i) % ring.capacity);
-    if (slot < out.use.size() && (out.use[slot] == CellUse::Free || out.use[slot] == CellUse::NoRow)) out.use[slot] = CellUse::Room;
+    if (slot < out.use.size() && (out.use[slot] == CellUse::Free || out.use[slot] == CellUse::NoRow))
+      out.use[slot] = CellUse::Room;
   }
 }
 }  // namespace
 
 QString title(CellUse use) {
-  static constexpr std::array<const char*, kCellUses> kTitles = {"free", "room ahead", "no row", "row", "held by history", "hole in a page"};
+  static constexpr std::array<const char*, kCellUses> kTitles = {"free", "room ahead",      "no row",
+                                                                 "row",  "held by history", "hole in a page"};
   return QCoreApplication::translate("kvlab::SlotCells", kTitles[static_cast<std::size_t>(use)]);
 }
 
@@ -58,7 +60,8 @@ SlotCells slotCells(const Snapshot& s, const StorageGroup& group, const std::opt
     out.use[at(slot.value())] = CellUse::Row;
     out.rowAt[at(slot.value())] = row;
   }
-  if (group.storage->held == group.storage->rows) std::replace(out.use.begin(), out.use.end(), CellUse::NoRow, CellUse::Free);  // none is held
+  if (group.storage->held == group.storage->rows)
+    std::replace(out.use.begin(), out.use.end(), CellUse::NoRow, CellUse::Free);  // none is held
   if (free) placeFree(out, *free);
   if (group.storage->pages) out.block = std::max(1, group.storage->pages->block);
   if (out.block) placeHoles(out);

@@ -14,7 +14,9 @@ QString StorageGroup::name() const {
     std::size_t end = i + 1;
     while (end < layers.size() && layers[end] == layers[end - 1] + 1) ++end;
     const QString first = nameOf(layers[i]);
-    runs << (end - i == 1 ? first : first + QChar(end - i == 2 ? ',' : u'–') + (end - i == 2 ? QStringLiteral(" ") : QString()) + nameOf(layers[end - 1]));
+    runs << (end - i == 1 ? first
+                          : first + QChar(end - i == 2 ? ',' : u'–') +
+                     (end - i == 2 ? QStringLiteral(" ") : QString()) + nameOf(layers[end - 1]));
     i = end;
   }
   const QString word = layers.size() == 1 ? QCoreApplication::translate("kvlab::StorageGroup", "layer %1")
@@ -30,14 +32,16 @@ std::vector<StorageGroup> storageGroups(const Snapshot& s) {
     if (!s.storage[l] || !s.layers[l]) continue;
     const auto alike = [&](const StorageGroup& group) { return group.storage == s.storage[l]; };
     auto group = std::find_if(out.begin(), out.end(), alike);
-    if (group == out.end()) group = out.insert(out.end(), {{}, s.storage[l], s.layers[l], s.info ? s.info->cacheLayers : CacheLayers()});
+    if (group == out.end())
+      group = out.insert(out.end(), {{}, s.storage[l], s.layers[l], s.info ? s.info->cacheLayers : CacheLayers()});
     group->layers.push_back(static_cast<std::int32_t>(l));
   }
   return out;
 }
 
 const StorageGroup* groupOf(const std::vector<StorageGroup>& groups, Layer layer) {
-  const auto group = std::find_if(groups.begin(), groups.end(), [&](const StorageGroup& one) { return one.has(layer); });
+  const auto group =
+      std::find_if(groups.begin(), groups.end(), [&](const StorageGroup& one) { return one.has(layer); });
   return group == groups.end() ? nullptr : &*group;
 }
 

@@ -14,7 +14,7 @@ struct StorageGroup {
   std::vector<std::int32_t> layers;  // ascending
   std::shared_ptr<const StorageView> storage;
   std::shared_ptr<const ResidencyView> map;  // of each of them
-  CacheLayers all = {};  // how layers are named
+  CacheLayers all = {};                      // how layers are named
 
   /// "layer 3", "layers 0–11", "layers 0–2, 5".
   QString name() const;

@@ -29,7 +29,9 @@ int StorageModel::rowOf(Layer layer) const {
   return group ? static_cast<int>(group - m_groups.data()) : -1;
 }
 
-int StorageModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(m_groups.size()); }
+int StorageModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(m_groups.size());
+}
 int StorageModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : int(kColumns); }
 
 QString StorageModel::text(const StorageGroup& group, int column) const {
@@ -43,7 +45,9 @@ QString StorageModel::text(const StorageGroup& group, int column) const {
     case Rows: return QString::number(s.rows);
     case Pool: return QString::number(s.poolSlots);
     case Held: return QString::number(s.held - s.rows);
-    case Holes: return s.pages ? QString::number(s.pages->fragmentation() * 100, 'f', 1) + QStringLiteral(" %") : QStringLiteral("–");
+    case Holes:
+      return s.pages ? QString::number(s.pages->fragmentation() * 100, 'f', 1) + QStringLiteral(" %")
+                     : QStringLiteral("–");
     case Stride: return QString::number(s.stride);
     case Read: return title(s.read) + (s.tailOnly ? tr(", tail") : QString());
     default: return s.readBytes ? formatBytes(s.readBytes) : QStringLiteral("0");
@@ -56,13 +60,23 @@ QString StorageModel::tip(const StorageGroup& group, int column) const {
     QStringList lines;
     const ByteKinds kinds = bytesOf(group);
     for (int kind = 0; kind < kByteKinds; ++kind)
-      lines << QStringLiteral("%1: %2").arg(title(static_cast<ByteKind>(kind)), formatBytes(kinds.bytes[static_cast<std::size_t>(kind)]));
+      lines << QStringLiteral("%1: %2").arg(title(static_cast<ByteKind>(kind)),
+                                            formatBytes(kinds.bytes[static_cast<std::size_t>(kind)]));
     return lines.join('\n');
   }
   if (column == Stride)
-    return tr("K %1, V %2, scales %3, tag and checksum %4, padding %5 bytes").arg(s.record.k).arg(s.record.v).arg(s.record.scales).arg(s.record.tags).arg(s.record.padding);
+    return tr("K %1, V %2, scales %3, tag and checksum %4, padding %5 bytes")
+        .arg(s.record.k)
+        .arg(s.record.v)
+        .arg(s.record.scales)
+        .arg(s.record.tags)
+        .arg(s.record.padding);
   if (column == Holes && s.pages)
-    return tr("%1 rows in %2 of %3 pages of %4 slots").arg(s.pages->rows).arg(s.pages->used).arg(s.pages->pages).arg(s.pages->block);
+    return tr("%1 rows in %2 of %3 pages of %4 slots")
+        .arg(s.pages->rows)
+        .arg(s.pages->used)
+        .arg(s.pages->pages)
+        .arg(s.pages->block);
   if (column == Rows && s.first) return tr("%1 more left through the window").arg(s.first);
   return {};
 }
@@ -81,7 +95,11 @@ QVariant StorageModel::data(const QModelIndex& index, int role) const {
     }
     case Qt::TextAlignmentRole: return int((left ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
     case kMonoRole: return column != Layers;
-    case kToneRole: return static_cast<int>(column <= Layout ? Tone::Normal : column == Holes && group.storage->pages && group.storage->pages->fragmentation() > 0.25 ? Tone::Warning : Tone::Muted);
+    case kToneRole:
+      return static_cast<int>(
+          column <= Layout                                                                              ? Tone::Normal
+              : column == Holes && group.storage->pages && group.storage->pages->fragmentation() > 0.25 ? Tone::Warning
+                                                                                                        : Tone::Muted);
     case KindsRole: return QVariant::fromValue(bytesOf(group));
     case MostRole: return static_cast<qlonglong>(m_most);
     default: return {};
@@ -91,13 +109,26 @@ QVariant StorageModel::data(const QModelIndex& index, int role) const {
 QVariant StorageModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
   if (role == Qt::DisplayRole)
-    return QStringList{tr("Layers"), tr("Layout"), tr("K"), tr("V"), tr("Rows"), tr("Slots"), tr("History"), tr("Holes"), tr("Stride"), tr("Read"), tr("Per read"), tr("Bytes of the pools")}.value(section);
+    return QStringList{tr("Layers"),  tr("Layout"), tr("K"),      tr("V"),    tr("Rows"),     tr("Slots"),
+                       tr("History"), tr("Holes"),  tr("Stride"), tr("Read"), tr("Per read"), tr("Bytes of the pools")}
+        .value(section);
   if (role == Qt::ToolTipRole)
-    return QStringList{tr("Layers that are stored alike"), tr("Where rows lie"), tr("Type of the stored keys"), tr("Type of the stored values"), tr("Resident rows per layer"), tr("Slots of the pool per layer"),
-                       tr("Slots that only older ticks hold"), tr("Free share of the slots in used pages"), tr("Bytes of a row record"),
-                       tr("How attention reads the rows; tail = only rows that the mask lets through"), tr("Bytes read and written to assemble one read; 0 = in place"),
-                       tr("Measured from the buffers of all these layers, by kind")}.value(section);
-  if (role == Qt::TextAlignmentRole) return int((section <= ValueType || section == Read || section == Bytes ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    return QStringList{tr("Layers that are stored alike"),
+                       tr("Where rows lie"),
+                       tr("Type of the stored keys"),
+                       tr("Type of the stored values"),
+                       tr("Resident rows per layer"),
+                       tr("Slots of the pool per layer"),
+                       tr("Slots that only older ticks hold"),
+                       tr("Free share of the slots in used pages"),
+                       tr("Bytes of a row record"),
+                       tr("How attention reads the rows; tail = only rows that the mask lets through"),
+                       tr("Bytes read and written to assemble one read; 0 = in place"),
+                       tr("Measured from the buffers of all these layers, by kind")}
+        .value(section);
+  if (role == Qt::TextAlignmentRole)
+    return int((section <= ValueType || section == Read || section == Bytes ? Qt::AlignLeft : Qt::AlignRight) |
+               Qt::AlignVCenter);
   return {};
 }
 

@@ -11,7 +11,22 @@ namespace kvlab {
 class SweepModel : public QAbstractTableModel {
   Q_OBJECT
  public:
-  enum Column { Series, Budget, Seed, Prompts, Recall, Kl, Answer, Top1, Mass, Needles, Rows, Bytes, Problem, kColumns };
+  enum Column {
+    Series,
+    Budget,
+    Seed,
+    Prompts,
+    Recall,
+    Kl,
+    Answer,
+    Top1,
+    Mass,
+    Needles,
+    Rows,
+    Bytes,
+    Problem,
+    kColumns
+  };
 
   using ColourOf = QColor (*)(int series, bool dark);
   SweepModel(ColourOf colourOf, QObject* parent) : QAbstractTableModel(parent), m_colourOf(colourOf) {}

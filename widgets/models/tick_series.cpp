@@ -37,8 +37,8 @@ constexpr Known kKnown[] = {{"us.total", "whole tick", Panel::Latency},
 }  // namespace
 
 QString title(Panel panel) {
-  static constexpr std::array kTitles = {"Latency by step", "Operations", "Bytes", "Rows",
-                                         "Brightness", "Model: KL, p", "Counts"};
+  static constexpr std::array kTitles = {"Latency by step", "Operations",   "Bytes", "Rows",
+                                         "Brightness",      "Model: KL, p", "Counts"};
   return QCoreApplication::translate("kvlab", kTitles[static_cast<std::size_t>(panel)]);
 }
 
@@ -77,8 +77,7 @@ bool TickSeries::update(const std::vector<SnapshotPtr>& history) {
 }
 
 void TickSeries::dropFrom(double tick) {
-  const auto keep = static_cast<std::size_t>(
-      std::lower_bound(m_ticks.begin(), m_ticks.end(), tick) - m_ticks.begin());
+  const auto keep = static_cast<std::size_t>(std::lower_bound(m_ticks.begin(), m_ticks.end(), tick) - m_ticks.begin());
   m_ticks.resize(keep);
   for (Series& series : m_series) series.values.resize(keep, kUnknown);
 }
@@ -114,8 +113,7 @@ void TickSeries::takeReport(const TickReport& report) {
     const auto step = event.depth == 0 ? steps.find(event.name) : steps.end();
     if (step != steps.end()) set(QStringLiteral("us.") + shown, shown, Panel::Latency, step->second);
     const auto operation = event.depth > 1 ? operations.find(event.name) : operations.end();
-    if (operation != operations.end())
-      set(QStringLiteral("op.") + shown, shown, Panel::Operations, operation->second);
+    if (operation != operations.end()) set(QStringLiteral("op.") + shown, shown, Panel::Operations, operation->second);
   }
   set(QStringLiteral("us.total"), {}, Panel::Latency, tickMicroseconds(report));
   set(QStringLiteral("bytes.tick"), {}, Panel::Bytes, static_cast<double>(tickBytes(report)));
@@ -138,12 +136,14 @@ void TickSeries::takeRows(const Snapshot& snapshot) {
   if (!snapshot.layers.empty()) put("rows.resident.mean", sum / static_cast<double>(snapshot.layers.size()));
   put("rows.resident.min", least);
   if (snapshot.exactness)
-    put("rows.stale", static_cast<double>(std::count_if(snapshot.exactness->begin(), snapshot.exactness->end(),
-                                                        [](Exactness e) { return e != Exactness::Exact; })));
+    put("rows.stale",
+        static_cast<double>(std::count_if(snapshot.exactness->begin(), snapshot.exactness->end(),
+                                          [](Exactness e) { return e != Exactness::Exact; })));
   if (snapshot.kl) put("model.kl", *snapshot.kl);
   if (!snapshot.topk.empty()) put("model.top1", static_cast<double>(snapshot.topk.front().p));
-  put("count.broken", static_cast<double>(std::count_if(snapshot.invariants.begin(), snapshot.invariants.end(),
-                                                        [](const InvariantState& s) { return !s.ok; })));
+  put("count.broken",
+      static_cast<double>(std::count_if(snapshot.invariants.begin(), snapshot.invariants.end(),
+                                        [](const InvariantState& s) { return !s.ok; })));
 }
 
 void TickSeries::sample(const QString& id, Tick tick, double value) {

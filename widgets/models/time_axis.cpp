@@ -56,8 +56,7 @@ std::vector<double> TimeAxis::marks(double width, double pixels) const {
   std::vector<double> values;
   if (width <= 0 || span() <= 0) return values;
   const double step = roundStep(span() * pixels / width);
-  for (double k = std::ceil(begin / step - 1e-9); k * step <= end + step * 1e-9; ++k)
-    values.push_back(k * step);
+  for (double k = std::ceil(begin / step - 1e-9); k * step <= end + step * 1e-9; ++k) values.push_back(k * step);
   return values;
 }
 

@@ -7,7 +7,7 @@
 namespace kvlab {
 
 struct TimeAxis {
-  double begin = 0, end = 1;       // shown range, microseconds
+  double begin = 0, end = 1;          // shown range, microseconds
   double fullBegin = 0, fullEnd = 1;  // the whole tick
 
   void setFull(double from, double to);

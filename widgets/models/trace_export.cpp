@@ -12,8 +12,8 @@ json named(const char* what, const std::string& name) {
 }
 
 json complete(const std::string& name, const std::string& category, double ts, double dur, json args) {
-  return {{"name", name}, {"cat", category}, {"ph", "X"}, {"ts", ts}, {"dur", dur},
-          {"pid", 1}, {"tid", 1}, {"args", std::move(args)}};
+  return {{"name", name}, {"cat", category}, {"ph", "X"}, {"ts", ts},
+          {"dur", dur},   {"pid", 1},        {"tid", 1},  {"args", std::move(args)}};
 }
 
 json argsOf(const Event& event) {
@@ -40,8 +40,8 @@ json chromeTrace(const std::vector<SnapshotPtr>& history) {
     events.push_back(complete("tick " + std::to_string(report.tick.value()), "tick", now, us, std::move(args)));
     for (const Event& event : report.events)
       events.push_back(complete(event.name, category(event), now + event.startUs, event.us, argsOf(event)));
-    events.push_back({{"name", "length"}, {"ph", "C"}, {"ts", now + us}, {"pid", 1},
-                      {"args", {{"positions", snapshot->length()}}}});
+    events.push_back(
+        {{"name", "length"}, {"ph", "C"}, {"ts", now + us}, {"pid", 1}, {"args", {{"positions", snapshot->length()}}}});
     now += us;
   }
   events.insert(events.begin(), {named("process_name", "kvlab"), named("thread_name", "engine")});

@@ -17,9 +17,9 @@ enum class NodePlace : std::uint8_t { Entry, Above, Below, Incomplete };
 /// A row of the session as the icicle draws it.
 struct TreeRow {
   TreeNode node;
-  std::int32_t position = -1;         // of the entry; -1 = a summary beside the context
-  DirtyWhy why = DirtyWhy::Clean;     // by the last edit
-  bool layer0 = false;                // dirty, but its layer 0 stayed; never where all was computed
+  std::int32_t position = -1;      // of the entry; -1 = a summary beside the context
+  DirtyWhy why = DirtyWhy::Clean;  // by the last edit
+  bool layer0 = false;             // dirty, but its layer 0 stayed; never where all was computed
 };
 
 /// An edit that a person may ask for, and why it cannot be (empty = it can).
@@ -55,7 +55,7 @@ class WlodTree {
   std::int32_t positionOf(TreeNode node) const;  // -1 = no entry
   const TreeRow* rowOf(TreeNode node) const;     // null = neither entry nor summary
 
-  float score(std::int32_t position) const;      // not-a-number = none
+  float score(std::int32_t position) const;  // not-a-number = none
   float mass(std::int32_t position) const;
   std::int32_t cooling(std::int32_t position) const;
   float mostMass() const { return m_mostMass; }

@@ -32,13 +32,16 @@ void hatch(QPainter& painter, const QRectF& box, const Theme& theme) {
   painter.save();
   painter.setClipRect(box, Qt::IntersectClip);
   painter.setPen(QPen(theme.error, 1.2));
-  for (double x = box.left() - box.height(); x < box.right(); x += 4) painter.drawLine(QPointF(x, box.bottom()), QPointF(x + box.height(), box.top()));
+  for (double x = box.left() - box.height(); x < box.right(); x += 4)
+    painter.drawLine(QPointF(x, box.bottom()), QPointF(x + box.height(), box.top()));
   painter.restore();
 }
 
 void paintLineBack(QPainter& painter, const QStyleOptionViewItem& option, bool bad, const Theme& theme) {
   if (bad) painter.fillRect(option.rect, Theme::mix(theme.surface, theme.error, 0.16));
-  if (option.state & QStyle::State_Selected) painter.fillRect(option.rect, bad ? Theme::mix(theme.surface, theme.error, theme.dark ? 0.34 : 0.3) : theme.selection);
+  if (option.state & QStyle::State_Selected)
+    painter.fillRect(option.rect,
+                     bad ? Theme::mix(theme.surface, theme.error, theme.dark ? 0.34 : 0.3) : theme.selection);
   else if (option.state & QStyle::State_MouseOver) painter.fillRect(option.rect, Theme::faded(theme.accent, 28));
 }
 
@@ -48,16 +51,20 @@ void paintBar(QPainter& painter, const QRectF& room, const AuditLine& line, cons
   const double asked = bounded ? std::min<double>(line.allowed(), length) : length;
   const auto x = [&](double rows) { return room.left() + std::round(rows / length * wide); };
   painter.fillRect(room, theme.sunken);
-  const QColor rows = bounded ? Theme::mix(theme.surface, theme.accent, theme.dark ? 0.75 : 0.7) : Theme::mix(theme.surface, theme.muted, 0.35);
-  painter.fillRect(QRectF(QPointF(room.left(), room.top()), QPointF(x(std::min<double>(line.rows, asked)), room.bottom())), rows);
-  if (line.rows > asked) hatch(painter, QRectF(QPointF(x(asked), room.top()), QPointF(x(line.rows), room.bottom())), theme);
+  const QColor rows = bounded ? Theme::mix(theme.surface, theme.accent, theme.dark ? 0.75 : 0.7)
+                              : Theme::mix(theme.surface, theme.muted, 0.35);
+  painter.fillRect(
+      QRectF(QPointF(room.left(), room.top()), QPointF(x(std::min<double>(line.rows, asked)), room.bottom())), rows);
+  if (line.rows > asked)
+    hatch(painter, QRectF(QPointF(x(asked), room.top()), QPointF(x(line.rows), room.bottom())), theme);
   if (!bounded) return;
   painter.setPen(QPen(theme.text, 1));
   const double right = x(asked), top = room.top() - 2.5, bottom = room.bottom() + 1.5;
   painter.drawLine(QPointF(room.left() - 0.5, top), QPointF(right, top));
   painter.drawLine(QPointF(room.left() - 0.5, bottom), QPointF(right, bottom));
   painter.drawLine(QPointF(room.left() - 0.5, top), QPointF(room.left() - 0.5, bottom));
-  if (line.allowed() <= line.length) painter.drawLine(QPointF(right - 0.5, top), QPointF(right - 0.5, bottom));  // open where there is room beyond
+  if (line.allowed() <= line.length)
+    painter.drawLine(QPointF(right - 0.5, top), QPointF(right - 0.5, bottom));  // open where there is room beyond
 }
 }  // namespace
 
@@ -73,7 +80,8 @@ void AuditDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
     painter->setFont(theme->ui);
     painter->setPen(line->bad() ? theme->error : line->state == AuditState::Holds ? theme->text : theme->muted);
     const QRect inner = option.rect.adjusted(kLampRoom + 6, 0, -7, 0);
-    painter->drawText(inner, Qt::AlignVCenter, painter->fontMetrics().elidedText(index.data().toString(), Qt::ElideRight, inner.width()));
+    painter->drawText(inner, Qt::AlignVCenter,
+                      painter->fontMetrics().elidedText(index.data().toString(), Qt::ElideRight, inner.width()));
   } else {
     painter->setFont(theme->mono);
     const int figure = painter->fontMetrics().horizontalAdvance(QStringLiteral("100 %")) + Theme::kMedium;

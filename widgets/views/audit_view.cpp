@@ -19,11 +19,14 @@ namespace {
 constexpr const char* kScopes[] = {"layer", "all"};
 
 QString part(std::int64_t some, std::int64_t all) {
-  return all > 0 ? QString::number(100.0 * static_cast<double>(some) / static_cast<double>(all), 'f', 0) + QStringLiteral(" %") : QStringLiteral("–");
+  return all > 0
+      ? QString::number(100.0 * static_cast<double>(some) / static_cast<double>(all), 'f', 0) + QStringLiteral(" %")
+      : QStringLiteral("–");
 }
 }  // namespace
 
-AuditView::AuditView(InspectorContext& context, QWidget* parent) : InspectorView(context, parent), m_model(new AuditModel(this)) {
+AuditView::AuditView(InspectorContext& context, QWidget* parent)
+    : InspectorView(context, parent), m_model(new AuditModel(this)) {
   makeStrip();
   makeTable();
 }
@@ -31,7 +34,8 @@ AuditView::AuditView(InspectorContext& context, QWidget* parent) : InspectorView
 void AuditView::makeStrip() {
   m_state = stripLabel({}, 1);
   stripLabel(tr("Set"));
-  m_scope = stripChoice({tr("focused layer"), tr("all layers")}, tr("Layers to set"), tr("Whether a new policy is for the focused layer or for all of them"));
+  m_scope = stripChoice({tr("focused layer"), tr("all layers")}, tr("Layers to set"),
+                        tr("Whether a new policy is for the focused layer or for all of them"));
   m_scope->setCurrentIndex(1);
   connect(m_scope, &QComboBox::activated, this, [this] { sayOption("change"); });
   m_policy = stripButton(tr("Policy"), tr("Set policy"), tr("Evict by another policy from the next tick on"));
@@ -56,10 +60,13 @@ void AuditView::makeTable() {
   m_table->setModel(m_model);
   settleBars(m_table);
   m_table->setAccessibleName(tr("Policies by layer"));
-  m_table->setToolTip(tr("Click focuses the layer; a click on a column's title orders by it, again turns the order round"));
-  m_table->setWidths({"99999", "expected_attention", QString(18, 'x'), "9999 = 999+9999+99", "99999", QString(14, 'x'), "999.9 KiB", "999.9 KiB", "99999", "99999", "99999", QString(19, 'x')});
-  m_table->setShedding({AuditModel::RequestedBytes, AuditModel::Ever, AuditModel::Fallback, AuditModel::Evicted, AuditModel::Fired, AuditModel::Bytes,
-                        AuditModel::Requested, AuditModel::PolicyName, AuditModel::Rows});
+  m_table->setToolTip(
+      tr("Click focuses the layer; a click on a column's title orders by it, again turns the order round"));
+  m_table->setWidths({"99999", "expected_attention", QString(18, 'x'), "9999 = 999+9999+99", "99999", QString(14, 'x'),
+                      "999.9 KiB", "999.9 KiB", "99999", "99999", "99999", QString(19, 'x')});
+  m_table->setShedding({AuditModel::RequestedBytes, AuditModel::Ever, AuditModel::Fallback, AuditModel::Evicted,
+                        AuditModel::Fired, AuditModel::Bytes, AuditModel::Requested, AuditModel::PolicyName,
+                        AuditModel::Rows});
   m_table->horizontalHeader()->setStretchLastSection(false);
   m_table->horizontalHeader()->setSectionResizeMode(AuditModel::Bar, QHeaderView::Stretch);
   m_order = new ColumnOrder(m_table, AuditModel::names(), AuditModel::LayerNumber);
@@ -78,7 +85,8 @@ void AuditView::makeTable() {
     context().setFocus(next);
     emit context().scripted(QStringLiteral("view.focus({layer: %1})").arg(layer.value()));
   });
-  QAction* next = addViewAction(tr("Order by the next column"), tr("Order the layers by the next column of the table"), QKeySequence(QStringLiteral("S")));
+  QAction* next = addViewAction(tr("Order by the next column"), tr("Order the layers by the next column of the table"),
+                                QKeySequence(QStringLiteral("S")));
   connect(next, &QAction::triggered, m_order, &ColumnOrder::next);
 }
 
@@ -92,13 +100,17 @@ void AuditView::onSnapshot() {
   std::vector<AuditLine> lines;
   if (shown()) lines = auditLines(*shown(), context().history());
   const bool any = !lines.empty();
-  const QString how = shown() ? tr("Every layer keeps all its rows now. “Policy” above, s.setPolicy(\"h2o:ratio=0.25\") in the console or the manifest's key `policy` sets another.") : noSessionHow();
+  const QString how = shown()
+      ? tr("Every layer keeps all its rows now. “Policy” above, s.setPolicy(\"h2o:ratio=0.25\") in the console or the "
+           "manifest's key `policy` sets another.")
+      : noSessionHow();
   setEmpty(any ? QString() : tr("What each layer's eviction policy was asked for, what it did and what it cost"), how);
   m_policy->setEnabled(shown() != nullptr);
   m_model->show(std::move(lines));
   m_total->setVisible(any);
   m_banner->setVisible(any && shown()->policies->prefilling);
-  m_banner->setText(tr("The prompt is still coming in: nothing is evicted before it ends (s.endPrefill(), or the next tick)"));
+  m_banner->setText(
+      tr("The prompt is still coming in: nothing is evicted before it ends (s.endPrefill(), or the next tick)"));
   say();
 }
 
@@ -111,13 +123,16 @@ void AuditView::say() {
   const auto layers = static_cast<qint64>(m_model->lines().size());
   QStringList state;
   const bool byHead = shown()->info && shown()->info->cacheLayers.byHead();
-  const QString all = byHead ? counted(layers, tr("KV head"), tr("KV heads")) : counted(layers, tr("layer"), tr("layers"));
+  const QString all =
+      byHead ? counted(layers, tr("KV head"), tr("KV heads")) : counted(layers, tr("layer"), tr("layers"));
   state << (t.bad ? tr("%1 of %2 not as requested").arg(t.bad).arg(all) : tr("%1 as requested").arg(all));
   if (t.fallbacks) state << counted(t.fallbacks, tr("fallback"), tr("fallbacks"));
   state << tr("tick %1").arg(shown()->tick.value());
   m_state->setText(state.join(QStringLiteral("  ·  ")));
-  m_total->setText(QStringList{tr("rows %1 of %2 (%3)").arg(t.rows).arg(t.fullRows).arg(part(t.rows, t.fullRows)), tr("%1 of %2").arg(formatBytes(t.bytes), formatBytes(t.fullBytes)),
-                               tr("requested %1 rows").arg(t.requestedRows), tr("last decision %1").arg(formatMicroseconds(shown()->policies->us))}
+  m_total->setText(QStringList{tr("rows %1 of %2 (%3)").arg(t.rows).arg(t.fullRows).arg(part(t.rows, t.fullRows)),
+                               tr("%1 of %2").arg(formatBytes(t.bytes), formatBytes(t.fullBytes)),
+                               tr("requested %1 rows").arg(t.requestedRows),
+                               tr("last decision %1").arg(formatMicroseconds(shown()->policies->us))}
                        .join(QStringLiteral("   ")));
   m_table->setAccessibleDescription(m_state->text() + QStringLiteral("; ") + m_total->text());
 }
@@ -147,11 +162,14 @@ Status AuditView::setOption(const std::string& name, const nlohmann::json& value
 
 QString AuditView::dump() const {
   if (m_model->rowCount() == 0) return QStringLiteral("audit: every layer keeps all its rows\n");
-  return QStringLiteral("audit: %1\n").arg(m_state->text()) + (shown()->policies->prefilling ? m_banner->text() + QLatin1Char('\n') : QString()) + tsv() +
-         m_total->text() + QLatin1Char('\n');
+  return QStringLiteral("audit: %1\n").arg(m_state->text()) +
+      (shown()->policies->prefilling ? m_banner->text() + QLatin1Char('\n') : QString()) + tsv() + m_total->text() +
+      QLatin1Char('\n');
 }
 
-QString AuditView::tsv() const { return m_model->rowCount() ? m_table->tsv().remove(AuditModel::kUp).remove(AuditModel::kDown) : QString(); }
+QString AuditView::tsv() const {
+  return m_model->rowCount() ? m_table->tsv().remove(AuditModel::kUp).remove(AuditModel::kDown) : QString();
+}
 
 }  // namespace kvlab
 

@@ -45,7 +45,8 @@ void paintRuler(QPainter& painter, const QRect& ruler, int width, const AxisMap&
   }
 }
 
-void paintTokenTexts(QPainter& painter, const QRect& room, const AxisMap& axis, int marked, const std::function<QString(int item)>& textOf, const Theme& theme, bool hanging) {
+void paintTokenTexts(QPainter& painter, const QRect& room, const AxisMap& axis, int marked,
+                     const std::function<QString(int item)>& textOf, const Theme& theme, bool hanging) {
   if (room.height() <= 0) return;
   painter.setFont(theme.small);
   const QFontMetrics metrics = painter.fontMetrics();
@@ -54,10 +55,12 @@ void paintTokenTexts(QPainter& painter, const QRect& room, const AxisMap& axis, 
   for (int i = begin; i < end; ++i) {
     painter.setPen(i == marked ? theme.text : theme.muted);
     const double left = room.left() + axis.pixel(i);
-    const QString text = metrics.elidedText(textOf(i), Qt::ElideRight, upright ? room.height() - 10 : static_cast<int>(axis.scale) - 4);
+    const QString text =
+        metrics.elidedText(textOf(i), Qt::ElideRight, upright ? room.height() - 10 : static_cast<int>(axis.scale) - 4);
     painter.save();
     if (upright) {
-      painter.translate(left + axis.scale / 2 + metrics.ascent() / 2.0 - 1.5, hanging ? room.top() + 6 + metrics.horizontalAdvance(text) : room.bottom() - 6);
+      painter.translate(left + axis.scale / 2 + metrics.ascent() / 2.0 - 1.5,
+                        hanging ? room.top() + 6 + metrics.horizontalAdvance(text) : room.bottom() - 6);
       painter.rotate(-90);
       painter.drawText(0, 0, text);
     } else {
@@ -84,7 +87,8 @@ void paintOutline(QPainter& painter, const QRectF& box, const QColor& colour, in
   painter.drawRect(box);
 }
 
-void paintReadout(QPainter& painter, const QRect& line, const QString& text, const QString& hint, const Theme& theme, const QString& note) {
+void paintReadout(QPainter& painter, const QRect& line, const QString& text, const QString& hint, const Theme& theme,
+                  const QString& note) {
   painter.fillRect(line, theme.raised);
   painter.fillRect(QRect(line.left(), line.top(), line.width(), 1), theme.border);
   painter.setFont(theme.monoSmall);
@@ -92,7 +96,8 @@ void paintReadout(QPainter& painter, const QRect& line, const QString& text, con
   const QRect inner = line.adjusted(Theme::kMedium, 1, -Theme::kMedium, 0);
   const int taken = note.isEmpty() ? 0 : metrics.horizontalAdvance(note) + Theme::kHuge;
   painter.setPen(text.isEmpty() ? theme.faint : theme.text);
-  painter.drawText(inner.adjusted(0, 0, -taken, 0), Qt::AlignVCenter, metrics.elidedText(text.isEmpty() ? hint : text, Qt::ElideRight, inner.width() - taken));
+  painter.drawText(inner.adjusted(0, 0, -taken, 0), Qt::AlignVCenter,
+                   metrics.elidedText(text.isEmpty() ? hint : text, Qt::ElideRight, inner.width() - taken));
   painter.setPen(theme.warning);
   painter.drawText(inner, Qt::AlignVCenter | Qt::AlignRight, note);
 }
@@ -115,7 +120,8 @@ int legendHeight(const std::vector<int>& widths, int width) {
 
 void turnAxis(AxisMap& axis, const QWheelEvent& event, double left) {
   const QPoint turn = event.angleDelta();
-  if (event.modifiers() & Qt::ShiftModifier || std::abs(turn.x()) > std::abs(turn.y())) axis.pan((turn.x() ? turn.x() : turn.y()) * 0.6);
+  if (event.modifiers() & Qt::ShiftModifier || std::abs(turn.x()) > std::abs(turn.y()))
+    axis.pan((turn.x() ? turn.x() : turn.y()) * 0.6);
   else axis.zoom(event.position().x() - left, std::pow(1.0018, turn.y()));
 }
 

@@ -29,7 +29,8 @@ constexpr int kReadout = 26;          // height of a painted readout line
 void paintRuler(QPainter& painter, const QRect& ruler, int width, const AxisMap& axis, const Theme& theme);
 /// The texts of the items in sight, upright while they have no room across; `marked` is stronger. They stand on the
 /// foot of the room, or, `hanging`, end at its top.
-void paintTokenTexts(QPainter& painter, const QRect& room, const AxisMap& axis, int marked, const std::function<QString(int item)>& textOf, const Theme& theme, bool hanging = false);
+void paintTokenTexts(QPainter& painter, const QRect& room, const AxisMap& axis, int marked,
+                     const std::function<QString(int item)>& textOf, const Theme& theme, bool hanging = false);
 /// The text of a token where its leading space says nothing new.
 QString shortTokenText(const Snapshot& snapshot, LedgerId id);
 /// A triangle that points at `tip`, in the painter's brush; `tall` > 0: its base is below.
@@ -37,7 +38,8 @@ void paintArrow(QPainter& painter, QPointF tip, double tall);
 /// A frame that stands out from light and from dark cells.
 void paintOutline(QPainter& painter, const QRectF& box, const QColor& colour, int wide, const Theme& theme);
 /// A line below a canvas: what is read out, or how to get something there; a remark at its right.
-void paintReadout(QPainter& painter, const QRect& line, const QString& text, const QString& hint, const Theme& theme, const QString& note = {});
+void paintReadout(QPainter& painter, const QRect& line, const QString& text, const QString& hint, const Theme& theme,
+                  const QString& note = {});
 /// Where the entries of a legend stand that are so wide: in lines, from left to right.
 std::vector<QRect> legendBoxes(const std::vector<int>& widths, const QRect& area);
 int legendHeight(const std::vector<int>& widths, int width);

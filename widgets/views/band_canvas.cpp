@@ -29,7 +29,9 @@ BandCanvas::BandCanvas(InspectorContext& context, QWidget* parent) : QAbstractSc
   viewport()->setMouseTracking(true);
   viewport()->setAttribute(Qt::WA_OpaquePaintEvent);
   setAccessibleName(tr("Rows of each layer by band and score"));
-  setToolTip(tr("Colours are scores, each layer's own range from low to high. Click focuses a row; arrow keys move by tokens and layers; Ctrl and wheel, + and - zoom, 0 shows all"));
+  setToolTip(
+      tr("Colours are scores, each layer's own range from low to high. Click focuses a row; arrow keys move by tokens "
+         "and layers; Ctrl and wheel, + and - zoom, 0 shows all"));
   setToolTipDuration(5000);
   m_axis.maxScale = 24;
   settleBars(this);
@@ -87,7 +89,9 @@ const std::vector<BandCanvas::Column>& BandCanvas::columnsOf(std::size_t layer) 
   out.resize(at(area().width()));
   for (std::size_t x = 0; x < out.size(); ++x) {
     const double first = m_axis.item(static_cast<double>(x)), last = m_axis.item(static_cast<double>(x) + 1);
-    const auto begin = static_cast<std::int64_t>(first), end = std::min(std::max(begin + 1, static_cast<std::int64_t>(last)), static_cast<std::int64_t>(rows.band.size()));
+    const auto begin = static_cast<std::int64_t>(first),
+               end = std::min(std::max(begin + 1, static_cast<std::int64_t>(last)),
+                              static_cast<std::int64_t>(rows.band.size()));
     Column column;
     column.score = NAN;
     std::int64_t there = 0;
@@ -116,7 +120,8 @@ void BandCanvas::reveal() {
   if (layer >= 0 && layer < static_cast<int>(m_layers.size()) && verticalScrollBar()->maximum() > 0) {
     const QRectF line = lineRect(layer);
     if (line.top() < area().top()) verticalScrollBar()->setValue(layer * lineHeight());
-    else if (line.bottom() > area().bottom() + 1) verticalScrollBar()->setValue((layer + 1) * lineHeight() - area().height());
+    else if (line.bottom() > area().bottom() + 1)
+      verticalScrollBar()->setValue((layer + 1) * lineHeight() - area().height());
   }
   if (position >= 0 && !m_axis.fitted) {
     m_axis.reveal(position);
@@ -129,7 +134,9 @@ void BandCanvas::step(int layers, int positions) {
   if (!m_snapshot || m_layers.empty() || m_snapshot->length() == 0) return;
   const int layer = std::clamp(m_context.focus().layer.value() + layers, 0, static_cast<int>(m_layers.size()) - 1);
   const int from = m_context.focus().position.value();
-  emit clicked(Layer(layer), Position(std::clamp(from < 0 ? m_snapshot->length() - 1 : from + positions, 0, m_snapshot->length() - 1)));
+  emit clicked(
+      Layer(layer),
+      Position(std::clamp(from < 0 ? m_snapshot->length() - 1 : from + positions, 0, m_snapshot->length() - 1)));
 }
 
 void BandCanvas::mousePressEvent(QMouseEvent* event) {
@@ -157,7 +164,8 @@ bool BandCanvas::viewportEvent(QEvent* event) {
 void BandCanvas::wheelEvent(QWheelEvent* event) {
   const QPoint turn = event->angleDelta();
   const bool aside = event->modifiers() & Qt::ShiftModifier || std::abs(turn.x()) > std::abs(turn.y());
-  if (!aside && !(event->modifiers() & Qt::ControlModifier) && verticalScrollBar()->maximum() > 0) return QAbstractScrollArea::wheelEvent(event);
+  if (!aside && !(event->modifiers() & Qt::ControlModifier) && verticalScrollBar()->maximum() > 0)
+    return QAbstractScrollArea::wheelEvent(event);
   turnAxis(m_axis, *event, area().left());
   arrange();
   event->accept();
@@ -165,7 +173,8 @@ void BandCanvas::wheelEvent(QWheelEvent* event) {
 
 void BandCanvas::keyPressEvent(QKeyEvent* event) {
   const int all = m_snapshot ? m_snapshot->length() : 0;
-  if (const auto by = cellStep(*event, std::max(1, static_cast<int>(m_axis.visible())), all)) return step(by->lines, by->items);
+  if (const auto by = cellStep(*event, std::max(1, static_cast<int>(m_axis.visible())), all))
+    return step(by->lines, by->items);
   const auto factor = zoomStep(*event);
   if (!factor) return QAbstractScrollArea::keyPressEvent(event);
   if (*factor > 0) return zoom(*factor);
@@ -176,16 +185,24 @@ void BandCanvas::keyPressEvent(QKeyEvent* event) {
 QString BandCanvas::readout() const {
   if (!m_snapshot) return {};
   const bool hovering = m_hoverLayer >= 0 && m_context.hovered().value() >= 0;
-  const int layer = hovering ? m_hoverLayer : m_context.focus().layer.value(), position = hovering ? m_context.hovered().value() : m_context.focus().position.value();
+  const int layer = hovering ? m_hoverLayer : m_context.focus().layer.value(),
+            position = hovering ? m_context.hovered().value() : m_context.focus().position.value();
   if (layer < 0 || layer >= static_cast<int>(m_layers.size())) return {};
   const BandRows& rows = m_layers[at(layer)];
   if (position < 0 || position >= static_cast<int>(rows.band.size())) return ghostText(*m_snapshot, m_context.focus());
   const LedgerId id = m_snapshot->context[at(position)];
-  QStringList parts{hovering ? tr("under pointer") : tr("focus"), tokenText(*m_snapshot, id), tr("layer %1").arg(layerText(*m_snapshot, layer)), tr("position %1").arg(position), title(rows.band[at(position)])};
-  if (!rows.score.empty() && !std::isnan(rows.score[at(position)])) parts << tr("score %1").arg(static_cast<double>(rows.score[at(position)]), 0, 'g', 3);
+  QStringList parts{hovering ? tr("under pointer") : tr("focus"), tokenText(*m_snapshot, id),
+                    tr("layer %1").arg(layerText(*m_snapshot, layer)), tr("position %1").arg(position),
+                    title(rows.band[at(position)])};
+  if (!rows.score.empty() && !std::isnan(rows.score[at(position)]))
+    parts << tr("score %1").arg(static_cast<double>(rows.score[at(position)]), 0, 'g', 3);
   for (const Contest& contest : rows.contests)
-    if (contest.loser == id) parts << (contest.challenger == id ? tr("left the window in this tick and lost") : tr("driven out in this tick by %1").arg(tokenText(*m_snapshot, contest.challenger)));
-    else if (contest.challenger == id) parts << tr("drove out %1 in this tick").arg(tokenText(*m_snapshot, contest.loser));
+    if (contest.loser == id)
+      parts << (contest.challenger == id
+                    ? tr("left the window in this tick and lost")
+                    : tr("driven out in this tick by %1").arg(tokenText(*m_snapshot, contest.challenger)));
+    else if (contest.challenger == id)
+      parts << tr("drove out %1 in this tick").arg(tokenText(*m_snapshot, contest.loser));
   return parts.join(QStringLiteral("   "));
 }
 
@@ -199,7 +216,8 @@ int BandCanvas::swatchOf(qsizetype entry) const { return entry == legendTexts().
 std::vector<int> BandCanvas::legendWidths() const {
   const QFontMetrics metrics(Theme::current()->small);
   std::vector<int> widths;
-  for (const QString& text : legendTexts()) widths.push_back(swatchOf(static_cast<qsizetype>(widths.size())) + metrics.horizontalAdvance(text) + Theme::kLarge);
+  for (const QString& text : legendTexts())
+    widths.push_back(swatchOf(static_cast<qsizetype>(widths.size())) + metrics.horizontalAdvance(text) + Theme::kLarge);
   return widths;
 }
 

@@ -43,8 +43,8 @@ class BandCanvas : public QAbstractScrollArea {
 
  private:
   struct Column {
-    float score = 0;   // not-a-number: none is known
-    float there = 0;   // resident part, 0..1
+    float score = 0;  // not-a-number: none is known
+    float there = 0;  // resident part, 0..1
     Band band = Band::Gone;
   };
   void arrange();

@@ -41,7 +41,9 @@ void BandCanvas::paintEvent(QPaintEvent*) {
   painter.save();
   painter.setClipRect(QRect(0, area().top(), viewport()->width(), area().height()));
   for (std::size_t layer = 0; layer < m_layers.size(); ++layer)
-    if (const QRectF line = lineRect(static_cast<int>(layer)); line.bottom() > area().top() && line.top() < area().bottom()) paintLine(painter, layer, *theme);
+    if (const QRectF line = lineRect(static_cast<int>(layer));
+        line.bottom() > area().top() && line.top() < area().bottom())
+      paintLine(painter, layer, *theme);
   paintFocus(painter, *theme);
   painter.restore();
   paintAxis(painter, *theme);
@@ -52,7 +54,9 @@ void BandCanvas::paintLine(QPainter& painter, std::size_t layer, const Theme& th
   const BandRows& rows = m_layers[layer];
   const QRectF line = lineRect(static_cast<int>(layer));
   const bool focused = m_context.focus().layer.value() == rows.layer;
-  if (focused) painter.fillRect(QRectF(0, line.top(), viewport()->width(), line.height()), Theme::mix(theme.surface, theme.selection, 0.6));
+  if (focused)
+    painter.fillRect(QRectF(0, line.top(), viewport()->width(), line.height()),
+                     Theme::mix(theme.surface, theme.selection, 0.6));
   const QRectF strip = line.adjusted(0, 4, 0, -5 - kBand);
   const ColourScale scale = scaleFor(Quantity::Score, rows.score);
   const ColourTable table = colourTable(Quantity::Score, theme);
@@ -65,17 +69,21 @@ void BandCanvas::paintLine(QPainter& painter, std::size_t layer, const Theme& th
     painter.fillRect(QRectF(left, strip.top(), 1, strip.height()), theme.sunken);
     if (c.there <= 0) continue;
     const double tall = std::max(2.0, strip.height() * static_cast<double>(c.there));
-    painter.fillRect(QRectF(left, strip.bottom() - tall, 1, tall), std::isnan(c.score) ? plain : QColor(table[scale.index(c.score)]));
+    painter.fillRect(QRectF(left, strip.bottom() - tall, 1, tall),
+                     std::isnan(c.score) ? plain : QColor(table[scale.index(c.score)]));
   }
   paintBands(painter, rows, line, theme);
   paintContests(painter, rows, line, theme);
   painter.setFont(focused ? theme.monoStrong : theme.mono);
   painter.setPen(focused ? theme.text : theme.muted);
-  painter.drawText(QRectF(0, line.top(), line.left() - 8, line.height()), Qt::AlignRight | Qt::AlignVCenter, layerText(*m_snapshot, rows.layer));
+  painter.drawText(QRectF(0, line.top(), line.left() - 8, line.height()), Qt::AlignRight | Qt::AlignVCenter,
+                   layerText(*m_snapshot, rows.layer));
   painter.setFont(theme.monoSmall);
   painter.setPen(rows.bounded && rows.rows() > rows.requested.capacity() ? theme.error : theme.muted);
-  const QString figure = rows.bounded ? QStringLiteral("%1/%2").arg(rows.rows()).arg(rows.requested.capacity()) : tr("%1, all").arg(rows.rows());
-  painter.drawText(QRectF(line.right() + 6, line.top(), viewport()->width() - line.right() - 8, line.height()), Qt::AlignLeft | Qt::AlignVCenter, figure);
+  const QString figure = rows.bounded ? QStringLiteral("%1/%2").arg(rows.rows()).arg(rows.requested.capacity())
+                                      : tr("%1, all").arg(rows.rows());
+  painter.drawText(QRectF(line.right() + 6, line.top(), viewport()->width() - line.right() - 8, line.height()),
+                   Qt::AlignLeft | Qt::AlignVCenter, figure);
 }
 
 /// One stroke from the first to the last row of each band: thick for the budget, with feet for sinks and window.
@@ -83,7 +91,8 @@ void BandCanvas::paintBands(QPainter& painter, const BandRows& rows, const QRect
   for (const Band band : {Band::Kept, Band::Sink, Band::Budget, Band::Window}) {
     const auto [first, end] = rows.extent[at(static_cast<int>(band))];
     if (end == 0) continue;
-    const double left = std::clamp(m_axis.pixel(first), 0.0, line.width()), right = std::clamp(m_axis.pixel(end), 0.0, line.width());
+    const double left = std::clamp(m_axis.pixel(first), 0.0, line.width()),
+                 right = std::clamp(m_axis.pixel(end), 0.0, line.width());
     if (right <= left) continue;
     const QRectF box(line.left() + left, line.bottom() - 4 - kBand / 2.0, std::max(2.0, right - left - 1), kBand / 2.0);
     const QColor colour = bandColour(band, theme);
@@ -98,10 +107,13 @@ void BandCanvas::paintBands(QPainter& painter, const BandRows& rows, const QRect
 void BandCanvas::paintContests(QPainter& painter, const BandRows& rows, const QRectF& line, const Theme& theme) const {
   painter.setRenderHint(QPainter::Antialiasing);
   for (const auto& [challenger, loser] : rows.places) {
-    const auto place = [&](std::int32_t position) { return position < 0 ? -1.0 : line.left() + m_axis.pixel(position + 0.5); };
+    const auto place = [&](std::int32_t position) {
+      return position < 0 ? -1.0 : line.left() + m_axis.pixel(position + 0.5);
+    };
     const auto inside = [&](double x) { return x >= line.left() && x <= line.right(); };
     if (inside(place(loser))) paintMark(painter, QPointF(place(loser), line.top() + 7), true, theme.warning);
-    if (loser != challenger && inside(place(challenger))) paintMark(painter, QPointF(place(challenger), line.top() + 1), false, theme.ok);
+    if (loser != challenger && inside(place(challenger)))
+      paintMark(painter, QPointF(place(challenger), line.top() + 1), false, theme.ok);
   }
   painter.setRenderHint(QPainter::Antialiasing, false);
 }
@@ -126,14 +138,16 @@ void BandCanvas::paintAxis(QPainter& painter, const Theme& theme) const {
   const QRect strips = area();
   painter.setFont(theme.monoSmall);
   painter.setPen(theme.faint);
-  const int last = std::max(0, static_cast<int>(std::ceil(std::min(m_axis.first + m_axis.visible(), m_axis.count))) - 1);
+  const int last =
+      std::max(0, static_cast<int>(std::ceil(std::min(m_axis.first + m_axis.visible(), m_axis.count))) - 1);
   const double end = strips.left() + std::min(m_axis.pixel(m_axis.count), static_cast<double>(strips.width()));
   const QRectF room(strips.left(), 0, end - strips.left(), kBand + 15);
   painter.drawText(room, Qt::AlignLeft | Qt::AlignVCenter, QString::number(static_cast<int>(m_axis.first)));
   painter.drawText(room, Qt::AlignRight | Qt::AlignVCenter, QString::number(last));
   painter.setFont(theme.small);
   painter.drawText(room, Qt::AlignHCenter | Qt::AlignVCenter, tr("position"));
-  painter.drawText(QRectF(strips.right() + 6, 0, viewport()->width() - strips.right() - 6, room.height()), Qt::AlignLeft | Qt::AlignVCenter, tr("rows"));
+  painter.drawText(QRectF(strips.right() + 6, 0, viewport()->width() - strips.right() - 6, room.height()),
+                   Qt::AlignLeft | Qt::AlignVCenter, tr("rows"));
   painter.drawText(QRectF(0, 0, strips.left() - 4, room.height()), Qt::AlignRight | Qt::AlignVCenter, tr("layer"));
 }
 
@@ -161,11 +175,13 @@ void BandCanvas::paintLegend(QPainter& painter, const Theme& theme) const {
       painter.drawRect(QRectF(box.left() + 2, middle - 5, 10, 10));
     } else if (!bar) {
       painter.setRenderHint(QPainter::Antialiasing);
-      paintMark(painter, QPointF(box.left() + 7, middle + (i == 4 ? 4 : -4)), i == 4, i == 4 ? theme.warning : theme.ok);
+      paintMark(painter, QPointF(box.left() + 7, middle + (i == 4 ? 4 : -4)), i == 4,
+                i == 4 ? theme.warning : theme.ok);
       painter.setRenderHint(QPainter::Antialiasing, false);
     } else {
       const ColourTable table = colourTable(Quantity::Score, theme);
-      for (int k = 0; k < 48; ++k) painter.fillRect(QRectF(box.left() + k, middle - 5, 1, 10), QColor(table[at(1 + k * 254 / 47)]));
+      for (int k = 0; k < 48; ++k)
+        painter.fillRect(QRectF(box.left() + k, middle - 5, 1, 10), QColor(table[at(1 + k * 254 / 47)]));
     }
     painter.setPen(theme.muted);
     painter.drawText(box.adjusted(swatchOf(i), 0, 0, 0), Qt::AlignVCenter, texts[i]);

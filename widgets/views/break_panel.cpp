@@ -10,9 +10,7 @@
 
 namespace kvlab {
 namespace {
-QString quoted(const QString& text) {
-  return QString::fromStdString(nlohmann::json(text.toStdString()).dump());
-}
+QString quoted(const QString& text) { return QString::fromStdString(nlohmann::json(text.toStdString()).dump()); }
 
 QPushButton* button(const QString& text, const QString& tip, QWidget* parent) {
   auto* made = new QPushButton(text, parent);
@@ -24,10 +22,13 @@ QPushButton* button(const QString& text, const QString& tip, QWidget* parent) {
 }  // namespace
 
 BreakPanel::BreakPanel(InspectorContext& context, QWidget* parent)
-    : QWidget(parent), m_context(context), m_edit(new QComboBox(this)),
+    : QWidget(parent),
+      m_context(context),
+      m_edit(new QComboBox(this)),
       m_add(button(tr("Add"), tr("Stop every run when this becomes true (Return)"), this)),
       m_remove(button(tr("Remove"), tr("Remove the selected condition (Del)"), this)),
-      m_clear(button(tr("Clear"), tr("Remove every condition"), this)), m_list(new QListWidget(this)) {
+      m_clear(button(tr("Clear"), tr("Remove every condition"), this)),
+      m_list(new QListWidget(this)) {
   m_edit->setEditable(true);
   m_edit->addItems({QStringLiteral("invariant"), QStringLiteral("kl > 0.05"), QStringLiteral("evicted(ledger==12)"),
                     QStringLiteral("wrap(layer==3)")});

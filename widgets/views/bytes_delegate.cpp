@@ -19,7 +19,8 @@ void paintKind(QPainter& painter, const QRectF& box, ByteKind kind, const Theme&
   painter.save();
   painter.setClipRect(box, Qt::IntersectClip);
   painter.setPen(QPen(colour, 1));
-  for (double x = box.left() - box.height(); x < box.right(); x += 4) painter.drawLine(QPointF(x, box.bottom()), QPointF(x + box.height(), box.top()));
+  for (double x = box.left() - box.height(); x < box.right(); x += 4)
+    painter.drawLine(QPointF(x, box.bottom()), QPointF(x + box.height(), box.top()));
   painter.restore();
 }
 
@@ -48,7 +49,8 @@ void BytesDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
   room.setWidth(std::max(2.0, room.width() * share));
   paintKinds(*painter, room, kinds, *theme);
   painter->setPen(theme->text);
-  painter->drawText(QRectF(option.rect).adjusted(0, 0, -7, 0), Qt::AlignRight | Qt::AlignVCenter, index.data().toString());
+  painter->drawText(QRectF(option.rect).adjusted(0, 0, -7, 0), Qt::AlignRight | Qt::AlignVCenter,
+                    index.data().toString());
   painter->restore();
 }
 

@@ -38,8 +38,12 @@ std::optional<std::vector<TokenId>> idsIn(const QString& words) {
 }  // namespace
 
 ComposeBar::ComposeBar(InspectorContext& context, QWidget* parent)
-    : QWidget(parent), m_context(context), m_rows(new ElidedLabel(this)), m_tokens(new ElidedLabel(this)),
-      m_words(new QLineEdit(this)), m_pick(button(tr("Pic&k"), tr("Add the focused row to the picked rows"))),
+    : QWidget(parent),
+      m_context(context),
+      m_rows(new ElidedLabel(this)),
+      m_tokens(new ElidedLabel(this)),
+      m_words(new QLineEdit(this)),
+      m_pick(button(tr("Pic&k"), tr("Add the focused row to the picked rows"))),
       m_unpick(button(tr("&Unpick"), tr("Forget the picked rows; the focus counts again"))) {
   m_words->setPlaceholderText(tr("Replacement words, or token ids as #12 #7"));
   m_words->setAccessibleName(tr("Replacement words"));
@@ -64,7 +68,8 @@ ComposeBar::ComposeBar(InspectorContext& context, QWidget* parent)
   connect(m_pick, &QPushButton::clicked, this, &ComposeBar::pick);
   connect(m_unpick, &QPushButton::clicked, this, &ComposeBar::unpick);
   connect(m_words, &QLineEdit::textChanged, this, &ComposeBar::wordsChanged);
-  connect(m_words, &QLineEdit::returnPressed, this, [this] { build(rows().size() == 2 ? EditVerb::ReplacePair : EditVerb::Replace); });
+  connect(m_words, &QLineEdit::returnPressed, this,
+          [this] { build(rows().size() == 2 ? EditVerb::ReplacePair : EditVerb::Replace); });
   refresh();
 }
 
@@ -82,7 +87,8 @@ void ComposeBar::makeButtons() {
   for (int i = 0; i < kEditVerbs; ++i) {
     m_verbs[i] = button(tr(kTexts[i].text), tr(kTexts[i].tip));
     connect(m_verbs[i], &QPushButton::clicked, this, [this, i] { build(static_cast<EditVerb>(i)); });
-    m_verbs[i]->setMaximumWidth(m_verbs[i]->fontMetrics().horizontalAdvance(m_verbs[i]->accessibleName()) + 18);  // six in a line of a dock
+    m_verbs[i]->setMaximumWidth(m_verbs[i]->fontMetrics().horizontalAdvance(m_verbs[i]->accessibleName()) +
+                                18);  // six in a line of a dock
     line->addWidget(m_verbs[i]);
   }
   static_cast<QGridLayout*>(layout())->addLayout(line, 3, 0, 1, 4);
@@ -199,7 +205,8 @@ std::vector<Action> ComposeBar::actionsFor(EditVerb verb, const std::vector<Posi
       return actions;
     case EditVerb::Evict:
       for (Position position : list) ledger.push_back(snapshot->context[static_cast<std::size_t>(position.value())]);
-      return {Evict{snapshot->info->cacheLayers.layerOf(m_context.focus().layer), snapshot->info->cacheLayers.headOf(m_context.focus().layer), ledger}};
+      return {Evict{snapshot->info->cacheLayers.layerOf(m_context.focus().layer),
+                    snapshot->info->cacheLayers.headOf(m_context.focus().layer), ledger}};
   }
   return actions;
 }
@@ -208,7 +215,8 @@ void ComposeBar::build(EditVerb verb) {
   withTokens([this, verb] {
     std::vector<Position> list = rows();
     const SnapshotPtr snapshot = m_context.snapshot();
-    if (verb == EditVerb::ReplacePair && m_picked.empty() && list.size() == 1 && list[0].value() + 1 < snapshot->length())
+    if (verb == EditVerb::ReplacePair && m_picked.empty() && list.size() == 1 &&
+        list[0].value() + 1 < snapshot->length())
       list.push_back(Position(list[0].value() + 1));
     if (const QString why = problem(verb, list); !why.isEmpty()) {
       if (needsWords(verb) && m_ids.empty()) m_words->setFocus();

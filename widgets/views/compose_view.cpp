@@ -12,8 +12,8 @@
 namespace kvlab {
 namespace {
 using nlohmann::json;
-constexpr int kPlanDelay = 120;   // milliseconds after the last key
-constexpr int kWide = 820;        // from this width on, text and plan stand side by side
+constexpr int kPlanDelay = 120;  // milliseconds after the last key
+constexpr int kWide = 820;       // from this width on, text and plan stand side by side
 constexpr const char* kExample =
     "[\n  {\"action\":\"replace_pair\",\"original_pos1\":8,\n   \"original_pos2\":9,\"new_token_ids\":[319]},\n"
     "  {\"action\":\"add\",\"token_id\":13}\n]";
@@ -152,7 +152,8 @@ QWidget* ComposeView::makeFooter() {
   connect(m_apply, &QPushButton::clicked, this, [this] { m_check.ok() ? queue(true) : applyPending(); });
   connect(m_queue, &QPushButton::clicked, this, [this] { queue(false); });
   connect(m_clear, &QPushButton::clicked, this, [this] { m_editor->replaceText({}); });
-  connect(m_clearPending, &QPushButton::clicked, this, [this] { this->context().runCommand(QStringLiteral("clear_pending"), json::object()); });
+  connect(m_clearPending, &QPushButton::clicked, this,
+          [this] { this->context().runCommand(QStringLiteral("clear_pending"), json::object()); });
   return box;
 }
 
@@ -168,7 +169,8 @@ Status ComposeView::setOption(const std::string& name, const json& value) {
   QString text;
   if (value.is_string()) text = QString::fromStdString(value.get<std::string>());
   else
-    for (const json& action : value) text += (text.isEmpty() ? "[\n  " : ",\n  ") + QString::fromStdString(action.dump());
+    for (const json& action : value)
+      text += (text.isEmpty() ? "[\n  " : ",\n  ") + QString::fromStdString(action.dump());
   setDraft(value.is_array() && !text.isEmpty() ? text + "\n]" : text);
   return ok();
 }
@@ -189,7 +191,9 @@ void ComposeView::draftChanged() {
   m_planning = false;
   m_plan->setList(m_check.list, shown());
   if (!m_check.problem.isEmpty()) say(m_check.problem, Tone::Error);
-  else if (m_check.empty()) say(tr("Pick rows and words above, or write the list as JSON; the plan appears before anything changes."), Tone::Faint);
+  else if (m_check.empty())
+    say(tr("Pick rows and words above, or write the list as JSON; the plan appears before anything changes."),
+        Tone::Faint);
   else if (shown()) {
     say(tr("planning…"), Tone::Faint);
     m_planSoon.start();
@@ -242,13 +246,17 @@ void ComposeView::say(const QString& text, Tone tone) {
   m_tone = tone;
   const auto look = theme();
   QPalette colours = m_message->palette();
-  colours.setColor(QPalette::WindowText, tone == Tone::Error     ? look->error
-                                         : tone == Tone::Warning ? look->warning
-                                         : tone == Tone::Ok      ? look->ok
-                                         : tone == Tone::Faint   ? look->faint : look->text);
+  colours.setColor(QPalette::WindowText,
+                   tone == Tone::Error         ? look->error
+                       : tone == Tone::Warning ? look->warning
+                       : tone == Tone::Ok      ? look->ok
+                       : tone == Tone::Faint   ? look->faint
+                                               : look->text);
   m_message->setPalette(colours);
-  const QString sign = tone == Tone::Error ? QStringLiteral("✗ ") : tone == Tone::Warning ? QStringLiteral("⚠ ")
-                       : tone == Tone::Ok ? QStringLiteral("✓ ") : QString();
+  const QString sign = tone == Tone::Error ? QStringLiteral("✗ ")
+      : tone == Tone::Warning              ? QStringLiteral("⚠ ")
+      : tone == Tone::Ok                   ? QStringLiteral("✓ ")
+                                           : QString();
   m_message->setText(sign + text);
 }
 
@@ -298,7 +306,9 @@ void ComposeView::buttons() {
   m_clear->setEnabled(!draft().isEmpty());
   m_clearPending->setEnabled(pending);
   m_clearPending->setVisible(pending);
-  m_planTitle->setText(m_plan->rowCount() == 0 ? tr("Plan") : tr("Plan: %1").arg(counted(m_plan->rowCount(), tr("action"), tr("actions"))));
+  m_planTitle->setText(m_plan->rowCount() == 0
+                           ? tr("Plan")
+                           : tr("Plan: %1").arg(counted(m_plan->rowCount(), tr("action"), tr("actions"))));
 }
 
 void ComposeView::onSnapshot() {
@@ -308,7 +318,8 @@ void ComposeView::onSnapshot() {
   const std::vector<Action> pending = snapshot ? snapshot->pending : std::vector<Action>();
   m_pendingModel->setActions(pending, snapshot);
   m_pending->setVisible(!pending.empty());
-  m_pendingTitle->setText(tr("Pending: %1 for the next tick").arg(counted(static_cast<qint64>(pending.size()), tr("action"), tr("actions"))));
+  m_pendingTitle->setText(tr("Pending: %1 for the next tick")
+                              .arg(counted(static_cast<qint64>(pending.size()), tr("action"), tr("actions"))));
   const int tall = Theme::kRow * std::clamp(static_cast<int>(pending.size()), 1, 4) + 2;
   m_pendingTable->setFixedHeight(tall);
   m_pending->setFixedHeight(tall + m_pendingTitle->sizeHint().height());

@@ -52,7 +52,8 @@ ConsoleView::ConsoleView(InspectorContext& context, QWidget* parent) : Inspector
   setCompletions(QString::fromLatin1(kNames).split(QLatin1Char(' ')));
   setFocusProxy(m_input);
   connect(&context, &InspectorContext::scripted, this, [this](const QString& line) { add(Kind::Click, line); });
-  QAction* erase = addViewAction(tr("Clear"), tr("Forget the lines of the console"), QKeySequence(Qt::CTRL | Qt::Key_L));
+  QAction* erase =
+      addViewAction(tr("Clear"), tr("Forget the lines of the console"), QKeySequence(Qt::CTRL | Qt::Key_L));
   connect(erase, &QAction::triggered, this, &ConsoleView::clear);
   onTheme();
   refresh();
@@ -149,7 +150,8 @@ void ConsoleView::clear() {
 QString ConsoleView::all() const {
   QString text;
   for (const Entry& entry : m_entries)
-    if (entry.kind != Kind::Click || m_clicks->isChecked()) text += signedText(entry.kind, entry.text) + QLatin1Char('\n');
+    if (entry.kind != Kind::Click || m_clicks->isChecked())
+      text += signedText(entry.kind, entry.text) + QLatin1Char('\n');
   return text;
 }
 
@@ -159,7 +161,9 @@ void ConsoleView::refresh() {
            tr("Type s.step() and press Return, or click anywhere: the line that does the same appears here."));
   m_copy->setEnabled(any);
   m_clear->setEnabled(any);
-  m_count->setText(m_running ? tr("running…") : any ? counted(static_cast<qint64>(m_entries.size()), tr("entry"), tr("entries")) : QString());
+  m_count->setText(m_running ? tr("running…")
+                       : any ? counted(static_cast<qint64>(m_entries.size()), tr("entry"), tr("entries"))
+                             : QString());
 }
 
 void ConsoleView::onTheme() {

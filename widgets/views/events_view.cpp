@@ -31,18 +31,21 @@ EventsView::EventsView(InspectorContext& context, QWidget* parent)
 QToolButton* EventsView::command(const QString& text, const QString& id, const QString& tip) {
   QToolButton* button = stripButton(text, text, tip);
   button->setAutoRaise(true);
-  connect(button, &QToolButton::clicked, this, [this, id] { this->context().runCommand(id, nlohmann::json::object()); });
+  connect(button, &QToolButton::clicked, this,
+          [this, id] { this->context().runCommand(id, nlohmann::json::object()); });
   return button;
 }
 
 void EventsView::makeStrip() {
   command(tr("Into"), QStringLiteral("step_into"), tr("Apply the next pending action, alone (F11)"));
   command(tr("Over"), QStringLiteral("step"), tr("Run one whole tick (F10)"));
-  command(tr("Out"), QStringLiteral("step_out"), tr("Apply the pending actions that are left, without generating (Shift+F11)"));
+  command(tr("Out"), QStringLiteral("step_out"),
+          tr("Apply the pending actions that are left, without generating (Shift+F11)"));
   command(tr("Back"), QStringLiteral("step_back"), tr("Go to the tick before (Shift+F10)"));
   command(tr("Run"), QStringLiteral("run"), tr("Run until a breakpoint or Stop (F5)"));
   m_summary = stripLabel({}, 1);
-  QToolButton* save = stripButton(tr("Export trace…"), tr("Export trace"), tr("Save the history as a trace for ui.perfetto.dev or chrome://tracing (Ctrl+E)"));
+  QToolButton* save = stripButton(tr("Export trace…"), tr("Export trace"),
+                                  tr("Save the history as a trace for ui.perfetto.dev or chrome://tracing (Ctrl+E)"));
   save->setAutoRaise(true);
   connect(save, &QToolButton::clicked, this, &EventsView::askExport);
 }
@@ -56,7 +59,8 @@ void EventsView::makeBody() {
   column->setSpacing(0);
   column->addWidget(m_ticks);
   m_content = new TurningSplitter(
-      kWide, [](int width) { return width - kBreaksWide; }, [](int height) { return std::max(height - kBreaksTall, height / 2); }, all);
+      kWide, [](int width) { return width - kBreaksWide; },
+      [](int height) { return std::max(height - kBreaksTall, height / 2); }, all);
   m_tree = new TimelineTree(m_content);
   m_tree->setModel(m_model);
   m_tree->setAccessibleName(tr("Events of the tick"));
@@ -80,7 +84,8 @@ void EventsView::setColumns() {
   header.setStretchLastSection(true);
   header.setFont(theme()->small);
   header.setMinimumSectionSize(60);
-  for (const int column : {EventModel::Duration, EventModel::Bytes, EventModel::Rate}) header.resizeSection(column, column == EventModel::Rate ? 70 : 84);
+  for (const int column : {EventModel::Duration, EventModel::Bytes, EventModel::Rate})
+    header.resizeSection(column, column == EventModel::Rate ? 70 : 84);
 }
 
 bool EventsView::hasTicks() const { return shown() && shown()->report; }
@@ -88,7 +93,8 @@ bool EventsView::hasTicks() const { return shown() && shown()->report; }
 QString EventsView::summary() const {
   const auto& report = shown()->report;
   const qint64 bytes = tickBytes(*report);
-  QString text = tr("tick %1 · %2 · %3").arg(report->tick.value())
+  QString text = tr("tick %1 · %2 · %3")
+                     .arg(report->tick.value())
                      .arg(formatMicroseconds(tickMicroseconds(*report)), formatBytes(bytes));
   if (!report->actions.empty())
     text += QStringLiteral(" · ") + counted(static_cast<qint64>(report->actions.size()), tr("action"), tr("actions"));
@@ -100,8 +106,11 @@ void EventsView::onSnapshot() {
   const bool any = hasTicks();
   if (any) setEmpty({});
   else if (!shown()) setEmpty(tr("What each tick did, and how long it took"), noSessionHow());
-  else setEmpty(tr("No tick has run yet"), tr("Step (F10) to see its steps, actions and operations with their times and bytes."));
-  for (QToolButton* button : strip()->parentWidget()->findChildren<QToolButton*>()) button->setEnabled(shown() != nullptr);
+  else
+    setEmpty(tr("No tick has run yet"),
+             tr("Step (F10) to see its steps, actions and operations with their times and bytes."));
+  for (QToolButton* button : strip()->parentWidget()->findChildren<QToolButton*>())
+    button->setEnabled(shown() != nullptr);
   m_summary->setText(any ? summary() : QString());
   m_ticks->show(context().history(), shown() ? shown()->tick : Tick(-1));
   m_model->setTree(any ? EventTree::of(*shown()->report) : EventTree());
@@ -139,11 +148,12 @@ Status EventsView::exportTrace(const QString& path) const {
 }
 
 void EventsView::askExport() {
-  askSaveFile(tr("Export trace"), QStringLiteral("kvlab-trace.json"), tr("Traces (*.json)"), [this](const QString& path) {
-    const Status status = exportTrace(path);
-    if (!status) emit context().failed(status.error());
-    else emit context().logged(2, tr("Trace written to %1; open it in ui.perfetto.dev").arg(path));
-  });
+  askSaveFile(tr("Export trace"), QStringLiteral("kvlab-trace.json"), tr("Traces (*.json)"),
+              [this](const QString& path) {
+                const Status status = exportTrace(path);
+                if (!status) emit context().failed(status.error());
+                else emit context().logged(2, tr("Trace written to %1; open it in ui.perfetto.dev").arg(path));
+              });
 }
 
 }  // namespace kvlab

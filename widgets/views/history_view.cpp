@@ -17,7 +17,8 @@ Tone toneOf(const QString& event) {
 
 QString layerText(const nlohmann::json& row) {
   if (!row.contains("layer") || row["layer"].is_null()) return {};
-  return row["layer"].is_string() ? QString::fromStdString(row["layer"].get<std::string>()) : QString::number(row["layer"].get<int>());
+  return row["layer"].is_string() ? QString::fromStdString(row["layer"].get<std::string>())
+                                  : QString::number(row["layer"].get<int>());
 }
 }  // namespace
 
@@ -44,11 +45,12 @@ QVariant HistoryModel::data(const QModelIndex& index, int role) const {
   const bool first = row == 0 || m_events[row - 1].tick != e.tick;
   switch (role) {
     case Qt::DisplayRole:
-      return index.column() == kTick    ? QString::number(e.tick.value())
-             : index.column() == kEvent ? e.event
-             : index.column() == kLayer ? e.layer
-                                        : e.detail;
-    case Qt::TextAlignmentRole: return static_cast<int>(index.column() == kTick || index.column() == kLayer ? Qt::AlignRight : Qt::AlignLeft);
+      return index.column() == kTick ? QString::number(e.tick.value())
+          : index.column() == kEvent ? e.event
+          : index.column() == kLayer ? e.layer
+                                     : e.detail;
+    case Qt::TextAlignmentRole:
+      return static_cast<int>(index.column() == kTick || index.column() == kLayer ? Qt::AlignRight : Qt::AlignLeft);
     case kMonoRole: return index.column() == kTick || index.column() == kLayer;
     case kToneRole:
       if (e.tick > m_shown) return static_cast<int>(Tone::Ghost);
@@ -64,8 +66,12 @@ QVariant HistoryModel::headerData(int section, Qt::Orientation orientation, int 
   if (orientation != Qt::Horizontal || section >= kColumns) return {};
   if (role == Qt::DisplayRole) return QStringList{tr("tick"), tr("event"), tr("layer"), tr("detail")}.at(section);
   if (role == Qt::ToolTipRole)
-    return QStringList{tr("When it happened"), tr("What happened to the token"), tr("In which layer; empty = in all"), tr("By what, or with what")}.at(section);
-  if (role == Qt::TextAlignmentRole) return static_cast<int>((section == kTick || section == kLayer ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+    return QStringList{tr("When it happened"), tr("What happened to the token"), tr("In which layer; empty = in all"),
+                       tr("By what, or with what")}
+        .at(section);
+  if (role == Qt::TextAlignmentRole)
+    return static_cast<int>((section == kTick || section == kLayer ? Qt::AlignRight : Qt::AlignLeft) |
+                            Qt::AlignVCenter);
   return {};
 }
 
@@ -73,7 +79,8 @@ void RailDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, 
   const auto theme = Theme::current();
   QStyleOptionViewItem inner = option;
   DataDelegate::paint(painter, inner, index);
-  const QColor tones[] = {theme->text, theme->muted, theme->faint, theme->ghost, theme->accent, theme->ok, theme->warning, theme->error};
+  const QColor tones[] = {theme->text,   theme->muted, theme->faint,   theme->ghost,
+                          theme->accent, theme->ok,    theme->warning, theme->error};
   const QColor colour = tones[static_cast<std::size_t>(index.data(HistoryModel::kEventTone).toInt())];
   const double x = option.rect.left() + 15.5, y = option.rect.center().y() + 0.5;
   const bool top = index.row() == 0, bottom = index.row() + 1 == index.model()->rowCount();
@@ -94,7 +101,11 @@ void RailDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, 
 }
 
 HistoryView::HistoryView(InspectorContext& context, QWidget* parent)
-    : InspectorView(context, parent), m_page(new QWidget(this)), m_card(new RowCard(m_page)), m_model(new HistoryModel(this)), m_table(new DataTable(m_page)) {
+    : InspectorView(context, parent),
+      m_page(new QWidget(this)),
+      m_card(new RowCard(m_page)),
+      m_model(new HistoryModel(this)),
+      m_table(new DataTable(m_page)) {
   auto* lines = new QVBoxLayout(m_page);
   lines->setContentsMargins(0, 0, 0, 0);
   lines->setSpacing(0);
@@ -109,7 +120,9 @@ HistoryView::HistoryView(InspectorContext& context, QWidget* parent)
   m_table->setAccessibleName(tr("History of the focused row"));
   m_table->setToolTip(tr("Click shows all views as they were at that tick"));
   connect(m_card, &RowCard::chosen, this, &HistoryView::clickLedger);
-  connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) { clickTick(m_model->events()[static_cast<std::size_t>(index.row())].tick); });
+  connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) {
+    clickTick(m_model->events()[static_cast<std::size_t>(index.row())].tick);
+  });
 }
 
 bool HistoryView::ready() const { return InspectorView::ready() && !m_waiting; }
@@ -128,7 +141,9 @@ void HistoryView::ask() {
     m_asked = LedgerId(-1);
     m_waiting = false;
     m_model->set({});
-    const QString how = !s ? noSessionHow() : s->ledger.size() ? tr("Click a token in the map, the strip, the mirror or the ledger.") : promptHow();
+    const QString how = !s ? noSessionHow()
+        : s->ledger.size() ? tr("Click a token in the map, the strip, the mirror or the ledger.")
+                           : promptHow();
     return setEmpty(tr("Everything that ever happened to one token"), how);
   }
   setEmpty(QString());
@@ -139,7 +154,8 @@ void HistoryView::ask() {
   m_asked = row;
   m_askedSerial = newest;
   m_waiting = true;
-  context().query("history", "history", {{"ledger", row.value()}}, this, [this, row](const Result<nlohmann::json>& reply) { take(row, reply); });
+  context().query("history", "history", {{"ledger", row.value()}}, this,
+                  [this, row](const Result<nlohmann::json>& reply) { take(row, reply); });
 }
 
 void HistoryView::take(LedgerId ledger, const Result<nlohmann::json>& reply) {
@@ -147,11 +163,15 @@ void HistoryView::take(LedgerId ledger, const Result<nlohmann::json>& reply) {
   m_waiting = false;
   std::vector<HistoryEvent> events;
   if (!reply)
-    events.push_back({shown() ? shown()->tick : Tick(0), tr("refused"), {}, QString::fromStdString(reply.error().text())});
+    events.push_back(
+        {shown() ? shown()->tick : Tick(0), tr("refused"), {}, QString::fromStdString(reply.error().text())});
   else if (reply->is_array())
     for (const auto& row : *reply)
-      events.push_back({Tick(row.value("tick", std::int64_t{0})), QString::fromStdString(row.value("event", "")).replace('_', ' '), layerText(row),
-                        row.contains("detail") && row["detail"].is_string() ? QString::fromStdString(row["detail"].get<std::string>()) : QString()});
+      events.push_back({Tick(row.value("tick", std::int64_t{0})),
+                        QString::fromStdString(row.value("event", "")).replace('_', ' '), layerText(row),
+                        row.contains("detail") && row["detail"].is_string()
+                            ? QString::fromStdString(row["detail"].get<std::string>())
+                            : QString()});
   m_model->set(std::move(events));
   emit readyChanged();
 }

@@ -135,8 +135,10 @@ void InvariantsView::showDetail() {
   if (!any) return;
   const InvariantLine& line = m_model->lines()[static_cast<std::size_t>(row)];
   const QString detail = m_model->index(row, InvariantModel::Detail).data().toString();
-  QString text = QStringLiteral("%1 (%2)").arg(QString::fromStdString(line.state.title), QString::fromStdString(line.state.id));
-  text += QLatin1Char('\n') + (detail.isEmpty() ? (line.full ? tr("Checked in full.") : tr("Nothing to report.")) : detail);
+  QString text =
+      QStringLiteral("%1 (%2)").arg(QString::fromStdString(line.state.title), QString::fromStdString(line.state.id));
+  text +=
+      QLatin1Char('\n') + (detail.isEmpty() ? (line.full ? tr("Checked in full.") : tr("Nothing to report.")) : detail);
   m_detail->setText(text);
 }
 
@@ -145,7 +147,9 @@ void InvariantsView::refresh() {
   const bool good = m_model->failures() == 0;
   if (any) setEmpty({});
   else if (!shown()) setEmpty(tr("What must always hold, one line each"), noSessionHow());
-  else setEmpty(tr("No invariant has been checked yet"), tr("“Check all now” runs every check; each tick runs the cheap ones."));
+  else
+    setEmpty(tr("No invariant has been checked yet"),
+             tr("“Check all now” runs every check; each tick runs the cheap ones."));
   m_lamp->setVisible(any);
   m_lamp->setPixmap(lamp(good, *theme(), devicePixelRatioF()));
   m_summary->setText(m_checking ? tr("checking every row…") : any ? m_model->summary() : QString());

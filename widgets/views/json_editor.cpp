@@ -49,7 +49,8 @@ void JsonEditor::mark(std::optional<TextSpan> wrong, std::optional<TextSpan> cho
     QTextEdit::ExtraSelection one;
     one.cursor = QTextCursor(document());
     one.cursor.setPosition(std::clamp(span.begin, 0, static_cast<int>(toPlainText().size())));
-    one.cursor.setPosition(std::clamp(span.begin + span.length, 0, static_cast<int>(toPlainText().size())), QTextCursor::KeepAnchor);
+    one.cursor.setPosition(std::clamp(span.begin + span.length, 0, static_cast<int>(toPlainText().size())),
+                           QTextCursor::KeepAnchor);
     one.format = format;
     marks.append(one);
   };

@@ -68,7 +68,8 @@ int LanesCanvas::gutter() const { return low() ? std::clamp(width() / 4, kNarrow
 LanesCanvas::Parts LanesCanvas::parts() const {
   Parts p;
   p.caption = low() ? 0 : kCaption;
-  const int left = gutter(), wide = std::max(1, width() - left - kRight), legend = legendHeight(legendWidths(), wide) + Theme::kTight;
+  const int left = gutter(), wide = std::max(1, width() - left - kRight),
+            legend = legendHeight(legendWidths(), wide) + Theme::kTight;
   p.legend = QRect(left, height() - legend, wide, legend);
   const int least = lanes() * (kCaption + kGap + kLowBand + 10);
   const bool room = height() - kRuler - legend - kTallTokens > least;
@@ -103,7 +104,9 @@ int LanesCanvas::layerAt(int lane, int y) const {
 
 /// The part of a band that is a layer's; whole pixels.
 QRectF LanesCanvas::lineOf(const QRect& band, int line) const {
-  const auto y = [&](int i) { return std::round(band.top() + static_cast<double>(band.height()) * i / std::max(1, shownLayers())); };
+  const auto y = [&](int i) {
+    return std::round(band.top() + static_cast<double>(band.height()) * i / std::max(1, shownLayers()));
+  };
   return {static_cast<double>(band.left()), y(line), static_cast<double>(band.width()), y(line + 1) - y(line)};
 }
 
@@ -115,7 +118,8 @@ int LanesCanvas::tokenOf(Position position) const {
 }
 
 int LanesCanvas::focusToken() const {
-  return m_view && m_context.focus().ledger.value() >= 0 ? placeOf(m_view->lanes.front(), m_context.focus().ledger) : -1;
+  return m_view && m_context.focus().ledger.value() >= 0 ? placeOf(m_view->lanes.front(), m_context.focus().ledger)
+                                                         : -1;
 }
 
 void LanesCanvas::fit() {
@@ -154,7 +158,9 @@ QString LanesCanvas::readout() const {
   const LaneView& first = m_view->lanes.front();
   const int layer = m_context.focus().layer.value();
   const QString gap = QStringLiteral("   ");
-  QString out = (hovered >= 0 ? tr("token %1") : tr("focus   token %1")).arg(token) + gap + tokenText(*first.snapshot, first.taken[static_cast<std::size_t>(token)]) + gap + tr("layer %1").arg(layerText(*first.snapshot, layer));
+  QString out = (hovered >= 0 ? tr("token %1") : tr("focus   token %1")).arg(token) + gap +
+      tokenText(*first.snapshot, first.taken[static_cast<std::size_t>(token)]) + gap +
+      tr("layer %1").arg(layerText(*first.snapshot, layer));
   for (int lane = 0; lane < lanes(); ++lane) out += gap + tr("lane %1 %2").arg(lane).arg(stateOf(lane, layer, token));
   return out;
 }
@@ -179,7 +185,8 @@ void LanesCanvas::mouseReleaseEvent(QMouseEvent* event) {
   unsetCursor();
   const QPoint at = event->position().toPoint();
   const int lane = laneAt(at.y()), token = m_axis.at(at.x() - gutter());
-  if (m_drag.release(*event) && lane >= 0 && token >= 0 && at.x() >= gutter()) emit clicked(lane, layerAt(lane, at.y()), token);
+  if (m_drag.release(*event) && lane >= 0 && token >= 0 && at.x() >= gutter())
+    emit clicked(lane, layerAt(lane, at.y()), token);
 }
 
 void LanesCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
@@ -210,11 +217,13 @@ void LanesCanvas::leaveEvent(QEvent*) {
 void LanesCanvas::moveFocus(int byLayers, int byTokens) {
   if (tokens() == 0) return;
   const int layers = static_cast<int>(m_cells.front().layers.size()) / m_per;
-  emit clicked(m_lane, std::clamp(m_context.focus().layer.value() + byLayers, 0, layers - 1), std::clamp(focusToken() + byTokens, 0, tokens() - 1));
+  emit clicked(m_lane, std::clamp(m_context.focus().layer.value() + byLayers, 0, layers - 1),
+               std::clamp(focusToken() + byTokens, 0, tokens() - 1));
 }
 
 void LanesCanvas::keyPressEvent(QKeyEvent* event) {
-  if (const auto step = cellStep(*event, std::max(1, static_cast<int>(m_axis.visible())), tokens())) return moveFocus(step->lines, step->items);
+  if (const auto step = cellStep(*event, std::max(1, static_cast<int>(m_axis.visible())), tokens()))
+    return moveFocus(step->lines, step->items);
   if (const auto factor = zoomStep(*event)) return *factor > 0 ? zoomBy(*factor) : fit();
   QWidget::keyPressEvent(event);
 }

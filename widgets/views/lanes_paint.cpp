@@ -37,7 +37,8 @@ void paintLaneCell(QPainter& painter, const QRectF& box, LaneCell cell, const Th
   painter.setRenderHint(QPainter::Antialiasing);
   if (cell == LaneCell::Lost || cell == LaneCell::Gone) {
     painter.setPen(QPen(cell == LaneCell::Lost ? theme.warning : theme.missing, cell == LaneCell::Lost ? 1.4 : 1.0));
-    for (double at = box.left() - box.height(); at < box.right(); at += 6) painter.drawLine(QPointF(at, box.bottom()), QPointF(at + box.height(), box.top()));
+    for (double at = box.left() - box.height(); at < box.right(); at += 6)
+      painter.drawLine(QPointF(at, box.bottom()), QPointF(at + box.height(), box.top()));
   }
   if (cell == LaneCell::Extra) {
     painter.setPen(Qt::NoPen);
@@ -59,7 +60,10 @@ void LanesCanvas::paintEvent(QPaintEvent*) {
   painter.save();
   painter.setClipRect(p.tokens);
   const LaneView& first = m_view->lanes.front();
-  paintTokenTexts(painter, p.tokens, m_axis, focusToken(), [&first](int token) { return shortTokenText(*first.snapshot, first.taken[static_cast<std::size_t>(token)]); }, *theme);
+  paintTokenTexts(
+      painter, p.tokens, m_axis, focusToken(),
+      [&first](int token) { return shortTokenText(*first.snapshot, first.taken[static_cast<std::size_t>(token)]); },
+      *theme);
   painter.restore();
   painter.save();
   painter.setClipRect(QRect(0, p.lanes.top(), width(), p.legend.top() - p.lanes.top()));
@@ -81,7 +85,8 @@ void LanesCanvas::paintCaption(QPainter& painter, int lane, const QRect& box, co
   const LaneCells& cells = m_cells[static_cast<std::size_t>(lane)];
   painter.setFont(lane == m_lane ? theme.smallStrong : theme.small);
   painter.setPen(lane == m_lane ? theme.text : theme.faint);
-  painter.drawText(QRect(0, box.top(), box.left() - 7, box.height()), Qt::AlignRight | Qt::AlignVCenter, QString::number(lane));
+  painter.drawText(QRect(0, box.top(), box.left() - 7, box.height()), Qt::AlignRight | Qt::AlignVCenter,
+                   QString::number(lane));
   QString right = exitText(view);
   if (!view.exit && !cells.layers.empty()) {
     int lost = 0, extra = 0;
@@ -99,7 +104,9 @@ void LanesCanvas::paintCaption(QPainter& painter, int lane, const QRect& box, co
   right = small.elidedText(right, Qt::ElideRight, most);
   const int taken = right.isEmpty() ? 0 : small.horizontalAdvance(right) + Theme::kLarge;
   painter.setPen(lane == m_lane ? theme.text : theme.muted);
-  painter.drawText(box, Qt::AlignLeft | Qt::AlignVCenter, painter.fontMetrics().elidedText(QString::fromStdString(view.label), Qt::ElideRight, box.width() - taken));
+  painter.drawText(
+      box, Qt::AlignLeft | Qt::AlignVCenter,
+      painter.fontMetrics().elidedText(QString::fromStdString(view.label), Qt::ElideRight, box.width() - taken));
   painter.setFont(theme.small);
   painter.setPen(view.exit ? theme.error : theme.muted);
   painter.drawText(box, Qt::AlignRight | Qt::AlignVCenter, right);
@@ -112,7 +119,9 @@ void LanesCanvas::paintName(QPainter& painter, int lane, const QRect& box, const
   painter.setPen(lane == m_lane ? theme.text : view.exit ? theme.error : theme.muted);
   const QFontMetrics metrics = painter.fontMetrics();
   const QString text = QStringLiteral("%1  %2").arg(lane).arg(QString::fromStdString(view.label));
-  painter.drawText(QRect(box.left() + Theme::kMedium, box.center().y() - metrics.height() / 2, box.width() - Theme::kMedium, metrics.height()), Qt::AlignLeft | Qt::AlignVCenter,
+  painter.drawText(QRect(box.left() + Theme::kMedium, box.center().y() - metrics.height() / 2,
+                         box.width() - Theme::kMedium, metrics.height()),
+                   Qt::AlignLeft | Qt::AlignVCenter,
                    metrics.elidedText(text, Qt::ElideRight, box.width() - Theme::kMedium));
 }
 
@@ -127,7 +136,8 @@ void LanesCanvas::paintLayers(QPainter& painter, const QRect& band, const Theme&
     if ((layer != focus || head > 0) && box.height() < tall) continue;
     painter.setPen(layer == focus ? theme.text : theme.faint);
     painter.drawText(QRectF(0, box.center().y() - 8, band.left() - 7, 16), Qt::AlignRight | Qt::AlignVCenter,
-                     m_per > 1 && box.height() >= tall ? QStringLiteral("%1.%2").arg(layer).arg(head) : layerText(*m_view->lanes.front().snapshot, layer));
+                     m_per > 1 && box.height() >= tall ? QStringLiteral("%1.%2").arg(layer).arg(head)
+                                                       : layerText(*m_view->lanes.front().snapshot, layer));
   }
 }
 
@@ -145,23 +155,31 @@ void LanesCanvas::paintBand(QPainter& painter, int lane, const QRect& box, const
   }
 }
 
-void LanesCanvas::paintLine(QPainter& painter, const std::vector<LaneCell>& cells, const QRectF& line, const Theme& theme) const {
+void LanesCanvas::paintLine(QPainter& painter, const std::vector<LaneCell>& cells, const QRectF& line,
+                            const Theme& theme) const {
   if (m_axis.scale < 3) return paintFine(painter, cells, line, theme);
   const auto [begin, end] = m_axis.inSight();
   const double gap = m_axis.scale >= 6 ? 1 : 0;
   for (int i = begin; i < end && i < static_cast<int>(cells.size()); ++i) {
-    const double left = std::max(line.left(), line.left() + std::round(m_axis.pixel(i))), right = std::min(line.right(), line.left() + std::round(m_axis.pixel(i + 1)));
-    if (right > left) paintLaneCell(painter, QRectF(left, line.top(), std::max(1.0, right - left - gap), line.height()), cells[static_cast<std::size_t>(i)], theme);
+    const double left = std::max(line.left(), line.left() + std::round(m_axis.pixel(i))),
+                 right = std::min(line.right(), line.left() + std::round(m_axis.pixel(i + 1)));
+    if (right > left)
+      paintLaneCell(painter, QRectF(left, line.top(), std::max(1.0, right - left - gap), line.height()),
+                    cells[static_cast<std::size_t>(i)], theme);
   }
 }
 
 /// Column by column of pixels, runs of one kind at once.
-void LanesCanvas::paintFine(QPainter& painter, const std::vector<LaneCell>& cells, const QRectF& line, const Theme& theme) const {
+void LanesCanvas::paintFine(QPainter& painter, const std::vector<LaneCell>& cells, const QRectF& line,
+                            const Theme& theme) const {
   const auto worst = [&](int x) -> std::optional<LaneCell> {
     const auto begin = static_cast<std::size_t>(std::max(0.0, std::floor(m_axis.item(x))));
-    const auto end = std::min(cells.size(), static_cast<std::size_t>(std::max(std::ceil(m_axis.item(x + 1)), static_cast<double>(begin) + 1)));
+    const auto end =
+        std::min(cells.size(),
+                 static_cast<std::size_t>(std::max(std::ceil(m_axis.item(x + 1)), static_cast<double>(begin) + 1)));
     if (begin >= end) return {};
-    return *std::max_element(cells.begin() + static_cast<std::ptrdiff_t>(begin), cells.begin() + static_cast<std::ptrdiff_t>(end));
+    return *std::max_element(cells.begin() + static_cast<std::ptrdiff_t>(begin),
+                             cells.begin() + static_cast<std::ptrdiff_t>(end));
   };
   const int width = static_cast<int>(line.width());
   for (int x = 0; x < width;) {
@@ -177,7 +195,9 @@ void LanesCanvas::paintFine(QPainter& painter, const std::vector<LaneCell>& cell
 void LanesCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& theme) const {
   const double wide = std::max(2.0, std::round(m_axis.scale));
   const auto column = [&](int token) { return QRectF(p.lanes.left() + std::round(m_axis.pixel(token)), 0, wide, 0); };
-  const auto seen = [&](int token) { return token >= 0 && m_axis.pixel(token + 1) > 0 && m_axis.pixel(token) < m_axis.extent; };
+  const auto seen = [&](int token) {
+    return token >= 0 && m_axis.pixel(token + 1) > 0 && m_axis.pixel(token) < m_axis.extent;
+  };
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setPen(Qt::NoPen);
   painter.setBrush(theme.text);

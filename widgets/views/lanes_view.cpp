@@ -22,13 +22,15 @@ constexpr int kWide = 900;     // from this width on the figures stand beside th
 constexpr int kMostLines = 6;  // of figures below the maps, before they scroll
 }  // namespace
 
-LanesTableView::LanesTableView(InspectorContext& context, QWidget* parent) : InspectorView(context, parent), m_model(new LanesModel(this)) {
+LanesTableView::LanesTableView(InspectorContext& context, QWidget* parent)
+    : InspectorView(context, parent), m_model(new LanesModel(this)) {
   makeStrip();
   makeBody();
 }
 
 void LanesTableView::makeStrip() {
-  m_layers = stripChoice({tr("focused layer"), tr("all layers")}, tr("Layers to show"), tr("Whether the maps show the focused layer or all layers, each as a line"));
+  m_layers = stripChoice({tr("focused layer"), tr("all layers")}, tr("Layers to show"),
+                         tr("Whether the maps show the focused layer or all layers, each as a line"));
   connect(m_layers, &QComboBox::activated, this, [this] {
     showLayer();
     sayOption("layers");
@@ -41,28 +43,35 @@ void LanesTableView::makeStrip() {
   m_changes->setFont(theme()->monoSmall);
   m_changes->setMinimumWidth(200);
   strip()->addWidget(m_changes, 3);
-  m_policy = stripButton(tr("Add policy"), tr("Add a lane with a policy"), tr("Add a lane that evicts by a policy to the list"));
+  m_policy = stripButton(tr("Add policy"), tr("Add a lane with a policy"),
+                         tr("Add a lane that evicts by a policy to the list"));
   m_policy->setPopupMode(QToolButton::InstantPopup);
   m_policy->setMenu(new QMenu(m_policy));
   fillPolicyMenu(m_policy->menu(), [this](const std::string& policy) { addPolicy(policy); });
-  m_open = stripButton(tr("Open lanes"), tr("Open lanes"), tr("Run the session beside others that differ from it by these keys"));
+  m_open = stripButton(tr("Open lanes"), tr("Open lanes"),
+                       tr("Run the session beside others that differ from it by these keys"));
   m_close = stripButton(tr("Close lanes"), tr("Close lanes"), tr("Go on with the reference alone"));
   connect(m_changes, &QLineEdit::returnPressed, this, &LanesTableView::open);
   connect(m_open, &QToolButton::clicked, this, &LanesTableView::open);
-  connect(m_close, &QToolButton::clicked, this, [this] { context().runCommand(QStringLiteral("lanes_close"), nlohmann::json::object()); });
+  connect(m_close, &QToolButton::clicked, this,
+          [this] { context().runCommand(QStringLiteral("lanes_close"), nlohmann::json::object()); });
 }
 
 void LanesTableView::makeBody() {
   const auto below = [this](int height) { return height - m_table->minimumHeight(); };
-  auto* both = new TurningSplitter(kWide, [](int width) { return width / 2; }, below, this);
+  auto* both = new TurningSplitter(
+      kWide, [](int width) { return width / 2; }, below, this);
   m_canvas = new LanesCanvas(context(), both);
   m_table = new DataTable(both);
   m_table->setModel(m_model);
   settleBars(m_table);
   m_table->setAccessibleName(tr("Figures of the lanes"));
   m_table->setToolTip(tr("Each lane against the reference, over the ticks that they took together"));
-  m_table->setWidths({QString(19, 'x'), "0.0e-00", "0.0e-00", "-0.0e-00", "100.0 %", "Mass kept", "100.0 %", "Needles", "99999", "99.9 KiB", "99.9 ms", "99.9 MiB"});
-  m_table->setShedding({LanesModel::Weights, LanesModel::KlP99, LanesModel::Needles, LanesModel::Rows, LanesModel::Time, LanesModel::Top1, LanesModel::Overlap, LanesModel::Bytes, LanesModel::Dnll, LanesModel::Mass, LanesModel::Kl});
+  m_table->setWidths({QString(19, 'x'), "0.0e-00", "0.0e-00", "-0.0e-00", "100.0 %", "Mass kept", "100.0 %", "Needles",
+                      "99999", "99.9 KiB", "99.9 ms", "99.9 MiB"});
+  m_table->setShedding({LanesModel::Weights, LanesModel::KlP99, LanesModel::Needles, LanesModel::Rows, LanesModel::Time,
+                        LanesModel::Top1, LanesModel::Overlap, LanesModel::Bytes, LanesModel::Dnll, LanesModel::Mass,
+                        LanesModel::Kl});
   m_table->horizontalHeader()->setStretchLastSection(false);
   m_table->horizontalHeader()->setSectionResizeMode(LanesModel::Lane, QHeaderView::Stretch);
   both->addWidget(m_canvas);
@@ -70,8 +79,11 @@ void LanesTableView::makeBody() {
   setContent(both);
   setMainControl(m_canvas);
   m_readout = readoutLine();
-  m_keep = addViewAction(tr("Go on with the chosen lane"), tr("Close the lanes; the chosen one is the session from then on"));
-  connect(m_keep, &QAction::triggered, this, [this] { context().runCommand(QStringLiteral("lanes_close"), {{"lane", m_canvas->lane()}}); });
+  m_keep = addViewAction(tr("Go on with the chosen lane"),
+                         tr("Close the lanes; the chosen one is the session from then on"));
+  connect(m_keep, &QAction::triggered, this, [this] {
+    context().runCommand(QStringLiteral("lanes_close"), {{"lane", m_canvas->lane()}});
+  });
   connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) { m_canvas->setLane(index.row()); });
   connect(m_canvas, &LanesCanvas::clicked, this, [this](int lane, int layer, int token) {
     m_canvas->setLane(lane);
@@ -93,7 +105,9 @@ void LanesTableView::makeBody() {
 std::optional<nlohmann::json> LanesTableView::changes() {
   const std::string text = m_changes->text().trimmed().toStdString();
   nlohmann::json changes = text.empty() ? nlohmann::json::array() : nlohmann::json::parse(text, nullptr, false);
-  if (changes.is_array() && std::all_of(changes.begin(), changes.end(), [](const auto& one) { return one.is_object(); })) return changes;
+  if (changes.is_array() &&
+      std::all_of(changes.begin(), changes.end(), [](const auto& one) { return one.is_object(); }))
+    return changes;
   emit context().failed({"bad_argument", "the lanes were not opened", "the changes are not a list of JSON objects",
                          R"(write them as in [{"kv": {"k": "int8"}}])", std::nullopt, "changes", text});
   m_changes->setFocus();
@@ -103,7 +117,9 @@ std::optional<nlohmann::json> LanesTableView::changes() {
 void LanesTableView::open() {
   const auto list = changes();
   if (list && list->empty())
-    return emit context().failed({"bad_argument", "the lanes were not opened", "the list is empty, so that nothing would run beside the session", "add a lane: “Add policy” does, or an object of manifest keys"});
+    return emit context().failed({"bad_argument", "the lanes were not opened",
+                                  "the list is empty, so that nothing would run beside the session",
+                                  "add a lane: “Add policy” does, or an object of manifest keys"});
   if (list) context().runCommand(QStringLiteral("lanes_open"), {{"changes", *list}});
 }
 
@@ -117,7 +133,9 @@ void LanesTableView::addPolicy(const std::string& policy) {
 void LanesTableView::onSnapshot() {
   const LanesViewPtr view = lanes();
   setEmpty(view ? QString() : tr("Runs beside this one, in lockstep on the same tokens, compared with it"),
-           !shown() ? noSessionHow() : tr("Write above what each lane changes in the manifest, or pick policies, and press “Open lanes”; lab.lanes(s, [{...}]) in the console does the same beside the session"));
+           !shown() ? noSessionHow()
+                    : tr("Write above what each lane changes in the manifest, or pick policies, and press “Open "
+                         "lanes”; lab.lanes(s, [{...}]) in the console does the same beside the session"));
   for (QWidget* one : std::initializer_list<QWidget*>{m_changes, m_policy, m_open}) {
     one->setVisible(!view);
     one->setEnabled(shown() != nullptr);
@@ -128,13 +146,16 @@ void LanesTableView::onSnapshot() {
   m_layers->setVisible(view != nullptr);
   m_state->setText({});
   m_model->show(view);
-  m_table->setMinimumHeight(m_table->horizontalHeader()->sizeHint().height() + std::min(kMostLines, m_model->rowCount()) * Theme::kRow + 2);
+  m_table->setMinimumHeight(m_table->horizontalHeader()->sizeHint().height() +
+                            std::min(kMostLines, m_model->rowCount()) * Theme::kRow + 2);
   m_canvas->show(view);
   if (view) {
     m_table->showRow(m_canvas->lane());
     const QString ticks = counted(view->ticks, tr("tick"), tr("ticks"));
     const QString bytes = formatBytes(view->weightBytes);
-    m_state->setText(view->together ? tr("%1, one pass for all lanes: %2 of weights read").arg(ticks, bytes) : tr("%1, a pass for each lane: %2").arg(ticks, QString::fromStdString(view->apart)));
+    m_state->setText(view->together
+                         ? tr("%1, one pass for all lanes: %2 of weights read").arg(ticks, bytes)
+                         : tr("%1, a pass for each lane: %2").arg(ticks, QString::fromStdString(view->apart)));
     m_state->setToolTip(m_state->text());
   }
   showLayer();
@@ -143,7 +164,10 @@ void LanesTableView::onSnapshot() {
 void LanesTableView::showLayer() {
   const LanesViewPtr view = lanes();
   m_canvas->setLayer(m_layers->currentIndex() == 0 ? std::optional(context().focus().layer.value()) : std::nullopt);
-  m_layers->setItemText(0, view ? tr("layer %1").arg(layerText(*view->lanes.front().snapshot, context().focus().layer.value())) : tr("focused layer"));
+  m_layers->setItemText(
+      0,
+      view ? tr("layer %1").arg(layerText(*view->lanes.front().snapshot, context().focus().layer.value()))
+           : tr("focused layer"));
   sayReadout();
 }
 
@@ -188,8 +212,12 @@ QString LanesTableView::dump() const {
   for (std::size_t lane = 0; lane < cells.size(); ++lane) {
     out += QStringLiteral("lane %1:").arg(lane);
     for (int layer = 0; layer < static_cast<int>(cells[lane].layers.size()); ++layer)
-      out += QStringLiteral(" layer %1 same %2 lost %3 more %4 gone %5;").arg(layer).arg(cells[lane].count(layer, LaneCell::Same)).arg(cells[lane].count(layer, LaneCell::Lost))
-                 .arg(cells[lane].count(layer, LaneCell::Extra)).arg(cells[lane].count(layer, LaneCell::Gone));
+      out += QStringLiteral(" layer %1 same %2 lost %3 more %4 gone %5;")
+                 .arg(layer)
+                 .arg(cells[lane].count(layer, LaneCell::Same))
+                 .arg(cells[lane].count(layer, LaneCell::Lost))
+                 .arg(cells[lane].count(layer, LaneCell::Extra))
+                 .arg(cells[lane].count(layer, LaneCell::Gone));
     const QString left = exitText(view->lanes[lane]);
     out += (left.isEmpty() ? QString() : QLatin1Char(' ') + left) + QLatin1Char('\n');
   }

@@ -92,7 +92,8 @@ bool LedgerModel::hasState(const LedgerRow& row, std::int32_t id) const {
     case States::InContext: return inside;
     case States::Ghosts: return !inside;
     case States::Pinned: return row.pinned;
-    case States::Edited: return row.source == Source::Replacement || row.source == Source::Insertion || !row.children.empty();
+    case States::Edited:
+      return row.source == Source::Replacement || row.source == Source::Insertion || !row.children.empty();
     case States::Replaced: return row.state == RowState::Replaced;
     case States::Deleted: return row.state == RowState::Deleted;
     case States::Evicted: return row.state == RowState::Evicted;
@@ -141,10 +142,14 @@ std::int32_t LedgerModel::positionOf(LedgerId id) const {
 
 std::optional<float> LedgerModel::brightnessOf(LedgerId id) const {
   const std::int32_t p = positionOf(id);
-  if (p < 0) return m_snapshot && m_snapshot->ledger.contains(id) ? std::optional(m_snapshot->ledger[id].brightness) : std::nullopt;
+  if (p < 0)
+    return m_snapshot && m_snapshot->ledger.contains(id) ? std::optional(m_snapshot->ledger[id].brightness)
+                                                         : std::nullopt;
   if (!m_brightness || p >= m_brightness->positions) return std::nullopt;
   for (int l = m_brightness->layers - 1; l >= 0; --l) {
-    const float value = m_brightness->values[static_cast<std::size_t>(l) * static_cast<std::size_t>(m_brightness->positions) + static_cast<std::size_t>(p)];
+    const float value =
+        m_brightness->values[static_cast<std::size_t>(l) * static_cast<std::size_t>(m_brightness->positions) +
+                             static_cast<std::size_t>(p)];
     if (!std::isnan(value)) return value;
   }
   return std::nullopt;
@@ -155,11 +160,14 @@ QString LedgerModel::text(const LedgerRow& row, LedgerId id, int column) const {
     case kId: return QString::number(id.value());
     case kPosition: return positionOf(id) >= 0 ? QString::number(positionOf(id)) : QString();
     case kToken: return row.kind == RowKind::Gist ? tr("gist") : tokenText(*m_snapshot->info, row.token);
-    case kState: return signOf(row.state) + QStringLiteral(" ") + word(name(row.state)) + (row.pinned ? tr(", pinned") : QString());
+    case kState:
+      return signOf(row.state) + QStringLiteral(" ") + word(name(row.state)) +
+          (row.pinned ? tr(", pinned") : QString());
     case kSource: return word(name(row.source));
     case kBorn: return QString::number(row.born.value());
     case kChanged: return row.changed == row.born ? QString() : QString::number(row.changed.value());
-    case kBrightness: return brightnessOf(id) ? valueText(Quantity::Brightness, std::round(*brightnessOf(id))) : QString();
+    case kBrightness:
+      return brightnessOf(id) ? valueText(Quantity::Brightness, std::round(*brightnessOf(id))) : QString();
     case kParents: return idList(row.parents);
     default: return idList(row.children);
   }
@@ -174,7 +182,9 @@ QVariant LedgerModel::data(const QModelIndex& index, int role) const {
   switch (role) {
     case Qt::DisplayRole: return text(row, id, column);
     case Qt::TextAlignmentRole:
-      return static_cast<int>(column == kToken || column == kState || column == kSource || column >= kParents ? Qt::AlignLeft : Qt::AlignRight);
+      return static_cast<int>(column == kToken || column == kState || column == kSource || column >= kParents
+                                  ? Qt::AlignLeft
+                                  : Qt::AlignRight);
     case kMonoRole: return column != kState && column != kSource;
     case kToneRole:
       if (column == kState && row.state != RowState::Live) return static_cast<int>(toneOf(row.state));
@@ -185,11 +195,18 @@ QVariant LedgerModel::data(const QModelIndex& index, int role) const {
 }
 
 QVariant LedgerModel::headerData(int section, Qt::Orientation orientation, int role) const {
-  static const char* const kTitles[] = {"ledger", "position", "token", "state", "bright", "source", "born", "changed", "parents", "children"};
-  static const char* const kTips[] = {"Row of the ledger", "Place in the context; empty for ghosts", "Text of the token",
-                                      "What became of it", "Brightness: how much it is worth keeping, 0 to 255; of a ghost, when it left",
-                                      "Where it came from", "Tick of its birth", "Tick of its last change of state",
-                                      "Ledger rows it replaced", "Ledger rows that replaced it"};
+  static const char* const kTitles[] = {"ledger", "position", "token",   "state",   "bright",
+                                        "source", "born",     "changed", "parents", "children"};
+  static const char* const kTips[] = {"Row of the ledger",
+                                      "Place in the context; empty for ghosts",
+                                      "Text of the token",
+                                      "What became of it",
+                                      "Brightness: how much it is worth keeping, 0 to 255; of a ghost, when it left",
+                                      "Where it came from",
+                                      "Tick of its birth",
+                                      "Tick of its last change of state",
+                                      "Ledger rows it replaced",
+                                      "Ledger rows that replaced it"};
   if (orientation != Qt::Horizontal || section >= kColumns) return {};
   if (role == Qt::DisplayRole) return tr(kTitles[section]);
   if (role == Qt::ToolTipRole) return tr(kTips[section]);

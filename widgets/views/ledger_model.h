@@ -38,8 +38,8 @@ class LedgerModel : public QAbstractTableModel {
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
   LedgerId idOf(int row) const;
-  int rowOf(LedgerId id) const;                   // -1 = filtered out
-  std::int32_t positionOf(LedgerId id) const;     // -1 = not in the context
+  int rowOf(LedgerId id) const;                // -1 = filtered out
+  std::int32_t positionOf(LedgerId id) const;  // -1 = not in the context
   std::optional<float> brightnessOf(LedgerId id) const;
 
  private:
@@ -51,10 +51,10 @@ class LedgerModel : public QAbstractTableModel {
 
   SnapshotPtr m_snapshot;
   LedgerFilter m_filter;
-  std::vector<std::int32_t> m_position;       // by ledger id; -1 = not in the context
-  std::vector<bool> m_tokenMatches;           // by token id, for the text of the filter
-  std::vector<std::int32_t> m_rows;           // ids that pass; unused while everything passes
-  int m_count = 0;                            // rows shown
+  std::vector<std::int32_t> m_position;  // by ledger id; -1 = not in the context
+  std::vector<bool> m_tokenMatches;      // by token id, for the text of the filter
+  std::vector<std::int32_t> m_rows;      // ids that pass; unused while everything passes
+  int m_count = 0;                       // rows shown
   std::shared_ptr<const Tile> m_brightness;
 };
 

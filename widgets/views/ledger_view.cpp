@@ -13,14 +13,23 @@ struct StateName {
   const char* id;
   const char* title;
 };
-constexpr std::array<StateName, 10> kStates = {{{"all", "all rows"}, {"context", "in the context"}, {"ghosts", "ghosts"},
-                                                {"replaced", "replaced"}, {"deleted", "deleted"}, {"evicted", "evicted"},
-                                                {"collapsed", "collapsed"}, {"aborted", "aborted"}, {"pinned", "pinned"},
+constexpr std::array<StateName, 10> kStates = {{{"all", "all rows"},
+                                                {"context", "in the context"},
+                                                {"ghosts", "ghosts"},
+                                                {"replaced", "replaced"},
+                                                {"deleted", "deleted"},
+                                                {"evicted", "evicted"},
+                                                {"collapsed", "collapsed"},
+                                                {"aborted", "aborted"},
+                                                {"pinned", "pinned"},
                                                 {"edited", "touched by edits"}}};
 }  // namespace
 
 LedgerTableView::LedgerTableView(InspectorContext& context, QWidget* parent)
-    : InspectorView(context, parent), m_tiles(context, "ledger", this), m_model(new LedgerModel(this)), m_table(new DataTable(this)) {
+    : InspectorView(context, parent),
+      m_tiles(context, "ledger", this),
+      m_model(new LedgerModel(this)),
+      m_table(new DataTable(this)) {
   makeStrip();
   setContent(m_table);
   setMainControl(m_table);
@@ -30,7 +39,8 @@ LedgerTableView::LedgerTableView(InspectorContext& context, QWidget* parent)
   setWidths();
   m_table->setShedding({LedgerModel::kSource, LedgerModel::kBorn, LedgerModel::kChanged, LedgerModel::kChildren,
                         LedgerModel::kParents, LedgerModel::kBrightness, LedgerModel::kPosition});
-  connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) { clickLedger(m_model->idOf(index.row())); });
+  connect(m_table, &DataTable::chosen, this,
+          [this](const QModelIndex& index) { clickLedger(m_model->idOf(index.row())); });
   connect(m_table, &DataTable::hovered, this, [this](const QModelIndex& index) {
     this->context().setHovered(Position(index.isValid() ? m_model->positionOf(m_model->idOf(index.row())) : -1));
   });
@@ -86,7 +96,8 @@ void LedgerTableView::setWidths() {
   const QString wide = QString::number(std::max<std::size_t>(9999, shown() ? shown()->ledger.size() : 0));
   if (wide.size() == m_digits) return;
   m_digits = wide.size();
-  m_table->setWidths({wide, wide, "boathouse.", "collapsed.", "255", "replacement", "9999", "9999", wide + " " + wide, ""});
+  m_table->setWidths(
+      {wide, wide, "boathouse.", "collapsed.", "255", "replacement", "9999", "9999", wide + " " + wide, ""});
 }
 
 void LedgerTableView::filter() {
@@ -98,13 +109,15 @@ void LedgerTableView::filter() {
 void LedgerTableView::sayCount() {
   const std::size_t all = shown() ? shown()->ledger.size() : 0;
   const int now = m_model->rowCount();
-  m_count->setText(static_cast<std::size_t>(now) == all ? counted(now, tr("row"), tr("rows")) : tr("%1 of %2 rows").arg(now).arg(all));
+  m_count->setText(static_cast<std::size_t>(now) == all ? counted(now, tr("row"), tr("rows"))
+                                                        : tr("%1 of %2 rows").arg(now).arg(all));
 }
 
 void LedgerTableView::onFocus() { m_table->showRow(m_model->rowOf(context().focus().ledger)); }
 
 nlohmann::json LedgerTableView::options() const {
-  return {{"text", m_text->text().toStdString()}, {"state", kStates[static_cast<std::size_t>(m_states->currentIndex())].id}};
+  return {{"text", m_text->text().toStdString()},
+          {"state", kStates[static_cast<std::size_t>(m_states->currentIndex())].id}};
 }
 
 Status LedgerTableView::setOption(const std::string& name, const nlohmann::json& value) {
@@ -119,7 +132,8 @@ Status LedgerTableView::setOption(const std::string& name, const nlohmann::json&
       filter();
       return ok();
     }
-  return badOption(name, value, "use all, context, ghosts, replaced, deleted, evicted, collapsed, aborted, pinned or edited");
+  return badOption(name, value,
+                   "use all, context, ghosts, replaced, deleted, evicted, collapsed, aborted, pinned or edited");
 }
 
 QString LedgerTableView::dump() const {

@@ -19,8 +19,10 @@ LifespanPlot::LifespanPlot(QWidget* parent) : QWidget(parent), m_parts(std::make
   Parts& p = *m_parts;
   setMinimumSize(140, 110);
   setAccessibleName(tr("Predicted against actual lifespans"));
-  setToolTip(tr("A disc per row; a triangle where the row was still in use when the text ended, so that it may have lived longer. "
-                "The dashed line is a perfect gate, the thick one the mean of what was found, by prediction"));
+  setToolTip(
+      tr("A disc per row; a triangle where the row was still in use when the text ended, so that it may have lived "
+         "longer. "
+         "The dashed line is a perfect gate, the thick one the mean of what was found, by prediction"));
   p.plot = new SharpPlot(this);
   p.plot->setFocusPolicy(Qt::NoFocus);
   p.plot->setAttribute(Qt::WA_TransparentForMouseEvents);
@@ -54,12 +56,14 @@ void LifespanPlot::show(const std::vector<HeadLifespans>& heads, int head) {
     }
     bins.insert(bins.end(), heads[h].bins.begin(), heads[h].bins.end());
   }
-  std::sort(bins.begin(), bins.end(), [](const CalibrationBin& a, const CalibrationBin& b) { return a.predicted < b.predicted; });
+  std::sort(bins.begin(), bins.end(),
+            [](const CalibrationBin& a, const CalibrationBin& b) { return a.predicted < b.predicted; });
   for (std::size_t i = 0; i < bins.size();) {  // bins of several heads fall together
     double predicted = 0, actual = 0, rows = 0;
     const double cell = std::floor(static_cast<double>(bins[i].predicted) * 2);
     for (; i < bins.size() && std::floor(static_cast<double>(bins[i].predicted) * 2) == cell; ++i)
-      predicted += double(bins[i].predicted) * bins[i].rows, actual += double(bins[i].actual) * bins[i].rows, rows += bins[i].rows;
+      predicted += double(bins[i].predicted) * bins[i].rows, actual += double(bins[i].actual) * bins[i].rows,
+          rows += bins[i].rows;
     meanX << predicted / rows;
     meanY << actual / rows;
   }
@@ -80,7 +84,8 @@ void LifespanPlot::follow() {
   followTheme(*p.plot);
   const QColor known = seriesColour(0, theme->dark), cut = seriesColour(1, theme->dark);
   p.diagonal->setPen(QPen(theme->muted, 1, Qt::DashLine));
-  p.known->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, Theme::faded(known, 190), Theme::faded(known, 190), 4.5));
+  p.known->setScatterStyle(
+      QCPScatterStyle(QCPScatterStyle::ssDisc, Theme::faded(known, 190), Theme::faded(known, 190), 4.5));
   p.cut->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssTriangle, cut, 5.5));
   p.mean->setPen(QPen(theme->text, 2));
   p.mean->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDiamond, theme->text, theme->surface, 7));

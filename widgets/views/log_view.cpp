@@ -14,7 +14,9 @@
 namespace kvlab {
 
 LogView::LogView(InspectorContext& context, QWidget* parent)
-    : InspectorView(context, parent), m_model(new LogModel(this)), m_filter(new LogFilter(this)),
+    : InspectorView(context, parent),
+      m_model(new LogModel(this)),
+      m_filter(new LogFilter(this)),
       m_clock([] { return QDateTime::currentDateTime(); }) {
   m_filter->setSourceModel(m_model);
   makeStrip();
@@ -53,7 +55,8 @@ void LogView::makeStrip() {
   m_follow->setChecked(true);
   m_clear = toggle(tr("Clear"), tr("Forget the lines shown here; the log file keeps them"));
   connect(m_level, &QComboBox::currentIndexChanged, this, [this](int level) { m_filter->setLeast(level), refresh(); });
-  connect(m_search, &QLineEdit::textChanged, this, [this](const QString& text) { m_filter->setNeedle(text), refresh(); });
+  connect(m_search, &QLineEdit::textChanged, this,
+          [this](const QString& text) { m_filter->setNeedle(text), refresh(); });
   connect(m_clear, &QToolButton::clicked, this, &LogView::clear);
   QAction* find = addViewAction(tr("Search"), tr("Go to the search field"), QKeySequence::Find);
   connect(find, &QAction::triggered, m_search, qOverload<>(&QWidget::setFocus));
@@ -93,7 +96,9 @@ void LogView::refresh() {
   const int all = m_model->rowCount(), seen = m_filter->rowCount();
   if (seen > 0) setEmpty({});
   else if (all > 0) setEmpty(tr("No line passes the filter"), tr("Lower the level or clear the search."));
-  else setEmpty(tr("Nothing has been logged yet"), tr("Messages of the engine and the window appear here, errors with their next step."));
+  else
+    setEmpty(tr("Nothing has been logged yet"),
+             tr("Messages of the engine and the window appear here, errors with their next step."));
   QString text = seen == all ? counted(all, tr("line"), tr("lines")) : tr("%1 of %2 lines").arg(seen).arg(all);
   if (m_model->dropped()) text += tr(", %1 older ones dropped").arg(m_model->dropped());
   m_count->setText(text);
@@ -103,8 +108,9 @@ void LogView::refresh() {
 QString LogView::dump() const {
   QString text = QStringLiteral("log: %1\n").arg(m_count->text());
   for (int row = 0; row < m_filter->rowCount(); ++row)
-    text += QStringLiteral("%1\t%2\n").arg(m_filter->index(row, LogModel::Level).data().toString(),
-                                           m_filter->index(row, LogModel::Text).data().toString());
+    text += QStringLiteral("%1\t%2\n")
+                .arg(m_filter->index(row, LogModel::Level).data().toString(),
+                     m_filter->index(row, LogModel::Text).data().toString());
   return text;
 }
 

@@ -76,7 +76,8 @@ int MapCanvas::layerAt(int y) const {
 QRectF MapCanvas::cell(const Parts& p, int layer, int position) const {
   const double left = p.cells.left() + std::ceil(m_axis.pixel(position) - 1e-6);
   const int top = layerTop(p, layer);
-  return {left, static_cast<double>(top), std::max(1.0, m_axis.scale), static_cast<double>(layerTop(p, layer + 1) - top)};
+  return {left, static_cast<double>(top), std::max(1.0, m_axis.scale),
+          static_cast<double>(layerTop(p, layer + 1) - top)};
 }
 
 void MapCanvas::fit() {
@@ -189,7 +190,8 @@ void MapCanvas::moveFocus(int byLayers, int byPositions) {
 
 void MapCanvas::keyPressEvent(QKeyEvent* event) {
   const int all = m_picture ? m_picture->cells.positions() : 0;
-  if (const auto step = cellStep(*event, std::max(1, static_cast<int>(m_axis.visible())), all)) return moveFocus(step->lines, step->items);
+  if (const auto step = cellStep(*event, std::max(1, static_cast<int>(m_axis.visible())), all))
+    return moveFocus(step->lines, step->items);
   if (const auto factor = zoomStep(*event)) return *factor > 0 ? zoomBy(*factor) : fit();
   QWidget::keyPressEvent(event);
 }

@@ -21,17 +21,21 @@ void MapCanvas::paintEvent(QPaintEvent*) {
   paintLayerNames(painter, p, *theme);
   painter.save();
   painter.setClipRect(QRect(p.cells.left(), 0, p.cells.width(), height()));
-  paintTokenTexts(painter, p.tokens, m_axis, m_context.focus().position.value(), [this](int position) {
-    const Snapshot& s = *m_picture->snapshot;
-    return shortTokenText(s, s.context[static_cast<std::size_t>(position)]);
-  }, *theme);
+  paintTokenTexts(
+      painter, p.tokens, m_axis, m_context.focus().position.value(),
+      [this](int position) {
+        const Snapshot& s = *m_picture->snapshot;
+        return shortTokenText(s, s.context[static_cast<std::size_t>(position)]);
+      },
+      *theme);
   paintCellTexts(painter, p, *theme);
   paintStale(painter, p, *theme);
   paintMarks(painter, p, *theme);
   paintCrossHair(painter, p, *theme);
   painter.restore();
   if (!m_axis.fitted) paintOverview(painter, p, *theme);
-  paintReadout(painter, p.readout, readout(), tr("click a cell to focus it; wheel zooms, dragging pans, double click shows all"), *theme, m_note);
+  paintReadout(painter, p.readout, readout(),
+               tr("click a cell to focus it; wheel zooms, dragging pans, double click shows all"), *theme, m_note);
 }
 
 void MapCanvas::paintCells(QPainter& painter, const Parts& p, const Theme& theme) {
@@ -87,10 +91,13 @@ void MapCanvas::paintCellTexts(QPainter& painter, const Parts& p, const Theme& t
     for (int i = begin; i < end; ++i) {
       const std::uint8_t index = m_picture->cells.at(l, i);
       if (index == MaxPyramid::kNone) continue;
-      const float value = tile.values[static_cast<std::size_t>(l) * static_cast<std::size_t>(tile.positions) + static_cast<std::size_t>(i)];
+      const float value = tile.values[static_cast<std::size_t>(l) * static_cast<std::size_t>(tile.positions) +
+                                      static_cast<std::size_t>(i)];
       painter.setPen(readableOn(colours[index]));
       const QRectF box = cell(p, l, i);
-      painter.drawText(box, Qt::AlignCenter, metrics.elidedText(shortValueText(quantity, value), Qt::ElideRight, static_cast<int>(box.width()) - 4));
+      painter.drawText(
+          box, Qt::AlignCenter,
+          metrics.elidedText(shortValueText(quantity, value), Qt::ElideRight, static_cast<int>(box.width()) - 4));
     }
 }
 
@@ -102,7 +109,8 @@ void MapCanvas::paintStale(QPainter& painter, const Parts& p, const Theme& theme
   const auto before = [](const StaleRun& run, int position) { return run.end <= position; };
   const auto& runs = m_picture->stale;
   double drawn = -1;  // runs that share a pixel are drawn once
-  for (auto run = std::lower_bound(runs.begin(), runs.end(), begin, before); run != runs.end() && run->begin < end; ++run) {
+  for (auto run = std::lower_bound(runs.begin(), runs.end(), begin, before); run != runs.end() && run->begin < end;
+       ++run) {
     const double left = std::max(0.0, std::floor(m_axis.pixel(run->begin)));
     const double right = std::min<double>(p.cells.width(), std::max(left + 1, std::ceil(m_axis.pixel(run->end))));
     if (right <= drawn) continue;
@@ -141,12 +149,15 @@ void MapCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& theme
 
 void MapCanvas::paintCrossHair(QPainter& painter, const Parts& p, const Theme& theme) const {
   const auto outline = [&](const QRectF& box, const QColor& colour, int wide) {
-    paintOutline(painter, QRectF(std::round(box.left()), box.top(), std::max(3.0, std::round(box.width())), box.height()), colour, wide, theme);
+    paintOutline(painter,
+                 QRectF(std::round(box.left()), box.top(), std::max(3.0, std::round(box.width())), box.height()),
+                 colour, wide, theme);
   };
   const Position hovered = m_context.hovered();
   if (hovered.value() >= 0) {
     const QRectF top = cell(p, 0, hovered.value());
-    painter.fillRect(QRectF(top.left(), p.ruler.bottom() + 1, top.width(), p.cells.bottom() - p.ruler.bottom()), Theme::faded(theme.hover, 30));
+    painter.fillRect(QRectF(top.left(), p.ruler.bottom() + 1, top.width(), p.cells.bottom() - p.ruler.bottom()),
+                     Theme::faded(theme.hover, 30));
     if (m_hoverLayer.value() >= 0) outline(cell(p, m_hoverLayer.value(), hovered.value()), theme.hover, 1);
   }
   const Focus& focus = m_context.focus();
@@ -158,7 +169,8 @@ void MapCanvas::paintCrossHair(QPainter& painter, const Parts& p, const Theme& t
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setPen(Qt::NoPen);
   painter.setBrush(theme.focus);
-  painter.drawPolygon(QPolygonF({{middle - 5, p.ruler.bottom() - 5.0}, {middle + 5, p.ruler.bottom() - 5.0}, {middle, p.ruler.bottom() + 0.5}}));
+  painter.drawPolygon(QPolygonF(
+      {{middle - 5, p.ruler.bottom() - 5.0}, {middle + 5, p.ruler.bottom() - 5.0}, {middle, p.ruler.bottom() + 0.5}}));
   painter.setRenderHint(QPainter::Antialiasing, false);
 }
 
@@ -180,7 +192,8 @@ void MapCanvas::paintOverview(QPainter& painter, const Parts& p, const Theme& th
   const double left = p.overview.left() + m_axis.first * perItem, wide = std::max(6.0, m_axis.visible() * perItem);
   const QColor shade = Theme::faded(theme.surface, 170);
   painter.fillRect(QRectF(p.overview.left(), p.overview.top(), left - p.overview.left(), p.overview.height()), shade);
-  painter.fillRect(QRectF(left + wide, p.overview.top(), p.overview.right() + 1 - left - wide, p.overview.height()), shade);
+  painter.fillRect(QRectF(left + wide, p.overview.top(), p.overview.right() + 1 - left - wide, p.overview.height()),
+                   shade);
   painter.setBrush(Qt::NoBrush);
   painter.setPen(theme.focus);
   painter.drawRect(QRectF(std::round(left), p.overview.top() - 1, std::round(wide) - 1, p.overview.height() + 1));
@@ -196,14 +209,18 @@ QString MapCanvas::readout() const {
   if (position < 0) return ghostText(s, m_context.focus());
   if (position >= tile.positions || position >= s.length() || layer >= tile.layers) return {};
   const LedgerId id = s.context[static_cast<std::size_t>(position)];
-  const float value = tile.values[static_cast<std::size_t>(layer) * static_cast<std::size_t>(tile.positions) + static_cast<std::size_t>(position)];
+  const float value = tile.values[static_cast<std::size_t>(layer) * static_cast<std::size_t>(tile.positions) +
+                                  static_cast<std::size_t>(position)];
   const Quantity quantity = m_picture->scale.quantity;
   QStringList parts{hovering ? tr("under pointer") : tr("focus"), tr("position %1").arg(position), tokenText(s, id),
                     tr("ledger %1").arg(id.value()), tr("layer %1").arg(layerText(s, layer))};
   const bool left = leftThroughWindow(s, Layer(layer), id);
-  parts << (left ? tr("left through the window") : std::isnan(value) ? tr("not resident, no value") : titleInText(quantity) + " " + valueText(quantity, value));
+  parts << (left                    ? tr("left through the window")
+                : std::isnan(value) ? tr("not resident, no value")
+                                    : titleInText(quantity) + " " + valueText(quantity, value));
   const auto at = static_cast<std::size_t>(position);
-  if (quantity != Quantity::Staleness && s.exactness && at < s.exactness->size() && (*s.exactness)[at] != Exactness::Exact)
+  if (quantity != Quantity::Staleness && s.exactness && at < s.exactness->size() &&
+      (*s.exactness)[at] != Exactness::Exact)
     parts << valueText(Quantity::Staleness, static_cast<float>((*s.exactness)[at]));
   if (s.ledger.contains(id)) {
     const LedgerRow& row = s.ledger[id];

@@ -26,8 +26,7 @@ std::vector<std::int32_t> editedPositions(const Snapshot& s) {
   for (std::size_t p = 0; p < s.context.size(); ++p) {
     if (!s.ledger.contains(s.context[p])) continue;
     const Source source = s.ledger[s.context[p]].source;
-    if (source == Source::Replacement || source == Source::Insertion)
-      out.push_back(static_cast<std::int32_t>(p));
+    if (source == Source::Replacement || source == Source::Insertion) out.push_back(static_cast<std::int32_t>(p));
   }
   return out;
 }
@@ -77,8 +76,7 @@ std::shared_ptr<const MapPicture> makeMapPicture(SnapshotPtr snapshot, std::shar
 }
 
 std::shared_ptr<const Tile> tileFromSnapshot(const Snapshot& s, Quantity quantity) {
-  if (quantity != Quantity::Residency && quantity != Quantity::Age && quantity != Quantity::Staleness)
-    return nullptr;
+  if (quantity != Quantity::Residency && quantity != Quantity::Age && quantity != Quantity::Staleness) return nullptr;
   auto tile = std::make_shared<Tile>();
   tile->request.quantity = quantity;
   tile->tick = s.tick;

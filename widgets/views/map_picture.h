@@ -22,9 +22,9 @@ struct MapPicture {
   std::shared_ptr<const Tile> tile;
   ColourScale scale;
   MaxPyramid cells;
-  std::vector<std::int32_t> edited;  // positions born by a replacement or an insertion, ascending
-  std::vector<std::int32_t> pending; // positions that pending actions will change, ascending
-  std::vector<StaleRun> stale;       // ascending, exact rows left out
+  std::vector<std::int32_t> edited;   // positions born by a replacement or an insertion, ascending
+  std::vector<std::int32_t> pending;  // positions that pending actions will change, ascending
+  std::vector<StaleRun> stale;        // ascending, exact rows left out
   SnapshotPtr snapshot;
 };
 

@@ -36,7 +36,8 @@ void MapView::makeStrip() {
   m_legend = new LegendBar(this);
   m_legend->setScale(scaleFor(context().quantity(), {}));
   strip()->addWidget(m_legend, 1);
-  m_received = stripButton(tr("Show received"), tr("Show received attention"), tr("Colour the rows by the attention that they received from the prompt"));
+  m_received = stripButton(tr("Show received"), tr("Show received attention"),
+                           tr("Colour the rows by the attention that they received from the prompt"));
   m_received->setObjectName("received");
   m_received->hide();
   connect(m_received, &QToolButton::clicked, this, [this] {
@@ -102,7 +103,8 @@ void MapView::take() {
 
 void MapView::showPicture(std::shared_ptr<const MapPicture> picture) {
   m_legend->setScale(picture->scale, picture->tile->values);
-  m_received->setVisible(picture->scale.quantity == Quantity::Brightness && m_legend->plain());  // before the first generated token brightness is the same everywhere
+  m_received->setVisible(picture->scale.quantity == Quantity::Brightness &&
+                         m_legend->plain());  // before the first generated token brightness is the same everywhere
   m_canvas->setPicture(std::move(picture));
   m_canvas->revealFocus();
   emit readyChanged();
@@ -116,7 +118,9 @@ void MapView::onFocus() {
 void MapView::onHover() { m_canvas->update(); }
 
 void MapView::onTheme() {
-  if (m_canvas) m_canvas->setPicture(m_canvas->picture() ? makeMapPicture(m_canvas->picture()->snapshot, m_canvas->picture()->tile) : nullptr);
+  if (m_canvas)
+    m_canvas->setPicture(m_canvas->picture() ? makeMapPicture(m_canvas->picture()->snapshot, m_canvas->picture()->tile)
+                                             : nullptr);
 }
 
 nlohmann::json MapView::options() const {
@@ -148,12 +152,21 @@ QString MapView::dump() const {
   const MapPicture* picture = m_canvas->picture();
   if (!picture || !hasRows()) return "map: empty\n";
   const Tile& tile = *picture->tile;
-  const auto word = [](std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); };
-  QString out = QString("map: %1, tick %2, %3 layers, %4 positions\n").arg(word(name(tile.request.quantity))).arg(tile.tick.value()).arg(tile.layers).arg(tile.positions);
-  out += QString("scale: %1 to %2\n").arg(valueText(tile.request.quantity, picture->scale.low), valueText(tile.request.quantity, picture->scale.high));
+  const auto word = [](std::string_view text) {
+    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+  };
+  QString out = QString("map: %1, tick %2, %3 layers, %4 positions\n")
+                    .arg(word(name(tile.request.quantity)))
+                    .arg(tile.tick.value())
+                    .arg(tile.layers)
+                    .arg(tile.positions);
+  out += QString("scale: %1 to %2\n")
+             .arg(valueText(tile.request.quantity, picture->scale.low),
+                  valueText(tile.request.quantity, picture->scale.high));
   for (int l = 0; l < tile.layers; ++l) {
     QStringList cells;
-    for (int p = 0; p < std::min(tile.positions, 256); ++p) cells << QString("%1").arg(picture->cells.at(l, p), 2, 16, QChar('0'));
+    for (int p = 0; p < std::min(tile.positions, 256); ++p)
+      cells << QString("%1").arg(picture->cells.at(l, p), 2, 16, QChar('0'));
     out += QString("layer %1: %2\n").arg(layerText(*picture->snapshot, l), cells.join(' '));
   }
   const auto list = [](const std::vector<std::int32_t>& positions) {
@@ -161,7 +174,8 @@ QString MapView::dump() const {
     for (std::int32_t p : positions) texts << QString::number(p);
     return texts.isEmpty() ? QStringLiteral("none") : texts.join(' ');
   };
-  out += "edited: " + list(picture->edited) + "\npending: " + list(picture->pending) + "\n" + m_canvas->readout() + "\n";
+  out +=
+      "edited: " + list(picture->edited) + "\npending: " + list(picture->pending) + "\n" + m_canvas->readout() + "\n";
   return out;
 }
 
@@ -176,7 +190,8 @@ QString MapView::tsv() const {
     const LedgerId id = picture->snapshot->context[static_cast<std::size_t>(p)];
     QStringList cells{QString::number(p), QString::number(id.value()), tokenText(*picture->snapshot, id)};
     for (int l = 0; l < tile.layers; ++l) {
-      const float value = tile.values[static_cast<std::size_t>(l) * static_cast<std::size_t>(tile.positions) + static_cast<std::size_t>(p)];
+      const float value = tile.values[static_cast<std::size_t>(l) * static_cast<std::size_t>(tile.positions) +
+                                      static_cast<std::size_t>(p)];
       cells << (std::isnan(value) ? QString() : QString::number(static_cast<double>(value)));
     }
     out += tsvLine(cells);

@@ -13,7 +13,8 @@ QString say(const char* text) { return QCoreApplication::translate("kvlab::Mirro
 std::vector<std::int32_t> positionsOf(const Snapshot& s) {
   std::vector<std::int32_t> position(s.ledger.size(), -1);
   for (std::size_t p = 0; p < s.context.size(); ++p)
-    if (s.ledger.contains(s.context[p])) position[static_cast<std::size_t>(s.context[p].value())] = static_cast<std::int32_t>(p);
+    if (s.ledger.contains(s.context[p]))
+      position[static_cast<std::size_t>(s.context[p].value())] = static_cast<std::int32_t>(p);
   return position;
 }
 
@@ -22,11 +23,12 @@ std::vector<std::int32_t> positionsOf(const Snapshot& s) {
 std::vector<bool> outOfOrder(const std::vector<std::int32_t>& values) {
   std::vector<bool> out(values.size(), false);
   if (std::is_sorted(values.begin(), values.end())) return out;
-  std::vector<std::size_t> tails;                        // place of the smallest end of a run of each length
+  std::vector<std::size_t> tails;  // place of the smallest end of a run of each length
   std::vector<std::size_t> before(values.size(), SIZE_MAX);
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i] < 0) continue;
-    const auto at = std::lower_bound(tails.begin(), tails.end(), i, [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+    const auto at = std::lower_bound(tails.begin(), tails.end(), i,
+                                     [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
     if (at != tails.begin()) before[i] = *(at - 1);
     if (at == tails.end()) tails.push_back(i);
     else *at = i;
@@ -40,22 +42,27 @@ void checkOrder(MirrorLayer& out, const std::vector<std::int32_t>& position) {
   const ResidencyView& map = *out.map;
   std::vector<std::int32_t> places;
   for (LedgerId id : map.ledger)
-    places.push_back(id.value() >= 0 && static_cast<std::size_t>(id.value()) < position.size() ? position[static_cast<std::size_t>(id.value())] : -1);
+    places.push_back(id.value() >= 0 && static_cast<std::size_t>(id.value()) < position.size()
+                         ? position[static_cast<std::size_t>(id.value())]
+                         : -1);
   const std::vector<bool> wrong = outOfOrder(places);
   for (std::size_t i = 0; i < map.size(); ++i) {
     const std::int32_t p = places[i];
     const auto index = static_cast<std::int32_t>(i);
     if (p < 0) {
-      out.findings.push_back({index, -1, say("points at ledger row %1, which is in no context position").arg(map.ledger[i].value())});
+      out.findings.push_back(
+          {index, -1, say("points at ledger row %1, which is in no context position").arg(map.ledger[i].value())});
       continue;
     }
     auto& at = out.indexOf[static_cast<std::size_t>(p)];
-    if (at >= 0) out.findings.push_back({index, p, say("a second row of this position: index %1 is the first").arg(at)});
+    if (at >= 0)
+      out.findings.push_back({index, p, say("a second row of this position: index %1 is the first").arg(at)});
     else at = index;
     if (!wrong[i]) continue;
     const QString left = i > 0 ? QString::number(places[i - 1]) : QStringLiteral("–");
     const QString right = i + 1 < places.size() ? QString::number(places[i + 1]) : QStringLiteral("–");
-    out.findings.push_back({index, p, say("out of order: its neighbours belong to positions %1 and %2").arg(left, right)});
+    out.findings.push_back(
+        {index, p, say("out of order: its neighbours belong to positions %1 and %2").arg(left, right)});
   }
 }
 
@@ -64,8 +71,9 @@ void checkPhases(MirrorLayer& out, const std::vector<std::int32_t>& position) {
   for (std::size_t i = 1; i < map.size(); ++i) {
     if (map.phase(i) > map.phase(i - 1)) continue;
     const auto id = static_cast<std::size_t>(map.ledger[i].value());
-    out.findings.push_back({static_cast<std::int32_t>(i), id < position.size() ? position[id] : -1,
-                            say("phase %1 is not above the one before it, %2").arg(map.phase(i).value()).arg(map.phase(i - 1).value())});
+    out.findings.push_back(
+        {static_cast<std::int32_t>(i), id < position.size() ? position[id] : -1,
+         say("phase %1 is not above the one before it, %2").arg(map.phase(i).value()).arg(map.phase(i - 1).value())});
   }
 }
 
@@ -82,7 +90,9 @@ void checkSlots(MirrorLayer& out, const std::vector<std::int32_t>& position) {
       continue;
     }
     auto& first = owner[static_cast<std::size_t>(map.slotOf[i].value())];
-    if (first >= 0) out.findings.push_back({static_cast<std::int32_t>(i), p, say("shares slot %1 with index %2").arg(map.slotOf[i].value()).arg(first)});
+    if (first >= 0)
+      out.findings.push_back(
+          {static_cast<std::int32_t>(i), p, say("shares slot %1 with index %2").arg(map.slotOf[i].value()).arg(first)});
     first = static_cast<std::int32_t>(i);
   }
 }
@@ -94,7 +104,8 @@ void addViolations(MirrorLayer& out, const Snapshot& s, Layer layer, const std::
     const auto i = static_cast<std::size_t>(v.index->value());
     if (i >= out.map->size()) continue;
     const auto id = static_cast<std::size_t>(out.map->ledger[i].value());
-    out.findings.push_back({v.index->value(), id < position.size() ? position[id] : -1, QString::fromStdString(v.invariant + ": " + v.detail)});
+    out.findings.push_back({v.index->value(), id < position.size() ? position[id] : -1,
+                            QString::fromStdString(v.invariant + ": " + v.detail)});
   }
 }
 }  // namespace
@@ -110,14 +121,16 @@ MirrorLayer mirrorOf(const Snapshot& s, Layer layer) {
   checkPhases(out, position);
   checkSlots(out, position);
   addViolations(out, s, layer, position);
-  std::stable_sort(out.findings.begin(), out.findings.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
+  std::stable_sort(out.findings.begin(), out.findings.end(),
+                   [](const auto& a, const auto& b) { return a.index < b.index; });
   return out;
 }
 
 MirrorCause causeOf(const Snapshot& s, const std::vector<SnapshotPtr>& history) {
   MirrorCause cause;
   for (const InvariantState& state : s.invariants)
-    if (!state.ok && state.firstFailure && (cause.tick.value() < 0 || *state.firstFailure < cause.tick)) cause.tick = *state.firstFailure;
+    if (!state.ok && state.firstFailure && (cause.tick.value() < 0 || *state.firstFailure < cause.tick))
+      cause.tick = *state.firstFailure;
   if (cause.tick.value() < 0) return cause;
   cause.text = say("since tick %1").arg(cause.tick.value());
   for (const SnapshotPtr& old : history) {

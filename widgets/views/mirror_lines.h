@@ -19,9 +19,9 @@ struct MirrorFinding {
 };
 
 struct MirrorLayer {
-  std::vector<std::int32_t> indexOf;     // [positions], index in the map; -1 = not resident
-  std::vector<MirrorFinding> findings;   // ascending by index
-  const ResidencyView* map = nullptr;    // of the snapshot
+  std::vector<std::int32_t> indexOf;    // [positions], index in the map; -1 = not resident
+  std::vector<MirrorFinding> findings;  // ascending by index
+  const ResidencyView* map = nullptr;   // of the snapshot
 };
 
 /// Checks the map's order, its phases and its slots against the context, and adds the violations

@@ -34,7 +34,8 @@ void MirrorModel::findBad() {
         m_orphans.push_back({-1, static_cast<std::int32_t>(l), finding.index, number});
       }
       m_badLayers[number] |= quint64{1} << l;
-      const QString where = m_layers.size() > 1 ? tr("layer %1: ").arg(kvlab::layerText(*m_snapshot, m_layers[l].value())) : QString();
+      const QString where =
+          m_layers.size() > 1 ? tr("layer %1: ").arg(kvlab::layerText(*m_snapshot, m_layers[l].value())) : QString();
       if (!m_found[number].contains(where + finding.what)) m_found[number] << where + finding.what;
     }
   m_bad.assign(m_found.keyBegin(), m_found.keyEnd());
@@ -68,9 +69,7 @@ int MirrorModel::rowCount(const QModelIndex& parent) const {
   return m_onlyBad ? badCount() : m_snapshot->length() + static_cast<int>(m_orphans.size());
 }
 
-int MirrorModel::columnCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : findingColumn() + 1;
-}
+int MirrorModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : findingColumn() + 1; }
 
 MirrorModel::Line MirrorModel::line(int row) const {
   if (m_onlyBad) row = row >= 0 && row < badCount() ? m_bad[static_cast<std::size_t>(row)] : -1;
@@ -100,7 +99,8 @@ int MirrorModel::nextBad(int row) const {
 std::int32_t MirrorModel::indexAt(const Line& line, std::size_t layer) const {
   if (line.position < 0) return line.layer == static_cast<std::int32_t>(layer) ? line.index : -1;
   const auto& indexOf = m_mirrors[layer].indexOf;
-  return static_cast<std::size_t>(line.position) < indexOf.size() ? indexOf[static_cast<std::size_t>(line.position)] : -1;
+  return static_cast<std::size_t>(line.position) < indexOf.size() ? indexOf[static_cast<std::size_t>(line.position)]
+                                                                  : -1;
 }
 
 std::pair<std::int32_t, std::int32_t> MirrorModel::indices(std::size_t layer, int first, int last) const {
@@ -140,10 +140,12 @@ QString MirrorModel::layerText(const Line& line, std::size_t layer, int what) co
 
 QString MirrorModel::text(const Line& line, int column) const {
   if (column == findingColumn()) return findings(line).join("; ");
-  if (column >= kLayers) return layerText(line, static_cast<std::size_t>((column - kLayers) / kPerLayer), (column - kLayers) % kPerLayer);
+  if (column >= kLayers)
+    return layerText(line, static_cast<std::size_t>((column - kLayers) / kPerLayer), (column - kLayers) % kPerLayer);
   LedgerId id(-1);
   if (line.position >= 0) id = m_snapshot->context[static_cast<std::size_t>(line.position)];
-  else if (line.layer >= 0) id = m_mirrors[static_cast<std::size_t>(line.layer)].map->ledger[static_cast<std::size_t>(line.index)];
+  else if (line.layer >= 0)
+    id = m_mirrors[static_cast<std::size_t>(line.layer)].map->ledger[static_cast<std::size_t>(line.index)];
   switch (column) {
     case kPosition: return line.position >= 0 ? QString::number(line.position) : tr("none");
     case kLedger: return QString::number(id.value());
@@ -159,7 +161,8 @@ QVariant MirrorModel::data(const QModelIndex& index, int role) const {
   switch (role) {
     case Qt::DisplayRole: return text(at, column);
     case Qt::ToolTipRole: return findings(at).isEmpty() ? QVariant() : QVariant(findings(at).join('\n'));
-    case Qt::TextAlignmentRole: return static_cast<int>(column == kToken || column == findingColumn() ? Qt::AlignLeft : Qt::AlignRight);
+    case Qt::TextAlignmentRole:
+      return static_cast<int>(column == kToken || column == findingColumn() ? Qt::AlignLeft : Qt::AlignRight);
     case kMonoRole: return column != findingColumn();
     case kRuleRole: return (inLayer && layerColumn == kIndex) || column == findingColumn();
     case kFillRole: {
@@ -171,7 +174,8 @@ QVariant MirrorModel::data(const QModelIndex& index, int role) const {
     case kToneRole:
       if (column == findingColumn()) return static_cast<int>(Tone::Error);
       if (column == kToken) return static_cast<int>(Tone::Normal);
-      if (inLayer && !hasRow(at, static_cast<std::size_t>((column - kLayers) / kPerLayer))) return static_cast<int>(Tone::Ghost);
+      if (inLayer && !hasRow(at, static_cast<std::size_t>((column - kLayers) / kPerLayer)))
+        return static_cast<int>(Tone::Ghost);
       return static_cast<int>(column == kPosition ? Tone::Faint : Tone::Muted);
     default: return {};
   }
@@ -180,23 +184,32 @@ QVariant MirrorModel::data(const QModelIndex& index, int role) const {
 QString MirrorModel::columnTip(int section) const {
   if (section < kLayers)
     return QStringList{tr("Place in the text"), tr("Row of the ledger that stands at this position (pos2ledger)"),
-                       tr("Text of the token; · is a space")}.at(section);
+                       tr("Text of the token; · is a space")}
+        .at(section);
   if (section == findingColumn()) return tr("Why the line does not belong together");
-  return QStringList{tr("Logical place of the row in the layer's cache; – = not resident"), tr("Place of the row in memory; left = the layer's window has left it behind"),
-                     tr("Ledger id that the kernel wrote beside K and V; asked for the lines in sight, · = not asked yet"),
-                     tr("Position the row's key is rotated for when it is read")}.at((section - kLayers) % kPerLayer);
+  return QStringList{
+      tr("Logical place of the row in the layer's cache; – = not resident"),
+      tr("Place of the row in memory; left = the layer's window has left it behind"),
+      tr("Ledger id that the kernel wrote beside K and V; asked for the lines in sight, · = not asked yet"),
+      tr("Position the row's key is rotated for when it is read")}
+      .at((section - kLayers) % kPerLayer);
 }
 
 QVariant MirrorModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
-  if (role == Qt::TextAlignmentRole) return static_cast<int>((section == kToken || section == findingColumn() ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignBottom);
+  if (role == Qt::TextAlignmentRole)
+    return static_cast<int>((section == kToken || section == findingColumn() ? Qt::AlignLeft : Qt::AlignRight) |
+                            Qt::AlignBottom);
   if (role == Qt::ToolTipRole) return columnTip(section);
   if (role != Qt::DisplayRole) return {};
   if (section < kLayers) return QStringList{tr("context\nposition"), tr("\nledger"), tr("\ntoken")}.at(section);
   if (section == findingColumn()) return tr("\nfinding");
   const QStringList names{tr("layer %1\nindex"), tr("\nslot"), tr("\ntag"), tr("\nphase")};
   const QString name = names.at((section - kLayers) % kPerLayer);
-  return name.contains('%') ? name.arg(kvlab::layerText(*m_snapshot, m_layers[static_cast<std::size_t>((section - kLayers) / kPerLayer)].value())) : name;
+  return name.contains('%')
+      ? name.arg(
+            kvlab::layerText(*m_snapshot, m_layers[static_cast<std::size_t>((section - kLayers) / kPerLayer)].value()))
+      : name;
 }
 
 }  // namespace kvlab

@@ -61,12 +61,12 @@ class MirrorModel : public QAbstractTableModel {
 
   SnapshotPtr m_snapshot;
   std::vector<Layer> m_layers;
-  std::vector<MirrorLayer> m_mirrors;                              // beside m_layers
-  std::vector<std::map<std::int32_t, std::int64_t>> m_tags;        // beside m_layers: index -> tag
-  std::vector<Line> m_orphans;                                     // lines after the positions
-  QHash<int, QStringList> m_found;                                 // by unfiltered line
-  QHash<int, quint64> m_badLayers;                                 // by unfiltered line: bit of each layer
-  std::vector<int> m_bad;                                          // its keys, ascending
+  std::vector<MirrorLayer> m_mirrors;                        // beside m_layers
+  std::vector<std::map<std::int32_t, std::int64_t>> m_tags;  // beside m_layers: index -> tag
+  std::vector<Line> m_orphans;                               // lines after the positions
+  QHash<int, QStringList> m_found;                           // by unfiltered line
+  QHash<int, quint64> m_badLayers;                           // by unfiltered line: bit of each layer
+  std::vector<int> m_bad;                                    // its keys, ascending
   bool m_onlyBad = false;
 };
 

@@ -35,7 +35,8 @@ MirrorView::MirrorView(InspectorContext& context, QWidget* parent)
 
 void MirrorView::makeStrip() {
   stripLabel(tr("Cache of"));
-  m_which = stripChoice({tr("focused layer"), tr("all layers")}, tr("Layers"), tr("Which layers' residency maps stand beside the context"));
+  m_which = stripChoice({tr("focused layer"), tr("all layers")}, tr("Layers"),
+                        tr("Which layers' residency maps stand beside the context"));
   connect(m_which, &QComboBox::activated, this, [this] { fill(), sayOption("layers"); });
   m_onlyBad = new QCheckBox(tr("Only wrong lines"), this);
   m_onlyBad->setAccessibleName(tr("Only wrong lines"));
@@ -45,17 +46,17 @@ void MirrorView::makeStrip() {
   strip()->addStretch(1);
   m_next = stripButton(tr("Next wrong"), tr("Next wrong"), tr("Focus the next line that is wrong (N)"));
   connect(m_next, &QToolButton::clicked, this, &MirrorView::goToNextBad);
-  connect(addViewAction(tr("Next wrong line"), m_next->toolTip(), Qt::Key_N), &QAction::triggered, this, &MirrorView::goToNextBad);
+  connect(addViewAction(tr("Next wrong line"), m_next->toolTip(), Qt::Key_N), &QAction::triggered, this,
+          &MirrorView::goToNextBad);
 }
 
-bool MirrorView::ready() const {
-  return InspectorView::ready() && m_waiting == 0 && !m_askTags.isActive();
-}
+bool MirrorView::ready() const { return InspectorView::ready() && m_waiting == 0 && !m_askTags.isActive(); }
 
 std::vector<Layer> MirrorView::chosenLayers() const {
   const int count = shown() && shown()->info ? shown()->info->cacheLayers.count() : 0;
   std::vector<Layer> out;
-  if (m_which->currentIndex() == 0) return {Layer(std::clamp(context().focus().layer.value(), 0, std::max(0, count - 1)))};
+  if (m_which->currentIndex() == 0)
+    return {Layer(std::clamp(context().focus().layer.value(), 0, std::max(0, count - 1)))};
   for (int l = 0; l < std::min(count, kMostLayers); ++l) out.push_back(Layer(l));
   return out;
 }
@@ -81,7 +82,8 @@ void MirrorView::fill() {
   m_table->setWidths(widths << "finding");
   QList<int> shed;  // tags and ledger ids show a misalignment, phases its effect
   for (const int what : {MirrorModel::kSlot, MirrorModel::kIndex, MirrorModel::kPhase})
-    for (int l = 0; l < static_cast<int>(m_model->layers().size()); ++l) shed << MirrorModel::kLayers + l * MirrorModel::kPerLayer + what;
+    for (int l = 0; l < static_cast<int>(m_model->layers().size()); ++l)
+      shed << MirrorModel::kLayers + l * MirrorModel::kPerLayer + what;
   m_table->setShedding(shed);
   m_table->verticalScrollBar()->setValue(scrolled);
   sayState();
@@ -103,13 +105,15 @@ void MirrorView::askTags() {
     const auto [begin, end] = m_model->indices(l, first, last);
     if (begin >= end) continue;
     ++m_waiting;
-    context().query("mirror:" + std::to_string(layer.value()), "rows", withLayer(*snapshot, layer, {{"begin", begin}, {"end", end}}), this,
+    context().query("mirror:" + std::to_string(layer.value()), "rows",
+                    withLayer(*snapshot, layer, {{"begin", begin}, {"end", end}}), this,
                     [this, layer, snapshot, round](const Result<nlohmann::json>& reply) {
                       if (round == m_round) --m_waiting;
                       std::map<std::int32_t, std::int64_t> tags;
                       if (reply && reply->is_array() && snapshot == shown())
                         for (const auto& row : *reply)
-                          if (row.contains("tag") && row["tag"].is_number_integer()) tags[row.value("index", -1)] = row["tag"].get<std::int64_t>();
+                          if (row.contains("tag") && row["tag"].is_number_integer())
+                            tags[row.value("index", -1)] = row["tag"].get<std::int64_t>();
                       m_model->setTags(layer, tags);
                       sayState();
                       emit readyChanged();
@@ -124,7 +128,9 @@ void MirrorView::sayState() {
   const auto look = theme();
   const int bad = m_model->badCount();
   const MirrorCause cause = causeOf(*s, context().history());
-  QString text = bad == 0 ? tr("✓ in step") : bad == 1 ? tr("✕ one line is wrong") : tr("✕ %1 lines are wrong").arg(bad);
+  QString text = bad == 0 ? tr("✓ in step")
+      : bad == 1          ? tr("✕ one line is wrong")
+                          : tr("✕ %1 lines are wrong").arg(bad);
   if (bad && !cause.text.isEmpty()) text += ", " + cause.text;
   const int row = m_model->rowOf(context().focus().position.value());
   const QString here = row >= 0 ? m_model->findingsOf(row) : QString();
@@ -157,12 +163,9 @@ nlohmann::json MirrorView::options() const {
 }
 
 Status MirrorView::setOption(const std::string& name, const nlohmann::json& value) {
-  if (name == "layers" && (value == "all" || value == "focus"))
-    m_which->setCurrentIndex(value == "all" ? 1 : 0);
-  else if (name == "wrong" && value.is_boolean())
-    m_onlyBad->setChecked(value.get<bool>());
-  else
-    return InspectorView::setOption(name, value);
+  if (name == "layers" && (value == "all" || value == "focus")) m_which->setCurrentIndex(value == "all" ? 1 : 0);
+  else if (name == "wrong" && value.is_boolean()) m_onlyBad->setChecked(value.get<bool>());
+  else return InspectorView::setOption(name, value);
   fill();
   return ok();
 }

@@ -45,7 +45,7 @@ class MirrorView : public InspectorView {
   DataTable* m_table;
   QComboBox* m_which = nullptr;
   QCheckBox* m_onlyBad = nullptr;
-  QLabel* m_state = nullptr;    // below: the state of the whole, or the finding of the focused line
+  QLabel* m_state = nullptr;  // below: the state of the whole, or the finding of the focused line
   QToolButton* m_next = nullptr;
   QTimer m_askTags;
   Layer m_layer{-1};  // the focused layer when the lines were made

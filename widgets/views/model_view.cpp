@@ -22,7 +22,8 @@ TokenChance chanceOf(const nlohmann::json& entry) {
 QString manifestText(const nlohmann::json& manifest, const char* key) {
   if (!manifest.is_object() || !manifest.contains(key)) return {};
   const nlohmann::json& value = manifest[key];
-  if (value.is_object() && value.size() == 1 && value.contains("name")) return QString::fromStdString(value.value("name", std::string()));
+  if (value.is_object() && value.size() == 1 && value.contains("name"))
+    return QString::fromStdString(value.value("name", std::string()));
   return QString::fromStdString(value.is_string() ? value.get<std::string>() : value.dump());
 }
 }  // namespace
@@ -56,7 +57,8 @@ void ModelView::makeStrip() {
   m_stale = stripLabel(QStringLiteral("⚠ ") + tr("stale logits"));
   m_stale->setObjectName("warning");
   m_stale->setFont(theme()->smallStrong);
-  m_stale->setToolTip(tr("An edit changed the cache after these logits were computed; the next step computes them again"));
+  m_stale->setToolTip(
+      tr("An edit changed the cache after these logits were computed; the next step computes them again"));
   stripLabel(tr("Tokens"));
   m_count = new QSpinBox(this);
   m_count->setRange(1, 200);
@@ -102,9 +104,10 @@ void ModelView::showChances(std::vector<TokenChance> now) {
   if (now.size() > wanted) now.resize(wanted);
   m_model->show(std::move(now), before());
   const auto rows = m_model->rowCount();
-  m_summary->setText(rows == 0 ? QString()
-                               : tr("%1 cover %2 %").arg(counted(rows, tr("token"), tr("tokens")))
-                                     .arg(m_model->covered() * 100, 0, 'f', 1));
+  m_summary->setText(
+      rows == 0
+          ? QString()
+          : tr("%1 cover %2 %").arg(counted(rows, tr("token"), tr("tokens"))).arg(m_model->covered() * 100, 0, 'f', 1));
 }
 
 void ModelView::askMore() {
@@ -142,16 +145,25 @@ QList<std::pair<QString, QString>> ModelView::facts() const {
   const SessionInfo& info = *snapshot->info;
   QList<std::pair<QString, QString>> list{
       {tr("Model"), QString::fromStdString(info.model)},
-      {tr("Shape"), tr("%1, %2 of which %3 for K and V, head dimension %4")
-                        .arg(counted(info.cacheLayers.layers, tr("layer"), tr("layers")), counted(info.heads, tr("head"), tr("heads")))
-                        .arg(info.kvHeads).arg(info.headDim)},
+      {tr("Shape"),
+       tr("%1, %2 of which %3 for K and V, head dimension %4")
+           .arg(counted(info.cacheLayers.layers, tr("layer"), tr("layers")),
+                counted(info.heads, tr("head"), tr("heads")))
+           .arg(info.kvHeads)
+           .arg(info.headDim)},
       {tr("Vocabulary"), QString::number(info.vocab)},
-      {tr("Arithmetic"), QStringLiteral("%1 · %2").arg(QString::fromStdString(info.backend), QString::fromStdString(info.numerics))},
-      {tr("Capacity"), tr("%1 a layer, %2 staged").arg(counted(info.capacity, tr("row"), tr("rows"))).arg(info.staging)},
-      {tr("Row pools"), tr("%1, %2 of them live").arg(formatBytes(snapshot->bytes.allocated), formatBytes(snapshot->bytes.live))},
+      {tr("Arithmetic"),
+       QStringLiteral("%1 · %2").arg(QString::fromStdString(info.backend), QString::fromStdString(info.numerics))},
+      {tr("Capacity"),
+       tr("%1 a layer, %2 staged").arg(counted(info.capacity, tr("row"), tr("rows"))).arg(info.staging)},
+      {tr("Row pools"),
+       tr("%1, %2 of them live").arg(formatBytes(snapshot->bytes.allocated), formatBytes(snapshot->bytes.live))},
       {tr("KL to a rebuild"), snapshot->kl ? formatNumber(*snapshot->kl) : tr("not measured; Measure Drift (Ctrl+D)")}};
-  const std::pair<const char*, QString> keys[] = {
-      {"weights", tr("Weights")}, {"layout", tr("Layout")}, {"position", tr("Position mode")}, {"after_edit", tr("After an edit")}, {"policy", tr("Policy")}};
+  const std::pair<const char*, QString> keys[] = {{"weights", tr("Weights")},
+                                                  {"layout", tr("Layout")},
+                                                  {"position", tr("Position mode")},
+                                                  {"after_edit", tr("After an edit")},
+                                                  {"policy", tr("Policy")}};
   for (const auto& [key, name] : keys)
     if (const QString value = manifestText(info.manifest, key); !value.isEmpty()) list.append({name, value});
   return list;
@@ -209,7 +221,8 @@ bool ModelView::eventFilter(QObject* watched, QEvent* event) {
 }
 
 QString ModelView::dump() const {
-  QString text = QStringLiteral("model: %1%2\n").arg(m_summary->text(), shown() && shown()->logitsStale ? tr(" (stale logits)") : QString());
+  QString text = QStringLiteral("model: %1%2\n")
+                     .arg(m_summary->text(), shown() && shown()->logitsStale ? tr(" (stale logits)") : QString());
   if (m_model->rowCount()) text += m_table->tsv();
   for (const auto& [name, value] : facts()) text += name + QStringLiteral(": ") + value + QLatin1Char('\n');
   return text;

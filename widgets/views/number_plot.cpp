@@ -53,7 +53,9 @@ struct NumberPlot::Parts {
   bool zoomed = false, syncing = false, moved = false;
   QPointF pressed;
 
-  QCPAxis* bottom() const { return panels.empty() || !panels.front().rect ? nullptr : panels.front().rect->axis(QCPAxis::atBottom); }
+  QCPAxis* bottom() const {
+    return panels.empty() || !panels.front().rect ? nullptr : panels.front().rect->axis(QCPAxis::atBottom);
+  }
   void build(const TickSeries& all, const std::vector<QString>& ids, bool stacked);
   void addPanel(PanelPart& part, int row, bool last);
   void addCurves(PanelPart& part);
@@ -81,11 +83,12 @@ void NumberPlot::Parts::pile(PanelPart& part) const {
 }
 
 bool NumberPlot::Parts::sameShape(const std::vector<PanelPart>& other) const {
-  return std::equal(panels.begin(), panels.end(), other.begin(), other.end(), [](const PanelPart& a, const PanelPart& b) {
-    return a.panel == b.panel && a.stacked == b.stacked &&
-           std::equal(a.curves.begin(), a.curves.end(), b.curves.begin(), b.curves.end(),
-                      [](const Curve& x, const Curve& y) { return x.series.id == y.series.id; });
-  });
+  return std::equal(panels.begin(), panels.end(), other.begin(), other.end(),
+                    [](const PanelPart& a, const PanelPart& b) {
+                      return a.panel == b.panel && a.stacked == b.stacked &&
+                          std::equal(a.curves.begin(), a.curves.end(), b.curves.begin(), b.curves.end(),
+                                     [](const Curve& x, const Curve& y) { return x.series.id == y.series.id; });
+                    });
 }
 
 void NumberPlot::Parts::build(const TickSeries& all, const std::vector<QString>& ids, bool stacked) {
@@ -279,8 +282,9 @@ void NumberPlot::Parts::paint(QPainter& painter) const {
 NumberPlot::NumberPlot(QWidget* parent) : QWidget(parent), m_parts(std::make_unique<Parts>()) {
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Plots over ticks"));
-  setToolTip(tr("Wheel zooms, dragging pans, a double click or 0 shows all; arrow keys move the cursor, "
-                "Return or a click goes to the tick"));
+  setToolTip(
+      tr("Wheel zooms, dragging pans, a double click or 0 shows all; arrow keys move the cursor, "
+         "Return or a click goes to the tick"));
   m_parts->plot = new SharpPlot(this);
   m_parts->plot->setFocusPolicy(Qt::NoFocus);
   m_parts->plot->setInteractions(QCP::iRangeDrag | QCP::iRangeZoom);

@@ -9,14 +9,14 @@
 
 #include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
-#include "widgets/views/series_delegate.h"
 #include "widgets/views/scroll_bars.h"
+#include "widgets/views/series_delegate.h"
 
 namespace kvlab {
 namespace {
 constexpr int kWide = 560, kListWide = 290;  // from this width on the list stands beside the plots
-constexpr int kPaceMs = 100;  // plots are drawn anew this seldom while ticks come in
-}
+constexpr int kPaceMs = 100;                 // plots are drawn anew this seldom while ticks come in
+}  // namespace
 
 NumbersView::NumbersView(InspectorContext& context, QWidget* parent)
     : InspectorView(context, parent), m_model(new SeriesModel(this)) {
@@ -55,7 +55,8 @@ void NumbersView::makeStrip() {
 }
 
 void NumbersView::makeBody() {
-  m_content = new TurningSplitter(kWide, [](int) { return kListWide; }, [](int height) { return height * 2 / 5; }, this);
+  m_content = new TurningSplitter(
+      kWide, [](int) { return kListWide; }, [](int height) { return height * 2 / 5; }, this);
   m_list = new DataTable(m_content);
   m_list->setItemDelegate(new SeriesDelegate(m_list));
   m_list->setModel(m_model);
@@ -134,7 +135,8 @@ void NumbersView::refresh() {
 void NumbersView::showValues() {
   const int place = m_plot->cursor() >= 0 ? m_plot->cursor() : shownPlace();
   m_model->show(m_series, place);
-  m_at->setText(place < 0 ? QString() : tr("values at tick %1").arg(m_series.ticks()[static_cast<std::size_t>(place)], 0, 'f', 0));
+  m_at->setText(place < 0 ? QString()
+                          : tr("values at tick %1").arg(m_series.ticks()[static_cast<std::size_t>(place)], 0, 'f', 0));
 }
 
 void NumbersView::onTheme() {

@@ -10,11 +10,12 @@
 namespace kvlab {
 namespace {
 
-constexpr int kWide = 620, kLegendFrom = 820;  // panels side by side; a legend beside them
-constexpr int kLow = 170;                      // a panel below that has no room for the names of its axes
+constexpr int kWide = 620, kLegendFrom = 820;     // panels side by side; a legend beside them
+constexpr int kLow = 170;                         // a panel below that has no room for the names of its axes
 constexpr double kTickTall = 22, kTickWide = 56;  // room for a label of an axis
-constexpr double kFloor = 1e-6, kReach = 16;   // KL below stands on the axis; pixels around a point
-constexpr QCPScatterStyle::ScatterShape kShapes[] = {QCPScatterStyle::ssDisc, QCPScatterStyle::ssSquare, QCPScatterStyle::ssTriangle, QCPScatterStyle::ssDiamond};
+constexpr double kFloor = 1e-6, kReach = 16;      // KL below stands on the axis; pixels around a point
+constexpr QCPScatterStyle::ScatterShape kShapes[] = {QCPScatterStyle::ssDisc, QCPScatterStyle::ssSquare,
+                                                     QCPScatterStyle::ssTriangle, QCPScatterStyle::ssDiamond};
 
 class BytesTicker : public QCPAxisTickerLog {
  public:
@@ -24,12 +25,16 @@ class BytesTicker : public QCPAxisTickerLog {
   }
 
  protected:
-  QString getTickLabel(double tick, const QLocale&, QChar, int) override { return formatBytes(static_cast<qint64>(tick + 0.5)); }
+  QString getTickLabel(double tick, const QLocale&, QChar, int) override {
+    return formatBytes(static_cast<qint64>(tick + 0.5));
+  }
 };
 
 class DecadeTicker : public QCPAxisTickerLog {
  protected:
-  QString getTickLabel(double tick, const QLocale&, QChar, int) override { return tick < 1e-3 ? QString::number(tick, 'e', 0) : QString::number(tick, 'g', 3); }
+  QString getTickLabel(double tick, const QLocale&, QChar, int) override {
+    return tick < 1e-3 ? QString::number(tick, 'e', 0) : QString::number(tick, 'g', 3);
+  }
 };
 
 /// So many powers of `base` a step that the labels of the range have room.
@@ -82,7 +87,8 @@ struct ParetoPlot::Parts {
 
 /// Coordinates of a point; nothing where the panel does not show it.
 std::optional<QPointF> ParetoPlot::Parts::place(const SweepPoint& point, int panel) const {
-  if (panel == 1) return point.kl && point.bytes ? std::optional(QPointF(*point.bytes, orFloor(*point.kl))) : std::nullopt;
+  if (panel == 1)
+    return point.kl && point.bytes ? std::optional(QPointF(*point.bytes, orFloor(*point.kl))) : std::nullopt;
   if (point.asked == 0) return std::nullopt;
   if (budgets) return QPointF(point.budget ? point.budget->value : 1, point.recall);
   return point.bytes ? std::optional(QPointF(*point.bytes, point.recall)) : std::nullopt;
@@ -94,7 +100,8 @@ void ParetoPlot::Parts::addCurve(PanelPart& part, int panel, int style) {
   std::vector<const SweepPoint*> own;
   for (const SweepPoint& point : points)
     if (point.series == series[static_cast<std::size_t>(style)] && place(point, panel)) own.push_back(&point);
-  std::stable_sort(own.begin(), own.end(), [&](const auto* a, const auto* b) { return place(*a, panel)->x() < place(*b, panel)->x(); });
+  std::stable_sort(own.begin(), own.end(),
+                   [&](const auto* a, const auto* b) { return place(*a, panel)->x() < place(*b, panel)->x(); });
   for (const SweepPoint* point : own) {
     const QPointF at = *place(*point, panel);
     x << at.x(), y << at.y(), below << point->recall - point->low, above << point->high - point->recall;
@@ -151,7 +158,9 @@ void ParetoPlot::Parts::label(QCPAxisTickerText& ticker, double pixels) const {
   double taken = INFINITY;  // from the right: all rows is always said
   for (auto budget = values.rbegin(); budget != values.rend(); ++budget) {
     const QString text = formatNumber(*budget);
-    const double middle = values.size() < 2 ? pixels : pixels * std::log(*budget / values.front()) / std::log(values.back() / values.front());
+    const double middle = values.size() < 2
+        ? pixels
+        : pixels * std::log(*budget / values.front()) / std::log(values.back() / values.front());
     const double half = metrics.horizontalAdvance(text) / 2.0 + 4;
     const bool room = middle + half <= taken;
     ticker.addTick(*budget, room ? text : QString());
@@ -161,13 +170,21 @@ void ParetoPlot::Parts::label(QCPAxisTickerText& ticker, double pixels) const {
 
 /// What the panel shows and in what, where the axes do not say it.
 void ParetoPlot::Parts::name(PanelPart& part, int panel, bool low) {
-  const bool ratio = std::all_of(points.begin(), points.end(), [](const SweepPoint& p) { return !p.budget || p.budget->ratio; });
-  const QString along = panel == 1 || !budgets ? QObject::tr("live bytes after the prompt") : ratio ? QObject::tr("budget, share of the prompt's rows") : QObject::tr("budget, tokens");
+  const bool ratio =
+      std::all_of(points.begin(), points.end(), [](const SweepPoint& p) { return !p.budget || p.budget->ratio; });
+  const QString along = panel == 1 || !budgets ? QObject::tr("live bytes after the prompt")
+      : ratio                                  ? QObject::tr("budget, share of the prompt's rows")
+                                               : QObject::tr("budget, tokens");
   const QString up = panel == 0 ? QObject::tr("answered right") : QObject::tr("KL, nats");
   part.x()->setLabel(low ? QString() : along);
   part.y()->setLabel(low ? QString() : up);
-  const QString plain = panel == 0 ? budgets ? QObject::tr("Recall against budget") : QObject::tr("Recall against bytes") : QObject::tr("KL against bytes");
-  const QString brief = panel == 1 ? QObject::tr("KL, nats, against live bytes") : !budgets ? QObject::tr("Recall against live bytes") : ratio ? QObject::tr("Recall against share of rows") : QObject::tr("Recall against tokens");
+  const QString plain = panel == 0
+      ? budgets ? QObject::tr("Recall against budget") : QObject::tr("Recall against bytes")
+      : QObject::tr("KL against bytes");
+  const QString brief = panel == 1 ? QObject::tr("KL, nats, against live bytes")
+      : !budgets                   ? QObject::tr("Recall against live bytes")
+      : ratio                      ? QObject::tr("Recall against share of rows")
+                                   : QObject::tr("Recall against tokens");
   part.title->setText(low ? brief : plain);
 }
 
@@ -175,13 +192,16 @@ void ParetoPlot::Parts::name(PanelPart& part, int panel, bool low) {
 void ParetoPlot::Parts::fit() {
   for (std::size_t i = 0; i < panels.size(); ++i) {
     PanelPart& part = panels[i];
-    const double tall = wide ? plot->height() : plot->height() / 2.0, across = (wide ? plot->width() * (keyed ? 0.4 : 0.5) : plot->width()) - kTickWide;
+    const double tall = wide ? plot->height() : plot->height() / 2.0,
+                 across = (wide ? plot->width() * (keyed ? 0.4 : 0.5) : plot->width()) - kTickWide;
     const bool low = tall < kLow;
     name(part, static_cast<int>(i), low);
     const double labels = std::max(2.0, (tall - (low ? 46 : 64)) / kTickTall);
     if (i == 0) part.y()->ticker()->setTickCount(static_cast<int>(std::min(5.0, labels)));
-    else if (const auto decades = part.y()->ticker().dynamicCast<QCPAxisTickerLog>()) decades->setLogBase(roomyBase(10, part.y()->range(), labels));
-    if (const auto bytes = part.x()->ticker().dynamicCast<BytesTicker>()) bytes->setLogBase(roomyBase(2, part.x()->range(), across / kTickWide));
+    else if (const auto decades = part.y()->ticker().dynamicCast<QCPAxisTickerLog>())
+      decades->setLogBase(roomyBase(10, part.y()->range(), labels));
+    if (const auto bytes = part.x()->ticker().dynamicCast<BytesTicker>())
+      bytes->setLogBase(roomyBase(2, part.x()->range(), across / kTickWide));
     if (const auto texts = part.x()->ticker().dynamicCast<QCPAxisTickerText>()) label(*texts, across);
   }
 }
@@ -282,7 +302,9 @@ void ParetoPlot::Parts::paint(QPainter& painter) const {
 ParetoPlot::ParetoPlot(QWidget* parent) : QWidget(parent), m(std::make_unique<Parts>()) {
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Pareto plot"));
-  setToolTip(tr("Recall against budget and KL against bytes; the pointer or the arrow keys mark a point, a click or Return shows its cells"));
+  setToolTip(
+      tr("Recall against budget and KL against bytes; the pointer or the arrow keys mark a point, a click or Return "
+         "shows its cells"));
   m->plot = new SharpPlot(this);
   m->plot->setFocusPolicy(Qt::NoFocus);
   m->plot->setMouseTracking(true);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The Pareto plot of a sweep: recall against budget with 95 % intervals beside (or above) KL against bytes, one line per
-// series, and a ring around the point under the pointer in both. Hides QCustomPlot. GUI thread.
+// The Pareto plot of a sweep: recall against budget with 95 % intervals beside (or above) KL against bytes, one line
+// per series, and a ring around the point under the pointer in both. Hides QCustomPlot. GUI thread.
 #pragma once
 #include <QWidget>
 #include <memory>

@@ -27,7 +27,9 @@ QuantCanvas::QuantCanvas(InspectorContext& context, QWidget* parent) : QWidget(p
   setFocusPolicy(Qt::StrongFocus);
   setMinimumSize(160, kRuler + 2 * (kCaption + kLowBars + kStrip + kGap));
   setAccessibleName(tr("Rows of the layer"));
-  setToolTip(tr("Click focuses a row; arrow keys move by rows and layers; the wheel, + and - zoom, dragging pans, 0 or a double click shows all"));
+  setToolTip(
+      tr("Click focuses a row; arrow keys move by rows and layers; the wheel, + and - zoom, dragging pans, 0 or a "
+         "double click shows all"));
   setToolTipDuration(3000);
   setAttribute(Qt::WA_OpaquePaintEvent);
 }
@@ -40,7 +42,8 @@ void QuantCanvas::show(QuantMeasurePtr measure, int layer, QuantFigure figure) {
     m_lanes = quantLanes(m_measure->layers[at(layer)], figure);
     std::vector<std::uint8_t> indices(4 * at(length()));
     const auto fill = [&](std::size_t line, const QuantSeries& series) {
-      if (!series.values.empty()) series.scale.quantise(series.values, std::span(indices).subspan(line * at(length()), at(length())));
+      if (!series.values.empty())
+        series.scale.quantise(series.values, std::span(indices).subspan(line * at(length()), at(length())));
     };
     for (std::size_t lane = 0; lane < m_lanes.size(); ++lane) {
       fill(lane, m_lanes[lane].bars);
@@ -72,7 +75,9 @@ QuantCanvas::Parts QuantCanvas::parts() const {
   return p;
 }
 
-int QuantCanvas::focusRow() const { return m_measure ? placeIn(*m_measure->of, m_context.focus().ledger, m_context.focus().position.value()) : -1; }
+int QuantCanvas::focusRow() const {
+  return m_measure ? placeIn(*m_measure->of, m_context.focus().ledger, m_context.focus().position.value()) : -1;
+}
 
 int QuantCanvas::hoveredRow() const {
   const SnapshotPtr shown = m_context.snapshot();
@@ -137,9 +142,11 @@ void QuantCanvas::hoverAt(QPoint point) {
 void QuantCanvas::leaveEvent(QEvent*) { m_context.setHovered(Position(-1)); }
 
 void QuantCanvas::keyPressEvent(QKeyEvent* event) {
-  if (const auto step = cellStep(*event, std::max(1, static_cast<int>(m_axis.visible())), length()); step && length() > 0) {
+  if (const auto step = cellStep(*event, std::max(1, static_cast<int>(m_axis.visible())), length());
+      step && length() > 0) {
     const int layers = static_cast<int>(m_measure->layers.size());
-    emit clicked(std::clamp(m_layer + step->lines, 0, layers - 1), std::clamp(focusRow() + step->items, 0, length() - 1));
+    emit clicked(std::clamp(m_layer + step->lines, 0, layers - 1),
+                 std::clamp(focusRow() + step->items, 0, length() - 1));
   } else if (const auto factor = zoomStep(*event)) {
     *factor > 0 ? zoomBy(*factor) : fit();
   } else {

@@ -38,11 +38,17 @@ void QuantCard::say(const QuantMeasure& measure, int layer, int row, bool hovere
   if (row < 0 || row >= of.length()) return m_keys->setText(tr("no row of the measured context is focused"));
   const LedgerId id = of.context[static_cast<std::size_t>(row)];
   m_token->setText(tokenText(of, id));
-  m_place->setText(tr("%1 %2, ledger %3, layer %4").arg(hovered ? tr("pointer at") : tr("position")).arg(row).arg(id.value()).arg(layerText(of, layer)));
+  m_place->setText(tr("%1 %2, ledger %3, layer %4")
+                       .arg(hovered ? tr("pointer at") : tr("position"))
+                       .arg(row)
+                       .arg(id.value())
+                       .arg(layerText(of, layer)));
   m_keys->setText(rowText(measure, layer, true, row));
   m_values->setText(rowText(measure, layer, false, row));
 }
 
-QString QuantCard::text() const { return QStringLiteral("%1, %2\n%3\n%4").arg(m_token->text(), m_place->text(), m_keys->text(), m_values->text()); }
+QString QuantCard::text() const {
+  return QStringLiteral("%1, %2\n%3\n%4").arg(m_token->text(), m_place->text(), m_keys->text(), m_values->text());
+}
 
 }  // namespace kvlab

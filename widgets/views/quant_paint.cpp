@@ -19,12 +19,16 @@ MapKind stripMap(QuantFigure figure) { return figure == QuantFigure::Scale ? Map
 QString letter(bool keys) { return keys ? QStringLiteral("K") : QStringLiteral("V"); }
 
 /// A number of the axis, in as few letters as say it: "0.02", "5e-05".
-QString label(double value) { return value != 0 && value < 9.9e-4 ? QString::number(value, 'e', 0) : QString::number(value, 'g', 3); }
+QString label(double value) {
+  return value != 0 && value < 9.9e-4 ? QString::number(value, 'e', 0) : QString::number(value, 'g', 3);
+}
 
 /// Why a lane shows no bars.
 QString noBars(const QuantTensor& tensor, const QuantSeries& series) {
-  if (series.values.empty()) return QuantCanvas::tr("%1 holds values as they are: no scale and no codes").arg(tensor.type);
-  return std::isnan(series.mean) ? QuantCanvas::tr("no row of this layer is resident") : QuantCanvas::tr("every row is what was computed for it");
+  if (series.values.empty())
+    return QuantCanvas::tr("%1 holds values as they are: no scale and no codes").arg(tensor.type);
+  return std::isnan(series.mean) ? QuantCanvas::tr("no row of this layer is resident")
+                                 : QuantCanvas::tr("every row is what was computed for it");
 }
 }  // namespace
 
@@ -36,11 +40,14 @@ void QuantCanvas::paintEvent(QPaintEvent*) {
   const Parts p = parts();
   paintRuler(painter, p.ruler, width(), m_axis, *theme);
   painter.setFont(theme->small);
-  painter.drawText(QRect(0, 0, p.ruler.left() - 7, p.ruler.height()), Qt::AlignRight | Qt::AlignVCenter, tr("position"));
+  painter.drawText(QRect(0, 0, p.ruler.left() - 7, p.ruler.height()), Qt::AlignRight | Qt::AlignVCenter,
+                   tr("position"));
   painter.save();
   painter.setClipRect(p.tokens);
   const Snapshot& of = *m_measure->of;
-  paintTokenTexts(painter, p.tokens, m_axis, focusRow(), [&of](int row) { return shortTokenText(of, of.context[at(row)]); }, *theme);
+  paintTokenTexts(
+      painter, p.tokens, m_axis, focusRow(), [&of](int row) { return shortTokenText(of, of.context[at(row)]); },
+      *theme);
   painter.restore();
   for (std::size_t lane = 0; lane < m_lanes.size(); ++lane) paintLane(painter, lane, p.lanes[lane], *theme);
   paintMarks(painter, p, *theme);
@@ -78,23 +85,30 @@ void QuantCanvas::paintCaption(QPainter& painter, const QuantLane& lane, const Q
   const QRect rest = inner.adjusted(painter.fontMetrics().horizontalAdvance(head) + Theme::kLarge, 0, 0, 0);
   painter.setFont(theme.small);
   const QFontMetrics small = painter.fontMetrics();
-  const QString what = bars.scale.bend == ColourScale::Bend::Log && bars.any() && box.width() > 420 ? tr("%1, log scale").arg(title(bars.figure)) : title(bars.figure);
+  const QString what = bars.scale.bend == ColourScale::Bend::Log && bars.any() && box.width() > 420
+      ? tr("%1, log scale").arg(title(bars.figure))
+      : title(bars.figure);
   painter.setPen(theme.muted);
   painter.drawText(rest, Qt::AlignLeft | Qt::AlignVCenter, small.elidedText(what, Qt::ElideRight, rest.width()));
   if (!bars.any()) return;
   const double worst = double(bars.values[at(bars.worst)]);
   const bool counts = bars.figure == QuantFigure::AtMax;
-  const QString figures = tr("mean %1   largest %2 at %3 %4").arg(counts ? formatNumber(bars.mean) : figureText(bars.mean), counts ? QString::number(worst) : figureText(worst)).arg(bars.worst)
+  const QString figures = tr("mean %1   largest %2 at %3 %4")
+                              .arg(counts ? formatNumber(bars.mean) : figureText(bars.mean),
+                                   counts ? QString::number(worst) : figureText(worst))
+                              .arg(bars.worst)
                               .arg(shortTokenText(*m_measure->of, m_measure->of->context[at(bars.worst)]));
   const int room = rest.width() - small.horizontalAdvance(what) - Theme::kLarge;
   painter.setPen(theme.text);
-  if (room > 40) painter.drawText(rest, Qt::AlignRight | Qt::AlignVCenter, small.elidedText(figures, Qt::ElideRight, room));
+  if (room > 40)
+    painter.drawText(rest, Qt::AlignRight | Qt::AlignVCenter, small.elidedText(figures, Qt::ElideRight, room));
 }
 
 void QuantCanvas::paintAxis(QPainter& painter, const QuantSeries& series, const QRect& box, const Theme& theme) const {
   painter.setFont(theme.monoSmall);
   for (const double value : axisLabels(series.scale, box.height() / (kLabelTall + 7) + 1)) {
-    const double y = std::round(box.bottom() - double(series.scale.unit(static_cast<float>(value))) * (box.height() - 1));
+    const double y =
+        std::round(box.bottom() - double(series.scale.unit(static_cast<float>(value))) * (box.height() - 1));
     painter.fillRect(QRectF(box.left(), y, box.width(), 1), theme.grid);
     painter.setPen(theme.faint);
     const double top = std::clamp(y - kLabelTall / 2.0, box.top() - 2.0, box.bottom() - kLabelTall + 3.0);
@@ -115,7 +129,8 @@ void QuantCanvas::paintBars(QPainter& painter, std::size_t lane, const QRect& bo
     const auto [begin, end] = m_axis.inSight();
     const double gap = m_axis.scale >= 5 ? 1 : 0;
     for (int row = begin; row < end; ++row) {
-      const double left = box.left() + std::round(m_axis.pixel(row)), right = box.left() + std::round(m_axis.pixel(row + 1));
+      const double left = box.left() + std::round(m_axis.pixel(row)),
+                   right = box.left() + std::round(m_axis.pixel(row + 1));
       const std::uint8_t index = m_rows.at(static_cast<int>(lane), row);
       bar(left, right - left - (index == MaxPyramid::kNone ? 0 : gap), index);
     }
@@ -127,7 +142,8 @@ void QuantCanvas::paintBars(QPainter& painter, std::size_t lane, const QRect& bo
   const QuantSeries& series = m_lanes[lane].bars;
   if (!series.any()) return;
   painter.setPen(QPen(theme.text, 1, Qt::DashLine));
-  const double y = std::round(box.bottom() - double(series.scale.unit(static_cast<float>(series.mean))) * (box.height() - 1)) + 0.5;
+  const double y =
+      std::round(box.bottom() - double(series.scale.unit(static_cast<float>(series.mean))) * (box.height() - 1)) + 0.5;
   painter.drawLine(QPointF(box.left(), y), QPointF(box.left() + drawnWidth(), y));
 }
 
@@ -140,8 +156,10 @@ void QuantCanvas::paintStrip(QPainter& painter, std::size_t lane, const QRect& b
   const int wide = drawnWidth();
   if (wide <= 0) return;
   QImage image(wide, box.height(), QImage::Format_RGB32);
-  const std::array<int, 5> lines = lane == 0 ? std::array{0, 0, 0, box.height(), box.height()} : std::array{0, 0, 0, 0, box.height()};  // only this one is high
-  m_rows.blit(image, m_axis.first, m_axis.scale, lines, {colourTable(stripMap(strip.figure), theme), theme.surface.rgb()});
+  const std::array<int, 5> lines = lane == 0 ? std::array{0, 0, 0, box.height(), box.height()}
+                                             : std::array{0, 0, 0, 0, box.height()};  // only this one is high
+  m_rows.blit(image, m_axis.first, m_axis.scale, lines,
+              {colourTable(stripMap(strip.figure), theme), theme.surface.rgb()});
   painter.drawImage(box.topLeft(), image);
 }
 
@@ -161,7 +179,11 @@ void QuantCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& the
     }
     const auto frame = [&](int row, const QColor& colour, int thick) {
       const double out = m_axis.scale < 12 ? thick : 0;  // a thin bar stays in sight within its frame
-      if (seen(row)) paintOutline(painter, QRectF(left(row) - 0.5 - out, parts.bars.top() + 0.5, wide + 2 * out, parts.strip.bottom() - parts.bars.top() + 1), colour, thick, theme);
+      if (seen(row))
+        paintOutline(painter,
+                     QRectF(left(row) - 0.5 - out, parts.bars.top() + 0.5, wide + 2 * out,
+                            parts.strip.bottom() - parts.bars.top() + 1),
+                     colour, thick, theme);
     };
     if (hoveredRow() != focusRow()) frame(hoveredRow(), theme.hover, 1);
     frame(focusRow(), theme.focus, 2);
@@ -172,14 +194,19 @@ void QuantCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& the
 QStringList QuantCanvas::legendTexts() const {
   QStringList texts{tr("largest"), tr("mean"), tr("no row")};
   for (const QuantLane& lane : m_lanes)
-    if (lane.strip.any()) texts << tr("%1 of %2: %3 to %4").arg(title(lane.strip.figure), letter(lane.keys), label(double(lane.strip.scale.low)), label(double(lane.strip.scale.high)));
+    if (lane.strip.any())
+      texts << tr("%1 of %2: %3 to %4")
+                   .arg(title(lane.strip.figure), letter(lane.keys), label(double(lane.strip.scale.low)),
+                        label(double(lane.strip.scale.high)));
   return texts;
 }
 
 std::vector<int> QuantCanvas::legendWidths() const {
   const QFontMetrics metrics(Theme::current()->small);
   std::vector<int> widths;
-  for (const QString& text : legendTexts()) widths.push_back((widths.size() < 3 ? kSwatch : kBar + Theme::kMedium) + metrics.horizontalAdvance(text) + Theme::kLarge);
+  for (const QString& text : legendTexts())
+    widths.push_back((widths.size() < 3 ? kSwatch : kBar + Theme::kMedium) + metrics.horizontalAdvance(text) +
+                     Theme::kLarge);
   return widths;
 }
 
@@ -203,10 +230,12 @@ void QuantCanvas::paintLegend(QPainter& painter, const QRect& area, const Theme&
       painter.fillRect(QRectF(box.left(), middle - 5, 12, 10), missingBrush(theme));
     } else {
       const ColourTable table = colourTable(stripMap(m_lanes[0].strip.figure), theme);
-      for (int x = 0; x < kBar; ++x) painter.fillRect(QRectF(box.left() + x, middle - 5, 1, 10), QColor(table[at(1 + x * 254 / (kBar - 1))]));
+      for (int x = 0; x < kBar; ++x)
+        painter.fillRect(QRectF(box.left() + x, middle - 5, 1, 10), QColor(table[at(1 + x * 254 / (kBar - 1))]));
     }
     painter.setPen(theme.muted);
-    painter.drawText(box.adjusted(i < 3 ? kSwatch : kBar + Theme::kMedium, 0, 0, 0), Qt::AlignVCenter, texts[static_cast<qsizetype>(i)]);
+    painter.drawText(box.adjusted(i < 3 ? kSwatch : kBar + Theme::kMedium, 0, 0, 0), Qt::AlignVCenter,
+                     texts[static_cast<qsizetype>(i)]);
   }
 }
 

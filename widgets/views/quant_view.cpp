@@ -16,8 +16,9 @@
 
 namespace kvlab {
 namespace {
-constexpr int kWide = 600, kTall = 440;  // from this width on the rows stand beside the table, from this height on below it
-constexpr int kMostLines = 9;            // of the table above them, before it scrolls
+constexpr int kWide = 600,
+              kTall = 440;     // from this width on the rows stand beside the table, from this height on below it
+constexpr int kMostLines = 9;  // of the table above them, before it scrolls
 }  // namespace
 
 QuantView::QuantView(InspectorContext& context, QWidget* parent)
@@ -40,7 +41,8 @@ void QuantView::makeStrip() {
   stripLabel(tr("Bars"));
   QStringList figures;
   for (int i = 0; i < kQuantFigures; ++i) figures << title(static_cast<QuantFigure>(i));
-  m_figure = stripChoice(figures, tr("Figure of the bars"), tr("What the bars show of each row; the strip below them shows its scale"));
+  m_figure = stripChoice(figures, tr("Figure of the bars"),
+                         tr("What the bars show of each row; the strip below them shows its scale"));
   connect(m_figure, &QComboBox::activated, this, [this] {
     showRows();
     sayOption("figure");
@@ -61,19 +63,29 @@ void QuantView::makeStrip() {
 }
 
 void QuantView::makeBody() {
-  const auto lines = [this](int height) { return std::min(height / 2, m_table->horizontalHeader()->sizeHint().height() + std::clamp(m_model->rowCount(), 2, kMostLines) * Theme::kRow + 2); };
-  auto* split = new TurningSplitter(kWide, [](int width) { return width * 9 / 20; }, lines, this);
+  const auto lines = [this](int height) {
+    return std::min(height / 2,
+                    m_table->horizontalHeader()->sizeHint().height() +
+                        std::clamp(m_model->rowCount(), 2, kMostLines) * Theme::kRow + 2);
+  };
+  auto* split = new TurningSplitter(
+      kWide, [](int width) { return width * 9 / 20; }, lines, this);
   split->setTallFrom(kTall);
   m_table = new DataTable(split);
   m_table->setModel(m_sorted);
   settleBars(m_table);
   m_table->setAccessibleName(tr("Quantisation by layers"));
-  m_table->setToolTip(tr("Click shows the rows of the layer; a click on a column's title orders by it, again turns the order round"));
-  m_table->setWidths({"99999", "fp8-e4m3", "fp8-e4m3", "K worst↑", "V worst↑", "0.0000↑", "0.0e-00", "0.0e-00", "0.00000", "0.00000", "100.0 %", "100.0 %", "99999999", "99999999", "0.0e-00 – 0.0000", "0.0e-00 – 0.0000"});
-  m_table->setShedding({QuantModel::ValueScale, QuantModel::KeyScale, QuantModel::ValueClipped, QuantModel::KeyClipped, QuantModel::ValueAtMax, QuantModel::KeyAtMax, QuantModel::ValueMean, QuantModel::KeyMean,
+  m_table->setToolTip(
+      tr("Click shows the rows of the layer; a click on a column's title orders by it, again turns the order round"));
+  m_table->setWidths({"99999", "fp8-e4m3", "fp8-e4m3", "K worst↑", "V worst↑", "0.0000↑", "0.0e-00", "0.0e-00",
+                      "0.00000", "0.00000", "100.0 %", "100.0 %", "99999999", "99999999", "0.0e-00 – 0.0000",
+                      "0.0e-00 – 0.0000"});
+  m_table->setShedding({QuantModel::ValueScale, QuantModel::KeyScale, QuantModel::ValueClipped, QuantModel::KeyClipped,
+                        QuantModel::ValueAtMax, QuantModel::KeyAtMax, QuantModel::ValueMean, QuantModel::KeyMean,
                         QuantModel::ValueCosine, QuantModel::KeyCosine, QuantModel::ValueType, QuantModel::KeyType});
   m_table->horizontalHeader()->setStretchLastSection(false);
-  for (const int bar : {QuantModel::KeyWorst, QuantModel::ValueWorst, QuantModel::LogitWorst}) m_table->horizontalHeader()->setSectionResizeMode(bar, QHeaderView::Stretch);
+  for (const int bar : {QuantModel::KeyWorst, QuantModel::ValueWorst, QuantModel::LogitWorst})
+    m_table->horizontalHeader()->setSectionResizeMode(bar, QHeaderView::Stretch);
   m_order = new ColumnOrder(m_table, QuantModel::names(), QuantModel::LayerNumber);
   connect(m_order, &ColumnOrder::changed, this, &QuantView::onFocus);
   connect(m_order, &ColumnOrder::chosen, this, [this] { sayOption("sort"); });
@@ -95,20 +107,26 @@ void QuantView::makeBody() {
 }
 
 void QuantView::makeActions() {
-  QAction* worst = addViewAction(tr("Go to the worst row"), tr("Focus the row of the layer that has the largest bar; again, the one of the other lane"), QKeySequence(QStringLiteral("W")));
+  QAction* worst =
+      addViewAction(tr("Go to the worst row"),
+                    tr("Focus the row of the layer that has the largest bar; again, the one of the other lane"),
+                    QKeySequence(QStringLiteral("W")));
   connect(worst, &QAction::triggered, this, [this] {
     if (!m_measured) return;
     const int keys = m_canvas->lanes()[0].bars.worst, values = m_canvas->lanes()[1].bars.worst;
     const int row = keys < 0 || m_canvas->focusRow() == keys ? values : keys;
     if (row >= 0) focusRow(layer(), row);
   });
-  QAction* next = addViewAction(tr("Order by the next column"), tr("Order the layers by the next column of the table"), QKeySequence(QStringLiteral("S")));
+  QAction* next = addViewAction(tr("Order by the next column"), tr("Order the layers by the next column of the table"),
+                                QKeySequence(QStringLiteral("S")));
   connect(next, &QAction::triggered, m_order, &ColumnOrder::next);
 }
 
 bool QuantView::ready() const { return InspectorView::ready() && !m_asking; }
 
-int QuantView::layer() const { return std::clamp(context().focus().layer.value(), 0, std::max(0, m_model->rowCount() - 1)); }
+int QuantView::layer() const {
+  return std::clamp(context().focus().layer.value(), 0, std::max(0, m_model->rowCount() - 1));
+}
 QuantFigure QuantView::figure() const { return static_cast<QuantFigure>(m_figure->currentIndex()); }
 
 /// Of the newest state, whichever is shown; as a command, so that it waits for its turn and can be cancelled.
@@ -118,14 +136,15 @@ void QuantView::measure() {
   m_refused.reset();
   m_progress.clear();
   showState();
-  context().submit("quantisation", {{"rows", true}, {"packed", true}}, this, [this, session = m_session](const Result<nlohmann::json>& reply) {
-    if (session != m_session) return;
-    m_asking = false;
-    take(reply);
-    showMeasure();
-    measureIfWanted();
-    emit readyChanged();
-  });
+  context().submit("quantisation", {{"rows", true}, {"packed", true}}, this,
+                   [this, session = m_session](const Result<nlohmann::json>& reply) {
+                     if (session != m_session) return;
+                     m_asking = false;
+                     take(reply);
+                     showMeasure();
+                     measureIfWanted();
+                     emit readyChanged();
+                   });
 }
 
 void QuantView::take(const Result<nlohmann::json>& reply) {
@@ -172,42 +191,56 @@ void QuantView::showMeasure() {
 QString QuantView::why() const {
   if (!shown()) return noSessionHow();
   if (!hasRows()) return promptHow();
-  if (m_asking) return tr("Computing every row anew and comparing it with what is stored") + m_progress + QStringLiteral(" …");
+  if (m_asking)
+    return tr("Computing every row anew and comparing it with what is stored") + m_progress + QStringLiteral(" …");
   if (m_refused) {
     const QString said = QString::fromStdString(m_refused->why + "; " + m_refused->remedy);
     return said.left(1).toUpper() + said.mid(1);
   }
-  return tr("“Measure” above computes every row anew and compares it with what its storage type holds; “Follow” does so after every tick. “K” and “V” in Storage, or s.setFormat(\"int8\", \"fp8-e4m3\"), change the types.");
+  return tr(
+      "“Measure” above computes every row anew and compares it with what its storage type holds; “Follow” does so "
+      "after every tick. “K” and “V” in Storage, or s.setFormat(\"int8\", \"fp8-e4m3\"), change the types.");
 }
 
 QString QuantView::staleText() const {
   if (!m_measured || !shown() || sameRows(*m_measured->of, *shown())) return {};
   const Tick then = m_measured->of->tick;
-  return then == shown()->tick ? tr("⚠ rows have changed since") : tr("⚠ tick %1, shown is %2").arg(then.value()).arg(shown()->tick.value());
+  return then == shown()->tick ? tr("⚠ rows have changed since")
+                               : tr("⚠ tick %1, shown is %2").arg(then.value()).arg(shown()->tick.value());
 }
 
 void QuantView::showState() {
   m_card->setVisible(m_measured != nullptr);
-  setEmpty(m_measured ? QString() : m_refused && !m_asking ? tr("Quantisation was not measured") : m_asking ? tr("Measuring") : tr("The error of stored rows: relative, as a cosine and in logits, K and V apart"), why());
+  setEmpty(m_measured                   ? QString()
+               : m_refused && !m_asking ? tr("Quantisation was not measured")
+               : m_asking               ? tr("Measuring")
+                          : tr("The error of stored rows: relative, as a cosine and in logits, K and V apart"),
+           why());
   m_measure->setEnabled(hasRows() && !m_asking);
-  m_measure->setToolTip(m_asking ? tr("A measurement is under way; Cancel (Esc) stops it") : hasRows() ? tr("Compute every row of the newest tick anew and compare it with what is stored; the session stays as it is") : tr("There is no row to measure"));
+  m_measure->setToolTip(m_asking        ? tr("A measurement is under way; Cancel (Esc) stops it")
+                            : hasRows() ? tr("Compute every row of the newest tick anew and compare it with what is "
+                                             "stored; the session stays as it is")
+                                        : tr("There is no row to measure"));
   m_figure->setEnabled(m_measured != nullptr);
   m_stale->setText(staleText());
   m_stale->setVisible(!m_stale->text().isEmpty());
-  m_stale->setToolTip(tr("These are not the rows that are shown in other views; “Measure” measures those of the newest tick"));
+  m_stale->setToolTip(
+      tr("These are not the rows that are shown in other views; “Measure” measures those of the newest tick"));
   QStringList state;
   if (m_measured && m_asking) state << tr("measuring") + m_progress;
   if (m_measured && m_refused) state << QString::fromStdString(m_refused->text());
   if (m_measured) {
     state << tr("tick %1").arg(m_measured->of->tick.value());
     const auto worst = [&](int column, const QString& what) {
-      if (const int at = m_model->worstIn(column); at >= 0) state << tr("%1 worst in layer %2").arg(what, layerText(*m_measured->of, at));
+      if (const int at = m_model->worstIn(column); at >= 0)
+        state << tr("%1 worst in layer %2").arg(what, layerText(*m_measured->of, at));
     };
     worst(QuantModel::KeyWorst, tr("K"));
     worst(QuantModel::ValueWorst, tr("V"));
     worst(QuantModel::LogitWorst, tr("logits"));
     for (int at = 0; at < m_model->rowCount(); ++at)
-      if (m_measured->layers[static_cast<std::size_t>(at)].spoilt()) state << tr("⚠ values clipped in layer %1").arg(layerText(*m_measured->of, at));
+      if (m_measured->layers[static_cast<std::size_t>(at)].spoilt())
+        state << tr("⚠ values clipped in layer %1").arg(layerText(*m_measured->of, at));
   }
   m_state->setText(state.join(QStringLiteral("  ·  ")));
   m_table->setAccessibleDescription(m_state->text());
@@ -215,13 +248,16 @@ void QuantView::showState() {
 
 void QuantView::showRows() {
   m_canvas->show(m_measured, layer(), figure());
-  m_figure->setToolTip(figure() == QuantFigure::Scale ? tr("What the bars show of each row; the strip below them shows its relative error") : tr("What the bars show of each row; the strip below them shows its scale"));
+  m_figure->setToolTip(figure() == QuantFigure::Scale
+                           ? tr("What the bars show of each row; the strip below them shows its relative error")
+                           : tr("What the bars show of each row; the strip below them shows its scale"));
   showRow();
 }
 
 void QuantView::focusRow(int layer, int row) {
   const LedgerId id = m_measured->of->context[static_cast<std::size_t>(row)];
-  if (row < shown()->length() && shown()->context[static_cast<std::size_t>(row)] == id) return clickCell(Layer(layer), Position(row));
+  if (row < shown()->length() && shown()->context[static_cast<std::size_t>(row)] == id)
+    return clickCell(Layer(layer), Position(row));
   Focus next = context().focus();
   next.layer = Layer(layer);
   context().setFocus(next);
@@ -251,7 +287,9 @@ void QuantView::onTheme() {
   if (m_canvas) m_canvas->update();
 }
 
-nlohmann::json QuantView::options() const { return {{"figure", name(figure())}, {"follow", m_follow->isChecked()}, {"sort", m_order->option()}}; }
+nlohmann::json QuantView::options() const {
+  return {{"figure", name(figure())}, {"follow", m_follow->isChecked()}, {"sort", m_order->option()}};
+}
 
 Status QuantView::setOption(const std::string& option, const nlohmann::json& value) {
   if (option == "follow") {
@@ -272,16 +310,21 @@ Status QuantView::setOption(const std::string& option, const nlohmann::json& val
 }
 
 QString QuantView::dump() const {
-  if (!m_measured) return QStringLiteral("quantisation: not measured\n") + (m_refused ? why() + QLatin1Char('\n') : QString());
+  if (!m_measured)
+    return QStringLiteral("quantisation: not measured\n") + (m_refused ? why() + QLatin1Char('\n') : QString());
   QString out = QStringLiteral("quantisation: %1\n").arg(m_state->text());
   if (m_stale->isVisibleTo(this)) out += m_stale->text() + QLatin1Char('\n');
   out += tsv();
   for (const QuantLane& lane : m_canvas->lanes())
-    out += QStringLiteral("%1 %2: mean %3, worst at %4\n").arg(lane.keys ? "K" : "V", title(lane.bars.figure), figureText(lane.bars.mean)).arg(lane.bars.worst);
+    out += QStringLiteral("%1 %2: mean %3, worst at %4\n")
+               .arg(lane.keys ? "K" : "V", title(lane.bars.figure), figureText(lane.bars.mean))
+               .arg(lane.bars.worst);
   return out + m_card->text() + QLatin1Char('\n');
 }
 
-QString QuantView::tsv() const { return m_measured ? m_table->tsv().remove(SortedModel::kUp).remove(SortedModel::kDown) : QString(); }
+QString QuantView::tsv() const {
+  return m_measured ? m_table->tsv().remove(SortedModel::kUp).remove(SortedModel::kDown) : QString();
+}
 
 }  // namespace kvlab
 

@@ -12,7 +12,7 @@ namespace kvlab {
 namespace {
 constexpr int kSmall = 92, kSmallTall = 96, kFigureWidth = 86, kFigureHeight = 36, kFiguresWide = 204;
 constexpr int kNames = 26, kLow = 400, kLeastRing = 200;  // in a low view small rings are only named
-constexpr int kBeside = 62;  // room for labels left and right of the large ring
+constexpr int kBeside = 62;                               // room for labels left and right of the large ring
 }  // namespace
 
 RingCanvas::RingCanvas(InspectorContext& context, QWidget* parent) : QWidget(parent), m_context(context) {
@@ -20,7 +20,9 @@ RingCanvas::RingCanvas(InspectorContext& context, QWidget* parent) : QWidget(par
   setFocusPolicy(Qt::StrongFocus);
   setMinimumSize(160, 160);
   setAccessibleName(tr("Rings of slots"));
-  setToolTip(tr("Click focuses a row; left and right follow the logical order, Home and End go to the oldest and the newest row, up and down change the layers"));
+  setToolTip(
+      tr("Click focuses a row; left and right follow the logical order, Home and End go to the oldest and the newest "
+         "row, up and down change the layers"));
   setToolTipDuration(3000);
   setAttribute(Qt::WA_OpaquePaintEvent);
 }
@@ -70,9 +72,11 @@ RingCanvas::Parts RingCanvas::parts() const {
     rest.setRight(p.figures.left() - Theme::kMedium);
   } else {
     p.columns = std::max(1, rest.width() / kFigureWidth);
-    p.columns = (figures + (figures + p.columns - 1) / p.columns - 1) / std::max(1, (figures + p.columns - 1) / p.columns);  // even lines
+    p.columns = (figures + (figures + p.columns - 1) / p.columns - 1) /
+        std::max(1, (figures + p.columns - 1) / p.columns);  // even lines
     p.columns = std::max(1, p.columns);
-    const int lines = std::min((figures + p.columns - 1) / p.columns, std::max(1, (rest.height() - kLeastRing) / kFigureHeight));
+    const int lines =
+        std::min((figures + p.columns - 1) / p.columns, std::max(1, (rest.height() - kLeastRing) / kFigureHeight));
     const int tall = lines * kFigureHeight;
     p.figureCount = lines * p.columns;
     p.figures = QRect(rest.left(), rest.bottom() - tall + 1, rest.width(), tall);
@@ -122,7 +126,8 @@ void RingCanvas::focusRow(int row) {
   if (!ring() || ring()->rows() == 0) return;
   row = std::clamp(row, 0, ring()->rows() - 1);
   const std::int32_t position = ring()->positionOf[static_cast<std::size_t>(row)];
-  const Layer layer = ring()->group.has(m_context.focus().layer) ? m_context.focus().layer : Layer(ring()->group.layers.front());
+  const Layer layer =
+      ring()->group.has(m_context.focus().layer) ? m_context.focus().layer : Layer(ring()->group.layers.front());
   if (position >= 0) emit clicked(layer, Position(position));
 }
 

@@ -34,8 +34,14 @@ int labelStep(double perItem, double pixels) {
 }
 }  // namespace
 
-RingPainter::RingPainter(QPainter& painter, const RingPicture& ring, const RingShape& shape, const QRectF& room, const Theme& theme)
-    : m_painter(painter), m_ring(ring), m_shape(shape), m_room(room), m_theme(theme), m_ages(colourTable(MapKind::Cividis, theme)) {
+RingPainter::RingPainter(QPainter& painter, const RingPicture& ring, const RingShape& shape, const QRectF& room,
+                         const Theme& theme)
+    : m_painter(painter),
+      m_ring(ring),
+      m_shape(shape),
+      m_room(room),
+      m_theme(theme),
+      m_ages(colourTable(MapKind::Cividis, theme)) {
   m_painter.setRenderHint(QPainter::Antialiasing);
 }
 
@@ -47,7 +53,9 @@ void RingPainter::bands() {
 
 /// Slanted lines across the band: what a colour says is said by a pattern, too.
 void RingPainter::slants(double begin, double end, const QColor& colour, bool both) {
-  const double step = m_shape.cells() ? m_shape.turn(1) : std::max(m_shape.turn(1), 7 / (2 * std::numbers::pi * std::max(1.0, m_shape.radius)));
+  const double step = m_shape.cells()
+      ? m_shape.turn(1)
+      : std::max(m_shape.turn(1), 7 / (2 * std::numbers::pi * std::max(1.0, m_shape.radius)));
   m_painter.setPen(QPen(colour, 1.2));
   const double low = inner(RingShape::kSlotEdge) + 1, high = m_shape.radius - 1, lean = step * 0.72;
   for (double turns = begin + step * 0.14; turns + lean <= end + 1e-9; turns += step) {
@@ -58,7 +66,8 @@ void RingPainter::slants(double begin, double end, const QColor& colour, bool bo
 
 void RingPainter::slotCell(int begin, int end, SlotUse use) {
   const double from = m_shape.turn(begin), to = m_shape.turn(end);
-  const QPainterPath path = m_shape.sector(inner(RingShape::kSlotEdge), m_shape.radius, from, to, m_shape.cells() ? 1.5 : 0);
+  const QPainterPath path =
+      m_shape.sector(inner(RingShape::kSlotEdge), m_shape.radius, from, to, m_shape.cells() ? 1.5 : 0);
   m_painter.setPen(use == SlotUse::Free || use == SlotUse::Room ? QPen(m_theme.border, 1) : QPen(Qt::NoPen));
   m_painter.setBrush(fillOf(use, m_theme));
   m_painter.drawPath(path);
@@ -70,11 +79,11 @@ void RingPainter::slotBand() {
   for (const SlotRun& run : runs) {
     if (m_shape.cells())
       for (int slot = run.begin; slot < run.end; ++slot) slotCell(slot, slot + 1, run.use);
-    else
-      slotCell(run.begin, run.end, run.use);
+    else slotCell(run.begin, run.end, run.use);
     const double from = m_shape.turn(run.begin), to = m_shape.turn(run.end);
     if (run.use == SlotUse::Room) slants(from, to, m_theme.faint);
-    if (run.use == SlotUse::Wrapped) slants(from, to, m_theme.dark ? m_theme.accent : Theme::mix(m_theme.surface, m_theme.accent, 0.75));
+    if (run.use == SlotUse::Wrapped)
+      slants(from, to, m_theme.dark ? m_theme.accent : Theme::mix(m_theme.surface, m_theme.accent, 0.75));
     if (run.use == SlotUse::Wrong) slants(from, to, m_theme.surface, true);
   }
 }
@@ -96,8 +105,10 @@ void RingPainter::orderBand() {
     const int slot = m_ring.slotOf[at(row)];
     m_painter.setBrush(ageColour(end - 1));
     const bool goesOn = !m_shape.cells() && end < m_ring.rows() && follows(end);  // the next step covers the seam
-    m_painter.drawPath(m_shape.sector(inner(RingShape::kOrderInner), inner(RingShape::kOrderOuter), m_shape.turn(slot),
-                                      m_shape.turn(slot + end - row) + (goesOn ? 2 / (2 * std::numbers::pi * m_shape.radius) : 0), m_shape.cells() ? 1.5 : 0));
+    m_painter.drawPath(
+        m_shape.sector(inner(RingShape::kOrderInner), inner(RingShape::kOrderOuter), m_shape.turn(slot),
+                       m_shape.turn(slot + end - row) + (goesOn ? 2 / (2 * std::numbers::pi * m_shape.radius) : 0),
+                       m_shape.cells() ? 1.5 : 0));
     row = end;
   }
 }
@@ -108,7 +119,8 @@ void RingPainter::rim() {
   const double low = m_shape.radius + kRimGap;
   const int begin = m_ring.ring.writeBegin, count = std::min(m_ring.ring.writeCount, m_ring.slotCount());
   const int first = std::min(count, m_ring.slotCount() - begin);
-  if (first > 0) m_painter.drawPath(m_shape.sector(low, low + kRim, m_shape.turn(begin), m_shape.turn(begin + first), 1));
+  if (first > 0)
+    m_painter.drawPath(m_shape.sector(low, low + kRim, m_shape.turn(begin), m_shape.turn(begin + first), 1));
   if (count > first) m_painter.drawPath(m_shape.sector(low, low + kRim, 0, m_shape.turn(count - first), 1));
 }
 
@@ -123,9 +135,11 @@ bool RingPainter::label(const QString& text, double turns, double distance, int 
     const double reach = half.width() * std::abs(std::sin(angle)) + half.height() * std::abs(std::cos(angle));
     const QPointF middle = m_shape.at(turns, outside ? distance + reach : distance - reach);
     QRectF box(middle - QPointF(half.width(), half.height()), half * 2);
-    if (outside) box.moveLeft(std::clamp(box.left(), m_room.left(), std::max(m_room.left(), m_room.right() - box.width())));
+    if (outside)
+      box.moveLeft(std::clamp(box.left(), m_room.left(), std::max(m_room.left(), m_room.right() - box.width())));
     if (outside && (box.top() < m_room.top() || box.bottom() > m_room.bottom())) continue;
-    if (std::any_of(m_taken.begin(), m_taken.end(), [&](const QRectF& other) { return other.intersects(box); })) continue;
+    if (std::any_of(m_taken.begin(), m_taken.end(), [&](const QRectF& other) { return other.intersects(box); }))
+      continue;
     m_taken.push_back(box);
     m_painter.setPen(colour);
     m_painter.drawText(box, Qt::AlignCenter, text);
@@ -141,14 +155,16 @@ void RingPainter::marker(int slot, bool filled) {
   m_painter.setPen(QPen(colour, 1.4));
   m_painter.drawLine(m_shape.at(turns, inner(RingShape::kOrderInner)), m_shape.at(turns, low));
   m_painter.setBrush(filled ? colour : m_theme.surface);
-  m_painter.drawPolygon(QPolygonF({m_shape.at(turns, low), m_shape.at(turns - half, low + 9), m_shape.at(turns + half, low + 9)}));
+  m_painter.drawPolygon(
+      QPolygonF({m_shape.at(turns, low), m_shape.at(turns - half, low + 9), m_shape.at(turns + half, low + 9)}));
 }
 
 void RingPainter::row(int row, const QColor& colour, int width) {
-  if (row < 0 || row >= m_ring.rows() || m_ring.slotOf[at(row)] < 0 || m_ring.slotOf[at(row)] >= m_ring.slotCount()) return;
+  if (row < 0 || row >= m_ring.rows() || m_ring.slotOf[at(row)] < 0 || m_ring.slotOf[at(row)] >= m_ring.slotCount())
+    return;
   const int slot = m_ring.slotOf[at(row)];
-  const QPainterPath path = m_shape.sector(inner(RingShape::kOrderInner) - 1, m_shape.radius + 1, m_shape.turn(slot), m_shape.turn(slot + 1),
-                                           m_shape.cells() ? 0 : -3);
+  const QPainterPath path = m_shape.sector(inner(RingShape::kOrderInner) - 1, m_shape.radius + 1, m_shape.turn(slot),
+                                           m_shape.turn(slot + 1), m_shape.cells() ? 0 : -3);
   m_painter.setBrush(Qt::NoBrush);
   m_painter.setPen(QPen(m_theme.dark ? QColor(0, 0, 0, 190) : QColor(255, 255, 255, 210), width + 2));
   m_painter.drawPath(path);
@@ -163,8 +179,10 @@ void RingPainter::ruler() {
   for (int slot = 0; slot < m_ring.slotCount(); slot += step) {
     const double turns = m_shape.turn(slot);
     m_painter.setPen(QPen(m_theme.faint, 1));
-    m_painter.drawLine(m_shape.at(turns, m_shape.radius + kRimGap + kRim + 1), m_shape.at(turns, m_shape.radius + kRimGap + kRim + 1 + kTick));
-    if (m_ring.slotCount() - slot >= step / 2) label(QString::number(slot), turns, m_shape.radius + 11, 0, m_theme.faint);
+    m_painter.drawLine(m_shape.at(turns, m_shape.radius + kRimGap + kRim + 1),
+                       m_shape.at(turns, m_shape.radius + kRimGap + kRim + 1 + kTick));
+    if (m_ring.slotCount() - slot >= step / 2)
+      label(QString::number(slot), turns, m_shape.radius + 11, 0, m_theme.faint);
   }
 }
 
@@ -198,7 +216,8 @@ void RingPainter::centre() {
   large.setPixelSize(std::clamp(static_cast<int>(m_shape.radius / 4.5), 13, 36));
   const double tall = large.pixelSize() * 1.15, line = 15;
   const QString word = m_ring.ring.wraps == 1 ? say("wrap") : say("wraps");
-  QRectF box(m_shape.centre.x() - inner(RingShape::kOrderInner), m_shape.centre.y() - (tall + line) / 2, 2 * inner(RingShape::kOrderInner), tall);
+  QRectF box(m_shape.centre.x() - inner(RingShape::kOrderInner), m_shape.centre.y() - (tall + line) / 2,
+             2 * inner(RingShape::kOrderInner), tall);
   m_painter.setPen(m_theme.text);
   m_painter.setFont(large);
   const double wide = m_painter.fontMetrics().horizontalAdvance(QString::number(m_ring.ring.wraps));
@@ -211,14 +230,16 @@ void RingPainter::centre() {
 }
 
 void RingPainter::swatch(QPainter& painter, const QRectF& box, RingMark mark, const Theme& t) {
-  static constexpr SlotUse kUses[] = {SlotUse::Free, SlotUse::Row, SlotUse::Wrapped, SlotUse::Room, SlotUse::Free, SlotUse::Wrong};
+  static constexpr SlotUse kUses[] = {SlotUse::Free, SlotUse::Row,  SlotUse::Wrapped,
+                                      SlotUse::Room, SlotUse::Free, SlotUse::Wrong};
   if (mark == RingMark::None) return;
   painter.setPen(mark == RingMark::Room ? QPen(t.border, 1) : QPen(Qt::NoPen));
   painter.setBrush(mark == RingMark::Written ? t.warning : fillOf(kUses[at(static_cast<int>(mark))], t));
   painter.drawRect(mark == RingMark::Written ? QRectF(box.left(), box.center().y() - 1.5, box.width(), 3) : box);
   const QColor line = mark == RingMark::Wrapped ? t.accent : mark == RingMark::Room ? t.faint : t.surface;
   painter.setPen(QPen(line, 1.2));
-  if (mark == RingMark::Wrapped || mark == RingMark::Room || mark == RingMark::Wrong) painter.drawLine(box.bottomLeft(), box.topRight());
+  if (mark == RingMark::Wrapped || mark == RingMark::Room || mark == RingMark::Wrong)
+    painter.drawLine(box.bottomLeft(), box.topRight());
   if (mark == RingMark::Wrong) painter.drawLine(box.topLeft(), box.bottomRight());
 }
 

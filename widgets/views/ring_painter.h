@@ -14,7 +14,8 @@ namespace kvlab {
 
 class RingPainter {
  public:
-  RingPainter(QPainter& painter, const RingPicture& ring, const RingShape& shape, const QRectF& room, const Theme& theme);
+  RingPainter(QPainter& painter, const RingPicture& ring, const RingShape& shape, const QRectF& room,
+              const Theme& theme);
   void bands();
   /// Both bands of a row's slot outlined, and its token beside it.
   void row(int row, const QColor& colour, int width);

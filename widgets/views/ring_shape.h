@@ -13,7 +13,7 @@ namespace kvlab {
 struct RingShape {
   QPointF centre;
   double radius = 0;  // outer edge of the slots
-  int count = 1;  // slots
+  int count = 1;      // slots
 
   // Edges as shares of the radius: slots lie in the outer band, the logical order in the inner one.
   static constexpr double kSlotEdge = 0.83, kOrderOuter = 0.80, kOrderInner = 0.70;

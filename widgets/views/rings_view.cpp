@@ -30,14 +30,18 @@ RingsView::RingsView(InspectorContext& context, QWidget* parent) : InspectorView
 
 void RingsView::makeStrip() {
   m_state = stripLabel({}, 1);
-  m_before = stripButton(tr("◀ Wrap"), tr("Previous wrap"), tr("Show the tick before this one in which the pointer passed slot 0"));
-  m_after = stripButton(tr("Wrap ▶"), tr("Next wrap"), tr("Show the tick after this one in which the pointer passed slot 0"));
+  m_before = stripButton(tr("◀ Wrap"), tr("Previous wrap"),
+                         tr("Show the tick before this one in which the pointer passed slot 0"));
+  m_after =
+      stripButton(tr("Wrap ▶"), tr("Next wrap"), tr("Show the tick after this one in which the pointer passed slot 0"));
   m_use = stripButton(tr("Use %1").arg(kLayout), tr("Use %1 in all layers").arg(kLayout),
-                 tr("Store the rows of every layer in a ring that attention reads in place; the content stays"));
+                      tr("Store the rows of every layer in a ring that attention reads in place; the content stays"));
   for (QToolButton* one : {m_before, m_after, m_use}) one->setAutoRaise(true);
   connect(m_before, &QToolButton::clicked, this, [this] { toWrap(false); });
   connect(m_after, &QToolButton::clicked, this, [this] { toWrap(true); });
-  connect(m_use, &QToolButton::clicked, this, [this] { context().runCommand(QStringLiteral("storage_layout"), {{"layout", kLayout}}); });
+  connect(m_use, &QToolButton::clicked, this, [this] {
+    context().runCommand(QStringLiteral("storage_layout"), {{"layout", kLayout}});
+  });
 }
 
 void RingsView::chooseLayer(Layer layer) {
@@ -62,8 +66,10 @@ void RingsView::onSnapshot() {
     }
   m_canvas->setEntries(std::move(entries));
   const QString how = !shown() ? noSessionHow()
-                               : tr("No layer keeps its rows in a ring now. “Use %1” above, or s.setLayout(\"%1\") in the console, stores them in one; "
-                                    "the content stays.").arg(kLayout);
+                               : tr("No layer keeps its rows in a ring now. “Use %1” above, or s.setLayout(\"%1\") in "
+                                    "the console, stores them in one; "
+                                    "the content stays.")
+                                     .arg(kLayout);
   setEmpty(any ? QString() : tr("Slots around a circle: oldest row, write pointer, wrap"), how);
   m_use->setVisible(shown() && !any);
   sayState();
@@ -86,7 +92,9 @@ void RingsView::sayState() {
   m_after->setEnabled(m_ticks->wrapBeside(true).has_value());
   if (!any) return m_state->clear();
   const StorageGroup& group = m_canvas->entries()[static_cast<std::size_t>(entry)].group;
-  m_state->setText(QStringList{group.name(), QString::fromStdString(group.storage->layout), tr("tick %1").arg(shown()->tick.value())}.join(QStringLiteral("  ·  ")));
+  m_state->setText(
+      QStringList{group.name(), QString::fromStdString(group.storage->layout), tr("tick %1").arg(shown()->tick.value())}
+          .join(QStringLiteral("  ·  ")));
   m_canvas->setAccessibleDescription(m_canvas->readout());
 }
 
@@ -96,7 +104,8 @@ QString RingsView::dump() const {
   for (const RingCanvas::Entry& entry : m_canvas->entries()) {
     out += QStringLiteral("%1: %2\n").arg(entry.group.name(), QString::fromStdString(entry.group.storage->layout));
     if (!entry.ring) continue;
-    for (const RingFigure& figure : ringFigures(*entry.ring)) out += QStringLiteral("  %1: %2\n").arg(figure.name, figure.value);
+    for (const RingFigure& figure : ringFigures(*entry.ring))
+      out += QStringLiteral("  %1: %2\n").arg(figure.name, figure.value);
   }
   return out + m_canvas->readout() + QLatin1Char('\n');
 }
@@ -111,8 +120,8 @@ QString RingsView::tsv() const {
     QStringList cells{QString::number(slot)};
     if (row >= 0) {
       const LedgerId id = ring->group.map->ledger[static_cast<std::size_t>(ring->indexOf(row))];
-      cells << QString::number(ring->indexOf(row)) << QString::number(ring->positionOf[static_cast<std::size_t>(row)]) << QString::number(id.value())
-            << tokenText(*ring->snapshot, id);
+      cells << QString::number(ring->indexOf(row)) << QString::number(ring->positionOf[static_cast<std::size_t>(row)])
+            << QString::number(id.value()) << tokenText(*ring->snapshot, id);
     } else {
       cells << QString() << QString() << QString() << QString();
     }

@@ -10,7 +10,8 @@
 
 namespace kvlab {
 
-RowCard::RowCard(QWidget* parent) : QWidget(parent), m_token(new QLabel(this)), m_facts(new QLabel(this)), m_family(new QHBoxLayout) {
+RowCard::RowCard(QWidget* parent)
+    : QWidget(parent), m_token(new QLabel(this)), m_facts(new QLabel(this)), m_family(new QHBoxLayout) {
   setObjectName("card");
   setAttribute(Qt::WA_StyledBackground);
   auto* lines = new QVBoxLayout(this);
@@ -57,15 +58,22 @@ void RowCard::family(const Snapshot& snapshot, const QString& title, const std::
 
 void RowCard::showRow(const Snapshot& s, LedgerId id) {
   const LedgerRow& row = s.ledger[id];
-  const auto word = [](std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); };
+  const auto word = [](std::string_view text) {
+    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+  };
   const auto at = std::find(s.context.begin(), s.context.end(), id);
-  const QString place = at != s.context.end() ? tr("position %1").arg(at - s.context.begin()) : tr("not in the context");
+  const QString place =
+      at != s.context.end() ? tr("position %1").arg(at - s.context.begin()) : tr("not in the context");
   int resident = 0;
-  for (const auto& layer : s.layers) resident += std::find(layer->ledger.begin() + layer->first, layer->ledger.end(), id) != layer->ledger.end();
+  for (const auto& layer : s.layers)
+    resident += std::find(layer->ledger.begin() + layer->first, layer->ledger.end(), id) != layer->ledger.end();
   m_token->setText(tr("%1   ledger %2").arg(tokenText(s, id)).arg(id.value()));
-  QStringList facts{word(name(row.state)) + (row.pinned ? tr(", pinned") : QString()), place,
-                    (s.info && s.info->cacheLayers.byHead() ? tr("resident in %1 of %2 KV heads") : tr("resident in %1 of %2 layers")).arg(resident).arg(s.layers.size()),
-                    tr("from %1 in tick %2").arg(word(name(row.source))).arg(row.born.value())};
+  QStringList facts{
+      word(name(row.state)) + (row.pinned ? tr(", pinned") : QString()), place,
+      (s.info && s.info->cacheLayers.byHead() ? tr("resident in %1 of %2 KV heads") : tr("resident in %1 of %2 layers"))
+          .arg(resident)
+          .arg(s.layers.size()),
+      tr("from %1 in tick %2").arg(word(name(row.source))).arg(row.born.value())};
   if (row.state != RowState::Live) facts << tr("%1 in tick %2").arg(word(name(row.state))).arg(row.changed.value());
   m_facts->setText(facts.join(QStringLiteral("  ·  ")));
   m_lines = {m_token->text(), m_facts->text()};

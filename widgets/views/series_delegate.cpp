@@ -16,7 +16,8 @@ void paintBox(QPainter& painter, const QRectF& box, bool on, const QColor& colou
   painter.drawRoundedRect(box, 2, 2);
   if (!on) return;
   painter.setPen(QPen(theme.dark ? theme.sunken : theme.surface, 1.6, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
-  painter.drawPolyline(QPolygonF({box.topLeft() + QPointF(2.4, 5.6), box.topLeft() + QPointF(4.6, 7.9), box.topLeft() + QPointF(8.6, 3)}));
+  painter.drawPolyline(QPolygonF(
+      {box.topLeft() + QPointF(2.4, 5.6), box.topLeft() + QPointF(4.6, 7.9), box.topLeft() + QPointF(8.6, 3)}));
 }
 
 void paintSeries(QPainter& painter, const QRect& rect, const QModelIndex& index, const Theme& theme) {
@@ -56,8 +57,8 @@ void SeriesDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
 
 bool SeriesDelegate::editorEvent(QEvent* event, QAbstractItemModel* model, const QStyleOptionViewItem&,
                                  const QModelIndex& index) {
-  const bool clicked = event->type() == QEvent::MouseButtonRelease &&
-                       static_cast<QMouseEvent*>(event)->button() == Qt::LeftButton;
+  const bool clicked =
+      event->type() == QEvent::MouseButtonRelease && static_cast<QMouseEvent*>(event)->button() == Qt::LeftButton;
   const bool space = event->type() == QEvent::KeyPress && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Space;
   const QModelIndex name = index.siblingAtColumn(SeriesModel::Name);
   if (!(clicked || space) || !(name.flags() & Qt::ItemIsUserCheckable)) return false;

@@ -24,7 +24,9 @@ SlotMap::SlotMap(InspectorContext& context, QWidget* parent) : QWidget(parent), 
   setFocusPolicy(Qt::StrongFocus);
   setMinimumSize(160, 120);
   setAccessibleName(tr("Slots of the pool"));
-  setToolTip(tr("Click focuses the row in a slot; left and right go to the slot with a row before and after, Home and End to the first and the last"));
+  setToolTip(
+      tr("Click focuses the row in a slot; left and right go to the slot with a row before and after, Home and End to "
+         "the first and the last"));
   setToolTipDuration(3000);
   setAttribute(Qt::WA_OpaquePaintEvent);
 }
@@ -65,7 +67,8 @@ QStringList SlotMap::useTexts() const {
 
 QStringList SlotMap::kindTexts() const {
   QStringList out;
-  for (const ByteKind kind : shownKinds()) out << QStringLiteral("%1 %2").arg(title(kind), formatBytes(m_bytes.of(kind)));
+  for (const ByteKind kind : shownKinds())
+    out << QStringLiteral("%1 %2").arg(title(kind), formatBytes(m_bytes.of(kind)));
   return out;
 }
 
@@ -82,10 +85,12 @@ SlotMap::Parts SlotMap::parts() const {
   p.readout = QRect(0, height() - kReadout, width(), kReadout);
   QRect rest = rect().adjusted(Theme::kLarge, Theme::kMedium, -Theme::kLarge, -kReadout - Theme::kSmall);
   p.bytes = QRect(rest.left(), rest.top(), rest.width(), kBar);
-  p.kinds = QRect(rest.left(), p.bytes.bottom() + 1 + Theme::kSmall, rest.width(), legendHeight(legendWidths(kindTexts()), rest.width()));
+  p.kinds = QRect(rest.left(), p.bytes.bottom() + 1 + Theme::kSmall, rest.width(),
+                  legendHeight(legendWidths(kindTexts()), rest.width()));
   const int legend = legendHeight(legendWidths(useTexts()), rest.width());
   p.legend = QRect(rest.left(), rest.bottom() - legend + 1, rest.width(), legend);
-  p.grid = gridIn(QRect(rest.left(), p.kinds.bottom() + 1 + Theme::kMedium, rest.width(), std::max(8, p.legend.top() - p.kinds.bottom() - 1 - 2 * Theme::kMedium)));
+  p.grid = gridIn(QRect(rest.left(), p.kinds.bottom() + 1 + Theme::kMedium, rest.width(),
+                        std::max(8, p.legend.top() - p.kinds.bottom() - 1 - 2 * Theme::kMedium)));
   return p;
 }
 
@@ -137,7 +142,8 @@ int SlotMap::slotAt(QPointF point) const {
   }
   if (column >= g.columns) return -1;
   const int begin = (line * g.columns + column) * g.each;
-  for (int slot = begin; slot < std::min(begin + g.each, m_cells.slotCount()); ++slot)  // one with a row, where slots share a cell
+  for (int slot = begin; slot < std::min(begin + g.each, m_cells.slotCount());
+       ++slot)  // one with a row, where slots share a cell
     if (m_cells.rowAt[at(slot)] >= 0) return slot;
   return begin < m_cells.slotCount() ? begin : -1;
 }
@@ -196,17 +202,25 @@ void SlotMap::keyPressEvent(QKeyEvent* event) {
 QString SlotMap::readout() const {
   if (!m_snapshot) return {};
   const int hovered = m_cells.rowOf(m_context.hovered());
-  if (m_hoverSlot >= 0 && hovered < 0) return QStringList{tr("under pointer"), tr("slot %1").arg(m_hoverSlot), title(m_cells.use[at(m_hoverSlot)])}.join("   ");
+  if (m_hoverSlot >= 0 && hovered < 0)
+    return QStringList{tr("under pointer"), tr("slot %1").arg(m_hoverSlot), title(m_cells.use[at(m_hoverSlot)])}.join(
+        "   ");
   const int row = hovered >= 0 ? hovered : m_cells.rowOf(m_context.focus().position);
   if (row < 0) {
     const LedgerId id = m_context.focus().ledger;
     if (m_context.focus().position.value() < 0) return ghostText(*m_snapshot, m_context.focus());
     const bool left = leftThroughWindow(*m_snapshot, Layer(m_group.layers.front()), id);
-    return QStringList{tr("focus"), tokenText(*m_snapshot, id), left ? tr("left through the window: it has no slot") : tr("not resident here")}.join("   ");
+    return QStringList{tr("focus"), tokenText(*m_snapshot, id),
+                       left ? tr("left through the window: it has no slot") : tr("not resident here")}
+        .join("   ");
   }
   const auto index = at(m_group.map->first + row);
-  QStringList parts{hovered >= 0 ? tr("under pointer") : tr("focus"), tokenText(*m_snapshot, m_group.map->ledger[index]), tr("slot %1").arg(m_cells.slotOf[at(row)])};
-  if (m_cells.block) parts << tr("page %1, place %2").arg(m_cells.slotOf[at(row)] / m_cells.block).arg(m_cells.slotOf[at(row)] % m_cells.block);
+  QStringList parts{hovered >= 0 ? tr("under pointer") : tr("focus"),
+                    tokenText(*m_snapshot, m_group.map->ledger[index]), tr("slot %1").arg(m_cells.slotOf[at(row)])};
+  if (m_cells.block)
+    parts << tr("page %1, place %2")
+                 .arg(m_cells.slotOf[at(row)] / m_cells.block)
+                 .arg(m_cells.slotOf[at(row)] % m_cells.block);
   return (parts << tr("index %1").arg(index) << tr("position %1").arg(m_cells.positionOf[at(row)])).join("   ");
 }
 

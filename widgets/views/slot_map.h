@@ -63,7 +63,8 @@ class SlotMap : public QWidget {
   void paintGrid(QPainter& painter, const Grid& grid, const Theme& theme) const;
   void paintCell(QPainter& painter, const QRectF& box, CellUse use, const Theme& theme) const;
   void paintMarks(QPainter& painter, const Grid& grid, const Theme& theme) const;
-  void paintLegend(QPainter& painter, const QRect& area, const QStringList& texts, bool kinds, const Theme& theme) const;
+  void paintLegend(QPainter& painter, const QRect& area, const QStringList& texts, bool kinds,
+                   const Theme& theme) const;
   std::vector<CellUse> shownUses() const;
   std::vector<ByteKind> shownKinds() const;
 

@@ -33,7 +33,8 @@ void SlotMap::paintBytes(QPainter& painter, const Parts& p, const Theme& theme) 
   paintLegend(painter, p.kinds, kindTexts(), true, theme);
 }
 
-void SlotMap::paintLegend(QPainter& painter, const QRect& area, const QStringList& texts, bool kinds, const Theme& theme) const {
+void SlotMap::paintLegend(QPainter& painter, const QRect& area, const QStringList& texts, bool kinds,
+                          const Theme& theme) const {
   const std::vector<CellUse> uses = shownUses();
   const std::vector<ByteKind> shown = shownKinds();
   painter.setFont(theme.small);
@@ -82,17 +83,20 @@ void SlotMap::paintGrid(QPainter& painter, const Grid& g, const Theme& theme) co
     painter.setBrush(Qt::NoBrush);
     for (int page = 0; page < cells; page += g.pageColumns) {
       const QRectF first = cellRect(g, page), last = cellRect(g, std::min(page + g.pageColumns, cells) - 1);
-      painter.drawRect(QRectF(first.left() - 2, first.top() - 2, last.right() - first.left() - gap + 3.5, g.cell - gap + 3.5));
+      painter.drawRect(
+          QRectF(first.left() - 2, first.top() - 2, last.right() - first.left() - gap + 3.5, g.cell - gap + 3.5));
     }
   }
   for (int cell = 0; cell < cells; ++cell) {
-    const auto begin = m_cells.use.begin() + cell * g.each, end = m_cells.use.begin() + std::min((cell + 1) * g.each, count);
+    const auto begin = m_cells.use.begin() + cell * g.each,
+               end = m_cells.use.begin() + std::min((cell + 1) * g.each, count);
     paintCell(painter, cellRect(g, cell).adjusted(0, 0, -gap, -gap), *std::max_element(begin, end), theme);
   }
   if (g.each == 1) return;
   painter.setFont(theme.small);
   painter.setPen(theme.faint);
-  painter.drawText(g.area.adjusted(0, 0, 0, 14), Qt::AlignRight | Qt::AlignBottom, tr("a cell stands for %1 slots").arg(g.each));
+  painter.drawText(g.area.adjusted(0, 0, 0, 14), Qt::AlignRight | Qt::AlignBottom,
+                   tr("a cell stands for %1 slots").arg(g.each));
 }
 
 void SlotMap::paintMarks(QPainter& painter, const Grid& g, const Theme& theme) const {
@@ -105,7 +109,8 @@ void SlotMap::paintMarks(QPainter& painter, const Grid& g, const Theme& theme) c
     const double size = std::clamp(g.cell / 3, 2.5, 5.0);
     painter.setPen(QPen(theme.text, 1.3));
     painter.setBrush(filled ? QBrush(theme.text) : QBrush(theme.surface));
-    painter.drawPolygon(QPolygonF({box.topLeft() + QPointF(-1, 0), box.topLeft() + QPointF(size * 1.6 - 1, 0), box.topLeft() + QPointF(-1, size * 1.6)}));
+    painter.drawPolygon(QPolygonF({box.topLeft() + QPointF(-1, 0), box.topLeft() + QPointF(size * 1.6 - 1, 0),
+                                   box.topLeft() + QPointF(-1, size * 1.6)}));
   };
   mark(m_cells.head, false);
   mark(m_cells.pointer, true);

@@ -18,10 +18,12 @@
 
 namespace kvlab {
 namespace {
-constexpr int kWide = 760;  // from this width on the bands stand beside the rest
+constexpr int kWide = 760;          // from this width on the bands stand beside the rest
 constexpr auto kGated = "smartkv";  // the policy that asks gates
 
-QString r2Text(const HeadLifespans& head) { return std::isfinite(head.r2) ? QString::number(head.r2, 'f', 2) : QStringLiteral("–"); }
+QString r2Text(const HeadLifespans& head) {
+  return std::isfinite(head.r2) ? QString::number(head.r2, 'f', 2) : QStringLiteral("–");
+}
 
 /// [layers][length] of a tile that may be of another length.
 std::vector<float> scoresFrom(const Tile& tile, std::int32_t length) {
@@ -29,7 +31,10 @@ std::vector<float> scoresFrom(const Tile& tile, std::int32_t length) {
   std::vector<float> out;
   for (int layer = 0; layer < tile.layers; ++layer)
     for (int p = 0; p < length; ++p)
-      out.push_back(p < tile.positions ? tile.values[static_cast<std::size_t>(layer) * static_cast<std::size_t>(tile.positions) + static_cast<std::size_t>(p)] : NAN);
+      out.push_back(p < tile.positions
+                        ? tile.values[static_cast<std::size_t>(layer) * static_cast<std::size_t>(tile.positions) +
+                                      static_cast<std::size_t>(p)]
+                        : NAN);
   return out;
 }
 
@@ -47,7 +52,9 @@ QLabel* heading(QWidget* parent) {
 SmartKvView::SmartKvView(InspectorContext& context, QWidget* parent)
     : InspectorView(context, parent), m_tiles(context, "smartkv", this), m_model(new ContestModel(this)) {
   makeStrip();
-  auto* split = new TurningSplitter(kWide, [](int width) { return width * 11 / 20; }, [](int height) { return std::clamp(height * 2 / 5, 150, 340); }, this);
+  auto* split = new TurningSplitter(
+      kWide, [](int width) { return width * 11 / 20; }, [](int height) { return std::clamp(height * 2 / 5, 150, 340); },
+      this);
   m_canvas = new BandCanvas(context, split);
   auto* rest = new QSplitter(Qt::Vertical, split);
   rest->setHandleWidth(1);
@@ -73,13 +80,17 @@ SmartKvView::SmartKvView(InspectorContext& context, QWidget* parent)
 
 void SmartKvView::makeStrip() {
   m_state = stripLabel({}, 1);
-  m_before = stripButton(tr("◀"), tr("Previous competition"), tr("Show the tick before this one in which rows of the focused layer competed"));
-  m_after = stripButton(tr("▶"), tr("Next competition"), tr("Show the tick after this one in which rows of the focused layer competed"));
+  m_before = stripButton(tr("◀"), tr("Previous competition"),
+                         tr("Show the tick before this one in which rows of the focused layer competed"));
+  m_after = stripButton(tr("▶"), tr("Next competition"),
+                        tr("Show the tick after this one in which rows of the focused layer competed"));
   for (QToolButton* one : {m_before, m_after}) one->setAutoRaise(true);
   connect(m_before, &QToolButton::clicked, this, [this] { stepTick(-1); });
   connect(m_after, &QToolButton::clicked, this, [this] { stepTick(1); });
-  m_measure = stripButton(tr("Measure lifespans"), tr("Measure lifespans"), tr("See how long each row is used, beside what its gate predicted"));
-  connect(m_measure, &QToolButton::clicked, this, [this] { context().runCommand(QStringLiteral("lifespans_measure"), nlohmann::json::object()); });
+  m_measure = stripButton(tr("Measure lifespans"), tr("Measure lifespans"),
+                          tr("See how long each row is used, beside what its gate predicted"));
+  connect(m_measure, &QToolButton::clicked, this,
+          [this] { context().runCommand(QStringLiteral("lifespans_measure"), nlohmann::json::object()); });
 }
 
 void SmartKvView::makeContests(QWidget* into) {
@@ -93,9 +104,11 @@ void SmartKvView::makeContests(QWidget* into) {
   settleBars(m_contests);
   m_contests->setMinimumHeight(70);
   m_contests->setAccessibleName(tr("Competition of the tick"));
-  m_contests->setToolTip(tr("Rows that left a window and what became of them; click focuses the one that left the layer"));
+  m_contests->setToolTip(
+      tr("Rows that left a window and what became of them; click focuses the one that left the layer"));
   m_contests->setWidths({"999", QString(10, 'x'), "99.99", QString(13, 'x'), QString(10, 'x'), "99.99", "+99.99"});
-  m_contests->setShedding({ContestModel::LoserScore, ContestModel::ItsScore, ContestModel::Margin, ContestModel::LayerNumber});
+  m_contests->setShedding(
+      {ContestModel::LoserScore, ContestModel::ItsScore, ContestModel::Margin, ContestModel::LayerNumber});
   column->addWidget(m_said);
   column->addWidget(m_contests, 1);
   connect(m_contests, &DataTable::chosen, this, [this](const QModelIndex& index) {
@@ -123,7 +136,9 @@ void SmartKvView::makeLifespans(QWidget* into) {
   m_fit->setFont(theme()->small);
   m_head = new QComboBox(bar);
   m_head->setAccessibleName(tr("KV head"));
-  m_head->setToolTip(tr("Whose rows are drawn, and how well each head's gate predicts: R² is 1 where it is perfect, 0 where the mean would do as well"));
+  m_head->setToolTip(
+      tr("Whose rows are drawn, and how well each head's gate predicts: R² is 1 where it is perfect, 0 where the mean "
+         "would do as well"));
   m_head->setMinimumWidth(90);
   row->addWidget(m_fit, 1);
   row->addWidget(m_head);
@@ -146,7 +161,10 @@ bool SmartKvView::ready() const { return InspectorView::ready() && (isEmpty() ||
 void SmartKvView::onSnapshot() {
   const bool any = shown() && shown()->policies && shown()->length() > 0;
   setEmpty(any ? QString() : tr("Sinks, budget and window of each layer, and which rows compete for a place"),
-           !shown() ? noSessionHow() : !shown()->policies ? tr("Every layer keeps all its rows now. s.setPolicy(\"smartkv:ratio=0.25\") in the console or “Policy” in Audit sets a policy that chooses.") : promptHow());
+           !shown()                 ? noSessionHow()
+               : !shown()->policies ? tr("Every layer keeps all its rows now. s.setPolicy(\"smartkv:ratio=0.25\") in "
+                                         "the console or “Policy” in Audit sets a policy that chooses.")
+                                    : promptHow());
   for (QWidget* one : std::initializer_list<QWidget*>{m_before, m_after, m_measure, m_readout}) one->setVisible(any);
   if (!any) return m_state->clear();
   m_tiles.request(Quantity::Score);
@@ -157,7 +175,8 @@ void SmartKvView::onSnapshot() {
 void SmartKvView::take() {
   if (isEmpty() || !shown() || !shown()->policies) return;
   const auto tile = m_tiles.shown(Quantity::Score);
-  const auto before = !tile && m_tiles.atNewest() && m_tiles.waiting() ? m_tiles.latest(Quantity::Score) : tile;  // the new ones are on their way
+  const auto before = !tile && m_tiles.atNewest() && m_tiles.waiting() ? m_tiles.latest(Quantity::Score)
+                                                                       : tile;  // the new ones are on their way
   const std::vector<float> scores = before ? scoresFrom(*before, shown()->length()) : std::vector<float>();
   std::vector<BandRows> layers = bandRows(*shown(), before ? &scores : nullptr);
   m_model->show(shown(), layers);
@@ -175,19 +194,33 @@ QString SmartKvView::contestsSaid() const {
   if (all == 0) {
     std::int64_t pruned = 0;
     for (const LayerAudit& layer : audit.layers) pruned += audit.tick == shown()->tick ? layer.evicted : 0;
-    return tick + QStringLiteral(":  ") + (pruned ? tr("%1 left at once, by score").arg(counted(pruned, tr("row"), tr("rows"))) : tr("no row had to leave"));
+    return tick + QStringLiteral(":  ") +
+        (pruned ? tr("%1 left at once, by score").arg(counted(pruned, tr("row"), tr("rows")))
+                : tr("no row had to leave"));
   }
-  return tick + QStringLiteral(":  ") + tr("%1 left a window; %2 took a place, %3 lost").arg(counted(all, tr("row"), tr("rows"))).arg(m_model->won()).arg(all - m_model->won());
+  return tick + QStringLiteral(":  ") +
+      tr("%1 left a window; %2 took a place, %3 lost")
+          .arg(counted(all, tr("row"), tr("rows")))
+          .arg(m_model->won())
+          .arg(all - m_model->won());
 }
 
 void SmartKvView::say() {
   const std::vector<BandRows>& layers = m_canvas->layers();
-  const auto l = static_cast<std::size_t>(std::clamp(context().focus().layer.value(), 0, std::max(0, static_cast<int>(layers.size()) - 1)));
+  const auto l = static_cast<std::size_t>(
+      std::clamp(context().focus().layer.value(), 0, std::max(0, static_cast<int>(layers.size()) - 1)));
   m_said->setText(contestsSaid());
   if (layers.empty()) return m_state->clear();
   const BandRows& one = layers[l];
   QStringList state{tr("layer %1").arg(layerText(*shown(), one.layer)), QString::fromStdString(one.policy)};
-  if (one.bounded) state << tr("%1 + %2 + %3 of %4 + %5 + %6").arg(one.there.sinks).arg(one.there.budget).arg(one.there.window).arg(one.requested.sinks).arg(one.requested.budget).arg(one.requested.window);
+  if (one.bounded)
+    state << tr("%1 + %2 + %3 of %4 + %5 + %6")
+                 .arg(one.there.sinks)
+                 .arg(one.there.budget)
+                 .arg(one.there.window)
+                 .arg(one.requested.sinks)
+                 .arg(one.requested.budget)
+                 .arg(one.requested.window);
   else state << tr("keeps all");
   if (one.score.empty()) state << tr("no scores known");
   m_state->setText(state.join(QStringLiteral("  ·  ")));
@@ -234,27 +267,31 @@ void SmartKvView::askLifespans() {
     m_asking = false;
   }
   if (std::exchange(m_asking, true)) return;
-  context().query("smartkv.lifespans", "lifespans", {{"since", m_measured ? m_measured->serial : 0}}, this, [this](const Result<nlohmann::json>& reply) {
-    m_asking = false;
-    if (reply && reply->is_object() && reply->contains("layers")) {
-      Result<LifespanView> view = lifespanViewFromJson(*reply);
-      if (view) m_measured = view.take();
-    }
-    showLifespans();
-    emit readyChanged();
-  });
+  context().query("smartkv.lifespans", "lifespans", {{"since", m_measured ? m_measured->serial : 0}}, this,
+                  [this](const Result<nlohmann::json>& reply) {
+                    m_asking = false;
+                    if (reply && reply->is_object() && reply->contains("layers")) {
+                      Result<LifespanView> view = lifespanViewFromJson(*reply);
+                      if (view) m_measured = view.take();
+                    }
+                    showLifespans();
+                    emit readyChanged();
+                  });
 }
 
 const std::vector<HeadLifespans>* SmartKvView::headsOfLayer() const {
   const auto layer = static_cast<std::size_t>(std::max(0, context().focus().layer.value()));
-  return m_measured && layer < m_measured->layers.size() && !m_measured->layers[layer].empty() ? &m_measured->layers[layer] : nullptr;
+  return m_measured && layer < m_measured->layers.size() && !m_measured->layers[layer].empty()
+      ? &m_measured->layers[layer]
+      : nullptr;
 }
 
 /// Why lifespans cannot be measured now; empty = they can.
 QString SmartKvView::whyNoLifespans() const {
   if (!shown() || !shown()->policies) return tr("every layer keeps all its rows");
   const auto& layers = shown()->policies->layers;
-  const bool gated = std::any_of(layers.begin(), layers.end(), [](const LayerAudit& layer) { return layer.policy == kGated; });
+  const bool gated =
+      std::any_of(layers.begin(), layers.end(), [](const LayerAudit& layer) { return layer.policy == kGated; });
   if (!gated) return tr("no layer's policy is smartkv, so that no gate predicts");
   return context().busy() ? tr("the engine is working") : QString();
 }
@@ -262,7 +299,8 @@ QString SmartKvView::whyNoLifespans() const {
 void SmartKvView::showLifespans() {
   const QString why = whyNoLifespans();
   m_measure->setEnabled(why.isEmpty());
-  m_measure->setToolTip(why.isEmpty() ? tr("Read the whole context in one fresh pass in which nothing leaves, and see how long each row was used; the session stays as it is")
+  m_measure->setToolTip(why.isEmpty() ? tr("Read the whole context in one fresh pass in which nothing leaves, and see "
+                                           "how long each row was used; the session stays as it is")
                                       : tr("Lifespans cannot be measured: %1").arg(why));
   const std::vector<HeadLifespans>* heads = headsOfLayer();
   m_lifespans->setCurrentIndex(heads ? 1 : 0);
@@ -271,7 +309,9 @@ void SmartKvView::showLifespans() {
     m_fit->setText(tr("Predicted against actual lifespans"));
     const Layer layer = context().focus().layer;
     m_noPlot->say(tr("How long rows are used, against what their gate predicted"),
-                  m_measured ? tr("No gate predicted for layer %1.").arg(layerText(*shown(), layer.value())) : why.isEmpty() ? tr("“Measure lifespans” above finds out.") : tr("Not now: %1.").arg(why));
+                  m_measured          ? tr("No gate predicted for layer %1.").arg(layerText(*shown(), layer.value()))
+                      : why.isEmpty() ? tr("“Measure lifespans” above finds out.")
+                                      : tr("Not now: %1.").arg(why));
     return;
   }
   const int before = std::max(0, m_head->currentIndex());
@@ -289,8 +329,12 @@ void SmartKvView::showLifespans() {
     rows += (*heads)[h].rows, censored += (*heads)[h].censored;
     bias += std::isfinite((*heads)[h].bias) ? (*heads)[h].bias * ((*heads)[h].rows - (*heads)[h].censored) : 0;
   }
-  QStringList said{tr("Layer %1").arg(layerText(*shown(), context().focus().layer.value())), tr("%1, %2 still in use").arg(counted(rows, tr("row"), tr("rows"))).arg(censored)};
-  if (rows > censored) said << tr("predicts %1 too %2").arg(QString::number(std::abs(bias / static_cast<double>(rows - censored)), 'f', 2), bias < 0 ? tr("short") : tr("long"));
+  QStringList said{tr("Layer %1").arg(layerText(*shown(), context().focus().layer.value())),
+                   tr("%1, %2 still in use").arg(counted(rows, tr("row"), tr("rows"))).arg(censored)};
+  if (rows > censored)
+    said << tr("predicts %1 too %2")
+                .arg(QString::number(std::abs(bias / static_cast<double>(rows - censored)), 'f', 2),
+                     bias < 0 ? tr("short") : tr("long"));
   if (m_measured->tick != shown()->tick) said << tr("measured in tick %1").arg(m_measured->tick.value());
   m_fit->setText(said.join(QStringLiteral("  ·  ")));
 }
@@ -300,7 +344,8 @@ nlohmann::json SmartKvView::options() const { return {{"head", std::max(0, m_hea
 Status SmartKvView::setOption(const std::string& name, const nlohmann::json& value) {
   if (name != "head") return InspectorView::setOption(name, value);
   const int head = value.is_number_integer() ? value.get<int>() : -2;
-  if (head < -1 || head + 1 >= std::max(1, m_head->count())) return badOption(name, value, "use the number of a KV head whose lifespans were measured, or -1 for all");
+  if (head < -1 || head + 1 >= std::max(1, m_head->count()))
+    return badOption(name, value, "use the number of a KV head whose lifespans were measured, or -1 for all");
   m_head->setCurrentIndex(head + 1);
   showLifespans();
   return ok();
@@ -310,11 +355,23 @@ QString SmartKvView::dump() const {
   if (isEmpty() || !shown()) return QStringLiteral("smartkv: every layer keeps all its rows\n");
   QString out = QStringLiteral("smartkv: tick %1, %2\n").arg(shown()->tick.value()).arg(m_state->text());
   for (const BandRows& one : m_canvas->layers())
-    out += QStringLiteral("layer %1: %2, sinks %3, budget %4, window %5, lowest %6\n").arg(layerText(*shown(), one.layer)).arg(QString::fromStdString(one.policy)).arg(one.there.sinks).arg(one.there.budget).arg(one.there.window)
-               .arg(std::isnan(one.lowest) ? QStringLiteral("–") : QString::number(static_cast<double>(one.lowest), 'g', 3));
+    out += QStringLiteral("layer %1: %2, sinks %3, budget %4, window %5, lowest %6\n")
+               .arg(layerText(*shown(), one.layer))
+               .arg(QString::fromStdString(one.policy))
+               .arg(one.there.sinks)
+               .arg(one.there.budget)
+               .arg(one.there.window)
+               .arg(std::isnan(one.lowest) ? QStringLiteral("–")
+                                           : QString::number(static_cast<double>(one.lowest), 'g', 3));
   out += m_said->text() + QLatin1Char('\n') + m_contests->tsv() + m_fit->text() + QLatin1Char('\n');
   if (const auto* heads = headsOfLayer())
-    for (std::size_t h = 0; h < heads->size(); ++h) out += QStringLiteral("head %1: R2 %2, bias %3, %4 rows, %5 still in use\n").arg(h).arg(r2Text((*heads)[h])).arg((*heads)[h].bias, 0, 'f', 2).arg((*heads)[h].rows).arg((*heads)[h].censored);
+    for (std::size_t h = 0; h < heads->size(); ++h)
+      out += QStringLiteral("head %1: R2 %2, bias %3, %4 rows, %5 still in use\n")
+                 .arg(h)
+                 .arg(r2Text((*heads)[h]))
+                 .arg((*heads)[h].bias, 0, 'f', 2)
+                 .arg((*heads)[h].rows)
+                 .arg((*heads)[h].censored);
   return out + m_canvas->readout() + QLatin1Char('\n');
 }
 
@@ -325,7 +382,8 @@ QString SmartKvView::tsv() const {
   for (const BandRows& one : m_canvas->layers())
     for (std::size_t p = 0; p < one.band.size(); ++p) {
       const bool known = !one.score.empty() && !std::isnan(one.score[p]);
-      out += tsvLine({layerText(*shown(), one.layer), QString::number(p), QString::number(shown()->context[p].value()), tokenText(*shown(), shown()->context[p]), title(one.band[p]),
+      out += tsvLine({layerText(*shown(), one.layer), QString::number(p), QString::number(shown()->context[p].value()),
+                      tokenText(*shown(), shown()->context[p]), title(one.band[p]),
                       known ? QString::number(static_cast<double>(one.score[p])) : QString()});
     }
   return out;

@@ -20,7 +20,8 @@ constexpr int kWide = 760;  // from this width on the slots stand beside the tab
 constexpr const char* kScopes[] = {"layer", "all"};
 }  // namespace
 
-StorageTableView::StorageTableView(InspectorContext& context, QWidget* parent) : InspectorView(context, parent), m_model(new StorageModel(this)) {
+StorageTableView::StorageTableView(InspectorContext& context, QWidget* parent)
+    : InspectorView(context, parent), m_model(new StorageModel(this)) {
   makeStrip();
   makeBody();
 }
@@ -36,7 +37,8 @@ QToolButton* StorageTableView::menuButton(const QString& text, const QString& na
 void StorageTableView::makeStrip() {
   m_state = stripLabel({}, 1);
   stripLabel(tr("Change"));
-  m_scope = stripChoice({tr("focused layer"), tr("all layers")}, tr("Layers to change"), tr("Whether a new layout or format is for the focused layer or for all of them"));
+  m_scope = stripChoice({tr("focused layer"), tr("all layers")}, tr("Layers to change"),
+                        tr("Whether a new layout or format is for the focused layer or for all of them"));
   m_scope->setCurrentIndex(1);
   connect(m_scope, &QComboBox::activated, this, [this] { sayOption("change"); });
   m_layout = menuButton(tr("Layout"), tr("Set layout"), tr("Store the rows in another layout; the content stays"));
@@ -46,20 +48,24 @@ void StorageTableView::makeStrip() {
   fillTypes(m_k->menu(), true);
   fillTypes(m_v->menu(), false);
   m_compact = stripButton(tr("Compact"), tr("Compact pages"), {});
-  connect(m_compact, &QToolButton::clicked, this, [this] { context().runCommand(QStringLiteral("storage_compact"), nlohmann::json::object()); });
+  connect(m_compact, &QToolButton::clicked, this,
+          [this] { context().runCommand(QStringLiteral("storage_compact"), nlohmann::json::object()); });
 }
 
 void StorageTableView::makeBody() {
-  auto* split = new TurningSplitter(kWide, [](int width) { return width * 3 / 5; }, [](int height) { return std::min(height / 2, 180); }, this);
+  auto* split = new TurningSplitter(
+      kWide, [](int width) { return width * 3 / 5; }, [](int height) { return std::min(height / 2, 180); }, this);
   m_table = new DataTable(split);
   m_table->setItemDelegate(new BytesDelegate(m_table));
   m_table->setModel(m_model);
   settleBars(m_table);
   m_table->setAccessibleName(tr("Storage by layers"));
   m_table->setToolTip(tr("Click shows the slots of these layers"));
-  m_table->setWidths({"layers 0–11", "paged:block=16", "fp8-e4m3", "fp8-e4m3", "99999", "9999999", "History", "99.9 %", "9999", "two slices", "999 KiB", QString(20, 'x')});
-  m_table->setShedding({StorageModel::Stride, StorageModel::PerRead, StorageModel::Read, StorageModel::Held, StorageModel::Holes, StorageModel::Pool,
-                        StorageModel::Rows, StorageModel::ValueType, StorageModel::KeyType, StorageModel::Layout});
+  m_table->setWidths({"layers 0–11", "paged:block=16", "fp8-e4m3", "fp8-e4m3", "99999", "9999999", "History", "99.9 %",
+                      "9999", "two slices", "999 KiB", QString(20, 'x')});
+  m_table->setShedding({StorageModel::Stride, StorageModel::PerRead, StorageModel::Read, StorageModel::Held,
+                        StorageModel::Holes, StorageModel::Pool, StorageModel::Rows, StorageModel::ValueType,
+                        StorageModel::KeyType, StorageModel::Layout});
   m_table->horizontalHeader()->setStretchLastSection(false);
   m_table->horizontalHeader()->setSectionResizeMode(StorageModel::Bytes, QHeaderView::Stretch);
   m_map = new SlotMap(context(), split);
@@ -89,7 +95,9 @@ void StorageTableView::fillLayouts(QMenu* menu) {
     const std::string spec = one.name == "paged" ? "paged:block=16" : std::string(one.name);
     QAction* action = menu->addAction(QString::fromStdString(spec));
     action->setToolTip(QString::fromUtf8(one.help.data(), static_cast<qsizetype>(one.help.size())));
-    connect(action, &QAction::triggered, this, [this, spec] { change(QStringLiteral("storage_layout"), {{"layout", spec}}); });
+    connect(action, &QAction::triggered, this, [this, spec] {
+      change(QStringLiteral("storage_layout"), {{"layout", spec}});
+    });
   }
 }
 
@@ -97,7 +105,9 @@ void StorageTableView::fillTypes(QMenu* menu, bool keys) {
   for (const std::string_view type : rowTypes()) {
     const std::string name(type);
     QAction* action = menu->addAction(QString::fromStdString(name));
-    connect(action, &QAction::triggered, this, [this, keys, name] { change(QStringLiteral("storage_format"), {{"k", keys ? name : ""}, {"v", keys ? "" : name}}); });
+    connect(action, &QAction::triggered, this, [this, keys, name] {
+      change(QStringLiteral("storage_format"), {{"k", keys ? name : ""}, {"v", keys ? "" : name}});
+    });
   }
 }
 
@@ -110,7 +120,8 @@ void StorageTableView::onSnapshot() {
   std::vector<StorageGroup> groups;
   if (shown()) groups = storageGroups(*shown());
   const bool any = !groups.empty();
-  setEmpty(any ? QString() : tr("How rows are stored, layer by layer, and what the bytes are for"), shown() ? promptHow() : noSessionHow());
+  setEmpty(any ? QString() : tr("How rows are stored, layer by layer, and what the bytes are for"),
+           shown() ? promptHow() : noSessionHow());
   std::int64_t all = 0, free = 0;
   bool holes = false;
   for (const StorageGroup& one : groups) {
@@ -121,7 +132,8 @@ void StorageTableView::onSnapshot() {
   }
   m_state->setText(any ? tr("%1 in pools, %2 free").arg(formatBytes(all), formatBytes(free)) : QString());
   m_compact->setEnabled(holes);
-  m_compact->setToolTip(holes ? tr("Fill the holes of pages, step by step; Cancel (Esc) leaves what is done") : tr("No layer has pages with holes"));
+  m_compact->setToolTip(holes ? tr("Fill the holes of pages, step by step; Cancel (Esc) leaves what is done")
+                              : tr("No layer has pages with holes"));
   for (QToolButton* one : {m_layout, m_k, m_v}) one->setEnabled(any);
   m_model->show(std::move(groups));
   showSlots();
@@ -154,17 +166,19 @@ void StorageTableView::askFree() {
   m_freeOf = group()->storage.get();
   m_free.reset();
   const std::uint64_t serial = m_freeFor;
-  context().query("storage.free", "storage", {{"layer", group()->layers.front()}, {"free", true}}, this, [this, serial](const Result<nlohmann::json>& reply) {
-    m_waiting = false;
-    if (reply && reply->is_object() && reply->contains("free") && serial == m_freeFor) {
-      SlotRuns runs;
-      for (const nlohmann::json& run : (*reply)["free"])
-        if (run.is_array() && run.size() == 2) runs.emplace_back(run[0].get<std::int32_t>(), run[1].get<std::int32_t>());
-      m_free = std::move(runs);
-      showSlots();
-    }
-    emit readyChanged();
-  });
+  context().query("storage.free", "storage", {{"layer", group()->layers.front()}, {"free", true}}, this,
+                  [this, serial](const Result<nlohmann::json>& reply) {
+                    m_waiting = false;
+                    if (reply && reply->is_object() && reply->contains("free") && serial == m_freeFor) {
+                      SlotRuns runs;
+                      for (const nlohmann::json& run : (*reply)["free"])
+                        if (run.is_array() && run.size() == 2)
+                          runs.emplace_back(run[0].get<std::int32_t>(), run[1].get<std::int32_t>());
+                      m_free = std::move(runs);
+                      showSlots();
+                    }
+                    emit readyChanged();
+                  });
 }
 
 nlohmann::json StorageTableView::options() const { return {{"change", kScopes[m_scope->currentIndex()]}}; }
@@ -181,11 +195,13 @@ Status StorageTableView::setOption(const std::string& name, const nlohmann::json
 
 QString StorageTableView::dump() const {
   if (m_model->rowCount() == 0) return QStringLiteral("storage: none\n");
-  QString out = QStringLiteral("storage: tick %1, %2\n").arg(shown()->tick.value()).arg(m_state->text()) + m_table->tsv();
+  QString out =
+      QStringLiteral("storage: tick %1, %2\n").arg(shown()->tick.value()).arg(m_state->text()) + m_table->tsv();
   if (const StorageGroup* chosen = group()) {
     out += chosen->name() + QStringLiteral(":");
     for (int use = 0; use < kCellUses; ++use)
-      if (const int count = m_map->cells().counts[static_cast<std::size_t>(use)]) out += QStringLiteral(" %1 %2;").arg(title(static_cast<CellUse>(use))).arg(count);
+      if (const int count = m_map->cells().counts[static_cast<std::size_t>(use)])
+        out += QStringLiteral(" %1 %2;").arg(title(static_cast<CellUse>(use))).arg(count);
   }
   return out + QLatin1Char('\n') + m_map->readout() + QLatin1Char('\n');
 }

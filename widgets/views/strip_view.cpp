@@ -50,13 +50,12 @@ void StripView::makeStrip() {
   strip()->addWidget(m_legend, 1);
 }
 
-bool StripView::ready() const {
-  return InspectorView::ready() && (!shown() || !m_tiles.waiting());
-}
+bool StripView::ready() const { return InspectorView::ready() && (!shown() || !m_tiles.waiting()); }
 
 void StripView::onSnapshot() {
   if (!hasRows())
-    return setEmpty(tr("The text that the cache remembers, coloured like the map"), shown() ? promptHow() : noSessionHow());
+    return setEmpty(tr("The text that the cache remembers, coloured like the map"),
+                    shown() ? promptHow() : noSessionHow());
   setEmpty(QString());
   m_tiles.request(context().quantity());
   if (!m_tiles.atNewest()) take();
@@ -69,7 +68,8 @@ void StripView::colour(std::vector<Chip>& chips, const Tile& tile, const ColourS
   for (Chip& chip : chips) {
     if (chip.position < 0 || chip.position >= tile.positions) continue;
     for (int l = first; l < last; ++l) {
-      const float value = tile.values[static_cast<std::size_t>(l) * static_cast<std::size_t>(tile.positions) + static_cast<std::size_t>(chip.position)];
+      const float value = tile.values[static_cast<std::size_t>(l) * static_cast<std::size_t>(tile.positions) +
+                                      static_cast<std::size_t>(chip.position)];
       const std::uint8_t index = scale.index(value);
       if (index > chip.index) chip.index = index, chip.value = value;
     }
@@ -116,13 +116,17 @@ void StripView::sayReadout() {
   const Position at = context().hovered().value() >= 0 ? context().hovered() : context().focus().position;
   for (const Chip& chip : m_text->chips())
     if (chip.position >= 0 && chip.position == at.value())
-      return m_readout->setText(QStringList{at == context().hovered() ? tr("under pointer") : tr("focus"), tr("position %1").arg(at.value()), tokenText(*s, chip.ledger),
-                                            tr("ledger %1").arg(chip.ledger.value()), QString("%1 %2").arg(titleInText(context().quantity()), valueText(context().quantity(), chip.value))}
+      return m_readout->setText(QStringList{
+          at == context().hovered() ? tr("under pointer") : tr("focus"), tr("position %1").arg(at.value()),
+          tokenText(*s, chip.ledger), tr("ledger %1").arg(chip.ledger.value()),
+          QString("%1 %2").arg(titleInText(context().quantity()), valueText(context().quantity(), chip.value))}
                                     .join("   "));
   if (const QString ghost = ghostText(*s, context().focus()); !ghost.isEmpty()) return m_readout->setText(ghost);
   std::size_t ghosts = 0;
   for (const Chip& chip : m_text->chips()) ghosts += chip.position < 0;
-  m_readout->setText(tr("%1, %2 shown").arg(counted(s->length(), tr("token"), tr("tokens")), counted(static_cast<qint64>(ghosts), tr("ghost"), tr("ghosts"))));
+  m_readout->setText(tr("%1, %2 shown")
+                         .arg(counted(s->length(), tr("token"), tr("tokens")),
+                              counted(static_cast<qint64>(ghosts), tr("ghost"), tr("ghosts"))));
 }
 
 void StripView::copySelection() {
@@ -157,7 +161,12 @@ QString StripView::dump() const {
   if (isEmpty() || !shown()) return "strip: empty\n";
   QString out = QString("strip: %1, tick %2\n").arg(name(context().quantity()).data()).arg(shown()->tick.value());
   for (const Chip& chip : m_text->chips())
-    out += QString("%1 %2 %3\n").arg(chip.position >= 0 ? QString::number(chip.position) : QStringLiteral("-"), tokenText(*shown(), chip.ledger), chip.position < 0 ? QString::fromUtf8(name(shown()->ledger[chip.ledger].state).data()) : std::isnan(chip.value) ? QStringLiteral("none") : valueText(context().quantity(), chip.value));
+    out += QString("%1 %2 %3\n")
+               .arg(chip.position >= 0 ? QString::number(chip.position) : QStringLiteral("-"),
+                    tokenText(*shown(), chip.ledger),
+                    chip.position < 0            ? QString::fromUtf8(name(shown()->ledger[chip.ledger].state).data())
+                        : std::isnan(chip.value) ? QStringLiteral("none")
+                                                 : valueText(context().quantity(), chip.value));
   return out;
 }
 
@@ -165,7 +174,9 @@ QString StripView::tsv() const {
   if (!shown()) return {};
   QString out = tsvLine({"position", "ledger", "token", "value"});
   for (const Chip& chip : m_text->chips())
-    out += tsvLine({chip.position >= 0 ? QString::number(chip.position) : QString(), QString::number(chip.ledger.value()), tokenText(*shown(), chip.ledger), std::isnan(chip.value) ? QString() : QString::number(static_cast<double>(chip.value))});
+    out += tsvLine({chip.position >= 0 ? QString::number(chip.position) : QString(),
+                    QString::number(chip.ledger.value()), tokenText(*shown(), chip.ledger),
+                    std::isnan(chip.value) ? QString() : QString::number(static_cast<double>(chip.value))});
   return out;
 }
 

@@ -32,7 +32,8 @@ QString percent(double value) { return QString::number(value * 100, 'f', 1); }
 
 }  // namespace
 
-SweepView::SweepView(InspectorContext& context, QWidget* parent) : InspectorView(context, parent), m_source(SweepSource::of(context)), m_model(new SweepModel(seriesColour, this)) {
+SweepView::SweepView(InspectorContext& context, QWidget* parent)
+    : InspectorView(context, parent), m_source(SweepSource::of(context)), m_model(new SweepModel(seriesColour, this)) {
   makeStrip();
   makeBody();
   // A view that nobody sees waits for the end of a sweep.
@@ -52,8 +53,10 @@ void SweepView::makeStrip() {
   m_filter->setToolTip(tr("Shows the series that have one of these words"));
   m_filter->setFixedWidth(130);
   strip()->addWidget(m_filter);
-  QToolButton* open = stripButton(tr("Open…"), tr("Open results"), tr("Show results.jsonl of a sweep, or the journal of one that runs elsewhere"));
-  QToolButton* run = stripButton(tr("Run…"), tr("Run a sweep"), tr("Run a specification; Cancel (Esc) stops it, and running it again goes on"));
+  QToolButton* open = stripButton(tr("Open…"), tr("Open results"),
+                                  tr("Show results.jsonl of a sweep, or the journal of one that runs elsewhere"));
+  QToolButton* run = stripButton(tr("Run…"), tr("Run a sweep"),
+                                 tr("Run a specification; Cancel (Esc) stops it, and running it again goes on"));
   m_export = stripButton(tr("SVG…"), tr("Export the plot"), tr("Write the plot of all prompt sets as SVG"));
   connect(m_prompts, &QComboBox::activated, this, [this] {
     refresh();
@@ -61,25 +64,32 @@ void SweepView::makeStrip() {
   });
   connect(m_filter, &QLineEdit::textEdited, this, &SweepView::refresh);
   connect(m_filter, &QLineEdit::editingFinished, this, [this] { sayOption("filter"); });
-  connect(open, &QToolButton::clicked, this, [this] { context().runCommand(QStringLiteral("open_sweep"), nlohmann::json::object()); });
-  connect(run, &QToolButton::clicked, this, [this] { context().runCommand(QStringLiteral("run_sweep"), nlohmann::json::object()); });
+  connect(open, &QToolButton::clicked, this,
+          [this] { context().runCommand(QStringLiteral("open_sweep"), nlohmann::json::object()); });
+  connect(run, &QToolButton::clicked, this,
+          [this] { context().runCommand(QStringLiteral("run_sweep"), nlohmann::json::object()); });
   connect(m_export, &QToolButton::clicked, this, [this] {
     askSaveFile(tr("Export Plot"), QStringLiteral("pareto.svg"), tr("SVG (*.svg)"), [this](const QString& path) {
-      if (!exportSvg(path)) emit context().failed({"io", "the plot was not written", path.toStdString() + " cannot be written", "choose another file"});
+      if (!exportSvg(path))
+        emit context().failed(
+            {"io", "the plot was not written", path.toStdString() + " cannot be written", "choose another file"});
     });
   });
 }
 
 void SweepView::makeBody() {
-  auto* split = new TurningSplitter(kWide, [](int width) { return width * 3 / 5; }, [](int height) { return height * 3 / 5; }, this);
+  auto* split = new TurningSplitter(
+      kWide, [](int width) { return width * 3 / 5; }, [](int height) { return height * 3 / 5; }, this);
   m_plot = new ParetoPlot(split);
   m_table = new DataTable(split);
   m_table->setModel(m_model);
   settleBars(m_table);
   m_table->setAccessibleName(tr("Cells"));
   m_table->setToolTip(tr("Choosing a cell marks its point in the plot"));
-  m_table->setWidths({QString(16, 'x'), "0.05 x", "Seed", QString(16, 'x'), "100.0 %", "0.00001", "0.00001 x", "100.0 %", "100.0 % x", "100.0 %", "1024.5", "999 KiB", QString(12, 'x')});
-  m_table->setShedding({SweepModel::Problem, SweepModel::Prompts, SweepModel::Answer, SweepModel::Rows, SweepModel::Top1, SweepModel::Mass, SweepModel::Bytes, SweepModel::Needles, SweepModel::Seed,
+  m_table->setWidths({QString(16, 'x'), "0.05 x", "Seed", QString(16, 'x'), "100.0 %", "0.00001", "0.00001 x",
+                      "100.0 %", "100.0 % x", "100.0 %", "1024.5", "999 KiB", QString(12, 'x')});
+  m_table->setShedding({SweepModel::Problem, SweepModel::Prompts, SweepModel::Answer, SweepModel::Rows,
+                        SweepModel::Top1, SweepModel::Mass, SweepModel::Bytes, SweepModel::Needles, SweepModel::Seed,
                         SweepModel::Kl, SweepModel::Budget});
   m_table->horizontalHeader()->setStretchLastSection(false);
   m_table->horizontalHeader()->setSectionResizeMode(SweepModel::Series, QHeaderView::Stretch);
@@ -89,10 +99,14 @@ void SweepView::makeBody() {
   setMainControl(m_table);
   m_readout = readoutLine();
   connect(m_plot, &ParetoPlot::hovered, this, &SweepView::readOut);
-  connect(m_plot, &ParetoPlot::picked, this, [this](int point) { m_table->showRow(m_model->rowOf(m_plot->points()[static_cast<std::size_t>(point)])); });
+  connect(m_plot, &ParetoPlot::picked, this,
+          [this](int point) { m_table->showRow(m_model->rowOf(m_plot->points()[static_cast<std::size_t>(point)])); });
   const auto markOf = [this](const QModelIndex& index) {
     const auto& points = m_plot->points();
-    const auto found = !index.isValid() ? points.end() : std::find_if(points.begin(), points.end(), [&](const SweepPoint& point) { return partOf(m_model->rows()[static_cast<std::size_t>(index.row())], point); });
+    const auto found =
+        !index.isValid() ? points.end() : std::find_if(points.begin(), points.end(), [&](const SweepPoint& point) {
+          return partOf(m_model->rows()[static_cast<std::size_t>(index.row())], point);
+        });
     m_plot->mark(found == points.end() ? -1 : static_cast<int>(found - points.begin()));
   };
   connect(m_table, &DataTable::chosen, this, markOf);
@@ -103,15 +117,24 @@ bool SweepView::passes(const SweepPoint& point) const {
   if (promptsOf(point) != m_prompts->currentText()) return false;
   const QStringList words = m_filter->text().split(' ', Qt::SkipEmptyParts);
   const QString series = QString::fromStdString(point.series);
-  return words.isEmpty() || std::any_of(words.begin(), words.end(), [&](const QString& word) { return series.contains(word, Qt::CaseInsensitive); });
+  return words.isEmpty() || std::any_of(words.begin(), words.end(), [&](const QString& word) {
+           return series.contains(word, Qt::CaseInsensitive);
+         });
 }
 
 QString SweepView::state() const {
   if (!m_shown) return {};
-  const auto failed = std::count_if(m_shown->rows.begin(), m_shown->rows.end(), [](const SweepRow& row) { return row.error.has_value(); });
-  QString text = m_shown->running ? tr("%1: %2 of %3 cells").arg(QString::fromStdString(m_shown->name)).arg(m_shown->rows.size()).arg(m_shown->total)
-                                  : tr("%1: %2").arg(QString::fromStdString(m_shown->name), counted(static_cast<qint64>(m_shown->rows.size()), tr("cell"), tr("cells")));
-  if (!m_shown->running && m_shown->total > static_cast<std::int64_t>(m_shown->rows.size())) text += tr(" of %1").arg(m_shown->total);
+  const auto failed = std::count_if(m_shown->rows.begin(), m_shown->rows.end(),
+                                    [](const SweepRow& row) { return row.error.has_value(); });
+  QString text = m_shown->running
+      ? tr("%1: %2 of %3 cells")
+            .arg(QString::fromStdString(m_shown->name))
+            .arg(m_shown->rows.size())
+            .arg(m_shown->total)
+      : tr("%1: %2").arg(QString::fromStdString(m_shown->name),
+                         counted(static_cast<qint64>(m_shown->rows.size()), tr("cell"), tr("cells")));
+  if (!m_shown->running && m_shown->total > static_cast<std::int64_t>(m_shown->rows.size()))
+    text += tr(" of %1").arg(m_shown->total);
   if (failed) text += tr(", %1 failed").arg(failed);
   if (m_shown->running && m_shown->left >= 0) text += tr(", %1 left").arg(duration(m_shown->left));
   return text;
@@ -146,11 +169,15 @@ void SweepView::take() {
 
 void SweepView::refresh() {
   const bool any = m_shown && !m_shown->rows.empty();
-  const QString how = m_shown && m_shown->running ? tr("The first cell is being computed.") : tr("Open a results.jsonl that kvlab sweep wrote, or run a specification, such as resource:sweeps/smartkv.json.");
+  const QString how = m_shown && m_shown->running ? tr("The first cell is being computed.")
+                                                  : tr("Open a results.jsonl that kvlab sweep wrote, or run a "
+                                                       "specification, such as resource:sweeps/smartkv.json.");
   setEmpty(any ? QString() : tr("Recall against budget, and KL against bytes, over policies and seeds"), how);
   m_state->setText(state());
   m_state->setToolTip(m_shown ? QString::fromStdString(m_shown->place) : QString());
-  for (QWidget* one : {static_cast<QWidget*>(m_prompts), static_cast<QWidget*>(m_filter), static_cast<QWidget*>(m_export)}) one->setEnabled(any);
+  for (QWidget* one :
+       {static_cast<QWidget*>(m_prompts), static_cast<QWidget*>(m_filter), static_cast<QWidget*>(m_export)})
+    one->setEnabled(any);
   std::vector<std::string> series;
   std::vector<SweepPoint> points;
   std::vector<SweepRow> rows;
@@ -160,17 +187,24 @@ void SweepView::refresh() {
   }
   if (any)
     for (const SweepRow& row : m_shown->rows)
-      if (std::any_of(points.begin(), points.end(), [&](const SweepPoint& point) { return partOf(row, point); })) rows.push_back(row);
+      if (std::any_of(points.begin(), points.end(), [&](const SweepPoint& point) { return partOf(row, point); }))
+        rows.push_back(row);
   m_model->show(std::move(rows), series);
   m_plot->show(std::move(points), std::move(series));
   readOut(-1);
 }
 
 void SweepView::readOut(int point) {
-  if (point < 0) return m_readout->setText(m_plot->points().empty() ? QString() : tr("Point at a mark, or choose a cell"));
+  if (point < 0)
+    return m_readout->setText(m_plot->points().empty() ? QString() : tr("Point at a mark, or choose a cell"));
   const SweepPoint& p = m_plot->points()[static_cast<std::size_t>(point)];
   QString text = tr("%1, budget %2").arg(QString::fromStdString(p.series), budgetText(p.budget));
-  if (p.asked) text += tr(": %1 % right (%2 to %3), %4 of %5 over %6").arg(percent(p.recall), percent(p.low), percent(p.high)).arg(p.right).arg(p.asked).arg(counted(p.stories, tr("story"), tr("stories")));
+  if (p.asked)
+    text += tr(": %1 % right (%2 to %3), %4 of %5 over %6")
+                .arg(percent(p.recall), percent(p.low), percent(p.high))
+                .arg(p.right)
+                .arg(p.asked)
+                .arg(counted(p.stories, tr("story"), tr("stories")));
   if (p.kl) text += tr("; KL %1").arg(formatNumber(*p.kl));
   if (p.bytes) text += tr("; %1").arg(formatBytes(static_cast<qint64>(*p.bytes + 0.5)));
   if (p.share) text += tr(" (%1 % of the reference)").arg(percent(*p.share));
@@ -187,10 +221,13 @@ void SweepView::onTheme() {
 bool SweepView::exportSvg(const QString& path) const {
   QSaveFile file(path);
   const std::string svg = paretoSvg(m_shown ? m_shown->name : "", m_points);
-  return file.open(QIODevice::WriteOnly) && file.write(svg.data(), static_cast<qint64>(svg.size())) == static_cast<qint64>(svg.size()) && file.commit();
+  return file.open(QIODevice::WriteOnly) &&
+      file.write(svg.data(), static_cast<qint64>(svg.size())) == static_cast<qint64>(svg.size()) && file.commit();
 }
 
-nlohmann::json SweepView::options() const { return {{"prompts", m_prompts->currentText().toStdString()}, {"filter", m_filter->text().toStdString()}}; }
+nlohmann::json SweepView::options() const {
+  return {{"prompts", m_prompts->currentText().toStdString()}, {"filter", m_filter->text().toStdString()}};
+}
 
 Status SweepView::setOption(const std::string& name, const nlohmann::json& value) {
   if (name == "filter" && value.is_string()) {
@@ -217,7 +254,8 @@ QString SweepView::dump() const {
   QString out = QStringLiteral("sweep: %1; %2\n").arg(state(), m_prompts->currentText());
   for (const SweepPoint& p : m_plot->points())
     out += QStringLiteral("%1\t%2\t%3\t%4..%5\t%6\t%7\n")
-               .arg(QString::fromStdString(p.series), budgetText(p.budget), percent(p.recall), percent(p.low), percent(p.high), p.kl ? formatNumber(*p.kl) : "-", p.bytes ? formatNumber(*p.bytes) : "-");
+               .arg(QString::fromStdString(p.series), budgetText(p.budget), percent(p.recall), percent(p.low),
+                    percent(p.high), p.kl ? formatNumber(*p.kl) : "-", p.bytes ? formatNumber(*p.bytes) : "-");
   return out;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sweep: the Pareto plot and the cells of a results file or of a sweep that runs. What is chosen by prompt set and filter
-// is shown in both. GUI thread.
+// Sweep: the Pareto plot and the cells of a results file or of a sweep that runs. What is chosen by prompt set and
+// filter is shown in both. GUI thread.
 #pragma once
 #include "widgets/base/data_table.h"
 #include "widgets/base/inspector_view.h"

@@ -20,7 +20,8 @@ void triangle(QPainter& painter, QPointF at, double size) {
 }
 
 void diamond(QPainter& painter, QPointF at, double size) {
-  painter.drawPolygon(QPolygonF({at + QPointF(0, -size), at + QPointF(size, 0), at + QPointF(0, size), at + QPointF(-size, 0)}));
+  painter.drawPolygon(
+      QPolygonF({at + QPointF(0, -size), at + QPointF(size, 0), at + QPointF(0, size), at + QPointF(-size, 0)}));
 }
 }  // namespace
 
@@ -96,7 +97,10 @@ void TickStrip::paintEvent(QPaintEvent*) {
     const QRectF at = place(i);
     const bool bad = bar.violations > 0 || !bar.ok;
     if (i == shown()) painter.fillRect(QRectF(at.left(), 0, at.width(), height() - 1), theme->selection);
-    painter.fillRect(at, i == shown() ? theme->accent : bad ? theme->error : Theme::mix(theme->surface, theme->accent, 0.45));
+    painter.fillRect(at,
+                     i == shown() ? theme->accent
+                         : bad    ? theme->error
+                                  : Theme::mix(theme->surface, theme->accent, 0.45));
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(Qt::NoPen);
     if (bad) {

@@ -39,7 +39,7 @@ class TickStrip : public TickPicker {
   void reveal();
 
   std::vector<Bar> m_bars;
-  int m_first = 0;   // leftmost bar in sight
+  int m_first = 0;  // leftmost bar in sight
   double m_most = 1;
 };
 

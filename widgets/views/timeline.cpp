@@ -13,7 +13,7 @@
 
 namespace kvlab {
 namespace {
-constexpr int kInset = Theme::kMedium;  // of the axis inside its column
+constexpr int kInset = Theme::kMedium;            // of the axis inside its column
 constexpr int kRateFrom = 560, kBytesFrom = 460;  // widths of the tree
 constexpr int kLeastName = 120, kMostName = 320, kLeastTimeline = 100;
 constexpr double kMarkPixels = 90;
@@ -43,7 +43,7 @@ void paintBars(QPainter& painter, const EventNode& node, const EventTree& tree, 
                const QRectF& area, const Theme& theme) {
   const QColor colour = colourOf(node.kind, theme);
   const bool layered = !node.children.empty() &&
-                       tree.nodes[static_cast<std::size_t>(node.children.front())].kind == EventKind::LayerNode;
+      tree.nodes[static_cast<std::size_t>(node.children.front())].kind == EventKind::LayerNode;
   if (!layered) {
     painter.fillRect(bar(axis, area, node.startUs, node.us), colour);
     return;
@@ -65,8 +65,9 @@ void paintBars(QPainter& painter, const EventNode& node, const EventTree& tree, 
 
 TimelineHeader::TimelineHeader(QWidget* parent) : QHeaderView(Qt::Horizontal, parent) {
   setSectionsClickable(false);
-  setToolTip(tr("Time since the tick began. Ctrl+wheel zooms, Shift+wheel pans, Z shows the selected "
-                "event, a double click here or 0 shows the whole tick"));
+  setToolTip(
+      tr("Time since the tick began. Ctrl+wheel zooms, Shift+wheel pans, Z shows the selected "
+         "event, a double click here or 0 shows the whole tick"));
 }
 
 void TimelineHeader::paintSection(QPainter* painter, const QRect& rect, int section) const {
@@ -127,7 +128,8 @@ void EventNameDelegate::paint(QPainter* painter, const QStyleOptionViewItem& opt
   inner.setLeft(inner.left() + painter->fontMetrics().horizontalAdvance(node->name) + Theme::kMedium);
   painter->setFont(theme->small);
   painter->setPen(node->kind == EventKind::TickNode ? theme->error : theme->faint);
-  painter->drawText(inner, Qt::AlignVCenter, painter->fontMetrics().elidedText(node->detail, Qt::ElideRight, inner.width()));
+  painter->drawText(inner, Qt::AlignVCenter,
+                    painter->fontMetrics().elidedText(node->detail, Qt::ElideRight, inner.width()));
   painter->restore();
 }
 
@@ -173,7 +175,8 @@ void TimelineTree::wheelEvent(QWheelEvent* event) {
   const auto x = inTimeline(event->position());
   const QPoint delta = event->angleDelta();
   const double turn = delta.y() != 0 ? delta.y() : delta.x();
-  if (x && event->modifiers() & Qt::ControlModifier) m_header->axis.zoom(std::pow(0.8, turn / 120), *x, timelineWidth());
+  if (x && event->modifiers() & Qt::ControlModifier)
+    m_header->axis.zoom(std::pow(0.8, turn / 120), *x, timelineWidth());
   else if (x && event->modifiers() & Qt::ShiftModifier) m_header->axis.pan(turn / 2, timelineWidth());
   else return QTreeView::wheelEvent(event);
   event->accept();

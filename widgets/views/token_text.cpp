@@ -19,7 +19,8 @@ constexpr int kMargin = 12, kLine = 27, kChip = 21, kPad = 4, kGap = 2, kSpace =
 std::vector<std::int32_t> anchors(const Snapshot& s) {
   std::vector<std::int32_t> position(s.ledger.size(), -1), anchor(s.ledger.size(), 0);
   for (std::size_t p = 0; p < s.context.size(); ++p)
-    if (s.ledger.contains(s.context[p])) position[static_cast<std::size_t>(s.context[p].value())] = static_cast<std::int32_t>(p);
+    if (s.ledger.contains(s.context[p]))
+      position[static_cast<std::size_t>(s.context[p].value())] = static_cast<std::int32_t>(p);
   // Children are younger than their parents, so going down the ids settles heirs first.
   std::vector<std::int32_t> heir = position;
   for (std::size_t i = s.ledger.size(); i-- > 0;)
@@ -57,8 +58,7 @@ std::vector<Chip> chipsOf(const Snapshot& s, bool ghosts) {
   return chips;
 }
 
-TokenText::TokenText(InspectorContext& context, QWidget* parent)
-    : QAbstractScrollArea(parent), m_context(context) {
+TokenText::TokenText(InspectorContext& context, QWidget* parent) : QAbstractScrollArea(parent), m_context(context) {
   setFrameShape(NoFrame);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   viewport()->setMouseTracking(true);
@@ -106,7 +106,8 @@ void TokenText::layOut() {
     const bool known = m_snapshot->ledger.contains(m_chips[i].ledger);
     const bool gist = known && m_snapshot->ledger[m_chips[i].ledger].kind == RowKind::Gist;
     const int measured = widthOf(known ? m_snapshot->ledger[m_chips[i].ledger].token : TokenId(0), metrics);
-    const int width = gist ? metrics.horizontalAdvance(textOf(m_chips[i])) + 2 * kPad : measured % 4096, gap = gist || measured >= 4096 ? kSpace : kGap;
+    const int width = gist ? metrics.horizontalAdvance(textOf(m_chips[i])) + 2 * kPad : measured % 4096,
+              gap = gist || measured >= 4096 ? kSpace : kGap;
     const int start = x == kMargin ? x : x + gap;
     if (start + width > right && x > kMargin) {
       m_lineFirst.push_back(static_cast<std::int32_t>(i));
@@ -130,7 +131,8 @@ void TokenText::layOut() {
 QRect TokenText::chipRect(int chip) const {
   if (chip < 0 || chip >= static_cast<int>(m_places.size())) return {};
   const Place& place = m_places[static_cast<std::size_t>(chip)];
-  return {place.x, Theme::kMedium + place.line * kLine + (kLine - kChip) / 2 - verticalScrollBar()->value(), place.width, kChip};
+  return {place.x, Theme::kMedium + place.line * kLine + (kLine - kChip) / 2 - verticalScrollBar()->value(),
+          place.width, kChip};
 }
 
 int TokenText::chipAt(QPoint point) const {
@@ -160,12 +162,9 @@ void TokenText::paintChip(QPainter& painter, int chip, const ColourTable& colour
   const auto [from, to] = selected();
   const bool ghost = c.position < 0;
   painter.setPen(Qt::NoPen);
-  if (ghost)
-    painter.setBrush(Qt::NoBrush), painter.setPen(QPen(theme.border, 1, Qt::DashLine));
-  else if (c.index == 0)
-    painter.setBrush(missingBrush(theme)), painter.setPen(theme.border);
-  else
-    painter.setBrush(QColor(colours[c.index]));
+  if (ghost) painter.setBrush(Qt::NoBrush), painter.setPen(QPen(theme.border, 1, Qt::DashLine));
+  else if (c.index == 0) painter.setBrush(missingBrush(theme)), painter.setPen(theme.border);
+  else painter.setBrush(QColor(colours[c.index]));
   painter.drawRoundedRect(QRectF(box).adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
   QFont font = theme.ui;
   font.setStrikeOut(ghost);
@@ -221,7 +220,8 @@ QString TokenText::selectedText() const {
     const Chip& chip = m_chips[static_cast<std::size_t>(i)];
     if (chip.position < 0 || !m_snapshot->ledger.contains(chip.ledger)) continue;
     const auto token = static_cast<std::size_t>(m_snapshot->ledger[chip.ledger].token.value());
-    if (token < m_snapshot->info->tokenTexts.size()) text += QString::fromStdString(m_snapshot->info->tokenTexts[token]);
+    if (token < m_snapshot->info->tokenTexts.size())
+      text += QString::fromStdString(m_snapshot->info->tokenTexts[token]);
   }
   return text.trimmed();
 }
@@ -257,7 +257,8 @@ void TokenText::choose(int chip, bool select) {
 }
 
 void TokenText::mousePressEvent(QMouseEvent* event) {
-  if (event->button() == Qt::LeftButton) choose(chipAt(event->position().toPoint()), event->modifiers() & Qt::ShiftModifier);
+  if (event->button() == Qt::LeftButton)
+    choose(chipAt(event->position().toPoint()), event->modifiers() & Qt::ShiftModifier);
 }
 
 void TokenText::mouseMoveEvent(QMouseEvent* event) {
@@ -313,11 +314,14 @@ bool TokenText::viewportEvent(QEvent* event) {
     const Chip& c = m_chips[static_cast<std::size_t>(chip)];
     const LedgerRow& row = m_snapshot->ledger[c.ledger];
     QStringList lines{tr("%1, ledger %2").arg(textOf(c)).arg(c.ledger.value())};
-    lines << (c.position >= 0 ? tr("position %1").arg(c.position) : tr("%1 in tick %2").arg(name(row.state).data()).arg(row.changed.value()));
+    lines << (c.position >= 0 ? tr("position %1").arg(c.position)
+                              : tr("%1 in tick %2").arg(name(row.state).data()).arg(row.changed.value()));
     if (c.position >= 0) lines << QString("%1: %2").arg(title(m_quantity).data(), valueText(m_quantity, c.value));
     const auto at = static_cast<std::size_t>(std::max(0, c.position));
-    if (c.position >= 0 && m_snapshot->exactness && at < m_snapshot->exactness->size() && (*m_snapshot->exactness)[at] != Exactness::Exact)
-      lines << tr("%1: not what a rebuild would give").arg(valueText(Quantity::Staleness, static_cast<float>((*m_snapshot->exactness)[at])));
+    if (c.position >= 0 && m_snapshot->exactness && at < m_snapshot->exactness->size() &&
+        (*m_snapshot->exactness)[at] != Exactness::Exact)
+      lines << tr("%1: not what a rebuild would give")
+                   .arg(valueText(Quantity::Staleness, static_cast<float>((*m_snapshot->exactness)[at])));
     QToolTip::showText(help->globalPos(), lines.join('\n'), viewport(), chipRect(chip));
     return true;
   }

@@ -69,10 +69,10 @@ class TokenText : public QAbstractScrollArea {
   SnapshotPtr m_snapshot;
   Quantity m_quantity = Quantity::Brightness;
   std::vector<Chip> m_chips;
-  std::vector<Place> m_places;           // beside m_chips
-  std::vector<std::int32_t> m_lineFirst; // first chip of every line
-  std::vector<int> m_widths;             // by token id; -1 = not measured
-  int m_anchor = -1, m_head = -1;        // selection
+  std::vector<Place> m_places;            // beside m_chips
+  std::vector<std::int32_t> m_lineFirst;  // first chip of every line
+  std::vector<int> m_widths;              // by token id; -1 = not measured
+  int m_anchor = -1, m_head = -1;         // selection
 };
 
 }  // namespace kvlab

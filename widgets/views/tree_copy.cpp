@@ -26,8 +26,7 @@ int depthOf(const QModelIndex& index) {
 
 QString rowLine(const QAbstractItemModel& model, const QModelIndex& first) {
   QStringList cells;
-  for (int c = 0; c < model.columnCount(first.parent()); ++c)
-    cells << first.siblingAtColumn(c).data().toString();
+  for (int c = 0; c < model.columnCount(first.parent()); ++c) cells << first.siblingAtColumn(c).data().toString();
   if (!cells.isEmpty()) cells.front().prepend(QString(2 * depthOf(first), QLatin1Char(' ')));
   return tsvLine(cells);
 }
@@ -65,8 +64,7 @@ QString selectionTsv(const QAbstractItemView& view) {
   const QAbstractItemModel& model = *view.model();
   QModelIndexList rows = view.selectionModel()->selectedRows();
   if (rows.isEmpty()) return modelTsv(model);
-  std::sort(rows.begin(), rows.end(),
-            [](const QModelIndex& a, const QModelIndex& b) { return pathOf(a) < pathOf(b); });
+  std::sort(rows.begin(), rows.end(), [](const QModelIndex& a, const QModelIndex& b) { return pathOf(a) < pathOf(b); });
   QString text = headerLine(model);
   for (const QModelIndex& row : rows) text += rowLine(model, row);
   return text;

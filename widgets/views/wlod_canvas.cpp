@@ -15,7 +15,8 @@
 
 namespace kvlab {
 namespace {
-constexpr int kNarrowGutter = 56, kGutter = 80, kRight = 10, kRuler = 22, kLane = 17, kGap = 5, kLowest = 12, kTallest = 140;
+constexpr int kNarrowGutter = 56, kGutter = 80, kRight = 10, kRuler = 22, kLane = 17, kGap = 5, kLowest = 12,
+              kTallest = 140;
 constexpr int kTallTokens = 70, kFlatTokens = 22;
 }  // namespace
 
@@ -25,7 +26,9 @@ WlodCanvas::WlodCanvas(InspectorContext& context, QWidget* parent) : QWidget(par
   setMinimumSize(160, 120);
   setAttribute(Qt::WA_OpaquePaintEvent);
   setAccessibleName(tr("Tree over the time line"));
-  setToolTip(tr("Click chooses a node, a double click or Return expands a gist or collapses a block; arrows move along the context and up and down the tree; the wheel zooms, dragging pans, 0 shows all"));
+  setToolTip(
+      tr("Click chooses a node, a double click or Return expands a gist or collapses a block; arrows move along the "
+         "context and up and down the tree; the wheel zooms, dragging pans, 0 shows all"));
   m_axis.maxScale = 90;
 }
 
@@ -86,7 +89,8 @@ void WlodCanvas::resizeEvent(QResizeEvent*) { place(); }
 
 WlodCanvas::Parts WlodCanvas::parts() const {
   Parts p;
-  const int left = gutter(), wide = std::max(1, width() - left - kRight), tall = legendHeight(legendWidths(legend()), width() - 2 * Theme::kMedium) + Theme::kSmall;
+  const int left = gutter(), wide = std::max(1, width() - left - kRight),
+            tall = legendHeight(legendWidths(legend()), width() - 2 * Theme::kMedium) + Theme::kSmall;
   p.ruler = QRect(left, 0, wide, kRuler);
   p.lane = QRect(left, kRuler, wide, kLane);
   p.legend = QRect(Theme::kMedium, height() - tall, width() - 2 * Theme::kMedium, tall);
@@ -100,13 +104,17 @@ WlodCanvas::Parts WlodCanvas::parts() const {
 }
 
 /// The line of a level; the coarsest is on top.
-QRect WlodCanvas::levelRect(const Parts& p, int level) const { return {p.rows.left(), p.rows.top() + (kTopLevel - level) * p.each, p.rows.width(), p.each - kGap}; }
+QRect WlodCanvas::levelRect(const Parts& p, int level) const {
+  return {p.rows.left(), p.rows.top() + (kTopLevel - level) * p.each, p.rows.width(), p.each - kGap};
+}
 
 /// Moments as a box of whole pixels, at least one wide, with a gap behind it where there is room.
 QRectF WlodCanvas::boxIn(const QRect& line, std::int32_t begin, std::int32_t end) const {
-  const double left = std::clamp(std::round(m_axis.pixel(begin)), -1.0, m_axis.extent), right = std::clamp(std::round(m_axis.pixel(end)), -1.0, m_axis.extent);
+  const double left = std::clamp(std::round(m_axis.pixel(begin)), -1.0, m_axis.extent),
+               right = std::clamp(std::round(m_axis.pixel(end)), -1.0, m_axis.extent);
   const double gap = (end - begin) * m_axis.scale >= 4 ? 1 : 0;
-  return {line.left() + left, static_cast<double>(line.top()), std::max(1.0, right - left - gap), static_cast<double>(line.height())};
+  return {line.left() + left, static_cast<double>(line.top()), std::max(1.0, right - left - gap),
+          static_cast<double>(line.height())};
 }
 
 QRectF WlodCanvas::boxOf(TreeNode node) const { return boxIn(levelRect(parts(), node.level), node.start, node.end()); }
@@ -169,7 +177,8 @@ bool WlodCanvas::event(QEvent* event) {
   QString text = toolTip();
   if (node) {
     text = m_tree->facts(*node).join(QStringLiteral("\n"));
-    if (const QString words = m_tree->text(*node, 240); !words.isEmpty()) text += QStringLiteral("\n“") + words + QStringLiteral("”");
+    if (const QString words = m_tree->text(*node, 240); !words.isEmpty())
+      text += QStringLiteral("\n“") + words + QStringLiteral("”");
     text = QStringLiteral("<p style='white-space:pre-wrap'>") + text.toHtmlEscaped() + QStringLiteral("</p>");
   }
   QToolTip::showText(help->globalPos(), text, this);
@@ -191,7 +200,8 @@ void WlodCanvas::step(const CellStep& by) {
   const int last = m_tree->moments() - 1;
   if (far) {
     const int moment = std::clamp(from.start + by.items, 0, last);
-    return emit clicked(position >= 0 ? m_tree->entry(m_tree->entryAt(moment)) : m_tree->nodeAt(from.level, moment).value_or(from));
+    return emit clicked(position >= 0 ? m_tree->entry(m_tree->entryAt(moment))
+                                      : m_tree->nodeAt(from.level, moment).value_or(from));
   }
   if (position >= 0) return emit clicked(m_tree->entry(std::clamp(position + by.items, 0, m_tree->entries() - 1)));
   const int nodes = m_tree->nodes(from.level);
@@ -199,12 +209,15 @@ void WlodCanvas::step(const CellStep& by) {
 }
 
 void WlodCanvas::keyPressEvent(QKeyEvent* event) {
-  if (const auto by = cellStep(*event, std::max(11, static_cast<int>(m_axis.visible())), std::max(11, m_tree ? m_tree->moments() : 0))) return step(*by);
+  if (const auto by = cellStep(*event, std::max(11, static_cast<int>(m_axis.visible())),
+                               std::max(11, m_tree ? m_tree->moments() : 0)))
+    return step(*by);
   if (const auto factor = zoomStep(*event)) {
     if (*factor > 0) return zoomBy(*factor);
     return fit();
   }
-  if ((event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) && m_selected) return emit activated(*m_selected);
+  if ((event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) && m_selected)
+    return emit activated(*m_selected);
   QWidget::keyPressEvent(event);
 }
 
@@ -212,8 +225,10 @@ QString WlodCanvas::readout() const {
   if (!m_tree) return {};
   const auto node = m_hovered ? m_hovered : m_selected;
   if (!node) return tr("click a node to choose it; double click expands or collapses; the wheel zooms, dragging pans");
-  QString out = (m_hovered ? QString() : tr("chosen") + QStringLiteral("   ")) + m_tree->facts(*node).join(QStringLiteral("   "));
-  if (const QString words = m_tree->text(*node, 80); !words.isEmpty()) out += QStringLiteral("   “") + words + QStringLiteral("”");
+  QString out =
+      (m_hovered ? QString() : tr("chosen") + QStringLiteral("   ")) + m_tree->facts(*node).join(QStringLiteral("   "));
+  if (const QString words = m_tree->text(*node, 80); !words.isEmpty())
+    out += QStringLiteral("   “") + words + QStringLiteral("”");
   return out;
 }
 
@@ -229,7 +244,8 @@ std::vector<WlodCanvas::Legend> WlodCanvas::legend() const {
     add(Key::Both, tr("both"));
     if (!view.change || !view.change->full) add(Key::Kept, tr("layer 0 kept"));
   } else if (m_colour == TreeColour::Level) {
-    for (const Key key : {Key::Level2, Key::Level1, Key::Level0}) add(key, levelText(key == Key::Level2 ? 2 : key == Key::Level1 ? 1 : 0));
+    for (const Key key : {Key::Level2, Key::Level1, Key::Level0})
+      add(key, levelText(key == Key::Level2 ? 2 : key == Key::Level1 ? 1 : 0));
   } else {
     const bool none = m_colour == TreeColour::Score ? view.scores.empty() : view.mass.empty();
     if (none) add(Key::NoValue, m_colour == TreeColour::Score ? tr("no scores yet") : tr("no attention yet"));
@@ -249,7 +265,8 @@ std::vector<WlodCanvas::Legend> WlodCanvas::legend() const {
 std::vector<int> WlodCanvas::legendWidths(const std::vector<Legend>& entries) const {
   const QFontMetrics metrics(Theme::current()->small);
   std::vector<int> widths;
-  for (const Legend& entry : entries) widths.push_back(entry.swatch + metrics.horizontalAdvance(entry.text) + Theme::kLarge);
+  for (const Legend& entry : entries)
+    widths.push_back(entry.swatch + metrics.horizontalAdvance(entry.text) + Theme::kLarge);
   return widths;
 }
 

@@ -65,7 +65,26 @@ class WlodCanvas : public QWidget {
     QRect ruler, lane, rows, tokens, legend;
     int each = 0;  // height of a level and the gap below it
   };
-  enum class Key : std::uint8_t { Clean, Temporal, Hierarchical, Both, Kept, Score, Mass, Level2, Level1, Level0, NoValue, TreeOnly, Summary, Cooling, Edit, Protected, Incomplete, Draft };
+  enum class Key : std::uint8_t {
+    Clean,
+    Temporal,
+    Hierarchical,
+    Both,
+    Kept,
+    Score,
+    Mass,
+    Level2,
+    Level1,
+    Level0,
+    NoValue,
+    TreeOnly,
+    Summary,
+    Cooling,
+    Edit,
+    Protected,
+    Incomplete,
+    Draft
+  };
   struct Legend {
     Key key;
     QString text;
@@ -102,7 +121,8 @@ class WlodCanvas : public QWidget {
   void paintText(QPainter& painter, const QRectF& box, const TreeRow& row, const Theme& theme) const;
   void paintLane(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintEarliest(QPainter& painter, const Parts& parts, const Theme& theme) const;
-  QRectF paintBracket(QPainter& painter, const QRect& lane, Moments span, const QStringList& texts, const QColor& colour, bool dashed, const QRectF& taken = {}) const;
+  QRectF paintBracket(QPainter& painter, const QRect& lane, Moments span, const QStringList& texts,
+                      const QColor& colour, bool dashed, const QRectF& taken = {}) const;
   void paintTail(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintMarks(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintNames(QPainter& painter, const Parts& parts, const Theme& theme) const;

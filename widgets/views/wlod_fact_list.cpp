@@ -36,7 +36,8 @@ void FactBar::paintEvent(QPaintEvent*) {
   painter.drawRect(rect().adjusted(0, 0, -1, -1));
 }
 
-WlodFactList::WlodFactList(QWidget* parent) : QScrollArea(parent), m_inner(new QWidget), m_grid(new QGridLayout(m_inner)) {
+WlodFactList::WlodFactList(QWidget* parent)
+    : QScrollArea(parent), m_inner(new QWidget), m_grid(new QGridLayout(m_inner)) {
   setFrameShape(QFrame::NoFrame);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setWidgetResizable(true);
@@ -54,7 +55,9 @@ WlodFactList::WlodFactList(QWidget* parent) : QScrollArea(parent), m_inner(new Q
 
 /// Labels stay while the facts are of the same kind: this runs with every tick.
 void WlodFactList::show(std::vector<WlodFact> facts) {
-  const auto alike = [](const WlodFact& a, const WlodFact& b) { return a.key == b.key && a.bar.empty() == b.bar.empty(); };
+  const auto alike = [](const WlodFact& a, const WlodFact& b) {
+    return a.key == b.key && a.bar.empty() == b.bar.empty();
+  };
   const bool same = std::equal(facts.begin(), facts.end(), m_facts.begin(), m_facts.end(), alike);
   m_facts = std::move(facts);
   if (!same) build();

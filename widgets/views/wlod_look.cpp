@@ -12,7 +12,8 @@ void strokes(QPainter& painter, const QRectF& box, bool rising, double apart) {
   const double tall = box.height();
   const auto first = [&](double from) { return std::floor(from / apart) * apart; };
   for (double x = first(box.left() - tall); x < box.right(); x += apart)
-    painter.drawLine(rising ? QPointF(x, box.bottom()) : QPointF(x, box.top()), rising ? QPointF(x + tall, box.top()) : QPointF(x + tall, box.bottom()));
+    painter.drawLine(rising ? QPointF(x, box.bottom()) : QPointF(x, box.top()),
+                     rising ? QPointF(x + tall, box.top()) : QPointF(x + tall, box.bottom()));
 }
 
 void dots(QPainter& painter, const QRectF& box) {
@@ -27,7 +28,8 @@ void dots(QPainter& painter, const QRectF& box) {
 QColor whyColour(DirtyWhy why, const Theme& theme) {
   switch (why) {
     case DirtyWhy::Temporal: return Theme::mix(theme.surface, seriesColour(0, theme.dark), theme.dark ? 0.62 : 0.55);
-    case DirtyWhy::Hierarchical: return Theme::mix(theme.surface, seriesColour(1, theme.dark), theme.dark ? 0.92 : 0.80);
+    case DirtyWhy::Hierarchical:
+      return Theme::mix(theme.surface, seriesColour(1, theme.dark), theme.dark ? 0.92 : 0.80);
     case DirtyWhy::Both: return Theme::mix(theme.surface, seriesColour(3, theme.dark), theme.dark ? 0.85 : 0.75);
     default: return Theme::mix(theme.surface, theme.text, theme.dark ? 0.27 : 0.22);
   }

@@ -24,9 +24,11 @@ void paintDashed(QPainter& painter, const QRectF& box, const QColor& colour, Qt:
 /// Hatching behind what may not be collapsed, and the blocks that are not complete.
 void WlodCanvas::paintTail(QPainter& painter, const Parts& p, const Theme& theme) const {
   const WlodView& view = m_tree->view();
-  const double from = std::max(0.0, m_axis.pixel(view.protectedFrom)), to = std::min(m_axis.extent, m_axis.pixel(view.moments));
+  const double from = std::max(0.0, m_axis.pixel(view.protectedFrom)),
+               to = std::min(m_axis.extent, m_axis.pixel(view.moments));
   if (view.protectedFrom < view.moments && to > from) {
-    const QRectF area(p.rows.left() + std::round(from), p.lane.top(), std::max(2.0, std::round(to - from)), p.rows.bottom() - p.lane.top() + 1);
+    const QRectF area(p.rows.left() + std::round(from), p.lane.top(), std::max(2.0, std::round(to - from)),
+                      p.rows.bottom() - p.lane.top() + 1);
     painter.fillRect(area, protectedBrush(theme));
     painter.fillRect(QRectF(area.left(), area.top(), 1, area.height()), theme.muted);
   }
@@ -47,7 +49,8 @@ void WlodCanvas::paintTail(QPainter& painter, const Parts& p, const Theme& theme
 
 /// A stretch of moments: a line with feet, and beside it the longest of the texts that has room there; out of sight
 /// the way to it. Returns where the text stands.
-QRectF WlodCanvas::paintBracket(QPainter& painter, const QRect& lane, Moments span, const QStringList& texts, const QColor& colour, bool dashed, const QRectF& taken) const {
+QRectF WlodCanvas::paintBracket(QPainter& painter, const QRect& lane, Moments span, const QStringList& texts,
+                                const QColor& colour, bool dashed, const QRectF& taken) const {
   if (m_axis.pixel(span.end) <= 0 || m_axis.pixel(span.begin) >= m_axis.extent) {  // out of sight: where to look for it
     if (texts.empty()) return {};
     const bool before = m_axis.pixel(span.end) <= 0;
@@ -61,7 +64,8 @@ QRectF WlodCanvas::paintBracket(QPainter& painter, const QRect& lane, Moments sp
     painter.drawText(room, Qt::AlignVCenter, text);
     return room;
   }
-  const double left = lane.left() + std::clamp(std::round(m_axis.pixel(span.begin)), -4.0, m_axis.extent), right = std::max(left + 3, lane.left() + std::min(m_axis.extent, std::round(m_axis.pixel(span.end))));
+  const double left = lane.left() + std::clamp(std::round(m_axis.pixel(span.begin)), -4.0, m_axis.extent),
+               right = std::max(left + 3, lane.left() + std::min(m_axis.extent, std::round(m_axis.pixel(span.end))));
   const double top = lane.bottom() - 6;
   if (dashed)
     for (double x = left; x < right; x += 4) painter.fillRect(QRectF(x, top, std::min(2.0, right - x), 2), colour);
@@ -73,7 +77,8 @@ QRectF WlodCanvas::paintBracket(QPainter& painter, const QRect& lane, Moments sp
     const int wide = painter.fontMetrics().horizontalAdvance(text);
     for (const double from : {right + 5, left - 5 - wide}) {
       const QRectF room(from, lane.top(), wide + 1, lane.height());
-      if (room.left() < lane.left() || room.right() > lane.right() || room.adjusted(-6, 0, 6, 0).intersects(taken)) continue;
+      if (room.left() < lane.left() || room.right() > lane.right() || room.adjusted(-6, 0, 6, 0).intersects(taken))
+        continue;
       painter.fillRect(room.adjusted(-2, 1, 2, -1), Theme::current()->surface);
       painter.setPen(colour);
       painter.drawText(room, Qt::AlignVCenter, text);
@@ -86,7 +91,9 @@ QRectF WlodCanvas::paintBracket(QPainter& painter, const QRect& lane, Moments sp
 /// From here on everything was dirty.
 void WlodCanvas::paintEarliest(QPainter& painter, const Parts& p, const Theme& theme) const {
   const WlodChange* change = m_tree->view().change.get();
-  if (!change || m_colour != TreeColour::Change || change->earliest >= m_tree->moments() || m_axis.pixel(change->earliest) < 0 || m_axis.pixel(change->earliest) > m_axis.extent) return;
+  if (!change || m_colour != TreeColour::Change || change->earliest >= m_tree->moments() ||
+      m_axis.pixel(change->earliest) < 0 || m_axis.pixel(change->earliest) > m_axis.extent)
+    return;
   const double x = p.rows.left() + std::round(m_axis.pixel(change->earliest)) - 0.5;
   painter.setPen(QPen(theme.warning, 1, Qt::DashLine));
   painter.drawLine(QPointF(x, p.lane.bottom()), QPointF(x, p.rows.bottom()));
@@ -98,7 +105,8 @@ void WlodCanvas::paintLane(QPainter& painter, const Parts& p, const Theme& theme
   if (view.draft) {
     taken = paintBracket(painter, p.lane, *view.draft, {tr("draft")}, theme.accent, true);
     if (m_axis.pixel(view.draft->end) > 0 && m_axis.pixel(view.draft->begin) < m_axis.extent)
-      paintDashed(painter, boxIn(levelRect(p, 0), view.draft->begin, view.draft->end).adjusted(0, 0.5, 0, 0.5), theme.accent, Qt::DashLine, 2);
+      paintDashed(painter, boxIn(levelRect(p, 0), view.draft->begin, view.draft->end).adjusted(0, 0.5, 0, 0.5),
+                  theme.accent, Qt::DashLine, 2);
   }
   if (!view.change) return;
   QStringList texts{tr("last edit, tick %1").arg(view.change->tick.value()), tr("last edit")};
@@ -126,7 +134,9 @@ void WlodCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& them
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setPen(QPen(theme.surface, 1.5));
   painter.setBrush(theme.accent);
-  painter.drawPolygon(QPolygonF({QPointF(box.center().x() - 6, box.top() - 9), QPointF(box.center().x() + 6, box.top() - 9), QPointF(box.center().x(), box.top() - 1)}));
+  painter.drawPolygon(
+      QPolygonF({QPointF(box.center().x() - 6, box.top() - 9), QPointF(box.center().x() + 6, box.top() - 9),
+                 QPointF(box.center().x(), box.top() - 1)}));
   painter.setRenderHint(QPainter::Antialiasing, false);
 }
 
@@ -140,11 +150,13 @@ void WlodCanvas::paintNames(QPainter& painter, const Parts& p, const Theme& them
     const QRect room(0, line.top(), line.left() - 8, line.height());
     painter.setFont(theme.smallStrong);
     painter.setPen(theme.text);
-    painter.drawText(two ? room.adjusted(0, line.height() / 2 - 15, 0, 0) : room, (two ? Qt::AlignTop : Qt::AlignVCenter) | Qt::AlignRight, levelText(level));
+    painter.drawText(two ? room.adjusted(0, line.height() / 2 - 15, 0, 0) : room,
+                     (two ? Qt::AlignTop : Qt::AlignVCenter) | Qt::AlignRight, levelText(level));
     if (!two) continue;
     painter.setFont(theme.small);
     painter.setPen(theme.muted);
-    painter.drawText(room.adjusted(0, line.height() / 2, 0, 0), Qt::AlignTop | Qt::AlignRight, counted(m_tree->entriesOf(level), tr("entry"), tr("entries")));
+    painter.drawText(room.adjusted(0, line.height() / 2, 0, 0), Qt::AlignTop | Qt::AlignRight,
+                     counted(m_tree->entriesOf(level), tr("entry"), tr("entries")));
   }
 }
 
@@ -169,7 +181,9 @@ void WlodCanvas::paintSwatch(QPainter& painter, const QRectF& box, Key key, cons
       return painter.fillRect(box.adjusted(0, 6, 0, 0), whyColour(DirtyWhy::Clean, theme));
     case Key::Cooling: return paintLock(painter, QPointF(box.center().x(), box.bottom()), 8, theme.text);
     case Key::Edit:
-      for (const QRectF& part : {QRectF(box.left(), box.top() + 2, 11, 2), QRectF(box.left(), box.top() + 2, 1.5, 7), QRectF(box.right() - 1.5, box.top() + 2, 1.5, 7)}) painter.fillRect(part, theme.warning);
+      for (const QRectF& part : {QRectF(box.left(), box.top() + 2, 11, 2), QRectF(box.left(), box.top() + 2, 1.5, 7),
+                                 QRectF(box.right() - 1.5, box.top() + 2, 1.5, 7)})
+        painter.fillRect(part, theme.warning);
       return;
     case Key::Protected:
       painter.fillRect(box, protectedBrush(theme));
@@ -178,7 +192,9 @@ void WlodCanvas::paintSwatch(QPainter& painter, const QRectF& box, Key key, cons
     case Key::Draft: return paintDashed(painter, box.adjusted(0.5, 0.5, -0.5, -0.5), theme.accent, Qt::DashLine, 1.5);
     default: {
       const ColourTable table = colourTable(key == Key::Score ? MapKind::Diverging : MapKind::Inferno, theme);
-      for (int x = 0; x < 56; ++x) painter.fillRect(QRectF(box.left() + x, box.top(), 1, box.height()), QColor(table[at(key == Key::Score ? 1 + x * 254 / 55 : 70 + x * 160 / 55)]));
+      for (int x = 0; x < 56; ++x)
+        painter.fillRect(QRectF(box.left() + x, box.top(), 1, box.height()),
+                         QColor(table[at(key == Key::Score ? 1 + x * 254 / 55 : 70 + x * 160 / 55)]));
     }
   }
 }

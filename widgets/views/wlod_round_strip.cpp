@@ -14,14 +14,17 @@ namespace {
 constexpr int kSide = Theme::kMedium, kColumn = 40, kFoot = 15, kBlock = 5;
 
 int refused(const FocusRound& round, bool expansions) {
-  return static_cast<int>(std::count_if(round.decisions.begin(), round.decisions.end(), [&](const FocusDecision& one) { return !one.done && one.expand == expansions; }));
+  return static_cast<int>(std::count_if(round.decisions.begin(), round.decisions.end(), [&](const FocusDecision& one) {
+    return !one.done && one.expand == expansions;
+  }));
 }
 }  // namespace
 
 WlodRoundStrip::WlodRoundStrip(QWidget* parent) : TickPicker(parent) {
   setFixedHeight(64);
   setAccessibleName(tr("Rounds of the focus allocator"));
-  setToolTip(tr("Rounds of the focus allocator, newest at the right; click or use the arrow keys to see one's decisions"));
+  setToolTip(
+      tr("Rounds of the focus allocator, newest at the right; click or use the arrow keys to see one's decisions"));
 }
 
 void WlodRoundStrip::show(Rounds rounds, int chosen) {
@@ -40,7 +43,9 @@ void WlodRoundStrip::reveal() {
   update();
 }
 
-QRectF WlodRoundStrip::column(int place) const { return {static_cast<double>(kSide + (place - m_first) * kColumn), 0, kColumn - 2.0, height() - 1.0}; }
+QRectF WlodRoundStrip::column(int place) const {
+  return {static_cast<double>(kSide + (place - m_first) * kColumn), 0, kColumn - 2.0, height() - 1.0};
+}
 
 int WlodRoundStrip::placeAt(const QPointF& point) const {
   const int place = m_first + static_cast<int>(std::floor((point.x() - kSide) / kColumn));
@@ -80,7 +85,8 @@ void WlodRoundStrip::paintEvent(QPaintEvent*) {
     painter.fillRect(QRectF(box.left() + 6, middle, box.width() - 12, 1), theme->faint);
     painter.setFont(theme->monoSmall);
     painter.setPen(place == shown() ? theme->text : theme->muted);
-    painter.drawText(QRectF(box.left(), box.bottom() - kFoot, box.width(), kFoot), Qt::AlignCenter, QString::number(round.round));
+    painter.drawText(QRectF(box.left(), box.bottom() - kFoot, box.width(), kFoot), Qt::AlignCenter,
+                     QString::number(round.round));
   }
   const double end = column(std::min(count(), m_first + capacity())).left();
   painter.setFont(theme->small);

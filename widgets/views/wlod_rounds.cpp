@@ -10,7 +10,12 @@
 
 namespace kvlab {
 
-WlodRounds::WlodRounds(QWidget* parent) : QWidget(parent), m_strip(new WlodRoundStrip(this)), m_said(new QLabel(this)), m_model(new DecisionModel(this)), m_table(new DataTable(this)) {
+WlodRounds::WlodRounds(QWidget* parent)
+    : QWidget(parent),
+      m_strip(new WlodRoundStrip(this)),
+      m_said(new QLabel(this)),
+      m_model(new DecisionModel(this)),
+      m_table(new DataTable(this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
@@ -22,7 +27,8 @@ WlodRounds::WlodRounds(QWidget* parent) : QWidget(parent), m_strip(new WlodRound
   m_table->setModel(m_model);
   settleBars(m_table);
   m_table->setAccessibleName(tr("Decisions of the round"));
-  m_table->setToolTip(tr("Candidates of the round in the order of the decisions; choosing one marks its node in the tree"));
+  m_table->setToolTip(
+      tr("Candidates of the round in the order of the decisions; choosing one marks its node in the tree"));
   m_table->setWidths({QString(22, 'x'), "-0.000", QString(13, 'x'), QString(10, 'x')});
   m_table->setShedding({DecisionModel::Reason, DecisionModel::Score});
   m_table->setMinimumHeight(70);
@@ -34,11 +40,13 @@ WlodRounds::WlodRounds(QWidget* parent) : QWidget(parent), m_strip(new WlodRound
     showRound();
     emit roundPicked();
   });
-  connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) { emit decisionChosen(m_model->decision(index.row())); });
+  connect(m_table, &DataTable::chosen, this,
+          [this](const QModelIndex& index) { emit decisionChosen(m_model->decision(index.row())); });
 }
 
 void WlodRounds::show(const WlodRoundStrip::Rounds& rounds) {
-  const auto has = std::any_of(rounds.begin(), rounds.end(), [&](const auto& one) { return m_chosen && one->round == *m_chosen; });
+  const auto has =
+      std::any_of(rounds.begin(), rounds.end(), [&](const auto& one) { return m_chosen && one->round == *m_chosen; });
   if (!has) m_chosen.reset();
   m_strip->show(rounds, -1);
   showRound();
@@ -46,7 +54,8 @@ void WlodRounds::show(const WlodRoundStrip::Rounds& rounds) {
 
 bool WlodRounds::choose(std::optional<std::int32_t> round) {
   const auto& all = m_strip->rounds();
-  if (round && std::none_of(all.begin(), all.end(), [&](const auto& one) { return one->round == *round; })) return false;
+  if (round && std::none_of(all.begin(), all.end(), [&](const auto& one) { return one->round == *round; }))
+    return false;
   m_chosen = round;
   showRound();
   return true;
@@ -63,7 +72,9 @@ void WlodRounds::showRound() {
   m_model->show(place < 0 ? nullptr : all[static_cast<std::size_t>(place)]);
   m_table->clearSelection();
   m_table->setVisible(place >= 0);
-  QString text = place < 0 ? tr("No round yet: every so many tokens, and by “Refocus”, the allocator decides what to expand and what to collapse.") : roundText(*all[static_cast<std::size_t>(place)]);
+  QString text = place < 0 ? tr("No round yet: every so many tokens, and by “Refocus”, the allocator decides what to "
+                                "expand and what to collapse.")
+                           : roundText(*all[static_cast<std::size_t>(place)]);
   if (!text.isEmpty()) text[0] = text[0].toUpper();
   if (place >= 0 && place + 1 < static_cast<int>(all.size())) text += tr(". ⚠ An older round: the picture shows today");
   m_said->setText(text);

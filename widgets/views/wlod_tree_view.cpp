@@ -27,8 +27,10 @@ WlodTreeView::WlodTreeView(InspectorContext& context, QWidget* parent) : Inspect
 }
 
 void WlodTreeView::makeStrip() {
-  m_colour = stripChoice({tr("automatic"), tr("last edit"), tr("score"), tr("attention"), tr("level")}, tr("Colour of the entries"),
-                         tr("What colours the entries: what the last edit invalidated, the lens's score, attention, or their level; automatic is the last edit where there was one"));
+  m_colour = stripChoice({tr("automatic"), tr("last edit"), tr("score"), tr("attention"), tr("level")},
+                         tr("Colour of the entries"),
+                         tr("What colours the entries: what the last edit invalidated, the lens's score, attention, or "
+                            "their level; automatic is the last edit where there was one"));
   m_colour->setSizeAdjustPolicy(QComboBox::AdjustToContents);  // the first text says what automatic is now
   connect(m_colour, &QComboBox::activated, this, [this] {
     showColour();
@@ -38,13 +40,18 @@ void WlodTreeView::makeStrip() {
   m_expand = stripButton(tr("Expand"), tr("Expand"), {});
   m_collapse = stripButton(tr("Collapse"), tr("Collapse"), {});
   m_refocus = stripButton(tr("Refocus"), tr("Refocus"), {});
-  connect(m_expand, &QToolButton::clicked, this, [this] { if (m_tree && m_canvas->selected()) ask(m_tree->expansion(*m_canvas->selected())); });
-  connect(m_collapse, &QToolButton::clicked, this, [this] { if (m_tree && m_canvas->selected()) ask(m_tree->collapse(*m_canvas->selected())); });
+  connect(m_expand, &QToolButton::clicked, this, [this] {
+    if (m_tree && m_canvas->selected()) ask(m_tree->expansion(*m_canvas->selected()));
+  });
+  connect(m_collapse, &QToolButton::clicked, this, [this] {
+    if (m_tree && m_canvas->selected()) ask(m_tree->collapse(*m_canvas->selected()));
+  });
   connect(m_refocus, &QToolButton::clicked, this, &WlodTreeView::refocus);
 }
 
 void WlodTreeView::makeBody() {
-  auto* both = new TurningSplitter(kWide, [](int width) { return width * 3 / 5; }, [](int height) { return height / 2; }, this);
+  auto* both = new TurningSplitter(
+      kWide, [](int width) { return width * 3 / 5; }, [](int height) { return height / 2; }, this);
   m_canvas = new WlodCanvas(context(), both);
   both->addWidget(m_canvas);
   both->addWidget(makePanel(both));
@@ -120,10 +127,16 @@ void WlodTreeView::makeActions() {
 bool WlodTreeView::ready() const { return InspectorView::ready() && !m_sending; }
 
 void WlodTreeView::onSnapshot() {
-  const bool any = shown() && shown()->wlod, rows = any && shown()->wlod->moments > 0 && shown()->wlod->entries.size() > 0;
-  setEmpty(rows ? QString() : tr("What of the text stands as tokens and what as gists, and what the last edit invalidated"),
-           !shown() ? noSessionHow() : any ? promptHow() : tr("This session has no wLOD. A manifest with the key “wlod” opens one that has: lab.open({model: \"demo\", wlod: {budget: 1024}}) in the console."));
-  for (QWidget* one : std::initializer_list<QWidget*>{m_colour, m_expand, m_collapse, m_refocus, m_readout}) one->setVisible(rows);
+  const bool any = shown() && shown()->wlod,
+             rows = any && shown()->wlod->moments > 0 && shown()->wlod->entries.size() > 0;
+  setEmpty(
+      rows ? QString() : tr("What of the text stands as tokens and what as gists, and what the last edit invalidated"),
+      !shown()  ? noSessionHow()
+          : any ? promptHow()
+                : tr("This session has no wLOD. A manifest with the key “wlod” opens one that has: lab.open({model: "
+                     "\"demo\", wlod: {budget: 1024}}) in the console."));
+  for (QWidget* one : std::initializer_list<QWidget*>{m_colour, m_expand, m_collapse, m_refocus, m_readout})
+    one->setVisible(rows);
   m_tree = rows ? std::make_shared<const WlodTree>(shown()) : nullptr;
   m_canvas->show(m_tree);
   if (!m_tree || m_saidIn != shown()->tick) say({});
@@ -136,7 +149,10 @@ void WlodTreeView::onSnapshot() {
   m_rounds->show(view.rounds);
   m_tabs->setTabText(1, view.rounds.empty() ? tr("Rounds") : tr("Rounds (%1)").arg(view.rounds.size()));
   if (m_canvas->marked() && !m_tree->has(*m_canvas->marked())) m_canvas->mark({});
-  QStringList state{(budgetShort(view) ? QStringLiteral("⚠ ") : QString()) + budgetText(view), tr("%1 moments").arg(view.moments), QString::fromStdString(view.attention), tr("lens %1").arg(QString::fromStdString(view.lens)), tr("gists %1").arg(QString::fromStdString(view.gist).section(QLatin1Char('/'), -1))};
+  QStringList state{(budgetShort(view) ? QStringLiteral("⚠ ") : QString()) + budgetText(view),
+                    tr("%1 moments").arg(view.moments), QString::fromStdString(view.attention),
+                    tr("lens %1").arg(QString::fromStdString(view.lens)),
+                    tr("gists %1").arg(QString::fromStdString(view.gist).section(QLatin1Char('/'), -1))};
   m_state->setText(state.join(QStringLiteral("  ·  ")));
   showColour();
 }
@@ -145,7 +161,8 @@ void WlodTreeView::showColour() {
   const int choice = m_colour->currentIndex();
   const bool changed = m_tree && m_tree->view().change;
   m_colour->setItemText(0, changed ? tr("auto: last edit") : tr("auto: level"));
-  m_canvas->setColour(choice == 0 ? (changed ? TreeColour::Change : TreeColour::Level) : static_cast<TreeColour>(choice - 1));
+  m_canvas->setColour(choice == 0 ? (changed ? TreeColour::Change : TreeColour::Level)
+                                  : static_cast<TreeColour>(choice - 1));
 }
 
 void WlodTreeView::showPage(Page page) { m_tabs->setCurrentIndex(static_cast<int>(page)); }
@@ -166,11 +183,13 @@ void WlodTreeView::onFocus() {
 
 std::optional<TreeNode> WlodTreeView::focusedNode() const {
   const Focus& focus = context().focus();
-  if (focus.position.value() >= 0 && focus.position.value() < m_tree->entries()) return m_tree->entry(focus.position.value());
+  if (focus.position.value() >= 0 && focus.position.value() < m_tree->entries())
+    return m_tree->entry(focus.position.value());
   if (focus.ledger.value() < 0) return {};
   const auto& tokens = m_tree->view().tokens;
   const auto found = std::find(tokens.begin(), tokens.end(), focus.ledger);
-  return found == tokens.end() ? std::nullopt : std::optional(TreeNode{0, static_cast<std::int32_t>(found - tokens.begin())});
+  return found == tokens.end() ? std::nullopt
+                               : std::optional(TreeNode{0, static_cast<std::int32_t>(found - tokens.begin())});
 }
 
 void WlodTreeView::sayReadout() {
@@ -198,7 +217,8 @@ void WlodTreeView::pick(TreeNode node) {
   m_canvas->reveal(node);
   const std::int32_t position = m_tree->positionOf(node);
   if (position >= 0) clickPosition(Position(position));
-  else if (node.level == 0 && static_cast<std::size_t>(node.start) < m_tree->view().tokens.size()) clickLedger(m_tree->view().tokens[static_cast<std::size_t>(node.start)]);
+  else if (node.level == 0 && static_cast<std::size_t>(node.start) < m_tree->view().tokens.size())
+    clickLedger(m_tree->view().tokens[static_cast<std::size_t>(node.start)]);
   else sayOption("node");
   m_canvas->select(node);
   sayReadout();
@@ -208,7 +228,8 @@ void WlodTreeView::pick(TreeNode node) {
 QString WlodTreeView::whyNotNow() const {
   if (!m_tree) return tr("there is no tree");
   if (m_sending || context().busy()) return tr("the engine is working");
-  if (!context().history().empty() && context().history().back() != shown()) return tr("an older tick is shown; go to the newest first");
+  if (!context().history().empty() && context().history().back() != shown())
+    return tr("an older tick is shown; go to the newest first");
   return {};
 }
 
@@ -226,16 +247,20 @@ void WlodTreeView::buttons() {
     return expand ? m_tree->expansion(*m_canvas->selected()) : m_tree->collapse(*m_canvas->selected());
   };
   const TreeEdit up = edit(true), down = edit(false);
-  set(m_expand, m_expandAction, up.why, tr("Put the 32 children of %1 in its place (E)").arg(QString::fromStdString(up.node.text())));
-  set(m_collapse, m_collapseAction, down.why, tr("Put %1 in the place of its 32 children (C)").arg(QString::fromStdString(down.node.text())));
-  set(m_refocus, m_refocusAction, now, tr("Let the focus allocator decide now what to expand and what to collapse (R)"));
+  set(m_expand, m_expandAction, up.why,
+      tr("Put the 32 children of %1 in its place (E)").arg(QString::fromStdString(up.node.text())));
+  set(m_collapse, m_collapseAction, down.why,
+      tr("Put %1 in the place of its 32 children (C)").arg(QString::fromStdString(down.node.text())));
+  set(m_refocus, m_refocusAction, now,
+      tr("Let the focus allocator decide now what to expand and what to collapse (R)"));
 }
 
 void WlodTreeView::ask(const TreeEdit& edit) {
   const QString now = whyNotNow(), why = now.isEmpty() ? edit.why : now;
   if (!why.isEmpty()) return say((edit.expand ? tr("not expanded: %1") : tr("not collapsed: %1")).arg(why));
   const std::string verb = edit.expand ? "expand" : "collapse";
-  send(verb, {{"node", edit.node.id().value()}, {"now", true}}, QStringLiteral("s.%1(%2, {now: true})").arg(QString::fromStdString(verb)).arg(edit.node.id().value()));
+  send(verb, {{"node", edit.node.id().value()}, {"now", true}},
+       QStringLiteral("s.%1(%2, {now: true})").arg(QString::fromStdString(verb)).arg(edit.node.id().value()));
 }
 
 void WlodTreeView::refocus() {
@@ -252,7 +277,8 @@ void WlodTreeView::send(const std::string& verb, const nlohmann::json& args, con
   context().submit(verb, args, this, [this](const Result<nlohmann::json>& reply) {
     m_sending = false;
     if (!reply) say(QString::fromStdString(reply.error().text()));
-    else if (reply->is_object() && !reply->value("ok", true) && reply->contains("error")) say(QString::fromStdString(Error::fromJson((*reply)["error"]).text()));
+    else if (reply->is_object() && !reply->value("ok", true) && reply->contains("error"))
+      say(QString::fromStdString(Error::fromJson((*reply)["error"]).text()));
     buttons();
     emit readyChanged();
   });
@@ -268,11 +294,17 @@ void WlodTreeView::say(const QString& text) {
 }
 
 nlohmann::json WlodTreeView::options() const {
-  nlohmann::json out{{"colour", kColours[m_colour->currentIndex()]}, {"panel", kPages[m_tabs->currentIndex()]}, {"round", nullptr}, {"node", nullptr}, {"window", nullptr}};
+  nlohmann::json out{{"colour", kColours[m_colour->currentIndex()]},
+                     {"panel", kPages[m_tabs->currentIndex()]},
+                     {"round", nullptr},
+                     {"node", nullptr},
+                     {"window", nullptr}};
   if (m_rounds->chosen()) out["round"] = *m_rounds->chosen();
   if (m_canvas->selected()) out["node"] = m_canvas->selected()->id().value();
   const AxisMap& axis = m_canvas->axis();
-  if (!axis.fitted) out["window"] = {static_cast<std::int64_t>(std::floor(axis.first)), static_cast<std::int64_t>(std::ceil(std::min(axis.count, axis.first + axis.visible())))};
+  if (!axis.fitted)
+    out["window"] = {static_cast<std::int64_t>(std::floor(axis.first)),
+                     static_cast<std::int64_t>(std::ceil(std::min(axis.count, axis.first + axis.visible())))};
   return out;
 }
 
@@ -280,8 +312,10 @@ Status WlodTreeView::setOption(const std::string& name, const nlohmann::json& va
   if (name == "window") return setWindow(value);
   if (name == "node") return setNode(value);
   if (name == "round") {
-    if (!value.is_null() && !value.is_number_integer()) return badOption(name, value, "give the number of a round, or null for the newest");
-    if (!m_rounds->choose(value.is_null() ? std::nullopt : std::optional(value.get<std::int32_t>()))) return badOption(name, value, "name a round that the strip shows, or null for the newest");
+    if (!value.is_null() && !value.is_number_integer())
+      return badOption(name, value, "give the number of a round, or null for the newest");
+    if (!m_rounds->choose(value.is_null() ? std::nullopt : std::optional(value.get<std::int32_t>())))
+      return badOption(name, value, "name a round that the strip shows, or null for the newest");
     m_canvas->mark({});
     return ok();
   }
@@ -300,16 +334,19 @@ Status WlodTreeView::setOption(const std::string& name, const nlohmann::json& va
 
 Status WlodTreeView::setWindow(const nlohmann::json& value) {
   if (value.is_null()) return m_canvas->fit(), ok();
-  const bool two = value.is_array() && value.size() == 2 && value[0].is_number_integer() && value[1].is_number_integer();
+  const bool two =
+      value.is_array() && value.size() == 2 && value[0].is_number_integer() && value[1].is_number_integer();
   const std::int64_t begin = two ? value[0].get<std::int64_t>() : 0, end = two ? value[1].get<std::int64_t>() : 0;
-  if (!two || begin < 0 || end <= begin || (m_tree && end > m_tree->moments())) return badOption("window", value, "give [begin, end] in moments of the time line, or null for all");
+  if (!two || begin < 0 || end <= begin || (m_tree && end > m_tree->moments()))
+    return badOption("window", value, "give [begin, end] in moments of the time line, or null for all");
   m_canvas->showWindow(static_cast<double>(begin), static_cast<double>(end));
   return ok();
 }
 
 Status WlodTreeView::setNode(const nlohmann::json& value) {
   const TreeNode node = value.is_number_integer() ? TreeNode::of(NodeId(value.get<std::int64_t>())) : TreeNode{-1, 0};
-  if (!value.is_null() && (!m_tree || !m_tree->has(node))) return badOption("node", value, "give the id of a complete node, start * 4 + level, or null");
+  if (!value.is_null() && (!m_tree || !m_tree->has(node)))
+    return badOption("node", value, "give the id of a complete node, start * 4 + level, or null");
   m_canvas->select(value.is_null() ? std::nullopt : std::optional(node));
   if (!value.is_null()) m_canvas->reveal(node);
   sayReadout();
@@ -322,7 +359,10 @@ QString WlodTreeView::dump() const {
   const WlodView& view = m_tree->view();
   QString out = QStringLiteral("tree: tick %1, %2\n").arg(m_tree->snapshot().tick.value()).arg(m_state->text());
   for (int level = kTopLevel; level >= 0; --level)
-    out += QStringLiteral("%1: %2 complete, %3\n").arg(levelText(level)).arg(m_tree->nodes(level)).arg(counted(m_tree->entriesOf(level), tr("entry"), tr("entries")));
+    out += QStringLiteral("%1: %2 complete, %3\n")
+               .arg(levelText(level))
+               .arg(m_tree->nodes(level))
+               .arg(counted(m_tree->entriesOf(level), tr("entry"), tr("entries")));
   out += QStringLiteral("summaries: %1\nprotected from %2\n").arg(m_tree->summaries()).arg(view.protectedFrom);
   if (view.draft) out += QStringLiteral("draft [%1, %2)\n").arg(view.draft->begin).arg(view.draft->end);
   out += m_tree->runs().join(QLatin1Char('\n')) + QLatin1Char('\n');
@@ -339,15 +379,22 @@ QString WlodTreeView::dump() const {
 /// One line per row of the session, in order of arrival.
 QString WlodTreeView::tsv() const {
   if (!m_tree) return {};
-  QString out = tsvLine({tr("node"), tr("level"), tr("begin"), tr("end"), tr("position"), tr("ledger"), tr("phase"), tr("score"), tr("attention"), tr("cooling"), tr("dirty"), tr("layer 0 kept")});
-  const auto figure = [](float value) { return std::isnan(value) ? QString() : QString::number(static_cast<double>(value)); };
+  QString out = tsvLine({tr("node"), tr("level"), tr("begin"), tr("end"), tr("position"), tr("ledger"), tr("phase"),
+                         tr("score"), tr("attention"), tr("cooling"), tr("dirty"), tr("layer 0 kept")});
+  const auto figure = [](float value) {
+    return std::isnan(value) ? QString() : QString::number(static_cast<double>(value));
+  };
   for (const WlodRow& row : m_tree->view().rows) {
     const TreeRow* known = m_tree->rowOf(row.node);
     const std::int32_t position = known ? known->position : -1;
     const bool live = position >= 0 && position < m_tree->snapshot().length();
-    out += tsvLine({QString::number(row.node.id().value()), QString::number(row.node.level), QString::number(row.node.start), QString::number(row.node.end()), live ? QString::number(position) : QString(),
-                    live ? QString::number(m_tree->snapshot().context[static_cast<std::size_t>(position)].value()) : QString(), QString::number(row.node.phase()), figure(m_tree->score(position)),
-                    figure(m_tree->mass(position)), QString::number(m_tree->cooling(position)), known ? QString::fromUtf8(name(known->why)) : QString(), known && known->layer0 ? tr("yes") : tr("no")});
+    out += tsvLine(
+        {QString::number(row.node.id().value()), QString::number(row.node.level), QString::number(row.node.start),
+         QString::number(row.node.end()), live ? QString::number(position) : QString(),
+         live ? QString::number(m_tree->snapshot().context[static_cast<std::size_t>(position)].value()) : QString(),
+         QString::number(row.node.phase()), figure(m_tree->score(position)), figure(m_tree->mass(position)),
+         QString::number(m_tree->cooling(position)), known ? QString::fromUtf8(name(known->why)) : QString(),
+         known && known->layer0 ? tr("yes") : tr("no")});
   }
   return out;
 }

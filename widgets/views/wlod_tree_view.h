@@ -60,8 +60,8 @@ class WlodTreeView : public InspectorView {
   QLabel *m_state = nullptr, *m_message = nullptr, *m_readout = nullptr;
   QToolButton *m_expand = nullptr, *m_collapse = nullptr, *m_refocus = nullptr;
   QAction *m_expandAction = nullptr, *m_collapseAction = nullptr, *m_refocusAction = nullptr;
-  Focus m_followed;      // the focus that the chosen node was last taken from
-  Tick m_saidIn;         // the tick whose refusal is shown
+  Focus m_followed;  // the focus that the chosen node was last taken from
+  Tick m_saidIn;     // the tick whose refusal is shown
   bool m_sending = false;
 };
 

@@ -15,7 +15,9 @@ constexpr double kWidest = 14;
 
 WrapStrip::WrapStrip(QWidget* parent) : TickPicker(parent) {
   setAccessibleName(tr("Filled slots over ticks"));
-  setToolTip(tr("Slots upwards, ticks to the right; click or use the arrow keys to go to a tick, page up and down to go to the wrap before and after"));
+  setToolTip(
+      tr("Slots upwards, ticks to the right; click or use the arrow keys to go to a tick, page up and down to go to "
+         "the wrap before and after"));
 }
 
 QSize WrapStrip::sizeHint() const { return {240, 76}; }
@@ -37,13 +39,18 @@ void WrapStrip::show(const std::vector<SnapshotPtr>& history, Layer layer, Tick 
 QString WrapStrip::describe(int place) const {
   const Point& point = m_points[static_cast<std::size_t>(place)];
   if (!point.ring) return tr("tick %1: no ring").arg(point.tick.value());
-  QString text = tr("tick %1: pointer %2, head %3, %4 of %5 rows").arg(point.tick.value()).arg(point.ring->pointer()).arg(point.ring->head)
-                     .arg(point.ring->filled).arg(point.ring->window);
+  QString text = tr("tick %1: pointer %2, head %3, %4 of %5 rows")
+                     .arg(point.tick.value())
+                     .arg(point.ring->pointer())
+                     .arg(point.ring->head)
+                     .arg(point.ring->filled)
+                     .arg(point.ring->window);
   return point.wrapped ? text + tr(", passed slot 0") : text;
 }
 
 QRectF WrapStrip::plot() const {
-  return {static_cast<double>(kLabels), static_cast<double>(kTop), std::max(1.0, static_cast<double>(width() - kLabels - kSide)),
+  return {static_cast<double>(kLabels), static_cast<double>(kTop),
+          std::max(1.0, static_cast<double>(width() - kLabels - kSide)),
           std::max(1.0, static_cast<double>(height() - kTop - kBottom - 1))};
 }
 
@@ -58,7 +65,8 @@ void WrapStrip::paintEvent(QPaintEvent*) {
   painter.fillRect(QRect(0, 0, width(), 1), theme->border);
   const QRectF area = plot();
   const double wide = columnWidth();
-  painter.fillRect(QRectF(area.left(), area.top(), wide * static_cast<double>(m_points.size()), area.height()), theme->sunken);
+  painter.fillRect(QRectF(area.left(), area.top(), wide * static_cast<double>(m_points.size()), area.height()),
+                   theme->sunken);
   const QColor rows = Theme::mix(theme->surface, theme->accent, theme->dark ? 0.55 : 0.5);
   int capacity = 0;
   for (std::size_t i = 0; i < m_points.size(); ++i) {
@@ -69,7 +77,10 @@ void WrapStrip::paintEvent(QPaintEvent*) {
     const double left = area.left() + static_cast<double>(i) * wide, slot = area.height() / r.capacity;
     const QColor colour = static_cast<int>(i) == shown() ? theme->accent : rows;
     const auto band = [&](int begin, int count) {
-      if (count > 0) painter.fillRect(QRectF(left, area.bottom() - (begin + count) * slot, std::max(1.0, wide - (wide > 4 ? 1 : 0)), count * slot), colour);
+      if (count > 0)
+        painter.fillRect(QRectF(left, area.bottom() - (begin + count) * slot, std::max(1.0, wide - (wide > 4 ? 1 : 0)),
+                                count * slot),
+                         colour);
     };
     band(r.rolled ? 0 : r.head, r.rolled ? r.filled : r.len1());
     if (!r.rolled) band(0, r.len2());
@@ -84,7 +95,8 @@ void WrapStrip::paintEvent(QPaintEvent*) {
   if (shown() >= 0) {
     painter.setPen(QPen(theme->focus, 1));
     painter.setBrush(Qt::NoBrush);
-    painter.drawRect(QRectF(std::floor(area.left() + shown() * wide) - 0.5, area.top() - 0.5, std::max(2.0, wide), area.height()));
+    painter.drawRect(
+        QRectF(std::floor(area.left() + shown() * wide) - 0.5, area.top() - 0.5, std::max(2.0, wide), area.height()));
   }
   painter.setFont(theme->monoSmall);
   painter.setPen(theme->faint);

@@ -11,8 +11,7 @@ namespace {
 
 /// True where a token asks to stand alone and does not.
 bool inWord(const AddedToken& token, std::string_view text, std::size_t begin, std::size_t end) {
-  return token.singleWord &&
-         (endsInWord(text.substr(0, begin)) || startsWithWord(text.substr(end)));
+  return token.singleWord && (endsInWord(text.substr(0, begin)) || startsWithWord(text.substr(end)));
 }
 
 }  // namespace
@@ -34,14 +33,13 @@ Result<AddedToken> addedTokenFromJson(const JsonFields& json) {
 void TokenFinder::add(const AddedToken& token, std::string as) {
   if (as.empty()) return;
   auto& bucket = m_byFirst[static_cast<unsigned char>(as.front())];
-  const auto same =
-      std::find_if(bucket.begin(), bucket.end(), [&](const Entry& e) { return e.text == as; });
+  const auto same = std::find_if(bucket.begin(), bucket.end(), [&](const Entry& e) { return e.text == as; });
   if (same != bucket.end()) {
     same->token = &token;
     return;
   }
-  const auto shorter = std::find_if(bucket.begin(), bucket.end(),
-                                    [&](const Entry& e) { return e.text.size() < as.size(); });
+  const auto shorter =
+      std::find_if(bucket.begin(), bucket.end(), [&](const Entry& e) { return e.text.size() < as.size(); });
   bucket.insert(shorter, {std::move(as), &token});
 }
 

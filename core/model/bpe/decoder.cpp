@@ -72,8 +72,7 @@ Result<Decoder> strip(const JsonFields& step) {
   int start = 0, stop = 0;
   const auto content = step.text("content");
   if (!content) return content.error();
-  if (content->empty() ||
-      static_cast<std::size_t>(codePointAt(*content, 0).length) != content->size())
+  if (content->empty() || static_cast<std::size_t>(codePointAt(*content, 0).length) != content->size())
     return step.bad("content", "is not one character");
   if (auto s = step.number("start", start, 0, 1 << 20, 0); !s) return s.error();
   if (auto s = step.number("stop", stop, 0, 1 << 20, 0); !s) return s.error();

@@ -27,8 +27,7 @@ struct BpeModel::Symbol {
 Result<BpeModel> BpeModel::fromJson(const JsonFields& model) {
   const auto type = model.text("type", "BPE");
   if (!type) return type.error();
-  if (*type != "BPE")
-    return model.bad("type", "is a model that is not implemented", "use a BPE tokenizer");
+  if (*type != "BPE") return model.bad("type", "is a model that is not implemented", "use a BPE tokenizer");
   double dropout = 0;
   if (auto s = model.number("dropout", dropout, 0.0, 1.0, 0.0); !s) return s.error();
   if (dropout != 0) return model.bad("dropout", "makes tokens random", "set it to null");
@@ -37,8 +36,8 @@ Result<BpeModel> BpeModel::fromJson(const JsonFields& model) {
   if (auto s = model.flag("fuse_unk", out.m_fuseUnknown, false); !s) return s.error();
   if (auto s = model.flag("ignore_merges", out.m_ignoreMerges, false); !s) return s.error();
   if (auto s = model.flag("byte_fallback", fallback, false); !s) return s.error();
-  for (const auto& [key, member] : {std::pair{"continuing_subword_prefix", &out.m_prefix},
-                                    std::pair{"end_of_word_suffix", &out.m_suffix}}) {
+  for (const auto& [key, member] :
+       {std::pair{"continuing_subword_prefix", &out.m_prefix}, std::pair{"end_of_word_suffix", &out.m_suffix}}) {
     auto text = model.text(key, "");
     if (!text) return text.error();
     if (text->size() > kMaxAffix) return model.bad(key, "is too long");
@@ -61,13 +60,12 @@ Result<BpeModel> BpeModel::fromJson(const JsonFields& model) {
 }
 
 Status BpeModel::readVocabulary(const JsonFields& model) {
-  if (!model.has("vocab") || !model.json().at("vocab").is_object())
-    return model.bad("vocab", "is not an object");
+  if (!model.has("vocab") || !model.json().at("vocab").is_object()) return model.bad("vocab", "is not an object");
   for (const auto& [token, id] : model.json().at("vocab").items()) {
     if (!id.is_number_integer() || id < 0 || id >= kMaxId) {
       Error error = model.bad("vocab", "");
-      error.why = "vocab: the id of \"" + token + "\" is " + id.dump() + ", not a number below " +
-                  std::to_string(kMaxId);
+      error.why =
+          "vocab: the id of \"" + token + "\" is " + id.dump() + ", not a number below " + std::to_string(kMaxId);
       error.value = id;
       return error;
     }
@@ -77,8 +75,7 @@ Status BpeModel::readVocabulary(const JsonFields& model) {
 }
 
 Status BpeModel::readMerges(const JsonFields& model) {
-  if (!model.has("merges") || !model.json().at("merges").is_array())
-    return model.bad("merges", "is not a list");
+  if (!model.has("merges") || !model.json().at("merges").is_array()) return model.bad("merges", "is not a list");
   std::size_t rank = 0;
   for (const auto& entry : model.json().at("merges")) {
     std::string_view left, right;
@@ -89,8 +86,7 @@ Status BpeModel::readMerges(const JsonFields& model) {
         left = std::string_view(text).substr(0, space);
         right = std::string_view(text).substr(space + 1);
       }
-    } else if (entry.is_array() && entry.size() == 2 && entry[0].is_string() &&
-               entry[1].is_string()) {
+    } else if (entry.is_array() && entry.size() == 2 && entry[0].is_string() && entry[1].is_string()) {
       left = entry[0].get_ref<const std::string&>();
       right = entry[1].get_ref<const std::string&>();
     }
@@ -99,8 +95,7 @@ Status BpeModel::readMerges(const JsonFields& model) {
   return ok();
 }
 
-Status BpeModel::addMerge(const JsonFields& model, std::size_t rank, std::string_view left,
-                          std::string_view right) {
+Status BpeModel::addMerge(const JsonFields& model, std::size_t rank, std::string_view left, std::string_view right) {
   const auto refuse = [&](const std::string& why) {
     Error error = model.bad("merges", "");
     error.why = "merge " + std::to_string(rank) + " " + why;
@@ -211,8 +206,7 @@ class BpeModel::Queue {
 void BpeModel::mergeAll(std::vector<Symbol>& list) const {
   const auto at = [&](std::int32_t i) -> Symbol& { return list[static_cast<std::size_t>(i)]; };
   Queue queue;
-  for (std::int32_t i = 0; i < static_cast<std::int32_t>(list.size()); ++i)
-    queue.offer(*this, list, i);
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(list.size()); ++i) queue.offer(*this, list, i);
   while (!queue.empty()) {
     const auto join = queue.pop();
     Symbol& left = at(join.left);

@@ -38,8 +38,7 @@ class BpeModel {
 
   Status readVocabulary(const JsonFields& model);
   Status readMerges(const JsonFields& model);
-  Status addMerge(const JsonFields& model, std::size_t rank, std::string_view left,
-                  std::string_view right);
+  Status addMerge(const JsonFields& model, std::size_t rank, std::string_view left, std::string_view right);
   std::vector<Symbol> symbols(std::string_view piece) const;
   bool appendBytes(std::string_view character, std::vector<std::int32_t>& out) const;
   std::string decorated(std::string_view piece, std::size_t begin, std::size_t end) const;

@@ -56,8 +56,7 @@ Normaliser form(Form form) {
 Result<Normaliser> normaliserFromJson(const JsonFields& step) {
   const auto type = step.text("type");
   if (!type) return type.error();
-  if (*type == "Sequence")
-    return sequence<Normaliser, std::string>(step, "normalizers", normaliserFromJson);
+  if (*type == "Sequence") return sequence<Normaliser, std::string>(step, "normalizers", normaliserFromJson);
   if (*type == "Prepend") return prepend(step);
   if (*type == "Replace") return replace(step);
   if (*type == "Strip") return strip(step);

@@ -24,12 +24,9 @@ std::string translated(const std::string& expression) {
     if (c == '\\' && i + 1 < expression.size()) {
       const char next = expression[++i];
       const std::string set(next == 's' || next == 'S' ? kSpaces : "0-9A-Fa-f");
-      if (next == 's' || next == 'h')
-        out += inClass ? set : "[" + set + "]";
-      else if ((next == 'S' || next == 'H') && !inClass)
-        out += "[^" + set + "]";
-      else
-        out += {c, next};
+      if (next == 's' || next == 'h') out += inClass ? set : "[" + set + "]";
+      else if ((next == 'S' || next == 'H') && !inClass) out += "[^" + set + "]";
+      else out += {c, next};
       continue;
     }
     const bool posix = inClass && c == '[' && i + 1 < expression.size() && expression[i + 1] == ':';
@@ -77,13 +74,11 @@ std::optional<Pattern> Pattern::regex(const std::string& expression, std::string
   PCRE2_SIZE at = 0;
   pcre2_code* code =
       pcre2_compile(reinterpret_cast<PCRE2_SPTR>(source.data()), source.size(),
-                    PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &at,
-                    context.get());
+                    PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &at, context.get());
   if (!code) {
     PCRE2_UCHAR text[128] = {};
     pcre2_get_error_message(error, text, sizeof text);
-    why = std::string("does not compile: ") + reinterpret_cast<const char*>(text) + " at " +
-          std::to_string(at);
+    why = std::string("does not compile: ") + reinterpret_cast<const char*>(text) + " at " + std::to_string(at);
     return {};
   }
   Pattern p;
@@ -138,12 +133,12 @@ Result<std::vector<Span>> Pattern::cutRegex(std::string_view text) const {
   std::size_t done = 0;
   bool any = false;  // whether `done` is the end of a match
   for (std::size_t from = 0; from <= text.size();) {
-    const int rc = pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), from,
-                               PCRE2_NO_UTF_CHECK, data.get(), context.get());
+    const int rc = pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), from, PCRE2_NO_UTF_CHECK,
+                               data.get(), context.get());
     if (rc == PCRE2_ERROR_NOMATCH) break;
     if (rc < 0)
-      return badText("the tokenizer's pattern gives up at byte " + std::to_string(from) +
-                         " (PCRE2 error " + std::to_string(rc) + ")",
+      return badText("the tokenizer's pattern gives up at byte " + std::to_string(from) + " (PCRE2 error " +
+                         std::to_string(rc) + ")",
                      "break the text into shorter parts");
     const PCRE2_SIZE* at = pcre2_get_ovector_pointer(data.get());
     const std::size_t begin = at[0], end = at[1];

@@ -16,18 +16,15 @@ enum class Behaviour { Removed, Isolated, MergedWithPrevious, MergedWithNext, Co
 using Spans = std::vector<Span>;
 using Cutter = std::function<Result<Spans>(std::string_view)>;
 
-constexpr const char* kGpt2 =
-    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+constexpr const char* kGpt2 = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
 /// Joins each span that `joins` says so with the one before it.
 template <class Joins>
 Spans joined(const Spans& spans, Joins joins) {
   Spans out;
   for (std::size_t i = 0; i < spans.size(); ++i) {
-    if (!out.empty() && joins(i))
-      out.back().end = spans[i].end;
-    else
-      out.push_back(spans[i]);
+    if (!out.empty() && joins(i)) out.back().end = spans[i].end;
+    else out.push_back(spans[i]);
   }
   return out;
 }
@@ -35,16 +32,14 @@ Spans joined(const Spans& spans, Joins joins) {
 Spans arranged(const Spans& spans, Behaviour behaviour) {
   const auto isMatch = [&](std::size_t i) { return i < spans.size() && spans[i].match; };
   switch (behaviour) {
-    case Behaviour::Isolated:
-      return spans;
+    case Behaviour::Isolated: return spans;
     case Behaviour::Contiguous:
       return joined(spans, [&](std::size_t i) { return spans[i].match == spans[i - 1].match; });
     case Behaviour::MergedWithPrevious:
       return joined(spans, [&](std::size_t i) { return spans[i].match && !spans[i - 1].match; });
     case Behaviour::MergedWithNext:
       return joined(spans, [&](std::size_t i) { return spans[i - 1].match && !isMatch(i); });
-    case Behaviour::Removed:
-      break;
+    case Behaviour::Removed: break;
   }
   Spans out;
   for (const Span& s : spans)
@@ -58,8 +53,7 @@ Status split(Pieces& pieces, const Cutter& cutter, Behaviour behaviour) {
     const auto spans = cutter(piece.text);
     if (!spans) return spans.error();
     for (const Span& s : arranged(*spans, behaviour))
-      if (s.end > s.begin)
-        out.push_back({piece.text.substr(s.begin, s.end - s.begin), piece.first && s.begin == 0});
+      if (s.end > s.begin) out.push_back({piece.text.substr(s.begin, s.end - s.begin), piece.first && s.begin == 0});
   }
   pieces = std::move(out);
   return ok();
@@ -73,10 +67,8 @@ Cutter byClass(bool (*isIn)(char32_t)) {
       const CodePoint c = codePointAt(text, at);
       const auto end = at + static_cast<std::size_t>(std::max(c.length, 1));
       const bool match = isIn(c.value);
-      if (match || spans.empty() || spans.back().match)
-        spans.push_back({at, end, match});
-      else
-        spans.back().end = end;
+      if (match || spans.empty() || spans.back().match) spans.push_back({at, end, match});
+      else spans.back().end = end;
       at = end;
     }
     return spans;
@@ -101,20 +93,17 @@ Result<Pattern> compiled(const char* expression, const JsonFields& step) {
 }
 
 PreTokeniser splitter(Cutter cutter, Behaviour behaviour) {
-  return [cutter = std::move(cutter), behaviour](Pieces& pieces) {
-    return split(pieces, cutter, behaviour);
-  };
+  return [cutter = std::move(cutter), behaviour](Pieces& pieces) { return split(pieces, cutter, behaviour); };
 }
 
 Result<Behaviour> behaviourOf(const JsonFields& step) {
   const auto name = step.text("behavior");
   if (!name) return name.error();
-  const std::pair<const char*, Behaviour> known[] = {
-      {"Removed", Behaviour::Removed},
-      {"Isolated", Behaviour::Isolated},
-      {"MergedWithPrevious", Behaviour::MergedWithPrevious},
-      {"MergedWithNext", Behaviour::MergedWithNext},
-      {"Contiguous", Behaviour::Contiguous}};
+  const std::pair<const char*, Behaviour> known[] = {{"Removed", Behaviour::Removed},
+                                                     {"Isolated", Behaviour::Isolated},
+                                                     {"MergedWithPrevious", Behaviour::MergedWithPrevious},
+                                                     {"MergedWithNext", Behaviour::MergedWithNext},
+                                                     {"Contiguous", Behaviour::Contiguous}};
   for (const auto& [text, behaviour] : known)
     if (*name == text) return behaviour;
   return step.bad("behavior", "is not known");
@@ -136,15 +125,14 @@ Result<PreTokeniser> byteLevel(const JsonFields& step) {
   if (auto s = step.flag("use_regex", regex, true); !s) return s.error();
   auto pattern = compiled(kGpt2, step);
   if (!pattern) return pattern.error();
-  return PreTokeniser(
-      [=, cutter = byPattern(pattern.take()), bytes = ByteChars()](Pieces& pieces) -> Status {
-        for (Piece& piece : pieces)
-          if (prefix && !piece.text.starts_with(' ')) piece.text.insert(0, 1, ' ');
-        if (regex)
-          if (auto s = split(pieces, cutter, Behaviour::Isolated); !s) return s;
-        for (Piece& piece : pieces) piece.text = bytes.encoded(piece.text);
-        return ok();
-      });
+  return PreTokeniser([=, cutter = byPattern(pattern.take()), bytes = ByteChars()](Pieces& pieces) -> Status {
+    for (Piece& piece : pieces)
+      if (prefix && !piece.text.starts_with(' ')) piece.text.insert(0, 1, ' ');
+    if (regex)
+      if (auto s = split(pieces, cutter, Behaviour::Isolated); !s) return s;
+    for (Piece& piece : pieces) piece.text = bytes.encoded(piece.text);
+    return ok();
+  });
 }
 
 Result<PreTokeniser> digits(const JsonFields& step) {
@@ -176,8 +164,7 @@ Result<PreTokeniser> metaspace(const JsonFields& step) {
   bool cut = true;
   if (auto s = step.flag("split", cut, true); !s) return s.error();
   const auto prepend = [mark = *mark, scheme = *scheme](const Piece& piece) {
-    return !piece.text.starts_with(mark) &&
-           (scheme == Prepend::Always || (scheme == Prepend::First && piece.first));
+    return !piece.text.starts_with(mark) && (scheme == Prepend::Always || (scheme == Prepend::First && piece.first));
   };
   return PreTokeniser([=, mark = *mark, space = Pattern::text(" "),
                        cutter = byPattern(Pattern::text(*mark))](Pieces& pieces) -> Status {
@@ -190,8 +177,7 @@ Result<PreTokeniser> metaspace(const JsonFields& step) {
 }
 
 Result<PreTokeniser> whitespace(const JsonFields& step) {
-  auto pattern =
-      compiled(R"([\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}]+|[^\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\s]+)", step);
+  auto pattern = compiled(R"([\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}]+|[^\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\s]+)", step);
   if (!pattern) return pattern.error();
   return splitter(byPattern(pattern.take(), true), Behaviour::Removed);
 }
@@ -201,8 +187,7 @@ Result<PreTokeniser> whitespace(const JsonFields& step) {
 Result<PreTokeniser> preTokeniserFromJson(const JsonFields& step) {
   const auto type = step.text("type");
   if (!type) return type.error();
-  if (*type == "Sequence")
-    return sequence<PreTokeniser, Pieces>(step, "pretokenizers", preTokeniserFromJson);
+  if (*type == "Sequence") return sequence<PreTokeniser, Pieces>(step, "pretokenizers", preTokeniserFromJson);
   if (*type == "Split") return splitStep(step);
   if (*type == "ByteLevel") return byteLevel(step);
   if (*type == "Digits") return digits(step);

@@ -14,12 +14,10 @@ using nlohmann::json;
 constexpr std::size_t kMaxAround = 256;
 
 /// special_tokens: {name: {ids: [..]}}
-Status appendSpecial(const JsonFields& step, const std::string& name,
-                     std::vector<std::int32_t>& out) {
+Status appendSpecial(const JsonFields& step, const std::string& name, std::vector<std::int32_t>& out) {
   const json* ids = nullptr;
   if (step.has("special_tokens") && step.json().at("special_tokens").is_object())
-    if (const auto& all = step.json().at("special_tokens");
-        all.contains(name) && all[name].is_object())
+    if (const auto& all = step.json().at("special_tokens"); all.contains(name) && all[name].is_object())
       if (all[name].contains("ids") && all[name]["ids"].is_array()) ids = &all[name]["ids"];
   if (!ids) return step.bad("special_tokens", "has no ids of \"" + name + "\"");
   for (const json& id : *ids) {
@@ -32,8 +30,7 @@ Status appendSpecial(const JsonFields& step, const std::string& name,
 }
 
 Result<Surround> fromTemplate(const JsonFields& step) {
-  if (!step.has("single") || !step.json().at("single").is_array())
-    return step.bad("single", "is not a list");
+  if (!step.has("single") || !step.json().at("single").is_array()) return step.bad("single", "is not a list");
   Surround out;
   bool inside = false;
   for (const json& item : step.json().at("single")) {

@@ -11,14 +11,12 @@
 namespace kvlab::bpe {
 namespace {
 
-utf8proc_category_t category(char32_t c) {
-  return utf8proc_category(static_cast<utf8proc_int32_t>(c));
-}
+utf8proc_category_t category(char32_t c) { return utf8proc_category(static_cast<utf8proc_int32_t>(c)); }
 
 /// Letters in circles and squares: Alphabetic, though their category is So.
 bool isEnclosedLetter(char32_t c) {
-  return (c >= 0x24b6 && c <= 0x24e9) || (c >= 0x1f130 && c <= 0x1f149) ||
-         (c >= 0x1f150 && c <= 0x1f169) || (c >= 0x1f170 && c <= 0x1f189);
+  return (c >= 0x24b6 && c <= 0x24e9) || (c >= 0x1f130 && c <= 0x1f149) || (c >= 0x1f150 && c <= 0x1f169) ||
+      (c >= 0x1f170 && c <= 0x1f189);
 }
 
 /// The last code point; text is UTF-8 and not empty.
@@ -32,8 +30,7 @@ std::size_t lastAt(std::string_view text) {
 
 bool isSpace(char32_t c) {
   return (c >= 0x09 && c <= 0x0d) || c == 0x20 || c == 0x85 || c == 0xa0 || c == 0x1680 ||
-         (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f ||
-         c == 0x3000;
+      (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
 }
 
 bool isNumeric(char32_t c) {
@@ -53,10 +50,8 @@ bool isWord(char32_t c) {
     case UTF8PROC_CATEGORY_ME:
     case UTF8PROC_CATEGORY_ND:
     case UTF8PROC_CATEGORY_NL:
-    case UTF8PROC_CATEGORY_PC:
-      return true;
-    default:
-      return c == 0x200c || c == 0x200d || isEnclosedLetter(c);
+    case UTF8PROC_CATEGORY_PC: return true;
+    default: return c == 0x200c || c == 0x200d || isEnclosedLetter(c);
   }
 }
 
@@ -64,8 +59,7 @@ std::optional<std::string> normalised(std::string_view text, Form form) {
   const bool compose = form == Form::Nfc || form == Form::Nfkc;
   const bool compat = form == Form::Nfkc || form == Form::Nfkd;
   const auto options = static_cast<utf8proc_option_t>(
-      UTF8PROC_STABLE | (compose ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE) |
-      (compat ? UTF8PROC_COMPAT : 0));
+      UTF8PROC_STABLE | (compose ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE) | (compat ? UTF8PROC_COMPAT : 0));
   utf8proc_uint8_t* raw = nullptr;
   const auto length = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
                                    static_cast<utf8proc_ssize_t>(text.size()), &raw, options);
@@ -94,12 +88,8 @@ std::size_t leadingSpace(std::string_view text) {
   return at;
 }
 
-bool endsInWord(std::string_view text) {
-  return !text.empty() && isWord(codePointAt(text, lastAt(text)).value);
-}
+bool endsInWord(std::string_view text) { return !text.empty() && isWord(codePointAt(text, lastAt(text)).value); }
 
-bool startsWithWord(std::string_view text) {
-  return !text.empty() && isWord(codePointAt(text, 0).value);
-}
+bool startsWithWord(std::string_view text) { return !text.empty() && isWord(codePointAt(text, 0).value); }
 
 }  // namespace kvlab::bpe

@@ -57,7 +57,7 @@ struct Thread {
   WarpOp op = WarpOp::sync;
   uint32_t mask = 0;
   uint64_t brought = 0, received = 0;
-  unsigned source = 0;  ///< lane of a shuffle
+  unsigned source = 0;           ///< lane of a shuffle
   std::vector<Copy> copies;      ///< that nothing has waited for
   std::vector<unsigned> groups;  ///< sizes of the committed ones among them, oldest first
   ctx::fiber fiber;
@@ -118,7 +118,8 @@ struct BlockRunner::Impl {
     const std::string who = "thread " + text(t.index);
     if (t.state == State::done) return who + " has ended";
     return who + " waits at " + (t.state == State::atBarrier ? "the barrier of " : "the warp operation of ") +
-           (strrchr(t.place.file, '/') ? strrchr(t.place.file, '/') + 1 : t.place.file) + ":" + std::to_string(t.place.line);
+        (strrchr(t.place.file, '/') ? strrchr(t.place.file, '/') + 1 : t.place.file) + ":" +
+        std::to_string(t.place.line);
   }
 
   // --- switching ---
@@ -175,7 +176,8 @@ struct BlockRunner::Impl {
     t->bottom = static_cast<std::byte*>(stack.sp) - stack.size;
     ctx::preallocated place(static_cast<std::byte*>(stack.sp) - shift, t->size, stack);
     Thread* raw = t.get();
-    t->fiber = ctx::fiber(std::allocator_arg, place, allocator, [this, raw](ctx::fiber&& from) { return live(*raw, std::move(from)); });
+    t->fiber = ctx::fiber(std::allocator_arg, place, allocator,
+                          [this, raw](ctx::fiber&& from) { return live(*raw, std::move(from)); });
     threads.push_back(std::move(t));
   }
 
@@ -273,7 +275,8 @@ struct BlockRunner::Impl {
     const unsigned warp = last.number / kWarp;
     uint32_t votes = 0;
     forLanes(warp, mask, [&](unsigned lane, Thread& t) {
-      if (t.mask != mask || t.op != last.op || t.place.line != last.place.line) stop(standing(last) + ", " + standing(t) + ": different operations or masks");
+      if (t.mask != mask || t.op != last.op || t.place.line != last.place.line)
+        stop(standing(last) + ", " + standing(t) + ": different operations or masks");
       votes |= static_cast<uint32_t>(t.brought & 1) << lane;
     });
     forLanes(warp, mask, [&](unsigned, Thread& t) {
@@ -353,7 +356,8 @@ void BlockRunner::copyAsync(void* to, const void* from, unsigned bytes, unsigned
 
 void BlockRunner::commitCopies() {
   Thread& t = *m_impl->now;
-  t.groups.push_back(static_cast<unsigned>(t.copies.size() - std::accumulate(t.groups.begin(), t.groups.end(), size_t{0})));
+  t.groups.push_back(
+      static_cast<unsigned>(t.copies.size() - std::accumulate(t.groups.begin(), t.groups.end(), size_t{0})));
 }
 
 void BlockRunner::waitCopies(unsigned groupsLeft) {

@@ -26,15 +26,28 @@ enum cudaError_t : int {
   cudaErrorNotSupported = 801,
   cudaErrorStreamCaptureUnsupported = 900
 };
-enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
+enum cudaMemcpyKind {
+  cudaMemcpyHostToHost,
+  cudaMemcpyHostToDevice,
+  cudaMemcpyDeviceToHost,
+  cudaMemcpyDeviceToDevice,
+  cudaMemcpyDefault
+};
 enum cudaDeviceAttr {
   cudaDevAttrMultiProcessorCount = 16,
   cudaDevAttrComputeCapabilityMajor = 75,
   cudaDevAttrComputeCapabilityMinor = 76,
   cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
 };
-enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout = 9 };
-enum cudaStreamCaptureMode { cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed };
+enum cudaFuncAttribute {
+  cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+  cudaFuncAttributePreferredSharedMemoryCarveout = 9
+};
+enum cudaStreamCaptureMode {
+  cudaStreamCaptureModeGlobal,
+  cudaStreamCaptureModeThreadLocal,
+  cudaStreamCaptureModeRelaxed
+};
 enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive };
 inline constexpr unsigned cudaStreamDefault = 0, cudaStreamNonBlocking = 1;
 inline constexpr unsigned cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2;
@@ -73,7 +86,9 @@ const char* cudaGetErrorName(cudaError_t);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* all);
 cudaError_t cudaMalloc(void**, size_t);
 template <class T>
-cudaError_t cudaMalloc(T** out, size_t bytes) { return cudaMalloc(reinterpret_cast<void**>(out), bytes); }
+cudaError_t cudaMalloc(T** out, size_t bytes) {
+  return cudaMalloc(reinterpret_cast<void**>(out), bytes);
+}
 cudaError_t cudaFree(void*);
 cudaError_t cudaMallocHost(void**, size_t);
 cudaError_t cudaHostAlloc(void**, size_t, unsigned flags);
@@ -82,7 +97,8 @@ cudaError_t cudaHostRegister(void*, size_t, unsigned flags);
 cudaError_t cudaHostUnregister(void*);
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind);
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind, cudaStream_t = nullptr);
-cudaError_t cudaMemcpy2DAsync(void* to, size_t toPitch, const void* from, size_t fromPitch, size_t width, size_t height, cudaMemcpyKind, cudaStream_t = nullptr);
+cudaError_t cudaMemcpy2DAsync(void* to, size_t toPitch, const void* from, size_t fromPitch, size_t width, size_t height,
+                              cudaMemcpyKind, cudaStream_t = nullptr);
 cudaError_t cudaMemset(void*, int value, size_t bytes);
 cudaError_t cudaMemsetAsync(void*, int value, size_t bytes, cudaStream_t = nullptr);
 
@@ -111,7 +127,9 @@ cudaError_t cudaGraphDestroy(cudaGraph_t);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t);
 
 template <class Kernel>
-cudaError_t cudaFuncSetAttribute(Kernel*, cudaFuncAttribute, int) { return cudaSuccess; }
+cudaError_t cudaFuncSetAttribute(Kernel*, cudaFuncAttribute, int) {
+  return cudaSuccess;
+}
 template <class Kernel>
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* out, Kernel*) {
   *out = {90, 90};

@@ -99,19 +99,33 @@ T exchange(T* at, Fn next) {
 }  // namespace kvlab::simt
 
 template <class T>
-T atomicAdd(T* at, std::type_identity_t<T> v) { return kvlab::simt::exchange(at, [&](T x) { return static_cast<T>(x + v); }); }
+T atomicAdd(T* at, std::type_identity_t<T> v) {
+  return kvlab::simt::exchange(at, [&](T x) { return static_cast<T>(x + v); });
+}
 template <class T>
-T atomicSub(T* at, std::type_identity_t<T> v) { return kvlab::simt::exchange(at, [&](T x) { return static_cast<T>(x - v); }); }
+T atomicSub(T* at, std::type_identity_t<T> v) {
+  return kvlab::simt::exchange(at, [&](T x) { return static_cast<T>(x - v); });
+}
 template <class T>
-T atomicMax(T* at, std::type_identity_t<T> v) { return kvlab::simt::exchange(at, [&](T x) { return x < v ? v : x; }); }
+T atomicMax(T* at, std::type_identity_t<T> v) {
+  return kvlab::simt::exchange(at, [&](T x) { return x < v ? v : x; });
+}
 template <class T>
-T atomicMin(T* at, std::type_identity_t<T> v) { return kvlab::simt::exchange(at, [&](T x) { return v < x ? v : x; }); }
+T atomicMin(T* at, std::type_identity_t<T> v) {
+  return kvlab::simt::exchange(at, [&](T x) { return v < x ? v : x; });
+}
 template <class T>
-T atomicOr(T* at, std::type_identity_t<T> v) { return kvlab::simt::exchange(at, [&](T x) { return static_cast<T>(x | v); }); }
+T atomicOr(T* at, std::type_identity_t<T> v) {
+  return kvlab::simt::exchange(at, [&](T x) { return static_cast<T>(x | v); });
+}
 template <class T>
-T atomicAnd(T* at, std::type_identity_t<T> v) { return kvlab::simt::exchange(at, [&](T x) { return static_cast<T>(x & v); }); }
+T atomicAnd(T* at, std::type_identity_t<T> v) {
+  return kvlab::simt::exchange(at, [&](T x) { return static_cast<T>(x & v); });
+}
 template <class T>
-T atomicExch(T* at, std::type_identity_t<T> v) { return kvlab::simt::exchange(at, [&](T) { return v; }); }
+T atomicExch(T* at, std::type_identity_t<T> v) {
+  return kvlab::simt::exchange(at, [&](T) { return v; });
+}
 template <class T>
 T atomicCAS(T* at, std::type_identity_t<T> expected, std::type_identity_t<T> v) {
   return kvlab::simt::exchange(at, [&](T x) { return x == expected ? v : x; });
@@ -124,13 +138,34 @@ inline void __threadfence_block() {}
 inline void __threadfence_system() {}
 inline void __nanosleep(unsigned) {}
 
-template <class T> T __ldg(const T* p) { return *p; }
-template <class T> T __ldcs(const T* p) { return *p; }
-template <class T> T __ldcg(const T* p) { return *p; }
-template <class T> T __ldca(const T* p) { return *p; }
-template <class T> T __ldlu(const T* p) { return *p; }
-template <class T> void __stcs(T* p, std::type_identity_t<T> v) { *p = v; }
-template <class T> void __stcg(T* p, std::type_identity_t<T> v) { *p = v; }
+template <class T>
+T __ldg(const T* p) {
+  return *p;
+}
+template <class T>
+T __ldcs(const T* p) {
+  return *p;
+}
+template <class T>
+T __ldcg(const T* p) {
+  return *p;
+}
+template <class T>
+T __ldca(const T* p) {
+  return *p;
+}
+template <class T>
+T __ldlu(const T* p) {
+  return *p;
+}
+template <class T>
+void __stcs(T* p, std::type_identity_t<T> v) {
+  *p = v;
+}
+template <class T>
+void __stcg(T* p, std::type_identity_t<T> v) {
+  *p = v;
+}
 
 inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
 inline int __float_as_int(float x) { return std::bit_cast<int>(x); }
@@ -150,5 +185,9 @@ inline float __fsqrt_rn(float a) { return std::sqrt(a); }
 inline double __dadd_rn(double a, double b) { return a + b; }
 inline double __dmul_rn(double a, double b) { return a * b; }
 inline unsigned __umulhi(unsigned a, unsigned b) { return static_cast<unsigned>((uint64_t{a} * b) >> 32); }
-template <class T> requires std::is_arithmetic_v<T> constexpr T min(T a, T b) { return b < a ? b : a; }
-template <class T> requires std::is_arithmetic_v<T> constexpr T max(T a, T b) { return a < b ? b : a; }
+template <class T>
+requires std::is_arithmetic_v<T>
+constexpr T min(T a, T b) { return b < a ? b : a; }
+template <class T>
+requires std::is_arithmetic_v<T>
+constexpr T max(T a, T b) { return a < b ? b : a; }

@@ -16,8 +16,8 @@ class DeviceMemory {
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  void* allocate(size_t bytes);  ///< null where the budget is spent; 256-byte aligned
-  bool release(void* memory);    ///< false for what was not allocated
+  void* allocate(size_t bytes);                    ///< null where the budget is spent; 256-byte aligned
+  bool release(void* memory);                      ///< false for what was not allocated
   bool holds(const void* at, size_t bytes) const;  ///< inside of one allocation
   bool touches(const void* at) const;              ///< inside of the device's range
   size_t budget() const { return m_budget; }

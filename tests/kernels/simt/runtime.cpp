@@ -18,7 +18,7 @@ uint64_t fromEnvironment(const char* name, uint64_t otherwise) {
 cudaError_t refuse(const Launch& l) {
   const uint64_t threads = uint64_t{l.block.x} * l.block.y * l.block.z;
   const bool good = threads > 0 && threads <= 1024 && l.block.z <= 64 && l.grid.x > 0 && l.grid.y > 0 && l.grid.z > 0 &&
-                    l.grid.x <= 0x7fffffffu && l.grid.y <= 65535 && l.grid.z <= 65535;
+      l.grid.x <= 0x7fffffffu && l.grid.y <= 65535 && l.grid.z <= 65535;
   if (!good) return cudaErrorInvalidConfiguration;
   return l.sharedBytes > kSharedLimit ? cudaErrorInvalidValue : cudaSuccess;
 }
@@ -106,7 +106,8 @@ cudaError_t cudaDeviceSynchronize() {
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   const OnDevice on;
   const auto& all = runtime().streams;
-  const bool goesOn = std::any_of(all.begin(), all.end(), [&](const auto& s) { return s->graph && s->graph == event->graph; });
+  const bool goesOn =
+      std::any_of(all.begin(), all.end(), [&](const auto& s) { return s->graph && s->graph == event->graph; });
   if (goesOn && stream) stream->graph = event->graph;
   return cudaSuccess;
 }

@@ -125,7 +125,8 @@ cudaError_t cudaFreeHost(void* memory) {
 cudaError_t cudaHostRegister(void*, size_t, unsigned) { return cudaSuccess; }
 cudaError_t cudaHostUnregister(void*) { return cudaSuccess; }
 
-cudaError_t cudaMemcpy2DAsync(void* to, size_t toPitch, const void* from, size_t fromPitch, size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t cudaMemcpy2DAsync(void* to, size_t toPitch, const void* from, size_t fromPitch, size_t width, size_t height,
+                              cudaMemcpyKind kind, cudaStream_t stream) {
   const OnDevice on;
   if (width == 0 || height == 0) return cudaSuccess;
   if (!sidesFit(to, from, width, kind)) return bad("copy", to, width * height);
@@ -134,7 +135,8 @@ cudaError_t cudaMemcpy2DAsync(void* to, size_t toPitch, const void* from, size_t
     return bad("copy", to, width * height);
   return runtime().add(stream, [=] {
     const DeviceMemory::Open open(runtime().memory);
-    for (size_t i = 0; i < height; ++i) memcpy(static_cast<char*>(to) + i * toPitch, static_cast<const char*>(from) + i * fromPitch, width);
+    for (size_t i = 0; i < height; ++i)
+      memcpy(static_cast<char*>(to) + i * toPitch, static_cast<const char*>(from) + i * fromPitch, width);
     return cudaSuccess;
   });
 }
@@ -142,7 +144,9 @@ cudaError_t cudaMemcpy2DAsync(void* to, size_t toPitch, const void* from, size_t
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   return cudaMemcpy2DAsync(to, bytes, from, bytes, bytes, 1, kind, stream);
 }
-cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) { return cudaMemcpyAsync(to, from, bytes, kind, nullptr); }
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  return cudaMemcpyAsync(to, from, bytes, kind, nullptr);
+}
 
 cudaError_t cudaMemsetAsync(void* at, int value, size_t bytes, cudaStream_t stream) {
   const OnDevice on;

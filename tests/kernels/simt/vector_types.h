@@ -2,14 +2,22 @@
 // CUDA's small vectors, with CUDA's alignment.
 #pragma once
 
-#define SIMT_VECTORS(T, NAME)                                                     \
-  struct NAME##1 { T x; };                                                        \
-  struct alignas(2 * sizeof(T)) NAME##2 { T x, y; };                              \
-  struct NAME##3 { T x, y, z; };                                                  \
-  struct alignas(sizeof(T) < 8 ? 4 * sizeof(T) : 16) NAME##4 { T x, y, z, w; };   \
-  constexpr NAME##1 make_##NAME##1(T x) { return {x}; }                           \
-  constexpr NAME##2 make_##NAME##2(T x, T y) { return {x, y}; }                   \
-  constexpr NAME##3 make_##NAME##3(T x, T y, T z) { return {x, y, z}; }           \
+#define SIMT_VECTORS(T, NAME)                                           \
+  struct NAME##1 {                                                      \
+    T x;                                                                \
+  };                                                                    \
+  struct alignas(2 * sizeof(T)) NAME##2 {                               \
+    T x, y;                                                             \
+  };                                                                    \
+  struct NAME##3 {                                                      \
+    T x, y, z;                                                          \
+  };                                                                    \
+  struct alignas(sizeof(T) < 8 ? 4 * sizeof(T) : 16) NAME##4 {          \
+    T x, y, z, w;                                                       \
+  };                                                                    \
+  constexpr NAME##1 make_##NAME##1(T x) { return {x}; }                 \
+  constexpr NAME##2 make_##NAME##2(T x, T y) { return {x, y}; }         \
+  constexpr NAME##3 make_##NAME##3(T x, T y, T z) { return {x, y, z}; } \
   constexpr NAME##4 make_##NAME##4(T x, T y, T z, T w) { return {x, y, z, w}; }
 
 SIMT_VECTORS(signed char, char)
