@@ -13,11 +13,13 @@
 
 namespace kvlab::kernels::cuda {
 
-#define KVLAB_CUBLASLT_FUNCTIONS(X)                                                                               \
-  X(Create)                                                                                                       \
-  X(Destroy) X(MatmulDescCreate) X(MatmulDescDestroy) X(MatmulDescSetAttribute) X(MatrixLayoutCreate)             \
-      X(MatrixLayoutDestroy) X(MatmulPreferenceCreate) X(MatmulPreferenceDestroy) X(MatmulPreferenceSetAttribute) \
-          X(MatmulAlgoGetHeuristic) X(Matmul)
+#define KVLAB_CUBLASLT_FUNCTIONS(X)                                                                                  \
+  X(Create)                                                                                                          \
+  X(Destroy)                                                                                                         \
+  X(MatmulDescCreate)                                                                                                \
+  X(MatmulDescDestroy) X(MatmulDescSetAttribute) X(MatrixLayoutCreate) X(MatrixLayoutDestroy)                        \
+      X(MatmulPreferenceCreate) X(MatmulPreferenceDestroy) X(MatmulPreferenceSetAttribute) X(MatmulAlgoGetHeuristic) \
+          X(Matmul)
 
 /// Stays open until the program ends.
 struct CublasLt {
