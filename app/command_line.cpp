@@ -8,7 +8,7 @@
 #include "app/script/bounded_file.h"
 #include "core/api/manifest.h"
 #include "core/api/named_text.h"
-#include "core/model/strict_json.h"
+#include "core/model/files/strict_json.h"
 
 namespace kvlab {
 

@@ -4,8 +4,8 @@
 #include <spdlog/spdlog.h>
 
 #include "app/core_replay.h"
-#include "core/session/lane_verbs.h"
-#include "core/session/verbs.h"
+#include "core/lanes/lane_verbs.h"
+#include "core/verbs/verbs.h"
 
 namespace kvlab {
 

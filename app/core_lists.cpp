@@ -5,9 +5,9 @@
 #include "core/api/layout_names.h"
 #include "core/api/manifest.h"
 #include "core/check/invariant.h"
-#include "core/model/int8_weights.h"
+#include "core/model/decoder/int8_weights.h"
 #include "kernels/backend/backend.h"
-#include "kernels/cuda/find_module.h"
+#include "kernels/cuda/runtime/find_module.h"
 #include "kernels/ops/op_table.h"
 
 namespace kvlab {

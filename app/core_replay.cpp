@@ -3,7 +3,7 @@
 
 #include <spdlog/spdlog.h>
 
-#include "core/session/capture_session.h"
+#include "core/verbs/capture_session.h"
 
 namespace kvlab {
 

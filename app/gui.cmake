@@ -29,7 +29,4 @@ target_compile_definitions(kvlab_app PRIVATE KVLAB_VERSION="${PROJECT_VERSION}"
 add_executable(kvlab app/main.cpp)
 target_link_libraries(kvlab PRIVATE kvlab_app kvlab_warnings)
 target_compile_definitions(kvlab PRIVATE KVLAB_VERSION="${PROJECT_VERSION}")
-if(TARGET kvlab_cuda)
-  add_dependencies(kvlab kvlab_cuda)  # found beside it when it runs
-endif()
 include(app/install.cmake OPTIONAL)

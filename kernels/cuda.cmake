@@ -36,7 +36,7 @@ endif()
 set(CMAKE_CUDA_STANDARD 20)
 set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)  # nothing of NVIDIA's becomes a part of the module
 
-file(GLOB cuda_sources CONFIGURE_DEPENDS kernels/cuda/*.cu kernels/cuda/*.h)
+file(GLOB cuda_sources CONFIGURE_DEPENDS kernels/cuda/*.cu kernels/cuda/*/*.cu kernels/cuda/*/*.h)
 add_library(kvlab_cuda MODULE ${cuda_sources})
 kvlab_room(kvlab_cuda kernels)
 set_target_properties(kvlab_cuda PROPERTIES PREFIX "" CUDA_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden)
@@ -46,5 +46,5 @@ if(KV_DEBUG_BOUNDS)
   target_compile_definitions(kvlab_cuda PRIVATE KV_DEBUG_BOUNDS)
 endif()
 target_link_options(kvlab_cuda PRIVATE -Wl,--exclude-libs,ALL -Wl,-z,defs
-  -Wl,--version-script=${CMAKE_SOURCE_DIR}/kernels/cuda/exports.map)
+  -Wl,--version-script=${CMAKE_SOURCE_DIR}/kernels/cuda/runtime/exports.map)
 message(STATUS "CUDA module: ${CMAKE_CUDA_COMPILER_VERSION}, ${KV_CUDA_ARCHITECTURES}")

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "app/script/script_calls.h"
-#include "core/session/verb_args.h"
+#include "core/verbs/verb_args.h"
 
 namespace kvlab {
 namespace {

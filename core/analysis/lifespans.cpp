@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/model/backend_status.h"
+#include "core/model/decoder/backend_status.h"
 #include "kernels/backend/staging.h"
 
 namespace kvlab {

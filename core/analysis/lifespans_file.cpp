@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "core/analysis/lifespans.h"
-#include "core/model/safetensors.h"
+#include "core/model/files/safetensors.h"
 
 namespace kvlab {
 namespace {

@@ -10,7 +10,7 @@
 #include "core/analysis/drift_meter.h"
 #include "core/edit/group_pass.h"
 #include "core/edit/recompute.h"
-#include "core/model/backend_status.h"
+#include "core/model/decoder/backend_status.h"
 #include "kernels/backend/staging.h"
 
 namespace kvlab {

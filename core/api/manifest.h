@@ -66,7 +66,8 @@ struct RingSettings {
 struct Manifest {
   std::string model = "demo";
   std::string backend = "auto";
-  std::string weights = {};        // int8: matrices as codes, core/model/int8_weights.h; empty = as the files have them
+  std::string weights =
+      {};  // int8: matrices as codes, core/model/decoder/int8_weights.h; empty = as the files have them
   std::string numerics = {};       // id of an arithmetic; empty = the exact one of the back end
   int threads = 0;                 // 0 = all cores
   std::string dtype = {};          // f32 | bf16 | f16; empty = the weights' type

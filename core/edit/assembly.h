@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/edit/group_pass.h"
-#include "core/model/transformer.h"
+#include "core/model/decoder/transformer.h"
 #include "kernels/backend/staging.h"
 
 namespace kvlab {

@@ -6,8 +6,8 @@
 #include "core/edit/assembly.h"
 #include "core/edit/group_pass.h"
 #include "core/edit/moment_sums.h"
-#include "core/model/backend_status.h"
-#include "core/model/gate_weights.h"
+#include "core/model/decoder/backend_status.h"
+#include "core/model/decoder/gate_weights.h"
 #include "core/state/provenance.h"
 #include "kernels/backend/staging.h"
 

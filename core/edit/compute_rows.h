@@ -8,7 +8,7 @@
 
 #include "core/api/progress.h"
 #include "core/edit/group_pass.h"
-#include "core/model/transformer.h"
+#include "core/model/decoder/transformer.h"
 #include "core/state/cache_state.h"
 #include "core/state/cache_store.h"
 

@@ -4,7 +4,7 @@
 // one rotation by the difference, in f32, rounded to the storage type. It exists to be measured
 // against keys that are rotated on read (semantics.md, section 2). Engine thread.
 #pragma once
-#include "core/model/transformer.h"
+#include "core/model/decoder/transformer.h"
 #include "core/state/cache_state.h"
 #include "core/state/cache_store.h"
 

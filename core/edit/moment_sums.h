@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/edit/group_pass.h"
-#include "core/model/transformer.h"
+#include "core/model/decoder/transformer.h"
 #include "core/state/policy_state.h"
 
 namespace kvlab {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <deque>
 
-#include "core/model/backend_status.h"
+#include "core/model/decoder/backend_status.h"
 #include "kernels/backend/staging.h"
 #include "kernels/ops/attention.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/api/progress.h"
-#include "core/model/transformer.h"
+#include "core/model/decoder/transformer.h"
 #include "core/state/cache_store.h"
 #include "core/state/wlod_state.h"
 

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "core/experiment/bench_rig.h"
-#include "core/session/cache_import.h"
+#include "core/files/cache_import.h"
 #include "kernels/peak.h"
 #include "kernels/scalar_convert.h"
 #include "kernels/thread_pool.h"

@@ -10,7 +10,7 @@
 #include "core/api/sweep_table.h"
 #include "core/experiment/bench_rig.h"
 #include "core/experiment/prompt_set.h"
-#include "core/model/strict_json.h"
+#include "core/model/files/strict_json.h"
 
 namespace kvlab {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "core/experiment/bench_rig.h"
 #include "core/model/counter_random.h"
-#include "core/model/safetensors.h"
+#include "core/model/files/safetensors.h"
 #include "kernels/scalar_convert.h"
 
 namespace kvlab {

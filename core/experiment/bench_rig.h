@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "core/experiment/bench.h"
-#include "core/session/verbs.h"
+#include "core/verbs/verbs.h"
 
 namespace kvlab {
 

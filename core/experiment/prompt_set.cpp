@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/model/json_fields.h"
+#include "core/model/files/json_fields.h"
 
 namespace kvlab {
 

@@ -2,7 +2,7 @@
 #include "core/experiment/sweep_files.h"
 
 #include "core/api/pareto_svg.h"
-#include "core/model/part_file.h"
+#include "core/model/files/part_file.h"
 
 namespace kvlab {
 namespace {

@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <optional>
 
-#include "core/model/strict_json.h"
-#include "core/session/fingerprint.h"
+#include "core/files/fingerprint.h"
+#include "core/model/files/strict_json.h"
 
 namespace kvlab {
 

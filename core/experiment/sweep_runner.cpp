@@ -12,9 +12,9 @@
 #include "core/experiment/sweep_cell.h"
 #include "core/experiment/sweep_files.h"
 #include "core/experiment/sweep_journal.h"
-#include "core/model/strict_json.h"
-#include "core/session/fingerprint.h"
-#include "core/session/verbs.h"
+#include "core/files/fingerprint.h"
+#include "core/model/files/strict_json.h"
+#include "core/verbs/verbs.h"
 
 namespace kvlab {
 

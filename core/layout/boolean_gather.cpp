@@ -3,7 +3,7 @@
 // them. The whole cache moves, but each row once and never over another.
 #include "core/layout/contiguous.h"
 #include "core/layout/row_mover.h"
-#include "core/model/backend_status.h"
+#include "core/model/decoder/backend_status.h"
 
 namespace kvlab {
 namespace {

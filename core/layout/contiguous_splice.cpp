@@ -3,7 +3,7 @@
 // later row of the layer. Step 4's torch.cat, without the second buffer.
 #include "core/layout/contiguous.h"
 #include "core/layout/row_mover.h"
-#include "core/model/backend_status.h"
+#include "core/model/decoder/backend_status.h"
 
 namespace kvlab {
 namespace {

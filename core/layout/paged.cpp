@@ -6,7 +6,7 @@
 // compact() gets the room back.
 #include "core/layout/layout.h"
 #include "core/layout/row_mover.h"
-#include "core/model/backend_status.h"
+#include "core/model/decoder/backend_status.h"
 
 namespace kvlab {
 namespace {

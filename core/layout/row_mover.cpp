@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/layout/row_mover.h"
 
-#include "core/model/backend_status.h"
+#include "core/model/decoder/backend_status.h"
 
 namespace kvlab {
 namespace {

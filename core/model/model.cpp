@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
+#include "core/model/files/safetensors.h"
 #include "core/model/model_builder.h"
-#include "core/model/safetensors.h"
 #include "core/model/synthetic.h"
 
 namespace kvlab {

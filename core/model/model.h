@@ -9,9 +9,9 @@
 
 #include "core/api/error.h"
 #include "core/api/progress.h"
-#include "core/model/config.h"
-#include "core/model/tensor.h"
-#include "core/model/tokenizer.h"
+#include "core/model/files/config.h"
+#include "core/model/files/tensor.h"
+#include "core/model/tokens/tokenizer.h"
 
 namespace kvlab {
 

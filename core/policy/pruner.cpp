@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "core/edit/edit_plan.h"
-#include "core/model/backend_status.h"
+#include "core/model/decoder/backend_status.h"
 #include "core/policy/selection.h"
 
 namespace kvlab {

@@ -4,7 +4,7 @@
 #include <deque>
 #include <vector>
 
-#include "core/model/backend_status.h"
+#include "core/model/decoder/backend_status.h"
 #include "kernels/backend/staging.h"
 
 namespace kvlab {

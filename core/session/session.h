@@ -19,7 +19,7 @@
 #include "core/check/invariant.h"
 #include "core/edit/planner.h"
 #include "core/edit/transaction.h"
-#include "core/model/sampler.h"
+#include "core/model/decoder/sampler.h"
 #include "core/policy/compressor.h"
 #include "core/policy/pruner.h"
 #include "core/session/breakpoints.h"

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "core/edit/splice.h"
-#include "core/session/cache_file.h"
+#include "core/files/cache_file.h"
 #include "core/session/session.h"
 #include "core/state/provenance.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <thread>
 
-#include "core/model/int8_weights.h"
-#include "core/session/capture.h"
+#include "core/files/capture.h"
+#include "core/model/decoder/int8_weights.h"
 #include "core/session/session.h"
 
 namespace kvlab {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "core/analysis/lifespans.h"
-#include "core/model/gate_weights.h"
+#include "core/model/decoder/gate_weights.h"
 #include "core/session/session.h"
 
 namespace kvlab {

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "core/check/fault_drill.h"
-#include "core/model/backend_status.h"
-#include "core/session/fingerprint.h"
+#include "core/files/fingerprint.h"
+#include "core/model/decoder/backend_status.h"
 #include "core/session/session.h"
 #include "core/session/state_hash.h"
 

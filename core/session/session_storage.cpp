@@ -2,7 +2,7 @@
 // How rows are stored: what snapshots say of it, and changing it while the session lives.
 #include <algorithm>
 
-#include "core/model/backend_status.h"
+#include "core/model/decoder/backend_status.h"
 #include "core/session/session.h"
 
 namespace kvlab {

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "core/analysis/drift_meter.h"
-#include "core/session/fingerprint.h"
+#include "core/files/fingerprint.h"
 #include "core/session/session.h"
 
 namespace kvlab {

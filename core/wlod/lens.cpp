@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/model/strict_json.h"
+#include "core/model/files/strict_json.h"
 
 namespace kvlab {
 

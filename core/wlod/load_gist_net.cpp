@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/model/safetensors.h"
+#include "core/model/files/safetensors.h"
 #include "core/wlod/pooling_gist_net.h"
 
 namespace kvlab {

@@ -116,7 +116,8 @@ BackendAnswer openBackend(const std::string& id, int threads, const std::string&
 struct NumericsAnswer {
   std::string id, why;  ///< why: it cannot be had here; else empty
 };
-/// What a back end ("cpu", "cuda") computes with: the exact one first. See kernels/numerics.h, kernels/cuda/fast.h.
+/// What a back end ("cpu", "cuda") computes with: the exact one first. See kernels/numerics.h,
+/// kernels/cuda/linear/fast.h.
 std::vector<NumericsAnswer> numericsOf(const std::string& id);
 
 /// Computes on `threads` threads of this processor, the caller's included. `numerics`: an available id of

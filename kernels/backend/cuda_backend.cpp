@@ -9,7 +9,7 @@
 #include "kernels/backend/cuda_event_log.h"
 #include "kernels/backend/cuda_ops.h"
 #include "kernels/backend/pinned_ring.h"
-#include "kernels/cuda/find_module.h"
+#include "kernels/cuda/runtime/find_module.h"
 
 namespace kvlab::kernels {
 namespace {

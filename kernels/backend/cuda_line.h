@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "kernels/backend/backend.h"
-#include "kernels/cuda/module_api.h"
+#include "kernels/cuda/runtime/module_api.h"
 
 namespace kvlab::kernels {
 

@@ -10,7 +10,7 @@ namespace kvlab::kernels {
 inline constexpr const char *kCudaExactId = "cuda-det", *kCudaFastId = "cuda-fast";
 
 const OpTable& cudaOps();
-/// With the products and the attention of kernels/cuda/fast.h.
+/// With the products and the attention of kernels/cuda/linear/fast.h.
 const OpTable& cudaFastOps();
 
 }  // namespace kvlab::kernels

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of module_api.h: devices, memory, operations.
-#include "kernels/cuda/module_api.h"
+#include "kernels/cuda/runtime/module_api.h"
 
 #include <cuda_runtime.h>
 
 #include <cstdio>
 
-#include "kernels/cuda/bounds.h"
-#include "kernels/cuda/cublas_lt.h"
-#include "kernels/cuda/device.h"
-#include "kernels/cuda/fast.h"
-#include "kernels/cuda/ops.h"
+#include "kernels/cuda/linear/cublas_lt.h"
+#include "kernels/cuda/linear/fast.h"
+#include "kernels/cuda/runtime/bounds.h"
+#include "kernels/cuda/runtime/device.h"
+#include "kernels/cuda/runtime/ops.h"
 
 namespace kvlab::kernels::cuda {
 namespace {

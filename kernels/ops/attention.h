@@ -46,7 +46,7 @@ struct AttentionArgs {
   float* out = nullptr;   ///< [nQueries, queryHeads*headDim]; 0 for a query that sees no row
   int64_t outStride = 0;  ///< in floats; 0 means queryHeads*headDim
 
-  void* scratch = nullptr;  ///< device only: attentionScratchBytes() of kernels/cuda/ops.h
+  void* scratch = nullptr;  ///< device only: attentionScratchBytes() of kernels/cuda/runtime/ops.h
 
   /// Optional probability masses. Entry `rows` is the self row; rows not seen get 0.
   float* newestMass = nullptr;       ///< [rows + 1] last query, mean over query heads

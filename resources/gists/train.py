@@ -223,7 +223,7 @@ def train_level2(net, first, model, words, rng, args):
 # ---- files ----
 
 def fingerprint():
-    """Of the demo model, as kvlab wrote it (core/session/fingerprint.h) into the gates' recordings."""
+    """Of the demo model, as kvlab wrote it (core/files/fingerprint.h) into the gates' recordings."""
     from safetensors import safe_open
     with safe_open(os.path.join(HERE, "..", "gates", "demo.safetensors"), "pt") as file:
         return file.metadata()["model"]

@@ -14,7 +14,7 @@
 
 #include "app/core_engine.h"
 #include "app/logging.h"
-#include "core/session/capture.h"
+#include "core/files/capture.h"
 #include "unit/model_bytes.h"
 
 using namespace kvlab;

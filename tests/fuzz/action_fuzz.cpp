@@ -2,7 +2,7 @@
 // Input: a list of actions. What is accepted is the same after writing and reading again.
 #include "core/api/action.h"
 
-#include "core/model/strict_json.h"
+#include "core/model/files/strict_json.h"
 #include "fuzz.h"
 
 using namespace kvlab;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Input: a byte that chooses the position mode, then a cache file for a model of two small layers.
 // What is accepted fits the session it is for.
-#include "core/session/cache_file.h"
+#include "core/files/cache_file.h"
 
 #include <cmath>
 

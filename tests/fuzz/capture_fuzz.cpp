@@ -2,7 +2,7 @@
 // Input: a capture as it lies on the disk (first byte even), or payloads between NULs that are
 // framed here with their right checksums. What is accepted is the same after writing and reading
 // again, and any cut of it is a beginning of it.
-#include "core/session/capture.h"
+#include "core/files/capture.h"
 
 #include "fuzz.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Input: a config.json. What is accepted has sane numbers and makes a rotary table.
-#include "core/model/config.h"
+#include "core/model/files/config.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "core/model/rotary.h"
-#include "core/model/strict_json.h"
+#include "core/model/decoder/rotary.h"
+#include "core/model/files/strict_json.h"
 #include "fuzz.h"
 
 using namespace kvlab;

@@ -9,9 +9,9 @@ import re
 import sys
 
 # What input from outside passes through; the rest of the library is compiled along and not its subject.
-PARSERS = re.compile(r"^core/(api/(action|manifest|error)|model/(config|rope_config|safetensors|safetensors_header|"
-                     r"strict_json|json_fields|charsmap_check|sentencepiece_tokenizer|tokenizer|bpe_tokenizer|element|utf8|bpe/\w+)|"
-                     r"session/(capture|cache_file|cache_hf|cache_native_read))\.(cpp|h)$")
+PARSERS = re.compile(r"^core/(api/(action|manifest|error)|model/files/(config|rope_config|safetensors|"
+                     r"safetensors_header|strict_json|json_fields|element)|model/tokens/\w+|"
+                     r"files/(capture|cache_file|cache_hf|cache_native_read))\.(cpp|h)$")
 
 
 def relative(name):

@@ -2,7 +2,7 @@
 // Input: a manifest. What is accepted is complete and the same after writing and reading again.
 #include "core/api/manifest.h"
 
-#include "core/model/strict_json.h"
+#include "core/model/files/strict_json.h"
 #include "fuzz.h"
 
 using namespace kvlab;

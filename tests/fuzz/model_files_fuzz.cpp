@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/model/config.h"
-#include "core/model/safetensors.h"
-#include "core/model/tokenizer.h"
+#include "core/model/files/config.h"
+#include "core/model/files/safetensors.h"
+#include "core/model/tokens/tokenizer.h"
 #include "fuzz.h"
 
 using namespace kvlab;

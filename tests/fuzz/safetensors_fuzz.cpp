@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Input: a safetensors file. What is accepted lies inside the file, tensor by tensor.
-#include "core/model/safetensors.h"
+#include "core/model/files/safetensors.h"
 
 #include "fuzz.h"
 

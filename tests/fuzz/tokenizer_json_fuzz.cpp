@@ -2,8 +2,8 @@
 // Input: a tokenizer.json, optionally a NUL and text to tokenise with it.
 #include <string>
 
-#include "core/model/tokenizer_files.h"
-#include "core/model/utf8.h"
+#include "core/model/tokens/tokenizer_files.h"
+#include "core/model/tokens/utf8.h"
 #include "fuzz.h"
 
 using namespace kvlab;

@@ -2,13 +2,13 @@
 // Input: a byte that chooses a session on the smallest model, then lines of JSON, each a call of a verb:
 // ["step", {"n": 2}]. After each call every invariant holds, and a call that was refused has changed
 // nothing. In the end what is undone comes back with its hash, and a reset leaves the first state.
-#include "core/session/verbs.h"
+#include "core/verbs/verbs.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <map>
 
-#include "core/model/strict_json.h"
+#include "core/model/files/strict_json.h"
 #include "fuzz.h"
 
 using namespace kvlab;

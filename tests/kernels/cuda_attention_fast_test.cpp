@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention on tensor cores ("cuda-fast") on the emulated device: within the bound that kernels/cuda/fast.h states of
-// the exact mode, within that of f32 sums of the same with rounded inputs; the same bits in every call; what it does
-// not take has the CPU's bits.
+// Attention on tensor cores ("cuda-fast") on the emulated device: within the bound that kernels/cuda/linear/fast.h
+// states of the exact mode, within that of f32 sums of the same with rounded inputs; the same bits in every call; what
+// it does not take has the CPU's bits.
 #include <QtTest>
 
 #include "cuda_attention_rig.h"
-#include "kernels/cuda/attention_shape.h"
+#include "kernels/cuda/attention/attention_shape.h"
 
 using namespace kvlab::kernels;
 using namespace kvlab::kernels::test;

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "cuda_attention_rig.h"
-#include "kernels/cuda/attention_shape.h"
+#include "kernels/cuda/attention/attention_shape.h"
 
 using namespace kvlab::kernels;
 using namespace kvlab::kernels::cuda;

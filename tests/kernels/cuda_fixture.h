@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/find_module.h"
+#include "kernels/cuda/runtime/find_module.h"
 
 namespace kvlab::kernels::test {
 

@@ -4,7 +4,7 @@
 #include <QtTest>
 
 #include "cuda_fixture.h"
-#include "kernels/cuda/row_parts.h"
+#include "kernels/cuda/rows/row_parts.h"
 #include "row_pool_fixture.h"
 
 using namespace kvlab::kernels;

@@ -10,9 +10,9 @@
 #include <csignal>
 #include <set>
 
-#include "kernels/cuda/async_copy.h"
-#include "kernels/cuda/launch.h"
-#include "kernels/cuda/mma.h"
+#include "kernels/cuda/runtime/async_copy.h"
+#include "kernels/cuda/runtime/launch.h"
+#include "kernels/cuda/runtime/mma.h"
 
 using namespace kvlab::kernels;
 using namespace kvlab::kernels::cuda;

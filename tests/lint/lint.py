@@ -29,7 +29,7 @@ def tracked(root):
 
 
 def folder(path):
-    return "/".join(path.parts[:2]) if path.parts[0] in ROOMS and len(path.parts) > 2 else path.parts[0]
+    return str(path.parent)
 
 
 def includes(root, path):

@@ -8,7 +8,7 @@
 #include <QTemporaryDir>
 #include <map>
 
-#include "core/session/capture_session.h"
+#include "core/verbs/capture_session.h"
 
 using namespace kvlab;
 

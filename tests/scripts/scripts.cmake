@@ -15,7 +15,6 @@ foreach(module kvlab_far kvlab_cuda_emulated)
     add_test(NAME scripts/backends_agree@${module} COMMAND kvlab run ${CMAKE_CURRENT_LIST_DIR}/backends_agree.js)
     set_tests_properties(scripts/backends_agree@${module} PROPERTIES LABELS scripts TIMEOUT ${limit}
       ENVIRONMENT "KVLAB_CUDA_MODULE=$<TARGET_FILE:${module}>")
-    add_dependencies(kvlab_app ${module})
   endif()
 endforeach()
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands for cuBLASLt on the emulated device: its functions as kernels/cuda/cublas_lt.h declares them, with
+// What stands for cuBLASLt on the emulated device: its functions as kernels/cuda/linear/cublas_lt.h declares them, with
 // checks of everything they are given, and products computed by this processor in an order of its own.
 // KVLAB_CUBLAS_DOUBLE, read at every call: "create" and "matmul" fail there, "none": no shape has an algorithm.
 #include <cstdlib>
@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "kernels/cuda/cublas_lt.h"
+#include "kernels/cuda/linear/cublas_lt.h"
 #include "kernels/scalar_convert.h"
 
 namespace {

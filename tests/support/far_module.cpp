@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/module_api.h"
+#include "kernels/cuda/runtime/module_api.h"
 #include "kernels/thread_pool.h"
 
 namespace kvlab::kernels {

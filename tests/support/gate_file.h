@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/model/config.h"
-#include "core/model/safetensors.h"
+#include "core/model/files/config.h"
+#include "core/model/files/safetensors.h"
 #include "kernels/scalar_convert.h"
 
 namespace kvlab {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/model/safetensors.h"
+#include "core/model/files/safetensors.h"
 
 namespace kvlab {
 

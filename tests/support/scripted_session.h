@@ -5,7 +5,7 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
-#include "core/session/verbs.h"
+#include "core/verbs/verbs.h"
 
 namespace kvlab::test {
 

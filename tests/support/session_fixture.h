@@ -8,7 +8,7 @@
 
 #include "core/check/invariant.h"
 #include "core/session/state_hash.h"
-#include "core/session/verbs.h"
+#include "core/verbs/verbs.h"
 
 namespace kvlab {
 

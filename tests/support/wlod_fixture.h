@@ -5,7 +5,7 @@
 #include <random>
 
 #include "core/edit/wlod_transaction.h"
-#include "core/model/placed_weights.h"
+#include "core/model/decoder/placed_weights.h"
 
 namespace kvlab {
 

@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-#include "core/model/rotary.h"
-#include "core/session/cache_file.h"
-#include "core/session/cache_session.h"
-#include "core/session/key_rotation.h"
+#include "core/files/cache_file.h"
+#include "core/files/key_rotation.h"
+#include "core/model/decoder/rotary.h"
+#include "core/verbs/cache_session.h"
 #include "unit/model_bytes.h"
 
 using namespace kvlab;

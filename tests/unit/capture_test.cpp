@@ -2,7 +2,7 @@
 // Captures: the same commands give the same states, and what is damaged is dropped or named.
 #include "support/scripted_session.h"
 
-#include "core/session/capture_session.h"
+#include "core/verbs/capture_session.h"
 #include "unit/model_bytes.h"
 
 using namespace kvlab;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // config.json: every fixture, both rope styles, windows, and a catalogue of bad values.
-#include "core/model/config.h"
+#include "core/model/files/config.h"
 
 #include <QtTest>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine against transformers, and against itself: a row has the same bits however it was made.
-#include "core/model/safetensors.h"
-#include "core/session/verbs.h"
+#include "core/model/files/safetensors.h"
+#include "core/verbs/verbs.h"
 
 // Qt last: its macro `slots` must not meet the engine's names.
 #include <QDir>

@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "core/session/capture_session.h"
+#include "core/verbs/capture_session.h"
 
 using namespace kvlab;
 using namespace kvlab::test;

@@ -9,8 +9,8 @@
 #include "core/analysis/lifespans.h"
 #include "core/edit/compute_rows.h"
 #include "core/edit/recompute.h"
-#include "core/model/gate_weights.h"
-#include "core/session/fingerprint.h"
+#include "core/files/fingerprint.h"
+#include "core/model/decoder/gate_weights.h"
 #include "kernels/ops/op_table.h"
 #include "support/gate_file.h"
 

@@ -2,7 +2,7 @@
 // Models whose matrices are int8: what the codes stand for, what is left alone, and what sessions say about it.
 #include <cmath>
 
-#include "core/model/int8_weights.h"
+#include "core/model/decoder/int8_weights.h"
 #include "kernels/row_quant.h"
 #include "support/session_fixture.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/analysis/metrics.h"
-#include "core/session/lanes.h"
+#include "core/lanes/lanes.h"
 
 using namespace kvlab;
 using namespace kvlab::test;

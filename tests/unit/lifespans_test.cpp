@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "core/analysis/lifespans.h"
-#include "core/model/safetensors.h"
+#include "core/model/files/safetensors.h"
 
 using namespace kvlab;
 

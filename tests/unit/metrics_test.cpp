@@ -7,7 +7,7 @@
 #include <set>
 
 #include "core/analysis/metrics.h"
-#include "core/session/samples.h"
+#include "core/lanes/samples.h"
 
 using namespace kvlab;
 

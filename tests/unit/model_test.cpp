@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "core/model/safetensors.h"
+#include "core/model/files/safetensors.h"
 #include "core/model/synthetic.h"
 #include "unit/model_bytes.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rotary tables: rows per phase, damping, and the rotation of every model fixture against the keys
 // that transformers rotated.
-#include "core/model/rotary.h"
+#include "core/model/decoder/rotary.h"
 
 #include <QtTest>
 #include <cmath>
 
-#include "core/model/safetensors.h"
+#include "core/model/files/safetensors.h"
 
 using namespace kvlab;
 

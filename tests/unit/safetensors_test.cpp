@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // safetensors: reading what transformers wrote, round trips, and a catalogue of damaged files.
-#include "core/model/safetensors.h"
+#include "core/model/files/safetensors.h"
 
 #include <QtTest>
 

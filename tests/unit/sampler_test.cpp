@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Choosing a token: order of the cuts, ties, reproducibility, refusals.
-#include "core/model/sampler.h"
+#include "core/model/decoder/sampler.h"
 
 #include <QtTest>
 #include <algorithm>

@@ -16,7 +16,7 @@
 #include "core/experiment/sweep_cell.h"
 #include "core/experiment/sweep_journal.h"
 #include "core/experiment/sweep_runner.h"
-#include "core/session/verbs.h"
+#include "core/verbs/verbs.h"
 
 using namespace kvlab;
 using nlohmann::json;

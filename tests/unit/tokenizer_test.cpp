@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tokenizers against what their own libraries made of the texts in tests/oracle/tokenizers, and a
 // catalogue of bad files.
-#include "core/model/tokenizer.h"
+#include "core/model/tokens/tokenizer.h"
 
 #include <QtTest>
 
-#include "core/model/bpe/pattern.h"
-#include "core/model/bpe/unicode.h"
-#include "core/model/tokenizer_files.h"
-#include "core/model/utf8.h"
+#include "core/model/tokens/pattern.h"
+#include "core/model/tokens/tokenizer_files.h"
+#include "core/model/tokens/unicode.h"
+#include "core/model/tokens/utf8.h"
 #include "unit/model_bytes.h"
 
 using namespace kvlab;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Working contexts with gists against resources/gists/reference.json, which PyTorch computed in f64: the gists of the
 // demo model, mean and trained, and the next token's logits over tilings of tokens, LOD1 and LOD2, damped and not.
-#include "core/model/strict_json.h"
+#include "core/model/files/strict_json.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;

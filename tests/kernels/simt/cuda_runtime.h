@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of the CUDA runtime that this library uses, on an emulated device: kernels are compiled by the
 // host's compiler and run thread by thread (block.h). Work is done when it is given to a stream; a
-// capturing stream keeps it for its graph instead. Kernels are started through kernels/cuda/launch.h.
+// capturing stream keeps it for its graph instead. Kernels are started through kernels/cuda/runtime/launch.h.
 // Environment, read at every launch: KVLAB_SIMT_SEED permutes the order of threads (0 = ascending);
 // read once: KVLAB_SIMT_MEMORY bytes of device memory. A failed launch is told on stderr and by
 // cudaGetErrorString, names the place in the code that launched it, and leaves the device usable.
@@ -143,7 +143,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel*, 
 
 namespace kvlab::simt {
 
-/// Enqueues a launch (kernels/cuda/launch.h calls it).
+/// Enqueues a launch (kernels/cuda/runtime/launch.h calls it).
 cudaError_t enqueue(cudaStream_t, Launch);
 
 /// Shows a library that stands for one of NVIDIA's how to put work on the emulated device, through its

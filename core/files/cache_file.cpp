@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all forms of cache files share.
+#include "core/files/cache_file.h"
+
+#include <array>
+#include <cmath>
+
+#include "core/model/files/strict_json.h"
+
+namespace kvlab {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::pair<CacheForm, std::string_view>, 3> kForms = {
+    {{CacheForm::Native, "native"}, {CacheForm::HfTuple, "hf_tuple"}, {CacheForm::HfDynamic, "hf_dynamic"}}};
+
+Error otherModel(const std::string& file, const std::string& field, const json& have, const json& want) {
+  Error error{"other_model",
+              "cannot use " + file,
+              field + " is " + have.dump(-1, ' ', false, json::error_handler_t::replace) +
+                  ", the session's model has " + want.dump(),
+              "open the session with the model that the cache was made with",
+              std::nullopt,
+              field};
+  error.value = have;
+  return error;
+}
+
+Result<json> readManifest(const Safetensors& file, const std::string& path) {
+  const auto found = file.metadata().find("kvlab");
+  if (found == file.metadata().end())
+    return badCache(path, "no kvlab manifest in its metadata; save it with kvlab or with kvlab_cache.py", "kvlab");
+  Result<json> manifest =
+      parseJson(found->second, path + " (metadata \"kvlab\")", "bad_file", {.depth = 16, .uniqueKeys = true});
+  if (!manifest) return manifest;
+  if (!manifest->is_object()) return badCache(path, "the kvlab manifest is not an object", "kvlab");
+  if (manifest->value("format", json()) != "kvlab-cache") return badCache(path, "format is not kvlab-cache", "format");
+  const json version = manifest->value("version", json());
+  if (!version.is_number_integer() || version != 1)
+    return badCache(path, "version " + version.dump(-1, ' ', false, json::error_handler_t::replace) + " is not 1",
+                    "version");
+  return manifest;
+}
+
+}  // namespace
+
+std::string_view name(CacheForm form) { return kForms[static_cast<std::size_t>(form)].second; }
+
+std::optional<CacheForm> cacheFormFromName(std::string_view text) {
+  for (const auto& [form, word] : kForms)
+    if (word == text) return form;
+  return std::nullopt;
+}
+
+Error badCache(const std::string& file, const std::string& why, const std::string& field) {
+  return {"bad_file", "cannot use " + file, why, "save the cache again, or use an undamaged copy", std::nullopt, field};
+}
+
+Result<std::vector<std::int32_t>> indexList(const json& manifest, const char* key, std::int64_t end,
+                                            const std::string& file) {
+  const auto list = manifest.find(key);
+  if (list == manifest.end() || !list->is_array()) return badCache(file, std::string(key) + " is not a list", key);
+  std::vector<std::int32_t> out;
+  out.reserve(list->size());
+  for (const json& value : *list) {
+    const bool whole = value.is_number_unsigned() || (value.is_number_integer() && value.get<std::int64_t>() >= 0);
+    if (!whole || value.get<std::uint64_t>() >= static_cast<std::uint64_t>(end))
+      return badCache(file,
+                      std::string(key) + "[" + std::to_string(out.size()) + "] is not a whole number from 0 to " +
+                          std::to_string(end - 1),
+                      key);
+    out.push_back(static_cast<std::int32_t>(value.get<std::uint64_t>()));
+  }
+  return out;
+}
+
+json describeModel(const ModelConfig& config) {
+  return {{"model_type", config.type},
+          {"num_hidden_layers", config.layers},
+          {"num_key_value_heads", config.kvHeads},
+          {"head_dim", config.headDim},
+          {"rope_theta", config.ropeTheta}};
+}
+
+Status checkModel(const json& manifest, const ModelConfig& config, const std::string& file) {
+  const auto model = manifest.find("model");
+  if (model == manifest.end() || !model->is_object()) return badCache(file, "model is not an object", "model");
+  const json wanted = describeModel(config);
+  for (const char* field : {"model_type", "num_hidden_layers", "num_key_value_heads", "head_dim"}) {
+    const json have = model->value(field, json());
+    if (have != wanted[field]) return otherModel(file, std::string("model.") + field, have, wanted[field]);
+  }
+  const json theta = model->value("rope_theta", json());
+  if (!theta.is_number() || !(std::abs(theta.get<double>() - config.ropeTheta) <= 1e-9 * config.ropeTheta))
+    return otherModel(file, "model.rope_theta", theta, wanted["rope_theta"]);
+  return ok();
+}
+
+Status checkCapacity(std::int64_t rows, const CacheTarget& target, const std::string& file) {
+  if (rows <= target.capacity) return ok();
+  return Error{"capacity",
+               "cannot use " + file,
+               "it holds " + std::to_string(rows) + " rows per layer, the limit is " + std::to_string(target.capacity),
+               "raise capacity in the manifest",
+               std::nullopt,
+               "capacity",
+               target.capacity};
+}
+
+Status checkPhases(const std::vector<std::int32_t>& phases, const CacheTarget& target, const std::string& file) {
+  if (phases.empty() || phases.back() < target.maxPhases) return ok();
+  return Error{
+      "no_phase_room",
+      "cannot use " + file,
+      "position " + std::to_string(phases.back()) + " is above the last one, " + std::to_string(target.maxPhases - 1),
+      "raise capacity in the manifest",
+      std::nullopt,
+      "position_ids",
+      phases.back()};
+}
+
+Result<CacheImport> parseCache(std::span<const std::byte> bytes, const std::string& path, const CacheTarget& target) {
+  const Result<Safetensors> file = Safetensors::parse(bytes, path);
+  if (!file) return file.error();
+  const Result<json> manifest = readManifest(*file, path);
+  if (!manifest) return manifest.error();
+  const json word = manifest->value("form", json());
+  const auto form = word.is_string() ? cacheFormFromName(word.get<std::string>()) : std::nullopt;
+  if (!form) return badCache(path, "form is none of native, hf_tuple, hf_dynamic", "form");
+  if (Status same = checkModel(*manifest, target.config, path); !same) return same.error();
+  Result<CacheImport> rows = *form == CacheForm::Native ? parseNative(*file, *manifest, path, target)
+                                                        : parseHf(*file, *manifest, path, target);
+  if (rows) rows->form = *form;
+  return rows;
+}
+
+}  // namespace kvlab

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cache files: one safetensors file, written whole or not at all. The metadata entry "kvlab" is
+// JSON
+//   {"format": "kvlab-cache", "version": 1, "form": "hf_dynamic" | "hf_tuple" | "native",
+//    "model": {"model_type", "num_hidden_layers", "num_key_value_heads", "head_dim", "rope_theta"},
+//    "input_ids": [length], "position_ids": [length], "dtype": "float32", "edited": false}
+// that resources/python/kvlab_cache.py reads and writes too ("edited" is kvlab's: rows may belong
+// to a context that no longer exists; absent = false).
+//
+// hf_tuple and hf_dynamic hold past_key_values.{layer}.key and .value, [1, kvHeads, length,
+// headDim], keys rotated at position_ids as Hugging Face stores them. Values and token ids come
+// back bit for bit. Keys are rotated and unrotated in double and rounded to the storage type on
+// either way: a key pair that was saved and loaded differs by at most 3 u |pair|, u = 2^-24 (f32),
+// 2^-11 (f16), 2^-8 (bf16). A file does not say what its rows were computed from: unless it is
+// marked edited, they count as computed from the context that the file holds.
+//
+// native holds the state itself (cache_native.h): loading one restores the state hash.
+//
+// Every refusal of a file is an Error whose text names file, tensor and place and leaves the
+// session as it was: bad_file (damaged or made up), other_model, other_numerics, other_format
+// (native, other row types or position mode), bad_positions, ragged (saving), empty, capacity,
+// no_phase_room.
+#pragma once
+#include <optional>
+#include <string_view>
+
+#include "core/files/cache_import.h"
+#include "core/model/files/safetensors.h"
+
+namespace kvlab {
+
+std::string_view name(CacheForm form);
+std::optional<CacheForm> cacheFormFromName(std::string_view name);
+
+/// A cache file's bytes, checked against `target` throughout; `file` names them in errors. The
+/// caller sets storage.
+Result<CacheImport> parseCache(std::span<const std::byte> bytes, const std::string& file, const CacheTarget& target);
+
+/// K (unrotated) and V of rows [begin, begin+n) of a layer of a Hugging Face form, as f32
+/// [n, kvHeads*headDim].
+void unrotatedRows(const CacheImport& rows, const ModelConfig& config, int layer, std::int64_t begin, std::int64_t n,
+                   float* k, float* v);
+
+// --- shared by the forms
+// ---------------------------------------------------------------------------
+
+/// A file that cannot be used (code bad_file); field names the tensor or key, if one is at fault.
+Error badCache(const std::string& file, const std::string& why, const std::string& field = {});
+/// manifest[key] as numbers from 0 below `end`, or bad_file.
+Result<std::vector<std::int32_t>> indexList(const nlohmann::json& manifest, const char* key, std::int64_t end,
+                                            const std::string& file);
+nlohmann::json describeModel(const ModelConfig& config);
+/// Error (code other_model) unless the file's model is the session's.
+Status checkModel(const nlohmann::json& manifest, const ModelConfig& config, const std::string& file);
+/// Errors: capacity.
+Status checkCapacity(std::int64_t rows, const CacheTarget& target, const std::string& file);
+/// Error (code no_phase_room) unless the last phase leaves one above it.
+Status checkPhases(const std::vector<std::int32_t>& phases, const CacheTarget& target, const std::string& file);
+
+Result<CacheImport> parseHf(const Safetensors& file, const nlohmann::json& manifest, const std::string& path,
+                            const CacheTarget& target);
+Result<CacheImport> parseNative(const Safetensors& file, const nlohmann::json& manifest, const std::string& path,
+                                const CacheTarget& target);
+
+}  // namespace kvlab

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cache read from a file and checked against the session it is for, not yet in its pools. Values;
+// rows stay in the mapped file until they are written. Any thread.
+#pragma once
+#include <array>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/api/action.h"
+#include "core/api/ledger_view.h"
+#include "core/api/manifest.h"
+#include "core/model/files/config.h"
+#include "core/model/files/tensor.h"
+#include "core/state/cache_state.h"
+#include "kernels/row_format.h"
+
+namespace kvlab {
+
+enum class CacheForm : std::uint8_t { Native, HfTuple, HfDynamic };
+
+/// What a file has to fit.
+struct CacheTarget {
+  ModelConfig config;
+  std::string fingerprint;                  // of the model, core/files/fingerprint.h
+  std::string numerics;                     // numerics id
+  std::vector<kernels::RowFormat> formats;  // [layers]
+  std::vector<std::int32_t> keep;           // [layers] newest rows that a layer keeps, 0 = all
+  PositionMode position = PositionMode::Context;
+  std::int64_t capacity = 0;   // rows per layer
+  std::int32_t maxPhases = 0;  // phases run below this
+  double maxBrightness = 255;
+};
+
+struct CacheImport {
+  CacheForm form = CacheForm::HfDynamic;
+  std::vector<TokenId> tokens;       // [length] of the context
+  std::vector<std::int32_t> phases;  // [length]
+  bool edited = false;               // rows may belong to a context that no longer exists
+
+  /// Hugging Face forms: keys rotated at `phases`, [kvHeads, length, headDim] as the file has them.
+  struct Rotated {
+    TensorView key, value;
+  };
+  std::vector<Rotated> rotated;  // [layers]
+
+  /// Form native: the whole state, and row records as the pool had them.
+  struct Group {
+    std::vector<LedgerId> ledger;        // [rows]
+    std::vector<std::int32_t> phases;    // [rows]
+    std::vector<Provenance> provenance;  // [ledger]
+  };
+  std::vector<LedgerRow> ledger;
+  std::vector<LedgerId> context;          // [length]
+  std::vector<float> brightness;          // [length]
+  std::vector<std::int32_t> birthPhases;  // [ledger]
+  std::vector<Group> groups;
+  std::vector<std::int32_t> groupOf;                // [layers]
+  std::vector<std::int32_t> first;                  // [layers] rows of the map before it had left through the window
+  std::vector<std::span<const std::byte>> records;  // [layers] of [rows - first, stride]
+  std::array<std::uint64_t, 2> random{};
+  Tick tick;
+  std::vector<Action> pending;
+
+  std::shared_ptr<const void> storage;  // keeps the bytes that tensors and records point into
+};
+
+}  // namespace kvlab

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The native form of cache files: a whole state, byte for byte. Tensors (n = ledger rows, r = rows
+// of a map, stride = bytes of a row record, kernels/row_format.h):
+//   ledger.token I32 [n]  ledger.flags U8 [n, 4] kind, state, source, pinned  ledger.brightness F32
+//   [n] ledger.ticks I64 [n, 2] born, changed  ledger.birth_phases I32 [n] ledger.parents I32 [..]
+//   with ledger.parent_ends I32 [n]; ledger.children likewise context.ledger I32 [length]
+//   context.phases I32 [length]  context.brightness F32 [length] groups.{g}.ledger I32 [r]
+//   groups.{g}.phases I32 [r]  groups.{g}.provenance U64 [n, 3] rows.{layer} U8 [r - first, stride], in the
+//   order of the layer's map
+// and in the manifest, next to what all forms have: fingerprint, numerics, position, rows {k, v,
+// stride} or a list of them where layers differ, first [layers] (rows of the map that had left through the window;
+// may be absent: none), group_of [layers], random [2], tick, edited, pending. Not kept: where a ring stood, logits and
+// attention, which the next tick's query pass computes anew, and history.
+#pragma once
+#include <memory>
+
+#include "core/files/cache_file.h"
+#include "core/state/cache_store.h"
+
+namespace kvlab {
+
+/// The columns of one file while it is written: tensors point into them.
+class NativeColumns {
+ public:
+  NativeColumns(const CacheState& state, const CacheStore& store);
+  void addTo(SafetensorsWriter& writer) const;
+
+ private:
+  template <class T>
+  void column(std::string name, Element element, std::vector<std::int64_t> shape, const std::vector<T>& values);
+  void ledger(const CacheState& state);
+  void links(const CacheState& state, const char* name, const char* ends, std::vector<LedgerId> LedgerRow::*list);
+  void rows(const CacheState& state, const CacheStore& store);
+
+  struct Tensor {
+    std::string name;
+    Element element;
+    std::vector<std::int64_t> shape;
+    std::vector<std::byte> bytes;
+  };
+  std::vector<Tensor> m_tensors;
+};
+
+/// As the manifest says it.
+nlohmann::json rowsJson(const std::vector<kernels::RowFormat>& formats);
+
+nlohmann::json nativeManifest(const CacheState& state, const CacheTarget& target, const std::vector<Action>& pending);
+
+}  // namespace kvlab

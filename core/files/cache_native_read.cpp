@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the native form. Every index is checked before it is used, and the state that comes out
+// obeys what the invariants demand of a session; the import runs those once more.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "core/files/cache_native.h"
+#include "kernels/row_quant.h"
+#include "kernels/row_tag.h"
+
+namespace kvlab {
+namespace {
+
+using nlohmann::json;
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+constexpr std::int64_t kMostIds = std::int64_t{1} << 31;
+
+Error other(const std::string& code, const std::string& file, const std::string& field, const json& have,
+            const std::string& want, const std::string& remedy) {
+  Error error{code,
+              "cannot use " + file,
+              field + " is " + have.dump(-1, ' ', false, json::error_handler_t::replace) + ", the session's is " + want,
+              remedy,
+              std::nullopt,
+              field};
+  error.value = have;
+  return error;
+}
+
+/// Tensors by name; what is never asked for is one too many.
+class Columns {
+ public:
+  Columns(const Safetensors& file, const std::string& path) : m_file(file), m_path(path) {}
+
+  Result<std::span<const std::byte>> bytes(const std::string& name, Element element,
+                                           const std::vector<std::int64_t>& shape) {
+    const FileTensor* tensor = m_file.find(name);
+    if (!tensor) return badCache(m_path, "tensor \"" + name + "\" is missing", name);
+    ++m_taken;
+    if (tensor->element != element || tensor->shape != shape)
+      return badCache(m_path,
+                      "tensor \"" + name + "\" is " + std::string(kvlab::name(tensor->element)) + " " +
+                          shapeText(tensor->shape) + ", expected " + std::string(kvlab::name(element)) + " " +
+                          shapeText(shape),
+                      name);
+    return tensor->bytes;
+  }
+
+  template <class T>
+  Status take(const std::string& name, Element element, const std::vector<std::int64_t>& shape, std::vector<T>& out) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    const auto data = bytes(name, element, shape);
+    if (!data) return data.error();
+    out.resize(data->size() / sizeof(T));
+    if (!out.empty()) std::memcpy(out.data(), data->data(), data->size());
+    return ok();
+  }
+
+  /// Rows of a tensor's first dimension; 0 if there is none.
+  std::int64_t rows(const std::string& name) const {
+    const FileTensor* tensor = m_file.find(name);
+    return tensor && !tensor->shape.empty() ? tensor->shape[0] : 0;
+  }
+  Status finish() const {
+    if (m_taken == m_file.tensors().size()) return ok();
+    return badCache(
+        m_path,
+        std::to_string(m_file.tensors().size()) + " tensors, the manifest accounts for " + std::to_string(m_taken));
+  }
+
+ private:
+  const Safetensors& m_file;
+  const std::string& m_path;
+  std::size_t m_taken = 0;
+};
+
+class NativeReader {
+ public:
+  NativeReader(const Safetensors& file, const json& manifest, const std::string& path, const CacheTarget& target)
+      : m_columns(file, path), m_manifest(manifest), m_path(path), m_target(target) {}
+
+  Result<CacheImport> read() {
+    using Step = Status (NativeReader::*)();
+    for (Step step : {&NativeReader::checkOrigin, &NativeReader::readNumbers, &NativeReader::readLedger,
+                      &NativeReader::readLinks, &NativeReader::readContext, &NativeReader::readGroups,
+                      &NativeReader::checkStates, &NativeReader::readWindows, &NativeReader::readRows})
+      if (Status done = (this->*step)(); !done) return done.error();
+    if (Status done = m_columns.finish(); !done) return done.error();
+    return std::move(m_rows);
+  }
+
+ private:
+  Error bad(const std::string& why, const std::string& field) const { return badCache(m_path, why, field); }
+  Error badAt(const std::string& tensor, std::size_t i, const std::string& why) const {
+    return bad("tensor \"" + tensor + "\": value " + std::to_string(i) + " " + why, tensor);
+  }
+  std::int64_t ledgerSize() const { return static_cast<std::int64_t>(m_rows.ledger.size()); }
+
+  Status checkOrigin() {
+    const std::string position = m_target.position == PositionMode::Context ? "context"
+        : m_target.position == PositionMode::Absolute                       ? "absolute"
+                                                                            : "cache";
+    const json have = m_manifest.value("rows", json());
+    const json want = rowsJson(m_target.formats);
+    if (const json value = m_manifest.value("fingerprint", json()); value != m_target.fingerprint)
+      return other("other_model", m_path, "fingerprint", value, m_target.fingerprint,
+                   "open the session with the checkpoint that made the cache");
+    if (const json value = m_manifest.value("numerics", json()); value != m_target.numerics)
+      return other("other_numerics", m_path, "numerics", value, m_target.numerics,
+                   "save the cache with form hf_dynamic, which is not bound to an arithmetic");
+    if (const json value = m_manifest.value("position", json()); value != position)
+      return other("other_format", m_path, "position", value, position,
+                   "open the session with the file's position mode");
+    if (have != want)
+      return other("other_format", m_path, "rows", have, want.dump(),
+                   "open the session with the file's kv formats, or save with form hf_dynamic");
+    return ok();
+  }
+
+  Status readNumbers() {
+    auto groups = indexList(m_manifest, "group_of", kMostIds, m_path);
+    if (!groups) return groups.error();
+    m_rows.groupOf = groups.take();
+    if (m_rows.groupOf.size() != at(m_target.config.layers))
+      return bad("group_of does not name a group for each layer", "group_of");
+    // Groups are numbered in order of their first layer, so there is none without one.
+    for (std::int32_t g : m_rows.groupOf) {
+      if (g > m_groups) return bad("group_of skips group " + std::to_string(m_groups), "group_of");
+      m_groups = std::max(m_groups, g + 1);
+    }
+    const json random = m_manifest.value("random", json()), tick = m_manifest.value("tick", json()),
+               edited = m_manifest.value("edited", json());
+    if (!random.is_array() || random.size() != 2 || !random[0].is_number_unsigned() || !random[1].is_number_unsigned())
+      return bad("random is not two whole numbers", "random");
+    m_rows.random = {random[0].get<std::uint64_t>(), random[1].get<std::uint64_t>()};
+    if (!tick.is_number_unsigned() || tick.get<std::uint64_t>() >= (std::uint64_t{1} << 53))
+      return bad("tick is not a whole number", "tick");
+    m_rows.tick = Tick(tick.get<std::int64_t>());
+    if (!edited.is_boolean()) return bad("edited is neither true nor false", "edited");
+    m_rows.edited = edited.get<bool>();
+    const Result<std::vector<Action>> pending = actionsFromJson(m_manifest.value("pending", json()));
+    if (!pending) return pending.error();
+    m_rows.pending = *pending;
+    return ok();
+  }
+
+  Status readLedger() {
+    const std::int64_t n = m_columns.rows("ledger.token");
+    if (n >= kMostIds) return bad("the ledger is too long", "ledger.token");
+    std::vector<std::int32_t> token;
+    std::vector<std::uint8_t> flags;
+    std::vector<float> brightness;
+    std::vector<std::int64_t> ticks;
+    if (Status s = m_columns.take("ledger.token", Element::I32, {n}, token); !s) return s;
+    if (Status s = m_columns.take("ledger.flags", Element::U8, {n, 4}, flags); !s) return s;
+    if (Status s = m_columns.take("ledger.brightness", Element::F32, {n}, brightness); !s) return s;
+    if (Status s = m_columns.take("ledger.ticks", Element::I64, {n, 2}, ticks); !s) return s;
+    if (Status s = m_columns.take("ledger.birth_phases", Element::I32, {n}, m_rows.birthPhases); !s) return s;
+    for (std::size_t i = 0; i < at(n); ++i) {
+      const std::uint8_t* f = &flags[4 * i];
+      if (token[i] < 0 || token[i] >= m_target.config.vocab)
+        return badAt("ledger.token", i, "is outside the vocabulary");
+      if (f[0] != 0 || f[1] > static_cast<int>(RowState::Aborted) || f[2] > static_cast<int>(Source::File) || f[3] > 1)
+        return badAt("ledger.flags", i, "is no kind, state, source and pin");
+      if (!inRange(brightness[i])) return badAt("ledger.brightness", i, "is out of range");
+      if (ticks[2 * i] < 0 || ticks[2 * i] > ticks[2 * i + 1] || ticks[2 * i + 1] > m_rows.tick.value())
+        return badAt("ledger.ticks", 2 * i, "and the next are not 0 <= born <= changed <= tick");
+      if (m_rows.birthPhases[i] < 0 || m_rows.birthPhases[i] >= m_target.maxPhases)
+        return badAt("ledger.birth_phases", i, "is no phase");
+      m_rows.ledger.push_back({TokenId(token[i]),
+                               RowKind::Token,
+                               static_cast<RowState>(f[1]),
+                               static_cast<Source>(f[2]),
+                               f[3] == 1,
+                               brightness[i],
+                               Tick(ticks[2 * i]),
+                               Tick(ticks[2 * i + 1]),
+                               {},
+                               {}});
+    }
+    return ok();
+  }
+
+  bool inRange(float brightness) const { return brightness >= 0 && brightness <= m_target.maxBrightness; }
+
+  Status readLinks() {
+    if (Status s = readLinks("ledger.parents", "ledger.parent_ends", &LedgerRow::parents); !s) return s;
+    if (Status s = readLinks("ledger.children", "ledger.child_ends", &LedgerRow::children); !s) return s;
+    const auto names = [](const std::vector<LedgerId>& list, LedgerId id) {
+      return std::find(list.begin(), list.end(), id) != list.end();
+    };
+    for (std::int32_t i = 0; i < ledgerSize(); ++i) {
+      for (LedgerId parent : m_rows.ledger[at(i)].parents)
+        if (!names(m_rows.ledger[at(parent.value())].children, LedgerId(i)))
+          return badAt("ledger.parents", at(i), "has a parent that does not name it");
+      for (LedgerId child : m_rows.ledger[at(i)].children)
+        if (!names(m_rows.ledger[at(child.value())].parents, LedgerId(i)))
+          return badAt("ledger.children", at(i), "has a child that does not name it");
+    }
+    return ok();
+  }
+
+  Status readLinks(const std::string& name, const std::string& endsName, std::vector<LedgerId> LedgerRow::*list) {
+    std::vector<std::int32_t> ids, ends;
+    if (Status s = m_columns.take(name, Element::I32, {m_columns.rows(name)}, ids); !s) return s;
+    if (Status s = m_columns.take(endsName, Element::I32, {ledgerSize()}, ends); !s) return s;
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      if (ends[i] < 0 || at(ends[i]) < begin || at(ends[i]) > ids.size())
+        return badAt(endsName, i, "does not follow the one before it");
+      for (; begin < at(ends[i]); ++begin) {
+        if (ids[begin] < 0 || ids[begin] >= ledgerSize()) return badAt(name, begin, "is no ledger row");
+        (m_rows.ledger[i].*list).emplace_back(ids[begin]);
+      }
+    }
+    return begin == ids.size() ? ok() : Status(badAt(name, begin, "belongs to no row"));
+  }
+
+  Status readContext() {
+    const std::int64_t length = m_columns.rows("context.ledger");
+    std::vector<std::int32_t> ids;
+    if (Status s = m_columns.take("context.ledger", Element::I32, {length}, ids); !s) return s;
+    if (Status s = m_columns.take("context.phases", Element::I32, {length}, m_rows.phases); !s) return s;
+    if (Status s = m_columns.take("context.brightness", Element::F32, {length}, m_rows.brightness); !s) return s;
+    m_positionOf.assign(m_rows.ledger.size(), -1);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (ids[i] < 0 || ids[i] >= ledgerSize()) return badAt("context.ledger", i, "is no ledger row");
+      if (m_positionOf[at(ids[i])] >= 0) return badAt("context.ledger", i, "stands in the context twice");
+      m_positionOf[at(ids[i])] = static_cast<std::int32_t>(i);
+      m_rows.context.emplace_back(ids[i]);
+      m_rows.tokens.push_back(m_rows.ledger[at(ids[i])].token);
+      const std::int32_t least = i ? m_rows.phases[i - 1] + 1 : 0;
+      const bool ordinal = m_target.position != PositionMode::Absolute;
+      if (ordinal ? m_rows.phases[i] != static_cast<std::int32_t>(i)
+                  : m_rows.phases[i] < least || m_rows.phases[i] >= m_target.maxPhases)
+        return badAt("context.phases", i, ordinal ? "is not the position" : "is not above the one before it");
+      if (!inRange(m_rows.brightness[i])) return badAt("context.brightness", i, "is out of range");
+    }
+    return checkPhases(m_rows.phases, m_target, m_path);
+  }
+
+  Status readGroups() {
+    for (int g = 0; g < m_groups; ++g) {
+      const std::string prefix = "groups." + std::to_string(g) + ".";
+      CacheImport::Group group;
+      const std::int64_t size = m_columns.rows(prefix + "ledger");
+      std::vector<std::int32_t> ids;
+      if (Status s = m_columns.take(prefix + "ledger", Element::I32, {size}, ids); !s) return s;
+      if (Status s = m_columns.take(prefix + "phases", Element::I32, {size}, group.phases); !s) return s;
+      if (Status s = m_columns.take(prefix + "provenance", Element::U64, {ledgerSize(), 3}, group.provenance); !s)
+        return s;
+      if (Status room = checkCapacity(size, m_target, m_path); !room) return room;
+      std::int32_t last = -1;
+      for (std::size_t i = 0; i < ids.size(); ++i) {
+        const std::int32_t position = ids[i] < 0 || ids[i] >= ledgerSize() ? -1 : m_positionOf[at(ids[i])];
+        if (position <= last)
+          return badAt(prefix + "ledger", i, position < 0 ? "is not in the context" : "is not in the context's order");
+        const std::int32_t phase =
+            m_target.position == PositionMode::Cache ? static_cast<std::int32_t>(i) : m_rows.phases[at(position)];
+        if (group.phases[i] != phase)
+          return badAt(prefix + "phases", i, "is not the phase of its token, " + std::to_string(phase));
+        group.ledger.emplace_back(ids[i]);
+        last = position;
+      }
+      m_rows.groups.push_back(std::move(group));
+    }
+    return ok();
+  }
+
+  /// Live = in the context and in some layer, evicted = in the context only, else neither.
+  Status checkStates() {
+    std::vector<bool> resident(m_rows.ledger.size());
+    for (const CacheImport::Group& group : m_rows.groups)
+      for (LedgerId id : group.ledger) resident[at(id.value())] = true;
+    for (std::size_t i = 0; i < resident.size(); ++i) {
+      const RowState state = m_rows.ledger[i].state;
+      const bool inside = m_positionOf[i] >= 0;
+      const bool good = inside ? state == (resident[i] ? RowState::Live : RowState::Evicted)
+                               : state != RowState::Live && state != RowState::Evicted;
+      if (!good)
+        return badAt("ledger.flags", i, "says " + std::string(name(state)) + ", context and maps say otherwise");
+    }
+    return ok();
+  }
+
+  /// What had left a layer's window must not be wanted here.
+  Status readWindows() {
+    m_rows.first.assign(m_rows.groupOf.size(), 0);
+    if (m_manifest.contains("first")) {
+      auto first = indexList(m_manifest, "first", kMostIds, m_path);
+      if (!first) return first.error();
+      m_rows.first = first.take();
+    }
+    if (m_rows.first.size() != m_rows.groupOf.size()) return bad("first does not name a row for each layer", "first");
+    for (std::size_t layer = 0; layer < m_rows.first.size(); ++layer) {
+      const auto all = static_cast<std::int32_t>(m_rows.groups[at(m_rows.groupOf[layer])].ledger.size()),
+                 keep = m_target.keep[layer];
+      if (m_rows.first[layer] > all) return bad("first[" + std::to_string(layer) + "] is behind the last row", "first");
+      if (m_rows.first[layer] > 0 && all - m_rows.first[layer] < (keep ? std::min(all, keep) : all))
+        return other("other_format", m_path, "first", m_rows.first,
+                     keep ? "a window of " + std::to_string(keep) + " rows" : "every row",
+                     "open the session with the file's layouts and windows");
+    }
+    return ok();
+  }
+
+  Status readRows() {
+    for (int layer = 0; layer < m_target.config.layers; ++layer) {
+      const kernels::RowFormat& format = m_target.formats[at(layer)];
+      const std::int64_t stride = kernels::rowLayout(format).stride;
+      const std::span<const LedgerId> ids =
+          std::span(m_rows.groups[at(m_rows.groupOf[at(layer)])].ledger).subspan(at(m_rows.first[at(layer)]));
+      const std::string tensor = "rows." + std::to_string(layer);
+      const auto data = m_columns.bytes(tensor, Element::U8, {static_cast<std::int64_t>(ids.size()), stride});
+      if (!data) return data.error();
+      for (std::size_t i = 0; i < ids.size(); ++i)
+        if (const char* why = rowFault(data->data() + at(stride) * i, format, ids[i]))
+          return bad("tensor \"" + tensor + "\": row " + std::to_string(i) + " " + why, tensor);
+      m_rows.records.push_back(*data);
+    }
+    return ok();
+  }
+
+  static const char* rowFault(const std::byte* bytes, const kernels::RowFormat& format, LedgerId id) {
+    const auto* record = reinterpret_cast<const std::uint8_t*>(bytes);
+    const kernels::RowLayout layout = kernels::rowLayout(format);
+    std::uint64_t checksum;
+    std::memcpy(&checksum, record + layout.checksum, sizeof checksum);
+    if (kernels::readTag(record, layout, format) != static_cast<std::uint64_t>(id.value()))
+      return "carries the tag of another token";
+    if (checksum != kernels::rowChecksum(record, layout.tag)) return "does not match its checksum";
+    if (!finite(format, format.k, record + layout.k, record + layout.kScales)) return "has a key that is not finite";
+    if (!finite(format, format.v, record + layout.v, record + layout.vScales)) return "has a value that is not finite";
+    return nullptr;
+  }
+
+  static bool finite(const kernels::RowFormat& format, kernels::DType type, const std::uint8_t* data,
+                     const std::uint8_t* scales) {
+    const std::int64_t width = std::int64_t{format.kvHeads} * format.headDim;
+    if (!kernels::dtypeHasScale(type))
+      return std::ranges::all_of(widened({data, type, {width}}), [](float value) { return std::isfinite(value); });
+    for (std::int64_t i = 0; i < width; ++i)
+      if (!std::isfinite(kernels::codeValue(data[i], type))) return false;
+    for (const float scale : widened({scales, kernels::DType::f32, {format.kvHeads}}))
+      if (!std::isfinite(scale)) return false;
+    return true;
+  }
+
+  Columns m_columns;
+  const json& m_manifest;
+  const std::string& m_path;
+  const CacheTarget& m_target;
+  std::int32_t m_groups = 0;
+  std::vector<std::int32_t> m_positionOf;  // [ledger] -1 = not in the context
+  CacheImport m_rows;
+};
+
+}  // namespace
+
+nlohmann::json rowsJson(const std::vector<kernels::RowFormat>& formats) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const kernels::RowFormat& f : formats)
+    all.push_back(
+        {{"k", kernels::dtypeName(f.k)}, {"v", kernels::dtypeName(f.v)}, {"stride", kernels::rowLayout(f).stride}});
+  const bool alike = std::equal(formats.begin() + 1, formats.end(), formats.begin());
+  return alike ? all[0] : all;
+}
+
+Result<CacheImport> parseNative(const Safetensors& file, const json& manifest, const std::string& path,
+                                const CacheTarget& target) {
+  return NativeReader(file, manifest, path, target).read();
+}
+
+}  // namespace kvlab

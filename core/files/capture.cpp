@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/files/capture.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+#include "core/model/files/mapped_file.h"
+#include "core/model/files/part_file.h"
+#include "core/model/files/strict_json.h"
+
+namespace kvlab {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kFirstLine = "kvlab-capture 1\n";
+constexpr std::size_t kFrame = 12;  // length and checksum
+constexpr std::size_t kMostPayload = std::size_t{256} << 20;
+
+std::string framed(const json& payload, std::uint64_t number) {
+  const std::string text = payload.dump(-1, ' ', false, json::error_handler_t::replace);
+  const auto length = static_cast<std::uint32_t>(text.size());
+  const std::uint64_t checksum = captureChecksum(text, number);
+  std::string out(kFrame, '\0');
+  std::memcpy(out.data(), &length, sizeof length);
+  std::memcpy(out.data() + sizeof length, &checksum, sizeof checksum);
+  return out + text;
+}
+
+Error badCapture(const std::string& file, const std::string& why, const std::string& field = {}) {
+  return {"bad_capture", "cannot read " + file, why, "use an undamaged copy of the capture", std::nullopt, field};
+}
+
+class Reader {
+ public:
+  Reader(std::span<const std::byte> bytes, const std::string& file) : m_bytes(bytes), m_file(file) {}
+
+  Result<Capture> read() {
+    if (m_bytes.size() < kFirstLine.size() || std::memcmp(m_bytes.data(), kFirstLine.data(), kFirstLine.size()) != 0)
+      return badCapture(m_file, "byte 0: it does not begin with \"kvlab-capture 1\"");
+    m_at = kFirstLine.size();
+    const std::optional<std::string_view> first = next();
+    if (!first) return badCapture(m_file, "record 0, the manifest, " + m_damage);
+    if (Status done = readHeader(*first); !done) return done.error();
+    m_capture.bytes = m_at;
+    while (m_at < m_bytes.size()) {
+      const std::size_t begin = m_at;
+      const std::optional<std::string_view> text = next();
+      if (!text) {
+        m_capture.note = "record " + std::to_string(m_number) + " at byte " + std::to_string(begin) + " " + m_damage +
+            "; the last " + std::to_string(m_bytes.size() - begin) + " bytes were dropped";
+        break;
+      }
+      if (Status done = readCommand(*text); !done) return done.error();
+      m_capture.bytes = m_at;
+    }
+    return std::move(m_capture);
+  }
+
+ private:
+  /// The payload of the next record, or why there is none.
+  std::optional<std::string_view> next() {
+    if (m_bytes.size() - m_at < kFrame) return damaged("is cut short");
+    std::uint32_t length;
+    std::uint64_t checksum;
+    std::memcpy(&length, m_bytes.data() + m_at, sizeof length);
+    std::memcpy(&checksum, m_bytes.data() + m_at + sizeof length, sizeof checksum);
+    if (length > m_bytes.size() - m_at - kFrame) return damaged("is cut short");
+    const std::string_view text(reinterpret_cast<const char*>(m_bytes.data()) + m_at + kFrame, length);
+    if (captureChecksum(text, m_number) != checksum) return damaged("does not match its checksum");
+    m_begin = m_at;
+    m_at += kFrame + length;
+    ++m_number;
+    return text;
+  }
+
+  std::nullopt_t damaged(const char* how) {
+    m_damage = how;
+    return std::nullopt;
+  }
+
+  Error bad(const std::string& why, const std::string& field = {}) const {
+    return badCapture(
+        m_file, "record " + std::to_string(m_number - 1) + " at byte " + std::to_string(m_begin) + ": " + why, field);
+  }
+
+  Result<json> object(std::string_view text) const {
+    Result<json> parsed = parseJson(text, m_file, "bad_capture", {.bytes = kMostPayload});
+    if (!parsed) return bad(parsed.error().why);
+    if (!parsed->is_object()) return bad("not an object");
+    return parsed;
+  }
+
+  Status readHeader(std::string_view text) {
+    const auto header = object(text);
+    if (!header) return header.error();
+    for (const char* field : {"fingerprint", "numerics"})
+      if (!header->value(field, json()).is_string()) return bad(std::string(field) + " is not text", field);
+    const Result<Manifest> manifest = Manifest::fromJson(header->value("manifest", json()));
+    if (!manifest) return bad(manifest.error().why, manifest.error().field);
+    m_capture.header = {*manifest, (*header)["fingerprint"].get<std::string>(),
+                        (*header)["numerics"].get<std::string>()};
+    return ok();
+  }
+
+  Status readCommand(std::string_view text) {
+    const auto command = object(text);
+    if (!command) return command.error();
+    CaptureCommand out;
+    const json verb = command->value("verb", json()), hash = command->value("hash", json(""));
+    if (!verb.is_string()) return bad("verb is not text", "verb");
+    if (!hash.is_string()) return bad("hash is not text", "hash");
+    out.args = command->value("args", json::object());
+    if (!out.args.is_object()) return bad("args is not an object", "args");
+    std::int64_t tick = 0;
+    if (!whole(*command, "tick", tick)) return bad("tick is not a whole number from 0", "tick");
+    if (!whole(*command, "commits", out.commits)) return bad("commits is not a whole number from 0", "commits");
+    out.verb = verb.get<std::string>();
+    out.hash = hash.get<std::string>();
+    out.tick = Tick(tick);
+    m_capture.commands.push_back(std::move(out));
+    return ok();
+  }
+
+  static bool whole(const json& object, const char* field, std::int64_t& out) {
+    const json value = object.value(field, json());
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= (std::uint64_t{1} << 53)) return false;
+    out = value.get<std::int64_t>();
+    return true;
+  }
+
+  std::span<const std::byte> m_bytes;
+  const std::string& m_file;
+  std::size_t m_at = 0, m_begin = 0;
+  std::uint64_t m_number = 0;
+  std::string m_damage;
+  Capture m_capture;
+};
+
+}  // namespace
+
+std::uint64_t captureChecksum(std::string_view payload, std::uint64_t number) {
+  return XXH3_64bits_withSeed(payload.data(), payload.size(), number);
+}
+
+std::string captureStart(const CaptureHeader& header) {
+  return std::string(kFirstLine) +
+      framed({{"manifest", header.manifest.toJson()},
+              {"fingerprint", header.fingerprint},
+              {"numerics", header.numerics}},
+             0);
+}
+
+std::string captureRecord(const CaptureCommand& command, std::uint64_t number) {
+  json payload{
+      {"verb", command.verb}, {"args", command.args}, {"tick", command.tick.value()}, {"commits", command.commits}};
+  if (!command.hash.empty()) payload["hash"] = command.hash;
+  return framed(payload, number);
+}
+
+Result<Capture> parseCapture(std::span<const std::byte> bytes, const std::string& file) {
+  return Reader(bytes, file).read();
+}
+
+Result<Capture> openCapture(const std::string& path) {
+  const auto file = MappedFile::open(path);
+  if (!file) return file.error();
+  return parseCapture((*file)->bytes(), path);
+}
+
+Result<std::unique_ptr<CaptureLog>> CaptureLog::open(const std::string& path, const std::string& start,
+                                                     std::uint64_t next) {
+  PartFile part(path);
+  part.append(start.data(), start.size());
+  if (Status written = part.publish(); !written) return written.error();
+  const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (file < 0)
+    return Error{"bad_file", "cannot write " + path, std::strerror(errno),
+                 "check the folder, its permissions and the free space"};
+  return std::unique_ptr<CaptureLog>(new CaptureLog(path, file, next));
+}
+
+CaptureLog::~CaptureLog() {
+  if (m_file >= 0) ::close(m_file);
+}
+
+Status CaptureLog::append(const CaptureCommand& command) {
+  if (m_file < 0) return ok();
+  const std::string record = captureRecord(command, m_next++);
+  std::size_t done = 0;
+  while (done < record.size()) {
+    const ssize_t n = ::write(m_file, record.data() + done, record.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      const Error error{"bad_file", "the capture " + m_path + " ends here", std::strerror(errno),
+                        "free some space and start another capture"};
+      ::close(std::exchange(m_file, -1));
+      return error;
+    }
+    done += static_cast<std::size_t>(n);
+  }
+  return ok();
+}
+
+}  // namespace kvlab

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys between kvlab, which stores them unrotated, and Hugging Face, which stores them rotated at
+// their phases: half-split pairs (i, i + headDim/2), y1 = x1 c - x2 s, y2 = x2 c + x1 s with
+// c, s = attentionFactor * cos, sin(phase * w_i) (transformers' modeling_rope_utils). The inverse
+// divides by c^2 + s^2. All of it in double, rounded once where a value is stored. Pure; any
+// thread.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "core/model/files/config.h"
+
+namespace kvlab {
+
+class KeyRotation {
+ public:
+  explicit KeyRotation(const ModelConfig& config);
+
+  /// keys [heads, headDim] of one row, in place.
+  void rotate(double phase, int heads, double* keys) const;
+  void unrotate(double phase, int heads, double* keys) const;
+
+ private:
+  std::vector<double> m_frequencies;  // [headDim/2]
+  double m_factor;
+};
+
+}  // namespace kvlab

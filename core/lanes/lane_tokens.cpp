@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/lanes/lane_tokens.h"
+
+namespace kvlab {
+
+void LaneTokens::take(LedgerId id) {
+  m_placeOf.resize(std::max(m_placeOf.size(), static_cast<std::size_t>(id.value()) + 1), -1);
+  m_placeOf[static_cast<std::size_t>(id.value())] = static_cast<std::int32_t>(m_taken.size());
+  m_taken.push_back(id);
+}
+
+void LaneTokens::start(const CacheState& state) {
+  m_taken = {};
+  m_placeOf.assign(state.ledger.size(), -1);
+  for (const LedgerId id : state.context) take(id);
+}
+
+bool LaneTokens::follow(const CacheState& state) {
+  if (state.ledger.size() < m_placeOf.size()) return false;
+  for (auto i = static_cast<std::int32_t>(m_placeOf.size()); i < state.ledger.nextId().value(); ++i) {
+    const Source source = state.ledger[LedgerId(i)].source;
+    const bool edit = source == Source::Replacement || source == Source::Insertion;
+    if (edit) m_placeOf.push_back(-1);
+    else take(LedgerId(i));
+  }
+  return true;
+}
+
+std::vector<std::uint8_t> LaneTokens::residents(const ResidencyView& map) const {
+  std::vector<std::uint8_t> out(m_taken.size());
+  for (std::size_t i = static_cast<std::size_t>(map.first); i < map.size(); ++i)
+    if (const std::int32_t place = placeOf(map.ledger[i]); place >= 0) out[static_cast<std::size_t>(place)] = 1;
+  return out;
+}
+
+}  // namespace kvlab

@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/lanes/lanes.h"
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+
+#include "core/analysis/metrics.h"
+#include "core/lanes/lane_tokens.h"
+#include "core/lanes/lockstep.h"
+#include "core/lanes/samples.h"
+#include "core/verbs/verbs.h"
+
+namespace kvlab {
+namespace {
+
+using nlohmann::json;
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// Objects are merged key by key; what names a strategy comes whole, as parameters of another mean nothing to it.
+json merged(json manifest, const json& changes) {
+  for (const auto& [key, value] : changes.items()) {
+    if (key != "policy" && key != "layout" && value.is_object() && manifest.contains(key) && manifest[key].is_object())
+      manifest[key].merge_patch(value);
+    else manifest[key] = value;
+  }
+  return manifest;
+}
+
+/// "ring.window=32, kv.k=int8"
+std::string labelOf(const json& changes) {
+  std::string out;
+  const json flat = changes.flatten();
+  for (const auto& [path, value] : flat.items()) {
+    if (path.empty()) break;  // of nothing
+    std::string key = path.substr(1);
+    std::replace(key.begin(), key.end(), '/', '.');
+    out += (out.empty() ? "" : ", ") + key + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return out.empty() ? "as the reference" : out;
+}
+
+Error inLane(Error error, int lane) {
+  error.what = "lane " + std::to_string(lane) + ": " + error.what;
+  return error;
+}
+
+/// What a verb reports of a tick that failed: an error, or a report that is not ok.
+std::optional<Error> failureOf(const Result<json>& result) {
+  if (!result) return result.error();
+  const json& last = result->is_array() && !result->empty() ? result->back() : *result;
+  if (!last.is_object() || last.value("ok", true)) return std::nullopt;
+  return Error::fromJson(last.value("error", json::object()));
+}
+
+/// What a lane throws is its own failure.
+template <class Body>
+std::optional<Error> guarded(const Body& body) {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return Error{"out_of_memory", "the lane was not stepped", "memory is exhausted",
+                 "lower capacity or history_bytes, or open fewer lanes"};
+  } catch (const std::exception& exception) {
+    return Error{"internal", "the lane was not stepped", exception.what(), "check its invariants, then rebuild it"};
+  } catch (...) {
+    return Error{"internal", "the lane was not stepped", "an exception of unknown type",
+                 "check its invariants, then rebuild it"};
+  }
+}
+
+const std::vector<float>* logitsOf(const CacheState& state) {
+  return state.logits && !state.logitsStale ? state.logits.get() : nullptr;
+}
+
+}  // namespace
+
+struct Lanes::Lane {
+  int place = 0;
+  std::string label;
+  json changes;
+  std::unique_ptr<Session> session;
+  LaneTokens tokens;
+  std::optional<LaneExit> exit = {};
+  LaneFigures now = {};
+  Samples kl = {}, dnll = {}, top1 = {}, massKept = {}, overlap = {}, us = {};  // one per tick
+
+  // Of the commit under way.
+  bool stepped = false;
+  std::optional<Error> failed = {};
+  std::shared_ptr<const std::vector<float>> before = {};  // logits that its token was taken from
+  double spent = 0;                                       // microseconds
+  std::int64_t weightBytes = 0;                           // read
+
+  const CacheState& state() const { return session->state(); }
+  void leave(Error error) { exit = LaneExit{state().tick, std::move(error)}; }
+};
+
+Lanes::~Lanes() = default;
+
+const Session& Lanes::session(int lane) const { return *m_lanes[at(lane)]->session; }
+
+Breakpoints& Lanes::breakpoints() { return m_lanes.front()->session->breakpoints(); }
+Result<std::unique_ptr<PendingTile>> Lanes::tile(const TileRequest& request) {
+  return m_lanes.front()->session->tile(request);
+}
+
+Result<std::unique_ptr<Lanes>> Lanes::make(const Session& origin, const std::vector<json>& changes,
+                                           const LanesOptions& options) {
+  Result<std::unique_ptr<Session>> reference = origin.fork();
+  if (!reference) return inLane(reference.error(), 0);
+  return around(*reference, changes, options);
+}
+
+Result<std::unique_ptr<Lanes>> Lanes::around(std::unique_ptr<Session>& reference, const std::vector<json>& changes,
+                                             const LanesOptions& options) {
+  std::unique_ptr<Lanes> lanes(new Lanes);
+  lanes->m_wantTogether = options.together;
+  lanes->m_lanes.push_back(std::make_unique<Lane>(Lane{0, "reference", json::object(), std::move(reference), {}}));
+  const auto refused = [&](Error error) {
+    reference = lanes->release(0);
+    return error;
+  };
+  lanes->m_lanes.front()->tokens.start(lanes->session(0).state());
+  lanes->m_lanes.front()->session->keepAttention();  // which the others are compared by
+  for (const json& change : changes)
+    if (Status opened = lanes->open(lanes->session(0), change); !opened)
+      return refused(inLane(opened.error(), lanes->size()));
+  lanes->makeWide();
+  if (Status set = lanes->setNeedles(options.needles); !set) return refused(set.error());
+  lanes->m_lanes.front()->session->setPublish({});  // lanes speak for all
+  lanes->m_lanes.front()->session->setProgress({});
+  return lanes;
+}
+
+Result<std::unique_ptr<Lanes>> Lanes::fork() const {
+  std::unique_ptr<Lanes> copy(new Lanes);
+  for (const auto& lane : m_lanes) {
+    Result<std::unique_ptr<Session>> session = lane->session->fork();
+    if (!session) return inLane(session.error(), lane->place);
+    auto own = std::make_unique<Lane>(
+        Lane{lane->place, lane->label, lane->changes, session.take(), lane->tokens, lane->exit, lane->now});
+    own->kl = lane->kl, own->dnll = lane->dnll, own->top1 = lane->top1;
+    own->massKept = lane->massKept, own->overlap = lane->overlap, own->us = lane->us;
+    copy->m_lanes.push_back(std::move(own));
+  }
+  copy->m_needles = m_needles;
+  copy->m_ticks = m_ticks;
+  copy->m_weightBytes = m_weightBytes;
+  copy->m_wantTogether = m_wantTogether;
+  copy->m_together = m_together;
+  copy->m_apart = m_apart;
+  copy->makeWide();
+  copy->publish();
+  return copy;
+}
+
+std::unique_ptr<Session> Lanes::release(int lane) {
+  m_wide.reset();  // it lies on lane 0's back end
+  if (m_snapshot) m_lanes[at(lane)]->session->publishAfter(m_serial);
+  return std::move(m_lanes[at(lane)]->session);
+}
+
+Status Lanes::open(const Session& origin, const json& changes) {
+  if (!changes.is_object())
+    return Error{"bad_manifest",
+                 "the lane was not opened",
+                 "its changes are not an object",
+                 "give an object of manifest keys",
+                 std::nullopt,
+                 "changes",
+                 changes};
+  Result<Manifest> manifest = Manifest::fromJson(merged(origin.manifest().toJson(), changes));
+  if (!manifest) return manifest.error();
+  Result<std::unique_ptr<Session>> session = origin.beside(manifest.take());
+  if (!session) return session.error();
+  json ids = json::array();
+  for (const LedgerId id : origin.state().context) ids.push_back(origin.state().ledger[id].token.value());
+  if (!ids.empty())
+    if (const std::optional<Error> failed = failureOf(execute(**session, "promptIds", {{"ids", ids}}))) return *failed;
+  m_lanes.push_back(std::make_unique<Lane>(Lane{size(), labelOf(changes), changes, session.take(), {}}));
+  m_lanes.back()->tokens.start(m_lanes.back()->state());
+  return ok();
+}
+
+Status Lanes::usable() const {
+  if (!m_lanes.front()->exit) return ok();
+  return Error{"out_of_step", "the lanes were not stepped",
+               "the reference has left: " + m_lanes.front()->exit->error.text(), "read the report, or open lanes anew"};
+}
+
+Result<LanesTick> Lanes::feed(const std::string& verb, const json& args) {
+  static constexpr std::string_view kVerbs[] = {"prompt", "promptIds", "prefill", "endPrefill"};
+  if (std::find(std::begin(kVerbs), std::end(kVerbs), verb) == std::end(kVerbs))
+    return Error{"bad_argument",
+                 "the lanes were not fed",
+                 verb + " is none of prompt, promptIds, prefill and endPrefill",
+                 "call one of these",
+                 std::nullopt,
+                 "verb",
+                 verb};
+  return commit([&](Lane& lane) { return failureOf(execute(*lane.session, verb, args)); }, {}, false);
+}
+
+Result<LanesTick> Lanes::step(const std::vector<TokenId>& forced) {
+  if (Status usableNow = usable(); !usableNow) return usableNow.error();
+  std::vector<TokenId> tokens = forced;
+  const Session& first = session(0);
+  const bool block = forced.empty() && first.manifest().ring.blockTokens > 1;
+  if (forced.empty() && !block) {
+    Result<TokenId> next = m_lanes.front()->session->peek();
+    if (!next) return next.error();
+    tokens = {*next};
+  }
+  const Job run = [&](Lane& lane) -> std::optional<Error> {
+    Trace trace;
+    if (Status fresh = lane.session->refreshLogits(trace); !fresh) return fresh.error();
+    lane.before = lane.state().logits;
+    json args = json::object();
+    if (lane.place > 0 || !forced.empty())  // lane 0's own sampler draws what was peeked at
+      for (const TokenId token : tokens) args["tokens"].push_back(token.value());
+    const Result<json> reports = execute(*lane.session, "step", args);
+    if (block && lane.place == 0 && reports)
+      for (const json& token : reports->back()["block"]) tokens.emplace_back(token.get<std::int32_t>());
+    return failureOf(reports);
+  };
+  return commit(run, block ? "a block of tokens is known when lane 0 has generated all of it" : "", true);
+}
+
+/// Every lane in step does the job; then they are compared. apart: why not together, or empty.
+Result<LanesTick> Lanes::commit(const Job& job, std::string apart, bool tick) {
+  if (Status usableNow = usable(); !usableNow) return usableNow.error();
+  const std::size_t before = m_lanes.front()->tokens.size();
+  m_apart = std::move(apart);
+  runAll(job);
+  if (std::optional<Error> refused = settle()) {
+    publish();
+    return *refused;
+  }
+  LanesTick out;
+  const Lane& first = *m_lanes.front();
+  for (std::size_t i = before; i < first.tokens.size(); ++i) {
+    out.tokens.push_back(first.state().ledger[first.tokens.taken()[i]].token);
+    out.text += first.session->model().tokenizer().tokenText(out.tokens.back());
+  }
+  m_ticks += tick;
+  measure(tick, out.tokens.empty() ? TokenId(-1) : out.tokens.front());
+  for (const auto& lane : m_lanes) out.lanes.push_back({lane->stepped, lane->failed, lane->now});
+  out.weightBytes = m_weightBytes;
+  out.together = m_together;
+  out.apart = m_apart;
+  publish();
+  return out;
+}
+
+/// Room for the rows of every lane's longest pass.
+void Lanes::makeWide() {
+  int rows = 0;
+  for (const auto& lane : m_lanes) rows += lane->session->manifest().prefillChunk;
+  if (!m_wantTogether || size() < 2 || !session(0).transformer().backend().onHost()) return;
+  if (Result<std::unique_ptr<Transformer>> wide = session(0).transformer().widened(rows)) m_wide = wide.take();
+}
+
+std::string Lanes::whyApart() const {
+  const kernels::Backend& backend = session(0).transformer().backend();
+  const auto inStep = [](const auto& lane) { return !lane->exit; };
+  if (!m_wantTogether) return "each lane was asked to make its own pass";
+  if (std::count_if(m_lanes.begin(), m_lanes.end(), inStep) < 2) return "one lane is in step";
+  if (!backend.onHost())
+    return std::string("back end ") + backend.id() + " orders the calls of each session for itself";
+  return m_wide ? "" : "there is no memory for a pass of all lanes";
+}
+
+void Lanes::runAll(const Job& job) {
+  if (m_apart.empty()) m_apart = whyApart();
+  std::vector<std::int64_t> read;
+  const auto bytesOf = [](const Lane& lane) { return lane.session->transformer().weightBytes(); };
+  const std::int64_t wide = m_wide ? m_wide->weightBytes() : 0;
+  for (const auto& lane : m_lanes) {
+    lane->failed.reset();
+    lane->before.reset();
+    lane->spent = 0;
+    lane->stepped = !lane->exit;
+    read.push_back(bytesOf(*lane));
+  }
+  if (m_apart.empty()) runTogether(job);
+  else runApart(job);
+  m_weightBytes = 0;
+  for (const auto& lane : m_lanes) {
+    lane->weightBytes =
+        bytesOf(*lane) - read[at(lane->place)] + (lane->place == 0 && m_wide ? m_wide->weightBytes() - wide : 0);
+    m_weightBytes += lane->weightBytes;
+  }
+}
+
+void Lanes::runApart(const Job& job) {
+  m_together = false;
+  for (const auto& lane : m_lanes) {
+    if (!lane->stepped) continue;
+    const auto start = std::chrono::steady_clock::now();
+    lane->failed = guarded([&] { return job(*lane); });
+    lane->spent = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+  }
+}
+
+void Lanes::runTogether(const Job& job) {
+  Lockstep lockstep(*m_wide);
+  std::vector<Lane*> stepped;
+  std::vector<std::function<void()>> jobs;
+  for (const auto& lane : m_lanes) {
+    if (!lane->stepped) continue;
+    stepped.push_back(lane.get());
+    lane->session->transformer().setRunner(&lockstep);
+    jobs.emplace_back([&job, one = lane.get()] { one->failed = guarded([&] { return job(*one); }); });
+  }
+  lockstep.run(jobs);
+  for (std::size_t i = 0; i < stepped.size(); ++i) {
+    stepped[i]->session->transformer().setRunner(nullptr);
+    stepped[i]->spent = lockstep.us(i);
+  }
+  m_together = lockstep.meetings() > 0;
+  if (!m_together) m_apart = lockstep.passes() ? "no two lanes came to a pass at a time" : "nothing was computed";
+}
+
+/// Who failed leaves, unless all did: an error then, and nothing has happened.
+std::optional<Error> Lanes::settle() {
+  const auto stepped = [](const auto& lane) { return lane->stepped; };
+  const auto failed = [](const auto& lane) { return !lane->stepped || lane->failed; };
+  const bool all = std::all_of(m_lanes.begin(), m_lanes.end(), failed);
+  for (const auto& lane : m_lanes) {
+    if (!lane->stepped) continue;
+    lane->tokens.follow(lane->state());
+    const bool behind = all && lane->tokens.size() != m_lanes.front()->tokens.size();  // a retry of one succeeded
+    if (behind || (!all && lane->failed)) lane->leave(*lane->failed);
+  }
+  const auto first = std::find_if(m_lanes.begin(), m_lanes.end(), stepped);
+  return all ? (*first)->failed : std::nullopt;
+}
+
+/// Figures of the lanes in step against the reference as it is now. token: the one that the tick took.
+void Lanes::measure(bool tick, TokenId token) {
+  for (const auto& lane : m_lanes) {
+    if (lane->exit) continue;
+    compare(*lane, token);
+    if (!tick) continue;
+    lane->kl.add(lane->now.kl);
+    lane->dnll.add(lane->now.dnll);
+    lane->top1.add(lane->now.top1);
+    lane->massKept.add(lane->now.meanMassKept());
+    lane->overlap.add(lane->now.meanOverlap());
+    lane->us.add(lane->now.us);
+  }
+}
+
+/// Layer by layer: layers that share a map in both lanes share their figures.
+void Lanes::compareRows(Lane& lane) {
+  const Lane& first = *m_lanes.front();
+  const CacheState &reference = first.state(), &own = lane.state();
+  const NewestAttention* seen =
+      reference.attention && reference.attention->whole() ? reference.attention.get() : nullptr;
+  std::vector<std::uint8_t> there, base, rows;
+  const int layers = std::max(own.layers(), reference.layers());  // one of the two may have them by KV head
+  const auto mapOf = [&](const CacheState& state, int layer) -> const ResidencyView& {
+    return state.map(layer * state.layers() / layers);
+  };
+  for (int layer = 0; layer < layers; ++layer) {
+    const bool same = layer > 0 && &mapOf(own, layer) == &mapOf(own, layer - 1) &&
+        &mapOf(reference, layer) == &mapOf(reference, layer - 1);
+    if (!same) {
+      there = lane.tokens.residents(mapOf(own, layer));
+      base = first.tokens.residents(mapOf(reference, layer));
+    }
+    lane.now.overlap.push_back(jaccard(base, there));
+    if (!m_needles.empty()) lane.now.needles.push_back(survival(there, m_needles));
+    const std::size_t seenAt = at(layer * reference.layers() / layers);
+    if (!seen || seenAt >= seen->mass.size() || seen->mass[seenAt].empty()) continue;
+    const ResidencyView& map = *seen->maps[seenAt];
+    rows.assign(seen->mass[seenAt].size(), 0);
+    for (std::size_t i = 0; i <= map.size() && i < rows.size(); ++i) {
+      // The entry behind the map is the query's own, where it has no row.
+      const std::int32_t place =
+          i < map.size() ? first.tokens.placeOf(map.ledger[i]) : static_cast<std::int32_t>(there.size()) - 1;
+      rows[i] = place >= 0 && there[at(place)];
+    }
+    lane.now.massKept.push_back(massKept(seen->mass[seenAt], rows));
+  }
+}
+
+void Lanes::compare(Lane& lane, TokenId token) {
+  const Lane& first = *m_lanes.front();
+  lane.now = {};
+  lane.now.us = lane.spent;
+  lane.now.weightBytes = lane.weightBytes;
+  const std::vector<float>*p = logitsOf(first.state()), *q = logitsOf(lane.state());
+  if (p && q) {
+    lane.now.kl = klDivergence(*p, *q);
+    lane.now.top1 = likeliestToken(*p) == likeliestToken(*q);
+  }
+  if (first.before && lane.before)
+    lane.now.dnll = negativeLogLikelihood(*lane.before, token) - negativeLogLikelihood(*first.before, token);
+  compareRows(lane);
+}
+
+Status Lanes::setNeedles(std::vector<std::int32_t> places) {
+  std::sort(places.begin(), places.end());
+  const auto tokens = static_cast<std::int32_t>(m_lanes.front()->tokens.size());
+  for (const std::int32_t place : places)
+    if (place < 0 || place >= tokens)
+      return Error{"bad_argument",
+                   "the needles were refused",
+                   "token " + std::to_string(place) + " is none of the " + std::to_string(tokens) + " that were taken",
+                   "give places of tokens that the lanes have",
+                   std::nullopt,
+                   "needles",
+                   place};
+  m_needles = std::move(places);
+  remeasure();
+  return ok();
+}
+
+/// After something that was no tick: residency may be another, times and tokens are not.
+void Lanes::remeasure() {
+  for (const auto& lane : m_lanes) {
+    if (lane->exit) continue;
+    const LaneFigures last = lane->now;
+    compare(*lane, TokenId(-1));
+    lane->now.dnll = last.dnll;
+    lane->now.us = last.us;
+  }
+  publish();
+}
+
+Result<json> Lanes::call(int lane, const std::string& verb, const json& args) {
+  if (lane < 0 || lane >= size())
+    return Error{"bad_argument",
+                 verb + " was refused",
+                 "lane " + std::to_string(lane) + " is none of the " + std::to_string(size()),
+                 "give a lane from 0 to " + std::to_string(size() - 1),
+                 std::nullopt,
+                 "lane",
+                 lane};
+  Lane& one = *m_lanes[at(lane)];
+  const std::size_t before = one.tokens.size();
+  const SnapshotPtr seen = one.session->snapshot();
+  Result<json> result = execute(*one.session, verb, args);
+  if (one.session->snapshot() == seen) return result;  // it only asked
+  const bool follows = one.tokens.follow(one.state());
+  if (!one.exit && (!follows || one.tokens.size() != before))
+    one.leave({"out_of_step", "the lane left the others",
+               verb + (follows ? " gave it tokens of its own" : " took tokens back"),
+               "step all lanes together, or open lanes anew"});
+  remeasure();
+  return result;
+}
+
+void Lanes::publish() {
+  auto view = std::make_shared<LanesView>();
+  for (const auto& lane : m_lanes) {
+    LaneView one{lane->label, lane->changes,       lane->session->snapshot(), lane->exit, lane->now, {}, {}, {}, {}, {},
+                 {},          lane->tokens.taken()};
+    one.kl = lane->kl.summary();
+    one.dnll = lane->dnll.summary();
+    one.top1 = lane->top1.summary();
+    one.massKept = lane->massKept.summary();
+    one.overlap = lane->overlap.summary();
+    one.us = lane->us.summary();
+    view->lanes.push_back(std::move(one));
+  }
+  view->ticks = m_ticks;
+  view->weightBytes = m_weightBytes;
+  view->together = m_together;
+  view->apart = m_apart;
+  view->needles = m_needles;
+  m_view = std::move(view);
+  auto snapshot = std::make_shared<Snapshot>(*session(0).snapshot());
+  snapshot->lanes = m_view;
+  m_serial = std::max(m_serial, snapshot->serial) + 1;
+  snapshot->serial = m_serial;
+  m_snapshot = std::move(snapshot);
+  if (m_publish) m_publish(m_snapshot);
+}
+
+}  // namespace kvlab

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the ticks of several sessions side by side so that their forward passes meet: each tick has a thread
+// as its stack, but only one of them moves at a time. A tick that comes to a pass waits there; when all
+// others wait, too, or have ended, the passes are made together (Transformer::run of parts), and the ticks
+// go on in turn. So nothing runs at once, and a tick cannot tell. Owned by Lanes; its thread calls run().
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "core/model/decoder/whole_pass.h"
+
+namespace kvlab {
+
+class Lockstep : public PassRunner {
+ public:
+  /// wide: has room for the rows of all passes that can meet.
+  explicit Lockstep(Transformer& wide) : m_wide(wide) {}
+
+  /// Returns when all jobs have ended; they do not throw.
+  void run(const std::vector<std::function<void()>>& jobs);
+  void pass(Transformer& transformer, const WholePass& pass) override;
+
+  /// Of the last run(): microseconds of a job's own work and of its rows' share of the passes.
+  double us(std::size_t job) const { return m_seats[job].us; }
+  /// Passes that were made, and those in which several met.
+  std::int64_t passes() const { return m_passes; }
+  std::int64_t meetings() const { return m_meetings; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  enum class Seat : std::uint8_t { Ready, Waiting, Ended };
+  struct Job {
+    const std::function<void()>* work = nullptr;
+    Seat seat = Seat::Ready;
+    PassPart part = {};
+    std::exception_ptr failure = {};
+    double us = 0;
+  };
+
+  void work(std::size_t job);
+  void giveTurn(std::size_t job);
+  void handOver();
+  void meet();
+
+  static constexpr std::size_t kNobody = ~std::size_t{0};
+  Transformer& m_wide;
+  std::mutex m_mutex;  // guards the rest while run() is under way
+  std::condition_variable m_moved;
+  std::vector<Job> m_seats;
+  std::size_t m_turn = kNobody;
+  Clock::time_point m_since;
+  std::int64_t m_passes = 0, m_meetings = 0;
+};
+
+}  // namespace kvlab

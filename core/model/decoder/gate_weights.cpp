@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/model/decoder/gate_weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "core/model/decoder/backend_status.h"
+#include "core/model/files/safetensors.h"
+
+namespace kvlab {
+namespace {
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+std::string nameOf(int layer, char kind, int stage) {
+  return "layers." + std::to_string(layer) + "." + kind + std::to_string(stage + 1);
+}
+
+}  // namespace
+
+const char* name(GateInput input) { return input == GateInput::PreRope ? "pre_rope" : "post_rope"; }
+
+kernels::GateMlpArgs GateWeights::args(int layer) const {
+  kernels::GateMlpArgs one = m_args;
+  one.layers = 1;
+  for (int s = 0; s < kernels::kGateStages; ++s) {
+    const std::int64_t outputs = std::int64_t{layer} * one.kvHeads * one.outputs(s);
+    one.w[s] = static_cast<const std::byte*>(one.w[s]) + outputs * one.in(s)*kernels::dtypeBytes(one.wType);
+    one.b[s] += outputs;
+  }
+  return one;
+}
+
+class GateWeights::Loader {
+ public:
+  Loader(GateWeights& out, const ModelConfig& config, const Safetensors& file)
+      : m_out(out), m_config(config), m_file(file) {}
+
+  Status run() {
+    if (Status read = metadata(); !read) return read;
+    if (Status known = shape(); !known) return known;
+    for (int layer = 0; layer < m_config.layers; ++layer)
+      for (int s = 0; s < kernels::kGateStages; ++s)
+        for (const char kind : {'w', 'b'})
+          if (Status good = check(layer, kind, s); !good) return good;
+    if (Status only = nothingElse(); !only) return only;
+    return place();
+  }
+
+ private:
+  Error bad(const std::string& field, const std::string& why, const std::string& remedy) const {
+    return Error{"bad_gates", "the gates were refused", m_out.m_path + ": " + field + " " + why, remedy, std::nullopt,
+                 field};
+  }
+
+  const std::string* text(const char* key) const {
+    const auto found = m_file.metadata().find(key);
+    return found == m_file.metadata().end() ? nullptr : &found->second;
+  }
+
+  Status number(const char* key, double& out) const {
+    const std::string* words = text(key);
+    char* end = nullptr;
+    if (words) out = std::strtod(words->c_str(), &end);
+    if (!words || words->empty() || *end || !std::isfinite(out) || out <= 0)
+      return bad(key, words ? "is \"" + *words + "\", no number above 0" : "is missing in the metadata",
+                 "write it as the training run had it; resources/gates/train.py does");
+    return ok();
+  }
+
+  Status metadata() {
+    const std::string *input = text("input"), *model = text("model");
+    if (!input || (*input != "pre_rope" && *input != "post_rope"))
+      return bad("input", input ? "is \"" + *input + "\"" : "is missing in the metadata", "say pre_rope or post_rope");
+    if (!model)
+      return bad("model", "is missing in the metadata",
+                 "write the fingerprint of the model the gates were trained for");
+    m_out.m_input = *input == "pre_rope" ? GateInput::PreRope : GateInput::PostRope;
+    m_out.m_model = *model;
+    if (Status read = number("threshold", m_out.m_threshold); !read) return read;
+    return number("cap", m_out.m_cap);
+  }
+
+  /// Width and type from the first matrix.
+  Status shape() {
+    kernels::GateMlpArgs& a = m_out.m_args;
+    const std::string first = nameOf(0, 'w', 0);
+    const FileTensor* w = m_file.find(first);
+    if (!w) return bad(first, "is missing", "export gates for every layer of the model");
+    const auto type = kernelType(w->element);
+    if (!type || kernels::dtypeHasScale(*type))
+      return bad(first, "is " + std::string(name(w->element)), "export F32, F16 or BF16");
+    a.wType = *type;
+    a.layers = m_config.layers;
+    a.kvHeads = m_config.kvHeads;
+    a.headDim = m_config.headDim;
+    const std::int64_t hidden = w->shape.size() == 3 ? w->shape[1] : 0;
+    if (hidden < 1 || hidden > kernels::kGateHiddenMax || a.headDim > kernels::kGateHiddenMax)
+      return bad(first,
+                 "is " + shapeText(w->shape) + ", its hidden width is not from 1 to " +
+                     std::to_string(kernels::kGateHiddenMax),
+                 "train narrower gates");
+    a.hidden = static_cast<std::int32_t>(hidden);
+    return ok();
+  }
+
+  std::vector<std::int64_t> wanted(char kind, int stage) const {
+    const kernels::GateMlpArgs& a = m_out.m_args;
+    if (kind == 'b') return {a.kvHeads, a.outputs(stage)};
+    return {a.kvHeads, a.outputs(stage), a.in(stage)};
+  }
+
+  Status check(int layer, char kind, int stage) const {
+    const std::string tensor = nameOf(layer, kind, stage);
+    const FileTensor* found = m_file.find(tensor);
+    if (!found)
+      return bad(tensor, "is missing; the model has " + std::to_string(m_config.layers) + " layers",
+                 "export gates for every layer of the model");
+    if (found->shape != wanted(kind, stage))
+      return bad(tensor,
+                 "is " + shapeText(found->shape) + ", the model's " + std::to_string(m_config.kvHeads) +
+                     " KV heads of " + std::to_string(m_config.headDim) + " need " + shapeText(wanted(kind, stage)),
+                 "use gates that were trained for this model");
+    const auto type = kernelType(found->element);
+    const bool fits = type && (kind == 'w' ? *type == m_out.m_args.wType : !kernels::dtypeHasScale(*type));
+    if (!fits)
+      return bad(tensor,
+                 "is " + std::string(name(found->element)) + ", " + nameOf(0, 'w', 0) + " is " +
+                     std::string(name(elementOf(m_out.m_args.wType))),
+                 "export all matrices in one of F32, F16 and BF16");
+    const std::vector<float> values = widened(found->view());
+    const auto odd = std::find_if(values.begin(), values.end(), [](float x) { return !std::isfinite(x); });
+    if (odd != values.end())
+      return bad(tensor, "is not finite at element " + std::to_string(odd - values.begin()),
+                 "train the gates again, with a smaller learning rate");
+    return ok();
+  }
+
+  Status nothingElse() const {
+    const auto most = at(std::int64_t{m_config.layers} * 2 * kernels::kGateStages);
+    if (m_file.tensors().size() == most) return ok();
+    for (const auto& [tensor, unused] : m_file.tensors()) {
+      bool known = false;
+      for (int layer = 0; layer < m_config.layers && !known; ++layer)
+        for (int s = 0; s < kernels::kGateStages && !known; ++s)
+          known = tensor == nameOf(layer, 'w', s) || tensor == nameOf(layer, 'b', s);
+      if (!known)
+        return bad(tensor, "is no gate of this model of " + std::to_string(m_config.layers) + " layers",
+                   "use gates that were trained for this model");
+    }
+    return ok();
+  }
+
+  Status place() {
+    kernels::GateMlpArgs& a = m_out.m_args;
+    kernels::Backend& backend = *m_out.m_backend;
+    for (int s = 0; s < kernels::kGateStages; ++s) {
+      const std::int64_t outputs = std::int64_t{a.kvHeads} * a.outputs(s),
+                         matrix = outputs * a.in(s)*kernels::dtypeBytes(a.wType);
+      const bool room =
+          m_out.m_w[s].allocate(backend, a.layers * matrix) && m_out.m_b[s].allocate(backend, a.layers * outputs);
+      for (int layer = 0; room && layer < a.layers; ++layer) {
+        m_out.m_w[s].write(layer * matrix, m_file.find(nameOf(layer, 'w', s))->bytes);
+        m_out.m_b[s].write(layer * outputs, widened(m_file.find(nameOf(layer, 'b', s))->view()));
+      }
+      a.w[s] = m_out.m_w[s].data();
+      a.b[s] = m_out.m_b[s].data();
+      m_out.m_bytes += a.layers * (matrix + 4 * outputs);
+    }
+    return backendStatus(backend, "bringing the gates to the device");
+  }
+
+  GateWeights& m_out;
+  const ModelConfig& m_config;
+  const Safetensors& m_file;
+};
+
+Result<std::shared_ptr<const GateWeights>> GateWeights::load(const std::string& path, const ModelConfig& config,
+                                                             std::shared_ptr<kernels::Backend> backend) {
+  const Result<Safetensors> file = Safetensors::open(path);
+  if (!file) return file.error();
+  const auto made = std::make_shared<GateWeights>();
+  made->m_path = path;
+  made->m_backend = std::move(backend);
+  if (Status loaded = Loader(*made, config, *file).run(); !loaded) return loaded.error();
+  return std::shared_ptr<const GateWeights>(made);
+}
+
+}  // namespace kvlab

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/model/decoder/transformer.h"
+
+#include <cmath>
+
+#include "core/model/decoder/backend_status.h"
+#include "kernels/backend/staging.h"
+
+namespace kvlab {
+namespace {
+
+ModelConfig withPhases(ModelConfig config, std::int32_t phases) {
+  config.maxPositions = phases;
+  return config;
+}
+
+/// Op calls in its life belong to a layer.
+class InLayer {
+ public:
+  InLayer(kernels::Backend& backend, int layer) : m_log(backend.log()) { set(layer); }
+  ~InLayer() { set(-1); }
+  InLayer(const InLayer&) = delete;
+  InLayer& operator=(const InLayer&) = delete;
+
+ private:
+  void set(int layer) const {
+    if (m_log) m_log->setLayer(layer);
+  }
+  kernels::OpLog* m_log;
+};
+
+/// What a linear step reads that is the model's: matrices, norm and biases. The rest of opBytes() is activations.
+std::int64_t bytesOfWeights(const kernels::LinearArgs& a) {
+  std::int64_t bytes = a.normWeight ? a.k * kernels::dtypeBytes(a.normType) : 0;
+  for (int i = 0; i < a.nParts; ++i)
+    bytes += a.parts[i].n *
+        (a.k * kernels::dtypeBytes(a.parts[i].wType) + (a.parts[i].bias ? 4 : 0) + (a.parts[i].scales ? 4 : 0));
+  return bytes;
+}
+
+LayerParts partsOf(const WholePass& pass, int layer) {
+  return pass.passes.subspan(static_cast<std::size_t>(layer * pass.perLayer), static_cast<std::size_t>(pass.perLayer));
+}
+
+/// Floats in a row of all scratch together.
+std::int64_t scratchWidth(const ModelConfig& c) {
+  return c.hidden + 2ll * c.headDim * (c.heads + c.kvHeads) + 2ll * c.intermediate;
+}
+
+}  // namespace
+
+Transformer::Transformer(std::shared_ptr<const PlacedWeights> weights, kernels::Backend& backend,
+                         std::int32_t maxPhases, int maxRows, bool keysRotated)
+    : m_weights(std::move(weights)),
+      m_backend(backend),
+      m_rotary(withPhases(model().config(), maxPhases)),
+      m_maxRows(maxRows),
+      m_keysRotated(keysRotated) {}
+
+Result<std::unique_ptr<Transformer>> Transformer::create(std::shared_ptr<const PlacedWeights> weights,
+                                                         kernels::Backend& backend, std::int32_t maxPhases, int maxRows,
+                                                         bool keysRotated) {
+  std::unique_ptr<Transformer> made(new Transformer(std::move(weights), backend, maxPhases, maxRows, keysRotated));
+  const ModelConfig& c = made->model().config();
+  const auto rows = [&](kernels::Array<float>& array, std::int64_t width) { array.allocate(backend, maxRows * width); };
+  rows(made->m_norm, c.hidden);
+  rows(made->m_q, c.heads * c.headDim);
+  rows(made->m_attention, c.heads * c.headDim);
+  rows(made->m_k, c.kvHeads * c.headDim);
+  rows(made->m_v, c.kvHeads * c.headDim);
+  rows(made->m_gate, c.intermediate);
+  rows(made->m_up, c.intermediate);
+  made->m_table.update(backend, made->m_rotary);
+  if (Status done = backendStatus(backend, "setting the model up"); !done) return done.error();
+  return made;
+}
+
+Result<std::unique_ptr<Transformer>> Transformer::widened(int maxRows) const {
+  return create(m_weights, m_backend, 1, maxRows, m_keysRotated);
+}
+
+std::int64_t Transformer::bytes(const ModelConfig& c, std::int32_t maxPhases, int maxRows) {
+  return 4 * (maxRows * scratchWidth(c) + std::int64_t{maxPhases} * c.headDim);
+}
+
+void Transformer::embed(const std::int32_t* ids, std::int64_t n, float* x) {
+  const TensorView& table = m_weights->embed();
+  ops().embedding(context(), {table.data, table.dtype, ids, x, n, hidden(), 1.0f});
+}
+
+void Transformer::linear(const kernels::LinearArgs& args) {
+  m_weightBytes += bytesOfWeights(args);
+  ops().linear(context(), args);
+}
+
+/// Begins a linear step on x [n, ...]; `norm` may be absent.
+kernels::LinearArgs Transformer::step(const TensorView& norm, std::int64_t n, const float* x, std::int64_t width) {
+  kernels::LinearArgs args;
+  args.x = x;
+  args.m = n;
+  args.k = width;
+  args.normWeight = norm.data;
+  args.normType = norm.dtype;
+  args.eps = static_cast<float>(model().config().rmsEps);
+  args.normed = m_norm.data();
+  return args;
+}
+
+void Transformer::addPart(kernels::LinearArgs& args, const TensorView& w, const TensorView& bias, float* y) {
+  args.parts[args.nParts++] = {w.data, w.dtype, static_cast<const float*>(bias.data), y, w.shape[0], w.scales()};
+}
+
+void Transformer::headNorm(const TensorView& weight, std::int64_t n, int heads, const float* x, float* y) {
+  if (!weight) return;
+  kernels::RmsnormArgs args;
+  args.x = x;
+  args.y = y;
+  args.weight = weight.data;
+  args.weightType = weight.dtype;
+  args.rows = n * heads;
+  args.dim = model().config().headDim;
+  args.eps = static_cast<float>(model().config().rmsEps);
+  ops().rmsnorm(context(), args);
+}
+
+void Transformer::products(int l, std::int64_t n, const float* x, float* k, float* v, float* q) {
+  const LayerWeights& w = m_weights->layer(l);
+  kernels::LinearArgs args = step(w.inputNorm, n, x, hidden());
+  addPart(args, w.k, w.kBias, k);
+  addPart(args, w.v, w.vBias, v);
+  if (q) addPart(args, w.q, w.qBias, q);
+  linear(args);
+  if (q) headNorm(w.qNorm, n, model().config().heads, q, q);
+}
+
+void Transformer::projectTo(int l, std::int64_t n, const float* x, float* k, float* v, float* q) {
+  products(l, n, x, k, v, q);
+  headNorm(m_weights->layer(l).kNorm, n, model().config().kvHeads, k, k);
+}
+
+void Transformer::project(int l, LayerParts parts, std::int64_t n, const float* x) {
+  products(l, n, x, parts[0].gateKeys ? parts[0].gateKeys : m_k.data(), m_v.data(), nullptr);
+  makeRows(l, parts, n, m_k.data(), m_v.data());
+}
+
+/// K and V of a layer to their rows, and what gates score. The products stand in gateKeys, or where there are none in
+/// k, which is scratch otherwise.
+void Transformer::makeRows(int l, LayerParts parts, std::int64_t n, float* k, const float* v) {
+  const LayerPass& pass = parts[0];
+  float* stored = storedKeys(l, pass, n, k);
+  write(parts, n, stored, v);
+  const bool turned = m_keysRotated && pass.write;
+  if (pass.gateKeys && pass.gatesRotated && !turned) rotateParts(parts, stored, n, model().config().kvHeads);
+  if (!pass.gates) return;
+  kernels::GateMlpArgs gates = *pass.gates;
+  gates.x = pass.gateKeys;
+  gates.n = n;
+  ops().gateMlp(context(), gates);
+}
+
+/// The keys to store, normed, not in gateKeys where they would be changed there.
+float* Transformer::storedKeys(int l, const LayerPass& pass, std::int64_t n, float* spare) {
+  const ModelConfig& c = model().config();
+  const TensorView& norm = m_weights->layer(l).kNorm;
+  float* fresh = pass.gateKeys ? pass.gateKeys : spare;
+  const bool kept = pass.gateKeys && !pass.gatesRotated;
+  if (kept && !norm && m_keysRotated && pass.write)
+    ops().convert(context(), {fresh, kernels::DType::f32, spare, kernels::DType::f32, n * c.kvHeads * c.headDim});
+  float* k = kept && (norm || (m_keysRotated && pass.write)) ? spare : fresh;
+  headNorm(norm, n, c.kvHeads, fresh, k);
+  return k;
+}
+
+void Transformer::write(LayerParts parts, std::int64_t n, float* k, const float* v) {
+  const ModelConfig& c = model().config();
+  const std::int64_t row = std::int64_t{c.kvHeads} * c.headDim, own = row / static_cast<std::int64_t>(parts.size());
+  for (const LayerPass& pass : parts) {
+    if (pass.write) {
+      if (m_keysRotated) rotate(k, pass.phase, n, pass.format.kvHeads, row);
+      kernels::WriteRowsArgs args;
+      args.pool = pass.pool;
+      args.fmt = pass.format;
+      args.k = k;
+      args.v = v;
+      args.tags = pass.tags;
+      args.slots = pass.write;
+      args.n = n;
+      args.kStride = args.vStride = row;
+      args.stats = pass.stats;
+      ops().writeRows(context(), args);
+    }
+    k += own;
+    v += own;
+  }
+}
+
+void Transformer::rotate(float* x, const std::int32_t* phases, std::int64_t n, int heads, std::int64_t stride) {
+  ops().rope(context(), {x, phases, table(), n, heads, model().config().headDim, stride});
+}
+
+/// x [n, heads*headDim], each part's heads by its phases.
+void Transformer::rotateParts(LayerParts parts, float* x, std::int64_t n, int heads) {
+  const std::int64_t row = std::int64_t{heads} * model().config().headDim;
+  const int own = heads / static_cast<int>(parts.size());
+  for (const LayerPass& pass : parts) {
+    rotate(x, pass.phase, n, own, row);
+    x += std::int64_t{own} * model().config().headDim;
+  }
+}
+
+void Transformer::rotateKeys(float* k, std::span<const std::int32_t> phases, int heads) {
+  for (const std::int32_t phase : phases) m_rotary.index(Phase(phase));
+  kernels::Staging staging(m_backend);
+  float* turned = staging.inOut(k, phases.size() * static_cast<std::size_t>(heads * model().config().headDim));
+  rotate(turned, staging.in(phases), static_cast<std::int64_t>(phases.size()), heads, 0);
+  staging.finish();
+}
+
+void Transformer::attend(LayerParts parts, std::int64_t n, float* q, float* out) {
+  const ModelConfig& c = model().config();
+  const int heads = c.heads / static_cast<int>(parts.size());
+  rotateParts(parts, q, n, c.heads);
+  for (const LayerPass& pass : parts) {
+    attendPart(pass, n, heads, q, out);
+    q += std::int64_t{heads} * c.headDim;
+    out += std::int64_t{heads} * c.headDim;
+  }
+}
+
+/// Rows of q and out hold all heads of the layer; here are the `heads` from q on.
+void Transformer::attendPart(const LayerPass& pass, std::int64_t n, int heads, float* q, float* out) {
+  const ModelConfig& c = model().config();
+  assemble(ops(), context(), pass.assembled, pass.pool, pass.format, pass.wrong);
+  const bool copy = pass.assembled.records;
+
+  kernels::AttentionArgs args;
+  args.pool = copy ? pass.assembled.records : pass.pool;
+  args.fmt = copy ? pass.assembled.format : pass.format;
+  args.keysRotated = m_keysRotated;
+  args.slots = copy ? pass.assembled.slots : pass.slots;
+  args.phaseIndex = pass.phases;
+  args.rows = pass.rows;
+  args.rowsSeen = pass.rowsSeen;
+  args.rotaryTable = table();
+  args.queries = q;
+  args.nQueries = n;
+  args.queryHeads = heads;
+  args.queryStride = args.outStride = std::int64_t{c.heads} * c.headDim;
+  args.rowBegin = pass.rowBegin;
+  args.rowEnd = pass.rowEnd;
+  args.selfSlot = copy ? pass.assembled.self : pass.selfSlot;
+  args.selfPhaseIndex = pass.selfSlot ? pass.phase : nullptr;
+  args.scale = 1.0f / std::sqrt(static_cast<float>(c.headDim));
+  args.out = out;
+  args.newestMass = pass.newestMass;
+  args.newestPerHead = pass.newestPerHead;
+  args.receivedMass = pass.receivedMass;
+  args.receivedPerHead = pass.receivedPerHead;
+  args.lastAbove = pass.lastAbove;
+  args.queryIndex = pass.queryIndex;
+  args.aboveThreshold = pass.aboveThreshold;
+  ops().attention(context(), args);
+}
+
+void Transformer::feedForward(int l, std::int64_t n, float* x) {
+  const LayerWeights& w = m_weights->layer(l);
+  kernels::LinearArgs up = step(w.postNorm, n, x, hidden());
+  addPart(up, w.gate, {}, m_gate.data());
+  addPart(up, w.up, {}, m_up.data());
+  up.out = m_gate.data();
+  linear(up);
+  addTo(x, w.down, {}, n, m_gate.data(), model().config().intermediate);
+}
+
+/// x += w * from (+ bias)
+void Transformer::addTo(float* x, const TensorView& w, const TensorView& bias, std::int64_t n, const float* from,
+                        std::int64_t width) {
+  kernels::LinearArgs args = step({}, n, from, width);
+  addPart(args, w, bias, m_norm.data());
+  args.residual = args.out = x;
+  linear(args);
+}
+
+void Transformer::behindAttention(int l, std::int64_t n, float* x) {
+  const LayerWeights& w = m_weights->layer(l);
+  addTo(x, w.o, w.oBias, n, m_attention.data(), std::int64_t{model().config().heads} * model().config().headDim);
+  feedForward(l, n, x);
+}
+
+void Transformer::layer(int l, LayerParts parts, std::int64_t n, float* x) {
+  const InLayer named(m_backend, l);
+  products(l, n, x, parts[0].gateKeys ? parts[0].gateKeys : m_k.data(), m_v.data(), m_q.data());
+  makeRows(l, parts, n, m_k.data(), m_v.data());
+  attend(parts, n, m_q.data(), m_attention.data());
+  behindAttention(l, n, x);
+}
+
+void Transformer::run(const WholePass& pass) {
+  embed(pass.tokens, pass.n, pass.x);
+  for (int l = 0; l < model().config().layers; ++l) {
+    if (pass.see) pass.see(l, pass.x);
+    layer(l, partsOf(pass, l), pass.n, pass.x);
+  }
+  if (pass.gates) ops().gateMlp(context(), *pass.gates);
+  if (pass.logits) logits(pass.x + (pass.n - 1) * hidden(), 1, pass.logits);
+}
+
+/// K and V of each part into its pool, its queries over its rows; the parts' rows lie one after another.
+void Transformer::mixParts(int l, std::span<const PassPart> parts) {
+  const ModelConfig& c = model().config();
+  const std::int64_t queries = std::int64_t{c.heads} * c.headDim, keys = std::int64_t{c.kvHeads} * c.headDim;
+  std::int64_t row = 0;
+  for (const PassPart& part : parts) {
+    const InLayer named(part.transformer->m_backend, l);
+    const LayerParts passes = partsOf(*part.pass, l);
+    float* k = m_k.data() + row * keys;
+    if (float* scored = passes[0].gateKeys) m_backend.upload(scored, k, 4 * part.pass->n * keys);
+    part.transformer->makeRows(l, passes, part.pass->n, k, m_v.data() + row * keys);
+    part.transformer->attend(passes, part.pass->n, m_q.data() + row * queries, m_attention.data() + row * queries);
+    row += part.pass->n;
+  }
+}
+
+void Transformer::run(std::span<const PassPart> parts) {
+  std::int64_t n = 0;
+  for (const PassPart& part : parts) n += part.pass->n;
+  kernels::Staging staging(m_backend);
+  float* x = staging.temporary<float>(static_cast<std::size_t>(n * hidden()));
+  const auto eachPart = [&](const auto& call) {
+    float* rows = x;
+    for (const PassPart& part : parts) {
+      call(*part.pass, rows);
+      rows += part.pass->n * hidden();
+    }
+  };
+  eachPart([&](const WholePass& pass, float* rows) { embed(pass.tokens, pass.n, rows); });
+  for (int l = 0; l < model().config().layers; ++l) {
+    eachPart([&](const WholePass& pass, const float* rows) {
+      if (pass.see) pass.see(l, rows);
+    });
+    const InLayer named(m_backend, l);
+    products(l, n, x, m_k.data(), m_v.data(), m_q.data());
+    mixParts(l, parts);
+    behindAttention(l, n, x);
+  }
+  for (const PassPart& part : parts)
+    if (part.pass->gates) part.transformer->ops().gateMlp(part.transformer->context(), *part.pass->gates);
+  headParts(parts, x);
+}
+
+/// The head once, on the last row of each part that wants logits; x: the rows of all parts.
+void Transformer::headParts(std::span<const PassPart> parts, const float* x) {
+  const std::int64_t vocab = model().config().vocab;
+  std::vector<const float*> rows;
+  std::vector<float*> wanted;
+  for (const PassPart& part : parts) {
+    x += part.pass->n * hidden();
+    if (!part.pass->logits) continue;
+    rows.push_back(x - hidden());
+    wanted.push_back(part.pass->logits);
+  }
+  if (rows.empty()) return;
+  kernels::Staging staging(m_backend);
+  float* last = staging.temporary<float>(rows.size() * static_cast<std::size_t>(hidden()));
+  float* out = staging.temporary<float>(rows.size() * static_cast<std::size_t>(vocab));
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    m_backend.upload(last + static_cast<std::int64_t>(i) * hidden(), rows[i], 4 * std::int64_t{hidden()});
+  logits(last, static_cast<std::int64_t>(rows.size()), out);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    m_backend.upload(wanted[i], out + static_cast<std::int64_t>(i) * vocab, 4 * vocab);
+}
+
+void Transformer::logits(const float* x, std::int64_t n, float* out) {
+  for (std::int64_t done = 0; done < n; done += m_maxRows) {
+    kernels::LinearArgs args =
+        step(m_weights->finalNorm(), std::min<std::int64_t>(m_maxRows, n - done), x + done * hidden(), hidden());
+    addPart(args, m_weights->head(), {}, out + done * model().config().vocab);
+    linear(args);
+  }
+}
+
+}  // namespace kvlab

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// The decoder layer by layer: embeddings in, K/V rows written into the pools, hidden states out. A layer's rows lie in
+// one pool behind one map, or in one of each for every KV head: it runs as one pass or as so many, in order of heads.
+// Whoever drives it decides which rows a query sees; a row's bits depend on nothing else
+// (kernels/numerics.h). One owner; engine thread.
+#pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/api/ids.h"
+#include "core/model/decoder/assembled.h"
+#include "core/model/decoder/placed_weights.h"
+#include "core/model/decoder/rotary_mirror.h"
+#include "core/model/decoder/whole_pass.h"
+#include "kernels/row_format.h"
+
+namespace kvlab {
+
+/// One layer, or some KV heads of it with their query heads, as a run of n queries sees it. Pointers are addresses of
+/// the back end.
+struct LayerPass {
+  std::uint8_t* pool = nullptr;  // row records of this layer
+  kernels::RowFormat format;
+  const std::int32_t* slots = nullptr;   // [rows] residency map in logical order
+  const std::int32_t* phases = nullptr;  // [rows] rotary table rows
+  std::int64_t rows = 0;
+  std::int64_t rowsSeen = 0;                 // by some query; 0 = all
+  const std::int32_t* phase = nullptr;       // [n] of the queries
+  const std::int32_t* write = nullptr;       // [n] slots to write K/V to; null = write nothing
+  const std::uint64_t* tags = nullptr;       // [n] ledger ids, with write
+  kernels::WriteRowsStats* stats = nullptr;  // or null
+  const std::int32_t* rowBegin = nullptr;    // [n] first index a query sees
+  const std::int32_t* rowEnd = nullptr;      // [n] one past the last
+  const std::int32_t* selfSlot = nullptr;    // [n] or null: slot of the query's own row where it is
+                                             // not in the map; -1 = it is in the map
+  Assembled assembled;
+  std::int64_t* wrong = nullptr;             // with a guard: copied rows that are not what they should be
+  float* newestMass = nullptr;               // [rows + 1] or null
+  float* newestPerHead = nullptr;            // [heads of the pass, rows + 1] or null
+  float* receivedMass = nullptr;             // [rows + 1] or null
+  float* receivedPerHead = nullptr;          // [heads of the pass, rows + 1] or null
+  std::int32_t* lastAbove = nullptr;         // [kvHeads, rows + 1] or null: see kernels/ops/attention.h
+  const std::int32_t* queryIndex = nullptr;  // [n], with lastAbove
+  float aboveThreshold = 0;
+  // In the first pass of a layer, for all its heads:
+  float* gateKeys = nullptr;  // [n, kvHeads*headDim] takes the keys that gates score; null = none do
+  bool gatesRotated = false;  // these are keys after k-norm and rotation, not before
+  const kernels::GateMlpArgs* gates =
+      nullptr;  // scores gateKeys at once, with its weights and to its `out`; null = later
+};
+
+/// The passes of one layer: one for all KV heads, or one for each.
+using LayerParts = std::span<const LayerPass>;
+
+class Transformer {
+ public:
+  /// keysRotated: rows hold keys rotated at the phase they were written with (key_phase at_write).
+  /// Errors: out_of_memory, device.
+  static Result<std::unique_ptr<Transformer>> create(std::shared_ptr<const PlacedWeights> weights,
+                                                     kernels::Backend& backend, std::int32_t maxPhases, int maxRows,
+                                                     bool keysRotated = false);
+  /// Another over the same weights and back end, for run() of passes together: maxRows rows in all of them, no phases.
+  Result<std::unique_ptr<Transformer>> widened(int maxRows) const;
+  /// Bytes that create() takes in the back end's memory.
+  static std::int64_t bytes(const ModelConfig& config, std::int32_t maxPhases, int maxRows);
+
+  const Model& model() const { return m_weights->model(); }
+  kernels::Backend& backend() const { return m_backend; }
+  const kernels::OpTable& ops() const { return m_backend.ops(); }
+  Rotary& rotary() { return m_rotary; }
+  /// The rotary table with every row that it has now, as ops read it.
+  const float* table() { return m_table.update(m_backend, m_rotary); }
+  bool keysRotated() const { return m_keysRotated; }
+  int maxRows() const { return m_maxRows; }  // queries per call
+  int hidden() const { return model().config().hidden; }
+
+  // x, k, v and out are addresses of the back end, [n, ...] of f32.
+  /// x [n, hidden]; ids [n] inside the vocabulary.
+  void embed(const std::int32_t* ids, std::int64_t n, float* x);
+  /// Runs layer l on x [n, hidden] in place. Phases have their rows in the rotary table.
+  void layer(int l, LayerParts parts, std::int64_t n, float* x);
+  /// Embeds n rows, runs all layers, and the head on the last row where logits are wanted.
+  void run(const WholePass& pass);
+  /// The same for several transformers over the same weights, at most maxRows() rows in all: the linear steps once,
+  /// for all rows together, what lies between them part by part. The bits are those of run() of each part. All
+  /// memory is the host's.
+  void run(std::span<const PassPart> parts);
+  /// Only the K and V of layer l from its input x: written to pass.write; x is left as it is.
+  void project(int l, LayerParts parts, std::int64_t n, const float* x);
+  /// K and V of layer l as f32, [n, kvHeads*headDim] each, unrotated, nothing written; with q also the
+  /// queries, [n, heads*headDim].
+  void projectTo(int l, std::int64_t n, const float* x, float* k, float* v, float* q = nullptr);
+  /// logits [n, vocab] from the last layer's output x [n, hidden].
+  void logits(const float* x, std::int64_t n, float* out);
+
+  /// Where whole passes of the session go instead of run(); null = nowhere. It outlives its use.
+  void setRunner(PassRunner* runner) { m_runner = runner; }
+  PassRunner* runner() const { return m_runner; }
+  /// Bytes of weights that linear steps were given to read, ever.
+  std::int64_t weightBytes() const { return m_weightBytes; }
+
+  /// Turns keys of host memory, [phases, heads*headDim], by one phase each.
+  void rotateKeys(float* k, std::span<const std::int32_t> phases, int heads);
+
+ private:
+  Transformer(std::shared_ptr<const PlacedWeights> weights, kernels::Backend& backend, std::int32_t maxPhases,
+              int maxRows, bool keysRotated);
+  const kernels::Context& context() const { return m_backend.context(); }
+  kernels::LinearArgs step(const TensorView& norm, std::int64_t n, const float* x, std::int64_t width);
+  static void addPart(kernels::LinearArgs& args, const TensorView& w, const TensorView& bias, float* y);
+  void addTo(float* x, const TensorView& w, const TensorView& bias, std::int64_t n, const float* from,
+             std::int64_t width);
+  void headNorm(const TensorView& weight, std::int64_t n, int heads, const float* x, float* y);
+  void rotate(float* x, const std::int32_t* phases, std::int64_t n, int heads, std::int64_t stride);
+  void linear(const kernels::LinearArgs& args);
+  void products(int l, std::int64_t n, const float* x, float* k, float* v, float* q);
+  void makeRows(int l, LayerParts parts, std::int64_t n, float* k, const float* v);
+  float* storedKeys(int l, const LayerPass& pass, std::int64_t n, float* spare);
+  void rotateParts(LayerParts parts, float* x, std::int64_t n, int heads);
+  void write(LayerParts parts, std::int64_t n, float* k, const float* v);
+  void attend(LayerParts parts, std::int64_t n, float* q, float* out);
+  void attendPart(const LayerPass& pass, std::int64_t n, int heads, float* q, float* out);
+  void mixParts(int l, std::span<const PassPart> parts);
+  void headParts(std::span<const PassPart> parts, const float* x);
+  void behindAttention(int l, std::int64_t n, float* x);
+  void feedForward(int l, std::int64_t n, float* x);
+
+  std::shared_ptr<const PlacedWeights> m_weights;
+  kernels::Backend& m_backend;
+  Rotary m_rotary;
+  RotaryMirror m_table;
+  int m_maxRows;
+  bool m_keysRotated;
+  PassRunner* m_runner = nullptr;
+  std::int64_t m_weightBytes = 0;
+  kernels::Array<float> m_norm;            // [maxRows, hidden]
+  kernels::Array<float> m_q, m_attention;  // [maxRows, heads*headDim]
+  kernels::Array<float> m_k, m_v;          // [maxRows, kvHeads*headDim]
+  kernels::Array<float> m_gate, m_up;      // [maxRows, intermediate]
+};
+
+}  // namespace kvlab

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/model/files/safetensors.h"
+
+#include <filesystem>
+#include <set>
+
+#include "core/model/files/mapped_file.h"
+#include "core/model/files/safetensors_header.h"
+#include "core/model/files/strict_json.h"
+
+namespace kvlab {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kMetadata = "__metadata__";
+
+/// Shard names of an index, each a plain file name.
+Result<std::set<std::string>> shardNames(const json& index, const std::string& file) {
+  const auto map = index.is_object() ? index.find("weight_map") : index.end();
+  if (!index.is_object() || map == index.end() || !map->is_object() || map->empty())
+    return badFile(file, "no weight_map");
+  std::set<std::string> names;
+  for (const auto& [tensor, shard] : map->items()) {
+    if (!shard.is_string()) return badTensor(file, tensor, "its shard is not a file name");
+    const auto& text = shard.get_ref<const std::string&>();
+    if (text.empty() || text == ".." || text.find('/') != std::string::npos || text.find('\0') != std::string::npos)
+      return badTensor(file, tensor, "shard \"" + text + "\" is not a plain file name");
+    names.insert(text);
+  }
+  return names;
+}
+
+/// Every tensor of the index lies where the index says.
+Status checkIndex(const json& weightMap, const Safetensors& all, const std::string& file) {
+  for (const auto& [tensor, shard] : weightMap.items())
+    if (!all.find(tensor)) return badTensor(file, tensor, "not in " + shard.get<std::string>() + " or any other shard");
+  return ok();
+}
+
+}  // namespace
+
+Result<Safetensors> Safetensors::parse(std::span<const std::byte> bytes, const std::string& file) {
+  HeaderReader reader(bytes, file);
+  auto header = reader.header();
+  if (!header) return header.error();
+  if (!header->is_object()) return badFile(file, "byte 8: the header is not an object");
+  Safetensors out;
+  for (const auto& [name, entry] : header->items()) {
+    if (name == kMetadata) {
+      if (auto s = reader.metadata(entry, out.m_metadata); !s) return s.error();
+      continue;
+    }
+    auto tensor = reader.tensor(name, entry);
+    if (!tensor) return tensor.error();
+    out.m_tensors.emplace(name, tensor.take());
+  }
+  if (auto s = reader.tiling(out.m_tensors); !s) return s.error();
+  return out;
+}
+
+Result<Safetensors> Safetensors::open(const std::string& path) {
+  auto file = MappedFile::open(path);
+  if (!file) return file.error();
+  auto parsed = parse((*file)->bytes(), path);
+  if (parsed) parsed->m_files.push_back(file.take());
+  return parsed;
+}
+
+Result<Safetensors> Safetensors::openDirectory(const std::string& directory) {
+  const std::string index = directory + "/model.safetensors.index.json";
+  std::error_code ignored;
+  if (!std::filesystem::exists(index, ignored)) return open(directory + "/model.safetensors");
+  const auto map = readJsonFile(index, "bad_file", {.depth = 8, .bytes = kMaxHeader, .uniqueKeys = true});
+  if (!map) return map.error();
+  const auto names = shardNames(*map, index);
+  if (!names) return names.error();
+  Safetensors all;
+  for (const std::string& name : *names) {
+    auto shard = open(directory + "/" + name);
+    if (!shard) return shard.error();
+    if (auto s = all.merge(shard.take(), directory + "/" + name); !s) return s.error();
+  }
+  if (auto s = checkIndex((*map)["weight_map"], all, index); !s) return s.error();
+  return all;
+}
+
+Status Safetensors::merge(Safetensors&& other, const std::string& file) {
+  for (auto& [name, tensor] : other.m_tensors)
+    if (!m_tensors.emplace(name, std::move(tensor)).second) return badTensor(file, name, "already in another shard");
+  m_metadata.merge(other.m_metadata);
+  m_files.insert(m_files.end(), other.m_files.begin(), other.m_files.end());
+  return ok();
+}
+
+const FileTensor* Safetensors::find(std::string_view name) const {
+  const auto it = m_tensors.find(name);
+  return it == m_tensors.end() ? nullptr : &it->second;
+}
+
+std::int64_t Safetensors::bytes() const {
+  std::int64_t sum = 0;
+  for (const auto& [name, tensor] : m_tensors) sum += static_cast<std::int64_t>(tensor.bytes.size());
+  return sum;
+}
+
+}  // namespace kvlab

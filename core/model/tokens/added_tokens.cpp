@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/model/tokens/added_tokens.h"
+
+#include <algorithm>
+
+#include "core/model/tokens/merges.h"
+#include "core/model/tokens/unicode.h"
+
+namespace kvlab::bpe {
+namespace {
+
+/// True where a token asks to stand alone and does not.
+bool inWord(const AddedToken& token, std::string_view text, std::size_t begin, std::size_t end) {
+  return token.singleWord && (endsInWord(text.substr(0, begin)) || startsWithWord(text.substr(end)));
+}
+
+}  // namespace
+
+Result<AddedToken> addedTokenFromJson(const JsonFields& json) {
+  AddedToken token;
+  if (auto s = json.number("id", token.id, 0, BpeModel::kMaxId - 1); !s) return s.error();
+  auto content = json.text("content");
+  if (!content) return content.error();
+  token.content = content.take();
+  if (auto s = json.flag("special", token.special, false); !s) return s.error();
+  if (auto s = json.flag("single_word", token.singleWord, false); !s) return s.error();
+  if (auto s = json.flag("lstrip", token.lstrip, false); !s) return s.error();
+  if (auto s = json.flag("rstrip", token.rstrip, false); !s) return s.error();
+  if (auto s = json.flag("normalized", token.normalized, !token.special); !s) return s.error();
+  return token;
+}
+
+void TokenFinder::add(const AddedToken& token, std::string as) {
+  if (as.empty()) return;
+  auto& bucket = m_byFirst[static_cast<unsigned char>(as.front())];
+  const auto same = std::find_if(bucket.begin(), bucket.end(), [&](const Entry& e) { return e.text == as; });
+  if (same != bucket.end()) {
+    same->token = &token;
+    return;
+  }
+  const auto shorter =
+      std::find_if(bucket.begin(), bucket.end(), [&](const Entry& e) { return e.text.size() < as.size(); });
+  bucket.insert(shorter, {std::move(as), &token});
+}
+
+const TokenFinder::Entry* TokenFinder::longestAt(std::string_view text, std::size_t at) const {
+  const std::string_view rest = text.substr(at);
+  for (const Entry& entry : m_byFirst[static_cast<unsigned char>(text[at])])
+    if (rest.starts_with(entry.text)) return &entry;
+  return nullptr;
+}
+
+std::vector<Part> TokenFinder::find(std::string_view text) const {
+  std::vector<Part> parts;
+  std::size_t done = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const Entry* entry = longestAt(text, at);
+    if (!entry) {
+      ++at;
+      continue;
+    }
+    const AddedToken& token = *entry->token;
+    std::size_t begin = at, end = at + entry->text.size();
+    at = end;
+    if (inWord(token, text, begin, end)) continue;
+    if (token.lstrip) begin = std::max(trailingSpace(text.substr(0, begin)), done);
+    if (token.rstrip) end += leadingSpace(text.substr(end));
+    if (begin < done) continue;  // white space that the token before has taken
+    if (begin > done) parts.push_back({done, begin, nullptr});
+    parts.push_back({begin, end, &token});
+    done = end;
+    at = std::max(at, end);
+  }
+  if (done < text.size()) parts.push_back({done, text.size(), nullptr});
+  return parts;
+}
+
+}  // namespace kvlab::bpe

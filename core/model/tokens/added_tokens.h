@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tokens that are found in the text before anything else: the "added_tokens" of a tokenizer.json.
+// Immutable; any thread.
+#pragma once
+#include <array>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/model/files/json_fields.h"
+
+namespace kvlab::bpe {
+
+struct AddedToken {
+  std::int32_t id = 0;
+  std::string content;
+  bool singleWord = false, lstrip = false, rstrip = false, normalized = true, special = false;
+};
+Result<AddedToken> addedTokenFromJson(const JsonFields& json);
+
+/// A part of a text: an added token, or what lies between (token null).
+struct Part {
+  std::size_t begin = 0, end = 0;
+  const AddedToken* token = nullptr;
+};
+
+/// Finds tokens in text: leftmost first, the longest of those that start at one place.
+class TokenFinder {
+ public:
+  /// `as` is what the text holds for the token (its content, or its normalised content); empty ones
+  /// are never found. The token must outlive the finder.
+  void add(const AddedToken& token, std::string as);
+  /// The whole text in order; nothing for an empty text.
+  std::vector<Part> find(std::string_view text) const;
+
+ private:
+  struct Entry {
+    std::string text;
+    const AddedToken* token;
+  };
+  const Entry* longestAt(std::string_view text, std::size_t at) const;
+
+  std::array<std::vector<Entry>, 256> m_byFirst;  // longest first
+};
+
+}  // namespace kvlab::bpe

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/model/tokens/merges.h"
+
+#include <cstdio>
+#include <queue>
+
+#include "core/model/tokens/utf8.h"
+
+namespace kvlab::bpe {
+namespace {
+
+constexpr std::size_t kMaxAffix = 64;
+
+std::uint64_t pairKey(std::int32_t left, std::int32_t right) {
+  return static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint32_t>(right);
+}
+
+}  // namespace
+
+/// A part of a piece; parts form a list, joined ones drop out with length 0.
+struct BpeModel::Symbol {
+  std::int32_t id;
+  std::int32_t previous, next;  // -1 = none
+  bool gone = false;
+};
+
+Result<BpeModel> BpeModel::fromJson(const JsonFields& model) {
+  const auto type = model.text("type", "BPE");
+  if (!type) return type.error();
+  if (*type != "BPE") return model.bad("type", "is a model that is not implemented", "use a BPE tokenizer");
+  double dropout = 0;
+  if (auto s = model.number("dropout", dropout, 0.0, 1.0, 0.0); !s) return s.error();
+  if (dropout != 0) return model.bad("dropout", "makes tokens random", "set it to null");
+  BpeModel out;
+  bool fallback = false;
+  if (auto s = model.flag("fuse_unk", out.m_fuseUnknown, false); !s) return s.error();
+  if (auto s = model.flag("ignore_merges", out.m_ignoreMerges, false); !s) return s.error();
+  if (auto s = model.flag("byte_fallback", fallback, false); !s) return s.error();
+  for (const auto& [key, member] :
+       {std::pair{"continuing_subword_prefix", &out.m_prefix}, std::pair{"end_of_word_suffix", &out.m_suffix}}) {
+    auto text = model.text(key, "");
+    if (!text) return text.error();
+    if (text->size() > kMaxAffix) return model.bad(key, "is too long");
+    *member = text.take();
+  }
+  if (auto s = out.readVocabulary(model); !s) return s.error();
+  if (auto s = out.readMerges(model); !s) return s.error();
+  if (model.has("unk_token")) {
+    const auto unknown = model.text("unk_token");
+    if (!unknown) return unknown.error();
+    out.m_unknown = out.id(*unknown);
+    if (!out.m_unknown) return model.bad("unk_token", "is not in the vocabulary");
+  }
+  for (int b = 0; fallback && b < 256; ++b) {
+    char name[8];
+    std::snprintf(name, sizeof name, "<0x%02X>", b);
+    out.m_bytes.push_back(out.id(name).value_or(-1));
+  }
+  return out;
+}
+
+Status BpeModel::readVocabulary(const JsonFields& model) {
+  if (!model.has("vocab") || !model.json().at("vocab").is_object()) return model.bad("vocab", "is not an object");
+  for (const auto& [token, id] : model.json().at("vocab").items()) {
+    if (!id.is_number_integer() || id < 0 || id >= kMaxId) {
+      Error error = model.bad("vocab", "");
+      error.why =
+          "vocab: the id of \"" + token + "\" is " + id.dump() + ", not a number below " + std::to_string(kMaxId);
+      error.value = id;
+      return error;
+    }
+    m_ids.emplace(token, id.get<std::int32_t>());
+  }
+  return ok();
+}
+
+Status BpeModel::readMerges(const JsonFields& model) {
+  if (!model.has("merges") || !model.json().at("merges").is_array()) return model.bad("merges", "is not a list");
+  std::size_t rank = 0;
+  for (const auto& entry : model.json().at("merges")) {
+    std::string_view left, right;
+    if (entry.is_string()) {  // "a b"
+      const auto& text = entry.get_ref<const std::string&>();
+      const auto space = text.find(' ');
+      if (space != std::string::npos) {
+        left = std::string_view(text).substr(0, space);
+        right = std::string_view(text).substr(space + 1);
+      }
+    } else if (entry.is_array() && entry.size() == 2 && entry[0].is_string() && entry[1].is_string()) {
+      left = entry[0].get_ref<const std::string&>();
+      right = entry[1].get_ref<const std::string&>();
+    }
+    if (auto s = addMerge(model, rank++, left, right); !s) return s;
+  }
+  return ok();
+}
+
+Status BpeModel::addMerge(const JsonFields& model, std::size_t rank, std::string_view left, std::string_view right) {
+  const auto refuse = [&](const std::string& why) {
+    Error error = model.bad("merges", "");
+    error.why = "merge " + std::to_string(rank) + " " + why;
+    error.value = static_cast<std::int64_t>(rank);
+    return error;
+  };
+  if (left.empty() || right.empty()) return refuse("is not two tokens");
+  const auto a = id(left), b = id(right);
+  if (!a || !b) return refuse("has a token that is not in the vocabulary");
+  if (right.size() < m_prefix.size()) return refuse("lacks the continuing prefix");
+  const auto joined = id(std::string(left) + std::string(right.substr(m_prefix.size())));
+  if (!joined) return refuse("makes a token that is not in the vocabulary");
+  m_merges[pairKey(*a, *b)] = {static_cast<std::uint32_t>(rank), *joined};
+  return ok();
+}
+
+std::optional<std::int32_t> BpeModel::id(std::string_view token) const {
+  const auto it = m_ids.find(std::string(token));
+  return it == m_ids.end() ? std::nullopt : std::optional(it->second);
+}
+
+const BpeModel::Merge* BpeModel::merge(std::int32_t left, std::int32_t right) const {
+  const auto it = m_merges.find(pairKey(left, right));
+  return it == m_merges.end() ? nullptr : &it->second;
+}
+
+std::string BpeModel::decorated(std::string_view piece, std::size_t begin, std::size_t end) const {
+  std::string out = begin > 0 ? m_prefix : std::string();
+  out += piece.substr(begin, end - begin);
+  if (end == piece.size()) out += m_suffix;
+  return out;
+}
+
+/// False, with nothing appended, unless every byte has a token.
+bool BpeModel::appendBytes(std::string_view character, std::vector<std::int32_t>& out) const {
+  if (m_bytes.empty()) return false;
+  for (const char c : character)
+    if (m_bytes[static_cast<unsigned char>(c)] < 0) return false;
+  for (const char c : character) out.push_back(m_bytes[static_cast<unsigned char>(c)]);
+  return true;
+}
+
+std::vector<BpeModel::Symbol> BpeModel::symbols(std::string_view piece) const {
+  std::vector<std::int32_t> ids;
+  bool unknown = false;  // an unknown token waits to be written
+  const auto flush = [&] {
+    if (unknown) ids.push_back(*m_unknown);
+    unknown = false;
+  };
+  for (std::size_t at = 0; at < piece.size();) {
+    const auto end = at + static_cast<std::size_t>(std::max(codePointAt(piece, at).length, 1));
+    const std::string character = decorated(piece, at, end);
+    if (const auto known = id(character)) {
+      flush();
+      ids.push_back(*known);
+    } else if (!appendBytes(character, ids) && m_unknown) {
+      if (!m_fuseUnknown) flush();
+      unknown = true;
+    }
+    at = end;
+  }
+  flush();
+  std::vector<Symbol> out;
+  out.reserve(ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const auto n = static_cast<std::int32_t>(i);
+    out.push_back({ids[i], n - 1, i + 1 < ids.size() ? n + 1 : -1});
+  }
+  return out;
+}
+
+void BpeModel::encode(std::string_view piece, std::vector<std::int32_t>& ids) const {
+  if (m_ignoreMerges)
+    if (const auto whole = id(piece)) return ids.push_back(*whole);
+  auto list = symbols(piece);
+  mergeAll(list);
+  for (const Symbol& s : list)
+    if (!s.gone) ids.push_back(s.id);
+}
+
+/// Candidate joins, lowest rank first, leftmost among equals.
+class BpeModel::Queue {
+ public:
+  struct Join {
+    std::uint32_t rank;
+    std::int32_t left;  // index of the left symbol
+    std::int32_t id;
+    bool operator>(const Join& o) const { return rank != o.rank ? rank > o.rank : left > o.left; }
+  };
+  void offer(const BpeModel& model, const std::vector<Symbol>& list, std::int32_t left) {
+    if (left < 0) return;
+    const Symbol& a = list[static_cast<std::size_t>(left)];
+    if (a.next < 0) return;
+    if (const Merge* m = model.merge(a.id, list[static_cast<std::size_t>(a.next)].id))
+      m_joins.push({m->rank, left, m->id});
+  }
+  bool empty() const { return m_joins.empty(); }
+  Join pop() {
+    const Join join = m_joins.top();
+    m_joins.pop();
+    return join;
+  }
+
+ private:
+  std::priority_queue<Join, std::vector<Join>, std::greater<>> m_joins;
+};
+
+void BpeModel::mergeAll(std::vector<Symbol>& list) const {
+  const auto at = [&](std::int32_t i) -> Symbol& { return list[static_cast<std::size_t>(i)]; };
+  Queue queue;
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(list.size()); ++i) queue.offer(*this, list, i);
+  while (!queue.empty()) {
+    const auto join = queue.pop();
+    Symbol& left = at(join.left);
+    if (left.gone || left.next < 0) continue;
+    // A join that waited may speak of a neighbour that is no more.
+    Symbol& right = at(left.next);
+    const Merge* still = merge(left.id, right.id);
+    if (!still || still->id != join.id) continue;
+    left.id = join.id;
+    left.next = right.next;
+    right.gone = true;
+    if (left.next >= 0) at(left.next).previous = join.left;
+    queue.offer(*this, list, left.previous);
+    queue.offer(*this, list, join.left);
+  }
+}
+
+}  // namespace kvlab::bpe

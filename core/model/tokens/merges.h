@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Byte-pair encoding of one piece (Sennrich et al. 2016): the "model" of a tokenizer.json, type
+// BPE, without dropout. Immutable; any thread.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/model/files/json_fields.h"
+
+namespace kvlab::bpe {
+
+class BpeModel {
+ public:
+  /// Ids from 0 below this.
+  static constexpr std::int32_t kMaxId = 1 << 24;
+
+  static Result<BpeModel> fromJson(const JsonFields& model);
+
+  /// Appends the ids of a UTF-8 piece: from its characters, the pair of lowest rank joined first,
+  /// the leftmost among equals. A character that is not in the vocabulary becomes its bytes, the
+  /// unknown token, or nothing, as the file says.
+  void encode(std::string_view piece, std::vector<std::int32_t>& ids) const;
+
+  std::optional<std::int32_t> id(std::string_view token) const;
+  const std::unordered_map<std::string, std::int32_t>& vocabulary() const { return m_ids; }
+
+ private:
+  struct Merge {
+    std::uint32_t rank;
+    std::int32_t id;  // of the joined token
+  };
+  struct Symbol;
+  class Queue;
+
+  Status readVocabulary(const JsonFields& model);
+  Status readMerges(const JsonFields& model);
+  Status addMerge(const JsonFields& model, std::size_t rank, std::string_view left, std::string_view right);
+  std::vector<Symbol> symbols(std::string_view piece) const;
+  bool appendBytes(std::string_view character, std::vector<std::int32_t>& out) const;
+  std::string decorated(std::string_view piece, std::size_t begin, std::size_t end) const;
+  const Merge* merge(std::int32_t left, std::int32_t right) const;
+  void mergeAll(std::vector<Symbol>& symbols) const;
+
+  std::unordered_map<std::string, std::int32_t> m_ids;
+  std::unordered_map<std::uint64_t, Merge> m_merges;  // by left id << 32 | right id
+  std::optional<std::int32_t> m_unknown;
+  std::string m_prefix, m_suffix;     // of characters that continue / end a piece
+  std::vector<std::int32_t> m_bytes;  // [256] ids of <0x00>.., -1 = none; empty = no byte fallback
+  bool m_fuseUnknown = false, m_ignoreMerges = false;
+};
+
+}  // namespace kvlab::bpe

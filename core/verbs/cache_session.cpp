@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/verbs/cache_session.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "core/files/cache_file.h"
+#include "core/files/cache_native.h"
+#include "core/files/fingerprint.h"
+#include "core/files/key_rotation.h"
+#include "core/model/files/mapped_file.h"
+#include "kernels/scalar_convert.h"
+
+namespace kvlab {
+namespace {
+
+using nlohmann::json;
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// One type for the whole file: the rows' own, f32 where K and V differ.
+kernels::DType fileType(const kernels::RowFormat& format) {
+  return format.k == format.v ? format.k : kernels::DType::f32;
+}
+
+const char* typeName(kernels::DType type) {
+  return type == kernels::DType::f16 ? "float16" : type == kernels::DType::bf16 ? "bfloat16" : "float32";
+}
+
+/// False if the type cannot hold the value.
+bool put(kernels::DType type, float value, std::byte* out) {
+  if (type == kernels::DType::f32) {
+    std::memcpy(out, &value, sizeof value);
+    return std::isfinite(value);
+  }
+  const std::uint16_t bits = type == kernels::DType::f16 ? kernels::floatToHalf(value) : kernels::floatToBf16(value);
+  std::memcpy(out, &bits, sizeof bits);
+  return std::isfinite(type == kernels::DType::f16 ? kernels::halfToFloat(bits) : kernels::bf16ToFloat(bits));
+}
+
+/// Tensors of one layer, [1, kvHeads, length, headDim].
+struct LayerTensors {
+  std::vector<std::byte> key, value;
+};
+
+class HfWriter {
+ public:
+  explicit HfWriter(Session& session)
+      : m_session(session),
+        m_config(session.model().config()),
+        m_rotation(m_config),
+        m_type(fileType(session.store().pool(0).format())) {}
+
+  Status addTo(SafetensorsWriter& writer) {
+    const std::vector<std::int64_t> shape = {1, m_config.kvHeads, m_session.state().length(), m_config.headDim};
+    m_layers.resize(at(m_config.layers));
+    for (int layer = 0; layer < m_config.layers; ++layer) {
+      if (Status done = convert(layer); !done) return done;
+      const std::string prefix = "past_key_values." + std::to_string(layer);
+      writer.add(prefix + ".key", elementOf(m_type), shape, m_layers[at(layer)].key);
+      writer.add(prefix + ".value", elementOf(m_type), shape, m_layers[at(layer)].value);
+    }
+    return ok();
+  }
+  const char* dtype() const { return typeName(m_type); }
+
+ private:
+  Status convert(int layer) {
+    const ResidencyView& map = m_session.state().map(layer);
+    const auto n = static_cast<std::int64_t>(map.size());
+    const std::int64_t dim = m_config.headDim, width = m_config.kvHeads * dim, size = kernels::dtypeBytes(m_type);
+    LayerTensors& out = m_layers[at(layer)];
+    out.key.resize(at(n * width * size));
+    out.value.resize(out.key.size());
+    std::vector<float> k(at(width)), v(k.size());
+    std::vector<double> rotated(k.size());
+    const RowPool& pool = m_session.store().pool(layer);
+    for (std::int64_t row = 0; row < n; ++row) {
+      const std::int32_t slot = map.slotOf[at(row)].value();
+      pool.gather({&slot, 1}, k.data(), v.data());
+      rotated.assign(k.begin(), k.end());
+      if (!m_session.transformer().keysRotated())
+        m_rotation.rotate(map.phase(at(row)).value(), m_config.kvHeads, rotated.data());
+      for (std::int64_t x = 0; x < width; ++x) {
+        const std::int64_t place = ((x / dim * n + row) * dim + x % dim) * size;
+        const bool good = put(m_type, static_cast<float>(rotated[at(x)]), out.key.data() + place) &
+            put(m_type, v[at(x)], out.value.data() + place);
+        if (!good)
+          return Error{"not_finite", "the cache was not saved",
+                       "layer " + std::to_string(layer) + ", index " + std::to_string(row) + " holds a number that " +
+                           dtype() + " does not",
+                       "rebuild, or check the weights"};
+      }
+    }
+    return ok();
+  }
+
+  Session& m_session;
+  const ModelConfig& m_config;
+  KeyRotation m_rotation;
+  kernels::DType m_type;
+  std::vector<LayerTensors> m_layers;
+};
+
+Status unrotatedOnly(const char* done) {
+  return Error{"other_format",
+               std::string("the cache was not ") + done,
+               "native files hold keys without rotation, and this session stores them rotated",
+               "use form hf_dynamic, or a session with key_phase on_read",
+               std::nullopt,
+               "key_phase",
+               "at_write"};
+}
+
+Status savable(const Session& session, CacheForm form) {
+  if (session.status() == SessionState::Broken)
+    return Error{"broken", "the cache was not saved", "the session is broken", "rebuild first, or save the ids"};
+  if (Status possible = session.layersWhole("the cache was not saved"); !possible) return possible;
+  if (form == CacheForm::Native) return session.transformer().keysRotated() ? unrotatedOnly("saved") : ok();
+  const CacheState& state = session.state();
+  if (state.length() == 0)
+    return Error{"empty", "the cache was not saved", "there are no rows", "prompt some text first"};
+  for (int layer = 0; layer < state.layers(); ++layer)
+    if (!state.complete(state.map(layer)))
+      return Error{"ragged",
+                   "the cache was not saved",
+                   "layer " + std::to_string(layer) + " holds " + std::to_string(state.map(layer).resident()) + " of " +
+                       std::to_string(state.length()) +
+                       " rows, and the Hugging Face forms have every row in every layer",
+                   "save with form native",
+                   std::nullopt,
+                   "form",
+                   name(form)};
+  return ok();
+}
+
+json manifestOf(const Session& session, CacheForm form) {
+  const CacheState& state = session.state();
+  json ids = json::array(), positions = json::array();
+  for (std::int32_t i = 0; i < state.length(); ++i) {
+    ids.push_back(state.ledger[state.context[at(i)]].token.value());
+    positions.push_back(state.phases[at(i)]);
+  }
+  return {{"format", "kvlab-cache"},
+          {"version", 1},
+          {"form", name(form)},
+          {"model", describeModel(session.model().config())},
+          {"input_ids", std::move(ids)},
+          {"position_ids", std::move(positions)},
+          {"dtype", typeName(fileType(session.store().pool(0).format()))},
+          {"edited", state.edited}};
+}
+
+}  // namespace
+
+CacheTarget cacheTarget(const Session& session) {
+  CacheTarget target;
+  target.config = session.model().config();
+  target.fingerprint = modelFingerprint(session.model());
+  target.numerics = session.transformer().ops().numericsId();
+  for (int layer = 0; layer < session.store().layers(); ++layer) {
+    target.formats.push_back(session.store().pool(layer).format());
+    target.keep.push_back(session.layouts().demand(layer).keep);
+  }
+  target.position = session.manifest().position;
+  target.capacity = session.capacity();
+  target.maxPhases = session.maxPhases();
+  target.maxBrightness = session.manifest().brightness.max;
+  return target;
+}
+
+Result<json> saveCache(Session& session, const std::string& path, CacheForm form) {
+  if (Status good = savable(session, form); !good) return good.error();
+  if (form == CacheForm::Native)  // what fails these, nothing would load again
+    for (const InvariantState& invariant : session.checkInvariants(true))
+      if (!invariant.ok && invariant.id != "next_logits")
+        return Error{"damaged", "the cache was not saved", invariant.detail, "rebuild, or check the weights"};
+  SafetensorsWriter writer;
+  json manifest = manifestOf(session, form);
+  std::optional<NativeColumns> native;
+  HfWriter rotated(session);
+  if (form == CacheForm::Native) {
+    manifest.update(nativeManifest(session.state(), cacheTarget(session), session.pending()));
+    native.emplace(session.state(), session.store()).addTo(writer);
+  } else if (Status done = rotated.addTo(writer); !done) {
+    return done.error();
+  }
+  writer.metadata("kvlab", manifest.dump());
+  if (Status written = writer.write(path); !written) return written.error();
+  const auto file = MappedFile::open(path);
+  if (!file) return file.error();
+  return json{
+      {"path", path}, {"form", name(form)}, {"rows", session.state().length()}, {"bytes", (*file)->bytes().size()}};
+}
+
+Result<json> loadCache(Session& session, const std::string& path, const std::string& content) {
+  auto file = MappedFile::open(path);
+  if (!file) return file.error();
+  const std::string hash = contentHash((*file)->bytes());
+  if (!content.empty() && content != hash)
+    return Error{"file_changed",
+                 "cannot load " + path + " again",
+                 "its content hash is " + hash + ", it was " + content + " when the command ran",
+                 "put the file back as it was",
+                 std::nullopt,
+                 "path",
+                 path};
+  Result<CacheImport> rows = parseCache((*file)->bytes(), path, cacheTarget(session));
+  if (!rows) return rows.error();
+  if (rows->form == CacheForm::Native && session.transformer().keysRotated()) return unrotatedOnly("loaded").error();
+  rows->storage = file.take();
+  session.beginCommand("loadCache", {{"path", path}, {"content", hash}});
+  if (Status done = session.importRows(*rows); !done) return done.error();
+  return json{{"path", path}, {"form", name(rows->form)}, {"rows", session.state().length()}, {"content", hash}};
+}
+
+}  // namespace kvlab

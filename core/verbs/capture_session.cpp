@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/verbs/capture_session.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "core/files/fingerprint.h"
+#include "core/model/files/part_file.h"
+#include "core/session/state_hash.h"
+#include "core/verbs/verbs.h"
+
+namespace kvlab {
+namespace {
+
+using nlohmann::json;
+constexpr std::int64_t kHashedBytes = std::int64_t{64} << 20;
+constexpr std::size_t kHashPeriod = 16;
+
+std::int64_t liveBytes(const CacheState& state, const CacheStore& store) {
+  std::int64_t bytes = 0;
+  for (int layer = 0; layer < state.layers(); ++layer)
+    bytes += store.pool(layer).stride() * static_cast<std::int64_t>(state.map(layer).size());
+  return bytes;
+}
+
+std::string hashOf(const CacheState& state, const CacheStore& store) { return stateHash(state, store, {}); }
+
+CaptureHeader headerOf(const Session& session) {
+  return {session.manifest(), modelFingerprint(session.model()), session.transformer().ops().numericsId()};
+}
+
+std::vector<CaptureCommand> commandsOf(const Session& session) {
+  std::vector<CaptureCommand> out;
+  const Timeline& timeline = session.timeline();
+  const std::vector<PastCommand> commands = session.commands(timeline.currentId());
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    const PastCommand& command = commands[i];
+    const Timeline::Entry& entry = timeline.entry(command.last);
+    CaptureCommand record{command.verb, command.args, entry.tick, command.commits};
+    if (!record.args.is_object()) record.args = json::object();
+    const bool last = i + 1 == commands.size();
+    if (entry.state && (last || i % kHashPeriod == 0 || liveBytes(*entry.state, session.store()) < kHashedBytes))
+      record.hash = hashOf(*entry.state, session.store());
+    out.push_back(std::move(record));
+  }
+  return out;
+}
+
+/// A whole capture; `next` receives the number of the record that would follow.
+std::string captureOf(const Session& session, std::uint64_t& next) {
+  std::string out = captureStart(headerOf(session));
+  next = 1;
+  for (const CaptureCommand& command : commandsOf(session)) out += captureRecord(command, next++);
+  return out;
+}
+
+/// Verbs that a capture may hold: what changes a session and nothing that writes files.
+bool replayable(const std::string& name) {
+  if (name == "undo" || name == "redo" || name == "goto" || name == "reset") return true;
+  const std::vector<VerbInfo>& all = verbs();
+  return std::any_of(all.begin(), all.end(), [&](const VerbInfo& verb) { return verb.changes && verb.name == name; });
+}
+
+Status checkOrigin(const Session& session, const Capture& capture, const std::string& path) {
+  const CaptureHeader here = headerOf(session);
+  if (capture.header.numerics != here.numerics)
+    return Error{"other_numerics",
+                 "cannot replay " + path,
+                 "it was recorded with " + capture.header.numerics + ", this machine computes with " + here.numerics,
+                 "replay it on a machine with the same arithmetic",
+                 std::nullopt,
+                 "numerics",
+                 capture.header.numerics};
+  if (capture.header.fingerprint != here.fingerprint)
+    return Error{"other_model",
+                 "cannot replay " + path,
+                 "it was recorded with model " + capture.header.fingerprint + ", " + session.manifest().model + " is " +
+                     here.fingerprint,
+                 "put the checkpoint back that it was recorded with",
+                 std::nullopt,
+                 "fingerprint",
+                 capture.header.fingerprint};
+  return ok();
+}
+
+Status checkCommands(const Capture& capture, const ReplayOptions& options, const std::string& path) {
+  Tick last(0);
+  for (std::size_t i = 0; i < capture.commands.size(); ++i) {
+    if (!replayable(capture.commands[i].verb))
+      return Error{"bad_capture",
+                   "cannot replay " + path,
+                   "record " + std::to_string(i + 1) + ": " + capture.commands[i].verb +
+                       " is not a command that changes a session",
+                   "use an undamaged copy of the capture",
+                   std::nullopt,
+                   "verb",
+                   capture.commands[i].verb};
+    last = std::max(last, capture.commands[i].tick);
+  }
+  if (options.to && *options.to > last)
+    return Error{"out_of_range",
+                 "cannot replay " + path + " to tick " + std::to_string(options.to->value()),
+                 "its last tick is " + std::to_string(last.value()),
+                 "give a tick up to that one",
+                 std::nullopt,
+                 "to",
+                 options.to->value()};
+  return ok();
+}
+
+ReplayStep replayStep(Session& session, const CaptureCommand& command, bool verify) {
+  ReplayStep step{session.state().tick, command.verb, true, command.hash, {}};
+  session.clearPending();  // a command carries what was pending when it ran
+  const Result<json> done = session.executeAgain({command.verb, command.args, command.commits});
+  step.tick = session.state().tick;
+  if (!done) step.error = done.error();
+  else if (step.tick != command.tick)
+    step.error = Error{"not_replayed", command.verb + " could not be done again",
+                       "it ended at tick " + std::to_string(step.tick.value()) + ", then it was " +
+                           std::to_string(command.tick.value()),
+                       "report this together with the capture"};
+  if (verify) step.got = hashOf(session.state(), session.store());
+  step.ok = !step.error && (!verify || step.expected.empty() || step.expected == step.got);
+  return step;
+}
+
+}  // namespace
+
+Result<json> saveCapture(Session& session, const std::string& path) {
+  std::uint64_t next = 0;
+  const std::string bytes = captureOf(session, next);
+  PartFile file(path);
+  file.append(bytes.data(), bytes.size());
+  if (Status written = file.publish(); !written) return written.error();
+  return json{{"path", path}, {"commands", next - 1}, {"bytes", bytes.size()}};
+}
+
+Result<json> startCapture(Session& session, const std::string& path) {
+  std::uint64_t next = 0;
+  const std::string bytes = captureOf(session, next);
+  Result<std::unique_ptr<CaptureLog>> log = CaptureLog::open(path, bytes, next);
+  if (!log) return log.error();
+  session.setCapture(log.take());
+  return json{{"path", path}, {"commands", next - 1}, {"bytes", bytes.size()}};
+}
+
+Result<json> stopCapture(Session& session) {
+  if (!session.capture()) return json(nullptr);
+  json out{{"path", session.capture()->path()}};
+  session.setCapture(nullptr);
+  return out;
+}
+
+CaptureMark markCapture(Session& session) {
+  return {session.timeline().size(), session.timeline().currentId(), session.capture() && !session.replaying()};
+}
+
+void appendCapture(Session& session, const CaptureMark& mark, const std::string& verb, const json& args) {
+  const Timeline& timeline = session.timeline();
+  const bool restarted = timeline.size() < mark.entries || verb == "reset";
+  const int made = restarted ? 0 : timeline.size() - mark.entries;
+  if (!mark.live || !session.capture() || (!restarted && made == 0 && timeline.currentId() == mark.current)) return;
+  CaptureCommand record{verb, args.is_object() ? args : json::object(), session.state().tick, made};
+  if (made > 0) record.args = timeline.entry(mark.entries).args;
+  if (session.capture()->next() % kHashPeriod == 0 || liveBytes(session.state(), session.store()) < kHashedBytes)
+    record.hash = hashOf(session.state(), session.store());
+  if (Status appended = session.capture()->append(record); !appended) spdlog::error("{}", appended.error().text());
+}
+
+json toJson(const ReplayStep& step) {
+  const auto text = [](const std::string& hash) { return hash.empty() ? json(nullptr) : json(hash); };
+  json out{{"tick", step.tick.value()},
+           {"verb", step.verb},
+           {"ok", step.ok},
+           {"expected", text(step.expected)},
+           {"got", text(step.got)}};
+  if (step.error) out["error"] = step.error->toJson();
+  return out;
+}
+
+bool Replay::ok() const {
+  return std::all_of(steps.begin(), steps.end(), [](const ReplayStep& step) { return step.ok; });
+}
+
+Result<Replay> replayCapture(const std::string& path, const std::string& resources, const ReplayOptions& options,
+                             const Progress& progress) {
+  const Result<Capture> capture = openCapture(path);
+  if (!capture) return capture.error();
+  if (Status good = checkCommands(*capture, options, path); !good) return good.error();
+  Result<std::unique_ptr<Session>> session = openSession(capture->header.manifest, resources, progress);
+  if (!session) return session.error();
+  if (Status same = checkOrigin(**session, *capture, path); !same) return same.error();
+  Replay out{session.take(), {}, capture->note};
+  const auto total = static_cast<std::int64_t>(capture->commands.size());
+  for (const CaptureCommand& command : capture->commands) {
+    if (options.to && out.session->state().tick >= *options.to) break;
+    if (!report(progress, "replaying", static_cast<std::int64_t>(out.steps.size()), total))
+      return Error{"cancelled", "the replay was cancelled",
+                   "after " + std::to_string(out.steps.size()) + " of " + std::to_string(total) + " commands",
+                   "start it again"};
+    out.steps.push_back(replayStep(*out.session, command, options.verify));
+    if (out.steps.back().error) break;
+  }
+  if (options.to && out.ok() && out.session->state().tick > *options.to)
+    if (Status there = out.session->goTo(*options.to); !there) return there.error();
+  return out;
+}
+
+}  // namespace kvlab

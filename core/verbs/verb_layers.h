@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What verbs that look at layers share. Engine thread.
+#pragma once
+#include <cmath>
+
+#include "core/session/session.h"
+#include "core/verbs/verb_args.h"
+
+namespace kvlab {
+
+/// JSON has no infinities and no not-a-number: null.
+inline nlohmann::json finite(double value) {
+  return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
+}
+
+/// The cache layer of a layer and, where residency is by KV head, a head of it.
+inline int layerOf(VerbArgs& in, const Session& session) {
+  const int parts = session.state().perLayer;
+  const auto layer = static_cast<int>(in.integer("layer", {}, 0, session.state().layers() / parts - 1));
+  if (parts == 1 && !in.has("kvHead")) return layer;
+  return layer * parts + static_cast<int>(in.integer("kvHead", {}, 0, parts - 1));
+}
+
+}  // namespace kvlab

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verbs that look at what policies did and how long rows are used.
+#include <algorithm>
+
+#include "core/verbs/verb_layers.h"
+#include "core/verbs/verbs.h"
+
+namespace kvlab {
+namespace {
+
+using nlohmann::json;
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// Figures of each head, without the points.
+json lifespanFigures(const LifespanView& view) {
+  json out = toJson(view);
+  for (json& layer : out["layers"])
+    for (json& head : layer) head.erase("points");
+  return out;
+}
+
+Result<json> measureLifespans(Session& session, const json& args) {
+  VerbArgs in(args);
+  const std::int64_t points = in.integer("points", 400, 0, 1 << 20);
+  if (in.error()) return *in.error();
+  const Result<std::shared_ptr<const LifespanView>> measured = session.measureLifespans(at(points));
+  if (!measured) return measured.error();
+  return lifespanFigures(**measured);
+}
+
+/// since: a measurement that the caller has already; then only its serial comes back.
+Result<json> lifespansVerb(Session& session, const json& args) {
+  VerbArgs in(args);
+  const std::int64_t since = in.integer("since", 0, 0, std::int64_t{1} << 53);
+  if (in.error()) return *in.error();
+  const std::shared_ptr<const LifespanView>& view = session.lifespans();
+  if (!view) return json();
+  if (view->serial == static_cast<std::uint64_t>(since)) return json{{"serial", view->serial}};
+  return toJson(*view);
+}
+
+json auditOf(const LayerAudit& audit) {
+  json out{{"policy", audit.policy},
+           {"bounded", audit.bounded},
+           {"broken", audit.broken()},
+           {"rows", audit.rows},
+           {"rowBytes", audit.rowBytes},
+           {"bands", nullptr},
+           {"requested", nullptr},
+           {"evicted", audit.evicted},
+           {"evictedEver", audit.evictedEver},
+           {"fired", nullptr},
+           {"protectedRows", audit.protectedRows},
+           {"fallback", audit.fallback},
+           {"contests", json::array()}};
+  if (audit.bounded) {
+    out["bands"] = {{"sinks", audit.bands.sinks}, {"budget", audit.bands.budget}, {"window", audit.bands.window}};
+    out["requested"] = audit.requested();
+  }
+  if (audit.fired) out["fired"] = audit.fired->value();
+  for (const Contest& c : audit.contests)
+    out["contests"].push_back({{"challenger", c.challenger.value()},
+                               {"challengerScore", finite(c.challengerScore)},
+                               {"loser", c.loser.value()},
+                               {"loserScore", finite(c.loserScore)}});
+  return out;
+}
+
+Result<json> policiesVerb(Session& session, const json&) {
+  const std::shared_ptr<const PolicyState>& state = session.state().policy;
+  json out{{"prefilling", state && state->prefilling}, {"tick", nullptr}, {"us", 0}, {"layers", json::array()}};
+  for (int layer = 0; layer < session.state().layers(); ++layer) {
+    LayerAudit audit;
+    audit.policy = "full";
+    audit.rowBytes = session.store().pool(layer).stride();
+    if (state) audit = state->audit.layers[at(layer)];
+    audit.rows = static_cast<std::int32_t>(session.state().map(layer).resident());
+    out["layers"].push_back(auditOf(audit));
+    out["layers"].back()["layer"] = session.cacheLayers().layerOf(Layer(layer)).value();
+    if (const std::optional<Head> head = session.cacheLayers().headOf(Layer(layer)))
+      out["layers"].back()["kvHead"] = head->value();
+    out["layers"].back()["spec"] = state ? state->specs[at(layer)].toJson() : PolicySpec{}.toJson();
+  }
+  if (state) out["us"] = state->audit.us;
+  if (state && state->audit.tick.value() > 0) out["tick"] = state->audit.tick.value();
+  return out;
+}
+
+}  // namespace
+
+std::span<const Verb> policyVerbs() {
+  static const Verb kVerbs[] = {
+      {{"measureLifespans",
+        {"points"},
+        "How long rows are used when nothing is evicted, beside what gates predicted: R2 and calibration per layer and "
+        "KV head.",
+        false},
+       measureLifespans},
+      {{"lifespans", {"since"}, "The last measurement with the points to draw; null before the first.", false},
+       lifespansVerb},
+      {{"policies", {}, "What each layer's policy was asked for and what it did.", false}, policiesVerb},
+  };
+  return kVerbs;
+}
+
+}  // namespace kvlab

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verbs that only look.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/files/key_rotation.h"
+#include "core/verbs/verb_layers.h"
+#include "core/verbs/verbs.h"
+#include "kernels/ops/rope.h"
+
+namespace kvlab {
+namespace {
+
+using nlohmann::json;
+constexpr std::int64_t kMostId = (std::int64_t{1} << 31) - 1;
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+Result<json> tokenise(Session& session, const json& args) {
+  VerbArgs in(args);
+  const std::string text = in.text("text");
+  if (in.error()) return *in.error();
+  Result<std::vector<TokenId>> ids = session.model().tokenizer().encode(text, false);
+  if (!ids) return ids.error();
+  json out = json::array();
+  for (TokenId id : *ids) out.push_back(id.value());
+  return out;
+}
+
+Result<json> detokenise(Session& session, const json& args) {
+  VerbArgs in(args);
+  if (in.has("ids") && in.raw("ids") == json::array()) return json("");
+  const std::vector<TokenId> ids = in.tokens("ids", session.model().config().vocab);
+  if (in.error()) return *in.error();
+  return json(session.model().tokenizer().decode(ids));
+}
+
+std::vector<TokenId> liveTokens(const Session& session) {
+  std::vector<TokenId> out;
+  for (LedgerId id : session.state().context) out.push_back(session.state().ledger[id].token);
+  return out;
+}
+
+Result<json> tick(Session& session, const json&) { return json(session.state().tick.value()); }
+Result<json> length(Session& session, const json&) { return json(session.state().length()); }
+Result<json> remaining(Session& session, const json&) { return json(session.remaining()); }
+Result<json> isFull(Session& session, const json&) { return json(session.isFull()); }
+Result<json> stateHash(Session& session, const json&) { return json(session.stateHash()); }
+Result<json> text(Session& session, const json&) {
+  return json(session.model().tokenizer().decode(liveTokens(session)));
+}
+Result<json> tokens(Session& session, const json&) {
+  json out = json::array();
+  for (TokenId id : liveTokens(session)) out.push_back(id.value());
+  return out;
+}
+
+Result<json> pos2ledger(Session& session, const json& args) {
+  VerbArgs in(args);
+  const bool layered = in.has("layer") || in.has("kvHead");
+  const int layer = layered ? layerOf(in, session) : 0;
+  if (in.error()) return *in.error();
+  const Column<LedgerId>& column = layered ? session.state().map(layer).ledger : session.state().context;
+  json out = json::array();
+  for (LedgerId id : column) out.push_back(id.value());
+  return out;
+}
+
+std::string hex(std::uint64_t value) {
+  std::string out;
+  for (int shift = 60; shift >= 0; shift -= 4) out += "0123456789abcdef"[(value >> shift) & 15];
+  return out;
+}
+
+json rotationsOf(const CacheState& state, int layer, LedgerId id) {
+  KeyRotations r;
+  if (!state.rotations.empty() && at(id.value()) < state.rotations[at(layer)].size())
+    r = state.rotations[at(layer)][at(id.value())];
+  return {{"count", r.count}, {"phases", r.phases}, {"error", r.error}};
+}
+
+/// Blur of a context row: of gists alone.
+double sigmaOf(const CacheState& state, std::size_t position) {
+  if (!state.wlod) return 0;
+  const TreeNode entry = state.wlod->context.entries()[position];
+  return entry.level ? state.wlod->rules.sigma * entry.span() / 2 : 0;
+}
+
+Result<json> rows(Session& session, const json& args) {
+  VerbArgs in(args);
+  const int layer = layerOf(in, session);
+  const CacheState& state = session.state();
+  const ResidencyView& map = state.map(layer);
+  const auto size = static_cast<std::int64_t>(map.size());
+  const std::int64_t end = in.integer("end", size, 0, size), begin = in.integer("begin", 0, 0, end);
+  if (in.error()) return *in.error();
+  const ExactnessMap& exact = session.exactnessMap();
+  const std::vector<float> scores = session.scores(layer);
+  std::vector<std::uint64_t> tags(at(size)), checksums(at(size));
+  session.store().pool(layer).readTags(plain(map.residentSlots()), tags.data() + map.first,
+                                       checksums.data() + map.first);
+  json out = json::array();
+  std::size_t position = 0;
+  for (std::int64_t i = 0; i < end; ++i) {
+    const auto begins = state.context.begin();
+    auto place = std::find(begins + position, state.context.end(), map.ledger[at(i)]);
+    if (place == state.context.end()) place = std::find(begins, state.context.end(), map.ledger[at(i)]);
+    if (place == state.context.end()) continue;  // a damaged map: the invariants tell more
+    position = static_cast<std::size_t>(place - begins);
+    if (i < begin || !map.has(at(i))) continue;
+    const LedgerRow& row = state.ledger[map.ledger[at(i)]];
+    out.push_back({{"index", i},
+                   {"slot", map.slotOf[at(i)].value()},
+                   {"phase", map.phase(at(i)).value()},
+                   {"sigma", sigmaOf(state, position)},
+                   {"ledger", map.ledger[at(i)].value()},
+                   {"tag", tags[at(i)]},
+                   {"position", position},
+                   {"tokenId", row.token.value()},
+                   {"brightness", state.brightness[position]},
+                   {"score", finite(scores[at(i)])},
+                   {"exactness", name(exact.layers[at(layer)][position])},
+                   {"bornTick", row.born.value()},
+                   {"checksum", hex(checksums[at(i)])}});
+    if (session.transformer().keysRotated()) out.back()["rotations"] = rotationsOf(state, layer, map.ledger[at(i)]);
+  }
+  return out;
+}
+
+json idList(const std::vector<LedgerId>& ids) {
+  json out = json::array();
+  for (LedgerId id : ids) out.push_back(id.value());
+  return out;
+}
+
+Result<LedgerId> knownRow(VerbArgs& in, const Session& session, const char* field) {
+  const LedgerId id(static_cast<std::int32_t>(in.integer(field, {}, 0, kMostId)));
+  if (in.error()) return *in.error();
+  if (session.state().ledger.contains(id)) return id;
+  return Error{"out_of_range",
+               "the row was not found",
+               "there is no ledger row " + std::to_string(id.value()),
+               "the ledger has " + std::to_string(session.state().ledger.size()) + " rows",
+               std::nullopt,
+               field,
+               id.value()};
+}
+
+Result<json> ledger(Session& session, const json& args) {
+  VerbArgs in(args);
+  const Result<LedgerId> id = knownRow(in, session, "id");
+  if (!id) return id.error();
+  const CacheState& state = session.state();
+  const LedgerRow& row = state.ledger[*id];
+  const auto place = std::find(state.context.begin(), state.context.end(), *id);
+  const bool present = place != state.context.end();
+  const auto position = static_cast<std::size_t>(place - state.context.begin());
+  return json{{"id", id->value()},
+              {"kind", name(row.kind)},
+              {"tokenId", row.token.value()},
+              {"text", session.text(*id)},
+              {"source", name(row.source)},
+              {"state", name(row.state)},
+              {"pinned", row.pinned},
+              {"brightness", present ? state.brightness[position] : row.brightness},
+              {"bornTick", row.born.value()},
+              {"changedTick", row.changed.value()},
+              {"position", present ? json(position) : json(nullptr)},
+              {"parents", idList(row.parents)},
+              {"children", idList(row.children)}};
+}
+
+/// What a commit did to one row.
+void rowEvents(const Timeline::Entry& entry, const Timeline::Entry* before, LedgerId id, json& out) {
+  if (entry.report)
+    for (const Action& action : entry.report->actions)
+      if (const auto* evict = std::get_if<Evict>(&action))
+        if (std::find(evict->ledger.begin(), evict->ledger.end(), id) != evict->ledger.end())
+          out.push_back(
+              {{"tick", entry.tick.value()}, {"event", "left_layer"}, {"layer", evict->layer.value()}, {"detail", ""}});
+  if (entry.verb == "rebuild")
+    out.push_back({{"tick", entry.tick.value()}, {"event", "rebuilt"}, {"layer", nullptr}, {"detail", ""}});
+  if (!before || !before->state || !entry.state) return;
+  const auto placeIn = [&](const CacheState& state) {
+    const auto found = std::find(state.context.begin(), state.context.end(), id);
+    return found == state.context.end() ? -1 : static_cast<int>(found - state.context.begin());
+  };
+  const int from = placeIn(*before->state), to = placeIn(*entry.state);
+  if (from >= 0 && to >= 0 && from != to)
+    out.push_back({{"tick", entry.tick.value()},
+                   {"event", "moved"},
+                   {"layer", nullptr},
+                   {"detail", "position " + std::to_string(from) + " to " + std::to_string(to)}});
+}
+
+Result<json> history(Session& session, const json& args) {
+  VerbArgs in(args);
+  const Result<LedgerId> id = knownRow(in, session, "ledger");
+  if (!id) return id.error();
+  const LedgerRow& row = session.state().ledger[*id];
+  json out = json::array();
+  std::string from;
+  for (LedgerId parent : row.parents) from += (from.empty() ? "in place of " : ", ") + session.text(parent);
+  out.push_back({{"tick", row.born.value()},
+                 {"event", "born"},
+                 {"layer", nullptr},
+                 {"detail", std::string(name(row.source)) + (from.empty() ? "" : " " + from)}});
+  const Timeline& timeline = session.timeline();
+  const Timeline::Entry* before = nullptr;
+  for (int entry : timeline.path(timeline.currentId())) {
+    if (timeline.entry(entry).tick > row.born) rowEvents(timeline.entry(entry), before, *id, out);
+    before = &timeline.entry(entry);
+  }
+  if (row.state != RowState::Live) {
+    std::string by;
+    for (LedgerId child : row.children) by += (by.empty() ? "by " : ", ") + session.text(child);
+    out.push_back({{"tick", row.changed.value()}, {"event", name(row.state)}, {"layer", nullptr}, {"detail", by}});
+  }
+  if (row.pinned)
+    out.push_back({{"tick", session.state().tick.value()}, {"event", "pinned"}, {"layer", nullptr}, {"detail", ""}});
+  std::stable_sort(out.begin(), out.end(), [](const json& a, const json& b) {
+    return a["tick"].get<std::int64_t>() < b["tick"].get<std::int64_t>();
+  });
+  return out;
+}
+
+Result<json> logits(Session& session, const json&) {
+  Trace trace;
+  if (Status fresh = session.refreshLogits(trace); !fresh) return fresh.error();
+  if (!session.state().logits) return json::array();
+  return json(*session.state().logits);
+}
+
+Result<json> topk(Session& session, const json& args) {
+  VerbArgs in(args);
+  const std::int64_t k = in.integer("k", 10, 1, session.model().config().vocab);
+  if (in.error()) return *in.error();
+  Trace trace;
+  if (Status fresh = session.refreshLogits(trace); !fresh) return fresh.error();
+  json out = json::array();
+  if (session.state().logits)
+    for (const Candidate& c : topCandidates(*session.state().logits, static_cast<int>(k)))
+      out.push_back({{"id", c.id.value()}, {"text", session.model().tokenizer().tokenText(c.id)}, {"p", c.p}});
+  return out;
+}
+
+Result<json> attention(Session& session, const json& args) {
+  VerbArgs in(args);
+  const int layer = layerOf(in, session);
+  if (in.error()) return *in.error();
+  Result<std::vector<std::vector<float>>> heads = session.attentionPerHead(Layer(layer));
+  if (!heads) return heads.error();
+  return json(*heads);
+}
+
+Result<json> row(Session& session, const json& args) {
+  VerbArgs in(args);
+  const int layer = layerOf(in, session);
+  const ResidencyView& map = session.state().map(layer);
+  const std::int64_t index = in.integer("index", {}, map.first, static_cast<std::int64_t>(map.size()) - 1);
+  const std::string which = in.text("which", "k");
+  const bool rotated = in.flag("rotated", false);
+  if (which != "k" && which != "v") in.fail("which", which, "is not k or v");
+  if (in.error()) return *in.error();
+  const RowPool& pool = session.store().pool(layer);
+  const kernels::RowFormat& format = pool.format();
+  std::vector<float> data(at(format.kvHeads * format.headDim));
+  const std::int32_t slot = map.slotOf[at(index)].value();
+  Transformer& t = session.transformer();
+  pool.gather({&slot, 1}, which == "k" ? data.data() : nullptr, which == "v" ? data.data() : nullptr);
+  if (which == "k" && rotated && !t.keysRotated()) {
+    t.rotateKeys(data.data(), map.phases.span().subspan(at(index), 1), format.kvHeads);
+  } else if (which == "k" && !rotated && t.keysRotated()) {
+    std::vector<double> keys(data.begin(), data.end());
+    KeyRotation(session.model().config()).unrotate(map.phase(at(index)).value(), format.kvHeads, keys.data());
+    std::transform(keys.begin(), keys.end(), data.begin(), [](double x) { return static_cast<float>(x); });
+  }
+  return json{{"shape", {format.kvHeads, format.headDim}}, {"data", data}};
+}
+
+Result<json> invariantsVerb(Session& session, const json&) {
+  json out = json::array();
+  for (const InvariantState& i : session.checkInvariants(true))
+    out.push_back({{"id", i.id}, {"title", i.title}, {"ok", i.ok}, {"detail", i.detail}});
+  return out;
+}
+
+json numbers(const std::vector<float>& values) {
+  json out = json::array();
+  for (float value : values) out.push_back(finite(value));
+  return out;
+}
+
+Result<json> driftVerb(Session& session, const json& args) {
+  VerbArgs in(args);
+  const bool rows = in.flag("rows", false);
+  if (in.error()) return *in.error();
+  Result<Drift> drift = session.measureDrift();
+  if (!drift) return drift.error();
+  json k = json::array(), v = json::array();
+  for (double value : drift->k) k.push_back(finite(value));
+  for (double value : drift->v) v.push_back(finite(value));
+  json worst = nullptr;
+  if (drift->worstLayer >= 0)
+    worst = {{"layer", drift->worstLayer / session.state().perLayer}, {"index", drift->worstPosition}};
+  json out{{"k", k}, {"v", v}, {"kl", finite(drift->kl)}, {"worst", worst}};
+  if (rows)
+    for (std::size_t layer = 0; layer < drift->kRows.size(); ++layer) {
+      out["kRows"].push_back(numbers(drift->kRows[layer]));
+      out["vRows"].push_back(numbers(drift->vRows[layer]));
+    }
+  return out;
+}
+
+}  // namespace
+
+std::span<const Verb> queryVerbs() {
+  static const Verb kVerbs[] = {
+      {{"tokenise", {"text"}, "Token ids of a text.", false}, tokenise},
+      {{"detokenise", {"ids"}, "The text of token ids.", false}, detokenise},
+      {{"tick", {}, "Ticks so far.", false}, tick},
+      {{"length", {}, "Tokens in the context.", false}, length},
+      {{"position", {}, "Tokens written: where the next one goes.", false}, length},
+      {{"remaining", {}, "Tokens that still fit.", false}, remaining},
+      {{"isFull", {}, "True if nothing more fits.", false}, isFull},
+      {{"text", {}, "The live context as text.", false}, text},
+      {{"tokens", {}, "The live context as token ids.", false}, tokens},
+      {{"stateHash", {}, "One number for everything the session remembers.", false}, stateHash},
+      {{"pos2ledger",
+        {"layer", "kvHead"},
+        "Ledger ids in context order, of the mirror or of one layer; of a KV head where residency is by head.",
+        false},
+       pos2ledger},
+      {{"rows", {"layer", "begin", "end", "kvHead"}, "The resident rows of a layer.", false}, rows},
+      {{"ledger", {"id"}, "One row of the ledger.", false}, ledger},
+      {{"history", {"ledger"}, "What happened to one token.", false}, history},
+      {{"logits", {}, "Logits of the next token.", false}, logits},
+      {{"topk", {"k"}, "The likeliest next tokens.", false}, topk},
+      {{"attention", {"layer", "kvHead"}, "Attention of the newest token by query head and row.", false}, attention},
+      {{"row", {"layer", "index", "which", "rotated", "kvHead"}, "K or V of one row.", false}, row},
+      {{"invariants", {}, "Checks every invariant in full.", false}, invariantsVerb},
+      {{"drift", {"rows"}, "Live rows against a rebuild.", false}, driftVerb},
+  };
+  return kVerbs;
+}
+
+}  // namespace kvlab

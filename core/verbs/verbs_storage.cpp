@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verbs that look at how rows are stored.
+#include <algorithm>
+
+#include "core/verbs/verb_layers.h"
+#include "core/verbs/verbs.h"
+
+namespace kvlab {
+namespace {
+
+using nlohmann::json;
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+json ringOf(const StorageView& view) {
+  const RingState& r = *view.ring;
+  return {{"layout", view.layout},
+          {"capacity", r.capacity},
+          {"window", r.window},
+          {"pointer", r.pointer()},
+          {"head", r.head},
+          {"filled", r.filled},
+          {"offset", r.offset},
+          {"base", r.base},
+          {"baseTick", r.baseTick.value()},
+          {"wraps", r.wraps},
+          {"len1", r.len1()},
+          {"len2", r.len2()},
+          {"rolled", r.rolled},
+          {"write", {r.writeBegin, r.writeCount}},
+          {"first", view.first},
+          {"views",
+           {{"committed", {view.first, view.first + r.filled}},
+            {"committed_plus_pending", {view.first, view.first + r.filled}}}}};
+}
+
+Result<json> ring(Session& session, const json& args) {
+  VerbArgs in(args);
+  const int layer = layerOf(in, session);
+  if (in.error()) return *in.error();
+  const std::shared_ptr<const StorageView> view = session.storage()[at(layer)];
+  if (!view->ring) return json(nullptr);
+  return ringOf(*view);
+}
+
+/// What converting one tensor to its storage type has seen since the pool was made.
+json countsOf(const kernels::TensorStats& stats) {
+  const bool any = stats.scales > 0;
+  return {{"scales", stats.scales},
+          {"nonFinite", stats.nonFinite},
+          {"clipped", stats.clipped},
+          {"atMax", stats.atMax},
+          {"floored", stats.floored},
+          {"scale", {{"min", any ? stats.scaleMin : 0}, {"mean", stats.meanScale()}, {"max", stats.scaleMax}}}};
+}
+
+/// Numbers, or their bytes as they lie in memory: millions of JSON numbers take seconds to let go of.
+template <class T>
+json columnOf(const std::vector<T>& values, bool packed) {
+  if (!packed) return values;
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(values.data());
+  return json::binary({bytes, bytes + values.size() * sizeof(T)});
+}
+
+json errorOf(const QuantError& error, const std::string& type, const kernels::TensorStats& stats, bool rows,
+             bool packed) {
+  json out{{"type", type}, {"worst", error.worst}, {"mean", error.mean}, {"counts", countsOf(stats)}};
+  if (!rows) return out;
+  out["relative"] = columnOf(error.relative, packed);  // not-a-number becomes null
+  out["cosine"] = columnOf(error.cosine, packed);
+  out["scale"] = columnOf(error.scale, packed);
+  out["atMax"] = columnOf(error.atMax, packed);
+  return out;
+}
+
+Result<json> quantisation(Session& session, const json& args) {
+  VerbArgs in(args);
+  const bool rows = in.flag("rows", false), packed = in.flag("packed", false);
+  if (in.error()) return *in.error();
+  Result<Quantisation> measured = session.measureQuantisation();
+  if (!measured) return measured.error();
+  json out = json::array();
+  for (const LayerQuantisation& layer : *measured) {
+    const auto l = static_cast<int>(out.size());
+    const std::shared_ptr<const StorageView> view = session.storage()[at(l)];
+    const kernels::WriteRowsStats counts = session.store().pool(l).counts();
+    out.push_back({{"tick", session.state().tick.value()},
+                   {"k", errorOf(layer.k, view->k, counts.k, rows, packed)},
+                   {"v", errorOf(layer.v, view->v, counts.v, rows, packed)},
+                   {"worstLogit", layer.worstLogit}});
+    if (rows) out.back()["logit"] = columnOf(layer.logit, packed);
+  }
+  return out;
+}
+
+/// Slots that no row and no older state holds, as [begin, count].
+json freeRuns(const std::vector<bool>& free) {
+  json out = json::array();
+  for (std::size_t begin = 0; begin < free.size();) {
+    std::size_t end = begin;
+    while (end < free.size() && free[end]) ++end;
+    if (end > begin) out.push_back({begin, end - begin});
+    begin = end + 1;
+  }
+  return out;
+}
+
+Result<json> storage(Session& session, const json& args) {
+  VerbArgs in(args);
+  const int layer = layerOf(in, session);
+  const bool withFree = in.flag("free", false);
+  if (in.error()) return *in.error();
+  const std::shared_ptr<const StorageView> view = session.storage()[at(layer)];
+  const kernels::WriteRowsStats counts = session.store().pool(layer).counts();
+  static constexpr const char* kReads[] = {"in_place", "two_slices", "table", "roll"};
+  json out{{"layout", view->layout},
+           {"k", view->k},
+           {"v", view->v},
+           {"slots", view->poolSlots},
+           {"stride", view->stride},
+           {"rows", view->rows},
+           {"first", view->first},
+           {"window", view->window},
+           {"held", view->held},
+           {"record",
+            {{"k", view->record.k},
+             {"v", view->record.v},
+             {"scales", view->record.scales},
+             {"tags", view->record.tags},
+             {"padding", view->record.padding}}},
+           {"read", kReads[at(static_cast<int>(view->read))]},
+           {"tailOnly", view->tailOnly},
+           {"readBytes", view->readBytes},
+           {"ring", nullptr},
+           {"pages", nullptr},
+           {"counts", {{"k", countsOf(counts.k)}, {"v", countsOf(counts.v)}}}};
+  if (view->ring) out["ring"] = ringOf(*view);
+  if (withFree) out["free"] = freeRuns(session.store().slots(layer).free(view->poolSlots));
+  if (const auto& p = view->pages)
+    out["pages"] = {{"block", p->block},
+                    {"pages", p->pages},
+                    {"used", p->used},
+                    {"rows", p->rows},
+                    {"fragmentation", p->fragmentation()}};
+  return out;
+}
+
+Result<json> bytes(Session& session, const json&) {
+  const ByteCount& b = session.snapshot()->bytes;
+  const kernels::BackendCounters counters = session.transformer().backend().counters();
+  return json{{"allocated", b.allocated},
+              {"live", b.live},
+              {"moved", b.moved},
+              {"allocations", counters.allocations},
+              {"captures", counters.captures},
+              {"replays", counters.replays}};
+}
+
+}  // namespace
+
+std::span<const Verb> storageVerbs() {
+  static const Verb kVerbs[] = {
+      {{"ring", {"layer", "kvHead"}, "The ring of a layer: pointer, head, offset, wraps and named views.", false},
+       ring},
+      {{"storage",
+        {"layer", "free", "kvHead"},
+        "How a layer's rows are stored: layout, formats, slots, bytes, ring and pages.",
+        false},
+       storage},
+      {{"quantisation",
+        {"rows", "packed"},
+        "Error of stored rows against what was computed for them, per layer; K and V apart, keys also as logits.",
+        false},
+       quantisation},
+      {{"bytes", {}, "Bytes allocated, live and moved by the last commit.", false}, bytes},
+  };
+  return kVerbs;
+}
+
+}  // namespace kvlab

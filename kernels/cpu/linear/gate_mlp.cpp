@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/ops/gate_mlp.h"
+
+#include <algorithm>
+
+#include "kernels/cpu/runtime/targets.h"
+#include "kernels/thread_pool.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/linear/gate_mlp.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/cpu/linear/dot_stream-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace kvlab::kernels::HWY_NAMESPACE {
+namespace {
+
+constexpr int64_t kGateRows = 48;         // rows that share a panel of weights; multiple of the tile's
+constexpr int64_t kGateColumns = 48;      // of a panel
+constexpr int64_t kWorkPerTask = 131072;  // multiply-adds worth handing to another thread
+
+HWY_INLINE int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
+
+/// Rows [row0, row0 + m) of one gate.
+struct Unit {
+  const GateMlpArgs& a;
+  int64_t gate, row0, m;
+
+  const float* x(int64_t i) const {
+    return a.x + gate / a.kvHeads * a.xLayerStride + (row0 + i) * a.xStride + gate % a.kvHeads * a.headDim;
+  }
+  float* out(int64_t i) const {
+    return a.out + gate / a.kvHeads * a.outLayerStride + (row0 + i) * a.outStride + gate % a.kvHeads;
+  }
+  template <DType T>
+  const uint8_t* w(int stage) const {
+    return static_cast<const uint8_t*>(a.w[stage]) + gate * a.outputs(stage) * a.in(stage)*dtypeBytes(T);
+  }
+  const float* b(int stage) const { return a.b[stage] + gate * a.outputs(stage); }
+};
+
+/// Memory of a worker: two sets of rows, one of them packed, and a panel.
+struct Room {
+  int64_t width;  // floats from row to row, off the power of two
+  explicit Room(const GateMlpArgs& a) : width(padded(std::max(a.headDim, a.hidden)) + 16) {}
+  size_t bytes(bool few) const {
+    return static_cast<size_t>((few ? 2 * kStreamRows : 2 * kGateRows + kGateColumns) * width) * 4;
+  }
+};
+
+HWY_INLINE void relu(float* y, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) y[i] = y[i] < 0.0f ? 0.0f : y[i];
+}
+
+/// Up to four rows: every weight is read once.
+template <DType T>
+void scoreFew(const Unit& u, const Room& room, float* memory) {
+  float *packed = memory, *y = memory + kStreamRows * room.width;
+  for (int stage = 0; stage < kGateStages; ++stage) {
+    const int64_t in = u.a.in(stage), out = u.a.outputs(stage);
+    for (int64_t i = 0; i < u.m; ++i)
+      packRow<Widened<T>>(stage == 0 ? u.x(i) : y + i * room.width, in, packed + i * padded(in));
+    const MatmulArgs product{
+        .w = u.w<T>(stage), .wType = T, .bias = u.b(stage), .y = y, .m = u.m, .n = out, .k = in, .yStride = room.width};
+    streamRows<Widened<T>>(product, packed, 0, out);
+    for (int64_t i = 0; i < u.m && stage < kGateStages - 1; ++i) relu(y + i * room.width, out);
+  }
+  for (int64_t i = 0; i < u.m; ++i) *u.out(i) = y[i * room.width];
+}
+
+/// Outputs [j0, j0 + n) of a stage.
+template <DType T>
+HWY_INLINE void panelOfStage(const Unit& u, const Room& room, int stage, int64_t j0, int64_t n, const float* x,
+                             float* panel, float* y) {
+  const int64_t in = u.a.in(stage), depth = padded(in);
+  const uint8_t* w = u.w<T>(stage) + j0 * in * dtypeBytes(T);
+  for (int64_t j = 0; j < n; ++j) {
+    readRow<T>(w + j * in * dtypeBytes(T), panel + j * room.width, in);
+    std::fill(panel + j * room.width + in, panel + j * room.width + depth, 0.0f);
+  }
+  panelProduct({.x = x,
+                .xStride = room.width,
+                .m = u.m,
+                .w = panel,
+                .wStride = room.width,
+                .n = n,
+                .k16 = depth,
+                .carry = nullptr,
+                .first = true,
+                .last = true,
+                .y = y + j0,
+                .yStride = room.width});
+  for (int64_t i = 0; i < u.m; ++i)
+    for (int64_t j = j0; j < j0 + n; ++j) y[i * room.width + j] += u.b(stage)[j];
+}
+
+/// More rows: panels of weights are widened to f32 once for all of them.
+template <DType T>
+void scoreMany(const Unit& u, const Room& room, float* memory) {
+  float *x = memory, *y = memory + kGateRows * room.width, *panel = memory + 2 * kGateRows * room.width;
+  for (int64_t i = 0; i < u.m; ++i) std::copy(u.x(i), u.x(i) + u.a.headDim, x + i * room.width);
+  for (int stage = 0; stage < kGateStages; ++stage) {
+    const int64_t in = u.a.in(stage), out = u.a.outputs(stage);
+    for (int64_t i = 0; i < u.m; ++i) std::fill(x + i * room.width + in, x + i * room.width + padded(in), 0.0f);
+    for (int64_t j = 0; j < out; j += kGateColumns)
+      panelOfStage<T>(u, room, stage, j, std::min(kGateColumns, out - j), x, panel, y);
+    for (int64_t i = 0; i < u.m && stage < kGateStages - 1; ++i) relu(y + i * room.width, out);
+    std::swap(x, y);
+  }
+  for (int64_t i = 0; i < u.m; ++i) *u.out(i) = x[i * room.width];
+}
+
+/// Rows of a unit: as many as share a panel, fewer where threads would have nothing to do.
+HWY_INLINE int64_t rowsPerUnit(const ThreadPool& pool, const GateMlpArgs& a) {
+  const int64_t share = (a.n * a.gates() + 2 * pool.threads() - 1) / (2 * pool.threads());
+  return std::clamp(std::min(a.n, (share + 11) / 12 * 12), int64_t{1}, kGateRows);
+}
+
+}  // namespace
+
+void gateMlpTarget(ThreadPool& pool, const GateMlpArgs& a) {
+  const Room room(a);
+  const int64_t rows = a.n <= kStreamRows ? a.n : rowsPerUnit(pool, a), tiles = (a.n + rows - 1) / rows;
+  const int64_t work = rows * a.hidden * (a.headDim + 2 * int64_t{a.hidden});
+  withDType(a.wType, [&](auto type) {
+    pool.parallelFor(0, a.gates() * tiles, std::max<int64_t>(1, kWorkPerTask / std::max<int64_t>(1, work)),
+                     [&](int64_t from, int64_t to, int worker) {
+                       auto* memory = reinterpret_cast<float*>(pool.scratch(worker, room.bytes(rows <= kStreamRows)));
+                       for (int64_t i = from; i < to; ++i) {
+                         const int64_t row0 = i % tiles * rows;
+                         const Unit unit{a, i / tiles, row0, std::min(rows, a.n - row0)};
+                         if (unit.m <= kStreamRows) scoreFew<type()>(unit, room, memory);
+                         else scoreMany<type()>(unit, room, memory);
+                       }
+                     });
+  });
+}
+
+}  // namespace kvlab::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kvlab::kernels {
+HWY_EXPORT(gateMlpTarget);
+
+void gateMlp(const Context& context, const GateMlpArgs& args) {
+  if (args.n > 0 && args.gates() > 0) HWY_DYNAMIC_DISPATCH(gateMlpTarget)(*context.pool, withStrides(args));
+}
+
+}  // namespace kvlab::kernels
+#endif  // HWY_ONCE

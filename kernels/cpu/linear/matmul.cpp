@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/ops/matmul.h"
+
+#include "kernels/cpu/linear/native_bf16.h"
+#include "kernels/cpu/runtime/targets.h"
+#include "kernels/thread_pool.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/linear/matmul.cpp"
+#include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>
+
+#include "kernels/cpu/linear/dot_stream-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace kvlab::kernels::HWY_NAMESPACE {
+namespace {
+
+constexpr int64_t kBlock = 48;    // rows of x at a time and columns of a panel; multiple of the tile sides
+constexpr int64_t kDepth = 1024;  // elements of k per slice, about
+constexpr int64_t kPanelBytes = 560 << 10;
+constexpr int64_t kWorkPerTask = 131072;  // multiply-adds worth handing to another thread
+
+template <class Values>
+void matmulStreamed(ThreadPool& pool, const MatmulArgs& a) {
+  using Word = typename Values::Word;
+  constexpr int64_t kStep = 16 * Values::kValues;
+  const int64_t smallest = kWorkPerTask / std::max<int64_t>(1, a.m * a.k);
+  const int64_t share = a.n / (4 * pool.threads());
+  const int64_t grain = (std::max(smallest, share) + 11) / 12 * 12;
+  const int64_t words = (a.k + kStep - 1) / kStep * 16;
+  auto* x = reinterpret_cast<Word*>(pool.sharedScratch(static_cast<size_t>(a.m * words) * 4));
+  for (int64_t i = 0; i < a.m; ++i) packRow<Values>(a.x + i * a.xStride, a.k, x + i * words);
+  pool.parallelFor(0, a.n, grain, [&](int64_t from, int64_t to, int) { streamRows<Values>(a, x, from, to); });
+}
+
+// Many rows: a worker brings a panel of weights to words once and walks all rows of x with it, kBlock
+// at a time. Panel, x and carry fit the second cache, a tile's slice of both operands the first.
+
+template <class Word>
+struct Panels {
+  int64_t depth;    // words of k, padded to 16
+  int64_t stride;   // of a row of a panel, off the power of two that rows of x often have
+  int64_t slice;    // of k at a time
+  int64_t columns;  // of a panel, a multiple of the tile's
+  const Word* x;    // [m, depth]: the caller's where it can stay as it is
+  int64_t xStride;
+};
+
+/// Rows of x as words, padded with zeros.
+template <class Values>
+void packRows(ThreadPool& pool, const MatmulArgs& a, int64_t depth, typename Values::Word* to) {
+  constexpr int64_t kStep = kLanes * Values::kValues;
+  pool.parallelFor(0, a.m, kWorkPerTask / std::max<int64_t>(1, a.k) + 1, [&](int64_t from, int64_t end, int) {
+    for (int64_t i = from; i < end; ++i) {
+      const float* x = a.x + i * a.xStride;
+      for (int64_t k = 0; k < depth * Values::kValues; k += kStep) {
+        float tail[kStep] = {};
+        if (k + kStep > a.k) std::copy(x + std::min(k, a.k), x + a.k, tail);
+        Values::pack(k + kStep > a.k ? tail : x + k, to + i * depth + k / Values::kValues);
+      }
+    }
+  });
+}
+
+template <class Values>
+HWY_INLINE auto panelsOf(ThreadPool& pool, const MatmulArgs& a) {
+  using Word = typename Values::Word;
+  constexpr int64_t kStep = 16 * Values::kValues;
+  Panels<Word> p{};
+  p.depth = (a.k + kStep - 1) / kStep * 16;
+  p.stride = p.depth + 16;
+  const int64_t slices = (p.depth + kDepth - 1) / kDepth;
+  p.slice = (p.depth / 16 + slices - 1) / slices * 16;
+  const int64_t fitting = kPanelBytes / 4 / p.stride / kTileCols * kTileCols;
+  const int64_t share = (a.n / (4 * pool.threads()) + kTileCols - 1) / kTileCols * kTileCols;
+  p.columns = std::clamp(std::min(fitting, share), kTileCols, kBlock);
+  if constexpr (!Values::kPacksX) {
+    p.x = a.x;
+    p.xStride = a.xStride;
+    if (p.depth == a.k) return p;
+  }
+  auto* packed = reinterpret_cast<Word*>(pool.sharedScratch(static_cast<size_t>(a.m * p.depth) * 4));
+  packRows<Values>(pool, a, p.depth, packed);
+  p.x = packed;
+  p.xStride = p.depth;
+  return p;
+}
+
+/// Scales and biases of columns [j0, j0 + n).
+HWY_INLINE void finish(const MatmulArgs& a, int64_t j0, int64_t n) {
+  if (!a.scales && !a.bias) return;
+  for (int64_t i = 0; i < a.m; ++i) {
+    float* y = a.y + i * a.yStride;
+    for (int64_t j = j0; a.scales && j < j0 + n; ++j) y[j] *= a.scales[j];
+    for (int64_t j = j0; a.bias && j < j0 + n; ++j) y[j] += a.bias[j];
+  }
+}
+
+/// Columns [j0, j0 + n) of y; memory: the panel, then the carry.
+template <class Values>
+void matmulPanel(const MatmulArgs& a, const Panels<typename Values::Word>& p, int64_t j0, int64_t n,
+                 typename Values::Word* panel) {
+  const int64_t rowBytes = a.k * dtypeBytes(Values::kType), used = (a.k + Values::kValues - 1) / Values::kValues;
+  const uint8_t* w = static_cast<const uint8_t*>(a.w) + j0 * rowBytes;
+  for (int64_t j = 0; j < n; ++j) {
+    Values::unpack(w + j * rowBytes, a.k, panel + j * p.stride);
+    std::fill(panel + j * p.stride + used, panel + j * p.stride + p.depth, typename Values::Word{});
+  }
+  float* carry = p.slice < p.depth ? reinterpret_cast<float*>(panel + p.columns * p.stride) : nullptr;
+  for (int64_t i0 = 0; i0 < a.m; i0 += kBlock) {
+    for (int64_t k = 0; k < p.depth; k += p.slice) {
+      panelProduct<typename Values::Panel>({.x = p.x + i0 * p.xStride + k,
+                                            .xStride = p.xStride,
+                                            .m = std::min(kBlock, a.m - i0),
+                                            .w = panel + k,
+                                            .wStride = p.stride,
+                                            .n = n,
+                                            .k16 = std::min(p.slice, p.depth - k),
+                                            .carry = carry,
+                                            .first = k == 0,
+                                            .last = k + p.slice >= p.depth,
+                                            .y = a.y + i0 * a.yStride + j0,
+                                            .yStride = a.yStride});
+    }
+  }
+  finish(a, j0, n);
+}
+
+template <class Values>
+void matmulBlocked(ThreadPool& pool, const MatmulArgs& a) {
+  const auto p = panelsOf<Values>(pool, a);
+  const auto bytes = static_cast<size_t>(p.columns * p.stride + kBlock * p.columns * 16) * 4;
+  const int64_t work = a.m * p.columns * a.k;
+  const int64_t grain = std::max<int64_t>(1, kWorkPerTask / std::max<int64_t>(1, work)) * p.columns;
+  pool.parallelFor(0, a.n, grain, [&](int64_t from, int64_t to, int worker) {
+    auto* memory = reinterpret_cast<typename Values::Word*>(pool.scratch(worker, bytes));
+    for (int64_t j = from; j < to; j += p.columns) matmulPanel<Values>(a, p, j, std::min(p.columns, to - j), memory);
+  });
+}
+
+template <class Values>
+void matmulOf(ThreadPool& pool, const MatmulArgs& a) {
+  if (a.m <= kStreamRows) matmulStreamed<Values>(pool, a);
+  else matmulBlocked<Values>(pool, a);
+}
+
+}  // namespace
+
+void matmulTarget(ThreadPool& pool, const MatmulArgs& a) {
+  if (a.wType == DType::i8) return matmulOf<Widened<DType::i8>>(pool, a);
+  withDType(a.wType, [&](auto type) { matmulOf<Widened<type()>>(pool, a); });
+}
+
+void matmulPairsTarget(ThreadPool& pool, const MatmulArgs& a) {
+#if HWY_TARGET == HWY_AVX3
+  if (hasNativeBf16()) return matmulOf<NativePairs>(pool, a);
+#endif
+  matmulOf<SplitPairs>(pool, a);
+}
+
+}  // namespace kvlab::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kvlab::kernels {
+HWY_EXPORT(matmulTarget);
+HWY_EXPORT(matmulPairsTarget);
+
+namespace {
+
+MatmulArgs withStrides(MatmulArgs a) {
+  if (a.xStride == 0) a.xStride = a.k;
+  if (a.yStride == 0) a.yStride = a.n;
+  return a;
+}
+
+}  // namespace
+
+void matmul(const Context& context, const MatmulArgs& a) {
+  if (a.m > 0 && a.n > 0) HWY_DYNAMIC_DISPATCH(matmulTarget)(*context.pool, withStrides(a));
+}
+
+void matmulBf16(const Context& context, const MatmulArgs& a) {
+  if (a.wType != DType::bf16) return matmul(context, a);
+  if (a.m > 0 && a.n > 0) HWY_DYNAMIC_DISPATCH(matmulPairsTarget)(*context.pool, withStrides(a));
+}
+
+}  // namespace kvlab::kernels
+#endif  // HWY_ONCE

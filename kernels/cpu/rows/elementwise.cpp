@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/ops/elementwise.h"
+
+#include <algorithm>
+
+#include "kernels/cpu/runtime/targets.h"
+#include "kernels/thread_pool.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/rows/elementwise.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/cpu/runtime/exp-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace kvlab::kernels::HWY_NAMESPACE {
+namespace {
+
+constexpr int64_t kGrain = 32768;
+
+HWY_INLINE VF swigluValue(VF g, VF u) {
+  const DF d;
+  // exp(-|g|) never overflows: silu(g) = g / (1 + e) for g >= 0, g e / (1 + e) below.
+  const VF e = expF32(d, hn::Neg(hn::Abs(g)));
+  const VF numerator = hn::IfThenElse(hn::Lt(g, hn::Zero(d)), hn::Mul(g, e), g);
+  return hn::Mul(hn::Div(numerator, hn::Add(hn::Set(d, 1.0f), e)), u);
+}
+
+HWY_INLINE void swigluRow(const float* gate, const float* up, float* out, int64_t count) {
+  const DF d;
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    hn::StoreU(swigluValue(hn::LoadU(d, gate + i), hn::LoadU(d, up + i)), d, out + i);
+  }
+  if (i >= count) return;
+  const auto bytes = static_cast<size_t>(count - i) * 4;
+  alignas(64) float g[16] = {};
+  alignas(64) float u[16] = {};
+  memcpy(g, gate + i, bytes);
+  memcpy(u, up + i, bytes);
+  hn::Store(swigluValue(hn::Load(d, g), hn::Load(d, u)), d, g);
+  memcpy(out + i, g, bytes);
+}
+
+}  // namespace
+
+void addTarget(ThreadPool& pool, const AddArgs& a) {
+  pool.parallelFor(0, a.count, kGrain, [&](int64_t from, int64_t to, int) {
+    for (int64_t i = from; i < to; ++i) a.out[i] = a.a[i] + a.b[i];
+  });
+}
+
+void swigluTarget(ThreadPool& pool, const SwigluArgs& a) {
+  const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, a.dim));
+  pool.parallelFor(0, a.rows, grain, [&](int64_t from, int64_t to, int) {
+    for (int64_t r = from; r < to; ++r) {
+      swigluRow(a.gate + r * a.gateStride, a.up + r * a.upStride, a.out + r * a.dim, a.dim);
+    }
+  });
+}
+
+}  // namespace kvlab::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kvlab::kernels {
+HWY_EXPORT(addTarget);
+HWY_EXPORT(swigluTarget);
+
+void add(const Context& context, const AddArgs& args) { HWY_DYNAMIC_DISPATCH(addTarget)(*context.pool, args); }
+
+void swiglu(const Context& context, const SwigluArgs& args) {
+  SwigluArgs a = args;
+  if (a.gateStride == 0) a.gateStride = a.dim;
+  if (a.upStride == 0) a.upStride = a.dim;
+  HWY_DYNAMIC_DISPATCH(swigluTarget)(*context.pool, a);
+}
+
+}  // namespace kvlab::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/ops/rope.h"
+
+#include <algorithm>
+
+#include "kernels/cpu/runtime/targets.h"
+#include "kernels/thread_pool.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/rows/rope.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/cpu/rows/rotate-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace kvlab::kernels::HWY_NAMESPACE {
+
+void ropeTarget(ThreadPool& pool, const RopeArgs& a) {
+  const int64_t dim = int64_t{a.heads} * a.headDim;
+  const int64_t grain = std::max<int64_t>(1, 32768 / std::max<int64_t>(1, dim));
+  pool.parallelFor(0, a.n, grain, [&](int64_t from, int64_t to, int) {
+    for (int64_t i = from; i < to; ++i) {
+      const float* row = a.table + int64_t{a.phaseIndex[i]} * a.headDim;
+      for (int32_t h = 0; h < a.heads; ++h) {
+        float* x = a.x + i * a.xStride + int64_t{h} * a.headDim;
+        rotateHead<DType::f32>(reinterpret_cast<const uint8_t*>(x), nullptr, row, a.headDim, x);
+      }
+    }
+  });
+}
+
+}  // namespace kvlab::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kvlab::kernels {
+HWY_EXPORT(ropeTarget);
+
+void rope(const Context& context, const RopeArgs& args) {
+  RopeArgs a = args;
+  if (a.xStride == 0) a.xStride = int64_t{a.heads} * a.headDim;
+  HWY_DYNAMIC_DISPATCH(ropeTarget)(*context.pool, a);
+}
+
+}  // namespace kvlab::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tile kernel for heads of up to 256 values.
+#include "kernels/cuda/attention/attention_launch.h"
+
+namespace kvlab::kernels::cuda {
+
+int32_t walkTiles256(const Walk& w, const Grid& grid, const TileShape& g) {
+  return launch(tileKernel<256, false>, grid, kTileThreads, TileShared::bytes(256, g.pitch), w.stream, w.args, w.plan,
+                g);
+}
+
+}  // namespace kvlab::kernels::cuda

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// A linear step: one kernel for few rows, else single ops one after another.
+#include "kernels/cuda/linear/linear_parts.h"
+#include "kernels/cuda/runtime/ops.h"
+#include "kernels/ops/linear_steps.h"
+
+namespace kvlab::kernels::cuda {
+namespace {
+
+struct Run {
+  void* stream;
+  int32_t* error;
+  template <class Op, class Args>
+  void call(const Op& op, const Args& a) const {
+    if (*error == 0) *error = op(stream, a);
+  }
+  void operator()(const RmsnormArgs& a) const { call(rmsnorm, a); }
+  void operator()(const MatmulArgs& a) const { call(matmul, a); }
+  void operator()(const SwigluArgs& a) const { call(swiglu, a); }
+  void operator()(const AddArgs& a) const { call(add, a); }
+};
+
+DeviceShape deviceShape() {
+  int device = 0, shared = 0, multiprocessors = 0;
+  if (cudaGetDevice(&device) != cudaSuccess) return {};
+  if (cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess) return {};
+  if (cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess) return {};
+  return {shared, multiprocessors};
+}
+
+/// What one kernel can do at all.
+bool isOne(const LinearArgs& a) {
+  if (a.m < 1 || a.m > kFewRows || a.k < 1 || a.nParts < 1 || a.nParts > kLinearParts) return false;
+  for (int i = 0; i < a.nParts; ++i)
+    if (a.parts[i].wType != a.parts[0].wType || a.parts[i].n < 1) return false;
+  if (isGated(a)) return a.nParts == 2 && a.parts[0].n == a.parts[1].n;
+  return !a.out || a.nParts == 1;
+}
+
+bool few(void* stream, const LinearArgs& a, int32_t* error) {
+  if (!isOne(a)) return false;
+  switch (a.parts[0].wType) {
+    case DType::f32: return linearFew<DType::f32>(stream, a, deviceShape(), error);
+    case DType::f16: return linearFew<DType::f16>(stream, a, deviceShape(), error);
+    case DType::bf16: return linearFew<DType::bf16>(stream, a, deviceShape(), error);
+    case DType::i8: return linearFew<DType::i8>(stream, a, deviceShape(), error);
+    default: return false;
+  }
+}
+
+}  // namespace
+
+int32_t linear(void* stream, const LinearArgs& args) {
+  int32_t error = 0;
+  if (!few(stream, args, &error)) eachLinearStep(args, Run{stream, &error});
+  return error;
+}
+
+}  // namespace kvlab::kernels::cuda

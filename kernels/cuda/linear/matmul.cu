@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which kernel a product runs on. Both give the same bits.
+#include "kernels/cuda/linear/matmul_parts.h"
+#include "kernels/cuda/runtime/ops.h"
+
+namespace kvlab::kernels::cuda {
+namespace {
+
+int64_t sharedLimit() {
+  int device = 0, bytes = 0;
+  if (cudaGetDevice(&device) != cudaSuccess) return 0;
+  if (cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess) return 0;
+  return bytes;
+}
+
+template <DType T>
+int32_t matmulOf(void* stream, const MatmulArgs& a) {
+  return matmulFewFits<T>(a, sharedLimit()) ? matmulFew<T>(stream, a) : matmulTiled<T>(stream, a);
+}
+
+}  // namespace
+
+int32_t matmul(void* stream, const MatmulArgs& args) {
+  MatmulArgs a = args;
+  if (a.m <= 0 || a.n <= 0) return 0;
+  if (a.xStride == 0) a.xStride = a.k;
+  if (a.yStride == 0) a.yStride = a.n;
+  switch (a.wType) {
+    case DType::f32: return matmulOf<DType::f32>(stream, a);
+    case DType::f16: return matmulOf<DType::f16>(stream, a);
+    case DType::bf16: return matmulOf<DType::bf16>(stream, a);
+    case DType::i8: return matmulOf<DType::i8>(stream, a);
+    default: return cudaErrorNotSupported;
+  }
+}
+
+}  // namespace kvlab::kernels::cuda

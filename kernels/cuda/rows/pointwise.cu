@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Value-by-value ops: a thread for each value, blocks walk over what is left.
+#include <algorithm>
+
+#include "kernels/cuda/runtime/device_math.h"
+#include "kernels/cuda/runtime/launch.h"
+#include "kernels/cuda/runtime/ops.h"
+
+namespace kvlab::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+
+__device__ int64_t firstValue() { return int64_t{blockIdx.x} * kThreads + threadIdx.x; }
+__device__ int64_t valueStep() { return int64_t{gridDim.x} * kThreads; }
+Grid gridFor(int64_t values) { return std::min<int64_t>((values + kThreads - 1) / kThreads, 4096); }
+
+__global__ void __launch_bounds__(kThreads) widenKernel(ConvertArgs a) {
+  for (int64_t i = firstValue(); i < a.count; i += valueStep())
+    static_cast<float*>(a.to)[i] = valueOf(a.from, i, a.fromType);
+}
+
+__global__ void __launch_bounds__(kThreads) narrowKernel(ConvertArgs a) {
+  auto* to = static_cast<uint8_t*>(a.to);
+  for (int64_t i = firstValue(); i < a.count; i += valueStep()) {
+    const float x = static_cast<const float*>(a.from)[i];
+    const uint16_t bits = a.toType == DType::f16 ? floatToHalf(x) : floatToBf16(x);
+    memcpy(to + 2 * i, &bits, 2);
+  }
+}
+
+__global__ void __launch_bounds__(kThreads) addKernel(AddArgs a) {
+  for (int64_t i = firstValue(); i < a.count; i += valueStep()) a.out[i] = a.a[i] + a.b[i];
+}
+
+__global__ void __launch_bounds__(kThreads) swigluKernel(SwigluArgs a) {
+  for (int64_t i = firstValue(); i < a.rows * a.dim; i += valueStep()) {
+    const int64_t row = i / a.dim, at = i - row * a.dim;
+    a.out[i] = swigluOf(a.gate[row * a.gateStride + at], a.up[row * a.upStride + at]);
+  }
+}
+
+}  // namespace
+
+int32_t convert(void* stream, const ConvertArgs& a) {
+  if (a.count <= 0) return 0;
+  if (a.fromType == a.toType) {
+    const auto bytes = static_cast<size_t>(a.count * dtypeBytes(a.toType));
+    return a.from == a.to
+        ? 0
+        : cudaMemcpyAsync(a.to, a.from, bytes, cudaMemcpyDeviceToDevice, static_cast<cudaStream_t>(stream));
+  }
+  return launch(a.toType == DType::f32 ? widenKernel : narrowKernel, gridFor(a.count), kThreads, 0, stream, a);
+}
+
+int32_t add(void* stream, const AddArgs& a) { return launch(addKernel, gridFor(a.count), kThreads, 0, stream, a); }
+
+int32_t swiglu(void* stream, const SwigluArgs& args) {
+  SwigluArgs a = args;
+  if (a.gateStride == 0) a.gateStride = a.dim;
+  if (a.upStride == 0) a.upStride = a.dim;
+  return launch(swigluKernel, gridFor(a.rows * a.dim), kThreads, 0, stream, a);
+}
+
+}  // namespace kvlab::kernels::cuda

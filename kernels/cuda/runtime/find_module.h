@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds and opens the CUDA module, and says in one sentence why CUDA is not used. Opening costs some
+// milliseconds, asking a device more; whoever asks keeps the answer. Any thread, one at a time.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/runtime/module_api.h"
+
+namespace kvlab::kernels {
+
+/// An opened module stays open until the program ends.
+struct CudaModule {
+  const CudaApi* api = nullptr;
+  std::string why;  ///< where api is null
+};
+
+/// Places where the module is looked for: $KVLAB_CUDA_MODULE alone if that is set, otherwise beside
+/// the program and in ../lib/kvlab from there.
+std::vector<std::string> cudaModulePaths();
+
+CudaModule openCudaModule(const std::vector<std::string>& paths);
+
+/// Why this device cannot be used: no driver, driver too old, no device, anything else. Empty if it can.
+std::string cudaRefusal(const CudaDevice& device, const std::string& errorText);
+
+/// "NVIDIA H200, compute capability 9.0, 139.8 GiB".
+std::string cudaDeviceText(const CudaDevice& device);
+
+/// The module and its first device; `why` is empty where both can be used.
+struct CudaAnswer {
+  const CudaApi* api = nullptr;
+  CudaDevice device;
+  std::string why;
+};
+CudaAnswer askForCuda(const std::vector<std::string>& paths = cudaModulePaths());
+
+}  // namespace kvlab::kernels
