@@ -5,6 +5,7 @@
 
 #include "app/core_replay.h"
 #include "core/lanes/lane_verbs.h"
+#include "core/session/tiles.h"
 #include "core/verbs/verbs.h"
 
 namespace kvlab {
@@ -28,7 +29,7 @@ class CoreEngine : public Engine {
     return result;
   }
   Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request) override {
-    return m_lanes ? m_lanes->tile(request) : m_session->tile(request);
+    return m_lanes ? m_lanes->tile(request) : kvlab::tile(*m_session, request);
   }
   SnapshotPtr snapshot() const override { return m_lanes ? m_lanes->snapshot() : m_session->snapshot(); }
   void setPublish(std::function<void(SnapshotPtr)> publish) override {

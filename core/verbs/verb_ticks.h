@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What verbs that make ticks or queue actions share. Engine thread.
 #pragma once
+#include "core/session/requests.h"
 #include "core/session/session.h"
+#include "core/session/ticks.h"
 #include "core/verbs/verb_args.h"
 
 namespace kvlab {
@@ -15,9 +17,9 @@ inline Result<nlohmann::json> single(const TickReport& report) {
 /// Queues an action as inject does, or applies it with all that is pending. `args` are the verb's: done again, it waits
 /// among the pending ones already.
 inline Result<nlohmann::json> queued(Session& session, Action action, bool now, const nlohmann::json& args) {
-  if (args.contains("pending")) return single(session.apply());
-  if (Status taken = session.inject({std::move(action)}); !taken) return taken.error();
-  if (now) return single(session.apply());
+  if (args.contains("pending")) return single(apply(session));
+  if (Status taken = inject(session, {std::move(action)}); !taken) return taken.error();
+  if (now) return single(apply(session));
   return nlohmann::json{{"pending", session.pending().size()}};
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/session/requests.h"
 #include "core/verbs/capture_session.h"
 #include "core/verbs/verb_args.h"
 
@@ -19,11 +20,11 @@ const Verb* find(const std::string& name) {
 
 /// Recorded commands carry the actions that were pending when they ran.
 Status restorePending(Session& session, const nlohmann::json& args) {
-  if (!session.executingAgain() || !args.contains("pending")) return ok();
+  if (!session.history().executingAgain() || !args.contains("pending")) return ok();
   Result<std::vector<Action>> actions = actionsFromJson(args["pending"]);
   if (!actions) return actions.error();
-  session.clearPending();
-  return session.inject(actions.take());
+  clearPending(session);
+  return inject(session, actions.take());
 }
 
 }  // namespace
@@ -46,15 +47,15 @@ Result<nlohmann::json> execute(Session& session, const std::string& name, const 
                  "see kvlab list commands"};
   const nlohmann::json none = nlohmann::json::object(), &args = given.is_null() ? none : given;
   std::vector<std::string> names = verb->info.args;
-  if (session.executingAgain()) names.push_back("pending");
+  if (session.history().executingAgain()) names.push_back("pending");
   VerbArgs in(args);
   in.only(names);
   if (in.error()) return VerbArgs::completed(*in.error(), name, verb->info.args);
   if (Status restored = restorePending(session, args); !restored) return restored.error();
   const CaptureMark mark = markCapture(session);
-  if (verb->info.changes) session.beginCommand(name, args);
+  if (verb->info.changes) session.history().beginCommand(name, args);
   Result<nlohmann::json> result = verb->run(session, args);
-  if (verb->info.changes) session.beginCommand({}, nullptr);
+  if (verb->info.changes) session.history().beginCommand({}, nullptr);
   appendCapture(session, mark, name, args);
   if (!result) return VerbArgs::completed(result.error(), name, verb->info.args);
   return result;
@@ -63,7 +64,7 @@ Result<nlohmann::json> execute(Session& session, const std::string& name, const 
 Result<std::unique_ptr<Session>> openSession(const Manifest& manifest, const std::string& resources,
                                              const Progress& progress) {
   Result<std::unique_ptr<Session>> session = Session::open(manifest, resources, progress);
-  if (session) (*session)->setExecute(execute);
+  if (session) (*session)->history().setExecute(execute);
   return session;
 }
 

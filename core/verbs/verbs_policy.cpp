@@ -2,6 +2,7 @@
 // Verbs that look at what policies did and how long rows are used.
 #include <algorithm>
 
+#include "core/session/truth.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verbs.h"
 
@@ -23,7 +24,7 @@ Result<json> measureLifespans(Session& session, const json& args) {
   VerbArgs in(args);
   const std::int64_t points = in.integer("points", 400, 0, 1 << 20);
   if (in.error()) return *in.error();
-  const Result<std::shared_ptr<const LifespanView>> measured = session.measureLifespans(at(points));
+  const Result<std::shared_ptr<const LifespanView>> measured = measureLifespans(session, at(points));
   if (!measured) return measured.error();
   return lifespanFigures(**measured);
 }
@@ -33,7 +34,7 @@ Result<json> lifespansVerb(Session& session, const json& args) {
   VerbArgs in(args);
   const std::int64_t since = in.integer("since", 0, 0, std::int64_t{1} << 53);
   if (in.error()) return *in.error();
-  const std::shared_ptr<const LifespanView>& view = session.lifespans();
+  const std::shared_ptr<const LifespanView>& view = session.watching().lifespans;
   if (!view) return json();
   if (view->serial == static_cast<std::uint64_t>(since)) return json{{"serial", view->serial}};
   return toJson(*view);

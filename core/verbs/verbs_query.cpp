@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "core/files/key_rotation.h"
+#include "core/session/policies.h"
+#include "core/session/truth.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verbs.h"
 #include "kernels/ops/rope.h"
@@ -43,9 +45,13 @@ std::vector<TokenId> liveTokens(const Session& session) {
 
 Result<json> tick(Session& session, const json&) { return json(session.state().tick.value()); }
 Result<json> length(Session& session, const json&) { return json(session.state().length()); }
-Result<json> remaining(Session& session, const json&) { return json(session.remaining()); }
-Result<json> isFull(Session& session, const json&) { return json(session.isFull()); }
-Result<json> stateHash(Session& session, const json&) { return json(session.stateHash()); }
+Result<json> remaining(Session& session, const json&) {
+  return json(session.parts().capacity - session.state().length());
+}
+Result<json> isFull(Session& session, const json&) {
+  return json(session.parts().capacity <= session.state().length());
+}
+Result<json> stateHash(Session& session, const json&) { return json(stateHash(session)); }
 Result<json> text(Session& session, const json&) {
   return json(session.model().tokenizer().decode(liveTokens(session)));
 }
@@ -94,8 +100,8 @@ Result<json> rows(Session& session, const json& args) {
   const auto size = static_cast<std::int64_t>(map.size());
   const std::int64_t end = in.integer("end", size, 0, size), begin = in.integer("begin", 0, 0, end);
   if (in.error()) return *in.error();
-  const ExactnessMap& exact = session.exactnessMap();
-  const std::vector<float> scores = session.scores(layer);
+  const ExactnessMap& exact = exactnessMap(session);
+  const std::vector<float> scores = scoresOf(session, layer);
   std::vector<std::uint64_t> tags(at(size)), checksums(at(size));
   session.store().pool(layer).readTags(plain(map.residentSlots()), tags.data() + map.first,
                                        checksums.data() + map.first);
@@ -158,7 +164,7 @@ Result<json> ledger(Session& session, const json& args) {
   return json{{"id", id->value()},
               {"kind", name(row.kind)},
               {"tokenId", row.token.value()},
-              {"text", session.text(*id)},
+              {"text", textOf(session, *id)},
               {"source", name(row.source)},
               {"state", name(row.state)},
               {"pinned", row.pinned},
@@ -200,7 +206,7 @@ Result<json> history(Session& session, const json& args) {
   const LedgerRow& row = session.state().ledger[*id];
   json out = json::array();
   std::string from;
-  for (LedgerId parent : row.parents) from += (from.empty() ? "in place of " : ", ") + session.text(parent);
+  for (LedgerId parent : row.parents) from += (from.empty() ? "in place of " : ", ") + textOf(session, parent);
   out.push_back({{"tick", row.born.value()},
                  {"event", "born"},
                  {"layer", nullptr},
@@ -213,7 +219,7 @@ Result<json> history(Session& session, const json& args) {
   }
   if (row.state != RowState::Live) {
     std::string by;
-    for (LedgerId child : row.children) by += (by.empty() ? "by " : ", ") + session.text(child);
+    for (LedgerId child : row.children) by += (by.empty() ? "by " : ", ") + textOf(session, child);
     out.push_back({{"tick", row.changed.value()}, {"event", name(row.state)}, {"layer", nullptr}, {"detail", by}});
   }
   if (row.pinned)
@@ -225,8 +231,7 @@ Result<json> history(Session& session, const json& args) {
 }
 
 Result<json> logits(Session& session, const json&) {
-  Trace trace;
-  if (Status fresh = session.refreshLogits(trace); !fresh) return fresh.error();
+  if (Status fresh = refreshLogits(session); !fresh) return fresh.error();
   if (!session.state().logits) return json::array();
   return json(*session.state().logits);
 }
@@ -235,8 +240,7 @@ Result<json> topk(Session& session, const json& args) {
   VerbArgs in(args);
   const std::int64_t k = in.integer("k", 10, 1, session.model().config().vocab);
   if (in.error()) return *in.error();
-  Trace trace;
-  if (Status fresh = session.refreshLogits(trace); !fresh) return fresh.error();
+  if (Status fresh = refreshLogits(session); !fresh) return fresh.error();
   json out = json::array();
   if (session.state().logits)
     for (const Candidate& c : topCandidates(*session.state().logits, static_cast<int>(k)))
@@ -248,7 +252,7 @@ Result<json> attention(Session& session, const json& args) {
   VerbArgs in(args);
   const int layer = layerOf(in, session);
   if (in.error()) return *in.error();
-  Result<std::vector<std::vector<float>>> heads = session.attentionPerHead(Layer(layer));
+  Result<std::vector<std::vector<float>>> heads = attentionPerHead(session, Layer(layer));
   if (!heads) return heads.error();
   return json(*heads);
 }
@@ -280,7 +284,7 @@ Result<json> row(Session& session, const json& args) {
 
 Result<json> invariantsVerb(Session& session, const json&) {
   json out = json::array();
-  for (const InvariantState& i : session.checkInvariants(true))
+  for (const InvariantState& i : session.check(true))
     out.push_back({{"id", i.id}, {"title", i.title}, {"ok", i.ok}, {"detail", i.detail}});
   return out;
 }
@@ -295,7 +299,7 @@ Result<json> driftVerb(Session& session, const json& args) {
   VerbArgs in(args);
   const bool rows = in.flag("rows", false);
   if (in.error()) return *in.error();
-  Result<Drift> drift = session.measureDrift();
+  Result<Drift> drift = measureDrift(session);
   if (!drift) return drift.error();
   json k = json::array(), v = json::array();
   for (double value : drift->k) k.push_back(finite(value));

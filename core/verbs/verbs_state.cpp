@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs that change or restore a session without generating.
+#include "core/session/policies.h"
+#include "core/session/requests.h"
+#include "core/session/storage.h"
+#include "core/session/truth.h"
 #include "core/verbs/verb_args.h"
 #include "core/verbs/verbs.h"
 
@@ -26,7 +30,7 @@ Result<json> setBrightness(Session& session, const json& args) {
   const LedgerId id = ledgerId(in);
   const double value = in.real("value", 0, 1e6);
   if (in.error()) return *in.error();
-  return done(session.setBrightness(id, value));
+  return done(setBrightness(session, id, value));
 }
 
 Result<json> pin(Session& session, const json& args) {
@@ -34,20 +38,20 @@ Result<json> pin(Session& session, const json& args) {
   const LedgerId id = ledgerId(in);
   const bool on = in.flag("on", true);
   if (in.error()) return *in.error();
-  return done(session.pin(id, on));
+  return done(pin(session, id, on));
 }
 
 Result<json> opEvents(Session& session, const json& args) {
   VerbArgs in(args);
   const bool on = in.flag("on", true);
   if (in.error()) return *in.error();
-  session.setOpEvents(on);
+  setOpEvents(session, on);
   return json(nullptr);
 }
 
 Result<json> rebuild(Session& session, const json&) {
   const auto start = std::chrono::steady_clock::now();
-  Result<RebuildOutcome> outcome = session.rebuildRows();
+  Result<RebuildOutcome> outcome = session.rebuild();
   if (!outcome) return outcome.error();
   const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return json{{"ms", ms},
@@ -63,7 +67,7 @@ Result<json> fault(Session& session, const json& args) {
   for (const auto& [key, value] : args.items())
     if (key != "kind") params[key] = value;
   if (in.error()) return *in.error();
-  return session.fault(kind, params);
+  return fault(session, kind, params);
 }
 
 /// A layer, or -1 where none is named.
@@ -76,7 +80,7 @@ Result<json> setLayout(Session& session, const json& args) {
   const std::string layout = in.text("layout");
   const int layer = layerOrAll(in, session);
   if (in.error()) return *in.error();
-  return done(session.setLayout(layer, layout));
+  return done(setLayout(session, layer, layout));
 }
 
 Result<json> setFormat(Session& session, const json& args) {
@@ -85,7 +89,7 @@ Result<json> setFormat(Session& session, const json& args) {
   const int layer = layerOrAll(in, session);
   if (k.empty() && v.empty()) in.fail("k", nullptr, "and v are missing");
   if (in.error()) return *in.error();
-  return done(session.setFormat(layer, k, v));
+  return done(setFormat(session, layer, k, v));
 }
 
 Result<json> setPolicy(Session& session, const json& args) {
@@ -95,33 +99,33 @@ Result<json> setPolicy(Session& session, const json& args) {
   if (in.error()) return *in.error();
   Result<PolicySpec> spec = PolicySpec::fromJson(in.raw("policy"));
   if (!spec) return spec.error();
-  return done(session.setPolicy(layer, *spec));
+  return done(setPolicy(session, layer, *spec));
 }
 
 Result<json> setCapacity(Session& session, const json& args) {
   VerbArgs in(args);
   const std::int64_t rows = in.integer("rows", {}, 1, 1 << 24);
   if (in.error()) return *in.error();
-  return done(session.setCapacity(rows));
+  return done(setCapacity(session, rows));
 }
 
 Result<json> compact(Session& session, const json& args) {
   VerbArgs in(args);
   const std::int64_t rows = in.integer("rows", std::int64_t{1} << 40, 1, std::int64_t{1} << 40);
   if (in.error()) return *in.error();
-  Result<Compaction> done = session.compact(rows);
+  Result<Compaction> done = compact(session, rows);
   if (!done) return done.error();
   return json{{"rows", done->rows}, {"bytes", done->bytes}, {"done", done->done}};
 }
 
-Result<json> undo(Session& session, const json&) { return where(session, session.undo()); }
-Result<json> redo(Session& session, const json&) { return where(session, session.redo()); }
+Result<json> undo(Session& session, const json&) { return where(session, undo(session)); }
+Result<json> redo(Session& session, const json&) { return where(session, redo(session)); }
 
 Result<json> goTo(Session& session, const json& args) {
   VerbArgs in(args);
   const std::int64_t tick = in.integer("tick", {}, 0, std::int64_t{1} << 40);
   if (in.error()) return *in.error();
-  return where(session, session.goTo(Tick(tick)));
+  return where(session, goTo(session, Tick(tick)));
 }
 
 Result<json> branches(Session& session, const json&) {

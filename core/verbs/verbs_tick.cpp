@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs that move a session forward: prompts, ticks, actions.
+#include "core/session/requests.h"
+#include "core/session/ticks.h"
 #include "core/verbs/verb_ticks.h"
 #include "core/verbs/verbs.h"
 
@@ -21,7 +23,7 @@ Result<json> promptIds(Session& session, const json& args) {
   const std::vector<TokenId> ids = in.tokens("ids", session.model().config().vocab);
   const bool last = in.flag("last", true);
   if (in.error()) return *in.error();
-  return single(session.append(ids, Source::Prompt, last));
+  return single(append(session, ids, Source::Prompt, last));
 }
 
 Result<json> prompt(Session& session, const json& args) {
@@ -29,14 +31,14 @@ Result<json> prompt(Session& session, const json& args) {
   const std::string text = in.text("text");
   if (in.error()) return *in.error();
   // A text that opens a context begins as the model expects it to.
-  Result<std::vector<TokenId>> ids = session.model().tokenizer().encode(text, session.position() == 0);
+  Result<std::vector<TokenId>> ids = session.model().tokenizer().encode(text, session.state().length() == 0);
   if (!ids) return ids.error();
   if (ids->empty()) in.fail("text", text, "has no tokens", "empty_tokens");
   if (in.error()) return *in.error();
-  return single(session.append(*ids, Source::Prompt));
+  return single(append(session, *ids, Source::Prompt));
 }
 
-Result<json> endPrefill(Session& session, const json&) { return single(session.endPrefill()); }
+Result<json> endPrefill(Session& session, const json&) { return single(endPrefill(session)); }
 
 Result<json> step(Session& session, const json& args) {
   VerbArgs in(args);
@@ -52,17 +54,18 @@ Result<json> step(Session& session, const json& args) {
   for (std::int64_t i = 0; i < n; ++i) {
     const auto from = std::min(tokens.size(), static_cast<std::size_t>(i) * block),
                to = std::min(tokens.size(), from + block);
-    const TickReport report = session.step(std::vector<TokenId>(tokens.begin() + static_cast<std::ptrdiff_t>(from),
-                                                                tokens.begin() + static_cast<std::ptrdiff_t>(to)));
+    const TickReport report = step(session,
+                                   std::vector<TokenId>(tokens.begin() + static_cast<std::ptrdiff_t>(from),
+                                                        tokens.begin() + static_cast<std::ptrdiff_t>(to)));
     reports.push_back(toJson(report));
     if (!report.ok) break;
   }
   return reports;
 }
 
-Result<json> stepAction(Session& session, const json&) { return toJson(session.stepAction()); }
+Result<json> stepAction(Session& session, const json&) { return toJson(stepAction(session)); }
 
-Result<json> apply(Session& session, const json&) { return single(session.apply()); }
+Result<json> apply(Session& session, const json&) { return single(apply(session)); }
 
 Result<json> run(Session& session, const json& args) {
   VerbArgs in(args);
@@ -70,7 +73,7 @@ Result<json> run(Session& session, const json& args) {
   if (in.error()) return *in.error();
   std::string stoppedBy;
   json reports = json::array();
-  for (const TickReport& report : session.run(static_cast<int>(most), stoppedBy)) reports.push_back(toJson(report));
+  for (const TickReport& report : run(session, static_cast<int>(most), stoppedBy)) reports.push_back(toJson(report));
   return json{{"ticks", reports}, {"stoppedBy", stoppedBy}};
 }
 
@@ -87,12 +90,12 @@ Result<std::vector<Action>> actionsOf(const json& args) {
 Result<json> inject(Session& session, const json& args) {
   Result<std::vector<Action>> actions = actionsOf(args);
   if (!actions) return actions.error();
-  if (Status queued = session.inject(actions.take()); !queued) return queued.error();
+  if (Status queued = inject(session, actions.take()); !queued) return queued.error();
   return json{{"pending", session.pending().size()}};
 }
 
 Result<json> clearPending(Session& session, const json&) {
-  session.clearPending();
+  clearPending(session);
   return json{{"pending", 0}};
 }
 
@@ -110,7 +113,7 @@ Result<json> plan(Session& session, const json& args) {
   Result<std::vector<Action>> actions = actionsOf(args);
   if (!actions) return actions.error();
   const int pending = static_cast<int>(session.pending().size());  // they come first: places count from behind them
-  Result<EditPlan> plan = session.plan(*actions);
+  Result<EditPlan> plan = kvlab::plan(session, *actions);
   if (!plan) return plan.error();
   json out{{"ok", true},
            {"lengthAfter", plan->lengthAfter},

@@ -3,6 +3,7 @@
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verb_ticks.h"
 #include "core/verbs/verbs.h"
+#include "core/verbs/wlod_session.h"
 
 namespace kvlab {
 namespace {
@@ -25,7 +26,7 @@ Result<json> refocus(Session& session, const json& args) {
   if (in.error()) return *in.error();
   json reports = json::array();
   for (std::int64_t i = 0; i < rounds; ++i) {
-    const TickReport report = session.refocus();
+    const TickReport report = refocus(session);
     if (!report.ok && report.error) return *report.error;
     reports.push_back(toJson(report));
   }
@@ -42,7 +43,7 @@ Result<json> setLensScores(Session& session, const json& args) {
       scores.push_back(score.is_number() ? score.get<double>() : 0);
     }
   if (in.error()) return *in.error();
-  if (Status set = session.setLensScores(std::move(scores)); !set) return set.error();
+  if (Status set = setLensScores(session, std::move(scores)); !set) return set.error();
   return json(nullptr);
 }
 
@@ -50,15 +51,15 @@ Result<json> speculate(Session& session, const json& args) {
   VerbArgs in(args);
   const std::vector<TokenId> tokens = in.tokens("tokens", session.model().config().vocab);
   if (in.error()) return *in.error();
-  return single(session.speculate(tokens));
+  return single(speculate(session, tokens));
 }
 
-Result<json> endDraft(Session& session, bool keep) {
-  if (Status ended = session.endDraft(keep); !ended) return ended.error();
+Result<json> ended(Session& session, bool keep) {
+  if (Status ended = endDraft(session, keep); !ended) return ended.error();
   return json{{"tick", session.state().tick.value()}, {"moments", session.state().wlod->tree.length()}};
 }
-Result<json> accept(Session& session, const json&) { return endDraft(session, true); }
-Result<json> rollback(Session& session, const json&) { return endDraft(session, false); }
+Result<json> accept(Session& session, const json&) { return ended(session, true); }
+Result<json> rollback(Session& session, const json&) { return ended(session, false); }
 
 json nodeJson(TreeNode node) {
   return {{"node", node.id().value()}, {"level", node.level}, {"start", node.start}, {"end", node.end()}};
@@ -113,15 +114,9 @@ Result<json> tree(Session& session, const json& args) {
   VerbArgs in(args);
   const bool entries = in.flag("entries", true);
   if (in.error()) return *in.error();
-  const std::shared_ptr<const WlodView> view = session.wlodView();
-  if (!view)
-    return Error{"no_wlod",
-                 "there is no tree",
-                 "this session has no working context",
-                 "open one with \"wlod\": {} in the manifest",
-                 std::nullopt,
-                 "wlod",
-                 nullptr};
+  const auto kind = wlodOf(session, "there is no tree");
+  if (!kind) return kind.error();
+  const std::shared_ptr<const WlodView> view = session.snapshot()->wlod;
   const WlodRatios& r = view->ratios;
   json out{{"attention", view->attention},
            {"gist", view->gist},
@@ -143,7 +138,7 @@ Result<json> tree(Session& session, const json& args) {
            {"change", view->change ? changeJson(*view->change) : json()},
            {"rounds", json::array()},
            {"draft", view->draft ? json{{"begin", view->draft->begin}, {"end", view->draft->end}} : json()}};
-  const RecomputeCosts costs = session.wlodCosts();
+  const RecomputeCosts costs = (*kind)->costs(session.state());
   out["costs"] = {{"rowUs", costs.rowUs}, {"pairUs", costs.pairUs}, {"threshold", costs.threshold}};
   for (const auto& round : view->rounds) out["rounds"].push_back(roundJson(*round));
   if (!entries) return out;

@@ -50,7 +50,7 @@ class Lockstep {
   int wraps() const {
     int most = 0;
     for (const Lane& lane : m_lanes)
-      for (const auto& view : (*lane.session)->storage())
+      for (const auto& view : storageOf(*(*lane.session)))
         if (view->ring) most = std::max(most, static_cast<int>(view->ring->wraps));
     return most;
   }
@@ -192,4 +192,5 @@ class LayoutsTest : public QObject {
 };
 
 QTEST_GUILESS_MAIN(LayoutsTest)
+#include "core/session/storage.h"
 #include "layouts_test.moc"

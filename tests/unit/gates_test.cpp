@@ -262,7 +262,7 @@ class GatesTest : public QObject {
     for (const json& asked : story["questions"])
       text += " " + asked["question"].get<std::string>() + " " + asked["reply"].get<std::string>();
     s.must("prompt", {{"text", text}});
-    const Result<Lifespans> actual = s->recordLifespans({.keys = false});
+    const Result<Lifespans> actual = recordLifespans(*s, {.keys = false});
     QVERIFY(actual);
     const auto scores = scoresOf(*s.session, gates->get(), 0, s->state().length());
     const int heads = s->model().config().kvHeads;
@@ -306,4 +306,5 @@ class GatesTest : public QObject {
 };
 
 QTEST_GUILESS_MAIN(GatesTest)
+#include "core/session/truth.h"
 #include "gates_test.moc"

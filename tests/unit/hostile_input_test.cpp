@@ -279,7 +279,7 @@ QByteArray shown(const json& args) {
 /// What a refusal must leave alone, in words.
 QByteArray digest(const Session& s, const QString& folder) {
   std::string out = s.stateHash() + " tick " + std::to_string(s.state().tick.value()) + " ledger " +
-      std::to_string(s.state().ledger.size()) + " status " + std::to_string(static_cast<int>(s.status()));
+      std::to_string(s.state().ledger.size()) + " status " + std::to_string(static_cast<int>(s.health().status));
   out += " history " + std::to_string(s.timeline().size()) + " at " + std::to_string(s.timeline().currentId()) +
       " branch " + s.timeline().branch();
   out += " pending " + std::to_string(s.pending().size());

@@ -26,14 +26,14 @@ class LifespanViewTest : public QObject {
     SessionFixture s(gated());
     s.prompt(60);
     s.must("step", {{"n", 12}});
-    const std::string before = s->stateHash();
+    const std::string before = stateHash(*s);
     QVERIFY(s.must("lifespans", nlohmann::json::object()).is_null());
     const nlohmann::json figures = s.must("measureLifespans", {{"points", 1000}});
-    QCOMPARE(s->stateHash(), before);
-    const LifespanView& view = *s->lifespans();
+    QCOMPARE(stateHash(*s), before);
+    const LifespanView& view = *s->watching().lifespans;
     LifespanRules rules;
     rules.keys = false;
-    const Result<Lifespans> found = s->recordLifespans(rules);
+    const Result<Lifespans> found = recordLifespans(*s, rules);
     QVERIFY(static_cast<bool>(found));
     const auto rows = static_cast<std::size_t>(s->state().length()), heads = static_cast<std::size_t>(found->kvHeads);
     QCOMPARE(view.layers.size(), found->layers.size());
@@ -87,4 +87,5 @@ class LifespanViewTest : public QObject {
 };
 
 QTEST_GUILESS_MAIN(LifespanViewTest)
+#include "core/session/truth.h"
 #include "lifespan_view_test.moc"

@@ -180,7 +180,7 @@ class SnapshotThreadsTest : public QObject {
     session->setProgress([&](const std::string&, std::int64_t, std::int64_t) { return !stop; });
     session->setPublish([&](SnapshotPtr) { published = true; });
     std::string stoppedBy;
-    std::thread engine([&] { session->run(3000, stoppedBy), ended = true; });
+    std::thread engine([&] { run(*session, 3000, stoppedBy), ended = true; });
     while (!published && !ended) std::this_thread::yield();
     stop = true;
     engine.join();
@@ -191,4 +191,5 @@ class SnapshotThreadsTest : public QObject {
 };
 
 QTEST_GUILESS_MAIN(SnapshotThreadsTest)
+#include "core/session/ticks.h"
 #include "snapshot_threads_test.moc"

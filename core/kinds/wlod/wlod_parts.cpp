@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/session/wlod_parts.h"
+#include "core/kinds/wlod/wlod_parts.h"
 
 #include <algorithm>
 #include <limits>

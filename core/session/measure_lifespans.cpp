@@ -2,7 +2,7 @@
 // What gates predicted beside what a recording finds, for people. semantics.md, section 6.
 #include <limits>
 
-#include "core/session/session.h"
+#include "core/session/truth.h"
 
 namespace kvlab {
 namespace {
@@ -35,24 +35,25 @@ std::vector<HeadLifespans> layerOf(const CacheState& state, const Column<float>&
 
 }  // namespace
 
-Result<std::shared_ptr<const LifespanView>> Session::measureLifespans(std::size_t points) {
-  if (Status usableNow = usable(); !usableNow) return usableNow.error();
-  if (m_state.gateScores.empty())
+Result<std::shared_ptr<const LifespanView>> measureLifespans(Session& session, std::size_t points) {
+  if (Status ready = session.usable(); !ready) return ready.error();
+  const CacheState& state = session.state();
+  if (state.gateScores.empty())
     return Error{"no_gates", "no lifespans were measured", "no gate has predicted any",
                  "give a layer the policy smartkv, then prompt or step"};
   LifespanRules rules;
   rules.keys = false;
-  Result<Lifespans> found = recordLifespans(rules);
+  Result<Lifespans> found = recordLifespans(session, rules);
   if (!found) return found.error();
-  LifespanView view{m_lifespanSerial + 1, m_state.tick, found->rows, rules.threshold, {}};
+  const std::shared_ptr<const LifespanView>& last = session.watching().lifespans;
+  LifespanView view{last ? last->serial + 1 : 1, state.tick, found->rows, rules.threshold, {}};
   const auto heads = static_cast<std::size_t>(found->kvHeads);
   for (std::size_t layer = 0; layer < found->layers.size(); ++layer)
-    view.layers.push_back(layer < m_state.gateScores.size()
-                              ? layerOf(m_state, m_state.gateScores[layer], found->layers[layer], heads, points)
+    view.layers.push_back(layer < state.gateScores.size()
+                              ? layerOf(state, state.gateScores[layer], found->layers[layer], heads, points)
                               : std::vector<HeadLifespans>());
-  m_lifespans = std::make_shared<const LifespanView>(std::move(view));
-  ++m_lifespanSerial;
-  return m_lifespans;
+  session.watching().lifespans = std::make_shared<const LifespanView>(std::move(view));
+  return session.watching().lifespans;
 }
 
 }  // namespace kvlab

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cache from a file becomes the session's content: rows go to free slots, or over the present
-// ones where there is no room for both; then one commit.
+#include "core/session/import_rows.h"
+
 #include <algorithm>
 #include <cstring>
 
 #include "core/edit/splice.h"
 #include "core/files/cache_file.h"
-#include "core/session/session.h"
 #include "core/state/provenance.h"
 
 namespace kvlab {
@@ -166,66 +165,76 @@ void writeLayer(const CacheImport& rows, const CacheState& state, int layer, Row
   }
 }
 
-}  // namespace
-
-Status Session::importRows(const CacheImport& rows) {
-  if (Status usableNow = usable(); !usableNow) return usableNow;
-  if (Status possible = layersWhole("the cache was not loaded"); !possible) return possible;
-  if (Status passed = m_faults.pass(FaultPoint::Allocation, "reserving slots"); !passed) return passed;
-  std::int32_t most = 0;
-  for (int layer = 0; layer < m_store.layers(); ++layer) most = std::max(most, rowsOf(rows, layer));
-  const bool over = m_layouts.inPlace() || !m_timeline.makeRoom(m_store, most, m_manifest.historyBytes);
+/// [layers] rows to keep, in free slots, or in all slots from the first on.
+LayerSlots slotsFor(const CacheImport& rows, SessionParts& parts, bool over) {
   LayerSlots slots;
-  for (int layer = 0; layer < m_store.layers(); ++layer) {
+  for (int layer = 0; layer < parts.store.layers(); ++layer) {
     const std::int32_t all = rowsOf(rows, layer);
-    const std::int32_t keep = m_layouts.demand(layer).keep, kept = keep ? std::min(all, keep) : all;
+    const std::int32_t keep = parts.layouts.demand(layer).keep, kept = keep ? std::min(all, keep) : all;
     if (!over) {
-      slots.push_back(m_store.slots(layer).take(kept));
+      slots.push_back(parts.store.slots(layer).take(kept));
       continue;
     }
     slots.emplace_back();
     for (std::int32_t i = 0; i < kept; ++i) slots.back().emplace_back(i);
   }
-  CacheState state = Importer(m_state, rows, slots, m_model->config(), m_manifest, m_layouts).run();
-  if (Result<EditPlan> pending = planEdit(state, planRules(Source::User), rows.pending); !pending) {
-    if (!over) m_store.release(slots);
-    return pending.error();
-  }
-  return finishImport(std::move(state), rows, std::move(slots), over);
+  return slots;
 }
 
-/// Everything was checked: writes the rows and commits. Over the present rows, what older states
-/// name is lost, and they come back by executing their commands again.
-Status Session::finishImport(CacheState state, const CacheImport& rows, LayerSlots added, bool over) {
-  LayerSlots freed;
-  for (int layer = 0; layer < m_store.layers(); ++layer) {
-    const std::span<const Slot> old = m_state.map(layer).residentSlots();
-    freed.emplace_back(old.begin(), old.end());
+/// Everything was checked: writes the rows. Over the present ones, what older states name is lost, and they come back
+/// by executing their commands again.
+Result<Commit> written(Commit commit, const CacheImport& rows, const CacheState& before, CallContext& call) {
+  SessionParts& parts = call.parts;
+  const int layers = parts.store.layers();
+  for (int layer = 0; layer < layers; ++layer) {
+    const std::span<const Slot> old = before.map(layer).residentSlots();
+    commit.freed.emplace_back(old.begin(), old.end());
   }
-  if (over) {
-    m_timeline.dropAll(m_store, false);
-    added = freed = LayerSlots(at(m_store.layers()));
-    for (int layer = 0; layer < m_store.layers(); ++layer)
-      m_store.slots(layer).restart(state.map(layer).residentSlots());
+  if (commit.severed) {
+    commit.added = commit.freed = LayerSlots(at(layers));
+    for (int layer = 0; layer < layers; ++layer)
+      parts.store.slots(layer).restart(commit.state.map(layer).residentSlots());
   }
-  for (int layer = 0; layer < m_store.layers(); ++layer)
-    writeLayer(rows, state, layer, m_store.pool(layer), *m_transformer);
-  LayoutContext context{m_store, m_faults};
-  Result<std::int64_t> moved =
-      m_layouts.settle(state, false, static_cast<std::int32_t>(rows.tokens.size()), added, freed, context);
-  if (!moved) {
-    if (!over) m_store.release(added);
-    if (!over) return moved.error();
-    m_layouts.restart(m_store, m_state);
-    if (Result<RebuildOutcome> mended = rebuildRows(); !mended) breakSession(mended.error().text());
-    return moved.error();
-  }
-  commit(std::move(state), std::move(added), std::move(freed), *moved);
-  if (over) m_timeline.dropAll(m_store, false);
-  m_pending = rows.pending;
-  m_report = nullptr;
-  checkInvariants(true);
-  return ok();
+  for (int layer = 0; layer < layers; ++layer)
+    writeLayer(rows, commit.state, layer, parts.store.pool(layer), *parts.transformer);
+  LayoutContext context{parts.store, parts.faults};
+  Result<std::int64_t> moved = parts.layouts.settle(commit.state, false, static_cast<std::int32_t>(rows.tokens.size()),
+                                                    commit.added, commit.freed, context);
+  call.poolsTouched = !moved && commit.severed;
+  if (!moved && !commit.severed) parts.store.release(commit.added);
+  if (!moved) return moved.error();
+  commit.bytesMoved = *moved;
+  return commit;
+}
+
+}  // namespace
+
+Status importRows(Session& session, const CacheImport& rows) {
+  return session.change(
+      [&](CallContext& call) -> Result<Commit> {
+        SessionParts& parts = call.parts;
+        if (Status can = parts.kind->allows(parts, Capability::Import, "the cache was not loaded"); !can)
+          return can.error();
+        if (Status passed = parts.faults.pass(FaultPoint::Allocation, "reserving slots"); !passed)
+          return passed.error();
+        std::int32_t most = 0;
+        for (int layer = 0; layer < parts.store.layers(); ++layer) most = std::max(most, rowsOf(rows, layer));
+        const bool over = parts.layouts.inPlace() || !session.history().makeRoom(parts, most);
+        Commit commit;
+        commit.severed = over;
+        commit.added = slotsFor(rows, parts, over);
+        commit.state =
+            Importer(session.state(), rows, commit.added, parts.model->config(), parts.manifest, parts.layouts).run();
+        if (Result<EditPlan> pending = planEdit(commit.state, planRules(parts, Source::User), rows.pending); !pending) {
+          if (!over) parts.store.release(commit.added);
+          return pending.error();
+        }
+        Result<Commit> made = written(std::move(commit), rows, session.state(), call);
+        if (made) session.setPending(rows.pending);
+        if (made) session.health().report = nullptr;
+        return made;
+      },
+      Session::Check::Full);
 }
 
 }  // namespace kvlab
