@@ -8,6 +8,7 @@
 #include <QTemporaryDir>
 #include <map>
 
+#include "core/session/truth.h"
 #include "core/verbs/capture_session.h"
 
 using namespace kvlab;
@@ -477,5 +478,4 @@ class EditScriptsTest : public QObject {
 };
 
 QTEST_GUILESS_MAIN(EditScriptsTest)
-#include "core/session/truth.h"
 #include "edit_scripts_test.moc"

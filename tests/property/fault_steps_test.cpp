@@ -2,6 +2,7 @@
 // An allocation, a kernel or a copy that fails at any step of a tick or a rebuild leaves the old state
 // (with the tick's token where one was sampled), or a verified rebuild.
 #include "core/check/fault_drill.h"
+#include "core/session/truth.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -258,5 +259,4 @@ class FaultStepsTest : public QObject {
 };
 
 QTEST_GUILESS_MAIN(FaultStepsTest)
-#include "core/session/truth.h"
 #include "fault_steps_test.moc"

@@ -2,6 +2,7 @@
 // Residency by KV head: while no head evicts on its own, nothing tells it from residency by layer, bit for bit; an
 // eviction from one head changes what that head's queries see and nothing else; adaptive budgets (AdaKV) hold, are
 // unequal where the heads are, and give memory back.
+#include "core/session/truth.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -197,5 +198,4 @@ class HeadResidency : public QObject {
 };
 
 QTEST_GUILESS_MAIN(HeadResidency)
-#include "core/session/truth.h"
 #include "head_residency_test.moc"

@@ -5,6 +5,7 @@
 #include "support/session_fixture.h"
 
 #include "core/api/layout_names.h"
+#include "core/session/storage.h"
 
 using namespace kvlab;
 
@@ -110,7 +111,7 @@ class Lockstep {
       if (!result && lane.session->hash() != before)
         return fail(lane, "a refused call changed the state: " + result.error().text());
       if (!result && result.error().code == "guard") return fail(lane, result.error().text());
-      for (const InvariantState& one : (*lane.session)->checkInvariants(true))
+      for (const InvariantState& one : (*lane.session)->check(true))
         if (!one.ok) return fail(lane, one.id + ": " + one.detail);
       if (!alone && first && *first != outcome)
         return fail(lane,
@@ -192,5 +193,4 @@ class LayoutsTest : public QObject {
 };
 
 QTEST_GUILESS_MAIN(LayoutsTest)
-#include "core/session/storage.h"
 #include "layouts_test.moc"

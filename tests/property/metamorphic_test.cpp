@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two ways to the same cache end in the same bits. Which claim holds under which precondition is
 // listed in tests/property/README.md.
+#include "core/session/truth.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -250,5 +251,4 @@ class MetamorphicTest : public QObject {
 };
 
 QTEST_GUILESS_MAIN(MetamorphicTest)
-#include "core/session/truth.h"
 #include "metamorphic_test.moc"

@@ -6,6 +6,7 @@
 #include "core/check/fault_drill.h"
 #include "core/check/invariant.h"
 #include "core/kinds/wlod/wlod_parts.h"
+#include "core/session/truth.h"
 #include "support/session_fixture.h"
 
 namespace kvlab {
@@ -451,5 +452,4 @@ class WlodSessionTest : public QObject {
 }  // namespace kvlab
 
 QTEST_GUILESS_MAIN(kvlab::WlodSessionTest)
-#include "core/session/truth.h"
 #include "wlod_session_test.moc"

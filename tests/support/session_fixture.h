@@ -32,6 +32,7 @@ class SessionFixture {
   }
 
   Session* operator->() const { return session.get(); }
+  Session& operator*() const { return *session; }
   Result<json> verb(const std::string& name, const json& args = json::object()) const {
     return execute(*session, name, args);
   }
@@ -118,8 +119,7 @@ class SessionFixture {
 
   /// Logits of the next token over the present rows.
   std::vector<float> logits() const {
-    Trace trace;
-    if (Status fresh = refreshLogits(*session, trace); !fresh) qFatal("%s", fresh.error().text().c_str());
+    if (Status fresh = refreshLogits(*session); !fresh) qFatal("%s", fresh.error().text().c_str());
     return session->state().logits ? *session->state().logits : std::vector<float>();
   }
 

@@ -7,6 +7,8 @@
 #include "core/files/cache_file.h"
 #include "core/files/key_rotation.h"
 #include "core/model/decoder/rotary.h"
+#include "core/session/import_rows.h"
+#include "core/session/truth.h"
 #include "core/verbs/cache_session.h"
 #include "unit/model_bytes.h"
 
@@ -543,5 +545,3 @@ void CacheFileTest::changedFileIsNotReplayed() {
 
 QTEST_GUILESS_MAIN(CacheFileTest)
 #include "cache_file_test.moc"
-#include "core/session/import_rows.h"
-#include "core/session/truth.h"

@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "core/session/truth.h"
 #include "core/state/map_mirror.h"
 #include "kernels/backend/staging.h"
 
@@ -325,5 +326,4 @@ class DeviceTest : public QObject {
 };
 
 QTEST_GUILESS_MAIN(DeviceTest)
-#include "core/session/truth.h"
 #include "device_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine against transformers, and against itself: a row has the same bits however it was made.
 #include "core/model/files/safetensors.h"
+#include "core/session/truth.h"
 #include "core/verbs/verbs.h"
 
 // Qt last: its macro `slots` must not meet the engine's names.
@@ -300,5 +301,4 @@ void EngineTest::undoRestoresEveryHash() {
 }
 
 QTEST_GUILESS_MAIN(EngineTest)
-#include "core/session/truth.h"
 #include "engine_test.moc"

@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "core/session/truth.h"
 #include "core/verbs/capture_session.h"
 
 using namespace kvlab;
@@ -113,5 +114,4 @@ void ForkTest::refusesABrokenSession() {
 }
 
 QTEST_GUILESS_MAIN(ForkTest)
-#include "core/session/truth.h"
 #include "fork_test.moc"

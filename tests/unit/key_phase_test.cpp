@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // key_phase at_write against on_read: the same numbers up to rounding, rows rewritten by an edit,
 // and an error that grows with every shift and is reported as it is.
+#include "core/session/truth.h"
 #include "support/scripted_session.h"
 
 #include <cmath>
@@ -198,5 +199,4 @@ void KeyPhaseTest::files() {
 }
 
 QTEST_GUILESS_MAIN(KeyPhaseTest)
-#include "core/session/truth.h"
 #include "key_phase_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plain KV management (FT-022): position, remaining, is_full, reset; what does not fit is refused
 // before anything is written.
+#include "core/session/truth.h"
 #include "support/scripted_session.h"
 
 #include <algorithm>
@@ -118,5 +119,4 @@ void KvManagementTest::resetForgetsEverything() {
 }
 
 QTEST_GUILESS_MAIN(KvManagementTest)
-#include "core/session/truth.h"
 #include "kv_management_test.moc"

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "core/analysis/lifespans.h"
+#include "core/session/truth.h"
 
 using namespace kvlab;
 
@@ -87,5 +88,4 @@ class LifespanViewTest : public QObject {
 };
 
 QTEST_GUILESS_MAIN(LifespanViewTest)
-#include "core/session/truth.h"
 #include "lifespan_view_test.moc"

@@ -8,6 +8,7 @@
 
 #include "core/analysis/lifespans.h"
 #include "core/model/files/safetensors.h"
+#include "core/session/truth.h"
 
 using namespace kvlab;
 
@@ -266,5 +267,4 @@ class LifespansTest : public QObject {
 };
 
 QTEST_GUILESS_MAIN(LifespansTest)
-#include "core/session/truth.h"
 #include "lifespans_test.moc"

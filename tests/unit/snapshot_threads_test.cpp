@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include "core/session/ticks.h"
 #include "support/scripted_session.h"
 
 using namespace kvlab;
@@ -191,5 +192,4 @@ class SnapshotThreadsTest : public QObject {
 };
 
 QTEST_GUILESS_MAIN(SnapshotThreadsTest)
-#include "core/session/ticks.h"
 #include "snapshot_threads_test.moc"

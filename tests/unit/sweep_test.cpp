@@ -16,6 +16,7 @@
 #include "core/experiment/sweep_cell.h"
 #include "core/experiment/sweep_journal.h"
 #include "core/experiment/sweep_runner.h"
+#include "core/session/ticks.h"
 #include "core/verbs/verbs.h"
 
 using namespace kvlab;
@@ -485,5 +486,4 @@ void SweepTest::measuresOfAWindow() {
 }
 
 QTEST_GUILESS_MAIN(SweepTest)
-#include "core/session/ticks.h"
 #include "sweep_test.moc"

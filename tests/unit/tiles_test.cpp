@@ -2,6 +2,9 @@
 // Tiles: what each column holds, and norms that a device brings beside the ticks: the state of the request whatever
 // happens meanwhile. With a late device (support/far_module.cpp) reading does happen last, unless something waits for
 // it.
+#include "core/session/tiles.h"
+#include "core/session/ticks.h"
+#include "core/session/truth.h"
 #include "support/session_fixture.h"
 
 #include <cmath>
@@ -17,7 +20,7 @@ json on(const char* backend, json changes = json::object()) {
 
 std::unique_ptr<PendingTile> ask(const SessionFixture& s, Quantity quantity, std::int32_t begin = 0,
                                  std::int32_t end = INT32_MAX) {
-  auto tile = tile(*s, {quantity, {}, Position(begin), Position(end)});
+  auto tile = kvlab::tile(*s, {quantity, {}, Position(begin), Position(end)});
   if (!tile) qFatal("%s", tile.error().text().c_str());
   return tile.take();
 }
@@ -236,7 +239,7 @@ class TilesTest : public QObject {
       s.must("step", {{"n", 3}});
       s.must("fault", fault);
       for (int quantity = 0; quantity < kQuantities; ++quantity) {
-        auto tile = tile(*s, {static_cast<Quantity>(quantity)});
+        auto tile = kvlab::tile(*s, {static_cast<Quantity>(quantity)});
         QVERIFY2(tile, fault.dump().c_str());
         QVERIFY((*tile)->take());
       }
@@ -270,7 +273,4 @@ class TilesTest : public QObject {
 };
 
 QTEST_GUILESS_MAIN(TilesTest)
-#include "core/session/ticks.h"
-#include "core/session/tiles.h"
-#include "core/session/truth.h"
 #include "tiles_test.moc"
