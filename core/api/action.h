@@ -42,8 +42,8 @@ struct Collapse {
 };
 using Action = std::variant<ReplacePair, Replace, Add, Delete, Insert, Evict, Expand, Collapse>;
 
-/// {"action":"replace_pair","original_pos1":48,"original_pos2":49,"new_token_ids":[13319]}; field
-/// names are the Step-4 document's.
+/// {"action":"replace_pair","original_pos1":48,"original_pos2":49,"new_token_ids":[13319]}; semantics.md,
+/// section 3, names the fields.
 nlohmann::json toJson(const Action& action);
 /// Errors (code bad_action) name the action's place in the list, the field and the value. Checks
 /// form only; ranges are the planner's business.

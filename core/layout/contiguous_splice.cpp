@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a cache without an index does: each splice of the list, from the highest place down, moves every
-// later row of the layer. Step 4's torch.cat, without the second buffer.
+// later row of the layer. What torch.cat does, without the second buffer.
 #include "core/layout/contiguous.h"
 #include "core/layout/row_mover.h"
 #include "core/model/decoder/backend_status.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Halo Weave: tokens dim unless they are looked at, and the dimmest adjacent pairs give way to a
+// Brightness: tokens dim unless they are looked at, and the dimmest adjacent pairs give way to a
 // single token. semantics.md, section 4. Pure; engine thread.
 #pragma once
 #include <functional>
