@@ -2,9 +2,12 @@
 // The pictures of the manual: one session per subject, every picture with the lines that lead to it.
 // usage: kvlab run pictures.js --out DIR
 
-const size = { width: 1200, height: 750 };
 const known = view.list();
+// Pictures are as high as what they show; others have 750 pixels.
+const heights = { window: 1000, map: 470, strip: 360, mirror: 480, ledger: 280, history: 260, events: 480, compose: 420,
+  model: 520, console: 320, log: 300, storage: 640, audit: 300, smartkv: 700, lanes: 560, tree: 640 };
 function picture(what, name) {
+  const size = { width: what === "window" ? 1600 : 1200, height: heights[what] || 750 };
   view.screenshot(what, `${name || "view-" + what}.png`, size);
 }
 /** A view of its own, if the window has one. */
@@ -54,6 +57,10 @@ viewPicture("history");
 view.set("map", { quantity: "brightness" });
 viewPicture("strip", { quantity: "brightness", ghosts: true });
 viewPicture("numbers");
+for (const [id, args] of [["step", {}], ["undo", {}], ["prompt", { text: question }], ["drift", {}], ["undo", {}]]) {
+  view.command(id, args);
+  picture("console");  // waits for the command
+}
 viewPicture("console");
 viewPicture("log");
 s.fault("tag_bit", { layer: 1, index: 5 });
@@ -77,14 +84,7 @@ ring.step(40);
 viewPicture("rings");
 ring.close();
 
-// --- policies and lanes ----------------------------------------------------------------------------------------------
-const kept = lab.open({ model: "demo", policy: "smartkv:ratio=0.4,sinks=4,window=16" });
-kept.prompt(story);
-ask(kept, question);
-viewPicture("audit");
-kept.measureLifespans();
-viewPicture("smartkv");
-kept.close();
+// --- lanes -----------------------------------------------------------------------------------------------------------
 const base = lab.open({ model: "demo" });
 base.prompt(story);
 const lanes = lab.lanes(base, [{ policy: "h2o:ratio=0.4" }, { policy: "streaming_llm:ratio=0.4" },
@@ -106,6 +106,14 @@ long.close();
 lab.sweep({ name: "manual", base: { model: "demo" },
   axes: [{ name: "policy", key: "policy", values: ["h2o", "streaming_llm"] },
     { name: "budget", budget: "ratio", values: [0.1, 0.25, 0.5] }],
-  seeds: [1], prompts: [{ name: "recall-256", file: "resource:prompts/recall-256.json", stories: 1, questions: 2 }] },
+  seeds: [1], prompts: [{ name: "recall-256", file: "resource:prompts/recall-256.json", stories: 2, questions: 8 }] },
 { out: "manual.sweep", jobs: 2 });
 viewPicture("sweep");
+
+// --- policies --------------------------------------------------------------------------------------------------------
+const kept = lab.open({ model: "demo", policy: "smartkv:ratio=0.4,sinks=4,window=16" });
+kept.prompt(story);
+ask(kept, question);
+viewPicture("audit");
+kept.measureLifespans();
+viewPicture("smartkv");
