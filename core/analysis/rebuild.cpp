@@ -22,7 +22,7 @@ constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 struct ScratchView {
   std::vector<std::int32_t> records;  // [map rows]
   GroupPass pass;
-  std::vector<std::int32_t> self;  // [rows] record of a row that the map lacks, -1 = it has it; or empty
+  std::vector<std::int32_t> self;  // [rows] record of a row that the map lacks, -1 = the map has it; or empty
 };
 
 class RebuildPass {
@@ -80,7 +80,7 @@ class RebuildPass {
  private:
   const LayerPass& passOf(int layer) const { return m_passes[at(m_state.groupOf[at(layer)])]; }
 
-  /// One pool per format, as calls on the others may still be under way, and for each part of a layer.
+  /// One pool per format and per part of a layer, because calls on the other pools may still be under way.
   Result<RowPool*> scratchFor(const kernels::RowFormat& format, int part) {
     for (RowPool& pool : m_scratch)
       if (pool.format() == format && part-- == 0) return &pool;
@@ -99,7 +99,7 @@ class RebuildPass {
     return out;
   }
 
-  /// Brings what ops read to where they read it.
+  /// Brings lists and maps into memory that ops read.
   void place(kernels::Staging& staging) {
     for (std::size_t g = 0; g < m_views.size(); ++g) {
       const ScratchView& view = m_views[g];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expected Attention (arXiv 2510.00636, section 3; dialects as kvpress has them): queries to come are taken to
-// be Gaussian with the moments of those seen, turned by the mean rotation R of the next `future` positions.
-// Per query head softmax_j(mu.k_j/sqrt(d) + k_j'Sigma k_j/2d), mean over the group, plus epsilon, times |v_j|.
+// Expected Attention (arXiv 2510.00636, section 3; dialects as kvpress has them). The policy takes future queries to be
+// Gaussian with the moments of past queries, turned by the mean rotation R of the next `future` positions. The
+// score per query head is softmax_j(mu.k_j/sqrt(d) + k_j'Sigma k_j/2d), mean over the group, plus epsilon, times |v_j|.
 #include <algorithm>
 #include <cmath>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// The mean over the next positions of cos and sin of each pair; pair i is (i, i + d/2).
+/// The mean of cos and sin of each pair over the next positions; pair i is (i, i + d/2).
 struct MeanRotation {
   std::vector<double> cosine, sine;
 

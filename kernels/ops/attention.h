@@ -29,7 +29,7 @@ struct AttentionArgs {
   const int32_t* slots = nullptr;       ///< [rows] residency map in logical order
   const int32_t* phaseIndex = nullptr;  ///< [rows] row of the table; unused with keysRotated
   int64_t rows = 0;
-  int64_t rowsSeen = 0;                ///< those that some query sees, for opBytes(); 0 = all
+  int64_t rowsSeen = 0;                ///< rows that some query sees, for opBytes(); 0 = all
   int64_t indexBase = 0;               ///< logical index of slots[0]; >= 0, fixes the block borders
   const float* rotaryTable = nullptr;  ///< [phases, headDim]: cos[d/2] then sin[d/2]
 
@@ -53,13 +53,13 @@ struct AttentionArgs {
   float* newestPerHead = nullptr;    ///< [queryHeads, rows + 1] last query
   float* receivedMass = nullptr;     ///< [rows + 1] += sum over queries, ascending, of the head mean
   float* receivedPerHead = nullptr;  ///< [queryHeads, rows + 1] += sum over queries, ascending
-  /// Largest queryIndex of the queries whose probability, the largest of the KV head's query heads, is above the
-  /// threshold; where no query's is, the entry stays.
+  /// Largest queryIndex among queries whose probability (the largest of the KV head's query heads) exceeds the
+  /// threshold. An entry without such a query stays as it is.
   int32_t* lastAbove = nullptr;         ///< [kvHeads, rows + 1]
   const int32_t* queryIndex = nullptr;  ///< [nQueries], read for lastAbove
   float aboveThreshold = 0.0f;
 
-  /// Probabilities of all queries are wanted, not of the last one alone.
+  /// True if the caller wants the probabilities of all queries, not of the last query alone.
   KVLAB_HD bool wantsReceived() const { return receivedMass || receivedPerHead || lastAbove; }
 };
 
