@@ -11,8 +11,7 @@
 
 namespace kvlab {
 
-/// The quantity that a tile holds per (layer, position). Not-a-number: the row is not resident, or its value is
-/// unknown.
+/// The quantity that a tile holds per (layer, position). Not-a-number: the row is not resident or not known.
 enum class Quantity : std::uint8_t {
   Brightness,  // 0..255
   Age,         // ticks since the row was born

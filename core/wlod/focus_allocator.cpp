@@ -50,8 +50,7 @@ std::deque<Candidate> expansions(const WorkingContext& context, std::span<const 
   return out;
 }
 
-/// Blocks of 32 siblings by rising score, which is that of the highest sibling. Among equal scores the earlier is
-/// first.
+/// Blocks of 32 siblings by rising score, which is that of the highest sibling; among equal scores the earlier first.
 std::deque<Candidate> collapses(const WorkingContext& context, std::span<const double> scores, double upTo) {
   std::deque<Candidate> out;
   for (std::size_t i = 0; i + kGistBlock <= scores.size(); ++i) {

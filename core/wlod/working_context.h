@@ -54,9 +54,8 @@ class WorkingContext {
   /// Why an edit alone is refused, the budget aside; nothing where it is legal.
   std::optional<Error> refusal(const LodEdit& edit, const WorkingRules& rules) const;
   struct Edited;
-  /// The edits one after another; the budget holds for the outcome. An error names the edit's place in the list
-  /// (action) and its node: unknown_node, misaligned, not_an_entry, no_children, partial, cooldown, protected_tail,
-  /// over_budget.
+  /// The edits in order; the budget holds for the outcome. Errors name the edit's place in the list (action) and the
+  /// node: unknown_node, misaligned, not_an_entry, no_children, partial, cooldown, protected_tail, over_budget.
   Result<Edited> edited(std::span<const LodEdit> edits, const WorkingRules& rules) const;
   /// The context at the beginning of the next round of refocusing.
   WorkingContext nextRound() const;
