@@ -9,7 +9,7 @@
 // even). Lane j takes the pairs of elements 2j, 2j + 1 (mod 32) in ascending order, the odd element of a pair first,
 // with fused multiply-add; a tail shorter than 32 is padded; then the same tree. AVX512-BF16 computes the same,
 // but takes values below 2^-126 for zero: only there bits may differ.
-// exp: one polynomial in a fixed order of operations (cpu/exp-inl.h).
+// exp: one polynomial in a fixed order of operations (cpu/runtime/exp-inl.h).
 #pragma once
 
 namespace kvlab::kernels {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one of `parts` threads does for one row record (row_format.h): device kernels run these side by
-// side, tests on the host one after another. Every part takes the 32-bit words part, part + parts, ...
+// The share of one of `parts` threads in one row record (row_format.h). Device kernels run the shares side by side,
+// tests on the host one after another. Every part takes the 32-bit words part, part + parts, ...
 #pragma once
 
 #include "kernels/ops/row_ops.h"
