@@ -22,7 +22,7 @@ constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 struct ScratchView {
   std::vector<std::int32_t> records;  // [map rows]
   GroupPass pass;
-  std::vector<std::int32_t> self;  // [rows] record of a row that the map lacks, -1 = the map has it; or empty
+  std::vector<std::int32_t> self;  // [rows] record of a row that the map lacks, -1 = it has it; or empty
 };
 
 class RebuildPass {
@@ -99,7 +99,7 @@ class RebuildPass {
     return out;
   }
 
-  /// Brings lists and maps into memory that ops read.
+  /// Brings what ops read to where they read it.
   void place(kernels::Staging& staging) {
     for (std::size_t g = 0; g < m_views.size(); ++g) {
       const ScratchView& view = m_views[g];

@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// The slot of the oldest of the rows [first, size) for which the fewest rows have to move: most rows already lie
-/// right for this slot.
+/// Where the oldest of the rows [first, size) has to lie so that the fewest rows move: most of them lie
+/// right for it already.
 std::int32_t cheapestHead(const ResidencyView& map, std::int32_t first, std::int32_t capacity) {
   std::vector<std::int32_t> votes(at(capacity));
   std::int32_t best = 0;

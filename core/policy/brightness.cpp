@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// Attention of the newest query in the last layer per context position, mean over heads; 0 where the layer lacked the
-/// token.
+/// Attention of the newest query in the last layer per context position, mean over its heads, 0 where a token was not
+/// there to be seen.
 std::vector<float> newestMass(const CacheState& state) {
   std::vector<float> mass(state.context.size(), 0.0f);
   if (!state.attention || state.attention->mass.empty()) return mass;

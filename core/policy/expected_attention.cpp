@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// The mean of cos and sin of each pair over the next positions; pair i is (i, i + d/2).
+/// The mean over the next positions of cos and sin of each pair; pair i is (i, i + d/2).
 struct MeanRotation {
   std::vector<double> cosine, sine;
 

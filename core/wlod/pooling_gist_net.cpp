@@ -9,7 +9,7 @@ namespace kvlab {
 namespace {
 
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-constexpr float kEps = 1e-12f;  // far below the squares of embeddings, which are small
+constexpr float kEps = 1e-12f;  // embeddings are small: their squares must not drown in it
 
 void softmax(float* values, std::int64_t n) {
   const float highest = *std::max_element(values, values + n);

@@ -53,13 +53,13 @@ struct AttentionArgs {
   float* newestPerHead = nullptr;    ///< [queryHeads, rows + 1] last query
   float* receivedMass = nullptr;     ///< [rows + 1] += sum over queries, ascending, of the head mean
   float* receivedPerHead = nullptr;  ///< [queryHeads, rows + 1] += sum over queries, ascending
-  /// Largest queryIndex among queries whose probability (the largest of the KV head's query heads) exceeds the
-  /// threshold. An entry without such a query stays as it is.
+  /// Largest queryIndex of the queries whose probability, the largest of the KV head's query heads, is above the
+  /// threshold; where no query's is, the entry stays.
   int32_t* lastAbove = nullptr;         ///< [kvHeads, rows + 1]
   const int32_t* queryIndex = nullptr;  ///< [nQueries], read for lastAbove
   float aboveThreshold = 0.0f;
 
-  /// True if the caller wants the probabilities of all queries, not of the last query alone.
+  /// Probabilities of all queries are wanted, not of the last one alone.
   KVLAB_HD bool wantsReceived() const { return receivedMass || receivedPerHead || lastAbove; }
 };
 

@@ -19,7 +19,7 @@ struct MatmulArgs {
   int64_t m = 0, n = 0, k = 0;
   int64_t xStride = 0;            ///< in floats; 0 means k
   int64_t yStride = 0;            ///< in floats; 0 means n
-  const float* scales = nullptr;  ///< [n], with i8 alone: factors of the sums of codes
+  const float* scales = nullptr;  ///< [n], with i8 alone: what the sums of codes are multiplied with
 };
 
 void matmul(const Context&, const MatmulArgs&);

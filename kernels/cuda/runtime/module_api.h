@@ -77,7 +77,7 @@ struct CudaApi {
 #undef KVLAB_OP
 };
 
-/// Raise it when a field changes its meaning without changing a size, a name or the layout of a record.
+/// Raised where what is there means something else and no size, name or layout of a record tells.
 inline constexpr uint64_t kCudaApiRevision = 8;
 
 /// Equal in program and module where both agree on names, sizes and order of everything that passes between them.
