@@ -37,7 +37,7 @@ struct CaptureHeader {
 struct Capture {
   CaptureHeader header;
   std::vector<CaptureCommand> commands;
-  std::string note;       // what was dropped; empty = nothing
+  std::string note;       // names dropped bytes; empty = none
   std::size_t bytes = 0;  // up to the end of the last whole record
 };
 

@@ -33,7 +33,7 @@ struct Call {
   bool streamed;       // one query: rows are read in place (attention_stream-inl.h)
   int64_t keptBlocks;  // blocks from the one of indexBase to that of a self row behind every row
   float* kept;         // [queries stored, queryHeads, keptBlocks, 64] exp(score - maximum of its block)
-  float* maxima;       // [queries stored, queryHeads, keptBlocks] of those blocks; -inf: nothing was kept
+  float* maxima;       // [queries stored, queryHeads, keptBlocks] of the kept blocks; -inf: nothing was kept
   Softmax* finals;     // [queries stored, queryHeads]
 
   int64_t keptAt(int64_t q, int64_t queryHead, int64_t block) const {

@@ -3,7 +3,7 @@
 // meets every query head of its group there; a value is converted on its way to the sums. The walk takes rows as
 // memory has them, all KV heads of a row before the next row. First come the keys of the block, eight rows at a
 // time, and one tree reduces their lanes. Then come the values, a few rows at a time, so that they arrive from
-// memory just in time. The bits are those of the walk over copied rows.
+// memory just in time. The walk over copied rows gives the same bits.
 #if defined(KVLAB_ATTENTION_STREAM_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef KVLAB_ATTENTION_STREAM_INL_H
 #undef KVLAB_ATTENTION_STREAM_INL_H
@@ -76,8 +76,8 @@ HWY_INLINE void keyOf48(const uint8_t* from, const uint8_t* scale, const float* 
 }
 #endif
 
-/// Sums of the lanes of one row, kKeptLanes floats: where several registers hold them, those of lanes j and j + 8, the
-/// first step of the tree; a single register as it is.
+/// Sums of the lanes of one row, kKeptLanes floats. Where several registers hold the lanes, lanes j and j + 8 are added
+/// first, which is the first step of the tree; a single register is stored as it is.
 HWY_INLINE void storeLanes(const VF (&sums)[kGroups], float* to) {
   const DF d;
   constexpr int kHalf = static_cast<int>(kGroups) / 2;
@@ -105,8 +105,8 @@ HWY_INLINE void addProducts(const float* queries, const VF (&key)[N], int first,
   }
 }
 
-/// Lanes of the products of one key with `group` queries [group, dim]; those of a query lie kRowsAtOnce * kKeptLanes
-/// apart.
+/// Lanes of the products of one key with `group` queries [group, dim]; the lanes of two queries lie kRowsAtOnce *
+/// kKeptLanes apart.
 template <DType T, int N>
 HWY_INLINE void keyLanes(const uint8_t* from, const uint8_t* scale, const float* table, const float* queries,
                          int64_t group, float* lanes) {

@@ -14,7 +14,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 
-/// Weights of type T, widened to f32; x as it is.
+/// Weights of type T, widened to f32; x stays as it is.
 template <DType T>
 struct Widened {
   static constexpr DType kType = T;

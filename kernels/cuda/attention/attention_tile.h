@@ -29,8 +29,8 @@ struct TileShared {
   float* chunk;    ///< [Keys, pitch] of K or V
   float* scores;   ///< [kTileRows, kScorePitch]
   float* merged;   ///< [kTileRows, dim], or nothing
-  float* stats;    ///< [kTileRows, 4]: running maximum, running sum, factor of what is left (-1: nothing is), factor of
-                   ///< the block
+  float* stats;    ///< [kTileRows, 4]: running maximum, running sum, factor of the left part (-1: none), factor of the
+                   ///< block
   SeenPart* parts;  ///< [kTileRows] of the block; empty where a row is absent
   Seen* seen;       ///< [kTileRows] of the tile's queries; nothing where there is none
   int32_t* slots;   ///< [64]
@@ -89,7 +89,7 @@ struct Quads {
   }
 };
 
-/// The i-th piece of a chunk that a thread loads: values [value, value + 4) of a row, and those half a head on.
+/// The i-th piece of a chunk that a thread loads: values [value, value + 4) of a row, and four values half a head on.
 template <int Keys>
 struct ChunkPiece {
   int row, value;
@@ -308,7 +308,7 @@ struct TileValues {
     block[run][r][3] = fmaf(weight, v.w, block[run][r][3]);
   }
 
-  /// Keys [first, first + Keys) of the block in ascending order; a row takes those that it sees.
+  /// Keys [first, first + Keys) of the block in ascending order; a row takes the keys that it sees.
   template <int Keys>
   __device__ __forceinline__ void addChunk(const TileShape& g, const TileShared& s, int headDim, int first) {
     const float* weights = s.scores + firstRow() * kScorePitch + first;
