@@ -29,8 +29,8 @@ struct TileShared {
   float* chunk;    ///< [Keys, pitch] of K or V
   float* scores;   ///< [kTileRows, kScorePitch]
   float* merged;   ///< [kTileRows, dim], or nothing
-  float* stats;    ///< [kTileRows, 4]: running maximum, running sum, factor of the left part (-1: none), factor of the
-                   ///< block
+  float* stats;    ///< [kTileRows, 4]: running maximum, running sum, factor of what is left (-1: nothing is), factor of
+                   ///< the block
   SeenPart* parts;  ///< [kTileRows] of the block; empty where a row is absent
   Seen* seen;       ///< [kTileRows] of the tile's queries; nothing where there is none
   int32_t* slots;   ///< [64]
