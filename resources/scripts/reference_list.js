@@ -60,5 +60,5 @@ expectNear(batch.mirror, descending.mirror, {}, "and in the same ledger");
 
 batch.session.show();
 view.focus({ layer: 0, row: 48 });
-view.screenshot("mirror", "step4-mirror.png", { width: 640, height: 720 });
-log("step4: both executors agree");
+view.screenshot("mirror", "reference-list-mirror.png", { width: 640, height: 720 });
+log("reference list: both executors agree");
