@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Structure checks: nothing stray at the top, includes point one way, no cycles between folders, one definition
-per type, SPDX lines, size budget, one format, documents that exist.
+per type, SPDX lines, size budget, one format, documents that exist, a manual that the window can show.
 
 usage: lint.py ROOT; prints every finding and exits 1 if there is one."""
 import fnmatch
@@ -25,6 +25,7 @@ COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 HASH_COMMENT = re.compile(r'#[^\n]*|""".*?"""', re.S)
 DOCUMENT = re.compile(r"(?<![\w/.*-])((?:\.{1,2}/)*[\w/-]+\.md)\b")
 SECTION = re.compile(r"semantics\.md,?\s*(?://[/!]?|\*|#)?\s*sections? (\d+)(?:(?:[^.;:\n]{0,20}?),? and (\d+))?")
+MANUAL = pathlib.Path("resources/manual")
 
 
 def tracked(root):
@@ -96,6 +97,19 @@ def check_documents(root, texts, say):
                     say(f"{path}: cites section {number} of semantics.md, which does not exist")
 
 
+def check_manual(texts, say):
+    """Help shows the pages that index.md links, and its reader of Markdown loses the text behind an HTML tag."""
+    index = texts.get(MANUAL / "index.md", "")
+    for path, text in texts.items():
+        if path.suffix != ".md" or path.parent != MANUAL:
+            continue
+        if path.name != "index.md" and f"({path.name})" not in index:
+            say(f"{path}: index.md does not link this page")
+        prose = re.sub(r"`[^`\n]*`|^    .*$|<!--.*?-->", "", text, flags=re.M)
+        if tag := re.search(r"</?[a-zA-Z][^>\n]*>", prose):
+            say(f"{path}: {tag.group()} is HTML, behind which the window shows no text")
+
+
 def check_format(root, paths, say):
     """Versions of clang-format differ in what they do with one style: version 14 decides."""
     tool = shutil.which("clang-format-14")
@@ -157,6 +171,7 @@ def main(root):
                 if path.parts[0] in ROOMS and folder(path) != folder(target):
                     graph.setdefault(folder(path), set()).add(folder(target))
     check_documents(root, texts, findings.append)
+    check_manual(texts, findings.append)
     check_format(root, sources, findings.append)
     if cycle := find_cycle(graph):
         findings.append("cycle between folders: " + " -> ".join(cycle))
