@@ -444,8 +444,11 @@ interface Session {
   setLayout(layout: string, layer?: number): null;
   /** The rows of a layer, or of all, converted to other types; "" leaves one as it is. */
   setFormat(k: string, v: string, layer?: number): null;
-  /** Another eviction policy, "h2o:ratio=0.25" or { name, ... }, from the next tick on; for all layers where none is named. */
-  setPolicy(policy: string | Policy, layer?: number): null;
+  /** Another eviction policy, from the next tick on: "h2o:ratio=0.25", or { policy: { name, ... } } for an object; for all
+   * layers where none is named. */
+  setPolicy(policy: string, layer?: number): null;
+  setPolicy(policy: Policy, layer: number): null;
+  setPolicy(options: { policy: string | Policy; layer?: number }): null;
   /** Paged layers: fills pages by moving about so many rows per layer; call again until it is done. */
   compact(rows?: number): { rows: number; bytes: number; done: boolean };
   rebuild(): { ms: number; rows: number; layers: number; cancelled: boolean };
