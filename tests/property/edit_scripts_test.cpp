@@ -169,7 +169,7 @@ class Script {
     return true;
   }
 
-  /// FT-022: what is written and what is left make the capacity; the resident rows fit it.
+  /// semantics.md, section 5: what is written and what is left make the capacity; the resident rows fit it.
   bool roomAddsUp() {
     const auto number = [this](const char* verb) { return m_session.must(verb).get<std::int64_t>(); };
     const std::int64_t left = m_session->parts().capacity - length();

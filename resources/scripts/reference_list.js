@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Step-4 walk-through: two replaced pairs and one added token on 862 rows, as one list, under both
+// The reference list of semantics.md, section 3: two replaced pairs and one added token on 862 rows, as one list, under both
 // executors. Shows that cache and mirror stay in step and what drifts.
 
 const filler = ["the rain falls again .", "a cat sleeps all day .", "the moon shines again .", "gus drinks hot tea .",
@@ -60,5 +60,5 @@ expectNear(batch.mirror, descending.mirror, {}, "and in the same ledger");
 
 batch.session.show();
 view.focus({ layer: 0, row: 48 });
-view.screenshot("mirror", "step4-mirror.png", { width: 640, height: 720 });
-log("step4: both executors agree");
+view.screenshot("mirror", "reference-list-mirror.png", { width: 640, height: 720 });
+log("reference list: both executors agree");
