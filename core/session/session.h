@@ -196,6 +196,12 @@ class Session {
   void publishAfter(std::uint64_t serial);
   /// Where long work reports and learns that it should stop.
   void setProgress(Progress progress) { m_progress = std::move(progress); }
+  /// Called in the middle of long verbs, between two ticks, where the session is whole and others may look at it; not
+  /// while history is being executed again.
+  void setBetweenTicks(std::function<void()> between) { m_betweenTicks = std::move(between); }
+  void betweenTicks() const {
+    if (m_betweenTicks && !m_replaying) m_betweenTicks();
+  }
 
   // --- for the verbs ------------------------------------------------------------------------------
   const CacheLayers& cacheLayers() const { return m_cacheLayers; }
@@ -333,6 +339,7 @@ class Session {
   std::uint64_t m_serial = 0;
   std::function<void(SnapshotPtr)> m_publish;
   Progress m_progress;
+  std::function<void()> m_betweenTicks;
   Execute m_execute;
   std::unique_ptr<CaptureLog> m_capture;
 };

@@ -375,6 +375,7 @@ std::vector<TickReport> Session::run(int maxTicks, std::string& stoppedBy) {
   const std::vector<TokenId> eos = m_model->tokenizer().eos();
   stoppedBy = "max_ticks";
   for (int i = 0; i < maxTicks; ++i) {
+    if (i > 0) betweenTicks();
     if (!kvlab::report(m_progress, "running", i, maxTicks)) {
       stoppedBy = "cancelled";
       break;

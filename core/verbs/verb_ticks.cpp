@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/verbs/verb_ticks.h"
+
+namespace kvlab {
+namespace {
+
+/// The list as it was before actions were queued whose tick then failed. A broken session takes no list: its own stays.
+void takeBack(Session& session, std::vector<Action> before) {
+  if (session.status() == SessionState::Broken || session.pending().size() <= before.size()) return;
+  session.clearPending();
+  if (!before.empty()) (void)session.inject(std::move(before));
+}
+
+}  // namespace
+
+Result<nlohmann::json> queued(Session& session, std::vector<Action> actions, const VerbArgs& in) {
+  const std::size_t count = actions.size();
+  std::vector<Action> before = session.pending();
+  if (!in.all().contains("pending"))
+    if (Status taken = session.inject(std::move(actions)); !taken) return taken.error();
+  if (!in.flag("now")) return nlohmann::json{{"pending", session.pending().size()}};
+  const TickReport report = session.apply();
+  if (!report.ok) takeBack(session, std::move(before));
+  Result<nlohmann::json> reply = single(report);
+  if (reply) (*reply)["queued"] = count;
+  return reply;
+}
+
+}  // namespace kvlab
