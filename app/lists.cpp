@@ -38,10 +38,15 @@ std::string cell(const json& value) {
   return text;
 }
 
+std::string asCode(const std::string& text) {
+  std::string out(1, '`');
+  return out.append(text).append(1, '`');
+}
+
 /// An entry of a list with all that it says: "n: integer 1 .. 9, else 4".
 std::string entryText(const json& entry) {
   if (entry.is_string()) return entry.get<std::string>();
-  std::string out = "`" + entry.value("name", std::string()) + "`";
+  std::string out = asCode(entry.value("name", std::string()));
   if (entry.contains("source")) return out + " (" + entry["source"].get<std::string>() + ")";
   if (entry.contains("type")) out += ": " + entry["type"].get<std::string>();
   if (entry.contains("help")) out += ", " + entry["help"].get<std::string>();
@@ -55,7 +60,7 @@ std::string markdownCell(const json& row, const ListColumn& column, bool first) 
   if (value.is_array() && !value.empty())
     for (const json& one : value) text += (text.empty() ? "" : "<br>") + entryText(one);
   else if (!value.is_array()) text = cell(value);
-  if (first) text = "`" + text + "`";
+  if (first) text = asCode(text);
   for (std::size_t at = text.find('|'); at != std::string::npos; at = text.find('|', at + 2)) text.insert(at, 1, '\\');
   return text;
 }
@@ -117,14 +122,14 @@ std::string textTable(const NamedList& list, const json& rows) {
 std::string markdownTable(const NamedList& list, const json& rows) {
   std::string out = "|", line = "|";
   for (const ListColumn& column : list.columns) {
-    out += " " + column.title + " |";
+    out.append(1, ' ').append(column.title).append(" |");
     line += " --- |";
   }
   out += "\n" + line + "\n";
   for (const json& row : rows) {
     out += "|";
     for (const ListColumn& column : list.columns)
-      out += " " + markdownCell(row, column, &column == &list.columns.front()) + " |";
+      out.append(1, ' ').append(markdownCell(row, column, &column == &list.columns.front())).append(" |");
     out += "\n";
   }
   return out;

@@ -119,7 +119,7 @@ void readLayers(ManifestKeys& keys, std::vector<LayerOverride>& out) {
               inner.take("layout", "layout", json(), "As the key layout.",
                          [&](const json& v) { return readLayout(v, layer.layout); });
               readRowTypes(inner, layer.kvK, layer.kvV);
-              inner.integer("window", layer.window, 0, 1 << 24,
+              inner.integer("window", layer.window, 0, 1 << 24, json(),
                             "Phases that the mask of the layers lets through; left out, they are the model's.");
               inner.take("policy", "policy", json(), "As the key policy.",
                          [&](const json& v) { return readPolicy(v, layer.policy.emplace()); });

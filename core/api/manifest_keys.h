@@ -86,7 +86,13 @@ class ManifestKeys {
 
   template <class Int>
   void integer(const char* key, Int& out, std::int64_t low, std::int64_t high, Meaning meaning) {
-    if (m_list) describe(key, range("integer", low, high), out, meaning);
+    integer(key, out, low, high, out, meaning);
+  }
+  /// listed: what the list says that the key is when it is left out.
+  template <class Int>
+  void integer(const char* key, Int& out, std::int64_t low, std::int64_t high, const nlohmann::json& listed,
+               Meaning meaning) {
+    if (m_list) describe(key, range("integer", low, high), listed, meaning);
     takeKnown(key, [&](const nlohmann::json& v) -> std::optional<std::string> {
       const bool huge =
           v.is_number_unsigned() && v.get<std::uint64_t>() > std::uint64_t(std::numeric_limits<std::int64_t>::max());
@@ -99,7 +105,6 @@ class ManifestKeys {
   }
 
   void flag(const char* key, bool& out, Meaning meaning) { flag(key, out, out, meaning); }
-  /// listed: what the list says that the key is when it is left out.
   void flag(const char* key, bool& out, const nlohmann::json& listed, Meaning meaning) {
     if (m_list) describe(key, "true or false", listed, meaning);
     takeKnown(key, [&](const nlohmann::json& v) -> std::optional<std::string> {

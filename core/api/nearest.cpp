@@ -42,14 +42,14 @@ std::vector<std::string> nearest(std::string_view name, const std::vector<std::s
   std::vector<std::pair<std::size_t, std::string>> near;
   for (const std::string& one : names) {
     const std::string other = lower(one);
-    const std::size_t far = distance(wanted, other);
     const bool begins = wanted.size() >= kShortestBeginning && other.starts_with(wanted);
-    if (other.size() <= kLongest && (far <= most || begins)) near.emplace_back(far, one);
+    const std::size_t far = begins ? 1 : distance(wanted, other);
+    if (other.size() <= kLongest && far <= most) near.emplace_back(far, one);
   }
   std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  near.resize(std::min(near.size(), kMost));
   std::vector<std::string> out;
-  for (const auto& [far, one] : near) out.push_back(one);
+  for (const auto& [far, one] : near)
+    if (out.size() < kMost && far <= near.front().first + 1) out.push_back(one);
   return out;
 }
 

@@ -91,7 +91,7 @@ std::span<const Verb> policyVerbs() {
         Effect::Measures},
        measureLifespans},
       {{"lifespans",
-        {arg::integer("since", 0, std::int64_t{1} << 53).orElse(0)},
+        {arg::integer("since", 0, (std::int64_t{1} << 53) - 1).orElse(0)},
         "The last measurement with the points to draw; null before the first.",
         Effect::Reads},
        lifespansVerb},

@@ -126,9 +126,10 @@ void CommandLineTest::listsAreMadeFromWhatThereIs() {
     QVERIFY2(line && line->markdown && line->list == list.name, list.name.c_str());
     const json rows = list.rows();
     QVERIFY2(rows.size() > 5, list.name.c_str());
+    const ListColumn& last = list.columns.back().inText ? list.columns.back() : *(list.columns.end() - 2);
     for (const json& row : rows)
-      for (const ListColumn* column : {&list.columns.front(), &list.columns.back()})
-        QVERIFY2(row.contains(column->field) && !row[column->field].empty(), (list.name + " " + row.dump()).c_str());
+      for (const ListColumn* column : {&list.columns.front(), &last})
+        QVERIFY2(row.value(column->field, "") != "", (list.name + " " + row.dump()).c_str());
     const QString markdown = QString::fromStdString(markdownTable(list, rows));
     QCOMPARE(markdown.count('\n'), static_cast<qsizetype>(rows.size()) + 2);
     for (const QString& one : markdown.split('\n', Qt::SkipEmptyParts)) {

@@ -52,11 +52,11 @@ class FakeEngine : public Engine {
   ~FakeEngine() override { --m_state.alive; }
 
   const VerbInfo* verb(const std::string& name) const override {
-    static const std::vector<VerbInfo> kVerbs = {{"tick"},
-                                                 {"length"},
-                                                 {"read"},
-                                                 {"echo"},
-                                                 {"files"},
+    static const std::vector<VerbInfo> kVerbs = {{"tick", {}, ""},
+                                                 {"length", {}, ""},
+                                                 {"read", {}, ""},
+                                                 {"echo", {}, ""},
+                                                 {"files", {}, ""},
                                                  {"measure", {}, "", Effect::Measures},
                                                  {"step", {}, "", Effect::Commits},
                                                  {"count", {}, "", Effect::Commits},
@@ -78,7 +78,8 @@ class FakeEngine : public Engine {
     if (verb == "measure") return nlohmann::json(m_state.waiting.load());
     if (verb == "echo" || verb == "files" || verb == "lane") return args;
     if (verb == "lanesOpen" || verb == "lanesReport") return nlohmann::json::array({{{"lane", 0}}});
-    if (verb == "throw" && args.contains("code")) throw ErrorThrown(Error{args["code"].get<std::string>(), "thrown"});
+    if (verb == "throw" && args.contains("code"))
+      throw ErrorThrown(Error{args["code"].get<std::string>(), "thrown", "", ""});
     if (verb == "throw") throw std::runtime_error("thrown on purpose");
     if (verb == "block") return block();
     if (verb == "hook") return m_state.hook(), nlohmann::json();

@@ -87,10 +87,10 @@ class FakeWindow : public WindowPort {
 
 std::vector<VerbInfo> fakeVerbs() {
   return {{"step", {arg::integer("n", 1, 64), arg::tokens("tokens")}, "", Effect::Commits, InLanes::Steps},
-          {"tick"},
-          {"length"},
-          {"echo", {arg::of("a", ArgType::List), arg::of("b", ArgType::List), arg::of("flag", ArgType::Flag)}},
-          {"files", {arg::reads("from"), arg::writes("to")}},
+          {"tick", {}, ""},
+          {"length", {}, ""},
+          {"echo", {arg::of("a", ArgType::List), arg::of("b", ArgType::List), arg::of("flag", ArgType::Flag)}, ""},
+          {"files", {arg::reads("from"), arg::writes("to")}, ""},
           {"inject", {arg::of("actions", ArgType::Actions)}, "", Effect::Commits},
           {"block", {}, "", Effect::Commits},
           {"throw", {}, "", Effect::Commits},
