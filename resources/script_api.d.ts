@@ -3,7 +3,7 @@
 // plain JavaScript (ES2016); each call returns when its work is done. A call that fails throws a
 // KvlabError with the caller's file and line; a tick that fails is returned with ok: false.
 
-/** Shape of everything that is thrown. `code` is stable: compare with it. */
+/** Shape of everything that is thrown. `code` is stable: compare with it; `kvlab list errors` shows every code. */
 interface KvlabError extends Error {
   readonly code: string;
   /** What was refused or went wrong. */
@@ -21,7 +21,7 @@ interface KvlabError extends Error {
   readonly line: number;
 }
 
-/** Keys of a manifest; whatever is missing has its default. */
+/** Keys of a manifest (`kvlab list manifest`); whatever is missing has its default. */
 type Manifest = { [key: string]: unknown };
 
 type Action =
@@ -115,6 +115,8 @@ interface TickReport {
   actions: Action[];
   events: TickEvent[];
   violations: Violation[];
+  /** Of inject, evict, expand and collapse with now: how many actions the call queued. */
+  queued?: number;
 }
 
 interface PlannedAction {
@@ -413,8 +415,9 @@ interface Session {
   break(condition: string): string[];
   clearBreaks(): string[];
 
-  /** Checks the whole pending list with these behind it; queues nothing on failure. */
-  inject(actions: Action[] | Action): { pending: number };
+  /** Checks the whole pending list with these behind it and queues them; with now, applies the whole list at once. Queues
+   * nothing on failure. */
+  inject(actions: Action[] | Action, options?: { now?: boolean }): { pending: number } | TickReport;
   /** Forgets the pending actions. A tick that was refused leaves them pending. */
   clearPending(): { pending: number };
   /** What the actions would do; nothing is queued. */

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "core/analysis/metrics.h"
+#include "core/api/error_thrown.h"
 #include "core/lanes/lane_tokens.h"
 #include "core/lanes/lockstep.h"
 #include "core/lanes/samples.h"
@@ -61,6 +62,8 @@ template <class Body>
 std::optional<Error> guarded(const Body& body) {
   try {
     return body();
+  } catch (const ErrorThrown& thrown) {
+    return thrown.error();
   } catch (const std::bad_alloc&) {
     return Error{"out_of_memory", "the lane was not stepped", "memory is exhausted",
                  "lower capacity or history_bytes, or open fewer lanes"};
@@ -133,6 +136,7 @@ Result<std::unique_ptr<Lanes>> Lanes::around(std::unique_ptr<Session>& reference
   if (Status set = lanes->setNeedles(options.needles); !set) return refused(set.error());
   lanes->m_lanes.front()->session->setPublish({});  // lanes speak for all
   lanes->m_lanes.front()->session->setProgress({});
+  lanes->m_lanes.front()->session->setBetweenTicks({});
   return lanes;
 }
 
@@ -195,12 +199,11 @@ Status Lanes::usable() const {
 }
 
 Result<LanesTick> Lanes::feed(const std::string& verb, const json& args) {
-  static constexpr std::string_view kVerbs[] = {"prompt", "promptIds", "prefill", "endPrefill"};
-  if (std::find(std::begin(kVerbs), std::end(kVerbs), verb) == std::end(kVerbs))
+  if (const VerbInfo* info = verbNamed(verb); !info || info->lanes != InLanes::Feeds)
     return Error{"bad_argument",
                  "the lanes were not fed",
-                 verb + " is none of prompt, promptIds, prefill and endPrefill",
-                 "call one of these",
+                 verb + " does not give the same tokens to every lane",
+                 "call a verb that does, such as prompt or promptIds",
                  std::nullopt,
                  "verb",
                  verb};

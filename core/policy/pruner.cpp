@@ -350,6 +350,9 @@ std::shared_ptr<const PolicyState> withObservation(const PolicyState& state, con
   return next;
 }
 
-Result<Pruned> prune(const PrunerInput& input) { return Decision(input).run(); }
+Result<Pruned> prune(const PrunerInput& input) {
+  if (Status known = knownPolicies(input.state.policy->specs); !known) return known.error();
+  return Decision(input).run();
+}
 
 }  // namespace kvlab

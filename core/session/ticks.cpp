@@ -104,6 +104,7 @@ std::vector<TickReport> run(Session& session, int maxTicks, std::string& stopped
   const Breakpoints& breakpoints = session.breakpoints();
   stoppedBy = "max_ticks";
   for (int i = 0; i < maxTicks; ++i) {
+    if (i > 0) session.betweenTicks();
     if (!kvlab::report(session.progress(), "running", i, maxTicks)) {
       stoppedBy = "cancelled";
       break;

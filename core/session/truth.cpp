@@ -90,7 +90,7 @@ Result<std::vector<std::vector<float>>> attentionPerHead(Session& session, Layer
 
 void keepAttention(Session& session) { session.watching().attentionUntil = std::numeric_limits<std::int64_t>::max(); }
 
-const ExactnessMap& exactnessMap(Session& session) {
+const ExactnessMap& exactnessMap(const Session& session) {
   std::optional<ExactnessMap>& map = session.measured().exactness;
   if (!map) map = session.kind().exactness(session.parts(), session.state());
   return *map;

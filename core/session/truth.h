@@ -23,7 +23,7 @@ Result<std::vector<std::vector<float>>> attentionPerHead(Session& session, Layer
 /// From now on every pass brings the newest row's attention in every layer. Else the last layer's comes, which
 /// brightness lives on, and the others' where a policy looks at it or somebody asked for a tile of it lately.
 void keepAttention(Session& session);
-const ExactnessMap& exactnessMap(Session& session);
+const ExactnessMap& exactnessMap(const Session& session);
 std::string stateHash(const Session& session);
 std::string textOf(const Session& session, LedgerId id);
 /// Injects a corruption or arms a failure; refused unless the manifest opens the door. A corruption is a commit.

@@ -56,13 +56,6 @@ std::string captureOf(const Session& session, std::uint64_t& next) {
   return out;
 }
 
-/// Verbs that a capture may hold: what changes a session and nothing that writes files.
-bool replayable(const std::string& name) {
-  if (name == "undo" || name == "redo" || name == "goto" || name == "reset") return true;
-  const std::vector<VerbInfo>& all = verbs();
-  return std::any_of(all.begin(), all.end(), [&](const VerbInfo& verb) { return verb.changes && verb.name == name; });
-}
-
 Status checkOrigin(const Session& session, const Capture& capture, const std::string& path) {
   const CaptureHeader here = headerOf(session);
   if (capture.header.numerics != here.numerics)
@@ -88,7 +81,8 @@ Status checkOrigin(const Session& session, const Capture& capture, const std::st
 Status checkCommands(const Capture& capture, const ReplayOptions& options, const std::string& path) {
   Tick last(0);
   for (std::size_t i = 0; i < capture.commands.size(); ++i) {
-    if (!replayable(capture.commands[i].verb))
+    const VerbInfo* verb = verbNamed(capture.commands[i].verb);
+    if (!verb || !verb->recorded())
       return Error{"bad_capture",
                    "cannot replay " + path,
                    "record " + std::to_string(i + 1) + ": " + capture.commands[i].verb +
@@ -128,7 +122,7 @@ ReplayStep replayStep(Session& session, const CaptureCommand& command, bool veri
 
 }  // namespace
 
-Result<json> saveCapture(Session& session, const std::string& path) {
+Result<json> saveCapture(const Session& session, const std::string& path) {
   std::uint64_t next = 0;
   const std::string bytes = captureOf(session, next);
   PartFile file(path);
@@ -160,7 +154,7 @@ CaptureMark markCapture(Session& session) {
 
 void appendCapture(Session& session, const CaptureMark& mark, const std::string& verb, const json& args) {
   const Timeline& timeline = session.timeline();
-  const bool restarted = timeline.size() < mark.entries || verb == "reset";
+  const bool restarted = timeline.size() < mark.entries;  // a reset
   const int made = restarted ? 0 : timeline.size() - mark.entries;
   if (!mark.live || !session.history().capture() || (!restarted && made == 0 && timeline.currentId() == mark.current))
     return;

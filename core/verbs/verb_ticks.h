@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What verbs that make ticks or queue actions share. Engine thread.
 #pragma once
-#include "core/session/requests.h"
 #include "core/session/session.h"
-#include "core/session/ticks.h"
 #include "core/verbs/verb_args.h"
 
 namespace kvlab {
@@ -14,13 +12,12 @@ inline Result<nlohmann::json> single(const TickReport& report) {
   return toJson(report);
 }
 
-/// Queues an action as inject does, or applies it with all that is pending. `args` are the verb's: done again, it waits
-/// among the pending ones already.
-inline Result<nlohmann::json> queued(Session& session, Action action, bool now, const nlohmann::json& args) {
-  if (args.contains("pending")) return single(apply(session));
-  if (Status taken = inject(session, {std::move(action)}); !taken) return taken.error();
-  if (now) return single(apply(session));
-  return nlohmann::json{{"pending", session.pending().size()}};
-}
+/// Queues actions, and with `now` applies them with all that is pending: then the report says in `queued` how many they
+/// were. Nothing is queued where that fails. A verb that history executes again finds its actions among the pending
+/// ones.
+Result<nlohmann::json> queued(Session& session, std::vector<Action> actions, const VerbArgs& in);
+
+/// The argument that queued() reads.
+inline ArgInfo nowArg() { return arg::flag("now", false); }
 
 }  // namespace kvlab

@@ -35,8 +35,7 @@ json ringOf(const StorageView& view) {
             {"committed_plus_pending", {view.first, view.first + r.filled}}}}};
 }
 
-Result<json> ring(Session& session, const json& args) {
-  VerbArgs in(args);
+Result<json> ring(const Session& session, VerbArgs& in) {
   const int layer = layerOf(in, session);
   if (in.error()) return *in.error();
   const std::shared_ptr<const StorageView> view = storageOf(session)[at(layer)];
@@ -74,10 +73,8 @@ json errorOf(const QuantError& error, const std::string& type, const kernels::Te
   return out;
 }
 
-Result<json> quantisation(Session& session, const json& args) {
-  VerbArgs in(args);
-  const bool rows = in.flag("rows", false), packed = in.flag("packed", false);
-  if (in.error()) return *in.error();
+Result<json> quantisation(Session& session, VerbArgs& in) {
+  const bool rows = in.flag("rows"), packed = in.flag("packed");
   Result<Quantisation> measured = measureQuantisation(session);
   if (!measured) return measured.error();
   json out = json::array();
@@ -106,10 +103,9 @@ json freeRuns(const std::vector<bool>& free) {
   return out;
 }
 
-Result<json> storage(Session& session, const json& args) {
-  VerbArgs in(args);
+Result<json> storage(const Session& session, VerbArgs& in) {
   const int layer = layerOf(in, session);
-  const bool withFree = in.flag("free", false);
+  const bool withFree = in.flag("free");
   if (in.error()) return *in.error();
   const std::shared_ptr<const StorageView> view = storageOf(session)[at(layer)];
   const kernels::WriteRowsStats counts = session.store().pool(layer).counts();
@@ -146,7 +142,7 @@ Result<json> storage(Session& session, const json& args) {
   return out;
 }
 
-Result<json> bytes(Session& session, const json&) {
+Result<json> bytes(const Session& session, VerbArgs&) {
   const ByteCount& b = session.snapshot()->bytes;
   const kernels::BackendCounters counters = session.transformer().backend().counters();
   return json{{"allocated", b.allocated},
@@ -161,19 +157,22 @@ Result<json> bytes(Session& session, const json&) {
 
 std::span<const Verb> storageVerbs() {
   static const Verb kVerbs[] = {
-      {{"ring", {"layer", "kvHead"}, "The ring of a layer: pointer, head, offset, wraps and named views.", false},
+      {{"ring",
+        {layerArg(), headArg()},
+        "The ring of a layer: pointer, head, offset, wraps and named views.",
+        Effect::Reads},
        ring},
       {{"storage",
-        {"layer", "free", "kvHead"},
+        {layerArg(), arg::flag("free", false), headArg()},
         "How a layer's rows are stored: layout, formats, slots, bytes, ring and pages.",
-        false},
+        Effect::Reads},
        storage},
       {{"quantisation",
-        {"rows", "packed"},
+        {arg::flag("rows", false), arg::flag("packed", false)},
         "Error of stored rows against what was computed for them, per layer; K and V apart, keys also as logits.",
-        false},
+        Effect::Measures},
        quantisation},
-      {{"bytes", {}, "Bytes allocated, live and moved by the last commit.", false}, bytes},
+      {{"bytes", {}, "Bytes allocated, live and moved by the last commit.", Effect::Reads}, bytes},
   };
   return kVerbs;
 }

@@ -90,10 +90,14 @@ Session& sessionOf(unsigned choice, std::string& first) {
 }
 
 /// Files stay in one folder, whatever a call names.
-json contained(json args) {
-  if (!args.is_object() || !args.contains("path") || !args["path"].is_string()) return args;
-  const std::string given = args["path"];
-  args["path"] = folder() + "/" + std::to_string(std::hash<std::string>{}(given) % kPaths);
+json contained(const std::string& verb, json args) {
+  const VerbInfo* info = verbNamed(verb);
+  for (const ArgInfo& arg : info ? info->args : std::vector<ArgInfo>()) {
+    if (arg.type != ArgType::Path || !args.is_object() || !args.contains(arg.name) || !args[arg.name].is_string())
+      continue;
+    const std::string given = args[arg.name];
+    args[arg.name] = folder() + "/" + std::to_string(std::hash<std::string>{}(given) % kPaths);
+  }
   return args;
 }
 
@@ -115,7 +119,8 @@ void mustHold(Session& session, const char* when) {
 void call(Session& session, const json& line) {
   if (!line.is_array() || line.empty() || !line[0].is_string()) return;
   const std::string before = digest(session);
-  const Result<json> result = execute(session, line[0], contained(line.size() > 1 ? line[1] : json::object()));
+  const std::string verb = line[0];
+  const Result<json> result = execute(session, verb, contained(verb, line.size() > 1 ? line[1] : json::object()));
   if (!result) fuzz::checkError(result.error());
   else (void)result->dump();
   if (!result || failedTick(*result)) fuzz::require(digest(session) == before, "a refused call changed something");

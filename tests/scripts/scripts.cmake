@@ -22,6 +22,10 @@ endforeach()
 add_test(NAME scripts/program
   COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> bash ${CMAKE_CURRENT_LIST_DIR}/program.sh)
 set_tests_properties(scripts/program PROPERTIES LABELS scripts TIMEOUT 300)
+# Lists in the manual are those of the program.
+add_test(NAME scripts/manual_lists
+  COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> bash ${CMAKE_CURRENT_LIST_DIR}/manual_lists.sh)
+set_tests_properties(scripts/manual_lists PROPERTIES LABELS scripts TIMEOUT 300)
 add_test(NAME scripts/package
   COMMAND ${CMAKE_COMMAND} -E env BUILD=${CMAKE_BINARY_DIR} bash ${CMAKE_CURRENT_LIST_DIR}/package.sh)
 set_tests_properties(scripts/package PROPERTIES LABELS scripts TIMEOUT 600 SKIP_RETURN_CODE 77 RUN_SERIAL ON)
