@@ -89,6 +89,7 @@ std::optional<Finding> Player::call(const Step& step) {
       return Finding{"read_changed", step.verb, what, "a reading call changed the " + what};
   }
   if (!refused && step.verb == "fault") m_faulty = true;
+  if (!refused && step.verb == "setPolicy") m_policySet = true;
   if (!refused && step.verb == "reset") m_hashes.clear(), m_faulty = false;
   if (Found found = holds(step.verb)) return found;
   if (Found found = visited(step.verb)) return found;

@@ -40,6 +40,7 @@ class Player {
   Found visited(const std::string& verb);
   Found driftless(const std::string& verb);
   Found saved(const Step& step);
+  void takePolicies(Session& other);
   Found goesOn(Session& loaded, const std::string& form);
   Found captured();
   Found replayed(const std::string& verb, const std::string& path);
@@ -52,6 +53,7 @@ class Player {
   std::unique_ptr<Session> m_session;
   std::map<int, std::string> m_hashes;  // of entries of the timeline, as they were seen last
   std::string m_capture;                // being written
+  bool m_policySet = false;             // by the verb
   bool m_faulty = false;                // a failure was armed: steps may fail and be mended
   int m_refused = 0;
 };

@@ -36,6 +36,14 @@ json twoTicks(Session& session) {
 
 }  // namespace
 
+/// A manifest names the policies that a session was opened with; setPolicy has given this one others.
+void Player::takePolicies(Session& other) {
+  const Result<json> all = execute(*m_session, "policies", nullptr);
+  if (!all) return;
+  for (const json& layer : (*all)["layers"])
+    (void)execute(other, "setPolicy", {{"policy", layer["spec"]}, {"layer", layer["layer"]}});
+}
+
 std::optional<Finding> Player::saved(const Step& step) {
   const std::string form = step.args[0], path = ownPath("saved");
   if (m_session->status() == SessionState::Broken) return std::nullopt;
@@ -52,6 +60,7 @@ std::optional<Finding> Player::saved(const Step& step) {
   Session& loaded = **opened;
   const Result<json> read = execute(loaded, "loadCache", {{"path", path}});
   if (!read) return Finding{"load_refused", "#save", form + " " + read.error().code, read.error().text()};
+  if (m_policySet) takePolicies(loaded);
   if (Found found = wrongIn(loaded, "#save")) return found;
   if (form != "native") return std::nullopt;
   if (hashOf(loaded) != before.rows) return Finding{"load_hash", "#save", "", "the file brought another state"};

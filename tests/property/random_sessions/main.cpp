@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -72,13 +73,16 @@ void keep(const Options& options, std::uint64_t seed, const Played& played, cons
   else std::printf("cannot write %s\n", path.c_str());
 }
 
+volatile std::sig_atomic_t stopped = 0;  // Ctrl+C ends the run with the table of what it found
+
 int random(const Options& options, const Folders& folders) {
   const Result<KnownList> known = KnownList::read(options.home + "/known.json");
   if (!known) return std::printf("%s\n", known.error().text().c_str()), 2;
   Tally tally(*known);
   const auto start = std::chrono::steady_clock::now();
   const auto passed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
-  for (std::int64_t i = 0; options.sessions ? i < options.sessions : passed() < options.seconds; ++i) {
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { stopped = 1; });
+  for (std::int64_t i = 0; !stopped && (options.sessions ? i < options.sessions : passed() < options.seconds); ++i) {
     const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(i);
     const Played played = playRandom(seed, options.steps, folders);
     if (tally.add(seed, played) && !options.out.empty()) keep(options, seed, played, folders);
@@ -92,7 +96,8 @@ int random(const Options& options, const Folders& folders) {
 std::vector<json> shownBy(const Played& played) {
   std::vector<json> out;
   for (const Finding& one : played.all) {
-    const json line = json::array({one.kind, one.verb, one.code});
+    const json line =
+        json::array({one.kind, one.verb, one.kind == "crash" ? "" : one.code});  // damage ends in many ways
     if (std::find(out.begin(), out.end(), line) == out.end()) out.push_back(line);
   }
   return out;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "property/random_sessions/play.h"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <thread>
 
 #include "property/random_sessions/manifests.h"
 #include "property/random_sessions/verbs.h"
@@ -19,7 +19,7 @@ namespace kvlab::random_sessions {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr auto kPatience = std::chrono::seconds(120);
+constexpr rlim_t kCpuSeconds = 60;  // of one session; a busy machine costs none of them
 
 /// What a child writes as it goes, line by line, so that it is there when the child is not any more.
 class Journal {
@@ -61,17 +61,10 @@ void playHere(const json& manifest, const Next& next, bool onward, const Folders
   result.write(out);
 }
 
-/// The exit status, or SIGKILL after the patience is over.
 int waitFor(pid_t child) {
-  const auto end = std::chrono::steady_clock::now() + kPatience;
   int status = 0;
-  for (auto pause = std::chrono::microseconds(200);; pause = std::min(2 * pause, std::chrono::microseconds(20000))) {
-    if (waitpid(child, &status, WNOHANG) == child) return status;
-    if (std::chrono::steady_clock::now() > end) break;
-    std::this_thread::sleep_for(pause);
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  kill(child, SIGKILL);
-  waitpid(child, &status, 0);
   return status;
 }
 
@@ -92,6 +85,8 @@ Played playApart(const json& manifest, const Next& next, bool onward, const Fold
   fs::create_directories(folders.work);
   const pid_t child = fork();
   if (child == 0) {
+    const rlimit limit{kCpuSeconds, kCpuSeconds};
+    setrlimit(RLIMIT_CPU, &limit);
     playHere(manifest, next, onward, folders);
     _exit(0);
   }
@@ -99,7 +94,7 @@ Played playApart(const json& manifest, const Next& next, bool onward, const Fold
   const int status = child > 0 ? waitFor(child) : SIGABRT;
   readBack(folders, out);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return out;
-  const bool hung = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+  const bool hung = WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL);
   const std::string how = WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "exit " + std::to_string(status);
   out.calls = static_cast<int>(out.sequence.steps.size());
   out.finding = Finding{hung ? "hang" : "crash", out.calls ? out.sequence.steps.back().verb : "open", how, how};
