@@ -78,7 +78,7 @@ struct CudaApi {
 };
 
 /// Raised where what is there means something else and no size, name or layout of a record tells.
-inline constexpr uint64_t kCudaApiRevision = 8;
+inline constexpr uint64_t kCudaApiRevision = 9;
 
 /// Program and module agree where this is equal: names, sizes and order of all that passes between them.
 constexpr uint32_t cudaApiVersion() {
