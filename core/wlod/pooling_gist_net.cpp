@@ -8,7 +8,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 constexpr float kEps = 1e-12f;  // embeddings are small: their squares must not drown in it
 
 kernels::Weight weightOf(const std::vector<float>& values, std::int64_t n, std::int64_t k) {

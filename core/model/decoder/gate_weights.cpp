@@ -5,14 +5,13 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "core/api/ids.h"
 #include "core/model/decoder/backend_status.h"
 #include "core/model/files/safetensors.h"
 #include "kernels/ops/op_bytes.h"
 
 namespace kvlab {
 namespace {
-
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 std::string nameOf(int layer, char kind, int stage) {
   return "layers." + std::to_string(layer) + "." + kind + std::to_string(stage + 1);
