@@ -14,7 +14,7 @@
 #include "core/api/policy_spec.h"
 #include "fake_context.h"
 #include "golden.h"
-#include "widgets/views/audit_view.h"
+#include "widgets/views/audit/audit_view.h"
 
 using namespace kvlab;
 

@@ -10,9 +10,9 @@
 
 #include "fake_context.h"
 #include "golden.h"
-#include "widgets/views/compose_view.h"
-#include "widgets/views/console_view.h"
-#include "widgets/views/log_view.h"
+#include "widgets/views/compose/compose_view.h"
+#include "widgets/views/console/console_view.h"
+#include "widgets/views/log/log_view.h"
 
 using namespace kvlab;
 using nlohmann::json;

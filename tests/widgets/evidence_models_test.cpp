@@ -6,19 +6,19 @@
 #include <cmath>
 
 #include "fake_context.h"
-#include "widgets/base/data_table.h"
-#include "widgets/models/chance_model.h"
-#include "widgets/models/draft.h"
-#include "widgets/models/event_model.h"
-#include "widgets/models/format.h"
-#include "widgets/models/invariant_model.h"
-#include "widgets/models/line_history.h"
-#include "widgets/models/log_model.h"
-#include "widgets/models/plan_model.h"
-#include "widgets/models/series_model.h"
-#include "widgets/models/time_axis.h"
-#include "widgets/models/token_text.h"
-#include "widgets/models/trace_export.h"
+#include "widgets/base/format.h"
+#include "widgets/base/token_text.h"
+#include "widgets/table/data_table.h"
+#include "widgets/views/compose/draft.h"
+#include "widgets/views/compose/plan_model.h"
+#include "widgets/views/console/line_history.h"
+#include "widgets/views/events/event_model.h"
+#include "widgets/views/events/time_axis.h"
+#include "widgets/views/events/trace_export.h"
+#include "widgets/views/invariants/invariant_model.h"
+#include "widgets/views/log/log_model.h"
+#include "widgets/views/model/chance_model.h"
+#include "widgets/views/numbers/series_model.h"
 
 using namespace kvlab;
 using nlohmann::json;

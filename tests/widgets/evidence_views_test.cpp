@@ -9,10 +9,10 @@
 
 #include "fake_context.h"
 #include "golden.h"
-#include "widgets/views/events_view.h"
-#include "widgets/views/invariants_view.h"
-#include "widgets/views/model_view.h"
-#include "widgets/views/numbers_view.h"
+#include "widgets/views/events/events_view.h"
+#include "widgets/views/invariants/invariants_view.h"
+#include "widgets/views/model/model_view.h"
+#include "widgets/views/numbers/numbers_view.h"
 
 #include <QSpinBox>
 

@@ -12,7 +12,7 @@
 
 #include "fake_context.h"
 #include "golden.h"
-#include "widgets/views/quant_view.h"
+#include "widgets/views/quant/quant_view.h"
 
 using namespace kvlab;
 

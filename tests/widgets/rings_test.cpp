@@ -9,11 +9,11 @@
 
 #include "fake_context.h"
 #include "golden.h"
-#include "widgets/base/data_table.h"
-#include "widgets/views/map_picture.h"
-#include "widgets/views/mirror_lines.h"
-#include "widgets/views/mirror_model.h"
-#include "widgets/views/rings_view.h"
+#include "widgets/table/data_table.h"
+#include "widgets/views/map/map_picture.h"
+#include "widgets/views/mirror/mirror_lines.h"
+#include "widgets/views/mirror/mirror_model.h"
+#include "widgets/views/rings/rings_view.h"
 
 using namespace kvlab;
 

@@ -12,8 +12,8 @@
 #include "fake_context.h"
 #include "golden.h"
 #include "widgets/base/view_registry.h"
-#include "widgets/views/series_palette.h"
-#include "widgets/views/sweep_view.h"
+#include "widgets/canvas/series_palette.h"
+#include "widgets/views/sweep/sweep_view.h"
 
 using namespace kvlab;
 

@@ -10,10 +10,10 @@
 
 #include "fake_context.h"
 #include "golden.h"
-#include "widgets/views/history_view.h"
-#include "widgets/views/ledger_view.h"
-#include "widgets/views/mirror_view.h"
-#include "widgets/views/strip_view.h"
+#include "widgets/views/history/history_view.h"
+#include "widgets/views/ledger/ledger_view.h"
+#include "widgets/views/mirror/mirror_view.h"
+#include "widgets/views/strip/strip_view.h"
 
 using namespace kvlab;
 

@@ -9,7 +9,7 @@
 
 #include "fake_context.h"
 #include "golden.h"
-#include "widgets/views/wlod_tree_view.h"
+#include "widgets/views/tree/wlod_tree_view.h"
 
 using namespace kvlab;
 
