@@ -39,7 +39,7 @@ class QuantView : public InspectorView {
   void makeBody();
   void makeActions();
   void meetSession();
-  void measure();
+  void measure(bool byHand);
   void measureIfWanted();
   void take(const Result<nlohmann::json>& reply);
   void showMeasure();

@@ -5,6 +5,7 @@
 #include <QGuiApplication>
 #include <cmath>
 
+#include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/view_registry.h"
 
@@ -44,6 +45,7 @@ void StripView::makeStrip() {
   m_ghosts->setAccessibleName(tr("Show ghosts"));
   m_ghosts->setToolTip(tr("Also show tokens that have left the context, where they stood"));
   strip()->addWidget(m_ghosts);
+  setOwn({m_ghosts});
   connect(m_ghosts, &QCheckBox::clicked, this, [this] { take(), sayOption("ghosts"); });
   m_legend = new LegendBar(this);
   m_legend->setScale(scaleFor(context().quantity(), {}));
