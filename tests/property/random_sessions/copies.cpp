@@ -111,7 +111,7 @@ std::optional<Finding> Player::forked() {
   if (!made) return Finding{"fork_refused", "#fork", made.error().code, made.error().text()};
   Session& fork = **made;
   if (hashOf(fork) != before.rows) return Finding{"fork_hash", "#fork", "", "the fork begins in another state"};
-  fork.clearPending();
+  clearPending(fork);
   const Result<json> ticked = execute(fork, "step", {{"tokens", {5}}});
   const bool done = ticked && (*ticked)[0]["ok"].get<bool>();
   if (Found found = wrongIn(fork, "#fork")) return found;
