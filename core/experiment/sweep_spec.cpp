@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/api/named_text.h"
+#include "core/api/nearest.h"
 #include "core/api/policy_spec.h"
 
 namespace kvlab {
@@ -21,7 +22,7 @@ Error bad(const std::string& key, const json& value, const std::string& why) {
   return Error{"bad_sweep",
                "the sweep was refused",
                key + " " + why,
-               "correct the specification; the README lists its keys",
+               "correct the specification; the page on sweeps in the manual lists its keys",
                std::nullopt,
                key,
                value};
@@ -29,9 +30,10 @@ Error bad(const std::string& key, const json& value, const std::string& why) {
 
 Status known(const json& object, const std::string& place, std::initializer_list<const char*> keys) {
   if (!object.is_object()) return bad(place, object, "is no object");
+  const std::vector<std::string> all(keys.begin(), keys.end());
   for (const auto& [key, value] : object.items())
-    if (std::none_of(keys.begin(), keys.end(), [&key = key](const char* one) { return key == one; }))
-      return bad((place.empty() ? "" : place + ".") + key, value, "is not a known key");
+    if (std::find(all.begin(), all.end(), key) == all.end())
+      return bad((place.empty() ? "" : place + ".") + key, value, "is not a known key" + nearestNote(key, all));
   return ok();
 }
 
