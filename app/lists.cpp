@@ -47,7 +47,9 @@ std::string asCode(const std::string& text) {
 std::string entryText(const json& entry) {
   if (entry.is_string()) return entry.get<std::string>();
   std::string out = asCode(entry.value("name", std::string()));
-  if (entry.contains("source")) return out + " (" + entry["source"].get<std::string>() + ")";
+  if (entry.contains("keys")) out += ": " + asCode(entry["keys"].dump());
+  if (const std::string source = entry.value("source", std::string()); !source.empty()) out += " (" + source + ")";
+  if (entry.contains("keys")) return out;
   if (entry.contains("type")) out += ": " + entry["type"].get<std::string>();
   if (entry.contains("help")) out += ", " + entry["help"].get<std::string>();
   if (entry.contains("default")) return out + ", else " + entry["default"].dump();

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/api/named_text.h"
+#include "core/api/nearest.h"
 #include "core/api/policy_spec.h"
 
 namespace kvlab {
@@ -29,9 +30,10 @@ Error badField(const std::string& key, const json& value, const std::string& why
 
 Status known(const json& object, const std::string& place, std::initializer_list<const char*> keys) {
   if (!object.is_object()) return badField(place, object, "is no object");
+  const std::vector<std::string> all(keys.begin(), keys.end());
   for (const auto& [key, value] : object.items())
-    if (std::none_of(keys.begin(), keys.end(), [&key = key](const char* one) { return key == one; }))
-      return badField((place.empty() ? "" : place + ".") + key, value, "is not a known key");
+    if (std::find(all.begin(), all.end(), key) == all.end())
+      return badField((place.empty() ? "" : place + ".") + key, value, "is not a known key" + nearestNote(key, all));
   return ok();
 }
 
