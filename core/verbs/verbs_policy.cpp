@@ -10,8 +10,6 @@ namespace kvlab {
 namespace {
 
 using nlohmann::json;
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 /// Figures of each head, without the points.
 json lifespanFigures(const LifespanView& view) {
   json out = toJson(view);

@@ -16,8 +16,6 @@ namespace {
 
 using nlohmann::json;
 constexpr std::int64_t kMostId = (std::int64_t{1} << 31) - 1;
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 Result<json> tokenise(const Session& session, VerbArgs& in) {
   Result<std::vector<TokenId>> ids = session.model().tokenizer().encode(in.text("text"), false);
   if (!ids) return ids.error();
