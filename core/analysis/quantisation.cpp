@@ -73,7 +73,7 @@ class Measurement {
                     .v = staging.out(sides[1].scales.data(), sides[1].scales.size()),
                     .kAtMax = staging.out(sides[0].atMax.data(), at(n)),
                     .vAtMax = staging.out(sides[1].atMax.data(), at(n))});
-    // Rotation is linear: the difference of two keys turns as they do.
+    // Rotation is linear: the difference of two keys turns as the keys do.
     std::vector<float> stored(values), computed(values), query(at(std::int64_t{config.heads} * config.headDim));
     turned(ops, backend, k, layer, n);
     turned(ops, backend, layer.k, layer, n);

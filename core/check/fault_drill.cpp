@@ -54,7 +54,7 @@ class Drill {
   }
 
  private:
-  /// An integer of [low, high); left out: `otherwise`, or drawn where that is negative.
+  /// An integer of [low, high). A missing field is `otherwise`, or drawn where `otherwise` is negative.
   std::int64_t number(const char* field, std::int64_t low, std::int64_t high, std::int64_t otherwise = -1) {
     const auto found = m_params.find(field);
     if (found == m_params.end()) return otherwise >= 0 ? otherwise : draw(low, high);
@@ -192,7 +192,7 @@ Result<json> Drill::mapSwap() {
   return m_done;
 }
 
-/// What a copy that moves rows and scales apart would leave, checksums and all: only the pairing is wrong.
+/// Leaves what a copy would leave that moves rows and scales apart: checksums match, only the pairing is wrong.
 Result<json> Drill::scaleSwap() {
   choose(2);
   if (m_error) return *m_error;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// No stored key or value is NaN or infinite. In full only: it reads every row.
+// No stored key or value is NaN or infinite. Only full checks test it, because it reads every row.
 #include <algorithm>
 #include <cmath>
 

@@ -22,7 +22,7 @@ Error bad(const std::string& key, const json& value, const std::string& why) {
   return Error{"bad_sweep",
                "the sweep was refused",
                key + " " + why,
-               "correct the specification; the page on sweeps in the manual lists its keys",
+               "correct the specification; the page Sweeps of the manual lists its keys",
                std::nullopt,
                key,
                value};

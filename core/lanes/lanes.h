@@ -11,6 +11,7 @@
 // own pass. The bits are the same.
 #pragma once
 #include "core/api/lanes_view.h"
+#include "core/api/tile.h"
 #include "core/session/session.h"
 
 namespace kvlab {

@@ -2,6 +2,7 @@
 #include "core/lanes/session_holder.h"
 
 #include "core/lanes/lane_verbs.h"
+#include "core/session/tiles.h"
 #include "core/verbs/verbs.h"
 
 namespace kvlab {
@@ -26,7 +27,7 @@ Result<json> SessionHolder::execute(const std::string& verb, const json& args) {
 }
 
 Result<std::unique_ptr<PendingTile>> SessionHolder::tile(const TileRequest& request) {
-  return m_lanes ? m_lanes->tile(request) : m_session->tile(request);
+  return m_lanes ? m_lanes->tile(request) : kvlab::tile(*m_session, request);
 }
 
 SnapshotPtr SessionHolder::snapshot() const { return m_lanes ? m_lanes->snapshot() : m_session->snapshot(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Halo Weave's brightness as an eviction score: a token is as bright in every layer. semantics.md, section 4.
+// Brightness as an eviction score: a token has one brightness for all layers. semantics.md, section 4.
 #include "core/policy/policy.h"
 
 namespace kvlab {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/api/nearest.h"
+#include "core/session/requests.h"
 #include "core/verbs/capture_session.h"
 #include "core/verbs/verb_args.h"
 
@@ -37,20 +38,20 @@ Error needsLanes(const std::string& name) {
 
 /// Recorded commands carry the actions that were pending when they ran.
 Status restorePending(Session& session, const json& args) {
-  if (!session.executingAgain() || !args.contains(kPending)) return ok();
+  if (!session.history().executingAgain() || !args.contains(kPending)) return ok();
   Result<std::vector<Action>> actions = actionsFromJson(args[kPending]);
   if (!actions) return actions.error();
-  session.clearPending();
-  return session.inject(actions.take());
+  clearPending(session);
+  return inject(session, actions.take());
 }
 
 /// Runs a verb that may change the session, and lets a capture know.
 Result<json> change(Session& session, const VerbInfo& info, RunsOnSession run, VerbArgs& in) {
   if (Status restored = restorePending(session, in.all()); !restored) return restored.error();
   const CaptureMark mark = markCapture(session);
-  if (info.recorded()) session.beginCommand(info.name, in.all());
+  if (info.recorded()) session.history().beginCommand(info.name, in.all());
   Result<json> result = run(session, in);
-  if (info.recorded()) session.beginCommand({}, nullptr);
+  if (info.recorded()) session.history().beginCommand({}, nullptr);
   appendCapture(session, mark, info.name, in.all());
   return result;
 }
@@ -80,7 +81,7 @@ Result<json> execute(Session& session, const std::string& name, const json& give
   const Verb* verb = find(name);
   if (!verb) return unknownVerb(name);
   const json none = json::object(), &args = given.is_null() ? none : given;
-  VerbArgs in(verb->info.args, args, session.executingAgain() ? kPending : "");
+  VerbArgs in(verb->info.args, args, session.history().executingAgain() ? kPending : "");
   if (in.error()) return VerbArgs::completed(*in.error(), name, verb->info.args);
   Result<json> result = [&]() -> Result<json> {
     if (const auto* look = std::get_if<LooksAtSession>(&verb->run)) return (*look)(session, in);
@@ -94,7 +95,7 @@ Result<json> execute(Session& session, const std::string& name, const json& give
 Result<std::unique_ptr<Session>> openSession(const Manifest& manifest, const std::string& resources,
                                              const Progress& progress) {
   Result<std::unique_ptr<Session>> session = Session::open(manifest, resources, progress);
-  if (session) (*session)->setExecute(execute);
+  if (session) (*session)->history().setExecute(execute);
   return session;
 }
 

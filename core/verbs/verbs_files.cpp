@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/files/cache_file.h"
+#include "core/session/truth.h"
 #include "core/verbs/cache_session.h"
 #include "core/verbs/capture_session.h"
 #include "core/verbs/verb_args.h"
@@ -29,7 +30,7 @@ Result<json> lifespans(Session& session, VerbArgs& in) {
   rules.stretch = static_cast<std::int32_t>(in.integer("stretch", rules.stretch));
   rules.keys = in.flag("keys");
   if (in.error()) return *in.error();
-  const Result<Lifespans> recorded = session.recordLifespans(rules);
+  const Result<Lifespans> recorded = recordLifespans(session, rules);
   if (!recorded) return recorded.error();
   if (Status written = recorded->write(path); !written) return written.error();
   return json{{"path", path}, {"rows", recorded->rows}, {"layers", recorded->layers.size()}, {"after", rules.after}};

@@ -2,6 +2,7 @@
 // Verbs that look at what policies did and how long rows are used.
 #include <algorithm>
 
+#include "core/session/truth.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verbs.h"
 
@@ -20,14 +21,14 @@ json lifespanFigures(const LifespanView& view) {
 }
 
 Result<json> measureLifespans(Session& session, VerbArgs& in) {
-  const Result<std::shared_ptr<const LifespanView>> measured = session.measureLifespans(at(in.integer("points")));
+  const Result<std::shared_ptr<const LifespanView>> measured = measureLifespans(session, at(in.integer("points")));
   if (!measured) return measured.error();
   return lifespanFigures(**measured);
 }
 
 /// since: a measurement that the caller has already; then only its serial comes back.
 Result<json> lifespansVerb(const Session& session, VerbArgs& in) {
-  const std::shared_ptr<const LifespanView>& view = session.lifespans();
+  const std::shared_ptr<const LifespanView>& view = session.watching().lifespans;
   if (!view) return json();
   if (view->serial == static_cast<std::uint64_t>(in.integer("since"))) return json{{"serial", view->serial}};
   return toJson(*view);

@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "core/files/key_rotation.h"
+#include "core/session/policies.h"
+#include "core/session/truth.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verbs.h"
 #include "kernels/ops/rope.h"
@@ -38,9 +40,13 @@ std::vector<TokenId> liveTokens(const Session& session) {
 
 Result<json> tick(const Session& session, VerbArgs&) { return json(session.state().tick.value()); }
 Result<json> length(const Session& session, VerbArgs&) { return json(session.state().length()); }
-Result<json> remaining(const Session& session, VerbArgs&) { return json(session.remaining()); }
-Result<json> isFull(const Session& session, VerbArgs&) { return json(session.isFull()); }
-Result<json> stateHash(const Session& session, VerbArgs&) { return json(session.stateHash()); }
+Result<json> remaining(const Session& session, VerbArgs&) {
+  return json(session.parts().capacity - session.state().length());
+}
+Result<json> isFull(const Session& session, VerbArgs&) {
+  return json(session.parts().capacity <= session.state().length());
+}
+Result<json> stateHash(const Session& session, VerbArgs&) { return json(kvlab::stateHash(session)); }
 Result<json> text(const Session& session, VerbArgs&) {
   return json(session.model().tokenizer().decode(liveTokens(session)));
 }
@@ -87,8 +93,8 @@ Result<json> rows(const Session& session, VerbArgs& in) {
   const auto size = static_cast<std::int64_t>(map.size());
   const std::int64_t end = in.within("end", 0, size, size), begin = in.within("begin", 0, end, 0);
   if (in.error()) return *in.error();
-  const ExactnessMap& exact = session.exactnessMap();
-  const std::vector<float> scores = session.scores(layer);
+  const ExactnessMap& exact = exactnessMap(session);
+  const std::vector<float> scores = scoresOf(session, layer);
   std::vector<std::uint64_t> tags(at(size)), checksums(at(size));
   session.store().pool(layer).readTags(plain(map.residentSlots()), tags.data() + map.first,
                                        checksums.data() + map.first);
@@ -149,7 +155,7 @@ Result<json> ledger(const Session& session, VerbArgs& in) {
   return json{{"id", id->value()},
               {"kind", name(row.kind)},
               {"tokenId", row.token.value()},
-              {"text", session.text(*id)},
+              {"text", textOf(session, *id)},
               {"source", name(row.source)},
               {"state", name(row.state)},
               {"pinned", row.pinned},
@@ -190,7 +196,7 @@ Result<json> history(const Session& session, VerbArgs& in) {
   const LedgerRow& row = session.state().ledger[*id];
   json out = json::array();
   std::string from;
-  for (LedgerId parent : row.parents) from += (from.empty() ? "in place of " : ", ") + session.text(parent);
+  for (LedgerId parent : row.parents) from += (from.empty() ? "in place of " : ", ") + textOf(session, parent);
   out.push_back({{"tick", row.born.value()},
                  {"event", "born"},
                  {"layer", nullptr},
@@ -203,7 +209,7 @@ Result<json> history(const Session& session, VerbArgs& in) {
   }
   if (row.state != RowState::Live) {
     std::string by;
-    for (LedgerId child : row.children) by += (by.empty() ? "by " : ", ") + session.text(child);
+    for (LedgerId child : row.children) by += (by.empty() ? "by " : ", ") + textOf(session, child);
     out.push_back({{"tick", row.changed.value()}, {"event", name(row.state)}, {"layer", nullptr}, {"detail", by}});
   }
   if (row.pinned)
@@ -215,8 +221,7 @@ Result<json> history(const Session& session, VerbArgs& in) {
 }
 
 Result<json> logits(Session& session, VerbArgs&) {
-  Trace trace;
-  if (Status fresh = session.refreshLogits(trace); !fresh) return fresh.error();
+  if (Status fresh = refreshLogits(session); !fresh) return fresh.error();
   if (!session.state().logits) return json::array();
   return json(*session.state().logits);
 }
@@ -224,8 +229,7 @@ Result<json> logits(Session& session, VerbArgs&) {
 Result<json> topk(Session& session, VerbArgs& in) {
   const std::int64_t k = in.within("k", 1, session.model().config().vocab, in.integer("k"));
   if (in.error()) return *in.error();
-  Trace trace;
-  if (Status fresh = session.refreshLogits(trace); !fresh) return fresh.error();
+  if (Status fresh = refreshLogits(session); !fresh) return fresh.error();
   json out = json::array();
   if (session.state().logits)
     for (const Candidate& c : topCandidates(*session.state().logits, static_cast<int>(k)))
@@ -236,7 +240,7 @@ Result<json> topk(Session& session, VerbArgs& in) {
 Result<json> attention(Session& session, VerbArgs& in) {
   const int layer = layerOf(in, session);
   if (in.error()) return *in.error();
-  Result<std::vector<std::vector<float>>> heads = session.attentionPerHead(Layer(layer));
+  Result<std::vector<std::vector<float>>> heads = attentionPerHead(session, Layer(layer));
   if (!heads) return heads.error();
   return json(*heads);
 }
@@ -266,7 +270,7 @@ Result<json> row(Session& session, VerbArgs& in) {
 
 Result<json> invariantsVerb(Session& session, VerbArgs&) {
   json out = json::array();
-  for (const InvariantState& i : session.checkInvariants(true))
+  for (const InvariantState& i : session.check(true))
     out.push_back({{"id", i.id}, {"title", i.title}, {"ok", i.ok}, {"detail", i.detail}});
   return out;
 }
@@ -279,7 +283,7 @@ json numbers(const std::vector<float>& values) {
 
 Result<json> driftVerb(Session& session, VerbArgs& in) {
   const bool rows = in.flag("rows");
-  Result<Drift> drift = session.measureDrift();
+  Result<Drift> drift = measureDrift(session);
   if (!drift) return drift.error();
   json k = json::array(), v = json::array();
   for (double value : drift->k) k.push_back(finite(value));

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs that change or restore a session without generating.
+#include "core/session/policies.h"
+#include "core/session/requests.h"
+#include "core/session/storage.h"
+#include "core/session/truth.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verbs.h"
 
@@ -23,19 +27,19 @@ Result<json> where(Session& session, const Status& status) {
 }
 
 Result<json> setBrightness(Session& session, VerbArgs& in) {
-  return done(session.setBrightness(ledgerId(in), in.number("value")));
+  return done(setBrightness(session, ledgerId(in), in.number("value")));
 }
 
-Result<json> pin(Session& session, VerbArgs& in) { return done(session.pin(ledgerId(in), in.flag("on"))); }
+Result<json> pin(Session& session, VerbArgs& in) { return done(pin(session, ledgerId(in), in.flag("on"))); }
 
 Result<json> opEvents(Session& session, VerbArgs& in) {
-  session.setOpEvents(in.flag("on"));
+  setOpEvents(session, in.flag("on"));
   return json(nullptr);
 }
 
-Result<json> rebuildVerb(Session& session, VerbArgs&) {
+Result<json> rebuild(Session& session, VerbArgs&) {
   const auto start = std::chrono::steady_clock::now();
-  Result<RebuildOutcome> outcome = session.rebuildRows();
+  Result<RebuildOutcome> outcome = session.rebuild();
   if (!outcome) return outcome.error();
   const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return json{{"ms", ms},
@@ -47,7 +51,7 @@ Result<json> rebuildVerb(Session& session, VerbArgs&) {
 Result<json> fault(Session& session, VerbArgs& in) {
   json params = in.all();
   params.erase("kind");
-  return session.fault(in.text("kind"), params);
+  return fault(session, in.text("kind"), params);
 }
 
 /// A layer, or -1 where none is named.
@@ -59,7 +63,7 @@ Result<json> setLayout(Session& session, VerbArgs& in) {
   const std::string layout = in.text("layout");
   const int layer = layerOrAll(in, session);
   if (in.error()) return *in.error();
-  return done(session.setLayout(layer, layout));
+  return done(setLayout(session, layer, layout));
 }
 
 Result<json> setFormat(Session& session, VerbArgs& in) {
@@ -67,7 +71,7 @@ Result<json> setFormat(Session& session, VerbArgs& in) {
   const int layer = layerOrAll(in, session);
   if (k.empty() && v.empty()) in.fail("k", nullptr, "and v are missing");
   if (in.error()) return *in.error();
-  return done(session.setFormat(layer, k, v));
+  return done(setFormat(session, layer, k, v));
 }
 
 Result<json> setPolicy(Session& session, VerbArgs& in) {
@@ -75,21 +79,21 @@ Result<json> setPolicy(Session& session, VerbArgs& in) {
   if (in.error()) return *in.error();
   Result<PolicySpec> spec = PolicySpec::fromJson(in.raw("policy"));
   if (!spec) return spec.error();
-  return done(session.setPolicy(layer, *spec));
+  return done(setPolicy(session, layer, *spec));
 }
 
-Result<json> setCapacity(Session& session, VerbArgs& in) { return done(session.setCapacity(in.integer("rows"))); }
+Result<json> setCapacity(Session& session, VerbArgs& in) { return done(setCapacity(session, in.integer("rows"))); }
 
 Result<json> compact(Session& session, VerbArgs& in) {
-  Result<Compaction> done = session.compact(in.integer("rows", kAllRows));
+  Result<Compaction> done = compact(session, in.integer("rows", kAllRows));
   if (!done) return done.error();
   return json{{"rows", done->rows}, {"bytes", done->bytes}, {"done", done->done}};
 }
 
-Result<json> undo(Session& session, VerbArgs&) { return where(session, session.undo()); }
-Result<json> redo(Session& session, VerbArgs&) { return where(session, session.redo()); }
+Result<json> undo(Session& session, VerbArgs&) { return where(session, undo(session)); }
+Result<json> redo(Session& session, VerbArgs&) { return where(session, redo(session)); }
 
-Result<json> goTo(Session& session, VerbArgs& in) { return where(session, session.goTo(Tick(in.integer("tick")))); }
+Result<json> goTo(Session& session, VerbArgs& in) { return where(session, goTo(session, Tick(in.integer("tick")))); }
 
 Result<json> branches(const Session& session, VerbArgs&) {
   json out = json::array();
@@ -146,7 +150,7 @@ std::span<const Verb> stateVerbs() {
         "Fills pages by moving about so many rows per layer; done tells whether any are left.",
         Effect::Queues},
        compact},
-      {{"rebuild", {}, "Computes every row anew from the live context.", Effect::Commits}, rebuildVerb},
+      {{"rebuild", {}, "Computes every row anew from the live context.", Effect::Commits}, rebuild},
       {{"fault",
         {arg::text("kind"), arg::integer("layer", 0, kMostLayer).orNone(), arg::integer("index", 0, kMostId).orNone(),
          arg::integer("bit", 0, kMostId).orNone(), arg::integer("other", 0, kMostId).orNone(),

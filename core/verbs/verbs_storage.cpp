@@ -2,6 +2,8 @@
 // Verbs that look at how rows are stored.
 #include <algorithm>
 
+#include "core/session/storage.h"
+#include "core/session/truth.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verbs.h"
 
@@ -36,7 +38,7 @@ json ringOf(const StorageView& view) {
 Result<json> ring(const Session& session, VerbArgs& in) {
   const int layer = layerOf(in, session);
   if (in.error()) return *in.error();
-  const std::shared_ptr<const StorageView> view = session.storage()[at(layer)];
+  const std::shared_ptr<const StorageView> view = storageOf(session)[at(layer)];
   if (!view->ring) return json(nullptr);
   return ringOf(*view);
 }
@@ -73,12 +75,12 @@ json errorOf(const QuantError& error, const std::string& type, const kernels::Te
 
 Result<json> quantisation(Session& session, VerbArgs& in) {
   const bool rows = in.flag("rows"), packed = in.flag("packed");
-  Result<Quantisation> measured = session.measureQuantisation();
+  Result<Quantisation> measured = measureQuantisation(session);
   if (!measured) return measured.error();
   json out = json::array();
   for (const LayerQuantisation& layer : *measured) {
     const auto l = static_cast<int>(out.size());
-    const std::shared_ptr<const StorageView> view = session.storage()[at(l)];
+    const std::shared_ptr<const StorageView> view = storageOf(session)[at(l)];
     const kernels::WriteRowsStats counts = session.store().pool(l).counts();
     out.push_back({{"tick", session.state().tick.value()},
                    {"k", errorOf(layer.k, view->k, counts.k, rows, packed)},
@@ -105,7 +107,7 @@ Result<json> storage(const Session& session, VerbArgs& in) {
   const int layer = layerOf(in, session);
   const bool withFree = in.flag("free");
   if (in.error()) return *in.error();
-  const std::shared_ptr<const StorageView> view = session.storage()[at(layer)];
+  const std::shared_ptr<const StorageView> view = storageOf(session)[at(layer)];
   const kernels::WriteRowsStats counts = session.store().pool(layer).counts();
   static constexpr const char* kReads[] = {"in_place", "two_slices", "table", "roll"};
   json out{{"layout", view->layout},

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs that move a session forward: prompts, ticks, actions.
+#include "core/session/requests.h"
+#include "core/session/ticks.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verb_ticks.h"
 #include "core/verbs/verbs.h"
@@ -21,20 +23,20 @@ Result<json> promptIds(Session& session, VerbArgs& in) {
   const std::vector<TokenId> ids = in.tokens("ids", session.model().config().vocab);
   const bool last = !in.has("last") || in.flag("last");
   if (in.error()) return *in.error();
-  return single(session.append(ids, Source::Prompt, last));
+  return single(append(session, ids, Source::Prompt, last));
 }
 
 Result<json> prompt(Session& session, VerbArgs& in) {
   const std::string text = in.text("text");
   // A text that opens a context begins as the model expects it to.
-  Result<std::vector<TokenId>> ids = session.model().tokenizer().encode(text, session.position() == 0);
+  Result<std::vector<TokenId>> ids = session.model().tokenizer().encode(text, session.state().length() == 0);
   if (!ids) return ids.error();
   if (ids->empty()) in.fail("text", text, "has no tokens", "empty_tokens");
   if (in.error()) return *in.error();
-  return single(session.append(*ids, Source::Prompt));
+  return single(append(session, *ids, Source::Prompt));
 }
 
-Result<json> endPrefill(Session& session, VerbArgs&) { return single(session.endPrefill()); }
+Result<json> endPrefill(Session& session, VerbArgs&) { return single(endPrefill(session)); }
 
 Result<json> step(Session& session, VerbArgs& in) {
   std::vector<TokenId> tokens;
@@ -50,22 +52,23 @@ Result<json> step(Session& session, VerbArgs& in) {
     if (i > 0) session.betweenTicks();
     const auto from = std::min(tokens.size(), static_cast<std::size_t>(i) * block),
                to = std::min(tokens.size(), from + block);
-    const TickReport report = session.step(std::vector<TokenId>(tokens.begin() + static_cast<std::ptrdiff_t>(from),
-                                                                tokens.begin() + static_cast<std::ptrdiff_t>(to)));
+    const TickReport report = kvlab::step(session,
+                                          std::vector<TokenId>(tokens.begin() + static_cast<std::ptrdiff_t>(from),
+                                                               tokens.begin() + static_cast<std::ptrdiff_t>(to)));
     reports.push_back(toJson(report));
     if (!report.ok) break;
   }
   return reports;
 }
 
-Result<json> stepAction(Session& session, VerbArgs&) { return toJson(session.stepAction()); }
+Result<json> stepAction(Session& session, VerbArgs&) { return toJson(stepAction(session)); }
 
-Result<json> apply(Session& session, VerbArgs&) { return single(session.apply()); }
+Result<json> apply(Session& session, VerbArgs&) { return single(apply(session)); }
 
 Result<json> run(Session& session, VerbArgs& in) {
   std::string stoppedBy;
   json reports = json::array();
-  for (const TickReport& report : session.run(static_cast<int>(in.integer("maxTicks")), stoppedBy))
+  for (const TickReport& report : kvlab::run(session, static_cast<int>(in.integer("maxTicks")), stoppedBy))
     reports.push_back(toJson(report));
   return json{{"ticks", reports}, {"stoppedBy", stoppedBy}};
 }
@@ -77,7 +80,7 @@ Result<json> inject(Session& session, VerbArgs& in) {
 }
 
 Result<json> clearPending(Session& session, VerbArgs&) {
-  session.clearPending();
+  clearPending(session);
   return json{{"pending", 0}};
 }
 
@@ -91,7 +94,7 @@ Result<json> plan(const Session& session, VerbArgs& in) {
   Result<std::vector<Action>> actions = actionsFromJson(in.raw("actions"));
   if (!actions) return actions.error();
   const int pending = static_cast<int>(session.pending().size());  // they come first: places count from behind them
-  Result<EditPlan> plan = session.plan(*actions);
+  Result<EditPlan> plan = kvlab::plan(session, *actions);
   if (!plan) return plan.error();
   json out{{"ok", true},
            {"lengthAfter", plan->lengthAfter},

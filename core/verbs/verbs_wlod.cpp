@@ -3,6 +3,7 @@
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verb_ticks.h"
 #include "core/verbs/verbs.h"
+#include "core/verbs/wlod_session.h"
 
 namespace kvlab {
 namespace {
@@ -15,12 +16,12 @@ Result<json> lod(Session& session, VerbArgs& in) {
   return queued(session, {Kind{NodeId(in.integer("node"))}}, in);
 }
 
-Result<json> refocusVerb(Session& session, VerbArgs& in) {
+Result<json> refocus(Session& session, VerbArgs& in) {
   const std::int64_t rounds = in.integer("rounds");
   json reports = json::array();
   for (std::int64_t i = 0; i < rounds; ++i) {
     if (i > 0) session.betweenTicks();
-    const TickReport report = session.refocus();
+    const TickReport report = refocus(session);
     if (!report.ok && report.error) return *report.error;
     reports.push_back(toJson(report));
   }
@@ -28,22 +29,22 @@ Result<json> refocusVerb(Session& session, VerbArgs& in) {
 }
 
 Result<json> setLensScores(Session& session, VerbArgs& in) {
-  if (Status set = session.setLensScores(in.numbers("scores")); !set) return set.error();
+  if (Status set = setLensScores(session, in.numbers("scores")); !set) return set.error();
   return json(nullptr);
 }
 
 Result<json> speculate(Session& session, VerbArgs& in) {
   const std::vector<TokenId> tokens = in.tokens("tokens", session.model().config().vocab);
   if (in.error()) return *in.error();
-  return single(session.speculate(tokens));
+  return single(speculate(session, tokens));
 }
 
-Result<json> endDraft(Session& session, bool keep) {
-  if (Status ended = session.endDraft(keep); !ended) return ended.error();
+Result<json> ended(Session& session, bool keep) {
+  if (Status ended = endDraft(session, keep); !ended) return ended.error();
   return json{{"tick", session.state().tick.value()}, {"moments", session.state().wlod->tree.length()}};
 }
-Result<json> accept(Session& session, VerbArgs&) { return endDraft(session, true); }
-Result<json> rollback(Session& session, VerbArgs&) { return endDraft(session, false); }
+Result<json> accept(Session& session, VerbArgs&) { return ended(session, true); }
+Result<json> rollback(Session& session, VerbArgs&) { return ended(session, false); }
 
 json nodeJson(TreeNode node) {
   return {{"node", node.id().value()}, {"level", node.level}, {"start", node.start}, {"end", node.end()}};
@@ -96,15 +97,9 @@ json changeJson(const WlodChange& change) {
 
 Result<json> tree(const Session& session, VerbArgs& in) {
   const bool entries = in.flag("entries");
-  const std::shared_ptr<const WlodView> view = session.wlodView();
-  if (!view)
-    return Error{"no_wlod",
-                 "there is no tree",
-                 "this session has no working context",
-                 "open one with \"wlod\": {} in the manifest",
-                 std::nullopt,
-                 "wlod",
-                 nullptr};
+  const auto kind = wlodOf(session, "there is no tree");
+  if (!kind) return kind.error();
+  const std::shared_ptr<const WlodView> view = session.snapshot()->wlod;
   const WlodRatios& r = view->ratios;
   json out{{"attention", view->attention},
            {"gist", view->gist},
@@ -126,7 +121,7 @@ Result<json> tree(const Session& session, VerbArgs& in) {
            {"change", view->change ? changeJson(*view->change) : json()},
            {"rounds", json::array()},
            {"draft", view->draft ? json{{"begin", view->draft->begin}, {"end", view->draft->end}} : json()}};
-  const RecomputeCosts costs = session.wlodCosts();
+  const RecomputeCosts costs = (*kind)->costs(session.state());
   out["costs"] = {{"rowUs", costs.rowUs}, {"pairUs", costs.pairUs}, {"threshold", costs.threshold}};
   for (const auto& round : view->rounds) out["rounds"].push_back(roundJson(*round));
   if (!entries) return out;
@@ -162,7 +157,7 @@ std::span<const Verb> wlodVerbs() {
         {arg::integer("rounds", 1, 1 << 16).orElse(1)},
         "Rounds of the focus allocator, whatever is due.",
         Effect::Commits},
-       refocusVerb},
+       refocus},
       {{"setLensScores",
         {arg::of("scores", ArgType::Numbers)},
         "What the lens `script` goes by: one score per entry, above 0 = wants detail.",

@@ -46,7 +46,7 @@ void MegaContext::replace(Moment t, LedgerId token) {
   for (int n = 1; n <= kTopLevel; ++n)
     if (const TreeNode above = TreeNode{0, t.value()}.at(n); has(above)) {
       markDirty(above);
-      name(above, LedgerId(-1));  // other content is another row
+      name(above, LedgerId(-1));  // other content needs another ledger row
     }
 }
 
@@ -89,7 +89,7 @@ void MegaContext::refreshLevel(std::span<const TreeNode> nodes, const GistNet& n
   store(nodes, made);
 }
 
-/// Gists of new nodes are appended; where old ones change, the column is copied, which other states may share.
+/// Appends the gists of new nodes. A change of old gists copies the column first, because other states may share it.
 void MegaContext::store(std::span<const TreeNode> nodes, const std::vector<float>& gists) {
   Column<float>& column = level(nodes.front().level).gists;
   const auto placeOf = [&](std::size_t i) { return at(nodes[i].start / nodes[i].span() * m_hidden); };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A linear step taken apart into single ops, for a back end that has nothing better.
+// Takes a linear step apart into single ops, for a back end without a fused step.
 #pragma once
 
 #include "kernels/ops/elementwise.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes that an op has to read and write at least: every input and output once. Index arrays are left
-// out where values outweigh them by far. For event lists; pure functions of the arguments.
+// The least bytes that an op has to read and write: every input and output once. Index arrays do not count where
+// values outweigh them by far. Event lists show these bytes. Pure functions of the arguments.
 #pragma once
 
 #include "kernels/ops/op_table.h"
 
 namespace kvlab::kernels {
 
-/// Of K and of V of a row, scales included.
+/// Bytes of K and V of a row, scales included.
 inline int64_t keyBytes(const RowFormat& f) {
   return f.kvHeads * (f.headDim * dtypeBytes(f.k) + (dtypeHasScale(f.k) ? 4 : 0));
 }
@@ -31,7 +31,7 @@ inline int64_t opBytes(const RmsnormArgs& a) { return a.dim * dtypeBytes(a.weigh
 inline int64_t opBytes(const AddArgs& a) { return 12 * a.count; }
 inline int64_t opBytes(const SwigluArgs& a) { return 12 * a.rows * a.dim; }
 inline int64_t opBytes(const RopeArgs& a) { return 8 * a.n * a.heads * a.headDim; }
-/// K and V of the rows that are seen, once for all queries.
+/// Bytes of K and V of the rows that queries see, counted once for all queries.
 inline int64_t opBytes(const AttentionArgs& a) {
   const int64_t row = keyBytes(a.fmt) + valueBytes(a.fmt);
   return (a.rowsSeen ? a.rowsSeen : a.rows) * row + 8 * a.nQueries * a.queryHeads * a.fmt.headDim;
@@ -44,7 +44,7 @@ inline int64_t opBytes(const GateMlpArgs& a) {
 inline int64_t opBytes(const WriteRowsArgs& a) {
   return a.n * (recordBytes(a.fmt) + 8ll * a.fmt.kvHeads * a.fmt.headDim);
 }
-/// The moves may lie where the host cannot look: one record each.
+/// The host may be unable to read the moves, so each counts as one record.
 inline int64_t opBytes(const MoveRowsArgs& a) { return 2 * a.n * recordBytes(a.fmt); }
 inline int64_t opBytes(const ZeroRowsArgs& a) { return a.n * recordBytes(a.fmt); }
 inline int64_t opBytes(const GatherRowsArgs& a) {

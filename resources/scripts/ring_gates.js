@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gates A to D of the ring buffer document, as an experiment on the demo model. A ring goes from one stage
+// Gates A to D of semantics.md, section 7, as an experiment on the demo model. A ring goes from one stage
 // to the next only if every check of the gate before passed.
 //   A  roll on update: what a window holds is what concatenate-and-slice would hold; offsets advance
 //   B  quantised rows: scales stay with their rows through every roll; nothing is clipped, nothing is NaN

@@ -9,6 +9,8 @@
 #include <map>
 
 #include "core/model/files/strict_json.h"
+#include "core/session/requests.h"
+#include "core/session/truth.h"
 #include "fuzz.h"
 
 using namespace kvlab;
@@ -67,7 +69,7 @@ json manifest(unsigned choice) {
 std::string digest(Session& s) {
   return json{s.stateHash(),          s.timeline().size(), s.timeline().currentId(),
               s.timeline().branch(),  s.pending().size(),  s.breakpoints().conditions().size(),
-              s.capture() != nullptr, s.status()}
+              s.capture() != nullptr, s.health().status}
       .dump();
 }
 
@@ -107,7 +109,7 @@ bool failedTick(const json& result) {
 }
 
 void mustHold(Session& session, const char* when) {
-  for (const InvariantState& invariant : session.checkInvariants(true))
+  for (const InvariantState& invariant : session.check(true))
     if (!invariant.ok) {
       std::fprintf(stderr, "%s\n", invariant.detail.c_str());
       fuzz::require(false, when);
@@ -122,17 +124,17 @@ void call(Session& session, const json& line) {
   if (!result) fuzz::checkError(result.error());
   else (void)result->dump();
   if (!result || failedTick(*result)) fuzz::require(digest(session) == before, "a refused call changed something");
-  fuzz::require(session.status() != SessionState::Broken, "the session is broken");
+  fuzz::require(session.health().status != SessionState::Broken, "the session is broken");
   mustHold(session, "an invariant is broken");
 }
 
 /// Back and forth again; an undo that needs a file which has changed since is refused.
 void backAndForth(Session& session) {
-  session.clearPending();
-  const std::string hash = session.stateHash();
-  if (!session.undo()) return fuzz::require(session.stateHash() == hash, "a refused undo changed something");
+  clearPending(session);
+  const std::string hash = stateHash(session);
+  if (!undo(session)) return fuzz::require(stateHash(session) == hash, "a refused undo changed something");
   mustHold(session, "an undo broke an invariant");
-  if (session.redo()) fuzz::require(session.stateHash() == hash, "another state came back");
+  if (redo(session)) fuzz::require(stateHash(session) == hash, "another state came back");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // An allocation, a kernel or a copy that fails at any step of a tick or a rebuild leaves the old state
 // (with the tick's token where one was sampled), or a verified rebuild.
 #include "core/check/fault_drill.h"
+#include "core/session/truth.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -52,12 +53,12 @@ class FaultStepsTest : public QObject {
       s.must("inject", {{"actions", edits()}});
       s.must("fault", {{"kind", kind.toStdString()}, {"n", n}});
       const json report = s.must("step", {{"tokens", {42}}})[0];
-      passed = s->faults().armed();
-      QVERIFY2(s->status() == SessionState::Ready, step);
+      passed = s->parts().faults.armed();
+      QVERIFY2(s->health().status == SessionState::Ready, step);
       QVERIFY2(report["ok"].get<bool>() == passed, step);
       if (!passed) QVERIFY2(report["error"]["code"] == "fault", step);
       QVERIFY2(s.hash() == (passed ? clean : plain).hash() || mended(s, plain), step);
-      s->faults().disarm();
+      s->parts().faults.disarm();
       QVERIFY2(s.damage().isEmpty(), step + ": " + s.damage());
       const QByteArray trouble = goesOn(s);
       QVERIFY2(trouble.isEmpty(), step + trouble);
@@ -86,14 +87,14 @@ class FaultStepsTest : public QObject {
       s.must("inject", {{"actions", edits()}});
       s.must("fault", {{"kind", kind.toStdString()}, {"n", n}});
       const bool done = bool(s.verb("apply"));
-      passed = s->faults().armed();
+      passed = s->parts().faults.armed();
       QVERIFY2(done == passed, step);
       if (passed) QVERIFY2(s.hash() == clean.hash(), step);
       else QVERIFY2(s.hash() == before || (s.tokens() == tokens && driftless(s)), step);
       // A rebuild in place gives up the rows that history kept.
       if (!passed)
         QVERIFY2(s.hash() == before ? room(s) == roomBefore : room(s) >= roomBefore, step + ": slots were lost");
-      s->faults().disarm();
+      s->parts().faults.disarm();
       QVERIFY2(s.damage().isEmpty(), step + ": " + s.damage());
       const QByteArray trouble = goesOn(s);
       QVERIFY2(trouble.isEmpty(), step + trouble);
@@ -125,18 +126,18 @@ class FaultStepsTest : public QObject {
         s.must("fault", {{"kind", kind.toStdString()}, {"n", n}});
         if (twice && kind == "kernel") s.must("fault", {{"kind", "copy"}, {"n", n / 3 + 1}});
         const bool done = bool(s.verb("rebuild"));
-        passed = s->faults().armed();
-        s->faults().disarm();
+        passed = s->parts().faults.armed();
+        s->parts().faults.disarm();
         if (!done) {
           broke = true;
-          QVERIFY2(s->status() == SessionState::Broken, step);
+          QVERIFY2(s->health().status == SessionState::Broken, step);
           for (const char* verb : {"step", "apply"}) {
             const Result<json> refused = s.verb(verb);
             QVERIFY2(refused ? (*refused)[0]["error"]["code"] == "broken" : refused.error().code == "broken", step);
           }
           s.must("rebuild");
         }
-        QVERIFY2(s->status() == SessionState::Ready && s.tokens() == tokens, step);
+        QVERIFY2(s->health().status == SessionState::Ready && s.tokens() == tokens, step);
         QVERIFY2(s.rows() == clean.rows() && s.logits() == clean.logits(), step);
         QVERIFY2(driftless(s), step);
         QVERIFY2(s.damage().isEmpty(), step + ": " + s.damage());
@@ -217,7 +218,7 @@ class FaultStepsTest : public QObject {
   }
 
   static bool driftless(const SessionFixture& s) {
-    const Result<Drift> drift = s->measureDrift();
+    const Result<Drift> drift = measureDrift(*s);
     return drift && drift->worstLayer < 0;
   }
 

@@ -293,16 +293,16 @@ QByteArray shown(const json& args) {
 
 /// What a refusal must leave alone, in words.
 QByteArray digest(const Session& s, const QString& folder) {
-  std::string out = s.stateHash() + " tick " + std::to_string(s.state().tick.value()) + " ledger " +
-      std::to_string(s.state().ledger.size()) + " status " + std::to_string(static_cast<int>(s.status()));
+  std::string out = stateHash(s) + " tick " + std::to_string(s.state().tick.value()) + " ledger " +
+      std::to_string(s.state().ledger.size()) + " status " + std::to_string(static_cast<int>(s.health().status));
   out += " history " + std::to_string(s.timeline().size()) + " at " + std::to_string(s.timeline().currentId()) +
       " branch " + s.timeline().branch();
   out += " pending " + std::to_string(s.pending().size());
   for (const auto& condition : const_cast<Session&>(s).breakpoints().conditions()) out += " break " + condition.text;
   for (int layer = 0; layer < s.store().layers(); ++layer)
     out += " free " + std::to_string(s.store().slots(layer).available());
-  out += const_cast<Session&>(s).capture() ? " captured" : "";
-  out += const_cast<Session&>(s).faults().armed() ? " armed" : "";
+  out += s.history().capture() ? " captured" : "";
+  out += s.parts().faults.armed() ? " armed" : "";
   return QByteArray::fromStdString(out) + " files " + QDir(folder).entryList(QDir::Files).join(' ').toUtf8();
 }
 

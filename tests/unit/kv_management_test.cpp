@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plain KV management (FT-022): position, remaining, is_full, reset; what does not fit is refused
+// Plain KV management (semantics.md, section 5): position, remaining, is_full, reset; what does not fit is refused
 // before anything is written.
+#include "core/session/truth.h"
 #include "support/scripted_session.h"
 
 #include <algorithm>
@@ -73,27 +74,27 @@ void KvManagementTest::overflowWritesNothing() {
   QFETCH(QString, args);
   const auto s = opened(tinyManifest({{"capacity", 32}}));
   call(*s, "promptIds", {{"ids", someIds(20, 200, 1)}});
-  const std::string before = s->stateHash();
+  const std::string before = stateHash(*s);
   const Result<json> refused = execute(*s, verb.toStdString(), json::parse(args.toStdString()));
   QVERIFY(!refused);
   QCOMPARE(refused.error().code, std::string("capacity"));
   const std::string text = refused.error().text();
   for (const char* part : {"20", "13", "32"}) QVERIFY2(text.find(part) != std::string::npos, text.c_str());
-  QCOMPARE(s->stateHash(), before);
+  QCOMPARE(stateHash(*s), before);
   QCOMPARE(call(*s, "position"), json(20));
 }
 
 void KvManagementTest::badRequestsAreNamed() {
   const auto s = opened(tinyManifest({{"capacity", 32}}));
   call(*s, "promptIds", {{"ids", someIds(4, 200, 1)}});
-  const std::string before = s->stateHash();
+  const std::string before = stateHash(*s);
   QVERIFY(!codeOf(*s, "promptIds", {{"ids", json::array()}}).empty());
   for (const json& n : {json(0), json(-1)}) QVERIFY(!codeOf(*s, "step", {{"n", n}}).empty());
   for (const json& layer : {json(-1), json(99), json("a")}) {
     const Result<json> refused = execute(*s, "rows", {{"layer", layer}});
     QVERIFY(!refused && refused.error().field == "layer");
   }
-  QCOMPARE(s->stateHash(), before);
+  QCOMPARE(stateHash(*s), before);
 }
 
 void KvManagementTest::resetForgetsEverything_data() {
@@ -105,14 +106,14 @@ void KvManagementTest::resetForgetsEverything_data() {
 void KvManagementTest::resetForgetsEverything() {
   QFETCH(QString, layout);
   const auto s = opened(tinyManifest({{"layout", layout.toStdString()}}));
-  const std::string empty = s->stateHash();
+  const std::string empty = stateHash(*s);
   live(*s);
   call(*s, "undo");
   QVERIFY(leftovers(*s) > 0);
   call(*s, "reset");
   QCOMPARE(leftovers(*s), 0);
   QCOMPARE(call(*s, "position"), json(0));
-  QCOMPARE(s->stateHash(), empty);
+  QCOMPARE(stateHash(*s), empty);
   live(*s);
   QCOMPARE(broken(*s), QString());
 }

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include "core/session/ticks.h"
 #include "support/scripted_session.h"
 
 using namespace kvlab;
@@ -180,7 +181,7 @@ class SnapshotThreadsTest : public QObject {
     session->setProgress([&](const std::string&, std::int64_t, std::int64_t) { return !stop; });
     session->setPublish([&](SnapshotPtr) { published = true; });
     std::string stoppedBy;
-    std::thread engine([&] { session->run(3000, stoppedBy), ended = true; });
+    std::thread engine([&] { run(*session, 3000, stoppedBy), ended = true; });
     while (!published && !ended) std::this_thread::yield();
     stop = true;
     engine.join();

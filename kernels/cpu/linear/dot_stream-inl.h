@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of up to four rows with a matrix that streams by once: each weight is read from memory once,
-// converted in registers and used for all rows. Lanes and tree of numerics.h.
+// Products of up to four rows with a matrix that streams by once: the code reads each weight from memory once,
+// converts it in registers and uses it for all rows. Lanes and tree are those of numerics.h.
 #if defined(KVLAB_DOT_STREAM_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef KVLAB_DOT_STREAM_INL_H
 #undef KVLAB_DOT_STREAM_INL_H
@@ -17,8 +17,8 @@ HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 
 constexpr int64_t kAhead = 12288;   // bytes of weights prefetched ahead of their use
-constexpr int64_t kLongRow = 2048;  // of weights, from which on they are asked into the second cache
-constexpr int64_t kStreamRows = 4;  // up to here weights are streamed instead of packed
+constexpr int64_t kLongRow = 2048;  // rows of so many weights or more are prefetched to the second cache
+constexpr int64_t kStreamRows = 4;  // up to so many rows stream the weights instead of packing them
 
 /// One row of x -> words in split order, padded with zeros to a multiple of 16 words.
 template <class Values>

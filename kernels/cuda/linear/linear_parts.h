@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a linear step of few rows is cut: into units, which are the output rows of one warp at a time. The
-// units of all matrices are counted through. Gated, a unit holds the same rows of both matrices.
+// Cuts a linear step of few rows into units. A unit holds the output rows of one warp at a time, and one count
+// runs through the units of all matrices. In a gated step a unit holds the same rows of both matrices.
 #pragma once
 
 #include <algorithm>
@@ -58,8 +58,8 @@ LinearPlan linearPlan(const LinearArgs& a, const DeviceShape& device) {
   return plan;
 }
 
-/// Up to kFewRows rows, k > 0, all matrices of type T, in one kernel. False where that does not fit; nothing
-/// is started then. `error` receives 0 or a CUDA error.
+/// Computes up to kFewRows rows, k > 0, all matrices of type T, in one kernel. False where that does not fit;
+/// then nothing has started. `error` receives 0 or a CUDA error.
 template <DType T>
 bool linearFew(void* stream, const LinearArgs&, const DeviceShape&, int32_t* error);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Up to eight rows of x, bound by the bandwidth of the weights. Eight neighbouring threads own an output
-// row and each two of its 16 virtual lanes; a block owns 16 or 32 rows. Weights go to shared memory as
-// they are, several stages ahead, x along with them. Shared rows are padded by one step of 16 values, so
-// that the four rows that a warp reads lie in different banks.
+// Multiplies up to eight rows of x, at the bandwidth of the weights. Eight neighbouring threads own an output
+// row, and each thread owns two of its 16 virtual lanes; a block owns 16 or 32 rows. Weights and x go to shared
+// memory unconverted, several stages ahead. Shared rows are padded by one step of 16 values, so that the four
+// rows that a warp reads lie in different banks.
 #pragma once
 
 #include "kernels/cuda/linear/matmul_parts.h"

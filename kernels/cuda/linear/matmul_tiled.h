@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many rows of x: a block computes 32 x 64 outputs. Lanes never meet before the tree, so they are spread
-// over threads: 16 threads own 8 x 16 outputs, each thread one lane of all of them, which is 128 sums in
-// registers for 24 values from shared memory. The next tile of both operands waits in registers while this
-// one is used; weights become f32 on their way to shared memory.
+// For many rows of x: a block computes 32 x 64 outputs. Lanes never meet before the tree, so threads share them
+// out: 16 threads own 8 x 16 outputs, and each thread owns one lane of all these outputs, which is 128 sums in
+// registers for 24 values from shared memory. The next tile of both operands waits in registers while the present
+// tile is in use; weights become f32 on their way to shared memory.
 #pragma once
 
 #include "kernels/cuda/linear/matmul_parts.h"
