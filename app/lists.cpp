@@ -60,7 +60,7 @@ std::string markdownCell(const json& row, const ListColumn& column, bool first) 
   const json value = row.value(column.field, json());
   std::string text;
   if (value.is_array() && !value.empty())
-    for (const json& one : value) text += (text.empty() ? "" : "<br>") + entryText(one);
+    for (const json& one : value) text += (text.empty() ? "" : "; ") + entryText(one);
   else if (!value.is_array()) text = cell(value);
   if (first) text = asCode(text);
   for (std::size_t at = text.find('|'); at != std::string::npos; at = text.find('|', at + 2)) text.insert(at, 1, '\\');
