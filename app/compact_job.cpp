@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "widgets/models/format.h"
+#include "widgets/base/format.h"
 
 namespace kvlab {
 

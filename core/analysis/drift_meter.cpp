@@ -8,10 +8,6 @@
 #include "kernels/backend/staging.h"
 
 namespace kvlab {
-namespace {
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-}  // namespace
-
 void DriftMeter::add(int layer, const RowPool& live, std::span<const std::int32_t> slots, const RowPool& rebuilt,
                      std::span<const std::int32_t> records, std::span<const std::int32_t> positions) {
   const auto n = static_cast<std::int64_t>(slots.size());

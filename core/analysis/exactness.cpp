@@ -8,8 +8,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 std::vector<RowTarget> allRows(const CacheState& state) {
   std::vector<RowTarget> rows;
   for (std::int32_t p = 0; p < state.length(); ++p) rows.push_back(targetAt(state, p));

@@ -11,8 +11,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 /// One entry against the mirror and the maps.
 void checkEntry(const CheckInput& input, const std::vector<SharedMap>& maps, std::size_t index, std::size_t row,
                 Findings& findings) {

@@ -138,7 +138,7 @@ std::vector<std::uint8_t> residency(const CacheState& state, int layer) {
   return out;
 }
 
-class Samples {
+class CellSamples {
  public:
   void add(double value) { m_values.push_back(value); }
   Summary summary() const { return kvlab::summarise(m_values); }
@@ -270,7 +270,7 @@ class Tally {
   bool m_right = true;
   int m_asked = 0, m_forced = 0;
   std::array<std::pair<int, int>, std::size(kDistances)> m_distances{};
-  Samples m_kl, m_klAnswer, m_dnll, m_top1, m_mass, m_survival, m_answer, m_rowsKept, m_rowsPrompt, m_bytes;
+  CellSamples m_kl, m_klAnswer, m_dnll, m_top1, m_mass, m_survival, m_answer, m_rowsKept, m_rowsPrompt, m_bytes;
 };
 
 }  // namespace
@@ -302,7 +302,7 @@ Result<std::vector<StoryTrace>> runReference(const Session& host, const Manifest
 Status runCell(const Session& host, const Manifest& manifest, const CellWork& work,
                const std::vector<StoryTrace>& reference, SweepRow& row) {
   Tally tally(work, row);
-  Samples bytes;
+  CellSamples bytes;
   for (std::size_t s = 0; s < work.stories.size(); ++s) {
     StoryRun run(host, manifest, work.stories[s], work.ask, futureOf(reference[s]));
     tally.beginStory();

@@ -19,8 +19,6 @@ namespace kvlab {
 namespace {
 
 using nlohmann::json;
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 /// Objects are merged key by key; what names a strategy comes whole, as parameters of another mean nothing to it.
 json merged(json manifest, const json& changes) {
   for (const auto& [key, value] : changes.items()) {

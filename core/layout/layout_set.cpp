@@ -5,7 +5,6 @@
 
 namespace kvlab {
 namespace {
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// Slots that rows have left. A slot that the state before did not name is given back; any other is freed.
 void account(const std::vector<Slot>& left, SlotAllocator& slots, std::vector<Slot>& added, std::vector<Slot>& freed) {

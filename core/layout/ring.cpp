@@ -6,8 +6,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 /// Where the oldest of the rows [first, size) has to lie so that the fewest rows move: most of them lie
 /// right for it already.
 std::int32_t cheapestHead(const ResidencyView& map, std::int32_t first, std::int32_t capacity) {

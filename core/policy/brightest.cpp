@@ -5,12 +5,12 @@
 namespace kvlab {
 namespace {
 
-std::vector<float> scores(const PolicySpec&, const LayerRows& rows) {
+std::vector<float> brightnessScores(const PolicySpec&, const LayerRows& rows) {
   return {rows.brightness.begin(), rows.brightness.end()};
 }
 
 }  // namespace
 
-Policy makeBrightness() { return {kBrightness, scores}; }
+Policy makeBrightness() { return {kBrightness, brightnessScores}; }
 
 }  // namespace kvlab

@@ -6,8 +6,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 /// Attention of the newest query in the last layer per context position, mean over its heads, 0 where a token was not
 /// there to be seen.
 std::vector<float> newestMass(const CacheState& state) {

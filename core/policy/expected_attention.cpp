@@ -10,8 +10,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 /// The mean over the next positions of cos and sin of each pair; pair i is (i, i + d/2).
 struct MeanRotation {
   std::vector<double> cosine, sine;
@@ -68,7 +66,7 @@ void softmax(std::vector<double>& values) {
   for (double& value : values) value /= sum;
 }
 
-std::vector<float> scores(const PolicySpec& spec, const LayerRows& rows) {
+std::vector<float> expectedScores(const PolicySpec& spec, const LayerRows& rows) {
   const std::size_t n = rows.rows(), dim = at(rows.headDim);
   std::vector<float> out(at(rows.kvHeads) * n);
   if (n == 0 || !rows.queries) return out;
@@ -93,6 +91,6 @@ std::vector<float> scores(const PolicySpec& spec, const LayerRows& rows) {
 
 }  // namespace
 
-Policy makeExpectedAttention() { return {kKeys | kValues | kMoments, scores}; }
+Policy makeExpectedAttention() { return {kKeys | kValues | kMoments, expectedScores}; }
 
 }  // namespace kvlab

@@ -6,10 +6,12 @@
 namespace kvlab {
 namespace {
 
-std::vector<float> scores(const PolicySpec&, const LayerRows& rows) { return {rows.future.begin(), rows.future.end()}; }
+std::vector<float> futureScores(const PolicySpec&, const LayerRows& rows) {
+  return {rows.future.begin(), rows.future.end()};
+}
 
 }  // namespace
 
-Policy makeOracle() { return {kFuture, scores}; }
+Policy makeOracle() { return {kFuture, futureScores}; }
 
 }  // namespace kvlab

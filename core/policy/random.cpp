@@ -6,7 +6,7 @@
 namespace kvlab {
 namespace {
 
-std::vector<float> scores(const PolicySpec& spec, const LayerRows& rows) {
+std::vector<float> randomScores(const PolicySpec& spec, const LayerRows& rows) {
   std::vector<float> out;
   for (int head = 0; head < rows.kvHeads; ++head) {
     const std::uint64_t stream =
@@ -19,6 +19,6 @@ std::vector<float> scores(const PolicySpec& spec, const LayerRows& rows) {
 
 }  // namespace
 
-Policy makeRandom() { return {kNoStatistic, scores}; }
+Policy makeRandom() { return {kNoStatistic, randomScores}; }
 
 }  // namespace kvlab

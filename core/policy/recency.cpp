@@ -8,7 +8,7 @@
 namespace kvlab {
 namespace {
 
-std::vector<float> scores(const PolicySpec&, const LayerRows& rows) {
+std::vector<float> ageScores(const PolicySpec&, const LayerRows& rows) {
   std::vector<float> out(rows.rows());
   std::iota(out.begin(), out.end(), 0.0f);
   return out;
@@ -16,7 +16,7 @@ std::vector<float> scores(const PolicySpec&, const LayerRows& rows) {
 
 }  // namespace
 
-Policy makeStreamingLlm() { return {kNoStatistic, scores}; }
-Policy makeSlidingWindow() { return {kNoStatistic, scores}; }
+Policy makeStreamingLlm() { return {kNoStatistic, ageScores}; }
+Policy makeSlidingWindow() { return {kNoStatistic, ageScores}; }
 
 }  // namespace kvlab

@@ -6,10 +6,12 @@
 namespace kvlab {
 namespace {
 
-std::vector<float> scores(const PolicySpec&, const LayerRows& rows) { return {rows.gates.begin(), rows.gates.end()}; }
+std::vector<float> gateScores(const PolicySpec&, const LayerRows& rows) {
+  return {rows.gates.begin(), rows.gates.end()};
+}
 
 }  // namespace
 
-Policy makeSmartKv() { return {kGates, scores}; }
+Policy makeSmartKv() { return {kGates, gateScores}; }
 
 }  // namespace kvlab

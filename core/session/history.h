@@ -29,8 +29,8 @@ class History {
 
   const CacheState& state() const { return m_state; }
   const Timeline& timeline() const { return m_timeline; }
-  Measured& measured() { return m_measured; }
-  const Measured& measured() const { return m_measured; }
+  /// Looking adds to it.
+  Measured& measured() const { return m_measured; }
 
   /// An empty cache, which nothing led to.
   void start(CacheState state);
@@ -85,7 +85,7 @@ class History {
   void become(CacheState state);
 
   CacheState m_state;
-  Measured m_measured;
+  mutable Measured m_measured;
   Timeline m_timeline;
   std::string m_verb;  // the command being executed
   nlohmann::json m_args;

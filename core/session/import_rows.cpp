@@ -11,7 +11,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 constexpr std::int64_t kChunk = 256;  // rows converted at a time
 
 /// Rows of a layer that the file brings.

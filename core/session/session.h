@@ -4,29 +4,12 @@
 // session as it was unless it says otherwise. What can be done with a session stands beside it: ticks.h, requests.h,
 // truth.h, storage.h, policies.h, tiles.h, import_rows.h.
 #pragma once
-#include "core/api/lifespan_view.h"
 #include "core/session/breakpoints.h"
 #include "core/session/history.h"
 #include "core/session/publisher.h"
 #include "core/session/ticker.h"
 
 namespace kvlab {
-
-/// Whether a session can be used, and what its invariants said last.
-struct Health {
-  SessionState status = SessionState::Empty;
-  std::string reason;  // why it is broken
-  std::vector<InvariantState> invariants;
-  std::shared_ptr<const TickReport> report;  // of the last tick
-  std::int64_t bytesMoved = 0;               // by the last commit
-  std::int64_t checks = 0;                   // ticks that were checked
-};
-
-/// What readers have asked for; the present state does not matter to it.
-struct Watching {
-  std::int64_t attentionUntil = -1;  // ticks that bring the newest row's attention in every layer by themselves
-  std::shared_ptr<const LifespanView> lifespans;  // the last measurement, of some earlier state
-};
 
 class Session {
  public:
@@ -53,8 +36,7 @@ class Session {
   const Timeline& timeline() const { return m_history.timeline(); }
   History& history() { return m_history; }
   const History& history() const { return m_history; }
-  Measured& measured() { return m_history.measured(); }
-  const Measured& measured() const { return m_history.measured(); }
+  Measured& measured() const { return m_history.measured(); }
   const Health& health() const { return m_health; }
   Health& health() { return m_health; }
   Watching& watching() { return m_watching; }
@@ -106,8 +88,7 @@ class Session {
   /// Where long work reports and learns that it should stop.
   void setProgress(Progress progress) { m_progress = std::move(progress); }
   const Progress& progress() const { return m_progress; }
-  /// Called in the middle of long verbs, between two ticks, where the session is whole and others may look at it; not
-  /// while history is being executed again.
+  /// Called in the middle of long verbs where the session is whole and others may look at it: between two ticks.
   void setBetweenTicks(std::function<void()> between) { m_betweenTicks = std::move(between); }
   void betweenTicks() const {
     if (m_betweenTicks && !m_history.replaying()) m_betweenTicks();

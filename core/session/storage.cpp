@@ -9,7 +9,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 constexpr std::size_t kChunk = 256;  // rows converted at a time
 
 /// Bytes of a record by kind, from its layout.

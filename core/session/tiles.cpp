@@ -12,7 +12,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 constexpr std::int64_t kAttentionTicks = 64;  // that go on bringing what was asked for
 

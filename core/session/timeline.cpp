@@ -4,10 +4,6 @@
 #include <algorithm>
 
 namespace kvlab {
-namespace {
-constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
-}  // namespace
-
 void Timeline::start(const CacheState& state) {
   m_entries = {Entry{}};
   m_entries[0].verb = "open";

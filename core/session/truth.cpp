@@ -10,8 +10,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 RebuildInput inputOf(Session& session) {
   SessionParts& parts = session.parts();
   return {session.state(), *parts.transformer, parts.faults, parts.manifest.position == PositionMode::Cache};

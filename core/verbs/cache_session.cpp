@@ -16,8 +16,6 @@ namespace kvlab {
 namespace {
 
 using nlohmann::json;
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 /// One type for the whole file: the rows' own, f32 where K and V differ.
 kernels::DType fileType(const kernels::RowFormat& format) {
   return format.k == format.v ? format.k : kernels::DType::f32;

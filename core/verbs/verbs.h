@@ -20,11 +20,6 @@ using RunsOnLanes = Result<nlohmann::json> (*)(Lanes& lanes, VerbArgs& args);
 /// One line of the table. The arguments that `run` gets have passed the table's own checks. Nothing runs the verbs that
 /// open and close lanes but who holds a session or lanes (core/lanes/session_holder).
 struct Verb {
-  Verb(VerbInfo what) : info(std::move(what)) {}
-  Verb(VerbInfo what, LooksAtSession looks) : info(std::move(what)), run(looks) {}
-  Verb(VerbInfo what, RunsOnSession runs) : info(std::move(what)), run(runs) {}
-  Verb(VerbInfo what, RunsOnLanes runs) : info(std::move(what)), run(runs) {}
-
   VerbInfo info;
   std::variant<std::monostate, LooksAtSession, RunsOnSession, RunsOnLanes> run;
 };

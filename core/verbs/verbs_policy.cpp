@@ -10,8 +10,6 @@ namespace kvlab {
 namespace {
 
 using nlohmann::json;
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 /// Figures of each head, without the points.
 json lifespanFigures(const LifespanView& view) {
   json out = toJson(view);
@@ -20,7 +18,7 @@ json lifespanFigures(const LifespanView& view) {
   return out;
 }
 
-Result<json> measureLifespans(Session& session, VerbArgs& in) {
+Result<json> measureLifespansVerb(Session& session, VerbArgs& in) {
   const Result<std::shared_ptr<const LifespanView>> measured = measureLifespans(session, at(in.integer("points")));
   if (!measured) return measured.error();
   return lifespanFigures(**measured);
@@ -90,7 +88,7 @@ std::span<const Verb> policyVerbs() {
         "How long rows are used when nothing is evicted, beside what gates predicted: R2 and calibration per layer and "
         "KV head.",
         Effect::Measures},
-       measureLifespans},
+       measureLifespansVerb},
       {{"lifespans",
         {arg::integer("since", 0, (std::int64_t{1} << 53) - 1).orElse(0)},
         "The last measurement with the points to draw; null before the first.",

@@ -16,8 +16,6 @@ namespace {
 
 using nlohmann::json;
 constexpr std::int64_t kMostId = (std::int64_t{1} << 31) - 1;
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 Result<json> tokenise(const Session& session, VerbArgs& in) {
   Result<std::vector<TokenId>> ids = session.model().tokenizer().encode(in.text("text"), false);
   if (!ids) return ids.error();
@@ -46,7 +44,7 @@ Result<json> remaining(const Session& session, VerbArgs&) {
 Result<json> isFull(const Session& session, VerbArgs&) {
   return json(session.parts().capacity <= session.state().length());
 }
-Result<json> stateHash(const Session& session, VerbArgs&) { return json(kvlab::stateHash(session)); }
+Result<json> stateHashVerb(const Session& session, VerbArgs&) { return json(stateHash(session)); }
 Result<json> text(const Session& session, VerbArgs&) {
   return json(session.model().tokenizer().decode(liveTokens(session)));
 }
@@ -313,7 +311,7 @@ std::span<const Verb> queryVerbs() {
       {{"isFull", {}, "True if nothing more fits.", Effect::Reads}, isFull},
       {{"text", {}, "The live context as text.", Effect::Reads}, text},
       {{"tokens", {}, "The live context as token ids.", Effect::Reads}, tokens},
-      {{"stateHash", {}, "One number for everything the session remembers.", Effect::Reads}, stateHash},
+      {{"stateHash", {}, "One number for everything the session remembers.", Effect::Reads}, stateHashVerb},
       {{"pos2ledger",
         {layerArg().orNone(), headArg()},
         "Ledger ids in context order, of the mirror or of one layer; of a KV head where residency is by head.",

@@ -26,18 +26,18 @@ Result<json> where(Session& session, const Status& status) {
   return json{{"tick", session.state().tick.value()}, {"branch", session.timeline().branch()}};
 }
 
-Result<json> setBrightness(Session& session, VerbArgs& in) {
+Result<json> setBrightnessVerb(Session& session, VerbArgs& in) {
   return done(setBrightness(session, ledgerId(in), in.number("value")));
 }
 
-Result<json> pin(Session& session, VerbArgs& in) { return done(pin(session, ledgerId(in), in.flag("on"))); }
+Result<json> pinVerb(Session& session, VerbArgs& in) { return done(pin(session, ledgerId(in), in.flag("on"))); }
 
 Result<json> opEvents(Session& session, VerbArgs& in) {
   setOpEvents(session, in.flag("on"));
   return json(nullptr);
 }
 
-Result<json> rebuild(Session& session, VerbArgs&) {
+Result<json> rebuildVerb(Session& session, VerbArgs&) {
   const auto start = std::chrono::steady_clock::now();
   Result<RebuildOutcome> outcome = session.rebuild();
   if (!outcome) return outcome.error();
@@ -48,7 +48,7 @@ Result<json> rebuild(Session& session, VerbArgs&) {
               {"cancelled", outcome->cancelled}};
 }
 
-Result<json> fault(Session& session, VerbArgs& in) {
+Result<json> faultVerb(Session& session, VerbArgs& in) {
   json params = in.all();
   params.erase("kind");
   return fault(session, in.text("kind"), params);
@@ -59,14 +59,14 @@ int layerOrAll(VerbArgs& in, const Session& session) {
   return in.has("layer") ? static_cast<int>(in.within("layer", 0, session.cacheLayers().layers - 1)) : -1;
 }
 
-Result<json> setLayout(Session& session, VerbArgs& in) {
+Result<json> setLayoutVerb(Session& session, VerbArgs& in) {
   const std::string layout = in.text("layout");
   const int layer = layerOrAll(in, session);
   if (in.error()) return *in.error();
   return done(setLayout(session, layer, layout));
 }
 
-Result<json> setFormat(Session& session, VerbArgs& in) {
+Result<json> setFormatVerb(Session& session, VerbArgs& in) {
   const std::string k = in.text("k"), v = in.text("v");
   const int layer = layerOrAll(in, session);
   if (k.empty() && v.empty()) in.fail("k", nullptr, "and v are missing");
@@ -74,7 +74,7 @@ Result<json> setFormat(Session& session, VerbArgs& in) {
   return done(setFormat(session, layer, k, v));
 }
 
-Result<json> setPolicy(Session& session, VerbArgs& in) {
+Result<json> setPolicyVerb(Session& session, VerbArgs& in) {
   const int layer = layerOrAll(in, session);
   if (in.error()) return *in.error();
   Result<PolicySpec> spec = PolicySpec::fromJson(in.raw("policy"));
@@ -82,18 +82,20 @@ Result<json> setPolicy(Session& session, VerbArgs& in) {
   return done(setPolicy(session, layer, *spec));
 }
 
-Result<json> setCapacity(Session& session, VerbArgs& in) { return done(setCapacity(session, in.integer("rows"))); }
+Result<json> setCapacityVerb(Session& session, VerbArgs& in) { return done(setCapacity(session, in.integer("rows"))); }
 
-Result<json> compact(Session& session, VerbArgs& in) {
+Result<json> compactVerb(Session& session, VerbArgs& in) {
   Result<Compaction> done = compact(session, in.integer("rows", kAllRows));
   if (!done) return done.error();
   return json{{"rows", done->rows}, {"bytes", done->bytes}, {"done", done->done}};
 }
 
-Result<json> undo(Session& session, VerbArgs&) { return where(session, undo(session)); }
-Result<json> redo(Session& session, VerbArgs&) { return where(session, redo(session)); }
+Result<json> undoVerb(Session& session, VerbArgs&) { return where(session, undo(session)); }
+Result<json> redoVerb(Session& session, VerbArgs&) { return where(session, redo(session)); }
 
-Result<json> goTo(Session& session, VerbArgs& in) { return where(session, goTo(session, Tick(in.integer("tick")))); }
+Result<json> goToVerb(Session& session, VerbArgs& in) {
+  return where(session, goTo(session, Tick(in.integer("tick"))));
+}
 
 Result<json> branches(const Session& session, VerbArgs&) {
   json out = json::array();
@@ -114,12 +116,12 @@ std::span<const Verb> stateVerbs() {
         {arg::integer("ledger", 0, kMostId), arg::number("value", 0, 1e6)},
         "Sets the brightness of a live token.",
         Effect::Commits},
-       setBrightness},
+       setBrightnessVerb},
       {{"pin",
         {arg::integer("ledger", 0, kMostId), arg::flag("on", true)},
         "Pins a token: no policy may cull or evict a pinned token.",
         Effect::Commits},
-       pin},
+       pinVerb},
       {{"opEvents",
         {arg::flag("on", true)},
         "Lists every op call of a tick with its time and bytes among the events.",
@@ -129,28 +131,28 @@ std::span<const Verb> stateVerbs() {
         {arg::text("layout"), layerArg().orNone()},
         "Stores the rows of a layer, or of all, in another layout; the content stays.",
         Effect::Commits},
-       setLayout},
+       setLayoutVerb},
       {{"setFormat",
         {arg::text("k").orNone(), arg::text("v").orNone(), layerArg().orNone()},
         "Converts the K or V rows of a layer, or of all, to another type.",
         Effect::Commits},
-       setFormat},
+       setFormatVerb},
       {{"setPolicy",
         {arg::of("policy", ArgType::Policy), layerArg().orNone()},
         "Another eviction policy for a layer, or for all, from the next tick on.",
         Effect::Commits},
-       setPolicy},
+       setPolicyVerb},
       {{"setCapacity",
         {arg::integer("rows", 1, 1 << 24)},
         "Pools for so many rows per layer, with the content kept: frees what a policy has emptied.",
         Effect::Commits},
-       setCapacity},
+       setCapacityVerb},
       {{"compact",
         {arg::integer("rows", 1, kAllRows).orNone()},
         "Fills pages by moving about so many rows per layer; done tells whether any are left.",
         Effect::Queues},
-       compact},
-      {{"rebuild", {}, "Computes every row anew from the live context.", Effect::Commits}, rebuild},
+       compactVerb},
+      {{"rebuild", {}, "Computes every row anew from the live context.", Effect::Commits}, rebuildVerb},
       {{"fault",
         {arg::text("kind"), arg::integer("layer", 0, kMostLayer).orNone(), arg::integer("index", 0, kMostId).orNone(),
          arg::integer("bit", 0, kMostId).orNone(), arg::integer("other", 0, kMostId).orNone(),
@@ -158,15 +160,15 @@ std::span<const Verb> stateVerbs() {
          arg::integer("n", 1, kAllRows).orNone()},
         "Fault drill: damages the cache or makes a step fail.",
         Effect::Commits},
-       fault},
-      {{"undo", {}, "Goes back by one commit.", Effect::Travels, InLanes::Refused}, undo},
-      {{"redo", {}, "Goes forward by one commit.", Effect::Travels, InLanes::Refused}, redo},
+       faultVerb},
+      {{"undo", {}, "Goes back by one commit.", Effect::Travels, InLanes::Refused}, undoVerb},
+      {{"redo", {}, "Goes forward by one commit.", Effect::Travels, InLanes::Refused}, redoVerb},
       {{"goto",
         {arg::integer("tick", 0, kAllRows)},
         "Goes to a tick of this branch; the future stays as a named branch.",
         Effect::Travels,
         InLanes::Refused},
-       goTo},
+       goToVerb},
       {{"branches", {}, "Lists the branches of the history.", Effect::Reads}, branches},
       {{"reset", {}, "Forgets all rows and starts over.", Effect::Travels, InLanes::Refused}, reset},
   };

@@ -11,8 +11,6 @@ namespace kvlab {
 namespace {
 
 using nlohmann::json;
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 json ringOf(const StorageView& view) {
   const RingState& r = *view.ring;
   return {{"layout", view.layout},

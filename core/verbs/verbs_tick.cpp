@@ -36,9 +36,9 @@ Result<json> prompt(Session& session, VerbArgs& in) {
   return single(append(session, *ids, Source::Prompt));
 }
 
-Result<json> endPrefill(Session& session, VerbArgs&) { return single(endPrefill(session)); }
+Result<json> endPrefillVerb(Session& session, VerbArgs&) { return single(endPrefill(session)); }
 
-Result<json> step(Session& session, VerbArgs& in) {
+Result<json> stepVerb(Session& session, VerbArgs& in) {
   std::vector<TokenId> tokens;
   if (in.has("tokens")) tokens = in.tokens("tokens", session.model().config().vocab);
   const auto block = static_cast<std::size_t>(session.manifest().ring.blockTokens);
@@ -52,34 +52,34 @@ Result<json> step(Session& session, VerbArgs& in) {
     if (i > 0) session.betweenTicks();
     const auto from = std::min(tokens.size(), static_cast<std::size_t>(i) * block),
                to = std::min(tokens.size(), from + block);
-    const TickReport report = kvlab::step(session,
-                                          std::vector<TokenId>(tokens.begin() + static_cast<std::ptrdiff_t>(from),
-                                                               tokens.begin() + static_cast<std::ptrdiff_t>(to)));
+    const TickReport report = step(session,
+                                   std::vector<TokenId>(tokens.begin() + static_cast<std::ptrdiff_t>(from),
+                                                        tokens.begin() + static_cast<std::ptrdiff_t>(to)));
     reports.push_back(toJson(report));
     if (!report.ok) break;
   }
   return reports;
 }
 
-Result<json> stepAction(Session& session, VerbArgs&) { return toJson(stepAction(session)); }
+Result<json> stepActionVerb(Session& session, VerbArgs&) { return toJson(stepAction(session)); }
 
-Result<json> apply(Session& session, VerbArgs&) { return single(apply(session)); }
+Result<json> applyVerb(Session& session, VerbArgs&) { return single(apply(session)); }
 
-Result<json> run(Session& session, VerbArgs& in) {
+Result<json> runVerb(Session& session, VerbArgs& in) {
   std::string stoppedBy;
   json reports = json::array();
-  for (const TickReport& report : kvlab::run(session, static_cast<int>(in.integer("maxTicks")), stoppedBy))
+  for (const TickReport& report : run(session, static_cast<int>(in.integer("maxTicks")), stoppedBy))
     reports.push_back(toJson(report));
   return json{{"ticks", reports}, {"stoppedBy", stoppedBy}};
 }
 
-Result<json> inject(Session& session, VerbArgs& in) {
+Result<json> injectVerb(Session& session, VerbArgs& in) {
   Result<std::vector<Action>> actions = actionsFromJson(in.raw("actions"));
   if (!actions) return actions.error();
   return queued(session, actions.take(), in);
 }
 
-Result<json> clearPending(Session& session, VerbArgs&) {
+Result<json> clearPendingVerb(Session& session, VerbArgs&) {
   clearPending(session);
   return json{{"pending", 0}};
 }
@@ -90,7 +90,7 @@ Result<json> evict(Session& session, VerbArgs& in) {
   return queued(session, {std::move(action)}, in);
 }
 
-Result<json> plan(const Session& session, VerbArgs& in) {
+Result<json> planVerb(const Session& session, VerbArgs& in) {
   Result<std::vector<Action>> actions = actionsFromJson(in.raw("actions"));
   if (!actions) return actions.error();
   const int pending = static_cast<int>(session.pending().size());  // they come first: places count from behind them
@@ -153,37 +153,37 @@ std::span<const Verb> tickVerbs() {
         "Ends a prompt that came in chunks: policies evict what they do not keep.",
         Effect::Commits,
         InLanes::Feeds},
-       endPrefill},
+       endPrefillVerb},
       {{"step",
         {arg::integer("n", 1, kMostTicks).orNone(), arg::tokens("tokens").orNone()},
         "Runs ticks: one token each, sampled or given, with the pending actions.",
         Effect::Commits,
         InLanes::Steps},
-       step},
+       stepVerb},
       {{"stepAction",
         {},
         "Applies the pending action that stands highest, alone; a tick where none is pending.",
         Effect::Commits,
         InLanes::Refused},
-       stepAction},
+       stepActionVerb},
       {{"run",
         {arg::integer("maxTicks", 1, kMostTicks).orElse(64)},
         "Runs ticks until a breakpoint, an error, the end of the text or maxTicks.",
         Effect::Commits,
         InLanes::Steps},
-       run},
+       runVerb},
       {{"inject",
         {arg::of("actions", ArgType::Actions, 1), nowArg()},
         "Checks actions together with the pending ones and queues them; now applies them at once.",
         Effect::Commits},
-       inject},
-      {{"clearPending", {}, "Forgets the pending actions.", Effect::Queues}, clearPending},
+       injectVerb},
+      {{"clearPending", {}, "Forgets the pending actions.", Effect::Queues}, clearPendingVerb},
       {{"plan",
         {arg::of("actions", ArgType::Actions, 1)},
         "Shows what actions would do; nothing is queued.",
         Effect::Reads},
-       plan},
-      {{"apply", {}, "Applies the pending actions now, without generating.", Effect::Commits}, apply},
+       planVerb},
+      {{"apply", {}, "Applies the pending actions now, without generating.", Effect::Commits}, applyVerb},
       {{"evict",
         {layerArg(), arg::of("ledger", ArgType::LedgerIds), headArg(), nowArg()},
         "Queues the removal of rows from one layer; now applies it at once.",

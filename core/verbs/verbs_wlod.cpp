@@ -16,7 +16,7 @@ Result<json> lod(Session& session, VerbArgs& in) {
   return queued(session, {Kind{NodeId(in.integer("node"))}}, in);
 }
 
-Result<json> refocus(Session& session, VerbArgs& in) {
+Result<json> refocusVerb(Session& session, VerbArgs& in) {
   const std::int64_t rounds = in.integer("rounds");
   json reports = json::array();
   for (std::int64_t i = 0; i < rounds; ++i) {
@@ -28,19 +28,19 @@ Result<json> refocus(Session& session, VerbArgs& in) {
   return reports;
 }
 
-Result<json> setLensScores(Session& session, VerbArgs& in) {
+Result<json> setLensScoresVerb(Session& session, VerbArgs& in) {
   if (Status set = setLensScores(session, in.numbers("scores")); !set) return set.error();
   return json(nullptr);
 }
 
-Result<json> speculate(Session& session, VerbArgs& in) {
+Result<json> speculateVerb(Session& session, VerbArgs& in) {
   const std::vector<TokenId> tokens = in.tokens("tokens", session.model().config().vocab);
   if (in.error()) return *in.error();
   return single(speculate(session, tokens));
 }
 
 Result<json> ended(Session& session, bool keep) {
-  if (Status ended = endDraft(session, keep); !ended) return ended.error();
+  if (Status done = endDraft(session, keep); !done) return done.error();
   return json{{"tick", session.state().tick.value()}, {"moments", session.state().wlod->tree.length()}};
 }
 Result<json> accept(Session& session, VerbArgs&) { return ended(session, true); }
@@ -157,13 +157,14 @@ std::span<const Verb> wlodVerbs() {
         {arg::integer("rounds", 1, 1 << 16).orElse(1)},
         "Rounds of the focus allocator, whatever is due.",
         Effect::Commits},
-       refocus},
+       refocusVerb},
       {{"setLensScores",
         {arg::of("scores", ArgType::Numbers)},
         "What the lens `script` goes by: one score per entry, above 0 = wants detail.",
         Effect::Commits},
-       setLensScores},
-      {{"speculate", {arg::tokens("tokens")}, "Appends tokens that may be taken back.", Effect::Commits}, speculate},
+       setLensScoresVerb},
+      {{"speculate", {arg::tokens("tokens")}, "Appends tokens that may be taken back.", Effect::Commits},
+       speculateVerb},
       {{"accept", {}, "Keeps the speculative span.", Effect::Commits}, accept},
       {{"rollback", {}, "Takes the speculative span back.", Effect::Commits}, rollback},
       {{"tree",

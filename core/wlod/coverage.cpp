@@ -7,7 +7,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 std::int32_t roundedUp(std::int32_t moments, std::int32_t to) { return (moments + to - 1) / to * to; }
 
 }  // namespace

@@ -9,7 +9,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 constexpr std::size_t kListed = 16;
 constexpr std::int32_t kStep = kGistBlock - 1;  // entries that an edit adds or saves
 

@@ -4,7 +4,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 constexpr std::size_t kTogether = 32;  // nodes whose gists are made by one call
 
 /// The column with some values changed, in a buffer of its own.

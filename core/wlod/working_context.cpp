@@ -6,8 +6,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 Error refuse(const char* code, const LodEdit& edit, std::string why, std::string remedy) {
   return Error{code,
                std::string(edit.expand ? "expand" : "collapse") + " was refused",

@@ -16,16 +16,24 @@ inline int64_t valueBytes(const RowFormat& f) {
 }
 inline int64_t recordBytes(const RowFormat& f) { return rowLayout(f).stride; }
 
+/// Of a matrix with its scales.
+inline int64_t weightBytes(const Weight& w) { return w.n * (w.k * dtypeBytes(w.type) + (w.scales ? 4 : 0)); }
+/// What a linear step reads that is the model's: matrices, norm and biases. The rest of opBytes() is activations.
+inline int64_t weightBytes(const LinearArgs& a) {
+  int64_t bytes = a.normWeight ? a.k() * dtypeBytes(a.normType) : 0;
+  for (int i = 0; i < a.nParts; ++i) bytes += weightBytes(a.parts[i].w) + (a.parts[i].bias ? 4 * a.parts[i].w.n : 0);
+  return bytes;
+}
+
 inline int64_t opBytes(const ConvertArgs& a) { return a.count * (dtypeBytes(a.fromType) + dtypeBytes(a.toType)); }
 inline int64_t opBytes(const EmbeddingArgs& a) { return a.n * a.dim * (dtypeBytes(a.tableType) + 4); }
 inline int64_t opBytes(const MatmulArgs& a) {
-  return a.n * a.k * dtypeBytes(a.wType) + 4 * (a.m * (a.n + a.k) + (a.bias ? a.n : 0) + (a.scales ? a.n : 0));
+  return weightBytes(a.w) + 4 * (a.m * (a.w.n + a.w.k) + (a.bias ? a.w.n : 0));
 }
 inline int64_t opBytes(const LinearArgs& a) {
-  int64_t bytes = 4 * a.m * a.k + (a.normWeight ? a.k * dtypeBytes(a.normType) : 0);
-  for (int i = 0; i < a.nParts; ++i)
-    bytes += a.parts[i].n * (a.k * dtypeBytes(a.parts[i].wType) + (a.parts[i].scales ? 4 : 0)) + 4 * a.m * a.parts[i].n;
-  return bytes + (a.residual ? 4 * a.m * a.parts[0].n : 0);
+  int64_t values = a.k() + (a.residual ? a.parts[0].w.n : 0);  // of a row
+  for (int i = 0; i < a.nParts; ++i) values += a.parts[i].w.n;
+  return weightBytes(a) + 4 * a.m * values;
 }
 inline int64_t opBytes(const RmsnormArgs& a) { return a.dim * dtypeBytes(a.weightType) + 8 * a.rows * a.dim; }
 inline int64_t opBytes(const AddArgs& a) { return 12 * a.count; }
@@ -37,8 +45,8 @@ inline int64_t opBytes(const AttentionArgs& a) {
   return (a.rowsSeen ? a.rowsSeen : a.rows) * row + 8 * a.nQueries * a.queryHeads * a.fmt.headDim;
 }
 inline int64_t opBytes(const GateMlpArgs& a) {
-  int64_t bytes = 4 * a.n * a.gates() * (a.headDim + 1);
-  for (int s = 0; s < kGateStages; ++s) bytes += a.gates() * a.outputs(s) * (a.in(s)*dtypeBytes(a.wType) + 4);
+  int64_t bytes = 4 * a.n * a.gates() * (a.headDim() + 1);
+  for (const Weight& w : a.w) bytes += a.gates() * (weightBytes(w) + 4 * w.n);
   return bytes;
 }
 inline int64_t opBytes(const WriteRowsArgs& a) {

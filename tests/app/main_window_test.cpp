@@ -14,6 +14,7 @@
 
 #include "app/fake_engine.h"
 #include "app/main_window.h"
+#include "widgets/base/button_use.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -87,6 +88,7 @@ class MainWindowTest : public QObject {
   void noKeyMeansTwoThings();
   void everyCommandCanBeReached();
   void everyButtonOfAViewIsACommand();
+  void repliesGoToWhoAsked();
   void optionsOfViewsAreSet();
   void looksBackInWords();
   void stopWaitsForWork();
@@ -376,12 +378,50 @@ void MainWindowTest::everyCommandCanBeReached() {
   QTRY_VERIFY(m_window->docks().visible("log"));
 }
 
+/// widgets/buttons_test clicks them all.
 void MainWindowTest::everyButtonOfAViewIsACommand() {
-  for (const char* id : {"step_into", "step", "step_out", "step_back", "run", "clear_pending", "show_invariants"})
-    QVERIFY2(m_window->commands().find(id), id);
   open();
+  QSet<QString> commands;
+  for (const QString& id : m_window->docks().ids())
+    for (const QAbstractButton* button : m_window->docks().view(id)->findChildren<QAbstractButton*>()) {
+      if (qobject_cast<QLineEdit*>(button->parent()) || qobject_cast<QTabBar*>(button->parent()) ||
+          button->inherits("QTableCornerButton"))
+        continue;  // parts of Qt's own widgets
+      const QString command = commandOf(*button), what = button->accessibleName() + " of " + id + ": " + command;
+      QVERIFY2(command.isEmpty() ? isOwn(*button) : m_window->commands().find(command) != nullptr, qPrintable(what));
+      if (!command.isEmpty()) commands << command;
+    }
+  QVERIFY2(commands.size() >= 20, qPrintable(QStringList(commands.values()).join(", ")));
   QCOMPARE(m_window->runCommand("step_out", json::object()).error().why,
            std::string("no action is pending; compose one in Compose"));
+}
+
+/// The fake engine knows none of these verbs: its refusals name what it was asked for.
+void MainWindowTest::repliesGoToWhoAsked() {
+  open();
+  LiveContext& context = m_window->context();
+  QSignalSpy said(&context, &InspectorContext::scripted), failed(&context, &InspectorContext::failed),
+      replied(&context, &InspectorContext::commandReplied);
+  QStringList told;
+  const auto tell = [&](const Result<json>& reply) { told << QString::fromStdString(reply.error().what); };
+  const json edit{{"actions", json::array()}, {"now", true}};
+  context.runCommand("inject", edit, m_window.get(), tell);
+  QTRY_COMPARE(told, QStringList{"inject was not run"});
+  QCOMPARE(said.last().at(0).toString(), QString("s.inject([], {now: true})"));
+  QCOMPARE(failed.count(), 0);
+  QCOMPARE(replied.count(), 1);
+  context.runCommand("quantisation_measure", json::object(), m_window.get(), tell);
+  QTRY_COMPARE(told.last(), QString("quantisation was not run"));
+  QCOMPARE(said.last().at(0).toString(), QString("s.quantisation({rows: true})"));
+  context.runCommand("break_set", {{"conditions", {"invariant", "kl > 1"}}}, m_window.get(), tell);
+  QTRY_COMPARE(told.last(), QString("break was not run"));
+  QCOMPARE(failed.count(), 2);  // clearBreaks and the first condition; the last one answers
+  QCOMPARE(said.last().at(0).toString(), QString("s.break(\"kl > 1\")"));
+  context.runCommand("inject", edit);  // nobody waits
+  QTRY_COMPARE(failed.count(), 3);
+  context.runCommand("wlod_refocus", json::object(), m_window.get(), tell);
+  QCOMPARE(told.last(), QString("Refocus cannot run now"));
+  QCOMPARE(failed.count(), 3);
 }
 
 void MainWindowTest::optionsOfViewsAreSet() {

@@ -7,7 +7,7 @@
 #include "app/core_engine.h"
 #include "widgets/fake_context.h"
 #include "widgets/golden.h"
-#include "widgets/views/rings_view.h"
+#include "widgets/views/rings/rings_view.h"
 
 using namespace kvlab;
 

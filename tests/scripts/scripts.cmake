@@ -10,6 +10,15 @@ foreach(script ${scripts})
   set_tests_properties(scripts/${name} PROPERTIES LABELS scripts TIMEOUT ${limit})
 endforeach()
 
+# Captures of earlier versions: every state hash is still the same. tests/data/captures/make.js wrote them.
+file(GLOB captures CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/data/captures/*.kvcap)
+foreach(capture ${captures})
+  get_filename_component(name ${capture} NAME_WE)
+  add_test(NAME captures/${name} COMMAND kvlab replay ${capture} --verify)
+  set_tests_properties(captures/${name} PROPERTIES LABELS captures TIMEOUT ${limit}
+    SKIP_REGULAR_EXPRESSION "this machine computes with")
+endforeach()
+
 foreach(module kvlab_far kvlab_cuda_emulated)
   if(TARGET ${module})
     add_test(NAME scripts/backends_agree@${module} COMMAND kvlab run ${CMAKE_CURRENT_LIST_DIR}/backends_agree.js)

@@ -184,10 +184,14 @@ class TilesTest : public QObject {
   void aTileMayBeDropped() {
     SessionFixture s(on(m_backend));
     s.prompt(50);
+    const std::vector<float> wanted = norms(s, false);
     ask(s, Quantity::KNorm).reset();
+    s.must("step");
+    QCOMPARE(s.damage(), QByteArray());
+    s.must("undo");
     const std::unique_ptr<PendingTile> last = ask(s, Quantity::VNorm);
     s.session.reset();
-    valuesOf(*last);
+    QVERIFY(near(valuesOf(*last), wanted));  // a tile outlives its session
   }
 
   /// Attention of other layers than the last comes to the host where somebody asks: the same numbers by either way, and

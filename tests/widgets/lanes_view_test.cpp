@@ -10,7 +10,7 @@
 
 #include "fake_context.h"
 #include "golden.h"
-#include "widgets/views/lanes_view.h"
+#include "widgets/views/lanes/lanes_view.h"
 
 using namespace kvlab;
 

@@ -3,7 +3,7 @@
 #include <QtTest>
 
 #include "widgets/base/layer_text.h"
-#include "widgets/models/storage_groups.h"
+#include "widgets/base/storage_groups.h"
 
 using namespace kvlab;
 

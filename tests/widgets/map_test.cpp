@@ -10,7 +10,7 @@
 
 #include "fake_context.h"
 #include "golden.h"
-#include "widgets/views/map_view.h"
+#include "widgets/views/map/map_view.h"
 
 using namespace kvlab;
 

@@ -4,9 +4,9 @@
 
 #include <random>
 
-#include "widgets/base/axis_map.h"
-#include "widgets/base/colour_map.h"
-#include "widgets/base/max_pyramid.h"
+#include "widgets/canvas/axis_map.h"
+#include "widgets/canvas/colour_map.h"
+#include "widgets/canvas/max_pyramid.h"
 
 using namespace kvlab;
 

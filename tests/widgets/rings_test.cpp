@@ -9,11 +9,11 @@
 
 #include "fake_context.h"
 #include "golden.h"
-#include "widgets/base/data_table.h"
-#include "widgets/views/map_picture.h"
-#include "widgets/views/mirror_lines.h"
-#include "widgets/views/mirror_model.h"
-#include "widgets/views/rings_view.h"
+#include "widgets/table/data_table.h"
+#include "widgets/views/map/map_picture.h"
+#include "widgets/views/mirror/mirror_lines.h"
+#include "widgets/views/mirror/mirror_model.h"
+#include "widgets/views/rings/rings_view.h"
 
 using namespace kvlab;
 
@@ -227,8 +227,7 @@ class RingsTest : public QObject {
     QVERIFY(mirrorOf(*s, Layer(0)).findings.empty());
     MirrorModel model;
     model.set(s, {Layer(0)}, false);
-    const int slot = int{MirrorModel::kLayers} + MirrorModel::kSlot,
-              tag = int{MirrorModel::kLayers} + MirrorModel::kTag;
+    const int slot = model.columnOf("slot0"), tag = model.columnOf("tag0");
     QCOMPARE(model.index(45, slot).data().toString(), QString("left"));
     QCOMPARE(model.index(45, tag).data().toString(), QString());
     QCOMPARE(model.index(45, slot).data(kToneRole).toInt(), static_cast<int>(Tone::Ghost));

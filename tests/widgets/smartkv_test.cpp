@@ -9,7 +9,7 @@
 
 #include "fake_context.h"
 #include "golden.h"
-#include "widgets/views/smartkv_view.h"
+#include "widgets/views/smartkv/smartkv_view.h"
 
 using namespace kvlab;
 

@@ -9,7 +9,7 @@
 
 #include "fake_context.h"
 #include "golden.h"
-#include "widgets/views/storage_view.h"
+#include "widgets/views/storage/storage_view.h"
 
 using namespace kvlab;
 

@@ -8,8 +8,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 /// [length] positions that the user's actions are about.
 std::vector<bool> takenBy(const CacheState& state, const SessionParts& parts, std::vector<Action> users) {
   std::vector<bool> taken(state.context.size(), false);

@@ -9,8 +9,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 Error refused(const char* code, std::string why, const char* remedy, const char* field, nlohmann::json value) {
   return {code, "wLOD was refused", std::move(why), remedy, std::nullopt, field, std::move(value)};
 }

@@ -10,8 +10,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 /// The ratios of a change, as its event carries them.
 std::string ratiosText(const WlodRatios& r) {
   char out[200];

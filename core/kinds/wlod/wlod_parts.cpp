@@ -5,12 +5,6 @@
 #include <limits>
 
 namespace kvlab {
-namespace {
-
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
 WlodRatios ratiosOf(const WlodState& state) {
   WlodRatios out;
   std::array<double, kTopLevel + 1> moments = {};

@@ -78,7 +78,7 @@ struct CudaApi {
 };
 
 /// Raised where what is there means something else and no size, name or layout of a record tells.
-inline constexpr uint64_t kCudaApiRevision = 8;
+inline constexpr uint64_t kCudaApiRevision = 9;
 
 /// Equal in program and module where both agree on names, sizes and order of everything that passes between them.
 constexpr uint32_t cudaApiVersion() {

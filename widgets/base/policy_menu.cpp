@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/base/policy_menu.h"
+
+#include <QCoreApplication>
+#include <QMenu>
+
+#include "core/api/policy_spec.h"
+
+namespace kvlab {
+namespace {
+constexpr const char* kRatios[] = {"0.5", "0.25", "0.1"};
+
+QString tr(const char* text) { return QCoreApplication::translate("kvlab::PolicyMenu", text); }
+QString text(std::string_view view) { return QString::fromUtf8(view.data(), static_cast<qsizetype>(view.size())); }
+
+void add(QMenu* menu, const QString& title, const QString& tip, const std::string& policy,
+         const std::function<void(const std::string&)>& chosen) {
+  QAction* action = menu->addAction(title);
+  action->setToolTip(tip);
+  QObject::connect(action, &QAction::triggered, menu, [chosen, policy] { chosen(policy); });
+}
+}  // namespace
+
+void fillPolicyMenu(QMenu* menu, const std::function<void(const std::string& policy)>& chosen) {
+  menu->setToolTipsVisible(true);
+  for (const PolicyName& policy : policies()) {
+    const std::string name(policy.name);
+    if (name == "full") {
+      add(menu, text(policy.name), text(policy.help), name, chosen);
+      menu->addSeparator();
+      continue;
+    }
+    QMenu* own = menu->addMenu(text(policy.name));
+    own->menuAction()->setToolTip(text(policy.help));
+    own->setToolTipsVisible(true);
+    own->addSection(text(policy.help));
+    for (const char* ratio : kRatios)
+      add(own, tr("keep %1 % of the prompt").arg(QString::number(100 * QString::fromLatin1(ratio).toDouble())),
+          text(policy.help), name + ":ratio=" + ratio, chosen);
+    for (const PolicyPreset& preset : policyPresets())
+      if (preset.policy == policy.name)
+        add(own, tr("preset %1").arg(text(preset.name)),
+            text(preset.keys) + (preset.source.empty() ? QString() : QStringLiteral("\n") + text(preset.source)),
+            name + ":preset=" + std::string(preset.name), chosen);
+  }
+}
+
+}  // namespace kvlab

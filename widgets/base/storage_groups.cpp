@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/base/storage_groups.h"
+
+#include <QCoreApplication>
+#include <QStringList>
+#include <algorithm>
+
+namespace kvlab {
+
+QString StorageGroup::name() const {
+  const auto nameOf = [this](std::int32_t layer) { return QString::fromStdString(all.name(Layer(layer))); };
+  QStringList runs;
+  for (std::size_t i = 0; i < layers.size();) {
+    std::size_t end = i + 1;
+    while (end < layers.size() && layers[end] == layers[end - 1] + 1) ++end;
+    const QString first = nameOf(layers[i]);
+    runs << (end - i == 1 ? first
+                          : first + QChar(end - i == 2 ? ',' : u'–') +
+                     (end - i == 2 ? QStringLiteral(" ") : QString()) + nameOf(layers[end - 1]));
+    i = end;
+  }
+  const QString word = layers.size() == 1 ? QCoreApplication::translate("kvlab::StorageGroup", "layer %1")
+                                          : QCoreApplication::translate("kvlab::StorageGroup", "layers %1");
+  return word.arg(runs.join(QStringLiteral(", ")));
+}
+
+bool StorageGroup::has(Layer layer) const { return std::binary_search(layers.begin(), layers.end(), layer.value()); }
+
+std::vector<StorageGroup> storageGroups(const Snapshot& s) {
+  std::vector<StorageGroup> out;
+  for (std::size_t l = 0; l < s.storage.size() && l < s.layers.size(); ++l) {
+    if (!s.storage[l] || !s.layers[l]) continue;
+    const auto alike = [&](const StorageGroup& group) { return group.storage == s.storage[l]; };
+    auto group = std::find_if(out.begin(), out.end(), alike);
+    if (group == out.end())
+      group = out.insert(out.end(), {{}, s.storage[l], s.layers[l], s.info ? s.info->cacheLayers : CacheLayers()});
+    group->layers.push_back(static_cast<std::int32_t>(l));
+  }
+  return out;
+}
+
+const StorageGroup* groupOf(const std::vector<StorageGroup>& groups, Layer layer) {
+  const auto group =
+      std::find_if(groups.begin(), groups.end(), [&](const StorageGroup& one) { return one.has(layer); });
+  return group == groups.end() ? nullptr : &*group;
+}
+
+std::vector<std::int32_t> positionsOf(const Snapshot& s, const ResidencyView& map) {
+  std::vector<std::int32_t> out(map.resident(), -1);
+  auto from = s.context.begin();
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const LedgerId row = map.ledger[static_cast<std::size_t>(map.first) + i];
+    auto at = std::find(from, s.context.end(), row);
+    if (at == s.context.end()) at = std::find(s.context.begin(), from, row);  // a damaged map
+    else from = at + 1;
+    if (at != s.context.end() && *at == row) out[i] = static_cast<std::int32_t>(at - s.context.begin());
+  }
+  return out;
+}
+
+bool leftThroughWindow(const Snapshot& s, Layer layer, LedgerId row) {
+  const auto l = static_cast<std::size_t>(layer.value());
+  if (l >= s.layers.size() || !s.layers[l]) return false;
+  const auto begin = s.layers[l]->ledger.begin(), end = begin + s.layers[l]->first;
+  return std::find(begin, end, row) != end;
+}
+
+}  // namespace kvlab

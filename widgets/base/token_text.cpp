@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/base/token_text.h"
+
+#include <QStringList>
+#include <algorithm>
+
+namespace kvlab {
+
+QString visibleText(const QString& text) {
+  QString shown = text;
+  shown.replace(QChar(0x2581), QLatin1Char(' '));
+  shown.replace(QLatin1Char('\n'), QChar(0x21B5)).replace(QLatin1Char('\t'), QChar(0x2192));
+  if (shown.startsWith(QLatin1Char(' ')) || shown.endsWith(QLatin1Char(' ')))
+    shown.replace(QLatin1Char(' '), QChar(0x00B7));
+  return shown;
+}
+
+QString textOf(const Snapshot& snapshot, TokenId id) {
+  const auto i = static_cast<std::size_t>(id.value());
+  if (!snapshot.info || id.value() < 0 || i >= snapshot.info->tokenTexts.size())
+    return QStringLiteral("#%1").arg(id.value());
+  return visibleText(QString::fromStdString(snapshot.info->tokenTexts[i]));
+}
+
+QString textOf(const Snapshot& snapshot, const std::vector<TokenId>& ids) {
+  QString text;
+  for (TokenId id : ids) text += textOf(snapshot, id);
+  return text;
+}
+
+QString textAt(const Snapshot& snapshot, Position position) {
+  if (position.value() < 0 || position.value() >= snapshot.length()) return {};
+  const LedgerId id = snapshot.context[static_cast<std::size_t>(position.value())];
+  if (!snapshot.ledger.contains(id)) return {};
+  const QString text = textOf(snapshot, snapshot.ledger[id].token);
+  return snapshot.ledger[id].kind == RowKind::Gist ? QChar(0x25C7) + text + QChar(0x2026) : text;
+}
+
+QString ranges(std::vector<std::int64_t> values) {
+  std::sort(values.begin(), values.end());
+  QStringList parts;
+  for (std::size_t i = 0; i < values.size();) {
+    std::size_t last = i;
+    while (last + 1 < values.size() && values[last + 1] <= values[last] + 1) ++last;
+    const QString first = QString::number(values[i]);
+    parts << (values[last] == values[i] ? first : first + QChar(0x2013) + QString::number(values[last]));
+    i = last + 1;
+  }
+  return parts.join(QStringLiteral(", "));
+}
+
+}  // namespace kvlab

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/canvas/axis_parts.h"
+
+#include <QFontMetrics>
+#include <QLocale>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QWheelEvent>
+#include <algorithm>
+#include <cmath>
+
+#include "widgets/base/inspector_view.h"
+
+namespace kvlab {
+namespace {
+
+/// Distance between labels of the ruler: 1, 2 or 5 times a power of ten.
+int rulerStep(double pixelsPerItem, double pixelsPerLabel) {
+  double step = 1;
+  while (step * pixelsPerItem < pixelsPerLabel) {
+    const double lead = step / std::pow(10, std::floor(std::log10(step) + 1e-9));
+    step *= lead < 1.5 ? 2 : lead < 3 ? 2.5 : 2;
+  }
+  return static_cast<int>(std::lround(step));
+}
+
+QString groups(int number) { return QLocale(QLocale::C).toString(number).replace(',', QChar(0x2009)); }
+
+}  // namespace
+
+void paintRuler(QPainter& painter, const QRect& ruler, int width, const AxisMap& axis, const Theme& theme) {
+  painter.fillRect(QRect(0, ruler.top(), width, ruler.height()), theme.raised);
+  painter.fillRect(QRect(0, ruler.bottom(), width, 1), theme.border);
+  painter.setFont(theme.monoSmall);
+  painter.setPen(theme.faint);
+  const int step = rulerStep(axis.scale, 64);
+  const auto [begin, end] = axis.inSight();
+  const bool centred = axis.scale >= 20;
+  for (int i = (begin + step - 1) / step * step; i < end; i += step) {
+    const double left = ruler.left() + axis.pixel(i);
+    if (!centred) painter.fillRect(QRectF(std::round(left), ruler.bottom() - 5, 1, 5), theme.faint);
+    const QRectF box(centred ? left - 32 : left + 4, ruler.top(), centred ? axis.scale + 64 : 64, ruler.height() - 1);
+    if (box.left() + 40 < ruler.right())
+      painter.drawText(box, (centred ? Qt::AlignHCenter : Qt::AlignLeft) | Qt::AlignVCenter, groups(i));
+  }
+}
+
+void paintTokenTexts(QPainter& painter, const QRect& room, const AxisMap& axis, int marked,
+                     const std::function<QString(int item)>& textOf, const Theme& theme, bool hanging) {
+  if (room.height() <= 0) return;
+  painter.setFont(theme.small);
+  const QFontMetrics metrics = painter.fontMetrics();
+  const bool upright = room.height() > 40;
+  const auto [begin, end] = axis.inSight();
+  for (int i = begin; i < end; ++i) {
+    painter.setPen(i == marked ? theme.text : theme.muted);
+    const double left = room.left() + axis.pixel(i);
+    const QString text =
+        metrics.elidedText(textOf(i), Qt::ElideRight, upright ? room.height() - 10 : static_cast<int>(axis.scale) - 4);
+    painter.save();
+    if (upright) {
+      painter.translate(left + axis.scale / 2 + metrics.ascent() / 2.0 - 1.5,
+                        hanging ? room.top() + 6 + metrics.horizontalAdvance(text) : room.bottom() - 6);
+      painter.rotate(-90);
+      painter.drawText(0, 0, text);
+    } else {
+      painter.drawText(QRectF(left, room.top(), axis.scale, room.height() - 6), Qt::AlignCenter, text);
+    }
+    painter.restore();
+  }
+}
+
+QString shortTokenText(const Snapshot& snapshot, LedgerId id) {
+  const QString text = tokenText(snapshot, id);
+  return text.startsWith(QChar(0x00B7)) && text.size() > 1 ? text.mid(1) : text;
+}
+
+void paintArrow(QPainter& painter, QPointF tip, double tall) {
+  painter.drawPolygon(QPolygonF({tip, tip + QPointF(-4, tall), tip + QPointF(4, tall)}));
+}
+
+void paintOutline(QPainter& painter, const QRectF& box, const QColor& colour, int wide, const Theme& theme) {
+  painter.setBrush(Qt::NoBrush);
+  painter.setPen(QPen(theme.dark ? QColor(0, 0, 0, 190) : QColor(255, 255, 255, 210), wide + 2));
+  painter.drawRect(box);
+  painter.setPen(QPen(colour, wide));
+  painter.drawRect(box);
+}
+
+void paintReadout(QPainter& painter, const QRect& line, const QString& text, const QString& hint, const Theme& theme,
+                  const QString& note) {
+  painter.fillRect(line, theme.raised);
+  painter.fillRect(QRect(line.left(), line.top(), line.width(), 1), theme.border);
+  painter.setFont(theme.monoSmall);
+  const QFontMetrics metrics = painter.fontMetrics();
+  const QRect inner = line.adjusted(Theme::kMedium, 1, -Theme::kMedium, 0);
+  const int taken = note.isEmpty() ? 0 : metrics.horizontalAdvance(note) + Theme::kHuge;
+  painter.setPen(text.isEmpty() ? theme.faint : theme.text);
+  painter.drawText(inner.adjusted(0, 0, -taken, 0), Qt::AlignVCenter,
+                   metrics.elidedText(text.isEmpty() ? hint : text, Qt::ElideRight, inner.width() - taken));
+  painter.setPen(theme.warning);
+  painter.drawText(inner, Qt::AlignVCenter | Qt::AlignRight, note);
+}
+
+std::vector<QRect> legendBoxes(const std::vector<int>& widths, const QRect& area) {
+  std::vector<QRect> boxes;
+  int x = 0, line = 0;
+  for (const int wide : widths) {
+    if (x > 0 && x + wide > area.width()) ++line, x = 0;
+    boxes.emplace_back(area.left() + x, area.top() + line * kLegendLine, wide, kLegendLine);
+    x += wide;
+  }
+  return boxes;
+}
+
+int legendHeight(const std::vector<int>& widths, int width) {
+  const std::vector<QRect> boxes = legendBoxes(widths, QRect(0, 0, width, 0));
+  return boxes.empty() ? kLegendLine : boxes.back().bottom() + 1;
+}
+
+void turnAxis(AxisMap& axis, const QWheelEvent& event, double left) {
+  const QPoint turn = event.angleDelta();
+  if (event.modifiers() & Qt::ShiftModifier || std::abs(turn.x()) > std::abs(turn.y()))
+    axis.pan((turn.x() ? turn.x() : turn.y()) * 0.6);
+  else axis.zoom(event.position().x() - left, std::pow(1.0018, turn.y()));
+}
+
+void AxisDrag::press(const QMouseEvent& event, const AxisMap& axis) {
+  m_held = event.button() == Qt::LeftButton || event.button() == Qt::MiddleButton;
+  m_pulling = false;
+  m_from = event.position().toPoint();
+  m_first = axis.first;
+}
+
+bool AxisDrag::move(const QMouseEvent& event, AxisMap& axis) {
+  if (!m_held || !(event.buttons() & (Qt::LeftButton | Qt::MiddleButton))) return false;
+  const int by = event.position().toPoint().x() - m_from.x();
+  m_pulling = m_pulling || std::abs(by) > 4;
+  if (!m_pulling) return false;
+  axis.first = m_first - by / axis.scale;
+  axis.clamp();
+  return true;
+}
+
+bool AxisDrag::release(const QMouseEvent& event) {
+  const bool click = m_held && !m_pulling && event.button() == Qt::LeftButton;
+  m_held = m_pulling = false;
+  return click;
+}
+
+std::optional<CellStep> cellStep(const QKeyEvent& event, int page, int all) {
+  const int far = event.modifiers() & Qt::ControlModifier ? 10 : 1;
+  switch (event.key()) {
+    case Qt::Key_Left: return CellStep{0, -far};
+    case Qt::Key_Right: return CellStep{0, far};
+    case Qt::Key_Up: return CellStep{-1, 0};
+    case Qt::Key_Down: return CellStep{1, 0};
+    case Qt::Key_PageUp: return CellStep{0, -page};
+    case Qt::Key_PageDown: return CellStep{0, page};
+    case Qt::Key_Home: return CellStep{0, -all};
+    case Qt::Key_End: return CellStep{0, all};
+    default: return {};
+  }
+}
+
+std::optional<double> zoomStep(const QKeyEvent& event) {
+  switch (event.key()) {
+    case Qt::Key_Plus:
+    case Qt::Key_Equal: return 1.5;
+    case Qt::Key_Minus: return 1 / 1.5;
+    case Qt::Key_0: return 0;
+    default: return {};
+  }
+}
+
+}  // namespace kvlab

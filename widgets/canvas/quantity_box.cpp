@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/canvas/quantity_box.h"
+
+namespace kvlab {
+namespace {
+const char* helpOf(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::Brightness: return "How much the row is worth keeping, 0 to 255";
+    case Quantity::Age: return "Ticks since the row was born";
+    case Quantity::Residency: return "Whether the row's K and V are present in the layer";
+    case Quantity::Attention: return "Attention mass that the newest query put on the row";
+    case Quantity::Received: return "Attention mass received from all queries of the last prefill";
+    case Quantity::PhaseLag: return "Distance between the phase the row is read at and the one it was computed at";
+    case Quantity::Staleness: return "Why the row may differ from a rebuild";
+    case Quantity::DriftK: return "Relative distance of K from a rebuild; needs a drift pass";
+    case Quantity::DriftV: return "Relative distance of V from a rebuild; needs a drift pass";
+    case Quantity::KNorm: return "Length of the row's K over all heads";
+    case Quantity::VNorm: return "Length of the row's V over all heads";
+    case Quantity::QuantK: return "Relative distance of the stored K from the computed one; needs a quantisation pass";
+    case Quantity::QuantV: return "Relative distance of the stored V from the computed one; needs a quantisation pass";
+    case Quantity::QuantLogit: return "What storing K changes in the newest query's logits; needs a quantisation pass";
+    case Quantity::Score: return "What the layer's eviction policy last thought of the row; the lowest leave";
+  }
+  return "";
+}
+QString titleOf(Quantity quantity) {
+  return QString::fromUtf8(title(quantity).data(), static_cast<qsizetype>(title(quantity).size()));
+}
+}  // namespace
+
+QuantityBox::QuantityBox(InspectorContext& context, QWidget* parent) : QComboBox(parent) {
+  setAccessibleName(tr("Quantity"));
+  setToolTip(tr("The quantity that colours the rows, here and in all other views"));
+  for (int i = 0; i < kQuantities; ++i) {
+    addItem(titleOf(static_cast<Quantity>(i)));
+    setItemData(i, tr(helpOf(static_cast<Quantity>(i))), Qt::ToolTipRole);
+  }
+  setMaxVisibleItems(kQuantities);
+  setMinimumWidth(90);  // gives way in narrow docks
+  setCurrentIndex(static_cast<int>(context.quantity()));
+  connect(this, &QComboBox::activated, this, [this, &context](int i) {
+    context.setQuantity(static_cast<Quantity>(i));
+    emit chosen(static_cast<Quantity>(i));
+  });
+  connect(&context, &InspectorContext::quantityChanged, this,
+          [this, &context] { setCurrentIndex(static_cast<int>(context.quantity())); });
+}
+
+LegendBar::LegendBar(QWidget* parent) : QWidget(parent) {
+  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+  setAccessibleName(tr("Legend"));
+  setToolTip(tr("What the colours mean"));
+}
+
+void LegendBar::setScale(const ColourScale& scale, const std::vector<float>& values) {
+  m_scale = scale;
+  m_only = onlyValue(values);
+  QString text =
+      tr("%1: %2 to %3")
+          .arg(titleOf(scale.quantity), valueText(scale.quantity, scale.low), valueText(scale.quantity, scale.high));
+  if (isCategorical(scale.quantity)) {
+    QStringList names;
+    for (int v = 0; v <= static_cast<int>(scale.high); ++v) names << valueText(scale.quantity, static_cast<float>(v));
+    text = titleOf(scale.quantity) + ": " + names.join(", ");
+  } else if (m_only) {
+    text = titleOf(scale.quantity) + ", " + onlyValueText(scale.quantity, *m_only);
+  }
+  setAccessibleDescription(text);
+  setToolTip(tr("What the colours mean. %1").arg(text));
+  update();
+}
+
+QSize LegendBar::sizeHint() const { return {280, Theme::kStrip - 2}; }
+
+void LegendBar::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  paintLegend(painter, rect(), m_scale, m_only, *Theme::current());
+}
+
+}  // namespace kvlab

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Controls for the shared quantity: a combo box bound to InspectorContext::quantity(), and a bar that
+// paints its legend. Owned by the strip of a view. GUI thread.
+#pragma once
+#include <QComboBox>
+
+#include "widgets/base/inspector_context.h"
+#include "widgets/canvas/colour_map.h"
+
+namespace kvlab {
+
+class QuantityBox : public QComboBox {
+  Q_OBJECT
+ public:
+  QuantityBox(InspectorContext& context, QWidget* parent);
+ signals:
+  /// The person chose; the context has it already.
+  void chosen(kvlab::Quantity quantity);
+};
+
+class LegendBar : public QWidget {
+  Q_OBJECT
+ public:
+  explicit LegendBar(QWidget* parent);
+  /// `values` are those that the scale is used for.
+  void setScale(const ColourScale& scale, const std::vector<float>& values = {});
+  /// Those values are all the same.
+  bool plain() const { return m_only.has_value(); }
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override { return {190, Theme::kStrip - 2}; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  ColourScale m_scale;
+  std::optional<float> m_only;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/canvas/tile_cache.h"
+
+#include <algorithm>
+
+namespace kvlab {
+
+TileCache::TileCache(InspectorContext& context, std::string tag, QObject* parent)
+    : QObject(parent), m_context(context), m_tag(std::move(tag)) {}
+
+bool TileCache::atNewest() const {
+  const auto& history = m_context.history();
+  const SnapshotPtr shown = m_context.snapshot();
+  return history.empty() || !shown || shown->serial >= history.back()->serial;
+}
+
+void TileCache::request(Quantity quantity) {
+  if (!m_context.snapshot() || !atNewest()) return;
+  // A newer request replaces an unanswered one, whose reply then never comes.
+  quint64& asked = m_asked[static_cast<std::size_t>(quantity)];
+  if (asked++ % 2 == 0) ++m_waiting;
+  else ++asked;
+  const quint64 ours = asked;
+  const std::string tag = m_tag + ":" + std::string(name(quantity));
+  m_context.fetch(tag, TileRequest{quantity}, this, [this, quantity, ours](std::shared_ptr<const Tile> tile) {
+    quint64& now = m_asked[static_cast<std::size_t>(quantity)];
+    if (ours == now) {
+      ++now;
+      --m_waiting;
+    }
+    if (tile) keep(std::move(tile));
+    emit arrived(quantity);
+  });
+}
+
+void TileCache::keep(std::shared_ptr<const Tile> tile) {
+  std::erase_if(m_tiles, [&](const auto& old) {
+    return old->tick == tile->tick && old->request.quantity == tile->request.quantity;
+  });
+  m_tiles.push_back(std::move(tile));
+  std::size_t bytes = 0;
+  std::size_t kept = 0;
+  for (auto it = m_tiles.rbegin(); it != m_tiles.rend() && bytes <= kBudget; ++it, ++kept)
+    bytes += (*it)->values.size() * sizeof(float);
+  while (m_tiles.size() > std::max<std::size_t>(1, kept)) m_tiles.pop_front();
+}
+
+std::shared_ptr<const Tile> TileCache::shown(Quantity quantity) const {
+  const SnapshotPtr snapshot = m_context.snapshot();
+  if (!snapshot) return nullptr;
+  for (auto it = m_tiles.rbegin(); it != m_tiles.rend(); ++it)
+    if ((*it)->request.quantity == quantity && (*it)->tick == snapshot->tick) return *it;
+  return nullptr;
+}
+
+std::shared_ptr<const Tile> TileCache::latest(Quantity quantity) const {
+  for (auto it = m_tiles.rbegin(); it != m_tiles.rend(); ++it)
+    if ((*it)->request.quantity == quantity) return *it;
+  return nullptr;
+}
+
+}  // namespace kvlab

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A lamp and its word: a filled disc with a tick mark for "holds", a square on its corner with a
+// cross for "broken". Shape, sign, word and colour all say the same. GUI thread.
+#pragma once
+#include "widgets/base/theme.h"
+#include "widgets/table/data_table.h"
+
+namespace kvlab {
+
+void paintLamp(QPainter& painter, QPointF centre, double radius, bool good, const Theme& theme);
+
+/// A DataTable delegate whose column 0 shows a lamp; the model's kBadRole says which.
+class LampDelegate : public DataDelegate {
+  Q_OBJECT
+ public:
+  using DataDelegate::DataDelegate;
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+};
+
+}  // namespace kvlab

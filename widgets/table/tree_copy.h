@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Trees as text, and their common looks; tables have data_table. GUI thread.
+#pragma once
+#include <QAbstractItemView>
+#include <QString>
+
+class QTreeView;
+
+namespace kvlab {
+
+/// Header line and rows, children indented by two blanks.
+QString modelTsv(const QAbstractItemModel& model);
+/// The selected rows of the view, or all rows where none is selected, with a header line.
+QString selectionTsv(const QAbstractItemView& view);
+/// Ctrl+C copies the selection as TSV.
+void addCopy(QAbstractItemView* view);
+void styleTree(QTreeView* view);
+
+}  // namespace kvlab

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/audit/audit_model.h"
+
+#include <algorithm>
+
+#include "widgets/base/format.h"
+
+namespace kvlab {
+namespace {
+using Line = const AuditLine&;
+
+const QString kNone = QStringLiteral("–");
+
+QString requestedText(Line line) {
+  const auto& b = line.audit.bands;
+  if (!line.audit.bounded) return kNone;
+  return QStringLiteral("%1 = %2+%3+%4").arg(line.audit.requested()).arg(b.sinks).arg(b.budget).arg(b.window);
+}
+
+QString requestedTip(Line line) {
+  const LayerAudit& a = line.audit;
+  if (!a.bounded) return {};
+  const QString bands = AuditModel::tr("%1 sinks, %2 by score, %3 in the window")
+                            .arg(a.bands.sinks)
+                            .arg(a.bands.budget)
+                            .arg(a.bands.window);
+  if (!a.protectedRows) return bands;
+  return bands +
+      AuditModel::tr("; and %1 pinned").arg(counted(a.protectedRows, AuditModel::tr("row"), AuditModel::tr("rows")));
+}
+
+QString rowsTip(Line line) {
+  return AuditModel::tr("%1 of %2 tokens have a row in this layer").arg(line.rows).arg(line.length);
+}
+
+QString bytesTip(Line line) { return AuditModel::tr("%1 per row, all KV heads").arg(formatBytes(line.rowBytes)); }
+
+QString stateTip(Line line) {
+  const auto tr = [](const char* text) { return AuditModel::tr(text); };
+  switch (line.state) {
+    case AuditState::KeepsAll: return tr("This layer evicts nothing");
+    case AuditState::Waits:
+      return line.prefilling ? tr("Nothing leaves before the prompt has ended")
+                             : tr("The policy has not decided yet: it does at the end of the next tick");
+    case AuditState::Room: return tr("Fewer rows than requested: nothing had to leave so far");
+    case AuditState::Holds:
+      return tr("Rows left in tick %1, and what is there is what was requested").arg(line.audit.fired->value());
+    case AuditState::Over:
+      return tr("%1 rows where %2 were requested: the policy does not do what it says")
+          .arg(line.rows)
+          .arg(line.allowed());
+    case AuditState::NoOp:
+      return tr("There were %1 rows where %2 were requested, and the policy has never evicted one")
+          .arg(std::max(line.rows, line.most))
+          .arg(line.allowed());
+  }
+  return {};
+}
+
+Tone stateTone(Line line) {
+  return line.bad() ? Tone::Error : line.state == AuditState::Holds ? Tone::Normal : Tone::Muted;
+}
+
+/// Figures of a layer that keeps all its rows are faint.
+auto tone(Tone bounded) {
+  return [bounded](Line line) { return line.audit.policy == "full" ? Tone::Faint : bounded; };
+}
+
+QString firedText(Line line) {
+  const LayerAudit& a = line.audit;
+  return a.fired ? QString::number(a.fired->value()) : a.policy == "full" ? kNone : AuditModel::tr("never");
+}
+}  // namespace
+
+AuditModel::AuditModel(QObject* parent) : LineModel(parent) {
+  addNumber("layer", tr("Layer"), tr("The layer"), "99999", [](Line line) { return line.name; })
+      .in(Tone::Normal)
+      .key([](Line line) { return line.layer; });
+  const auto policy = [](Line line) { return QString::fromStdString(line.audit.policy); };
+  add("policy", tr("Policy"), tr("The policy that was asked for"), {"expected_attention", 8}, policy)
+      .toned(tone(Tone::Normal))
+      .key(policy);
+  add("state", tr("State"), tr("Whether the layer has what was requested"), QString(18, 'x'), &AuditLine::said)
+      .words()
+      .toned(stateTone)
+      .tips(stateTip)
+      .key([](Line line) { return -static_cast<int>(line.state); });  // the worst first
+  add("requested", tr("Requested rows"), tr("Sinks + budget by score + window"), {"9999 = 999+9999+99", 7},
+      requestedText)
+      .toned(tone(Tone::Normal))
+      .tips(requestedTip)
+      .key([](Line line) { return line.audit.bounded ? line.audit.requested() : line.length; });
+  addNumber("rows", tr("Rows"), tr("Resident rows now"), {"99999", 9},
+            [](Line line) { return QString::number(line.rows); })
+      .toned([](Line line) {
+        const bool over = line.audit.policy != "full" && line.over() > 0;
+        return over ? Tone::Error : tone(Tone::Normal)(line);
+      })
+      .tips(rowsTip)
+      .key([](Line line) { return line.rows; });
+  add("share", tr("Of the context"),
+      tr("Rows as a part of the context; the frame is what was requested, what is beyond it is red and hatched"),
+      QString(14, 'x'),
+      [](Line line) {
+        return line.length ? QString::number(100.0 * line.rows / line.length, 'f', 0) + QStringLiteral(" %") : kNone;
+      })
+      .tips(rowsTip)
+      .key(
+          [](Line line) { return line.audit.bounded ? double(line.rows) / std::max(1, line.audit.requested()) : 0.0; });
+  addNumber("requested_bytes", tr("Requested"), tr("Bytes of the requested rows"), {"999.9 KiB", 1},
+            [](Line line) { return line.audit.bounded ? formatBytes(line.requestedBytes()) : kNone; })
+      .tips(bytesTip)
+      .key([](Line line) { return static_cast<double>(line.requestedBytes()); });
+  addNumber("bytes", tr("Bytes"), tr("Bytes of the resident rows"), {"999.9 KiB", 6},
+            [](Line line) { return formatBytes(line.bytes()); })
+      .tips(bytesTip)
+      .key([](Line line) { return static_cast<double>(line.bytes()); });
+  addNumber("evicted", tr("Evicted"), tr("Rows evicted by the last decision"), {"99999", 4}, [](Line line) {
+    return QString::number(line.audit.evicted);
+  }).key([](Line line) { return line.audit.evicted; });
+  addNumber("ever", tr("Ever"), tr("Rows evicted since the policy was set"), {"99999", 2}, [](Line line) {
+    return QString::number(line.audit.evictedEver);
+  }).key([](Line line) { return static_cast<double>(line.audit.evictedEver); });
+  addNumber("fired", tr("Fired"), tr("Last tick in which it evicted a row"), {"99999", 5}, firedText)
+      .key([](Line line) { return line.audit.fired ? static_cast<double>(line.audit.fired->value()) : -1; });
+  const auto fallback = [](Line line) { return QString::fromStdString(line.audit.fallback); };
+  add("fallback", tr("Fallback"), tr("What was done instead of what was asked for, and why"), {QString(19, 'x'), 3},
+      fallback)
+      .words()
+      .in(Tone::Warning)
+      .tips(fallback)
+      .key(fallback);
+  withLines(kBadRole, &AuditLine::bad);
+  withLines(LineRole, [](Line line) { return QVariant::fromValue(&line); });
+  withTone(tone(Tone::Muted));
+}
+
+void AuditModel::show(std::vector<AuditLine> given) {
+  const bool same = given.size() == lines().size();
+  replace(std::move(given), same);
+}
+
+int AuditModel::rowOf(Layer layer) const {
+  return find([&](Line line) { return line.layer == layer.value(); });
+}
+
+}  // namespace kvlab

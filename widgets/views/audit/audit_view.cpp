@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/audit/audit_view.h"
+
+#include <QComboBox>
+#include <QHeaderView>
+#include <QMenu>
+#include <QToolButton>
+
+#include "widgets/base/button_use.h"
+#include "widgets/base/elided_label.h"
+#include "widgets/base/format.h"
+#include "widgets/base/policy_menu.h"
+#include "widgets/base/scroll_bars.h"
+#include "widgets/base/view_registry.h"
+#include "widgets/table/column_order.h"
+#include "widgets/views/audit/audit_delegate.h"
+
+namespace kvlab {
+namespace {
+constexpr const char* kScopes[] = {"layer", "all"};
+
+QString part(std::int64_t some, std::int64_t all) {
+  return all > 0
+      ? QString::number(100.0 * static_cast<double>(some) / static_cast<double>(all), 'f', 0) + QStringLiteral(" %")
+      : QStringLiteral("–");
+}
+}  // namespace
+
+AuditView::AuditView(InspectorContext& context, QWidget* parent)
+    : InspectorView(context, parent), m_model(new AuditModel(this)), m_sorted(new SortedModel(m_model, this)) {
+  makeStrip();
+  makeTable();
+}
+
+void AuditView::makeStrip() {
+  m_state = stripLabel({}, 1);
+  stripLabel(tr("Set"));
+  m_scope = stripChoice({tr("focused layer"), tr("all layers")}, tr("Layers to set"),
+                        tr("Whether a new policy is for the focused layer or for all of them"));
+  m_scope->setCurrentIndex(1);
+  connect(m_scope, &QComboBox::activated, this, [this] { sayOption("change"); });
+  m_policy = stripButton(tr("Policy"), tr("Set policy"), tr("Evict by another policy from the next tick on"));
+  m_policy->setPopupMode(QToolButton::InstantPopup);
+  m_policy->setMenu(new QMenu(m_policy));
+  setCommand(m_policy, "policy_set");
+  fillPolicyMenu(m_policy->menu(), [this](const std::string& policy) { setPolicy(policy); });
+}
+
+void AuditView::makeTable() {
+  auto* content = new QWidget(this);
+  auto* column = new QVBoxLayout(content);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  m_banner = new ElidedLabel(content);
+  m_banner->setObjectName("card");
+  m_banner->setFixedHeight(28);
+  m_banner->setIndent(Theme::kMedium);
+  m_banner->setFont(theme()->ui);
+  m_banner->hide();
+  m_table = new DataTable(content);
+  m_table->setModel(m_sorted);
+  const int share = m_table->columnOf("share"), state = m_table->columnOf("state");
+  m_table->setItemDelegateForColumn(share, new AuditDelegate(AuditDelegate::Share, m_table));
+  m_table->setItemDelegateForColumn(state, new AuditDelegate(AuditDelegate::State, m_table));
+  settleBars(m_table);
+  m_table->setAccessibleName(tr("Policies by layer"));
+  m_table->setToolTip(
+      tr("Click focuses the layer; a click on a column's title orders by it, again turns the order round"));
+  m_table->horizontalHeader()->setStretchLastSection(false);
+  m_table->horizontalHeader()->setSectionResizeMode(share, QHeaderView::Stretch);
+  m_order = new ColumnOrder(m_table);
+  m_table->takeColumns();  // with room for the arrow
+  connect(m_order, &ColumnOrder::changed, this, &AuditView::onFocus);
+  connect(m_order, &ColumnOrder::chosen, this, [this] { sayOption("sort"); });
+  column->addWidget(m_banner);
+  column->addWidget(m_table, 1);
+  setContent(content);
+  setMainControl(m_table);
+  m_total = readoutLine();
+  connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) {
+    const Layer layer(m_model->at(m_sorted->mapToSource(index)).layer);
+    Focus next = context().focus();
+    if (next.layer == layer) return;
+    next.layer = layer;
+    context().setFocus(next);
+    emit context().scripted(QStringLiteral("view.focus({layer: %1})").arg(layer.value()));
+  });
+  QAction* next = addViewAction(tr("Order by the next column"), tr("Order the layers by the next column of the table"),
+                                QKeySequence(QStringLiteral("S")));
+  connect(next, &QAction::triggered, m_order, &ColumnOrder::next);
+}
+
+void AuditView::setPolicy(const std::string& policy) {
+  nlohmann::json args{{"policy", policy}};
+  if (m_scope->currentIndex() == 0) args["layer"] = shown()->info->cacheLayers.layerOf(context().focus().layer).value();
+  context().runCommand(QStringLiteral("policy_set"), args);
+}
+
+void AuditView::onSnapshot() {
+  std::vector<AuditLine> lines;
+  if (shown()) lines = auditLines(*shown(), context().history());
+  const bool any = !lines.empty();
+  const QString how = shown()
+      ? tr("Every layer keeps all its rows now. “Policy” above, s.setPolicy(\"h2o:ratio=0.25\") in the console or the "
+           "manifest's key `policy` sets another.")
+      : noSessionHow();
+  setEmpty(any ? QString() : tr("What each layer's eviction policy was asked for, what it did and what it cost"), how);
+  m_policy->setEnabled(shown() != nullptr);
+  m_model->show(std::move(lines));
+  m_total->setVisible(any);
+  m_banner->setVisible(any && shown()->policies->prefilling);
+  m_banner->setText(
+      tr("The prompt is still coming in: nothing is evicted before it ends (s.endPrefill(), or the next tick)"));
+  say();
+}
+
+void AuditView::say() {
+  if (m_model->lines().empty()) {
+    m_state->clear();
+    return m_total->clear();
+  }
+  const AuditTotal t = totalOf(m_model->lines());
+  const auto layers = static_cast<qint64>(m_model->lines().size());
+  QStringList state;
+  const bool byHead = shown()->info && shown()->info->cacheLayers.byHead();
+  const QString all =
+      byHead ? counted(layers, tr("KV head"), tr("KV heads")) : counted(layers, tr("layer"), tr("layers"));
+  state << (t.bad ? tr("%1 of %2 not as requested").arg(t.bad).arg(all) : tr("%1 as requested").arg(all));
+  if (t.fallbacks) state << counted(t.fallbacks, tr("fallback"), tr("fallbacks"));
+  state << tr("tick %1").arg(shown()->tick.value());
+  m_state->setText(state.join(QStringLiteral("  ·  ")));
+  m_total->setText(QStringList{tr("rows %1 of %2 (%3)").arg(t.rows).arg(t.fullRows).arg(part(t.rows, t.fullRows)),
+                               tr("%1 of %2").arg(formatBytes(t.bytes), formatBytes(t.fullBytes)),
+                               tr("requested %1 rows").arg(t.requestedRows),
+                               tr("last decision %1").arg(formatMicroseconds(shown()->policies->us))}
+                       .join(QStringLiteral("   ")));
+  m_table->setAccessibleDescription(m_state->text() + QStringLiteral("; ") + m_total->text());
+}
+
+void AuditView::onFocus() {
+  m_table->showRow(m_sorted->mapFromSource(m_model->index(m_model->rowOf(context().focus().layer), 0)).row());
+}
+
+void AuditView::onTheme() {
+  if (m_table) m_table->viewport()->update();
+}
+
+nlohmann::json AuditView::options() const {
+  return {{"change", kScopes[m_scope->currentIndex()]}, {"sort", m_order->option()}};
+}
+
+Status AuditView::setOption(const std::string& name, const nlohmann::json& value) {
+  if (name == "change") {
+    for (int i = 0; i < 2; ++i)
+      if (value == kScopes[i]) {
+        m_scope->setCurrentIndex(i);
+        return ok();
+      }
+    return badOption(name, value, "use layer or all");
+  }
+  if (name != "sort") return InspectorView::setOption(name, value);
+  return m_order->set(value) ? ok() : badOption(name, value, m_order->remedy());
+}
+
+QString AuditView::dump() const {
+  if (m_model->rowCount() == 0) return QStringLiteral("audit: every layer keeps all its rows\n");
+  return QStringLiteral("audit: %1\n").arg(m_state->text()) +
+      (shown()->policies->prefilling ? m_banner->text() + QLatin1Char('\n') : QString()) + tsv() + m_total->text() +
+      QLatin1Char('\n');
+}
+
+QString AuditView::tsv() const {
+  return m_model->rowCount() ? m_table->tsv().remove(SortedModel::kUp).remove(SortedModel::kDown) : QString();
+}
+
+}  // namespace kvlab
+
+KVLAB_DEFINE_VIEW(AuditView)

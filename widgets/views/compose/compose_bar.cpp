@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/compose/compose_bar.h"
+#include "widgets/base/button_use.h"
+
+#include <QGridLayout>
+#include <QRegularExpression>
+#include <algorithm>
+
+#include "widgets/base/elided_label.h"
+#include "widgets/base/strip_layout.h"
+#include "widgets/base/theme.h"
+#include "widgets/base/token_text.h"
+
+namespace kvlab {
+namespace {
+struct EditText {
+  const char *text, *tip;
+  bool words;  // needs replacement words
+};
+constexpr EditText kTexts[kEditVerbs] = {
+    {"Replace &pair", "Replace two rows (the picked two, or the focused one and the next) by the words", true},
+    {"Rep&lace", "Replace the rows by the words; they land at the first of them", true},
+    {"&Insert before", "Insert the words before the first of the rows", true},
+    {"Add at e&nd", "Append the words to the context, one add per token", true},
+    {"&Delete", "Delete the rows from the context", false},
+    {"Evic&t", "Drop the rows from the focused layer only; the context keeps them", false}};
+
+bool needsWords(EditVerb verb) { return kTexts[static_cast<std::size_t>(verb)].words; }
+
+/// "#12 #7" names vocabulary entries directly.
+std::optional<std::vector<TokenId>> idsIn(const QString& words) {
+  static const QRegularExpression kIds(QStringLiteral("^\\s*(#\\d+\\s*)+$"));
+  if (!kIds.match(words).hasMatch()) return {};
+  std::vector<TokenId> ids;
+  for (const QString& part : words.split(QLatin1Char('#'), Qt::SkipEmptyParts))
+    if (!part.trimmed().isEmpty()) ids.push_back(TokenId(part.trimmed().toInt()));
+  return ids;
+}
+}  // namespace
+
+ComposeBar::ComposeBar(InspectorContext& context, QWidget* parent)
+    : QWidget(parent),
+      m_context(context),
+      m_rows(new ElidedLabel(this)),
+      m_tokens(new ElidedLabel(this)),
+      m_words(new QLineEdit(this)),
+      m_pick(button(tr("Pic&k"), tr("Add the focused row to the picked rows"))),
+      m_unpick(button(tr("&Unpick"), tr("Forget the picked rows; the focus counts again"))) {
+  m_words->setPlaceholderText(tr("Replacement words, or token ids as #12 #7"));
+  m_words->setAccessibleName(tr("Replacement words"));
+  m_words->setToolTip(tr("Words to write; the model's tokeniser cuts them into tokens"));
+  m_rows->setAccessibleName(tr("Rows"));
+  for (QLabel* one : {m_rows, m_tokens}) one->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  setFocusProxy(m_words);
+  auto* grid = new QGridLayout(this);
+  grid->setContentsMargins(Theme::kMedium, Theme::kMedium, Theme::kMedium, Theme::kMedium);
+  grid->setSpacing(Theme::kSmall);
+  grid->setColumnStretch(1, 1);
+  grid->addWidget(new QLabel(tr("Rows"), this), 0, 0);
+  grid->addWidget(m_rows, 0, 1);
+  grid->addWidget(m_pick, 0, 2);
+  grid->addWidget(m_unpick, 0, 3);
+  auto* words = new QLabel(tr("&Words"), this);
+  words->setBuddy(m_words);
+  grid->addWidget(words, 1, 0);
+  grid->addWidget(m_words, 1, 1, 1, 3);
+  grid->addWidget(m_tokens, 2, 1, 1, 3);
+  makeButtons();
+  connect(m_pick, &QPushButton::clicked, this, &ComposeBar::pick);
+  connect(m_unpick, &QPushButton::clicked, this, &ComposeBar::unpick);
+  connect(m_words, &QLineEdit::textChanged, this, &ComposeBar::wordsChanged);
+  connect(m_words, &QLineEdit::returnPressed, this,
+          [this] { build(rows().size() == 2 ? EditVerb::ReplacePair : EditVerb::Replace); });
+  refresh();
+}
+
+QPushButton* ComposeBar::button(const QString& text, const QString& tip) {
+  auto* made = new QPushButton(text, this);
+  made->setToolTip(tip);
+  made->setAccessibleName(QString(text).remove(QLatin1Char('&')));
+  made->setAutoDefault(false);
+  setOwn({made});  // it adds to the draft
+  return made;
+}
+
+void ComposeBar::makeButtons() {
+  auto* line = new StripLayout;
+  line->setSpacing(Theme::kSmall);
+  for (int i = 0; i < kEditVerbs; ++i) {
+    m_verbs[i] = button(tr(kTexts[i].text), tr(kTexts[i].tip));
+    connect(m_verbs[i], &QPushButton::clicked, this, [this, i] { build(static_cast<EditVerb>(i)); });
+    m_verbs[i]->setMaximumWidth(m_verbs[i]->fontMetrics().horizontalAdvance(m_verbs[i]->accessibleName()) +
+                                18);  // six in a line of a dock
+    line->addWidget(m_verbs[i]);
+  }
+  static_cast<QGridLayout*>(layout())->addLayout(line, 3, 0, 1, 4);
+}
+
+std::vector<Position> ComposeBar::rows() const {
+  std::vector<Position> found;
+  const SnapshotPtr snapshot = m_context.snapshot();
+  if (!snapshot) return found;
+  for (int p = 0; p < snapshot->length() && !m_picked.empty(); ++p)
+    if (std::find(m_picked.begin(), m_picked.end(), snapshot->context[static_cast<std::size_t>(p)]) != m_picked.end())
+      found.push_back(Position(p));
+  if (m_picked.empty() && m_context.focus().position.value() >= 0) found.push_back(m_context.focus().position);
+  return found;
+}
+
+void ComposeBar::pick() {
+  const LedgerId focused = m_context.focus().ledger;
+  if (focused.value() < 0) return emit refused(tr("Click a row in the map, the text or the mirror first"));
+  const auto at = std::find(m_picked.begin(), m_picked.end(), focused);
+  if (at == m_picked.end()) m_picked.push_back(focused);
+  else m_picked.erase(at);
+  refresh();
+}
+
+void ComposeBar::unpick() {
+  m_picked.clear();
+  refresh();
+}
+
+void ComposeBar::refresh() {
+  const SnapshotPtr snapshot = m_context.snapshot();
+  const std::vector<Position> list = rows();
+  std::vector<std::int64_t> numbers;
+  QString texts;
+  for (Position position : list) {
+    numbers.push_back(position.value());
+    texts += textAt(*snapshot, position);
+  }
+  const QString what = m_picked.empty() ? tr("focus") : tr("picked");
+  m_rows->setFont(Theme::current()->mono);
+  m_rows->setText(list.empty() ? tr("none: click a row in any view")
+                               : QStringLiteral("%1 %2  “%3”").arg(what, ranges(numbers), texts));
+  m_pick->setEnabled(snapshot && m_context.focus().ledger.value() >= 0);
+  m_unpick->setEnabled(!m_picked.empty());
+  for (int i = 0; i < kEditVerbs; ++i)
+    m_verbs[i]->setEnabled(snapshot && (!list.empty() || static_cast<EditVerb>(i) == EditVerb::Append));
+  showTokens();
+}
+
+void ComposeBar::showTokens() {
+  m_tokens->setFont(Theme::current()->monoSmall);
+  const SnapshotPtr snapshot = m_context.snapshot();
+  QStringList texts;
+  if (snapshot && m_idsOf == m_words->text())
+    for (TokenId id : m_ids) texts << QStringLiteral("%1 #%2").arg(textOf(*snapshot, id)).arg(id.value());
+  m_tokens->setText(texts.join(QStringLiteral("  ")));
+  m_tokens->setVisible(!texts.isEmpty());
+  m_tokens->setToolTip(tr("Tokens of the words"));
+}
+
+void ComposeBar::wordsChanged() {
+  const QString words = m_words->text();
+  if (const auto ids = idsIn(words); ids || words.trimmed().isEmpty()) {
+    m_ids = ids.value_or(std::vector<TokenId>());
+    m_idsOf = words;
+    m_waiting = false;
+    return showTokens();
+  }
+  m_waiting = true;
+  m_context.query("compose.tokenise", "tokenise", {{"text", words.toStdString()}}, this,
+                  [this, words](const Result<nlohmann::json>& reply) {
+                    if (words != m_words->text()) return;
+                    m_waiting = false;
+                    m_ids.clear();
+                    m_idsOf = words;
+                    if (!reply) emit refused(QString::fromStdString(reply.error().text()));
+                    else if (reply->is_array())
+                      for (const nlohmann::json& id : *reply) m_ids.push_back(TokenId(id.get<std::int32_t>()));
+                    showTokens();
+                    if (auto then = std::exchange(m_then, nullptr)) then();
+                    emit settled();
+                  });
+  showTokens();
+}
+
+void ComposeBar::withTokens(std::function<void()> then) {
+  if (!m_waiting && m_idsOf == m_words->text()) return then();
+  m_then = std::move(then);
+}
+
+QString ComposeBar::problem(EditVerb verb, const std::vector<Position>& list) const {
+  if (needsWords(verb) && m_words->text().trimmed().isEmpty()) return tr("Type the words to write first");
+  if (needsWords(verb) && m_ids.empty()) return tr("The words give no token; type others");
+  if (verb != EditVerb::Append && list.empty()) return tr("Click a row in the map, the text or the mirror first");
+  if (verb == EditVerb::ReplacePair && list.size() != 2)
+    return tr("A pair needs two rows: pick two, or focus a row that has another behind it");
+  return {};
+}
+
+std::vector<Action> ComposeBar::actionsFor(EditVerb verb, const std::vector<Position>& list) const {
+  const SnapshotPtr snapshot = m_context.snapshot();
+  std::vector<Action> actions;
+  std::vector<LedgerId> ledger;
+  switch (verb) {
+    case EditVerb::ReplacePair: return {ReplacePair{list[0], list[1], m_ids}};
+    case EditVerb::Replace: return {Replace{list, m_ids}};
+    case EditVerb::InsertBefore: return {Insert{list[0], m_ids}};
+    case EditVerb::Append:
+      for (TokenId id : m_ids) actions.push_back(Add{id});
+      return actions;
+    case EditVerb::Delete:
+      for (Position position : list) actions.push_back(Delete{position});
+      return actions;
+    case EditVerb::Evict:
+      for (Position position : list) ledger.push_back(snapshot->context[static_cast<std::size_t>(position.value())]);
+      return {Evict{snapshot->info->cacheLayers.layerOf(m_context.focus().layer),
+                    snapshot->info->cacheLayers.headOf(m_context.focus().layer), ledger}};
+  }
+  return actions;
+}
+
+void ComposeBar::build(EditVerb verb) {
+  withTokens([this, verb] {
+    std::vector<Position> list = rows();
+    const SnapshotPtr snapshot = m_context.snapshot();
+    if (verb == EditVerb::ReplacePair && m_picked.empty() && list.size() == 1 &&
+        list[0].value() + 1 < snapshot->length())
+      list.push_back(Position(list[0].value() + 1));
+    if (const QString why = problem(verb, list); !why.isEmpty()) {
+      if (needsWords(verb) && m_ids.empty()) m_words->setFocus();
+      return emit refused(why);
+    }
+    emit composed(actionsFor(verb, list));
+    m_picked.clear();
+    m_words->clear();
+    refresh();
+  });
+}
+
+}  // namespace kvlab

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Compose: write an action list by picking rows or as JSON, see what it would do before it is done,
+// then queue it or apply it at once. The JSON text is the one truth; the bar above only adds to it.
+// GUI thread.
+#pragma once
+#include <QSplitter>
+#include <QTimer>
+
+#include "widgets/base/inspector_view.h"
+#include "widgets/table/data_table.h"
+#include "widgets/views/compose/compose_bar.h"
+#include "widgets/views/compose/json_editor.h"
+#include "widgets/views/compose/plan_model.h"
+
+namespace kvlab {
+
+class ComposeView : public InspectorView {
+  Q_OBJECT
+ public:
+  ComposeView(InspectorContext& context, QWidget* parent);
+  QString dump() const override;
+  QString tsv() const override;
+  /// `draft`: the action list, as text or as a list.
+  nlohmann::json options() const override { return {{"draft", draft().toStdString()}}; }
+  Status setOption(const std::string& name, const nlohmann::json& value) override;
+  bool ready() const override;
+  void setDraft(const QString& text);
+  QString draft() const { return m_editor->toPlainText(); }
+
+ protected:
+  void onSnapshot() override;
+  void onFocus() override;
+  void onTheme() override;
+
+ private:
+  QWidget* makeEditor();
+  QWidget* makePlan();
+  QWidget* makePending();
+  QWidget* makeFooter();
+  QWidget* titled(const QString& title, QWidget* content, QWidget* parent);
+  QPushButton* button(const QString& text, const QString& tip);
+  void compose(const std::vector<Action>& actions);
+  void draftChanged();
+  void askPlan();
+  void planned(const Result<nlohmann::json>& reply);
+  void showError(const Error& error);
+  void mark();
+  void say(const QString& text, Tone tone);
+  void run(const char* command, const nlohmann::json& args);
+  void removeSelected();
+  void buttons();
+
+  PlanModel *m_plan, *m_pendingModel;
+  ComposeBar* m_bar = nullptr;
+  JsonEditor* m_editor = nullptr;
+  DataTable *m_table = nullptr, *m_pendingTable = nullptr;
+  QSplitter* m_split = nullptr;
+  QLabel *m_message = nullptr, *m_planTitle = nullptr, *m_pendingTitle = nullptr;
+  QWidget *m_content = nullptr, *m_pending = nullptr;
+  QPushButton *m_apply = nullptr, *m_queue = nullptr, *m_clear = nullptr, *m_clearPending = nullptr;
+  QTimer m_planSoon;
+  DraftCheck m_check;
+  std::optional<int> m_wrong;  // action that the engine refused
+  Tone m_tone = Tone::Muted;
+  bool m_planning = false, m_sending = false;
+};
+
+}  // namespace kvlab

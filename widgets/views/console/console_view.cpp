@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/console/console_view.h"
+
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QScrollBar>
+#include <QToolButton>
+
+#include "widgets/base/button_use.h"
+#include "widgets/base/format.h"
+#include "widgets/base/scroll_bars.h"
+#include "widgets/base/view_registry.h"
+
+namespace kvlab {
+namespace {
+/// What a script may begin with; the window adds the names it has registered.
+const char* const kNames =
+    "s.step( s.stepAction( s.break( s.clearBreaks( s.run( s.inject( s.apply( s.plan( s.evict( s.setBrightness( "
+    "s.pin( s.rebuild( s.fault( s.undo( s.redo( s.goto( s.branches( s.fork( s.close( s.tick s.length s.text( "
+    "s.tokens( s.stateHash( s.pos2ledger( s.rows( s.ledger( s.history( s.logits( s.topk( s.attention( s.row( "
+    "s.invariants( s.drift( s.bytes( s.prompt( s.promptIds( s.prefill( s.endPrefill( s.tokenise( s.detokenise( "
+    "s.saveCache( s.loadCache( s.saveCapture( lab.open( lab.openCapture( view.show( view.focus( view.theme( "
+    "view.size( view.screenshot( view.command( view.list( expect( expectNear( expectError( log(";
+
+QString sign(ConsoleView::Kind kind) {
+  switch (kind) {
+    case ConsoleView::Kind::Entered: return QStringLiteral("› ");
+    case ConsoleView::Kind::Failure: return QStringLiteral("✗ ");
+    case ConsoleView::Kind::Click: return QStringLiteral("· ");
+    default: return QStringLiteral("  ");
+  }
+}
+
+QColor colour(ConsoleView::Kind kind, const Theme& theme) {
+  switch (kind) {
+    case ConsoleView::Kind::Entered: return theme.text;
+    case ConsoleView::Kind::Failure: return theme.error;
+    case ConsoleView::Kind::Click: return theme.faint;
+    default: return theme.accent;
+  }
+}
+
+/// Every line of the text behind the sign of its kind.
+QString signedText(ConsoleView::Kind kind, const QString& text) {
+  QString shown = text;
+  return sign(kind) + shown.replace(QLatin1Char('\n'), QStringLiteral("\n  "));
+}
+}  // namespace
+
+ConsoleView::ConsoleView(InspectorContext& context, QWidget* parent) : InspectorView(context, parent) {
+  makeStrip();
+  makeBody();
+  setCompletions(QString::fromLatin1(kNames).split(QLatin1Char(' ')));
+  setFocusProxy(m_input);
+  connect(&context, &InspectorContext::scripted, this, [this](const QString& line) { add(Kind::Click, line); });
+  QAction* erase =
+      addViewAction(tr("Clear"), tr("Forget the lines of the console"), QKeySequence(Qt::CTRL | Qt::Key_L));
+  connect(erase, &QAction::triggered, this, &ConsoleView::clear);
+  onTheme();
+  refresh();
+}
+
+QToolButton* ConsoleView::button(const QString& text, const QString& tip) {
+  QToolButton* made = stripButton(text, text, tip);
+  made->setAutoRaise(true);
+  setOwn({made});
+  return made;
+}
+
+void ConsoleView::makeStrip() {
+  m_count = stripLabel({}, 1);
+  m_clicks = button(tr("Show clicks"), tr("Show the script line that does what a click just did"));
+  m_clicks->setCheckable(true);
+  m_clicks->setChecked(true);
+  m_copy = button(tr("Copy"), tr("Copy everything as text"));
+  m_clear = button(tr("Clear"), tr("Forget the lines of the console (Ctrl+L)"));
+  connect(m_clicks, &QToolButton::toggled, this, &ConsoleView::reprint);
+  connect(m_copy, &QToolButton::clicked, this, [this] { QGuiApplication::clipboard()->setText(all()); });
+  connect(m_clear, &QToolButton::clicked, this, &ConsoleView::clear);
+}
+
+void ConsoleView::makeBody() {
+  m_output = new QPlainTextEdit(this);
+  m_output->setReadOnly(true);
+  settleBars(m_output);
+  m_output->setFrameShape(QFrame::NoFrame);
+  m_output->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  m_output->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  m_output->setFont(theme()->mono);
+  m_output->setMaximumBlockCount(kLimit);
+  m_output->setUndoRedoEnabled(false);
+  m_output->setAccessibleName(tr("Console output"));
+  m_output->setToolTip(tr("Entered lines ›, errors ✗, and what clicks did ·"));
+  m_output->document()->setDocumentMargin(Theme::kMedium);
+  m_input = new ScriptInput(this);
+  m_prompt = new QLabel(QStringLiteral("›"), m_input);
+  m_prompt->setFont(theme()->monoStrong);
+  m_prompt->setGeometry(10, 7, 14, m_input->fontMetrics().lineSpacing());
+  setContent(m_output);
+  m_rule = new QWidget(this);
+  m_rule->setFixedHeight(1);
+  body()->addWidget(m_rule);
+  body()->addWidget(m_input);
+  connect(m_input, &ScriptInput::entered, this, &ConsoleView::enter);
+}
+
+bool ConsoleView::ready() const { return InspectorView::ready() && m_running == 0; }
+
+void ConsoleView::enter(const QString& text) {
+  add(Kind::Entered, text);
+  ++m_running;
+  refresh();
+  context().evaluate(text, this, [this](const QString& printed, bool failed) {
+    --m_running;
+    if (failed || !printed.isEmpty()) add(failed ? Kind::Failure : Kind::Result, printed);
+    refresh();
+    emit readyChanged();
+  });
+}
+
+void ConsoleView::add(Kind kind, const QString& text) {
+  m_entries.push_back({kind, text});
+  while (m_entries.size() > kLimit) m_entries.pop_front();
+  print(m_entries.back());
+  refresh();
+}
+
+void ConsoleView::print(const Entry& entry) {
+  if (entry.kind == Kind::Click && !m_clicks->isChecked()) return;
+  QTextCharFormat format;
+  format.setForeground(colour(entry.kind, *theme()));
+  const bool atEnd = m_output->verticalScrollBar()->value() >= m_output->verticalScrollBar()->maximum();
+  QTextCursor cursor(m_output->document());
+  cursor.movePosition(QTextCursor::End);
+  if (!m_output->document()->isEmpty()) cursor.insertBlock();
+  cursor.insertText(signedText(entry.kind, entry.text), format);
+  if (atEnd || entry.kind == Kind::Entered)
+    m_output->verticalScrollBar()->setValue(m_output->verticalScrollBar()->maximum());
+}
+
+void ConsoleView::reprint() {
+  m_output->clear();
+  for (const Entry& entry : m_entries) print(entry);
+}
+
+void ConsoleView::clear() {
+  m_entries.clear();
+  m_output->clear();
+  refresh();
+}
+
+QString ConsoleView::all() const {
+  QString text;
+  for (const Entry& entry : m_entries)
+    if (entry.kind != Kind::Click || m_clicks->isChecked())
+      text += signedText(entry.kind, entry.text) + QLatin1Char('\n');
+  return text;
+}
+
+void ConsoleView::refresh() {
+  const bool any = !m_entries.empty();
+  setEmpty(any ? QString() : tr("The script language, line by line"),
+           tr("Type s.step() and press Return, or click anywhere: the line that does the same appears here."));
+  m_copy->setEnabled(any);
+  m_clear->setEnabled(any);
+  m_count->setText(m_running ? tr("running…")
+                       : any ? counted(static_cast<qint64>(m_entries.size()), tr("entry"), tr("entries"))
+                             : QString());
+}
+
+void ConsoleView::onTheme() {
+  if (!m_input) return;
+  m_output->setFont(theme()->mono);
+  m_input->setFont(theme()->mono);
+  m_prompt->setFont(theme()->monoStrong);
+  QPalette accent = m_prompt->palette();
+  accent.setColor(QPalette::WindowText, theme()->accent);
+  m_prompt->setPalette(accent);
+  m_rule->setStyleSheet(QStringLiteral("background: %1;").arg(theme()->border.name()));
+  reprint();
+}
+
+QString ConsoleView::dump() const { return QStringLiteral("console\n") + all(); }
+
+}  // namespace kvlab
+
+KVLAB_DEFINE_VIEW(ConsoleView)

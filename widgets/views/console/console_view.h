@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Console: the script language, line by line, and beside it what clicks in the window just did in the
+// same language. GUI thread.
+#pragma once
+#include <QPlainTextEdit>
+#include <deque>
+
+#include "widgets/base/inspector_view.h"
+#include "widgets/views/console/script_input.h"
+
+class QToolButton;
+
+namespace kvlab {
+
+class ConsoleView : public InspectorView {
+  Q_OBJECT
+  /// What was typed, oldest first; the window keeps it between runs.
+  Q_PROPERTY(QStringList history READ history WRITE setHistory)
+  /// Names that Tab completes.
+  Q_PROPERTY(QStringList completions READ completions WRITE setCompletions)
+ public:
+  enum class Kind { Entered, Result, Failure, Click };
+  static constexpr int kLimit = 10000;  // entries kept
+
+  ConsoleView(InspectorContext& context, QWidget* parent);
+  QString dump() const override;
+  QString tsv() const override { return {}; }
+  bool ready() const override;
+  QStringList history() const { return m_input->past().lines(); }
+  void setHistory(const QStringList& lines) { m_input->past().setLines(lines); }
+  QStringList completions() const { return m_input->completions(); }
+  void setCompletions(const QStringList& names) { m_input->setCompletions(names); }
+  void clear();
+
+ protected:
+  void onSnapshot() override {}
+  void onFocus() override {}
+  void onTheme() override;
+
+ private:
+  struct Entry {
+    Kind kind;
+    QString text;
+  };
+  void makeStrip();
+  void makeBody();
+  QToolButton* button(const QString& text, const QString& tip);
+  void enter(const QString& text);
+  void add(Kind kind, const QString& text);
+  void print(const Entry& entry);
+  void reprint();
+  void refresh();
+  QString all() const;
+
+  std::deque<Entry> m_entries;
+  QPlainTextEdit* m_output = nullptr;
+  ScriptInput* m_input = nullptr;
+  QWidget* m_rule = nullptr;
+  QLabel *m_prompt = nullptr, *m_count = nullptr;
+  QToolButton *m_clicks = nullptr, *m_copy = nullptr, *m_clear = nullptr;
+  int m_running = 0;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The entry of the console: grows with its lines, browses what was typed before, completes names.
+// Return runs, Shift+Return begins a new line, Up and Down browse at the first and the last line,
+// Tab completes. GUI thread.
+#pragma once
+#include <QCompleter>
+#include <QPlainTextEdit>
+#include <QStringListModel>
+
+#include "widgets/views/console/line_history.h"
+
+namespace kvlab {
+
+class ScriptInput : public QPlainTextEdit {
+  Q_OBJECT
+ public:
+  explicit ScriptInput(QWidget* parent);
+  void setCompletions(const QStringList& names);
+  QStringList completions() const { return m_names->stringList(); }
+  LineHistory& past() { return m_past; }
+  QCompleter* completer() const { return m_completer; }
+  /// Runs what is typed, as Return does.
+  void run();
+
+ signals:
+  void entered(const QString& text);
+
+ protected:
+  void keyPressEvent(QKeyEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  bool completionKey(const QKeyEvent& event);
+  bool browse(const QKeyEvent& event);
+  void complete(const QString& name);
+  void suggest(bool asked);
+  void grow();
+  /// The dotted name that ends at the cursor.
+  QString word() const;
+  void replaceAll(const QString& text);
+
+  QStringListModel* m_names;
+  QCompleter* m_completer;
+  LineHistory m_past;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/events/event_model.h"
+
+#include "widgets/base/format.h"
+
+namespace kvlab {
+namespace {
+QString toolTip(const EventNode& node) {
+  QString text = QStringLiteral("%1 %2").arg(title(node.kind), node.name);
+  text += QStringLiteral("\nfrom %1 for %2").arg(formatMicroseconds(node.startUs), formatMicroseconds(node.us));
+  if (node.bytes) text += QStringLiteral("\n%1 moved").arg(formatBytes(node.bytes));
+  if (!node.detail.isEmpty()) text += QLatin1Char('\n') + node.detail;
+  return text;
+}
+}  // namespace
+
+void EventModel::setTree(EventTree tree) {
+  beginResetModel();
+  m_tree = std::move(tree);
+  endResetModel();
+}
+
+const EventNode* EventModel::node(const QModelIndex& index) const {
+  return index.isValid() ? &m_tree.nodes[index.internalId()] : nullptr;
+}
+
+QModelIndex EventModel::index(int row, int column, const QModelIndex& parent) const {
+  if (!hasIndex(row, column, parent)) return {};
+  if (!parent.isValid()) return createIndex(0, column, quintptr{0});
+  const int id = node(parent)->children[static_cast<std::size_t>(row)];
+  return createIndex(row, column, static_cast<quintptr>(id));
+}
+
+QModelIndex EventModel::parent(const QModelIndex& index) const {
+  const EventNode* child = node(index);
+  if (!child || child->parent < 0) return {};
+  const EventNode& above = m_tree.nodes[static_cast<std::size_t>(child->parent)];
+  return createIndex(above.row, 0, static_cast<quintptr>(child->parent));
+}
+
+int EventModel::rowCount(const QModelIndex& parent) const {
+  if (parent.column() > 0) return 0;
+  if (!parent.isValid()) return m_tree.empty() ? 0 : 1;
+  return static_cast<int>(node(parent)->children.size());
+}
+
+int EventModel::columnCount(const QModelIndex&) const { return kColumns; }
+
+QVariant EventModel::text(const EventNode& node, int column) const {
+  switch (column) {
+    case Name:
+      return node.detail.isEmpty() || node.kind == EventKind::TickNode ? node.name
+                                                                       : node.name + QStringLiteral("  ") + node.detail;
+    case Duration: return formatMicroseconds(node.us);
+    case Bytes: return node.bytes ? formatBytes(node.bytes) : QString();
+    case Rate: return formatRate(node.bytes, node.us);
+    default: return {};
+  }
+}
+
+QVariant EventModel::data(const QModelIndex& index, int role) const {
+  const EventNode* shown = node(index);
+  if (!shown) return {};
+  switch (role) {
+    case Qt::DisplayRole: return text(*shown, index.column());
+    case Qt::ToolTipRole: return toolTip(*shown);
+    case Qt::AccessibleTextRole:
+      return index.column() == Timeline ? QVariant(toolTip(*shown)) : text(*shown, index.column());
+    case Qt::TextAlignmentRole:
+      return index.column() == Name ? int(Qt::AlignLeft | Qt::AlignVCenter) : int(Qt::AlignRight | Qt::AlignVCenter);
+    default: return {};
+  }
+}
+
+QVariant EventModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation != Qt::Horizontal) return {};
+  static const QStringList kTitles = {tr("Event"), tr("Time"), tr("Bytes"), tr("GB/s"), QString()};
+  if (role == Qt::DisplayRole) return kTitles.value(section);
+  if (role == Qt::ToolTipRole && section < Timeline)
+    return QStringList{tr("Steps of the tick, their actions, operations and layers"),
+                       tr("Wall time, children included"),
+                       tr("Bytes of rows that were moved or written, children included"), tr("Bytes over time")}
+        .value(section);
+  if (role == Qt::TextAlignmentRole)
+    return section == Name ? int(Qt::AlignLeft | Qt::AlignVCenter) : int(Qt::AlignRight | Qt::AlignVCenter);
+  return {};
+}
+
+}  // namespace kvlab

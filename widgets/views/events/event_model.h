@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The event tree as an item model. Columns: event, time, bytes, rate, timeline (painted by
+// views/timeline_delegate from the roles below). GUI thread.
+#pragma once
+#include <QAbstractItemModel>
+
+#include "widgets/base/event_tree.h"
+
+namespace kvlab {
+
+class EventModel : public QAbstractItemModel {
+  Q_OBJECT
+ public:
+  enum Column { Name, Duration, Bytes, Rate, Timeline, kColumns };
+
+  using QAbstractItemModel::QAbstractItemModel;
+  void setTree(EventTree tree);
+  const EventTree& tree() const { return m_tree; }
+  const EventNode* node(const QModelIndex& index) const;
+
+  QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
+  QModelIndex parent(const QModelIndex& index) const override;
+  int rowCount(const QModelIndex& parent = {}) const override;
+  int columnCount(const QModelIndex& parent = {}) const override;
+  QVariant data(const QModelIndex& index, int role) const override;
+  QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+
+ private:
+  QVariant text(const EventNode& node, int column) const;
+  EventTree m_tree;
+};
+
+}  // namespace kvlab

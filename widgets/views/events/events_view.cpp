@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/events/events_view.h"
+
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QSaveFile>
+#include <QToolButton>
+
+#include "widgets/base/button_use.h"
+#include "widgets/base/format.h"
+#include "widgets/base/scroll_bars.h"
+#include "widgets/base/turning_splitter.h"
+#include "widgets/base/view_registry.h"
+#include "widgets/table/tree_copy.h"
+#include "widgets/views/events/trace_export.h"
+
+namespace kvlab {
+namespace {
+constexpr int kWide = 640;  // from this width on the breakpoints stand beside the events
+constexpr int kBreaksWide = 230, kBreaksTall = 150;
+}  // namespace
+
+EventsView::EventsView(InspectorContext& context, QWidget* parent)
+    : InspectorView(context, parent), m_model(new EventModel(this)) {
+  makeStrip();
+  makeBody();
+  QAction* save = addViewAction(tr("Export trace…"), tr("Save the history as a trace for ui.perfetto.dev"),
+                                QKeySequence(Qt::CTRL | Qt::Key_E));
+  connect(save, &QAction::triggered, this, &EventsView::askExport);
+}
+
+void EventsView::command(const QString& text, const char* id, const QString& tip) {
+  QToolButton* button = stripButton(text, text, tip);
+  button->setAutoRaise(true);
+  runsCommand(button, context(), id);
+}
+
+void EventsView::makeStrip() {
+  command(tr("Into"), "step_into", tr("Apply the next pending action, alone (F11)"));
+  command(tr("Over"), "step", tr("Run one whole tick (F10)"));
+  command(tr("Out"), "step_out", tr("Apply the pending actions that are left, without generating (Shift+F11)"));
+  command(tr("Back"), "step_back", tr("Go to the tick before (Shift+F10)"));
+  command(tr("Run"), "run", tr("Run until a breakpoint or Stop (F5)"));
+  m_summary = stripLabel({}, 1);
+  QToolButton* save = stripButton(tr("Export trace…"), tr("Export trace"),
+                                  tr("Save the history as a trace for ui.perfetto.dev or chrome://tracing (Ctrl+E)"));
+  save->setAutoRaise(true);
+  setOwn({save});
+  connect(save, &QToolButton::clicked, this, &EventsView::askExport);
+}
+
+void EventsView::makeBody() {
+  m_ticks = new TickStrip(this);
+  connect(m_ticks, &TickStrip::picked, this, &EventsView::clickTick);
+  auto* all = new QWidget(this);
+  auto* column = new QVBoxLayout(all);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(m_ticks);
+  m_content = new TurningSplitter(
+      kWide, [](int width) { return width - kBreaksWide; },
+      [](int height) { return std::max(height - kBreaksTall, height / 2); }, all);
+  m_tree = new TimelineTree(m_content);
+  m_tree->setModel(m_model);
+  m_tree->setAccessibleName(tr("Events of the tick"));
+  m_tree->setSelectionMode(QAbstractItemView::ExtendedSelection);
+  styleTree(m_tree);
+  settleBars(m_tree);
+  m_tree->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);  // the time axis keeps its width from tick to tick
+  setColumns();
+  m_breaks = new BreakPanel(context(), m_content);
+  m_content->addWidget(m_tree);
+  m_content->addWidget(m_breaks);
+  m_content->setStretchFactor(0, 1);
+  m_content->setStretchFactor(1, 0);
+  column->addWidget(m_content, 1);
+  setContent(all);
+  setMainControl(m_tree);
+}
+
+void EventsView::setColumns() {
+  TimelineHeader& header = m_tree->timeline();
+  header.setStretchLastSection(true);
+  header.setFont(theme()->small);
+  header.setMinimumSectionSize(60);
+  for (const int column : {EventModel::Duration, EventModel::Bytes, EventModel::Rate})
+    header.resizeSection(column, column == EventModel::Rate ? 70 : 84);
+}
+
+bool EventsView::hasTicks() const { return shown() && shown()->report; }
+
+QString EventsView::summary() const {
+  const auto& report = shown()->report;
+  const qint64 bytes = tickBytes(*report);
+  QString text = tr("tick %1 · %2 · %3")
+                     .arg(report->tick.value())
+                     .arg(formatMicroseconds(tickMicroseconds(*report)), formatBytes(bytes));
+  if (!report->actions.empty())
+    text += QStringLiteral(" · ") + counted(static_cast<qint64>(report->actions.size()), tr("action"), tr("actions"));
+  if (report->token) text += tr(" · wrote “%1”").arg(QString::fromStdString(report->text).trimmed());
+  return text;
+}
+
+void EventsView::onSnapshot() {
+  const bool any = hasTicks();
+  if (any) setEmpty({});
+  else if (!shown()) setEmpty(tr("What each tick did, and how long it took"), noSessionHow());
+  else
+    setEmpty(tr("No tick has run yet"),
+             tr("Step (F10) to see its steps, actions and operations with their times and bytes."));
+  for (QToolButton* button : strip()->parentWidget()->findChildren<QToolButton*>())
+    button->setEnabled(shown() != nullptr);
+  m_summary->setText(any ? summary() : QString());
+  m_ticks->show(context().history(), shown() ? shown()->tick : Tick(-1));
+  m_model->setTree(any ? EventTree::of(*shown()->report) : EventTree());
+  m_tree->timeline().axis.setFull(0, any ? m_model->tree().endUs : 1);
+  m_tree->expandToDepth(1);
+}
+
+void EventsView::onTheme() {
+  if (!m_tree) return;
+  m_tree->timeline().setFont(theme()->small);
+  update();
+}
+
+QString EventsView::dump() const {
+  if (!hasTicks()) return tr("events: no tick\n");
+  return QStringLiteral("events: %1\n").arg(summary()) + modelTsv(*m_model);
+}
+
+QString EventsView::tsv() const { return hasTicks() ? modelTsv(*m_model) : QString(); }
+
+void EventsView::copySelection() {
+  if (hasTicks()) QGuiApplication::clipboard()->setText(selectionTsv(*m_tree));
+}
+
+Status EventsView::exportTrace(const QString& path) const {
+  QSaveFile file(path);
+  const auto refused = [&] {
+    return Error{"io", "the trace was not written", file.errorString().toStdString(),
+                 "choose a folder that can be written"};
+  };
+  if (!file.open(QIODevice::WriteOnly)) return refused();
+  const std::string text = chromeTrace(context().history()).dump();
+  if (file.write(text.data(), static_cast<qint64>(text.size())) < 0 || !file.commit()) return refused();
+  return ok();
+}
+
+void EventsView::askExport() {
+  askSaveFile(tr("Export trace"), QStringLiteral("kvlab-trace.json"), tr("Traces (*.json)"),
+              [this](const QString& path) {
+                const Status status = exportTrace(path);
+                if (!status) emit context().failed(status.error());
+                else emit context().logged(2, tr("Trace written to %1; open it in ui.perfetto.dev").arg(path));
+              });
+}
+
+}  // namespace kvlab
+
+KVLAB_DEFINE_VIEW(EventsView)

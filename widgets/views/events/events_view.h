@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Events: what the shown tick did and how long it took, as a tree with bars on one time axis; the
+// ticks of the history above it, breakpoints beside it. GUI thread.
+#pragma once
+#include <QSplitter>
+
+#include "widgets/base/inspector_view.h"
+#include "widgets/views/events/break_panel.h"
+#include "widgets/views/events/event_model.h"
+#include "widgets/views/events/tick_strip.h"
+#include "widgets/views/events/timeline.h"
+
+class QToolButton;
+
+namespace kvlab {
+
+class EventsView : public InspectorView {
+  Q_OBJECT
+ public:
+  EventsView(InspectorContext& context, QWidget* parent);
+  QString dump() const override;
+  void copySelection() override;
+  QString tsv() const override;
+  /// Writes the history as a Chrome trace; an error says why not.
+  Status exportTrace(const QString& path) const;
+
+ protected:
+  void onSnapshot() override;
+  void onFocus() override {}
+  void onTheme() override;
+
+ private:
+  void makeStrip();
+  void makeBody();
+  void command(const QString& text, const char* id, const QString& tip);
+  void askExport();
+  void setColumns();
+  bool hasTicks() const;
+  QString summary() const;
+
+  EventModel* m_model;
+  TickStrip* m_ticks = nullptr;
+  TimelineTree* m_tree = nullptr;
+  BreakPanel* m_breaks = nullptr;
+  QSplitter* m_content = nullptr;
+  QLabel* m_summary = nullptr;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/events/tick_strip.h"
+
+#include <QKeyEvent>
+#include <QPainter>
+#include <QPainterPath>
+#include <algorithm>
+
+#include "widgets/base/event_tree.h"
+#include "widgets/base/format.h"
+#include "widgets/base/theme.h"
+
+namespace kvlab {
+namespace {
+constexpr int kTop = 12, kBottom = 12;  // room for the marks
+constexpr int kSide = Theme::kMedium;
+
+void triangle(QPainter& painter, QPointF at, double size) {
+  painter.drawPolygon(QPolygonF({at + QPointF(-size, -size), at + QPointF(size, -size), at + QPointF(0, size)}));
+}
+
+void diamond(QPainter& painter, QPointF at, double size) {
+  painter.drawPolygon(
+      QPolygonF({at + QPointF(0, -size), at + QPointF(size, 0), at + QPointF(0, size), at + QPointF(-size, 0)}));
+}
+}  // namespace
+
+TickStrip::TickStrip(QWidget* parent) : TickPicker(parent) {
+  setAccessibleName(tr("Ticks"));
+  setToolTip(tr("Ticks of the history; click or use the arrow keys to go there"));
+}
+
+QSize TickStrip::sizeHint() const { return {240, 64}; }
+
+TickStrip::Bar TickStrip::barOf(const Snapshot& snapshot) {
+  Bar bar;
+  bar.tick = snapshot.tick;
+  if (!snapshot.report || snapshot.report->tick != snapshot.tick) return bar;
+  bar.us = tickMicroseconds(*snapshot.report);
+  bar.ok = snapshot.report->ok;
+  bar.violations = static_cast<int>(snapshot.report->violations.size());
+  for (const Action& action : snapshot.report->actions) bar.edits += !std::holds_alternative<Add>(action);
+  return bar;
+}
+
+void TickStrip::show(const std::vector<SnapshotPtr>& history, Tick shown) {
+  m_bars.clear();
+  m_most = 1e-3;
+  for (const SnapshotPtr& snapshot : history) {
+    if (!m_bars.empty() && m_bars.back().tick >= snapshot->tick) m_bars.pop_back();  // published again
+    m_bars.push_back(barOf(*snapshot));
+    m_most = std::max(m_most, m_bars.back().us);
+  }
+  setShown(shown);
+  reveal();
+}
+
+QString TickStrip::describe(int place) const {
+  const Bar& bar = m_bars[static_cast<std::size_t>(place)];
+  QString text = tr("tick %1: %2").arg(bar.tick.value()).arg(formatMicroseconds(bar.us));
+  if (bar.edits) text += tr(", %1").arg(counted(bar.edits, tr("edit"), tr("edits")));
+  if (bar.violations) text += tr(", %1").arg(counted(bar.violations, tr("violation"), tr("violations")));
+  if (!bar.ok) text += tr(", failed");
+  return text;
+}
+
+double TickStrip::barWidth() const {
+  const double room = width() - 2 * kSide;
+  return std::clamp(room / std::max<double>(1, static_cast<double>(m_bars.size())), 6.0, 18.0);
+}
+
+int TickStrip::capacity() const { return std::max(1, static_cast<int>((width() - 2 * kSide) / barWidth())); }
+
+void TickStrip::reveal() {
+  const int all = count();
+  const int target = shown() < 0 ? all - 1 : shown();
+  if (target < m_first) m_first = target;
+  if (target >= m_first + capacity()) m_first = target - capacity() + 1;
+  m_first = std::clamp(m_first, 0, std::max(0, all - capacity()));
+}
+
+QRectF TickStrip::place(int i) const {
+  const double share = m_bars[static_cast<std::size_t>(i)].us / m_most;
+  const double room = height() - kTop - kBottom;
+  const double tall = std::max(2.0, share * room);
+  return {kSide + (i - m_first) * barWidth(), kTop + room - tall, barWidth() - 1, tall};
+}
+
+void TickStrip::paintEvent(QPaintEvent*) {
+  const auto theme = Theme::current();
+  QPainter painter(this);
+  painter.fillRect(rect(), theme->surface);
+  painter.fillRect(QRect(0, height() - 1, width(), 1), theme->border);
+  const int last = std::min(static_cast<int>(m_bars.size()), m_first + capacity());
+  for (int i = m_first; i < last; ++i) {
+    const Bar& bar = m_bars[static_cast<std::size_t>(i)];
+    const QRectF at = place(i);
+    const bool bad = bar.violations > 0 || !bar.ok;
+    if (i == shown()) painter.fillRect(QRectF(at.left(), 0, at.width(), height() - 1), theme->selection);
+    painter.fillRect(at,
+                     i == shown() ? theme->accent
+                         : bad    ? theme->error
+                                  : Theme::mix(theme->surface, theme->accent, 0.45));
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    if (bad) {
+      painter.setBrush(theme->error);
+      triangle(painter, {at.center().x(), kTop / 2.0}, 3.5);
+    }
+    if (bar.edits) {
+      painter.setBrush(theme->warning);
+      diamond(painter, {at.center().x(), height() - kBottom / 2.0 - 0.5}, 3.5);
+    }
+    painter.setRenderHint(QPainter::Antialiasing, false);
+  }
+  painter.setFont(theme->small);
+  painter.setPen(theme->faint);
+  painter.drawText(rect().adjusted(kSide, 1, -kSide, 0), Qt::AlignRight | Qt::AlignTop,
+                   tr("longest %1").arg(formatMicroseconds(m_most)));
+}
+
+int TickStrip::placeAt(const QPointF& point) const {
+  const int i = m_first + static_cast<int>(std::floor((point.x() - kSide) / barWidth()));
+  return point.x() < kSide || i >= count() || i >= m_first + capacity() ? -1 : i;
+}
+
+void TickStrip::keyPressEvent(QKeyEvent* event) {
+  switch (event->key()) {
+    case Qt::Key_PageUp: return step(-10);
+    case Qt::Key_PageDown: return step(10);
+    default: TickPicker::keyPressEvent(event);
+  }
+}
+
+void TickStrip::wheelEvent(QWheelEvent* event) {
+  const QPoint delta = event->angleDelta();
+  const int turn = delta.y() != 0 ? delta.y() : delta.x();
+  m_first = std::clamp(m_first - turn / 30, 0, std::max(0, static_cast<int>(m_bars.size()) - capacity()));
+  event->accept();
+  update();
+}
+
+void TickStrip::resizeEvent(QResizeEvent*) { reveal(); }
+
+}  // namespace kvlab

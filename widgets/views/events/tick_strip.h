@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One bar per tick of the history, as tall as the tick was long: the place to spot a slow or a
+// broken tick and to go there. Marks: a diamond under ticks that edited, a triangle over ticks that
+// broke an invariant or failed. GUI thread.
+#pragma once
+#include "core/api/snapshot.h"
+#include "widgets/canvas/tick_picker.h"
+
+namespace kvlab {
+
+class TickStrip : public TickPicker {
+  Q_OBJECT
+ public:
+  explicit TickStrip(QWidget* parent);
+  void show(const std::vector<SnapshotPtr>& history, Tick shown);
+  QSize sizeHint() const override;
+
+ protected:
+  int count() const override { return static_cast<int>(m_bars.size()); }
+  Tick tickOf(int place) const override { return m_bars[static_cast<std::size_t>(place)].tick; }
+  QString describe(int place) const override;
+  int placeAt(const QPointF& point) const override;
+  void paintEvent(QPaintEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  struct Bar {
+    Tick tick;
+    double us = 0;
+    int edits = 0, violations = 0;
+    bool ok = true;
+  };
+  static Bar barOf(const Snapshot& snapshot);
+  double barWidth() const;
+  int capacity() const;  // bars that fit
+  QRectF place(int i) const;
+  void reveal();
+
+  std::vector<Bar> m_bars;
+  int m_first = 0;  // leftmost bar in sight
+  double m_most = 1;
+};
+
+}  // namespace kvlab

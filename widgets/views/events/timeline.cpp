@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/events/timeline.h"
+
+#include <QMouseEvent>
+#include <QPainter>
+#include <QWheelEvent>
+#include <algorithm>
+#include <cmath>
+
+#include "widgets/base/format.h"
+#include "widgets/base/theme.h"
+#include "widgets/canvas/series_palette.h"
+
+namespace kvlab {
+namespace {
+constexpr int kInset = Theme::kMedium;            // of the axis inside its column
+constexpr int kRateFrom = 560, kBytesFrom = 460;  // widths of the tree
+constexpr int kLeastName = 120, kMostName = 320, kLeastTimeline = 100;
+constexpr double kMarkPixels = 90;
+
+QColor colourOf(EventKind kind, const Theme& theme) {
+  if (kind == EventKind::TickNode) return theme.ghost;
+  return seriesColour(static_cast<int>(kind) - 1, theme.dark);
+}
+
+/// The part of [from, from + us) that is in sight, at least two pixels wide.
+QRectF bar(const TimeAxis& axis, const QRectF& area, double from, double us) {
+  const double left = area.left() + axis.toX(from, area.width());
+  const double right = area.left() + axis.toX(from + us, area.width());
+  const double width = std::max(2.0, right - left);
+  return QRectF(left, area.top(), width, area.height()).intersected(area);
+}
+
+void paintGrid(QPainter& painter, const TimeAxis& axis, const QRectF& area, const QRect& cell, const Theme& theme) {
+  painter.setPen(QPen(theme.grid, 1));
+  for (const double us : axis.marks(area.width(), kMarkPixels)) {
+    const int x = static_cast<int>(std::lround(area.left() + axis.toX(us, area.width())));
+    painter.drawLine(x, cell.top(), x, cell.bottom());
+  }
+}
+
+void paintBars(QPainter& painter, const EventNode& node, const EventTree& tree, const TimeAxis& axis,
+               const QRectF& area, const Theme& theme) {
+  const QColor colour = colourOf(node.kind, theme);
+  const bool layered = !node.children.empty() &&
+      tree.nodes[static_cast<std::size_t>(node.children.front())].kind == EventKind::LayerNode;
+  if (!layered) {
+    painter.fillRect(bar(axis, area, node.startUs, node.us), colour);
+    return;
+  }
+  double end = node.startUs;
+  for (const int child : node.children) {
+    const EventNode& part = tree.nodes[static_cast<std::size_t>(child)];
+    end = std::max(end, part.startUs + part.us);
+  }
+  painter.fillRect(bar(axis, area, node.startUs, end - node.startUs), Theme::faded(colour, 60));
+  for (const int child : node.children) {
+    const EventNode& part = tree.nodes[static_cast<std::size_t>(child)];
+    QRectF piece = bar(axis, area, part.startUs, part.us);
+    if (piece.width() > 4) piece.setWidth(piece.width() - 1);  // a seam between layers
+    painter.fillRect(piece, colour);
+  }
+}
+}  // namespace
+
+TimelineHeader::TimelineHeader(QWidget* parent) : QHeaderView(Qt::Horizontal, parent) {
+  setSectionsClickable(false);
+  setToolTip(
+      tr("Time since the tick began. Ctrl+wheel zooms, Shift+wheel pans, Z shows the selected "
+         "event, a double click here or 0 shows the whole tick"));
+}
+
+void TimelineHeader::paintSection(QPainter* painter, const QRect& rect, int section) const {
+  QHeaderView::paintSection(painter, rect, section);
+  if (section != EventModel::Timeline) return;
+  const auto theme = Theme::current();
+  painter->save();
+  painter->setClipRect(rect);
+  painter->setFont(theme->small);
+  const QRect area = rect.adjusted(kInset, 0, -kInset, 0);
+  for (const double us : axis.marks(area.width(), kMarkPixels)) {
+    const int x = static_cast<int>(std::lround(area.left() + axis.toX(us, area.width())));
+    painter->setPen(theme->border);
+    painter->drawLine(x, rect.bottom() - 5, x, rect.bottom() - 1);
+    painter->setPen(theme->muted);
+    painter->drawText(QRect(x + 4, rect.top(), 120, rect.height()), Qt::AlignVCenter, formatMicroseconds(us));
+  }
+  painter->restore();
+}
+
+void TimelineHeader::mouseDoubleClickEvent(QMouseEvent* event) {
+  if (logicalIndexAt(event->position().toPoint()) == EventModel::Timeline) emit resetAsked();
+  else QHeaderView::mouseDoubleClickEvent(event);
+}
+
+TimelineDelegate::TimelineDelegate(const TimelineHeader& header, QObject* parent)
+    : QStyledItemDelegate(parent), m_header(header) {}
+
+void TimelineDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
+  QStyledItemDelegate::paint(painter, option, index);
+  const auto* model = qobject_cast<const EventModel*>(index.model());
+  const EventNode* node = model ? model->node(index) : nullptr;
+  if (!node) return;
+  const auto theme = Theme::current();
+  const QRectF area = QRectF(option.rect).adjusted(kInset, 6, -kInset, -6);
+  painter->save();
+  painter->setClipRect(option.rect);
+  paintGrid(*painter, m_header.axis, area, option.rect, *theme);
+  if (node->us > 0) paintBars(*painter, *node, model->tree(), m_header.axis, area, *theme);
+  painter->restore();
+}
+
+void EventNameDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
+  const auto* model = qobject_cast<const EventModel*>(index.model());
+  const EventNode* node = model ? model->node(index) : nullptr;
+  if (!node) return QStyledItemDelegate::paint(painter, option, index);
+  const auto theme = Theme::current();
+  QStyleOptionViewItem blank = option;
+  initStyleOption(&blank, index);
+  blank.text.clear();
+  const QWidget* widget = option.widget;
+  widget->style()->drawControl(QStyle::CE_ItemViewItem, &blank, painter, widget);
+  painter->save();
+  painter->setFont(node->kind == EventKind::TickNode ? theme->strong : theme->ui);
+  painter->setPen(theme->text);
+  QRect inner = option.rect.adjusted(4, 0, -4, 0);
+  painter->drawText(inner, Qt::AlignVCenter, node->name);
+  inner.setLeft(inner.left() + painter->fontMetrics().horizontalAdvance(node->name) + Theme::kMedium);
+  painter->setFont(theme->small);
+  painter->setPen(node->kind == EventKind::TickNode ? theme->error : theme->faint);
+  painter->drawText(inner, Qt::AlignVCenter,
+                    painter->fontMetrics().elidedText(node->detail, Qt::ElideRight, inner.width()));
+  painter->restore();
+}
+
+QSize EventNameDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const {
+  return {QStyledItemDelegate::sizeHint(option, index).width(), Theme::kRow};
+}
+
+TimelineTree::TimelineTree(QWidget* parent) : QTreeView(parent), m_header(new TimelineHeader(this)) {
+  setHeader(m_header);
+  setItemDelegateForColumn(EventModel::Name, new EventNameDelegate(this));
+  setItemDelegateForColumn(EventModel::Timeline, new TimelineDelegate(*m_header, this));
+  connect(m_header, &TimelineHeader::resetAsked, this, &TimelineTree::showWhole);
+}
+
+double TimelineTree::timelineWidth() const {
+  return std::max(1, m_header->sectionSize(EventModel::Timeline) - 2 * kInset);
+}
+
+std::optional<double> TimelineTree::inTimeline(const QPointF& point) const {
+  const double x = point.x() - columnViewportPosition(EventModel::Timeline) - kInset;
+  return x >= -kInset && x < timelineWidth() + kInset ? std::optional(x) : std::nullopt;
+}
+
+void TimelineTree::refresh() {
+  viewport()->update();
+  m_header->viewport()->update();
+}
+
+void TimelineTree::showWhole() {
+  m_header->axis.reset();
+  refresh();
+}
+
+void TimelineTree::showSelected() {
+  const auto* events = qobject_cast<const EventModel*>(model());
+  const EventNode* node = events ? events->node(currentIndex()) : nullptr;
+  if (!node) return;
+  m_header->axis.show(node->startUs, node->startUs + node->us);
+  refresh();
+}
+
+void TimelineTree::wheelEvent(QWheelEvent* event) {
+  const auto x = inTimeline(event->position());
+  const QPoint delta = event->angleDelta();
+  const double turn = delta.y() != 0 ? delta.y() : delta.x();
+  if (x && event->modifiers() & Qt::ControlModifier)
+    m_header->axis.zoom(std::pow(0.8, turn / 120), *x, timelineWidth());
+  else if (x && event->modifiers() & Qt::ShiftModifier) m_header->axis.pan(turn / 2, timelineWidth());
+  else return QTreeView::wheelEvent(event);
+  event->accept();
+  refresh();
+}
+
+void TimelineTree::mousePressEvent(QMouseEvent* event) {
+  QTreeView::mousePressEvent(event);
+  if (event->button() == Qt::LeftButton && inTimeline(event->position())) m_dragFrom = event->position();
+}
+
+void TimelineTree::mouseMoveEvent(QMouseEvent* event) {
+  if (!m_dragFrom) return QTreeView::mouseMoveEvent(event);
+  m_header->axis.pan(event->position().x() - m_dragFrom->x(), timelineWidth());
+  m_dragFrom = event->position();
+  refresh();
+}
+
+void TimelineTree::mouseReleaseEvent(QMouseEvent* event) {
+  m_dragFrom.reset();
+  QTreeView::mouseReleaseEvent(event);
+}
+
+void TimelineTree::keyPressEvent(QKeyEvent* event) {
+  if (event->key() == Qt::Key_Z) showSelected();
+  else if (event->key() == Qt::Key_0) showWhole();
+  else QTreeView::keyPressEvent(event);
+}
+
+/// Rates and bytes give way to names, times and the timeline.
+void TimelineTree::fitColumns() {
+  const int wide = viewport()->width();
+  setColumnHidden(EventModel::Rate, wide < kRateFrom);
+  setColumnHidden(EventModel::Bytes, wide < kBytesFrom);
+  int left = wide - kLeastTimeline;
+  for (const int column : {EventModel::Duration, EventModel::Bytes, EventModel::Rate})
+    if (!isColumnHidden(column)) left -= columnWidth(column);
+  setColumnWidth(EventModel::Name, std::clamp(left, kLeastName, kMostName));
+}
+
+void TimelineTree::resizeEvent(QResizeEvent* event) {
+  QTreeView::resizeEvent(event);
+  fitColumns();
+  refresh();
+}
+
+}  // namespace kvlab

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Row history: all that ever happened to the focused ledger row, as a timeline; a click goes to the
+// tick. Asks the engine (verb `history`) whenever the focus or the snapshot changes. GUI thread.
+#pragma once
+#include "widgets/base/inspector_view.h"
+#include "widgets/table/column_model.h"
+#include "widgets/views/history/row_card.h"
+
+namespace kvlab {
+
+struct HistoryEvent {
+  Tick tick;
+  QString event, layer, detail;
+  bool first = true;  // of its tick
+};
+
+class HistoryModel : public LineModel<HistoryEvent> {
+  Q_OBJECT
+ public:
+  enum Role { kFirstOfTick = Qt::UserRole + 100, kShownTick, kEventTone };
+  explicit HistoryModel(QObject* parent);
+  void set(std::vector<HistoryEvent> events);
+  void setShownTick(Tick tick);
+  const std::vector<HistoryEvent>& events() const { return lines(); }
+
+ private:
+  Tick m_shown;
+};
+
+/// Draws the rail and the dots of the timeline beside the tick.
+class RailDelegate : public DataDelegate {
+  Q_OBJECT
+ public:
+  using DataDelegate::DataDelegate;
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+};
+
+class HistoryView : public InspectorView {
+  Q_OBJECT
+ public:
+  HistoryView(InspectorContext& context, QWidget* parent);
+  QString dump() const override;
+  bool ready() const override;
+  QString tsv() const override { return m_table->tsv(); }
+  HistoryModel& model() { return *m_model; }
+  DataTable& table() { return *m_table; }
+
+ protected:
+  void onSnapshot() override;
+  void onFocus() override;
+
+ private:
+  void ask();
+  void take(LedgerId ledger, const Result<nlohmann::json>& reply);
+
+  QWidget* m_page;
+  RowCard* m_card;
+  HistoryModel* m_model;
+  DataTable* m_table;
+  LedgerId m_asked{-1};
+  std::uint64_t m_askedSerial = 0;
+  bool m_waiting = false;
+};
+
+}  // namespace kvlab

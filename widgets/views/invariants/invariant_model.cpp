@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/invariants/invariant_model.h"
+
+#include <algorithm>
+
+#include "widgets/base/format.h"
+
+namespace kvlab {
+namespace {
+InvariantLine* lineOf(std::vector<InvariantLine>& lines, const std::string& id) {
+  const auto at =
+      std::find_if(lines.begin(), lines.end(), [&](const InvariantLine& line) { return line.state.id == id; });
+  return at == lines.end() ? nullptr : &*at;
+}
+
+QString tickText(Tick tick) {
+  return tick.value() < 0 ? QStringLiteral("never") : QStringLiteral("tick %1").arg(tick.value());
+}
+}  // namespace
+
+QString detailText(const InvariantLine& line) {
+  return QString::fromStdString(line.state.detail.empty() && line.violation ? line.violation->detail
+                                                                            : line.state.detail);
+}
+
+InvariantModel::InvariantModel(QObject* parent) : LineModel(parent) {
+  using Line = const InvariantLine&;
+  const auto tone = [](Tone good, Tone bad) { return [=](Line line) { return line.state.ok ? good : bad; }; };
+  add("state", tr("State"), tr("Result of the newest check"), "X holds X",
+      [](Line line) { return line.state.ok ? tr("holds") : tr("broken"); })
+      .words()
+      .toned(tone(Tone::Ok, Tone::Error));
+  add("invariant", tr("Invariant"), tr("What must always hold"), QString(20, 'x'), [](Line line) {
+    return QString::fromStdString(line.state.title);
+  }).words();
+  add("last_pass", tr("Last pass"), tr("Last tick after which it held"), {"tick 100", 1},
+      [](Line line) { return tickText(line.state.lastPass); })
+      .words()
+      .in(Tone::Muted);
+  add("first_failure", tr("First failure"), tr("First tick after which it did not hold"), "tick 100",
+      [](Line line) { return line.state.firstFailure ? tickText(*line.state.firstFailure) : QString(); })
+      .words()
+      .toned(tone(Tone::Muted, Tone::Error));
+  add("detail", tr("Detail"), tr("What is wrong, and where"), "x", detailText)
+      .words()
+      .toned(tone(Tone::Faint, Tone::Normal));
+  withLines(kBadRole, [](Line line) { return !line.state.ok; });
+  withLines(Qt::ToolTipRole, [](Line line) {
+    return QStringLiteral("%1 (%2)\n%3")
+        .arg(QString::fromStdString(line.state.title), QString::fromStdString(line.state.id), detailText(line))
+        .trimmed();
+  });
+}
+
+/// Broken ones first; the same ones in the same order keep the selection.
+void InvariantModel::order(std::vector<InvariantLine> given) {
+  std::stable_sort(given.begin(), given.end(),
+                   [](const InvariantLine& a, const InvariantLine& b) { return a.state.ok < b.state.ok; });
+  const bool same = std::equal(given.begin(), given.end(), lines().begin(), lines().end(),
+                               [](const auto& a, const auto& b) { return a.state.id == b.state.id; });
+  replace(std::move(given), same);
+}
+
+void InvariantModel::show(const Snapshot& snapshot) {
+  std::vector<InvariantLine> lines;
+  for (const InvariantState& state : snapshot.invariants) {
+    InvariantLine line{state};
+    const InvariantLine* before = m_tick == snapshot.tick ? lineOf(m_lines, state.id) : nullptr;
+    if (before && before->full) line = *before;  // a full check of this tick says more
+    if (snapshot.report)
+      for (const Violation& violation : snapshot.report->violations)
+        if (violation.invariant == state.id && !line.violation) line.violation = violation;
+    lines.push_back(std::move(line));
+  }
+  m_tick = snapshot.tick;
+  order(std::move(lines));
+}
+
+void InvariantModel::showFull(const nlohmann::json& answer, Tick tick) {
+  std::vector<InvariantLine> lines = m_lines;
+  for (const nlohmann::json& entry : answer) {
+    InvariantLine* line = lineOf(lines, entry.value("id", ""));
+    if (!line) {
+      line = &lines.emplace_back();
+      line->state.id = entry.value("id", "");
+      line->state.title = entry.value("title", "");
+    }
+    line->state.ok = entry.value("ok", true);
+    line->state.detail = entry.value("detail", "");
+    line->full = true;
+    if (line->state.ok) line->state.lastPass = tick;
+    else if (!line->state.firstFailure) line->state.firstFailure = tick;
+  }
+  m_fullAt = tick;
+  m_tick = tick;
+  order(std::move(lines));
+}
+
+int InvariantModel::failures() const {
+  return static_cast<int>(
+      std::count_if(m_lines.begin(), m_lines.end(), [](const InvariantLine& line) { return !line.state.ok; }));
+}
+
+bool InvariantModel::anyFailed() const {
+  return std::any_of(m_lines.begin(), m_lines.end(),
+                     [](const InvariantLine& line) { return line.state.firstFailure.has_value(); });
+}
+
+QString InvariantModel::summary() const {
+  const int bad = failures();
+  const int all = rowCount();
+  QString text = tr("%1 hold").arg(counted(all, tr("invariant"), tr("invariants")));
+  if (all == 1) text = tr("1 invariant holds");
+  if (bad) {
+    std::optional<Tick> first;
+    for (const InvariantLine& line : m_lines)
+      if (!line.state.ok && line.state.firstFailure && (!first || *line.state.firstFailure < *first))
+        first = line.state.firstFailure;
+    text = bad == 1 ? tr("1 of %1 is broken").arg(counted(all, tr("invariant"), tr("invariants")))
+                    : tr("%1 of %2 are broken").arg(bad).arg(counted(all, tr("invariant"), tr("invariants")));
+    if (first) text += tr(", first at tick %1").arg(first->value());
+  }
+  if (m_fullAt) text += tr(" · full check at tick %1").arg(m_fullAt->value());
+  return text;
+}
+
+}  // namespace kvlab

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/invariants/invariants_view.h"
+
+#include <QHeaderView>
+#include <QPainter>
+#include <QPushButton>
+
+#include "widgets/base/button_use.h"
+#include "widgets/base/scroll_bars.h"
+#include "widgets/base/view_registry.h"
+#include "widgets/table/lamp_delegate.h"
+
+namespace kvlab {
+namespace {
+QPixmap lamp(bool good, const Theme& theme, qreal dpr) {
+  QPixmap picture(QSize(18, 18) * dpr);
+  picture.setDevicePixelRatio(dpr);
+  picture.fill(Qt::transparent);
+  QPainter painter(&picture);
+  paintLamp(painter, {9, 9}, 6.5, good, theme);
+  return picture;
+}
+}  // namespace
+
+InvariantsView::InvariantsView(InspectorContext& context, QWidget* parent)
+    : InspectorView(context, parent), m_model(new InvariantModel(this)) {
+  makeStrip();
+  m_table = new DataTable(this);
+  m_table->setItemDelegate(new LampDelegate(m_table));
+  settleBars(m_table);
+  m_table->setAccessibleName(tr("Invariants"));
+  m_table->setToolTip(tr("Return or a double click on a broken one goes to the row that breaks it"));
+  m_table->setSelectionMode(QAbstractItemView::ExtendedSelection);
+  auto* content = new QWidget(this);
+  auto* column = new QVBoxLayout(content);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(m_table, 1);
+  m_detail = new QLabel(content);
+  m_detail->setFont(theme()->small);
+  m_detail->setWordWrap(true);
+  m_detail->setTextFormat(Qt::PlainText);
+  m_detail->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  m_detail->setContentsMargins(Theme::kLarge, Theme::kMedium, Theme::kLarge, Theme::kMedium);
+  m_detail->setBackgroundRole(QPalette::Button);
+  m_detail->setAutoFillBackground(true);
+  m_detail->setAccessibleName(tr("Detail"));
+  column->addWidget(m_detail);
+  setContent(content);
+  setMainControl(m_table);
+  m_table->setModel(m_model);
+  connect(m_table, &QTableView::activated, this, [this](const QModelIndex& index) { jump(index.row()); });
+  connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &InvariantsView::showDetail);
+  m_table->setColumnHidden(m_table->columnOf("detail"), true);  // the line below the table says it in full
+  m_table->horizontalHeader()->setStretchLastSection(false);
+  m_table->horizontalHeader()->setSectionResizeMode(m_table->columnOf("invariant"), QHeaderView::Stretch);
+  m_table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+}
+
+void InvariantsView::makeStrip() {
+  m_lamp = stripLabel({});
+  m_summary = stripLabel({}, 1);
+  m_summary->setFont(theme()->strong);
+  m_jump = new QPushButton(tr("Go to failure"), this);
+  m_jump->setToolTip(tr("Show the tick and focus the row of the first failure (Ctrl+J)"));
+  m_check = new QPushButton(tr("Check all now"), this);
+  m_check->setToolTip(tr("Run every check in full: all rows, all checksums"));
+  for (QPushButton* button : {m_jump, m_check}) {
+    button->setAccessibleName(button->text());
+    button->setAutoDefault(false);
+    strip()->addWidget(button);
+  }
+  m_jump->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_J));
+  setCommand(m_check, "check_invariants");
+  setOwn({m_jump});
+  connect(m_check, &QPushButton::clicked, this, &InvariantsView::checkAll);
+  connect(&context(), &InspectorContext::commandReplied, this, &InvariantsView::take);
+  connect(m_jump, &QPushButton::clicked, this, [this] { jump(0); });
+}
+
+bool InvariantsView::ready() const { return InspectorView::ready() && !m_checking; }
+
+void InvariantsView::checkAll() {
+  if (m_checking) return;
+  m_checking = true;
+  refresh();
+  context().runCommand(QStringLiteral("check_invariants"), nlohmann::json::object(), this,
+                       [this](const Result<nlohmann::json>& reply) {
+                         m_checking = false;
+                         if (!reply) emit context().failed(reply.error());
+                         refresh();
+                         emit readyChanged();
+                       });
+}
+
+/// Whoever had everything checked.
+void InvariantsView::take(const CommandReply& command) {
+  if (command.id != QLatin1String("check_invariants") || !command.reply) return;
+  m_model->showFull(*command.reply, shown() ? shown()->tick : Tick(0));
+  refresh();
+}
+
+void InvariantsView::focusViolation(const Violation& violation) {
+  const SnapshotPtr snapshot = shown();
+  std::optional<LedgerId> ledger = violation.ledger;
+  const auto layer = static_cast<std::size_t>(violation.layer ? violation.layer->value() : 0);
+  if (!ledger && violation.layer && violation.index && layer < snapshot->layers.size() && snapshot->layers[layer]) {
+    const auto& map = snapshot->layers[layer]->ledger;
+    const auto index = static_cast<std::size_t>(violation.index->value());
+    if (index < map.size()) ledger = map[index];
+  }
+  if (violation.layer) {
+    Focus focus = context().focus();
+    focus.layer = *violation.layer;
+    context().setFocus(focus);
+  }
+  if (ledger) clickLedger(*ledger);
+}
+
+void InvariantsView::jump(int row) {
+  if (row < 0 || row >= m_model->rowCount()) return;
+  const InvariantState state = m_model->lines()[static_cast<std::size_t>(row)].state;
+  if (state.ok) return;
+  if (state.firstFailure && shown() && shown()->tick != *state.firstFailure) clickTick(*state.firstFailure);
+  for (const InvariantLine& line : m_model->lines())
+    if (line.state.id == state.id && line.violation) return focusViolation(*line.violation);
+}
+
+void InvariantsView::onSnapshot() {
+  m_model->show(shown() ? *shown() : Snapshot());
+  refresh();
+}
+
+void InvariantsView::onTheme() {
+  if (m_detail) refresh();
+}
+
+void InvariantsView::showDetail() {
+  const int row = std::max(0, m_table->currentIndex().row());
+  const bool any = row < m_model->rowCount();
+  m_detail->setVisible(any);
+  if (!any) return;
+  const InvariantLine& line = m_model->lines()[static_cast<std::size_t>(row)];
+  const QString detail = detailText(line);
+  QString text =
+      QStringLiteral("%1 (%2)").arg(QString::fromStdString(line.state.title), QString::fromStdString(line.state.id));
+  text +=
+      QLatin1Char('\n') + (detail.isEmpty() ? (line.full ? tr("Checked in full.") : tr("Nothing to report.")) : detail);
+  m_detail->setText(text);
+}
+
+void InvariantsView::refresh() {
+  const bool any = m_model->rowCount() > 0;
+  const bool good = m_model->failures() == 0;
+  if (any) setEmpty({});
+  else if (!shown()) setEmpty(tr("What must always hold, one line each"), noSessionHow());
+  else
+    setEmpty(tr("No invariant has been checked yet"),
+             tr("“Check all now” runs every check; each tick runs the cheap ones."));
+  m_lamp->setVisible(any);
+  m_lamp->setPixmap(lamp(good, *theme(), devicePixelRatioF()));
+  m_summary->setText(m_checking ? tr("checking every row…") : any ? m_model->summary() : QString());
+  m_table->setColumnHidden(m_table->columnOf("first_failure"), !m_model->anyFailed());
+  showDetail();
+  m_jump->setVisible(any);
+  m_jump->setEnabled(!good);
+  m_check->setEnabled(shown() && !m_checking);
+}
+
+QString InvariantsView::dump() const {
+  if (m_model->rowCount() == 0) return QStringLiteral("invariants: none\n");
+  return QStringLiteral("invariants: %1\n").arg(m_model->summary()) + m_table->tsv();
+}
+
+QString InvariantsView::tsv() const { return m_model->rowCount() ? m_table->tsv() : QString(); }
+
+}  // namespace kvlab
+
+KVLAB_DEFINE_VIEW(InvariantsView)

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Invariants: one line each, broken ones first, with the way to the row that breaks them. GUI thread.
+#pragma once
+#include "widgets/base/inspector_view.h"
+#include "widgets/table/data_table.h"
+#include "widgets/views/invariants/invariant_model.h"
+
+class QPushButton;
+
+namespace kvlab {
+
+class InvariantsView : public InspectorView {
+  Q_OBJECT
+ public:
+  InvariantsView(InspectorContext& context, QWidget* parent);
+  QString dump() const override;
+  QString tsv() const override;
+  bool ready() const override;
+  /// Asks the engine for the full check.
+  void checkAll();
+  void take(const CommandReply& command);
+  /// Goes to the first failure: its tick, and the row its report names.
+  void jump(int row);
+
+ protected:
+  void onSnapshot() override;
+  void onTheme() override;
+  void onFocus() override {}
+
+ private:
+  void makeStrip();
+  void refresh();
+  void showDetail();
+  void focusViolation(const Violation& violation);
+
+  InvariantModel* m_model;
+  DataTable* m_table = nullptr;
+  QLabel *m_lamp = nullptr, *m_summary = nullptr, *m_detail = nullptr;
+  QPushButton *m_check = nullptr, *m_jump = nullptr;
+  bool m_checking = false;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The figures of the lanes, one line each, the reference first. Owned by its view. GUI thread.
+#pragma once
+#include "core/api/lanes_view.h"
+#include "widgets/table/column_model.h"
+
+namespace kvlab {
+
+/// A lane and its place among them.
+struct LaneLine {
+  const LaneView& lane;
+  int place = 0;
+  const LaneView* operator->() const { return &lane; }
+};
+
+class LanesModel : public ColumnModel<LaneLine> {
+  Q_OBJECT
+ public:
+  explicit LanesModel(QObject* parent);
+  void show(LanesViewPtr view);
+
+ private:
+  int count() const override { return m_view ? static_cast<int>(m_view->lanes.size()) : 0; }
+  LaneLine line(int row) const override { return {m_view->lanes[static_cast<std::size_t>(row)], row}; }
+  void addFigure(const char* id, const QString& title, const QString& tip, const char* width, int gives,
+                 QString (*text)(LaneLine), QString (*said)(LaneLine) = nullptr);
+
+  LanesViewPtr m_view;
+};
+
+/// "left after tick 12: why", or empty.
+QString exitText(const LaneView& lane);
+
+}  // namespace kvlab

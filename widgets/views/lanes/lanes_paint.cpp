@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Painting of the lanes. Cells that are large enough have patterns; where tokens share a pixel the greatest
+// difference is shown.
+#include <QFontMetrics>
+#include <QPainter>
+#include <algorithm>
+#include <cmath>
+
+#include "widgets/base/inspector_view.h"
+#include "widgets/base/layer_text.h"
+#include "widgets/views/lanes/lanes_canvas.h"
+#include "widgets/views/lanes/lanes_model.h"
+
+namespace kvlab {
+namespace {
+
+constexpr LaneCell kCells[] = {LaneCell::Same, LaneCell::Lost, LaneCell::Extra, LaneCell::Gone};
+
+constexpr double kNeedle = 5;  // height of the arrow below a band that points at its token
+
+}  // namespace
+
+QColor laneColour(LaneCell cell, const Theme& theme) {
+  switch (cell) {
+    case LaneCell::Same: return Theme::mix(theme.surface, theme.accent, theme.dark ? 0.62 : 0.58);
+    case LaneCell::Extra: return Theme::mix(theme.surface, theme.ok, theme.dark ? 0.85 : 0.80);
+    case LaneCell::Lost: return Theme::mix(theme.surface, theme.warning, theme.dark ? 0.42 : 0.32);
+    default: return theme.sunken;
+  }
+}
+
+void paintLaneCell(QPainter& painter, const QRectF& box, LaneCell cell, const Theme& theme) {
+  painter.fillRect(box, laneColour(cell, theme));
+  if (box.width() < 5 || box.height() < 7) return;
+  painter.save();
+  painter.setClipRect(box);
+  painter.setRenderHint(QPainter::Antialiasing);
+  if (cell == LaneCell::Lost || cell == LaneCell::Gone) {
+    painter.setPen(QPen(cell == LaneCell::Lost ? theme.warning : theme.missing, cell == LaneCell::Lost ? 1.4 : 1.0));
+    for (double at = box.left() - box.height(); at < box.right(); at += 6)
+      painter.drawLine(QPointF(at, box.bottom()), QPointF(at + box.height(), box.top()));
+  }
+  if (cell == LaneCell::Extra) {
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(theme.surface);
+    painter.drawEllipse(box.center(), 1.8, 1.8);
+  }
+  painter.restore();
+}
+
+void LanesCanvas::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  const auto theme = Theme::current();
+  painter.fillRect(rect(), theme->surface);
+  if (!m_view) return;
+  const Parts p = parts();
+  paintRuler(painter, p.ruler, width(), m_axis, *theme);
+  painter.setFont(theme->small);
+  painter.drawText(QRect(0, 0, p.ruler.left() - 7, p.ruler.height()), Qt::AlignRight | Qt::AlignVCenter, tr("lane"));
+  painter.save();
+  painter.setClipRect(p.tokens);
+  const LaneView& first = m_view->lanes.front();
+  paintTokenTexts(
+      painter, p.tokens, m_axis, focusToken(),
+      [&first](int token) { return shortTokenText(*first.snapshot, first.taken[static_cast<std::size_t>(token)]); },
+      *theme);
+  painter.restore();
+  painter.save();
+  painter.setClipRect(QRect(0, p.lanes.top(), width(), p.legend.top() - p.lanes.top()));
+  for (int lane = 0; lane < lanes(); ++lane) {
+    const QRect box = band(lane);
+    if (p.caption) paintCaption(painter, lane, QRect(box.left(), box.top() - kCaption, box.width(), kCaption), *theme);
+    else paintName(painter, lane, QRect(0, box.top(), box.left() - 7, box.height()), *theme);
+    paintBand(painter, lane, box, *theme);
+    if (p.caption) paintLayers(painter, box, *theme);
+  }
+  paintMarks(painter, p, *theme);
+  painter.restore();
+  paintLegend(painter, p.legend, *theme);
+}
+
+/// The lane's name at the left, at the right how many rows it has lost, or why it left.
+void LanesCanvas::paintCaption(QPainter& painter, int lane, const QRect& box, const Theme& theme) const {
+  const LaneView& view = m_view->lanes[static_cast<std::size_t>(lane)];
+  const LaneCells& cells = m_cells[static_cast<std::size_t>(lane)];
+  painter.setFont(lane == m_lane ? theme.smallStrong : theme.small);
+  painter.setPen(lane == m_lane ? theme.text : theme.faint);
+  painter.drawText(QRect(0, box.top(), box.left() - 7, box.height()), Qt::AlignRight | Qt::AlignVCenter,
+                   QString::number(lane));
+  QString right = exitText(view);
+  if (!view.exit && !cells.layers.empty()) {
+    int lost = 0, extra = 0;
+    for (int line = 0; line < shownLayers(); ++line) {
+      if (static_cast<std::size_t>(lineIn(line)) >= cells.layers.size()) continue;
+      lost += cells.count(lineIn(line), LaneCell::Lost);
+      extra += cells.count(lineIn(line), LaneCell::Extra);
+    }
+    if (lost) right = tr("%1 lost").arg(lost);
+    if (extra) right += (right.isEmpty() ? QString() : QStringLiteral("   ")) + tr("%1 more").arg(extra);
+    if (lane > 0 && right.isEmpty()) right = tr("as the reference");
+  }
+  const QFontMetrics small(theme.small);
+  const int most = box.width() * 3 / 5;
+  right = small.elidedText(right, Qt::ElideRight, most);
+  const int taken = right.isEmpty() ? 0 : small.horizontalAdvance(right) + Theme::kLarge;
+  painter.setPen(lane == m_lane ? theme.text : theme.muted);
+  painter.drawText(
+      box, Qt::AlignLeft | Qt::AlignVCenter,
+      painter.fontMetrics().elidedText(QString::fromStdString(view.label), Qt::ElideRight, box.width() - taken));
+  painter.setFont(theme.small);
+  painter.setPen(view.exit ? theme.error : theme.muted);
+  painter.drawText(box, Qt::AlignRight | Qt::AlignVCenter, right);
+}
+
+/// A lane's number and name in one line, where there is none above its band.
+void LanesCanvas::paintName(QPainter& painter, int lane, const QRect& box, const Theme& theme) const {
+  const LaneView& view = m_view->lanes[static_cast<std::size_t>(lane)];
+  painter.setFont(lane == m_lane ? theme.smallStrong : theme.small);
+  painter.setPen(lane == m_lane ? theme.text : view.exit ? theme.error : theme.muted);
+  const QFontMetrics metrics = painter.fontMetrics();
+  const QString text = QStringLiteral("%1  %2").arg(lane).arg(QString::fromStdString(view.label));
+  painter.drawText(QRect(box.left() + Theme::kMedium, box.center().y() - metrics.height() / 2,
+                         box.width() - Theme::kMedium, metrics.height()),
+                   Qt::AlignLeft | Qt::AlignVCenter,
+                   metrics.elidedText(text, Qt::ElideRight, box.width() - Theme::kMedium));
+}
+
+/// Numbers of the layers beside their lines; where lines are too low for that, of the focused one.
+void LanesCanvas::paintLayers(QPainter& painter, const QRect& band, const Theme& theme) const {
+  if (shownLayers() < 2) return;
+  painter.setFont(theme.monoSmall);
+  const int tall = painter.fontMetrics().height() - 3, focus = m_context.focus().layer.value();
+  for (int line = 0; line < shownLayers(); ++line) {
+    const QRectF box = lineOf(band, line);
+    const int layer = lineIn(line) / m_per, head = lineIn(line) % m_per;
+    if ((layer != focus || head > 0) && box.height() < tall) continue;
+    painter.setPen(layer == focus ? theme.text : theme.faint);
+    painter.drawText(QRectF(0, box.center().y() - 8, band.left() - 7, 16), Qt::AlignRight | Qt::AlignVCenter,
+                     m_per > 1 && box.height() >= tall ? QStringLiteral("%1.%2").arg(layer).arg(head)
+                                                       : layerText(*m_view->lanes.front().snapshot, layer));
+  }
+}
+
+void LanesCanvas::paintBand(QPainter& painter, int lane, const QRect& box, const Theme& theme) const {
+  const LaneCells& cells = m_cells[static_cast<std::size_t>(lane)];
+  const int lines = shownLayers();
+  painter.fillRect(box, theme.surface);
+  const double gap = lines > 1 && box.height() / lines >= 6 ? 1 : 0;
+  for (int line = 0; line < lines; ++line) {
+    const auto layer = static_cast<std::size_t>(lineIn(line));
+    if (layer >= cells.layers.size() || !cells.layers[layer]) continue;
+    const QRectF place = lineOf(box, line);
+    if (place.height() < 1) continue;  // more layers than pixels: some have no line
+    paintLine(painter, *cells.layers[layer], place.adjusted(0, 0, 0, -gap), theme);
+  }
+}
+
+void LanesCanvas::paintLine(QPainter& painter, const std::vector<LaneCell>& cells, const QRectF& line,
+                            const Theme& theme) const {
+  if (m_axis.scale < 3) return paintFine(painter, cells, line, theme);
+  const auto [begin, end] = m_axis.inSight();
+  const double gap = m_axis.scale >= 6 ? 1 : 0;
+  for (int i = begin; i < end && i < static_cast<int>(cells.size()); ++i) {
+    const double left = std::max(line.left(), line.left() + std::round(m_axis.pixel(i))),
+                 right = std::min(line.right(), line.left() + std::round(m_axis.pixel(i + 1)));
+    if (right > left)
+      paintLaneCell(painter, QRectF(left, line.top(), std::max(1.0, right - left - gap), line.height()),
+                    cells[static_cast<std::size_t>(i)], theme);
+  }
+}
+
+/// Column by column of pixels, runs of one kind at once.
+void LanesCanvas::paintFine(QPainter& painter, const std::vector<LaneCell>& cells, const QRectF& line,
+                            const Theme& theme) const {
+  const auto worst = [&](int x) -> std::optional<LaneCell> {
+    const auto begin = static_cast<std::size_t>(std::max(0.0, std::floor(m_axis.item(x))));
+    const auto end =
+        std::min(cells.size(),
+                 static_cast<std::size_t>(std::max(std::ceil(m_axis.item(x + 1)), static_cast<double>(begin) + 1)));
+    if (begin >= end) return {};
+    return *std::max_element(cells.begin() + static_cast<std::ptrdiff_t>(begin),
+                             cells.begin() + static_cast<std::ptrdiff_t>(end));
+  };
+  const int width = static_cast<int>(line.width());
+  for (int x = 0; x < width;) {
+    const std::optional<LaneCell> cell = worst(x);
+    int run = x + 1;
+    while (run < width && worst(run) == cell) ++run;
+    if (cell) painter.fillRect(QRectF(line.left() + x, line.top(), run - x, line.height()), laneColour(*cell, theme));
+    x = run;
+  }
+}
+
+/// Needles, the focused token and the one under the pointer, through all lanes.
+void LanesCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& theme) const {
+  const double wide = std::max(2.0, std::round(m_axis.scale));
+  const auto column = [&](int token) { return QRectF(p.lanes.left() + std::round(m_axis.pixel(token)), 0, wide, 0); };
+  const auto seen = [&](int token) {
+    return token >= 0 && m_axis.pixel(token + 1) > 0 && m_axis.pixel(token) < m_axis.extent;
+  };
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(theme.text);
+  for (const std::int32_t needle : m_view->needles)
+    for (int lane = 0; seen(needle) && lane < lanes(); ++lane) {
+      paintArrow(painter, {column(needle).center().x(), band(lane).bottom() + 1.5}, kNeedle);
+    }
+  painter.setRenderHint(QPainter::Antialiasing, false);
+  const int focus = focusToken(), hovered = tokenOf(m_context.hovered());
+  for (int lane = 0; lane < lanes(); ++lane) {
+    const QRect box = band(lane);
+    const auto frame = [&](int token, const QColor& colour, int thick) {
+      if (!seen(token)) return;
+      const int layer = m_context.focus().layer.value();
+      QRectF cell(column(token).left() - 0.5, box.top() - 0.5, wide, box.height());
+      paintOutline(painter, cell, colour, m_layer ? thick : 1, theme);
+      if (m_layer || thick < 2 || layer < 0 || (layer + 1) * m_per > shownLayers()) return;
+      const QRectF line = lineOf(box, layer * m_per), last = lineOf(box, (layer + 1) * m_per - 1);
+      cell.setTop(line.top() - 0.5), cell.setBottom(last.bottom() - 0.5);
+      if (cell.height() >= 3) paintOutline(painter, cell, colour, thick, theme);
+    };
+    if (hovered != focus) frame(hovered, theme.hover, 1);
+    frame(focus, theme.focus, lane == m_lane ? 2 : 1);
+  }
+}
+
+QStringList LanesCanvas::legendTexts() const {
+  QStringList texts{tr("there"), tr("lost: lane 0 has it"), tr("more: lane 0 has lost it"), tr("gone in both")};
+  if (m_view && !m_view->needles.empty()) texts << tr("needle");
+  return texts;
+}
+
+std::vector<int> LanesCanvas::legendWidths() const {
+  const QFontMetrics metrics(Theme::current()->small);
+  std::vector<int> widths;
+  for (const QString& text : legendTexts()) widths.push_back(kSwatch + metrics.horizontalAdvance(text) + Theme::kLarge);
+  return widths;
+}
+
+void LanesCanvas::paintLegend(QPainter& painter, const QRect& area, const Theme& theme) const {
+  const QStringList texts = legendTexts();
+  painter.setFont(theme.small);
+  const std::vector<QRect> boxes = legendBoxes(legendWidths(), area);
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    if (i < std::size(kCells)) {
+      paintLaneCell(painter, QRectF(boxes[i].left(), boxes[i].center().y() - 4, 10, 10), kCells[i], theme);
+    } else {
+      painter.setRenderHint(QPainter::Antialiasing);
+      painter.setPen(Qt::NoPen);
+      painter.setBrush(theme.text);
+      paintArrow(painter, QPointF(boxes[i].left() + 5, boxes[i].center().y() - 2), kNeedle);
+      painter.setRenderHint(QPainter::Antialiasing, false);
+    }
+    painter.setPen(theme.muted);
+    painter.drawText(boxes[i].adjusted(kSwatch, 0, 0, 0), Qt::AlignVCenter, texts[static_cast<qsizetype>(i)]);
+  }
+}
+
+}  // namespace kvlab

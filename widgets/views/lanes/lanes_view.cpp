@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/lanes/lanes_view.h"
+
+#include <QComboBox>
+#include <QHeaderView>
+#include <QLineEdit>
+#include <QMenu>
+#include <QToolButton>
+#include <algorithm>
+
+#include "widgets/base/button_use.h"
+#include "widgets/base/format.h"
+#include "widgets/base/layer_text.h"
+#include "widgets/base/policy_menu.h"
+#include "widgets/base/scroll_bars.h"
+#include "widgets/base/turning_splitter.h"
+#include "widgets/base/view_registry.h"
+
+namespace kvlab {
+namespace {
+constexpr const char* kLayers[] = {"focused", "all"};
+constexpr int kWide = 900;     // from this width on the figures stand beside the maps
+constexpr int kMostLines = 6;  // of figures below the maps, before they scroll
+}  // namespace
+
+LanesTableView::LanesTableView(InspectorContext& context, QWidget* parent)
+    : InspectorView(context, parent), m_model(new LanesModel(this)) {
+  makeStrip();
+  makeBody();
+}
+
+void LanesTableView::makeStrip() {
+  m_layers = stripChoice({tr("focused layer"), tr("all layers")}, tr("Layers to show"),
+                         tr("Whether the maps show the focused layer or all layers, each as a line"));
+  connect(m_layers, &QComboBox::activated, this, [this] {
+    showLayer();
+    sayOption("layers");
+  });
+  m_state = stripLabel({}, 1);
+  m_changes = new QLineEdit(this);
+  m_changes->setText(QStringLiteral(R"([{"policy":"streaming_llm:ratio=0.5"},{"policy":"h2o:ratio=0.5"}])"));
+  m_changes->setAccessibleName(tr("Changes of the lanes"));
+  m_changes->setToolTip(tr("A list with an object of manifest keys for each lane beside the reference"));
+  m_changes->setFont(theme()->monoSmall);
+  m_changes->setMinimumWidth(200);
+  strip()->addWidget(m_changes, 3);
+  m_policy = stripButton(tr("Add policy"), tr("Add a lane with a policy"),
+                         tr("Add a lane that evicts by a policy to the list"));
+  m_policy->setPopupMode(QToolButton::InstantPopup);
+  m_policy->setMenu(new QMenu(m_policy));
+  fillPolicyMenu(m_policy->menu(), [this](const std::string& policy) { addPolicy(policy); });
+  m_open = stripButton(tr("Open lanes"), tr("Open lanes"),
+                       tr("Run the session beside others that differ from it by these keys"));
+  m_close = stripButton(tr("Close lanes"), tr("Close lanes"), tr("Go on with the reference alone"));
+  connect(m_changes, &QLineEdit::returnPressed, this, &LanesTableView::open);
+  connect(m_open, &QToolButton::clicked, this, &LanesTableView::open);
+  setOwn({m_policy});  // it adds to the list of changes
+  setCommand(m_open, "lanes_open");
+  runsCommand(m_close, context(), "lanes_close");
+}
+
+void LanesTableView::makeBody() {
+  const auto below = [this](int height) { return height - m_table->minimumHeight(); };
+  auto* both = new TurningSplitter(
+      kWide, [](int width) { return width / 2; }, below, this);
+  m_canvas = new LanesCanvas(context(), both);
+  m_table = new DataTable(both);
+  m_table->setModel(m_model);
+  settleBars(m_table);
+  m_table->setAccessibleName(tr("Figures of the lanes"));
+  m_table->setToolTip(tr("Each lane against the reference, over the ticks that they took together"));
+  m_table->horizontalHeader()->setStretchLastSection(false);
+  m_table->horizontalHeader()->setSectionResizeMode(m_table->columnOf("lane"), QHeaderView::Stretch);
+  both->addWidget(m_canvas);
+  both->addWidget(m_table);
+  setContent(both);
+  setMainControl(m_canvas);
+  m_readout = readoutLine();
+  m_keep = addViewAction(tr("Go on with the chosen lane"),
+                         tr("Close the lanes; the chosen one is the session from then on"));
+  connect(m_keep, &QAction::triggered, this, [this] {
+    context().runCommand(QStringLiteral("lanes_close"), {{"lane", m_canvas->lane()}});
+  });
+  connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) { m_canvas->setLane(index.row()); });
+  connect(m_canvas, &LanesCanvas::clicked, this, [this](int lane, int layer, int token) {
+    m_canvas->setLane(lane);
+    m_table->showRow(lane);
+    const LedgerId id = lanes()->lanes.front().taken[static_cast<std::size_t>(token)];
+    const auto& live = shown()->context;
+    const auto found = std::find(live.begin(), live.end(), id);
+    if (found == live.end()) {
+      Focus next = context().focus();
+      next.layer = Layer(layer);
+      context().setFocus(next);
+      return clickLedger(id);
+    }
+    clickCell(Layer(layer), Position(static_cast<std::int32_t>(found - live.begin())));
+  });
+}
+
+/// The list as written; nothing, and the remedy said, where it is none.
+std::optional<nlohmann::json> LanesTableView::changes() {
+  const std::string text = m_changes->text().trimmed().toStdString();
+  nlohmann::json changes = text.empty() ? nlohmann::json::array() : nlohmann::json::parse(text, nullptr, false);
+  if (changes.is_array() &&
+      std::all_of(changes.begin(), changes.end(), [](const auto& one) { return one.is_object(); }))
+    return changes;
+  emit context().failed({"bad_argument", "the lanes were not opened", "the changes are not a list of JSON objects",
+                         R"(write them as in [{"kv": {"k": "int8"}}])", std::nullopt, "changes", text});
+  m_changes->setFocus();
+  return {};
+}
+
+void LanesTableView::open() {
+  const auto list = changes();
+  if (list && list->empty())
+    return emit context().failed({"bad_argument", "the lanes were not opened",
+                                  "the list is empty, so that nothing would run beside the session",
+                                  "add a lane: “Add policy” does, or an object of manifest keys"});
+  if (list) context().runCommand(QStringLiteral("lanes_open"), {{"changes", *list}});
+}
+
+void LanesTableView::addPolicy(const std::string& policy) {
+  auto list = changes();
+  if (!list) return;
+  list->push_back({{"policy", policy}});
+  m_changes->setText(QString::fromStdString(list->dump()));
+}
+
+void LanesTableView::onSnapshot() {
+  const LanesViewPtr view = lanes();
+  setEmpty(view ? QString() : tr("Runs beside this one, in lockstep on the same tokens, compared with it"),
+           !shown() ? noSessionHow()
+                    : tr("Write above what each lane changes in the manifest, or pick policies, and press “Open "
+                         "lanes”; lab.lanes(s, [{...}]) in the console does the same beside the session"));
+  for (QWidget* one : std::initializer_list<QWidget*>{m_changes, m_policy, m_open}) {
+    one->setVisible(!view);
+    one->setEnabled(shown() != nullptr);
+  }
+  m_close->setVisible(view != nullptr);
+  m_keep->setEnabled(view != nullptr);
+  m_readout->setVisible(view != nullptr);
+  m_layers->setVisible(view != nullptr);
+  m_state->setText({});
+  m_model->show(view);
+  m_table->setMinimumHeight(m_table->horizontalHeader()->sizeHint().height() +
+                            std::min(kMostLines, m_model->rowCount()) * Theme::kRow + 2);
+  m_canvas->show(view);
+  if (view) {
+    m_table->showRow(m_canvas->lane());
+    const QString ticks = counted(view->ticks, tr("tick"), tr("ticks"));
+    const QString bytes = formatBytes(view->weightBytes);
+    m_state->setText(view->together
+                         ? tr("%1, one pass for all lanes: %2 of weights read").arg(ticks, bytes)
+                         : tr("%1, a pass for each lane: %2").arg(ticks, QString::fromStdString(view->apart)));
+    m_state->setToolTip(m_state->text());
+  }
+  showLayer();
+}
+
+void LanesTableView::showLayer() {
+  const LanesViewPtr view = lanes();
+  m_canvas->setLayer(m_layers->currentIndex() == 0 ? std::optional(context().focus().layer.value()) : std::nullopt);
+  m_layers->setItemText(
+      0,
+      view ? tr("layer %1").arg(layerText(*view->lanes.front().snapshot, context().focus().layer.value()))
+           : tr("focused layer"));
+  sayReadout();
+}
+
+void LanesTableView::sayReadout() {
+  m_readout->setText(m_canvas->readout());
+  m_canvas->setAccessibleDescription(m_canvas->readout());
+}
+
+void LanesTableView::onFocus() {
+  m_canvas->revealFocus();
+  showLayer();
+}
+
+void LanesTableView::onHover() {
+  m_canvas->update();
+  sayReadout();
+}
+
+void LanesTableView::onTheme() {
+  if (m_canvas) m_canvas->update();
+  if (m_changes) m_changes->setFont(theme()->monoSmall);
+}
+
+nlohmann::json LanesTableView::options() const { return {{"layers", kLayers[m_layers->currentIndex()]}}; }
+
+Status LanesTableView::setOption(const std::string& name, const nlohmann::json& value) {
+  if (name != "layers") return InspectorView::setOption(name, value);
+  for (int i = 0; i < 2; ++i)
+    if (value == kLayers[i]) {
+      m_layers->setCurrentIndex(i);
+      showLayer();
+      return ok();
+    }
+  return badOption(name, value, "use focused or all");
+}
+
+QString LanesTableView::dump() const {
+  const LanesViewPtr view = lanes();
+  if (!view) return QStringLiteral("lanes: none\n");
+  QString out = QStringLiteral("lanes: tick %1, %2\n").arg(shown()->tick.value()).arg(m_state->text()) + m_table->tsv();
+  const std::vector<LaneCells> cells = laneCells(*view);
+  for (std::size_t lane = 0; lane < cells.size(); ++lane) {
+    out += QStringLiteral("lane %1:").arg(lane);
+    for (int layer = 0; layer < static_cast<int>(cells[lane].layers.size()); ++layer)
+      out += QStringLiteral(" layer %1 same %2 lost %3 more %4 gone %5;")
+                 .arg(layer)
+                 .arg(cells[lane].count(layer, LaneCell::Same))
+                 .arg(cells[lane].count(layer, LaneCell::Lost))
+                 .arg(cells[lane].count(layer, LaneCell::Extra))
+                 .arg(cells[lane].count(layer, LaneCell::Gone));
+    const QString left = exitText(view->lanes[lane]);
+    out += (left.isEmpty() ? QString() : QLatin1Char(' ') + left) + QLatin1Char('\n');
+  }
+  return out + m_canvas->readout() + QLatin1Char('\n');
+}
+
+QString LanesTableView::tsv() const { return m_model->rowCount() ? m_table->tsv() : QString(); }
+
+}  // namespace kvlab
+
+KVLAB_DEFINE_VIEW(LanesTableView)

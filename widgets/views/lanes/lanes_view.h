@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Lanes: sessions in lockstep, their maps above each other and their figures against the first; and the way
+// to open and close them. (LanesView is the snapshot's own name for what is shown.) GUI thread.
+#pragma once
+#include "widgets/base/inspector_view.h"
+#include "widgets/table/data_table.h"
+#include "widgets/views/lanes/lanes_canvas.h"
+#include "widgets/views/lanes/lanes_model.h"
+
+class QComboBox;
+class QLineEdit;
+class QToolButton;
+
+namespace kvlab {
+
+class LanesTableView : public InspectorView {
+  Q_OBJECT
+ public:
+  LanesTableView(InspectorContext& context, QWidget* parent);
+  QString dump() const override;
+  QString tsv() const override;
+  nlohmann::json options() const override;
+  Status setOption(const std::string& name, const nlohmann::json& value) override;
+  LanesCanvas& canvas() { return *m_canvas; }
+  DataTable& table() { return *m_table; }
+
+ protected:
+  void onSnapshot() override;
+  void onFocus() override;
+  void onHover() override;
+  void onTheme() override;
+
+ private:
+  void makeStrip();
+  void makeBody();
+  void showLayer();
+  std::optional<nlohmann::json> changes();
+  void open();
+  void addPolicy(const std::string& policy);
+  void sayReadout();
+  LanesViewPtr lanes() const { return shown() ? shown()->lanes : nullptr; }
+
+  LanesModel* m_model;
+  LanesCanvas* m_canvas = nullptr;
+  DataTable* m_table = nullptr;
+  QComboBox* m_layers = nullptr;
+  QLabel *m_state = nullptr, *m_readout = nullptr;
+  QLineEdit* m_changes = nullptr;
+  QAction* m_keep = nullptr;
+  QToolButton *m_policy = nullptr, *m_open = nullptr, *m_close = nullptr;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The ledger as an item model, with a filter by text and by state. Holds no copy of a row: only the
+// ids that pass the filter, and nothing at all while no filter is set. A million rows. Owned by
+// LedgerTableView. GUI thread.
+#pragma once
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/api/snapshot.h"
+#include "core/api/tile.h"
+#include "widgets/table/column_model.h"
+
+namespace kvlab {
+
+struct LedgerFilter {
+  enum class States { All, InContext, Ghosts, Replaced, Deleted, Evicted, Collapsed, Aborted, Pinned, Edited };
+  QString text;  // in the token's text or, if it is a number, the ledger id; letter case is ignored
+  States states = States::All;
+  bool operator==(const LedgerFilter&) const = default;
+  bool everything() const { return text.isEmpty() && states == States::All; }
+};
+
+/// A row of the ledger and where it stands.
+struct LedgerLine {
+  const LedgerRow& row;
+  LedgerId id;
+  std::int32_t position;  // -1 = not in the context
+};
+
+class LedgerModel : public ColumnModel<LedgerLine> {
+  Q_OBJECT
+ public:
+  explicit LedgerModel(QObject* parent);
+
+  void setSnapshot(SnapshotPtr snapshot);
+  void setFilter(const LedgerFilter& filter);
+  /// Brightness tile of the shown tick, [layers][positions]; null = not known.
+  void setBrightness(std::shared_ptr<const Tile> tile);
+
+  /// Makes the columns of numbers wide enough for the largest; true if they were not.
+  bool fitNumbers();
+
+  LedgerId idOf(int row) const;
+  int rowOf(LedgerId id) const;                // -1 = filtered out
+  std::int32_t positionOf(LedgerId id) const;  // -1 = not in the context
+  std::optional<float> brightnessOf(LedgerId id) const;
+
+ private:
+  int count() const override { return m_count; }
+  LedgerLine line(int row) const override;
+  std::vector<std::int32_t> passing(std::size_t from) const;
+  bool passes(const LedgerRow& row, std::int32_t id) const;
+  bool hasState(const LedgerRow& row, std::int32_t id) const;
+  void matchVocabulary();
+
+  SnapshotPtr m_snapshot;
+  LedgerFilter m_filter;
+  std::vector<std::int32_t> m_position;  // by ledger id; -1 = not in the context
+  std::vector<bool> m_tokenMatches;      // by token id, for the text of the filter
+  std::vector<std::int32_t> m_rows;      // ids that pass; unused while everything passes
+  int m_count = 0;                       // rows shown
+  QString m_widest;                      // a number as wide as any that the columns have room for
+  std::shared_ptr<const Tile> m_brightness;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/ledger/ledger_view.h"
+
+#include <array>
+
+#include "widgets/base/format.h"
+#include "widgets/base/view_registry.h"
+
+namespace kvlab {
+namespace {
+/// Names of LedgerFilter::States in scripts and in the combo box.
+struct StateName {
+  const char* id;
+  const char* title;
+};
+constexpr std::array<StateName, 10> kStates = {{{"all", "all rows"},
+                                                {"context", "in the context"},
+                                                {"ghosts", "ghosts"},
+                                                {"replaced", "replaced"},
+                                                {"deleted", "deleted"},
+                                                {"evicted", "evicted"},
+                                                {"collapsed", "collapsed"},
+                                                {"aborted", "aborted"},
+                                                {"pinned", "pinned"},
+                                                {"edited", "touched by edits"}}};
+}  // namespace
+
+LedgerTableView::LedgerTableView(InspectorContext& context, QWidget* parent)
+    : InspectorView(context, parent),
+      m_tiles(context, "ledger", this),
+      m_model(new LedgerModel(this)),
+      m_table(new DataTable(this)) {
+  makeStrip();
+  setContent(m_table);
+  setMainControl(m_table);
+  m_table->setModel(m_model);
+  m_table->setAccessibleName(tr("Ledger"));
+  m_table->setToolTip(tr("Click focuses the row in all views"));
+  connect(m_table, &DataTable::chosen, this,
+          [this](const QModelIndex& index) { clickLedger(m_model->idOf(index.row())); });
+  connect(m_table, &DataTable::hovered, this, [this](const QModelIndex& index) {
+    this->context().setHovered(Position(index.isValid() ? m_model->positionOf(m_model->idOf(index.row())) : -1));
+  });
+  connect(&m_tiles, &TileCache::arrived, this, [this] {
+    m_model->setBrightness(m_tiles.shown(Quantity::Brightness));
+    emit readyChanged();
+  });
+}
+
+void LedgerTableView::makeStrip() {
+  m_text = new QLineEdit(this);
+  m_text->setPlaceholderText(tr("Filter by text or ledger id"));
+  m_text->setClearButtonEnabled(true);
+  m_text->setMinimumWidth(110);
+  m_text->setAccessibleName(tr("Filter by text"));
+  m_text->setToolTip(tr("Show only rows whose token contains this text, or the row of this number (Ctrl+F)"));
+  strip()->addWidget(m_text, 1);
+  connect(m_text, &QLineEdit::textChanged, this, &LedgerTableView::filter);
+  connect(m_text, &QLineEdit::editingFinished, this, [this] {
+    if (m_text->isModified()) sayOption("text");
+    m_text->setModified(false);
+  });
+  m_states = new QComboBox(this);
+  for (const StateName& state : kStates) m_states->addItem(tr(state.title));
+  m_states->setAccessibleName(tr("Filter by state"));
+  m_states->setToolTip(tr("Show only rows in this state"));
+  m_states->setMinimumWidth(90);
+  m_states->setMaxVisibleItems(static_cast<int>(kStates.size()));
+  strip()->addWidget(m_states);
+  connect(m_states, &QComboBox::activated, this, [this] { filter(), sayOption("state"); });
+  m_count = stripLabel(QString());
+  QAction* find = addViewAction(tr("Filter"), tr("Type a text to filter by"), QKeySequence::Find);
+  connect(find, &QAction::triggered, m_text, [this] { m_text->setFocus(Qt::ShortcutFocusReason); });
+}
+
+bool LedgerTableView::ready() const { return InspectorView::ready() && !m_tiles.waiting(); }
+
+void LedgerTableView::onSnapshot() {
+  if (!shown() || shown()->ledger.size() == 0) {
+    m_model->setSnapshot(shown());
+    sayCount();
+    return setEmpty(tr("Every token ever seen, with what became of it"), shown() ? promptHow() : noSessionHow());
+  }
+  setEmpty(QString());
+  m_model->setSnapshot(shown());
+  if (m_model->fitNumbers()) m_table->takeColumns();
+  m_tiles.request(Quantity::Brightness);
+  if (!m_tiles.atNewest()) m_model->setBrightness(m_tiles.shown(Quantity::Brightness));
+  sayCount();
+}
+
+void LedgerTableView::filter() {
+  m_model->setFilter({m_text->text(), static_cast<LedgerFilter::States>(m_states->currentIndex())});
+  onFocus();
+  sayCount();
+}
+
+void LedgerTableView::sayCount() {
+  const std::size_t all = shown() ? shown()->ledger.size() : 0;
+  const int now = m_model->rowCount();
+  m_count->setText(static_cast<std::size_t>(now) == all ? counted(now, tr("row"), tr("rows"))
+                                                        : tr("%1 of %2 rows").arg(now).arg(all));
+}
+
+void LedgerTableView::onFocus() { m_table->showRow(m_model->rowOf(context().focus().ledger)); }
+
+nlohmann::json LedgerTableView::options() const {
+  return {{"text", m_text->text().toStdString()},
+          {"state", kStates[static_cast<std::size_t>(m_states->currentIndex())].id}};
+}
+
+Status LedgerTableView::setOption(const std::string& name, const nlohmann::json& value) {
+  if (name == "text" && value.is_string()) {
+    m_text->setText(QString::fromStdString(value.get<std::string>()));
+    return ok();
+  }
+  if (name != "state") return InspectorView::setOption(name, value);
+  for (std::size_t i = 0; i < kStates.size(); ++i)
+    if (value == kStates[i].id) {
+      m_states->setCurrentIndex(static_cast<int>(i));
+      filter();
+      return ok();
+    }
+  return badOption(name, value,
+                   "use all, context, ghosts, replaced, deleted, evicted, collapsed, aborted, pinned or edited");
+}
+
+QString LedgerTableView::dump() const {
+  if (isEmpty() || !shown()) return "ledger: empty\n";
+  return QString("ledger: tick %1, %2\n").arg(shown()->tick.value()).arg(m_count->text()) + m_table->tsv();
+}
+
+}  // namespace kvlab
+
+KVLAB_DEFINE_VIEW(LedgerTableView)

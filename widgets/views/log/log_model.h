@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The newest lines of the log, bounded. Levels are spdlog's: 0 trace, 1 debug, 2 info, 3 warning,
+// 4 error, 5 critical. GUI thread.
+#pragma once
+#include <QDateTime>
+#include <QSortFilterProxyModel>
+#include <deque>
+
+#include "widgets/table/column_model.h"
+
+namespace kvlab {
+
+struct LogLine {
+  QDateTime time;
+  int level = 2;
+  QString text;
+};
+inline constexpr int kLogLevels = 6;
+QString logLevelName(int level);
+
+class LogModel : public ColumnModel<const LogLine&> {
+  Q_OBJECT
+ public:
+  static constexpr int kLimit = 10000;  // lines kept; the oldest tenth goes when it is reached
+
+  explicit LogModel(QObject* parent = nullptr);
+  void append(LogLine line);
+  void clear();
+  const LogLine& line(int row) const override { return m_lines[static_cast<std::size_t>(row)]; }
+  qint64 dropped() const { return m_dropped; }
+
+ private:
+  int count() const override { return static_cast<int>(m_lines.size()); }
+
+  std::deque<LogLine> m_lines;
+  qint64 m_dropped = 0;
+};
+
+/// Lines at or above a level that contain a text, letter case ignored.
+class LogFilter : public QSortFilterProxyModel {
+  Q_OBJECT
+ public:
+  using QSortFilterProxyModel::QSortFilterProxyModel;
+  void setLeast(int level);
+  void setNeedle(const QString& text);
+
+ protected:
+  bool filterAcceptsRow(int row, const QModelIndex& parent) const override;
+
+ private:
+  int m_least = 0;
+  QString m_needle;
+};
+
+}  // namespace kvlab

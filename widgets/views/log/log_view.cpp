@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/log/log_view.h"
+
+#include <QComboBox>
+#include <QHeaderView>
+#include <QLineEdit>
+#include <QScrollBar>
+#include <QToolButton>
+
+#include "widgets/base/button_use.h"
+#include "widgets/base/format.h"
+#include "widgets/base/scroll_bars.h"
+#include "widgets/base/view_registry.h"
+
+namespace kvlab {
+
+LogView::LogView(InspectorContext& context, QWidget* parent)
+    : InspectorView(context, parent),
+      m_model(new LogModel(this)),
+      m_filter(new LogFilter(this)),
+      m_clock([] { return QDateTime::currentDateTime(); }) {
+  m_filter->setSourceModel(m_model);
+  makeStrip();
+  makeTable();
+  connect(&context, &InspectorContext::logged, this, &LogView::append);
+  refresh();
+}
+
+QToolButton* LogView::toggle(const QString& text, const QString& tip) {
+  QToolButton* made = stripButton(text, text, tip);
+  made->setAutoRaise(true);
+  setOwn({made});
+  return made;
+}
+
+void LogView::makeStrip() {
+  stripLabel(tr("At least"));
+  m_level = new QComboBox(this);
+  for (int level = 0; level < kLogLevels; ++level) m_level->addItem(logLevelName(level));
+  m_level->setCurrentIndex(2);
+  m_filter->setLeast(2);
+  m_level->setAccessibleName(tr("Least level"));
+  m_level->setToolTip(tr("Show lines of this level and above"));
+  strip()->addWidget(m_level);
+  m_search = new QLineEdit(this);
+  m_search->setPlaceholderText(tr("Search (Ctrl+F)"));
+  m_search->setClearButtonEnabled(true);
+  m_search->setAccessibleName(tr("Search the log"));
+  m_search->setToolTip(tr("Show lines that contain this text"));
+  m_search->setMinimumWidth(110);
+  m_search->setMaximumWidth(260);
+  strip()->addWidget(m_search, 1);
+  m_count = stripLabel({});
+  strip()->addStretch(1);
+  m_follow = toggle(tr("Follow"), tr("Keep the newest line in sight; scrolling up stops it"));
+  m_follow->setCheckable(true);
+  m_follow->setChecked(true);
+  m_clear = toggle(tr("Clear"), tr("Forget the lines shown here; the log file keeps them"));
+  connect(m_level, &QComboBox::currentIndexChanged, this, [this](int level) { m_filter->setLeast(level), refresh(); });
+  connect(m_search, &QLineEdit::textChanged, this,
+          [this](const QString& text) { m_filter->setNeedle(text), refresh(); });
+  connect(m_clear, &QToolButton::clicked, this, &LogView::clear);
+  QAction* find = addViewAction(tr("Search"), tr("Go to the search field"), QKeySequence::Find);
+  connect(find, &QAction::triggered, m_search, qOverload<>(&QWidget::setFocus));
+}
+
+void LogView::makeTable() {
+  m_table = new DataTable(this);
+  m_table->setModel(m_filter);
+  settleBars(m_table);
+  m_table->setAccessibleName(tr("Log lines"));
+  m_table->setToolTip(tr("Ctrl+C copies the selected lines"));
+  setContent(m_table);
+  setMainControl(m_table);
+  connect(m_table->verticalScrollBar(), &QScrollBar::actionTriggered, this, [this] {
+    const QScrollBar& bar = *m_table->verticalScrollBar();
+    m_follow->setChecked(bar.sliderPosition() >= bar.maximum());
+  });
+  connect(m_follow, &QToolButton::toggled, this, [this](bool on) {
+    if (on) m_table->scrollToBottom();
+  });
+}
+
+void LogView::append(int level, const QString& text) {
+  m_model->append({m_clock(), level, text});
+  refresh();
+  if (m_follow->isChecked()) m_table->scrollToBottom();
+}
+
+void LogView::clear() {
+  m_model->clear();
+  refresh();
+}
+
+void LogView::refresh() {
+  const int all = m_model->rowCount(), seen = m_filter->rowCount();
+  if (seen > 0) setEmpty({});
+  else if (all > 0) setEmpty(tr("No line passes the filter"), tr("Lower the level or clear the search."));
+  else
+    setEmpty(tr("Nothing has been logged yet"),
+             tr("Messages of the engine and the window appear here, errors with their next step."));
+  QString text = seen == all ? counted(all, tr("line"), tr("lines")) : tr("%1 of %2 lines").arg(seen).arg(all);
+  if (m_model->dropped()) text += tr(", %1 older ones dropped").arg(m_model->dropped());
+  m_count->setText(text);
+  m_clear->setEnabled(all > 0);
+}
+
+QString LogView::dump() const {
+  QString text = QStringLiteral("log: %1\n").arg(m_count->text());
+  for (int row = 0; row < m_filter->rowCount(); ++row) {
+    const LogLine& line = m_model->line(m_filter->mapToSource(m_filter->index(row, 0)).row());
+    text += QStringLiteral("%1\t%2\n").arg(logLevelName(line.level), line.text);
+  }
+  return text;
+}
+
+QString LogView::tsv() const { return m_filter->rowCount() ? m_table->tsv() : QString(); }
+
+}  // namespace kvlab
+
+KVLAB_DEFINE_VIEW(LogView)

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Painting of the map. The cells are one image; everything else is drawn for what is in sight only.
+#include <QFontMetrics>
+#include <QPainter>
+#include <cmath>
+
+#include "widgets/base/inspector_view.h"
+#include "widgets/base/layer_text.h"
+#include "widgets/base/storage_groups.h"
+#include "widgets/views/map/map_canvas.h"
+
+namespace kvlab {
+void MapCanvas::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  const auto theme = Theme::current();
+  painter.fillRect(rect(), theme->surface);
+  if (!m_picture) return;
+  const Parts p = parts();
+  paintCells(painter, p, *theme);
+  paintRuler(painter, p.ruler, width(), m_axis, *theme);
+  paintLayerNames(painter, p, *theme);
+  painter.save();
+  painter.setClipRect(QRect(p.cells.left(), 0, p.cells.width(), height()));
+  paintTokenTexts(
+      painter, p.tokens, m_axis, m_context.focus().position.value(),
+      [this](int position) {
+        const Snapshot& s = *m_picture->snapshot;
+        return shortTokenText(s, s.context[static_cast<std::size_t>(position)]);
+      },
+      *theme);
+  paintCellTexts(painter, p, *theme);
+  paintStale(painter, p, *theme);
+  paintMarks(painter, p, *theme);
+  paintCrossHair(painter, p, *theme);
+  painter.restore();
+  if (!m_axis.fitted) paintOverview(painter, p, *theme);
+  paintReadout(painter, p.readout, readout(),
+               tr("click a cell to focus it; wheel zooms, dragging pans, double click shows all"), *theme, m_note);
+}
+
+void MapCanvas::paintCells(QPainter& painter, const Parts& p, const Theme& theme) {
+  const double dpr = painter.deviceTransform().m11();
+  const QSize size(static_cast<int>(std::lround(p.cells.width() * dpr)),
+                   static_cast<int>(std::lround(p.cells.height() * dpr)));
+  if (size.isEmpty()) return;
+  if (m_cells.size() != size || m_cellsDark != theme.dark) {
+    m_cells = QImage(size, QImage::Format_RGB32);
+    m_cellsDark = theme.dark;
+    const int gap = p.layerHeight >= 6 ? 1 : 0;
+    std::vector<int> tops;
+    for (int l = 0; l <= layers(); ++l)
+      tops.push_back(static_cast<int>(std::lround((layerTop(p, l) - p.cells.top()) * dpr)));
+    const MaxPyramid::Look look{colourTable(m_picture->scale.quantity, theme), theme.surface.rgb(),
+                                static_cast<int>(std::lround(6 * dpr))};
+    m_picture->cells.blit(m_cells, m_axis.first, m_axis.scale * dpr, tops, look);
+    m_cells.setDevicePixelRatio(dpr);
+    QPainter lines(&m_cells);
+    for (int l = 1; gap && l < layers(); ++l)
+      lines.fillRect(QRectF(0, layerTop(p, l) - p.cells.top(), p.cells.width(), 1), theme.surface);
+    const auto [begin, end] = m_axis.inSight();
+    for (int i = begin; m_axis.scale >= 7 && i < end; ++i)
+      lines.fillRect(QRectF(std::ceil(m_axis.pixel(i) * dpr - 1e-6) / dpr, 0, 1, p.cells.height()), theme.surface);
+  }
+  painter.drawImage(p.cells.topLeft(), m_cells);
+}
+
+void MapCanvas::paintLayerNames(QPainter& painter, const Parts& p, const Theme& theme) const {
+  painter.setFont(theme.monoSmall);
+  int every = 1;
+  while (p.layerHeight * every < 13) every *= 2;
+  const int focus = m_context.focus().layer.value();
+  for (int l = 0; l < layers(); l += every) {
+    const QRect box(0, layerTop(p, l), p.cells.left() - 7, std::max(13, static_cast<int>(p.layerHeight)));
+    painter.setPen(l == focus ? theme.text : theme.faint);
+    painter.drawText(box, Qt::AlignRight | Qt::AlignVCenter, layerText(*m_picture->snapshot, l));
+  }
+  painter.setFont(theme.small);
+  painter.setPen(theme.faint);
+  painter.drawText(QRect(0, 0, p.cells.left() - 7, p.ruler.height()), Qt::AlignRight | Qt::AlignVCenter, tr("layer"));
+}
+
+void MapCanvas::paintCellTexts(QPainter& painter, const Parts& p, const Theme& theme) const {
+  const Quantity quantity = m_picture->scale.quantity;
+  if (m_axis.scale < 46 || p.layerHeight < 15) return;
+  const ColourTable colours = colourTable(quantity, theme);
+  painter.setFont(theme.monoSmall);
+  const QFontMetrics metrics = painter.fontMetrics();
+  const auto [begin, end] = m_axis.inSight();
+  const Tile& tile = *m_picture->tile;
+  for (int l = 0; l < layers(); ++l)
+    for (int i = begin; i < end; ++i) {
+      const std::uint8_t index = m_picture->cells.at(l, i);
+      if (index == MaxPyramid::kNone) continue;
+      const float value = tile.values[static_cast<std::size_t>(l) * static_cast<std::size_t>(tile.positions) +
+                                      static_cast<std::size_t>(i)];
+      painter.setPen(readableOn(colours[index]));
+      const QRectF box = cell(p, l, i);
+      painter.drawText(
+          box, Qt::AlignCenter,
+          metrics.elidedText(shortValueText(quantity, value), Qt::ElideRight, static_cast<int>(box.width()) - 4));
+    }
+}
+
+/// A rail below the cells, whatever the quantity: these rows are not what a rebuild would give.
+void MapCanvas::paintStale(QPainter& painter, const Parts& p, const Theme& theme) const {
+  const ColourTable colours = colourTable(Quantity::Staleness, theme);
+  const ColourScale scale = scaleFor(Quantity::Staleness, {});
+  const auto [begin, end] = m_axis.inSight();
+  const auto before = [](const StaleRun& run, int position) { return run.end <= position; };
+  const auto& runs = m_picture->stale;
+  double drawn = -1;  // runs that share a pixel are drawn once
+  for (auto run = std::lower_bound(runs.begin(), runs.end(), begin, before); run != runs.end() && run->begin < end;
+       ++run) {
+    const double left = std::max(0.0, std::floor(m_axis.pixel(run->begin)));
+    const double right = std::min<double>(p.cells.width(), std::max(left + 1, std::ceil(m_axis.pixel(run->end))));
+    if (right <= drawn) continue;
+    drawn = right;
+    const QColor colour(colours[scale.index(static_cast<float>(run->why))]);
+    painter.fillRect(QRectF(p.cells.left() + left, p.cells.bottom() + 3, right - left, 3), colour);
+  }
+}
+
+void MapCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& theme) const {
+  const auto [begin, end] = m_axis.inSight();
+  painter.setRenderHint(QPainter::Antialiasing);
+  const auto mark = [&](std::int32_t position, bool filled) {
+    const double middle = p.cells.left() + m_axis.pixel(position + 0.5);
+    const double tip = p.cells.top() - 1;
+    const double half = std::clamp(m_axis.scale / 2.5, 2.5, 4.5);
+    const QPolygonF shape({{middle - half, tip - half - 1}, {middle + half, tip - half - 1}, {middle, tip}});
+    painter.setPen(QPen(theme.warning, 1));
+    painter.setBrush(filled ? QBrush(theme.warning) : QBrush(theme.surface));
+    painter.drawPolygon(shape);
+  };
+  double last = -1e9;
+  const auto each = [&](const std::vector<std::int32_t>& list, bool filled) {
+    last = -1e9;
+    for (auto it = std::lower_bound(list.begin(), list.end(), begin); it != list.end() && *it < end; ++it) {
+      const double x = m_axis.pixel(*it);
+      if (x - last < 2) continue;  // marks that would cover each other are drawn once
+      last = x;
+      mark(*it, filled);
+    }
+  };
+  each(m_picture->edited, true);
+  each(m_picture->pending, false);
+  painter.setRenderHint(QPainter::Antialiasing, false);
+}
+
+void MapCanvas::paintCrossHair(QPainter& painter, const Parts& p, const Theme& theme) const {
+  const auto outline = [&](const QRectF& box, const QColor& colour, int wide) {
+    paintOutline(painter,
+                 QRectF(std::round(box.left()), box.top(), std::max(3.0, std::round(box.width())), box.height()),
+                 colour, wide, theme);
+  };
+  const Position hovered = m_context.hovered();
+  if (hovered.value() >= 0) {
+    const QRectF top = cell(p, 0, hovered.value());
+    painter.fillRect(QRectF(top.left(), p.ruler.bottom() + 1, top.width(), p.cells.bottom() - p.ruler.bottom()),
+                     Theme::faded(theme.hover, 30));
+    if (m_hoverLayer.value() >= 0) outline(cell(p, m_hoverLayer.value(), hovered.value()), theme.hover, 1);
+  }
+  const Focus& focus = m_context.focus();
+  if (focus.position.value() < 0 || focus.position.value() >= m_picture->cells.positions()) return;
+  const QRectF column = cell(p, 0, focus.position.value());
+  outline(QRectF(column.left(), p.cells.top(), column.width(), p.cells.height()), Theme::faded(theme.focus, 150), 1);
+  if (focus.layer.value() < layers()) outline(cell(p, focus.layer.value(), focus.position.value()), theme.focus, 2);
+  const double middle = column.center().x();
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(theme.focus);
+  painter.drawPolygon(QPolygonF(
+      {{middle - 5, p.ruler.bottom() - 5.0}, {middle + 5, p.ruler.bottom() - 5.0}, {middle, p.ruler.bottom() + 0.5}}));
+  painter.setRenderHint(QPainter::Antialiasing, false);
+}
+
+void MapCanvas::paintOverview(QPainter& painter, const Parts& p, const Theme& theme) {
+  const double dpr = painter.deviceTransform().m11();
+  const QSize size(static_cast<int>(std::lround(p.overview.width() * dpr)), 1);
+  if (m_overview.width() != size.width()) {
+    m_overview = QImage(size, QImage::Format_RGB32);
+    const ColourTable colours = colourTable(m_picture->scale.quantity, theme);
+    std::vector<std::uint8_t> best(static_cast<std::size_t>(size.width())), line(best.size());
+    for (int l = 0; l < layers(); ++l) {
+      m_picture->cells.line(l, 0, size.width() / std::max(1.0, m_axis.count), line);
+      for (std::size_t x = 0; x < best.size(); ++x) best[x] = std::max(best[x], line[x]);
+    }
+    for (std::size_t x = 0; x < best.size(); ++x) m_overview.setPixel(static_cast<int>(x), 0, colours[best[x]]);
+  }
+  painter.drawImage(p.overview, m_overview);
+  const double perItem = p.overview.width() / std::max(1.0, m_axis.count);
+  const double left = p.overview.left() + m_axis.first * perItem, wide = std::max(6.0, m_axis.visible() * perItem);
+  const QColor shade = Theme::faded(theme.surface, 170);
+  painter.fillRect(QRectF(p.overview.left(), p.overview.top(), left - p.overview.left(), p.overview.height()), shade);
+  painter.fillRect(QRectF(left + wide, p.overview.top(), p.overview.right() + 1 - left - wide, p.overview.height()),
+                   shade);
+  painter.setBrush(Qt::NoBrush);
+  painter.setPen(theme.focus);
+  painter.drawRect(QRectF(std::round(left), p.overview.top() - 1, std::round(wide) - 1, p.overview.height() + 1));
+}
+
+QString MapCanvas::readout() const {
+  if (!m_picture) return {};
+  const bool hovering = m_hoverLayer.value() >= 0 && m_context.hovered().value() >= 0;
+  const int position = hovering ? m_context.hovered().value() : m_context.focus().position.value();
+  const int layer = hovering ? m_hoverLayer.value() : m_context.focus().layer.value();
+  const Snapshot& s = *m_picture->snapshot;
+  const Tile& tile = *m_picture->tile;
+  if (position < 0) return ghostText(s, m_context.focus());
+  if (position >= tile.positions || position >= s.length() || layer >= tile.layers) return {};
+  const LedgerId id = s.context[static_cast<std::size_t>(position)];
+  const float value = tile.values[static_cast<std::size_t>(layer) * static_cast<std::size_t>(tile.positions) +
+                                  static_cast<std::size_t>(position)];
+  const Quantity quantity = m_picture->scale.quantity;
+  QStringList parts{hovering ? tr("under pointer") : tr("focus"), tr("position %1").arg(position), tokenText(s, id),
+                    tr("ledger %1").arg(id.value()), tr("layer %1").arg(layerText(s, layer))};
+  const bool left = leftThroughWindow(s, Layer(layer), id);
+  parts << (left                    ? tr("left through the window")
+                : std::isnan(value) ? tr("not resident, no value")
+                                    : titleInText(quantity) + " " + valueText(quantity, value));
+  const auto at = static_cast<std::size_t>(position);
+  if (quantity != Quantity::Staleness && s.exactness && at < s.exactness->size() &&
+      (*s.exactness)[at] != Exactness::Exact)
+    parts << valueText(Quantity::Staleness, static_cast<float>((*s.exactness)[at]));
+  if (s.ledger.contains(id)) {
+    const LedgerRow& row = s.ledger[id];
+    parts << tr("born in tick %1 (%2)").arg(row.born.value()).arg(QString::fromUtf8(name(row.source).data()));
+    if (row.state != RowState::Live) parts << QString::fromUtf8(name(row.state).data());
+  }
+  return parts.join("   ");
+}
+
+}  // namespace kvlab

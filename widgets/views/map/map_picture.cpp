@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/map/map_picture.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kvlab {
+namespace {
+struct Touched {
+  std::vector<std::int32_t>& out;
+  void operator()(const ReplacePair& a) const {
+    out.push_back(a.originalPos1.value());
+    out.push_back(a.originalPos2.value());
+  }
+  void operator()(const Replace& a) const {
+    for (Position p : a.positions) out.push_back(p.value());
+  }
+  void operator()(const Delete& a) const { out.push_back(a.position.value()); }
+  void operator()(const Insert& a) const { out.push_back(a.position.value()); }
+  template <class Other>
+  void operator()(const Other&) const {}
+};
+
+std::vector<std::int32_t> editedPositions(const Snapshot& s) {
+  std::vector<std::int32_t> out;
+  for (std::size_t p = 0; p < s.context.size(); ++p) {
+    if (!s.ledger.contains(s.context[p])) continue;
+    const Source source = s.ledger[s.context[p]].source;
+    if (source == Source::Replacement || source == Source::Insertion) out.push_back(static_cast<std::int32_t>(p));
+  }
+  return out;
+}
+
+std::vector<bool> residentRows(const Snapshot& s, std::size_t layer) {
+  std::vector<bool> here(s.ledger.size(), false);
+  const ResidencyView& map = *s.layers[layer];
+  for (LedgerId id : map.ledger.span().subspan(static_cast<std::size_t>(map.first)))
+    if (s.ledger.contains(id)) here[static_cast<std::size_t>(id.value())] = true;
+  return here;
+}
+}  // namespace
+
+std::vector<std::int32_t> touchedPositions(const std::vector<Action>& actions) {
+  std::vector<std::int32_t> out;
+  for (const Action& action : actions) std::visit(Touched{out}, action);
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+std::vector<StaleRun> staleRuns(const Snapshot& s) {
+  std::vector<StaleRun> runs;
+  if (!s.exactness) return runs;
+  for (std::size_t p = 0; p < s.exactness->size(); ++p) {
+    const Exactness why = (*s.exactness)[p];
+    const auto at = static_cast<std::int32_t>(p);
+    if (why == Exactness::Exact) continue;
+    if (!runs.empty() && runs.back().end == at && runs.back().why == why) ++runs.back().end;
+    else runs.push_back({at, at + 1, why});
+  }
+  return runs;
+}
+
+std::shared_ptr<const MapPicture> makeMapPicture(SnapshotPtr snapshot, std::shared_ptr<const Tile> tile) {
+  auto picture = std::make_shared<MapPicture>();
+  picture->scale = scaleFor(tile->request.quantity, tile->values);
+  std::vector<std::uint8_t> indices(tile->values.size());
+  picture->scale.quantise(tile->values, indices);
+  picture->cells.assign(tile->layers, tile->positions, std::move(indices));
+  picture->edited = editedPositions(*snapshot);
+  picture->pending = touchedPositions(snapshot->pending);
+  picture->stale = staleRuns(*snapshot);
+  picture->tile = std::move(tile);
+  picture->snapshot = std::move(snapshot);
+  return picture;
+}
+
+std::shared_ptr<const Tile> tileFromSnapshot(const Snapshot& s, Quantity quantity) {
+  if (quantity != Quantity::Residency && quantity != Quantity::Age && quantity != Quantity::Staleness) return nullptr;
+  auto tile = std::make_shared<Tile>();
+  tile->request.quantity = quantity;
+  tile->tick = s.tick;
+  tile->layers = static_cast<int>(s.layers.size());
+  tile->positions = s.length();
+  const auto valueAt = [&](std::size_t p) {
+    if (quantity == Quantity::Residency) return 1.0f;
+    if (quantity == Quantity::Age) return static_cast<float>(s.tick.value() - s.ledger[s.context[p]].born.value());
+    return s.exactness && p < s.exactness->size() ? static_cast<float>((*s.exactness)[p]) : NAN;
+  };
+  for (std::size_t layer = 0; layer < s.layers.size(); ++layer) {
+    const std::vector<bool> here = residentRows(s, layer);
+    for (std::size_t p = 0; p < s.context.size(); ++p) {
+      const bool resident = s.ledger.contains(s.context[p]) && here[static_cast<std::size_t>(s.context[p].value())];
+      tile->values.push_back(resident ? valueAt(p) : quantity == Quantity::Residency ? 0.0f : NAN);
+    }
+  }
+  return tile;
+}
+
+}  // namespace kvlab

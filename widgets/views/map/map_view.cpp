@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/map/map_view.h"
+
+#include <QPointer>
+#include <QThreadPool>
+#include <QToolButton>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "widgets/base/button_use.h"
+#include "widgets/base/layer_text.h"
+#include "widgets/base/view_registry.h"
+
+namespace kvlab {
+namespace {
+constexpr std::size_t kBigTile = 1u << 18;  // values from which the pool makes the picture
+
+}  // namespace
+
+MapView::MapView(InspectorContext& context, QWidget* parent)
+    : InspectorView(context, parent), m_tiles(context, "map", this), m_canvas(new MapCanvas(context, this)) {
+  makeStrip();
+  setContent(m_canvas);
+  setMainControl(m_canvas);
+  makeActions();
+  connect(&context, &InspectorContext::quantityChanged, this, [this] { onSnapshot(); });
+  connect(&m_tiles, &TileCache::arrived, this, &MapView::take);
+  connect(m_canvas, &MapCanvas::clicked, this, &MapView::clickCell);
+}
+
+void MapView::makeStrip() {
+  stripLabel(tr("Colour"));
+  auto* box = new QuantityBox(context(), this);
+  strip()->addWidget(box);
+  connect(box, &QuantityBox::chosen, this, [this] { sayOption("quantity"); });
+  m_legend = new LegendBar(this);
+  m_legend->setScale(scaleFor(context().quantity(), {}));
+  strip()->addWidget(m_legend, 1);
+  m_received = stripButton(tr("Show received"), tr("Show received attention"),
+                           tr("Colour the rows by the attention that they received from the prompt"));
+  m_received->setObjectName("received");
+  m_received->hide();
+  setOwn({m_received});
+  connect(m_received, &QToolButton::clicked, this, [this] {
+    context().setQuantity(Quantity::Received);
+    sayOption("quantity");
+  });
+}
+
+void MapView::makeActions() {
+  const auto add = [this](const QString& text, const QString& tip, const char* sign, auto slot) {
+    QAction* action = addViewAction(text, tip);
+    connect(action, &QAction::triggered, this, slot);
+    auto* button = new QToolButton(this);
+    button->setDefaultAction(action);
+    button->setText(QString::fromUtf8(sign));
+    button->setAccessibleName(text);
+    button->setAutoRaise(true);
+    setOwn({button});
+    button->setFocusPolicy(Qt::TabFocus);
+    strip()->addWidget(button);
+  };
+  add(tr("Zoom out"), tr("Zoom out (-)"), "−", [this] { m_canvas->zoomBy(1 / 1.5); });
+  add(tr("Zoom in"), tr("Zoom in around the focus (+)"), "+", [this] { m_canvas->zoomBy(1.5); });
+  add(tr("Show all"), tr("Show the whole context (0, or double click)"), "Fit", [this] { m_canvas->fit(); });
+}
+
+bool MapView::ready() const {
+  if (!InspectorView::ready()) return false;
+  return !shown() || (!m_tiles.waiting() && m_done == m_job);
+}
+
+void MapView::onSnapshot() {
+  if (!hasRows())
+    return setEmpty(tr("Every row of the cache, layer by position"), shown() ? promptHow() : noSessionHow());
+  setEmpty(QString());
+  m_tiles.request(context().quantity());
+  if (!m_tiles.atNewest()) take();
+}
+
+void MapView::take() {
+  const SnapshotPtr snapshot = shown();
+  if (!snapshot) return;
+  const Quantity quantity = context().quantity();
+  std::shared_ptr<const Tile> tile = m_tiles.shown(quantity);
+  if (!tile) tile = tileFromSnapshot(*snapshot, quantity);
+  m_canvas->setNote(QString());
+  if (!tile && !m_tiles.atNewest() && (tile = tileFromSnapshot(*snapshot, Quantity::Residency)))
+    m_canvas->setNote(tr("values of tick %1 are gone: residency shown").arg(snapshot->tick.value()));
+  if (!tile) return emit readyChanged();
+  const quint64 job = ++m_job;
+  if (tile->values.size() < kBigTile) {
+    m_done = job;
+    return showPicture(makeMapPicture(snapshot, tile));
+  }
+  QThreadPool::globalInstance()->start([self = QPointer<MapView>(this), app = qApp, job, snapshot, tile] {
+    auto picture = makeMapPicture(snapshot, tile);
+    QMetaObject::invokeMethod(app, [self, job, picture] {
+      if (!self || job != self->m_job) return;
+      self->m_done = job;
+      self->showPicture(picture);
+    });
+  });
+}
+
+void MapView::showPicture(std::shared_ptr<const MapPicture> picture) {
+  m_legend->setScale(picture->scale, picture->tile->values);
+  m_received->setVisible(picture->scale.quantity == Quantity::Brightness &&
+                         m_legend->plain());  // before the first generated token brightness is the same everywhere
+  m_canvas->setPicture(std::move(picture));
+  m_canvas->revealFocus();
+  emit readyChanged();
+}
+
+void MapView::onFocus() {
+  m_canvas->revealFocus();
+  m_canvas->update();
+}
+
+void MapView::onHover() { m_canvas->update(); }
+
+void MapView::onTheme() {
+  if (m_canvas)
+    m_canvas->setPicture(m_canvas->picture() ? makeMapPicture(m_canvas->picture()->snapshot, m_canvas->picture()->tile)
+                                             : nullptr);
+}
+
+nlohmann::json MapView::options() const {
+  return {{"quantity", std::string(name(context().quantity()))},
+          {"from", static_cast<int>(std::lround(m_canvas->axis().first))},
+          {"to", static_cast<int>(std::lround(m_canvas->axis().first + m_canvas->axis().visible()))}};
+}
+
+Status MapView::setOption(const std::string& name, const nlohmann::json& value) {
+  if (name == "quantity" && value.is_string()) {
+    const auto quantity = quantityFromName(value.get<std::string>());
+    if (!quantity) return badOption(name, value, "use a quantity: brightness, age, residency, ...");
+    context().setQuantity(*quantity);
+    return ok();
+  }
+  if ((name == "from" || name == "to") && value.is_number_integer()) {
+    nlohmann::json now = options();
+    now[name] = value;
+    const auto from = now["from"].get<std::int64_t>(), to = now["to"].get<std::int64_t>();
+    if (from >= to) return badOption(name, value, "keep `from` below `to`");
+    if (from < 0 || to > std::numeric_limits<int>::max()) return badOption(name, value, "use a position");
+    m_canvas->showRange(static_cast<int>(from), static_cast<int>(to));
+    return ok();
+  }
+  return InspectorView::setOption(name, value);
+}
+
+QString MapView::dump() const {
+  const MapPicture* picture = m_canvas->picture();
+  if (!picture || !hasRows()) return "map: empty\n";
+  const Tile& tile = *picture->tile;
+  const auto word = [](std::string_view text) {
+    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+  };
+  QString out = QString("map: %1, tick %2, %3 layers, %4 positions\n")
+                    .arg(word(name(tile.request.quantity)))
+                    .arg(tile.tick.value())
+                    .arg(tile.layers)
+                    .arg(tile.positions);
+  out += QString("scale: %1 to %2\n")
+             .arg(valueText(tile.request.quantity, picture->scale.low),
+                  valueText(tile.request.quantity, picture->scale.high));
+  for (int l = 0; l < tile.layers; ++l) {
+    QStringList cells;
+    for (int p = 0; p < std::min(tile.positions, 256); ++p)
+      cells << QString("%1").arg(picture->cells.at(l, p), 2, 16, QChar('0'));
+    out += QString("layer %1: %2\n").arg(layerText(*picture->snapshot, l), cells.join(' '));
+  }
+  const auto list = [](const std::vector<std::int32_t>& positions) {
+    QStringList texts;
+    for (std::int32_t p : positions) texts << QString::number(p);
+    return texts.isEmpty() ? QStringLiteral("none") : texts.join(' ');
+  };
+  out +=
+      "edited: " + list(picture->edited) + "\npending: " + list(picture->pending) + "\n" + m_canvas->readout() + "\n";
+  return out;
+}
+
+QString MapView::tsv() const {
+  const MapPicture* picture = m_canvas->picture();
+  if (!picture) return {};
+  const Tile& tile = *picture->tile;
+  QStringList head{"position", "ledger", "token"};
+  for (int l = 0; l < tile.layers; ++l) head << QString("layer %1").arg(layerText(*picture->snapshot, l));
+  QString out = tsvLine(head);
+  for (int p = 0; p < std::min(tile.positions, picture->snapshot->length()); ++p) {
+    const LedgerId id = picture->snapshot->context[static_cast<std::size_t>(p)];
+    QStringList cells{QString::number(p), QString::number(id.value()), tokenText(*picture->snapshot, id)};
+    for (int l = 0; l < tile.layers; ++l) {
+      const float value = tile.values[static_cast<std::size_t>(l) * static_cast<std::size_t>(tile.positions) +
+                                      static_cast<std::size_t>(p)];
+      cells << (std::isnan(value) ? QString() : QString::number(static_cast<double>(value)));
+    }
+    out += tsvLine(cells);
+  }
+  return out;
+}
+
+}  // namespace kvlab
+
+KVLAB_DEFINE_VIEW(MapView)

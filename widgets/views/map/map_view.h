@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Map: layers by positions, coloured by the shared quantity. Fetches the quantity's tile, turns big
+// tiles into colour indices on a pool thread (late results are dropped), and lets MapCanvas paint.
+#pragma once
+#include "widgets/base/inspector_view.h"
+#include "widgets/canvas/quantity_box.h"
+#include "widgets/canvas/tile_cache.h"
+#include "widgets/views/map/map_canvas.h"
+
+class QToolButton;
+
+namespace kvlab {
+
+class MapView : public InspectorView {
+  Q_OBJECT
+ public:
+  MapView(InspectorContext& context, QWidget* parent);
+  QString dump() const override;
+  bool ready() const override;
+  QString tsv() const override;
+  nlohmann::json options() const override;
+  Status setOption(const std::string& name, const nlohmann::json& value) override;
+  MapCanvas& canvas() { return *m_canvas; }
+
+ protected:
+  void onSnapshot() override;
+  void onFocus() override;
+  void onHover() override;
+  void onTheme() override;
+
+ private:
+  void makeStrip();
+  void makeActions();
+  void take();
+  void showPicture(std::shared_ptr<const MapPicture> picture);
+
+  TileCache m_tiles;
+  MapCanvas* m_canvas;
+  LegendBar* m_legend = nullptr;
+  QToolButton* m_received = nullptr;
+  quint64 m_job = 0, m_done = 0;  // number of the newest picture asked for and shown
+};
+
+}  // namespace kvlab

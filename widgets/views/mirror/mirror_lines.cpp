@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/mirror/mirror_lines.h"
+
+#include <QCoreApplication>
+#include <QStringList>
+#include <algorithm>
+#include <unordered_map>
+
+namespace kvlab {
+namespace {
+QString say(const char* text) { return QCoreApplication::translate("kvlab::Mirror", text); }
+
+std::vector<std::int32_t> positionsOf(const Snapshot& s) {
+  std::vector<std::int32_t> position(s.ledger.size(), -1);
+  for (std::size_t p = 0; p < s.context.size(); ++p)
+    if (s.ledger.contains(s.context[p]))
+      position[static_cast<std::size_t>(s.context[p].value())] = static_cast<std::int32_t>(p);
+  return position;
+}
+
+/// True for the values that must move so that the rest ascends, as few as possible (the complement
+/// of a longest increasing subsequence; negative values do not count).
+std::vector<bool> outOfOrder(const std::vector<std::int32_t>& values) {
+  std::vector<bool> out(values.size(), false);
+  if (std::is_sorted(values.begin(), values.end())) return out;
+  std::vector<std::size_t> tails;  // place of the smallest end of a run of each length
+  std::vector<std::size_t> before(values.size(), SIZE_MAX);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] < 0) continue;
+    const auto at = std::lower_bound(tails.begin(), tails.end(), i,
+                                     [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+    if (at != tails.begin()) before[i] = *(at - 1);
+    if (at == tails.end()) tails.push_back(i);
+    else *at = i;
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) out[i] = values[i] >= 0;
+  for (std::size_t i = tails.empty() ? SIZE_MAX : tails.back(); i != SIZE_MAX; i = before[i]) out[i] = false;
+  return out;
+}
+
+void checkOrder(MirrorLayer& out, const std::vector<std::int32_t>& position) {
+  const ResidencyView& map = *out.map;
+  std::vector<std::int32_t> places;
+  for (LedgerId id : map.ledger)
+    places.push_back(id.value() >= 0 && static_cast<std::size_t>(id.value()) < position.size()
+                         ? position[static_cast<std::size_t>(id.value())]
+                         : -1);
+  const std::vector<bool> wrong = outOfOrder(places);
+  for (std::size_t i = 0; i < map.size(); ++i) {
+    const std::int32_t p = places[i];
+    const auto index = static_cast<std::int32_t>(i);
+    if (p < 0) {
+      out.findings.push_back(
+          {index, -1, say("points at ledger row %1, which is in no context position").arg(map.ledger[i].value())});
+      continue;
+    }
+    auto& at = out.indexOf[static_cast<std::size_t>(p)];
+    if (at >= 0)
+      out.findings.push_back({index, p, say("a second row of this position: index %1 is the first").arg(at)});
+    else at = index;
+    if (!wrong[i]) continue;
+    const QString left = i > 0 ? QString::number(places[i - 1]) : QStringLiteral("–");
+    const QString right = i + 1 < places.size() ? QString::number(places[i + 1]) : QStringLiteral("–");
+    out.findings.push_back(
+        {index, p, say("out of order: its neighbours belong to positions %1 and %2").arg(left, right)});
+  }
+}
+
+void checkPhases(MirrorLayer& out, const std::vector<std::int32_t>& position) {
+  const ResidencyView& map = *out.map;
+  for (std::size_t i = 1; i < map.size(); ++i) {
+    if (map.phase(i) > map.phase(i - 1)) continue;
+    const auto id = static_cast<std::size_t>(map.ledger[i].value());
+    out.findings.push_back(
+        {static_cast<std::int32_t>(i), id < position.size() ? position[id] : -1,
+         say("phase %1 is not above the one before it, %2").arg(map.phase(i).value()).arg(map.phase(i - 1).value())});
+  }
+}
+
+void checkSlots(MirrorLayer& out, const std::vector<std::int32_t>& position) {
+  const ResidencyView& map = *out.map;
+  std::int32_t highest = -1;
+  for (Slot slot : map.residentSlots()) highest = std::max(highest, slot.value());
+  std::vector<std::int32_t> owner(static_cast<std::size_t>(highest + 1), -1);
+  for (std::size_t i = static_cast<std::size_t>(map.first); i < map.size(); ++i) {
+    const auto id = static_cast<std::size_t>(map.ledger[i].value());
+    const std::int32_t p = id < position.size() ? position[id] : -1;
+    if (map.slotOf[i].value() < 0) {
+      out.findings.push_back({static_cast<std::int32_t>(i), p, say("has no slot")});
+      continue;
+    }
+    auto& first = owner[static_cast<std::size_t>(map.slotOf[i].value())];
+    if (first >= 0)
+      out.findings.push_back(
+          {static_cast<std::int32_t>(i), p, say("shares slot %1 with index %2").arg(map.slotOf[i].value()).arg(first)});
+    first = static_cast<std::int32_t>(i);
+  }
+}
+
+void addViolations(MirrorLayer& out, const Snapshot& s, Layer layer, const std::vector<std::int32_t>& position) {
+  if (!s.report) return;
+  for (const Violation& v : s.report->violations) {
+    if (!v.layer || *v.layer != layer || !v.index || v.index->value() < 0) continue;
+    const auto i = static_cast<std::size_t>(v.index->value());
+    if (i >= out.map->size()) continue;
+    const auto id = static_cast<std::size_t>(out.map->ledger[i].value());
+    out.findings.push_back({v.index->value(), id < position.size() ? position[id] : -1,
+                            QString::fromStdString(v.invariant + ": " + v.detail)});
+  }
+}
+}  // namespace
+
+MirrorLayer mirrorOf(const Snapshot& s, Layer layer) {
+  MirrorLayer out;
+  out.indexOf.assign(s.context.size(), -1);
+  const auto l = static_cast<std::size_t>(std::max(0, layer.value()));
+  if (l >= s.layers.size() || !s.layers[l]) return out;
+  out.map = s.layers[l].get();
+  const std::vector<std::int32_t> position = positionsOf(s);
+  checkOrder(out, position);
+  checkPhases(out, position);
+  checkSlots(out, position);
+  addViolations(out, s, layer, position);
+  std::stable_sort(out.findings.begin(), out.findings.end(),
+                   [](const auto& a, const auto& b) { return a.index < b.index; });
+  return out;
+}
+
+MirrorCause causeOf(const Snapshot& s, const std::vector<SnapshotPtr>& history) {
+  MirrorCause cause;
+  for (const InvariantState& state : s.invariants)
+    if (!state.ok && state.firstFailure && (cause.tick.value() < 0 || *state.firstFailure < cause.tick))
+      cause.tick = *state.firstFailure;
+  if (cause.tick.value() < 0) return cause;
+  cause.text = say("since tick %1").arg(cause.tick.value());
+  for (const SnapshotPtr& old : history) {
+    if (!old->report || old->report->tick != cause.tick) continue;
+    QStringList names;
+    for (const Action& action : old->report->actions) {
+      const QString kind = QString::fromStdString(toJson(action).value("action", "")).replace('_', ' ');
+      if (!names.contains(kind)) names << kind;
+    }
+    if (!names.isEmpty()) cause.text += ": " + names.join(", ");
+  }
+  return cause;
+}
+
+}  // namespace kvlab

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/mirror/mirror_model.h"
+
+#include <algorithm>
+
+#include "widgets/base/inspector_view.h"
+#include "widgets/base/layer_text.h"
+
+namespace kvlab {
+
+MirrorModel::MirrorModel(QObject* parent) : ColumnModel(parent) {
+  withLines(Qt::ToolTipRole,
+            [this](Line line) { return findings(line).isEmpty() ? QVariant() : QVariant(findings(line).join('\n')); });
+  withLines(kBadRole, [this](Line line) { return m_found.contains(line.number); });
+  makeColumns();
+}
+
+void MirrorModel::makeColumns() {
+  const QString wide = QString::number(std::max<std::size_t>(999, m_snapshot ? m_snapshot->ledger.size() : 0));
+  columns().clear();
+  addNumber("position", tr("context\nposition"), tr("Place in the text"), wide, [](Line line) {
+    return line.position >= 0 ? QString::number(line.position) : tr("none");
+  }).in(Tone::Faint);
+  addNumber("ledger", tr("\nledger"), tr("Row of the ledger that stands at this position (pos2ledger)"), wide,
+            [this](Line line) { return QString::number(idOf(line).value()); })
+      .in(Tone::Muted);
+  add("token", tr("\ntoken"), tr("Text of the token; · is a space"), "boathouse.",
+      [this](Line line) { return tokenText(*m_snapshot, idOf(line)); });
+  for (std::size_t layer = 0; layer < m_layers.size(); ++layer) addLayer(layer);
+  add("finding", tr("\nfinding"), tr("Why the line does not belong together"), "finding",
+      [this](Line line) { return findings(line).join("; "); })
+      .words()
+      .in(Tone::Error)
+      .with(kRuleRole, [](Line) { return true; });
+  for (Column& column : columns()) column.align = (column.align & Qt::AlignHorizontal_Mask) | Qt::AlignBottom;
+}
+
+/// Slots and indices give way first: tags and ledger ids show a misalignment, phases its effect.
+void MirrorModel::addLayer(std::size_t layer) {
+  addOfLayer(
+      "index", tr("layer %1\nindex").arg(layerText(*m_snapshot, m_layers[layer].value())),
+      tr("Logical place of the row in the layer's cache; – = not resident"), 2, layer,
+      [](std::size_t i, const ResidencyView&) { return QString::number(i); }, QStringLiteral("–"))
+      .with(kRuleRole, [](Line) { return true; });
+  addOfLayer("slot", tr("\nslot"), tr("Place of the row in memory; left = the layer's window has left it behind"), 1,
+             layer, [](std::size_t i, const ResidencyView& map) {
+               return map.has(i) ? QString::number(map.slotOf[i].value()) : tr("left");
+             });
+  addOfLayer("tag", tr("\ntag"),
+             tr("Ledger id that the kernel wrote beside K and V; asked for the lines in sight, · = not asked yet"), 0,
+             layer, [this, layer](std::size_t i, const ResidencyView& map) {
+               if (!map.has(i)) return QString();
+               const auto tag = m_tags[layer].find(static_cast<std::int32_t>(i));
+               return tag == m_tags[layer].end() ? QStringLiteral("·") : QString::number(tag->second);
+             });
+  addOfLayer("phase", tr("\nphase"), tr("Position the row's key is rotated for when it is read"), 3, layer,
+             [](std::size_t i, const ResidencyView& map) { return QString::number(map.phase(i).value()); });
+}
+
+MirrorModel::Column& MirrorModel::addOfLayer(const char* id, const QString& title, const QString& tip, int gives,
+                                             std::size_t layer,
+                                             std::function<QString(std::size_t index, const ResidencyView&)> text,
+                                             const QString& none) {
+  Column& column = add(id, title, tip, {columns().front().room.width, gives}, [this, layer, none, text](Line line) {
+    const std::int32_t index = indexAt(line, layer);
+    return index < 0 ? none : text(static_cast<std::size_t>(index), *m_mirrors[layer].map);
+  });
+  column.id += QString::number(layer);
+  return column.right()
+      .toned([this, layer](Line line) { return hasRow(line, layer) ? Tone::Muted : Tone::Ghost; })
+      .with(kFillRole, [this, layer](Line line) {
+        const bool bad = m_badLayers.value(line.number) >> layer & 1;
+        return bad ? QVariant(Theme::faded(Theme::current()->error, 70)) : QVariant();
+      });
+}
+
+void MirrorModel::set(SnapshotPtr snapshot, std::vector<Layer> layers, bool onlyBad) {
+  beginResetModel();
+  m_snapshot = std::move(snapshot);
+  m_layers = std::move(layers);
+  m_onlyBad = onlyBad;
+  m_mirrors.clear();
+  m_tags.assign(m_layers.size(), {});
+  for (Layer layer : m_layers) m_mirrors.push_back(mirrorOf(*m_snapshot, layer));
+  findBad();
+  makeColumns();
+  endResetModel();
+}
+
+void MirrorModel::findBad() {
+  m_orphans.clear();
+  m_found.clear();
+  m_badLayers.clear();
+  const int positions = m_snapshot ? m_snapshot->length() : 0;
+  for (std::size_t l = 0; l < m_mirrors.size(); ++l)
+    for (const MirrorFinding& finding : m_mirrors[l].findings) {
+      int number = finding.position;
+      if (number < 0) {
+        number = positions + static_cast<int>(m_orphans.size());
+        m_orphans.push_back({-1, static_cast<std::int32_t>(l), finding.index, number});
+      }
+      m_badLayers[number] |= quint64{1} << l;
+      const QString where =
+          m_layers.size() > 1 ? tr("layer %1: ").arg(layerText(*m_snapshot, m_layers[l].value())) : QString();
+      if (!m_found[number].contains(where + finding.what)) m_found[number] << where + finding.what;
+    }
+  m_bad.assign(m_found.keyBegin(), m_found.keyEnd());
+  std::sort(m_bad.begin(), m_bad.end());
+}
+
+void MirrorModel::setTags(Layer layer, const std::map<std::int32_t, std::int64_t>& tags) {
+  const auto found = std::find(m_layers.begin(), m_layers.end(), layer);
+  if (found == m_layers.end()) return;
+  const auto l = static_cast<std::size_t>(found - m_layers.begin());
+  for (const auto& [index, tag] : tags) {
+    const auto [known, fresh] = m_tags[l].insert_or_assign(index, tag);
+    if (fresh) checkTag(m_mirrors[l], index, tag);
+  }
+  if (!m_onlyBad) findBad();  // a filtered list keeps its lines until the next snapshot
+  changed();
+}
+
+void MirrorModel::checkTag(MirrorLayer& mirror, std::int32_t index, std::int64_t tag) const {
+  if (!mirror.map || index < 0 || static_cast<std::size_t>(index) >= mirror.map->size()) return;
+  const LedgerId expected = mirror.map->ledger[static_cast<std::size_t>(index)];
+  if (expected.value() == tag) return;
+  const auto at = std::find(m_snapshot->context.begin(), m_snapshot->context.end(), expected);
+  const bool inside = at != m_snapshot->context.end();
+  mirror.findings.push_back({index, inside ? static_cast<std::int32_t>(at - m_snapshot->context.begin()) : -1,
+                             tr("tag: the row was written for ledger row %1").arg(tag)});
+}
+
+int MirrorModel::count() const {
+  if (!m_snapshot) return 0;
+  return m_onlyBad ? badCount() : m_snapshot->length() + static_cast<int>(m_orphans.size());
+}
+
+MirrorModel::Line MirrorModel::line(int row) const {
+  if (m_onlyBad) row = row >= 0 && row < badCount() ? m_bad[static_cast<std::size_t>(row)] : -1;
+  const int positions = m_snapshot ? m_snapshot->length() : 0;
+  if (row < 0) return {};
+  if (row < positions) return {row, -1, -1, row};
+  const auto orphan = static_cast<std::size_t>(row - positions);
+  return orphan < m_orphans.size() ? m_orphans[orphan] : Line{};
+}
+
+std::int32_t MirrorModel::positionOf(int row) const { return line(row).position; }
+
+int MirrorModel::rowOf(std::int32_t position) const {
+  if (position < 0 || !m_snapshot || position >= m_snapshot->length()) return -1;
+  if (!m_onlyBad) return position;
+  const auto at = std::lower_bound(m_bad.begin(), m_bad.end(), position);
+  return at != m_bad.end() && *at == position ? static_cast<int>(at - m_bad.begin()) : -1;
+}
+
+int MirrorModel::nextBad(int row) const {
+  if (m_bad.empty()) return -1;
+  if (m_onlyBad) return (row + 1) % badCount();
+  const auto at = std::upper_bound(m_bad.begin(), m_bad.end(), row);
+  return at == m_bad.end() ? m_bad.front() : *at;
+}
+
+std::int32_t MirrorModel::indexAt(const Line& line, std::size_t layer) const {
+  if (line.position < 0) return line.layer == static_cast<std::int32_t>(layer) ? line.index : -1;
+  const auto& indexOf = m_mirrors[layer].indexOf;
+  return static_cast<std::size_t>(line.position) < indexOf.size() ? indexOf[static_cast<std::size_t>(line.position)]
+                                                                  : -1;
+}
+
+std::pair<std::int32_t, std::int32_t> MirrorModel::indices(std::size_t layer, int first, int last) const {
+  std::int32_t begin = INT32_MAX, end = 0;
+  for (int row = std::max(0, first); row <= last && row < rowCount(); ++row) {
+    const std::int32_t index = indexAt(line(row), layer);
+    if (index < 0) continue;
+    begin = std::min(begin, index);
+    end = std::max(end, index + 1);
+  }
+  return begin < end ? std::pair(begin, end) : std::pair(0, 0);
+}
+
+bool MirrorModel::hasRow(const Line& line, std::size_t layer) const {
+  const std::int32_t index = indexAt(line, layer);
+  return index >= 0 && m_mirrors[layer].map->has(static_cast<std::size_t>(index));
+}
+
+QString MirrorModel::findingsOf(int row) const { return findings(line(row)).join("; "); }
+
+LedgerId MirrorModel::idOf(const Line& line) const {
+  if (line.position >= 0) return m_snapshot->context[static_cast<std::size_t>(line.position)];
+  if (line.layer < 0) return LedgerId(-1);
+  return m_mirrors[static_cast<std::size_t>(line.layer)].map->ledger[static_cast<std::size_t>(line.index)];
+}
+
+}  // namespace kvlab

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The lines of the mirror as an item model: position, ledger row, token; then index, slot, tag and
+// phase for each chosen layer; then what is wrong. One line per position, and one for every cache
+// row that belongs to no position. Owned by MirrorView. GUI thread.
+#pragma once
+#include <QHash>
+#include <QStringList>
+#include <map>
+
+#include "widgets/table/column_model.h"
+#include "widgets/views/mirror/mirror_lines.h"
+
+namespace kvlab {
+
+/// One line: a context position, or a cache row that belongs to none, an orphan.
+struct MirrorLine {
+  std::int32_t position = -1;  // -1: orphan
+  std::int32_t layer = -1;     // of an orphan: place in the model's layers
+  std::int32_t index = -1;     // of an orphan
+  int number = -1;             // without the filter
+};
+
+class MirrorModel : public ColumnModel<MirrorLine> {
+  Q_OBJECT
+ public:
+  explicit MirrorModel(QObject* parent = nullptr);
+  /// Shows these layers of a snapshot; with `onlyBad`, only the lines with findings.
+  void set(SnapshotPtr snapshot, std::vector<Layer> layers, bool onlyBad);
+  /// Tags of a layer's rows as the engine read them: index in the map -> ledger id.
+  void setTags(Layer layer, const std::map<std::int32_t, std::int64_t>& tags);
+
+  /// Context position of a line; -1 for a cache row that belongs to none.
+  std::int32_t positionOf(int row) const;
+  int rowOf(std::int32_t position) const;  // -1 if the line is filtered out
+  /// Number of lines with findings, and the one after `row` (wrapping; -1 = none).
+  int badCount() const { return static_cast<int>(m_bad.size()); }
+  int nextBad(int row) const;
+  QString findingsOf(int row) const;
+  const std::vector<Layer>& layers() const { return m_layers; }
+  /// Indices of a layer that lines [first, last] show: {begin, end}; {0, 0} if none.
+  std::pair<std::int32_t, std::int32_t> indices(std::size_t layer, int first, int last) const;
+
+ private:
+  using Line = MirrorLine;
+  int count() const override;
+  Line line(int row) const override;
+  void makeColumns();
+  void addLayer(std::size_t layer);
+  Column& addOfLayer(const char* id, const QString& title, const QString& tip, int gives, std::size_t layer,
+                     std::function<QString(std::size_t index, const ResidencyView&)> text, const QString& none = {});
+  std::int32_t indexAt(const Line& line, std::size_t layer) const;
+  /// False where the layer has no row, or only counts one that left through its window.
+  bool hasRow(const Line& line, std::size_t layer) const;
+  LedgerId idOf(const Line& line) const;
+  QStringList findings(const Line& line) const { return m_found.value(line.number); }
+  void findBad();
+  void checkTag(MirrorLayer& mirror, std::int32_t index, std::int64_t tag) const;
+
+  SnapshotPtr m_snapshot;
+  std::vector<Layer> m_layers;
+  std::vector<MirrorLayer> m_mirrors;                        // beside m_layers
+  std::vector<std::map<std::int32_t, std::int64_t>> m_tags;  // beside m_layers: index -> tag
+  std::vector<Line> m_orphans;                               // lines after the positions
+  QHash<int, QStringList> m_found;                           // by unfiltered line
+  QHash<int, quint64> m_badLayers;                           // by unfiltered line: bit of each layer
+  std::vector<int> m_bad;                                    // its keys, ascending
+  bool m_onlyBad = false;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/mirror/mirror_view.h"
+
+#include <QHeaderView>
+#include <QScrollBar>
+#include <map>
+
+#include "widgets/base/button_use.h"
+#include "widgets/base/layer_text.h"
+#include "widgets/base/view_registry.h"
+
+namespace kvlab {
+
+MirrorView::MirrorView(InspectorContext& context, QWidget* parent)
+    : InspectorView(context, parent), m_model(new MirrorModel(this)), m_table(new DataTable(this)) {
+  makeStrip();
+  setContent(m_table);
+  setMainControl(m_table);
+  m_state = readoutLine();
+  m_state->setAccessibleName(tr("State of the mirror"));
+  m_table->setModel(m_model);
+  m_table->setAccessibleName(tr("Cache and mirror, line by line"));
+  m_table->setToolTip(tr("Click focuses the row; red lines do not belong together"));
+  m_askTags.setSingleShot(true);
+  connect(&m_askTags, &QTimer::timeout, this, &MirrorView::askTags);
+  connect(m_table->verticalScrollBar(), &QScrollBar::valueChanged, this, [this] { m_askTags.start(30); });
+  connect(m_table->verticalScrollBar(), &QScrollBar::rangeChanged, this, [this] { m_askTags.start(0); });
+  const auto go = [this](const QModelIndex& index) {
+    if (const auto p = m_model->positionOf(index.row()); p >= 0) clickPosition(Position(p));
+  };
+  connect(m_table, &DataTable::chosen, this, go);
+  connect(m_table, &DataTable::hovered, this, [this](const QModelIndex& index) {
+    this->context().setHovered(Position(index.isValid() ? m_model->positionOf(index.row()) : -1));
+  });
+}
+
+void MirrorView::makeStrip() {
+  stripLabel(tr("Cache of"));
+  m_which = stripChoice({tr("focused layer"), tr("all layers")}, tr("Layers"),
+                        tr("Which layers' residency maps stand beside the context"));
+  connect(m_which, &QComboBox::activated, this, [this] { fill(), sayOption("layers"); });
+  m_onlyBad = new QCheckBox(tr("Only wrong lines"), this);
+  m_onlyBad->setAccessibleName(tr("Only wrong lines"));
+  m_onlyBad->setToolTip(tr("Hide the lines that are in order"));
+  strip()->addWidget(m_onlyBad);
+  connect(m_onlyBad, &QCheckBox::clicked, this, [this] { fill(), sayOption("wrong"); });
+  strip()->addStretch(1);
+  m_next = stripButton(tr("Next wrong"), tr("Next wrong"), tr("Focus the next line that is wrong (N)"));
+  setOwn({m_onlyBad, m_next});
+  connect(m_next, &QToolButton::clicked, this, &MirrorView::goToNextBad);
+  connect(addViewAction(tr("Next wrong line"), m_next->toolTip(), Qt::Key_N), &QAction::triggered, this,
+          &MirrorView::goToNextBad);
+}
+
+bool MirrorView::ready() const { return InspectorView::ready() && m_waiting == 0 && !m_askTags.isActive(); }
+
+std::vector<Layer> MirrorView::chosenLayers() const {
+  const int count = shown() && shown()->info ? shown()->info->cacheLayers.count() : 0;
+  std::vector<Layer> out;
+  if (m_which->currentIndex() == 0)
+    return {Layer(std::clamp(context().focus().layer.value(), 0, std::max(0, count - 1)))};
+  for (int l = 0; l < std::min(count, kMostLayers); ++l) out.push_back(Layer(l));
+  return out;
+}
+
+void MirrorView::onSnapshot() {
+  if (!hasRows()) {
+    m_next->setEnabled(false);
+    m_state->clear();
+    return setEmpty(tr("Cache and mirror side by side, one line per position"), shown() ? promptHow() : noSessionHow());
+  }
+  setEmpty(QString());
+  fill();
+}
+
+void MirrorView::fill() {
+  if (!hasRows()) return;
+  m_layer = context().focus().layer;
+  const int scrolled = m_table->verticalScrollBar()->value();
+  m_model->set(shown(), chosenLayers(), m_onlyBad->isChecked());
+  m_table->takeColumns();
+  m_table->verticalScrollBar()->setValue(scrolled);
+  sayState();
+  m_askTags.start(0);
+}
+
+void MirrorView::askTags() {
+  const SnapshotPtr snapshot = shown();
+  const quint64 round = ++m_round;
+  m_waiting = 0;  // a reply that a newer query replaced never comes
+  if (!snapshot || isEmpty()) return emit readyChanged();
+  // The engine answers for its newest tick: for an older one there are no tags.
+  const auto& history = context().history();
+  if (!history.empty() && snapshot->serial < history.back()->serial) return emit readyChanged();
+  const int first = std::max(0, m_table->rowAt(0));
+  const int last = first + m_table->viewport()->height() / Theme::kRow + 1;
+  for (std::size_t l = 0; l < m_model->layers().size(); ++l) {
+    const Layer layer = m_model->layers()[l];
+    const auto [begin, end] = m_model->indices(l, first, last);
+    if (begin >= end) continue;
+    ++m_waiting;
+    context().query("mirror:" + std::to_string(layer.value()), "rows",
+                    withLayer(*snapshot, layer, {{"begin", begin}, {"end", end}}), this,
+                    [this, layer, snapshot, round](const Result<nlohmann::json>& reply) {
+                      if (round == m_round) --m_waiting;
+                      std::map<std::int32_t, std::int64_t> tags;
+                      if (reply && reply->is_array() && snapshot == shown())
+                        for (const auto& row : *reply)
+                          if (row.contains("tag") && row["tag"].is_number_integer())
+                            tags[row.value("index", -1)] = row["tag"].get<std::int64_t>();
+                      m_model->setTags(layer, tags);
+                      sayState();
+                      emit readyChanged();
+                    });
+  }
+  emit readyChanged();
+}
+
+void MirrorView::sayState() {
+  const SnapshotPtr s = shown();
+  if (!s || !hasRows()) return;
+  const auto look = theme();
+  const int bad = m_model->badCount();
+  const MirrorCause cause = causeOf(*s, context().history());
+  QString text = bad == 0 ? tr("✓ in step")
+      : bad == 1          ? tr("✕ one line is wrong")
+                          : tr("✕ %1 lines are wrong").arg(bad);
+  if (bad && !cause.text.isEmpty()) text += ", " + cause.text;
+  const int row = m_model->rowOf(context().focus().position.value());
+  const QString here = row >= 0 ? m_model->findingsOf(row) : QString();
+  if (!here.isEmpty()) text += tr("   position %1: ").arg(m_model->positionOf(row)) + here;
+  m_state->setText(text);
+  m_state->setStyleSheet(QString("#readout { color: %1; }").arg((bad ? look->error : look->ok).name()));
+  m_state->setToolTip(bad ? text : tr("Every row of the cache belongs to the position it stands at"));
+  m_next->setEnabled(bad > 0);
+}
+
+void MirrorView::goToNextBad() {
+  const int row = m_model->nextBad(m_table->currentIndex().row());
+  if (row < 0) return;
+  m_table->showRow(row);
+  if (const auto p = m_model->positionOf(row); p >= 0) clickPosition(Position(p));
+}
+
+void MirrorView::onFocus() {
+  if (m_which->currentIndex() == 0 && m_layer != context().focus().layer) fill();
+  m_table->showRow(m_model->rowOf(context().focus().position.value()));
+  sayState();
+}
+
+void MirrorView::onHover() {}
+
+void MirrorView::onTheme() { sayState(); }
+
+nlohmann::json MirrorView::options() const {
+  return {{"layers", m_which->currentIndex() == 1 ? "all" : "focus"}, {"wrong", m_onlyBad->isChecked()}};
+}
+
+Status MirrorView::setOption(const std::string& name, const nlohmann::json& value) {
+  if (name == "layers" && (value == "all" || value == "focus")) m_which->setCurrentIndex(value == "all" ? 1 : 0);
+  else if (name == "wrong" && value.is_boolean()) m_onlyBad->setChecked(value.get<bool>());
+  else return InspectorView::setOption(name, value);
+  fill();
+  return ok();
+}
+
+QString MirrorView::dump() const {
+  if (isEmpty() || !shown()) return "mirror: empty\n";
+  return QString("mirror: tick %1, %2\n").arg(shown()->tick.value()).arg(m_state->text()) + m_table->tsv();
+}
+
+}  // namespace kvlab
+
+KVLAB_DEFINE_VIEW(MirrorView)

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Mirror: cache and pos2ledger side by side, one line per position. Lines that do not belong
+// together are red, with what is wrong and since when. Tags come from the engine for the lines in
+// sight; everything else is the snapshot's. GUI thread.
+#pragma once
+#include <QCheckBox>
+#include <QComboBox>
+#include <QTimer>
+#include <QToolButton>
+
+#include "widgets/base/inspector_view.h"
+#include "widgets/table/data_table.h"
+#include "widgets/views/mirror/mirror_model.h"
+
+namespace kvlab {
+
+class MirrorView : public InspectorView {
+  Q_OBJECT
+ public:
+  MirrorView(InspectorContext& context, QWidget* parent);
+  QString dump() const override;
+  bool ready() const override;
+  QString tsv() const override { return m_table->tsv(); }
+  nlohmann::json options() const override;
+  Status setOption(const std::string& name, const nlohmann::json& value) override;
+  MirrorModel& model() { return *m_model; }
+  DataTable& table() { return *m_table; }
+  void goToNextBad();
+
+ protected:
+  void onSnapshot() override;
+  void onFocus() override;
+  void onHover() override;
+  void onTheme() override;
+
+ private:
+  void makeStrip();
+  void fill();
+  void askTags();
+  void sayState();
+  std::vector<Layer> chosenLayers() const;
+  static constexpr int kMostLayers = 8;  // columns beyond these help nobody
+
+  MirrorModel* m_model;
+  DataTable* m_table;
+  QComboBox* m_which = nullptr;
+  QCheckBox* m_onlyBad = nullptr;
+  QLabel* m_state = nullptr;  // below: the state of the whole, or the finding of the focused line
+  QToolButton* m_next = nullptr;
+  QTimer m_askTags;
+  Layer m_layer{-1};  // the focused layer when the lines were made
+  quint64 m_round = 0;
+  int m_waiting = 0;  // replies of this round still to come
+};
+
+}  // namespace kvlab

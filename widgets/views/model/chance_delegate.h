@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The probability column of the next tokens: a bar as long as the probability, its figure beside it
+// and a mark where it was before. GUI thread.
+#pragma once
+#include "widgets/table/data_table.h"
+
+namespace kvlab {
+
+class ChanceDelegate : public DataDelegate {
+  Q_OBJECT
+ public:
+  using DataDelegate::DataDelegate;
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+};
+
+}  // namespace kvlab

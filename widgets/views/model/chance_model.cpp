@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/model/chance_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "widgets/base/token_text.h"
+
+namespace kvlab {
+namespace {
+QString percent(double p) {
+  const double value = p * 100;
+  return QString::number(value, 'f', value >= 9.995 ? 1 : value >= 0.0995 ? 2 : 3) + QStringLiteral(" %");
+}
+
+QString change(double by) {
+  if (std::abs(by) < 5e-5) return QStringLiteral("=");
+  return (by > 0 ? QStringLiteral("▲ ") : QStringLiteral("▼ ")) + QString::number(std::abs(by) * 100, 'f', 2);
+}
+}  // namespace
+
+ChanceModel::ChanceModel(QObject* parent) : LineModel(parent) {
+  using Line = const ChanceLine&;
+  addNumber("rank", tr("#"), tr("Rank"), "100", [](Line line) { return QString::number(line.rank); });
+  add("token", tr("Token"), tr("Text of the token; · is a space"), "xxxxxxxxxxxx", [](Line line) {
+    return visibleText(QString::fromStdString(line.chance.text));
+  }).in(Tone::Normal);
+  add("probability", tr("Probability"), tr("Of the whole vocabulary, before sampling; the mark is the tick before"),
+      "100.00 % xxxxxxxx", [](Line line) { return percent(static_cast<double>(line.chance.p)); })
+      .with(ShareRole, [](Line line) { return static_cast<double>(line.chance.p); })
+      .with(BeforeRole,
+            [](Line line) { return line.before ? QVariant(static_cast<double>(*line.before)) : QVariant(); });
+  addNumber("change", tr("Change"), tr("Against the tick before, in points of a hundred"), {"▲ 100.00", 2},
+            [](Line line) {
+              if (!line.compared) return QString();
+              return line.before ? change(static_cast<double>(line.chance.p - *line.before)) : tr("new");
+            })
+      .in(Tone::Muted);
+  addNumber("id", tr("Id"), tr("Number of the token in the vocabulary"), {"100000", 1},
+            [](Line line) { return QString::number(line.chance.id.value()); });
+  withLines(Qt::ToolTipRole, [](Line line) {
+    return tr("token %1 %2: p = %3")
+        .arg(line.chance.id.value())
+        .arg(visibleText(QString::fromStdString(line.chance.text)))
+        .arg(static_cast<double>(line.chance.p), 0, 'g', 6);
+  });
+  withTone([](Line) { return Tone::Faint; });
+}
+
+void ChanceModel::show(const std::vector<TokenChance>& now, const std::vector<TokenChance>& before) {
+  std::vector<ChanceLine> lines;
+  for (const TokenChance& chance : now) {
+    const auto was =
+        std::find_if(before.begin(), before.end(), [&](const auto& other) { return other.id == chance.id; });
+    lines.push_back({chance, static_cast<int>(lines.size()) + 1,
+                     was == before.end() ? std::nullopt : std::optional(was->p), !before.empty()});
+  }
+  replace(std::move(lines));
+}
+
+double ChanceModel::covered() const {
+  double sum = 0;
+  for (const ChanceLine& line : lines()) sum += static_cast<double>(line.chance.p);
+  return sum;
+}
+
+}  // namespace kvlab

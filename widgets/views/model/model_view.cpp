@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/model/model_view.h"
+
+#include <QFormLayout>
+#include <QHeaderView>
+#include <QResizeEvent>
+#include <QScrollArea>
+#include <QSpinBox>
+#include <QSplitter>
+
+#include "widgets/base/format.h"
+#include "widgets/base/scroll_bars.h"
+#include "widgets/base/view_registry.h"
+#include "widgets/views/model/chance_delegate.h"
+
+namespace kvlab {
+namespace {
+TokenChance chanceOf(const nlohmann::json& entry) {
+  return {TokenId(entry.value("id", 0)), entry.value("p", 0.0f), entry.value("text", std::string())};
+}
+
+QString manifestText(const nlohmann::json& manifest, const char* key) {
+  if (!manifest.is_object() || !manifest.contains(key)) return {};
+  const nlohmann::json& value = manifest[key];
+  if (value.is_object() && value.size() == 1 && value.contains("name"))
+    return QString::fromStdString(value.value("name", std::string()));
+  return QString::fromStdString(value.is_string() ? value.get<std::string>() : value.dump());
+}
+}  // namespace
+
+ModelView::ModelView(InspectorContext& context, QWidget* parent)
+    : InspectorView(context, parent), m_model(new ChanceModel(this)) {
+  makeStrip();
+  m_split = new QSplitter(Qt::Vertical, this);
+  m_split->setHandleWidth(1);
+  m_split->setChildrenCollapsible(false);
+  m_split->installEventFilter(this);
+  m_table = new DataTable(m_split);
+  m_table->setModel(m_model);
+  m_table->setItemDelegateForColumn(m_table->columnOf("probability"), new ChanceDelegate(m_table));
+  settleBars(m_table);
+  m_table->setAccessibleName(tr("Next tokens"));
+  m_table->setToolTip(tr("The likeliest next tokens; the mark in a bar is the probability one tick earlier"));
+  m_table->horizontalHeader()->setStretchLastSection(false);
+  m_table->horizontalHeader()->setSectionResizeMode(m_table->columnOf("probability"), QHeaderView::Stretch);
+  m_table->setMinimumHeight(3 * Theme::kRow);
+  m_split->addWidget(m_table);
+  makeFacts();
+  setContent(m_split);
+  setMainControl(m_table);
+}
+
+void ModelView::makeStrip() {
+  m_summary = stripLabel({}, 1);
+  m_stale = stripLabel(QStringLiteral("⚠ ") + tr("stale logits"));
+  m_stale->setObjectName("warning");
+  m_stale->setFont(theme()->smallStrong);
+  m_stale->setToolTip(
+      tr("An edit changed the cache after these logits were computed; the next step computes them again"));
+  stripLabel(tr("Tokens"));
+  m_count = new QSpinBox(this);
+  m_count->setRange(1, 200);
+  m_count->setValue(10);
+  m_count->setAccessibleName(tr("Number of tokens"));
+  m_count->setToolTip(tr("How many of the likeliest next tokens to list"));
+  strip()->addWidget(m_count);
+  connect(m_count, &QSpinBox::valueChanged, this, &ModelView::onSnapshot);
+}
+
+void ModelView::makeFacts() {
+  m_facts = new QWidget(this);
+  m_facts->setObjectName(QStringLiteral("facts"));
+  m_facts->setAttribute(Qt::WA_StyledBackground);
+  m_form = new QFormLayout(m_facts);
+  m_form->setContentsMargins(Theme::kLarge, Theme::kMedium, Theme::kLarge, Theme::kLarge);
+  m_form->setHorizontalSpacing(Theme::kHuge);
+  m_form->setVerticalSpacing(Theme::kSmall);
+  m_form->setLabelAlignment(Qt::AlignLeft);
+  m_factsArea = new QScrollArea(m_split);
+  m_factsArea->setFrameShape(QFrame::NoFrame);
+  m_factsArea->setWidgetResizable(true);
+  m_factsArea->setFocusPolicy(Qt::NoFocus);
+  m_factsArea->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  m_factsArea->setWidget(m_facts);
+  m_factsArea->setMinimumHeight(2 * Theme::kRow);
+  m_split->addWidget(m_factsArea);
+}
+
+bool ModelView::ready() const { return InspectorView::ready() && !m_waiting; }
+
+bool ModelView::newest() const { return !context().history().empty() && context().history().back() == shown(); }
+
+std::vector<TokenChance> ModelView::before() const {
+  const auto& history = context().history();
+  for (auto at = history.rbegin(); at != history.rend(); ++at)
+    if ((*at)->tick < shown()->tick) return (*at)->topk;
+  return {};
+}
+
+void ModelView::showChances(std::vector<TokenChance> now) {
+  const auto wanted = static_cast<std::size_t>(m_count->value());
+  if (now.size() > wanted) now.resize(wanted);
+  m_model->show(std::move(now), before());
+  const auto rows = m_model->rowCount();
+  m_summary->setText(
+      rows == 0
+          ? QString()
+          : tr("%1 cover %2 %").arg(counted(rows, tr("token"), tr("tokens"))).arg(m_model->covered() * 100, 0, 'f', 1));
+}
+
+void ModelView::askMore() {
+  m_waiting = true;
+  const std::uint64_t serial = shown()->serial;
+  context().query("model.topk", "topk", {{"k", m_count->value()}}, this,
+                  [this, serial](const Result<nlohmann::json>& reply) {
+                    m_waiting = false;
+                    std::vector<TokenChance> more;
+                    if (reply && reply->is_array())
+                      for (const nlohmann::json& entry : *reply) more.push_back(chanceOf(entry));
+                    if (!more.empty() && shown() && shown()->serial == serial) showChances(std::move(more));
+                    emit readyChanged();
+                  });
+}
+
+void ModelView::onSnapshot() {
+  const SnapshotPtr snapshot = shown();
+  const bool any = snapshot && !snapshot->topk.empty();
+  setEmpty(snapshot ? QString() : tr("The next tokens and the model behind them"), noSessionHow());
+  m_stale->setVisible(any && snapshot->logitsStale);
+  m_waiting = false;
+  m_summary->setText(snapshot && !any ? tr("no logits yet: prompt some text") : QString());
+  if (any) showChances(snapshot->topk);
+  else m_model->show({}, {});
+  if (any && newest() && static_cast<int>(snapshot->topk.size()) < m_count->value()) askMore();
+  const int before = m_form->rowCount();
+  showFacts();
+  if (m_form->rowCount() != before) layOut();
+}
+
+QList<std::pair<QString, QString>> ModelView::facts() const {
+  const SnapshotPtr snapshot = shown();
+  if (!snapshot || !snapshot->info) return {};
+  const SessionInfo& info = *snapshot->info;
+  QList<std::pair<QString, QString>> list{
+      {tr("Model"), QString::fromStdString(info.model)},
+      {tr("Shape"),
+       tr("%1, %2 of which %3 for K and V, head dimension %4")
+           .arg(counted(info.cacheLayers.layers, tr("layer"), tr("layers")),
+                counted(info.heads, tr("head"), tr("heads")))
+           .arg(info.kvHeads)
+           .arg(info.headDim)},
+      {tr("Vocabulary"), QString::number(info.vocab)},
+      {tr("Arithmetic"),
+       QStringLiteral("%1 · %2").arg(QString::fromStdString(info.backend), QString::fromStdString(info.numerics))},
+      {tr("Capacity"),
+       tr("%1 a layer, %2 staged").arg(counted(info.capacity, tr("row"), tr("rows"))).arg(info.staging)},
+      {tr("Row pools"),
+       tr("%1, %2 of them live").arg(formatBytes(snapshot->bytes.allocated), formatBytes(snapshot->bytes.live))},
+      {tr("KL to a rebuild"), snapshot->kl ? formatNumber(*snapshot->kl) : tr("not measured; Measure Drift (Ctrl+D)")}};
+  const std::pair<const char*, QString> keys[] = {{"weights", tr("Weights")},
+                                                  {"layout", tr("Layout")},
+                                                  {"position", tr("Position mode")},
+                                                  {"after_edit", tr("After an edit")},
+                                                  {"policy", tr("Policy")}};
+  for (const auto& [key, name] : keys)
+    if (const QString value = manifestText(info.manifest, key); !value.isEmpty()) list.append({name, value});
+  return list;
+}
+
+void ModelView::showFacts() {
+  const auto list = facts();
+  if (list == m_shownFacts) return;
+  const auto names = [](const auto& pairs) {
+    QStringList all;
+    for (const auto& pair : pairs) all << pair.first;
+    return all;
+  };
+  const bool same = names(list) == names(m_shownFacts);
+  m_shownFacts = list;
+  if (!same) return makeFactRows();
+  for (int row = 0; row < m_form->rowCount(); ++row)
+    static_cast<QLabel*>(m_form->itemAt(row, QFormLayout::FieldRole)->widget())->setText(list[row].second);
+}
+
+void ModelView::makeFactRows() {
+  while (m_form->rowCount() > 0) m_form->removeRow(0);
+  for (const auto& [name, value] : m_shownFacts) {
+    auto* label = new QLabel(name, m_facts);
+    auto* text = new QLabel(value, m_facts);
+    text->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    text->setFocusPolicy(Qt::NoFocus);
+    text->setWordWrap(true);
+    text->setFont(theme()->mono);
+    label->setFont(theme()->ui);
+    text->setObjectName(QStringLiteral("fact"));
+    m_form->addRow(label, text);
+    for (QLabel* one : {label, text}) one->show();  // else it has no height until the next turn of the event loop
+  }
+}
+
+/// The tokens have the first claim to the height; the facts scroll in what is left.
+void ModelView::layOut() {
+  if (!m_form) return;
+  const int header = m_table->horizontalHeader()->sizeHint().height();
+  const int tokens = header + Theme::kRow * m_count->value() + 2;
+  const int all = m_split->height();
+  const int least = std::min(all / 4, 4 * Theme::kRow);
+  const int wanted = m_form->hasHeightForWidth() ? m_form->heightForWidth(width()) : m_form->sizeHint().height();
+  const int facts = std::clamp(all - tokens, least, std::max(least, wanted));
+  m_split->setSizes({all - facts, facts});
+}
+
+bool ModelView::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == m_split && event->type() == QEvent::Resize) {
+    const auto* resize = static_cast<QResizeEvent*>(event);
+    if (resize->size().height() != resize->oldSize().height()) layOut();
+  }
+  return InspectorView::eventFilter(watched, event);
+}
+
+QString ModelView::dump() const {
+  QString text = QStringLiteral("model: %1%2\n")
+                     .arg(m_summary->text(), shown() && shown()->logitsStale ? tr(" (stale logits)") : QString());
+  if (m_model->rowCount()) text += m_table->tsv();
+  for (const auto& [name, value] : facts()) text += name + QStringLiteral(": ") + value + QLatin1Char('\n');
+  return text;
+}
+
+QString ModelView::tsv() const { return m_model->rowCount() ? m_table->tsv() : QString(); }
+
+}  // namespace kvlab
+
+KVLAB_DEFINE_VIEW(ModelView)

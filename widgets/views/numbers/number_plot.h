@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Series over ticks: one plot per unit above each other on a common axis of ticks, with a cursor that
+// the pointer or the arrow keys move. Hides QCustomPlot from everything else. GUI thread.
+#pragma once
+#include <QWidget>
+#include <memory>
+
+#include "widgets/views/numbers/tick_series.h"
+
+namespace kvlab {
+
+class NumberPlot : public QWidget {
+  Q_OBJECT
+ public:
+  explicit NumberPlot(QWidget* parent);
+  ~NumberPlot() override;
+
+  /// The series to show; `stacked` piles the steps of the latency panel up.
+  void show(const TickSeries& series, const std::vector<QString>& ids, bool stacked);
+  /// The tick that the window shows: a line through all plots.
+  void setShown(double tick);
+  /// Place of the cursor in ticks(); -1 = none.
+  int cursor() const;
+  void setCursorAt(int place);
+  void zoom(double factor);
+  void resetZoom();
+  bool zoomed() const;
+  void follow();  // colours and fonts of the theme in use
+  int panels() const;
+  /// Pixel of a tick, for tests.
+  QPointF pointOf(double tick) const;
+
+ signals:
+  void cursorMoved(int place);
+  void picked(double tick);
+  void zoomChanged();
+
+ protected:
+  void keyPressEvent(QKeyEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
+ private:
+  struct Parts;
+  void moveCursor(int by);
+  std::unique_ptr<Parts> m_parts;
+};
+
+}  // namespace kvlab

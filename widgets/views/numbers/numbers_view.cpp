@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/numbers/numbers_view.h"
+
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QHeaderView>
+#include <QToolButton>
+#include <cmath>
+
+#include "widgets/base/button_use.h"
+#include "widgets/base/scroll_bars.h"
+#include "widgets/base/turning_splitter.h"
+#include "widgets/base/view_registry.h"
+#include "widgets/views/numbers/series_delegate.h"
+
+namespace kvlab {
+namespace {
+constexpr int kWide = 560, kListWide = 290;  // from this width on the list stands beside the plots
+constexpr int kPaceMs = 100;                 // plots are drawn anew this seldom while ticks come in
+}  // namespace
+
+NumbersView::NumbersView(InspectorContext& context, QWidget* parent)
+    : InspectorView(context, parent), m_model(new SeriesModel(this)) {
+  makeStrip();
+  makeBody();
+  connect(m_model, &SeriesModel::chosenChanged, this, &NumbersView::refresh);
+  connect(m_plot, &NumberPlot::cursorMoved, this, &NumbersView::showValues);
+  connect(m_plot, &NumberPlot::picked, this, [this](double tick) { clickTick(Tick(static_cast<std::int64_t>(tick))); });
+  m_pace.setSingleShot(true);
+  m_pace.setInterval(kPaceMs);
+  connect(&m_pace, &QTimer::timeout, this, [this] {
+    if (!std::exchange(m_late, false)) return;
+    refreshSoon();
+    emit readyChanged();
+  });
+  connect(m_plot, &NumberPlot::zoomChanged, this, [this] { m_reset->setEnabled(m_plot->zoomed()); });
+}
+
+QToolButton* NumbersView::button(const QString& text, const QString& tip, bool checkable) {
+  QToolButton* made = stripButton(text, text, tip);
+  made->setAutoRaise(true);
+  made->setCheckable(checkable);
+  setOwn({made});
+  return made;
+}
+
+void NumbersView::makeStrip() {
+  m_at = stripLabel({}, 1);
+  m_stacked = button(tr("Stack steps"), tr("Pile the steps of the tick up, so that their sum is its latency"), true);
+  m_stacked->setChecked(true);
+  m_reset = button(tr("Show all ticks"), tr("Undo zoom and pan (0, or a double click)"), false);
+  m_reset->setEnabled(false);
+  m_copy = button(tr("Copy CSV"), tr("Copy the chosen series as comma-separated values"), false);
+  connect(m_stacked, &QToolButton::toggled, this, &NumbersView::refresh);
+  connect(m_reset, &QToolButton::clicked, this, [this] { m_plot->resetZoom(); });
+  connect(m_copy, &QToolButton::clicked, this, [this] { QGuiApplication::clipboard()->setText(csv()); });
+}
+
+void NumbersView::makeBody() {
+  m_content = new TurningSplitter(
+      kWide, [](int) { return kListWide; }, [](int height) { return height * 2 / 5; }, this);
+  m_list = new DataTable(m_content);
+  m_list->setItemDelegate(new SeriesDelegate(m_list));
+  m_list->setModel(m_model);
+  settleBars(m_list);
+  m_list->horizontalHeader()->hide();
+  m_list->horizontalHeader()->setStretchLastSection(false);
+  m_list->horizontalHeader()->setSectionResizeMode(m_list->columnOf("series"), QHeaderView::Stretch);
+  m_list->setColumnWidth(m_list->columnOf("value"), 92);
+  m_list->setEditTriggers(QAbstractItemView::NoEditTriggers);
+  m_list->setAccessibleName(tr("Series"));
+  m_list->setToolTip(tr("Click or Space shows or hides a series; the figure is its value at the cursor"));
+  m_plot = new NumberPlot(m_content);
+  m_content->addWidget(m_list);
+  m_content->addWidget(m_plot);
+  m_content->setStretchFactor(1, 1);
+  setContent(m_content);
+  setMainControl(m_list);
+}
+
+bool NumbersView::ready() const { return InspectorView::ready() && !m_waiting && !m_late; }
+
+int NumbersView::shownPlace() const {
+  return shown() ? m_series.nearest(static_cast<double>(shown()->tick.value())) : -1;
+}
+
+void NumbersView::onSnapshot() {
+  m_series.update(context().history());
+  refreshSoon();
+  const auto& history = context().history();
+  if (shown() && shown()->length() > 0 && !history.empty() && history.back() == shown()) askBrightness();
+}
+
+void NumbersView::askBrightness() {
+  TileRequest request;
+  request.layer = Layer(static_cast<std::int32_t>(shown()->layers.size()) - 1);
+  if (request.layer->value() < 0) return;
+  m_waiting = true;
+  context().fetch("numbers.brightness", request, this, [this](std::shared_ptr<const Tile> tile) {
+    m_waiting = false;
+    double sum = 0, least = INFINITY;
+    int known = 0;
+    for (float value : tile ? tile->values : std::vector<float>())
+      if (!std::isnan(value)) {
+        const auto bright = static_cast<double>(value);
+        sum += bright, least = std::min(least, bright), ++known;
+      }
+    if (known) {
+      m_series.sample(QStringLiteral("brightness.mean"), tile->tick, sum / known);
+      m_series.sample(QStringLiteral("brightness.min"), tile->tick, least);
+      refreshSoon();
+    }
+    emit readyChanged();
+  });
+}
+
+/// At once, or when the pace allows: data may come faster than plots can be drawn.
+void NumbersView::refreshSoon() {
+  if (m_pace.isActive()) {
+    m_late = true;
+    return;
+  }
+  refresh();
+  m_pace.start();
+}
+
+void NumbersView::refresh() {
+  const bool any = m_series.ticks().size() > 0;
+  setEmpty(any ? QString() : tr("Figures over ticks"),
+           shown() ? tr("Step (F10) to plot latency, bytes, rows, brightness and drift.") : noSessionHow());
+  for (QToolButton* one : {m_stacked, m_copy}) one->setEnabled(any);
+  showValues();
+  m_plot->show(m_series, m_model->chosen(), m_stacked->isChecked());
+  m_plot->setShown(shown() ? static_cast<double>(shown()->tick.value()) : -1);
+}
+
+void NumbersView::showValues() {
+  const int place = m_plot->cursor() >= 0 ? m_plot->cursor() : shownPlace();
+  m_model->show(m_series, place);
+  m_at->setText(place < 0 ? QString()
+                          : tr("values at tick %1").arg(m_series.ticks()[static_cast<std::size_t>(place)], 0, 'f', 0));
+}
+
+void NumbersView::onTheme() {
+  if (m_plot) m_plot->follow();
+}
+
+QString NumbersView::csv() const { return m_series.csv(m_model->chosen()); }
+
+QString NumbersView::tsv() const {
+  return m_series.ticks().empty() ? QString() : csv().replace(QLatin1Char(','), QLatin1Char('\t'));
+}
+
+QString NumbersView::dump() const {
+  if (m_series.ticks().empty()) return QStringLiteral("numbers: no tick\n");
+  return QStringLiteral("numbers: %1\n").arg(m_at->text()) + csv();
+}
+
+}  // namespace kvlab
+
+KVLAB_DEFINE_VIEW(NumbersView)

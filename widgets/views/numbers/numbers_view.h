@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Numbers: figures over the ticks of the history, plotted; the list beside the plots chooses series
+// and reads their values at the cursor. GUI thread.
+#pragma once
+#include <QSplitter>
+#include <QTimer>
+
+#include "widgets/base/inspector_view.h"
+#include "widgets/table/data_table.h"
+#include "widgets/views/numbers/number_plot.h"
+#include "widgets/views/numbers/series_model.h"
+
+class QToolButton;
+
+namespace kvlab {
+
+class NumbersView : public InspectorView {
+  Q_OBJECT
+ public:
+  NumbersView(InspectorContext& context, QWidget* parent);
+  QString dump() const override;
+  /// The chosen series as CSV.
+  QString csv() const;
+  QString tsv() const override;
+  bool ready() const override;
+  SeriesModel& series() { return *m_model; }
+
+ protected:
+  void onSnapshot() override;
+  void onFocus() override {}
+  void onTheme() override;
+
+ private:
+  void makeStrip();
+  void makeBody();
+  QToolButton* button(const QString& text, const QString& tip, bool checkable);
+  void askBrightness();
+  void refresh();
+  void refreshSoon();
+  void showValues();
+  int shownPlace() const;
+
+  TickSeries m_series;
+  SeriesModel* m_model;
+  DataTable* m_list = nullptr;
+  NumberPlot* m_plot = nullptr;
+  QSplitter* m_content = nullptr;
+  QToolButton *m_stacked = nullptr, *m_reset = nullptr, *m_copy = nullptr;
+  QLabel* m_at = nullptr;
+  bool m_waiting = false, m_late = false;
+  QTimer m_pace;  // runs for a moment after a refresh that new data caused
+};
+
+}  // namespace kvlab

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/numbers/series_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kvlab {
+namespace {
+const QString kSteps = QStringLiteral("us.*");  // stands for every step, whatever a tick is made of
+
+bool isStep(const QString& id) { return id.startsWith(QLatin1String("us.")) && id != QLatin1String("us.total"); }
+
+std::vector<SeriesLine> linesOf(const TickSeries& series, int cursor) {
+  std::vector<SeriesLine> lines;
+  for (int p = 0; p < kPanels; ++p) {
+    const auto panel = static_cast<Panel>(p);
+    std::vector<SeriesLine> known;
+    int pen = 0;
+    for (const Series& one : series.series()) {
+      if (one.panel != panel) continue;
+      const bool any = std::any_of(one.values.begin(), one.values.end(), [](double v) { return !std::isnan(v); });
+      const double value = cursor < 0 ? std::nan("") : one.values[static_cast<std::size_t>(cursor)];
+      if (any) known.push_back({one.id, one.title, formatIn(panel, value), pen});
+      ++pen;
+    }
+    if (known.empty()) continue;
+    lines.push_back({{}, title(panel), unit(panel)});
+    lines.insert(lines.end(), known.begin(), known.end());
+  }
+  return lines;
+}
+
+}  // namespace
+
+SeriesModel::SeriesModel(QObject* parent)
+    : LineModel(parent),
+      m_on{kSteps, QStringLiteral("rows.length"), QStringLiteral("rows.stale"), QStringLiteral("model.kl")} {
+  using Line = const SeriesLine&;
+  add("series", tr("Series"), {}, {}, [](Line line) { return line.title; }).with(Qt::CheckStateRole, [this](Line line) {
+    return line.id.isEmpty() ? QVariant() : QVariant(static_cast<int>(on(line) ? Qt::Checked : Qt::Unchecked));
+  });
+  addNumber("value", tr("Value"), {}, {}, [](Line line) { return line.value; });
+  withLines(IdRole, [](Line line) { return line.id; });
+  withLines(HeadingRole, [](Line line) { return line.id.isEmpty(); });
+  withLines(OnRole, [this](Line line) { return on(line); });
+  withLines(PenRole, [](Line line) { return line.pen; });
+}
+
+bool SeriesModel::on(const SeriesLine& line) const {
+  return m_on.count(line.id) > 0 || (isStep(line.id) && m_on.count(kSteps) > 0);
+}
+
+void SeriesModel::show(const TickSeries& series, int cursor) {
+  std::vector<SeriesLine> given = linesOf(series, cursor);
+  const bool same = std::equal(given.begin(), given.end(), lines().begin(), lines().end(),
+                               [](const auto& a, const auto& b) { return a.id == b.id && a.title == b.title; });
+  replace(std::move(given), same);
+}
+
+std::vector<QString> SeriesModel::chosen() const {
+  std::vector<QString> ids;
+  for (const SeriesLine& line : lines())
+    if (!line.id.isEmpty() && on(line)) ids.push_back(line.id);
+  return ids;
+}
+
+void SeriesModel::setOn(const QString& id, bool wanted) {
+  if (isStep(id) && m_on.erase(kSteps))  // from now on steps count one by one
+    for (const SeriesLine& line : lines())
+      if (isStep(line.id)) m_on.insert(line.id);
+  wanted ? static_cast<void>(m_on.insert(id)) : static_cast<void>(m_on.erase(id));
+  changed();
+  emit chosenChanged();
+}
+
+bool SeriesModel::setData(const QModelIndex& index, const QVariant& value, int role) {
+  if (!index.isValid() || role != Qt::CheckStateRole || index.column() != columnOf("series")) return false;
+  const QString id = at(index).id;
+  if (id.isEmpty()) return false;
+  setOn(id, value.toInt() == Qt::Checked);
+  return true;
+}
+
+Qt::ItemFlags SeriesModel::flags(const QModelIndex& index) const {
+  if (!index.isValid()) return Qt::NoItemFlags;
+  if (at(index).id.isEmpty()) return Qt::ItemIsEnabled;
+  const Qt::ItemFlags flags = Qt::ItemIsEnabled | Qt::ItemIsSelectable;
+  return index.column() == columnOf("series") ? flags | Qt::ItemIsUserCheckable : flags;
+}
+
+}  // namespace kvlab

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The series one can plot: a heading per panel, below it the series with a check mark and its value
+// at the cursor. GUI thread.
+#pragma once
+#include <set>
+
+#include "widgets/table/column_model.h"
+#include "widgets/views/numbers/tick_series.h"
+
+namespace kvlab {
+
+struct SeriesLine {
+  QString id, title, value;  // id empty: a heading
+  int pen = 0;               // place in its panel
+};
+
+class SeriesModel : public LineModel<SeriesLine> {
+  Q_OBJECT
+ public:
+  enum Role { IdRole = Qt::UserRole + 50, HeadingRole, OnRole, PenRole };
+
+  explicit SeriesModel(QObject* parent);
+  /// Takes the list of series and the values at `cursor` (a place in ticks(); -1 = none).
+  void show(const TickSeries& series, int cursor);
+  /// Ids of the checked series in the order of the list.
+  std::vector<QString> chosen() const;
+  void setOn(const QString& id, bool on);
+
+  bool setData(const QModelIndex& index, const QVariant& value, int role) override;
+  Qt::ItemFlags flags(const QModelIndex& index) const override;
+
+ signals:
+  void chosenChanged();
+
+ private:
+  bool on(const SeriesLine& line) const;
+
+  std::set<QString> m_on;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// K and V of a layer as two lanes over one axis of positions: a bar per row, on a labelled axis, and under it a
+// strip of colours. Where rows share a pixel the largest is shown. Owned by QuantView. GUI thread.
+// Device-independent pixels.
+#pragma once
+#include <QWidget>
+
+#include "widgets/base/inspector_context.h"
+#include "widgets/base/theme.h"
+#include "widgets/canvas/axis_map.h"
+#include "widgets/canvas/axis_parts.h"
+#include "widgets/canvas/max_pyramid.h"
+#include "widgets/views/quant/quant_lane.h"
+#include "widgets/views/quant/quant_model.h"
+
+namespace kvlab {
+
+class QuantCanvas : public QWidget {
+  Q_OBJECT
+ public:
+  QuantCanvas(InspectorContext& context, QWidget* parent);
+
+  /// Null for nothing.
+  void show(QuantMeasurePtr measure, int layer, QuantFigure figure);
+  const std::array<QuantLane, 2>& lanes() const { return m_lanes; }
+  const AxisMap& axis() const { return m_axis; }
+  /// Where the bars of a lane are; for tests.
+  QRect bars(int lane) const { return parts().lanes[static_cast<std::size_t>(lane)].bars; }
+  void fit();
+  void zoomBy(double factor);
+  void revealFocus();
+  /// Rows of the measured context, -1 = none: the focused one, and the one under the pointer.
+  int focusRow() const;
+  int hoveredRow() const;
+
+ signals:
+  void clicked(int layer, int row);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+
+ private:
+  struct LaneParts {
+    QRect caption, bars, strip;
+  };
+  struct Parts {
+    QRect ruler, tokens, legend;
+    std::array<LaneParts, 2> lanes;
+  };
+  Parts parts() const;
+  int length() const { return m_measure ? m_measure->of->length() : 0; }
+  /// Pixels of the axis that have rows.
+  int drawnWidth() const { return static_cast<int>(std::ceil(std::min(m_axis.extent, m_axis.pixel(m_axis.count)))); }
+  void hoverAt(QPoint point);
+  void place();
+
+  void paintLane(QPainter& painter, std::size_t lane, const LaneParts& parts, const Theme& theme) const;
+  void paintCaption(QPainter& painter, const QuantLane& lane, const QRect& box, const Theme& theme) const;
+  void paintAxis(QPainter& painter, const QuantSeries& series, const QRect& box, const Theme& theme) const;
+  void paintBars(QPainter& painter, std::size_t lane, const QRect& box, const Theme& theme) const;
+  void paintStrip(QPainter& painter, std::size_t lane, const QRect& box, const Theme& theme) const;
+  void paintMarks(QPainter& painter, const Parts& parts, const Theme& theme) const;
+  void paintLegend(QPainter& painter, const QRect& area, const Theme& theme) const;
+  QStringList legendTexts() const;
+  std::vector<int> legendWidths() const;
+
+  InspectorContext& m_context;
+  QuantMeasurePtr m_measure;
+  int m_layer = 0;
+  QuantFigure m_figure = QuantFigure::Relative;
+  std::array<QuantLane, 2> m_lanes;
+  MaxPyramid m_rows;  // bars of K and V, then their strips
+  AxisMap m_axis;
+  AxisDrag m_drag;
+};
+
+}  // namespace kvlab

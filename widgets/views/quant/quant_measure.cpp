@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/quant/quant_measure.h"
+
+#include <QCoreApplication>
+#include <QStringList>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "widgets/base/format.h"
+
+namespace kvlab {
+namespace {
+using nlohmann::json;
+
+QString tr(const char* text) { return QCoreApplication::translate("kvlab::QuantMeasure", text); }
+
+/// Numbers, not-a-number being null, or the bytes of as many T.
+template <class T>
+std::vector<float> column(const json& list) {
+  std::vector<float> out;
+  if (list.is_binary()) {
+    const auto& bytes = list.get_binary();
+    std::vector<T> values(bytes.size() / sizeof(T));
+    std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
+    return {values.begin(), values.end()};
+  }
+  out.reserve(list.size());
+  for (const json& one : list) out.push_back(one.is_number() ? one.get<float>() : NAN);
+  return out;
+}
+
+QuantTensor tensorFrom(const json& from, int values) {
+  QuantTensor out;
+  out.type = QString::fromStdString(from.at("type"));
+  out.relative = column<float>(from.at("relative")), out.cosine = column<float>(from.at("cosine"));
+  out.scale = column<float>(from.at("scale")), out.atMax = column<std::int32_t>(from.at("atMax"));
+  out.worst = from.at("worst"), out.mean = from.at("mean");
+  const json& counts = from.at("counts");
+  out.clipped = counts.at("clipped"), out.nonFinite = counts.at("nonFinite"), out.floored = counts.at("floored");
+  out.scaleMin = counts.at("scale").at("min"), out.scaleMean = counts.at("scale").at("mean"),
+  out.scaleMax = counts.at("scale").at("max");
+  out.scaled = out.type == QLatin1String("int8") || out.type.startsWith(QLatin1String("fp8"));
+  double atMax = 0;
+  std::int64_t rows = 0;
+  out.lowestCosine = NAN;
+  for (std::size_t i = 0; i < out.relative.size(); ++i) {
+    if (std::isnan(out.relative[i])) {
+      out.atMax.at(i) = NAN;
+      continue;
+    }
+    out.lowestCosine = std::fmin(out.lowestCosine, double(out.cosine.at(i)));
+    atMax += double(out.atMax.at(i));
+    ++rows;
+  }
+  out.shareAtMax = out.scaled && rows && values ? atMax / (double(rows) * values) : NAN;
+  out.worstLogit = NAN;
+  return out;
+}
+
+QString columns(const QStringList& cells, const std::vector<int>& widths) {
+  QString out;
+  for (qsizetype i = 0; i < cells.size(); ++i) out += cells[i].leftJustified(widths[static_cast<std::size_t>(i)]);
+  return out.trimmed();
+}
+
+}  // namespace
+
+Result<QuantMeasure> quantMeasure(const json& reply, const std::vector<SnapshotPtr>& history) {
+  try {
+    const Tick tick(reply.at(0).at("tick").get<std::int64_t>());
+    QuantMeasure out;
+    for (const SnapshotPtr& s : history)
+      if (s->tick == tick) out.of = s;
+    if (!out.of || out.of->context.size() != column<float>(reply[0].at("logit")).size())
+      return Error{"not_found", "the measurement is not shown",
+                   "tick " + std::to_string(tick.value()) + ", which was measured, is no longer kept", "measure again"};
+    out.values = out.of->info ? out.of->info->kvHeads * out.of->info->headDim : 0;
+    for (const json& layer : reply) {
+      QuantLayer one{tensorFrom(layer.at("k"), out.values), tensorFrom(layer.at("v"), out.values)};
+      one.k.logit = column<float>(layer.at("logit"));
+      one.k.worstLogit = layer.at("worstLogit");
+      out.layers.push_back(std::move(one));
+    }
+    return out;
+  } catch (const std::exception& error) {
+    return Error{"bad_reply", "the measurement is not shown", error.what(), "measure again"};
+  }
+}
+
+bool sameRows(const Snapshot& a, const Snapshot& b) {
+  const auto alike = [](const auto& one, const auto& other) { return one->k == other->k && one->v == other->v; };
+  return a.tick == b.tick && a.branch == b.branch && a.layers == b.layers &&
+      std::equal(a.storage.begin(), a.storage.end(), b.storage.begin(), b.storage.end(), alike);
+}
+
+const char* name(QuantFigure figure) {
+  static constexpr std::array kNames = {"relative", "cosine", "scale", "at_max", "logit"};
+  return kNames[static_cast<std::size_t>(figure)];
+}
+
+QString title(QuantFigure figure) {
+  static constexpr std::array kTitles = {"relative error", "1 − cosine", "scale", "codes at the largest",
+                                         "logit error"};
+  return tr(kTitles[static_cast<std::size_t>(figure)]);
+}
+
+QuantFigure figureOf(bool keys, QuantFigure chosen) {
+  return chosen == QuantFigure::Logit && !keys ? QuantFigure::Relative : chosen;
+}
+
+std::vector<float> rowValues(const QuantTensor& tensor, QuantFigure figure) {
+  switch (figure) {
+    case QuantFigure::Relative: return tensor.relative;
+    case QuantFigure::Scale: return tensor.scaled ? tensor.scale : std::vector<float>();
+    case QuantFigure::AtMax: return tensor.scaled ? tensor.atMax : std::vector<float>();
+    case QuantFigure::Logit: return tensor.logit;
+    default: break;
+  }
+  std::vector<float> out = tensor.cosine;
+  for (float& one : out)
+    if (!std::isnan(one)) one = std::max(0.0f, 1 - one);
+  return out;
+}
+
+int worstRow(const std::vector<float>& values) {
+  int worst = -1;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i] > (worst < 0 ? 0.0f : values[static_cast<std::size_t>(worst)])) worst = static_cast<int>(i);
+  return worst;
+}
+
+double meanOf(const std::vector<float>& values) {
+  double sum = 0;
+  std::size_t count = 0;
+  for (const float value : values)
+    if (!std::isnan(value)) sum += double(value), ++count;
+  return count ? sum / static_cast<double>(count) : NAN;
+}
+
+QString rowText(const QuantMeasure& measure, int layer, bool keys, int row) {
+  const QuantTensor& t = measure.layers[static_cast<std::size_t>(layer)].of(keys);
+  const auto i = static_cast<std::size_t>(row);
+  const QString head = keys ? QStringLiteral("K") : QStringLiteral("V");
+  if (row < 0 || i >= t.relative.size()) return head;
+  if (std::isnan(t.relative[i])) return columns({head, t.type, tr("no row in this layer")}, {3, 10, 0});
+  return columns({head, t.type, tr("error %1").arg(figureText(double(t.relative[i]))),
+                  keys ? tr("logit %1").arg(figureText(double(t.logit[i]))) : tr("logit –"),
+                  tr("cosine %1").arg(double(t.cosine[i]), 0, 'f', 5),
+                  t.scaled ? tr("scale %1").arg(figureText(double(t.scale[i]))) : tr("no scale"),
+                  t.scaled ? tr("%1 of %2 at max").arg(t.atMax[i]).arg(measure.values) : QString()},
+                 {3, 10, 15, 15, 17, 15, 0});
+}
+
+}  // namespace kvlab

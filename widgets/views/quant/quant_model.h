@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A measurement of quantisation, one line per layer. Owned by its view. GUI thread.
+#pragma once
+#include <map>
+#include <memory>
+
+#include "widgets/table/column_model.h"
+#include "widgets/views/quant/quant_measure.h"
+
+namespace kvlab {
+
+using QuantMeasurePtr = std::shared_ptr<const QuantMeasure>;
+
+/// A layer of a measurement.
+struct QuantLine {
+  const QuantMeasure* measure = nullptr;
+  int layer = 0;
+  const QuantTensor& of(bool keys) const { return measure->layers[static_cast<std::size_t>(layer)].of(keys); }
+};
+
+class QuantModel : public ColumnModel<QuantLine> {
+  Q_OBJECT
+ public:
+  explicit QuantModel(QObject* parent);
+  /// Null for none.
+  void show(QuantMeasurePtr measure);
+  /// The layer with the largest number in a column with bars; -1 where none stands out.
+  int worstIn(const QString& column) const;
+
+ private:
+  using Figure = double QuantTensor::*;
+  void addBar(const char* id, const QString& title, const QString& tip, bool keys, Figure figure);
+  int count() const override { return m_measure ? static_cast<int>(m_measure->layers.size()) : 0; }
+  QuantLine line(int row) const override { return {m_measure.get(), row}; }
+
+  QuantMeasurePtr m_measure;
+  std::map<QString, int> m_worst;  // by the id of a column with bars
+};
+
+}  // namespace kvlab

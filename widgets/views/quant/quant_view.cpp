@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/quant/quant_view.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QHeaderView>
+#include <QToolButton>
+#include <algorithm>
+#include <utility>
+
+#include "widgets/base/button_use.h"
+#include "widgets/base/format.h"
+#include "widgets/base/layer_text.h"
+#include "widgets/base/scroll_bars.h"
+#include "widgets/base/turning_splitter.h"
+#include "widgets/base/view_registry.h"
+
+namespace kvlab {
+namespace {
+constexpr int kWide = 600,
+              kTall = 440;     // from this width on the rows stand beside the table, from this height on below it
+constexpr int kMostLines = 9;  // of the table above them, before it scrolls
+}  // namespace
+
+QuantView::QuantView(InspectorContext& context, QWidget* parent)
+    : InspectorView(context, parent), m_model(new QuantModel(this)), m_sorted(new SortedModel(m_model, this)) {
+  makeStrip();
+  makeBody();
+  makeActions();
+  connect(&context, &InspectorContext::commandReplied, this, [this](const CommandReply& command) {
+    if (m_asking || command.id != QLatin1String("quantisation_measure")) return;
+    m_refused.reset();
+    take(command.reply);
+    showMeasure();
+  });
+  connect(&context, &InspectorContext::progressed, this, [this](const QString&, qint64 done, qint64 total) {
+    if (!m_asking) return;
+    m_progress = total > 0 ? tr(", layer %1 of %2").arg(std::min(done + 1, total)).arg(total) : QString();
+    showState();
+  });
+}
+
+void QuantView::makeStrip() {
+  m_state = stripLabel({}, 1);
+  m_stale = stripLabel({});
+  m_stale->setObjectName("warning");
+  m_stale->setFont(theme()->smallStrong);
+  stripLabel(tr("Bars"));
+  QStringList figures;
+  for (int i = 0; i < kQuantFigures; ++i) figures << title(static_cast<QuantFigure>(i));
+  m_figure = stripChoice(figures, tr("Figure of the bars"),
+                         tr("What the bars show of each row; the strip below them shows its scale"));
+  connect(m_figure, &QComboBox::activated, this, [this] {
+    showRows();
+    sayOption("figure");
+  });
+  m_follow = new QCheckBox(tr("Follow"), this);
+  m_follow->setAccessibleName(tr("Measure every tick"));
+  m_follow->setToolTip(tr("Measure again whenever the rows have changed; a pass over the whole context each time"));
+  strip()->addWidget(m_follow);
+  connect(m_follow, &QCheckBox::clicked, this, [this] {
+    measureIfWanted();
+    sayOption("follow");
+  });
+  m_measure = stripButton(tr("Measure"), tr("Measure quantisation"), {});
+  setOwn({m_follow});
+  setCommand(m_measure, "quantisation_measure");
+  connect(m_measure, &QToolButton::clicked, this, [this] { measure(true); });
+}
+
+void QuantView::makeBody() {
+  const auto lines = [this](int height) {
+    return std::min(height / 2,
+                    m_table->horizontalHeader()->sizeHint().height() +
+                        std::clamp(m_model->rowCount(), 2, kMostLines) * Theme::kRow + 2);
+  };
+  auto* split = new TurningSplitter(
+      kWide, [](int width) { return width * 9 / 20; }, lines, this);
+  split->setTallFrom(kTall);
+  m_table = new DataTable(split);
+  m_table->setModel(m_sorted);
+  settleBars(m_table);
+  m_table->setAccessibleName(tr("Quantisation by layers"));
+  m_table->setToolTip(
+      tr("Click shows the rows of the layer; a click on a column's title orders by it, again turns the order round"));
+  m_table->horizontalHeader()->setStretchLastSection(false);
+  for (const char* bar : {"k_worst", "v_worst", "logit"})
+    m_table->horizontalHeader()->setSectionResizeMode(m_table->columnOf(bar), QHeaderView::Stretch);
+  m_order = new ColumnOrder(m_table);
+  connect(m_order, &ColumnOrder::changed, this, &QuantView::onFocus);
+  connect(m_order, &ColumnOrder::chosen, this, [this] { sayOption("sort"); });
+  connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) {
+    Focus next = context().focus();
+    next.layer = Layer(m_sorted->mapToSource(index).row());
+    if (next == context().focus()) return;
+    context().setFocus(next);
+    emit context().scripted(QStringLiteral("view.focus({layer: %1})").arg(next.layer.value()));
+  });
+  m_canvas = new QuantCanvas(context(), split);
+  connect(m_canvas, &QuantCanvas::clicked, this, &QuantView::focusRow);
+  split->addWidget(m_table);
+  split->addWidget(m_canvas);
+  setContent(split);
+  setMainControl(m_canvas);
+  m_card = new QuantCard(this);
+  body()->addWidget(m_card);
+}
+
+void QuantView::makeActions() {
+  QAction* worst =
+      addViewAction(tr("Go to the worst row"),
+                    tr("Focus the row of the layer that has the largest bar; again, the one of the other lane"),
+                    QKeySequence(QStringLiteral("W")));
+  connect(worst, &QAction::triggered, this, [this] {
+    if (!m_measured) return;
+    const int keys = m_canvas->lanes()[0].bars.worst, values = m_canvas->lanes()[1].bars.worst;
+    const int row = keys < 0 || m_canvas->focusRow() == keys ? values : keys;
+    if (row >= 0) focusRow(layer(), row);
+  });
+  QAction* next = addViewAction(tr("Order by the next column"), tr("Order the layers by the next column of the table"),
+                                QKeySequence(QStringLiteral("S")));
+  connect(next, &QAction::triggered, m_order, &ColumnOrder::next);
+}
+
+bool QuantView::ready() const { return InspectorView::ready() && !m_asking; }
+
+int QuantView::layer() const {
+  return std::clamp(context().focus().layer.value(), 0, std::max(0, m_model->rowCount() - 1));
+}
+QuantFigure QuantView::figure() const { return static_cast<QuantFigure>(m_figure->currentIndex()); }
+
+/// Of the newest state, whichever is shown; as a command, so that it waits for its turn and can be cancelled.
+void QuantView::measure(bool byHand) {
+  meetSession();
+  if (!hasRows() || std::exchange(m_asking, true)) return;
+  m_refused.reset();
+  m_progress.clear();
+  showState();
+  const auto arrived = [this, session = m_session](const Result<nlohmann::json>& reply) {
+    if (session != m_session) return;
+    m_asking = false;
+    take(reply);
+    showMeasure();
+    measureIfWanted();
+    emit readyChanged();
+  };
+  if (byHand)
+    return context().runCommand(QStringLiteral("quantisation_measure"), nlohmann::json::object(), this, arrived);
+  context().submit("quantisation", {{"rows", true}, {"packed", true}}, this, arrived);
+}
+
+void QuantView::take(const Result<nlohmann::json>& reply) {
+  if (!reply) {
+    m_refused = reply.error();
+    return;
+  }
+  Result<QuantMeasure> measured = quantMeasure(*reply, context().history());
+  if (measured) m_measured = std::make_shared<const QuantMeasure>(measured.take());
+  else m_refused = measured.error();
+}
+
+/// What was refused once is not asked for again by itself.
+void QuantView::measureIfWanted() {
+  if (!m_follow->isChecked() || m_refused || context().history().empty()) return;
+  if (!m_measured || !sameRows(*m_measured->of, *context().history().back())) measure(false);
+}
+
+/// Another session, whose snapshots are counted anew, knows nothing of what was asked of the one before.
+void QuantView::meetSession() {
+  const SnapshotPtr newest = context().history().empty() ? nullptr : context().history().back();
+  const std::uint64_t before = std::exchange(m_serial, newest ? newest->serial : 0);
+  if (newest && m_serial >= before && (!m_measured || m_measured->of->info->model == newest->info->model)) return;
+  ++m_session;
+  m_measured.reset();
+  m_refused.reset();
+  m_asking = false;
+  showMeasure();
+}
+
+void QuantView::onSnapshot() {
+  meetSession();
+  measureIfWanted();
+  showState();
+}
+
+void QuantView::showMeasure() {
+  m_model->show(m_measured);
+  showRows();
+  showState();
+  onFocus();
+}
+
+QString QuantView::why() const {
+  if (!shown()) return noSessionHow();
+  if (!hasRows()) return promptHow();
+  if (m_asking)
+    return tr("Computing every row anew and comparing it with what is stored") + m_progress + QStringLiteral(" …");
+  if (m_refused) {
+    const QString said = QString::fromStdString(m_refused->why + "; " + m_refused->remedy);
+    return said.left(1).toUpper() + said.mid(1);
+  }
+  return tr(
+      "“Measure” above computes every row anew and compares it with what its storage type holds; “Follow” does so "
+      "after every tick. “K” and “V” in Storage, or s.setFormat(\"int8\", \"fp8-e4m3\"), change the types.");
+}
+
+QString QuantView::staleText() const {
+  if (!m_measured || !shown() || sameRows(*m_measured->of, *shown())) return {};
+  const Tick then = m_measured->of->tick;
+  return then == shown()->tick ? tr("⚠ rows have changed since")
+                               : tr("⚠ tick %1, shown is %2").arg(then.value()).arg(shown()->tick.value());
+}
+
+void QuantView::showState() {
+  m_card->setVisible(m_measured != nullptr);
+  setEmpty(m_measured                   ? QString()
+               : m_refused && !m_asking ? tr("Quantisation was not measured")
+               : m_asking               ? tr("Measuring")
+                          : tr("The error of stored rows: relative, as a cosine and in logits, K and V apart"),
+           why());
+  m_measure->setEnabled(hasRows() && !m_asking);
+  m_measure->setToolTip(m_asking        ? tr("A measurement is under way; Cancel (Esc) stops it")
+                            : hasRows() ? tr("Compute every row of the newest tick anew and compare it with what is "
+                                             "stored; the session stays as it is")
+                                        : tr("There is no row to measure"));
+  m_figure->setEnabled(m_measured != nullptr);
+  m_stale->setText(staleText());
+  m_stale->setVisible(!m_stale->text().isEmpty());
+  m_stale->setToolTip(
+      tr("These are not the rows that are shown in other views; “Measure” measures those of the newest tick"));
+  QStringList state;
+  if (m_measured && m_asking) state << tr("measuring") + m_progress;
+  if (m_measured && m_refused) state << QString::fromStdString(m_refused->text());
+  if (m_measured) {
+    state << tr("tick %1").arg(m_measured->of->tick.value());
+    const auto worst = [&](const char* column, const QString& what) {
+      if (const int at = m_model->worstIn(column); at >= 0)
+        state << tr("%1 worst in layer %2").arg(what, layerText(*m_measured->of, at));
+    };
+    worst("k_worst", tr("K"));
+    worst("v_worst", tr("V"));
+    worst("logit", tr("logits"));
+    for (int at = 0; at < m_model->rowCount(); ++at)
+      if (m_measured->layers[static_cast<std::size_t>(at)].spoilt())
+        state << tr("⚠ values clipped in layer %1").arg(layerText(*m_measured->of, at));
+  }
+  m_state->setText(state.join(QStringLiteral("  ·  ")));
+  m_table->setAccessibleDescription(m_state->text());
+}
+
+void QuantView::showRows() {
+  m_canvas->show(m_measured, layer(), figure());
+  m_figure->setToolTip(figure() == QuantFigure::Scale
+                           ? tr("What the bars show of each row; the strip below them shows its relative error")
+                           : tr("What the bars show of each row; the strip below them shows its scale"));
+  showRow();
+}
+
+void QuantView::focusRow(int layer, int row) {
+  const LedgerId id = m_measured->of->context[static_cast<std::size_t>(row)];
+  if (row < shown()->length() && shown()->context[static_cast<std::size_t>(row)] == id)
+    return clickCell(Layer(layer), Position(row));
+  Focus next = context().focus();
+  next.layer = Layer(layer);
+  context().setFocus(next);
+  clickLedger(id);
+}
+
+void QuantView::showRow() {
+  if (!m_measured) return;
+  const int hovered = m_canvas->hoveredRow();
+  m_card->say(*m_measured, layer(), hovered >= 0 ? hovered : m_canvas->focusRow(), hovered >= 0);
+  m_canvas->setAccessibleDescription(m_card->text());
+}
+
+void QuantView::onFocus() {
+  if (!m_measured) return;
+  m_table->showRow(m_sorted->mapFromSource(m_model->index(layer(), 0)).row());
+  showRows();
+  m_canvas->revealFocus();
+}
+
+void QuantView::onHover() {
+  m_canvas->update();
+  showRow();
+}
+
+void QuantView::onTheme() {
+  if (m_canvas) m_canvas->update();
+}
+
+nlohmann::json QuantView::options() const {
+  return {{"figure", name(figure())}, {"follow", m_follow->isChecked()}, {"sort", m_order->option()}};
+}
+
+Status QuantView::setOption(const std::string& option, const nlohmann::json& value) {
+  if (option == "follow") {
+    if (!value.is_boolean()) return badOption(option, value, "use true or false");
+    m_follow->setChecked(value.get<bool>());
+    measureIfWanted();
+    return ok();
+  }
+  if (option == "sort") return m_order->set(value) ? ok() : badOption(option, value, m_order->remedy());
+  if (option != "figure") return InspectorView::setOption(option, value);
+  for (int i = 0; i < kQuantFigures; ++i)
+    if (value == name(static_cast<QuantFigure>(i))) {
+      m_figure->setCurrentIndex(i);
+      showRows();
+      return ok();
+    }
+  return badOption(option, value, "use relative, cosine, scale, at_max or logit");
+}
+
+QString QuantView::dump() const {
+  if (!m_measured)
+    return QStringLiteral("quantisation: not measured\n") + (m_refused ? why() + QLatin1Char('\n') : QString());
+  QString out = QStringLiteral("quantisation: %1\n").arg(m_state->text());
+  if (m_stale->isVisibleTo(this)) out += m_stale->text() + QLatin1Char('\n');
+  out += tsv();
+  for (const QuantLane& lane : m_canvas->lanes())
+    out += QStringLiteral("%1 %2: mean %3, worst at %4\n")
+               .arg(lane.keys ? "K" : "V", title(lane.bars.figure), figureText(lane.bars.mean))
+               .arg(lane.bars.worst);
+  return out + m_card->text() + QLatin1Char('\n');
+}
+
+QString QuantView::tsv() const {
+  return m_measured ? m_table->tsv().remove(SortedModel::kUp).remove(SortedModel::kDown) : QString();
+}
+
+}  // namespace kvlab
+
+KVLAB_DEFINE_VIEW(QuantView)

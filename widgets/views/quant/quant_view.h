@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Quantisation: what storing rows in fewer bits has cost, by layers in a table and by rows of the focused layer in
+// a picture. Measured when it is asked for, by a pass over the whole context. GUI thread.
+#pragma once
+#include "widgets/base/inspector_view.h"
+#include "widgets/table/column_order.h"
+#include "widgets/table/data_table.h"
+#include "widgets/table/sorted_model.h"
+#include "widgets/views/quant/quant_canvas.h"
+#include "widgets/views/quant/quant_card.h"
+#include "widgets/views/quant/quant_model.h"
+
+class QCheckBox;
+class QComboBox;
+class QToolButton;
+
+namespace kvlab {
+
+class QuantView : public InspectorView {
+  Q_OBJECT
+ public:
+  QuantView(InspectorContext& context, QWidget* parent);
+  QString dump() const override;
+  QString tsv() const override;
+  bool ready() const override;
+  nlohmann::json options() const override;
+  Status setOption(const std::string& name, const nlohmann::json& value) override;
+  QuantCanvas& canvas() { return *m_canvas; }
+  DataTable& table() { return *m_table; }
+
+ protected:
+  void onSnapshot() override;
+  void onFocus() override;
+  void onHover() override;
+  void onTheme() override;
+
+ private:
+  void makeStrip();
+  void makeBody();
+  void makeActions();
+  void meetSession();
+  void measure(bool byHand);
+  void measureIfWanted();
+  void take(const Result<nlohmann::json>& reply);
+  void showMeasure();
+  void showState();
+  void showRows();
+  void focusRow(int layer, int row);
+  void showRow();
+  int layer() const;
+  QuantFigure figure() const;
+  QString why() const;
+  QString staleText() const;
+
+  QuantModel* m_model;
+  SortedModel* m_sorted;
+  ColumnOrder* m_order = nullptr;
+  DataTable* m_table = nullptr;
+  QuantCanvas* m_canvas = nullptr;
+  QuantCard* m_card = nullptr;
+  QLabel *m_state = nullptr, *m_stale = nullptr;
+  QComboBox* m_figure = nullptr;
+  QCheckBox* m_follow = nullptr;
+  QToolButton* m_measure = nullptr;
+  QuantMeasurePtr m_measured;
+  std::uint64_t m_serial = 0;      // of the newest snapshot
+  int m_session = 0;               // grows with every session that is met
+  std::optional<Error> m_refused;  // the last measurement
+  QString m_progress;
+  bool m_asking = false;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A ring as it is drawn: what is in each slot, by the map, and what the ring's own figures say should be
+// there. Where the two disagree the slot is wrong, and nothing hides it. A pure function of a snapshot;
+// any thread.
+#pragma once
+#include <QStringList>
+#include <utility>
+#include <vector>
+
+#include "widgets/base/storage_groups.h"
+
+namespace kvlab {
+
+/// What a slot holds; the later ones win where slots share a pixel.
+enum class SlotUse : std::uint8_t {
+  Free,
+  Room,     // of the pending block, ahead of the pointer
+  Row,      // from the head to the end of the ring (len1)
+  Wrapped,  // from slot 0 to the pointer (len2)
+  Wrong,    // map and ring disagree
+};
+
+struct RingPicture {
+  SnapshotPtr snapshot;
+  StorageGroup group;
+  RingState ring;
+  std::vector<SlotUse> use;              // [capacity]
+  std::vector<std::int32_t> rowAt;       // [capacity] row in logical order, 0 = oldest; -1 = none
+  std::vector<std::int32_t> slotOf;      // [rows]
+  std::vector<std::int32_t> positionOf;  // [rows] context positions, -1 = none
+  int wrong = 0;
+
+  int slotCount() const { return ring.capacity; }
+  int rows() const { return static_cast<int>(slotOf.size()); }
+  /// Where the oldest row lies and where the next one goes: slots, also of a rolled ring.
+  int head() const { return ring.rolled ? 0 : ring.head; }
+  int pointer() const { return ring.rolled ? ring.filled % std::max(1, ring.capacity) : ring.pointer(); }
+  bool written(int slot) const;
+  /// Row in logical order that stands at a context position, -1 = none.
+  int rowOf(Position position) const;
+  /// Index in the residency map of a row in logical order.
+  int indexOf(int row) const { return group.map->first + row; }
+  /// What a slot holds, in words.
+  QString describe(int slot) const;
+};
+
+/// The ring of a group; nothing where it has none.
+std::optional<RingPicture> ringPicture(SnapshotPtr snapshot, const StorageGroup& group);
+
+/// Slots [begin, end) that hold the same, merged.
+struct SlotRun {
+  int begin = 0, end = 0;
+  SlotUse use = SlotUse::Free;
+};
+std::vector<SlotRun> slotRuns(const RingPicture& ring);
+
+/// Figures of a ring as names and values, in the order in which they are read.
+enum class RingMark : std::uint8_t { None, Row, Wrapped, Room, Written, Wrong };
+struct RingFigure {
+  QString name, value;
+  RingMark mark = RingMark::None;  // the swatch that makes it the legend's entry
+};
+std::vector<RingFigure> ringFigures(const RingPicture& ring);
+
+}  // namespace kvlab

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Rings: slots around a circle for each group of layers that keeps its rows in a ring: where the oldest
+// row lies, where the next one goes, what wrapped; and the same over the ticks of the session. GUI thread.
+#pragma once
+#include "widgets/base/inspector_view.h"
+#include "widgets/views/rings/ring_canvas.h"
+#include "widgets/views/rings/wrap_strip.h"
+
+class QToolButton;
+
+namespace kvlab {
+
+class RingsView : public InspectorView {
+  Q_OBJECT
+ public:
+  RingsView(InspectorContext& context, QWidget* parent);
+  QString dump() const override;
+  QString tsv() const override;
+  RingCanvas& canvas() { return *m_canvas; }
+  WrapStrip& ticks() { return *m_ticks; }
+
+ protected:
+  void onSnapshot() override;
+  void onFocus() override;
+  void onHover() override;
+
+ private:
+  void makeStrip();
+  void chooseLayer(Layer layer);
+  void toWrap(bool after);
+  void sayState();
+
+  RingCanvas* m_canvas;
+  WrapStrip* m_ticks;
+  QLabel* m_state = nullptr;
+  QToolButton *m_before = nullptr, *m_after = nullptr, *m_use = nullptr;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/smartkv/smartkv_view.h"
+
+#include <QComboBox>
+#include <QHeaderView>
+#include <QStackedWidget>
+#include <QToolButton>
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "widgets/base/button_use.h"
+#include "widgets/base/elided_label.h"
+#include "widgets/base/format.h"
+#include "widgets/base/layer_text.h"
+#include "widgets/base/scroll_bars.h"
+#include "widgets/base/turning_splitter.h"
+#include "widgets/base/view_registry.h"
+
+namespace kvlab {
+namespace {
+constexpr int kWide = 760;          // from this width on the bands stand beside the rest
+constexpr auto kGated = "smartkv";  // the policy that asks gates
+
+QString r2Text(const HeadLifespans& head) {
+  return std::isfinite(head.r2) ? QString::number(head.r2, 'f', 2) : QStringLiteral("–");
+}
+
+/// [layers][length] of a tile that may be of another length.
+std::vector<float> scoresFrom(const Tile& tile, std::int32_t length) {
+  if (tile.positions == length) return tile.values;
+  std::vector<float> out;
+  for (int layer = 0; layer < tile.layers; ++layer)
+    for (int p = 0; p < length; ++p)
+      out.push_back(p < tile.positions
+                        ? tile.values[static_cast<std::size_t>(layer) * static_cast<std::size_t>(tile.positions) +
+                                      static_cast<std::size_t>(p)]
+                        : NAN);
+  return out;
+}
+
+/// A line above a part of the view that says what it shows.
+QLabel* heading(QWidget* parent) {
+  auto* label = new ElidedLabel(parent);
+  label->setObjectName("card");
+  label->setFixedHeight(26);
+  label->setContentsMargins(Theme::kMedium, 0, Theme::kMedium, 0);
+  label->setFont(Theme::current()->small);
+  return label;
+}
+}  // namespace
+
+SmartKvView::SmartKvView(InspectorContext& context, QWidget* parent)
+    : InspectorView(context, parent), m_tiles(context, "smartkv", this), m_model(new ContestModel(this)) {
+  makeStrip();
+  auto* split = new TurningSplitter(
+      kWide, [](int width) { return width * 11 / 20; }, [](int height) { return std::clamp(height * 2 / 5, 150, 340); },
+      this);
+  m_canvas = new BandCanvas(context, split);
+  auto* rest = new QSplitter(Qt::Vertical, split);
+  rest->setHandleWidth(1);
+  rest->setChildrenCollapsible(false);
+  makeContests(rest);
+  makeLifespans(rest);
+  rest->setStretchFactor(0, 1);
+  rest->setStretchFactor(1, 3);
+  rest->setSizes({110, 330});
+  split->addWidget(m_canvas);
+  split->addWidget(rest);
+  setContent(split);
+  setMainControl(m_canvas);
+  m_readout = readoutLine();
+  connect(m_canvas, &BandCanvas::clicked, this, &SmartKvView::clickCell);
+  connect(m_canvas, &BandCanvas::readoutChanged, this, [this] { m_readout->setText(m_canvas->readout()); });
+  connect(&m_tiles, &TileCache::arrived, this, &SmartKvView::take);
+  connect(&context, &InspectorContext::busyChanged, this, [this] {
+    if (!this->context().busy() && isVisible()) askLifespans();
+    showLifespans();
+  });
+}
+
+void SmartKvView::makeStrip() {
+  m_state = stripLabel({}, 1);
+  m_before = stripButton(tr("◀"), tr("Previous competition"),
+                         tr("Show the tick before this one in which rows of the focused layer competed"));
+  m_after = stripButton(tr("▶"), tr("Next competition"),
+                        tr("Show the tick after this one in which rows of the focused layer competed"));
+  for (QToolButton* one : {m_before, m_after}) one->setAutoRaise(true);
+  connect(m_before, &QToolButton::clicked, this, [this] { stepTick(-1); });
+  connect(m_after, &QToolButton::clicked, this, [this] { stepTick(1); });
+  m_measure = stripButton(tr("Measure lifespans"), tr("Measure lifespans"),
+                          tr("See how long each row is used, beside what its gate predicted"));
+  setOwn({m_before, m_after});
+  runsCommand(m_measure, context(), "lifespans_measure");
+}
+
+void SmartKvView::makeContests(QWidget* into) {
+  auto* part = new QWidget(into);
+  auto* column = new QVBoxLayout(part);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  m_said = heading(part);
+  m_contests = new DataTable(part);
+  m_contests->setModel(m_model);
+  settleBars(m_contests);
+  m_contests->setMinimumHeight(70);
+  m_contests->setAccessibleName(tr("Competition of the tick"));
+  m_contests->setToolTip(
+      tr("Rows that left a window and what became of them; click focuses the one that left the layer"));
+  column->addWidget(m_said);
+  column->addWidget(m_contests, 1);
+  connect(m_contests, &DataTable::chosen, this, [this](const QModelIndex& index) {
+    const ContestLine& line = m_model->at(index);
+    Focus next = context().focus();
+    next.layer = Layer(line.layer);
+    context().setFocus(next);
+    clickLedger(line.contest.loser);
+  });
+}
+
+void SmartKvView::makeLifespans(QWidget* into) {
+  auto* part = new QWidget(into);
+  auto* column = new QVBoxLayout(part);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  auto* bar = new QWidget(part);
+  bar->setObjectName("card");
+  bar->setAttribute(Qt::WA_StyledBackground);
+  bar->setFixedHeight(30);
+  auto* row = new QHBoxLayout(bar);
+  row->setContentsMargins(Theme::kMedium, 0, Theme::kSmall, 0);
+  m_fit = new ElidedLabel(bar);
+  m_fit->setObjectName("cardTitle");
+  m_fit->setFont(theme()->small);
+  m_head = new QComboBox(bar);
+  m_head->setAccessibleName(tr("KV head"));
+  m_head->setToolTip(
+      tr("Whose rows are drawn, and how well each head's gate predicts: R² is 1 where it is perfect, 0 where the mean "
+         "would do as well"));
+  m_head->setMinimumWidth(90);
+  row->addWidget(m_fit, 1);
+  row->addWidget(m_head);
+  m_lifespans = new QStackedWidget(part);
+  m_plot = new LifespanPlot(m_lifespans);
+  m_noPlot = new EmptyNotice(m_lifespans);
+  m_lifespans->addWidget(m_noPlot);
+  m_lifespans->addWidget(m_plot);
+  m_lifespans->setMinimumHeight(110);
+  column->addWidget(bar);
+  column->addWidget(m_lifespans, 1);
+  connect(m_head, &QComboBox::activated, this, [this] {
+    showLifespans();
+    sayOption("head");
+  });
+}
+
+bool SmartKvView::ready() const { return InspectorView::ready() && (isEmpty() || !m_tiles.waiting()) && !m_asking; }
+
+void SmartKvView::onSnapshot() {
+  const bool any = shown() && shown()->policies && shown()->length() > 0;
+  setEmpty(any ? QString() : tr("Sinks, budget and window of each layer, and which rows compete for a place"),
+           !shown()                 ? noSessionHow()
+               : !shown()->policies ? tr("Every layer keeps all its rows now. s.setPolicy(\"smartkv:ratio=0.25\") in "
+                                         "the console or “Policy” in Audit sets a policy that chooses.")
+                                    : promptHow());
+  for (QWidget* one : std::initializer_list<QWidget*>{m_before, m_after, m_measure, m_readout}) one->setVisible(any);
+  if (!any) return m_state->clear();
+  m_tiles.request(Quantity::Score);
+  take();
+  if (!context().busy()) askLifespans();
+}
+
+void SmartKvView::take() {
+  if (isEmpty() || !shown() || !shown()->policies) return;
+  const auto tile = m_tiles.shown(Quantity::Score);
+  const auto before = !tile && m_tiles.atNewest() && m_tiles.waiting() ? m_tiles.latest(Quantity::Score)
+                                                                       : tile;  // the new ones are on their way
+  const std::vector<float> scores = before ? scoresFrom(*before, shown()->length()) : std::vector<float>();
+  std::vector<BandRows> layers = bandRows(*shown(), before ? &scores : nullptr);
+  m_model->show(shown(), layers);
+  m_canvas->show(shown(), std::move(layers));
+  say();
+  onFocus();
+  emit readyChanged();
+}
+
+QString SmartKvView::contestsSaid() const {
+  const PolicyAudit& audit = *shown()->policies;
+  if (audit.prefilling) return tr("The prompt is still coming in: nothing competes before it ends");
+  const auto all = static_cast<qint64>(m_model->lines().size());
+  const QString tick = tr("Competition of tick %1").arg(shown()->tick.value());
+  if (all == 0) {
+    std::int64_t pruned = 0;
+    for (const LayerAudit& layer : audit.layers) pruned += audit.tick == shown()->tick ? layer.evicted : 0;
+    return tick + QStringLiteral(":  ") +
+        (pruned ? tr("%1 left at once, by score").arg(counted(pruned, tr("row"), tr("rows")))
+                : tr("no row had to leave"));
+  }
+  return tick + QStringLiteral(":  ") +
+      tr("%1 left a window; %2 took a place, %3 lost")
+          .arg(counted(all, tr("row"), tr("rows")))
+          .arg(m_model->won())
+          .arg(all - m_model->won());
+}
+
+void SmartKvView::say() {
+  const std::vector<BandRows>& layers = m_canvas->layers();
+  const auto l = static_cast<std::size_t>(
+      std::clamp(context().focus().layer.value(), 0, std::max(0, static_cast<int>(layers.size()) - 1)));
+  m_said->setText(contestsSaid());
+  if (layers.empty()) return m_state->clear();
+  const BandRows& one = layers[l];
+  QStringList state{tr("layer %1").arg(layerText(*shown(), one.layer)), QString::fromStdString(one.policy)};
+  if (one.bounded)
+    state << tr("%1 + %2 + %3 of %4 + %5 + %6")
+                 .arg(one.there.sinks)
+                 .arg(one.there.budget)
+                 .arg(one.there.window)
+                 .arg(one.requested.sinks)
+                 .arg(one.requested.budget)
+                 .arg(one.requested.window);
+  else state << tr("keeps all");
+  if (one.score.empty()) state << tr("no scores known");
+  m_state->setText(state.join(QStringLiteral("  ·  ")));
+  m_canvas->setAccessibleDescription(m_state->text() + QStringLiteral("; ") + m_canvas->readout());
+}
+
+void SmartKvView::onFocus() {
+  if (isEmpty()) return;
+  m_canvas->reveal();
+  m_contests->showRow(m_model->rowOf(context().focus().layer));
+  m_readout->setText(m_canvas->readout());
+  say();
+  showLifespans();
+}
+
+void SmartKvView::onHover() {
+  m_canvas->viewport()->update();
+  m_readout->setText(m_canvas->readout());
+}
+
+void SmartKvView::onTheme() {
+  if (!m_plot) return;
+  m_plot->follow();
+  m_canvas->viewport()->update();
+}
+
+/// To the nearest tick of the history in which rows of the focused layer competed.
+void SmartKvView::stepTick(int by) {
+  const auto layer = static_cast<std::size_t>(std::max(0, context().focus().layer.value()));
+  std::optional<Tick> to;
+  for (const SnapshotPtr& s : context().history()) {
+    if (!s->policies || layer >= s->policies->layers.size() || s->policies->layers[layer].contests.empty()) continue;
+    if (by < 0 && s->tick < shown()->tick) to = s->tick;
+    if (by > 0 && s->tick > shown()->tick && !to) to = s->tick;
+  }
+  if (to) clickTick(*to);
+}
+
+void SmartKvView::askLifespans() {
+  if (!shown() || !shown()->policies) return;
+  if (m_of != shown()->info) {  // another session: the old one will not answer
+    m_of = shown()->info;
+    m_measured.reset();
+    m_asking = false;
+  }
+  if (std::exchange(m_asking, true)) return;
+  context().query("smartkv.lifespans", "lifespans", {{"since", m_measured ? m_measured->serial : 0}}, this,
+                  [this](const Result<nlohmann::json>& reply) {
+                    m_asking = false;
+                    if (reply && reply->is_object() && reply->contains("layers")) {
+                      Result<LifespanView> view = lifespanViewFromJson(*reply);
+                      if (view) m_measured = view.take();
+                    }
+                    showLifespans();
+                    emit readyChanged();
+                  });
+}
+
+const std::vector<HeadLifespans>* SmartKvView::headsOfLayer() const {
+  const auto layer = static_cast<std::size_t>(std::max(0, context().focus().layer.value()));
+  return m_measured && layer < m_measured->layers.size() && !m_measured->layers[layer].empty()
+      ? &m_measured->layers[layer]
+      : nullptr;
+}
+
+/// Why lifespans cannot be measured now; empty = they can.
+QString SmartKvView::whyNoLifespans() const {
+  if (!shown() || !shown()->policies) return tr("every layer keeps all its rows");
+  const auto& layers = shown()->policies->layers;
+  const bool gated =
+      std::any_of(layers.begin(), layers.end(), [](const LayerAudit& layer) { return layer.policy == kGated; });
+  if (!gated) return tr("no layer's policy is smartkv, so that no gate predicts");
+  return context().busy() ? tr("the engine is working") : QString();
+}
+
+void SmartKvView::showLifespans() {
+  const QString why = whyNoLifespans();
+  m_measure->setEnabled(why.isEmpty());
+  m_measure->setToolTip(why.isEmpty() ? tr("Read the whole context in one fresh pass in which nothing leaves, and see "
+                                           "how long each row was used; the session stays as it is")
+                                      : tr("Lifespans cannot be measured: %1").arg(why));
+  const std::vector<HeadLifespans>* heads = headsOfLayer();
+  m_lifespans->setCurrentIndex(heads ? 1 : 0);
+  m_head->setVisible(heads != nullptr);
+  if (!heads) {
+    m_fit->setText(tr("Predicted against actual lifespans"));
+    const Layer layer = context().focus().layer;
+    m_noPlot->say(tr("How long rows are used, against what their gate predicted"),
+                  m_measured          ? tr("No gate predicted for layer %1.").arg(layerText(*shown(), layer.value()))
+                      : why.isEmpty() ? tr("“Measure lifespans” above finds out.")
+                                      : tr("Not now: %1.").arg(why));
+    return;
+  }
+  const int before = std::max(0, m_head->currentIndex());
+  QStringList names{tr("all heads")};
+  for (std::size_t h = 0; h < heads->size(); ++h) names << tr("head %1, R² %2").arg(h).arg(r2Text((*heads)[h]));
+  m_head->clear();
+  m_head->addItems(names);
+  m_head->setCurrentIndex(before < names.size() ? before : 0);
+  const int head = m_head->currentIndex() - 1;
+  m_plot->show(*heads, head);
+  qint64 rows = 0, censored = 0;
+  double bias = 0;
+  for (std::size_t h = 0; h < heads->size(); ++h) {
+    if (head >= 0 && head != static_cast<int>(h)) continue;
+    rows += (*heads)[h].rows, censored += (*heads)[h].censored;
+    bias += std::isfinite((*heads)[h].bias) ? (*heads)[h].bias * ((*heads)[h].rows - (*heads)[h].censored) : 0;
+  }
+  QStringList said{tr("Layer %1").arg(layerText(*shown(), context().focus().layer.value())),
+                   tr("%1, %2 still in use").arg(counted(rows, tr("row"), tr("rows"))).arg(censored)};
+  if (rows > censored)
+    said << tr("predicts %1 too %2")
+                .arg(QString::number(std::abs(bias / static_cast<double>(rows - censored)), 'f', 2),
+                     bias < 0 ? tr("short") : tr("long"));
+  if (m_measured->tick != shown()->tick) said << tr("measured in tick %1").arg(m_measured->tick.value());
+  m_fit->setText(said.join(QStringLiteral("  ·  ")));
+}
+
+nlohmann::json SmartKvView::options() const { return {{"head", std::max(0, m_head->currentIndex()) - 1}}; }
+
+Status SmartKvView::setOption(const std::string& name, const nlohmann::json& value) {
+  if (name != "head") return InspectorView::setOption(name, value);
+  const int head = value.is_number_integer() ? value.get<int>() : -2;
+  if (head < -1 || head + 1 >= std::max(1, m_head->count()))
+    return badOption(name, value, "use the number of a KV head whose lifespans were measured, or -1 for all");
+  m_head->setCurrentIndex(head + 1);
+  showLifespans();
+  return ok();
+}
+
+QString SmartKvView::dump() const {
+  if (isEmpty() || !shown()) return QStringLiteral("smartkv: every layer keeps all its rows\n");
+  QString out = QStringLiteral("smartkv: tick %1, %2\n").arg(shown()->tick.value()).arg(m_state->text());
+  for (const BandRows& one : m_canvas->layers())
+    out += QStringLiteral("layer %1: %2, sinks %3, budget %4, window %5, lowest %6\n")
+               .arg(layerText(*shown(), one.layer))
+               .arg(QString::fromStdString(one.policy))
+               .arg(one.there.sinks)
+               .arg(one.there.budget)
+               .arg(one.there.window)
+               .arg(std::isnan(one.lowest) ? QStringLiteral("–")
+                                           : QString::number(static_cast<double>(one.lowest), 'g', 3));
+  out += m_said->text() + QLatin1Char('\n') + m_contests->tsv() + m_fit->text() + QLatin1Char('\n');
+  if (const auto* heads = headsOfLayer())
+    for (std::size_t h = 0; h < heads->size(); ++h)
+      out += QStringLiteral("head %1: R2 %2, bias %3, %4 rows, %5 still in use\n")
+                 .arg(h)
+                 .arg(r2Text((*heads)[h]))
+                 .arg((*heads)[h].bias, 0, 'f', 2)
+                 .arg((*heads)[h].rows)
+                 .arg((*heads)[h].censored);
+  return out + m_canvas->readout() + QLatin1Char('\n');
+}
+
+/// One line per layer and token of the context.
+QString SmartKvView::tsv() const {
+  if (isEmpty() || !shown()) return {};
+  QString out = tsvLine({tr("layer"), tr("position"), tr("ledger"), tr("token"), tr("band"), tr("score")});
+  for (const BandRows& one : m_canvas->layers())
+    for (std::size_t p = 0; p < one.band.size(); ++p) {
+      const bool known = !one.score.empty() && !std::isnan(one.score[p]);
+      out += tsvLine({layerText(*shown(), one.layer), QString::number(p), QString::number(shown()->context[p].value()),
+                      tokenText(*shown(), shown()->context[p]), title(one.band[p]),
+                      known ? QString::number(static_cast<double>(one.score[p])) : QString()});
+    }
+  return out;
+}
+
+}  // namespace kvlab
+
+KVLAB_DEFINE_VIEW(SmartKvView)

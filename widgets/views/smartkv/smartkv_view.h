@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// SmartKV: the bands of each layer over the context with the scores of their rows, this tick's competition, and
+// how long rows were used against how long their gate predicted. Works for every policy with scores; gates add the
+// last part. GUI thread.
+#pragma once
+#include "core/api/lifespan_view.h"
+#include "widgets/base/inspector_view.h"
+#include "widgets/canvas/tile_cache.h"
+#include "widgets/table/data_table.h"
+#include "widgets/views/smartkv/band_canvas.h"
+#include "widgets/views/smartkv/contest_model.h"
+#include "widgets/views/smartkv/lifespan_plot.h"
+
+class QComboBox;
+class QStackedWidget;
+class QToolButton;
+
+namespace kvlab {
+
+class SmartKvView : public InspectorView {
+  Q_OBJECT
+ public:
+  SmartKvView(InspectorContext& context, QWidget* parent);
+  QString dump() const override;
+  QString tsv() const override;
+  bool ready() const override;
+  nlohmann::json options() const override;
+  Status setOption(const std::string& name, const nlohmann::json& value) override;
+  BandCanvas& canvas() { return *m_canvas; }
+  DataTable& contests() { return *m_contests; }
+  LifespanPlot& plot() { return *m_plot; }
+
+ protected:
+  void onSnapshot() override;
+  void onFocus() override;
+  void onHover() override;
+  void onTheme() override;
+
+ private:
+  void makeStrip();
+  void makeContests(QWidget* into);
+  void makeLifespans(QWidget* into);
+  void take();
+  void say();
+  QString contestsSaid() const;
+  void askLifespans();
+  void showLifespans();
+  QString whyNoLifespans() const;
+  const std::vector<HeadLifespans>* headsOfLayer() const;
+  void stepTick(int by);
+
+  TileCache m_tiles;
+  ContestModel* m_model;
+  BandCanvas* m_canvas = nullptr;
+  DataTable* m_contests = nullptr;
+  LifespanPlot* m_plot = nullptr;
+  EmptyNotice* m_noPlot = nullptr;
+  QStackedWidget* m_lifespans = nullptr;
+  QLabel *m_state = nullptr, *m_said = nullptr, *m_fit = nullptr, *m_readout = nullptr;
+  QComboBox* m_head = nullptr;
+  QToolButton *m_measure = nullptr, *m_before = nullptr, *m_after = nullptr;
+  std::shared_ptr<const SessionInfo> m_of;  // the session that was asked for lifespans
+  std::optional<LifespanView> m_measured;
+  bool m_asking = false;
+};
+
+}  // namespace kvlab

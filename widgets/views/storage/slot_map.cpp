@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Geometry and input; painting is in slot_map_paint.cpp.
+#include "widgets/views/storage/slot_map.h"
+
+#include <QFontMetrics>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <algorithm>
+#include <cmath>
+
+#include "widgets/base/format.h"
+#include "widgets/base/inspector_view.h"
+#include "widgets/canvas/axis_parts.h"
+
+namespace kvlab {
+namespace {
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+constexpr int kBar = 12;
+constexpr double kLargest = 18, kSmallest = 3;
+}  // namespace
+
+SlotMap::SlotMap(InspectorContext& context, QWidget* parent) : QWidget(parent), m_context(context) {
+  setMouseTracking(true);
+  setFocusPolicy(Qt::StrongFocus);
+  setMinimumSize(160, 120);
+  setAccessibleName(tr("Slots of the pool"));
+  setToolTip(
+      tr("Click focuses the row in a slot; left and right go to the slot with a row before and after, Home and End to "
+         "the first and the last"));
+  setToolTipDuration(3000);
+  setAttribute(Qt::WA_OpaquePaintEvent);
+}
+
+void SlotMap::show(SnapshotPtr snapshot, const StorageGroup& group, SlotCells cells) {
+  m_snapshot = std::move(snapshot);
+  m_group = group;
+  m_cells = std::move(cells);
+  m_bytes = bytesOf(group);
+  update();
+}
+
+void SlotMap::clear() {
+  m_snapshot.reset();
+  m_cells = {};
+  update();
+}
+
+std::vector<CellUse> SlotMap::shownUses() const {
+  std::vector<CellUse> out;
+  for (const CellUse use : {CellUse::Row, CellUse::Held, CellUse::Hole, CellUse::Room, CellUse::NoRow, CellUse::Free})
+    if (m_cells.countOf(use)) out.push_back(use);
+  return out;
+}
+
+std::vector<ByteKind> SlotMap::shownKinds() const {
+  std::vector<ByteKind> out;
+  for (int kind = 0; kind < kByteKinds; ++kind)
+    if (m_bytes.bytes[at(kind)]) out.push_back(static_cast<ByteKind>(kind));
+  return out;
+}
+
+QStringList SlotMap::useTexts() const {
+  QStringList out;
+  for (const CellUse use : shownUses()) out << QStringLiteral("%1 %2").arg(title(use)).arg(m_cells.countOf(use));
+  return out;
+}
+
+QStringList SlotMap::kindTexts() const {
+  QStringList out;
+  for (const ByteKind kind : shownKinds())
+    out << QStringLiteral("%1 %2").arg(title(kind), formatBytes(m_bytes.of(kind)));
+  return out;
+}
+
+/// Of swatches with these texts.
+std::vector<int> SlotMap::legendWidths(const QStringList& texts) {
+  const QFontMetrics metrics(Theme::current()->small);
+  std::vector<int> widths;
+  for (const QString& text : texts) widths.push_back(kSwatch + metrics.horizontalAdvance(text) + Theme::kLarge);
+  return widths;
+}
+
+SlotMap::Parts SlotMap::parts() const {
+  Parts p;
+  p.readout = QRect(0, height() - kReadout, width(), kReadout);
+  QRect rest = rect().adjusted(Theme::kLarge, Theme::kMedium, -Theme::kLarge, -kReadout - Theme::kSmall);
+  p.bytes = QRect(rest.left(), rest.top(), rest.width(), kBar);
+  p.kinds = QRect(rest.left(), p.bytes.bottom() + 1 + Theme::kSmall, rest.width(),
+                  legendHeight(legendWidths(kindTexts()), rest.width()));
+  const int legend = legendHeight(legendWidths(useTexts()), rest.width());
+  p.legend = QRect(rest.left(), rest.bottom() - legend + 1, rest.width(), legend);
+  p.grid = gridIn(QRect(rest.left(), p.kinds.bottom() + 1 + Theme::kMedium, rest.width(),
+                        std::max(8, p.legend.top() - p.kinds.bottom() - 1 - 2 * Theme::kMedium)));
+  return p;
+}
+
+SlotMap::Grid SlotMap::gridIn(const QRect& area) const {
+  Grid grid;
+  grid.area = area;
+  const int count = std::max(1, m_cells.slotCount());
+  for (double cell = kLargest; cell >= kSmallest; --cell) {
+    grid.cell = cell;
+    grid.pageColumns = m_cells.block;
+    grid.pageGap = m_cells.block ? (cell >= 6 ? 6 : 3) : 0;
+    grid.line = cell + (m_cells.block && cell >= 6 ? 4 : 0);
+    const double page = m_cells.block * cell + grid.pageGap;
+    const int pages = m_cells.block ? static_cast<int>((area.width() + grid.pageGap) / page) : 0;
+    if (m_cells.block && pages < 1) continue;
+    grid.columns = m_cells.block ? pages * m_cells.block : std::max(1, static_cast<int>(area.width() / cell));
+    if ((count + grid.columns - 1) / grid.columns * grid.line <= area.height()) return grid;
+  }
+  grid.cell = grid.line = kSmallest;
+  grid.pageColumns = 0;
+  grid.pageGap = 0;
+  grid.columns = std::max(1, static_cast<int>(area.width() / kSmallest));
+  const int lines = std::max(1, static_cast<int>(area.height() / kSmallest));
+  grid.each = std::max(1, (count + grid.columns * lines - 1) / (grid.columns * lines));
+  return grid;
+}
+
+QRectF SlotMap::cellRect(const Grid& g, int cell) const {
+  const int column = cell % g.columns, line = cell / g.columns;
+  const double gaps = g.pageColumns ? column / g.pageColumns * g.pageGap : 0;
+  return {g.area.left() + column * g.cell + gaps, g.area.top() + line * g.line, g.cell, g.cell};
+}
+
+QPointF SlotMap::cellAt(int slot) const {
+  const Grid grid = parts().grid;
+  return cellRect(grid, slot / grid.each).center();
+}
+
+int SlotMap::slotAt(QPointF point) const {
+  const Grid g = parts().grid;
+  const int line = static_cast<int>(std::floor((point.y() - g.area.top()) / g.line));
+  if (line < 0 || point.x() < g.area.left()) return -1;
+  const double page = g.pageColumns * g.cell + g.pageGap, x = point.x() - g.area.left();
+  int column = static_cast<int>(x / g.cell);
+  if (g.pageColumns) {
+    const int inside = static_cast<int>(std::fmod(x, page) / g.cell);
+    if (inside >= g.pageColumns) return -1;
+    column = static_cast<int>(x / page) * g.pageColumns + inside;
+  }
+  if (column >= g.columns) return -1;
+  const int begin = (line * g.columns + column) * g.each;
+  for (int slot = begin; slot < std::min(begin + g.each, m_cells.slotCount());
+       ++slot)  // one with a row, where slots share a cell
+    if (m_cells.rowAt[at(slot)] >= 0) return slot;
+  return begin < m_cells.slotCount() ? begin : -1;
+}
+
+void SlotMap::focusRow(int row) {
+  if (row >= 0 && m_cells.positionOf[at(row)] >= 0) emit clicked(Position(m_cells.positionOf[at(row)]));
+}
+
+void SlotMap::mousePressEvent(QMouseEvent* event) {
+  const int slot = event->button() == Qt::LeftButton ? slotAt(event->position()) : -1;
+  if (slot >= 0) focusRow(m_cells.rowAt[at(slot)]);
+}
+
+void SlotMap::mouseMoveEvent(QMouseEvent* event) {
+  m_hoverSlot = slotAt(event->position());
+  const int row = m_hoverSlot < 0 ? -1 : m_cells.rowAt[at(m_hoverSlot)];
+  m_context.setHovered(Position(row < 0 ? -1 : m_cells.positionOf[at(row)]));
+  update();
+}
+
+void SlotMap::leaveEvent(QEvent*) {
+  m_hoverSlot = -1;
+  m_context.setHovered(Position(-1));
+  update();
+}
+
+/// To the next slot with a row, in the order of slots; from the focused one, or from outside.
+void SlotMap::stepSlots(int by) {
+  const int row = m_cells.rowOf(m_context.focus().position);
+  const int direction = by < 0 ? -1 : 1;
+  int slot = (row < 0 ? (by < 0 ? m_cells.slotCount() : -1) : m_cells.slotOf[at(row)]) + by;
+  slot = std::clamp(slot, 0, std::max(0, m_cells.slotCount() - 1));
+  for (; slot >= 0 && slot < m_cells.slotCount(); slot += direction)
+    if (m_cells.rowAt[at(slot)] >= 0) return focusRow(m_cells.rowAt[at(slot)]);
+}
+
+void SlotMap::keyPressEvent(QKeyEvent* event) {
+  const int columns = parts().grid.columns * parts().grid.each, all = m_cells.slotCount();
+  switch (event->key()) {
+    case Qt::Key_Left: return stepSlots(-1);
+    case Qt::Key_Right: return stepSlots(1);
+    case Qt::Key_Up: return stepSlots(-columns);
+    case Qt::Key_Down: return stepSlots(columns);
+    case Qt::Key_Home:
+      for (int slot = 0; slot < all; ++slot)
+        if (m_cells.rowAt[at(slot)] >= 0) return focusRow(m_cells.rowAt[at(slot)]);
+      return;
+    case Qt::Key_End:
+      for (int slot = all - 1; slot >= 0; --slot)
+        if (m_cells.rowAt[at(slot)] >= 0) return focusRow(m_cells.rowAt[at(slot)]);
+      return;
+    default: QWidget::keyPressEvent(event);
+  }
+}
+
+QString SlotMap::readout() const {
+  if (!m_snapshot) return {};
+  const int hovered = m_cells.rowOf(m_context.hovered());
+  if (m_hoverSlot >= 0 && hovered < 0)
+    return QStringList{tr("under pointer"), tr("slot %1").arg(m_hoverSlot), title(m_cells.use[at(m_hoverSlot)])}.join(
+        "   ");
+  const int row = hovered >= 0 ? hovered : m_cells.rowOf(m_context.focus().position);
+  if (row < 0) {
+    const LedgerId id = m_context.focus().ledger;
+    if (m_context.focus().position.value() < 0) return ghostText(*m_snapshot, m_context.focus());
+    const bool left = leftThroughWindow(*m_snapshot, Layer(m_group.layers.front()), id);
+    return QStringList{tr("focus"), tokenText(*m_snapshot, id),
+                       left ? tr("left through the window: it has no slot") : tr("not resident here")}
+        .join("   ");
+  }
+  const auto index = at(m_group.map->first + row);
+  QStringList parts{hovered >= 0 ? tr("under pointer") : tr("focus"),
+                    tokenText(*m_snapshot, m_group.map->ledger[index]), tr("slot %1").arg(m_cells.slotOf[at(row)])};
+  if (m_cells.block)
+    parts << tr("page %1, place %2")
+                 .arg(m_cells.slotOf[at(row)] / m_cells.block)
+                 .arg(m_cells.slotOf[at(row)] % m_cells.block);
+  return (parts << tr("index %1").arg(index) << tr("position %1").arg(m_cells.positionOf[at(row)])).join("   ");
+}
+
+}  // namespace kvlab

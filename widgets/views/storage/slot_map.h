@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The slots of one layer's pool as a grid of cells, pages as blocks of it, with the marks of a ring; above
+// it the bytes of the group by kind, below it what the cells mean and how many there are. Where there are
+// more slots than cells have room, a cell shows the use that matters most of its slots. Owned by the
+// storage view. GUI thread. Device-independent pixels.
+#pragma once
+#include <QWidget>
+
+#include "widgets/base/inspector_context.h"
+#include "widgets/base/theme.h"
+#include "widgets/views/storage/byte_kinds.h"
+#include "widgets/views/storage/slot_cells.h"
+
+class QPainter;
+
+namespace kvlab {
+
+class SlotMap : public QWidget {
+  Q_OBJECT
+ public:
+  SlotMap(InspectorContext& context, QWidget* parent);
+  void show(SnapshotPtr snapshot, const StorageGroup& group, SlotCells cells);
+  void clear();
+  const SlotCells& cells() const { return m_cells; }
+  QString readout() const;
+  /// The middle of a slot's cell.
+  QPointF cellAt(int slot) const;
+  int slotAt(QPointF point) const;
+
+ signals:
+  void clicked(kvlab::Position position);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+
+ private:
+  /// How the grid lies: `cell` pixels a cell, `each` slots in it.
+  struct Grid {
+    QRectF area;
+    double cell = 1, line = 1;  // distance of columns and of lines
+    int columns = 1, each = 1, pageColumns = 0;
+    double pageGap = 0;
+  };
+  struct Parts {
+    QRect bytes, kinds, legend, readout;
+    Grid grid;
+  };
+  Parts parts() const;
+  Grid gridIn(const QRect& area) const;
+  QRectF cellRect(const Grid& grid, int cell) const;
+  static constexpr int kSwatch = 15;
+  static std::vector<int> legendWidths(const QStringList& texts);
+  QStringList kindTexts() const;
+  QStringList useTexts() const;
+  void focusRow(int row);
+  void stepSlots(int by);
+
+  void paintBytes(QPainter& painter, const Parts& parts, const Theme& theme) const;
+  void paintGrid(QPainter& painter, const Grid& grid, const Theme& theme) const;
+  void paintCell(QPainter& painter, const QRectF& box, CellUse use, const Theme& theme) const;
+  void paintMarks(QPainter& painter, const Grid& grid, const Theme& theme) const;
+  void paintLegend(QPainter& painter, const QRect& area, const QStringList& texts, bool kinds,
+                   const Theme& theme) const;
+  std::vector<CellUse> shownUses() const;
+  std::vector<ByteKind> shownKinds() const;
+
+  InspectorContext& m_context;
+  SnapshotPtr m_snapshot;
+  StorageGroup m_group;
+  SlotCells m_cells;
+  ByteKinds m_bytes;
+  int m_hoverSlot = -1;
+};
+
+}  // namespace kvlab

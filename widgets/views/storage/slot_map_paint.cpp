@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Painting of the slot map.
+#include <QFontMetrics>
+#include <QPainter>
+#include <algorithm>
+
+#include "widgets/base/inspector_view.h"
+#include "widgets/canvas/axis_parts.h"
+#include "widgets/views/storage/bytes_delegate.h"
+#include "widgets/views/storage/slot_map.h"
+
+namespace kvlab {
+namespace {
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+}  // namespace
+
+void SlotMap::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  const auto theme = Theme::current();
+  painter.fillRect(rect(), theme->surface);
+  const Parts p = parts();
+  if (m_snapshot) {
+    paintBytes(painter, p, *theme);
+    paintGrid(painter, p.grid, *theme);
+    paintMarks(painter, p.grid, *theme);
+    paintLegend(painter, p.legend, useTexts(), false, *theme);
+  }
+  paintReadout(painter, p.readout, readout(), tr("click a slot to focus its row"), *theme);
+}
+
+void SlotMap::paintBytes(QPainter& painter, const Parts& p, const Theme& theme) const {
+  paintKinds(painter, p.bytes, m_bytes, theme);
+  paintLegend(painter, p.kinds, kindTexts(), true, theme);
+}
+
+void SlotMap::paintLegend(QPainter& painter, const QRect& area, const QStringList& texts, bool kinds,
+                          const Theme& theme) const {
+  const std::vector<CellUse> uses = shownUses();
+  const std::vector<ByteKind> shown = shownKinds();
+  painter.setFont(theme.small);
+  const std::vector<QRect> boxes = legendBoxes(legendWidths(texts), area);
+  for (int i = 0; i < texts.size(); ++i) {
+    const QRect& box = boxes[at(i)];
+    const QRectF swatch(box.left(), box.center().y() - 4, 10, 10);
+    if (kinds) paintKind(painter, swatch, shown[at(i)], theme);
+    else paintCell(painter, swatch, uses[at(i)], theme);
+    painter.setPen(theme.muted);
+    painter.drawText(box.adjusted(kSwatch, 0, 0, 0), Qt::AlignVCenter, texts[i]);
+  }
+}
+
+void SlotMap::paintCell(QPainter& painter, const QRectF& box, CellUse use, const Theme& theme) const {
+  const QColor row = Theme::mix(theme.surface, theme.accent, theme.dark ? 0.78 : 0.72);
+  const bool large = box.width() >= 5;
+  switch (use) {
+    case CellUse::Row: return painter.fillRect(box, row);
+    case CellUse::Held:
+      painter.fillRect(box, Theme::mix(theme.surface, row, 0.3));
+      if (!large) return;
+      painter.setPen(QPen(row, 1.2));
+      painter.drawLine(box.bottomLeft(), box.topRight());
+      return;
+    case CellUse::Hole:
+      painter.fillRect(box, Theme::mix(theme.surface, theme.warning, large ? 0.22 : 0.8));
+      if (large) painter.fillRect(QRectF(box.center() - QPointF(1.5, 1.5), QSizeF(3, 3)), theme.warning);
+      return;
+    case CellUse::Room:
+      painter.fillRect(box, theme.sunken);
+      if (!large) return;
+      painter.setPen(QPen(theme.faint, 1));
+      painter.drawLine(box.bottomLeft(), box.topRight());
+      return;
+    case CellUse::NoRow: return painter.fillRect(box, Theme::mix(theme.surface, theme.muted, 0.3));
+    case CellUse::Free: return painter.fillRect(box, theme.sunken);
+  }
+}
+
+void SlotMap::paintGrid(QPainter& painter, const Grid& g, const Theme& theme) const {
+  const int count = m_cells.slotCount(), cells = (count + g.each - 1) / g.each;
+  const double gap = g.cell >= 6 ? 1.5 : g.cell >= 4 ? 1 : 0.5;
+  if (g.pageColumns && g.cell >= 6) {
+    painter.setPen(QPen(theme.border, 1));
+    painter.setBrush(Qt::NoBrush);
+    for (int page = 0; page < cells; page += g.pageColumns) {
+      const QRectF first = cellRect(g, page), last = cellRect(g, std::min(page + g.pageColumns, cells) - 1);
+      painter.drawRect(
+          QRectF(first.left() - 2, first.top() - 2, last.right() - first.left() - gap + 3.5, g.cell - gap + 3.5));
+    }
+  }
+  for (int cell = 0; cell < cells; ++cell) {
+    const auto begin = m_cells.use.begin() + cell * g.each,
+               end = m_cells.use.begin() + std::min((cell + 1) * g.each, count);
+    paintCell(painter, cellRect(g, cell).adjusted(0, 0, -gap, -gap), *std::max_element(begin, end), theme);
+  }
+  if (g.each == 1) return;
+  painter.setFont(theme.small);
+  painter.setPen(theme.faint);
+  painter.drawText(g.area.adjusted(0, 0, 0, 14), Qt::AlignRight | Qt::AlignBottom,
+                   tr("a cell stands for %1 slots").arg(g.each));
+}
+
+void SlotMap::paintMarks(QPainter& painter, const Grid& g, const Theme& theme) const {
+  const double gap = g.cell >= 6 ? 1.5 : g.cell >= 4 ? 1 : 0.5;
+  const auto boxOf = [&](int slot) { return cellRect(g, slot / g.each).adjusted(0, 0, -gap, -gap); };
+  painter.setRenderHint(QPainter::Antialiasing);
+  const auto mark = [&](int slot, bool filled) {
+    if (slot < 0 || slot >= m_cells.slotCount()) return;
+    const QRectF box = boxOf(slot);
+    const double size = std::clamp(g.cell / 3, 2.5, 5.0);
+    painter.setPen(QPen(theme.text, 1.3));
+    painter.setBrush(filled ? QBrush(theme.text) : QBrush(theme.surface));
+    painter.drawPolygon(QPolygonF({box.topLeft() + QPointF(-1, 0), box.topLeft() + QPointF(size * 1.6 - 1, 0),
+                                   box.topLeft() + QPointF(-1, size * 1.6)}));
+  };
+  mark(m_cells.head, false);
+  mark(m_cells.pointer, true);
+  const auto outline = [&](int row, const QColor& colour, int wide) {
+    if (row < 0 || m_cells.slotOf[at(row)] < 0 || m_cells.slotOf[at(row)] >= m_cells.slotCount()) return;
+    paintOutline(painter, boxOf(m_cells.slotOf[at(row)]).adjusted(-1, -1, 1, 1), colour, wide, theme);
+  };
+  outline(m_cells.rowOf(m_context.hovered()), theme.hover, 1);
+  outline(m_cells.rowOf(m_context.focus().position), theme.focus, 2);
+  painter.setRenderHint(QPainter::Antialiasing, false);
+}
+
+}  // namespace kvlab

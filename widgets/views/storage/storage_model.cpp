@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/storage/storage_model.h"
+
+#include <QCoreApplication>
+
+#include "widgets/base/format.h"
+
+namespace kvlab {
+
+QString title(ReadPath path) {
+  static constexpr const char* kTitles[] = {"in place", "two slices", "table", "roll"};
+  return QCoreApplication::translate("kvlab::StorageModel", kTitles[static_cast<std::size_t>(path)]);
+}
+
+namespace {
+using Group = const StorageGroup&;
+
+QString kindsText(Group group) {
+  QStringList lines;
+  const ByteKinds kinds = bytesOf(group);
+  for (int kind = 0; kind < kByteKinds; ++kind)
+    lines << QStringLiteral("%1: %2").arg(title(static_cast<ByteKind>(kind)),
+                                          formatBytes(kinds.bytes[static_cast<std::size_t>(kind)]));
+  return lines.join('\n');
+}
+
+QString strideTip(Group group) {
+  const BytesByKind& r = group.storage->record;
+  return StorageModel::tr("K %1, V %2, scales %3, tag and checksum %4, padding %5 bytes")
+      .arg(r.k)
+      .arg(r.v)
+      .arg(r.scales)
+      .arg(r.tags)
+      .arg(r.padding);
+}
+
+QString holesText(Group group) {
+  const auto& pages = group.storage->pages;
+  return pages ? QString::number(pages->fragmentation() * 100, 'f', 1) + QStringLiteral(" %") : QStringLiteral("–");
+}
+
+QString holesTip(Group group) {
+  const auto& pages = group.storage->pages;
+  if (!pages) return {};
+  return StorageModel::tr("%1 rows in %2 of %3 pages of %4 slots")
+      .arg(pages->rows)
+      .arg(pages->used)
+      .arg(pages->pages)
+      .arg(pages->block);
+}
+
+Tone holesTone(Group group) {
+  return group.storage->pages && group.storage->pages->fragmentation() > 0.25 ? Tone::Warning : Tone::Muted;
+}
+}  // namespace
+
+StorageModel::StorageModel(QObject* parent) : LineModel(parent) {
+  const auto text = [](const std::string StorageView::*member) {
+    return [member](Group group) { return QString::fromStdString(*group.storage.*member); };
+  };
+  add("layers", tr("Layers"), tr("Layers that are stored alike"), "layers 0–11", &StorageGroup::name)
+      .in(Tone::Normal)
+      .words();
+  add("layout", tr("Layout"), tr("Where rows lie"), {"paged:block=16", 10}, text(&StorageView::layout))
+      .in(Tone::Normal);
+  add("k", tr("K"), tr("Type of the stored keys"), {"fp8-e4m3", 9}, text(&StorageView::k));
+  add("v", tr("V"), tr("Type of the stored values"), {"fp8-e4m3", 8}, text(&StorageView::v));
+  addNumber("rows", tr("Rows"), tr("Resident rows per layer"), {"99999", 7}, [](Group group) {
+    return QString::number(group.storage->rows);
+  }).tips([](Group group) {
+    return group.storage->first ? tr("%1 more left through the window").arg(group.storage->first) : QString();
+  });
+  addNumber("slots", tr("Slots"), tr("Slots of the pool per layer"), {"9999999", 6},
+            [](Group group) { return QString::number(group.storage->poolSlots); });
+  addNumber("history", tr("History"), tr("Slots that only older ticks hold"), {"History", 4},
+            [](Group group) { return QString::number(group.storage->held - group.storage->rows); });
+  addNumber("holes", tr("Holes"), tr("Free share of the slots in used pages"), {"99.9 %", 5}, holesText)
+      .toned(holesTone)
+      .tips(holesTip);
+  addNumber("stride", tr("Stride"), tr("Bytes of a row record"), {"9999", 1}, [](Group group) {
+    return QString::number(group.storage->stride);
+  }).tips(strideTip);
+  add("read", tr("Read"), tr("How attention reads the rows; tail = only rows that the mask lets through"),
+      {"two slices", 3},
+      [](Group group) { return title(group.storage->read) + (group.storage->tailOnly ? tr(", tail") : QString()); });
+  addNumber("per_read", tr("Per read"), tr("Bytes read and written to assemble one read; 0 = in place"), {"999 KiB", 2},
+            [](Group group) {
+              return group.storage->readBytes ? formatBytes(group.storage->readBytes) : QStringLiteral("0");
+            });
+  add("bytes", tr("Bytes of the pools"), tr("Measured from the buffers of all these layers, by kind"), QString(20, 'x'),
+      [](Group group) { return formatBytes(bytesOf(group).sum()); })
+      .tips(kindsText)
+      .with(KindsRole, [](Group group) { return QVariant::fromValue(bytesOf(group)); })
+      .with(MostRole, [this](Group) { return static_cast<qlonglong>(m_most); });
+  withTone([](Group) { return Tone::Muted; });
+}
+
+void StorageModel::show(std::vector<StorageGroup> groups) {
+  m_most = 1;
+  for (Group group : groups) m_most = std::max(m_most, bytesOf(group).sum());
+  const bool same = groups.size() == lines().size();
+  replace(std::move(groups), same);
+}
+
+int StorageModel::rowOf(Layer layer) const {
+  return find([&](Group group) { return group.has(layer); });
+}
+
+}  // namespace kvlab

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How each group of layers is stored, one line each. Owned by its view. GUI thread.
+#pragma once
+#include "widgets/table/column_model.h"
+#include "widgets/views/storage/byte_kinds.h"
+
+namespace kvlab {
+
+class StorageModel : public LineModel<StorageGroup> {
+  Q_OBJECT
+ public:
+  enum Role { KindsRole = Qt::UserRole + 60, MostRole };  // ByteKinds; bytes of the largest line
+
+  explicit StorageModel(QObject* parent);
+  void show(std::vector<StorageGroup> groups);
+  const std::vector<StorageGroup>& groups() const { return lines(); }
+  int rowOf(Layer layer) const;  // -1 = none
+
+ private:
+  std::int64_t m_most = 1;
+};
+
+/// "in place", "two slices", "table", "roll".
+QString title(ReadPath path);
+
+}  // namespace kvlab
+
+Q_DECLARE_METATYPE(kvlab::ByteKinds)

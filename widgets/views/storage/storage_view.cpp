@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/storage/storage_view.h"
+
+#include <QComboBox>
+#include <QHeaderView>
+#include <QMenu>
+#include <QToolButton>
+
+#include "core/api/layout_names.h"
+#include "core/api/manifest.h"
+#include "widgets/base/button_use.h"
+#include "widgets/base/format.h"
+#include "widgets/base/scroll_bars.h"
+#include "widgets/base/turning_splitter.h"
+#include "widgets/base/view_registry.h"
+#include "widgets/views/storage/bytes_delegate.h"
+
+namespace kvlab {
+namespace {
+constexpr int kWide = 760;  // from this width on the slots stand beside the table
+constexpr const char* kScopes[] = {"layer", "all"};
+}  // namespace
+
+StorageTableView::StorageTableView(InspectorContext& context, QWidget* parent)
+    : InspectorView(context, parent), m_model(new StorageModel(this)) {
+  makeStrip();
+  makeBody();
+}
+
+QToolButton* StorageTableView::menuButton(const QString& text, const QString& name, const QString& tip) {
+  QToolButton* made = stripButton(text, name, tip);
+  made->setPopupMode(QToolButton::InstantPopup);
+  made->setMenu(new QMenu(made));
+  made->menu()->setToolTipsVisible(true);
+  return made;
+}
+
+void StorageTableView::makeStrip() {
+  m_state = stripLabel({}, 1);
+  stripLabel(tr("Change"));
+  m_scope = stripChoice({tr("focused layer"), tr("all layers")}, tr("Layers to change"),
+                        tr("Whether a new layout or format is for the focused layer or for all of them"));
+  m_scope->setCurrentIndex(1);
+  connect(m_scope, &QComboBox::activated, this, [this] { sayOption("change"); });
+  m_layout = menuButton(tr("Layout"), tr("Set layout"), tr("Store the rows in another layout; the content stays"));
+  m_k = menuButton(tr("K"), tr("Set K format"), tr("Convert the keys to another type"));
+  m_v = menuButton(tr("V"), tr("Set V format"), tr("Convert the values to another type"));
+  fillLayouts(m_layout->menu());
+  fillTypes(m_k->menu(), true);
+  fillTypes(m_v->menu(), false);
+  m_compact = stripButton(tr("Compact"), tr("Compact pages"), {});
+  setCommand(m_layout, "storage_layout");
+  setCommand(m_k, "storage_format");
+  setCommand(m_v, "storage_format");
+  runsCommand(m_compact, context(), "storage_compact");
+}
+
+void StorageTableView::makeBody() {
+  auto* split = new TurningSplitter(
+      kWide, [](int width) { return width * 3 / 5; }, [](int height) { return std::min(height / 2, 180); }, this);
+  m_table = new DataTable(split);
+  m_table->setModel(m_model);
+  m_table->setItemDelegateForColumn(m_table->columnOf("bytes"), new BytesDelegate(m_table));
+  settleBars(m_table);
+  m_table->setAccessibleName(tr("Storage by layers"));
+  m_table->setToolTip(tr("Click shows the slots of these layers"));
+  m_table->horizontalHeader()->setStretchLastSection(false);
+  m_table->horizontalHeader()->setSectionResizeMode(m_table->columnOf("bytes"), QHeaderView::Stretch);
+  m_map = new SlotMap(context(), split);
+  split->addWidget(m_table);
+  split->addWidget(m_map);
+  setContent(split);
+  setMainControl(m_table);
+  connect(m_map, &SlotMap::clicked, this, &StorageTableView::clickPosition);
+  connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) {
+    const Layer layer(m_model->groups()[static_cast<std::size_t>(index.row())].layers.front());
+    if (group() && group()->has(layer)) return;
+    Focus next = context().focus();
+    next.layer = layer;
+    context().setFocus(next);
+    emit context().scripted(QStringLiteral("view.focus({layer: %1})").arg(layer.value()));
+  });
+}
+
+bool StorageTableView::ready() const { return InspectorView::ready() && !m_waiting; }
+
+bool StorageTableView::newest() const { return !context().history().empty() && context().history().back() == shown(); }
+
+const StorageGroup* StorageTableView::group() const { return groupOf(m_model->groups(), context().focus().layer); }
+
+void StorageTableView::fillLayouts(QMenu* menu) {
+  for (const LayoutName& one : layouts()) {
+    const std::string spec = one.name == "paged" ? "paged:block=16" : std::string(one.name);
+    QAction* action = menu->addAction(QString::fromStdString(spec));
+    action->setToolTip(QString::fromUtf8(one.help.data(), static_cast<qsizetype>(one.help.size())));
+    connect(action, &QAction::triggered, this, [this, spec] {
+      change(QStringLiteral("storage_layout"), {{"layout", spec}});
+    });
+  }
+}
+
+void StorageTableView::fillTypes(QMenu* menu, bool keys) {
+  for (const std::string_view type : rowTypes()) {
+    const std::string name(type);
+    QAction* action = menu->addAction(QString::fromStdString(name));
+    connect(action, &QAction::triggered, this, [this, keys, name] {
+      change(QStringLiteral("storage_format"), {{"k", keys ? name : ""}, {"v", keys ? "" : name}});
+    });
+  }
+}
+
+void StorageTableView::change(const QString& command, nlohmann::json args) {
+  if (m_scope->currentIndex() == 0) args["layer"] = shown()->info->cacheLayers.layerOf(context().focus().layer).value();
+  context().runCommand(command, args);
+}
+
+void StorageTableView::onSnapshot() {
+  std::vector<StorageGroup> groups;
+  if (shown()) groups = storageGroups(*shown());
+  const bool any = !groups.empty();
+  setEmpty(any ? QString() : tr("How rows are stored, layer by layer, and what the bytes are for"),
+           shown() ? promptHow() : noSessionHow());
+  std::int64_t all = 0, free = 0;
+  bool holes = false;
+  for (const StorageGroup& one : groups) {
+    const ByteKinds kinds = bytesOf(one);
+    all += kinds.sum();
+    free += kinds.of(ByteKind::Free);
+    holes = holes || (one.storage->pages && one.storage->pages->fragmentation() > 0);
+  }
+  m_state->setText(any ? tr("%1 in pools, %2 free").arg(formatBytes(all), formatBytes(free)) : QString());
+  m_compact->setEnabled(holes);
+  m_compact->setToolTip(holes ? tr("Fill the holes of pages, step by step; Cancel (Esc) leaves what is done")
+                              : tr("No layer has pages with holes"));
+  for (QToolButton* one : {m_layout, m_k, m_v}) one->setEnabled(any);
+  m_model->show(std::move(groups));
+  showSlots();
+}
+
+void StorageTableView::onFocus() {
+  m_table->showRow(m_model->rowOf(context().focus().layer));
+  showSlots();
+}
+
+void StorageTableView::onHover() { m_map->update(); }
+
+void StorageTableView::onTheme() {
+  if (m_map) m_map->update();
+}
+
+void StorageTableView::showSlots() {
+  const StorageGroup* chosen = group();
+  if (!chosen || !shown()) return m_map->clear();
+  const bool known = m_freeFor == shown()->serial && m_freeOf == chosen->storage.get();
+  m_map->show(shown(), *chosen, slotCells(*shown(), *chosen, known ? m_free : std::nullopt));
+  m_map->setAccessibleDescription(m_map->readout());
+  if (!known && newest()) askFree();
+}
+
+/// Which slots are free: known for the newest tick only.
+void StorageTableView::askFree() {
+  m_waiting = true;
+  m_freeFor = shown()->serial;
+  m_freeOf = group()->storage.get();
+  m_free.reset();
+  const std::uint64_t serial = m_freeFor;
+  context().query("storage.free", "storage", {{"layer", group()->layers.front()}, {"free", true}}, this,
+                  [this, serial](const Result<nlohmann::json>& reply) {
+                    m_waiting = false;
+                    if (reply && reply->is_object() && reply->contains("free") && serial == m_freeFor) {
+                      SlotRuns runs;
+                      for (const nlohmann::json& run : (*reply)["free"])
+                        if (run.is_array() && run.size() == 2)
+                          runs.emplace_back(run[0].get<std::int32_t>(), run[1].get<std::int32_t>());
+                      m_free = std::move(runs);
+                      showSlots();
+                    }
+                    emit readyChanged();
+                  });
+}
+
+nlohmann::json StorageTableView::options() const { return {{"change", kScopes[m_scope->currentIndex()]}}; }
+
+Status StorageTableView::setOption(const std::string& name, const nlohmann::json& value) {
+  if (name != "change") return InspectorView::setOption(name, value);
+  for (int i = 0; i < 2; ++i)
+    if (value == kScopes[i]) {
+      m_scope->setCurrentIndex(i);
+      return ok();
+    }
+  return badOption(name, value, "use layer or all");
+}
+
+QString StorageTableView::dump() const {
+  if (m_model->rowCount() == 0) return QStringLiteral("storage: none\n");
+  QString out =
+      QStringLiteral("storage: tick %1, %2\n").arg(shown()->tick.value()).arg(m_state->text()) + m_table->tsv();
+  if (const StorageGroup* chosen = group()) {
+    out += chosen->name() + QStringLiteral(":");
+    for (int use = 0; use < kCellUses; ++use)
+      if (const int count = m_map->cells().counts[static_cast<std::size_t>(use)])
+        out += QStringLiteral(" %1 %2;").arg(title(static_cast<CellUse>(use))).arg(count);
+  }
+  return out + QLatin1Char('\n') + m_map->readout() + QLatin1Char('\n');
+}
+
+QString StorageTableView::tsv() const { return m_model->rowCount() ? m_table->tsv() : QString(); }
+
+}  // namespace kvlab
+
+KVLAB_DEFINE_VIEW(StorageTableView)

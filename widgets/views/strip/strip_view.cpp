@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/strip/strip_view.h"
+
+#include <QClipboard>
+#include <QGuiApplication>
+#include <cmath>
+
+#include "widgets/base/button_use.h"
+#include "widgets/base/format.h"
+#include "widgets/base/view_registry.h"
+
+namespace kvlab {
+
+StripView::StripView(InspectorContext& context, QWidget* parent)
+    : InspectorView(context, parent), m_tiles(context, "strip", this), m_text(new TokenText(context, this)) {
+  makeStrip();
+  setContent(m_text);
+  setMainControl(m_text);
+  m_readout = readoutLine();
+  QAction* copy = addViewAction(tr("Copy text"), tr("Copy the selected tokens as text (Ctrl+C)"));
+  connect(copy, &QAction::triggered, this, &StripView::copySelection);
+  connect(&context, &InspectorContext::quantityChanged, this, [this] { onSnapshot(); });
+  connect(&m_tiles, &TileCache::arrived, this, &StripView::take);
+  connect(m_text, &TokenText::selectionChanged, this, &StripView::sayReadout);
+  connect(m_text, &TokenText::clicked, this, [this](int chip) {
+    const Chip& c = m_text->chips()[static_cast<std::size_t>(chip)];
+    c.position >= 0 ? clickPosition(Position(c.position)) : clickLedger(c.ledger);
+  });
+}
+
+void StripView::makeStrip() {
+  stripLabel(tr("Colour"));
+  auto* box = new QuantityBox(context(), this);
+  strip()->addWidget(box);
+  connect(box, &QuantityBox::chosen, this, [this] { sayOption("quantity"); });
+  m_layers = new QComboBox(this);
+  m_layers->addItems({tr("Worst of all layers"), tr("Focused layer")});
+  m_layers->setAccessibleName(tr("Layers"));
+  m_layers->setToolTip(tr("Whether a token shows the largest value of its rows or that of one layer"));
+  m_layers->setMinimumWidth(90);
+  strip()->addWidget(m_layers);
+  connect(m_layers, &QComboBox::activated, this, [this] { take(), sayOption("layers"); });
+  m_ghosts = new QCheckBox(tr("Ghosts"), this);
+  m_ghosts->setChecked(true);
+  m_ghosts->setAccessibleName(tr("Show ghosts"));
+  m_ghosts->setToolTip(tr("Also show tokens that have left the context, where they stood"));
+  strip()->addWidget(m_ghosts);
+  setOwn({m_ghosts});
+  connect(m_ghosts, &QCheckBox::clicked, this, [this] { take(), sayOption("ghosts"); });
+  m_legend = new LegendBar(this);
+  m_legend->setScale(scaleFor(context().quantity(), {}));
+  strip()->addWidget(m_legend, 1);
+}
+
+bool StripView::ready() const { return InspectorView::ready() && (!shown() || !m_tiles.waiting()); }
+
+void StripView::onSnapshot() {
+  if (!hasRows())
+    return setEmpty(tr("The text that the cache remembers, coloured like the map"),
+                    shown() ? promptHow() : noSessionHow());
+  setEmpty(QString());
+  m_tiles.request(context().quantity());
+  if (!m_tiles.atNewest()) take();
+}
+
+void StripView::colour(std::vector<Chip>& chips, const Tile& tile, const ColourScale& scale) const {
+  const bool one = m_layers->currentIndex() == 1;
+  const int first = one ? std::clamp(context().focus().layer.value(), 0, std::max(0, tile.layers - 1)) : 0;
+  const int last = one ? std::min(first + 1, tile.layers) : tile.layers;
+  for (Chip& chip : chips) {
+    if (chip.position < 0 || chip.position >= tile.positions) continue;
+    for (int l = first; l < last; ++l) {
+      const float value = tile.values[static_cast<std::size_t>(l) * static_cast<std::size_t>(tile.positions) +
+                                      static_cast<std::size_t>(chip.position)];
+      const std::uint8_t index = scale.index(value);
+      if (index > chip.index) chip.index = index, chip.value = value;
+    }
+  }
+}
+
+void StripView::take() {
+  const SnapshotPtr snapshot = shown();
+  if (!snapshot) return;
+  m_layer = context().focus().layer;
+  std::vector<Chip> chips = chipsOf(*snapshot, m_ghosts->isChecked());
+  if (const auto tile = m_tiles.shown(context().quantity())) {
+    const ColourScale scale = scaleFor(tile->request.quantity, tile->values);
+    m_legend->setScale(scale, tile->values);
+    colour(chips, *tile, scale);
+  }
+  m_text->setChips(snapshot, std::move(chips), context().quantity());
+  sayReadout();
+  emit readyChanged();
+}
+
+void StripView::onFocus() {
+  if (m_layers->currentIndex() == 1 && m_layer != context().focus().layer) take();
+  m_text->reveal(context().focus().position);
+  m_text->viewport()->update();
+  sayReadout();
+}
+
+void StripView::onHover() {
+  m_text->viewport()->update();
+  sayReadout();
+}
+
+void StripView::sayReadout() {
+  const SnapshotPtr s = shown();
+  if (!s || s->length() == 0) return m_readout->clear();
+  const auto [from, to] = m_text->selected();
+  if (to > from) {
+    const auto& chips = m_text->chips();
+    int live = 0;
+    for (int i = from; i < to; ++i) live += chips[static_cast<std::size_t>(i)].position >= 0;
+    return m_readout->setText(tr("%1 selected, Ctrl+C copies the text").arg(counted(live, tr("token"), tr("tokens"))));
+  }
+  const Position at = context().hovered().value() >= 0 ? context().hovered() : context().focus().position;
+  for (const Chip& chip : m_text->chips())
+    if (chip.position >= 0 && chip.position == at.value())
+      return m_readout->setText(QStringList{
+          at == context().hovered() ? tr("under pointer") : tr("focus"), tr("position %1").arg(at.value()),
+          tokenText(*s, chip.ledger), tr("ledger %1").arg(chip.ledger.value()),
+          QString("%1 %2").arg(titleInText(context().quantity()), valueText(context().quantity(), chip.value))}
+                                    .join("   "));
+  if (const QString ghost = ghostText(*s, context().focus()); !ghost.isEmpty()) return m_readout->setText(ghost);
+  std::size_t ghosts = 0;
+  for (const Chip& chip : m_text->chips()) ghosts += chip.position < 0;
+  m_readout->setText(tr("%1, %2 shown")
+                         .arg(counted(s->length(), tr("token"), tr("tokens")),
+                              counted(static_cast<qint64>(ghosts), tr("ghost"), tr("ghosts"))));
+}
+
+void StripView::copySelection() {
+  if (m_text->selectedText().isEmpty()) return InspectorView::copySelection();
+  QGuiApplication::clipboard()->setText(m_text->selectedText());
+}
+
+nlohmann::json StripView::options() const {
+  return {{"quantity", std::string(name(context().quantity()))},
+          {"layers", m_layers->currentIndex() == 1 ? "focus" : "worst"},
+          {"ghosts", m_ghosts->isChecked()}};
+}
+
+Status StripView::setOption(const std::string& name, const nlohmann::json& value) {
+  if (name == "quantity" && value.is_string()) {
+    const auto quantity = quantityFromName(value.get<std::string>());
+    if (!quantity) return badOption(name, value, "use a quantity: brightness, age, residency, ...");
+    context().setQuantity(*quantity);
+  } else if (name == "ghosts" && value.is_boolean()) {
+    m_ghosts->setChecked(value.get<bool>());
+    take();
+  } else if (name == "layers" && (value == "worst" || value == "focus")) {
+    m_layers->setCurrentIndex(value == "focus" ? 1 : 0);
+    take();
+  } else {
+    return InspectorView::setOption(name, value);
+  }
+  return ok();
+}
+
+QString StripView::dump() const {
+  if (isEmpty() || !shown()) return "strip: empty\n";
+  QString out = QString("strip: %1, tick %2\n").arg(name(context().quantity()).data()).arg(shown()->tick.value());
+  for (const Chip& chip : m_text->chips())
+    out += QString("%1 %2 %3\n")
+               .arg(chip.position >= 0 ? QString::number(chip.position) : QStringLiteral("-"),
+                    tokenText(*shown(), chip.ledger),
+                    chip.position < 0            ? QString::fromUtf8(name(shown()->ledger[chip.ledger].state).data())
+                        : std::isnan(chip.value) ? QStringLiteral("none")
+                                                 : valueText(context().quantity(), chip.value));
+  return out;
+}
+
+QString StripView::tsv() const {
+  if (!shown()) return {};
+  QString out = tsvLine({"position", "ledger", "token", "value"});
+  for (const Chip& chip : m_text->chips())
+    out += tsvLine({chip.position >= 0 ? QString::number(chip.position) : QString(),
+                    QString::number(chip.ledger.value()), tokenText(*shown(), chip.ledger),
+                    std::isnan(chip.value) ? QString() : QString::number(static_cast<double>(chip.value))});
+  return out;
+}
+
+}  // namespace kvlab
+
+KVLAB_DEFINE_VIEW(StripView)

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Token strip: the text itself, coloured by the shared quantity, the map's twin. Shows the worst
+// value of a token's rows over all layers, or that of the focused layer. GUI thread.
+#pragma once
+#include <QCheckBox>
+#include <QComboBox>
+
+#include "widgets/base/inspector_view.h"
+#include "widgets/canvas/quantity_box.h"
+#include "widgets/canvas/tile_cache.h"
+#include "widgets/views/strip/token_text.h"
+
+namespace kvlab {
+
+class StripView : public InspectorView {
+  Q_OBJECT
+ public:
+  StripView(InspectorContext& context, QWidget* parent);
+  QString dump() const override;
+  bool ready() const override;
+  void copySelection() override;
+  QString tsv() const override;
+  nlohmann::json options() const override;
+  Status setOption(const std::string& name, const nlohmann::json& value) override;
+  TokenText& text() { return *m_text; }
+
+ protected:
+  void onSnapshot() override;
+  void onFocus() override;
+  void onHover() override;
+
+ private:
+  void makeStrip();
+  void take();
+  void colour(std::vector<Chip>& chips, const Tile& tile, const ColourScale& scale) const;
+  void sayReadout();
+
+  TileCache m_tiles;
+  TokenText* m_text;
+  LegendBar* m_legend = nullptr;
+  QComboBox* m_layers = nullptr;
+  QCheckBox* m_ghosts = nullptr;
+  QLabel* m_readout = nullptr;
+  Layer m_layer{-1};  // the focused layer when chips were made
+};
+
+}  // namespace kvlab

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/strip/token_text.h"
+
+#include <QHelpEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QScrollBar>
+#include <QToolTip>
+#include <algorithm>
+#include <cmath>
+
+#include "widgets/base/inspector_view.h"
+
+namespace kvlab {
+namespace {
+constexpr int kMargin = 12, kLine = 27, kChip = 21, kPad = 4, kGap = 2, kSpace = 4;
+
+/// Place of every ledger row among the context: the position it stands before.
+std::vector<std::int32_t> anchors(const Snapshot& s) {
+  std::vector<std::int32_t> position(s.ledger.size(), -1), anchor(s.ledger.size(), 0);
+  for (std::size_t p = 0; p < s.context.size(); ++p)
+    if (s.ledger.contains(s.context[p]))
+      position[static_cast<std::size_t>(s.context[p].value())] = static_cast<std::int32_t>(p);
+  // Children are younger than their parents, so going down the ids settles heirs first.
+  std::vector<std::int32_t> heir = position;
+  for (std::size_t i = s.ledger.size(); i-- > 0;)
+    if (heir[i] < 0)
+      for (LedgerId child : s.ledger[LedgerId(static_cast<std::int32_t>(i))].children)
+        if (s.ledger.contains(child) && heir[static_cast<std::size_t>(child.value())] >= 0) {
+          heir[i] = heir[static_cast<std::size_t>(child.value())];
+          break;
+        }
+  for (std::size_t i = 0; i < anchor.size(); ++i)
+    anchor[i] = position[i] >= 0 ? position[i] + 1 : heir[i] >= 0 ? heir[i] : i ? anchor[i - 1] : 0;
+  for (std::size_t i = 0; i < anchor.size(); ++i)
+    if (position[i] >= 0) anchor[i] = -1;  // in the context: no ghost
+  return anchor;
+}
+}  // namespace
+
+std::vector<Chip> chipsOf(const Snapshot& s, bool ghosts) {
+  std::vector<Chip> chips;
+  chips.reserve(s.context.size());
+  std::vector<std::vector<LedgerId>> before(ghosts ? s.context.size() + 1 : 0);
+  if (ghosts) {
+    const std::vector<std::int32_t> anchor = anchors(s);
+    for (std::size_t i = 0; i < anchor.size(); ++i)
+      if (anchor[i] >= 0) before[static_cast<std::size_t>(anchor[i])].push_back(LedgerId(static_cast<std::int32_t>(i)));
+  }
+  const auto addGhosts = [&](std::size_t p) {
+    for (std::size_t g = 0; ghosts && g < before[p].size(); ++g) chips.push_back({before[p][g], -1, 0, NAN});
+  };
+  for (std::size_t p = 0; p < s.context.size(); ++p) {
+    addGhosts(p);
+    chips.push_back({s.context[p], static_cast<std::int32_t>(p), 0, NAN});
+  }
+  addGhosts(s.context.size());
+  return chips;
+}
+
+TokenText::TokenText(InspectorContext& context, QWidget* parent) : QAbstractScrollArea(parent), m_context(context) {
+  setFrameShape(NoFrame);
+  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  viewport()->setMouseTracking(true);
+  setAccessibleName(tr("Tokens of the context"));
+  setToolTip(tr("Click focuses a token, dragging or Shift selects, Ctrl+C copies the text"));
+}
+
+void TokenText::setChips(SnapshotPtr snapshot, std::vector<Chip> chips, Quantity quantity) {
+  const bool atEnd = verticalScrollBar()->value() == verticalScrollBar()->maximum();
+  const bool grown = chips.size() > m_chips.size();
+  if (!snapshot || !m_snapshot || snapshot->info != m_snapshot->info) m_widths.clear();
+  m_snapshot = std::move(snapshot);
+  m_chips = std::move(chips);
+  m_quantity = quantity;
+  m_anchor = std::min(m_anchor, static_cast<int>(m_chips.size()) - 1);
+  m_head = std::min(m_head, static_cast<int>(m_chips.size()) - 1);
+  layOut();
+  if (atEnd && grown) verticalScrollBar()->setValue(verticalScrollBar()->maximum());
+  viewport()->update();
+}
+
+QString TokenText::textOf(const Chip& chip) const {
+  const QString text = tokenText(*m_snapshot, chip.ledger);
+  return text.startsWith(QChar(0x00B7)) && text.size() > 1 ? text.mid(1) : text;
+}
+
+int TokenText::widthOf(TokenId token, const QFontMetrics& metrics) {
+  const auto id = static_cast<std::size_t>(std::max(0, token.value()));
+  if (id >= m_widths.size()) m_widths.resize(std::max<std::size_t>(id + 1, m_snapshot->info->tokenTexts.size()), -1);
+  if (m_widths[id] < 0) {
+    const QString text = tokenText(*m_snapshot->info, token);
+    const bool spaced = text.startsWith(QChar(0x00B7)) && text.size() > 1;
+    m_widths[id] = metrics.horizontalAdvance(spaced ? text.mid(1) : text) + 2 * kPad + (spaced ? 4096 : 0);
+  }
+  return m_widths[id];
+}
+
+void TokenText::layOut() {
+  m_places.assign(m_chips.size(), {});
+  m_lineFirst.assign(1, 0);
+  const QFontMetrics metrics(Theme::current()->ui);
+  const int right = viewport()->width() - kMargin;
+  int x = kMargin;
+  for (std::size_t i = 0; m_snapshot && i < m_chips.size(); ++i) {
+    const bool known = m_snapshot->ledger.contains(m_chips[i].ledger);
+    const bool gist = known && m_snapshot->ledger[m_chips[i].ledger].kind == RowKind::Gist;
+    const int measured = widthOf(known ? m_snapshot->ledger[m_chips[i].ledger].token : TokenId(0), metrics);
+    const int width = gist ? metrics.horizontalAdvance(textOf(m_chips[i])) + 2 * kPad : measured % 4096,
+              gap = gist || measured >= 4096 ? kSpace : kGap;
+    const int start = x == kMargin ? x : x + gap;
+    if (start + width > right && x > kMargin) {
+      m_lineFirst.push_back(static_cast<std::int32_t>(i));
+      x = kMargin;
+    } else {
+      x = start;
+    }
+    m_places[i] = {x, static_cast<int>(m_lineFirst.size()) - 1, width};
+    x += width;
+    if (textOf(m_chips[i]).contains(QChar(0x21B5)) && i + 1 < m_chips.size()) {
+      m_lineFirst.push_back(static_cast<std::int32_t>(i + 1));
+      x = kMargin;
+    }
+  }
+  const int tall = static_cast<int>(m_lineFirst.size()) * kLine + 2 * Theme::kMedium;
+  verticalScrollBar()->setPageStep(viewport()->height());
+  verticalScrollBar()->setSingleStep(kLine);
+  verticalScrollBar()->setRange(0, std::max(0, tall - viewport()->height()));
+}
+
+QRect TokenText::chipRect(int chip) const {
+  if (chip < 0 || chip >= static_cast<int>(m_places.size())) return {};
+  const Place& place = m_places[static_cast<std::size_t>(chip)];
+  return {place.x, Theme::kMedium + place.line * kLine + (kLine - kChip) / 2 - verticalScrollBar()->value(),
+          place.width, kChip};
+}
+
+int TokenText::chipAt(QPoint point) const {
+  const int line = (point.y() + verticalScrollBar()->value() - Theme::kMedium) / kLine;
+  if (line < 0 || line >= static_cast<int>(m_lineFirst.size()) || m_chips.empty()) return -1;
+  const auto row = static_cast<std::size_t>(line);
+  const int end = row + 1 < m_lineFirst.size() ? m_lineFirst[row + 1] : static_cast<int>(m_chips.size());
+  for (int i = m_lineFirst[row]; i < end; ++i)
+    if (chipRect(i).adjusted(-kSpace / 2, -kLine, kSpace / 2, kLine).contains(point)) return i;
+  return -1;
+}
+
+/// A line below tokens whose rows are not what a rebuild would give.
+void TokenText::paintStale(QPainter& painter, const Chip& chip, const QRect& box, const Theme& theme) const {
+  const auto at = static_cast<std::size_t>(std::max(0, chip.position));
+  if (chip.position < 0 || !m_snapshot->exactness || at >= m_snapshot->exactness->size()) return;
+  const Exactness why = (*m_snapshot->exactness)[at];
+  if (why == Exactness::Exact) return;
+  const ColourScale scale = scaleFor(Quantity::Staleness, {});
+  const QColor colour(colourTable(Quantity::Staleness, theme)[scale.index(static_cast<float>(why))]);
+  painter.fillRect(QRect(box.left() + 2, box.bottom() + 2, box.width() - 4, 2), colour);
+}
+
+void TokenText::paintChip(QPainter& painter, int chip, const ColourTable& colours, const Theme& theme) const {
+  const Chip& c = m_chips[static_cast<std::size_t>(chip)];
+  const QRect box = chipRect(chip);
+  const auto [from, to] = selected();
+  const bool ghost = c.position < 0;
+  painter.setPen(Qt::NoPen);
+  if (ghost) painter.setBrush(Qt::NoBrush), painter.setPen(QPen(theme.border, 1, Qt::DashLine));
+  else if (c.index == 0) painter.setBrush(missingBrush(theme)), painter.setPen(theme.border);
+  else painter.setBrush(QColor(colours[c.index]));
+  painter.drawRoundedRect(QRectF(box).adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
+  QFont font = theme.ui;
+  font.setStrikeOut(ghost);
+  painter.setFont(font);
+  painter.setPen(ghost ? theme.ghost : c.index == 0 ? theme.text : readableOn(colours[c.index]));
+  painter.drawText(box, Qt::AlignCenter, textOf(c));
+  paintStale(painter, c, box, theme);
+  const bool focused = c.ledger == m_context.focus().ledger;
+  const bool hovered = c.position >= 0 && m_context.hovered().value() == c.position;
+  const bool inSelection = chip >= from && chip < to;
+  if (!focused && !hovered && !inSelection) return;
+  painter.setBrush(Qt::NoBrush);
+  painter.setPen(QPen(focused ? theme.focus : hovered ? theme.hover : theme.accent, focused ? 2 : 1.5));
+  painter.drawRoundedRect(QRectF(box).adjusted(-1, -1, 1, 1), 4, 4);
+  if (inSelection) painter.fillRect(QRect(box.left(), box.bottom() + 2, box.width(), 2), theme.accent);
+}
+
+void TokenText::paintEvent(QPaintEvent* event) {
+  QPainter painter(viewport());
+  const auto theme = Theme::current();
+  painter.fillRect(event->rect(), theme->surface);
+  if (!m_snapshot || m_chips.empty()) return;
+  painter.setRenderHint(QPainter::Antialiasing);
+  const ColourTable colours = colourTable(m_quantity, *theme);
+  const int first = std::max(0, (event->rect().top() + verticalScrollBar()->value() - Theme::kMedium) / kLine - 1);
+  const int last = (event->rect().bottom() + verticalScrollBar()->value()) / kLine + 1;
+  for (int line = first; line <= last && line < static_cast<int>(m_lineFirst.size()); ++line) {
+    const auto row = static_cast<std::size_t>(line);
+    const int end = row + 1 < m_lineFirst.size() ? m_lineFirst[row + 1] : static_cast<int>(m_chips.size());
+    for (int i = m_lineFirst[row]; i < end; ++i) paintChip(painter, i, colours, *theme);
+  }
+}
+
+void TokenText::resizeEvent(QResizeEvent*) { layOut(); }
+
+void TokenText::changeEvent(QEvent* event) {
+  QAbstractScrollArea::changeEvent(event);
+  if (event->type() != QEvent::PaletteChange && event->type() != QEvent::StyleChange) return;
+  m_widths.clear();
+  if (m_snapshot) layOut();
+  viewport()->update();
+}
+
+std::pair<int, int> TokenText::selected() const {
+  if (m_anchor < 0 || m_head < 0 || m_anchor == m_head) return {0, 0};
+  return {std::min(m_anchor, m_head), std::max(m_anchor, m_head) + 1};
+}
+
+QString TokenText::selectedText() const {
+  const auto [from, to] = selected();
+  QString text;
+  for (int i = from; i < to; ++i) {
+    const Chip& chip = m_chips[static_cast<std::size_t>(i)];
+    if (chip.position < 0 || !m_snapshot->ledger.contains(chip.ledger)) continue;
+    const auto token = static_cast<std::size_t>(m_snapshot->ledger[chip.ledger].token.value());
+    if (token < m_snapshot->info->tokenTexts.size())
+      text += QString::fromStdString(m_snapshot->info->tokenTexts[token]);
+  }
+  return text.trimmed();
+}
+
+void TokenText::selectAll() {
+  if (m_chips.empty()) return;
+  m_anchor = 0;
+  m_head = static_cast<int>(m_chips.size()) - 1;
+  emit selectionChanged();
+  viewport()->update();
+}
+
+void TokenText::reveal(Position position) {
+  for (std::size_t i = 0; i < m_chips.size(); ++i)
+    if (m_chips[i].position == position.value() && position.value() >= 0) {
+      const QRect box = chipRect(static_cast<int>(i));
+      QScrollBar* bar = verticalScrollBar();
+      const int line = m_places[i].line * kLine;  // lines are never cut at the top
+      const int fits = std::max(1, (viewport()->height() - Theme::kMedium) / kLine);
+      if (box.top() < 0) bar->setValue(line - (fits > 1 ? kLine : 0));
+      if (box.bottom() > viewport()->height()) bar->setValue(line - std::max(0, fits - 2) * kLine);
+      return;
+    }
+}
+
+void TokenText::choose(int chip, bool select) {
+  if (chip < 0 || chip >= static_cast<int>(m_chips.size())) return;
+  if (!select || m_anchor < 0) m_anchor = select && m_head >= 0 ? m_head : chip;
+  m_head = chip;
+  emit selectionChanged();
+  if (!select) emit clicked(chip);
+  viewport()->update();
+}
+
+void TokenText::mousePressEvent(QMouseEvent* event) {
+  if (event->button() == Qt::LeftButton)
+    choose(chipAt(event->position().toPoint()), event->modifiers() & Qt::ShiftModifier);
+}
+
+void TokenText::mouseMoveEvent(QMouseEvent* event) {
+  const int chip = chipAt(event->position().toPoint());
+  m_context.setHovered(Position(chip < 0 ? -1 : m_chips[static_cast<std::size_t>(chip)].position));
+  if (event->buttons() & Qt::LeftButton && chip >= 0 && chip != m_head) {
+    m_head = chip;
+    emit selectionChanged();
+  }
+  viewport()->update();
+}
+
+int TokenText::focusedChip() const {
+  for (std::size_t i = 0; i < m_chips.size(); ++i)
+    if (m_chips[i].ledger == m_context.focus().ledger) return static_cast<int>(i);
+  return -1;
+}
+
+void TokenText::step(int chips, bool select) {
+  const int from = select && m_head >= 0 ? m_head : focusedChip();
+  choose(std::clamp(from + chips, 0, static_cast<int>(m_chips.size()) - 1), select);
+  if (m_head >= 0) reveal(Position(m_chips[static_cast<std::size_t>(m_head)].position));
+}
+
+void TokenText::stepLine(int lines, bool select) {
+  const int from = select && m_head >= 0 ? m_head : focusedChip();
+  if (from < 0) return step(1, select);
+  const int target = chipAt(chipRect(from).center() + QPoint(0, lines * kLine));
+  if (target >= 0) step(target - from, select);
+}
+
+void TokenText::keyPressEvent(QKeyEvent* event) {
+  const bool select = event->modifiers() & Qt::ShiftModifier;
+  const int all = static_cast<int>(m_chips.size());
+  if (event->matches(QKeySequence::SelectAll)) return selectAll();
+  switch (event->key()) {
+    case Qt::Key_Left: return step(-1, select);
+    case Qt::Key_Right: return step(1, select);
+    case Qt::Key_Up: return stepLine(-1, select);
+    case Qt::Key_Down: return stepLine(1, select);
+    case Qt::Key_Home: return step(-all, select);
+    case Qt::Key_End: return step(all, select);
+    default: QAbstractScrollArea::keyPressEvent(event);
+  }
+}
+
+bool TokenText::viewportEvent(QEvent* event) {
+  if (event->type() == QEvent::Leave) m_context.setHovered(Position(-1));
+  if (event->type() == QEvent::ToolTip) {
+    auto* help = static_cast<QHelpEvent*>(event);
+    const int chip = chipAt(help->pos());
+    if (chip < 0) return QToolTip::hideText(), true;
+    const Chip& c = m_chips[static_cast<std::size_t>(chip)];
+    const LedgerRow& row = m_snapshot->ledger[c.ledger];
+    QStringList lines{tr("%1, ledger %2").arg(textOf(c)).arg(c.ledger.value())};
+    lines << (c.position >= 0 ? tr("position %1").arg(c.position)
+                              : tr("%1 in tick %2").arg(name(row.state).data()).arg(row.changed.value()));
+    if (c.position >= 0) lines << QString("%1: %2").arg(title(m_quantity).data(), valueText(m_quantity, c.value));
+    const auto at = static_cast<std::size_t>(std::max(0, c.position));
+    if (c.position >= 0 && m_snapshot->exactness && at < m_snapshot->exactness->size() &&
+        (*m_snapshot->exactness)[at] != Exactness::Exact)
+      lines << tr("%1: not what a rebuild would give")
+                   .arg(valueText(Quantity::Staleness, static_cast<float>((*m_snapshot->exactness)[at])));
+    QToolTip::showText(help->globalPos(), lines.join('\n'), viewport(), chipRect(chip));
+    return true;
+  }
+  return QAbstractScrollArea::viewportEvent(event);
+}
+
+}  // namespace kvlab

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The scrolling text of the token strip: tokens as chips in reading order, wrapped, coloured by a
+// value, with the ghosts between them when asked for. Lays out all tokens, paints those in sight.
+// Owned by StripView. GUI thread.
+#pragma once
+#include <QAbstractScrollArea>
+#include <optional>
+#include <vector>
+
+#include "widgets/base/inspector_context.h"
+#include "widgets/canvas/colour_map.h"
+
+namespace kvlab {
+
+/// A token or a ghost in reading order.
+struct Chip {
+  LedgerId ledger;
+  std::int32_t position = -1;  // -1: a ghost, not in the context
+  std::uint8_t index = 0;      // into the colour table
+  float value = 0;             // not-a-number = none
+};
+
+/// All chips of a snapshot. Ghosts stand before the tokens that replaced them, or after the tokens
+/// they followed when they arrived.
+std::vector<Chip> chipsOf(const Snapshot& snapshot, bool ghosts);
+
+class TokenText : public QAbstractScrollArea {
+  Q_OBJECT
+ public:
+  TokenText(InspectorContext& context, QWidget* parent);
+  void setChips(SnapshotPtr snapshot, std::vector<Chip> chips, Quantity quantity);
+  const std::vector<Chip>& chips() const { return m_chips; }
+  void reveal(Position position);
+  /// The selected stretch of chips, [first, second); empty if none.
+  std::pair<int, int> selected() const;
+  QString selectedText() const;
+  void selectAll();
+  int chipAt(QPoint point) const;  // viewport coordinates; -1 = none
+  QRect chipRect(int chip) const;  // viewport coordinates
+
+ signals:
+  void clicked(int chip);
+  void selectionChanged();
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  bool viewportEvent(QEvent* event) override;
+  void changeEvent(QEvent* event) override;
+
+ private:
+  struct Place {
+    int x = 0, line = 0, width = 0;
+  };
+  void layOut();
+  int widthOf(TokenId token, const QFontMetrics& metrics);
+  QString textOf(const Chip& chip) const;
+  void paintStale(QPainter& painter, const Chip& chip, const QRect& box, const Theme& theme) const;
+  void paintChip(QPainter& painter, int chip, const ColourTable& colours, const Theme& theme) const;
+  void step(int chips, bool select);
+  void stepLine(int lines, bool select);
+  int focusedChip() const;
+  void choose(int chip, bool select);
+
+  InspectorContext& m_context;
+  SnapshotPtr m_snapshot;
+  Quantity m_quantity = Quantity::Brightness;
+  std::vector<Chip> m_chips;
+  std::vector<Place> m_places;            // beside m_chips
+  std::vector<std::int32_t> m_lineFirst;  // first chip of every line
+  std::vector<int> m_widths;              // by token id; -1 = not measured
+  int m_anchor = -1, m_head = -1;         // selection
+};
+
+}  // namespace kvlab

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Cells of a sweep, one line each. Owned by its view. GUI thread.
+#pragma once
+#include <QColor>
+
+#include "core/api/sweep_table.h"
+#include "widgets/table/column_model.h"
+
+namespace kvlab {
+
+class SweepModel : public LineModel<SweepRow> {
+  Q_OBJECT
+ public:
+  using ColourOf = QColor (*)(int series, bool dark);
+  SweepModel(ColourOf colourOf, QObject* parent);
+  /// `series` are all names in the order of their colours.
+  void show(std::vector<SweepRow> rows, std::vector<std::string> series);
+  const std::vector<SweepRow>& rows() const { return lines(); }
+  /// First line of the cells that make up a point, -1 = none.
+  int rowOf(const SweepPoint& point) const;
+  void followTheme() { changed(); }
+
+ private:
+  Column& addMeasure(const char* id, const QString& title, const QString& width, const char* measure,
+                     QString (*text)(const std::optional<double>&), int gives);
+  QVariant swatch(const SweepRow& row) const;
+
+  ColourOf m_colourOf;
+  std::vector<std::string> m_series;
+};
+
+/// True if the cell is one of those that the point sums up.
+bool partOf(const SweepRow& row, const SweepPoint& point);
+/// "0.25", "128 tokens", "–".
+QString budgetText(const std::optional<SweepBudget>& budget);
+
+}  // namespace kvlab

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/sweep/sweep_view.h"
+
+#include <QComboBox>
+#include <QHeaderView>
+#include <QLineEdit>
+#include <QSaveFile>
+#include <QToolButton>
+#include <algorithm>
+
+#include "core/api/pareto_svg.h"
+#include "widgets/base/button_use.h"
+#include "widgets/base/format.h"
+#include "widgets/base/scroll_bars.h"
+#include "widgets/base/turning_splitter.h"
+#include "widgets/base/view_registry.h"
+#include "widgets/canvas/series_palette.h"
+
+namespace kvlab {
+namespace {
+
+constexpr int kWide = 900;  // from this width on the cells stand beside the plot
+
+QString promptsOf(const SweepPoint& point) { return QString::fromStdString(point.prompts + ", asked " + point.ask); }
+
+QString duration(double seconds) {
+  const auto whole = static_cast<qint64>(seconds + 0.5);
+  if (whole >= 3600) return QObject::tr("%1 h %2 min").arg(whole / 3600).arg(whole / 60 % 60);
+  return whole >= 60 ? QObject::tr("%1 min %2 s").arg(whole / 60).arg(whole % 60) : QObject::tr("%1 s").arg(whole);
+}
+
+QString percent(double value) { return QString::number(value * 100, 'f', 1); }
+
+}  // namespace
+
+SweepView::SweepView(InspectorContext& context, QWidget* parent)
+    : InspectorView(context, parent), m_source(SweepSource::of(context)), m_model(new SweepModel(seriesColour, this)) {
+  makeStrip();
+  makeBody();
+  // A view that nobody sees waits for the end of a sweep.
+  connect(&m_source, &SweepSource::changed, this, [this] {
+    const SweepShownPtr& now = m_source.sweep();
+    if (isVisible() || !now || !now->running) take();
+  });
+}
+
+void SweepView::makeStrip() {
+  m_state = stripLabel({}, 1);
+  m_prompts = stripChoice({}, tr("Prompt set"), tr("The prompt set whose cells are shown"));
+  m_filter = new QLineEdit(this);
+  m_filter->setPlaceholderText(tr("Filter"));
+  m_filter->setClearButtonEnabled(true);
+  m_filter->setAccessibleName(tr("Filter series"));
+  m_filter->setToolTip(tr("Shows the series that have one of these words"));
+  m_filter->setFixedWidth(130);
+  strip()->addWidget(m_filter);
+  QToolButton* open = stripButton(tr("Open…"), tr("Open results"),
+                                  tr("Show results.jsonl of a sweep, or the journal of one that runs elsewhere"));
+  QToolButton* run = stripButton(tr("Run…"), tr("Run a sweep"),
+                                 tr("Run a specification; Cancel (Esc) stops it, and running it again goes on"));
+  m_export = stripButton(tr("SVG…"), tr("Export the plot"), tr("Write the plot of all prompt sets as SVG"));
+  connect(m_prompts, &QComboBox::activated, this, [this] {
+    refresh();
+    sayOption("prompts");
+  });
+  connect(m_filter, &QLineEdit::textEdited, this, &SweepView::refresh);
+  connect(m_filter, &QLineEdit::editingFinished, this, [this] { sayOption("filter"); });
+  runsCommand(open, context(), "open_sweep");
+  runsCommand(run, context(), "run_sweep");
+  setOwn({m_export});
+  connect(m_export, &QToolButton::clicked, this, [this] {
+    askSaveFile(tr("Export Plot"), QStringLiteral("pareto.svg"), tr("SVG (*.svg)"), [this](const QString& path) {
+      if (!exportSvg(path))
+        emit context().failed(
+            {"io", "the plot was not written", path.toStdString() + " cannot be written", "choose another file"});
+    });
+  });
+}
+
+void SweepView::makeBody() {
+  auto* split = new TurningSplitter(
+      kWide, [](int width) { return width * 3 / 5; }, [](int height) { return height * 3 / 5; }, this);
+  m_plot = new ParetoPlot(split);
+  m_table = new DataTable(split);
+  m_table->setModel(m_model);
+  settleBars(m_table);
+  m_table->setAccessibleName(tr("Cells"));
+  m_table->setToolTip(tr("Choosing a cell marks its point in the plot"));
+  m_table->horizontalHeader()->setStretchLastSection(false);
+  m_table->horizontalHeader()->setSectionResizeMode(m_table->columnOf("series"), QHeaderView::Stretch);
+  split->addWidget(m_plot);
+  split->addWidget(m_table);
+  setContent(split);
+  setMainControl(m_table);
+  m_readout = readoutLine();
+  connect(m_plot, &ParetoPlot::hovered, this, &SweepView::readOut);
+  connect(m_plot, &ParetoPlot::picked, this,
+          [this](int point) { m_table->showRow(m_model->rowOf(m_plot->points()[static_cast<std::size_t>(point)])); });
+  const auto markOf = [this](const QModelIndex& index) {
+    const auto& points = m_plot->points();
+    const auto found =
+        !index.isValid() ? points.end() : std::find_if(points.begin(), points.end(), [&](const SweepPoint& point) {
+          return partOf(m_model->rows()[static_cast<std::size_t>(index.row())], point);
+        });
+    m_plot->mark(found == points.end() ? -1 : static_cast<int>(found - points.begin()));
+  };
+  connect(m_table, &DataTable::chosen, this, markOf);
+  connect(m_table, &DataTable::hovered, this, markOf);
+}
+
+bool SweepView::passes(const SweepPoint& point) const {
+  if (promptsOf(point) != m_prompts->currentText()) return false;
+  const QStringList words = m_filter->text().split(' ', Qt::SkipEmptyParts);
+  const QString series = QString::fromStdString(point.series);
+  return words.isEmpty() || std::any_of(words.begin(), words.end(), [&](const QString& word) {
+           return series.contains(word, Qt::CaseInsensitive);
+         });
+}
+
+QString SweepView::state() const {
+  if (!m_shown) return {};
+  const auto failed = std::count_if(m_shown->rows.begin(), m_shown->rows.end(),
+                                    [](const SweepRow& row) { return row.error.has_value(); });
+  QString text = m_shown->running
+      ? tr("%1: %2 of %3 cells")
+            .arg(QString::fromStdString(m_shown->name))
+            .arg(m_shown->rows.size())
+            .arg(m_shown->total)
+      : tr("%1: %2").arg(QString::fromStdString(m_shown->name),
+                         counted(static_cast<qint64>(m_shown->rows.size()), tr("cell"), tr("cells")));
+  if (!m_shown->running && m_shown->total > static_cast<std::int64_t>(m_shown->rows.size()))
+    text += tr(" of %1").arg(m_shown->total);
+  if (failed) text += tr(", %1 failed").arg(failed);
+  if (m_shown->running && m_shown->left >= 0) text += tr(", %1 left").arg(duration(m_shown->left));
+  return text;
+}
+
+void SweepView::fillPrompts() {
+  QStringList names;
+  for (const SweepPoint& point : m_points)
+    if (!names.contains(promptsOf(point))) names << promptsOf(point);
+  const QString before = m_prompts->currentText();
+  m_prompts->clear();
+  m_prompts->addItems(names);
+  m_prompts->setCurrentIndex(std::max(0, static_cast<int>(names.indexOf(before))));
+  if (names.isEmpty()) m_prompts->setCurrentIndex(-1);
+}
+
+void SweepView::onSnapshot() {
+  if (!m_shown || m_shown != m_source.sweep()) take();
+}
+
+void SweepView::showEvent(QShowEvent* event) {
+  InspectorView::showEvent(event);
+  onSnapshot();
+}
+
+void SweepView::take() {
+  m_shown = m_source.sweep();
+  m_points = m_shown ? sweepPoints(m_shown->rows) : std::vector<SweepPoint>();
+  fillPrompts();
+  refresh();
+}
+
+void SweepView::refresh() {
+  const bool any = m_shown && !m_shown->rows.empty();
+  const QString how = m_shown && m_shown->running ? tr("The first cell is being computed.")
+                                                  : tr("Open a results.jsonl that kvlab sweep wrote, or run a "
+                                                       "specification, such as resource:sweeps/smartkv.json.");
+  setEmpty(any ? QString() : tr("Recall against budget, and KL against bytes, over policies and seeds"), how);
+  m_state->setText(state());
+  m_state->setToolTip(m_shown ? QString::fromStdString(m_shown->place) : QString());
+  for (QWidget* one :
+       {static_cast<QWidget*>(m_prompts), static_cast<QWidget*>(m_filter), static_cast<QWidget*>(m_export)})
+    one->setEnabled(any);
+  std::vector<std::string> series;
+  std::vector<SweepPoint> points;
+  std::vector<SweepRow> rows;
+  for (const SweepPoint& point : m_points) {
+    if (std::find(series.begin(), series.end(), point.series) == series.end()) series.push_back(point.series);
+    if (passes(point)) points.push_back(point);
+  }
+  if (any)
+    for (const SweepRow& row : m_shown->rows)
+      if (std::any_of(points.begin(), points.end(), [&](const SweepPoint& point) { return partOf(row, point); }))
+        rows.push_back(row);
+  m_model->show(std::move(rows), series);
+  m_plot->show(std::move(points), std::move(series));
+  readOut(-1);
+}
+
+void SweepView::readOut(int point) {
+  if (point < 0)
+    return m_readout->setText(m_plot->points().empty() ? QString() : tr("Point at a mark, or choose a cell"));
+  const SweepPoint& p = m_plot->points()[static_cast<std::size_t>(point)];
+  QString text = tr("%1, budget %2").arg(QString::fromStdString(p.series), budgetText(p.budget));
+  if (p.asked)
+    text += tr(": %1 % right (%2 to %3), %4 of %5 over %6")
+                .arg(percent(p.recall), percent(p.low), percent(p.high))
+                .arg(p.right)
+                .arg(p.asked)
+                .arg(counted(p.stories, tr("story"), tr("stories")));
+  if (p.kl) text += tr("; KL %1").arg(formatNumber(*p.kl));
+  if (p.bytes) text += tr("; %1").arg(formatBytes(static_cast<qint64>(*p.bytes + 0.5)));
+  if (p.share) text += tr(" (%1 % of the reference)").arg(percent(*p.share));
+  if (p.failed) text += tr("; %1 failed").arg(counted(p.failed, tr("cell"), tr("cells")));
+  m_readout->setText(text);
+}
+
+void SweepView::onTheme() {
+  if (!m_plot) return;
+  m_plot->follow();
+  m_model->followTheme();
+}
+
+bool SweepView::exportSvg(const QString& path) const {
+  QSaveFile file(path);
+  const std::string svg = paretoSvg(m_shown ? m_shown->name : "", m_points);
+  return file.open(QIODevice::WriteOnly) &&
+      file.write(svg.data(), static_cast<qint64>(svg.size())) == static_cast<qint64>(svg.size()) && file.commit();
+}
+
+nlohmann::json SweepView::options() const {
+  return {{"prompts", m_prompts->currentText().toStdString()}, {"filter", m_filter->text().toStdString()}};
+}
+
+Status SweepView::setOption(const std::string& name, const nlohmann::json& value) {
+  if (name == "filter" && value.is_string()) {
+    m_filter->setText(QString::fromStdString(value.get<std::string>()));
+    refresh();
+    return ok();
+  }
+  if (name == "prompts" && value.is_string()) {
+    onSnapshot();
+    const int found = m_prompts->findText(QString::fromStdString(value.get<std::string>()), Qt::MatchStartsWith);
+    if (found >= 0) {
+      m_prompts->setCurrentIndex(found);
+      refresh();
+      return ok();
+    }
+  }
+  return badOption(name, value, "name prompts (a prompt set of the sweep) or filter (words)");
+}
+
+QString SweepView::tsv() const { return m_model->rowCount() ? m_table->tsv() : QString(); }
+
+QString SweepView::dump() const {
+  if (!m_shown) return QStringLiteral("sweep: none\n");
+  QString out = QStringLiteral("sweep: %1; %2\n").arg(state(), m_prompts->currentText());
+  for (const SweepPoint& p : m_plot->points())
+    out += QStringLiteral("%1\t%2\t%3\t%4..%5\t%6\t%7\n")
+               .arg(QString::fromStdString(p.series), budgetText(p.budget), percent(p.recall), percent(p.low),
+                    percent(p.high), p.kl ? formatNumber(*p.kl) : "-", p.bytes ? formatNumber(*p.bytes) : "-");
+  return out;
+}
+
+}  // namespace kvlab
+
+KVLAB_DEFINE_VIEW(SweepView)

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Sweep: the Pareto plot and the cells of a results file or of a sweep that runs. What is chosen by prompt set and
+// filter is shown in both. GUI thread.
+#pragma once
+#include "widgets/base/inspector_view.h"
+#include "widgets/base/sweep_source.h"
+#include "widgets/table/data_table.h"
+#include "widgets/views/sweep/pareto_plot.h"
+#include "widgets/views/sweep/sweep_model.h"
+
+class QComboBox;
+class QLineEdit;
+class QToolButton;
+
+namespace kvlab {
+
+class SweepView : public InspectorView {
+  Q_OBJECT
+ public:
+  SweepView(InspectorContext& context, QWidget* parent);
+  QString dump() const override;
+  QString tsv() const override;
+  /// prompts: name of a prompt set, filter: words that a series must have.
+  nlohmann::json options() const override;
+  Status setOption(const std::string& name, const nlohmann::json& value) override;
+  ParetoPlot& plot() { return *m_plot; }
+  DataTable& table() { return *m_table; }
+  /// The plot as kvlab sweep writes it; false if the file cannot be written.
+  bool exportSvg(const QString& path) const;
+
+ protected:
+  void onSnapshot() override;
+  void onFocus() override {}
+  void onTheme() override;
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  void makeStrip();
+  void makeBody();
+  void take();
+  void refresh();
+  void fillPrompts();
+  void readOut(int point);
+  bool passes(const SweepPoint& point) const;
+  QString state() const;
+
+  SweepSource& m_source;
+  SweepModel* m_model;
+  DataTable* m_table = nullptr;
+  ParetoPlot* m_plot = nullptr;
+  QLabel *m_state = nullptr, *m_readout = nullptr;
+  QComboBox* m_prompts = nullptr;
+  QLineEdit* m_filter = nullptr;
+  QToolButton* m_export = nullptr;
+  SweepShownPtr m_shown;
+  std::vector<SweepPoint> m_points;  // of all prompt sets
+};
+
+}  // namespace kvlab

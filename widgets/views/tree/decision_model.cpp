@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/tree/decision_model.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+
+namespace kvlab {
+
+int doneIn(const FocusRound& round, bool expansions) {
+  return static_cast<int>(std::count_if(round.decisions.begin(), round.decisions.end(), [&](const FocusDecision& one) {
+    return one.done && one.expand == expansions;
+  }));
+}
+
+int refusedIn(const FocusRound& round) {
+  return static_cast<int>(std::count_if(round.decisions.begin(), round.decisions.end(),
+                                        [](const FocusDecision& one) { return !one.done; }));
+}
+
+QString roundText(const FocusRound& round) {
+  const auto tr = [](const char* text) { return QCoreApplication::translate("kvlab::DecisionModel", text); };
+  QString text = tr("round %1, tick %2: %3 → %4 of %5 entries; %6 done, %7 refused")
+                     .arg(round.round)
+                     .arg(round.tick.value())
+                     .arg(round.before)
+                     .arg(round.after)
+                     .arg(round.budget)
+                     .arg(doneIn(round, true) + doneIn(round, false))
+                     .arg(refusedIn(round));
+  if (round.unlisted > 0) text += tr(", %1 more behind the limit of edits").arg(round.unlisted);
+  return text;
+}
+
+namespace {
+QString scoreText(double score) {
+  return (score > 0 ? QStringLiteral("+") : QString()) + QString::number(score, 'f', 3);
+}
+QString outcomeText(const FocusDecision& one) {
+  return (one.done ? QStringLiteral("✓ ") : QStringLiteral("✗ ")) + QString::fromStdString(one.code).replace('_', ' ');
+}
+QString stepText(const FocusDecision& one) {
+  return (one.expand ? DecisionModel::tr("expand %1") : DecisionModel::tr("collapse to %1"))
+      .arg(QString::fromStdString(one.node.text()));
+}
+}  // namespace
+
+QString decisionText(const FocusDecision& one) {
+  return stepText(one) + QStringLiteral("   ") + DecisionModel::tr("score %1").arg(scoreText(one.score)) +
+      QStringLiteral("   ") + outcomeText(one) + QStringLiteral(": ") + QString::fromStdString(one.reason);
+}
+
+DecisionModel::DecisionModel(QObject* parent) : ColumnModel(parent) {
+  using One = const FocusDecision&;
+  add("node", tr("Node"), tr("The candidate: ▲ a gist to expand, ▼ a block to collapse to this gist"), QString(22, 'x'),
+      [](One one) {
+        return (one.expand ? QStringLiteral("▲ ") : QStringLiteral("▼ ")) + QString::fromStdString(one.node.text());
+      })
+      .with(Qt::AccessibleTextRole, stepText)
+      .tips([](One one) {
+        return (one.expand ? tr("expand node %1") : tr("collapse to node %1")).arg(one.node.id().value());
+      });
+  addNumber("score", tr("Score"),
+            tr("What the lens gave it: above 0 wants detail; for a collapse the highest of the 32 entries"),
+            {"-0.000", 2}, [](One one) { return scoreText(one.score); })
+      .in(Tone::Muted);
+  add("outcome", tr("Outcome"), tr("What became of it"), QString(13, 'x'), outcomeText).words().toned([](One one) {
+    return one.done ? Tone::Ok : Tone::Warning;
+  });
+  add("reason", tr("Reason"), tr("Why, with the figures"), {QString(10, 'x'), 1},
+      [](One one) { return QString::fromStdString(one.reason); })
+      .words()
+      .in(Tone::Muted);
+}
+
+void DecisionModel::show(std::shared_ptr<const FocusRound> round) {
+  if (round == m_round) return;
+  beginResetModel();
+  m_round = std::move(round);
+  endResetModel();
+}
+
+}  // namespace kvlab

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The wLOD tree as an icicle over the time line: LOD2 above LOD1 above the tokens. Every complete node is a box at
+// its level, faint; the entries of the working context, one over each moment, are filled. Where boxes share a pixel
+// the strongest mark is shown. Owned by WlodTreeView; painting is in wlod_paint.cpp. GUI thread. Device-independent
+// pixels.
+#pragma once
+#include <QWidget>
+#include <memory>
+#include <optional>
+
+#include "widgets/base/inspector_context.h"
+#include "widgets/base/theme.h"
+#include "widgets/canvas/axis_map.h"
+#include "widgets/canvas/axis_parts.h"
+#include "widgets/canvas/colour_map.h"
+#include "widgets/views/tree/wlod_tree.h"
+
+namespace kvlab {
+
+enum class TreeColour : std::uint8_t { Change, Score, Mass, Level };
+
+class WlodCanvas : public QWidget {
+  Q_OBJECT
+ public:
+  WlodCanvas(InspectorContext& context, QWidget* parent);
+
+  void show(std::shared_ptr<const WlodTree> tree);
+  void setColour(TreeColour colour);
+  TreeColour colour() const { return m_colour; }
+  /// The node that the person works at, and the one of a chosen decision.
+  void select(std::optional<TreeNode> node);
+  void mark(std::optional<TreeNode> node);
+  std::optional<TreeNode> selected() const { return m_selected; }
+  std::optional<TreeNode> marked() const { return m_marked; }
+  /// Scrolls so that a node is in sight.
+  void reveal(TreeNode node);
+
+  const AxisMap& axis() const { return m_axis; }
+  void showWindow(double begin, double end);
+  void fit();
+  void zoomBy(double factor);
+  QString readout() const;
+  /// Where a node is drawn; for tests.
+  QRectF boxOf(TreeNode node) const;
+
+ signals:
+  void clicked(kvlab::TreeNode node);
+  void activated(kvlab::TreeNode node);
+  void readoutChanged();
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  struct Parts {
+    QRect ruler, lane, rows, tokens, legend;
+    int each = 0;  // height of a level and the gap below it
+  };
+  enum class Key : std::uint8_t {
+    Clean,
+    Temporal,
+    Hierarchical,
+    Both,
+    Kept,
+    Score,
+    Mass,
+    Level2,
+    Level1,
+    Level0,
+    NoValue,
+    TreeOnly,
+    Summary,
+    Cooling,
+    Edit,
+    Protected,
+    Incomplete,
+    Draft
+  };
+  struct Legend {
+    Key key;
+    QString text;
+    int swatch;
+  };
+  /// Rows of a level that share pixels.
+  struct Column {
+    const TreeRow *entry = nullptr, *summary = nullptr;
+    bool layer0 = false;
+  };
+  Parts parts() const;
+  int gutter() const;
+  QRect levelRect(const Parts& parts, int level) const;
+  QRectF boxIn(const QRect& line, std::int32_t begin, std::int32_t end) const;
+  std::optional<TreeNode> nodeUnder(QPointF point) const;
+  void hoverAt(std::optional<TreeNode> node);
+  void step(const CellStep& by);
+  void place();
+  const TreeRow* stronger(const TreeRow* a, const TreeRow* b) const;
+  QString valueOf(const TreeRow& row) const;
+  std::vector<Legend> legend() const;
+  std::vector<int> legendWidths(const std::vector<Legend>& entries) const;
+  QColor scoreColour(float score) const;
+  QColor massColour(float share) const;
+
+  void paintStored(QPainter& painter, const Parts& parts, int level, const Theme& theme) const;
+  void paintRows(QPainter& painter, const QRect& line, int level, const Theme& theme) const;
+  void paintColumns(QPainter& painter, const QRect& line, const std::vector<Column>& columns, const Theme& theme) const;
+  void paintEntry(QPainter& painter, const QRectF& box, const TreeRow& row, bool layer0, const Theme& theme) const;
+  void paintSummary(QPainter& painter, const QRectF& box, const TreeRow& row, bool layer0, const Theme& theme) const;
+  void paintFill(QPainter& painter, const QRectF& box, const TreeRow& row, const Theme& theme) const;
+  void paintCooling(QPainter& painter, const QRect& line, int level, const Theme& theme) const;
+  void paintLocked(QPainter& painter, const QRectF& box, std::int32_t rounds, const Theme& theme) const;
+  void paintText(QPainter& painter, const QRectF& box, const TreeRow& row, const Theme& theme) const;
+  void paintLane(QPainter& painter, const Parts& parts, const Theme& theme) const;
+  void paintEarliest(QPainter& painter, const Parts& parts, const Theme& theme) const;
+  QRectF paintBracket(QPainter& painter, const QRect& lane, Moments span, const QStringList& texts,
+                      const QColor& colour, bool dashed, const QRectF& taken = {}) const;
+  void paintTail(QPainter& painter, const Parts& parts, const Theme& theme) const;
+  void paintMarks(QPainter& painter, const Parts& parts, const Theme& theme) const;
+  void paintNames(QPainter& painter, const Parts& parts, const Theme& theme) const;
+  void paintLegend(QPainter& painter, const QRect& area, const Theme& theme) const;
+  void paintSwatch(QPainter& painter, const QRectF& box, Key key, const Theme& theme) const;
+
+  InspectorContext& m_context;
+  std::shared_ptr<const WlodTree> m_tree;
+  TreeColour m_colour = TreeColour::Level;
+  std::optional<TreeNode> m_selected, m_marked, m_hovered;
+  ColourTable m_table{};  // of scores or attention, while painting
+  AxisMap m_axis;
+  AxisDrag m_drag;
+};
+
+}  // namespace kvlab

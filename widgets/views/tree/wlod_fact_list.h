@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The last edit of a wLOD session in words: a line for each fact, some with a bar. Scrolls where it has no room.
+// Owned by WlodTreeView. GUI thread.
+#pragma once
+#include <QScrollArea>
+#include <vector>
+
+#include "widgets/views/tree/wlod_facts.h"
+
+class QGridLayout;
+class QLabel;
+
+namespace kvlab {
+
+/// Shares of a whole, side by side, with the colours and patterns of the icicle.
+class FactBar : public QWidget {
+  Q_OBJECT
+ public:
+  explicit FactBar(QWidget* parent);
+  void show(std::vector<FactShare> shares);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  std::vector<FactShare> m_shares;
+};
+
+class WlodFactList : public QScrollArea {
+  Q_OBJECT
+ public:
+  explicit WlodFactList(QWidget* parent);
+  void show(std::vector<WlodFact> facts);
+  const std::vector<WlodFact>& facts() const { return m_facts; }
+  /// Colours of the theme in use.
+  void follow();
+
+ private:
+  struct Line {
+    QLabel *key = nullptr, *value = nullptr;
+    FactBar* bar = nullptr;  // null where the fact has none
+  };
+  void build();
+
+  QWidget* m_inner;
+  QGridLayout* m_grid;
+  std::vector<WlodFact> m_facts;
+  std::vector<Line> m_lines;  // [facts]
+};
+
+}  // namespace kvlab

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Painting around the icicle's boxes: the tail, brackets over stretches of moments, outlines, names and the legend.
+#include <QFontMetrics>
+#include <QPainter>
+#include <algorithm>
+#include <cmath>
+
+#include "widgets/base/format.h"
+#include "widgets/canvas/colour_map.h"
+#include "widgets/views/tree/wlod_canvas.h"
+#include "widgets/views/tree/wlod_look.h"
+
+namespace kvlab {
+namespace {
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+void paintDashed(QPainter& painter, const QRectF& box, const QColor& colour, Qt::PenStyle style, double wide = 1) {
+  painter.setPen(QPen(colour, wide, style));
+  painter.setBrush(Qt::NoBrush);
+  painter.drawRect(box);
+}
+}  // namespace
+
+/// Hatching behind what may not be collapsed, and the blocks that are not complete.
+void WlodCanvas::paintTail(QPainter& painter, const Parts& p, const Theme& theme) const {
+  const WlodView& view = m_tree->view();
+  const double from = std::max(0.0, m_axis.pixel(view.protectedFrom)),
+               to = std::min(m_axis.extent, m_axis.pixel(view.moments));
+  if (view.protectedFrom < view.moments && to > from) {
+    const QRectF area(p.rows.left() + std::round(from), p.lane.top(), std::max(2.0, std::round(to - from)),
+                      p.rows.bottom() - p.lane.top() + 1);
+    painter.fillRect(area, protectedBrush(theme));
+    painter.fillRect(QRectF(area.left(), area.top(), 1, area.height()), theme.muted);
+  }
+  for (int level = 1; level <= kTopLevel; ++level) {
+    const std::int32_t begin = m_tree->nodes(level) * spanOf(level);
+    if (begin >= view.moments || m_axis.pixel(view.moments) < 0 || m_axis.pixel(begin) > m_axis.extent) continue;
+    const QRectF box = boxIn(levelRect(p, level), begin, view.moments).adjusted(0.5, 0.5, -0.5, -0.5);
+    paintDashed(painter, box, theme.faint, Qt::DotLine);
+    painter.setFont(theme.small);
+    const QString text = tr("incomplete");
+    const int wide = painter.fontMetrics().horizontalAdvance(text) + 6;
+    if (box.width() < wide + 4 || box.height() < painter.fontMetrics().height() + 4) continue;
+    painter.fillRect(QRectF(box.center().x() - wide / 2.0, box.center().y() - 8, wide, 16), theme.surface);
+    painter.setPen(theme.muted);
+    painter.drawText(box, Qt::AlignCenter, text);
+  }
+}
+
+/// A stretch of moments: a line with feet, and beside it the longest of the texts that has room there; out of sight
+/// the way to it. Returns where the text stands.
+QRectF WlodCanvas::paintBracket(QPainter& painter, const QRect& lane, Moments span, const QStringList& texts,
+                                const QColor& colour, bool dashed, const QRectF& taken) const {
+  if (m_axis.pixel(span.end) <= 0 || m_axis.pixel(span.begin) >= m_axis.extent) {  // out of sight: where to look for it
+    if (texts.empty()) return {};
+    const bool before = m_axis.pixel(span.end) <= 0;
+    const QString text = before ? QStringLiteral("◀ ") + texts.back() : texts.back() + QStringLiteral(" ▶");
+    painter.setFont(Theme::current()->small);
+    const int wide = painter.fontMetrics().horizontalAdvance(text) + 1;
+    const QRectF room(before ? lane.left() + 2 : lane.right() - 2 - wide, lane.top(), wide, lane.height());
+    if (room.adjusted(-6, 0, 6, 0).intersects(taken)) return {};
+    painter.fillRect(room.adjusted(-2, 1, 2, -1), Theme::current()->surface);
+    painter.setPen(colour);
+    painter.drawText(room, Qt::AlignVCenter, text);
+    return room;
+  }
+  const double left = lane.left() + std::clamp(std::round(m_axis.pixel(span.begin)), -4.0, m_axis.extent),
+               right = std::max(left + 3, lane.left() + std::min(m_axis.extent, std::round(m_axis.pixel(span.end))));
+  const double top = lane.bottom() - 6;
+  if (dashed)
+    for (double x = left; x < right; x += 4) painter.fillRect(QRectF(x, top, std::min(2.0, right - x), 2), colour);
+  else painter.fillRect(QRectF(left, top, right - left, 2), colour);
+  painter.fillRect(QRectF(left, top, 1.5, 7), colour);
+  painter.fillRect(QRectF(right - 1.5, top, 1.5, 7), colour);
+  painter.setFont(Theme::current()->small);
+  for (const QString& text : texts) {
+    const int wide = painter.fontMetrics().horizontalAdvance(text);
+    for (const double from : {right + 5, left - 5 - wide}) {
+      const QRectF room(from, lane.top(), wide + 1, lane.height());
+      if (room.left() < lane.left() || room.right() > lane.right() || room.adjusted(-6, 0, 6, 0).intersects(taken))
+        continue;
+      painter.fillRect(room.adjusted(-2, 1, 2, -1), Theme::current()->surface);
+      painter.setPen(colour);
+      painter.drawText(room, Qt::AlignVCenter, text);
+      return room;
+    }
+  }
+  return {};
+}
+
+/// From here on everything was dirty.
+void WlodCanvas::paintEarliest(QPainter& painter, const Parts& p, const Theme& theme) const {
+  const WlodChange* change = m_tree->view().change.get();
+  if (!change || m_colour != TreeColour::Change || change->earliest >= m_tree->moments() ||
+      m_axis.pixel(change->earliest) < 0 || m_axis.pixel(change->earliest) > m_axis.extent)
+    return;
+  const double x = p.rows.left() + std::round(m_axis.pixel(change->earliest)) - 0.5;
+  painter.setPen(QPen(theme.warning, 1, Qt::DashLine));
+  painter.drawLine(QPointF(x, p.lane.bottom()), QPointF(x, p.rows.bottom()));
+}
+
+void WlodCanvas::paintLane(QPainter& painter, const Parts& p, const Theme& theme) const {
+  const WlodView& view = m_tree->view();
+  QRectF taken;
+  if (view.draft) {
+    taken = paintBracket(painter, p.lane, *view.draft, {tr("draft")}, theme.accent, true);
+    if (m_axis.pixel(view.draft->end) > 0 && m_axis.pixel(view.draft->begin) < m_axis.extent)
+      paintDashed(painter, boxIn(levelRect(p, 0), view.draft->begin, view.draft->end).adjusted(0, 0.5, 0, 0.5),
+                  theme.accent, Qt::DashLine, 2);
+  }
+  if (!view.change) return;
+  QStringList texts{tr("last edit, tick %1").arg(view.change->tick.value()), tr("last edit")};
+  for (const TimelineChange& edit : view.change->edits) {
+    paintBracket(painter, p.lane, edit.moments, texts, theme.warning, false, taken);
+    texts.clear();
+  }
+}
+
+/// The chosen node, that of a chosen decision, and what is under the pointer here or elsewhere.
+void WlodCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& theme) const {
+  const auto frame = [&](TreeNode node, const QColor& colour, int thick) {
+    if (m_axis.pixel(node.end()) < 0 || m_axis.pixel(node.start) > m_axis.extent) return;
+    QRectF box = boxIn(levelRect(p, node.level), node.start, std::min(node.end(), m_tree->moments()));
+    if (box.width() < 4) box = QRectF(box.center().x() - 2, box.top(), 4, box.height());
+    paintOutline(painter, box.adjusted(0, 0, -0.5, -0.5), colour, thick, theme);
+  };
+  const std::int32_t elsewhere = m_context.hovered().value();
+  if (m_hovered) frame(*m_hovered, theme.hover, 1);
+  else if (elsewhere >= 0 && elsewhere < m_tree->entries()) frame(m_tree->entry(elsewhere), theme.hover, 1);
+  if (m_selected) frame(*m_selected, theme.focus, 2);
+  if (!m_marked || m_axis.pixel(m_marked->end()) < 0 || m_axis.pixel(m_marked->start) > m_axis.extent) return;
+  frame(*m_marked, theme.accent, 3);
+  const QRectF box = boxIn(levelRect(p, m_marked->level), m_marked->start, m_marked->end());
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(QPen(theme.surface, 1.5));
+  painter.setBrush(theme.accent);
+  painter.drawPolygon(
+      QPolygonF({QPointF(box.center().x() - 6, box.top() - 9), QPointF(box.center().x() + 6, box.top() - 9),
+                 QPointF(box.center().x(), box.top() - 1)}));
+  painter.setRenderHint(QPainter::Antialiasing, false);
+}
+
+void WlodCanvas::paintNames(QPainter& painter, const Parts& p, const Theme& theme) const {
+  painter.setFont(theme.small);
+  painter.setPen(theme.faint);
+  painter.drawText(QRect(0, 0, p.ruler.left() - 8, p.ruler.height()), Qt::AlignRight | Qt::AlignVCenter, tr("moment"));
+  for (int level = 0; level <= kTopLevel; ++level) {
+    const QRect line = levelRect(p, level);
+    const bool two = line.height() >= 30;
+    const QRect room(0, line.top(), line.left() - 8, line.height());
+    painter.setFont(theme.smallStrong);
+    painter.setPen(theme.text);
+    painter.drawText(two ? room.adjusted(0, line.height() / 2 - 15, 0, 0) : room,
+                     (two ? Qt::AlignTop : Qt::AlignVCenter) | Qt::AlignRight, levelText(level));
+    if (!two) continue;
+    painter.setFont(theme.small);
+    painter.setPen(theme.muted);
+    painter.drawText(room.adjusted(0, line.height() / 2, 0, 0), Qt::AlignTop | Qt::AlignRight,
+                     counted(m_tree->entriesOf(level), tr("entry"), tr("entries")));
+  }
+}
+
+void WlodCanvas::paintSwatch(QPainter& painter, const QRectF& box, Key key, const Theme& theme) const {
+  switch (key) {
+    case Key::Clean: return paintWhy(painter, box, DirtyWhy::Clean, theme);
+    case Key::Temporal: return paintWhy(painter, box, DirtyWhy::Temporal, theme);
+    case Key::Hierarchical: return paintWhy(painter, box, DirtyWhy::Hierarchical, theme);
+    case Key::Both: return paintWhy(painter, box, DirtyWhy::Both, theme);
+    case Key::Kept:
+      paintWhy(painter, box, DirtyWhy::Temporal, theme);
+      return painter.fillRect(QRectF(box.left(), box.bottom() - 2, box.width(), 2), theme.ok);
+    case Key::Level2: return painter.fillRect(box, levelColour(2, theme));
+    case Key::Level1: return painter.fillRect(box, levelColour(1, theme));
+    case Key::Level0: return painter.fillRect(box, levelColour(0, theme));
+    case Key::NoValue: return painter.fillRect(box, missingBrush(theme));
+    case Key::TreeOnly:
+      painter.fillRect(box, Theme::mix(theme.surface, theme.sunken, theme.dark ? 0.75 : 0.55));
+      return paintDashed(painter, box.adjusted(0.5, 0.5, -0.5, -0.5), theme.border, Qt::SolidLine);
+    case Key::Summary:
+      paintSwatch(painter, box, Key::TreeOnly, theme);
+      return painter.fillRect(box.adjusted(0, 6, 0, 0), whyColour(DirtyWhy::Clean, theme));
+    case Key::Cooling: return paintLock(painter, QPointF(box.center().x(), box.bottom()), 8, theme.text);
+    case Key::Edit:
+      for (const QRectF& part : {QRectF(box.left(), box.top() + 2, 11, 2), QRectF(box.left(), box.top() + 2, 1.5, 7),
+                                 QRectF(box.right() - 1.5, box.top() + 2, 1.5, 7)})
+        painter.fillRect(part, theme.warning);
+      return;
+    case Key::Protected:
+      painter.fillRect(box, protectedBrush(theme));
+      return painter.fillRect(QRectF(box.left(), box.top(), 1, box.height()), theme.muted);
+    case Key::Incomplete: return paintDashed(painter, box.adjusted(0.5, 0.5, -0.5, -0.5), theme.faint, Qt::DotLine);
+    case Key::Draft: return paintDashed(painter, box.adjusted(0.5, 0.5, -0.5, -0.5), theme.accent, Qt::DashLine, 1.5);
+    default: {
+      const ColourTable table = colourTable(key == Key::Score ? MapKind::Diverging : MapKind::Inferno, theme);
+      for (int x = 0; x < 56; ++x)
+        painter.fillRect(QRectF(box.left() + x, box.top(), 1, box.height()),
+                         QColor(table[at(key == Key::Score ? 1 + x * 254 / 55 : 70 + x * 160 / 55)]));
+    }
+  }
+}
+
+void WlodCanvas::paintLegend(QPainter& painter, const QRect& area, const Theme& theme) const {
+  const std::vector<Legend> entries = legend();
+  const std::vector<QRect> boxes = legendBoxes(legendWidths(entries), area);
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    const QRect& box = boxes[i];
+    paintSwatch(painter, QRectF(box.left(), box.center().y() - 4, 11, 10), entries[i].key, theme);
+    painter.setFont(theme.small);
+    painter.setPen(theme.muted);
+    painter.drawText(box.adjusted(entries[i].swatch, 0, 0, 0), Qt::AlignVCenter, entries[i].text);
+  }
+}
+
+}  // namespace kvlab

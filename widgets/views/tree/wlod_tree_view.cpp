@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/tree/wlod_tree_view.h"
+
+#include <QComboBox>
+#include <QStackedWidget>
+#include <QTabBar>
+#include <QToolButton>
+#include <algorithm>
+#include <cmath>
+
+#include "widgets/base/button_use.h"
+#include "widgets/base/format.h"
+#include "widgets/base/turning_splitter.h"
+#include "widgets/base/view_registry.h"
+
+namespace kvlab {
+namespace {
+constexpr const char* kColours[] = {"auto", "change", "score", "attention", "level"};
+constexpr const char* kPages[] = {"edit", "rounds"};
+constexpr int kWide = 860;  // from this width on the panel stands beside the tree
+}  // namespace
+
+WlodTreeView::WlodTreeView(InspectorContext& context, QWidget* parent) : InspectorView(context, parent) {
+  makeStrip();
+  makeBody();
+  makeActions();
+  connect(&context, &InspectorContext::busyChanged, this, &WlodTreeView::buttons);
+}
+
+void WlodTreeView::makeStrip() {
+  m_colour = stripChoice({tr("automatic"), tr("last edit"), tr("score"), tr("attention"), tr("level")},
+                         tr("Colour of the entries"),
+                         tr("What colours the entries: what the last edit invalidated, the lens's score, attention, or "
+                            "their level; automatic is the last edit where there was one"));
+  m_colour->setSizeAdjustPolicy(QComboBox::AdjustToContents);  // the first text says what automatic is now
+  connect(m_colour, &QComboBox::activated, this, [this] {
+    showColour();
+    sayOption("colour");
+  });
+  m_state = stripLabel({}, 1);
+  m_expand = stripButton(tr("Expand"), tr("Expand"), {});
+  m_collapse = stripButton(tr("Collapse"), tr("Collapse"), {});
+  m_refocus = stripButton(tr("Refocus"), tr("Refocus"), {});
+  setCommand(m_expand, "wlod_expand");
+  setCommand(m_collapse, "wlod_collapse");
+  setCommand(m_refocus, "wlod_refocus");
+  connect(m_expand, &QToolButton::clicked, this, [this] {
+    if (m_tree && m_canvas->selected()) ask(m_tree->expansion(*m_canvas->selected()));
+  });
+  connect(m_collapse, &QToolButton::clicked, this, [this] {
+    if (m_tree && m_canvas->selected()) ask(m_tree->collapse(*m_canvas->selected()));
+  });
+  connect(m_refocus, &QToolButton::clicked, this, &WlodTreeView::refocus);
+}
+
+void WlodTreeView::makeBody() {
+  auto* both = new TurningSplitter(
+      kWide, [](int width) { return width * 3 / 5; }, [](int height) { return height / 2; }, this);
+  m_canvas = new WlodCanvas(context(), both);
+  both->addWidget(m_canvas);
+  both->addWidget(makePanel(both));
+  both->setStretchFactor(0, 3);
+  both->setStretchFactor(1, 2);
+  setContent(both);
+  setMainControl(m_canvas);
+  m_message = new QLabel(this);
+  m_message->setObjectName("readout");
+  m_message->setWordWrap(true);
+  m_message->setTextFormat(Qt::PlainText);
+  m_message->setFont(theme()->small);
+  m_message->setAccessibleName(tr("Why the last edit was refused"));
+  m_message->hide();
+  body()->addWidget(m_message);
+  m_readout = readoutLine();
+  connect(m_canvas, &WlodCanvas::clicked, this, &WlodTreeView::pick);
+  connect(m_canvas, &WlodCanvas::activated, this, [this](TreeNode node) {
+    if (m_canvas->selected() != node) pick(node);
+    ask(m_tree->towards(node));
+  });
+  connect(m_canvas, &WlodCanvas::readoutChanged, this, &WlodTreeView::sayReadout);
+}
+
+QWidget* WlodTreeView::makePanel(QWidget* parent) {
+  auto* panel = new QWidget(parent);
+  auto* column = new QVBoxLayout(panel);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  m_tabs = new QTabBar(panel);
+  m_tabs->addTab(tr("Last edit"));
+  m_tabs->addTab(tr("Rounds"));
+  m_tabs->setTabToolTip(0, tr("What the last edit invalidated, why, and what it cost"));
+  m_tabs->setTabToolTip(1, tr("What the focus allocator decided, round by round"));
+  m_tabs->setAccessibleName(tr("Last edit or rounds"));
+  m_tabs->setToolTip(tr("The last edit, or the rounds of the focus allocator"));
+  m_tabs->setExpanding(false);
+  m_tabs->setFont(theme()->small);
+  m_pages = new QStackedWidget(panel);
+  m_facts = new WlodFactList(m_pages);
+  m_rounds = new WlodRounds(m_pages);
+  m_pages->addWidget(m_facts);
+  m_pages->addWidget(m_rounds);
+  column->addWidget(m_tabs);
+  column->addWidget(m_pages, 1);
+  connect(m_tabs, &QTabBar::currentChanged, m_pages, &QStackedWidget::setCurrentIndex);
+  connect(m_tabs, &QTabBar::tabBarClicked, this, [this](int page) {
+    if (page < 0) return;
+    showPage(static_cast<Page>(page));
+    sayOption("panel");
+  });
+  connect(m_rounds, &WlodRounds::roundPicked, this, [this] {
+    m_canvas->mark({});
+    sayOption("round");
+  });
+  connect(m_rounds, &WlodRounds::decisionChosen, this, [this](const FocusDecision& decision) {
+    m_canvas->mark(decision.node);
+    m_canvas->reveal(decision.node);
+    m_readout->setText(decisionText(decision));
+  });
+  return panel;
+}
+
+void WlodTreeView::makeActions() {
+  m_expandAction = addViewAction(tr("Expand"), tr("Put 32 children in the place of the chosen gist"), Qt::Key_E);
+  m_collapseAction = addViewAction(tr("Collapse"), tr("Put a gist in the place of the chosen block of 32"), Qt::Key_C);
+  m_refocusAction = addViewAction(tr("Refocus"), tr("Let the focus allocator decide now"), Qt::Key_R);
+  connect(m_expandAction, &QAction::triggered, m_expand, &QToolButton::click);
+  connect(m_collapseAction, &QAction::triggered, m_collapse, &QToolButton::click);
+  connect(m_refocusAction, &QAction::triggered, m_refocus, &QToolButton::click);
+}
+
+bool WlodTreeView::ready() const { return InspectorView::ready() && !m_sending; }
+
+void WlodTreeView::onSnapshot() {
+  const bool any = shown() && shown()->wlod,
+             rows = any && shown()->wlod->moments > 0 && shown()->wlod->entries.size() > 0;
+  setEmpty(
+      rows ? QString() : tr("What of the text stands as tokens and what as gists, and what the last edit invalidated"),
+      !shown()  ? noSessionHow()
+          : any ? promptHow()
+                : tr("This session has no wLOD. A manifest with the key “wlod” opens one that has: lab.open({model: "
+                     "\"demo\", wlod: {budget: 1024}}) in the console."));
+  for (QWidget* one : std::initializer_list<QWidget*>{m_colour, m_expand, m_collapse, m_refocus, m_readout})
+    one->setVisible(rows);
+  m_tree = rows ? std::make_shared<const WlodTree>(shown()) : nullptr;
+  m_canvas->show(m_tree);
+  if (!m_tree || m_saidIn != shown()->tick) say({});
+  if (!m_tree) {
+    m_state->clear();
+    return buttons();
+  }
+  const WlodView& view = m_tree->view();
+  m_facts->show(wlodFacts(view));
+  m_rounds->show(view.rounds);
+  m_tabs->setTabText(1, view.rounds.empty() ? tr("Rounds") : tr("Rounds (%1)").arg(view.rounds.size()));
+  if (m_canvas->marked() && !m_tree->has(*m_canvas->marked())) m_canvas->mark({});
+  QStringList state{(budgetShort(view) ? QStringLiteral("⚠ ") : QString()) + budgetText(view),
+                    tr("%1 moments").arg(view.moments), QString::fromStdString(view.attention),
+                    tr("lens %1").arg(QString::fromStdString(view.lens)),
+                    tr("gists %1").arg(QString::fromStdString(view.gist).section(QLatin1Char('/'), -1))};
+  m_state->setText(state.join(QStringLiteral("  ·  ")));
+  showColour();
+}
+
+void WlodTreeView::showColour() {
+  const int choice = m_colour->currentIndex();
+  const bool changed = m_tree && m_tree->view().change;
+  m_colour->setItemText(0, changed ? tr("auto: last edit") : tr("auto: level"));
+  m_canvas->setColour(choice == 0 ? (changed ? TreeColour::Change : TreeColour::Level)
+                                  : static_cast<TreeColour>(choice - 1));
+}
+
+void WlodTreeView::showPage(Page page) { m_tabs->setCurrentIndex(static_cast<int>(page)); }
+
+/// The chosen node follows the focus of all views where that is an entry or a token of the time line.
+void WlodTreeView::onFocus() {
+  if (!m_tree) return;
+  const Focus& focus = context().focus();
+  if (focus.position != m_followed.position || focus.ledger != m_followed.ledger)
+    if (const auto node = focusedNode()) {
+      m_canvas->select(node);
+      m_canvas->reveal(*node);
+    }
+  m_followed = focus;
+  sayReadout();
+  buttons();
+}
+
+std::optional<TreeNode> WlodTreeView::focusedNode() const {
+  const Focus& focus = context().focus();
+  if (focus.position.value() >= 0 && focus.position.value() < m_tree->entries())
+    return m_tree->entry(focus.position.value());
+  if (focus.ledger.value() < 0) return {};
+  const auto& tokens = m_tree->view().tokens;
+  const auto found = std::find(tokens.begin(), tokens.end(), focus.ledger);
+  return found == tokens.end() ? std::nullopt
+                               : std::optional(TreeNode{0, static_cast<std::int32_t>(found - tokens.begin())});
+}
+
+void WlodTreeView::sayReadout() {
+  m_readout->setText(m_canvas->readout());
+  m_canvas->setAccessibleDescription(m_state->text() + QStringLiteral("; ") + m_canvas->readout());
+}
+
+void WlodTreeView::onHover() {
+  m_canvas->update();
+  sayReadout();
+}
+
+void WlodTreeView::onTheme() {
+  if (!m_message) return;
+  m_facts->follow();
+  m_rounds->follow();
+  m_canvas->update();
+  say(m_message->text());
+}
+
+/// Entries and tokens are rows of the ledger, which all views can focus; other nodes are this view's own.
+void WlodTreeView::pick(TreeNode node) {
+  if (!m_tree) return;
+  m_canvas->select(node);
+  m_canvas->reveal(node);
+  const std::int32_t position = m_tree->positionOf(node);
+  if (position >= 0) clickPosition(Position(position));
+  else if (node.level == 0 && static_cast<std::size_t>(node.start) < m_tree->view().tokens.size())
+    clickLedger(m_tree->view().tokens[static_cast<std::size_t>(node.start)]);
+  else sayOption("node");
+  m_canvas->select(node);
+  sayReadout();
+  buttons();
+}
+
+QString WlodTreeView::whyNotNow() const {
+  if (!m_tree) return tr("there is no tree");
+  if (m_sending || context().busy()) return tr("the engine is working");
+  if (!context().history().empty() && context().history().back() != shown())
+    return tr("an older tick is shown; go to the newest first");
+  return {};
+}
+
+void WlodTreeView::buttons() {
+  const QString now = whyNotNow();
+  const auto set = [&](QToolButton* button, QAction* action, const QString& why, const QString& does) {
+    button->setEnabled(why.isEmpty());
+    button->setToolTip(why.isEmpty() ? does : tr("Not now: %1").arg(why));
+    action->setEnabled(why.isEmpty());
+    action->setToolTip(button->toolTip());
+  };
+  const auto edit = [&](bool expand) {
+    if (!now.isEmpty()) return TreeEdit{expand, {}, now};
+    if (!m_canvas->selected()) return TreeEdit{expand, {}, tr("choose a node of the tree first")};
+    return expand ? m_tree->expansion(*m_canvas->selected()) : m_tree->collapse(*m_canvas->selected());
+  };
+  const TreeEdit up = edit(true), down = edit(false);
+  set(m_expand, m_expandAction, up.why,
+      tr("Put the 32 children of %1 in its place (E)").arg(QString::fromStdString(up.node.text())));
+  set(m_collapse, m_collapseAction, down.why,
+      tr("Put %1 in the place of its 32 children (C)").arg(QString::fromStdString(down.node.text())));
+  set(m_refocus, m_refocusAction, now,
+      tr("Let the focus allocator decide now what to expand and what to collapse (R)"));
+}
+
+void WlodTreeView::ask(const TreeEdit& edit) {
+  const QString now = whyNotNow(), why = now.isEmpty() ? edit.why : now;
+  if (!why.isEmpty()) return say((edit.expand ? tr("not expanded: %1") : tr("not collapsed: %1")).arg(why));
+  send(edit.expand ? "wlod_expand" : "wlod_collapse", {{"node", edit.node.id().value()}});
+}
+
+void WlodTreeView::refocus() {
+  if (const QString why = whyNotNow(); !why.isEmpty()) return say(tr("not refocused: %1").arg(why));
+  send("wlod_refocus", nlohmann::json::object());
+}
+
+/// Asks the engine; a refusal is shown until another edit or tick.
+void WlodTreeView::send(const char* command, const nlohmann::json& args) {
+  say({});
+  m_sending = true;
+  buttons();
+  context().runCommand(QLatin1String(command), args, this, [this](const Result<nlohmann::json>& reply) {
+    m_sending = false;
+    if (const std::optional<Error> refused = refusalOf(reply)) say(QString::fromStdString(refused->text()));
+    buttons();
+    emit readyChanged();
+  });
+}
+
+void WlodTreeView::say(const QString& text) {
+  QPalette colours = m_message->palette();
+  colours.setColor(QPalette::WindowText, theme()->error);
+  m_message->setPalette(colours);
+  m_message->setText(text.isEmpty() || text.startsWith(QChar(0x2717)) ? text : QStringLiteral("✗ ") + text);
+  m_message->setVisible(!text.isEmpty());
+  m_saidIn = shown() ? shown()->tick : Tick();
+}
+
+nlohmann::json WlodTreeView::options() const {
+  nlohmann::json out{{"colour", kColours[m_colour->currentIndex()]},
+                     {"panel", kPages[m_tabs->currentIndex()]},
+                     {"round", nullptr},
+                     {"node", nullptr},
+                     {"window", nullptr}};
+  if (m_rounds->chosen()) out["round"] = *m_rounds->chosen();
+  if (m_canvas->selected()) out["node"] = m_canvas->selected()->id().value();
+  const AxisMap& axis = m_canvas->axis();
+  if (!axis.fitted)
+    out["window"] = {static_cast<std::int64_t>(std::floor(axis.first)),
+                     static_cast<std::int64_t>(std::ceil(std::min(axis.count, axis.first + axis.visible())))};
+  return out;
+}
+
+Status WlodTreeView::setOption(const std::string& name, const nlohmann::json& value) {
+  if (name == "window") return setWindow(value);
+  if (name == "node") return setNode(value);
+  if (name == "round") {
+    if (!value.is_null() && !value.is_number_integer())
+      return badOption(name, value, "give the number of a round, or null for the newest");
+    if (!m_rounds->choose(value.is_null() ? std::nullopt : std::optional(value.get<std::int32_t>())))
+      return badOption(name, value, "name a round that the strip shows, or null for the newest");
+    m_canvas->mark({});
+    return ok();
+  }
+  for (int i = 0; name == "panel" && i < 2; ++i)
+    if (value == kPages[i]) return showPage(static_cast<Page>(i)), ok();
+  if (name == "panel") return badOption(name, value, "use edit or rounds");
+  if (name != "colour") return InspectorView::setOption(name, value);
+  for (int i = 0; i < static_cast<int>(std::size(kColours)); ++i)
+    if (value == kColours[i]) {
+      m_colour->setCurrentIndex(i);
+      showColour();
+      return ok();
+    }
+  return badOption(name, value, "use auto, change, score, attention or level");
+}
+
+Status WlodTreeView::setWindow(const nlohmann::json& value) {
+  if (value.is_null()) return m_canvas->fit(), ok();
+  const bool two =
+      value.is_array() && value.size() == 2 && value[0].is_number_integer() && value[1].is_number_integer();
+  const std::int64_t begin = two ? value[0].get<std::int64_t>() : 0, end = two ? value[1].get<std::int64_t>() : 0;
+  if (!two || begin < 0 || end <= begin || (m_tree && end > m_tree->moments()))
+    return badOption("window", value, "give [begin, end] in moments of the time line, or null for all");
+  m_canvas->showWindow(static_cast<double>(begin), static_cast<double>(end));
+  return ok();
+}
+
+Status WlodTreeView::setNode(const nlohmann::json& value) {
+  const TreeNode node = value.is_number_integer() ? TreeNode::of(NodeId(value.get<std::int64_t>())) : TreeNode{-1, 0};
+  if (!value.is_null() && (!m_tree || !m_tree->has(node)))
+    return badOption("node", value, "give the id of a complete node, start * 4 + level, or null");
+  m_canvas->select(value.is_null() ? std::nullopt : std::optional(node));
+  if (!value.is_null()) m_canvas->reveal(node);
+  sayReadout();
+  buttons();
+  return ok();
+}
+
+QString WlodTreeView::dump() const {
+  if (!m_tree) return QStringLiteral("tree: no wLOD\n");
+  const WlodView& view = m_tree->view();
+  QString out = QStringLiteral("tree: tick %1, %2\n").arg(m_tree->snapshot().tick.value()).arg(m_state->text());
+  for (int level = kTopLevel; level >= 0; --level)
+    out += QStringLiteral("%1: %2 complete, %3\n")
+               .arg(levelText(level))
+               .arg(m_tree->nodes(level))
+               .arg(counted(m_tree->entriesOf(level), tr("entry"), tr("entries")));
+  out += QStringLiteral("summaries: %1\nprotected from %2\n").arg(m_tree->summaries()).arg(view.protectedFrom);
+  if (view.draft) out += QStringLiteral("draft [%1, %2)\n").arg(view.draft->begin).arg(view.draft->end);
+  out += m_tree->runs().join(QLatin1Char('\n')) + QLatin1Char('\n');
+  for (const WlodFact& fact : m_facts->facts()) out += fact.key + QStringLiteral(": ") + fact.value + QLatin1Char('\n');
+  for (const auto& round : view.rounds) {
+    out += roundText(*round) + QLatin1Char('\n');
+    for (const FocusDecision& one : round->decisions)
+      out += QStringLiteral("  ") + decisionText(one) + QLatin1Char('\n');
+  }
+  if (!m_message->isHidden()) out += m_message->text() + QLatin1Char('\n');
+  return out + m_canvas->readout() + QLatin1Char('\n');
+}
+
+/// One line per row of the session, in order of arrival.
+QString WlodTreeView::tsv() const {
+  if (!m_tree) return {};
+  QString out = tsvLine({tr("node"), tr("level"), tr("begin"), tr("end"), tr("position"), tr("ledger"), tr("phase"),
+                         tr("score"), tr("attention"), tr("cooling"), tr("dirty"), tr("layer 0 kept")});
+  const auto figure = [](float value) {
+    return std::isnan(value) ? QString() : QString::number(static_cast<double>(value));
+  };
+  for (const WlodRow& row : m_tree->view().rows) {
+    const TreeRow* known = m_tree->rowOf(row.node);
+    const std::int32_t position = known ? known->position : -1;
+    const bool live = position >= 0 && position < m_tree->snapshot().length();
+    out += tsvLine(
+        {QString::number(row.node.id().value()), QString::number(row.node.level), QString::number(row.node.start),
+         QString::number(row.node.end()), live ? QString::number(position) : QString(),
+         live ? QString::number(m_tree->snapshot().context[static_cast<std::size_t>(position)].value()) : QString(),
+         QString::number(row.node.phase()), figure(m_tree->score(position)), figure(m_tree->mass(position)),
+         QString::number(m_tree->cooling(position)), known ? QString::fromUtf8(name(known->why)) : QString(),
+         known && known->layer0 ? tr("yes") : tr("no")});
+  }
+  return out;
+}
+
+}  // namespace kvlab
+
+KVLAB_DEFINE_VIEW(WlodTreeView)

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Tree: the wLOD tree over the time line, what of it is the working context, what the last edit invalidated and why,
+// and what the focus allocator decided; with the ways to expand, collapse and refocus. GUI thread.
+#pragma once
+#include "widgets/base/inspector_view.h"
+#include "widgets/views/tree/wlod_canvas.h"
+#include "widgets/views/tree/wlod_fact_list.h"
+#include "widgets/views/tree/wlod_rounds.h"
+
+class QTabBar;
+class QStackedWidget;
+
+namespace kvlab {
+
+class WlodTreeView : public InspectorView {
+  Q_OBJECT
+ public:
+  WlodTreeView(InspectorContext& context, QWidget* parent);
+  QString dump() const override;
+  QString tsv() const override;
+  bool ready() const override;
+  nlohmann::json options() const override;
+  Status setOption(const std::string& name, const nlohmann::json& value) override;
+  WlodCanvas& canvas() { return *m_canvas; }
+  WlodRounds& rounds() { return *m_rounds; }
+
+ protected:
+  void onSnapshot() override;
+  void onFocus() override;
+  void onHover() override;
+  void onTheme() override;
+
+ private:
+  enum class Page { Edit, Rounds };
+  void makeStrip();
+  void makeBody();
+  void makeActions();
+  QWidget* makePanel(QWidget* parent);
+  void showColour();
+  void showPage(Page page);
+  void pick(TreeNode node);
+  void ask(const TreeEdit& edit);
+  void refocus();
+  void send(const char* command, const nlohmann::json& args);
+  void say(const QString& text);
+  void sayReadout();
+  std::optional<TreeNode> focusedNode() const;
+  QString whyNotNow() const;
+  void buttons();
+  Status setWindow(const nlohmann::json& value);
+  Status setNode(const nlohmann::json& value);
+
+  std::shared_ptr<const WlodTree> m_tree;
+  WlodCanvas* m_canvas = nullptr;
+  WlodFactList* m_facts = nullptr;
+  WlodRounds* m_rounds = nullptr;
+  QTabBar* m_tabs = nullptr;
+  QStackedWidget* m_pages = nullptr;
+  QComboBox* m_colour = nullptr;
+  QLabel *m_state = nullptr, *m_message = nullptr, *m_readout = nullptr;
+  QToolButton *m_expand = nullptr, *m_collapse = nullptr, *m_refocus = nullptr;
+  QAction *m_expandAction = nullptr, *m_collapseAction = nullptr, *m_refocusAction = nullptr;
+  Focus m_followed;  // the focus that the chosen node was last taken from
+  Tick m_saidIn;     // the tick whose refusal is shown
+  bool m_sending = false;
+};
+
+}  // namespace kvlab
