@@ -105,7 +105,7 @@ Result<std::vector<std::vector<float>>> Session::attentionPerHead(Layer layer) {
   if (Status possible = withoutWlod("attention by head was not measured"); !possible) return possible.error();
   m_timeline.makeRoom(m_store, 1, m_manifest.historyBytes);
   TransactionRules rules = transactionRules();
-  rules.wantPerHead = true;
+  rules.wanted.newestPerHead = InLayers::All;
   Trace trace;
   Transaction transaction(m_transformer.get(), m_store, m_layouts, m_faults);
   Result<CacheState> seen = transaction.query(m_state, rules, trace);

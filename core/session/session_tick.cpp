@@ -19,10 +19,11 @@ TransactionRules Session::transactionRules() const {
   rules.newRows = m_manifest.newRows;
   rules.probes = m_manifest.probes;
   const unsigned looksAt = m_state.policy ? statisticsOf(m_state.policy->specs) : 0;
-  rules.allAttention = m_state.tick.value() < m_attentionUntil || (looksAt & (kReceived | kObserved | kNewest));
+  const bool all = m_state.tick.value() < m_attentionUntil || (looksAt & (kReceived | kObserved | kNewest));
+  if (rules.probes) rules.wanted.newest = all ? InLayers::All : InLayers::Last;
   rules.guards = m_manifest.guards;
-  rules.wantReceivedPerHead = looksAt & (kReceived | kObserved);
-  if (m_state.policy) rules.gates = m_state.policy->gates.get();
+  if (looksAt & (kReceived | kObserved)) rules.wanted.receivedPerHead = InLayers::All;
+  if (m_state.policy) rules.wanted.gates = m_state.policy->gates.get();
   rules.splice = {m_manifest.position, m_manifest.brightness.start, static_cast<float>(m_manifest.brightness.max)};
   return rules;
 }
@@ -276,7 +277,8 @@ Status Session::applyPlanned(const CacheState& observed, std::vector<Action> act
   if (!block.waiting) m_timeline.makeRoom(m_store, need, m_manifest.historyBytes);
   TransactionRules rules = transactionRules();
   const bool prunes = block.last && observed.policy;
-  rules.wantReceived = pass != PassKind::Decode;
+  if (rules.probes && pass != PassKind::Decode)
+    rules.wanted = rules.wanted | Wanted{.newest = InLayers::All, .received = InLayers::All};
   rules.pending = !block.last || prunes;
   rules.keepLogits = plan->empty();
   Transaction transaction(m_transformer.get(), m_store, m_layouts, m_faults);

@@ -35,7 +35,7 @@ Status Session::lookForAttention(int first, int layers) {
     m_attentionUntil = std::max(m_attentionUntil, m_state.tick.value() + kAttentionTicks);
   if (std::none_of(begin, begin + layers, [](const std::vector<float>& mass) { return mass.empty(); })) return ok();
   TransactionRules rules = transactionRules();
-  rules.allAttention = true;
+  rules.wanted.newest = InLayers::All;
   Trace trace;
   FaultDoor closed;  // a drill waits for a step, not for somebody who looks
   Result<CacheState> fresh = Transaction(m_transformer.get(), m_store, m_layouts, closed).query(m_state, rules, trace);
