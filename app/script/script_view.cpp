@@ -64,6 +64,11 @@ Result<Json> ScriptCalls::viewCommand(VerbArgs& in) {
   return done(m_window.runCommand(id, in.has("args") ? in.raw("args") : Json::object()));
 }
 
+Result<Json> ScriptCalls::viewFreezeClock(VerbArgs&) {
+  m_window.freezeClock();
+  return Json();
+}
+
 Result<Json> ScriptCalls::viewList(VerbArgs&) { return Json(m_window.viewIds()); }
 Result<Json> ScriptCalls::viewInteractive(VerbArgs&) { return Json(m_window.interactive()); }
 
@@ -117,6 +122,7 @@ const ScriptCalls::ViewCall ScriptCalls::kViewCalls[] = {
     {"set", {"id", "options"}, &ScriptCalls::viewSet},
     {"theme", {"name"}, &ScriptCalls::viewTheme},
     {"size", {"width", "height"}, &ScriptCalls::viewSize},
+    {"freezeClock", {}, &ScriptCalls::viewFreezeClock},
     {"command", {"id", "args"}, &ScriptCalls::viewCommand},
     {"list", {}, &ScriptCalls::viewList},
     {"interactive", {}, &ScriptCalls::viewInteractive},

@@ -4,6 +4,7 @@
 #pragma once
 #include <QAbstractTableModel>
 
+#include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/table/data_table.h"
 #include "widgets/views/history/row_card.h"
@@ -53,12 +54,13 @@ class HistoryView : public InspectorView {
   DataTable& table() { return *m_table; }
 
  protected:
+  void onSession() override { m_asked = LedgerId(-1); }
   void onSnapshot() override;
   void onFocus() override;
 
  private:
   void ask();
-  void take(LedgerId ledger, const Result<nlohmann::json>& reply);
+  void take(const Result<nlohmann::json>& reply);
 
   QWidget* m_page;
   RowCard* m_card;
@@ -66,7 +68,7 @@ class HistoryView : public InspectorView {
   DataTable* m_table;
   LedgerId m_asked{-1};
   std::uint64_t m_askedSerial = 0;
-  bool m_waiting = false;
+  EngineAsk m_ask;
 };
 
 }  // namespace kvlab
