@@ -20,7 +20,6 @@ class Banner : public QFrame {
   /// A line of the tour with Next and End; `next` runs once, on Next. Without `next` nobody is asked.
   void showCaption(const QString& text, std::function<void()> next);
   QString text() const;
-  bool showsError() const { return m_isError; }
 
  signals:
   void tourEnded();

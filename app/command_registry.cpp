@@ -57,7 +57,7 @@ Status CommandRegistry::run(CommandHost& host, const QString& id, const nlohmann
   if (Status fits = checkArguments(*command, given); !fits) return fits;
   if (const QString why = command->blocked ? command->blocked(host) : QString(); !why.isEmpty())
     return Error{"blocked", command->title.toStdString() + " cannot run now", why.toStdString(), "do that first"};
-  return command->run(host, given);
+  return host.context().within(id, given, [&] { return command->run(host, given); });
 }
 
 std::vector<ViewName> viewNames() {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Commands that make the engine work: stepping, running, checking, repairing.
+// Commands that make the engine work: stepping, running, breakpoints, checking, measuring, repairing.
+#include <algorithm>
+
 #include "app/command_registry.h"
 #include "app/command_rules.h"
 
@@ -18,7 +20,7 @@ Status verb(CommandHost& host, const char* name, const Json& args = Json::object
 Status step(CommandHost& host, const Json& args) {
   LiveContext& context = host.context();
   const Json count = args.value("n", Json(1));
-  context.submit("step", {{"n", count}}, &context, [&context](const Result<Json>& reports) {
+  context.submit("step", {{"n", count}}, [&context](const Result<Json>& reports) {
     if (!reports) return emit context.failed(reports.error());
     for (const Json& report : *reports)
       if (!report.value("ok", true) && report.contains("error")) emit context.failed(Error::fromJson(report["error"]));
@@ -47,9 +49,9 @@ Status stop(CommandHost& host, const Json&) {
 
 Status checkInvariants(CommandHost& host, const Json&) {
   LiveContext& context = host.context();
-  (void)host.showView("invariants");
+  if (!context.asked()) (void)host.showView("invariants");
   emit context.scripted("s.invariants()");
-  context.submit("invariants", Json::object(), &context, [&context](const Result<Json>& list) {
+  context.submit("invariants", Json::object(), [&context](const Result<Json>& list) {
     if (!list) return emit context.failed(list.error());
     for (const Json& one : *list)
       if (!one.value("ok", true))
@@ -70,6 +72,56 @@ Status opEvents(CommandHost& host, const Json& args) {
   const bool on = args.value("on", !(shown && shown->info && shown->info->manifest.value("op_events", false)));
   emit host.context().scripted(on ? "s.opEvents()" : "s.opEvents(false)");
   return verb(host, "opEvents", {{"on", on}});
+}
+
+/// The view shows what was measured; with the figures of every row, so that the view can draw them.
+Status measureQuantisation(CommandHost& host, const Json&) {
+  if (!host.context().asked()) (void)host.showView("quant");
+  emit host.context().scripted("s.quantisation({rows: true})");
+  return verb(host, "quantisation", {{"rows", true}, {"packed", true}});
+}
+
+QString needsRows(const CommandHost& host) {
+  if (const QString why = needsSession(host); !why.isEmpty()) return why;
+  return host.context().snapshot()->length() > 0 ? QString() : QString("the context is empty; prompt some text first");
+}
+
+QString quoted(const Json& text) { return QString::fromStdString(text.dump()); }
+
+Status addBreak(CommandHost& host, const Json& args) {
+  emit host.context().scripted(QString("s.break(%1)").arg(quoted(args["condition"])));
+  return verb(host, "break", {{"condition", args["condition"]}});
+}
+
+Status clearBreaks(CommandHost& host, const Json&) {
+  emit host.context().scripted("s.clearBreaks()");
+  return verb(host, "clearBreaks");
+}
+
+/// The engine can only add conditions and forget them all; the last of these verbs answers for the command.
+Status setBreaks(CommandHost& host, const Json& args) {
+  const Json& conditions = args["conditions"];
+  if (!std::all_of(conditions.begin(), conditions.end(), [](const Json& one) { return one.is_string(); }))
+    return Error{"bad_argument",
+                 "the breakpoints stay as they are",
+                 "a condition is not a text",
+                 "give texts: [\"kl > 0.05\"]",
+                 std::nullopt,
+                 "conditions",
+                 conditions};
+  if (conditions.empty()) return clearBreaks(host, Json::object());
+  LiveContext& context = host.context();
+  const auto failed = [&context](const Result<Json>& reply) {
+    if (!reply) emit context.failed(reply.error());
+  };
+  emit context.scripted("s.clearBreaks()");
+  context.submit("clearBreaks", Json::object(), &context, failed);
+  for (const Json& one : conditions) {
+    emit context.scripted(QString("s.break(%1)").arg(quoted(one)));
+    if (&one == &conditions.back()) return verb(host, "break", {{"condition", one}});
+    context.submit("break", {{"condition", one}}, &context, failed);
+  }
+  return ok();
 }
 
 Status rebuild(CommandHost& host, const Json&) {
@@ -163,6 +215,15 @@ void addRunCommands(std::vector<Command>& list) {
                   {},
                   measureDrift,
                   needsIdle});
+  list.push_back({"quantisation_measure",
+                  "Measure Quantisation",
+                  "Run",
+                  "Compute every row anew and compare it with what its storage type holds.",
+                  {},
+                  "",
+                  {},
+                  measureQuantisation,
+                  needsRows});
   list.push_back({"op_events",
                   "Record Ops",
                   "Run",
@@ -181,6 +242,33 @@ void addRunCommands(std::vector<Command>& list) {
                   {},
                   checkInvariants,
                   needsIdle});
+  list.push_back({"break_add",
+                  "Add Breakpoint",
+                  "",
+                  "Stop every run when a condition becomes true.",
+                  {},
+                  "",
+                  {{"condition", "string", "as s.break takes it: kl > 0.05, invariant, wrap(layer==3)", true}},
+                  addBreak,
+                  needsSession});
+  list.push_back({"break_set",
+                  "Set Breakpoints",
+                  "",
+                  "Stop runs on these conditions and on no others.",
+                  {},
+                  "",
+                  {{"conditions", "array", "the conditions", true}},
+                  setBreaks,
+                  needsSession});
+  list.push_back({"break_clear",
+                  "Clear Breakpoints",
+                  "",
+                  "Forget every condition that stops a run.",
+                  {},
+                  "",
+                  {},
+                  clearBreaks,
+                  needsSession});
 }
 
 }  // namespace kvlab

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/live_context.h"
 
+#include <QScopedValueRollback>
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -40,10 +41,24 @@ void LiveContext::show(LiveSessionPtr session) {
   follow();
 }
 
-void LiveContext::submit(const std::string& verb, const nlohmann::json& args) {
-  submit(verb, args, this, [this](const Result<nlohmann::json>& result) {
-    if (!result) emit failed(result.error());
-  });
+void LiveContext::submit(const std::string& verb, const nlohmann::json& args, Reply unasked) {
+  const auto answer = [this, unasked, command = m_running,
+                       session = sessionNumber()](const Result<nlohmann::json>& result) {
+    if (!command.id.isEmpty() && session == sessionNumber()) emit commandReplied({command.id, command.args, result});
+    if (command.asker.reply) {
+      if (command.asker.receiver) command.asker.reply(result);
+    } else if (unasked) {
+      unasked(result);
+    } else if (!result) {
+      emit failed(result.error());
+    }
+  };
+  submit(verb, args, this, answer);
+}
+
+Status LiveContext::within(const QString& id, const nlohmann::json& args, const std::function<Status()>& run) {
+  const QScopedValueRollback running(m_running, Running{id, args, std::exchange(m_asker, {})});
+  return run();
 }
 
 void LiveContext::cancel() {
@@ -102,10 +117,14 @@ void LiveContext::freezeClock() {
   if (m_shown) showTick(m_shown->tick);
 }
 
-void LiveContext::runCommand(const QString& id, const nlohmann::json& args) {
+void LiveContext::runCommand(const QString& id, const nlohmann::json& args, QObject* receiver, Reply reply) {
   if (!m_runner) return;
   catchUp();
-  if (const Status status = m_runner(id, args); !status) emit failed(status.error());
+  m_asker = {receiver, reply};
+  const Status status = m_runner(id, args);
+  m_asker = {};
+  if (!status && reply) reply(status.error());
+  else if (!status) emit failed(status.error());
 }
 
 void LiveContext::evaluate(const QString& line, QObject* receiver, Evaluated reply) {

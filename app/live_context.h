@@ -3,6 +3,7 @@
 // only to receivers that still exist; failures without a reader go to failed(). GUI thread only.
 #pragma once
 #include <QElapsedTimer>
+#include <QPointer>
 #include <QTimer>
 
 #include "app/live_session.h"
@@ -24,8 +25,13 @@ class LiveContext : public InspectorContext {
   const LiveSessionPtr& session() const { return m_session; }
   void setCommandRunner(CommandRunner runner) { m_runner = std::move(runner); }
   void setEvaluator(Evaluator evaluator) { m_evaluator = std::move(evaluator); }
-  /// Runs a verb nobody waits for; its failure is shown.
-  void submit(const std::string& verb, const nlohmann::json& args);
+  /// Runs the verb of a command: whoever asked for the command gets the reply. Where nobody did, `unasked` gets it, or
+  /// a failure is shown.
+  void submit(const std::string& verb, const nlohmann::json& args, Reply unasked = {});
+  /// Runs a command: the verbs that `run` submits at once are the command's.
+  Status within(const QString& id, const nlohmann::json& args, const std::function<Status()>& run);
+  /// Whoever asked for the command that is being run waits for the reply.
+  bool asked() const { return m_running.asker.reply != nullptr; }
   void cancel();
 
   SnapshotPtr snapshot() const override { return m_shown; }
@@ -42,7 +48,8 @@ class LiveContext : public InspectorContext {
   /// After showing a snapshot views rest for so many times as long as they took with it, if that is longer than a frame
   /// of the screen: the event loop is also there for input, or for a script that nobody watches. 1 unless set.
   void setRest(int times) { m_rest = times; }
-  void runCommand(const QString& id, const nlohmann::json& args) override;
+  void runCommand(const QString& id, const nlohmann::json& args, QObject* receiver = nullptr,
+                  Reply reply = {}) override;
   void evaluate(const QString& line, QObject* receiver, Evaluated reply) override;
   bool busy() const override { return m_session && m_session->busy(); }
 
@@ -51,6 +58,17 @@ class LiveContext : public InspectorContext {
   void cancelled();
 
  private:
+  /// Who asked for a command; nobody where the reply is empty.
+  struct Asker {
+    QPointer<QObject> receiver;
+    Reply reply;
+  };
+  struct Running {
+    QString id;
+    nlohmann::json args;
+    Asker asker;
+  };
+
   void follow();
   void showSnapshot(SnapshotPtr snapshot);
 
@@ -61,6 +79,8 @@ class LiveContext : public InspectorContext {
   int m_rest = 1;
   bool m_behind = false;
   CommandRunner m_runner;
+  Asker m_asker;      // of the command that starts next
+  Running m_running;  // the command that is being run
   Evaluator m_evaluator;
 };
 

@@ -53,7 +53,7 @@ class StillContext : public InspectorContext {
     reply(tile);
   }
   void showTick(Tick) override {}
-  void runCommand(const QString&, const nlohmann::json&) override {}
+  void runCommand(const QString&, const nlohmann::json&, QObject*, Reply) override {}
   void evaluate(const QString&, QObject*, std::function<void(const QString&, bool)>) override {}
   bool busy() const override { return false; }
 

@@ -90,14 +90,14 @@ class EvidenceViewsTest : public QObject {
     QTRY_COMPARE(panel->conditions(), QStringList{"kl > 0.1"});
     panel->add("invariant");
     QTRY_COMPARE(panel->conditions().size(), 2);
-    QCOMPARE(context.submitted.back().verb, std::string("break"));
-    QCOMPARE(context.submitted.back().args["condition"], "invariant");
+    QCOMPARE(context.commands.back().verb, std::string("break_add"));
+    QCOMPARE(context.commands.back().args["condition"], "invariant");
     auto* list = panel->findChild<QListWidget*>();
     list->setCurrentRow(0);
     QTest::keyClick(list, Qt::Key_Delete);
     QTRY_COMPARE(panel->conditions(), QStringList{"invariant"});
-    QCOMPARE(context.submitted[2].verb, std::string("clearBreaks"));
-    QCOMPARE(context.submitted[3].args["condition"], "invariant");
+    QCOMPARE(context.commands.back().verb, std::string("break_set"));
+    QCOMPARE(context.commands.back().args["conditions"], json({"invariant"}));
   }
 
   void refusedBreakpoint() {

@@ -79,8 +79,21 @@ class FakeContext : public InspectorContext {
     setFocus(next);
     Q_EMIT snapshotChanged();
   }
-  void runCommand(const QString& id, const nlohmann::json& args) override {
+  /// Answers as the command's verb would.
+  void runCommand(const QString& id, const nlohmann::json& args, QObject* receiver = nullptr,
+                  Reply reply = {}) override {
+    static const std::map<std::string, std::string> kVerbs{
+        {"quantisation_measure", "quantisation"}, {"check_invariants", "invariants"}, {"break_add", "break"}};
     commands.push_back({id.toStdString(), args});
+    const auto verb = kVerbs.find(id.toStdString());
+    const auto found = answers.find(verb == kVerbs.end() ? id.toStdString() : verb->second);
+    const Result<nlohmann::json> result = found == answers.end() ? nlohmann::json() : found->second(args);
+    const auto answer = [this, id, args, result, reply, guard = QPointer<QObject>(receiver)] {
+      Q_EMIT commandReplied({id, args, result});
+      if (reply && guard) reply(result);
+      else if (!reply && !result) Q_EMIT failed(result.error());
+    };
+    QMetaObject::invokeMethod(this, answer, Qt::QueuedConnection);
   }
   void evaluate(const QString& line, QObject* receiver, std::function<void(const QString&, bool)> reply) override {
     lines.push_back(line.toStdString());

@@ -76,8 +76,11 @@ struct Rig {
     return nullptr;
   }
   std::size_t asked() const {
-    return static_cast<std::size_t>(std::count_if(context.submitted.begin(), context.submitted.end(),
-                                                  [](const auto& call) { return call.verb == "quantisation"; }));
+    const auto measures = [](const auto& call) {
+      return call.verb == "quantisation" || call.verb == "quantisation_measure";
+    };
+    return static_cast<std::size_t>(std::count_if(context.submitted.begin(), context.submitted.end(), measures) +
+                                    std::count_if(context.commands.begin(), context.commands.end(), measures));
   }
   QPoint at(int lane, int row) {
     const QRect box = view.canvas().bars(lane);
@@ -250,13 +253,13 @@ class QuantTest : public QObject {
     QCOMPARE(rig.context.focus().position.value(), bad);
     QVERIFY(rig.view.table()
                 .model()
-                ->index(2, QuantModel::KeyWorst)
+                ->index(2, rig.view.table().columnOf("k_worst"))
                 .data(Qt::ToolTipRole)
                 .toString()
                 .contains(QString("position %1,").arg(bad)));
-    QCOMPARE(rig.view.table().model()->index(2, QuantModel::KeyWorst).data(kBarRole).toDouble(), 1.0);
-    QVERIFY(rig.view.table().model()->index(1, QuantModel::KeyWorst).data(kBarRole).toDouble() < 0.2);
-    QVERIFY(rig.view.table().model()->index(3, QuantModel::ValueClipped).data(kBadRole).toBool());
+    QCOMPARE(rig.view.table().model()->index(2, rig.view.table().columnOf("k_worst")).data(kBarRole).toDouble(), 1.0);
+    QVERIFY(rig.view.table().model()->index(1, rig.view.table().columnOf("k_worst")).data(kBarRole).toDouble() < 0.2);
+    QVERIFY(rig.view.table().model()->index(3, rig.view.table().columnOf("v_clipped")).data(kBadRole).toBool());
   }
 
   /// Many rows to a pixel: the bad one alone reaches the top of its lane.
@@ -331,14 +334,14 @@ class QuantTest : public QObject {
     QSignalSpy said(&rig.context, &InspectorContext::scripted);
     QHeaderView* header = rig.view.table().horizontalHeader();
     QTest::mouseClick(header->viewport(), Qt::LeftButton, {},
-                      QPoint(header->sectionViewportPosition(QuantModel::KeyWorst) + 20, 8));
+                      QPoint(header->sectionViewportPosition(rig.view.table().columnOf("k_worst")) + 20, 8));
     QCOMPARE(said.last().at(0).toString(), QString("view.set(\"quant\", {sort: \"k_worst\"})"));
     QCOMPARE(rig.view.table().model()->index(0, 0).data().toString(), QString("0"));  // f16 loses least
     QCOMPARE(rig.view.table().model()->index(3, 0).data().toString(), QString("2"));
     QCOMPARE(rig.view.table().currentIndex().row(), 3);  // the focused layer still
     QVERIFY(rig.view.table()
                 .model()
-                ->headerData(QuantModel::KeyWorst, Qt::Horizontal)
+                ->headerData(rig.view.table().columnOf("k_worst"), Qt::Horizontal)
                 .toString()
                 .endsWith(SortedModel::kUp));
     QVERIFY(!rig.view.tsv().contains(SortedModel::kUp));
@@ -357,7 +360,7 @@ class QuantTest : public QObject {
     QVERIFY(rig.view.setOption("figure", "at_max"));
     QVERIFY(rig.view.canvas().lanes()[0].bars.values.empty());
     QVERIFY(rig.view.dump().contains("no scale"));
-    QCOMPARE(rig.view.table().model()->index(0, QuantModel::KeyScale).data().toString(), QString("–"));
+    QCOMPARE(rig.view.table().model()->index(0, rig.view.table().columnOf("k_scale")).data().toString(), QString("–"));
   }
 
   void optionsComeBack() {

@@ -227,8 +227,7 @@ class RingsTest : public QObject {
     QVERIFY(mirrorOf(*s, Layer(0)).findings.empty());
     MirrorModel model;
     model.set(s, {Layer(0)}, false);
-    const int slot = int{MirrorModel::kLayers} + MirrorModel::kSlot,
-              tag = int{MirrorModel::kLayers} + MirrorModel::kTag;
+    const int slot = model.columnOf("slot0"), tag = model.columnOf("tag0");
     QCOMPARE(model.index(45, slot).data().toString(), QString("left"));
     QCOMPARE(model.index(45, tag).data().toString(), QString());
     QCOMPARE(model.index(45, slot).data(kToneRole).toInt(), static_cast<int>(Tone::Ghost));

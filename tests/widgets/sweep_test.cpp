@@ -85,7 +85,8 @@ class SweepViewTest : public QObject {
     QTest::keyClick(&m_view->plot(), Qt::Key_End);
     QCOMPARE(m_view->plot().marked(), 20);
     QTest::keyClick(&m_view->plot(), Qt::Key_Return);
-    const QString cell = m_view->table().currentIndex().siblingAtColumn(SweepModel::Series).data().toString();
+    const QString cell =
+        m_view->table().currentIndex().siblingAtColumn(m_view->table().columnOf("series")).data().toString();
     QCOMPARE(cell.toStdString(), m_view->plot().points()[20].series);
   }
   void cellMarksItsPoint() {

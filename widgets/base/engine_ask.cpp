@@ -44,6 +44,14 @@ void EngineAsk::submit(const std::string& verb, const nlohmann::json& args, Repl
   });
 }
 
+void EngineAsk::run(const QString& command, const nlohmann::json& args, Reply reply) {
+  forget();
+  const quint64 round = begin();
+  m_context.runCommand(command, args, m_receiver, [this, round, reply = std::move(reply)](const auto& result) {
+    if (end(round)) reply(result);
+  });
+}
+
 void EngineAsk::fetch(const TileRequest& request, TileReply reply) {
   forget();
   const quint64 round = begin();

@@ -23,6 +23,8 @@ class EngineAsk {
   void alsoQuery(const std::string& tag, const std::string& verb, const nlohmann::json& args, Reply reply);
   /// A verb that runs in its turn, whatever is asked later; the reply to an earlier one is dropped.
   void submit(const std::string& verb, const nlohmann::json& args, Reply reply);
+  /// A command of the registry, which answers with the reply to its verb or with why it did not run.
+  void run(const QString& command, const nlohmann::json& args, Reply reply);
   void fetch(const TileRequest& request, TileReply reply);
   /// No reply of those under way is taken.
   void forget();

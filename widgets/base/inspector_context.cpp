@@ -5,6 +5,14 @@
 
 namespace kvlab {
 
+std::optional<Error> refusalOf(const Result<nlohmann::json>& reply) {
+  if (!reply) return reply.error();
+  if (!reply->is_object()) return {};
+  const nlohmann::json& report = reply->contains("report") ? (*reply)["report"] : *reply;
+  if (!report.is_object() || report.value("ok", true) || !report.contains("error")) return {};
+  return Error::fromJson(report["error"]);
+}
+
 void InspectorContext::setFocus(const Focus& focus) {
   if (focus == m_focus) return;
   m_focus = focus;

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/api/error.h"
 #include "core/api/snapshot.h"
@@ -26,6 +27,17 @@ struct Focus {
   LedgerId ledger{-1};
   bool operator==(const Focus&) const = default;
 };
+
+/// What a command of the registry came to.
+struct CommandReply {
+  QString id;
+  nlohmann::json args;
+  Result<nlohmann::json> reply;
+};
+
+/// Why an edit was not made: the reply is an error, or the report of a tick that failed. Nothing where the edit was
+/// made.
+std::optional<Error> refusalOf(const Result<nlohmann::json>& reply);
 
 class InspectorContext : public QObject {
   Q_OBJECT
@@ -49,8 +61,10 @@ class InspectorContext : public QObject {
   virtual void fetch(const std::string& tag, const TileRequest& request, QObject* receiver, TileReply reply) = 0;
   /// Shows an older (or the newest) snapshot in all views without touching the engine.
   virtual void showTick(Tick tick) = 0;
-  /// Runs a command of the registry ("step", "rebuild", ...), as a menu would.
-  virtual void runCommand(const QString& id, const nlohmann::json& args) = 0;
+  /// Runs a command of the registry ("step", "rebuild", ...), as a menu would. Without a receiver failed() tells what
+  /// went wrong; a receiver gets the reply to the command's verb, or why the command did not run.
+  virtual void runCommand(const QString& id, const nlohmann::json& args, QObject* receiver = nullptr,
+                          Reply reply = {}) = 0;
   /// Evaluates a line of the script language; the reply is its printed value or its error.
   virtual void evaluate(const QString& line, QObject* receiver,
                         std::function<void(const QString& text, bool failed)> reply) = 0;
@@ -90,6 +104,8 @@ class InspectorContext : public QObject {
   /// The script line that does what a click just did.
   void scripted(const QString& line);
   void failed(const kvlab::Error& error);
+  /// The engine answered the verb of a command, whoever ran the command.
+  void commandReplied(const kvlab::CommandReply& reply);
   void logged(int level, const QString& line);
 
  protected:

@@ -6,10 +6,11 @@
 
 namespace kvlab {
 
-ColumnOrder::ColumnOrder(DataTable* table, QStringList names, int first)
-    : QObject(table), m_table(*table), m_names(std::move(names)) {
+ColumnOrder::ColumnOrder(DataTable* table) : QObject(table), m_table(*table) {
+  for (int column = 0; column < table->model()->columnCount(); ++column)
+    m_names << table->model()->headerData(column, Qt::Horizontal, kIdRole).toString();
   QHeaderView* header = table->horizontalHeader();
-  header->setSortIndicator(first, Qt::AscendingOrder);
+  header->setSortIndicator(0, Qt::AscendingOrder);
   table->setSortingEnabled(true);
   header->setSortIndicatorShown(false);  // it would cover the title: the model marks it
   connect(header, &QHeaderView::sectionClicked, this, [this] {

@@ -13,8 +13,8 @@ namespace kvlab {
 class ColumnOrder : public QObject {
   Q_OBJECT
  public:
-  /// names: by column, as the option has them. The table has its model; it is ordered by `first`.
-  ColumnOrder(DataTable* table, QStringList names, int first);
+  /// The table has its model, whose columns have ids; it is ordered by the first one.
+  explicit ColumnOrder(DataTable* table);
   /// "sort", for the view.
   ViewOption viewOption();
   /// By the next column that is in sight, ascending.
@@ -31,7 +31,7 @@ class ColumnOrder : public QObject {
   std::string remedy() const;
 
   DataTable& m_table;
-  QStringList m_names;
+  QStringList m_names;  // by column, as the option has them
 };
 
 }  // namespace kvlab

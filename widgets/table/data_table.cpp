@@ -149,23 +149,36 @@ DataTable::DataTable(QWidget* parent) : QTableView(parent) {
   connect(this, &QTableView::activated, this, &DataTable::chosen);
 }
 
-void DataTable::setWidths(const QStringList& samples) {
+void DataTable::setModel(QAbstractItemModel* model) {
+  QTableView::setModel(model);
+  takeColumns();
+}
+
+void DataTable::takeColumns() {
   const QFontMetrics metrics(Theme::current()->mono);
   const QFontMetrics header(Theme::current()->small);
+  const auto head = [this](int column, int role) { return model()->headerData(column, Qt::Horizontal, role); };
   m_widths.clear();
-  for (int column = 0; column < samples.size(); ++column) {
-    int wide = 0;
-    const QString title = model() ? model()->headerData(column, Qt::Horizontal).toString() : QString();
-    for (const QString& line : title.split('\n')) wide = std::max(wide, header.horizontalAdvance(line));
-    m_widths << std::max(metrics.horizontalAdvance(samples[column]), wide) + 16;
+  m_order.clear();
+  for (int column = 0; column < model()->columnCount(); ++column) {
+    const QVariant sample = head(column, kWidthRole);
+    if (!sample.isValid()) return;
+    int wide = metrics.horizontalAdvance(sample.toString());
+    for (const QString& line : head(column, Qt::DisplayRole).toString().split('\n'))
+      wide = std::max(wide, header.horizontalAdvance(line));
+    m_widths << wide + 16;
     setColumnWidth(column, m_widths.last());
+    if (head(column, kGivesRole).toInt() > 0) m_order << column;
   }
+  std::stable_sort(m_order.begin(), m_order.end(),
+                   [&](int a, int b) { return head(a, kGivesRole).toInt() < head(b, kGivesRole).toInt(); });
   fitColumns();
 }
 
-void DataTable::setShedding(const QList<int>& order) {
-  m_order = order;
-  fitColumns();
+int DataTable::columnOf(const QString& id) const {
+  for (int column = 0; column < model()->columnCount(); ++column)
+    if (model()->headerData(column, Qt::Horizontal, kIdRole) == id) return column;
+  return -1;
 }
 
 QString DataTable::titleOf(int column) const {

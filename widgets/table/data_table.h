@@ -19,6 +19,11 @@ enum DataRole {
   kBadRole,                      // bool: the line is wrong; marked on the left side and tinted
   kSwatchRole,                   // QColor: a small square before the text
   kBarRole,  // double: a bar behind the text, as a share of the cell's width; in the tone of the text
+  kKeyRole,  // what the column is ordered by
+  // Of headers.
+  kIdRole,     // the column's name in options
+  kWidthRole,  // a text as wide as those of the column; invalid: the table keeps its widths
+  kGivesRole,  // int: see ColumnRoom
 };
 enum class Tone { Normal, Muted, Faint, Ghost, Accent, Ok, Warning, Error };
 
@@ -37,11 +42,14 @@ class DataTable : public QTableView {
   Q_OBJECT
  public:
   explicit DataTable(QWidget* parent);
-  /// Column widths from texts as wide as those the column will hold; the last column stretches.
-  void setWidths(const QStringList& samples);
-  /// Columns that give way where the table is narrower than its columns, the first one first. Their
-  /// cells then stand in the tool tips of the line, and a mark in the header counts them.
-  void setShedding(const QList<int>& order);
+  /// Takes the columns' widths from the model's header, and the order in which they give way where the table is
+  /// narrower than its columns. Their cells then stand in the tool tips of the line, and a mark in the header
+  /// counts them. The last column stretches.
+  void setModel(QAbstractItemModel* model) override;
+  /// The same again, after the model's header has changed.
+  void takeColumns();
+  /// -1 = there is none of this id.
+  int columnOf(const QString& id) const;
   QList<int> shedColumns() const { return m_shed; }
   /// Room at the right of a column's title and cells that the mark takes.
   int reservedOf(int column) const;

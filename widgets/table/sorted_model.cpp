@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/table/sorted_model.h"
 
+#include "widgets/table/data_table.h"
+
 namespace kvlab {
 
 SortedModel::SortedModel(QAbstractItemModel* source, QObject* parent) : QSortFilterProxyModel(parent) {

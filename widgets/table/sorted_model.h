@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A model's lines in the order of a column, which an arrow beside its title names. Lines without a key come
-// first, equal ones keep their order. GUI thread.
+// A model's lines in the order of a column's kKeyRole; an arrow beside the column's title says so. Lines without a
+// key come first, equal ones keep their order. GUI thread.
 #pragma once
 #include <QSortFilterProxyModel>
 
@@ -9,7 +9,6 @@ namespace kvlab {
 class SortedModel : public QSortFilterProxyModel {
   Q_OBJECT
  public:
-  static constexpr int kKeyRole = Qt::UserRole + 80;  // what the source is ordered by
   static constexpr QChar kUp{u'↑'}, kDown{u'↓'};
 
   explicit SortedModel(QAbstractItemModel* source, QObject* parent);

@@ -70,12 +70,11 @@ void paintBar(QPainter& painter, const QRectF& room, const AuditLine& line, cons
 
 void AuditDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
   const auto* line = index.data(AuditModel::LineRole).value<const AuditLine*>();
-  const bool bar = index.column() == AuditModel::Bar, state = index.column() == AuditModel::State;
-  if (!line || (!bar && !state)) return DataDelegate::paint(painter, option, index);
+  if (!line) return DataDelegate::paint(painter, option, index);
   const auto theme = Theme::current();
   painter->save();
   paintLineBack(*painter, option, line->bad(), *theme);
-  if (state) {
+  if (m_paints == State) {
     paintState(*painter, QPointF(option.rect.left() + 14, option.rect.center().y() + 0.5), line->state, *theme);
     painter->setFont(theme->ui);
     painter->setPen(line->bad() ? theme->error : line->state == AuditState::Holds ? theme->text : theme->muted);

@@ -9,8 +9,12 @@ namespace kvlab {
 class AuditDelegate : public DataDelegate {
   Q_OBJECT
  public:
-  using DataDelegate::DataDelegate;
+  enum Column { State, Share };
+  AuditDelegate(Column paints, QObject* parent) : DataDelegate(parent), m_paints(paints) {}
   void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+
+ private:
+  Column m_paints;
 };
 
 }  // namespace kvlab

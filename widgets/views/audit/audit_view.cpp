@@ -6,6 +6,7 @@
 #include <QMenu>
 #include <QToolButton>
 
+#include "widgets/base/button_use.h"
 #include "widgets/base/elided_label.h"
 #include "widgets/base/format.h"
 #include "widgets/base/policy_menu.h"
@@ -25,7 +26,7 @@ QString part(std::int64_t some, std::int64_t all) {
 }  // namespace
 
 AuditView::AuditView(InspectorContext& context, QWidget* parent)
-    : InspectorView(context, parent), m_model(new AuditModel(this)) {
+    : InspectorView(context, parent), m_model(new AuditModel(this)), m_sorted(new SortedModel(m_model, this)) {
   makeStrip();
   makeTable();
 }
@@ -40,6 +41,7 @@ void AuditView::makeStrip() {
   m_policy = stripButton(tr("Policy"), tr("Set policy"), tr("Evict by another policy from the next tick on"));
   m_policy->setPopupMode(QToolButton::InstantPopup);
   m_policy->setMenu(new QMenu(m_policy));
+  setCommand(m_policy, "policy_set");
   fillPolicyMenu(m_policy->menu(), [this](const std::string& policy) { setPolicy(policy); });
 }
 
@@ -55,20 +57,18 @@ void AuditView::makeTable() {
   m_banner->setFont(theme()->ui);
   m_banner->hide();
   m_table = new DataTable(content);
-  m_table->setItemDelegate(new AuditDelegate(m_table));
-  m_table->setModel(m_model);
+  m_table->setModel(m_sorted);
+  const int share = m_table->columnOf("share"), state = m_table->columnOf("state");
+  m_table->setItemDelegateForColumn(share, new AuditDelegate(AuditDelegate::Share, m_table));
+  m_table->setItemDelegateForColumn(state, new AuditDelegate(AuditDelegate::State, m_table));
   settleBars(m_table);
   m_table->setAccessibleName(tr("Policies by layer"));
   m_table->setToolTip(
       tr("Click focuses the layer; a click on a column's title orders by it, again turns the order round"));
-  m_table->setWidths({"99999", "expected_attention", QString(18, 'x'), "9999 = 999+9999+99", "99999", QString(14, 'x'),
-                      "999.9 KiB", "999.9 KiB", "99999", "99999", "99999", QString(19, 'x')});
-  m_table->setShedding({AuditModel::RequestedBytes, AuditModel::Ever, AuditModel::Fallback, AuditModel::Evicted,
-                        AuditModel::Fired, AuditModel::Bytes, AuditModel::Requested, AuditModel::PolicyName,
-                        AuditModel::Rows});
   m_table->horizontalHeader()->setStretchLastSection(false);
-  m_table->horizontalHeader()->setSectionResizeMode(AuditModel::Bar, QHeaderView::Stretch);
-  m_order = new ColumnOrder(m_table, AuditModel::names(), AuditModel::LayerNumber);
+  m_table->horizontalHeader()->setSectionResizeMode(share, QHeaderView::Stretch);
+  m_order = new ColumnOrder(m_table);
+  m_table->takeColumns();  // with room for the arrow
   connect(m_order, &ColumnOrder::changed, this, &AuditView::onFocus);
   connect(m_order, &ColumnOrder::chosen, this, [this] { sayOption("sort"); });
   addOption(m_order->viewOption());
@@ -78,7 +78,7 @@ void AuditView::makeTable() {
   setMainControl(m_table);
   m_total = readoutLine();
   connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) {
-    const Layer layer(m_model->lines()[static_cast<std::size_t>(index.row())].layer);
+    const Layer layer(m_model->at(m_sorted->mapToSource(index)).layer);
     Focus next = context().focus();
     if (next.layer == layer) return;
     next.layer = layer;
@@ -137,7 +137,9 @@ void AuditView::say() {
   m_table->setAccessibleDescription(m_state->text() + QStringLiteral("; ") + m_total->text());
 }
 
-void AuditView::onFocus() { m_table->showRow(m_model->rowOf(context().focus().layer)); }
+void AuditView::onFocus() {
+  m_table->showRow(m_sorted->mapFromSource(m_model->index(m_model->rowOf(context().focus().layer), 0)).row());
+}
 
 void AuditView::onTheme() {
   if (m_table) m_table->viewport()->update();
@@ -151,7 +153,7 @@ QString AuditView::dump() const {
 }
 
 QString AuditView::tsv() const {
-  return m_model->rowCount() ? m_table->tsv().remove(AuditModel::kUp).remove(AuditModel::kDown) : QString();
+  return m_model->rowCount() ? m_table->tsv().remove(SortedModel::kUp).remove(SortedModel::kDown) : QString();
 }
 
 }  // namespace kvlab

@@ -5,6 +5,7 @@
 #pragma once
 #include "widgets/base/inspector_view.h"
 #include "widgets/table/data_table.h"
+#include "widgets/table/sorted_model.h"
 #include "widgets/views/audit/audit_model.h"
 
 class QComboBox;
@@ -34,6 +35,7 @@ class AuditView : public InspectorView {
   void say();
 
   AuditModel* m_model;
+  SortedModel* m_sorted;
   DataTable* m_table = nullptr;
   ColumnOrder* m_order = nullptr;
   QLabel *m_state = nullptr, *m_banner = nullptr, *m_total = nullptr;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/views/compose/compose_bar.h"
+#include "widgets/base/button_use.h"
 
 #include <QGridLayout>
 #include <QRegularExpression>
@@ -78,6 +79,7 @@ QPushButton* ComposeBar::button(const QString& text, const QString& tip) {
   made->setToolTip(tip);
   made->setAccessibleName(QString(text).remove(QLatin1Char('&')));
   made->setAutoDefault(false);
+  setOwn({made});  // it adds to the draft
   return made;
 }
 

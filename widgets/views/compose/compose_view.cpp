@@ -3,6 +3,7 @@
 
 #include <QHeaderView>
 
+#include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/scroll_bars.h"
 #include "widgets/base/strip_layout.h"
@@ -20,15 +21,16 @@ constexpr const char* kExample =
 
 /// Numbers keep their width; the two columns of words share what is left.
 void shapePlan(DataTable* table) {
-  table->setWidths({"10", "replace pair", "before 10", "xxxx", "xxxx", "1000", "100"});
   table->horizontalHeader()->setStretchLastSection(false);
-  for (const int words : {PlanModel::Before, PlanModel::After})
-    table->horizontalHeader()->setSectionResizeMode(words, QHeaderView::Stretch);
+  for (const char* words : {"removes", "writes"})
+    table->horizontalHeader()->setSectionResizeMode(table->columnOf(words), QHeaderView::Stretch);
 }
 }  // namespace
 
 ComposeView::ComposeView(InspectorContext& context, QWidget* parent)
-    : InspectorView(context, parent), m_plan(new PlanModel(this)), m_pendingModel(new PlanModel(this)) {
+    : InspectorView(context, parent),
+      m_plan(new PlanModel(PlanModel::Of::Draft, this)),
+      m_pendingModel(new PlanModel(PlanModel::Of::Pending, this)) {
   m_content = new QWidget(this);
   m_content->setBackgroundRole(QPalette::Base);
   m_content->setAutoFillBackground(true);
@@ -97,7 +99,6 @@ QWidget* ComposeView::makePlan() {
   m_table->setModel(m_plan);
   settleBars(m_table);
   shapePlan(m_table);
-  m_table->setShedding({PlanModel::NewLedger, PlanModel::Place, PlanModel::FinalPosition});
   m_table->setAccessibleName(tr("Plan"));
   m_table->setToolTip(tr("What each action would do; Del removes the selected one"));
   m_table->setMinimumHeight(60);
@@ -121,8 +122,6 @@ QWidget* ComposeView::makePending() {
   m_pendingTable->setToolTip(tr("Actions that the next tick or Apply commits"));
   m_pendingTable->horizontalHeader()->hide();
   m_pendingTable->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  m_pendingTable->setColumnHidden(PlanModel::FinalPosition, true);
-  m_pendingTable->setColumnHidden(PlanModel::NewLedger, true);
   m_pending = titled(tr("Pending"), m_pendingTable, m_content);
   m_pendingTitle = m_pending->findChild<QLabel*>(QStringLiteral("title"));
   return m_pending;
@@ -150,11 +149,14 @@ QWidget* ComposeView::makeFooter() {
   line->addWidget(m_clearPending);
   column->addWidget(m_message);
   column->addLayout(line);
-  connect(m_apply, &QPushButton::clicked, this, [this] { m_check.ok() ? queue(true) : applyPending(); });
-  connect(m_queue, &QPushButton::clicked, this, [this] { queue(false); });
+  setCommand(m_queue, "inject");
+  connect(m_apply, &QPushButton::clicked, this, [this] {
+    m_check.ok() ? run("inject", {{"actions", m_check.list}, {"now", true}}) : run("apply", json::object());
+  });
+  connect(m_queue, &QPushButton::clicked, this, [this] { run("inject", {{"actions", m_check.list}}); });
+  setOwn({m_clear});
   connect(m_clear, &QPushButton::clicked, this, [this] { m_editor->replaceText({}); });
-  connect(m_clearPending, &QPushButton::clicked, this,
-          [this] { this->context().runCommand(QStringLiteral("clear_pending"), json::object()); });
+  runsCommand(m_clearPending, context(), "clear_pending");
   return box;
 }
 
@@ -260,33 +262,15 @@ void ComposeView::say(const QString& text, Tone tone) {
   m_message->setText(sign + text);
 }
 
-void ComposeView::queue(bool applyNow) {
+/// A list that the engine took leaves the draft, even where the tick that was to apply it failed: it is pending then.
+void ComposeView::run(const char* command, const json& args) {
   m_sending = true;
   buttons();
-  const json list = m_check.list;
-  emit context().scripted(QStringLiteral("s.inject(%1)").arg(QString::fromStdString(list.dump())));
-  context().submit("inject", {{"actions", list}}, this, [this, applyNow](const Result<json>& reply) {
+  context().runCommand(QLatin1String(command), args, this, [this, args](const Result<json>& reply) {
     m_sending = false;
-    if (!reply) showError(reply.error());
-    else {
-      m_editor->replaceText({});
-      say(tr("Queued for the next tick"), Tone::Ok);
-      if (applyNow) applyPending();
-    }
-    buttons();
-    emit readyChanged();
-  });
-}
-
-void ComposeView::applyPending() {
-  m_sending = true;
-  buttons();
-  emit context().scripted(QStringLiteral("s.apply()"));
-  context().submit("apply", json::object(), this, [this](const Result<json>& reply) {
-    m_sending = false;
-    if (!reply) showError(reply.error());
-    else if (reply->is_object() && !reply->value("ok", true) && reply->contains("error"))
-      showError(Error::fromJson((*reply)["error"]));
+    if (reply && args.contains("actions")) m_editor->replaceText({});
+    if (const std::optional<Error> refused = refusalOf(reply)) showError(*refused);
+    else if (args.contains("actions") && !args.contains("now")) say(tr("Queued for the next tick"), Tone::Ok);
     else say(tr("Applied; Ctrl+Z takes it back"), Tone::Ok);
     buttons();
     emit readyChanged();
@@ -301,6 +285,7 @@ void ComposeView::removeSelected() {
 void ComposeView::buttons() {
   const bool pending = shown() && !shown()->pending.empty();
   const bool fine = m_check.ok() && !m_wrong && !m_sending && shown();
+  setCommand(m_apply, m_check.ok() ? "inject" : "apply");
   m_apply->setEnabled(fine || (m_check.empty() && pending && !m_sending));
   m_queue->setEnabled(fine);
   m_clear->setEnabled(!draft().isEmpty());

@@ -45,8 +45,7 @@ class ComposeView : public InspectorView {
   void showError(const Error& error);
   void mark();
   void say(const QString& text, Tone tone);
-  void queue(bool applyNow);
-  void applyPending();
+  void run(const char* command, const nlohmann::json& args);
   void removeSelected();
   void buttons();
 

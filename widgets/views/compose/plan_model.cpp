@@ -3,7 +3,6 @@
 
 #include "widgets/base/format.h"
 #include "widgets/base/token_text.h"
-#include "widgets/table/data_table.h"
 
 namespace kvlab {
 namespace {
@@ -70,18 +69,6 @@ struct Describe {
     return {QLatin1String(kind), ranges(numbers(positions)), texts(positions), textOf(snapshot, tokens), {}, {}, {}};
   }
 };
-Tone toneOf(int column) {
-  switch (column) {
-    case PlanModel::Place: return Tone::Faint;
-    case PlanModel::Where: return Tone::Muted;
-    case PlanModel::Before: return Tone::Ghost;
-    case PlanModel::After: return Tone::Accent;
-    default: return Tone::Normal;
-  }
-}
-}  // namespace
-
-namespace {
 PlanLine lineOf(const json& element, int place, const Snapshot& snapshot) {
   const Result<Action> action = actionFromJson(element, place);
   if (action) return describe(*action, snapshot);
@@ -106,24 +93,48 @@ QString PlanFigures::text() const {
   return parts.join(QStringLiteral("  ·  "));
 }
 
-void PlanModel::setActions(const std::vector<Action>& actions, const SnapshotPtr& snapshot) {
-  beginResetModel();
-  m_lines.clear();
+PlanModel::PlanModel(Of of, QObject* parent) : LineModel(parent) {
+  using Line = const PlanLine&;
+  const bool planned = of == Of::Draft;
+  add("place", tr("#"), tr("Place in the list"), {"10", planned ? 2 : 0}, [](Line line) {
+    return (line.error.isEmpty() ? QString() : QStringLiteral("✗ ")) + QString::number(line.place);
+  }).in(Tone::Faint);
+  add("action", tr("Action"), tr("What it does"), "replace pair", [](Line line) { return line.action; }).words();
+  add("where", tr("Where"), tr("Positions now, before anything moved"), "before 10", [](Line line) {
+    return line.where;
+  }).in(Tone::Muted);
+  add("removes", tr("Removes"), tr("Tokens that become ghosts"), "xxxx", [](Line line) {
+    return line.before;
+  }).in(Tone::Ghost);
+  add("writes", tr("Writes"), tr("Tokens that come in"), "xxxx", [](Line line) { return line.after; }).in(Tone::Accent);
+  withLines(kBadRole, [](Line line) { return !line.error.isEmpty(); });
+  withLines(Qt::ToolTipRole, [](Line line) { return line.error.isEmpty() ? QVariant() : QVariant(line.error); });
+  if (!planned) return;
+  add("lands_at", tr("Lands at"), tr("Position after the whole list"), {"1000", 3},
+      [](Line line) { return line.finalPosition; });
+  add("new_ledger", tr("New ledger"), tr("Ledger ids of the tokens that come in"), {"100", 1},
+      [](Line line) { return line.newLedger; });
+}
+
+void PlanModel::take(std::vector<PlanLine> given, const SnapshotPtr& snapshot) {
   m_figures.reset();
   m_length = snapshot ? snapshot->length() : 0;
+  for (std::size_t i = 0; i < given.size(); ++i) given[i].place = static_cast<int>(i);
+  replace(std::move(given));
+}
+
+void PlanModel::setActions(const std::vector<Action>& actions, const SnapshotPtr& snapshot) {
+  std::vector<PlanLine> given;
   if (snapshot)
-    for (const Action& action : actions) m_lines.push_back(describe(action, *snapshot));
-  endResetModel();
+    for (const Action& action : actions) given.push_back(describe(action, *snapshot));
+  take(std::move(given), snapshot);
 }
 
 void PlanModel::setList(const json& list, const SnapshotPtr& snapshot) {
-  beginResetModel();
-  m_lines.clear();
-  m_figures.reset();
-  m_length = snapshot ? snapshot->length() : 0;
+  std::vector<PlanLine> given;
   for (std::size_t i = 0; snapshot && list.is_array() && i < list.size(); ++i)
-    m_lines.push_back(lineOf(list[i], static_cast<int>(i), *snapshot));
-  endResetModel();
+    given.push_back(lineOf(list[i], static_cast<int>(i), *snapshot));
+  take(std::move(given), snapshot);
 }
 
 void PlanModel::setPlan(const json& answer) {
@@ -153,55 +164,6 @@ void PlanModel::setError(const Error& error) {
   const auto place = static_cast<std::size_t>(error.action.value_or(-1));
   if (error.action && place < m_lines.size()) m_lines[place].error = QString::fromStdString(error.text());
   changed();
-}
-
-void PlanModel::changed() {
-  if (!m_lines.empty()) emit dataChanged(index(0, 0), index(rowCount() - 1, kColumns - 1));
-}
-
-int PlanModel::rowCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : static_cast<int>(m_lines.size());
-}
-
-int PlanModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : int(kColumns); }
-
-QVariant PlanModel::data(const QModelIndex& index, int role) const {
-  if (!index.isValid()) return {};
-  const PlanLine& line = m_lines[static_cast<std::size_t>(index.row())];
-  if (role == kBadRole) return !line.error.isEmpty();
-  if (role == kMonoRole) return index.column() != Kind;
-  if (role == kToneRole) return static_cast<int>(toneOf(index.column()));
-  if (role == Qt::ToolTipRole && !line.error.isEmpty()) return line.error;
-  if (role != Qt::DisplayRole && role != Qt::AccessibleTextRole) return {};
-  switch (index.column()) {
-    case Place: return line.error.isEmpty() ? QString::number(index.row()) : QStringLiteral("✗ %1").arg(index.row());
-    case Kind: return line.action;
-    case Where: return line.where;
-    case Before: return line.before;
-    case After: return line.after;
-    case FinalPosition: return line.finalPosition;
-    case NewLedger: return line.newLedger;
-    default: return {};
-  }
-}
-
-QVariant PlanModel::headerData(int section, Qt::Orientation orientation, int role) const {
-  if (orientation != Qt::Horizontal) return {};
-  if (role == Qt::DisplayRole)
-    return QStringList{tr("#"),      tr("Action"),   tr("Where"),     tr("Removes"),
-                       tr("Writes"), tr("Lands at"), tr("New ledger")}
-        .value(section);
-  if (role == Qt::ToolTipRole)
-    return QStringList{tr("Place in the list"),
-                       tr("What it does"),
-                       tr("Positions now, before anything moved"),
-                       tr("Tokens that become ghosts"),
-                       tr("Tokens that come in"),
-                       tr("Position after the whole list"),
-                       tr("Ledger ids of the tokens that come in")}
-        .value(section);
-  if (role == Qt::TextAlignmentRole) return int(Qt::AlignLeft | Qt::AlignVCenter);
-  return {};
 }
 
 }  // namespace kvlab

@@ -2,11 +2,10 @@
 // What an action list would do, one line per action: from the draft at once, with final positions
 // and ledger ids as soon as the verb `plan` has answered. Also shows the pending list. GUI thread.
 #pragma once
-#include <QAbstractTableModel>
-
 #include "core/api/action.h"
 #include "core/api/error.h"
 #include "core/api/snapshot.h"
+#include "widgets/table/column_model.h"
 
 namespace kvlab {
 
@@ -16,6 +15,7 @@ struct PlanLine {
   QString before, after;  // token texts
   QString finalPosition, newLedger;
   QString error;
+  int place = 0;  // in the list
 };
 
 /// The figures of a plan's answer.
@@ -25,12 +25,12 @@ struct PlanFigures {
   QString text() const;
 };
 
-class PlanModel : public QAbstractTableModel {
+class PlanModel : public LineModel<PlanLine> {
   Q_OBJECT
  public:
-  enum Column { Place, Kind, Where, Before, After, FinalPosition, NewLedger, kColumns };
-
-  using QAbstractTableModel::QAbstractTableModel;
+  /// Pending actions have not been planned: where they land is not known.
+  enum class Of { Draft, Pending };
+  explicit PlanModel(Of of = Of::Draft, QObject* parent = nullptr);
   void setActions(const std::vector<Action>& actions, const SnapshotPtr& snapshot);
   /// The same from JSON; elements that are no actions become lines that say why.
   void setList(const nlohmann::json& list, const SnapshotPtr& snapshot);
@@ -38,17 +38,11 @@ class PlanModel : public QAbstractTableModel {
   void setPlan(const nlohmann::json& answer);
   /// An error is shown at its action, or at none.
   void setError(const Error& error);
-  const std::vector<PlanLine>& lines() const { return m_lines; }
   const std::optional<PlanFigures>& figures() const { return m_figures; }
 
-  int rowCount(const QModelIndex& parent = {}) const override;
-  int columnCount(const QModelIndex& parent = {}) const override;
-  QVariant data(const QModelIndex& index, int role) const override;
-  QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
-
  private:
-  void changed();
-  std::vector<PlanLine> m_lines;
+  void take(std::vector<PlanLine> lines, const SnapshotPtr& snapshot);
+
   std::optional<PlanFigures> m_figures;
   int m_length = 0;
 };

@@ -6,6 +6,7 @@
 #include <QScrollBar>
 #include <QToolButton>
 
+#include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/scroll_bars.h"
 #include "widgets/base/view_registry.h"
@@ -62,6 +63,7 @@ ConsoleView::ConsoleView(InspectorContext& context, QWidget* parent) : Inspector
 QToolButton* ConsoleView::button(const QString& text, const QString& tip) {
   QToolButton* made = stripButton(text, text, tip);
   made->setAutoRaise(true);
+  setOwn({made});
   return made;
 }
 

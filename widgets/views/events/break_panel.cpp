@@ -6,12 +6,11 @@
 #include <QLabel>
 #include <QLineEdit>
 
+#include "widgets/base/button_use.h"
 #include "widgets/base/theme.h"
 
 namespace kvlab {
 namespace {
-QString quoted(const QString& text) { return QString::fromStdString(nlohmann::json(text.toStdString()).dump()); }
-
 QPushButton* button(const QString& text, const QString& tip, QWidget* parent) {
   auto* made = new QPushButton(text, parent);
   made->setToolTip(tip);
@@ -72,7 +71,10 @@ BreakPanel::BreakPanel(InspectorContext& context, QWidget* parent)
   connect(m_edit->lineEdit(), &QLineEdit::returnPressed, this, &BreakPanel::addTyped);
   connect(m_add, &QPushButton::clicked, this, &BreakPanel::addTyped);
   connect(m_remove, &QPushButton::clicked, this, &BreakPanel::removeSelected);
-  connect(m_clear, &QPushButton::clicked, this, &BreakPanel::clear);
+  setCommand(m_add, "break_add");
+  setCommand(m_remove, "break_set");
+  runsCommand(m_clear, context, "break_clear");
+  connect(&context, &InspectorContext::commandReplied, this, &BreakPanel::take);
   connect(m_edit, &QComboBox::editTextChanged, this, &BreakPanel::buttons);
   connect(m_list, &QListWidget::itemSelectionChanged, this, &BreakPanel::buttons);
   buttons();
@@ -91,45 +93,34 @@ void BreakPanel::buttons() {
   m_hint->setVisible(m_list->count() == 0);
 }
 
-void BreakPanel::say(const QString& line) { emit m_context.scripted(line); }
-
 void BreakPanel::addTyped() { add(m_edit->currentText().trimmed()); }
 
 void BreakPanel::add(const QString& condition) {
   if (condition.isEmpty() || conditions().contains(condition)) return;
-  say(QStringLiteral("s.break(%1)").arg(quoted(condition)));
-  m_context.submit("break", {{"condition", condition.toStdString()}}, this,
-                   [this, condition](const Result<nlohmann::json>& reply) {
-                     if (!reply) return emit m_context.failed(reply.error());
-                     m_list->addItem(condition);
-                     m_edit->setCurrentText({});
-                     buttons();
-                   });
-}
-
-void BreakPanel::clear() {
-  say(QStringLiteral("s.clearBreaks()"));
-  m_context.submit("clearBreaks", nlohmann::json::object(), this, [this](const Result<nlohmann::json>& reply) {
-    if (!reply) return emit m_context.failed(reply.error());
-    m_list->clear();
-    buttons();
-  });
+  m_context.runCommand(QStringLiteral("break_add"), {{"condition", condition.toStdString()}});
 }
 
 void BreakPanel::removeSelected() {
   if (m_list->selectedItems().isEmpty()) return;
-  QStringList kept = conditions();
-  kept.removeAll(m_list->selectedItems().front()->text());
-  clear();
-  for (const QString& condition : kept) {
-    say(QStringLiteral("s.break(%1)").arg(quoted(condition)));
-    m_context.submit("break", {{"condition", condition.toStdString()}}, this,
-                     [this, condition](const Result<nlohmann::json>& reply) {
-                       if (!reply) return emit m_context.failed(reply.error());
-                       m_list->addItem(condition);
-                       buttons();
-                     });
+  nlohmann::json kept = nlohmann::json::array();
+  for (const QString& condition : conditions())
+    if (condition != m_list->selectedItems().front()->text()) kept.push_back(condition.toStdString());
+  m_context.runCommand(QStringLiteral("break_set"), {{"conditions", kept}});
+}
+
+/// Conditions that the engine took, whoever set them.
+void BreakPanel::take(const CommandReply& command) {
+  if (!command.reply || !command.id.startsWith(QLatin1String("break_"))) return;
+  const auto text = [](const nlohmann::json& one) { return QString::fromStdString(one.get<std::string>()); };
+  if (command.id == QLatin1String("break_add")) {
+    if (!conditions().contains(text(command.args["condition"]))) m_list->addItem(text(command.args["condition"]));
+    m_edit->setCurrentText({});
+  } else {
+    m_list->clear();
+    for (const nlohmann::json& one : command.args.value("conditions", nlohmann::json::array()))
+      m_list->addItem(text(one));
   }
+  buttons();
 }
 
 bool BreakPanel::eventFilter(QObject* watched, QEvent* event) {

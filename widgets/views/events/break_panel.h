@@ -25,9 +25,8 @@ class BreakPanel : public QWidget {
  private:
   void addTyped();
   void removeSelected();
-  void clear();
+  void take(const CommandReply& command);
   void buttons();
-  void say(const QString& line);
 
   InspectorContext& m_context;
   QComboBox* m_edit;

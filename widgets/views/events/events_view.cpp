@@ -6,6 +6,7 @@
 #include <QSaveFile>
 #include <QToolButton>
 
+#include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/scroll_bars.h"
 #include "widgets/base/turning_splitter.h"
@@ -28,25 +29,23 @@ EventsView::EventsView(InspectorContext& context, QWidget* parent)
   connect(save, &QAction::triggered, this, &EventsView::askExport);
 }
 
-QToolButton* EventsView::command(const QString& text, const QString& id, const QString& tip) {
+void EventsView::command(const QString& text, const char* id, const QString& tip) {
   QToolButton* button = stripButton(text, text, tip);
   button->setAutoRaise(true);
-  connect(button, &QToolButton::clicked, this,
-          [this, id] { this->context().runCommand(id, nlohmann::json::object()); });
-  return button;
+  runsCommand(button, context(), id);
 }
 
 void EventsView::makeStrip() {
-  command(tr("Into"), QStringLiteral("step_into"), tr("Apply the next pending action, alone (F11)"));
-  command(tr("Over"), QStringLiteral("step"), tr("Run one whole tick (F10)"));
-  command(tr("Out"), QStringLiteral("step_out"),
-          tr("Apply the pending actions that are left, without generating (Shift+F11)"));
-  command(tr("Back"), QStringLiteral("step_back"), tr("Go to the tick before (Shift+F10)"));
-  command(tr("Run"), QStringLiteral("run"), tr("Run until a breakpoint or Stop (F5)"));
+  command(tr("Into"), "step_into", tr("Apply the next pending action, alone (F11)"));
+  command(tr("Over"), "step", tr("Run one whole tick (F10)"));
+  command(tr("Out"), "step_out", tr("Apply the pending actions that are left, without generating (Shift+F11)"));
+  command(tr("Back"), "step_back", tr("Go to the tick before (Shift+F10)"));
+  command(tr("Run"), "run", tr("Run until a breakpoint or Stop (F5)"));
   m_summary = stripLabel({}, 1);
   QToolButton* save = stripButton(tr("Export trace…"), tr("Export trace"),
                                   tr("Save the history as a trace for ui.perfetto.dev or chrome://tracing (Ctrl+E)"));
   save->setAutoRaise(true);
+  setOwn({save});
   connect(save, &QToolButton::clicked, this, &EventsView::askExport);
 }
 

@@ -32,7 +32,7 @@ class EventsView : public InspectorView {
  private:
   void makeStrip();
   void makeBody();
-  QToolButton* command(const QString& text, const QString& id, const QString& tip);
+  void command(const QString& text, const char* id, const QString& tip);
   void askExport();
   void setColumns();
   bool hasTicks() const;

@@ -22,57 +22,31 @@ QString layerText(const nlohmann::json& row) {
 }
 }  // namespace
 
+HistoryModel::HistoryModel(QObject* parent) : LineModel(parent) {
+  using Past = const HistoryEvent&;
+  const auto tone = [this](Tone past) { return [=, this](Past e) { return e.tick > m_shown ? Tone::Ghost : past; }; };
+  addNumber("tick", tr("tick"), tr("When it happened"), "       131",
+            [](Past e) { return QString::number(e.tick.value()); })
+      .with(kFirstOfTick, [](Past e) { return e.first; })
+      .with(kShownTick, [this](Past e) { return e.tick == m_shown; })
+      .with(kEventTone, [](Past e) { return static_cast<int>(toneOf(e.event)); });
+  add("event", tr("event"), tr("What happened to the token"), "context edited", [](Past e) { return e.event; })
+      .words()
+      .toned(tone(Tone::Normal));
+  addNumber("layer", tr("layer"), tr("In which layer; empty = in all"), {"layer", 1}, [](Past e) { return e.layer; });
+  add("detail", tr("detail"), tr("By what, or with what"), QString(10, 'x'), [](Past e) { return e.detail; }).words();
+  withTone(tone(Tone::Muted));
+}
+
 void HistoryModel::set(std::vector<HistoryEvent> events) {
-  beginResetModel();
-  m_events = std::move(events);
-  endResetModel();
+  for (std::size_t i = 1; i < events.size(); ++i) events[i].first = events[i].tick != events[i - 1].tick;
+  replace(std::move(events));
 }
 
 void HistoryModel::setShownTick(Tick tick) {
   if (m_shown == tick) return;
   m_shown = tick;
-  if (rowCount()) emit dataChanged(index(0, 0), index(rowCount() - 1, kColumns - 1));
-}
-
-int HistoryModel::rowCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : static_cast<int>(m_events.size());
-}
-
-QVariant HistoryModel::data(const QModelIndex& index, int role) const {
-  if (!index.isValid() || index.row() >= rowCount()) return {};
-  const auto row = static_cast<std::size_t>(index.row());
-  const HistoryEvent& e = m_events[row];
-  const bool first = row == 0 || m_events[row - 1].tick != e.tick;
-  switch (role) {
-    case Qt::DisplayRole:
-      return index.column() == kTick ? QString::number(e.tick.value())
-          : index.column() == kEvent ? e.event
-          : index.column() == kLayer ? e.layer
-                                     : e.detail;
-    case Qt::TextAlignmentRole:
-      return static_cast<int>(index.column() == kTick || index.column() == kLayer ? Qt::AlignRight : Qt::AlignLeft);
-    case kMonoRole: return index.column() == kTick || index.column() == kLayer;
-    case kToneRole:
-      if (e.tick > m_shown) return static_cast<int>(Tone::Ghost);
-      return static_cast<int>(index.column() == kEvent ? Tone::Normal : Tone::Muted);
-    case kFirstOfTick: return first;
-    case kShownTick: return e.tick == m_shown;
-    case kEventTone: return static_cast<int>(toneOf(e.event));
-    default: return {};
-  }
-}
-
-QVariant HistoryModel::headerData(int section, Qt::Orientation orientation, int role) const {
-  if (orientation != Qt::Horizontal || section >= kColumns) return {};
-  if (role == Qt::DisplayRole) return QStringList{tr("tick"), tr("event"), tr("layer"), tr("detail")}.at(section);
-  if (role == Qt::ToolTipRole)
-    return QStringList{tr("When it happened"), tr("What happened to the token"), tr("In which layer; empty = in all"),
-                       tr("By what, or with what")}
-        .at(section);
-  if (role == Qt::TextAlignmentRole)
-    return static_cast<int>((section == kTick || section == kLayer ? Qt::AlignRight : Qt::AlignLeft) |
-                            Qt::AlignVCenter);
-  return {};
+  changed();
 }
 
 void RailDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
@@ -115,15 +89,11 @@ HistoryView::HistoryView(InspectorContext& context, QWidget* parent)
   setContent(m_page);
   setMainControl(m_table);
   m_table->setModel(m_model);
-  m_table->setItemDelegateForColumn(HistoryModel::kTick, new RailDelegate(m_table));
-  m_table->setWidths({"       131", "context edited", "layer", QString(10, 'x')});
-  m_table->setShedding({HistoryModel::kLayer});
+  m_table->setItemDelegateForColumn(m_table->columnOf("tick"), new RailDelegate(m_table));
   m_table->setAccessibleName(tr("History of the focused row"));
   m_table->setToolTip(tr("Click shows all views as they were at that tick"));
   connect(m_card, &RowCard::chosen, this, &HistoryView::clickLedger);
-  connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) {
-    clickTick(m_model->events()[static_cast<std::size_t>(index.row())].tick);
-  });
+  connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) { clickTick(m_model->at(index).tick); });
 }
 
 bool HistoryView::ready() const { return InspectorView::ready() && !m_ask.waiting(); }

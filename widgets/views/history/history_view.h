@@ -2,11 +2,9 @@
 // Row history: all that ever happened to the focused ledger row, as a timeline; a click goes to the
 // tick. Asks the engine (verb `history`) whenever the focus or the snapshot changes. GUI thread.
 #pragma once
-#include <QAbstractTableModel>
-
 #include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
-#include "widgets/table/data_table.h"
+#include "widgets/table/column_model.h"
 #include "widgets/views/history/row_card.h"
 
 namespace kvlab {
@@ -14,24 +12,19 @@ namespace kvlab {
 struct HistoryEvent {
   Tick tick;
   QString event, layer, detail;
+  bool first = true;  // of its tick
 };
 
-class HistoryModel : public QAbstractTableModel {
+class HistoryModel : public LineModel<HistoryEvent> {
   Q_OBJECT
  public:
-  enum Column { kTick, kEvent, kLayer, kDetail, kColumns };
   enum Role { kFirstOfTick = Qt::UserRole + 100, kShownTick, kEventTone };
-  using QAbstractTableModel::QAbstractTableModel;
+  explicit HistoryModel(QObject* parent);
   void set(std::vector<HistoryEvent> events);
   void setShownTick(Tick tick);
-  const std::vector<HistoryEvent>& events() const { return m_events; }
-  int rowCount(const QModelIndex& parent = {}) const override;
-  int columnCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : kColumns; }
-  QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-  QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+  const std::vector<HistoryEvent>& events() const { return lines(); }
 
  private:
-  std::vector<HistoryEvent> m_events;
   Tick m_shown;
 };
 

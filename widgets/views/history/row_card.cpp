@@ -5,6 +5,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "widgets/base/button_use.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/theme.h"
 
@@ -49,6 +50,7 @@ void RowCard::family(const Snapshot& snapshot, const QString& title, const std::
     button->setAccessibleName(tr("Ledger row %1").arg(id.value()));
     button->setToolTip(tr("Focus ledger row %1").arg(id.value()));
     button->setFocusPolicy(Qt::TabFocus);
+    setOwn({button});
     connect(button, &QToolButton::clicked, this, [this, id] { emit chosen(id); });
     m_family->addWidget(button);
     names << button->text();

@@ -5,6 +5,7 @@
 #include <QPainter>
 #include <QPushButton>
 
+#include "widgets/base/button_use.h"
 #include "widgets/base/scroll_bars.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/table/lamp_delegate.h"
@@ -26,7 +27,6 @@ InvariantsView::InvariantsView(InspectorContext& context, QWidget* parent)
   makeStrip();
   m_table = new DataTable(this);
   m_table->setItemDelegate(new LampDelegate(m_table));
-  m_table->setModel(m_model);
   settleBars(m_table);
   m_table->setAccessibleName(tr("Invariants"));
   m_table->setToolTip(tr("Return or a double click on a broken one goes to the row that breaks it"));
@@ -48,13 +48,12 @@ InvariantsView::InvariantsView(InspectorContext& context, QWidget* parent)
   column->addWidget(m_detail);
   setContent(content);
   setMainControl(m_table);
+  m_table->setModel(m_model);
   connect(m_table, &QTableView::activated, this, [this](const QModelIndex& index) { jump(index.row()); });
   connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &InvariantsView::showDetail);
-  m_table->setWidths({"X holds X", QString(20, 'x'), "tick 100", "tick 100", "x"});
-  m_table->setShedding({InvariantModel::LastPass});
-  m_table->setColumnHidden(InvariantModel::Detail, true);  // the line below the table says it in full
+  m_table->setColumnHidden(m_table->columnOf("detail"), true);  // the line below the table says it in full
   m_table->horizontalHeader()->setStretchLastSection(false);
-  m_table->horizontalHeader()->setSectionResizeMode(InvariantModel::Title, QHeaderView::Stretch);
+  m_table->horizontalHeader()->setSectionResizeMode(m_table->columnOf("invariant"), QHeaderView::Stretch);
   m_table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
 }
 
@@ -72,7 +71,10 @@ void InvariantsView::makeStrip() {
     strip()->addWidget(button);
   }
   m_jump->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_J));
+  setCommand(m_check, "check_invariants");
+  setOwn({m_jump});
   connect(m_check, &QPushButton::clicked, this, &InvariantsView::checkAll);
+  connect(&context(), &InspectorContext::commandReplied, this, &InvariantsView::take);
   connect(m_jump, &QPushButton::clicked, this, [this] { jump(0); });
 }
 
@@ -80,14 +82,18 @@ bool InvariantsView::ready() const { return InspectorView::ready() && !m_ask.wai
 
 void InvariantsView::checkAll() {
   if (m_ask.waiting()) return;
-  emit context().scripted(QStringLiteral("s.invariants()"));
-  const Tick tick = shown() ? shown()->tick : Tick(0);
-  m_ask.submit("invariants", nlohmann::json::object(), [this, tick](const Result<nlohmann::json>& reply) {
-    if (reply) m_model->showFull(*reply, tick);
-    else emit context().failed(reply.error());
+  m_ask.run(QStringLiteral("check_invariants"), nlohmann::json::object(), [this](const Result<nlohmann::json>& reply) {
+    if (!reply) emit context().failed(reply.error());
     refresh();
     emit readyChanged();
   });
+  refresh();
+}
+
+/// Whoever had everything checked.
+void InvariantsView::take(const CommandReply& command) {
+  if (command.id != QLatin1String("check_invariants") || !command.reply) return;
+  m_model->showFull(*command.reply, shown() ? shown()->tick : Tick(0));
   refresh();
 }
 
@@ -132,7 +138,7 @@ void InvariantsView::showDetail() {
   m_detail->setVisible(any);
   if (!any) return;
   const InvariantLine& line = m_model->lines()[static_cast<std::size_t>(row)];
-  const QString detail = m_model->index(row, InvariantModel::Detail).data().toString();
+  const QString detail = detailText(line);
   QString text =
       QStringLiteral("%1 (%2)").arg(QString::fromStdString(line.state.title), QString::fromStdString(line.state.id));
   text +=
@@ -151,7 +157,7 @@ void InvariantsView::refresh() {
   m_lamp->setVisible(any);
   m_lamp->setPixmap(lamp(good, *theme(), devicePixelRatioF()));
   m_summary->setText(m_ask.waiting() ? tr("checking every row…") : any ? m_model->summary() : QString());
-  m_table->setColumnHidden(InvariantModel::FirstFailure, !m_model->anyFailed());
+  m_table->setColumnHidden(m_table->columnOf("first_failure"), !m_model->anyFailed());
   showDetail();
   m_jump->setVisible(any);
   m_jump->setEnabled(!good);

@@ -19,6 +19,7 @@ class InvariantsView : public InspectorView {
   bool ready() const override;
   /// Asks the engine for the full check.
   void checkAll();
+  void take(const CommandReply& command);
   /// Goes to the first failure: its tick, and the row its report names.
   void jump(int row);
 

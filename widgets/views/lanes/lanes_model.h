@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The figures of the lanes, one line each, the reference first. Owned by its view. GUI thread.
 #pragma once
-#include <QAbstractTableModel>
-
 #include "core/api/lanes_view.h"
+#include "widgets/table/column_model.h"
 
 namespace kvlab {
 
-class LanesModel : public QAbstractTableModel {
+/// A lane and its place among them.
+struct LaneLine {
+  const LaneView& lane;
+  int place = 0;
+  const LaneView* operator->() const { return &lane; }
+};
+
+class LanesModel : public ColumnModel<LaneLine> {
   Q_OBJECT
  public:
-  enum Column { Lane, Kl, KlP99, Dnll, Top1, Mass, Overlap, Needles, Rows, Bytes, Time, Weights, kColumns };
-
-  using QAbstractTableModel::QAbstractTableModel;
+  explicit LanesModel(QObject* parent);
   void show(LanesViewPtr view);
 
-  int rowCount(const QModelIndex& parent = {}) const override;
-  int columnCount(const QModelIndex& parent = {}) const override;
-  QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-  QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
-
  private:
-  QString text(const LaneView& lane, int row, int column) const;
-  QString tip(const LaneView& lane, int column) const;
+  int count() const override { return m_view ? static_cast<int>(m_view->lanes.size()) : 0; }
+  LaneLine line(int row) const override { return {m_view->lanes[static_cast<std::size_t>(row)], row}; }
+  void addFigure(const char* id, const QString& title, const QString& tip, const char* width, int gives,
+                 QString (*text)(LaneLine), QString (*said)(LaneLine) = nullptr);
 
   LanesViewPtr m_view;
 };

@@ -8,6 +8,7 @@
 #include <QToolButton>
 #include <algorithm>
 
+#include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
 #include "widgets/base/policy_menu.h"
@@ -49,8 +50,9 @@ void LanesTableView::makeStrip() {
   m_close = stripButton(tr("Close lanes"), tr("Close lanes"), tr("Go on with the reference alone"));
   connect(m_changes, &QLineEdit::returnPressed, this, &LanesTableView::open);
   connect(m_open, &QToolButton::clicked, this, &LanesTableView::open);
-  connect(m_close, &QToolButton::clicked, this,
-          [this] { context().runCommand(QStringLiteral("lanes_close"), nlohmann::json::object()); });
+  setOwn({m_policy});  // it adds to the list of changes
+  setCommand(m_open, "lanes_open");
+  runsCommand(m_close, context(), "lanes_close");
 }
 
 void LanesTableView::makeBody() {
@@ -63,13 +65,8 @@ void LanesTableView::makeBody() {
   settleBars(m_table);
   m_table->setAccessibleName(tr("Figures of the lanes"));
   m_table->setToolTip(tr("Each lane against the reference, over the ticks that they took together"));
-  m_table->setWidths({QString(19, 'x'), "0.0e-00", "0.0e-00", "-0.0e-00", "100.0 %", "Mass kept", "100.0 %", "Needles",
-                      "99999", "99.9 KiB", "99.9 ms", "99.9 MiB"});
-  m_table->setShedding({LanesModel::Weights, LanesModel::KlP99, LanesModel::Needles, LanesModel::Rows, LanesModel::Time,
-                        LanesModel::Top1, LanesModel::Overlap, LanesModel::Bytes, LanesModel::Dnll, LanesModel::Mass,
-                        LanesModel::Kl});
   m_table->horizontalHeader()->setStretchLastSection(false);
-  m_table->horizontalHeader()->setSectionResizeMode(LanesModel::Lane, QHeaderView::Stretch);
+  m_table->horizontalHeader()->setSectionResizeMode(m_table->columnOf("lane"), QHeaderView::Stretch);
   both->addWidget(m_canvas);
   both->addWidget(m_table);
   setContent(both);

@@ -6,7 +6,6 @@
 
 #include "widgets/base/inspector_view.h"
 #include "widgets/canvas/colour_map.h"
-#include "widgets/table/data_table.h"
 
 namespace kvlab {
 namespace {
@@ -32,7 +31,56 @@ QChar signOf(RowState state) {
   static constexpr char16_t kSigns[] = {u'●', u'↻', u'✕', u'○', u'▾', u'!'};
   return QChar(kSigns[static_cast<std::size_t>(state)]);
 }
+
+Tone lineTone(LedgerLine line) { return line.position < 0 ? Tone::Ghost : Tone::Muted; }
 }  // namespace
+
+LedgerModel::LedgerModel(QObject* parent) : ColumnModel(parent) {
+  const auto number = [](std::int64_t value) { return QString::number(value); };
+  addNumber("ledger", tr("ledger"), tr("Row of the ledger"), {},
+            [=](LedgerLine line) { return number(line.id.value()); });
+  addNumber("position", tr("position"), tr("Place in the context; empty for ghosts"), {{}, 7},
+            [=](LedgerLine line) { return line.position >= 0 ? number(line.position) : QString(); });
+  add("token", tr("token"), tr("Text of the token"), "boathouse.", [this](LedgerLine line) {
+    return line.row.kind == RowKind::Gist ? tr("gist") : tokenText(*m_snapshot->info, line.row.token);
+  }).toned([](LedgerLine line) { return line.position < 0 ? Tone::Ghost : Tone::Normal; });
+  add("state", tr("state"), tr("What became of it"), "collapsed.",
+      [](LedgerLine line) {
+        return signOf(line.row.state) + QStringLiteral(" ") + word(name(line.row.state)) +
+            (line.row.pinned ? tr(", pinned") : QString());
+      })
+      .words()
+      .toned(
+          [](LedgerLine line) { return line.row.state == RowState::Live ? lineTone(line) : toneOf(line.row.state); });
+  addNumber("bright", tr("bright"), tr("Brightness: how much it is worth keeping, 0 to 255; of a ghost, when it left"),
+            {"255", 6}, [this](LedgerLine line) {
+              const std::optional<float> value = brightnessOf(line.id);
+              return value ? valueText(Quantity::Brightness, std::round(*value)) : QString();
+            });
+  add("source", tr("source"), tr("Where it came from"), {"replacement", 1}, [](LedgerLine line) {
+    return word(name(line.row.source));
+  }).words();
+  addNumber("born", tr("born"), tr("Tick of its birth"), {"9999", 2},
+            [=](LedgerLine line) { return number(line.row.born.value()); });
+  addNumber("changed", tr("changed"), tr("Tick of its last change of state"), {"9999", 3}, [=](LedgerLine line) {
+    return line.row.changed == line.row.born ? QString() : number(line.row.changed.value());
+  });
+  add("parents", tr("parents"), tr("Ledger rows it replaced"), {{}, 5},
+      [](LedgerLine line) { return idList(line.row.parents); });
+  add("children", tr("children"), tr("Ledger rows that replaced it"), {{}, 4},
+      [](LedgerLine line) { return idList(line.row.children); });
+  withTone(lineTone);
+  fitNumbers();
+}
+
+bool LedgerModel::fitNumbers() {
+  const QString wide = QString::number(std::max<std::size_t>(9999, m_snapshot ? m_snapshot->ledger.size() : 0));
+  if (wide.size() == m_widest.size()) return false;
+  m_widest = wide;
+  for (const char* id : {"ledger", "position"}) columns()[static_cast<std::size_t>(columnOf(id))].room.width = wide;
+  columns()[static_cast<std::size_t>(columnOf("parents"))].room.width = wide + QLatin1Char(' ') + wide;
+  return true;
+}
 
 void LedgerModel::setSnapshot(SnapshotPtr snapshot) {
   const std::size_t before = m_snapshot ? m_snapshot->ledger.size() : 0;
@@ -59,7 +107,7 @@ void LedgerModel::setSnapshot(SnapshotPtr snapshot) {
   m_rows.insert(m_rows.end(), fresh.begin(), fresh.end());
   m_count += added;
   if (added > 0) endInsertRows();
-  if (m_count > 0) emit dataChanged(index(0, 0), index(m_count - 1, kColumns - 1));
+  changed();
 }
 
 void LedgerModel::setFilter(const LedgerFilter& filter) {
@@ -74,7 +122,8 @@ void LedgerModel::setFilter(const LedgerFilter& filter) {
 
 void LedgerModel::setBrightness(std::shared_ptr<const Tile> tile) {
   m_brightness = std::move(tile);
-  if (m_count > 0) emit dataChanged(index(0, kBrightness), index(m_count - 1, kBrightness));
+  const int column = columnOf("bright");
+  if (m_count > 0) emit dataChanged(index(0, column), index(m_count - 1, column));
 }
 
 void LedgerModel::matchVocabulary() {
@@ -121,7 +170,10 @@ std::vector<std::int32_t> LedgerModel::passing(std::size_t from) const {
   return out;
 }
 
-int LedgerModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : m_count; }
+LedgerLine LedgerModel::line(int row) const {
+  const LedgerId id = idOf(row);
+  return {m_snapshot->ledger[id], id, positionOf(id)};
+}
 
 LedgerId LedgerModel::idOf(int row) const {
   if (row < 0 || row >= m_count) return LedgerId(-1);
@@ -153,68 +205,6 @@ std::optional<float> LedgerModel::brightnessOf(LedgerId id) const {
     if (!std::isnan(value)) return value;
   }
   return std::nullopt;
-}
-
-QString LedgerModel::text(const LedgerRow& row, LedgerId id, int column) const {
-  switch (column) {
-    case kId: return QString::number(id.value());
-    case kPosition: return positionOf(id) >= 0 ? QString::number(positionOf(id)) : QString();
-    case kToken: return row.kind == RowKind::Gist ? tr("gist") : tokenText(*m_snapshot->info, row.token);
-    case kState:
-      return signOf(row.state) + QStringLiteral(" ") + word(name(row.state)) +
-          (row.pinned ? tr(", pinned") : QString());
-    case kSource: return word(name(row.source));
-    case kBorn: return QString::number(row.born.value());
-    case kChanged: return row.changed == row.born ? QString() : QString::number(row.changed.value());
-    case kBrightness:
-      return brightnessOf(id) ? valueText(Quantity::Brightness, std::round(*brightnessOf(id))) : QString();
-    case kParents: return idList(row.parents);
-    default: return idList(row.children);
-  }
-}
-
-QVariant LedgerModel::data(const QModelIndex& index, int role) const {
-  const LedgerId id = idOf(index.row());
-  if (!index.isValid() || !m_snapshot || !m_snapshot->ledger.contains(id)) return {};
-  const LedgerRow& row = m_snapshot->ledger[id];
-  const int column = index.column();
-  const bool ghost = positionOf(id) < 0;
-  switch (role) {
-    case Qt::DisplayRole: return text(row, id, column);
-    case Qt::TextAlignmentRole:
-      return static_cast<int>(column == kToken || column == kState || column == kSource || column >= kParents
-                                  ? Qt::AlignLeft
-                                  : Qt::AlignRight);
-    case kMonoRole: return column != kState && column != kSource;
-    case kToneRole:
-      if (column == kState && row.state != RowState::Live) return static_cast<int>(toneOf(row.state));
-      if (ghost) return static_cast<int>(Tone::Ghost);
-      return static_cast<int>(column == kToken ? Tone::Normal : Tone::Muted);
-    default: return {};
-  }
-}
-
-QVariant LedgerModel::headerData(int section, Qt::Orientation orientation, int role) const {
-  static const char* const kTitles[] = {"ledger", "position", "token",   "state",   "bright",
-                                        "source", "born",     "changed", "parents", "children"};
-  static const char* const kTips[] = {"Row of the ledger",
-                                      "Place in the context; empty for ghosts",
-                                      "Text of the token",
-                                      "What became of it",
-                                      "Brightness: how much it is worth keeping, 0 to 255; of a ghost, when it left",
-                                      "Where it came from",
-                                      "Tick of its birth",
-                                      "Tick of its last change of state",
-                                      "Ledger rows it replaced",
-                                      "Ledger rows that replaced it"};
-  if (orientation != Qt::Horizontal || section >= kColumns) return {};
-  if (role == Qt::DisplayRole) return tr(kTitles[section]);
-  if (role == Qt::ToolTipRole) return tr(kTips[section]);
-  if (role == Qt::TextAlignmentRole) {
-    const bool left = section == kToken || section == kState || section == kSource || section >= kParents;
-    return static_cast<int>((left ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
-  }
-  return {};
 }
 
 }  // namespace kvlab

@@ -3,13 +3,13 @@
 // ids that pass the filter, and nothing at all while no filter is set. A million rows. Owned by
 // LedgerTableView. GUI thread.
 #pragma once
-#include <QAbstractTableModel>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "core/api/snapshot.h"
 #include "core/api/tile.h"
+#include "widgets/table/column_model.h"
 
 namespace kvlab {
 
@@ -21,21 +21,25 @@ struct LedgerFilter {
   bool everything() const { return text.isEmpty() && states == States::All; }
 };
 
-class LedgerModel : public QAbstractTableModel {
+/// A row of the ledger and where it stands.
+struct LedgerLine {
+  const LedgerRow& row;
+  LedgerId id;
+  std::int32_t position;  // -1 = not in the context
+};
+
+class LedgerModel : public ColumnModel<LedgerLine> {
   Q_OBJECT
  public:
-  enum Column { kId, kPosition, kToken, kState, kBrightness, kSource, kBorn, kChanged, kParents, kChildren, kColumns };
-  using QAbstractTableModel::QAbstractTableModel;
+  explicit LedgerModel(QObject* parent);
 
   void setSnapshot(SnapshotPtr snapshot);
   void setFilter(const LedgerFilter& filter);
   /// Brightness tile of the shown tick, [layers][positions]; null = not known.
   void setBrightness(std::shared_ptr<const Tile> tile);
 
-  int rowCount(const QModelIndex& parent = {}) const override;
-  int columnCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : kColumns; }
-  QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-  QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+  /// Makes the columns of numbers wide enough for the largest; true if they were not.
+  bool fitNumbers();
 
   LedgerId idOf(int row) const;
   int rowOf(LedgerId id) const;                // -1 = filtered out
@@ -43,11 +47,12 @@ class LedgerModel : public QAbstractTableModel {
   std::optional<float> brightnessOf(LedgerId id) const;
 
  private:
+  int count() const override { return m_count; }
+  LedgerLine line(int row) const override;
   std::vector<std::int32_t> passing(std::size_t from) const;
   bool passes(const LedgerRow& row, std::int32_t id) const;
   bool hasState(const LedgerRow& row, std::int32_t id) const;
   void matchVocabulary();
-  QString text(const LedgerRow& row, LedgerId id, int column) const;
 
   SnapshotPtr m_snapshot;
   LedgerFilter m_filter;
@@ -55,6 +60,7 @@ class LedgerModel : public QAbstractTableModel {
   std::vector<bool> m_tokenMatches;      // by token id, for the text of the filter
   std::vector<std::int32_t> m_rows;      // ids that pass; unused while everything passes
   int m_count = 0;                       // rows shown
+  QString m_widest;                      // a number as wide as any that the columns have room for
   std::shared_ptr<const Tile> m_brightness;
 };
 

@@ -36,9 +36,6 @@ LedgerTableView::LedgerTableView(InspectorContext& context, QWidget* parent)
   m_table->setModel(m_model);
   m_table->setAccessibleName(tr("Ledger"));
   m_table->setToolTip(tr("Click focuses the row in all views"));
-  setWidths();
-  m_table->setShedding({LedgerModel::kSource, LedgerModel::kBorn, LedgerModel::kChanged, LedgerModel::kChildren,
-                        LedgerModel::kParents, LedgerModel::kBrightness, LedgerModel::kPosition});
   connect(m_table, &DataTable::chosen, this,
           [this](const QModelIndex& index) { clickLedger(m_model->idOf(index.row())); });
   connect(m_table, &DataTable::hovered, this, [this](const QModelIndex& index) {
@@ -83,18 +80,10 @@ void LedgerTableView::onSnapshot() {
   }
   setEmpty(QString());
   m_model->setSnapshot(shown());
-  setWidths();
+  if (m_model->fitNumbers()) m_table->takeColumns();
   m_tiles.request(Quantity::Brightness);
   if (!m_tiles.atNewest()) m_model->setBrightness(m_tiles.shown(Quantity::Brightness));
   sayCount();
-}
-
-void LedgerTableView::setWidths() {
-  const QString wide = QString::number(std::max<std::size_t>(9999, shown() ? shown()->ledger.size() : 0));
-  if (wide.size() == m_digits) return;
-  m_digits = wide.size();
-  m_table->setWidths(
-      {wide, wide, "boathouse.", "collapsed.", "255", "replacement", "9999", "9999", wide + " " + wide, ""});
 }
 
 void LedgerTableView::filter() {

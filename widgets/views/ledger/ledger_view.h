@@ -28,7 +28,6 @@ class LedgerTableView : public InspectorView {
  private:
   void makeStrip();
   void filter();
-  void setWidths();
   void sayCount();
 
   TileCache m_tiles;
@@ -37,7 +36,6 @@ class LedgerTableView : public InspectorView {
   QLineEdit* m_text = nullptr;
   QComboBox* m_states = nullptr;
   QLabel* m_count = nullptr;
-  qsizetype m_digits = 0;  // of the widest number that the columns have room for
 };
 
 }  // namespace kvlab

@@ -3,18 +3,27 @@
 
 #include <algorithm>
 
-#include "widgets/table/data_table.h"
-
 namespace kvlab {
 
 namespace {
-Tone toneOf(int level, int column) {
-  if (level >= 4) return Tone::Error;
-  if (level == 3) return Tone::Warning;
-  if (column == LogModel::Time || level <= 1) return Tone::Faint;
-  return column == LogModel::Level ? Tone::Muted : Tone::Normal;
+Tone toneOf(int level, Tone calm) {
+  return level >= 4 ? Tone::Error : level == 3 ? Tone::Warning : level <= 1 ? Tone::Faint : calm;
 }
 }  // namespace
+
+LogModel::LogModel(QObject* parent) : ColumnModel(parent) {
+  const auto tone = [](Tone calm) { return [calm](const LogLine& line) { return toneOf(line.level, calm); }; };
+  add("time", tr("Time"), {}, {"00:00:00.000", 1}, [](const LogLine& line) {
+    return line.time.toString(QStringLiteral("HH:mm:ss.zzz"));
+  }).toned(tone(Tone::Faint));
+  add("level", tr("Level"), {}, {"critical", 2}, [](const LogLine& line) { return logLevelName(line.level); })
+      .words()
+      .toned(tone(Tone::Muted));
+  add("text", tr("Message"), {}, QString(26, 'x'), [](const LogLine& line) { return line.text; })
+      .toned(tone(Tone::Normal))
+      .tips([](const LogLine& line) { return line.text; });
+  withLines(kBadRole, [](const LogLine& line) { return line.level >= 4; });
+}
 
 QString logLevelName(int level) {
   static const QStringList kNames{QStringLiteral("trace"),   QStringLiteral("debug"), QStringLiteral("info"),
@@ -42,36 +51,6 @@ void LogModel::clear() {
   endResetModel();
 }
 
-int LogModel::rowCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : static_cast<int>(m_lines.size());
-}
-
-int LogModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : int(kColumns); }
-
-QVariant LogModel::data(const QModelIndex& index, int role) const {
-  if (!index.isValid()) return {};
-  const LogLine& shown = line(index.row());
-  if (role == LevelRole) return shown.level;
-  if (role == kMonoRole) return index.column() != Level;
-  if (role == kBadRole) return shown.level >= 4;
-  if (role == kToneRole) return static_cast<int>(toneOf(shown.level, index.column()));
-  if (role == Qt::ToolTipRole && index.column() == Text) return shown.text;
-  if (role != Qt::DisplayRole && role != Qt::AccessibleTextRole) return {};
-  switch (index.column()) {
-    case Time: return shown.time.toString(QStringLiteral("HH:mm:ss.zzz"));
-    case Level: return logLevelName(shown.level);
-    case Text: return shown.text;
-    default: return {};
-  }
-}
-
-QVariant LogModel::headerData(int section, Qt::Orientation orientation, int role) const {
-  if (orientation != Qt::Horizontal) return {};
-  if (role == Qt::DisplayRole) return QStringList{tr("Time"), tr("Level"), tr("Message")}.value(section);
-  if (role == Qt::TextAlignmentRole) return int(Qt::AlignLeft | Qt::AlignVCenter);
-  return {};
-}
-
 void LogFilter::setLeast(int level) {
   m_least = level;
   invalidateFilter();
@@ -82,11 +61,9 @@ void LogFilter::setNeedle(const QString& text) {
   invalidateFilter();
 }
 
-bool LogFilter::filterAcceptsRow(int row, const QModelIndex& parent) const {
-  const QAbstractItemModel& lines = *sourceModel();
-  const QModelIndex text = lines.index(row, LogModel::Text, parent);
-  return text.data(LogModel::LevelRole).toInt() >= m_least &&
-      (m_needle.isEmpty() || text.data().toString().contains(m_needle, Qt::CaseInsensitive));
+bool LogFilter::filterAcceptsRow(int row, const QModelIndex&) const {
+  const LogLine& line = static_cast<const LogModel*>(sourceModel())->line(row);
+  return line.level >= m_least && (m_needle.isEmpty() || line.text.contains(m_needle, Qt::CaseInsensitive));
 }
 
 }  // namespace kvlab

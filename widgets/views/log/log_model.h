@@ -2,10 +2,11 @@
 // The newest lines of the log, bounded. Levels are spdlog's: 0 trace, 1 debug, 2 info, 3 warning,
 // 4 error, 5 critical. GUI thread.
 #pragma once
-#include <QAbstractTableModel>
 #include <QDateTime>
 #include <QSortFilterProxyModel>
 #include <deque>
+
+#include "widgets/table/column_model.h"
 
 namespace kvlab {
 
@@ -17,25 +18,20 @@ struct LogLine {
 inline constexpr int kLogLevels = 6;
 QString logLevelName(int level);
 
-class LogModel : public QAbstractTableModel {
+class LogModel : public ColumnModel<const LogLine&> {
   Q_OBJECT
  public:
-  enum Column { Time, Level, Text, kColumns };
-  enum Role { LevelRole = Qt::UserRole + 50 };
   static constexpr int kLimit = 10000;  // lines kept; the oldest tenth goes when it is reached
 
-  using QAbstractTableModel::QAbstractTableModel;
+  explicit LogModel(QObject* parent = nullptr);
   void append(LogLine line);
   void clear();
-  const LogLine& line(int row) const { return m_lines[static_cast<std::size_t>(row)]; }
+  const LogLine& line(int row) const override { return m_lines[static_cast<std::size_t>(row)]; }
   qint64 dropped() const { return m_dropped; }
 
-  int rowCount(const QModelIndex& parent = {}) const override;
-  int columnCount(const QModelIndex& parent = {}) const override;
-  QVariant data(const QModelIndex& index, int role) const override;
-  QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
-
  private:
+  int count() const override { return static_cast<int>(m_lines.size()); }
+
   std::deque<LogLine> m_lines;
   qint64 m_dropped = 0;
 };

@@ -7,6 +7,7 @@
 #include <QScrollBar>
 #include <QToolButton>
 
+#include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/scroll_bars.h"
 #include "widgets/base/view_registry.h"
@@ -28,6 +29,7 @@ LogView::LogView(InspectorContext& context, QWidget* parent)
 QToolButton* LogView::toggle(const QString& text, const QString& tip) {
   QToolButton* made = stripButton(text, text, tip);
   made->setAutoRaise(true);
+  setOwn({made});
   return made;
 }
 
@@ -68,8 +70,6 @@ void LogView::makeTable() {
   settleBars(m_table);
   m_table->setAccessibleName(tr("Log lines"));
   m_table->setToolTip(tr("Ctrl+C copies the selected lines"));
-  m_table->setWidths({"00:00:00.000", "critical", QString(26, 'x')});
-  m_table->setShedding({LogModel::Time, LogModel::Level});
   setContent(m_table);
   setMainControl(m_table);
   connect(m_table->verticalScrollBar(), &QScrollBar::actionTriggered, this, [this] {
@@ -107,10 +107,10 @@ void LogView::refresh() {
 
 QString LogView::dump() const {
   QString text = QStringLiteral("log: %1\n").arg(m_count->text());
-  for (int row = 0; row < m_filter->rowCount(); ++row)
-    text += QStringLiteral("%1\t%2\n")
-                .arg(m_filter->index(row, LogModel::Level).data().toString(),
-                     m_filter->index(row, LogModel::Text).data().toString());
+  for (int row = 0; row < m_filter->rowCount(); ++row) {
+    const LogLine& line = m_model->line(m_filter->mapToSource(m_filter->index(row, 0)).row());
+    text += QStringLiteral("%1\t%2\n").arg(logLevelName(line.level), line.text);
+  }
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "widgets/base/button_use.h"
 #include "widgets/base/layer_text.h"
 #include "widgets/base/view_registry.h"
 
@@ -42,6 +43,7 @@ void MapView::makeStrip() {
                            tr("Colour the rows by the attention that they received from the prompt"));
   m_received->setObjectName("received");
   m_received->hide();
+  setOwn({m_received});
   connect(m_received, &QToolButton::clicked, this, [this] {
     context().setQuantity(Quantity::Received);
     sayOption("quantity");
@@ -57,6 +59,7 @@ void MapView::makeActions() {
     button->setText(QString::fromUtf8(sign));
     button->setAccessibleName(text);
     button->setAutoRaise(true);
+    setOwn({button});
     button->setFocusPolicy(Qt::TabFocus);
     strip()->addWidget(button);
   };

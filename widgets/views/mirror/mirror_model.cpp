@@ -5,9 +5,74 @@
 
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/layer_text.h"
-#include "widgets/table/data_table.h"
 
 namespace kvlab {
+
+MirrorModel::MirrorModel(QObject* parent) : ColumnModel(parent) {
+  withLines(Qt::ToolTipRole,
+            [this](Line line) { return findings(line).isEmpty() ? QVariant() : QVariant(findings(line).join('\n')); });
+  withLines(kBadRole, [this](Line line) { return m_found.contains(line.number); });
+  makeColumns();
+}
+
+void MirrorModel::makeColumns() {
+  const QString wide = QString::number(std::max<std::size_t>(999, m_snapshot ? m_snapshot->ledger.size() : 0));
+  columns().clear();
+  addNumber("position", tr("context\nposition"), tr("Place in the text"), wide, [](Line line) {
+    return line.position >= 0 ? QString::number(line.position) : tr("none");
+  }).in(Tone::Faint);
+  addNumber("ledger", tr("\nledger"), tr("Row of the ledger that stands at this position (pos2ledger)"), wide,
+            [this](Line line) { return QString::number(idOf(line).value()); })
+      .in(Tone::Muted);
+  add("token", tr("\ntoken"), tr("Text of the token; · is a space"), "boathouse.",
+      [this](Line line) { return tokenText(*m_snapshot, idOf(line)); });
+  for (std::size_t layer = 0; layer < m_layers.size(); ++layer) addLayer(layer);
+  add("finding", tr("\nfinding"), tr("Why the line does not belong together"), "finding",
+      [this](Line line) { return findings(line).join("; "); })
+      .words()
+      .in(Tone::Error)
+      .with(kRuleRole, [](Line) { return true; });
+  for (Column& column : columns()) column.align = (column.align & Qt::AlignHorizontal_Mask) | Qt::AlignBottom;
+}
+
+/// Slots and indices give way first: tags and ledger ids show a misalignment, phases its effect.
+void MirrorModel::addLayer(std::size_t layer) {
+  addOfLayer(
+      "index", tr("layer %1\nindex").arg(layerText(*m_snapshot, m_layers[layer].value())),
+      tr("Logical place of the row in the layer's cache; – = not resident"), 2, layer,
+      [](std::size_t i, const ResidencyView&) { return QString::number(i); }, QStringLiteral("–"))
+      .with(kRuleRole, [](Line) { return true; });
+  addOfLayer("slot", tr("\nslot"), tr("Place of the row in memory; left = the layer's window has left it behind"), 1,
+             layer, [](std::size_t i, const ResidencyView& map) {
+               return map.has(i) ? QString::number(map.slotOf[i].value()) : tr("left");
+             });
+  addOfLayer("tag", tr("\ntag"),
+             tr("Ledger id that the kernel wrote beside K and V; asked for the lines in sight, · = not asked yet"), 0,
+             layer, [this, layer](std::size_t i, const ResidencyView& map) {
+               if (!map.has(i)) return QString();
+               const auto tag = m_tags[layer].find(static_cast<std::int32_t>(i));
+               return tag == m_tags[layer].end() ? QStringLiteral("·") : QString::number(tag->second);
+             });
+  addOfLayer("phase", tr("\nphase"), tr("Position the row's key is rotated for when it is read"), 3, layer,
+             [](std::size_t i, const ResidencyView& map) { return QString::number(map.phase(i).value()); });
+}
+
+MirrorModel::Column& MirrorModel::addOfLayer(const char* id, const QString& title, const QString& tip, int gives,
+                                             std::size_t layer,
+                                             std::function<QString(std::size_t index, const ResidencyView&)> text,
+                                             const QString& none) {
+  Column& column = add(id, title, tip, {columns().front().room.width, gives}, [this, layer, none, text](Line line) {
+    const std::int32_t index = indexAt(line, layer);
+    return index < 0 ? none : text(static_cast<std::size_t>(index), *m_mirrors[layer].map);
+  });
+  column.id += QString::number(layer);
+  return column.right()
+      .toned([this, layer](Line line) { return hasRow(line, layer) ? Tone::Muted : Tone::Ghost; })
+      .with(kFillRole, [this, layer](Line line) {
+        const bool bad = m_badLayers.value(line.number) >> layer & 1;
+        return bad ? QVariant(Theme::faded(Theme::current()->error, 70)) : QVariant();
+      });
+}
 
 void MirrorModel::set(SnapshotPtr snapshot, std::vector<Layer> layers, bool onlyBad) {
   beginResetModel();
@@ -18,6 +83,7 @@ void MirrorModel::set(SnapshotPtr snapshot, std::vector<Layer> layers, bool only
   m_tags.assign(m_layers.size(), {});
   for (Layer layer : m_layers) m_mirrors.push_back(mirrorOf(*m_snapshot, layer));
   findBad();
+  makeColumns();
   endResetModel();
 }
 
@@ -35,7 +101,7 @@ void MirrorModel::findBad() {
       }
       m_badLayers[number] |= quint64{1} << l;
       const QString where =
-          m_layers.size() > 1 ? tr("layer %1: ").arg(kvlab::layerText(*m_snapshot, m_layers[l].value())) : QString();
+          m_layers.size() > 1 ? tr("layer %1: ").arg(layerText(*m_snapshot, m_layers[l].value())) : QString();
       if (!m_found[number].contains(where + finding.what)) m_found[number] << where + finding.what;
     }
   m_bad.assign(m_found.keyBegin(), m_found.keyEnd());
@@ -51,7 +117,7 @@ void MirrorModel::setTags(Layer layer, const std::map<std::int32_t, std::int64_t
     if (fresh) checkTag(m_mirrors[l], index, tag);
   }
   if (!m_onlyBad) findBad();  // a filtered list keeps its lines until the next snapshot
-  if (rowCount()) emit dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
+  changed();
 }
 
 void MirrorModel::checkTag(MirrorLayer& mirror, std::int32_t index, std::int64_t tag) const {
@@ -64,12 +130,10 @@ void MirrorModel::checkTag(MirrorLayer& mirror, std::int32_t index, std::int64_t
                              tr("tag: the row was written for ledger row %1").arg(tag)});
 }
 
-int MirrorModel::rowCount(const QModelIndex& parent) const {
-  if (parent.isValid() || !m_snapshot) return 0;
+int MirrorModel::count() const {
+  if (!m_snapshot) return 0;
   return m_onlyBad ? badCount() : m_snapshot->length() + static_cast<int>(m_orphans.size());
 }
-
-int MirrorModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : findingColumn() + 1; }
 
 MirrorModel::Line MirrorModel::line(int row) const {
   if (m_onlyBad) row = row >= 0 && row < badCount() ? m_bad[static_cast<std::size_t>(row)] : -1;
@@ -121,95 +185,10 @@ bool MirrorModel::hasRow(const Line& line, std::size_t layer) const {
 
 QString MirrorModel::findingsOf(int row) const { return findings(line(row)).join("; "); }
 
-QString MirrorModel::layerText(const Line& line, std::size_t layer, int what) const {
-  const std::int32_t index = indexAt(line, layer);
-  if (index < 0) return what == kIndex ? QStringLiteral("–") : QString();
-  const ResidencyView& map = *m_mirrors[layer].map;
-  const auto i = static_cast<std::size_t>(index);
-  switch (what) {
-    case kIndex: return QString::number(index);
-    case kSlot: return map.has(i) ? QString::number(map.slotOf[i].value()) : tr("left");
-    case kPhase: return QString::number(map.phase(i).value());
-    default: {
-      if (!map.has(i)) return {};
-      const auto tag = m_tags[layer].find(index);
-      return tag == m_tags[layer].end() ? QStringLiteral("·") : QString::number(tag->second);
-    }
-  }
-}
-
-QString MirrorModel::text(const Line& line, int column) const {
-  if (column == findingColumn()) return findings(line).join("; ");
-  if (column >= kLayers)
-    return layerText(line, static_cast<std::size_t>((column - kLayers) / kPerLayer), (column - kLayers) % kPerLayer);
-  LedgerId id(-1);
-  if (line.position >= 0) id = m_snapshot->context[static_cast<std::size_t>(line.position)];
-  else if (line.layer >= 0)
-    id = m_mirrors[static_cast<std::size_t>(line.layer)].map->ledger[static_cast<std::size_t>(line.index)];
-  switch (column) {
-    case kPosition: return line.position >= 0 ? QString::number(line.position) : tr("none");
-    case kLedger: return QString::number(id.value());
-    default: return tokenText(*m_snapshot, id);
-  }
-}
-
-QVariant MirrorModel::data(const QModelIndex& index, int role) const {
-  if (!index.isValid() || !m_snapshot) return {};
-  const Line at = line(index.row());
-  const int column = index.column(), layerColumn = (column - kLayers) % kPerLayer;
-  const bool inLayer = column >= kLayers && column < findingColumn();
-  switch (role) {
-    case Qt::DisplayRole: return text(at, column);
-    case Qt::ToolTipRole: return findings(at).isEmpty() ? QVariant() : QVariant(findings(at).join('\n'));
-    case Qt::TextAlignmentRole:
-      return static_cast<int>(column == kToken || column == findingColumn() ? Qt::AlignLeft : Qt::AlignRight);
-    case kMonoRole: return column != findingColumn();
-    case kRuleRole: return (inLayer && layerColumn == kIndex) || column == findingColumn();
-    case kFillRole: {
-      const auto layer = static_cast<std::size_t>(inLayer ? (column - kLayers) / kPerLayer : 63);
-      const bool bad = inLayer && (m_badLayers.value(at.number) >> layer & 1);
-      return bad ? QVariant(Theme::faded(Theme::current()->error, 70)) : QVariant();
-    }
-    case kBadRole: return m_found.contains(at.number);
-    case kToneRole:
-      if (column == findingColumn()) return static_cast<int>(Tone::Error);
-      if (column == kToken) return static_cast<int>(Tone::Normal);
-      if (inLayer && !hasRow(at, static_cast<std::size_t>((column - kLayers) / kPerLayer)))
-        return static_cast<int>(Tone::Ghost);
-      return static_cast<int>(column == kPosition ? Tone::Faint : Tone::Muted);
-    default: return {};
-  }
-}
-
-QString MirrorModel::columnTip(int section) const {
-  if (section < kLayers)
-    return QStringList{tr("Place in the text"), tr("Row of the ledger that stands at this position (pos2ledger)"),
-                       tr("Text of the token; · is a space")}
-        .at(section);
-  if (section == findingColumn()) return tr("Why the line does not belong together");
-  return QStringList{
-      tr("Logical place of the row in the layer's cache; – = not resident"),
-      tr("Place of the row in memory; left = the layer's window has left it behind"),
-      tr("Ledger id that the kernel wrote beside K and V; asked for the lines in sight, · = not asked yet"),
-      tr("Position the row's key is rotated for when it is read")}
-      .at((section - kLayers) % kPerLayer);
-}
-
-QVariant MirrorModel::headerData(int section, Qt::Orientation orientation, int role) const {
-  if (orientation != Qt::Horizontal) return {};
-  if (role == Qt::TextAlignmentRole)
-    return static_cast<int>((section == kToken || section == findingColumn() ? Qt::AlignLeft : Qt::AlignRight) |
-                            Qt::AlignBottom);
-  if (role == Qt::ToolTipRole) return columnTip(section);
-  if (role != Qt::DisplayRole) return {};
-  if (section < kLayers) return QStringList{tr("context\nposition"), tr("\nledger"), tr("\ntoken")}.at(section);
-  if (section == findingColumn()) return tr("\nfinding");
-  const QStringList names{tr("layer %1\nindex"), tr("\nslot"), tr("\ntag"), tr("\nphase")};
-  const QString name = names.at((section - kLayers) % kPerLayer);
-  return name.contains('%')
-      ? name.arg(
-            kvlab::layerText(*m_snapshot, m_layers[static_cast<std::size_t>((section - kLayers) / kPerLayer)].value()))
-      : name;
+LedgerId MirrorModel::idOf(const Line& line) const {
+  if (line.position >= 0) return m_snapshot->context[static_cast<std::size_t>(line.position)];
+  if (line.layer < 0) return LedgerId(-1);
+  return m_mirrors[static_cast<std::size_t>(line.layer)].map->ledger[static_cast<std::size_t>(line.index)];
 }
 
 }  // namespace kvlab

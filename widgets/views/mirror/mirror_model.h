@@ -3,31 +3,31 @@
 // phase for each chosen layer; then what is wrong. One line per position, and one for every cache
 // row that belongs to no position. Owned by MirrorView. GUI thread.
 #pragma once
-#include <QAbstractTableModel>
 #include <QHash>
 #include <QStringList>
 #include <map>
 
+#include "widgets/table/column_model.h"
 #include "widgets/views/mirror/mirror_lines.h"
 
 namespace kvlab {
 
-class MirrorModel : public QAbstractTableModel {
+/// One line: a context position, or a cache row that belongs to none, an orphan.
+struct MirrorLine {
+  std::int32_t position = -1;  // -1: orphan
+  std::int32_t layer = -1;     // of an orphan: place in the model's layers
+  std::int32_t index = -1;     // of an orphan
+  int number = -1;             // without the filter
+};
+
+class MirrorModel : public ColumnModel<MirrorLine> {
   Q_OBJECT
  public:
-  enum Column { kPosition, kLedger, kToken, kLayers };
-  enum LayerColumn { kIndex, kSlot, kTag, kPhase, kPerLayer };
-  using QAbstractTableModel::QAbstractTableModel;
-
+  explicit MirrorModel(QObject* parent = nullptr);
   /// Shows these layers of a snapshot; with `onlyBad`, only the lines with findings.
   void set(SnapshotPtr snapshot, std::vector<Layer> layers, bool onlyBad);
   /// Tags of a layer's rows as the engine read them: index in the map -> ledger id.
   void setTags(Layer layer, const std::map<std::int32_t, std::int64_t>& tags);
-
-  int rowCount(const QModelIndex& parent = {}) const override;
-  int columnCount(const QModelIndex& parent = {}) const override;
-  QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-  QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
   /// Context position of a line; -1 for a cache row that belongs to none.
   std::int32_t positionOf(int row) const;
@@ -41,23 +41,20 @@ class MirrorModel : public QAbstractTableModel {
   std::pair<std::int32_t, std::int32_t> indices(std::size_t layer, int first, int last) const;
 
  private:
-  struct Line {
-    std::int32_t position = -1;  // -1: orphan
-    std::int32_t layer = -1;     // of an orphan: place in m_layers
-    std::int32_t index = -1;     // of an orphan
-    int number = -1;             // without the filter
-  };
-  Line line(int row) const;
+  using Line = MirrorLine;
+  int count() const override;
+  Line line(int row) const override;
+  void makeColumns();
+  void addLayer(std::size_t layer);
+  Column& addOfLayer(const char* id, const QString& title, const QString& tip, int gives, std::size_t layer,
+                     std::function<QString(std::size_t index, const ResidencyView&)> text, const QString& none = {});
   std::int32_t indexAt(const Line& line, std::size_t layer) const;
   /// False where the layer has no row, or only counts one that left through its window.
   bool hasRow(const Line& line, std::size_t layer) const;
-  QString columnTip(int section) const;
-  QString text(const Line& line, int column) const;
-  QString layerText(const Line& line, std::size_t layer, int what) const;
+  LedgerId idOf(const Line& line) const;
   QStringList findings(const Line& line) const { return m_found.value(line.number); }
   void findBad();
   void checkTag(MirrorLayer& mirror, std::int32_t index, std::int64_t tag) const;
-  int findingColumn() const { return kLayers + static_cast<int>(m_layers.size()) * kPerLayer; }
 
   SnapshotPtr m_snapshot;
   std::vector<Layer> m_layers;

@@ -5,6 +5,7 @@
 #include <QScrollBar>
 #include <map>
 
+#include "widgets/base/button_use.h"
 #include "widgets/base/layer_text.h"
 #include "widgets/base/view_registry.h"
 
@@ -48,6 +49,7 @@ void MirrorView::makeStrip() {
   addOption("wrong", m_onlyBad, [this] { fill(); });
   strip()->addStretch(1);
   m_next = stripButton(tr("Next wrong"), tr("Next wrong"), tr("Focus the next line that is wrong (N)"));
+  setOwn({m_onlyBad, m_next});
   connect(m_next, &QToolButton::clicked, this, &MirrorView::goToNextBad);
   connect(addViewAction(tr("Next wrong line"), m_next->toolTip(), Qt::Key_N), &QAction::triggered, this,
           &MirrorView::goToNextBad);
@@ -79,15 +81,7 @@ void MirrorView::fill() {
   m_layer = context().focus().layer;
   const int scrolled = m_table->verticalScrollBar()->value();
   m_model->set(shown(), chosenLayers(), m_onlyBad->isChecked());
-  const QString wide = QString::number(std::max<std::size_t>(999, shown()->ledger.size()));
-  QStringList widths{wide, wide, "boathouse."};
-  for (std::size_t l = 0; l < m_model->layers().size(); ++l) widths << wide << wide << wide << wide;
-  m_table->setWidths(widths << "finding");
-  QList<int> shed;  // tags and ledger ids show a misalignment, phases its effect
-  for (const int what : {MirrorModel::kSlot, MirrorModel::kIndex, MirrorModel::kPhase})
-    for (int l = 0; l < static_cast<int>(m_model->layers().size()); ++l)
-      shed << MirrorModel::kLayers + l * MirrorModel::kPerLayer + what;
-  m_table->setShedding(shed);
+  m_table->takeColumns();
   m_table->verticalScrollBar()->setValue(scrolled);
   sayState();
   m_askTags.start(0);

@@ -10,7 +10,6 @@
 namespace kvlab {
 
 void ChanceDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
-  if (index.column() != ChanceModel::Probability) return DataDelegate::paint(painter, option, index);
   const auto theme = Theme::current();
   painter->save();
   if (option.state & QStyle::State_Selected) painter->fillRect(option.rect, theme->selection);

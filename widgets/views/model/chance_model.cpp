@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "widgets/base/token_text.h"
-#include "widgets/table/data_table.h"
 
 namespace kvlab {
 namespace {
@@ -20,84 +19,49 @@ QString change(double by) {
 }
 }  // namespace
 
-void ChanceModel::show(std::vector<TokenChance> now, const std::vector<TokenChance>& before) {
-  beginResetModel();
-  m_now = std::move(now);
-  m_compared = !before.empty();
-  m_before.clear();
-  for (const TokenChance& chance : m_now) {
+ChanceModel::ChanceModel(QObject* parent) : LineModel(parent) {
+  using Line = const ChanceLine&;
+  addNumber("rank", tr("#"), tr("Rank"), "100", [](Line line) { return QString::number(line.rank); });
+  add("token", tr("Token"), tr("Text of the token; · is a space"), "xxxxxxxxxxxx", [](Line line) {
+    return visibleText(QString::fromStdString(line.chance.text));
+  }).in(Tone::Normal);
+  add("probability", tr("Probability"), tr("Of the whole vocabulary, before sampling; the mark is the tick before"),
+      "100.00 % xxxxxxxx", [](Line line) { return percent(static_cast<double>(line.chance.p)); })
+      .with(ShareRole, [](Line line) { return static_cast<double>(line.chance.p); })
+      .with(BeforeRole,
+            [](Line line) { return line.before ? QVariant(static_cast<double>(*line.before)) : QVariant(); });
+  addNumber("change", tr("Change"), tr("Against the tick before, in points of a hundred"), {"▲ 100.00", 2},
+            [](Line line) {
+              if (!line.compared) return QString();
+              return line.before ? change(static_cast<double>(line.chance.p - *line.before)) : tr("new");
+            })
+      .in(Tone::Muted);
+  addNumber("id", tr("Id"), tr("Number of the token in the vocabulary"), {"100000", 1},
+            [](Line line) { return QString::number(line.chance.id.value()); });
+  withLines(Qt::ToolTipRole, [](Line line) {
+    return tr("token %1 %2: p = %3")
+        .arg(line.chance.id.value())
+        .arg(visibleText(QString::fromStdString(line.chance.text)))
+        .arg(static_cast<double>(line.chance.p), 0, 'g', 6);
+  });
+  withTone([](Line) { return Tone::Faint; });
+}
+
+void ChanceModel::show(const std::vector<TokenChance>& now, const std::vector<TokenChance>& before) {
+  std::vector<ChanceLine> lines;
+  for (const TokenChance& chance : now) {
     const auto was =
-        std::find_if(before.begin(), before.end(), [&](const TokenChance& other) { return other.id == chance.id; });
-    m_before.push_back(was == before.end() ? std::nullopt : std::optional(was->p));
+        std::find_if(before.begin(), before.end(), [&](const auto& other) { return other.id == chance.id; });
+    lines.push_back({chance, static_cast<int>(lines.size()) + 1,
+                     was == before.end() ? std::nullopt : std::optional(was->p), !before.empty()});
   }
-  endResetModel();
+  replace(std::move(lines));
 }
 
 double ChanceModel::covered() const {
   double sum = 0;
-  for (const TokenChance& chance : m_now) sum += static_cast<double>(chance.p);
+  for (const ChanceLine& line : lines()) sum += static_cast<double>(line.chance.p);
   return sum;
-}
-
-int ChanceModel::rowCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : static_cast<int>(m_now.size());
-}
-
-int ChanceModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : int(kColumns); }
-
-QVariant ChanceModel::text(std::size_t row, int column) const {
-  const TokenChance& chance = m_now[row];
-  switch (column) {
-    case Rank: return static_cast<int>(row) + 1;
-    case Text: return visibleText(QString::fromStdString(chance.text));
-    case Probability: return percent(static_cast<double>(chance.p));
-    case Change:
-      if (!m_compared) return QString();
-      return m_before[row] ? change(static_cast<double>(chance.p - *m_before[row])) : tr("new");
-    case Id: return chance.id.value();
-    default: return {};
-  }
-}
-
-QVariant ChanceModel::data(const QModelIndex& index, int role) const {
-  if (!index.isValid()) return {};
-  const auto row = static_cast<std::size_t>(index.row());
-  switch (role) {
-    case Qt::DisplayRole:
-    case Qt::AccessibleTextRole: return text(row, index.column());
-    case kMonoRole: return true;
-    case kToneRole:
-      return static_cast<int>(index.column() == Text         ? Tone::Normal
-                                  : index.column() == Change ? Tone::Muted
-                                                             : Tone::Faint);
-    case ShareRole: return static_cast<double>(m_now[row].p);
-    case BeforeRole: return m_before[row] ? QVariant(static_cast<double>(*m_before[row])) : QVariant();
-    case Qt::ToolTipRole:
-      return tr("token %1 %2: p = %3")
-          .arg(m_now[row].id.value())
-          .arg(visibleText(QString::fromStdString(m_now[row].text)))
-          .arg(static_cast<double>(m_now[row].p), 0, 'g', 6);
-    case Qt::TextAlignmentRole:
-      return index.column() == Text || index.column() == Probability ? int(Qt::AlignLeft | Qt::AlignVCenter)
-                                                                     : int(Qt::AlignRight | Qt::AlignVCenter);
-    default: return {};
-  }
-}
-
-QVariant ChanceModel::headerData(int section, Qt::Orientation orientation, int role) const {
-  if (orientation != Qt::Horizontal) return {};
-  if (role == Qt::DisplayRole)
-    return QStringList{tr("#"), tr("Token"), tr("Probability"), tr("Change"), tr("Id")}.value(section);
-  if (role == Qt::ToolTipRole)
-    return QStringList{tr("Rank"), tr("Text of the token; · is a space"),
-                       tr("Of the whole vocabulary, before sampling; the mark is the tick before"),
-                       tr("Against the tick before, in points of a hundred"),
-                       tr("Number of the token in the vocabulary")}
-        .value(section);
-  if (role == Qt::TextAlignmentRole)
-    return section == Text || section == Probability ? int(Qt::AlignLeft | Qt::AlignVCenter)
-                                                     : int(Qt::AlignRight | Qt::AlignVCenter);
-  return {};
 }
 
 }  // namespace kvlab

@@ -36,15 +36,13 @@ ModelView::ModelView(InspectorContext& context, QWidget* parent)
   m_split->setChildrenCollapsible(false);
   m_split->installEventFilter(this);
   m_table = new DataTable(m_split);
-  m_table->setItemDelegate(new ChanceDelegate(m_table));
   m_table->setModel(m_model);
+  m_table->setItemDelegateForColumn(m_table->columnOf("probability"), new ChanceDelegate(m_table));
   settleBars(m_table);
   m_table->setAccessibleName(tr("Next tokens"));
   m_table->setToolTip(tr("The likeliest next tokens; the mark in a bar is the probability one tick earlier"));
-  m_table->setWidths({"100", "xxxxxxxxxxxx", "100.00 % xxxxxxxx", "▲ 100.00", "100000"});
   m_table->horizontalHeader()->setStretchLastSection(false);
-  m_table->horizontalHeader()->setSectionResizeMode(ChanceModel::Probability, QHeaderView::Stretch);
-  m_table->setShedding({ChanceModel::Id, ChanceModel::Change});
+  m_table->horizontalHeader()->setSectionResizeMode(m_table->columnOf("probability"), QHeaderView::Stretch);
   m_table->setMinimumHeight(3 * Theme::kRow);
   m_split->addWidget(m_table);
   makeFacts();

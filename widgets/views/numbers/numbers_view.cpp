@@ -7,6 +7,7 @@
 #include <QToolButton>
 #include <cmath>
 
+#include "widgets/base/button_use.h"
 #include "widgets/base/scroll_bars.h"
 #include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
@@ -39,6 +40,7 @@ QToolButton* NumbersView::button(const QString& text, const QString& tip, bool c
   QToolButton* made = stripButton(text, text, tip);
   made->setAutoRaise(true);
   made->setCheckable(checkable);
+  setOwn({made});
   return made;
 }
 
@@ -63,8 +65,8 @@ void NumbersView::makeBody() {
   settleBars(m_list);
   m_list->horizontalHeader()->hide();
   m_list->horizontalHeader()->setStretchLastSection(false);
-  m_list->horizontalHeader()->setSectionResizeMode(SeriesModel::Name, QHeaderView::Stretch);
-  m_list->setColumnWidth(SeriesModel::Value, 92);
+  m_list->horizontalHeader()->setSectionResizeMode(m_list->columnOf("series"), QHeaderView::Stretch);
+  m_list->setColumnWidth(m_list->columnOf("value"), 92);
   m_list->setEditTriggers(QAbstractItemView::NoEditTriggers);
   m_list->setAccessibleName(tr("Series"));
   m_list->setToolTip(tr("Click or Space shows or hides a series; the figure is its value at the cursor"));

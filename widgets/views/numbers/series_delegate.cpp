@@ -40,7 +40,7 @@ void SeriesDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
   const auto theme = Theme::current();
   painter->save();
   const bool heading = index.data(SeriesModel::HeadingRole).toBool();
-  const bool value = index.column() == SeriesModel::Value;
+  const bool value = index.column() > 0;
   if (heading) painter->fillRect(option.rect, theme->raised);
   else if (option.state & QStyle::State_Selected) painter->fillRect(option.rect, theme->selection);
   else if (option.state & QStyle::State_MouseOver) painter->fillRect(option.rect, Theme::faded(theme->accent, 28));
@@ -60,7 +60,7 @@ bool SeriesDelegate::editorEvent(QEvent* event, QAbstractItemModel* model, const
   const bool clicked =
       event->type() == QEvent::MouseButtonRelease && static_cast<QMouseEvent*>(event)->button() == Qt::LeftButton;
   const bool space = event->type() == QEvent::KeyPress && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Space;
-  const QModelIndex name = index.siblingAtColumn(SeriesModel::Name);
+  const QModelIndex name = index.siblingAtColumn(0);
   if (!(clicked || space) || !(name.flags() & Qt::ItemIsUserCheckable)) return false;
   const bool on = name.data(SeriesModel::OnRole).toBool();
   return model->setData(name, static_cast<int>(on ? Qt::Unchecked : Qt::Checked), Qt::CheckStateRole);

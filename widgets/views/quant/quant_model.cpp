@@ -1,195 +1,144 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/views/quant/quant_model.h"
 
-#include <QStringList>
 #include <cmath>
+#include <span>
 
 #include "widgets/base/format.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/layer_text.h"
-#include "widgets/table/data_table.h"
-#include "widgets/table/sorted_model.h"
 
 namespace kvlab {
 namespace {
-bool ofKeys(int column) {
-  switch (column) {
-    case QuantModel::ValueType:
-    case QuantModel::ValueWorst:
-    case QuantModel::ValueMean:
-    case QuantModel::ValueCosine:
-    case QuantModel::ValueAtMax:
-    case QuantModel::ValueClipped:
-    case QuantModel::ValueScale: return false;
-    default: return true;
-  }
+using Column = ColumnSpec<QuantLine>;
+using Tensor = const QuantTensor&;
+
+const QString kNone = QStringLiteral("–");
+
+QVariant known(double value) { return std::isnan(value) ? QVariant() : QVariant(value); }
+qlonglong lost(Tensor t) { return static_cast<qlonglong>(t.clipped + t.nonFinite); }
+
+QString worstAt(QuantLine line, bool keys, QuantFigure figure) {
+  const int worst = worstRow(rowValues(line.of(keys), figure));
+  if (worst < 0) return QuantModel::tr("No row differs from what was computed for it");
+  const Snapshot& of = *line.measure->of;
+  return QuantModel::tr("Worst at position %1, %2")
+      .arg(worst)
+      .arg(tokenText(of, of.context[static_cast<std::size_t>(worst)]));
 }
-bool isBar(int column) {
-  return column == QuantModel::KeyWorst || column == QuantModel::ValueWorst || column == QuantModel::LogitWorst;
+
+QString worstCosine(QuantLine line, bool keys) { return worstAt(line, keys, QuantFigure::Cosine); }
+
+QString clippedTip(QuantLine line, bool keys) {
+  return QuantModel::tr("Since the pool was made: %1 finite values clipped, %2 values not finite")
+      .arg(line.of(keys).clipped)
+      .arg(line.of(keys).nonFinite);
+}
+
+QString scaleTip(QuantLine line, bool keys) {
+  const QuantTensor& t = line.of(keys);
+  if (!t.scaled) return QuantModel::tr("%1 holds values as they are, without a scale").arg(t.type);
+  return QuantModel::tr("Since the pool was made: %1 to %2, mean %3; %4 at the smallest there is")
+      .arg(figureText(t.scaleMin), figureText(t.scaleMax), figureText(t.scaleMean))
+      .arg(t.floored);
+}
+
+/// A column about the keys and the same one about the values; "%1" in its texts stands for either.
+struct Pair {
+  const char* id;
+  QString title, tip, width;
+  int gives;  // the values' column; the keys' one follows
+  QString (*text)(Tensor);
+  QVariant (*key)(Tensor);
+  Tone tone = Tone::Muted;  // of a cell with a key; the others are faint
+  QString (*said)(QuantLine, bool keys) = [](QuantLine, bool) { return QString(); };
+
+  Column of(bool keys) const {
+    const auto value = [keys, cell = key](QuantLine line) { return cell(line.of(keys)); };
+    const QString which = keys ? QuantModel::tr("keys") : QuantModel::tr("values");
+    Column column({QLatin1String(keys ? "k" : "v") + QLatin1String(id),
+                   title.arg(keys ? 'K' : 'V'),
+                   tip.arg(which),
+                   {width, gives + keys}},
+                  [keys, cell = text](QuantLine line) { return cell(line.of(keys)); });
+    return column.right()
+        .key(value)
+        .toned([value, known = tone](QuantLine line) { return value(line).isValid() ? known : Tone::Faint; })
+        .tips([keys, cell = said](QuantLine line) { return cell(line, keys); });
+  }
+};
+
+const std::vector<Pair>& pairs() {
+  const auto tr = [](const char* text) { return QuantModel::tr(text); };
+  static const std::vector<Pair> kPairs{
+      {"_mean", tr("%1 mean"), tr("Mean relative error of %1"), "0.0e-00", 7,
+       [](Tensor t) { return figureText(t.mean); }, [](Tensor t) { return QVariant(t.mean); }},
+      {"_cosine", tr("%1 cosine"), tr("Lowest cosine between stored and computed %1"), "0.00000", 9,
+       [](Tensor t) { return std::isnan(t.lowestCosine) ? kNone : QString::number(t.lowestCosine, 'f', 5); },
+       [](Tensor t) { return known(t.lowestCosine); }, Tone::Muted, worstCosine},
+      {"_at_max", tr("%1 at max"), tr("Share of the %1' codes that are the largest there is"), "100.0 %", 5,
+       [](Tensor t) { return shareText(t.shareAtMax); }, [](Tensor t) { return known(t.shareAtMax); }},
+      {"_clipped", tr("%1 clipped"), tr("Numbers of %1 that were clipped or not finite, since the pool was made"),
+       "99999999", 3, [](Tensor t) { return QString::number(lost(t)); },
+       [](Tensor t) { return lost(t) ? QVariant(lost(t)) : QVariant(); }, Tone::Error, clippedTip},
+      {"_scale", tr("%1 scale"), tr("Smallest and largest scale of %1, since the pool was made"), "0.0e-00 – 0.0000", 1,
+       [](Tensor t) {
+         return t.scaled ? QStringLiteral("%1 – %2").arg(figureText(t.scaleMin), figureText(t.scaleMax)) : kNone;
+       },
+       [](Tensor t) { return t.scaled ? QVariant(t.scaleMax) : QVariant(); }, Tone::Muted, scaleTip}};
+  return kPairs;
 }
 }  // namespace
+
+QuantModel::QuantModel(QObject* parent) : ColumnModel(parent) {
+  addNumber("layer", tr("Layer"), tr("The layer"), "99999", [](QuantLine line) {
+    return layerText(*line.measure->of, line.layer);
+  }).key([](QuantLine line) { return line.layer; });
+  const auto addBoth = [this](const Pair& pair) { columns().insert(columns().end(), {pair.of(true), pair.of(false)}); };
+  addBoth({"", tr("%1"), tr("Storage type of the %1"), "fp8-e4m3", 11, [](Tensor t) { return t.type; },
+           [](Tensor t) { return QVariant(t.type); }, Tone::Normal});
+  for (Column& type : std::span(columns()).subspan(1)) type.left();
+  const QString worst = tr("Largest relative error of a row's %1: |stored − computed| / |computed|");
+  addBar("k_worst", tr("K worst"), worst.arg(tr("keys")), true, &QuantTensor::worst);
+  addBar("v_worst", tr("V worst"), worst.arg(tr("values")), false, &QuantTensor::worst);
+  addBar("logit", tr("Logit"),
+         tr("Largest error of a logit of the newest query: |q · (stored − computed)| / √d, over rows and query heads"),
+         true, &QuantTensor::worstLogit);
+  for (const Pair& pair : pairs()) addBoth(pair);
+  withLines(kBadRole,
+            [](QuantLine line) { return line.measure->layers[static_cast<std::size_t>(line.layer)].spoilt(); });
+}
+
+/// A figure and behind it a bar, as long as its share of the largest figure; the largest one stands out.
+void QuantModel::addBar(const char* id, const QString& title, const QString& tip, bool keys, Figure figure) {
+  const QuantFigure shown = figure == &QuantTensor::worstLogit ? QuantFigure::Logit : QuantFigure::Relative;
+  const auto value = [keys, figure](QuantLine line) { return line.of(keys).*figure; };
+  addNumber(id, title, tip, title.size() > 5 ? title + u'↑' : QStringLiteral("0.0000↑"),
+            [value](QuantLine line) { return figureText(value(line)); })
+      .key(value)
+      .toned([this, id](QuantLine line) { return worstIn(id) == line.layer ? Tone::Warning : Tone::Normal; })
+      .tips([keys, shown](QuantLine line) { return worstAt(line, keys, shown); })
+      .with(kBarRole, [this, id, value](QuantLine line) {
+        const int worst = worstIn(id);
+        return worst < 0 ? 0.0 : value(line) / value({line.measure, worst});
+      });
+}
+
+int QuantModel::worstIn(const QString& column) const {
+  const auto found = m_worst.find(column);
+  return found == m_worst.end() ? -1 : found->second;
+}
 
 void QuantModel::show(QuantMeasurePtr measure) {
   beginResetModel();
   m_measure = std::move(measure);
-  for (int column = 0; column < kColumns; ++column) {
-    int worst = -1;
-    for (int row = 0; isBar(column) && rowCount() > 1 && row < rowCount(); ++row)
-      if (key(row, column).toDouble() > (worst < 0 ? 0 : key(worst, column).toDouble())) worst = row;
-    m_worst[static_cast<std::size_t>(column)] = worst;
+  m_worst.clear();
+  for (const char* id : {"k_worst", "v_worst", "logit"}) {
+    const auto value = [&, column = columnOf(id)](int row) { return index(row, column).data(kKeyRole).toDouble(); };
+    for (int row = 0; rowCount() > 1 && row < rowCount(); ++row)
+      if (value(row) > (worstIn(id) < 0 ? 0 : value(worstIn(id)))) m_worst[id] = row;
   }
   endResetModel();
-}
-
-QStringList QuantModel::names() {
-  return {"layer",    "k",        "v",        "k_worst",  "v_worst",   "logit",     "k_mean",  "v_mean",
-          "k_cosine", "v_cosine", "k_at_max", "v_at_max", "k_clipped", "v_clipped", "k_scale", "v_scale"};
-}
-
-int QuantModel::rowCount(const QModelIndex& parent) const {
-  return parent.isValid() || !m_measure ? 0 : static_cast<int>(m_measure->layers.size());
-}
-int QuantModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : int(kColumns); }
-
-/// What the column is ordered by; nothing where there is no figure.
-QVariant QuantModel::key(int row, int column) const {
-  const QuantTensor& t = layer(row).of(ofKeys(column));
-  const auto known = [](double value) { return std::isnan(value) ? QVariant() : QVariant(value); };
-  switch (column) {
-    case KeyType:
-    case ValueType: return t.type;
-    case KeyWorst:
-    case ValueWorst: return t.worst;
-    case LogitWorst: return t.worstLogit;
-    case KeyMean:
-    case ValueMean: return t.mean;
-    case KeyCosine:
-    case ValueCosine: return known(t.lowestCosine);
-    case KeyAtMax:
-    case ValueAtMax: return known(t.shareAtMax);
-    case KeyClipped:
-    case ValueClipped: return static_cast<qint64>(t.clipped + t.nonFinite);
-    case KeyScale:
-    case ValueScale: return t.scaled ? QVariant(t.scaleMax) : QVariant();
-    default: return row;
-  }
-}
-
-QString QuantModel::text(int row, int column) const {
-  const QVariant value = key(row, column);
-  const QuantTensor& t = layer(row).of(ofKeys(column));
-  switch (column) {
-    case LayerNumber: return layerText(*m_measure->of, row);
-    case KeyType:
-    case ValueType: return t.type;
-    case KeyCosine:
-    case ValueCosine: return value.isValid() ? QString::number(t.lowestCosine, 'f', 5) : QStringLiteral("–");
-    case KeyAtMax:
-    case ValueAtMax: return shareText(t.shareAtMax);
-    case KeyClipped:
-    case ValueClipped: return QString::number(value.toLongLong());
-    case KeyScale:
-    case ValueScale:
-      return t.scaled ? QStringLiteral("%1 – %2").arg(figureText(t.scaleMin), figureText(t.scaleMax))
-                      : QStringLiteral("–");
-    default: return figureText(value.toDouble());
-  }
-}
-
-QString QuantModel::tip(int row, int column) const {
-  const QuantTensor& t = layer(row).of(ofKeys(column));
-  const auto at = [&](QuantFigure figure) {
-    const int worst = worstRow(rowValues(t, figure));
-    return worst < 0 ? tr("No row differs from what was computed for it")
-                     : tr("Worst at position %1, %2")
-                           .arg(worst)
-                           .arg(tokenText(*m_measure->of, m_measure->of->context[static_cast<std::size_t>(worst)]));
-  };
-  switch (column) {
-    case KeyWorst:
-    case ValueWorst: return at(QuantFigure::Relative);
-    case LogitWorst: return at(QuantFigure::Logit);
-    case KeyCosine:
-    case ValueCosine: return at(QuantFigure::Cosine);
-    case KeyClipped:
-    case ValueClipped:
-      return tr("Since the pool was made: %1 finite values clipped, %2 values not finite")
-          .arg(t.clipped)
-          .arg(t.nonFinite);
-    case KeyScale:
-    case ValueScale:
-      return t.scaled ? tr("Since the pool was made: %1 to %2, mean %3; %4 at the smallest there is")
-                            .arg(figureText(t.scaleMin), figureText(t.scaleMax), figureText(t.scaleMean))
-                            .arg(t.floored)
-                      : tr("%1 holds values as they are, without a scale").arg(t.type);
-    default: return {};
-  }
-}
-
-/// Of the largest in the column.
-double QuantModel::share(int row, int column) const {
-  const int worst = worstIn(column);
-  return worst < 0 ? 0 : key(row, column).toDouble() / key(worst, column).toDouble();
-}
-
-QVariant QuantModel::data(const QModelIndex& index, int role) const {
-  if (!index.isValid()) return {};
-  const int row = index.row(), column = index.column();
-  switch (role) {
-    case Qt::DisplayRole:
-    case Qt::AccessibleTextRole: return text(row, column);
-    case SortedModel::kKeyRole: return key(row, column);
-    case Qt::ToolTipRole: {
-      const QString said = tip(row, column);
-      return said.isEmpty() ? QVariant() : QVariant(said);
-    }
-    case Qt::TextAlignmentRole:
-      return int((column == KeyType || column == ValueType ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
-    case kMonoRole: return true;
-    case kBadRole: return layer(row).spoilt();
-    case kBarRole: return isBar(column) ? QVariant(share(row, column)) : QVariant();
-    case kToneRole: {
-      const bool clipped = (column == KeyClipped || column == ValueClipped) && key(row, column).toLongLong() > 0;
-      const bool none = !key(row, column).isValid() || ((column == KeyClipped || column == ValueClipped) && !clipped);
-      return static_cast<int>(clipped                      ? Tone::Error
-                                  : worstIn(column) == row ? Tone::Warning
-                                  : none                   ? Tone::Faint
-                                  : column <= LogitWorst   ? Tone::Normal
-                                                           : Tone::Muted);
-    }
-    default: return {};
-  }
-}
-
-QVariant QuantModel::headerData(int section, Qt::Orientation orientation, int role) const {
-  if (orientation != Qt::Horizontal) return {};
-  if (role == Qt::DisplayRole)
-    return QStringList{tr("Layer"),     tr("K"),         tr("V"),        tr("K worst"),  tr("V worst"),  tr("Logit"),
-                       tr("K mean"),    tr("V mean"),    tr("K cosine"), tr("V cosine"), tr("K at max"), tr("V at max"),
-                       tr("K clipped"), tr("V clipped"), tr("K scale"),  tr("V scale")}
-        .value(section);
-  if (role == Qt::ToolTipRole)
-    return QStringList{
-        tr("The layer"),
-        tr("Storage type of the keys"),
-        tr("Storage type of the values"),
-        tr("Largest relative error of a row's keys: |stored − computed| / |computed|"),
-        tr("Largest relative error of a row's values: |stored − computed| / |computed|"),
-        tr("Largest error of a logit of the newest query: |q · (stored − computed)| / √d, over rows and query heads"),
-        tr("Mean relative error of keys"),
-        tr("Mean relative error of values"),
-        tr("Lowest cosine between stored and computed keys"),
-        tr("Lowest cosine between stored and computed values"),
-        tr("Share of the keys' codes that are the largest there is"),
-        tr("Share of the values' codes that are the largest there is"),
-        tr("Numbers of keys that were clipped or not finite, since the pool was made"),
-        tr("Numbers of values that were clipped or not finite, since the pool was made"),
-        tr("Smallest and largest scale of keys, since the pool was made"),
-        tr("Smallest and largest scale of values, since the pool was made")}
-        .value(section);
-  if (role == Qt::TextAlignmentRole)
-    return int((section == KeyType || section == ValueType ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
-  return {};
 }
 
 }  // namespace kvlab

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
 #include "widgets/base/scroll_bars.h"
@@ -29,6 +30,12 @@ QuantView::QuantView(InspectorContext& context, QWidget* parent)
   makeStrip();
   makeBody();
   makeActions();
+  connect(&context, &InspectorContext::commandReplied, this, [this](const CommandReply& command) {
+    if (m_ask.waiting() || command.id != QLatin1String("quantisation_measure")) return;
+    m_refused.reset();
+    take(command.reply);
+    showMeasure();
+  });
   connect(&context, &InspectorContext::progressed, this, [this](const QString&, qint64 done, qint64 total) {
     if (!m_ask.waiting()) return;
     m_progress = total > 0 ? tr(", layer %1 of %2").arg(std::min(done + 1, total)).arg(total) : QString();
@@ -57,10 +64,9 @@ void QuantView::makeStrip() {
   strip()->addWidget(m_follow);
   addOption("follow", m_follow, [this] { measureIfWanted(); });
   m_measure = stripButton(tr("Measure"), tr("Measure quantisation"), {});
-  connect(m_measure, &QToolButton::clicked, this, [this] {
-    emit this->context().scripted(QStringLiteral("s.quantisation({rows: true})"));
-    measure();
-  });
+  setOwn({m_follow});
+  setCommand(m_measure, "quantisation_measure");
+  connect(m_measure, &QToolButton::clicked, this, [this] { measure(true); });
 }
 
 void QuantView::makeBody() {
@@ -78,16 +84,10 @@ void QuantView::makeBody() {
   m_table->setAccessibleName(tr("Quantisation by layers"));
   m_table->setToolTip(
       tr("Click shows the rows of the layer; a click on a column's title orders by it, again turns the order round"));
-  m_table->setWidths({"99999", "fp8-e4m3", "fp8-e4m3", "K worst↑", "V worst↑", "0.0000↑", "0.0e-00", "0.0e-00",
-                      "0.00000", "0.00000", "100.0 %", "100.0 %", "99999999", "99999999", "0.0e-00 – 0.0000",
-                      "0.0e-00 – 0.0000"});
-  m_table->setShedding({QuantModel::ValueScale, QuantModel::KeyScale, QuantModel::ValueClipped, QuantModel::KeyClipped,
-                        QuantModel::ValueAtMax, QuantModel::KeyAtMax, QuantModel::ValueMean, QuantModel::KeyMean,
-                        QuantModel::ValueCosine, QuantModel::KeyCosine, QuantModel::ValueType, QuantModel::KeyType});
   m_table->horizontalHeader()->setStretchLastSection(false);
-  for (const int bar : {QuantModel::KeyWorst, QuantModel::ValueWorst, QuantModel::LogitWorst})
-    m_table->horizontalHeader()->setSectionResizeMode(bar, QHeaderView::Stretch);
-  m_order = new ColumnOrder(m_table, QuantModel::names(), QuantModel::LayerNumber);
+  for (const char* bar : {"k_worst", "v_worst", "logit"})
+    m_table->horizontalHeader()->setSectionResizeMode(m_table->columnOf(bar), QHeaderView::Stretch);
+  m_order = new ColumnOrder(m_table);
   connect(m_order, &ColumnOrder::changed, this, &QuantView::onFocus);
   addOption(m_order->viewOption());
   connect(m_order, &ColumnOrder::chosen, this, [this] { sayOption("sort"); });
@@ -132,16 +132,18 @@ int QuantView::layer() const {
 QuantFigure QuantView::figure() const { return static_cast<QuantFigure>(m_figure->currentIndex()); }
 
 /// Of the newest state, whichever is shown; as a command, so that it waits for its turn and can be cancelled.
-void QuantView::measure() {
+void QuantView::measure(bool byHand) {
   if (!hasRows() || m_ask.waiting()) return;
   m_refused.reset();
   m_progress.clear();
-  m_ask.submit("quantisation", {{"rows", true}, {"packed", true}}, [this](const Result<nlohmann::json>& reply) {
+  const auto arrived = [this](const Result<nlohmann::json>& reply) {
     take(reply);
     showMeasure();
     measureIfWanted();
     emit readyChanged();
-  });
+  };
+  if (byHand) m_ask.run(QStringLiteral("quantisation_measure"), nlohmann::json::object(), arrived);
+  else m_ask.submit("quantisation", {{"rows", true}, {"packed", true}}, arrived);
   showState();
 }
 
@@ -158,7 +160,7 @@ void QuantView::take(const Result<nlohmann::json>& reply) {
 /// What was refused once is not asked for again by itself.
 void QuantView::measureIfWanted() {
   if (!m_follow->isChecked() || m_refused || context().history().empty()) return;
-  if (!m_measured || !sameRows(*m_measured->of, *context().history().back())) measure();
+  if (!m_measured || !sameRows(*m_measured->of, *context().history().back())) measure(false);
 }
 
 void QuantView::onSession() {
@@ -222,13 +224,13 @@ void QuantView::showState() {
   if (m_measured && m_refused) state << QString::fromStdString(m_refused->text());
   if (m_measured) {
     state << tr("tick %1").arg(m_measured->of->tick.value());
-    const auto worst = [&](int column, const QString& what) {
+    const auto worst = [&](const char* column, const QString& what) {
       if (const int at = m_model->worstIn(column); at >= 0)
         state << tr("%1 worst in layer %2").arg(what, layerText(*m_measured->of, at));
     };
-    worst(QuantModel::KeyWorst, tr("K"));
-    worst(QuantModel::ValueWorst, tr("V"));
-    worst(QuantModel::LogitWorst, tr("logits"));
+    worst("k_worst", tr("K"));
+    worst("v_worst", tr("V"));
+    worst("logit", tr("logits"));
     for (int at = 0; at < m_model->rowCount(); ++at)
       if (m_measured->layers[static_cast<std::size_t>(at)].spoilt())
         state << tr("⚠ values clipped in layer %1").arg(layerText(*m_measured->of, at));

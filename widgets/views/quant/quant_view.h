@@ -38,7 +38,7 @@ class QuantView : public InspectorView {
   void makeStrip();
   void makeBody();
   void makeActions();
-  void measure();
+  void measure(bool byHand);
   void measureIfWanted();
   void take(const Result<nlohmann::json>& reply);
   void showMeasure();

@@ -4,6 +4,7 @@
 #include <QToolButton>
 #include <algorithm>
 
+#include "widgets/base/button_use.h"
 #include "widgets/base/view_registry.h"
 
 namespace kvlab {
@@ -37,6 +38,8 @@ void RingsView::makeStrip() {
   m_use = stripButton(tr("Use %1").arg(kLayout), tr("Use %1 in all layers").arg(kLayout),
                       tr("Store the rows of every layer in a ring that attention reads in place; the content stays"));
   for (QToolButton* one : {m_before, m_after, m_use}) one->setAutoRaise(true);
+  setOwn({m_before, m_after});
+  setCommand(m_use, "storage_layout");
   connect(m_before, &QToolButton::clicked, this, [this] { toWrap(false); });
   connect(m_after, &QToolButton::clicked, this, [this] { toWrap(true); });
   connect(m_use, &QToolButton::clicked, this, [this] {

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <utility>
 
+#include "widgets/base/button_use.h"
 #include "widgets/base/elided_label.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
@@ -92,8 +93,8 @@ void SmartKvView::makeStrip() {
   connect(m_after, &QToolButton::clicked, this, [this] { stepTick(1); });
   m_measure = stripButton(tr("Measure lifespans"), tr("Measure lifespans"),
                           tr("See how long each row is used, beside what its gate predicted"));
-  connect(m_measure, &QToolButton::clicked, this,
-          [this] { context().runCommand(QStringLiteral("lifespans_measure"), nlohmann::json::object()); });
+  setOwn({m_before, m_after});
+  runsCommand(m_measure, context(), "lifespans_measure");
 }
 
 void SmartKvView::makeContests(QWidget* into) {
@@ -109,13 +110,10 @@ void SmartKvView::makeContests(QWidget* into) {
   m_contests->setAccessibleName(tr("Competition of the tick"));
   m_contests->setToolTip(
       tr("Rows that left a window and what became of them; click focuses the one that left the layer"));
-  m_contests->setWidths({"999", QString(10, 'x'), "99.99", QString(13, 'x'), QString(10, 'x'), "99.99", "+99.99"});
-  m_contests->setShedding(
-      {ContestModel::LoserScore, ContestModel::ItsScore, ContestModel::Margin, ContestModel::LayerNumber});
   column->addWidget(m_said);
   column->addWidget(m_contests, 1);
   connect(m_contests, &DataTable::chosen, this, [this](const QModelIndex& index) {
-    const ContestLine& line = m_model->lines()[static_cast<std::size_t>(index.row())];
+    const ContestLine& line = m_model->at(index);
     Focus next = context().focus();
     next.layer = Layer(line.layer);
     context().setFocus(next);

@@ -37,7 +37,6 @@ void paintKinds(QPainter& painter, const QRectF& box, const ByteKinds& kinds, co
 }
 
 void BytesDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
-  if (index.column() != StorageModel::Bytes) return DataDelegate::paint(painter, option, index);
   const auto theme = Theme::current();
   painter->save();
   if (option.state & QStyle::State_Selected) painter->fillRect(option.rect, theme->selection);

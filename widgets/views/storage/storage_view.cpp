@@ -8,6 +8,7 @@
 
 #include "core/api/layout_names.h"
 #include "core/api/manifest.h"
+#include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/scroll_bars.h"
 #include "widgets/base/turning_splitter.h"
@@ -47,26 +48,23 @@ void StorageTableView::makeStrip() {
   fillTypes(m_k->menu(), true);
   fillTypes(m_v->menu(), false);
   m_compact = stripButton(tr("Compact"), tr("Compact pages"), {});
-  connect(m_compact, &QToolButton::clicked, this,
-          [this] { context().runCommand(QStringLiteral("storage_compact"), nlohmann::json::object()); });
+  setCommand(m_layout, "storage_layout");
+  setCommand(m_k, "storage_format");
+  setCommand(m_v, "storage_format");
+  runsCommand(m_compact, context(), "storage_compact");
 }
 
 void StorageTableView::makeBody() {
   auto* split = new TurningSplitter(
       kWide, [](int width) { return width * 3 / 5; }, [](int height) { return std::min(height / 2, 180); }, this);
   m_table = new DataTable(split);
-  m_table->setItemDelegate(new BytesDelegate(m_table));
   m_table->setModel(m_model);
+  m_table->setItemDelegateForColumn(m_table->columnOf("bytes"), new BytesDelegate(m_table));
   settleBars(m_table);
   m_table->setAccessibleName(tr("Storage by layers"));
   m_table->setToolTip(tr("Click shows the slots of these layers"));
-  m_table->setWidths({"layers 0–11", "paged:block=16", "fp8-e4m3", "fp8-e4m3", "99999", "9999999", "History", "99.9 %",
-                      "9999", "two slices", "999 KiB", QString(20, 'x')});
-  m_table->setShedding({StorageModel::Stride, StorageModel::PerRead, StorageModel::Read, StorageModel::Held,
-                        StorageModel::Holes, StorageModel::Pool, StorageModel::Rows, StorageModel::ValueType,
-                        StorageModel::KeyType, StorageModel::Layout});
   m_table->horizontalHeader()->setStretchLastSection(false);
-  m_table->horizontalHeader()->setSectionResizeMode(StorageModel::Bytes, QHeaderView::Stretch);
+  m_table->horizontalHeader()->setSectionResizeMode(m_table->columnOf("bytes"), QHeaderView::Stretch);
   m_map = new SlotMap(context(), split);
   split->addWidget(m_table);
   split->addWidget(m_map);

@@ -5,6 +5,7 @@
 #include <QGuiApplication>
 #include <cmath>
 
+#include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/view_registry.h"
 
@@ -45,6 +46,7 @@ void StripView::makeStrip() {
   m_ghosts->setAccessibleName(tr("Show ghosts"));
   m_ghosts->setToolTip(tr("Also show tokens that have left the context, where they stood"));
   strip()->addWidget(m_ghosts);
+  setOwn({m_ghosts});
   addOption("ghosts", m_ghosts, [this] { take(); });
   m_legend = new LegendBar(this);
   m_legend->setScale(scaleFor(context().quantity(), {}));

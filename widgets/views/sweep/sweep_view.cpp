@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "core/api/pareto_svg.h"
+#include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/scroll_bars.h"
 #include "widgets/base/turning_splitter.h"
@@ -73,10 +74,9 @@ void SweepView::makeStrip() {
                refresh();
                return {};
              }});
-  connect(open, &QToolButton::clicked, this,
-          [this] { context().runCommand(QStringLiteral("open_sweep"), nlohmann::json::object()); });
-  connect(run, &QToolButton::clicked, this,
-          [this] { context().runCommand(QStringLiteral("run_sweep"), nlohmann::json::object()); });
+  runsCommand(open, context(), "open_sweep");
+  runsCommand(run, context(), "run_sweep");
+  setOwn({m_export});
   connect(m_export, &QToolButton::clicked, this, [this] {
     askSaveFile(tr("Export Plot"), QStringLiteral("pareto.svg"), tr("SVG (*.svg)"), [this](const QString& path) {
       if (!exportSvg(path))
@@ -95,13 +95,8 @@ void SweepView::makeBody() {
   settleBars(m_table);
   m_table->setAccessibleName(tr("Cells"));
   m_table->setToolTip(tr("Choosing a cell marks its point in the plot"));
-  m_table->setWidths({QString(16, 'x'), "0.05 x", "Seed", QString(16, 'x'), "100.0 %", "0.00001", "0.00001 x",
-                      "100.0 %", "100.0 % x", "100.0 %", "1024.5", "999 KiB", QString(12, 'x')});
-  m_table->setShedding({SweepModel::Problem, SweepModel::Prompts, SweepModel::Answer, SweepModel::Rows,
-                        SweepModel::Top1, SweepModel::Mass, SweepModel::Bytes, SweepModel::Needles, SweepModel::Seed,
-                        SweepModel::Kl, SweepModel::Budget});
   m_table->horizontalHeader()->setStretchLastSection(false);
-  m_table->horizontalHeader()->setSectionResizeMode(SweepModel::Series, QHeaderView::Stretch);
+  m_table->horizontalHeader()->setSectionResizeMode(m_table->columnOf("series"), QHeaderView::Stretch);
   split->addWidget(m_plot);
   split->addWidget(m_table);
   setContent(split);

@@ -2,10 +2,7 @@
 #include "widgets/views/tree/decision_model.h"
 
 #include <QCoreApplication>
-#include <QStringList>
 #include <algorithm>
-
-#include "widgets/table/data_table.h"
 
 namespace kvlab {
 
@@ -41,13 +38,38 @@ QString scoreText(double score) {
 QString outcomeText(const FocusDecision& one) {
   return (one.done ? QStringLiteral("✓ ") : QStringLiteral("✗ ")) + QString::fromStdString(one.code).replace('_', ' ');
 }
+QString stepText(const FocusDecision& one) {
+  return (one.expand ? DecisionModel::tr("expand %1") : DecisionModel::tr("collapse to %1"))
+      .arg(QString::fromStdString(one.node.text()));
+}
 }  // namespace
 
 QString decisionText(const FocusDecision& one) {
-  const auto tr = [](const char* text) { return QCoreApplication::translate("kvlab::DecisionModel", text); };
-  return (one.expand ? tr("expand %1") : tr("collapse to %1")).arg(QString::fromStdString(one.node.text())) +
-      QStringLiteral("   ") + tr("score %1").arg(scoreText(one.score)) + QStringLiteral("   ") + outcomeText(one) +
-      QStringLiteral(": ") + QString::fromStdString(one.reason);
+  return stepText(one) + QStringLiteral("   ") + DecisionModel::tr("score %1").arg(scoreText(one.score)) +
+      QStringLiteral("   ") + outcomeText(one) + QStringLiteral(": ") + QString::fromStdString(one.reason);
+}
+
+DecisionModel::DecisionModel(QObject* parent) : ColumnModel(parent) {
+  using One = const FocusDecision&;
+  add("node", tr("Node"), tr("The candidate: ▲ a gist to expand, ▼ a block to collapse to this gist"), QString(22, 'x'),
+      [](One one) {
+        return (one.expand ? QStringLiteral("▲ ") : QStringLiteral("▼ ")) + QString::fromStdString(one.node.text());
+      })
+      .with(Qt::AccessibleTextRole, stepText)
+      .tips([](One one) {
+        return (one.expand ? tr("expand node %1") : tr("collapse to node %1")).arg(one.node.id().value());
+      });
+  addNumber("score", tr("Score"),
+            tr("What the lens gave it: above 0 wants detail; for a collapse the highest of the 32 entries"),
+            {"-0.000", 2}, [](One one) { return scoreText(one.score); })
+      .in(Tone::Muted);
+  add("outcome", tr("Outcome"), tr("What became of it"), QString(13, 'x'), outcomeText).words().toned([](One one) {
+    return one.done ? Tone::Ok : Tone::Warning;
+  });
+  add("reason", tr("Reason"), tr("Why, with the figures"), {QString(10, 'x'), 1},
+      [](One one) { return QString::fromStdString(one.reason); })
+      .words()
+      .in(Tone::Muted);
 }
 
 void DecisionModel::show(std::shared_ptr<const FocusRound> round) {
@@ -55,58 +77,6 @@ void DecisionModel::show(std::shared_ptr<const FocusRound> round) {
   beginResetModel();
   m_round = std::move(round);
   endResetModel();
-}
-
-int DecisionModel::rowCount(const QModelIndex& parent) const {
-  return parent.isValid() || !m_round ? 0 : static_cast<int>(m_round->decisions.size());
-}
-int DecisionModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : int(kColumns); }
-
-QString DecisionModel::text(const FocusDecision& decision, int column) const {
-  switch (column) {
-    case Node:
-      return (decision.expand ? QStringLiteral("▲ ") : QStringLiteral("▼ ")) +
-          QString::fromStdString(decision.node.text());
-    case Score: return scoreText(decision.score);
-    case Outcome: return outcomeText(decision);
-    default: return QString::fromStdString(decision.reason);
-  }
-}
-
-QVariant DecisionModel::data(const QModelIndex& index, int role) const {
-  if (!index.isValid() || !m_round) return {};
-  const FocusDecision& one = decision(index.row());
-  switch (role) {
-    case Qt::DisplayRole: return text(one, index.column());
-    case Qt::AccessibleTextRole:
-      return index.column() == Node
-          ? (one.expand ? tr("expand %1") : tr("collapse to %1")).arg(QString::fromStdString(one.node.text()))
-          : text(one, index.column());
-    case Qt::ToolTipRole:
-      return index.column() == Node
-          ? QVariant((one.expand ? tr("expand node %1") : tr("collapse to node %1")).arg(one.node.id().value()))
-          : QVariant();
-    case Qt::TextAlignmentRole:
-      return int((index.column() == Score ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
-    case kMonoRole: return index.column() == Node || index.column() == Score;
-    case kToneRole:
-      return static_cast<int>(index.column() == Outcome    ? (one.done ? Tone::Ok : Tone::Warning)
-                                  : index.column() == Node ? Tone::Normal
-                                                           : Tone::Muted);
-    default: return {};
-  }
-}
-
-QVariant DecisionModel::headerData(int section, Qt::Orientation orientation, int role) const {
-  if (orientation != Qt::Horizontal) return {};
-  if (role == Qt::DisplayRole) return QStringList{tr("Node"), tr("Score"), tr("Outcome"), tr("Reason")}.value(section);
-  if (role == Qt::ToolTipRole)
-    return QStringList{tr("The candidate: ▲ a gist to expand, ▼ a block to collapse to this gist"),
-                       tr("What the lens gave it: above 0 wants detail; for a collapse the highest of the 32 entries"),
-                       tr("What became of it"), tr("Why, with the figures")}
-        .value(section);
-  if (role == Qt::TextAlignmentRole) return int((section == Score ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
-  return {};
 }
 
 }  // namespace kvlab

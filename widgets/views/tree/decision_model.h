@@ -1,30 +1,24 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The decisions of one round of the focus allocator, one line each, in the order they were made. GUI thread.
 #pragma once
-#include <QAbstractTableModel>
 #include <memory>
 
 #include "core/api/wlod_view.h"
+#include "widgets/table/column_model.h"
 
 namespace kvlab {
 
-class DecisionModel : public QAbstractTableModel {
+class DecisionModel : public ColumnModel<const FocusDecision&> {
   Q_OBJECT
  public:
-  enum Column { Node, Score, Outcome, Reason, kColumns };
-
-  using QAbstractTableModel::QAbstractTableModel;
+  explicit DecisionModel(QObject* parent);
   void show(std::shared_ptr<const FocusRound> round);
   const std::shared_ptr<const FocusRound>& round() const { return m_round; }
-  const FocusDecision& decision(int row) const { return m_round->decisions[static_cast<std::size_t>(row)]; }
-
-  int rowCount(const QModelIndex& parent = {}) const override;
-  int columnCount(const QModelIndex& parent = {}) const override;
-  QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-  QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+  const FocusDecision& decision(int row) const { return line(row); }
 
  private:
-  QString text(const FocusDecision& decision, int column) const;
+  int count() const override { return m_round ? static_cast<int>(m_round->decisions.size()) : 0; }
+  const FocusDecision& line(int row) const override { return m_round->decisions[static_cast<std::size_t>(row)]; }
 
   std::shared_ptr<const FocusRound> m_round;
 };

@@ -29,8 +29,6 @@ WlodRounds::WlodRounds(QWidget* parent)
   m_table->setAccessibleName(tr("Decisions of the round"));
   m_table->setToolTip(
       tr("Candidates of the round in the order of the decisions; choosing one marks its node in the tree"));
-  m_table->setWidths({QString(22, 'x'), "-0.000", QString(13, 'x'), QString(10, 'x')});
-  m_table->setShedding({DecisionModel::Reason, DecisionModel::Score});
   m_table->setMinimumHeight(70);
   column->addWidget(m_strip);
   column->addWidget(m_said);

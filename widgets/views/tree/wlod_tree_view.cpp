@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
@@ -37,6 +38,9 @@ void WlodTreeView::makeStrip() {
   m_expand = stripButton(tr("Expand"), tr("Expand"), {});
   m_collapse = stripButton(tr("Collapse"), tr("Collapse"), {});
   m_refocus = stripButton(tr("Refocus"), tr("Refocus"), {});
+  setCommand(m_expand, "wlod_expand");
+  setCommand(m_collapse, "wlod_collapse");
+  setCommand(m_refocus, "wlod_refocus");
   connect(m_expand, &QToolButton::clicked, this, [this] {
     if (m_tree && m_canvas->selected()) ask(m_tree->expansion(*m_canvas->selected()));
   });
@@ -255,27 +259,22 @@ void WlodTreeView::buttons() {
 void WlodTreeView::ask(const TreeEdit& edit) {
   const QString now = whyNotNow(), why = now.isEmpty() ? edit.why : now;
   if (!why.isEmpty()) return say((edit.expand ? tr("not expanded: %1") : tr("not collapsed: %1")).arg(why));
-  const std::string verb = edit.expand ? "expand" : "collapse";
-  send(verb, {{"node", edit.node.id().value()}, {"now", true}},
-       QStringLiteral("s.%1(%2, {now: true})").arg(QString::fromStdString(verb)).arg(edit.node.id().value()));
+  send(edit.expand ? "wlod_expand" : "wlod_collapse", {{"node", edit.node.id().value()}});
 }
 
 void WlodTreeView::refocus() {
   if (const QString why = whyNotNow(); !why.isEmpty()) return say(tr("not refocused: %1").arg(why));
-  send("refocus", nlohmann::json::object(), QStringLiteral("s.refocus()"));
+  send("wlod_refocus", nlohmann::json::object());
 }
 
 /// Asks the engine; a refusal is shown until another edit or tick.
-void WlodTreeView::send(const std::string& verb, const nlohmann::json& args, const QString& line) {
+void WlodTreeView::send(const char* command, const nlohmann::json& args) {
   say({});
   m_sending = true;
   buttons();
-  emit context().scripted(line);
-  context().submit(verb, args, this, [this](const Result<nlohmann::json>& reply) {
+  context().runCommand(QLatin1String(command), args, this, [this](const Result<nlohmann::json>& reply) {
     m_sending = false;
-    if (!reply) say(QString::fromStdString(reply.error().text()));
-    else if (reply->is_object() && !reply->value("ok", true) && reply->contains("error"))
-      say(QString::fromStdString(Error::fromJson((*reply)["error"]).text()));
+    if (const std::optional<Error> refused = refusalOf(reply)) say(QString::fromStdString(refused->text()));
     buttons();
     emit readyChanged();
   });

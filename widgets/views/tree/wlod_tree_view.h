@@ -40,7 +40,7 @@ class WlodTreeView : public InspectorView {
   void pick(TreeNode node);
   void ask(const TreeEdit& edit);
   void refocus();
-  void send(const std::string& verb, const nlohmann::json& args, const QString& line);
+  void send(const char* command, const nlohmann::json& args);
   void say(const QString& text);
   void sayReadout();
   std::optional<TreeNode> focusedNode() const;
