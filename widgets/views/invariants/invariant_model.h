@@ -22,6 +22,11 @@ class InvariantModel : public QAbstractTableModel {
 
   using QAbstractTableModel::QAbstractTableModel;
   void show(const Snapshot& snapshot);
+  /// Another session comes: no full check is known of it.
+  void forget() {
+    m_fullAt.reset();
+    show(Snapshot());
+  }
   /// The answer of the verb `invariants`, checked at `tick`.
   void showFull(const nlohmann::json& answer, Tick tick);
   const std::vector<InvariantLine>& lines() const { return m_lines; }
