@@ -55,7 +55,8 @@ ComposeView::ComposeView(InspectorContext& context, QWidget* parent)
   connect(m_bar, &ComposeBar::composed, this, &ComposeView::compose);
   connect(m_bar, &ComposeBar::refused, this, [this](const QString& why) { say(why, Tone::Warning); });
   connect(m_bar, &ComposeBar::settled, this, &InspectorView::readyChanged);
-  addOption({"draft", [this] { return draft().toStdString(); }, [this](const json& value) { return setDraft(value); }});
+  addOption(
+      {"draft", [this] { return draft().toStdString(); }, [this](const json& value) { return takeDraft(value); }});
   draftChanged();
 }
 
@@ -166,7 +167,7 @@ bool ComposeView::ready() const {
 
 void ComposeView::setDraft(const QString& text) { m_editor->replaceText(text); }
 
-std::string ComposeView::setDraft(const json& value) {
+std::string ComposeView::takeDraft(const json& value) {
   if (!value.is_string() && !value.is_array()) return "give a list of actions or its text";
   QString text;
   if (value.is_string()) text = QString::fromStdString(value.get<std::string>());

@@ -37,7 +37,7 @@ class ComposeView : public InspectorView {
   QWidget* titled(const QString& title, QWidget* content, QWidget* parent);
   QPushButton* button(const QString& text, const QString& tip);
   /// The action list as an option, as text or as a list; what to give instead, or nothing.
-  std::string setDraft(const nlohmann::json& value);
+  std::string takeDraft(const nlohmann::json& value);
   void compose(const std::vector<Action>& actions);
   void draftChanged();
   void askPlan();

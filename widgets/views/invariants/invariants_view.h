@@ -24,7 +24,7 @@ class InvariantsView : public InspectorView {
   void jump(int row);
 
  protected:
-  void onSession() override { m_model->show(Snapshot()); }
+  void onSession() override { m_model->forget(); }
   void onSnapshot() override;
   void onTheme() override;
   void onFocus() override {}
