@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "app/lists.h"
 #include "app/script/bounded_file.h"
 #include "core/api/manifest.h"
 #include "core/api/named_text.h"
@@ -136,11 +137,11 @@ void addVerbs(CLI::App& app, CommandLine& line, SessionOptions& options) {
   CLI::App* info = verb("info", "what is in the model, what it costs, which backends there are");
   info->add_flag("--json", line.json, "as JSON");
   CLI::App* list = verb("list", "list what there is");
-  list->add_option("what", line.list, "policies, layouts, views, commands, invariants or metrics")
-      ->required()
-      ->type_name("WHAT")
-      ->check(CLI::IsMember({"policies", "layouts", "views", "commands", "invariants", "metrics"}));
+  std::vector<std::string> names;
+  for (const NamedList& one : lists()) names.push_back(one.name);
+  list->add_option("what", line.list, listNames())->required()->type_name("WHAT")->check(CLI::IsMember(names));
   list->add_flag("--json", line.json, "as JSON");
+  list->add_flag("--markdown", line.markdown, "as a table of Markdown, as pages of the manual have it");
 }
 
 /// CLI11 wants the arguments from the last to the first.
@@ -218,7 +219,7 @@ Result<json> readManifest(const std::string& path) {
   if (!manifest) return manifest.error();
   if (!manifest->is_object())
     return Error{"bad_manifest", "manifest " + path, "it is no JSON object",
-                 "write {\"key\": value, ..}; the README lists the keys"};
+                 "write {\"key\": value, ..}; kvlab list manifest shows the keys"};
   if (const auto checked = Manifest::fromJson(*manifest); !checked) {
     Error error = checked.error();
     error.what = "manifest " + path + ": " + error.what;

@@ -24,6 +24,7 @@ struct CommandLine {
   bool quick = false;                                  // bench --quick
   std::string list;                                    // list: what
   bool json = false;                                   // list, info --json
+  bool markdown = false;                               // list --markdown
   bool resume = false;                                 // sweep --resume
   int jobs = 0;                                        // sweep --jobs, 0 = all cores
   bool verify = false;                                 // replay --verify

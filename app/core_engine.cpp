@@ -4,7 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include "app/core_replay.h"
-#include "core/lanes/lane_verbs.h"
+#include "core/lanes/session_holder.h"
 #include "core/verbs/verbs.h"
 
 namespace kvlab {
@@ -13,83 +13,31 @@ using nlohmann::json;
 
 namespace {
 
-/// A session, or lanes in its place: then lane 0 is what is shown.
 class CoreEngine : public Engine {
  public:
-  explicit CoreEngine(std::unique_ptr<Session> session) : m_session(std::move(session)) {}
-  explicit CoreEngine(std::unique_ptr<Lanes> lanes) : m_lanes(std::move(lanes)) {}
+  explicit CoreEngine(std::unique_ptr<Session> session)
+      : m_holder(std::make_unique<SessionHolder>(std::move(session))) {}
+  explicit CoreEngine(std::unique_ptr<SessionHolder> holder) : m_holder(std::move(holder)) {}
 
+  const VerbInfo* verb(const std::string& name) const override { return verbNamed(name); }
   Result<json> execute(const std::string& verb, const json& args) override {
-    auto result = verb == "lanesOpen" ? openLanes(args)
-        : verb == "lanesClose"        ? closeLanes(args)
-        : m_lanes                     ? kvlab::execute(*m_lanes, verb, args)
-                                      : kvlab::execute(*m_session, verb, args);
+    auto result = m_holder->execute(verb, args);
     if (!result) spdlog::info("{} failed: {}", verb, result.error().text());
     return result;
   }
-  Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request) override {
-    return m_lanes ? m_lanes->tile(request) : m_session->tile(request);
+  Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request) override { return m_holder->tile(request); }
+  SnapshotPtr snapshot() const override { return m_holder->snapshot(); }
+  void setPublish(std::function<void(SnapshotPtr)> publish) override { m_holder->setPublish(std::move(publish)); }
+  void setProgress(Progress progress) override { m_holder->setProgress(std::move(progress)); }
+  void setIdle(std::function<void()> idle) override { m_holder->setBetweenTicks(std::move(idle)); }
+  Result<std::unique_ptr<Engine>> fork() override {
+    auto copy = m_holder->fork();
+    if (!copy) return copy.error();
+    return std::unique_ptr<Engine>(std::make_unique<CoreEngine>(copy.take()));
   }
-  SnapshotPtr snapshot() const override { return m_lanes ? m_lanes->snapshot() : m_session->snapshot(); }
-  void setPublish(std::function<void(SnapshotPtr)> publish) override {
-    m_publish = std::move(publish);
-    connect();
-  }
-  void setProgress(Progress progress) override {
-    m_progress = std::move(progress);
-    connect();
-  }
-  Result<std::unique_ptr<Engine>> fork() override { return m_lanes ? made(m_lanes->fork()) : made(m_session->fork()); }
 
  private:
-  template <class Part>
-  static Result<std::unique_ptr<Engine>> made(Result<std::unique_ptr<Part>> part) {
-    if (!part) return part.error();
-    return std::unique_ptr<Engine>(std::make_unique<CoreEngine>(part.take()));
-  }
-
-  /// Lanes speak for their sessions, which are not consistent together before all have done a tick.
-  void connect() {
-    if (m_lanes) {
-      m_lanes->setPublish(m_publish);
-      m_lanes->setProgress(m_progress);
-    } else {
-      m_session->setPublish(m_publish);
-      m_session->setProgress(m_progress);
-    }
-  }
-
-  void announce() {
-    connect();
-    if (m_publish) m_publish(snapshot());
-  }
-
-  Result<json> openLanes(const json& args) {
-    if (m_lanes)
-      return Error{"in_lockstep", "the lanes were not opened", "there are lanes already",
-                   "close them first, or fork one"};
-    auto lanes = makeLanes(m_session, args);
-    if (!lanes) return lanes.error();
-    m_lanes = lanes.take();
-    announce();
-    return json{{"lanes", m_lanes->size()}};
-  }
-
-  Result<json> closeLanes(const json& args) {
-    if (!m_lanes)
-      return Error{"bad_argument", "the lanes were not closed", "there are none", "open some with lab.lanes"};
-    auto lane = releaseLane(*m_lanes, args);
-    if (!lane) return lane.error();
-    m_session = lane.take();
-    m_lanes.reset();
-    announce();
-    return json(nullptr);
-  }
-
-  std::unique_ptr<Session> m_session;  // or
-  std::unique_ptr<Lanes> m_lanes;
-  std::function<void(SnapshotPtr)> m_publish;
-  Progress m_progress;
+  std::unique_ptr<SessionHolder> m_holder;
 };
 
 Result<std::unique_ptr<Engine>> openManifest(const json& manifest, const std::string& resources,

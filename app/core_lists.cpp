@@ -2,10 +2,13 @@
 #include "app/core_lists.h"
 
 #include "core/analysis/metrics.h"
+#include "core/api/error_codes.h"
 #include "core/api/layout_names.h"
 #include "core/api/manifest.h"
+#include "core/api/manifest_list.h"
 #include "core/check/invariant.h"
 #include "core/model/decoder/int8_weights.h"
+#include "core/verbs/verbs.h"
 #include "kernels/backend/backend.h"
 #include "kernels/cuda/runtime/find_module.h"
 #include "kernels/ops/op_table.h"
@@ -82,6 +85,35 @@ json listPolicies() {
 json listMetrics() {
   json list = json::array();
   for (const MetricName& one : metrics()) list.push_back(entry(one.id, one.title));
+  return list;
+}
+
+json listErrors() {
+  json list = json::array();
+  for (const ErrorCode& one : errorCodes()) list.push_back(entry(one.code, one.meaning));
+  return list;
+}
+
+json listVerbs() {
+  json list = json::array();
+  for (const VerbInfo& verb : verbs()) {
+    json args = json::array();
+    for (const ArgInfo& arg : verb.args) {
+      args.push_back({{"name", arg.name}, {"type", typeText(arg)}, {"required", !arg.optional}});
+      if (!arg.otherwise.is_null()) args.back()["default"] = arg.otherwise;
+    }
+    list.push_back(entry(verb.name, verb.help));
+    list.back().update({{"args", args}, {"effect", name(verb.effect)}, {"lanes", name(verb.lanes)}});
+  }
+  return list;
+}
+
+json listManifest() {
+  json list = json::array();
+  for (const ManifestKey& key : manifestKeys()) {
+    list.push_back(entry(key.key, key.meaning));
+    list.back().update({{"type", key.type}, {"default", key.otherwise}});
+  }
   return list;
 }
 

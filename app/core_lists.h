@@ -14,6 +14,11 @@ nlohmann::json listInvariants();
 nlohmann::json listLayouts();
 nlohmann::json listPolicies();
 nlohmann::json listMetrics();
+nlohmann::json listErrors();
+/// [{id, title, effect, lanes, args: [{name, type, required, default?}]}]
+nlohmann::json listVerbs();
+/// [{id, title, type, default}]; default null = no fixed one.
+nlohmann::json listManifest();
 /// [{id, available, why}]
 nlohmann::json listBackends();
 /// The same of what a back end computes with, the exact one first. May open libraries.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <new>
 
+#include "core/api/error_thrown.h"
+
 namespace kvlab {
 
 namespace {
@@ -18,6 +20,8 @@ template <class T, class Body>
 Result<T> guarded(Body body) {
   try {
     return body();
+  } catch (const ErrorThrown& thrown) {
+    return thrown.error();
   } catch (const std::bad_alloc&) {
     return Error{"out_of_memory", "the engine stopped this command", "memory is exhausted",
                  "lower capacity or history_bytes, or close other sessions"};
@@ -85,12 +89,25 @@ void EngineThread::push(Job job) {
 }
 
 void EngineThread::query(std::string tag, std::string verb, nlohmann::json args, Reply reply) {
-  Job job{"q:" + tag, {}};
+  Job job{"q:" + tag, {}, {}, false, verb};
   job.work = [this, verb = std::move(verb), args = std::move(args), reply](Engine* engine) {
-    auto result = engine ? guarded<nlohmann::json>([&] { return engine->execute(verb, args); }) : m_openError;
+    auto result = engine ? guarded<nlohmann::json>([&] { return ask(*engine, verb, args); }) : m_openError;
     return [reply, result = std::move(result)] { reply(result); };
   };
   replaceOrPush(std::move(job));
+}
+
+/// A verb that only looks; the engine itself says that it does not know one.
+Result<nlohmann::json> EngineThread::ask(Engine& engine, const std::string& verb, const nlohmann::json& args) {
+  const VerbInfo* info = engine.verb(verb);
+  if (!info || info->effect == Effect::Reads || info->effect == Effect::Measures) return engine.execute(verb, args);
+  return Error{"not_a_query",
+               verb + " was not asked",
+               "it changes the session, and a query only looks",
+               "submit it as a command",
+               std::nullopt,
+               "verb",
+               verb};
 }
 
 void EngineThread::fetch(std::string tag, TileRequest request, TileReply reply) {
@@ -184,6 +201,7 @@ void EngineThread::open() {
     m_engine = opened.take();
     m_engine->setPublish([this](SnapshotPtr snapshot) { publish(std::move(snapshot)); });
     m_engine->setProgress(sink);
+    m_engine->setIdle([this] { serveReads(); });
     if (const SnapshotPtr first = m_engine->snapshot()) publish(first);
   } else {
     m_openError = opened.error();
@@ -200,8 +218,16 @@ void EngineThread::perform(Job& job) {
   if (reply) post(std::move(reply));
 }
 
-/// Reads that wait while a long command runs are answered between its ticks; tiles one after another.
+/// A tile behind another one that has not arrived, and a measurement in the middle of a command.
+bool EngineThread::mustWait(const Job& read) const {
+  if (read.tile) return m_underWay.has_value();
+  const VerbInfo* info = m_engine->verb(read.verb);
+  return info && info->effect == Effect::Measures;
+}
+
+/// Where a long command says that the state is whole: the one line at which reads are served within a command.
 void EngineThread::serveReads() {
+  if (m_stop) return;
   if (m_underWay && m_underWay->tile->arrived()) finishTile();
   std::deque<Job> reads;
   {
@@ -209,7 +235,7 @@ void EngineThread::serveReads() {
     reads.swap(m_reads);
   }
   for (Job& job : reads) {
-    if (job.tile && m_underWay) putBack(std::move(job));
+    if (mustWait(job)) putBack(std::move(job));
     else if (auto reply = job.work(m_engine.get())) post(std::move(reply));
   }
 }
@@ -222,14 +248,11 @@ void EngineThread::putBack(Job job) {
 }
 
 void EngineThread::publish(SnapshotPtr snapshot) {
-  {
-    std::unique_lock lock(m_mutex);
-    auto& waiting = m_mail.snapshots;
-    if (waiting.size() >= kMailSnapshots) waiting.erase(waiting.begin(), waiting.begin() + kMailSnapshots / 2);
-    waiting.push_back(std::move(snapshot));
-    wakeOnce(lock);
-  }
-  if (m_engine && !m_stop) serveReads();
+  std::unique_lock lock(m_mutex);
+  auto& waiting = m_mail.snapshots;
+  if (waiting.size() >= kMailSnapshots) waiting.erase(waiting.begin(), waiting.begin() + kMailSnapshots / 2);
+  waiting.push_back(std::move(snapshot));
+  wakeOnce(lock);
 }
 
 bool EngineThread::progress(const std::string& what, std::int64_t done, std::int64_t total) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The whole seam between the window and the engine: commands in, mail out. Owns the engine on a
 // thread of its own and never waits for the reader; the reader never waits for it. Commands run in
-// order and are never coalesced; queries and tile requests are replaced by tag and are also served
-// between the ticks of a running command, which do not wait for a tile that a device still brings.
-// Exceptions of the engine become errors here, once.
+// order and are never coalesced; queries and tile requests are replaced by tag. They are served at
+// two places: while no command runs, and where a running command says that the state is whole
+// (Engine::setIdle), which does not wait for a tile that a device still brings. A query is a verb
+// that reads or measures; what measures waits for the end of the command. Exceptions of the engine
+// become errors here, once.
 // Owned by a LiveSession; every public call from one thread (the GUI's).
 #pragma once
 #include <atomic>
@@ -50,6 +52,7 @@ class EngineThread {
   void submit(std::string verb, nlohmann::json args, Reply reply);
   /// Like submit, for a second engine in the state that the commands before leave.
   void fork(ForkReply reply);
+  /// Error not_a_query for a verb that does more than to read or to measure.
   void query(std::string tag, std::string verb, nlohmann::json args, Reply reply);
   void fetch(std::string tag, TileRequest request, TileReply reply);
   /// Stops the command in progress at its next safe point; waiting commands answer `cancelled`.
@@ -66,6 +69,7 @@ class EngineThread {
     std::function<std::function<void()>(Engine*)> work;
     std::function<void()> cancelled = {};
     bool tile = false;
+    std::string verb = {};  // of a query
   };
   /// A tile that has been asked for and not arrived.
   struct TileUnderWay {
@@ -77,6 +81,8 @@ class EngineThread {
   void open();
   void perform(Job& job);
   void serveReads();
+  bool mustWait(const Job& read) const;
+  static Result<nlohmann::json> ask(Engine& engine, const std::string& verb, const nlohmann::json& args);
   void putBack(Job job);
   void finishTile();
   static std::function<void()> answer(TileReply reply, PendingTile& tile);

@@ -11,6 +11,7 @@
 #include "app/main_window.h"
 #include "app/panels.h"
 #include "app/resources.h"
+#include "core/api/nearest.h"
 #include "widgets/base/theme.h"
 
 namespace kvlab {
@@ -44,7 +45,10 @@ void MainWindow::closeSession(const SessionPtr& session) {
 }
 
 Error MainWindow::unknownView(const QString& id) const {
-  Error error{"unknown_view", "there is no view " + id.toStdString(), "the registry does not list it",
+  std::vector<std::string> names;
+  for (const QString& one : m_docks->ids()) names.push_back(one.toStdString());
+  Error error{"unknown_view", "there is no view " + id.toStdString(),
+              "the registry does not list it" + nearestNote(id.toStdString(), names),
               "name one of: " + m_docks->ids().join(", ").toStdString()};
   error.field = "view";
   error.value = id.toStdString();

@@ -2,11 +2,10 @@
 #include <cstdio>
 #include <iostream>
 
-#include "app/command_registry.h"
 #include "app/core_lists.h"
+#include "app/lists.h"
 #include "app/programs.h"
 #include "app/resources.h"
-#include "widgets/base/view_registry.h"
 
 namespace kvlab {
 
@@ -14,51 +13,7 @@ using nlohmann::json;
 
 namespace {
 
-json listViews() {
-  json list = json::array();
-  for (const ViewInfo& view : views()) list.push_back({{"id", view.id}, {"title", view.title}, {"help", view.help}});
-  return list;
-}
-
-json listCommands() {
-  json list = json::array();
-  for (const Command& command : builtinCommands(viewNames())) list.push_back(toJson(command));
-  return list;
-}
-
-json listed(const std::string& what) {
-  if (what == "views") return listViews();
-  if (what == "commands") return listCommands();
-  if (what == "invariants") return listInvariants();
-  if (what == "layouts") return listLayouts();
-  return what == "policies" ? listPolicies() : listMetrics();
-}
-
-std::string cell(const json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (!value.is_array()) return value.dump();
-  std::string text;
-  for (const json& one : value)
-    text += (text.empty() ? "" : ", ") + (one.is_string() ? one.get<std::string>() : one.value("name", std::string()));
-  return text;
-}
-
-/// Columns padded to their widest cell; the last is free.
-void printTable(const json& rows, const std::vector<std::string>& columns) {
-  std::vector<std::size_t> widths(columns.size(), 0);
-  for (const json& row : rows)
-    for (std::size_t c = 0; c < columns.size(); ++c)
-      widths[c] = std::max(widths[c], cell(row.value(columns[c], json(""))).size());
-  for (const json& row : rows) {
-    std::string line;
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      const std::string text = cell(row.value(columns[c], json("")));
-      line += text;
-      if (c + 1 < columns.size()) line += std::string(widths[c] - text.size() + 2, ' ');
-    }
-    std::cout << line << "\n";
-  }
-}
+std::string cell(const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
 std::string mebibytes(const json& bytes) {
   char text[32];
@@ -86,11 +41,10 @@ void printModel(const json& m) {
 }  // namespace
 
 int printList(const CommandLine& line) {
-  const json list = listed(line.list);
-  if (line.json) std::cout << list.dump(2) << "\n";
-  else if (line.list == "commands") printTable(list, {"id", "keys", "args", "help"});
-  else if (line.list == "views") printTable(list, {"id", "title", "help"});
-  else printTable(list, {"id", "title"});
+  const NamedList& list = *listNamed(line.list);
+  const json rows = list.rows();
+  if (line.json) std::cout << rows.dump(2) << "\n";
+  else std::cout << (line.markdown ? markdownTable(list, rows) : textTable(list, rows));
   return static_cast<int>(Exit::Ok);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an op runs on. Passed by reference, owned by a back end or the caller.
+// The means that an op runs with. Passed by reference; a back end or the caller owns it.
 #pragma once
 
 namespace kvlab::kernels {

@@ -26,13 +26,13 @@ KVLAB_HD constexpr int64_t dtypeBytes(DType t) {
 /// True where values need a scale to be read.
 KVLAB_HD constexpr bool dtypeHasScale(DType t) { return t == DType::i8 || t == DType::fp8e4m3; }
 
-/// True for types that stand for themselves, which convert(), too, reads and writes.
+/// True for types whose values stand for themselves; convert() reads and writes these types.
 KVLAB_HD constexpr bool dtypeSupported(DType t) { return t == DType::f32 || t == DType::f16 || t == DType::bf16; }
 
 /// True for types of rows.
 KVLAB_HD constexpr bool dtypeSupportedInRows(DType t) { return dtypeSupported(t) || dtypeHasScale(t); }
 
-/// As manifests and files spell it.
+/// The name of the type in manifests and files.
 constexpr const char* dtypeName(DType t) {
   switch (t) {
     case DType::f32: return "f32";

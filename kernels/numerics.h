@@ -6,10 +6,10 @@
 // tree (j, j+8), (j, j+4), (j, j+2), (j, j+1). The result depends on neither vector width, number
 // of rows, tiling nor threads.
 // Dot products of "portable-bf16", for bf16 weights: the other operand is rounded to bf16 (to nearest, ties to
-// even). Lane j takes the pairs of elements 2j, 2j + 1 (mod 32) in ascending order, of each the odd element first,
-// with fused multiply-add; a tail shorter than 32 is padded; then the same tree. AVX512-BF16 computes that by
-// itself, but takes values below 2^-126 for zero: only there bits may differ.
-// exp: one polynomial in a fixed order of operations (cpu/exp-inl.h).
+// even). Lane j takes the pairs of elements 2j, 2j + 1 (mod 32) in ascending order, the odd element of a pair first,
+// with fused multiply-add; a tail shorter than 32 is padded; then the same tree. AVX512-BF16 computes the same,
+// but takes values below 2^-126 for zero: only there bits may differ.
+// exp: one polynomial in a fixed order of operations (cpu/runtime/exp-inl.h).
 #pragma once
 
 namespace kvlab::kernels {

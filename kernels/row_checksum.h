@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checksum of a row record: sum modulo 2^64, seeded by the tag, of one mixed term per 32-bit word
-// before the tag (values, scales and padding). Each term is a bijection of its word and so is the
-// seed of the tag, hence any change inside a single word or inside the tag changes the sum; the
-// sum has no order, so threads of a device can add their terms in any.
+// before the tag (values, scales and padding). Each term is a bijection of its word, and the seed is a
+// bijection of the tag, so any change inside a single word or inside the tag changes the sum. The sum
+// has no order: threads of a device may add their terms in any order.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// One row: what one token leaves in one layer, a record in a row pool.
+// One row is the record that one token leaves in the row pool of one layer.
 //
 //   [K values kvHeads*headDim][V values kvHeads*headDim][K scales kvHeads f32][V scales kvHeads f32]
 //   [zero padding][tag u64][checksum u64]
 //
 // Records start at multiples of 64 bytes; every part starts at a multiple of 16, tag and checksum
-// take the last 16 bytes. Scales are present only for types that need them (row_quant.h). Values are
-// unrotated keys unless the reader is told otherwise. All offsets come from rowLayout().
+// take the last 16 bytes. Scales are present only for types that need scales (row_quant.h). Keys are
+// unrotated unless the reader is told otherwise. All offsets come from rowLayout().
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct RowLayout {
   int64_t v = 0;
   int64_t kScales = 0;
   int64_t vScales = 0;
-  int64_t tag = 0;       ///< u64; what the checksum covers ends here
+  int64_t tag = 0;       ///< u64; the bytes that the checksum covers end here
   int64_t checksum = 0;  ///< u64
   int64_t stride = 0;
 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantised rows: how one head of one row becomes 8-bit codes and a scale, and what a reader makes of them.
+// Quantised rows: one head of one row becomes 8-bit codes and a scale, and a reader makes values of both.
 //
 //   scale = max(amax / qmax, 1e-8), amax the largest magnitude of the head, qmax 127 (int8) or 448 (fp8-e4m3)
 //   code  = x / scale, rounded to nearest even: an integer in -127..127, or an E4M3 number
 //   value = f32(code) * scale, one rounding
 //
-// Division is IEEE's. Every reader uses `value`, each one by itself, before anything else is done to it: a f32
-// row of these values gives the same bits. A head with an input that is NaN or infinite gets the scale NaN
-// and codes 0, so that it reads as NaN. Functions of host and device alike.
+// Division is IEEE's. Every reader computes `value` first, so an f32 row of these values gives the same bits. A head
+// with an input that is NaN or infinite gets the scale NaN and codes 0, and therefore reads as NaN. Host and device
+// share these functions.
 #pragma once
 
 #include <bit>
@@ -44,7 +44,7 @@ KVLAB_HD inline uint8_t quantCode(float quotient, DType t) {
       std::bit_cast<uint32_t>(capped + 12582912.0f));  // 1.5 * 2^23: the last bits are the integer
 }
 
-/// A quotient of greater magnitude rounds to one above quantMax(). With the scale of its own head none does.
+/// A quotient of greater magnitude rounds above quantMax(). With the scale of its own head no quotient does.
 KVLAB_HD constexpr uint32_t clipBits(DType t) {
   return t == DType::i8 ? 0x42feffffu : 0x43e80000u;
 }  // below 127.5; 464, a tie

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tag of a row record: whose row it is. What is stored is the tag mixed with the row's scales, where it has
-// some: so a scale that came apart from its row is seen wherever tags are looked at, which is in every tick.
+// The tag of a row record names the owner of the row. A row with scales stores the tag mixed with the scales. Every
+// tick looks at all tags, and therefore notices a scale that came apart from its row.
 #pragma once
 
 #include "kernels/row_checksum.h"
@@ -20,7 +20,7 @@ KVLAB_HD inline uint64_t readTag(const uint8_t* record, const RowLayout& o, cons
   return stored ^ scaleSeal(record, o, f);
 }
 
-/// The scales are in the record already. Returns what was stored, which the checksum covers.
+/// Call it when the scales are in the record. Returns the stored word, which the checksum covers.
 KVLAB_HD inline uint64_t writeTag(uint8_t* record, const RowLayout& o, const RowFormat& f, uint64_t tag) {
   const uint64_t stored = tag ^ scaleSeal(record, o, f);
   memcpy(record + o.tag, &stored, 8);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fixed set of persistent workers for fork-join loops. Owned by whoever runs ops (one per engine
-// thread); parallelFor and scratch may be called from the owning thread only, one loop at a time.
+// A fixed set of persistent workers for fork-join loops. The owner runs ops (one pool per engine thread).
+// Only the owning thread may call parallelFor and scratch, one loop at a time.
 // Results never depend on the number of workers: ops split work so that every output value is
 // computed by one worker in one order.
 #pragma once
@@ -14,7 +14,7 @@ namespace kvlab::kernels {
 
 class ThreadPool {
  public:
-  /// threads counts the calling thread; values below 1 become 1. With 1 nothing is ever started.
+  /// threads counts the calling thread; values below 1 become 1. A pool of 1 never starts a thread.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -24,7 +24,7 @@ class ThreadPool {
 
   /// Calls fn(chunkBegin, chunkEnd, worker) for chunks of at most `grain` that cover [begin, end)
   /// once, 0 <= worker < threads(). The caller takes part. A range of at most `grain` runs inline
-  /// without waking anybody. fn must not throw and must not start another loop.
+  /// and wakes no worker. fn must not throw and must not start another loop.
   template <class Fn>
   void parallelFor(int64_t begin, int64_t end, int64_t grain, const Fn& fn) {
     run(begin, end, grain, Call{&invoke<Fn>, &fn});

@@ -3,7 +3,7 @@
 // plain JavaScript (ES2016); each call returns when its work is done. A call that fails throws a
 // KvlabError with the caller's file and line; a tick that fails is returned with ok: false.
 
-/** Shape of everything that is thrown. `code` is stable: compare with it. */
+/** Shape of everything that is thrown. `code` is stable: compare with it; `kvlab list errors` shows every code. */
 interface KvlabError extends Error {
   readonly code: string;
   /** What was refused or went wrong. */
@@ -21,7 +21,7 @@ interface KvlabError extends Error {
   readonly line: number;
 }
 
-/** Keys of a manifest; whatever is missing has its default. */
+/** Keys of a manifest (`kvlab list manifest`); whatever is missing has its default. */
 type Manifest = { [key: string]: unknown };
 
 type Action =
@@ -107,12 +107,16 @@ interface TickReport {
   ok: boolean;
   error?: { code: string; what: string; why: string; remedy: string; action?: number; field?: string; value?: unknown };
   tick: number;
-  /** Id of the generated or given token; null if none was added. */
+  /** Id of the generated or given token, of a block the last one; null if none was added. */
   token: number | null;
+  /** All tokens of the tick: one, or as many as ring.block_tokens says. */
+  block: number[];
   text: string;
   actions: Action[];
   events: TickEvent[];
   violations: Violation[];
+  /** Of inject, evict, expand and collapse with now: how many actions the call queued. */
+  queued?: number;
 }
 
 interface PlannedAction {
@@ -124,6 +128,8 @@ interface PlannedAction {
   finalPosition?: number;
   newLedger?: number[];
   layer?: number;
+  /** Where residency is by KV head. */
+  kv_head?: number;
   ledger?: number[];
 }
 
@@ -147,6 +153,8 @@ interface Row {
   phase: number;
   sigma: number;
   ledger: number;
+  /** Ledger id that the stored record itself carries; another one than `ledger` means damage. */
+  tag: number;
   /** Place in the context. */
   position: number;
   tokenId: number;
@@ -265,6 +273,7 @@ interface Drift {
   v: number[];
   /** KL(rebuild || live) of the next token. */
   kl: number;
+  /** The row that differs most; index is its position in the context. null where no row differs. */
   worst: { layer: number; index: number } | null;
   /** With rows: true: relative L2, [layer][position]; null where a layer has no row. */
   kRows?: (number | null)[][];
@@ -360,6 +369,19 @@ interface LayerStorage {
 
 interface Where { tick: number; branch: string; }
 
+/** What a fault did: the damaged row, or the step that will fail. */
+interface FaultDone {
+  kind: string;
+  layer?: number;
+  index?: number;
+  ledger?: number;
+  slot?: number;
+  bit?: number;
+  other?: number;
+  column?: string;
+  n?: number;
+}
+
 type CacheForm = "native" | "hf_tuple" | "hf_dynamic";
 interface SavedCapture {
   path: string;
@@ -378,7 +400,8 @@ interface Session {
   prompt(text: string): TickReport;
   promptIds(ids: number[]): TickReport;
   prefill(ids: number[], options?: { last?: boolean }): TickReport;
-  endPrefill(): null;
+  /** Ends a prompt that came in parts; where no policy had to wait for it, nothing changes. */
+  endPrefill(): TickReport;
   tokenise(text: string): number[];
   detokenise(ids: number[]): string;
 
@@ -387,12 +410,14 @@ interface Session {
   /** The pending action that stands highest, alone; a tick where none is pending. */
   stepAction(): TickReport;
   run(options?: { maxTicks?: number }): { ticks: TickReport[]; stoppedBy: string };
-  /** "evicted(ledger==12)", "replaced(ledger==3)", "invariant", "error", "kl > 0.05", "tick == 40". */
+  /** "evicted(ledger==12)", "replaced(ledger==3)", "deleted(ledger==3)", "wrap(layer==3)", "invariant", "error", "kl > 0.05",
+   * "token == 7", "length >= 900", "tick == 40". run looks at them, step does not. */
   break(condition: string): string[];
   clearBreaks(): string[];
 
-  /** Checks the whole pending list with these behind it; queues nothing on failure. */
-  inject(actions: Action[] | Action): { pending: number };
+  /** Checks the whole pending list with these behind it and queues them; with now, applies the whole list at once. Queues
+   * nothing on failure. */
+  inject(actions: Action[] | Action, options?: { now?: boolean }): { pending: number } | TickReport;
   /** Forgets the pending actions. A tick that was refused leaves them pending. */
   clearPending(): { pending: number };
   /** What the actions would do; nothing is queued. */
@@ -422,13 +447,16 @@ interface Session {
   setLayout(layout: string, layer?: number): null;
   /** The rows of a layer, or of all, converted to other types; "" leaves one as it is. */
   setFormat(k: string, v: string, layer?: number): null;
-  /** Another eviction policy, "h2o:ratio=0.25" or { name, ... }, from the next tick on; for all layers where none is named. */
-  setPolicy(policy: string | Policy, layer?: number): null;
+  /** Another eviction policy, from the next tick on: "h2o:ratio=0.25", or { policy: { name, ... } } for an object; for all
+   * layers where none is named. */
+  setPolicy(policy: string, layer?: number): null;
+  setPolicy(policy: Policy, layer: number): null;
+  setPolicy(options: { policy: string | Policy; layer?: number }): null;
   /** Paged layers: fills pages by moving about so many rows per layer; call again until it is done. */
   compact(rows?: number): { rows: number; bytes: number; done: boolean };
   rebuild(): { ms: number; rows: number; layers: number; cancelled: boolean };
   /** Damages the cache or arms a failure; needs faults: true in the manifest. */
-  fault(kind: string, options?: { layer?: number; index?: number; bit?: number; other?: number; column?: string; seed?: number; n?: number }): null;
+  fault(kind: string, options?: { layer?: number; index?: number; bit?: number; other?: number; column?: string; seed?: number; n?: number }): FaultDone;
 
   undo(): Where;
   redo(): Where;
@@ -454,7 +482,6 @@ interface Session {
   /** null where the layer is not stored as a ring. */
   ring(layer: number, options?: { kvHead?: number }): Ring | null;
   storage(layer: number, options?: { free?: boolean; kvHead?: number }): LayerStorage;
-  /** A pass over all rows; with rows: true also per position, null where a layer has no row. */
   /** Pools for so many rows per layer, with the content kept: frees what a policy has emptied. */
   setCapacity(rows: number): null;
   /** One fresh pass in which nothing is evicted, as recordLifespans makes it: how long rows are used beside what gates predicted.
@@ -464,7 +491,8 @@ interface Session {
   lifespans(options?: { since?: number }): LifespanFigures | { serial: number } | null;
   /** What each layer's policy was asked for and what it did. */
   policies(): PolicyAudit;
-  /** packed: the columns of rows as bytes, 4 per row: what the window takes. */
+  /** A pass over all rows. rows: also one value per position, null where a layer has no row; packed: these columns as bytes,
+   * 4 per row, as the window takes them. */
   quantisation(options?: { rows?: boolean; packed?: boolean }): LayerQuantisation[];
   invariants(): { id: string; title: string; ok: boolean; detail: string }[];
   drift(options?: { rows?: boolean }): Drift;
@@ -472,7 +500,7 @@ interface Session {
    * state adds to replays alone. */
   bytes(): { allocated: number; live: number; moved: number; allocations: number; captures: number; replays: number };
 
-  /** native holds the whole state, hf_tuple and hf_dynamic what kvlab_cache.py turns into live caches. */
+  /** native holds the state but for what policies observed; hf_tuple and hf_dynamic what kvlab_cache.py turns into live caches. */
   saveCache(path: string, options?: { form?: CacheForm }): { path: string; form: CacheForm; rows: number; bytes: number };
   /** Replaces the session's content, as one commit; `content` is the hash the file must have. */
   loadCache(path: string, options?: { content?: string }): { path: string; form: CacheForm; rows: number; content: string };
@@ -494,7 +522,7 @@ interface Session {
   close(): void;
 }
 
-/** A sweep's description; the README says what the keys mean. Unknown keys are errors that name them. */
+/** A sweep's description; the manual's page Sweeps says what the keys mean. Unknown keys are errors that name them. */
 interface SweepSpec {
   name?: string;
   about?: string;

@@ -66,8 +66,10 @@
   }
   // How a verb reaches the session; a lane has another way.
   Object.defineProperty(Session.prototype, "verb", { value(name, args) { return native(host.call(this.handle, name, pack(args))); } });
-  for (const verb of JSON.parse(host.verbs())) {
-    if (verb.name === "tick" || verb.name === "length") continue;
+  const table = JSON.parse(host.verbs());
+  const argsOf = (name) => { const verb = table.find((one) => one.name === name); return verb ? verb.args : []; };
+  for (const verb of table) {
+    if (verb.name === "tick" || verb.name === "length" || verb.ofLanes) continue;
     Object.defineProperty(Session.prototype, verb.name, {
       enumerable: true,
       value: function (...given) {
@@ -75,13 +77,6 @@
       },
     });
   }
-  // Parts of the language that this version does not have, refused by name.
-  const later = (name) => () => fail({ code: "unsupported", what: `${name} was not called`,
-    why: "this version does not have it", remedy: "see script_api.d.ts for what there is" });
-  const refused = ["setLayout", "setFormat", "setPolicy", "setLensScores", "ring", "tree", "recordLifespans",
-    "expand", "collapse", "saveCache", "loadCache", "saveCapture"].filter((name) => !(name in Session.prototype));
-  for (const name of refused) Object.defineProperty(Session.prototype, name, { value: later("s." + name) });
-
   // One lane: a session that runs with others. What steps it alone takes it out of step.
   class Lane extends Session {
     constructor(handle, lane) { super(handle); Object.defineProperty(this, "lane", { value: lane }); }
@@ -98,7 +93,7 @@
   Object.defineProperty(Lane.prototype, "verb", {
     value(name, args) { return native(host.call(this.handle, "lane", pack({ lane: this.lane, verb: name, args }))); } });
 
-  const lanesVerb = (lanes, verb, names, given) => native(host.call(lanes.handle, verb, pack(named(verb, names, given))));
+  const lanesVerb = (lanes, verb, given) => native(host.call(lanes.handle, verb, pack(named(verb, argsOf(verb), given))));
   class Lanes {
     constructor(handle) { Object.defineProperty(this, "handle", { value: handle }); }
     get size() { return this.report().length; }
@@ -108,17 +103,16 @@
           remedy: `give a lane from 0 to ${this.size - 1}`, field: "lane", value: lane === undefined ? null : lane });
       return new Lane(this.handle, lane);
     }
-    step(...given) { return lanesVerb(this, "step", ["n", "tokens"], given); }
-    run(...given) { return lanesVerb(this, "run", ["maxTicks"], given); }
-    prompt(...given) { return lanesVerb(this, "prompt", ["text"], given); }
-    promptIds(...given) { return lanesVerb(this, "promptIds", ["ids"], given); }
-    prefill(...given) { return lanesVerb(this, "prefill", ["ids", "last"], given); }
-    endPrefill() { return lanesVerb(this, "endPrefill", [], []); }
-    needles(...given) { return lanesVerb(this, "lanesNeedles", ["places"], given); }
+    needles(...given) { return lanesVerb(this, "lanesNeedles", given); }
     /** A row per lane, the reference first. */
-    report() { return lanesVerb(this, "lanesReport", [], []); }
+    report() { return lanesVerb(this, "lanesReport", []); }
     show() { native(host.show(this.handle)); return this; }
     close() { native(host.close(this.handle)); }
+  }
+  // What all lanes do together.
+  for (const verb of table) {
+    if (verb.lanes !== "feeds" && verb.lanes !== "steps") continue;
+    Object.defineProperty(Lanes.prototype, verb.name, { value(...given) { return lanesVerb(this, verb.name, given); } });
   }
 
   global.lab = {
@@ -225,7 +219,6 @@
       view: Object.keys(global.view),
       lanes: ["size"].concat(Object.getOwnPropertyNames(Lanes.prototype).filter((name) => name !== "constructor" && name !== "size")),
       session: ["tick", "length", "show", "fork", "close"].concat(Object.keys(Session.prototype)),
-      refused,
     }),
     console: () => Object.defineProperty(global, "s", {
       configurable: true,

@@ -6,6 +6,7 @@
 #include <QEventLoop>
 #include <QFileInfo>
 #include <QTimer>
+#include <algorithm>
 
 #include "app/script/input_gate.h"
 
@@ -41,7 +42,11 @@ Error ScriptCalls::cancelled() {
 
 QString ScriptCalls::verbs() const {
   Json list = Json::array();
-  for (const VerbInfo& verb : m_settings.verbs) list.push_back({{"name", verb.name}, {"args", verb.args}});
+  for (const VerbInfo& verb : m_settings.verbs) {
+    Json args = Json::array();
+    for (const ArgInfo& arg : verb.args) args.push_back(arg.name);
+    list.push_back({{"name", verb.name}, {"args", args}, {"lanes", name(verb.lanes)}, {"ofLanes", verb.ofLanes()}});
+  }
   return packed(list);
 }
 
@@ -56,9 +61,7 @@ QString ScriptCalls::call(int handle, const QString& verb, const QString& args) 
   if (found == m_sessions.end()) return answer(closedSession(handle));
   const SessionPtr session = found->second;
   Json given = Json::parse(args.toStdString(), nullptr, false);
-  const bool inLane = verb == "lane" && given.is_object() && given.contains("args") && given.contains("verb") &&
-      given["verb"].is_string();
-  resolvePath(inLane ? given["verb"].get<std::string>() : verb.toStdString(), inLane ? given["args"] : given);
+  resolvePaths(verb.toStdString(), given);
   const auto reply = std::make_shared<Answer>();
   session->submit(verb.toStdString(), given, [reply](const Result<Json>& r) { reply->emplace(r); });
   const auto stopping = connect(this, &ScriptCalls::stopped, this, [session] { session->cancel(); });
@@ -168,13 +171,25 @@ std::string ScriptCalls::resolved(const std::string& path, bool write) const {
   return write || QFileInfo::exists(inside) ? inside.toStdString() : path;
 }
 
-void ScriptCalls::resolvePath(const std::string& verb, Json& args) const {
-  if (!args.is_object() || !args.contains("path") || !args["path"].is_string()) return;
-  const bool write = verb.rfind("save", 0) == 0 || verb.rfind("record", 0) == 0 || verb == "startCapture";
-  args["path"] = resolved(args["path"], write);
-  if (!write) return;
-  const QString path = QString::fromStdString(args["path"]);
-  if (!m_settings.out.isEmpty()) QDir().mkpath(QFileInfo(path).absolutePath());
+/// Paths that a verb reads or writes, as its table says, and those of a verb that it calls.
+void ScriptCalls::resolvePaths(const std::string& verb, Json& args) const {
+  const auto info = std::find_if(m_settings.verbs.begin(), m_settings.verbs.end(),
+                                 [&](const VerbInfo& one) { return one.name == verb; });
+  if (info == m_settings.verbs.end() || !args.is_object()) return;
+  std::string called;
+  for (const ArgInfo& arg : info->args) {
+    const auto found = args.find(arg.name);
+    if (found == args.end()) continue;
+    if (arg.type == ArgType::Verb && found->is_string()) called = found->get<std::string>();
+    if (arg.type == ArgType::Arguments && called != verb) resolvePaths(called, *found);
+    if (arg.type == ArgType::Path && found->is_string()) resolvePath(arg.written, *found);
+  }
+}
+
+void ScriptCalls::resolvePath(bool written, Json& path) const {
+  path = resolved(path.get<std::string>(), written);
+  if (!written || m_settings.out.isEmpty()) return;
+  QDir().mkpath(QFileInfo(QString::fromStdString(path.get<std::string>())).absolutePath());
 }
 
 }  // namespace kvlab

@@ -54,7 +54,7 @@ class ScriptCalls : public QObject {
   // script_view.cpp; view() completes what VerbArgs refuses
   struct ViewCall {
     const char* op;
-    std::vector<std::string> names;
+    std::vector<ArgInfo> args;
     Result<Json> (ScriptCalls::*run)(VerbArgs& in);
   };
   static const ViewCall kViewCalls[];
@@ -75,7 +75,8 @@ class ScriptCalls : public QObject {
   void wait(const std::function<bool()>& done);
   int handleOf(const SessionPtr& session);
   std::string resolved(const std::string& path, bool write) const;
-  void resolvePath(const std::string& verb, Json& args) const;
+  void resolvePaths(const std::string& verb, Json& args) const;
+  void resolvePath(bool written, Json& path) const;
 
   WindowPort& m_window;
   const ScriptSettings& m_settings;

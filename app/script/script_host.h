@@ -52,8 +52,7 @@ class ScriptHost : public QObject {
   bool running() const;
   /// Cancels the call in progress and ends the script.
   void stop();
-  /// {globals:[..], lab:[..], view:[..], session:[..], refused:[..]}; the last are methods of a session
-  /// that only say that they do not exist yet.
+  /// {globals:[..], lab:[..], view:[..], lanes:[..], session:[..]}
   nlohmann::json names() const;
 
  signals:

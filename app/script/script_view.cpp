@@ -12,56 +12,39 @@ namespace kvlab {
 namespace {
 
 using Json = nlohmann::json;
-constexpr std::int64_t kMostPixels = 8192, kMostIndex = (std::int64_t{1} << 31) - 1;
+constexpr std::int64_t kLeastPixels = 16, kMostPixels = 8192, kMostIndex = (std::int64_t{1} << 31) - 1;
 
-QString textOf(VerbArgs& in, const char* field) { return QString::fromStdString(in.text(field)); }
+QString textOf(const VerbArgs& in, const char* field) { return QString::fromStdString(in.text(field)); }
 Result<Json> done(const Status& status) { return status ? Result<Json>(Json()) : Result<Json>(status.error()); }
 
-QSize sizeOf(VerbArgs& in) {
-  const std::int64_t width = in.integer("width", {}, 16, kMostPixels),
-                     height = in.integer("height", {}, 16, kMostPixels);
-  return {static_cast<int>(width), static_cast<int>(height)};
+QSize sizeOf(const VerbArgs& in) {
+  return {static_cast<int>(in.integer("width")), static_cast<int>(in.integer("height"))};
 }
+
+ArgInfo pixels(const char* name) { return arg::integer(name, kLeastPixels, kMostPixels); }
+ArgInfo index(const char* name) { return arg::integer(name, 0, kMostIndex).orNone(); }
 
 }  // namespace
 
-Result<Json> ScriptCalls::viewShow(VerbArgs& in) {
-  const QString id = textOf(in, "id");
-  if (in.error()) return *in.error();
-  return done(m_window.showView(id));
-}
+Result<Json> ScriptCalls::viewShow(VerbArgs& in) { return done(m_window.showView(textOf(in, "id"))); }
 
 Result<Json> ScriptCalls::viewFocus(VerbArgs& in) {
   Json wanted = Json::object();
   for (const char* field : {"tick", "layer", "head", "row", "ledger"})
-    if (in.has(field)) wanted[field] = in.integer(field, {}, 0, kMostIndex);
-  if (in.error()) return *in.error();
+    if (in.has(field)) wanted[field] = in.integer(field);
   return done(m_window.setFocus(wanted));
 }
 
 Result<Json> ScriptCalls::viewSet(VerbArgs& in) {
-  const QString id = textOf(in, "id");
-  if (!in.has("options") || !in.raw("options").is_object()) in.fail("options", nullptr, "are not an object");
-  if (in.error()) return *in.error();
-  return done(m_window.setOptions(id, in.raw("options")));
+  return done(m_window.setOptions(textOf(in, "id"), in.raw("options")));
 }
 
-Result<Json> ScriptCalls::viewTheme(VerbArgs& in) {
-  const QString name = textOf(in, "name");
-  if (in.error()) return *in.error();
-  return done(m_window.setTheme(name));
-}
+Result<Json> ScriptCalls::viewTheme(VerbArgs& in) { return done(m_window.setTheme(textOf(in, "name"))); }
 
-Result<Json> ScriptCalls::viewSize(VerbArgs& in) {
-  const QSize size = sizeOf(in);
-  if (in.error()) return *in.error();
-  return done(m_window.setSize(size));
-}
+Result<Json> ScriptCalls::viewSize(VerbArgs& in) { return done(m_window.setSize(sizeOf(in))); }
 
 Result<Json> ScriptCalls::viewCommand(VerbArgs& in) {
-  const QString id = textOf(in, "id");
-  if (in.error()) return *in.error();
-  return done(m_window.runCommand(id, in.has("args") ? in.raw("args") : Json::object()));
+  return done(m_window.runCommand(textOf(in, "id"), in.has("args") ? in.raw("args") : Json::object()));
 }
 
 Result<Json> ScriptCalls::viewFreezeClock(VerbArgs&) {
@@ -75,14 +58,17 @@ Result<Json> ScriptCalls::viewInteractive(VerbArgs&) { return Json(m_window.inte
 Result<Json> ScriptCalls::viewScreenshot(VerbArgs& in) {
   PictureRequest request;
   request.what = textOf(in, "what");
-  const std::string path = in.path("path");
+  static const std::vector<ArgInfo> kOptions = {pixels("width").orNone(), pixels("height").orNone(),
+                                                arg::number("dpr", 0.5, 4).orElse(1)};
   const Json none = Json::object();
-  VerbArgs options(in.has("options") ? in.raw("options") : none);
-  options.only({"width", "height", "dpr"});
-  if (options.has("width") || options.has("height")) request.size = sizeOf(options);
-  if (options.has("dpr")) request.dpr = options.real("dpr", 0.5, 4);
-  if (in.error() || options.error()) return in.error() ? *in.error() : *options.error();
-  request.path = QString::fromStdString(resolved(path, true));
+  VerbArgs options(kOptions, in.has("options") ? in.raw("options") : none);
+  const bool sized = options.has("width") || options.has("height");
+  for (const char* side : {"width", "height"})
+    if (sized && !options.has(side)) options.fail(side, nullptr, "is missing");
+  if (options.error()) return *options.error();
+  if (sized) request.size = sizeOf(options);
+  request.dpr = options.number("dpr");
+  request.path = QString::fromStdString(resolved(in.text("path"), true));
   if (const Status ready = waitUntilReady(request); !ready) return ready.error();
   QDir().mkpath(QFileInfo(request.path).absolutePath());
   const auto size = m_window.savePicture(request);
@@ -108,7 +94,6 @@ Status ScriptCalls::waitUntilReady(const PictureRequest& request) {
 
 Result<Json> ScriptCalls::viewCaption(VerbArgs& in) {
   const QString text = textOf(in, "text");
-  if (in.error()) return *in.error();
   const auto resumed = std::make_shared<bool>(false);
   m_window.caption(text, [resumed] { *resumed = true; });
   wait([resumed] { return *resumed; });
@@ -117,17 +102,19 @@ Result<Json> ScriptCalls::viewCaption(VerbArgs& in) {
 }
 
 const ScriptCalls::ViewCall ScriptCalls::kViewCalls[] = {
-    {"show", {"id"}, &ScriptCalls::viewShow},
-    {"focus", {"tick", "layer", "head", "row", "ledger"}, &ScriptCalls::viewFocus},
-    {"set", {"id", "options"}, &ScriptCalls::viewSet},
-    {"theme", {"name"}, &ScriptCalls::viewTheme},
-    {"size", {"width", "height"}, &ScriptCalls::viewSize},
+    {"show", {arg::text("id")}, &ScriptCalls::viewShow},
+    {"focus", {index("tick"), index("layer"), index("head"), index("row"), index("ledger")}, &ScriptCalls::viewFocus},
+    {"set", {arg::text("id"), arg::of("options", ArgType::Object)}, &ScriptCalls::viewSet},
+    {"theme", {arg::text("name")}, &ScriptCalls::viewTheme},
+    {"size", {pixels("width"), pixels("height")}, &ScriptCalls::viewSize},
     {"freezeClock", {}, &ScriptCalls::viewFreezeClock},
-    {"command", {"id", "args"}, &ScriptCalls::viewCommand},
+    {"command", {arg::text("id"), arg::of("args", ArgType::Object).orNone()}, &ScriptCalls::viewCommand},
     {"list", {}, &ScriptCalls::viewList},
     {"interactive", {}, &ScriptCalls::viewInteractive},
-    {"screenshot", {"what", "path", "options"}, &ScriptCalls::viewScreenshot},
-    {"caption", {"text"}, &ScriptCalls::viewCaption},
+    {"screenshot",
+     {arg::text("what"), arg::writes("path"), arg::of("options", ArgType::Object).orNone()},
+     &ScriptCalls::viewScreenshot},
+    {"caption", {arg::text("text")}, &ScriptCalls::viewCaption},
 };
 
 QString ScriptCalls::view(const QString& op, const QString& args) {
@@ -137,10 +124,9 @@ QString ScriptCalls::view(const QString& op, const QString& args) {
   if (call == std::end(kViewCalls))
     return answer(Error{"unsupported", "view." + op.toStdString() + " was not called", "there is no such call",
                         "see script_api.d.ts"});
-  VerbArgs in(given);
-  in.only(call->names);
+  VerbArgs in(call->args, given);
   const Result<Json> result = in.error() ? Result<Json>(*in.error()) : (this->*call->run)(in);
-  return answer(result ? result : VerbArgs::completed(result.error(), "view." + op.toStdString(), call->names));
+  return answer(result ? result : VerbArgs::completed(result.error(), "view." + op.toStdString(), call->args));
 }
 
 }  // namespace kvlab

@@ -8,10 +8,6 @@
 #include "kernels/backend/staging.h"
 
 namespace kvlab {
-namespace {
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-}  // namespace
-
 void DriftMeter::add(int layer, const RowPool& live, std::span<const std::int32_t> slots, const RowPool& rebuilt,
                      std::span<const std::int32_t> records, std::span<const std::int32_t> positions) {
   const auto n = static_cast<std::int64_t>(slots.size());
@@ -36,7 +32,7 @@ void DriftMeter::add(int layer, const RowPool& live, std::span<const std::int32_
     std::vector<float> rows(at(m_length), std::numeric_limits<float>::quiet_NaN());
     double largest = 0, smallest = 1;
     for (std::size_t i = 0; i < at(n); ++i) {
-      // Rows that are no numbers are as far apart as can be.
+      // A row with a not-a-number is infinitely far away.
       const double apart = std::isnan(relative[i]) ? std::numeric_limits<double>::infinity() : relative[i];
       rows[at(positions[i])] = static_cast<float>(apart);
       largest = std::max(largest, apart);

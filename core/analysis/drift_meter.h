@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares live rows with rebuilt ones, layer by layer, unrotated, as stored. One per drift pass; engine thread.
+// Compares live rows with rebuilt rows, layer by layer, unrotated and as stored. One per drift pass; engine thread.
 #pragma once
 #include "core/analysis/rebuild.h"
 
@@ -8,11 +8,11 @@ namespace kvlab {
 class DriftMeter {
  public:
   explicit DriftMeter(std::int32_t length) : m_length(length) {}
-  /// Rows of the next layer: live in `slots` of one pool, rebuilt in `records` of the other, at ascending context
-  /// positions. [n] each.
+  /// Adds the rows of the next layer: live rows lie in `slots` of one pool, rebuilt rows in `records` of the other.
+  /// Positions are those of the context and ascend. All lists are [n].
   void add(int layer, const RowPool& live, std::span<const std::int32_t> slots, const RowPool& rebuilt,
            std::span<const std::int32_t> records, std::span<const std::int32_t> positions);
-  /// logits: of the next token; not compared where one is empty.
+  /// Logits of the next token are compared unless one list is empty.
   Drift finish(std::span<const float> rebuilt, std::span<const float> live) &&;
 
  private:

@@ -8,8 +8,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 std::vector<RowTarget> allRows(const CacheState& state) {
   std::vector<RowTarget> rows;
   for (std::int32_t p = 0; p < state.length(); ++p) rows.push_back(targetAt(state, p));
@@ -23,7 +21,7 @@ Exactness verdict(const Provenance& then, const Provenance& now) {
   return Exactness::PhaseShifted;
 }
 
-/// What the rows of a pass would be computed from today. [rows]
+/// Fingerprints of what a pass would compute the rows from today. [rows]
 std::vector<Provenance> provenances(const CacheState& state, const LayerGroup& group,
                                     const std::vector<RowTarget>& rows, const GroupPass& pass) {
   std::vector<Provenance> out(rows.size());
@@ -37,11 +35,11 @@ std::vector<Provenance> provenances(const CacheState& state, const LayerGroup& g
   return out;
 }
 
-/// What today's map of a group says of the context rows that were exact in the first of its layers.
+/// Verdicts of a group's present map on the context rows that are exact up to the group's first layer.
 struct Verdicts {
   bool made = false;
-  std::vector<Exactness> own;                  // [length] Exact, or how what it saw differs
-  std::vector<std::int32_t> rowBegin, rowEnd;  // [length] what it sees
+  std::vector<Exactness> own;                  // [length] Exact, or how the fingerprint differs
+  std::vector<std::int32_t> rowBegin, rowEnd;  // [length] rows of the map that the row sees
   std::vector<std::int32_t> positionOf;        // [map rows]
 
   void make(const CacheState& state, const LayerGroup& group, const std::vector<RowTarget>& rows, bool cachePhases) {
@@ -74,7 +72,7 @@ ExactnessMap exactness(CacheState& state, bool cachePhases) {
   // A row's K and V at layer 0 come from its embedding alone.
   std::vector<Exactness> row(exact.size(), Exactness::Exact);
   std::vector<std::int32_t> from(exact.size(), -1);
-  std::vector<Exactness> input;  // of the layer of the model: what its heads saw alike
+  std::vector<Exactness> input;  // of a layer of the model: all its heads share the input
   for (int layer = 0; layer < state.layers(); ++layer) {
     if (layer % state.perLayer == 0) {
       input = row;
@@ -127,7 +125,7 @@ ExactnessMap exactnessOf(const WlodState& state) {
   }
   out.layers.assign(state.slots.size(), own);
   out.inherited.assign(state.slots.size(), from);
-  if (!out.layers.empty() && first >= 0) {  // layer 0 hangs on nothing but the row itself
+  if (!out.layers.empty() && first >= 0) {  // layer 0 depends on the row alone
     out.layers.front().assign(own.size(), Exactness::Exact);
     out.inherited.front().assign(own.size(), -1);
   }

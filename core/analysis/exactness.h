@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a row is what a rebuild would compute today, and if not, why: a fingerprint of what it was
-// computed from against today's, and a bit carried forward through the layers. semantics.md,
-// section 9. Pure; engine thread.
+// Says of each row whether a rebuild would compute it equally today, and if not, why. The answer compares the
+// fingerprint of what a row was computed from with today's fingerprint, and carries a bit forward through the
+// layers. semantics.md, section 9. Pure; engine thread.
 #pragma once
 #include <vector>
 
@@ -18,10 +18,10 @@ struct ExactnessMap {
 /// Extends the state's prefix sums. cachePhases: position mode cache.
 ExactnessMap exactness(CacheState& state, bool cachePhases);
 
-/// Of a wLOD session: exact but for rows that `selective` left as they were and what came after them.
+/// In a wLOD session all rows are exact but those that `selective` left as they were and all rows after these.
 ExactnessMap exactnessOf(const WlodState& state);
 
-/// Notes every context row as computed from today's context: after a rebuild.
+/// Notes after a rebuild that every row of the context was computed from today's context.
 void refreshProvenance(CacheState& state, bool cachePhases);
 
 }  // namespace kvlab

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 constexpr std::int64_t kMostKeyBytes = std::int64_t{4} << 30;
 
-/// The state as if nothing had ever left: every layer has every token.
+/// A copy of the state in which no row has left: every layer has every token.
 CacheState whole(const CacheState& state) {
   CacheState all = state;
   for (const LedgerId id : state.context)
@@ -27,7 +27,7 @@ CacheState whole(const CacheState& state) {
   return all;
 }
 
-/// Arrays of the back end that the attention of one layer fills, and what is made of them.
+/// Arrays of the back end that the attention of one layer fills, and the lifespans that follow from the arrays.
 class Recorder {
  public:
   Recorder(const RebuildInput& input, const LifespanRules& rules, kernels::Staging& staging)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long keys are looked at, from one fresh causal pass over the whole context in which every token sees every
-// token before it that the model's own mask permits: what no policy could know in advance. The live rows are neither
-// read nor written. Labels for gates (semantics.md, section 6), and what the oracle policy keeps by.
+// Measures how long keys are looked at, which no policy can know in advance. One fresh causal pass reads the whole
+// context; every token sees every earlier token that the model's own mask permits. The pass neither reads nor writes
+// live rows. Gates learn from the labels (semantics.md, section 6), and the oracle policy keeps rows by the mass.
 //
 // Rows are the tokens of the context, row = position. Per layer, KV head h and row p:
 //   last_use   largest position q of a query with max over the query heads of h of its attention to p > threshold,
@@ -12,11 +12,11 @@
 //              queries, so that a longer text might have used it later; its lifespan is a lower bound
 //   mass       sum over the queries behind position `after` of the mean attention of the query heads of h
 //
-// File (safetensors, written whole to a neighbour and renamed): `tokens` I32 [rows]; per layer `layers.{l}.last_use`
-// and
-// `.lifespan` I32, `.label` and `.mass` F32, `.censored` U8, all [kvHeads, rows]; `layers.{l}.keys` F32 [rows, kvHeads,
-// headDim], before k-norm and rotation, where asked for. Metadata: kvlab = lifespans, model, rows, after, threshold,
-// cap, stretch.
+// File (safetensors, written whole or not at all):
+//   tokens I32 [rows]
+//   per layer `layers.{l}.last_use` and `.lifespan` I32, `.label` and `.mass` F32, `.censored` U8, all [kvHeads, rows]
+//   on request `layers.{l}.keys` F32 [rows, kvHeads, headDim], before k-norm and rotation
+// Metadata: kvlab = lifespans, model, rows, after, threshold, cap, stretch.
 #pragma once
 #include <string>
 #include <vector>
@@ -48,18 +48,18 @@ struct Lifespans {
   LifespanRules rules;
   std::string model;  // fingerprint
 
-  /// Errors: bad_file, bad_lifespans (file, tensor or key as field). Keys only where `keys` asks for them and the file
-  /// has them.
+  /// `keys` asks for the keys of a file that has them. Errors: bad_file, bad_lifespans (file, tensor or key as field).
+  /// Without keys in the file the lists of keys stay empty.
   static Result<Lifespans> load(const std::string& path, bool keys = false);
   Status write(const std::string& path) const;
 };
 
-/// Errors: empty (no token), too_large (keys of more than 4 GiB), cancelled, out_of_memory, device. Rows are computed
-/// in the formats of `store`. `model` stays empty. input.state gives tokens and phases alone. Engine thread.
+/// Rows have the formats of `store`; input.state gives tokens and phases alone; `model` stays empty. Engine thread.
+/// Errors: empty (no token), too_large (keys of more than 4 GiB), cancelled, out_of_memory, device.
 Result<Lifespans> recordLifespans(const RebuildInput& input, const CacheStore& store, const LifespanRules& rules,
                                   const Progress& progress = {});
 
-/// Position of the last token of the last prompt; -1 where none was prompted.
+/// Position of the last token of the last prompt; -1 without a prompt.
 std::int32_t endOfPrompt(const CacheState& state);
 
 }  // namespace kvlab

@@ -10,13 +10,11 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 std::string nameOf(std::size_t layer, const char* what) { return "layers." + std::to_string(layer) + "." + what; }
 
-class Reader {
+class LifespanReader {
  public:
-  Reader(const Safetensors& file, const std::string& path) : m_file(file), m_path(path) {}
+  LifespanReader(const Safetensors& file, const std::string& path) : m_file(file), m_path(path) {}
 
   Result<Lifespans> read(bool keys) {
     if (const auto kind = m_file.metadata().find("kvlab");
@@ -143,7 +141,7 @@ std::string textOf(float value) {
 Result<Lifespans> Lifespans::load(const std::string& path, bool keys) {
   const Result<Safetensors> file = Safetensors::open(path);
   if (!file) return file.error();
-  return Reader(*file, path).read(keys);
+  return LifespanReader(*file, path).read(keys);
 }
 
 Status Lifespans::write(const std::string& path) const {

@@ -8,7 +8,7 @@
 namespace kvlab {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNotDefined = std::numeric_limits<double>::quiet_NaN();
 
 /// ln of the sum of the exponentials.
 double logSum(std::span<const float> x) {
@@ -40,10 +40,10 @@ std::span<const MetricName> metrics() {
 }
 
 double klDivergence(std::span<const float> p, std::span<const float> q) {
-  if (p.empty() || p.size() != q.size()) return kNone;
+  if (p.empty() || p.size() != q.size()) return kNotDefined;
   if (std::equal(p.begin(), p.end(), q.begin())) return 0;
   const double lp = logSum(p), lq = logSum(q);
-  if (!std::isfinite(lp) || !std::isfinite(lq)) return kNone;
+  if (!std::isfinite(lp) || !std::isfinite(lq)) return kNotDefined;
   double kl = 0;
   for (std::size_t i = 0; i < p.size(); ++i)
     if (const double log = p[i] - lp; std::isfinite(log)) kl += std::exp(log) * (log - (q[i] - lq));
@@ -51,7 +51,7 @@ double klDivergence(std::span<const float> p, std::span<const float> q) {
 }
 
 double negativeLogLikelihood(std::span<const float> logits, TokenId token) {
-  if (token.value() < 0 || static_cast<std::size_t>(token.value()) >= logits.size()) return kNone;
+  if (token.value() < 0 || static_cast<std::size_t>(token.value()) >= logits.size()) return kNotDefined;
   return logSum(logits) - logits[static_cast<std::size_t>(token.value())];
 }
 
@@ -61,17 +61,17 @@ TokenId likeliestToken(std::span<const float> logits) {
 }
 
 double massKept(std::span<const float> mass, std::span<const std::uint8_t> resident) {
-  if (mass.size() != resident.size()) return kNone;
+  if (mass.size() != resident.size()) return kNotDefined;
   double all = 0, kept = 0;
   for (std::size_t i = 0; i < mass.size(); ++i) {
     all += mass[i];
     if (resident[i]) kept += mass[i];
   }
-  return all > 0 ? kept / all : kNone;
+  return all > 0 ? kept / all : kNotDefined;
 }
 
 double jaccard(std::span<const std::uint8_t> a, std::span<const std::uint8_t> b) {
-  if (a.size() != b.size()) return kNone;
+  if (a.size() != b.size()) return kNotDefined;
   std::int64_t both = 0, either = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     both += a[i] && b[i];
@@ -81,17 +81,17 @@ double jaccard(std::span<const std::uint8_t> a, std::span<const std::uint8_t> b)
 }
 
 double survival(std::span<const std::uint8_t> resident, std::span<const std::int32_t> needles) {
-  if (needles.empty()) return kNone;
+  if (needles.empty()) return kNotDefined;
   std::int64_t there = 0;
   for (const std::int32_t needle : needles) {
-    if (needle < 0 || static_cast<std::size_t>(needle) >= resident.size()) return kNone;
+    if (needle < 0 || static_cast<std::size_t>(needle) >= resident.size()) return kNotDefined;
     there += resident[static_cast<std::size_t>(needle)] != 0;
   }
   return static_cast<double>(there) / static_cast<double>(needles.size());
 }
 
 double relativeError(std::span<const float> p, std::span<const float> q) {
-  if (p.size() != q.size()) return kNone;
+  if (p.size() != q.size()) return kNotDefined;
   double apart = 0, length = 0;
   for (std::size_t i = 0; i < p.size(); ++i) {
     const double d = double{q[i]} - double{p[i]};
@@ -99,7 +99,7 @@ double relativeError(std::span<const float> p, std::span<const float> q) {
     length += double{p[i]} * double{p[i]};
   }
   if (apart == 0) return 0;
-  return length > 0 ? std::sqrt(apart / length) : kNone;
+  return length > 0 ? std::sqrt(apart / length) : kNotDefined;
 }
 
 Summary summarise(std::span<const double> samples) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures by which two runs over the same tokens are compared, each defined once, here. p is the
-// reference, q what is compared with it. Pure functions; any thread. Sums in double, in the order of the
-// index. A figure that has no meaning (sizes that differ, nothing to divide by) is not-a-number.
+// Defines each figure that compares two runs over the same tokens, once. p is the reference, q the other
+// run. Pure functions; any thread. Sums are in double, in the order of the index. A figure without meaning
+// (sizes that differ, nothing to divide by) is not-a-number.
 //
 // Sources: Kullback and Leibler 1951; perplexity as exp of the mean NLL: Jelinek et al. 1977; nearest-rank
 // percentile: Hyndman and Fan 1996, definition 1; Jaccard 1901; attention mass kept: H2O (Zhang et al.
@@ -30,14 +30,14 @@ double klDivergence(std::span<const float> p, std::span<const float> q);
 /// -ln softmax(logits)[token], nats.
 double negativeLogLikelihood(std::span<const float> logits, TokenId token);
 
-/// The likeliest token; the lowest id among equals, -1 of nothing.
+/// The likeliest token; the lowest id among equals, -1 for an empty list.
 TokenId likeliestToken(std::span<const float> logits);
 
 /// Share of the attention `mass` [rows], all >= 0, that falls on rows that are `resident` [rows]:
 /// sum of mass where resident / sum of mass.
 double massKept(std::span<const float> mass, std::span<const std::uint8_t> resident);
 
-/// |A and B| / |A or B| of two sets over the same tokens [tokens]; 1 of two empty ones.
+/// |A and B| / |A or B| of two sets over the same tokens [tokens]; 1 for two empty sets.
 double jaccard(std::span<const std::uint8_t> a, std::span<const std::uint8_t> b);
 
 /// Share of `needles`, indices below resident.size(), that are resident.
@@ -46,7 +46,7 @@ double survival(std::span<const std::uint8_t> resident, std::span<const std::int
 /// Relative L2 error |q - p| / |p| of two vectors; 0 where they are equal.
 double relativeError(std::span<const float> p, std::span<const float> q);
 
-/// Of samples in order of time; those that are not-a-number are left out.
+/// Summary of samples in order of time; samples that are not-a-number do not count.
 Summary summarise(std::span<const double> samples);
 
 }  // namespace kvlab

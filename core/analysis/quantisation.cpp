@@ -11,8 +11,7 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+constexpr float kNotResident = std::numeric_limits<float>::quiet_NaN();
 
 void summarise(QuantError& error) {
   double sum = 0;
@@ -73,7 +72,7 @@ class Measurement {
                     .v = staging.out(sides[1].scales.data(), sides[1].scales.size()),
                     .kAtMax = staging.out(sides[0].atMax.data(), at(n)),
                     .vAtMax = staging.out(sides[1].atMax.data(), at(n))});
-    // Rotation is linear: the difference of two keys turns as they do.
+    // Rotation is linear: the difference of two keys turns as the keys do.
     std::vector<float> stored(values), computed(values), query(at(std::int64_t{config.heads} * config.headDim));
     turned(ops, backend, k, layer, n);
     turned(ops, backend, layer.k, layer, n);
@@ -109,12 +108,12 @@ class Measurement {
                             int kvHeads) const {
     const std::size_t length = m_in.state.context.size();
     LayerQuantisation out;
-    out.logit.assign(length, kNone);
+    out.logit.assign(length, kNotResident);
     for (int s = 0; s < 2; ++s) {
       QuantError& error = s == 0 ? out.k : out.v;
-      error.relative.assign(length, kNone);
-      error.cosine.assign(length, kNone);
-      error.scale.assign(length, kNone);
+      error.relative.assign(length, kNotResident);
+      error.cosine.assign(length, kNotResident);
+      error.scale.assign(length, kNotResident);
       error.atMax.assign(length, 0);
     }
     const ResidencyView& map = m_in.state.map(layer.layer);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What storing rows in fewer bits has cost, row by row: a rebuild pass computes each K and V anew from
-// the stored rows before it, and compares what was computed with what its storage type holds. K and V
-// apart, and for keys also in the space where they act: the error of the newest query's logits. Nothing
-// live is touched. Engine thread. semantics.md, section 7.
+// Measures what storing rows in fewer bits costs, row by row. A rebuild pass computes each K and V anew from the
+// stored rows before it, and compares the computed values with what the storage type holds. K and V have figures
+// of their own; keys also have the error of the newest query's logits, where keys act. Live rows stay untouched.
+// Engine thread. semantics.md, section 7.
 #pragma once
 #include "core/analysis/rebuild.h"
 
 namespace kvlab {
 
-/// Of one tensor in one layer. Rows that are not resident are not-a-number.
+/// Errors of one tensor in one layer. Rows that are not resident are not-a-number.
 struct QuantError {
   std::vector<float> relative;      // [length] |stored - computed| / |computed|, over all heads
   std::vector<float> cosine;        // [length]

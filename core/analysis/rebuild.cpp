@@ -80,7 +80,7 @@ class RebuildPass {
  private:
   const LayerPass& passOf(int layer) const { return m_passes[at(m_state.groupOf[at(layer)])]; }
 
-  /// One pool per format, as calls on the others may still be under way, and for each part of a layer.
+  /// One pool per format and per part of a layer, because calls on the other pools may still be under way.
   Result<RowPool*> scratchFor(const kernels::RowFormat& format, int part) {
     for (RowPool& pool : m_scratch)
       if (pool.format() == format && part-- == 0) return &pool;

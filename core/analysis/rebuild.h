@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracle: one causal forward pass over the live context, layer by layer with one layer of
-// scratch rows. At layer l a query sees itself and every row that the model's mask permits by phase
-// and that is resident in l. Drift reads the scratch, rebuild copies it over the live rows.
+// The reference for exactness: one causal forward pass over the live context, layer by layer, with one layer of scratch
+// rows. At layer l a query sees itself and every row that the model's mask permits by phase and that is resident in l.
+// Drift reads the scratch rows, rebuild copies them over the live rows.
 // semantics.md, sections 3 (rebuild) and 9 (drift). Engine thread.
 #pragma once
 #include <functional>
@@ -27,14 +27,14 @@ struct RebuiltLayer {
   int layer = 0;
   const RowPool& rows;                         // scratch, record i = positions[i]
   const std::vector<std::int32_t>& positions;  // context position of every scratch record
-  // Where asked for, and cache layers are layers, as computed and before storing, where ops read them:
+  // On request, and where cache layers are layers of the model: values before storing, in memory that ops read.
   float *k = nullptr, *v = nullptr;      // [records, kvHeads*headDim]; the sink may change them
   const float* query = nullptr;          // [heads*headDim] of the last record, rotated
   const std::int32_t* phases = nullptr;  // [records]
 };
 
-/// Calls sink once per cache layer, with rows in the format that `store` has for it, and if `computed` with K, V
-/// and the newest query before they are stored; returns the next token's logits (empty for an empty context).
+/// Calls sink once per cache layer, with rows in the format of that layer in `store`, and if `computed` with K, V and
+/// the newest query before storing. Returns the next token's logits (empty for an empty context).
 Result<std::vector<float>> rebuildPass(const RebuildInput& input,
                                        const std::function<Status(const RebuiltLayer&)>& sink, const CacheStore& store,
                                        const Progress& progress = {}, bool computed = false);
@@ -48,7 +48,7 @@ struct RebuildOutcome {
 /// Overwrites every resident row of `store` with its rebuilt value.
 Result<RebuildOutcome> rebuild(const RebuildInput& input, CacheStore& store, const Progress& progress = {});
 
-/// Live rows against rebuilt ones, unrotated, as stored.
+/// The distance of live rows from rebuilt rows, unrotated and as stored.
 struct Drift {
   std::vector<double> k, v;                      // [layers] largest relative L2
   std::vector<std::vector<float>> kRows, vRows;  // [layers][length]; not-a-number = not resident
@@ -58,7 +58,7 @@ struct Drift {
   std::int32_t worstPosition = -1;
 };
 
-/// `logits` are the live ones; never touches live rows.
+/// `logits` are the live session's; live rows stay untouched.
 Result<Drift> drift(const RebuildInput& input, const CacheStore& store, std::span<const float> logits,
                     const Progress& progress = {});
 

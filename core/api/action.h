@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests to change the context or a residency map. Policies, scripts, the user and files all
-// speak in actions; one place applies them. Values; any thread. Semantics: semantics.md, section 3.
+// Requests to change the context or a residency map. Policies, scripts, the user and files all speak in actions, and
+// one place applies them. semantics.md, section 3, says what each action means. Values; any thread.
 #pragma once
 #include <optional>
 #include <variant>
@@ -42,11 +42,11 @@ struct Collapse {
 };
 using Action = std::variant<ReplacePair, Replace, Add, Delete, Insert, Evict, Expand, Collapse>;
 
-/// {"action":"replace_pair","original_pos1":48,"original_pos2":49,"new_token_ids":[13319]}; field
-/// names are the Step-4 document's.
+/// {"action":"replace_pair","original_pos1":48,"original_pos2":49,"new_token_ids":[13319]}; semantics.md,
+/// section 3, names the fields.
 nlohmann::json toJson(const Action& action);
-/// Errors (code bad_action) name the action's place in the list, the field and the value. Checks
-/// form only; ranges are the planner's business.
+/// Errors (code bad_action) name the action's place in the list, the field and the value. The reader checks the form;
+/// the planner checks ranges.
 Result<Action> actionFromJson(const nlohmann::json& json, int place);
 Result<std::vector<Action>> actionsFromJson(const nlohmann::json& list);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cache layer is what has one residency map and one row pool: a layer of the model with all its KV heads, or, where
-// the manifest asks for residency by KV head, one KV head of it. Maps, pools, layouts, tiles and audits count cache
-// layers; forward passes, windows, gates and what people write in manifests and actions count layers of the model.
+// A cache layer has one residency map and one row pool. It is a layer of the model with all its KV heads, or, where the
+// manifest asks for residency by KV head, one KV head of a layer. Maps, pools, layouts, tiles and audits count cache
+// layers. Forward passes, windows, gates, and the numbers in manifests and actions count layers of the model.
 // Values; any thread.
 #pragma once
 #include <optional>
@@ -18,7 +18,7 @@ struct CacheLayers {
   int count() const { return layers * perLayer; }
   bool byHead() const { return perLayer > 1; }
   Layer layerOf(Layer own) const { return Layer(own.value() / perLayer); }
-  /// None where the cache layer has all heads.
+  /// The head of the cache layer; none where the cache layer has all heads.
   std::optional<Head> headOf(Layer own) const {
     return byHead() ? std::optional(Head(own.value() % perLayer)) : std::nullopt;
   }

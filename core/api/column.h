@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A column of plain values that snapshots share with the engine. Copying a Column copies a pointer
-// and a length. Appending in place is safe while older copies are being read on other threads,
-// because they never look past their own length; a copy that is not the longest one of its buffer
+// and a length. The owner may append in place while other threads read older copies, because a
+// reader never looks past the length of its copy. A copy that is not the longest one of its buffer
 // gets a buffer of its own before it grows.
 #pragma once
 #include <algorithm>
@@ -27,7 +27,7 @@ class Column {
   const T* begin() const { return data(); }
   const T* end() const { return data() + m_size; }
   std::span<const T> span() const { return {data(), m_size}; }
-  /// True if both are the same stretch of the same buffer (a cheap "unchanged").
+  /// True if both columns are the same stretch of the same buffer: a cheap test for "unchanged".
   bool sharesWith(const Column& other) const { return m_buffer == other.m_buffer && m_size == other.m_size; }
 
   /// The first `size` values, sharing the buffer.
@@ -37,7 +37,7 @@ class Column {
     return column;
   }
 
-  /// The values `now`, sharing the buffer as far as both begin alike.
+  /// The values `now` in a column that shares this buffer as far as both begin alike.
   Column following(std::span<const T> now) const {
     const auto alike = static_cast<std::size_t>(std::mismatch(begin(), end(), now.begin(), now.end()).first - begin());
     Column column = prefix(alike);
@@ -59,11 +59,11 @@ class Column {
     m_size = m_buffer->used = values.size();
   }
 
-  /// The same values in a buffer that no other column shares, for another thread to append to.
+  /// The same values in a buffer that no other column shares, so that another thread may append.
   Column ownCopy() const { return Column(span()); }
 
-  /// A column of `size` values in a fresh buffer, written by fill(T* values); the values move in
-  /// one pass, which is what an edit of a map costs.
+  /// A column of `size` values in a fresh buffer, which fill(T* values) writes in one pass. An edit
+  /// of a map costs such a pass.
   template <class Fill>
   static Column make(std::size_t size, Fill fill) {
     Column column;

@@ -3,6 +3,8 @@
 // with a position is the commonest bug of this field. Plain values; any thread.
 #pragma once
 #include <compare>
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 
@@ -35,6 +37,12 @@ using TokenId = StrongId<struct TokenIdTag, std::int32_t>;
 using NodeId = StrongId<struct NodeIdTag, std::int64_t>;  // node of the wLOD tree
 using Tick = StrongId<struct TickTag, std::int64_t>;      // 0 = before the first tick
 using Phase = StrongId<struct PhaseTag, double>;          // rotary position a row is read at
+
+/// An index that is not negative, as containers take it.
+template <std::integral I>
+constexpr std::size_t at(I i) {
+  return static_cast<std::size_t>(i);
+}
 
 }  // namespace kvlab
 

@@ -8,7 +8,7 @@ namespace {
 
 using nlohmann::json;
 
-/// JSON has no word for a number that is none.
+/// JSON has no not-a-number: null.
 json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
 json numbers(const std::vector<double>& values) {

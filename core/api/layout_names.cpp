@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/api/nearest.h"
+
 namespace kvlab {
 namespace {
 
@@ -29,7 +31,9 @@ Result<LayoutSpec> parseLayout(std::string_view text) {
   const std::string_view name = text.substr(0, colon);
   const std::span<const LayoutName> all = layouts();
   const auto found = std::find_if(all.begin(), all.end(), [&](const LayoutName& one) { return one.name == name; });
-  if (found == all.end()) return refused(text, std::string(name) + " is not a layout", "see kvlab list layouts");
+  if (found == all.end())
+    return refused(text, std::string(name) + " is not a layout" + nearestNote(name, namesOf(all)),
+                   "see kvlab list layouts");
   LayoutSpec spec{static_cast<std::size_t>(found - all.begin())};
   if (colon == std::string_view::npos) return spec;
   constexpr std::string_view kKey = "block=";

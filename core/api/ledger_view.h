@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ledger as readers see it: every token ever, in order of arrival. Chunks are shared between
-// the engine and all snapshots and copied before they are changed. Reading: any thread.
+// The ledger as readers see it: every token that ever came, in order of arrival. The engine and all
+// snapshots share chunks; the engine copies a chunk before it changes one. Any thread may read.
 #pragma once
 #include <array>
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lifespans that gates predicted beside those that a recording found, per layer and KV head, as the window
-// and scripts see them. Both as log4 of tokens. Values; any thread. semantics.md, section 6.
+// Predicted lifespans of gates beside the lifespans that a recording found, per layer and KV head, as the
+// window and scripts see them. Both are log4 of tokens. Values; any thread. semantics.md, section 6.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace kvlab {
 
-/// Rows whose predictions are alike: what they came to on average.
+/// Rows with similar predictions: the mean prediction and the mean of what came true.
 struct CalibrationBin {
   float predicted = 0, actual = 0;
   std::int32_t rows = 0;
@@ -20,12 +20,12 @@ struct CalibrationBin {
 
 struct HeadLifespans {
   std::int32_t rows = 0;      // with a prediction
-  std::int32_t censored = 0;  // of them: used until the end of the recording, so that theirs is a lower bound
-  // Over the others; not-a-number where there are fewer than two.
+  std::int32_t censored = 0;  // rows in use until the end of the recording: their lifespan is a lower bound
+  // Figures over the rows that are not censored; not-a-number where there are fewer than two.
   double r2 = 0;                     // 1 - squared error / variance of what was found
   double bias = 0;                   // mean of predicted - actual
   std::vector<CalibrationBin> bins;  // by rising prediction, half a log4 wide; of rows that are not censored
-  // Points to draw: every row, or as many as were asked for, evenly spaced.
+  // Points to draw: every row, or the wanted number of rows, evenly spaced.
   std::vector<float> predicted, actual;  // [points]
   std::vector<std::uint8_t> cut;         // [points] 1 = censored
 };
@@ -38,7 +38,7 @@ struct LifespanView {
   std::vector<std::vector<HeadLifespans>> layers;  // [layers][kvHeads]; empty where no gate predicted
 };
 
-/// Each [rows]; rows whose prediction is not a number are left out.
+/// All lists are [rows]; a row without a predicted number is left out.
 HeadLifespans headLifespans(std::span<const float> predicted, std::span<const float> actual,
                             std::span<const std::uint8_t> censored, std::size_t mostPoints);
 

@@ -69,22 +69,28 @@ std::optional<std::string> readLayout(const json& v, std::string& out) {
   return whyNot(out);
 }
 
-std::optional<std::string> readRowType(const json& v, std::string& out) {
+std::string rowTypesText() {
   std::string all;
-  for (const std::string_view type : rowTypes()) {
+  for (const std::string_view type : rowTypes()) all += (all.empty() ? "one of " : ", ") + std::string(type);
+  return all;
+}
+
+std::optional<std::string> readRowType(const json& v, std::string& out) {
+  for (const std::string_view type : rowTypes())
     if (v == type) {
       out = type;
       return std::nullopt;
     }
-    all += (all.empty() ? "" : ", ") + std::string(type);
-  }
-  return "is not one of " + all;
+  return "is not " + rowTypesText();
 }
 
 void readRowTypes(ManifestKeys& keys, std::string& k, std::string& v) {
-  keys.object("kv", [&](ManifestKeys& inner) {
-    inner.take("k", [&](const json& value) { return readRowType(value, k); });
-    inner.take("v", [&](const json& value) { return readRowType(value, v); });
+  const std::string types = keys.listing() ? rowTypesText() : std::string();
+  keys.object("kv", "Storage types of rows.", [&](ManifestKeys& inner) {
+    inner.take("k", types.c_str(), json(), "Type that keys are stored in; left out, it is dtype.",
+               [&](const json& value) { return readRowType(value, k); });
+    inner.take("v", types.c_str(), json(), "Type that values are stored in; left out, it is dtype.",
+               [&](const json& value) { return readRowType(value, v); });
   });
 }
 
@@ -101,89 +107,142 @@ std::optional<std::string> readMatch(const json& v, LayerOverride& out) {
 }
 
 void readLayers(ManifestKeys& keys, std::vector<LayerOverride>& out) {
-  keys.list("layers", [&](ManifestKeys& inner) {
-    LayerOverride layer;
-    bool matched = false;
-    inner.take("match", [&](const json& v) {
-      matched = true;
-      return readMatch(v, layer);
-    });
-    inner.take("layout", [&](const json& v) { return readLayout(v, layer.layout); });
-    readRowTypes(inner, layer.kvK, layer.kvV);
-    inner.integer("window", layer.window, 0, 1 << 24);
-    inner.take("policy", [&](const json& v) { return readPolicy(v, layer.policy.emplace()); });
-    if (!matched) inner.fail("match", nullptr, "is missing");
-    out.push_back(std::move(layer));
-  });
+  keys.list("layers", "What some layers have instead of the session's own; later entries win.",
+            [&](ManifestKeys& inner) {
+              LayerOverride layer;
+              bool matched = false;
+              inner.take("match", "text or integer", json(), "The layers of the entry: 3, or a range such as 0-3.",
+                         [&](const json& v) {
+                           matched = true;
+                           return readMatch(v, layer);
+                         });
+              inner.take("layout", "layout", json(), "As the key layout.",
+                         [&](const json& v) { return readLayout(v, layer.layout); });
+              readRowTypes(inner, layer.kvK, layer.kvV);
+              inner.integer("window", layer.window, 0, 1 << 24, json(),
+                            "Phases that the mask of the layers lets through; left out, they are the model's.");
+              inner.take("policy", "policy", json(), "As the key policy.",
+                         [&](const json& v) { return readPolicy(v, layer.policy.emplace()); });
+              if (!matched) inner.fail("match", nullptr, "is missing");
+              out.push_back(std::move(layer));
+            });
 }
 
 void readStart(ManifestKeys& keys, BrightnessSettings& b) {
   for (const char* source : {"user", "prompt", "model", "replacement", "insertion", "file"}) {
     double value = std::numeric_limits<double>::quiet_NaN();
-    keys.real(source, value, 0, 1e6);
+    keys.real(source, value, 0, 1e6, "Brightness that a token of this source starts with; left out, it is max.");
     if (!std::isnan(value)) b.start[source] = value;
   }
 }
 
 void readBrightness(ManifestKeys& keys, BrightnessSettings& b) {
-  keys.real("decay", b.decay, 0, 1e6);
-  keys.real("gain", b.gain, 0, 1e6);
-  keys.real("max", b.max, 0, 1e6);
-  keys.object("start", [&](ManifestKeys& inner) { readStart(inner, b); });
-  keys.integer("target", b.target, 2, 1 << 30);
-  keys.text("compressor", b.compressor, {"off", "nearest", "outside"});
-  keys.real("min_cosine", b.minCosine, -1, 1);
+  keys.real("decay", b.decay, 0, 1e6, "What every token loses per generated token.");
+  keys.real("gain", b.gain, 0, 1e6, "What a token gains per unit of attention that it gets.");
+  keys.real("max", b.max, 0, 1e6, "The brightest that a token can be.");
+  keys.object("start", "Brightness of new tokens, by their source.", [&](ManifestKeys& inner) { readStart(inner, b); });
+  keys.integer("target", b.target, 2, 1 << 30, "Tokens from which on the dimmest pairs are culled.");
+  keys.text(
+      "compressor", b.compressor, {"off", "nearest", "outside"},
+      "What replaces a culled pair: nearest takes the token whose embedding is nearest to the pair's mean, outside "
+      "leaves it to lists of actions.");
+  keys.real("min_cosine", b.minCosine, -1, 1, "A replacement that is less near to the mean than this is none.");
 }
 
 void readSampling(ManifestKeys& keys, SamplingSettings& s) {
-  keys.real("temperature", s.temperature, 0, 100);
-  keys.integer("top_k", s.topK, 0, 1 << 30);
-  keys.real("top_p", s.topP, 0, 1);
-  keys.real("repetition_penalty", s.repetitionPenalty, 0.01, 100);
-  keys.integer("seed", s.seed, 0, std::numeric_limits<std::int64_t>::max());
+  keys.real("temperature", s.temperature, 0, 100, "0 takes the likeliest token.");
+  keys.integer("top_k", s.topK, 0, 1 << 30, "So many of the likeliest tokens are drawn from; 0 means all.");
+  keys.real("top_p", s.topP, 0, 1, "The likeliest tokens that have this probability together are drawn from.");
+  keys.real("repetition_penalty", s.repetitionPenalty, 0.01, 100,
+            "Divides the logits of tokens that the context has; 1 changes nothing.");
+  keys.integer("seed", s.seed, 0, std::numeric_limits<std::int64_t>::max(), "Where the random numbers start.");
 }
 
 /// {...} | null | "off".
 void readWlod(ManifestKeys& keys, std::optional<WlodSettings>& out) {
   if (keys.holds("wlod", {json(), "off"})) return;
-  keys.object("wlod", [&](ManifestKeys& inner) { out.emplace().read(inner); });
+  keys.object("wlod",
+              "A working context of tokens and gists over a longer time line; null or off means none, {} one with the "
+              "values below.",
+              [&](ManifestKeys& inner) { out.emplace().read(inner); });
+}
+
+void readStorage(ManifestKeys& keys, Manifest& m) {
+  readRowTypes(keys, m.kvK, m.kvV);
+  keys.text(
+      "key_phase", m.keyPhase, {"on_read", "at_write"},
+      "When keys are rotated: on_read stores them unrotated, so that no edit rewrites a row; at_write stores them "
+      "rotated, for comparison.");
+  keys.word(
+      "position", m.position, kPositions,
+      "The phase of a row: its place in the context, the place it was born at, or its place in the layer's cache.");
+  keys.take("layout", "layout", m.layout, "How rows are stored: kvlab list layouts.",
+            [&](const json& v) { return readLayout(v, m.layout); });
+  keys.take("policy", "policy", m.policy.name, "Which rows a layer keeps: kvlab list policies.",
+            [&](const json& v) { return readPolicy(v, m.policy); });
+  if (keys.listing()) keys.listInner("policy.", listPolicyKeys);
+  keys.word(
+      "residency", m.residency, kResidencies,
+      "What has a residency map of its own: a layer, or each KV head of it; auto takes heads where a policy needs "
+      "them.");
 }
 
 void readState(ManifestKeys& keys, Manifest& m) {
-  readRowTypes(keys, m.kvK, m.kvV);
-  keys.text("key_phase", m.keyPhase, {"on_read", "at_write"});
-  keys.word("position", m.position, kPositions);
-  keys.take("layout", [&](const json& v) { return readLayout(v, m.layout); });
-  keys.take("policy", [&](const json& v) { return readPolicy(v, m.policy); });
-  keys.word("residency", m.residency, kResidencies);
+  readStorage(keys, m);
   readLayers(keys, m.layers);
   readWlod(keys, m.wlod);
-  keys.object("ring", [&](ManifestKeys& inner) {
-    inner.integer("window", m.ring.window, 0, 1 << 24);
-    inner.integer("block_tokens", m.ring.blockTokens, 1, 1 << 12);
-    inner.flag("tail_only", m.ring.tailOnly);
+  keys.object("ring", "What ring layouts do.", [&](ManifestKeys& inner) {
+    inner.integer("window", m.ring.window, 0, 1 << 24,
+                  "Rows that a ring keeps; 0 means as many as the layer's mask lets through.");
+    inner.integer("block_tokens", m.ring.blockTokens, 1, 1 << 12, "Tokens per tick.");
+    inner.flag("tail_only", m.ring.tailOnly, "Assembled reads take only rows that the mask lets through.");
   });
-  keys.flag("guards", m.guards);
-  keys.integer("capacity", m.capacity, 0, 1 << 24);
-  keys.integer("staging", m.staging, 1, 1 << 20);
-  keys.integer("history_bytes", m.historyBytes, 0, std::int64_t{1} << 40);
+  keys.flag("guards", m.guards, json(),
+            "Rings compare what they read with the residency map, row by row; left out, debug builds do.");
+  keys.integer("capacity", m.capacity, 0, 1 << 24, "Rows that a layer holds; 0 means the model's context length.");
+  keys.integer("staging", m.staging, 1, 1 << 20, "Slots of each pool for rows that are computed before a commit.");
+  keys.integer("history_bytes", m.historyBytes, 0, std::int64_t{1} << 40,
+               "Bytes that older states may hold; what is older still is executed again on the way back.");
 }
 
 void readEditing(ManifestKeys& keys, Manifest& m) {
-  keys.word("executor", m.executor, kExecutors);
-  keys.take("after_edit", [&](const json& v) { return readAfterEdit(v, m); });
-  keys.word("new_rows", m.newRows, kNewRows);
-  keys.word("absolute_overflow", m.shiftOnOverflow, kOverflow);
-  keys.integer("prefill_chunk", m.prefillChunk, 1, 1 << 16);
-  keys.object("brightness", [&](ManifestKeys& inner) { readBrightness(inner, m.brightness); });
-  keys.object("sampling", [&](ManifestKeys& inner) { readSampling(inner, m.sampling); });
-  keys.object("check", [&](ManifestKeys& inner) {
-    inner.word("level", m.check, kLevels);
-    inner.integer("scrub_period", m.scrubPeriod, 1, 1 << 20);
+  keys.word("executor", m.executor, kExecutors,
+            "How a list of edits is carried out: at once, or one by one from the highest position down.");
+  keys.take(
+      "after_edit", "one of keep, recompute, selective, or {\"selective\":{\"ratio\":0.15}}", "keep",
+      "What becomes of rows behind an edit, whose context is no longer there: they stay, all are computed anew, or "
+      "the share that deviates most is.",
+      [&](const json& v) { return readAfterEdit(v, m); });
+  keys.word("new_rows", m.newRows, kNewRows,
+            "How rows of edits are computed: by a forward pass, or from the embedding alone, for comparison.");
+  keys.word("absolute_overflow", m.shiftOnOverflow, kOverflow,
+            "With position absolute, where new rows find no free phases: the edit is refused, or later rows move up.");
+  keys.integer("prefill_chunk", m.prefillChunk, 1, 1 << 16, "Rows of one forward pass.");
+  keys.object("brightness", "The brightness of tokens and what it culls.",
+              [&](ManifestKeys& inner) { readBrightness(inner, m.brightness); });
+  keys.object("sampling", "How the next token is drawn.",
+              [&](ManifestKeys& inner) { readSampling(inner, m.sampling); });
+  keys.object("check", "What is verified after every tick.", [&](ManifestKeys& inner) {
+    inner.word("level", m.check, kLevels, "Nothing, a part of the rows in turn, or every row.");
+    inner.integer("scrub_period", m.scrubPeriod, 1, 1 << 20, "Ticks until level cheap has seen every row once.");
   });
-  keys.flag("probes", m.probes);
-  keys.flag("op_events", m.opEvents);
-  keys.flag("faults", m.faults);
+  keys.flag("probes", m.probes, "Ticks bring attention to the host: brightness, policies and views look at it.");
+  keys.flag("op_events", m.opEvents, "Every op call is an event of its tick, with time and bytes; slows ticks down.");
+  keys.flag("faults", m.faults, "Opens the door of the fault drill.");
+}
+
+void readManifest(ManifestKeys& keys, Manifest& m) {
+  keys.text("model", m.model, {}, "demo, synthetic:NAME, or a directory in the form of Hugging Face.");
+  keys.text("backend", m.backend, {"auto", "cpu", "cuda"}, "What computes; cuda never falls back to the CPU.");
+  keys.text("weights", m.weights, {"", "int8"},
+            "int8 stores the matrices as codes; empty leaves them as the files have them.");
+  keys.text("numerics", m.numerics, {},
+            "The arithmetic, by its id (kvlab info); empty takes the exact one of the back end.");
+  keys.integer("threads", m.threads, 0, 1024, "Threads that compute; 0 means all cores.");
+  keys.text("dtype", m.dtype, {"", "f32", "f16", "bf16"},
+            "Type of activations and rows; empty takes the weights' type.");
+  readState(keys, m);
+  readEditing(keys, m);
 }
 
 json overrideJson(const LayerOverride& layer) {
@@ -244,16 +303,17 @@ Result<Manifest> Manifest::fromJson(const json& object) {
   if (!object.is_object()) return badManifest("manifest", object, "is not an object");
   Manifest m;
   ManifestKeys keys(object, "");
-  keys.text("model", m.model);
-  keys.text("backend", m.backend, {"auto", "cpu", "cuda"});
-  keys.text("weights", m.weights, {"", "int8"});
-  keys.text("numerics", m.numerics);
-  keys.integer("threads", m.threads, 0, 1024);
-  keys.text("dtype", m.dtype, {"", "f32", "f16", "bf16"});
-  readState(keys, m);
-  readEditing(keys, m);
+  readManifest(keys, m);
   if (const std::optional<Error> error = keys.finish()) return *error;
   return m;
+}
+
+std::vector<ManifestKey> manifestKeys() {
+  std::vector<ManifestKey> out;
+  ManifestKeys keys(out, "");
+  Manifest defaults;
+  readManifest(keys, defaults);
+  return out;
 }
 
 json Manifest::toJson() const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the keys of a manifest's objects one by one; a wrong value or a key that nobody took is an error that
-// names it by its path. Used by the readers of core/api alone; any thread.
+// names it by its path. Each key is read with its meaning, so that the same readers list all keys there are.
+// Used by the readers of core/api alone; any thread.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -13,6 +14,8 @@
 #include <string>
 
 #include "core/api/error.h"
+#include "core/api/manifest_list.h"
+#include "core/api/nearest.h"
 
 namespace kvlab {
 
@@ -20,7 +23,7 @@ inline Error badManifest(const std::string& key, const nlohmann::json& value, co
   return Error{"bad_manifest",
                "the manifest was refused",
                key + " " + why,
-               "correct the key; the README lists all of them",
+               "correct the key; kvlab list manifest shows all of them",
                std::nullopt,
                key,
                value};
@@ -40,23 +43,39 @@ const char* wordOf(const Word<E> (&words)[N], E value) {
   return "";
 }
 
-/// Takes the keys of one object off a list; what is left over is unknown.
+template <class E, std::size_t N>
+std::string wordsOf(const Word<E> (&words)[N]) {
+  std::string all;
+  for (const Word<E>& word : words) all += (all.empty() ? "" : ", ") + std::string(word.text);
+  return all;
+}
+
+/// Takes the keys of one object off a list; what is left over is unknown. Or, without an object, lists the keys that
+/// its readers ask for.
 class ManifestKeys {
  public:
+  using Meaning = std::string_view;  // words for the list
   ManifestKeys(const nlohmann::json& object, std::string prefix) : m_prefix(std::move(prefix)), m_rest(object) {}
+  ManifestKeys(std::vector<ManifestKey>& list, std::string prefix)
+      : m_prefix(std::move(prefix)), m_rest(nlohmann::json::object()), m_list(&list) {}
 
-  template <class Read>
-  void take(const char* key, Read read) {
-    const auto it = m_rest.find(key);
-    if (it == m_rest.end()) return;
-    const nlohmann::json value = *it;
-    m_rest.erase(it);
-    if (!m_error)
-      if (const std::optional<std::string> why = read(value)) m_error = badManifest(m_prefix + key, value, *why);
+  /// The readers are asked for their keys: nothing is read.
+  bool listing() const { return m_list != nullptr; }
+  /// A line of the list, for a key that is read in another way; otherwise: null = there is no fixed one.
+  void describe(const char* key, std::string type, nlohmann::json otherwise, Meaning meaning) {
+    if (m_list) m_list->push_back({m_prefix + key, std::move(type), std::move(otherwise), std::string(meaning)});
   }
 
-  void real(const char* key, double& out, double low, double high) {
-    take(key, [&](const nlohmann::json& v) -> std::optional<std::string> {
+  template <class Read>
+  void take(const char* key, const char* type, const nlohmann::json& otherwise, Meaning meaning, Read read) {
+    if (m_list) describe(key, type, otherwise, meaning);
+    takeKnown(key, read);
+  }
+
+  void real(const char* key, double& out, double low, double high, Meaning meaning) {
+    if (m_list)
+      describe(key, range("number", low, high), std::isnan(out) ? nlohmann::json() : nlohmann::json(out), meaning);
+    takeKnown(key, [&](const nlohmann::json& v) -> std::optional<std::string> {
       if (!v.is_number() || !std::isfinite(v.get<double>())) return "is not a number";
       if (v.get<double>() < low || v.get<double>() > high)
         return "is outside " + nlohmann::json(low).dump() + " .. " + nlohmann::json(high).dump();
@@ -66,8 +85,15 @@ class ManifestKeys {
   }
 
   template <class Int>
-  void integer(const char* key, Int& out, std::int64_t low, std::int64_t high) {
-    take(key, [&](const nlohmann::json& v) -> std::optional<std::string> {
+  void integer(const char* key, Int& out, std::int64_t low, std::int64_t high, Meaning meaning) {
+    integer(key, out, low, high, out, meaning);
+  }
+  /// listed: what the list says that the key is when it is left out.
+  template <class Int>
+  void integer(const char* key, Int& out, std::int64_t low, std::int64_t high, const nlohmann::json& listed,
+               Meaning meaning) {
+    if (m_list) describe(key, range("integer", low, high), listed, meaning);
+    takeKnown(key, [&](const nlohmann::json& v) -> std::optional<std::string> {
       const bool huge =
           v.is_number_unsigned() && v.get<std::uint64_t>() > std::uint64_t(std::numeric_limits<std::int64_t>::max());
       if (!v.is_number_integer() || huge) return "is not an integer in range";
@@ -78,30 +104,33 @@ class ManifestKeys {
     });
   }
 
-  void flag(const char* key, bool& out) {
-    take(key, [&](const nlohmann::json& v) -> std::optional<std::string> {
+  void flag(const char* key, bool& out, Meaning meaning) { flag(key, out, out, meaning); }
+  void flag(const char* key, bool& out, const nlohmann::json& listed, Meaning meaning) {
+    if (m_list) describe(key, "true or false", listed, meaning);
+    takeKnown(key, [&](const nlohmann::json& v) -> std::optional<std::string> {
       if (!v.is_boolean()) return "is not true or false";
       out = v.get<bool>();
       return std::nullopt;
     });
   }
 
-  void text(const char* key, std::string& out, std::initializer_list<const char*> allowed = {}) {
-    take(key, [&](const nlohmann::json& v) { return readText(v, out, allowed); });
+  void text(const char* key, std::string& out, std::initializer_list<const char*> allowed, Meaning meaning) {
+    std::string all;
+    for (const char* word : allowed) all += (all.empty() ? "" : ", ") + (*word ? std::string(word) : "\"\"");
+    if (m_list) describe(key, all.empty() ? "text" : "one of " + all, out, meaning);
+    takeKnown(key, [&](const nlohmann::json& v) { return readText(v, out, allowed); });
   }
 
   template <class E, std::size_t N>
-  void word(const char* key, E& out, const Word<E> (&words)[N]) {
-    take(key, [&](const nlohmann::json& v) -> std::optional<std::string> {
-      std::string all;
-      for (const Word<E>& w : words) {
+  void word(const char* key, E& out, const Word<E> (&words)[N], Meaning meaning) {
+    if (m_list) describe(key, "one of " + wordsOf(words), wordOf(words, out), meaning);
+    takeKnown(key, [&](const nlohmann::json& v) -> std::optional<std::string> {
+      for (const Word<E>& w : words)
         if (v.is_string() && v.get<std::string>() == w.text) {
           out = w.value;
           return std::nullopt;
         }
-        all += (all.empty() ? "" : ", ") + std::string(w.text);
-      }
-      return "is not one of " + all;
+      return "is not one of " + wordsOf(words);
     });
   }
 
@@ -113,8 +142,10 @@ class ManifestKeys {
     return true;
   }
 
-  void object(const char* key, const std::function<void(ManifestKeys&)>& read) {
-    take(key, [&](const nlohmann::json& v) -> std::optional<std::string> {
+  void object(const char* key, Meaning meaning, const std::function<void(ManifestKeys&)>& read) {
+    if (m_list) describe(key, "object", nlohmann::json(), meaning);
+    if (m_list) return listInner(m_prefix + key + ".", read);
+    takeKnown(key, [&](const nlohmann::json& v) -> std::optional<std::string> {
       if (!v.is_object()) return "is not an object";
       ManifestKeys inner(v, m_prefix + key + ".");
       read(inner);
@@ -124,8 +155,10 @@ class ManifestKeys {
   }
 
   /// Each entry of an array of objects.
-  void list(const char* key, const std::function<void(ManifestKeys&)>& read) {
-    take(key, [&](const nlohmann::json& v) -> std::optional<std::string> {
+  void list(const char* key, Meaning meaning, const std::function<void(ManifestKeys&)>& read) {
+    if (m_list) describe(key, "list of objects", nlohmann::json::array(), meaning);
+    if (m_list) return listInner(m_prefix + key + "[].", read);
+    takeKnown(key, [&](const nlohmann::json& v) -> std::optional<std::string> {
       if (!v.is_array()) return "is not a list";
       for (std::size_t i = 0; i < v.size() && !m_inner; ++i) {
         const std::string place = m_prefix + key + "[" + std::to_string(i) + "]";
@@ -137,6 +170,11 @@ class ManifestKeys {
       return std::nullopt;
     });
   }
+  /// Lists keys that another reader takes from what stands at `prefix`.
+  void listInner(const std::string& prefix, const std::function<void(ManifestKeys&)>& read) {
+    ManifestKeys inner(*m_list, prefix);
+    read(inner);
+  }
 
   void fail(const char* key, const nlohmann::json& value, const std::string& why) {
     if (!m_error) m_error = badManifest(m_prefix + key, value, why);
@@ -145,7 +183,8 @@ class ManifestKeys {
   std::optional<Error> finish() {
     if (m_inner) return m_inner;
     if (!m_error && !m_rest.empty())
-      m_error = badManifest(m_prefix + m_rest.begin().key(), m_rest.begin().value(), "is not a known key");
+      m_error = badManifest(m_prefix + m_rest.begin().key(), m_rest.begin().value(),
+                            "is not a known key" + nearestNote(m_rest.begin().key(), {m_known.begin(), m_known.end()}));
     return m_error;
   }
 
@@ -164,8 +203,26 @@ class ManifestKeys {
   }
 
  private:
+  template <class Number>
+  static std::string range(const char* word, Number low, Number high) {
+    return std::string(word) + " " + nlohmann::json(low).dump() + " .. " + nlohmann::json(high).dump();
+  }
+
+  template <class Read>
+  void takeKnown(const char* key, Read read) {
+    m_known.push_back(key);
+    const auto it = m_rest.find(key);
+    if (it == m_rest.end()) return;
+    const nlohmann::json value = *it;
+    m_rest.erase(it);
+    if (!m_error)
+      if (const std::optional<std::string> why = read(value)) m_error = badManifest(m_prefix + key, value, *why);
+  }
+
   std::string m_prefix;
   nlohmann::json m_rest;
+  std::vector<ManifestKey>* m_list = nullptr;
+  std::vector<const char*> m_known;  // keys that the readers asked for
   std::optional<Error> m_error, m_inner;
 };
 

@@ -237,7 +237,7 @@ Panel recallPanel(const std::vector<const SweepPoint*>& points, const std::vecto
 }
 
 Panel klPanel(const std::vector<const SweepPoint*>& points, const std::vector<std::string>& series) {
-  constexpr double kFloor = 1e-6;  // what is below stands on the axis
+  constexpr double kFloor = 1e-6;  // smaller values stand on the axis
   Panel panel{"KL against bytes",
               "live bytes after the prompt",
               "KL against the reference, nats",

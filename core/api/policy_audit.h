@@ -17,28 +17,28 @@ struct Bands {
   bool operator==(const Bands&) const = default;
 };
 
-/// A row that left the window and what became of it.
+/// A row that left the window, and the row that left the layer for it.
 struct Contest {
-  LedgerId challenger, loser;  // the same row where it lost
+  LedgerId challenger, loser;  // the same row where the challenger lost
   float challengerScore = 0, loserScore = 0;
   bool operator==(const Contest&) const = default;
 };
 
 struct LayerAudit {
   std::string policy;
-  Bands bands;                // requested; of no meaning where bounded is false
-  bool bounded = false;       // the policy limits this layer, now
+  Bands bands;                // requested; meaningless where bounded is false
+  bool bounded = false;       // the policy limits this layer now
   std::int32_t rows = 0;      // resident after the tick
   std::int64_t rowBytes = 0;  // of one row, all KV heads that the cache layer has
   std::int32_t evicted = 0;   // by the last decision
   std::int64_t evictedEver = 0;
   std::optional<Tick> fired;       // last tick that evicted a row
   std::int32_t protectedRows = 0;  // pinned rows between the bands
-  std::string fallback;            // what was done instead of what was asked for, and why; empty = nothing
+  std::string fallback;            // what the policy did instead of the request, and why; empty = nothing
   std::vector<Contest> contests;   // of the last decision while streaming, at most kMostContests
 
   std::int32_t requested() const { return bands.capacity(); }
-  /// More rows than asked for: the policy is not what it claims to be.
+  /// True if the layer has more rows than requested: the policy does not do what it says.
   bool broken() const { return bounded && rows > requested() + protectedRows; }
 };
 inline constexpr std::size_t kMostContests = 64;

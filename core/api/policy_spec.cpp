@@ -23,10 +23,12 @@ Error refused(const std::string& field, const json& value, const std::string& wh
 }
 
 template <class Value>
-void optionalNumber(ManifestKeys& keys, const char* key, std::optional<Value>& out, Value low, Value high) {
+void optionalNumber(ManifestKeys& keys, const char* key, std::optional<Value>& out, Value low, Value high,
+                    std::string_view meaning) {
   Value value = low;
   bool there = false;
-  keys.take(key, [&](const json& v) -> std::optional<std::string> {
+  const char* type = std::is_integral_v<Value> ? "integer" : "number";
+  keys.take(key, type, json(), meaning, [&](const json& v) -> std::optional<std::string> {
     const bool right = std::is_integral_v<Value> ? v.is_number_integer() : v.is_number();
     if (!right || !(v.get<double>() >= double(low)) || !(v.get<double>() <= double(high)))
       return "is outside " + json(low).dump() + " .. " + json(high).dump();
@@ -37,29 +39,56 @@ void optionalNumber(ManifestKeys& keys, const char* key, std::optional<Value>& o
   if (there) out = value;
 }
 
-void readOwn(ManifestKeys& keys, const PolicyName& policy, PolicySpec& spec) {
-  if (policy.takes("seed")) keys.integer("seed", spec.seed, 0, std::numeric_limits<std::int64_t>::max());
-  if (policy.takes("observe")) keys.integer("observe", spec.observe, 0, kMostRows);
-  if (policy.takes("kernel")) keys.integer("kernel", spec.kernel, 1, 1023);
-  if (policy.takes("pooling")) keys.word("pooling", spec.pooling, kPoolings);
-  if (policy.takes("future")) keys.integer("future", spec.future, 1, 1 << 20);
-  if (policy.takes("record")) keys.text("record", spec.record);
-  if (policy.takes("gates")) keys.text("gates", spec.gates);
-  if (policy.takes("epsilon")) keys.real("epsilon", spec.epsilon, 0, 1e6);
+/// Keys of single policies; no policy: all of them, for a list.
+void readOwn(ManifestKeys& keys, const PolicyName* policy, PolicySpec& spec) {
+  const auto takes = [&](const char* key) { return !policy || policy->takes(key); };
+  const auto meaning = [&](const char* key, const char* words) {
+    std::string out = words;
+    for (const PolicyName& one : policies())
+      if (!policy && one.takes(key)) out += (out.ends_with('.') ? " For " : ", ") + std::string(one.name);
+    return out;
+  };
+  if (takes("seed"))
+    keys.integer("seed", spec.seed, 0, std::numeric_limits<std::int64_t>::max(),
+                 meaning("seed", "Where the random numbers start."));
+  if (takes("observe"))
+    keys.integer("observe", spec.observe, 0, kMostRows,
+                 meaning("observe", "Queries that are looked at, at the end of a prompt; 0 means all."));
+  if (takes("kernel"))
+    keys.integer("kernel", spec.kernel, 1, 1023, meaning("kernel", "Rows that are pooled, an odd number."));
+  if (takes("pooling")) keys.word("pooling", spec.pooling, kPoolings, meaning("pooling", "How neighbours are pooled."));
+  if (takes("future"))
+    keys.integer("future", spec.future, 1, 1 << 20, meaning("future", "Positions ahead that count."));
+  if (takes("record"))
+    keys.text("record", spec.record, {}, meaning("record", "A file that the verb recordLifespans wrote."));
+  if (takes("gates"))
+    keys.text("gates", spec.gates, {},
+              meaning("gates", "A file of gate weights; empty takes those that are shipped for the model."));
+  if (takes("epsilon"))
+    keys.real("epsilon", spec.epsilon, 0, 1e6,
+              meaning("epsilon", "What is added to the scores before the norms of values weigh them."));
+}
+
+void readTotals(ManifestKeys& keys, PolicySpec& spec) {
+  optionalNumber(keys, "budget", spec.budget, 0, kMostRows, "Rows that are kept by score, between sinks and window.");
+  optionalNumber(keys, "capacity", spec.capacity, 1, kMostRows, "Rows of all bands together, in place of budget.");
+  optionalNumber(keys, "ratio", spec.ratio, 0.0, 1.0,
+                 "Rows of all bands together as a share of the prompt's, in place of budget.");
+  optionalNumber(keys, "threshold", spec.threshold, -1e30, 1e30, "Rows whose score is lower leave, budget or not.");
 }
 
 void readBands(ManifestKeys& keys, PolicySpec& spec) {
-  keys.integer("sinks", spec.sinks, 0, kMostRows);
-  keys.integer("window", spec.window, 0, kMostRows);
-  optionalNumber(keys, "budget", spec.budget, 0, kMostRows);
-  optionalNumber(keys, "capacity", spec.capacity, 1, kMostRows);
-  optionalNumber(keys, "ratio", spec.ratio, 0.0, 1.0);
-  optionalNumber(keys, "threshold", spec.threshold, -1e30, 1e30);
-  keys.word("heads", spec.heads, kHeads);
-  keys.word("allocator", spec.allocator, kAllocators);
-  keys.real("beta", spec.beta, 1, 1e6);
-  keys.word("head_budget", spec.headBudget, kHeadBudgets);
-  keys.real("alpha", spec.alpha, 0, 1);
+  keys.integer("sinks", spec.sinks, 0, kMostRows, "The first rows, which always stay.");
+  keys.integer("window", spec.window, 0, kMostRows, "The last rows, which always stay.");
+  readTotals(keys, spec);
+  keys.word("heads", spec.heads, kHeads, "How the scores of the KV heads become one per row.");
+  keys.word("allocator", spec.allocator, kAllocators, "Whether all layers have the same budget, or lower layers more.");
+  keys.real("beta", spec.beta, 1, 1e6, "With allocator pyramid: the mean budget over the smallest one.");
+  keys.word(
+      "head_budget", spec.headBudget, kHeadBudgets,
+      "Whether the KV heads of a layer have the same budget, or one after their scores; adaptive needs residency by "
+      "KV head.");
+  keys.real("alpha", spec.alpha, 0, 1, "With head_budget adaptive: the share of the budget that every head keeps.");
 }
 
 /// The keys of the preset under those given; of budget, capacity and ratio the given one alone.
@@ -123,6 +152,10 @@ const PolicyName* policyNamed(std::string_view name) {
   return nullptr;
 }
 
+std::string notAPolicy(std::string_view name) {
+  return std::string(name) + " is not a policy" + nearestNote(name, namesOf(policies()));
+}
+
 std::span<const PolicyPreset> policyPresets() {
   static constexpr PolicyPreset kPresets[] = {
 #define KVLAB_PRESET(policy, name, keys, source) {policy, name, keys, source},
@@ -130,6 +163,14 @@ std::span<const PolicyPreset> policyPresets() {
 #undef KVLAB_PRESET
   };
   return kPresets;
+}
+
+void listPolicyKeys(ManifestKeys& keys) {
+  PolicySpec spec;
+  keys.describe("name", "text", spec.name, "The policy: kvlab list policies.");
+  keys.describe("preset", "text", json(), "Values that a paper gives; keys beside it win.");
+  readBands(keys, spec);
+  readOwn(keys, nullptr, spec);
 }
 
 Result<PolicySpec> PolicySpec::fromJson(const json& given) {
@@ -141,16 +182,16 @@ Result<PolicySpec> PolicySpec::fromJson(const json& given) {
     return refused("preset", (*object)["preset"], "preset is not a text", "see kvlab list policies");
   const std::string name = (*object)["name"].get<std::string>();
   const PolicyName* policy = policyNamed(name);
-  if (!policy) return refused("name", name, name + " is not a policy", "see kvlab list policies");
+  if (!policy) return refused("name", name, notAPolicy(name), "see kvlab list policies");
   Result<json> merged = withPreset(*object);
   if (!merged) return merged.error();
   PolicySpec spec;
   spec.windowGiven = object->contains("window");
   ManifestKeys keys(*merged, "");
-  keys.text("name", spec.name);
-  keys.text("preset", spec.preset);
+  keys.text("name", spec.name, {}, "");
+  keys.text("preset", spec.preset, {}, "");
   if (!spec.keepsAll()) readBands(keys, spec);
-  readOwn(keys, *policy, spec);
+  readOwn(keys, policy, spec);
   if (const std::optional<Error> error = keys.finish())
     return refused(error->field, error->value, error->why, "see kvlab list policies for its keys");
   if (const std::optional<Error> error = contradiction(spec)) return *error;

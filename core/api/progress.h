@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long work reports where it stands and learns that it should stop. Called on the working
-// thread; must not throw.
+// Long work reports its progress and learns here that it should stop. The working thread calls it; it
+// must not throw.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -8,8 +8,8 @@
 
 namespace kvlab {
 
-/// what = present step; done of total, units of the step (total 0 = unknown). Returns false to
-/// cancel: the work ends with Error code "cancelled" and changes nothing. May be empty.
+/// what names the present step; done and total count its units (total 0 = unknown). A receiver that returns
+/// false cancels: the work ends with Error code "cancelled" and changes nothing. May be empty.
 using Progress = std::function<bool(const std::string& what, std::int64_t done, std::int64_t total)>;
 
 /// False if the receiver asks to stop.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of a session after a tick, immutable and shared: the window holds snapshots, never the
-// engine. Cost of building one is the change since the last, not the length of the context.
-// Built on the engine thread, read on any.
+// engine. Building a snapshot costs as much as changed since the last one, whatever the length of the
+// context. Built on the engine thread, read on any thread.
 #pragma once
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -21,18 +21,18 @@ namespace kvlab {
 enum class Exactness : std::uint8_t { Exact, ContextEvicted, ContextEdited, PhaseShifted, Inherited };
 std::string_view name(Exactness exactness);
 
-/// One cache layer's residency map: the ordered subset of the context whose K/V rows are present, behind the
-/// rows that left only through the layer's window. Layers that evict nothing share one object.
+/// One cache layer's residency map: first the rows that left only through the layer's window, then the ordered
+/// subset of the context whose K/V rows are present. Layers that evict nothing share one object.
 ///
 /// A row's rotary phase is kept as an index: i >= 0 is the integer phase i itself; i < 0 names entry
-/// -1-i of a table of other phases (gists). So a map costs 4 bytes per row, and in position mode
+/// -1-i of a table of other phases. A map therefore costs 4 bytes per row, and in position mode
 /// `context` the phase column is the same run 0, 1, 2, ... before and after an edit.
 struct ResidencyView {
   Column<LedgerId> ledger;                                // [rows]
   Column<Slot> slotOf;                                    // [rows] (not "slots": Qt has a macro of that name)
   Column<std::int32_t> phases;                            // [rows], phase indices
   std::shared_ptr<const std::vector<Phase>> otherPhases;  // null while all phases are integers
-  std::int32_t first = 0;  // rows before it left through the window: they count, but have no slot
+  std::int32_t first = 0;  // earlier rows left through the window: they count, but have no slot
 
   std::size_t size() const { return slotOf.size(); }
   std::size_t resident() const { return size() - static_cast<std::size_t>(first); }
@@ -44,12 +44,12 @@ struct ResidencyView {
   }
 };
 
-/// What never changes while a session is open.
+/// Facts that never change while a session is open.
 struct SessionInfo {
   std::string model;        // as named in the manifest
   std::string numerics;     // numerics id
   std::string backend;      // "cpu"
-  CacheLayers cacheLayers;  // layers of the model, and what the lists by layer in a snapshot count
+  CacheLayers cacheLayers;  // layers of the model; lists by layer in a snapshot count cache layers
   int heads = 0, kvHeads = 0, headDim = 0, vocab = 0;
   std::int64_t capacity = 0;  // resident rows per layer
   int staging = 0;

@@ -12,17 +12,17 @@
 
 namespace kvlab {
 
-/// How attention reads a layer's rows: in place through the map, or from a contiguous copy, oldest row
-/// first, that is assembled before each read.
+/// Attention reads a layer's rows in place through the map, or from a contiguous copy that is assembled
+/// before each read, the oldest row first.
 enum class ReadPath : std::uint8_t {
   InPlace,    // attention and dequantisation read the pool
   TwoSlices,  // two copies, always: from the head to the end of the ring, and from its start to the pointer
   Table,      // row by row through a table of slots
-  Roll,       // all dequantised in the order of the slots, then rolled
+  Roll,       // all rows dequantised in the order of the slots, then rolled
 };
 
-/// A ring of `capacity` slots that keeps the last `window` rows; the others are room for the pending
-/// block, which is computed ahead of the pointer, so that a commit moves no row. Always:
+/// A ring of `capacity` slots that keeps the last `window` rows. The other slots are room for the pending
+/// block: a tick computes the block ahead of the pointer, so that its commit moves no row. Always:
 /// pointer = (head + filled) mod capacity = (offset - base) mod capacity.
 struct RingState {
   std::int32_t capacity = 0;                    // slots

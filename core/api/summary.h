@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A series of samples in five numbers (core/analysis/metrics.h says how each is defined). Value; any thread.
+// A series of samples in five numbers, which core/analysis/metrics.h defines. Value; any thread.
 #pragma once
 #include <cstdint>
 
@@ -7,9 +7,9 @@ namespace kvlab {
 
 struct Summary {
   double mean = 0, last = 0;
-  double median = 0;       // the middle one; of an even number the mean of the two in the middle
-  double p99 = 0;          // nearest rank: the smallest sample that 99 % are not above
-  std::int64_t count = 0;  // 0 = there was none, and the others mean nothing
+  double median = 0;       // the middle sample, or the mean of the two middle samples
+  double p99 = 0;          // nearest rank: the smallest sample that at least 99 % do not exceed
+  std::int64_t count = 0;  // 0 = no sample: the other numbers mean nothing
 };
 
 }  // namespace kvlab

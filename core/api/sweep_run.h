@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a sweep is started with, what it tells on its way and what it gives back. Values.
+// The request for a sweep, its reports on the way, and its results. Values.
 #pragma once
 #include <functional>
 #include <memory>
@@ -21,7 +21,7 @@ struct SweepOptions {
   std::string out;        // folder; made where it is missing
   std::string folder;     // of the specification: what its file names are relative to
   std::string resources;  // of the program
-  bool resume = false;    // go on in a folder that has a journal; starts where there is none
+  bool resume = false;    // go on in a folder that has a journal; start where there is none
   int jobs = 0;           // worker threads, 0 = all cores
   std::function<bool(const SweepProgress&)> progress =
       {};  // one call at a time, on a worker; false stops, cells in work are dropped
@@ -33,7 +33,7 @@ struct SweepOutcome {
   std::int64_t failed = 0;     // rows with an error
 };
 
-/// A sweep as the window shows it: a file that was opened, or one that runs.
+/// A sweep as the window shows it: an opened file, or a running sweep.
 struct SweepShown {
   std::string name, place;     // title; the file or folder
   std::vector<SweepRow> rows;  // that are done, in cell order

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cells that differ in their seed alone, put together.
+// Joins cells that differ in nothing but their seed.
 #include <algorithm>
 #include <cmath>
 #include <numeric>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a sweep finds, one row per cell: the schema of results.jsonl (a JSON object per line) and results.csv (a
-// column per field), and what is summed up over seeds. Values and pure functions; any thread.
+// The results of a sweep, one row per cell: the schema of results.jsonl (a JSON object per line) and of results.csv
+// (a column per field), and the sums over seeds. Values and pure functions; any thread.
 //
 // A line of results.jsonl: {"schema": 1, "index": place in cell order from 0, "id": hash of the cell's complete
 // content, "prompts", "ask", "seed", "axes": {name: label}, "budget": {"ratio": r} or {"tokens": n}, the measures
 // of sweepMeasures() that were asked for, "by_story": [[right, asked], ..], "by_distance": [[at most so many
-// tokens, right, asked], ..]} or, of a cell that failed, "error": {code, what, why, remedy} in place of measures.
+// tokens, right, asked], ..]}. A cell that failed has "error": {code, what, why, remedy} in place of measures.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -61,17 +61,17 @@ struct SweepRow {
 
 /// One line of results.jsonl, without the line's end.
 std::string sweepLine(const SweepRow& row);
-/// Error (bad_results): what is not a row of this schema; `place` names it.
+/// Error (bad_results) for anything but a row of this schema; `place` names it in the error.
 Result<SweepRow> sweepRow(const nlohmann::ordered_json& json, const std::string& place);
 /// The rows of results.jsonl, or those that the journal of an unfinished sweep holds. Errors: bad_results.
 Result<std::vector<SweepRow>> sweepRows(std::string_view text, const std::string& file);
-/// results.csv: a head and a line per row (RFC 4180), fields that do not apply empty.
+/// results.csv: a head and a line per row (RFC 4180); a field that does not apply is empty.
 std::string sweepCsv(std::span<const SweepRow> rows);
 
 /// One line of RFC 4180, with its end.
 std::string csvLine(const std::vector<std::string>& fields);
 
-/// Cells that differ in their seed alone, together.
+/// All cells that differ in nothing but their seed.
 struct SweepPoint {
   std::string prompts = {}, ask = {}, series = {};
   std::optional<SweepBudget> budget = {};
@@ -81,9 +81,9 @@ struct SweepPoint {
                         share = {};  // means over cells; share = bytes of the reference's bytes
 };
 
-/// In the order of the first cell of each. The interval: 2 000 resamples of whole stories with replacement (questions
-/// about one story are not independent), percentiles 2.5 and 97.5 (Efron and Tibshirani 1993, chapter 13), random
-/// numbers from a fixed start, so that equal rows give equal figures.
+/// Points stand in the order of their first cells. An interval comes from 2 000 resamples of whole stories with
+/// replacement, because questions about one story are not independent: percentiles 2.5 and 97.5 (Efron and Tibshirani
+/// 1993, chapter 13). The random numbers have a fixed start, so equal rows give equal figures.
 std::vector<SweepPoint> sweepPoints(std::span<const SweepRow> rows);
 
 /// Wilson's score interval of right out of asked, 95 % (Wilson 1927).

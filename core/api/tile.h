@@ -11,7 +11,7 @@
 
 namespace kvlab {
 
-/// What a tile holds per (layer, position). Not-a-number = the row is not resident or not known.
+/// The quantity that a tile holds per (layer, position). Not-a-number: the row is not resident or not known.
 enum class Quantity : std::uint8_t {
   Brightness,  // 0..255
   Age,         // ticks since the row was born
@@ -49,14 +49,14 @@ struct Tile {
   std::vector<float> values;  // [layers][positions]
 };
 
-/// A tile of the state at the moment of the request, while a device may still bring parts of it beside the ticks.
+/// A tile of the state at the moment of the request. A device may still be bringing parts of it beside the ticks.
 /// Engine thread; one at a time.
 class PendingTile {
  public:
   virtual ~PendingTile() = default;
-  /// Whether take() would not wait; asking does not.
+  /// True if take() would not wait. The question itself never waits.
   virtual bool arrived() const = 0;
-  /// Once. Errors: device, out_of_memory.
+  /// Call it once. Errors: device, out_of_memory.
   virtual Result<Tile> take() = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node of the wLOD tree by what it covers: level n spans 32^n moments of the time line and starts at a
-// multiple of 32^n. Level 0 is a token, 1 and 2 are gists. semantics.md, section 8. Values; any thread.
+// A node of the wLOD tree: a node of level n covers 32^n moments of the time line and starts at a multiple
+// of 32^n. Level 0 is a token, levels 1 and 2 are gists. semantics.md, section 8. Values; any thread.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Moments {
 struct TreeNode {
   std::int32_t level = 0, start = 0;
 
-  /// Scripts see start * 4 + level. Ids that no time line reaches give a node of level -1.
+  /// Scripts see start * 4 + level. An id that no time line reaches gives a node of level -1.
   static constexpr TreeNode of(NodeId id) {
     if (id.value() < 0 || id.value() >> 2 >= kMostMoments) return {-1, 0};
     return {static_cast<std::int32_t>(id.value() & 3), static_cast<std::int32_t>(id.value() >> 2)};

@@ -1,18 +1,118 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verbs of a session: one list serves the script language, the console, the window's commands,
-// the capture log and their tests. A verb takes one JSON object and returns one JSON value; names
-// and results are interface.md's. Described here, run by core/session/verbs.
+// The verbs of a session as data: one table serves scripts, the console, the window's commands, captures, lanes,
+// `kvlab list verbs` and the tests. A verb takes one JSON object and returns one JSON value. The tables stand in
+// core/verbs and core/lanes, which run them. Values; any thread.
 #pragma once
+#include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 namespace kvlab {
 
-struct VerbInfo {
-  std::string name;               // "step"
-  std::vector<std::string> args;  // argument names in script order: {"n", "options"}
-  std::string help;               // one sentence
-  bool changes = false;           // changes the session: recorded in the capture, never coalesced
+enum class ArgType : std::uint8_t {
+  Integer,    // low .. high
+  Number,     // low .. high
+  Text,       // UTF-8; one of `words` where there are any
+  Flag,       // true or false
+  Path,       // name of a file that the verb reads, or writes
+  Tokens,     // list of token ids
+  LedgerIds,  // list of ids of the ledger
+  Numbers,    // list
+  Actions,    // list (core/api/action.h)
+  List,       // of anything
+  Object,
+  Policy,     // "NAME:key=value" or an object
+  Verb,       // name of another verb
+  Arguments,  // object: arguments of the verb that an argument of type Verb names
 };
+
+struct ArgInfo {
+  std::string name;
+  ArgType type = ArgType::Text;
+  double low = 0, high = 0;             // bounds of numbers, both included
+  std::size_t least = 0;                // fewest entries of a list
+  std::vector<std::string> words = {};  // texts that are allowed; empty = every text
+  bool written = false;                 // the verb writes the file, else the verb reads it
+  bool optional = false;
+  nlohmann::json otherwise = {};  // value of an argument that is left out; null = the verb decides
+
+  /// The same argument, which may be left out.
+  ArgInfo orNone() const {
+    ArgInfo out = *this;
+    out.optional = true;
+    return out;
+  }
+  ArgInfo orElse(nlohmann::json value) const {
+    ArgInfo out = orNone();
+    out.otherwise = std::move(value);
+    return out;
+  }
+};
+
+/// "integer 1 .. 64", "one of k, v", "file to write": for lists and manuals.
+std::string typeText(const ArgInfo& arg);
+
+/// Short ways to write an argument in a table.
+namespace arg {
+inline ArgInfo integer(std::string name, std::int64_t low, std::int64_t high) {
+  return {std::move(name), ArgType::Integer, static_cast<double>(low), static_cast<double>(high)};
+}
+inline ArgInfo number(std::string name, double low, double high) {
+  return {std::move(name), ArgType::Number, low, high};
+}
+inline ArgInfo of(std::string name, ArgType type, std::size_t least = 0) {
+  return {std::move(name), type, 0, 0, least};
+}
+inline ArgInfo text(std::string name, std::vector<std::string> words = {}) {
+  return {std::move(name), ArgType::Text, 0, 0, 0, std::move(words)};
+}
+/// Left out, a flag is `otherwise`.
+inline ArgInfo flag(std::string name, bool otherwise) { return of(std::move(name), ArgType::Flag).orElse(otherwise); }
+inline ArgInfo tokens(std::string name, std::size_t least = 1) { return of(std::move(name), ArgType::Tokens, least); }
+inline ArgInfo reads(std::string name) { return of(std::move(name), ArgType::Path); }
+inline ArgInfo writes(std::string name) {
+  ArgInfo out = of(std::move(name), ArgType::Path);
+  out.written = true;
+  return out;
+}
+}  // namespace arg
+
+/// The most that a verb can do.
+enum class Effect : std::uint8_t {
+  Reads,     // looks at what is there, and may do so between two ticks of another verb
+  Measures,  // computes something about the present state, whose content stays
+  Queues,    // changes what stands beside the content: pending actions, breakpoints, a capture, where rows lie
+  Commits,   // changes the content; captures record the verb
+  Travels,   // goes to another state of the history; captures record the verb
+};
+
+/// What lanes do with a verb.
+enum class InLanes : std::uint8_t {
+  Reference,  // lane 0 runs it alone
+  Feeds,      // every lane that is in step runs it with the same arguments
+  Steps,      // all lanes make ticks together
+  Refused,    // it would take lane 0 out of step with the others
+  Own,        // only lanes have it
+  Opens,      // makes lanes of a session
+  Closes,     // makes a session of one lane
+};
+
+struct VerbInfo {
+  std::string name;           // "step"
+  std::vector<ArgInfo> args;  // in script order
+  std::string help;           // one sentence
+  Effect effect = Effect::Reads;
+  InLanes lanes = InLanes::Reference;
+
+  /// A capture holds the verb.
+  bool recorded() const { return (effect == Effect::Commits || effect == Effect::Travels) && !ofLanes(); }
+  /// One session alone does not have the verb: who holds a session or lanes has it.
+  bool ofLanes() const { return lanes == InLanes::Own || lanes == InLanes::Opens || lanes == InLanes::Closes; }
+};
+
+/// "reads", "feeds", ...
+const char* name(Effect effect);
+const char* name(InLanes lanes);
 
 }  // namespace kvlab

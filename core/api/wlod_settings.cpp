@@ -13,36 +13,51 @@ constexpr Word<WlodRecompute> kRecomputes[] = {{"chosen", WlodRecompute::Chosen}
                                                {"full", WlodRecompute::Full},
                                                {"selective", WlodRecompute::Selective}};
 
-void readText(ManifestKeys& keys, const char* key, std::string& out) {
-  keys.take(key, [&](const json& v) -> std::optional<std::string> {
+void readName(ManifestKeys& keys, const char* key, std::string& out, std::string_view meaning) {
+  keys.take(key, "text", out, meaning, [&](const json& v) -> std::optional<std::string> {
     if (!v.is_string() || v.get<std::string>().empty()) return "is not a name or a file";
     out = v.get<std::string>();
     return std::nullopt;
   });
 }
 
+void readAllocator(ManifestKeys& keys, WlodSettings& w) {
+  readName(
+      keys, "lens", w.lens,
+      "What says where detail is wanted: attention, script (the verb setLensScores), a file of a network, or off.");
+  keys.real("expand_at", w.expandAt, 0, 1, "A score above this expands a gist.");
+  keys.real("collapse_at", w.collapseAt, 0, 1, "A score below minus this collapses a block.");
+  keys.integer("edits", w.edits, 1, 1024, "Edits of one round at most.");
+  keys.integer("every", w.every, 1, 1 << 20, "Tokens between two rounds.");
+  keys.integer("cooldown", w.cooldown, 0, 1024, "Rounds in which what was just swapped stays as it is.");
+  keys.integer("protect", w.protectedTail, 0, 1 << 20, "Moments at the end that are never collapsed.");
+}
+
+void readRecompute(ManifestKeys& keys, WlodSettings& w) {
+  keys.word(
+      "recompute", w.recompute, kRecomputes,
+      "What an edit computes anew: the cost model chooses, only what it made dirty, everything, or a share of it.");
+  keys.real("selective_ratio", w.selectiveRatio, 0, 1,
+            "With recompute selective: the share of older dirty rows that are computed.");
+  keys.real("threshold", w.threshold, 0, 1, "Above this share of dirty rows everything is computed.");
+}
+
 }  // namespace
 
 void WlodSettings::read(ManifestKeys& keys) {
-  keys.text("attention", attention, {"flat", "pyramid"});
-  keys.integer("budget", budget, 64, 1 << 20);
-  keys.integer("moments", moments, 0, 1 << 24);
-  keys.integer("w", near, 0, 1 << 20);
-  keys.integer("w2", middle, 0, 1 << 24);
-  keys.real("sigma", sigma, 0, 16);
-  readText(keys, "gist", gist);
-  readText(keys, "lens", lens);
-  keys.real("expand_at", expandAt, 0, 1);
-  keys.real("collapse_at", collapseAt, 0, 1);
-  keys.integer("edits", edits, 1, 1024);
-  keys.integer("every", every, 1, 1 << 20);
-  keys.integer("cooldown", cooldown, 0, 1024);
-  keys.integer("protect", protectedTail, 0, 1 << 20);
-  keys.integer("start_tokens", startTokens, 0, 1 << 20);
-  keys.integer("start_gists", startGists, 0, 1 << 24);
-  keys.word("recompute", recompute, kRecomputes);
-  keys.real("selective_ratio", selectiveRatio, 0, 1);
-  keys.real("threshold", threshold, 0, 1);
+  keys.text("attention", attention, {"flat", "pyramid"},
+            "Which entries a query sees: all, or fewer details the farther away they are.");
+  keys.integer("budget", budget, 64, 1 << 20, "Entries that the working context holds at most.");
+  keys.integer("moments", moments, 0, 1 << 24,
+               "The longest time line; 0 means 32 budgets, or the model's context where that is longer.");
+  keys.integer("w", near, 0, 1 << 20, "With attention pyramid: moments that a query sees as their entries.");
+  keys.integer("w2", middle, 0, 1 << 24, "With attention pyramid: moments that a query sees through LOD1 at least.");
+  keys.real("sigma", sigma, 0, 16, "Blur of a gist in halves of its span; 0 leaves its rotation undamped.");
+  readName(keys, "gist", gist, "How a gist is made: mean, trained (shipped for the model), or a file of a network.");
+  readAllocator(keys, *this);
+  keys.integer("start_tokens", startTokens, 0, 1 << 20, "Cold start: the newest moments that stand as tokens.");
+  keys.integer("start_gists", startGists, 0, 1 << 24, "Cold start: moments before them that stand as LOD1.");
+  readRecompute(keys, *this);
 }
 
 json WlodSettings::toJson() const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A wLOD session as readers see it: tree and working context, what the last edit made dirty and why, and what the focus
-// allocator did, round by round. semantics.md, section 8. Built on the engine thread, read on any.
+// A wLOD session as readers see it: tree, working context, the rows that the last edit made dirty, and the rounds of
+// the focus allocator. semantics.md, section 8. Built on the engine thread, read on any thread.
 #pragma once
 #include <array>
 #include <memory>
@@ -21,14 +21,14 @@ struct WlodRow {
   bool operator==(const WlodRow&) const = default;
 };
 
-/// Why a row had to be computed anew: it holds the edit, its past does, or both.
+/// Why a row had to be computed anew: the row holds the edit, the row's past holds the edit, or both.
 enum class DirtyWhy : std::uint8_t { Clean, Hierarchical, Temporal, Both };
 const char* name(DirtyWhy why);  // "hierarchical"
 
-/// What changed: swapped entries, appended or replaced tokens.
+/// A change: entries were swapped, or tokens appended or replaced.
 struct TimelineChange {
   Moments moments;
-  bool content = false;  // other tokens: embeddings above them change, too
+  bool content = false;  // other tokens: the embeddings above them change as well
 };
 
 /// The last edit that made more dirty than what it appended.
@@ -42,12 +42,12 @@ struct WlodChange {
   std::vector<TreeNode> gists;  // tree nodes whose embedding was made anew
   std::int32_t swapped = 0;     // entries that stand in place of others
   std::int32_t computed = 0;    // rows computed, by a full recompute all
-  std::int32_t kept = 0;        // by `selective`: dirty rows that were left as they were
+  std::int32_t kept = 0;        // dirty rows that `selective` left as they were
   bool full = false;
   std::string reason;                    // why incremental or full: one sentence with the figures
-  double share = 0;                      // dirty rows of all
-  double incrementalUs = 0, fullUs = 0;  // as the cost model saw them
-  double us = 0;                         // as it was, microseconds
+  double share = 0;                      // of dirty rows among all rows
+  double incrementalUs = 0, fullUs = 0;  // estimates of the cost model
+  double us = 0;                         // measured, microseconds
   std::int64_t bytes = 0;                // K/V written
 };
 
@@ -66,15 +66,15 @@ struct FocusRound {
   Tick tick;
   std::int32_t length = 0, budget = 0, before = 0, after = 0;  // moments; entries
   std::vector<FocusDecision> decisions;                        // in the order they were made
-  std::int32_t unlisted = 0;                                   // more candidates behind the limit of edits
+  std::int32_t unlisted = 0;                                   // candidates beyond the limit of edits, not listed
 };
 
-/// What the wLOD document wants profiled; shares of 0 .. 1, not-a-number before anything happened.
+/// Ratios of the last change as shares of 0 .. 1; not-a-number before the first change.
 struct WlodRatios {
-  double spatial = 0;                                // rows that held the last change, of all
-  double temporal = 0;                               // rows that only came after it, of all
-  double hits = 0;                                   // (row, layer) pairs that the last change left in place, of all
-  double swaps = 0;                                  // entries that the last change put in place of others, of all
+  double spatial = 0;                                // share of rows that held the last change
+  double temporal = 0;                               // share of rows that only came after the change
+  double hits = 0;                                   // share of (row, layer) pairs that the change left in place
+  double swaps = 0;                                  // share of entries that the change put in place of others
   std::array<double, kTopLevel + 1> residency = {};  // moments that stand as tokens, LOD1, LOD2
 };
 
@@ -89,9 +89,9 @@ struct WlodView {
   Column<LedgerId> tokens;            // [moments] the text behind gists
   Column<TreeNode> entries;           // [entries] the working context; index = position of the snapshot's context
   Column<WlodRow> rows;               // in order of arrival, summaries among them
-  std::vector<float> mass;            // [entries] attention as the lens has it; empty = none yet
+  std::vector<float> mass;            // [entries] attention that the lens goes by; empty = none yet
   std::vector<float> scores;          // [entries] -1 .. 1, above 0 = wants detail; empty = none yet
-  std::vector<std::int32_t> cooling;  // [entries] rounds until it may be edited; 0 = now
+  std::vector<std::int32_t> cooling;  // [entries] rounds until an entry may be edited; 0 = now
   std::optional<Moments> draft;       // a speculative span
   std::shared_ptr<const WlodChange> change;               // null before
   std::vector<std::shared_ptr<const FocusRound>> rounds;  // oldest first

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The check functions of invariants.inc, each defined in the file of its invariant's name.
+// The check functions of invariants.inc; the file with the invariant's name defines each.
 #pragma once
 #include "core/check/invariant.h"
 

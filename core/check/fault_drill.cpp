@@ -12,9 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-Error bad(const std::string& field, json value, std::string why) {
+Error badParam(const std::string& field, json value, std::string why) {
   return Error{"bad_fault",     "the fault was refused",
                std::move(why),  "see the list of fault kinds and their fields",
                std::nullopt,    field,
@@ -54,7 +52,7 @@ class Drill {
   }
 
  private:
-  /// An integer of [low, high); left out: `otherwise`, or drawn where that is negative.
+  /// An integer of [low, high). A missing field is `otherwise`, or drawn where `otherwise` is negative.
   std::int64_t number(const char* field, std::int64_t low, std::int64_t high, std::int64_t otherwise = -1) {
     const auto found = m_params.find(field);
     if (found == m_params.end()) return otherwise >= 0 ? otherwise : draw(low, high);
@@ -62,7 +60,7 @@ class Drill {
     const bool huge = found->is_number_unsigned() && found->get<std::uint64_t>() > std::uint64_t(INT64_MAX);
     if (!whole || huge || found->get<std::int64_t>() < low || found->get<std::int64_t>() >= high) {
       if (!m_error)
-        m_error = bad(
+        m_error = badParam(
             field, *found,
             std::string(field) + " is not an integer of " + std::to_string(low) + " .. " + std::to_string(high - 1));
       return low;
@@ -83,7 +81,7 @@ class Drill {
       m_done["column"] = column;
       return column == "entries";
     }
-    if (!m_error) m_error = bad("column", column, "column is neither slots nor entries");
+    if (!m_error) m_error = badParam("column", column, "column is neither slots nor entries");
     return false;
   }
 
@@ -94,9 +92,9 @@ class Drill {
     if (m_error) return;
     const std::size_t rows = m_state.layers() ? m_state.map(m_layer).resident() : 0;
     if (rows < least) {
-      m_error = bad("layer", m_layer,
-                    "layer " + std::to_string(m_layer) + " has " + std::to_string(rows) + " rows, the fault needs " +
-                        std::to_string(least));
+      m_error = badParam("layer", m_layer,
+                         "layer " + std::to_string(m_layer) + " has " + std::to_string(rows) +
+                             " rows, the fault needs " + std::to_string(least));
       return;
     }
     const ResidencyView& map = m_state.map(m_layer);
@@ -182,7 +180,7 @@ Result<json> Drill::mapSwap() {
   const std::int64_t next =
       static_cast<std::int64_t>(m_index) + 1 < end ? static_cast<std::int64_t>(m_index) + 1 : first;
   const std::size_t other = at(number("other", first, end, next));
-  if (!m_error && other == m_index) m_error = bad("other", other, "other is the same index");
+  if (!m_error && other == m_index) m_error = badParam("other", other, "other is the same index");
   if (m_error) return *m_error;
   ResidencyView& map = ownMap();
   const auto swap = [&](auto& values) { std::swap(values[m_index], values[other]); };
@@ -192,19 +190,19 @@ Result<json> Drill::mapSwap() {
   return m_done;
 }
 
-/// What a copy that moves rows and scales apart would leave, checksums and all: only the pairing is wrong.
+/// Leaves what a copy would leave that moves rows and scales apart: checksums match, only the pairing is wrong.
 Result<json> Drill::scaleSwap() {
   choose(2);
   if (m_error) return *m_error;
   RowPool& pool = m_store.pool(m_layer);
   const kernels::RowLayout layout = kernels::rowLayout(pool.format());
   if (!kernels::dtypeHasScale(pool.format().k) && !kernels::dtypeHasScale(pool.format().v))
-    return bad("layer", m_layer, "the rows of layer " + std::to_string(m_layer) + " have no scales");
+    return badParam("layer", m_layer, "the rows of layer " + std::to_string(m_layer) + " have no scales");
   const std::int64_t first = m_state.map(m_layer).first, end = static_cast<std::int64_t>(m_state.map(m_layer).size());
   const std::int64_t next =
       static_cast<std::int64_t>(m_index) + 1 < end ? static_cast<std::int64_t>(m_index) + 1 : first;
   const std::size_t other = at(number("other", first, end, next));
-  if (!m_error && other == m_index) m_error = bad("other", other, "other is the same index");
+  if (!m_error && other == m_index) m_error = badParam("other", other, "other is the same index");
   if (m_error) return *m_error;
   const Slot slots[] = {m_state.map(m_layer).slotOf[m_index], m_state.map(m_layer).slotOf[other]};
   std::vector<std::uint8_t> records(2 * at(pool.stride()));
@@ -252,11 +250,11 @@ constexpr auto kKinds = [] {
 }();
 
 Result<json> checkFields(const Entry& entry, const json& params) {
-  if (!params.is_object()) return bad("params", params, "the fields of a fault are an object");
+  if (!params.is_object()) return badParam("params", params, "the fields of a fault are an object");
   const std::string allowed = ", " + std::string(entry.about.params) + ",";
   for (const auto& [field, value] : params.items())
     if (allowed.find(", " + field + ",") == std::string::npos)
-      return bad(field, value, std::string(entry.about.kind) + " takes " + std::string(entry.about.params));
+      return badParam(field, value, std::string(entry.about.kind) + " takes " + std::string(entry.about.params));
   return json();
 }
 
@@ -271,7 +269,7 @@ Result<json> injectFault(std::string_view kind, const json& params, CacheState& 
   if (found == std::end(kEntries)) {
     std::string all;
     for (const FaultKind& each : kKinds) all += (all.empty() ? "" : ", ") + std::string(each.kind);
-    return bad("kind", kind, std::string(kind) + " is not one of " + all);
+    return badParam("kind", kind, std::string(kind) + " is not one of " + all);
   }
   const json fields = params.is_null() ? json::object() : params;
   if (Result<json> checked = checkFields(*found, fields); !checked) return checked.error();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one invariant found: the first 16 violations, and how many more there were. Lives for one
+// The findings of one invariant: the first 16 violations, and the number of further ones. Lives for one
 // check; engine thread.
 #pragma once
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace kvlab {
 
-/// Where a violation is; what does not apply stays empty.
+/// The place of a violation; a field that does not apply stays empty.
 struct Place {
   std::optional<int> layer = {};
   std::optional<std::size_t> index = {};
@@ -24,7 +24,7 @@ class Findings {
   Findings(std::string_view invariant, std::vector<Violation>& out) : m_invariant(invariant), m_out(out) {}
   Findings(const Findings&) = delete;
   Findings& operator=(const Findings&) = delete;
-  /// Says in the last violation how many were left out.
+  /// Adds to the last violation how many were left out.
   ~Findings();
 
   void add(const Place& place, std::string detail);

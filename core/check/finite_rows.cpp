@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// No stored key or value is NaN or infinite. In full only: it reads every row.
+// No stored key or value is NaN or infinite. Only full checks test it, because it reads every row.
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +10,7 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t kChunk = 512;  // rows gathered at a time
+constexpr std::size_t kRowsGathered = 512;  // rows gathered at a time
 
 bool finite(const float* values, std::int64_t n) {
   bool all = true;
@@ -21,9 +21,9 @@ bool finite(const float* values, std::int64_t n) {
 void checkLayer(const CheckInput& input, const SharedMap& shared, const RowList& list, int layer, Findings& findings) {
   const RowPool& pool = input.store.pool(layer);
   const std::int64_t width = pool.width();
-  std::vector<float> k(kChunk * static_cast<std::size_t>(width)), v(k.size());
-  for (std::size_t begin = 0; begin < list.slots.size(); begin += kChunk) {
-    const std::size_t n = std::min(kChunk, list.slots.size() - begin);
+  std::vector<float> k(kRowsGathered * static_cast<std::size_t>(width)), v(k.size());
+  for (std::size_t begin = 0; begin < list.slots.size(); begin += kRowsGathered) {
+    const std::size_t n = std::min(kRowsGathered, list.slots.size() - begin);
     pool.gather({list.slots.data() + begin, n}, k.data(), v.data());
     for (std::size_t i = 0; i < n; ++i) {
       const std::int64_t at = static_cast<std::int64_t>(i) * width;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A registered truth about a session's state. One file per invariant, one line in invariants.inc;
-// the window, the scripts, the command line and the tests list them from there. A check reads and
-// reports; it never changes or repairs. Engine thread.
+// An invariant is a registered truth about a session's state: one file, one line in invariants.inc. The window,
+// scripts, the command line and tests take their lists from there. A check reads and reports; a check never
+// changes or repairs. Engine thread.
 #pragma once
 #include <span>
 #include <string_view>
@@ -19,7 +19,7 @@ struct CheckInput {
   const CacheStore& store;
   const Manifest& manifest;
   std::int64_t capacity = 0;   // resident rows per layer
-  bool full = false;           // everything; otherwise the cheap set and a slice of the checksums
+  bool full = false;           // check everything; else the cheap set and a slice of the checksums
   std::int64_t scrubPart = 0;  // this tick's slice of 0 .. scrubPeriod-1; the tick number will do
   std::int32_t vocab = 0;      // of the next logits; 0 = not compared
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How checks walk a state that may be damaged: residency maps once per group of layers, never past
-// the shortest of their columns, slots only where the pool has them. Engine thread.
+// Checks walk a state that may be damaged: each residency map once per group of layers, never past the shortest
+// of its columns, and only slots that the pool has. Engine thread.
 #pragma once
 #include <string>
 #include <vector>
@@ -24,13 +24,13 @@ struct SharedMap {
 
 /// Maps of layers that the state and the store both have.
 std::vector<SharedMap> sharedMaps(const CheckInput& input);
-/// The same with every row that has a slot: the summaries of a wLOD session besides.
+/// The same with every row that has a slot, which adds the summaries of a wLOD session.
 std::vector<SharedMap> storedMaps(const CheckInput& input);
 
 /// A ledger id as it stands in messages: "ledger row 17".
 std::string rowName(LedgerId id);
 
-/// Rows of a map to be read from a layer's pool, without those whose slot is outside of it.
+/// Rows of a map that can be read from a layer's pool: those with a slot inside the pool.
 struct RowList {
   std::vector<std::int32_t> slots;
   std::vector<std::uint64_t> tags;   // expected

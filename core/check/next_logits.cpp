@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The last forward pass has left the logits of the next token: one finite number per vocabulary entry,
-// unless the context is empty or they are marked stale.
+// unless the context is empty or the logits are marked stale.
 #include <cmath>
 
 #include "core/check/checks.h"

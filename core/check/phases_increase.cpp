@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Phases strictly increase along the context and along every map, and there is room for the next one
-// above them. Position mode `context` reads a row at its position, `absolute` at its own phase, `cache` at
-// its index in the layer; phases of a wLOD session are places on its time line. semantics.md, section 2.
+// Phases strictly increase along the context and along every map, and the rotary table has room for the next
+// phase. Position mode `context` reads a row at its position, `absolute` at its own phase, `cache` at its index
+// in the layer; phases of a wLOD session are places on its time line. semantics.md, section 2.
 #include <cmath>
 #include <limits>
 
@@ -43,7 +43,7 @@ void checkContext(const CheckInput& input, Findings& findings) {
     findings.add({}, "no phase is left above " + std::to_string(last));
 }
 
-/// What the position mode gives index i of a map that the context's walk has reached `position` in.
+/// The phase that the position mode gives index i of a map, whose row stands at `position` of the context.
 double wanted(const CheckInput& input, std::size_t i, std::size_t position) {
   if (input.manifest.position == PositionMode::Cache) return static_cast<double>(i);
   return position < input.state.phases.size() ? input.state.phases[position] : std::numeric_limits<double>::quiet_NaN();
@@ -51,7 +51,7 @@ double wanted(const CheckInput& input, std::size_t i, std::size_t position) {
 
 void checkMap(const CheckInput& input, const SharedMap& shared, Findings& findings) {
   const ResidencyView& map = *shared.map;
-  if (map.phases.sharesWith(input.state.phases)) return;  // checked as the context's
+  if (map.phases.sharesWith(input.state.phases)) return;  // the context's column was checked
   const Column<LedgerId>& context = input.state.context;
   double last = -std::numeric_limits<double>::infinity();
   std::size_t position = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The prefix sums that exactness labels are read from belong to the map and the context that they are
-// kept for. They may lag behind, never disagree. In full only.
+// Exactness labels come from prefix sums. The sums agree with the map and the context that they stand for;
+// they may be shorter, but never different. Only full checks test it.
 #include "core/check/checks.h"
 #include "core/check/findings.h"
 #include "core/check/map_walk.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every resident row of every layer carries the ledger id that the map says, every tick: the kernel that
-// wrote its K and V wrote the tag, so a map that points at another token's row is noticed at once.
+// Every resident row of every layer carries the ledger id that the map says. The kernel that writes K and V
+// writes the tag, and every tick checks it, so a map that points at another token's row is noticed at once.
 #include "core/check/checks.h"
 #include "core/check/findings.h"
 #include "core/check/map_walk.h"

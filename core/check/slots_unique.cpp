@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every map entry names a slot inside its pool, no two of a layer name the same one, and none is
-// free: a free slot would be handed to the next row.
+// Every map entry names a slot inside its pool, no two entries of a layer name the same slot, and no named
+// slot is free, because a free slot would go to the next row.
 #include <algorithm>
 
 #include "core/check/checks.h"
@@ -12,8 +12,8 @@ namespace {
 
 std::string slotName(std::size_t slot) { return "slot " + std::to_string(slot); }
 
-/// [highest used slot + 1] index of the map entry that names it, or -1; findings for bad and doubled
-/// ones.
+/// [highest used slot + 1] index of the map entry that names the slot, or -1. Bad and doubled slots become
+/// findings.
 std::vector<std::int32_t> slotUsers(const SharedMap& shared, std::int32_t slots, Findings& findings) {
   std::int32_t highest = -1;
   for (Slot slot : shared.map->residentSlots())

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows lie as their layout says. A ring: pointer = (head + filled) mod capacity = (offset - base) mod
-// capacity, no more rows than its window, and the i-th oldest row in the i-th slot from the head on.
-// Pages: each row starts its page or stands behind the row before. Else, where slots are handed out one
-// after another: no gaps. semantics.md, section 7.
+// Rows lie as their layout says. In a ring pointer = (head + filled) mod capacity = (offset - base) mod
+// capacity, the rows fit the window, and the i-th oldest row lies in the i-th slot from the head on. In pages
+// each row starts its page or stands behind the row before. Other layouts that hand out slots one after
+// another leave no gaps. semantics.md, section 7.
 #include "core/check/checks.h"
 #include "core/check/findings.h"
 #include "core/check/map_walk.h"
@@ -43,7 +43,7 @@ void checkRing(const SharedMap& shared, const RingState& ring, Findings& finding
   }
 }
 
-/// Each row behind the one before, or at a border of `block` slots; 0 = at no border.
+/// Each row stands behind the row before, or at a border of `block` slots; block 0 allows no border.
 void checkRuns(const SharedMap& shared, std::int32_t block, Findings& findings) {
   for (auto i = static_cast<std::size_t>(shared.map->first) + 1; i < shared.rows(); ++i) {
     const std::int32_t slot = shared.map->slotOf[i].value(), before = shared.map->slotOf[i - 1].value();

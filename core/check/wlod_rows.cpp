@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows stand in order of arrival, entries and summaries; context, maps and phases are those of the entries, a gist at
-// its centre; tokens and gists have the ledger rows that the tree has for them. No gist is dirty: what depends on one
-// would be neither clean nor known to be dirty. Nothing to say without wLOD. semantics.md, section 8.
+// Entries and summaries stand in order of arrival. Context, maps and phases follow the entries, and the phase of a gist
+// is its centre. Tokens and gists have the ledger rows that the tree names. No gist is dirty, because rows that depend
+// on a dirty gist would count as clean. Sessions without wLOD pass. semantics.md, section 8.
 #include <algorithm>
 
 #include "core/check/checks.h"
@@ -10,8 +10,6 @@
 
 namespace kvlab {
 namespace {
-
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// One entry against the mirror and the maps.
 void checkEntry(const CheckInput& input, const std::vector<SharedMap>& maps, std::size_t index, std::size_t row,
@@ -29,7 +27,7 @@ void checkEntry(const CheckInput& input, const std::vector<SharedMap>& maps, std
                  where() + " has phase " + std::to_string(state.phases[index]) + ", its centre is " +
                      std::to_string(node.phase()));
   for (const SharedMap& shared : maps) {
-    if (index >= shared.map->slotOf.size()) continue;  // its length is another's matter
+    if (index >= shared.map->slotOf.size()) continue;  // another invariant checks lengths
     for (const int layer : shared.layers) {
       const Slot lies = wlod.slots[at(layer)][row];
       if (shared.map->slotOf[index] != lies)

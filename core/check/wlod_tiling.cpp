@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A working context covers its time line without gap or overlap, in time order, by nodes whose span is that of their
-// level and which start at a multiple of it; it stays within its budget, and no block is there in part: a moment stands
-// at the level of one entry. Nothing to say without wLOD. semantics.md, section 8.
+// A working context covers its time line in time order, without gap or overlap. Each node has the span of its level and
+// starts at a multiple of the span. The entries stay within the budget, and no block is there in part: each moment
+// belongs to one entry. Sessions without wLOD pass. semantics.md, section 8.
 #include "core/check/checks.h"
 #include "core/check/findings.h"
 

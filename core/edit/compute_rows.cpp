@@ -210,7 +210,7 @@ class Pass {
     const int layers = m_transformer.model().config().layers;
     for (int layer = together ? -1 : 0; layer < (together ? 0 : layers); ++layer)
       calls.push_back(gateCall(layer, begin, n));
-    const std::int64_t width = std::int64_t{calls[0].kvHeads} * calls[0].headDim;
+    const std::int64_t width = std::int64_t{calls[0].kvHeads} * calls[0].headDim();
     for (int layer = 0; layer < layers; ++layer) {
       LayerPass& pass = passes[at(layer * m_perLayer)];
       pass.gateKeys = m_gateKeys + (together ? layer * n * width : 0);
@@ -358,8 +358,8 @@ class Pass {
     add(m_placedTokens + begin, m_x, last ? m_logits : nullptr, m_transformer.table(), mark.chunk, mark.used);
     if (m_job.gates) {
       const kernels::GateMlpArgs a = gateCall(-1, begin, 1);
-      add(m_job.gates, m_job.gates->input(), a.wType, a.hidden, a.out, a.outLayerStride, m_gateKeys);
-      for (int stage = 0; stage < kernels::kGateStages; ++stage) add(a.w[stage], a.b[stage]);
+      add(m_job.gates, m_job.gates->input(), a.w[0].type, a.hidden(), a.out, a.outLayerStride, m_gateKeys);
+      for (int stage = 0; stage < kernels::kGateStages; ++stage) add(a.w[stage].data, a.b[stage]);
     }
     for (const LayerPass& p : passes)
       add(p.pool, p.slots, p.phases, p.rows, p.phase, p.write, p.tags, p.rowBegin, p.rowEnd, p.selfSlot, p.newestMass,

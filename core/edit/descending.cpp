@@ -6,8 +6,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 /// Rows of a map that stand left of a context position.
 std::size_t rowsLeftOf(const CacheState& state, const ResidencyView& map, std::int32_t cut) {
   if (state.whole(map)) return at(cut);

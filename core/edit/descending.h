@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The seed's executor: one operation after another from the highest position down, each row computed
+// The executor `descending`: one operation after another from the highest position down, each row computed
 // with the phases and the left context valid at that moment. What stands left of an operation is
 // still untouched then, so its view is the map before, cut at the operation, followed by its own new
 // rows. semantics.md, section 3 (executors). Pure; engine thread.

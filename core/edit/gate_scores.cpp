@@ -7,8 +7,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 void pad(Column<float>& column, std::size_t size) {
   if (column.size() >= size) return;
   column.append(std::vector<float>(size - column.size(), std::numeric_limits<float>::quiet_NaN()));

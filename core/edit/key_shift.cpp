@@ -10,8 +10,7 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-constexpr std::int64_t kChunk = 256;  // rows rewritten at a time
+constexpr std::int64_t kRowsAtATime = 256;  // rows rewritten at a time
 
 /// Rows of one layer that have to turn.
 struct Turns {
@@ -140,9 +139,9 @@ std::int64_t shiftKeys(CacheState& after, const std::vector<WrittenPhases>& writ
     const ShiftTable table(turns.shift, transformer.rotary().frequencies());
     const auto n = static_cast<std::int64_t>(turns.slots.size());
     std::vector<double> errors;
-    for (std::int64_t begin = 0; begin < n; begin += kChunk) {
+    for (std::int64_t begin = 0; begin < n; begin += kRowsAtATime) {
       const std::vector<double> some =
-          turn(turns, begin, std::min(kChunk, n - begin), table, store.backend(), store.pool(layer), measure);
+          turn(turns, begin, std::min(kRowsAtATime, n - begin), table, store.backend(), store.pool(layer), measure);
       errors.insert(errors.end(), some.begin(), some.end());
     }
     count(after.rotations[at(layer)], turns, errors);

@@ -4,12 +4,6 @@
 #include "kernels/backend/staging.h"
 
 namespace kvlab {
-namespace {
-
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
 MomentSums::MomentSums(Transformer& transformer, std::int32_t from) : m_transformer(transformer), m_from(from) {
   const ModelConfig& c = transformer.model().config();
   const std::size_t mean = at(std::int64_t{c.heads} * c.headDim);

@@ -9,7 +9,6 @@
 
 namespace kvlab {
 namespace {
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// Index in the map of each of some ascending context positions; -1 where the row is not resident.
 std::vector<std::int32_t> indicesOf(const CacheState& state, const ResidencyView& map,

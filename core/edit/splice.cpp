@@ -6,8 +6,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-
 /// A context-ordered column after the plan: survivors copied in runs, new rows from `fresh(i)`.
 template <class T, class Fresh>
 Column<T> spliceColumn(const Column<T>& before, const EditPlan& plan, Fresh fresh) {

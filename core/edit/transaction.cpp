@@ -129,14 +129,11 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
   work.state.edited |= rules.newRows == NewRows::EmbeddingOnly && work.inserted() > 0;
   work.state.logitsStale = !work.logitsFresh && work.state.length() > 0 && (!rules.keepLogits || before.logitsStale);
   if (work.state.length() == 0) work.state.logits = nullptr;
-  const bool rewritten = work.turned > 0 || (earlier && earlier->rewritten) || (rules.pending && m_poolsTouched);
-  return Applied{std::move(work.state),
-                 std::move(work.added),
-                 std::move(work.freed),
-                 moved + work.turned,
-                 rewritten,
-                 rows,
-                 appended};
+  Applied out{{std::move(work.state), std::move(work.added), std::move(work.freed), moved + work.turned}};
+  out.rewritten = work.turned > 0 || (earlier && earlier->rewritten) || (rules.pending && m_poolsTouched);
+  out.rows = rows;
+  out.appended = appended;
+  return out;
 }
 
 Status Transaction::compute(Work& work, const Progress& progress) {

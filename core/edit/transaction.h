@@ -10,6 +10,7 @@
 #include "core/edit/splice.h"
 #include "core/edit/trace.h"
 #include "core/layout/layout_set.h"
+#include "core/state/commit.h"
 
 namespace kvlab {
 
@@ -30,13 +31,10 @@ struct TransactionRules {
   SpliceRules splice;
 };
 
-struct Applied {
-  CacheState state;
-  LayerSlots added, freed;  // [layers] slots gained and lost against the state before
-  std::int64_t bytesMoved = 0;
-  bool rewritten = false;  // rows that older states name hold other bytes now
-  std::int32_t rows = 0;   // new ones
-  bool appended = true;    // and nothing else happened
+/// What waits for its commit.
+struct Applied : Commit {
+  std::int32_t rows = 0;  // new ones
+  bool appended = true;   // and nothing else happened
 };
 
 class Transaction {

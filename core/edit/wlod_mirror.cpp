@@ -8,8 +8,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 /// The values of those rows that are entries.
 template <class T>
 Column<T> entriesOf(const WlodState& state, const Column<T>& rows, const Column<T>& before) {

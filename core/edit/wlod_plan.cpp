@@ -8,8 +8,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 class WlodPlanner {
  public:
   WlodPlanner(const WlodState& state, std::int32_t vocab)

@@ -9,8 +9,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 /// A ledger and mirror of `rows` tokens, and one map for all layers, row i in slot i.
 void fillState(BenchCache& cache, std::int32_t rows) {
   CacheState& state = cache.state;

@@ -8,6 +8,8 @@
 
 #include "core/experiment/bench_rig.h"
 #include "core/files/cache_import.h"
+#include "core/session/import_rows.h"
+#include "core/session/ticks.h"
 #include "kernels/peak.h"
 #include "kernels/scalar_convert.h"
 #include "kernels/thread_pool.h"
@@ -34,10 +36,10 @@ class DepthBench {
       for (double read : readBandwidth(threadsOf(m_options), m_options.quick ? 1 << 26 : 1 << 29, 2))
         bandwidth.push_back(read);
       if (Status done = fill(depth); !done) return done;
-      if (Status done = failed(m_session.step({TokenId(1)})); !done) return done;  // logits, rotary table
+      if (Status done = failed(step(m_session, {TokenId(1)})); !done) return done;  // logits, rotary table
       const auto start = BenchClock::now();
       for (int i = 0; i < tokens; ++i)
-        if (Status done = failed(m_session.step({TokenId(2 + i)})); !done) return done;
+        if (Status done = failed(step(m_session, {TokenId(2 + i)})); !done) return done;
       rates.push_back(tokens / secondsSince(start));
       shares.push_back(rates.back() * bytesRead(depth + 1 + tokens / 2) / 1e9);
     }
@@ -56,7 +58,7 @@ class DepthBench {
       if (Status done = fill(depth); !done) return done;
       const std::vector<TokenId> prompt = benchTokens(kPrompt, m_session.model().config().vocab);
       const auto start = BenchClock::now();
-      if (Status done = failed(m_session.append(prompt, Source::Prompt)); !done) return done;
+      if (Status done = failed(append(m_session, prompt, Source::Prompt)); !done) return done;
       rates.push_back(kPrompt / secondsSince(start));
       shares.push_back(rates.back() / kPrompt * multiplyAdds(depth));
     }
@@ -84,7 +86,7 @@ class DepthBench {
     for (int i = 0; i < depth; ++i) rows.phases.push_back(i);
     const TensorView values{m_values.data(), kernels::DType::f16, {c.kvHeads, depth, c.headDim}};
     rows.rotated.assign(static_cast<std::size_t>(c.layers), {values, values});
-    return m_session.importRows(rows);
+    return importRows(m_session, rows);
   }
 
   double bytesRead(int rows) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the knife costs: plan, splice and commit of the Step-4 list on a cache of 8 192 rows, in every
-// layout. No model runs: the forward pass of the three new rows is another figure.
+// What the knife costs: plan, splice and commit of the reference list (semantics.md, section 3) on a cache of 8 192
+// rows, in every layout. No model runs: the forward pass of the three new rows is another figure.
 #include <thread>
 
 #include "core/experiment/bench_cache.h"

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bandwidth, prefill, decode and the price of watching a tick.
 #include "core/experiment/bench_rig.h"
+#include "core/session/requests.h"
+#include "core/session/ticks.h"
+#include "core/session/tiles.h"
 #include "kernels/thread_pool.h"
 
 namespace kvlab {
@@ -33,12 +36,12 @@ Status benchGenerate(const BenchOptions& options, nlohmann::json& rows, const Pr
         bandwidth.push_back(read);
       if (Status done = s.reset(); !done) return done;
       const auto start = BenchClock::now();
-      if (Status done = failed(s.append(benchTokens(c.prompt, s.model().config().vocab), Source::Prompt)); !done)
+      if (Status done = failed(append(s, benchTokens(c.prompt, s.model().config().vocab), Source::Prompt)); !done)
         return done;
       prefill.push_back(c.prompt / secondsSince(start));
       for (int i = 0; i < c.decode; ++i) {
         const auto tick = BenchClock::now();
-        if (Status done = failed(s.step()); !done) return done;
+        if (Status done = failed(step(s)); !done) return done;
         const double took = secondsSince(tick);
         decode.push_back(1 / took);
         const double bytes =
@@ -69,7 +72,7 @@ Status benchTick(const BenchOptions& options, nlohmann::json& rows, const Progre
       if (!session) return session.error();
       sides[on] = session.take();
       if (Status done =
-              failed(sides[on]->append(benchTokens(depth, sides[on]->model().config().vocab), Source::Prompt));
+              failed(append(*sides[on], benchTokens(depth, sides[on]->model().config().vocab), Source::Prompt));
           !done)
         return done;
     }
@@ -80,20 +83,20 @@ Status benchTick(const BenchOptions& options, nlohmann::json& rows, const Progre
       double pair[2];
       for (int on = 0; on < 2; ++on) {
         const auto start = BenchClock::now();
-        if (Status done = failed(sides[on]->step({TokenId(5)})); !done) return done;
+        if (Status done = failed(step(*sides[on], {TokenId(5)})); !done) return done;
         us[on].push_back(pair[on] = secondsSince(start) * 1e6);
       }
       ratio.push_back(pair[1] / pair[0]);
       const auto beside = BenchClock::now();
-      if (!tile) tile = sides[1]->tile({Quantity::KNorm}).take();
-      if (Status done = failed(sides[1]->step({TokenId(5)})); !done) return done;
+      if (!tile) tile = kvlab::tile(*sides[1], {Quantity::KNorm}).take();
+      if (Status done = failed(step(*sides[1], {TokenId(5)})); !done) return done;
       norms.push_back(secondsSince(beside) * 1e6 / pair[1]);
       if (tile->arrived()) {
         if (Result<Tile> taken = tile->take(); !taken) return taken.error();
         tile.reset();
       }
       const auto start = BenchClock::now();
-      sides[1]->clearPending();  // publishes a snapshot and does nothing else
+      clearPending(*sides[1]);  // publishes a snapshot and does nothing else
       publish.push_back(secondsSince(start) * 1e6);
     }
     const std::string what = std::string(model) + ", depth " + std::to_string(depth);

@@ -11,6 +11,10 @@
 #include "core/experiment/bench_rig.h"
 #include "core/experiment/prompt_set.h"
 #include "core/model/files/strict_json.h"
+#include "core/session/requests.h"
+#include "core/session/ticks.h"
+#include "core/session/truth.h"
+#include "core/verbs/wlod_session.h"
 
 namespace kvlab {
 namespace {
@@ -76,20 +80,20 @@ Result<Answer> ask(Session& session, const SweepQuestion& question, const Settin
     std::vector<Action> edits;
     for (std::int32_t block = question.needleBegin / kGistBlock; block * kGistBlock < question.needleEnd; ++block)
       edits.push_back(Collapse{TreeNode{1, block * kGistBlock}.id()});
-    if (Status queued = session.inject(std::move(edits)); !queued) return queued.error();
-    if (Status done = failed(session.apply()); !done) return done.error();
+    if (Status queued = inject(session, std::move(edits)); !queued) return queued.error();
+    if (Status done = failed(apply(session)); !done) return done.error();
   }
-  if (Status done = failed(session.append(question.tokens, Source::Prompt, false)); !done) return done.error();
+  if (Status done = failed(append(session, question.tokens, Source::Prompt, false)); !done) return done.error();
   const std::vector<TokenId> begun(question.reply.begin(), question.reply.end() - 1);
   if (!begun.empty())
-    if (Status done = failed(session.append(begun, Source::Prompt, false)); !done) return done.error();
+    if (Status done = failed(append(session, begun, Source::Prompt, false)); !done) return done.error();
   for (int round = 0; setting && round < setting->rounds; ++round)
-    if (Status done = failed(session.refocus()); !done) return done.error();
+    if (Status done = failed(refocus(session)); !done) return done.error();
   Answer out;
   out.entries = session.state().length();
   out.logits = *session.state().logits;
   out.right = likeliestToken(out.logits) == question.reply.back();
-  if (Status back = session.goTo(before); !back) return back.error();
+  if (Status back = goTo(session, before); !back) return back.error();
   return out;
 }
 
@@ -106,7 +110,7 @@ Result<std::vector<Answer>> askAll(const BenchOptions& options, const std::vecto
     if (!session) return session.error();
     Result<std::vector<TokenId>> text = filled(**session, stories[s]);
     if (!text) return text.error();
-    if (Status done = failed((*session)->append(*text, Source::Prompt, false)); !done) return done.error();
+    if (Status done = failed(append(**session, *text, Source::Prompt, false)); !done) return done.error();
     for (const SweepQuestion& question : stories[s].questions) {
       Result<Answer> answer = ask(**session, question, setting);
       if (!answer) return answer.error();
@@ -151,10 +155,10 @@ Result<std::unique_ptr<Session>> collapsed(const BenchOptions& options, const Sw
   if (!session) return session;
   Result<std::vector<TokenId>> text = filled(**session, story);
   if (!text) return text.error();
-  if (Status done = failed((*session)->append(*text, Source::Prompt, false)); !done) return done.error();
-  if (Status queued = (*session)->inject({Collapse{TreeNode{1, 2 * kGistBlock}.id()}}); !queued) return queued.error();
+  if (Status done = failed(append(**session, *text, Source::Prompt, false)); !done) return done.error();
+  if (Status queued = inject(**session, {Collapse{TreeNode{1, 2 * kGistBlock}.id()}}); !queued) return queued.error();
   const auto start = BenchClock::now();
-  if (Status done = failed((*session)->apply()); !done) return done.error();
+  if (Status done = failed(apply(**session)); !done) return done.error();
   ms += secondsSince(start) * 1e3;
   return session;
 }
@@ -171,7 +175,7 @@ Status measureSelective(const BenchOptions& options, const std::vector<SweepStor
     Result<std::unique_ptr<Session>> some =
         collapsed(options, story, {{"recompute", "selective"}, {"selective_ratio", ratio}}, all.ms);
     if (!some) return some.error();
-    Result<Drift> drift = (*some)->measureDrift();
+    Result<Drift> drift = measureDrift(**some);
     if (!drift) return drift.error();
     for (const auto* layers : {&drift->k, &drift->v})
       all.drift = std::max(all.drift, *std::max_element(layers->begin(), layers->end()));

@@ -6,6 +6,9 @@
 #include "core/experiment/bench_rig.h"
 #include "core/model/counter_random.h"
 #include "core/model/files/safetensors.h"
+#include "core/session/requests.h"
+#include "core/session/storage.h"
+#include "core/session/ticks.h"
 #include "kernels/scalar_convert.h"
 
 namespace kvlab {
@@ -58,7 +61,7 @@ class PolicyBench {
     Result<std::unique_ptr<Session>> opened = open({{"name", "full"}});
     if (!opened) return opened.error();
     m_full = opened.take();
-    if (Status read = failed(m_full->append(tokens(m_case.rows), Source::Prompt)); !read) return read;
+    if (Status read = failed(append(*m_full, tokens(m_case.rows), Source::Prompt)); !read) return read;
     const std::string gates =
         (std::filesystem::temp_directory_path() / ("kvlab-bench-gates-" + std::to_string(m_case.rows) + ".safetensors"))
             .string();
@@ -99,17 +102,17 @@ class PolicyBench {
     Session& s = **opened;
     const std::string what = policy + ", " + m_case.model + ", " + std::to_string(m_case.prompt) + " -> " +
         std::to_string(m_case.rows) + " rows";
-    if (Status read = failed(s.append(tokens(m_case.prompt), Source::Prompt, false)); !read) return read;
+    if (Status read = failed(append(s, tokens(m_case.prompt), Source::Prompt, false)); !read) return read;
     const double before = static_cast<double>(s.snapshot()->bytes.allocated);
     const auto start = BenchClock::now();
-    if (Status pruned = failed(s.endPrefill()); !pruned) return pruned;
+    if (Status pruned = failed(endPrefill(s)); !pruned) return pruned;
     m_rows.push_back(benchRow("policy", what, "prune", "ms", {secondsSince(start) * 1e3}));
     std::vector<double> us, ratio, decision;
     for (int run = 0; run < (m_options.quick ? 4 : 24); ++run) {
       double pair[2];
       for (Session* side : {m_full.get(), &s}) {
         const auto tick = BenchClock::now();
-        if (Status stepped = failed(side->step({TokenId(5)})); !stepped) return stepped;
+        if (Status stepped = failed(step(*side, {TokenId(5)})); !stepped) return stepped;
         pair[side == &s] = secondsSince(tick) * 1e6;
       }
       us.push_back(pair[1]);
@@ -119,7 +122,7 @@ class PolicyBench {
     m_rows.push_back(benchRow("policy", what, "tick", "us", us));
     m_rows.push_back(benchRow("policy", what, "decision", "us", decision));
     m_rows.push_back(benchRow("policy", what, "to_full", "x", ratio));
-    if (Status shrunk = s.setCapacity(m_case.rows + 1); !shrunk) return shrunk;
+    if (Status shrunk = setCapacity(s, m_case.rows + 1); !shrunk) return shrunk;
     m_rows.push_back(benchRow("policy", what, "bytes_live", "bytes", {static_cast<double>(s.snapshot()->bytes.live)}));
     m_rows.push_back(
         benchRow("policy", what, "bytes_share", "x", {static_cast<double>(s.snapshot()->bytes.allocated) / before}));
@@ -130,8 +133,8 @@ class PolicyBench {
   Status trim() {
     std::vector<Action> actions;
     for (std::int32_t at = m_case.rows; at < m_full->state().length(); ++at) actions.push_back(Delete{Position(at)});
-    if (Status queued = m_full->inject(std::move(actions)); !queued) return queued;
-    return failed(m_full->apply());
+    if (Status queued = inject(*m_full, std::move(actions)); !queued) return queued;
+    return failed(apply(*m_full));
   }
 
   const BenchOptions& m_options;

@@ -12,6 +12,7 @@
 #include "core/analysis/metrics.h"
 #include "core/analysis/rebuild.h"
 #include "core/experiment/bench_rig.h"
+#include "core/session/ticks.h"
 #include "kernels/numerics.h"
 
 namespace kvlab {
@@ -44,10 +45,10 @@ Result<std::vector<TokenId>> sampleText(const BenchOptions& options, int length)
   if (!session) return session.error();
   Result<std::vector<TokenId>> text = (*session)->model().tokenizer().encode("Once upon a time", true);
   if (!text) return text;
-  if (Status done = failed((*session)->append(*text, Source::Prompt)); !done) return done.error();
+  if (Status done = failed(append(**session, *text, Source::Prompt)); !done) return done.error();
   std::vector<TokenId> tokens = *text;
   while (static_cast<int>(tokens.size()) < length) {
-    const TickReport report = (*session)->step();
+    const TickReport report = step(**session);
     if (Status done = failed(report); !done) return done.error();
     tokens.push_back(*report.token);
   }
@@ -57,10 +58,10 @@ Result<std::vector<TokenId>> sampleText(const BenchOptions& options, int length)
 /// Logits before each token of the text but the first.
 Result<std::vector<Logits>> read(Session& session, const std::vector<TokenId>& text) {
   std::vector<Logits> out;
-  if (Status done = failed(session.append({text.front()}, Source::Prompt)); !done) return done.error();
+  if (Status done = failed(append(session, {text.front()}, Source::Prompt)); !done) return done.error();
   for (std::size_t i = 1; i < text.size(); ++i) {
     out.push_back(*session.state().logits);
-    if (Status done = failed(session.step({text[i]})); !done) return done.error();
+    if (Status done = failed(step(session, {text[i]})); !done) return done.error();
   }
   return out;
 }

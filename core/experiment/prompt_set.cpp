@@ -13,9 +13,9 @@ namespace {
 
 constexpr const char* kRemedy = "correct the prompt set; resources/prompts/README.md has its fields";
 
-class Reader {
+class PromptReader {
  public:
-  Reader(const std::string& file, const Model& model, const PromptLimits& limits)
+  PromptReader(const std::string& file, const Model& model, const PromptLimits& limits)
       : m_file(file), m_model(model), m_limits(limits) {}
 
   Result<std::vector<SweepStory>> stories(const json& list, const std::string& place) {
@@ -144,7 +144,7 @@ class Reader {
 
 Result<std::vector<SweepStory>> readStories(const json& set, const std::string& file, std::int64_t seed,
                                             const Model& model, const PromptLimits& limits) {
-  Reader reader(file, model, limits);
+  PromptReader reader(file, model, limits);
   if (!set.is_object()) return reader.bad("the file", "is no object");
   for (const auto& [key, value] : set.items())
     if (key != "name" && key != "about" && key != "sets" && key != "stories")

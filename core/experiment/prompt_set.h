@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Questions about stories, as a sweep asks them. A set is a JSON object:
 //
-//   {"name", "sets": [{"seed": 1, "stories": [{"text" | "ids", "tokens"?, "questions": [{"text" | "ids", "reply" |
-//   "reply_ids",
-//     "deciding": place of the deciding token in the reply, "needle": [begin, end), "needle_at": position of the token
-//     that decides, "distance"}]}]}]}
+//   {"name", "sets": [{"seed": 1, "stories": [{"text" | "ids", "tokens"?, "questions": [
+//     {"text" | "ids", "reply" | "reply_ids", "deciding": place of the deciding token in the reply,
+//      "needle": [begin, end), "needle_at": position of the token that decides, "distance"}]}]}]}
 //
-// or with "stories" at the top, where all seeds read the same. Positions count the story's tokens with the one
-// that opens a text (<s>) at 0. Texts are tokenised by the model's own tokenizer. Values; any thread.
+// Where all seeds read the same stories, "stories" stands at the top. Positions count the story's tokens; the token
+// that opens a text (<s>) has position 0. The model's own tokenizer cuts texts into tokens.
+// resources/prompts/README.md explains the fields. Values; any thread.
 #pragma once
 #include <span>
 #include <string>

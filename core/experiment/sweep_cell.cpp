@@ -6,6 +6,9 @@
 #include <numeric>
 
 #include "core/analysis/metrics.h"
+#include "core/session/policies.h"
+#include "core/session/ticks.h"
+#include "core/session/truth.h"
 
 namespace kvlab {
 namespace {
@@ -16,10 +19,7 @@ Status failed(const TickReport& report) { return report.ok ? ok() : Status(*repo
 
 /// Logits of the next token; an edit may have made those of the state stale.
 Result<std::vector<float>> freshLogits(Session& session) {
-  if (session.state().logitsStale || !session.state().logits) {
-    Trace trace;
-    if (Status fresh = session.refreshLogits(trace); !fresh) return fresh.error();
-  }
+  if (Status fresh = refreshLogits(session); !fresh) return fresh.error();
   if (!session.state().logits)
     return Error{"empty", "there is nothing to compare", "the session has no logits", "give the story some tokens"};
   return *session.state().logits;
@@ -61,8 +61,8 @@ class StoryRun {
   Result<std::unique_ptr<Session>> read(const std::vector<TokenId>& prompt) const {
     Result<std::unique_ptr<Session>> session = m_host.beside(m_manifest);
     if (!session) return session;
-    if (m_future) (*session)->setFuture(m_future);
-    if (Status done = failed((*session)->append(prompt, Source::Prompt)); !done) return done.error();
+    if (m_future) setFuture(**session, m_future);
+    if (Status done = failed(append(**session, prompt, Source::Prompt)); !done) return done.error();
     return session;
   }
 
@@ -82,12 +82,12 @@ Status runQuestion(StoryRun& story, const SweepQuestion& question, Ask ask, cons
                    const AfterToken& token) {
   Result<std::unique_ptr<Session>> session = story.ready(question);
   if (!session) return session.error();
-  (*session)->keepAttention();
+  keepAttention(**session);
   prompt(**session);
   const std::vector<TokenId> tokens = fed(question, ask);
   for (std::size_t i = 0; i <= tokens.size(); ++i) {
     if (i > 0)
-      if (Status done = failed((*session)->step({tokens[i - 1]})); !done) return done;
+      if (Status done = failed(step(**session, {tokens[i - 1]})); !done) return done;
     Result<std::vector<float>> logits = freshLogits(**session);
     if (!logits) return logits.error();
     if (Status taken = token(**session, i, logits.take()); !taken) return taken;
@@ -138,7 +138,7 @@ std::vector<std::uint8_t> residency(const CacheState& state, int layer) {
   return out;
 }
 
-class Samples {
+class CellSamples {
  public:
   void add(double value) { m_values.push_back(value); }
   Summary summary() const { return kvlab::summarise(m_values); }
@@ -270,7 +270,7 @@ class Tally {
   bool m_right = true;
   int m_asked = 0, m_forced = 0;
   std::array<std::pair<int, int>, std::size(kDistances)> m_distances{};
-  Samples m_kl, m_klAnswer, m_dnll, m_top1, m_mass, m_survival, m_answer, m_rowsKept, m_rowsPrompt, m_bytes;
+  CellSamples m_kl, m_klAnswer, m_dnll, m_top1, m_mass, m_survival, m_answer, m_rowsKept, m_rowsPrompt, m_bytes;
 };
 
 }  // namespace
@@ -302,7 +302,7 @@ Result<std::vector<StoryTrace>> runReference(const Session& host, const Manifest
 Status runCell(const Session& host, const Manifest& manifest, const CellWork& work,
                const std::vector<StoryTrace>& reference, SweepRow& row) {
   Tally tally(work, row);
-  Samples bytes;
+  CellSamples bytes;
   for (std::size_t s = 0; s < work.stories.size(); ++s) {
     StoryRun run(host, manifest, work.stories[s], work.ask, futureOf(reference[s]));
     tally.beginStory();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // One cell of a sweep: a manifest reads the stories of one seed and answers their questions, beside a reference
 // that read the same. A pure function of its arguments: the same figures on any thread, in any order. Recall needs
-// no free run: a greedy reply is right up to the deciding token exactly if each of its tokens is the likeliest after
-// the right ones before it, which is what the teacher-forced pass shows.
+// no free run: a greedy reply is right up to the deciding token exactly if each token of the reply is the likeliest
+// after the right tokens before it, and the teacher-forced pass shows that.
 //
-// ask "after": the story is the prompt (what a policy prunes at its end is pruned then), each question is asked in a
-// fork of the session: its tokens and those of the reply are fed one by one. ask "inside": story and question are the
-// prompt of a session of their own. The compared positions are those after every token that was fed.
+// ask "after": the story is the prompt, and a policy prunes at the end of the story. A fork of the session asks each
+// question: it is fed the tokens of question and reply one by one. ask "inside": each question has a session whose
+// prompt is the story with the question. Figures are compared after every token that was fed.
 #pragma once
 #include <memory>
 #include <vector>
@@ -19,7 +19,7 @@ namespace kvlab {
 
 /// What the reference saw at the compared positions of a question.
 struct QuestionTrace {
-  std::vector<std::vector<float>> logits;                // [1 + positions, vocab]; the first: when the prompt was read
+  std::vector<std::vector<float>> logits;                // [1 + positions, vocab]; the first: after the prompt
   std::vector<std::vector<std::vector<float>>> mass;     // [positions, layers, rows] attention of the newest query
   std::vector<std::vector<std::vector<LedgerId>>> rows;  // [positions, layers, rows] of `mass`
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a finished sweep leaves beside its journal, each file whole or not at all. Any thread.
+// Writes the files of a finished sweep beside its journal, each file whole or not at all. Any thread.
 #pragma once
 #include <span>
 #include <string>

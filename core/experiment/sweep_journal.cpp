@@ -120,7 +120,7 @@ Status SweepJournal::read() {
 Status SweepJournal::append(const json& line) {
   if (m_head.is_null()) m_head = line;
   if (!m_failed && writeAll(m_file, lineOf(line))) return ok();
-  m_failed = true;  // what stands behind half a line would look like damage
+  m_failed = true;  // a line behind half a line would look like damage
   return failure(std::strerror(errno));
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a running sweep has finished, so that a kill at any moment loses and repeats no finished cell: a file of lines
-// "<16 hex digits: XXH3-64 of the rest> <JSON>", the first one the head, each written by one call and flushed to the
-// disk before the next cell counts as done. A last line that was torn is dropped when the file is opened again; any
-// other damage is an error. Locked while it is open, so that two sweeps cannot share a folder. One owner; append()
-// may be called by any thread, one at a time.
+// The journal lists the finished cells of a running sweep, so that a kill at any moment loses and repeats none of them.
+// Lines read "<16 hex digits: XXH3-64 of the rest> <JSON>"; the first line is the head. One call writes a line and
+// flushes it to the disk before the next cell counts as done. Opening drops a torn last line; any other damage is an
+// error. The file is locked while it is open, so two sweeps cannot share a folder. One owner; any thread may call
+// append(), one at a time.
 #pragma once
 #include <memory>
 #include <string>

@@ -233,7 +233,7 @@ class Sweep {
       m_stop = true;
       return;
     }
-    Result<SweepRow> kept = sweepRow(Json::parse(line), "the journal");  // what a resumed sweep would read
+    Result<SweepRow> kept = sweepRow(Json::parse(line), "the journal");  // as a resumed sweep would read it
     finished(at, kept ? kept.take() : std::move(row), seconds);
     Stories& stories = *m_stories.at({m_cells[at].prompts, m_cells[at].seed});
     if (stories.waiting == 0) stories.reference.reset();
@@ -260,7 +260,7 @@ class Sweep {
     return work;
   }
 
-  /// An error means stopped; what the cell runs into stands in its row.
+  /// An error means stopped; an error of the cell stands in its row.
   Result<SweepRow> runOne(const SweepCell& cell, const std::string& id) {
     const SweepPrompts& prompts = m_spec.prompts[cell.prompts];
     SweepRow row{cell.index, id, prompts.name, std::string(askName(prompts.ask)), cell.seed, cell.axes, cell.budget};
@@ -312,7 +312,7 @@ class Sweep {
   std::map<std::pair<std::size_t, std::int64_t>, std::unique_ptr<Stories>> m_stories;
   std::unique_ptr<SweepJournal> m_journal;
 
-  std::mutex m_mutex;  // journal and what follows, while workers run
+  std::mutex m_mutex;  // for the journal and the members below, while workers run
   std::vector<std::optional<SweepRow>> m_rows;
   std::vector<CellTime> m_times;
   std::int64_t m_done = 0, m_found = 0, m_failed = 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a sweep into a folder:
 //
-//   journal.jsonl                    what is done so far (sweep_journal.h); stays
+//   journal.jsonl                    the cells done so far (sweep_journal.h); stays
 //   results.jsonl, results.csv       one line per cell in cell order (core/api/sweep_table.h), once all are done
 //   summary.csv, pareto.svg          over seeds, once all are done
-//   timings.jsonl                    seconds of each cell: all that differs between two runs of one specification
+//   timings.jsonl                    seconds of each cell: nothing else differs between two runs of a specification
 //
 // A cell's figures depend on its content alone, so the number of jobs, kills and resumes leave no trace in the
 // results. runSweep() may be called on any thread; its workers live until it returns.
@@ -14,9 +14,9 @@
 
 namespace kvlab {
 
-/// Errors: bad_sweep, bad_prompts; sweep_exists, sweep_busy, bad_journal; sweep_changed where what is resumed is not
-/// what was begun (names what); bad_file; cancelled (what is done stays done); what the model refuses. A cell that
-/// fails is a row with its error and no error here.
+/// Errors: bad_sweep, bad_prompts; sweep_exists, sweep_busy, bad_journal; sweep_changed (names the difference) where
+/// the folder holds another sweep; bad_file; cancelled (finished cells stay finished); errors of the model. A cell
+/// that fails is a row with its error and no error here.
 Result<SweepOutcome> runSweep(const SweepSpec& spec, const SweepOptions& options);
 
 /// Reads and checks a specification file. Errors: bad_sweep.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/api/named_text.h"
+#include "core/api/nearest.h"
 #include "core/api/policy_spec.h"
 
 namespace kvlab {
@@ -17,40 +18,41 @@ namespace {
 constexpr const char* kGroups[] = {"recall", "kl", "attention", "needles", "bytes"};
 constexpr std::int64_t kMostCells = 1'000'000;
 
-Error bad(const std::string& key, const json& value, const std::string& why) {
+Error badField(const std::string& key, const json& value, const std::string& why) {
   return Error{"bad_sweep",
                "the sweep was refused",
                key + " " + why,
-               "correct the specification; the README lists its keys",
+               "correct the specification; the page Sweeps of the manual lists its keys",
                std::nullopt,
                key,
                value};
 }
 
 Status known(const json& object, const std::string& place, std::initializer_list<const char*> keys) {
-  if (!object.is_object()) return bad(place, object, "is no object");
+  if (!object.is_object()) return badField(place, object, "is no object");
+  const std::vector<std::string> all(keys.begin(), keys.end());
   for (const auto& [key, value] : object.items())
-    if (std::none_of(keys.begin(), keys.end(), [&key = key](const char* one) { return key == one; }))
-      return bad((place.empty() ? "" : place + ".") + key, value, "is not a known key");
+    if (std::find(all.begin(), all.end(), key) == all.end())
+      return badField((place.empty() ? "" : place + ".") + key, value, "is not a known key" + nearestNote(key, all));
   return ok();
 }
 
 Result<std::string> textOf(const json& object, const std::string& place, const char* key,
                            std::optional<std::string> other = {}) {
-  if (!object.contains(key)) return other ? Result<std::string>(*other) : bad(place + key, nullptr, "is missing");
+  if (!object.contains(key)) return other ? Result<std::string>(*other) : badField(place + key, nullptr, "is missing");
   if (!object[key].is_string() || object[key].get<std::string>().empty())
-    return bad(place + key, object[key], "is no text");
+    return badField(place + key, object[key], "is no text");
   return object[key].get<std::string>();
 }
 
 Status listOf(const json& object, const std::string& place, const char* key) {
-  if (!object.contains(key)) return bad(place + key, nullptr, "is missing");
+  if (!object.contains(key)) return badField(place + key, nullptr, "is missing");
   if (!object[key].is_array() || object[key].empty())
-    return bad(place + key, object[key], "is not a list with entries");
+    return badField(place + key, object[key], "is not a list with entries");
   return ok();
 }
 
-std::string labelOf(const json& value) {
+std::string shortText(const json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_object() && value.contains("name") && value["name"].is_string() && value.size() == 1)
     return value["name"].get<std::string>();
@@ -67,9 +69,9 @@ json at(const std::string& key, const json& value) {
 Status readWithout(const json& value, const std::string& place, SweepValue& out) {
   if (!value.contains("without")) return ok();
   const json& names = value["without"];
-  if (!names.is_array() || names.empty()) return bad(place + ".without", names, "is not a list of axes");
+  if (!names.is_array() || names.empty()) return badField(place + ".without", names, "is not a list of axes");
   for (const json& name : names) {
-    if (!name.is_string()) return bad(place + ".without", names, "is not a list of axes");
+    if (!name.is_string()) return badField(place + ".without", names, "is not a list of axes");
     out.without.push_back(name.get<std::string>());
   }
   return ok();
@@ -81,11 +83,11 @@ Result<SweepValue> readKeyValue(const json& value, const std::string& place, con
     if (Status keys = known(value, place, {"label", "value", "set", "without"}); !keys) return keys.error();
   const json& held = labelled ? value["value"] : value;
   Result<std::string> label =
-      labelled ? textOf(value, place + ".", "label", labelOf(held)) : Result<std::string>(labelOf(held));
+      labelled ? textOf(value, place + ".", "label", shortText(held)) : Result<std::string>(shortText(held));
   if (!label) return label.error();
   SweepValue out{*label, at(key, held)};
   if (labelled && value.contains("set")) {
-    if (!value["set"].is_object()) return bad(place + ".set", value["set"], "is no object of manifest changes");
+    if (!value["set"].is_object()) return badField(place + ".set", value["set"], "is no object of manifest changes");
     out.set.merge_patch(value["set"]);
   }
   if (labelled)
@@ -98,7 +100,7 @@ Result<SweepValue> readChange(const json& value, const std::string& place) {
   Result<std::string> label = textOf(value, place + ".", "label");
   if (!label) return label.error();
   if (!value.contains("set") || !value["set"].is_object())
-    return bad(place + ".set", value.value("set", json()), "is no object of manifest changes");
+    return badField(place + ".set", value.value("set", json()), "is no object of manifest changes");
   SweepValue out{*label, value["set"]};
   if (Status read = readWithout(value, place, out); !read) return read.error();
   return out;
@@ -106,9 +108,9 @@ Result<SweepValue> readChange(const json& value, const std::string& place) {
 
 Result<SweepValue> readBudget(const json& value, const std::string& place, bool ratio) {
   const double number = value.is_number() ? value.get<double>() : -1;
-  if (ratio && !(number > 0 && number <= 1)) return bad(place, value, "is no ratio above 0 and up to 1");
+  if (ratio && !(number > 0 && number <= 1)) return badField(place, value, "is no ratio above 0 and up to 1");
   if (!ratio && !(value.is_number_integer() && number >= 1))
-    return bad(place, value, "is no number of tokens from 1 on");
+    return badField(place, value, "is no number of tokens from 1 on");
   return SweepValue{value.dump(), json::object(), SweepBudget{ratio, number}};
 }
 
@@ -118,16 +120,16 @@ Result<SweepAxis> readAxis(const json& object, const std::string& place) {
   if (!name) return name.error();
   SweepAxis axis{*name, "", {}};
   if (object.contains("key") && object.contains("budget"))
-    return bad(place + ".budget", object["budget"], "stands beside key");
+    return badField(place + ".budget", object["budget"], "stands beside key");
   Result<std::string> key = textOf(object, place + ".", "key", "");
   if (!key) return key.error();
   axis.key = *key;
   Result<std::string> budget = textOf(object, place + ".", "budget", "");
   if (!budget) return budget.error();
   if (!budget->empty() && *budget != "ratio" && *budget != "tokens")
-    return bad(place + ".budget", *budget, "is neither ratio nor tokens");
+    return badField(place + ".budget", *budget, "is neither ratio nor tokens");
   if ((axis.name == "budget") != !budget->empty())
-    return bad(place + ".name", axis.name, "must be budget for the axis of budgets and for no other");
+    return badField(place + ".name", axis.name, "must be budget for the axis of budgets and for no other");
   if (Status list = listOf(object, place + ".", "values"); !list) return list.error();
   std::set<std::string> labels;
   for (std::size_t i = 0; i < object["values"].size(); ++i) {
@@ -138,7 +140,7 @@ Result<SweepAxis> readAxis(const json& object, const std::string& place) {
                                               : readKeyValue(value, here, axis.key);
     if (!one) return one.error();
     if (!labels.insert(one->label).second)
-      return bad(here, value, "has the label " + one->label + ", which another one has");
+      return badField(here, value, "has the label " + one->label + ", which another one has");
     axis.values.push_back(one.take());
   }
   return axis;
@@ -150,14 +152,14 @@ Status readAxes(const json& list, SweepSpec& spec) {
     const std::string place = "axes[" + std::to_string(i) + "]";
     Result<SweepAxis> axis = readAxis(list[i], place);
     if (!axis) return axis.error();
-    if (!names.insert(axis->name).second) return bad(place + ".name", axis->name, "is the name of another axis");
+    if (!names.insert(axis->name).second) return badField(place + ".name", axis->name, "is the name of another axis");
     spec.axes.push_back(axis.take());
   }
   for (const SweepAxis& axis : spec.axes)
     for (const SweepValue& value : axis.values)
       for (const std::string& other : value.without)
         if (other == axis.name || !names.count(other))
-          return bad("axes." + axis.name + "." + value.label + ".without", other, "names no other axis");
+          return badField("axes." + axis.name + "." + value.label + ".without", other, "names no other axis");
   return ok();
 }
 
@@ -165,9 +167,9 @@ Status readSeeds(const json& list, SweepSpec& spec) {
   spec.seeds.clear();
   for (const json& seed : list) {
     if (!seed.is_number_integer() || seed.get<std::int64_t>() < 0)
-      return bad("seeds", seed, "holds what is no whole number from 0 on");
+      return badField("seeds", seed, "holds what is no whole number from 0 on");
     if (std::find(spec.seeds.begin(), spec.seeds.end(), seed.get<std::int64_t>()) != spec.seeds.end())
-      return bad("seeds", seed, "holds a seed twice");
+      return badField("seeds", seed, "holds a seed twice");
     spec.seeds.push_back(seed.get<std::int64_t>());
   }
   return ok();
@@ -177,7 +179,7 @@ Status readLimit(const json& object, const std::string& place, const char* key, 
   if (!object.contains(key)) return ok();
   const json& value = object[key];
   if (!value.is_number_integer() || value.get<std::int64_t>() < 1 || value.get<std::int64_t>() > 1'000'000)
-    return bad(place + "." + key, value, "is no number from 1 on");
+    return badField(place + "." + key, value, "is no number from 1 on");
   out = value.get<int>();
   return ok();
 }
@@ -189,14 +191,14 @@ Result<SweepPrompts> readPrompts(const json& object, const std::string& place) {
   Result<std::string> name = textOf(object, place + ".", "name");
   if (!name) return name.error();
   out.name = *name;
-  if (object.contains("file") == object.contains("set")) return bad(place, object, "needs either file or set");
+  if (object.contains("file") == object.contains("set")) return badField(place, object, "needs either file or set");
   Result<std::string> file = textOf(object, place + ".", "file", "");
   if (!file) return file.error();
   out.file = *file;
   if (object.contains("set")) out.set = object["set"];
   Result<std::string> ask = textOf(object, place + ".", "ask", "after");
   if (!ask) return ask.error();
-  if (*ask != "after" && *ask != "inside") return bad(place + ".ask", *ask, "is neither after nor inside");
+  if (*ask != "after" && *ask != "inside") return badField(place + ".ask", *ask, "is neither after nor inside");
   out.ask = *ask == "after" ? Ask::After : Ask::Inside;
   for (auto [key, limit] : {std::pair{"stories", &out.limits.stories}, {"questions", &out.limits.questions}})
     if (Status read = readLimit(object, place, key, *limit); !read) return read.error();
@@ -208,7 +210,7 @@ Status readMeasure(const json& list, SweepSpec& spec) {
   for (const json& group : list) {
     const bool there =
         std::any_of(std::begin(kGroups), std::end(kGroups), [&](const char* one) { return group == one; });
-    if (!there) return bad("measure", group, "holds what is none of recall, kl, attention, needles, bytes");
+    if (!there) return badField("measure", group, "holds what is none of recall, kl, attention, needles, bytes");
     spec.measure.push_back(group.get<std::string>());
   }
   return ok();
@@ -289,7 +291,7 @@ class Expansion {
     if (Status merged = mergePolicy(manifest, cell); !merged) return merged;
     Result<Manifest> parsed = Manifest::fromJson(manifest);
     if (!parsed) {
-      Error error = bad("axes", labels, "give a manifest that is refused (" + labels + "): " + parsed.error().why);
+      Error error = badField("axes", labels, "give a manifest that is refused (" + labels + "): " + parsed.error().why);
       error.field = parsed.error().field;
       return error;
     }
@@ -297,7 +299,7 @@ class Expansion {
     cell.prompts = m_prompts;
     cell.seed = m_seed;
     cell.manifest = parsed.take();
-    if (cell.index >= kMostCells) return bad("axes", cell.index, "give more than a million cells");
+    if (cell.index >= kMostCells) return badField("axes", cell.index, "give more than a million cells");
     m_cells.push_back(std::move(cell));
     return ok();
   }
@@ -306,7 +308,7 @@ class Expansion {
   Status mergePolicy(json& manifest, const SweepCell& cell) const {
     const json given = manifest.value("policy", json("full"));
     Result<json> policy = namedObject(given);
-    if (!policy) return bad("policy", given, "is none: " + policy.error().why);
+    if (!policy) return badField("policy", given, "is none: " + policy.error().why);
     const json name = policy->value("name", json());
     const PolicyName* known = name.is_string() ? policyNamed(name.get<std::string>()) : nullptr;
     if (known && known->takes("seed") && !policy->contains("seed")) (*policy)["seed"] = m_seed;
@@ -347,8 +349,8 @@ Result<SweepSpec> SweepSpec::fromJson(const json& object) {
   spec.base = object.value("base", json{{"model", "demo"}});
   spec.reference = object.value("reference", json{{"policy", "full"}});
   for (const auto& [key, manifest] : {std::pair{"base", &spec.base}, {"reference", &spec.reference}})
-    if (!manifest->is_object()) return bad(key, *manifest, "is no manifest");
-  if (object.contains("axes") && !object["axes"].is_array()) return bad("axes", object["axes"], "is no list");
+    if (!manifest->is_object()) return badField(key, *manifest, "is no manifest");
+  if (object.contains("axes") && !object["axes"].is_array()) return badField("axes", object["axes"], "is no list");
   if (Status read = readAxes(object.value("axes", json::array()), spec); !read) return read.error();
   if (object.contains("seeds"))
     if (Status list = listOf(object, "", "seeds"); !list) return list.error();
@@ -360,7 +362,7 @@ Result<SweepSpec> SweepSpec::fromJson(const json& object) {
     Result<SweepPrompts> prompts = readPrompts(object["prompts"][i], place);
     if (!prompts) return prompts.error();
     if (!names.insert(prompts->name).second)
-      return bad(place + ".name", prompts->name, "is the name of another prompt set");
+      return badField(place + ".name", prompts->name, "is the name of another prompt set");
     spec.prompts.push_back(prompts.take());
   }
   if (object.contains("measure")) {
@@ -379,7 +381,7 @@ Result<Manifest> referenceManifest(const SweepSpec& spec, std::int64_t seed) {
   manifest["probes"] = true;  // its attention is what "kept" is measured against
   Result<Manifest> parsed = Manifest::fromJson(manifest);
   if (parsed) return parsed;
-  return bad("reference", spec.reference, "gives a manifest that is refused: " + parsed.error().why);
+  return badField("reference", spec.reference, "gives a manifest that is refused: " + parsed.error().why);
 }
 
 }  // namespace kvlab

@@ -46,6 +46,8 @@ void unrotatedRows(const CacheImport& rows, const ModelConfig& config, int layer
 
 /// A file that cannot be used (code bad_file); field names the tensor or key, if one is at fault.
 Error badCache(const std::string& file, const std::string& why, const std::string& field = {});
+/// One more than the largest number that an id, a position or a group may have.
+inline constexpr std::int64_t kNumbersEnd = std::int64_t{1} << 31;
 /// manifest[key] as numbers from 0 below `end`, or bad_file.
 Result<std::vector<std::int32_t>> indexList(const nlohmann::json& manifest, const char* key, std::int64_t end,
                                             const std::string& file);

@@ -12,9 +12,7 @@ namespace kvlab {
 namespace {
 
 using nlohmann::json;
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 constexpr std::int64_t kBlock = 64;  // rows unrotated at a time
-constexpr std::int64_t kMostIds = std::int64_t{1} << 31;
 
 float valueAt(const TensorView& tensor, std::int64_t i) {
   const auto* bytes = static_cast<const std::uint8_t*>(tensor.data) + i * kernels::dtypeBytes(tensor.dtype);
@@ -53,7 +51,7 @@ class HfReader {
   Status readIds() {
     const auto ids = indexList(m_manifest, "input_ids", m_target.config.vocab, m_path);
     if (!ids) return ids.error();
-    auto positions = indexList(m_manifest, "position_ids", kMostIds, m_path);
+    auto positions = indexList(m_manifest, "position_ids", kNumbersEnd, m_path);
     if (!positions) return positions.error();
     if (ids->empty()) return badCache(m_path, "input_ids is empty", "input_ids");
     if (ids->size() != positions->size())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cache read from a file and checked against the session it is for, not yet in its pools. Values;
-// rows stay in the mapped file until they are written. Any thread.
+// A cache that was read from a file and checked against a session, and is not yet in the session's pools.
+// Values; rows stay in the mapped file until the session writes its pools. Any thread.
 #pragma once
 #include <array>
 #include <memory>
@@ -20,7 +20,7 @@ namespace kvlab {
 
 enum class CacheForm : std::uint8_t { Native, HfTuple, HfDynamic };
 
-/// What a file has to fit.
+/// The facts of a session that a file has to fit.
 struct CacheTarget {
   ModelConfig config;
   std::string fingerprint;                  // of the model, core/files/fingerprint.h

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The native form of cache files: a whole state, byte for byte. Tensors (n = ledger rows, r = rows
-// of a map, stride = bytes of a row record, kernels/row_format.h):
-//   ledger.token I32 [n]  ledger.flags U8 [n, 4] kind, state, source, pinned  ledger.brightness F32
-//   [n] ledger.ticks I64 [n, 2] born, changed  ledger.birth_phases I32 [n] ledger.parents I32 [..]
-//   with ledger.parent_ends I32 [n]; ledger.children likewise context.ledger I32 [length]
-//   context.phases I32 [length]  context.brightness F32 [length] groups.{g}.ledger I32 [r]
-//   groups.{g}.phases I32 [r]  groups.{g}.provenance U64 [n, 3] rows.{layer} U8 [r - first, stride], in the
-//   order of the layer's map
-// and in the manifest, next to what all forms have: fingerprint, numerics, position, rows {k, v,
-// stride} or a list of them where layers differ, first [layers] (rows of the map that had left through the window;
-// may be absent: none), group_of [layers], random [2], tick, edited, pending. Not kept: where a ring stood, logits and
-// attention, which the next tick's query pass computes anew, and history.
+// The native form of cache files: a state byte for byte. core/interface.md, section 6, has the whole format. Tensors,
+// with n = ledger rows, r = rows of a map, stride = bytes of a row record (kernels/row_format.h):
+//   ledger.token I32 [n]   ledger.flags U8 [n, 4]: kind, state, source, pinned   ledger.brightness F32 [n]
+//   ledger.ticks I64 [n, 2]: born, changed   ledger.birth_phases I32 [n]
+//   ledger.parents I32 [..] with ledger.parent_ends I32 [n]; ledger.children with ledger.child_ends likewise
+//   context.ledger I32 [length]   context.phases I32 [length]   context.brightness F32 [length]
+//   groups.{g}.ledger I32 [r]   groups.{g}.phases I32 [r]   groups.{g}.provenance U64 [n, 3]
+//   rows.{layer} U8 [r - first, stride], in the order of the layer's map
+// The manifest has, besides the keys of all forms: fingerprint, numerics, position, rows {k, v, stride} or a list where
+// layers differ, first [layers] (rows of the map that had left through the window; absent = none), group_of [layers],
+// random [2], tick, edited, pending. The file holds neither history, nor where a ring stood, nor logits and attention,
+// which the next tick's query pass computes anew, nor what policies have observed.
 #pragma once
 #include <memory>
 
@@ -19,7 +19,7 @@
 
 namespace kvlab {
 
-/// The columns of one file while it is written: tensors point into them.
+/// The columns of one file while it is written; tensors point into these columns.
 class NativeColumns {
  public:
   NativeColumns(const CacheState& state, const CacheStore& store);

@@ -13,8 +13,6 @@ namespace kvlab {
 namespace {
 
 using nlohmann::json;
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-constexpr std::int64_t kMostIds = std::int64_t{1} << 31;
 
 Error other(const std::string& code, const std::string& file, const std::string& field, const json& have,
             const std::string& want, const std::string& remedy) {
@@ -119,7 +117,7 @@ class NativeReader {
   }
 
   Status readNumbers() {
-    auto groups = indexList(m_manifest, "group_of", kMostIds, m_path);
+    auto groups = indexList(m_manifest, "group_of", kNumbersEnd, m_path);
     if (!groups) return groups.error();
     m_rows.groupOf = groups.take();
     if (m_rows.groupOf.size() != at(m_target.config.layers))
@@ -147,7 +145,7 @@ class NativeReader {
 
   Status readLedger() {
     const std::int64_t n = m_columns.rows("ledger.token");
-    if (n >= kMostIds) return bad("the ledger is too long", "ledger.token");
+    if (n >= kNumbersEnd) return bad("the ledger is too long", "ledger.token");
     std::vector<std::int32_t> token;
     std::vector<std::uint8_t> flags;
     std::vector<float> brightness;
@@ -288,7 +286,7 @@ class NativeReader {
   Status readWindows() {
     m_rows.first.assign(m_rows.groupOf.size(), 0);
     if (m_manifest.contains("first")) {
-      auto first = indexList(m_manifest, "first", kMostIds, m_path);
+      auto first = indexList(m_manifest, "first", kNumbersEnd, m_path);
       if (!first) return first.error();
       m_rows.first = first.take();
     }

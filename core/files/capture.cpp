@@ -36,9 +36,9 @@ Error badCapture(const std::string& file, const std::string& why, const std::str
   return {"bad_capture", "cannot read " + file, why, "use an undamaged copy of the capture", std::nullopt, field};
 }
 
-class Reader {
+class CaptureReader {
  public:
-  Reader(std::span<const std::byte> bytes, const std::string& file) : m_bytes(bytes), m_file(file) {}
+  CaptureReader(std::span<const std::byte> bytes, const std::string& file) : m_bytes(bytes), m_file(file) {}
 
   Result<Capture> read() {
     if (m_bytes.size() < kFirstLine.size() || std::memcmp(m_bytes.data(), kFirstLine.data(), kFirstLine.size()) != 0)
@@ -164,7 +164,7 @@ std::string captureRecord(const CaptureCommand& command, std::uint64_t number) {
 }
 
 Result<Capture> parseCapture(std::span<const std::byte> bytes, const std::string& file) {
-  return Reader(bytes, file).read();
+  return CaptureReader(bytes, file).read();
 }
 
 Result<Capture> openCapture(const std::string& path) {

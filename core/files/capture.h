@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Capture files (.kvcap): what was done to a session, so that it can be done again. Append-only:
+// Capture files (.kvcap) record the commands of a session, which can then be done again. Append-only:
 //   "kvlab-capture 1\n", then records: u32 length, u64 XXH3-64 of the payload seeded with the
 //   record's number, payload (JSON, UTF-8); little-endian, nothing between records.
 // Record 0 is {"manifest", "fingerprint" of the model, "numerics"}, every later one a command
 //   {"verb", "args", "tick" after it, "commits" it made, "hash"?}
-// hash is the state hash after the command, without pending actions. A file may end anywhere: what
-// follows the last whole record is dropped and named in a note. A whole record that makes no sense
-// is an error (code bad_capture) that names record and byte. Values; any thread.
+// hash is the state hash after the command, without pending actions. A file may end anywhere: the reader
+// drops what follows the last whole record and names it in a note. A whole record that makes no sense is
+// an error (code bad_capture) that names record and byte. Values; any thread.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -25,7 +25,7 @@ struct CaptureCommand {
   std::string verb;
   nlohmann::json args = nlohmann::json::object();
   Tick tick;
-  std::int64_t commits = 1;  // fewer than the command makes when it was cut short or taken back in part
+  std::int64_t commits = 1;  // fewer where the command was cut short or taken back in part
   std::string hash = {};     // empty = not recorded
 };
 
@@ -37,7 +37,7 @@ struct CaptureHeader {
 struct Capture {
   CaptureHeader header;
   std::vector<CaptureCommand> commands;
-  std::string note;       // what was dropped; empty = nothing
+  std::string note;       // names dropped bytes; empty = none
   std::size_t bytes = 0;  // up to the end of the last whole record
 };
 

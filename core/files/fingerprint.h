@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names for what a file must meet again: the model that rows were computed with, and the bytes of a
-// file that a command read. XXH3-64 as 16 lower-case hexadecimal digits. Any thread.
+// Hashes that recognise a model whose rows a file holds, and the bytes of a file that a command has read. XXH3-64 as
+// 16 lower-case hexadecimal digits. Any thread.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace kvlab {
 
-/// Of the configuration and of up to 3 x 16 KiB of every weight tensor (start, middle, end): enough
-/// to tell two checkpoints apart without reading gigabytes.
+/// Covers the configuration and up to 3 x 16 KiB of every weight tensor (start, middle, end), which tells two
+/// checkpoints apart without reading gigabytes.
 std::string modelFingerprint(const Model& model);
 
 std::string contentHash(std::span<const std::byte> bytes);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys between kvlab, which stores them unrotated, and Hugging Face, which stores them rotated at
-// their phases: half-split pairs (i, i + headDim/2), y1 = x1 c - x2 s, y2 = x2 c + x1 s with
-// c, s = attentionFactor * cos, sin(phase * w_i) (transformers' modeling_rope_utils). The inverse
-// divides by c^2 + s^2. All of it in double, rounded once where a value is stored. Pure; any
+// Converts keys between kvlab, which stores keys unrotated, and Hugging Face, which stores keys rotated at
+// their phases. Half-split pairs (i, i + headDim/2) turn by y1 = x1 c - x2 s, y2 = x2 c + x1 s with
+// c, s = attentionFactor * cos, sin(phase * w_i) (transformers' modeling_rope_utils). The inverse divides by
+// c^2 + s^2. The arithmetic is in double; a value is rounded once, where it is stored. Pure; any
 // thread.
 #pragma once
 #include <cstdint>

@@ -2,6 +2,7 @@
 #include "core/lanes/lane_verbs.h"
 
 #include <algorithm>
+#include <map>
 
 #include "core/verbs/verb_args.h"
 #include "core/verbs/verbs.h"
@@ -10,7 +11,7 @@ namespace kvlab {
 namespace {
 
 using nlohmann::json;
-constexpr std::int64_t kMostTicks = 1 << 24, kMostIds = (std::int64_t{1} << 31) - 1;
+constexpr std::int64_t kMostLane = 1 << 16;
 
 /// Lane 0's report, and what the others did.
 json toJson(const Lanes& lanes, const LanesTick& tick) {
@@ -48,20 +49,19 @@ json failedTick(const Lanes& lanes, const Error& error) {
           {"lanes", json::array()}};
 }
 
-Result<json> step(Lanes& lanes, const json& args) {
-  VerbArgs in(args);
-  in.only({"n", "tokens"});
+Result<json> step(Lanes& lanes, VerbArgs& in) {
   const Session& first = lanes.session(0);
   std::vector<TokenId> tokens;
   if (in.has("tokens")) tokens = in.tokens("tokens", first.model().config().vocab);
   const auto block = static_cast<std::size_t>(first.manifest().ring.blockTokens);
   const auto blocks = static_cast<std::int64_t>((tokens.size() + block - 1) / block);
-  const std::int64_t n = in.integer("n", tokens.empty() ? 1 : blocks, 1, kMostTicks);
+  const std::int64_t n = in.integer("n", tokens.empty() ? 1 : blocks);
   if (!tokens.empty() && n > blocks)
     in.fail("n", n, "is " + std::to_string(n) + ", but there are " + std::to_string(tokens.size()) + " tokens");
   if (in.error()) return *in.error();
   json ticks = json::array();
   for (std::int64_t i = 0; i < n; ++i) {
+    if (i > 0) lanes.betweenTicks();
     if (n > 1 && !report(lanes.progress(), "stepping lanes", i, n)) break;
     const auto from = std::min(tokens.size(), static_cast<std::size_t>(i) * block),
                to = std::min(tokens.size(), from + block);
@@ -74,16 +74,14 @@ Result<json> step(Lanes& lanes, const json& args) {
 }
 
 /// Breakpoints are lane 0's; those on drift are not asked for.
-Result<json> run(Lanes& lanes, const json& args) {
-  VerbArgs in(args);
-  in.only({"maxTicks"});
-  const std::int64_t most = in.integer("maxTicks", 64, 1, kMostTicks);
-  if (in.error()) return *in.error();
+Result<json> run(Lanes& lanes, VerbArgs& in) {
+  const std::int64_t most = in.integer("maxTicks");
   const Session& first = lanes.session(0);
   const std::vector<TokenId> eos = first.model().tokenizer().eos();
   json ticks = json::array();
   std::string stoppedBy = "max_ticks";
   for (std::int64_t i = 0; i < most; ++i) {
+    if (i > 0) lanes.betweenTicks();
     if (!report(lanes.progress(), "running lanes", i, most)) return json{{"ticks", ticks}, {"stoppedBy", "cancelled"}};
     const CacheState before = first.state();
     const Result<LanesTick> tick = lanes.step();
@@ -97,84 +95,117 @@ Result<json> run(Lanes& lanes, const json& args) {
   return json{{"ticks", ticks}, {"stoppedBy", "max_ticks"}};
 }
 
-Result<json> needles(Lanes& lanes, const json& args) {
-  VerbArgs in(args);
-  in.only({"places"});
-  std::vector<std::int32_t> places;
-  if (!args.contains("places") || args["places"] != json::array())
-    for (const LedgerId id : in.ids<LedgerId>("places", kMostIds)) places.push_back(id.value());
-  if (in.error()) return *in.error();
-  if (Status set = lanes.setNeedles(std::move(places)); !set) return set.error();
+std::vector<std::int32_t> placesOf(const VerbArgs& in, const char* field) {
+  std::vector<std::int32_t> out;
+  for (const LedgerId id : in.ids<LedgerId>(field)) out.push_back(id.value());
+  return out;
+}
+
+Result<json> needles(Lanes& lanes, VerbArgs& in) {
+  if (Status set = lanes.setNeedles(placesOf(in, "places")); !set) return set.error();
   return json(nullptr);
 }
 
-Result<json> one(Lanes& lanes, const json& args) {
-  VerbArgs in(args);
-  in.only({"lane", "verb", "args"});
-  const auto lane = static_cast<int>(in.integer("lane", {}, 0, lanes.size() - 1));
-  const std::string verb = in.text("verb");
+Result<json> one(Lanes& lanes, VerbArgs& in) {
+  const auto lane = static_cast<int>(in.within("lane", 0, lanes.size() - 1));
   if (in.error()) return *in.error();
-  return lanes.call(lane, verb, in.has("args") ? args["args"] : json::object());
+  return lanes.call(lane, in.text("verb"), in.has("args") ? in.raw("args") : json::object());
 }
 
-Result<json> report(Lanes& lanes, const json& args) {
-  VerbArgs in(args);
-  in.only({});
-  if (in.error()) return *in.error();
-  return toJson(*lanes.view());
+Result<json> lanesReport(Lanes& lanes, VerbArgs&) { return toJson(*lanes.view()); }
+
+/// Null for a verb that lanes do not run themselves.
+RunsOnLanes ownRun(const std::string& name) {
+  static const std::map<std::string, RunsOnLanes> kTicks = {{"step", step}, {"run", run}};
+  if (const auto found = kTicks.find(name); found != kTicks.end()) return found->second;
+  for (const Verb& verb : laneVerbs())
+    if (const auto* own = std::get_if<RunsOnLanes>(&verb.run); own && verb.info.name == name) return *own;
+  return nullptr;
 }
 
-struct LaneVerb {
-  const char* name;
-  std::vector<std::string> args;
-  Result<json> (*run)(Lanes& lanes, const json& args);
-};
+Result<json> runOwn(Lanes& lanes, const VerbInfo& info, const json& args) {
+  const RunsOnLanes own = ownRun(info.name);
+  if (!own) return unknownVerb(info.name);
+  VerbArgs in(info.args, args);
+  Result<json> result = in.error() ? Result<json>(*in.error()) : own(lanes, in);
+  return result ? std::move(result) : VerbArgs::completed(result.error(), info.name, info.args);
+}
+
+Error outOfStep(const std::string& name) {
+  return {"in_lockstep", name + " was refused", "it would take the reference out of step with its lanes",
+          "close the lanes, or fork the reference and do it there"};
+}
+
+const VerbInfo& laneVerb(InLanes lanes) {
+  const std::span<const Verb> all = laneVerbs();
+  return std::find_if(all.begin(), all.end(), [&](const Verb& verb) { return verb.info.lanes == lanes; })->info;
+}
 
 }  // namespace
 
 Result<std::unique_ptr<Session>> releaseLane(Lanes& lanes, const json& request) {
-  VerbArgs in(request);
-  in.only({"lane"});
-  const auto lane = static_cast<int>(in.integer("lane", 0, 0, lanes.size() - 1));
-  if (in.error()) return VerbArgs::completed(*in.error(), "lanesClose", {"lane"});
+  const VerbInfo& info = laneVerb(InLanes::Closes);
+  VerbArgs in(info.args, request);
+  const auto lane = in.error() ? 0 : static_cast<int>(in.within("lane", 0, lanes.size() - 1, 0));
+  if (in.error()) return VerbArgs::completed(*in.error(), info.name, info.args);
   return lanes.release(lane);
 }
 
 Result<std::unique_ptr<Lanes>> makeLanes(std::unique_ptr<Session>& reference, const json& request) {
-  VerbArgs in(request);
-  in.only({"lanes", "together", "needles"});
-  LanesOptions options;
-  options.together = in.flag("together", true);
-  if (in.has("needles") && !in.raw("needles").empty())
-    for (const LedgerId id : in.ids<LedgerId>("needles", kMostIds)) options.needles.push_back(id.value());
-  std::vector<json> changes;
-  if (in.has("lanes") && in.raw("lanes").is_array()) changes = in.raw("lanes").get<std::vector<json>>();
-  else if (in.has("lanes")) in.fail("lanes", in.raw("lanes"), "is not a list of manifest changes");
-  else in.fail("lanes", nullptr, "is missing");
-  if (in.error()) return VerbArgs::completed(*in.error(), "lanes", {"lanes", "together", "needles"});
-  return Lanes::around(reference, changes, options);
+  const VerbInfo& info = laneVerb(InLanes::Opens);
+  const VerbArgs in(info.args, request);
+  if (in.error()) return VerbArgs::completed(*in.error(), info.name, info.args);
+  const LanesOptions options{in.flag("together"), placesOf(in, "needles")};
+  return Lanes::around(reference, in.raw("lanes").get<std::vector<json>>(), options);
 }
 
 Result<json> execute(Lanes& lanes, const std::string& name, const json& given) {
-  static const LaneVerb kVerbs[] = {{"step", {"n", "tokens"}, step},
-                                    {"run", {"maxTicks"}, run},
-                                    {"lanesReport", {}, report},
-                                    {"lanesNeedles", {"places"}, needles},
-                                    {"lane", {"lane", "verb", "args"}, one}};
-  static constexpr std::string_view kFeeds[] = {"prompt", "promptIds", "prefill", "endPrefill"};
-  static constexpr std::string_view kAlone[] = {"stepAction", "undo", "redo", "goto", "reset", "loadCache"};
+  const VerbInfo* info = verbNamed(name);
+  if (!info) return unknownVerb(name);
   const json none = json::object(), &args = given.is_null() ? none : given;
-  for (const LaneVerb& verb : kVerbs) {
-    if (name != verb.name) continue;
-    Result<json> result = verb.run(lanes, args);
-    return result ? std::move(result) : VerbArgs::completed(result.error(), name, verb.args);
+  switch (info->lanes) {
+    case InLanes::Steps:
+    case InLanes::Own: return runOwn(lanes, *info, args);
+    case InLanes::Feeds: return answer(lanes, lanes.feed(name, args));
+    case InLanes::Refused: return outOfStep(name);
+    case InLanes::Reference:
+    case InLanes::Opens:
+    case InLanes::Closes: break;
   }
-  if (std::find(std::begin(kFeeds), std::end(kFeeds), name) != std::end(kFeeds))
-    return answer(lanes, lanes.feed(name, args));
-  if (std::find(std::begin(kAlone), std::end(kAlone), name) != std::end(kAlone))
-    return Error{"in_lockstep", name + " was refused", "it would take the reference out of step with its lanes",
-                 "close the lanes, or fork the reference and do it there"};
   return lanes.call(0, name, args);
+}
+
+std::span<const Verb> laneVerbs() {
+  static const Verb kVerbs[] = {
+      {{"lanesOpen",
+        {arg::of("lanes", ArgType::List), arg::flag("together", true), arg::of("needles", ArgType::LedgerIds).orNone()},
+        "Puts lanes in the place of the session: the session is lane 0, and each entry of the list says what another "
+        "lane has different in its manifest.",
+        Effect::Commits,
+        InLanes::Opens},
+       {}},
+      {{"lanesClose",
+        {arg::integer("lane", 0, kMostLane).orElse(0)},
+        "Ends the lanes and goes on with the session of one of them.",
+        Effect::Commits,
+        InLanes::Closes},
+       {}},
+      {{"lane",
+        {arg::integer("lane", 0, kMostLane), arg::of("verb", ArgType::Verb),
+         arg::of("args", ArgType::Arguments).orNone()},
+        "Runs a verb on one lane alone.",
+        Effect::Commits,
+        InLanes::Own},
+       one},
+      {{"lanesReport", {}, "One row per lane: how far it is from lane 0.", Effect::Reads, InLanes::Own}, lanesReport},
+      {{"lanesNeedles",
+        {arg::of("places", ArgType::LedgerIds)},
+        "Sets the tokens whose survival the lanes report, as places among the tokens that all lanes took.",
+        Effect::Queues,
+        InLanes::Own},
+       needles},
+  };
+  return kVerbs;
 }
 
 }  // namespace kvlab

@@ -6,9 +6,13 @@
 #include <new>
 
 #include "core/analysis/metrics.h"
+#include "core/api/error_thrown.h"
 #include "core/lanes/lane_tokens.h"
 #include "core/lanes/lockstep.h"
 #include "core/lanes/samples.h"
+#include "core/session/ticks.h"
+#include "core/session/tiles.h"
+#include "core/session/truth.h"
 #include "core/verbs/verbs.h"
 
 namespace kvlab {
@@ -58,6 +62,8 @@ template <class Body>
 std::optional<Error> guarded(const Body& body) {
   try {
     return body();
+  } catch (const ErrorThrown& thrown) {
+    return thrown.error();
   } catch (const std::bad_alloc&) {
     return Error{"out_of_memory", "the lane was not stepped", "memory is exhausted",
                  "lower capacity or history_bytes, or open fewer lanes"};
@@ -102,7 +108,7 @@ const Session& Lanes::session(int lane) const { return *m_lanes[at(lane)]->sessi
 
 Breakpoints& Lanes::breakpoints() { return m_lanes.front()->session->breakpoints(); }
 Result<std::unique_ptr<PendingTile>> Lanes::tile(const TileRequest& request) {
-  return m_lanes.front()->session->tile(request);
+  return kvlab::tile(*m_lanes.front()->session, request);
 }
 
 Result<std::unique_ptr<Lanes>> Lanes::make(const Session& origin, const std::vector<json>& changes,
@@ -122,7 +128,7 @@ Result<std::unique_ptr<Lanes>> Lanes::around(std::unique_ptr<Session>& reference
     return error;
   };
   lanes->m_lanes.front()->tokens.start(lanes->session(0).state());
-  lanes->m_lanes.front()->session->keepAttention();  // which the others are compared by
+  keepAttention(*lanes->m_lanes.front()->session);  // which the others are compared by
   for (const json& change : changes)
     if (Status opened = lanes->open(lanes->session(0), change); !opened)
       return refused(inLane(opened.error(), lanes->size()));
@@ -130,6 +136,7 @@ Result<std::unique_ptr<Lanes>> Lanes::around(std::unique_ptr<Session>& reference
   if (Status set = lanes->setNeedles(options.needles); !set) return refused(set.error());
   lanes->m_lanes.front()->session->setPublish({});  // lanes speak for all
   lanes->m_lanes.front()->session->setProgress({});
+  lanes->m_lanes.front()->session->setBetweenTicks({});
   return lanes;
 }
 
@@ -157,7 +164,9 @@ Result<std::unique_ptr<Lanes>> Lanes::fork() const {
 
 std::unique_ptr<Session> Lanes::release(int lane) {
   m_wide.reset();  // it lies on lane 0's back end
-  if (m_snapshot) m_lanes[at(lane)]->session->publishAfter(m_serial);
+  Session& session = *m_lanes[at(lane)]->session;
+  session.publisher().startAfter(m_snapshot ? m_serial : 0);
+  session.publish();
   return std::move(m_lanes[at(lane)]->session);
 }
 
@@ -190,12 +199,11 @@ Status Lanes::usable() const {
 }
 
 Result<LanesTick> Lanes::feed(const std::string& verb, const json& args) {
-  static constexpr std::string_view kVerbs[] = {"prompt", "promptIds", "prefill", "endPrefill"};
-  if (std::find(std::begin(kVerbs), std::end(kVerbs), verb) == std::end(kVerbs))
+  if (const VerbInfo* info = verbNamed(verb); !info || info->lanes != InLanes::Feeds)
     return Error{"bad_argument",
                  "the lanes were not fed",
-                 verb + " is none of prompt, promptIds, prefill and endPrefill",
-                 "call one of these",
+                 verb + " does not give the same tokens to every lane",
+                 "call a verb that does, such as prompt or promptIds",
                  std::nullopt,
                  "verb",
                  verb};
@@ -208,13 +216,13 @@ Result<LanesTick> Lanes::step(const std::vector<TokenId>& forced) {
   const Session& first = session(0);
   const bool block = forced.empty() && first.manifest().ring.blockTokens > 1;
   if (forced.empty() && !block) {
-    Result<TokenId> next = m_lanes.front()->session->peek();
+    Result<TokenId> next = peek(*m_lanes.front()->session);
     if (!next) return next.error();
     tokens = {*next};
   }
   const Job run = [&](Lane& lane) -> std::optional<Error> {
     Trace trace;
-    if (Status fresh = lane.session->refreshLogits(trace); !fresh) return fresh.error();
+    if (Status fresh = refreshLogits(*lane.session); !fresh) return fresh.error();
     lane.before = lane.state().logits;
     json args = json::object();
     if (lane.place > 0 || !forced.empty())  // lane 0's own sampler draws what was peeked at

@@ -11,6 +11,7 @@
 // own pass. The bits are the same.
 #pragma once
 #include "core/api/lanes_view.h"
+#include "core/api/tile.h"
 #include "core/session/session.h"
 
 namespace kvlab {
@@ -56,7 +57,7 @@ class Lanes {
   const Session& session(int lane) const;
   Breakpoints& breakpoints();                                             // of lane 0
   Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request);  // likewise
-  /// verb: prompt, promptIds, prefill or endPrefill, on every lane in step. Errors: out_of_step where
+  /// verb: one that the table says feeds lanes, as prompt does; every lane in step runs it. Errors: out_of_step where
   /// the reference has left, and the verb's own.
   Result<LanesTick> feed(const std::string& verb, const nlohmann::json& args);
   /// One tick: the given tokens, or those that lane 0 generates. Errors: as feed, and empty.
@@ -73,6 +74,11 @@ class Lanes {
   /// Where steps and prompts of all lanes report; asked once per tick whether to go on.
   void setProgress(Progress progress) { m_progress = std::move(progress); }
   const Progress& progress() const { return m_progress; }
+  /// Called between two ticks of a long verb, where all lanes are whole and others may look at them.
+  void setBetweenTicks(std::function<void()> between) { m_betweenTicks = std::move(between); }
+  void betweenTicks() const {
+    if (m_betweenTicks) m_betweenTicks();
+  }
 
  private:
   struct Lane;
@@ -105,6 +111,7 @@ class Lanes {
   std::uint64_t m_serial = 0;
   std::function<void(SnapshotPtr)> m_publish;
   Progress m_progress;
+  std::function<void()> m_betweenTicks;
 };
 
 }  // namespace kvlab

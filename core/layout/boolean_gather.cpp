@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An edit is one gather: every row that stays is copied to the other half of the pool, new rows among
-// them. The whole cache moves, but each row once and never over another.
+// An edit is one gather: all rows that stay, new rows included, are copied to the other half of the pool.
+// The whole cache moves, but each row moves once and never over another row.
 #include "core/layout/contiguous.h"
 #include "core/layout/row_mover.h"
 #include "core/model/decoder/backend_status.h"

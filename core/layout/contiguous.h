@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the layouts share that keep rows in context order, slot after slot: pools without room for
-// history, rows handed out behind the last one, maps that count up. Engine thread.
+// The common part of layouts that keep rows in context order, slot after slot. Pools have no room for
+// history, new rows get slots behind the last row, and maps count up. Engine thread.
 #pragma once
 #include "core/layout/layout.h"
 
@@ -16,7 +16,7 @@ class Contiguous : public StorageLayout {
   Result<std::int64_t> settle(Settling& settling, LayoutContext& context) const override;
 
  protected:
-  /// Brings the resident rows of one layer to the slots base, base + 1, ...
+  /// Moves the resident rows of one layer to the slots base, base + 1, ...; bytes moved.
   virtual Result<std::int64_t> arrange(const ResidencyView& map, RowPool& pool, std::int32_t base) const = 0;
   /// Slot of the first row after an edit.
   virtual std::int32_t baseOf(const ResidencyView&, const RunSlots&) const { return 0; }

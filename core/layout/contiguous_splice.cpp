@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a cache without an index does: each splice of the list, from the highest place down, moves every
-// later row of the layer. Step 4's torch.cat, without the second buffer.
+// A cache without an index works in this way: each splice of the list, from the highest place down, moves
+// every later row of the layer. torch.cat does the same with a second buffer.
 #include "core/layout/contiguous.h"
 #include "core/layout/row_mover.h"
 #include "core/model/decoder/backend_status.h"
@@ -10,12 +10,12 @@ namespace {
 
 using kernels::RowMove;
 
-/// Survivors that keep their distance, in context order, and rows that were computed behind them all.
+/// Runs of survivors that keep their distance, in context order, and rows that a pass computed behind all survivors.
 struct Pieces {
   std::vector<RowMove> survivors, fresh;
 };
 
-/// Survivors ascend from slot to slot; rows that do not are new, and so are all behind the last survivor.
+/// The slots of survivors ascend. A row that breaks the order is new, and so are all rows behind the last survivor.
 Pieces piecesOf(const ResidencyView& map) {
   Pieces pieces;
   const std::span<const Slot> slots = map.residentSlots();

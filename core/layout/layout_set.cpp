@@ -5,9 +5,8 @@
 
 namespace kvlab {
 namespace {
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// Slots that rows have left: given back where the state before did not name them, else freed.
+/// Slots that rows have left. A slot that the state before did not name is given back; any other is freed.
 void account(const std::vector<Slot>& left, SlotAllocator& slots, std::vector<Slot>& added, std::vector<Slot>& freed) {
   std::vector<Slot> dropped;
   for (const Slot slot : left) (std::erase(added, slot) ? dropped : freed).push_back(slot);
@@ -120,7 +119,7 @@ Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::in
     }
   }
   if (!inPlace()) return bytes;
-  // Nothing is kept of older states: what they alone named is free.
+  // History keeps no older state, so slots that only older states named are free.
   for (int layer = 0; layer < state.layers(); ++layer) {
     if (!layout(layer).inPlace()) context.store.slots(layer).give(freed[at(layer)]);
     freed[at(layer)].clear();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layouts of all layers of a session: what a transaction asks to reserve slots and to settle rows.
+// The layouts of all layers of a session. A transaction reserves slots and settles rows through this set.
 // Owned by a session; engine thread.
 #pragma once
 #include "core/layout/layout.h"
@@ -9,7 +9,7 @@ namespace kvlab {
 class LayoutSet {
  public:
   LayoutSet() = default;
-  /// [layers] specs as in the manifest, and what each pool is for.
+  /// specs: [layers] as in the manifest; demands: [layers] what each pool must hold.
   static Result<LayoutSet> make(const std::vector<std::string>& specs, std::vector<LayerDemand> demands);
   /// One layout for all layers.
   static LayoutSet of(const LayoutName& info, int layers, const LayerDemand& demand);
@@ -18,28 +18,28 @@ class LayoutSet {
     return *m_layouts[static_cast<std::size_t>(m_of[static_cast<std::size_t>(layer)])];
   }
   const LayerDemand& demand(int layer) const { return m_demands[static_cast<std::size_t>(layer)]; }
-  /// Slots that the pool of a layer would have if nothing were kept for history.
+  /// Slots that the pool of a layer would have without room for history.
   std::int32_t slotsWithoutHistory(int layer) const;
   bool alike(int a, int b) const;
   std::string names() const;
-  /// True if some layer's layout is: then nothing of older states is kept.
+  /// True if some layer's layout works in place: then history keeps no older state.
   bool inPlace() const;
   /// Pools and their allocators; `formats` [layers].
   std::vector<LayerPool> pools(const std::vector<kernels::RowFormat>& formats) const;
 
-  /// Slots for `inserted` rows and then `tail` rows behind the last one, [layers][rows]. lastLeaves: the
-  /// last token of the context is removed.
+  /// Reserves slots for `inserted` rows and then for `tail` rows behind the last one, [layers][rows]. lastLeaves: the
+  /// edit removes the last token of the context.
   Result<LayerSlots> reserve(CacheStore& store, const CacheState& before, std::int32_t inserted, std::int32_t tail,
                              bool lastLeaves, FaultDoor& faults) const;
-  /// True if reserved slots hold live rows: the rows of a prompt longer than the room of a ring.
+  /// True if reserved slots hold live rows: a prompt is longer than the room of a ring.
   static bool overruns(const CacheState& before, const LayerSlots& reserved);
-  /// Settles every group of `state` after `rows` new rows, appended or not; bytes moved. added and freed:
-  /// slots against the state before.
+  /// Settles every group of `state` after `rows` new rows, appended or not; returns bytes moved. added and freed: the
+  /// slots that the state has gained and lost since the state before.
   Result<std::int64_t> settle(CacheState& state, bool appended, std::int32_t rows, LayerSlots& added, LayerSlots& freed,
                               LayoutContext& context) const;
-  /// Slots that no state names after all; a layout that counts rows has them already.
+  /// Gives back reserved slots that no state names. A layout that counts rows knows of them already.
   void release(CacheStore& store, const LayerSlots& slots) const;
-  /// Everything is free except the rows of `state`.
+  /// Frees every slot but those of the rows of `state`.
   void restart(CacheStore& store, const CacheState& state) const;
   /// Groups for an empty cache: layers that are alike share one. windows: [layers] of the masks.
   void start(CacheState& state, const std::vector<std::int32_t>& windows) const;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pages of `block` slots. The rows of a page lie in its first slots in context order, and pages follow
 // one another in context order, as a block table of paged attention has them (Kwon et al. 2023, section
-// 4). An edit never changes a page in use: what no longer starts its page is copied into fresh pages, so
-// older states keep theirs and a commit that fails changes nothing. Pages that are not full are the price;
+// 4). An edit never changes a page in use: rows that no longer start their page are copied into fresh pages, so
+// older states keep their pages, and a commit that fails changes nothing. The price is pages that are not full;
 // compact() gets the room back.
 #include "core/layout/layout.h"
 #include "core/layout/row_mover.h"
@@ -13,15 +13,15 @@ namespace {
 
 using kernels::RowMove;
 
-/// What brings the resident rows of one layer into page form.
+/// The moves that bring the resident rows of one layer into page form.
 struct Repaging {
   std::vector<Slot> slots;  // [resident rows] after
   std::vector<Slot> left, taken;
   std::vector<RowMove> moves;
 };
 
-/// A row stays where it is if it starts its page, stands behind the row before or is the oldest; any other
-/// goes behind the row before, where that slot is free, or starts a page. Fails with nothing taken.
+/// A row stays where it is if it starts its page, stands behind the row before, or is the oldest. Any other row goes
+/// behind the row before if that slot is free, or starts a page. A failure takes nothing.
 std::optional<Repaging> repage(std::span<const Slot> slots, PageSlots& pages) {
   Repaging out;
   Slot last(-1);
@@ -45,7 +45,7 @@ std::optional<Repaging> repage(std::span<const Slot> slots, PageSlots& pages) {
   return out;
 }
 
-/// All of them or none.
+/// Takes all of the slots, or none.
 bool takeAll(PageSlots& pages, const std::vector<Slot>& slots) {
   for (std::size_t i = 0; i < slots.size(); ++i) {
     if (pages.takeSlot(slots[i])) continue;
@@ -85,7 +85,7 @@ class Paged : public StorageLayout {
   }
 
   Result<std::int64_t> settle(Settling& settling, LayoutContext& context) const override {
-    if (settling.appended) return std::int64_t{0};  // taken behind the last row
+    if (settling.appended) return std::int64_t{0};  // the slots stand behind the last row
     for (std::size_t i = 0; i < settling.layers.size(); ++i)
       if (Status passed = context.faults.pass(FaultPoint::Copy, "moving rows"); !passed) return passed.error();
     const std::span<const Slot> before = settling.group.map->residentSlots();

@@ -6,8 +6,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 /// Where the oldest of the rows [first, size) has to lie so that the fewest rows move: most of them lie
 /// right for it already.
 std::int32_t cheapestHead(const ResidencyView& map, std::int32_t first, std::int32_t capacity) {
@@ -21,7 +19,7 @@ std::int32_t cheapestHead(const ResidencyView& map, std::int32_t first, std::int
   return best;
 }
 
-/// Rows [first, size) of a layer to slots head, head + 1, ... around the end; the slots of the map after.
+/// Moves rows [first, size) of each layer to the slots head, head + 1, ... around the end, and names them in the map.
 Result<std::int64_t> arrange(Settling& settling, LayoutContext& context, std::int32_t first, std::int32_t head,
                              std::int32_t capacity) {
   const ResidencyView& map = *settling.group.map;

@@ -10,8 +10,8 @@ namespace kvlab {
 /// Appends the move of one row to a list of runs of consecutive rows.
 void addMove(std::vector<kernels::RowMove>& moves, std::int32_t from, std::int32_t to);
 
-/// Moves whole runs at once: sources are distinct, destinations are distinct. Rows in a ring of
-/// dependencies pass through a side buffer. Bytes read and written, or error out_of_memory or device.
+/// Moves whole runs at once. Sources are distinct, and so are destinations. Rows in a cycle of dependencies
+/// pass through a side buffer. Returns bytes read and written. Errors: out_of_memory, device.
 Result<std::int64_t> moveAll(RowPool& pool, std::vector<kernels::RowMove> moves);
 
 }  // namespace kvlab

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A counter-based generator: the n-th 64 bits of stream `key` without computing those before.
-// splitmix64 (Steele, Lea, Flood 2014), the stream's start being the mixed key.
+// A counter-based generator: the n-th 64 bits of stream `key` without computing earlier bits.
+// splitmix64 (Steele, Lea, Flood 2014); the stream starts at the mixed key.
 #pragma once
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A decoder ready to run: configuration, weights by role, tokenizer. Weights of a directory are
-// read in place from the mapped files; those of a synthetic model are drawn from a counter-based
+// read in place from the mapped files; weights of a synthetic model come from a counter-based
 // generator. Every shape is checked against the configuration. Immutable and shared; any thread.
 #pragma once
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for weights that are not a file's: in huge pages where the system has them, because a product that streams
-// gigabytes with small ones waits for address translation. Any thread.
+// Memory for weights that lie in no file. It has huge pages where the system offers them, because a product that
+// streams gigabytes from small pages waits for address translation. Any thread.
 #pragma once
 #include <cstddef>
 #include <memory>

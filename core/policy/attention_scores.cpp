@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies that score a row by attention it has received: from all queries so far (H2O, arXiv 2306.14048),
-// from the newest one (TOVA, arXiv 2401.06104), from the last ones, pooled over neighbouring rows (SnapKV,
-// arXiv 2404.14469; PyramidKV, arXiv 2406.02069, and AdaKV, arXiv 2407.11550, are the same with other budgets).
+// Policies that score a row by the attention it has received: from all queries so far (H2O, arXiv 2306.14048), from
+// the newest query (TOVA, arXiv 2401.06104), or from the last queries, pooled over neighbouring rows (SnapKV, arXiv
+// 2404.14469; PyramidKV, arXiv 2406.02069, and AdaKV, arXiv 2407.11550, differ from SnapKV in their budgets).
 #include <algorithm>
 
 #include "core/policy/policy.h"
@@ -15,7 +15,7 @@ std::vector<float> received(const PolicySpec&, const LayerRows& rows) {
 
 std::vector<float> newest(const PolicySpec&, const LayerRows& rows) { return {rows.newest.begin(), rows.newest.end()}; }
 
-/// Mean or maximum of `kernel` neighbours; past the ends the mean counts zeros, as torch's avg_pool1d does.
+/// Mean or maximum of `kernel` neighbours. Beyond the ends the mean counts zeros, as torch's avg_pool1d does.
 float pooled(std::span<const float> list, std::ptrdiff_t i, const PolicySpec& spec) {
   const std::ptrdiff_t half = spec.kernel / 2, size = static_cast<std::ptrdiff_t>(list.size());
   double sum = 0;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Halo Weave's brightness as an eviction score: a token is as bright in every layer. semantics.md, section 4.
+// Brightness as an eviction score: a token has one brightness for all layers. semantics.md, section 4.
 #include "core/policy/policy.h"
 
 namespace kvlab {
 namespace {
 
-std::vector<float> scores(const PolicySpec&, const LayerRows& rows) {
+std::vector<float> brightnessScores(const PolicySpec&, const LayerRows& rows) {
   return {rows.brightness.begin(), rows.brightness.end()};
 }
 
 }  // namespace
 
-Policy makeBrightness() { return {kBrightness, scores}; }
+Policy makeBrightness() { return {kBrightness, brightnessScores}; }
 
 }  // namespace kvlab

@@ -6,8 +6,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 /// Attention of the newest query in the last layer per context position, mean over its heads, 0 where a token was not
 /// there to be seen.
 std::vector<float> newestMass(const CacheState& state) {
@@ -46,7 +44,7 @@ Column<float> observedBrightness(const CacheState& state, const BrightnessSettin
 int cullCount(std::int32_t length, int target) { return length < target ? 0 : length == target ? 1 : 2; }
 
 std::vector<Position> dimmestPairs(const CacheState& state, int count, const std::function<bool(Position)>& taken) {
-  std::vector<bool> eligible(state.context.size(), false);  // some head of the last layer has it
+  std::vector<bool> eligible(state.context.size(), false);  // some head of the last layer has the token
   for (int layer = state.layers() - state.perLayer; layer < state.layers(); ++layer) {
     const ResidencyView& map = state.map(layer);
     for (std::size_t p = 0, i = 0; p < eligible.size() && i < map.size(); ++p)

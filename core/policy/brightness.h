@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Halo Weave: tokens dim unless they are looked at, and the dimmest adjacent pairs give way to a
-// single token. semantics.md, section 4. Pure; engine thread.
+// Brightness: a token that nobody looks at dims, and the dimmest adjacent pairs give way to a single
+// token. semantics.md, section 4. Pure; engine thread.
 #pragma once
 #include <functional>
 #include <optional>
@@ -19,9 +19,9 @@ Column<float> observedBrightness(const CacheState& state, const BrightnessSettin
 /// Pairs to replace: 0 below the target length, 1 at it, 2 above.
 int cullCount(std::int32_t length, int target);
 
-/// First positions of the pairs to replace: score max(b[p], b[p+1]), lowest first, ties to the lower
-/// position, no overlap. Pinned tokens, tokens missing from the last layer and positions for which
-/// `taken` holds are passed over.
+/// First positions of the pairs to replace, without overlap. A pair scores max(b[p], b[p+1]); the lowest score
+/// comes first, among equal scores the lower position. Pinned tokens, tokens missing from the last layer and
+/// positions for which `taken` holds take no part.
 std::vector<Position> dimmestPairs(const CacheState& state, int count, const std::function<bool(Position)>& taken);
 
 }  // namespace kvlab

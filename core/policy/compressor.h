@@ -14,8 +14,8 @@ class NearestCompressor {
  public:
   explicit NearestCompressor(std::shared_ptr<const Model> model);
 
-  /// The entry nearest by cosine to the brightness-weighted mean of the pair's embeddings (plain mean
-  /// if both are 0); special ids never; nothing below minCosine.
+  /// The entry that is nearest by cosine to the brightness-weighted mean of the pair's embeddings (the plain
+  /// mean if both are 0). Special ids are no candidates; below minCosine there is no replacement.
   std::optional<TokenId> replacement(TokenId a, float brightnessA, TokenId b, float brightnessB, double minCosine);
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expected Attention (arXiv 2510.00636, section 3; dialects as kvpress has them): queries to come are taken to
-// be Gaussian with the moments of those seen, turned by the mean rotation R of the next `future` positions.
-// Per query head softmax_j(mu.k_j/sqrt(d) + k_j'Sigma k_j/2d), mean over the group, plus epsilon, times |v_j|.
+// Expected Attention (arXiv 2510.00636, section 3; dialects as kvpress has them). The policy takes future queries to be
+// Gaussian with the moments of past queries, turned by the mean rotation R of the next `future` positions. The
+// score per query head is softmax_j(mu.k_j/sqrt(d) + k_j'Sigma k_j/2d), mean over the group, plus epsilon, times |v_j|.
 #include <algorithm>
 #include <cmath>
 
@@ -9,8 +9,6 @@
 
 namespace kvlab {
 namespace {
-
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// The mean over the next positions of cos and sin of each pair; pair i is (i, i + d/2).
 struct MeanRotation {
@@ -68,7 +66,7 @@ void softmax(std::vector<double>& values) {
   for (double& value : values) value /= sum;
 }
 
-std::vector<float> scores(const PolicySpec& spec, const LayerRows& rows) {
+std::vector<float> expectedScores(const PolicySpec& spec, const LayerRows& rows) {
   const std::size_t n = rows.rows(), dim = at(rows.headDim);
   std::vector<float> out(at(rows.kvHeads) * n);
   if (n == 0 || !rows.queries) return out;
@@ -93,6 +91,6 @@ std::vector<float> scores(const PolicySpec& spec, const LayerRows& rows) {
 
 }  // namespace
 
-Policy makeExpectedAttention() { return {kKeys | kValues | kMoments, scores}; }
+Policy makeExpectedAttention() { return {kKeys | kValues | kMoments, expectedScores}; }
 
 }  // namespace kvlab

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "core/api/error_thrown.h"
+#include "core/api/manifest_list.h"
 #include "core/policy/policy.h"
 
 namespace kvlab {
@@ -9,7 +11,7 @@ namespace kvlab {
 #include "core/api/policies.inc"
 #undef KVLAB_POLICY
 
-const Policy& policyOf(std::string_view name) {
+Result<const Policy*> findPolicy(std::string_view name) {
   static const Policy kPolicies[] = {
 #define KVLAB_POLICY(factory, name, keys, help) factory(),
 #include "core/api/policies.inc"
@@ -17,7 +19,21 @@ const Policy& policyOf(std::string_view name) {
   };
   const std::span<const PolicyName> names = policies();
   const auto found = std::find_if(names.begin(), names.end(), [&](const PolicyName& one) { return one.name == name; });
-  return kPolicies[found == names.end() ? 0 : found - names.begin()];
+  if (found != names.end()) return &kPolicies[found - names.begin()];
+  return Error{"bad_manifest", "the policy was refused", notAPolicy(name), "see kvlab list policies", std::nullopt,
+               "name",         std::string(name)};
+}
+
+Status knownPolicies(const std::vector<PolicySpec>& specs) {
+  for (const PolicySpec& spec : specs)
+    if (const Result<const Policy*> known = findPolicy(spec.name); !known) return known.error();
+  return ok();
+}
+
+const Policy& policyOf(std::string_view name) {
+  const Result<const Policy*> found = findPolicy(name);
+  if (!found) throw ErrorThrown(found.error());
+  return **found;
 }
 
 }  // namespace kvlab

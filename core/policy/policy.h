@@ -54,7 +54,11 @@ struct Policy {
   std::vector<float> (*scores)(const PolicySpec& spec, const LayerRows& rows) = nullptr;
 };
 
-/// The policy of a name that PolicySpec accepts.
+/// Error (code bad_manifest) for a name that no policy has; the error says which names are near.
+Result<const Policy*> findPolicy(std::string_view name);
+/// The same error for the first layer whose policy is unknown.
+Status knownPolicies(const std::vector<PolicySpec>& specs);
+/// The policy of a name that PolicySpec accepts. Throws ErrorThrown for any other name.
 const Policy& policyOf(std::string_view name);
 
 }  // namespace kvlab

@@ -13,8 +13,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 /// [kvHeads, rows] from [heads, rows + 1]: mean over the query heads of a group, times `factor`.
 std::vector<float> groupMeans(const std::vector<float>& perHead, std::size_t rows, int heads, int kvHeads,
                               float factor) {
@@ -350,6 +348,9 @@ std::shared_ptr<const PolicyState> withObservation(const PolicyState& state, con
   return next;
 }
 
-Result<Pruned> prune(const PrunerInput& input) { return Decision(input).run(); }
+Result<Pruned> prune(const PrunerInput& input) {
+  if (Status known = knownPolicies(input.state.policy->specs); !known) return known.error();
+  return Decision(input).run();
+}
 
 }  // namespace kvlab

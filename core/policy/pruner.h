@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Applies the policies of a session's layers to the state that a forward pass has left: takes over what the
-// pass observed, decides, and says what leaves as actions for the knife. Changes nothing itself. Engine
-// thread. semantics.md, section 6.
+// Applies the policies of a session's layers to the state that a forward pass has left. The pruner takes over
+// the statistics of the pass, decides, and returns evictions as actions for the knife. The pruner itself changes
+// nothing. Engine thread. semantics.md, section 6.
 #pragma once
 #include <vector>
 
@@ -11,7 +11,7 @@
 
 namespace kvlab {
 
-/// What made a state: ticks and edits, a part of a prompt (nothing leaves yet), or the last part of one.
+/// The pass that made a state: a tick or an edit, a part of a prompt (nothing leaves yet), or the end of a prompt.
 enum class PassKind : std::uint8_t { Decode, PromptPart, PromptEnd };
 
 /// The heads that a cache layer has.
@@ -35,11 +35,11 @@ struct Pruned {
 
 /// Statistics that some policy needs.
 unsigned statisticsOf(const std::vector<PolicySpec>& specs);
-/// Numbers of queries that policies want to see again when a prompt ends, each once; 0 = all.
+/// How many last queries of a prompt policies want to see again at its end, each number once; 0 = all queries.
 std::vector<std::int32_t> observations(const std::vector<PolicySpec>& specs);
 
-/// The policies' state with what the last `observe` queries of a prompt looked at, for the layers that asked for so
-/// many.
+/// The policies' state with the attention of a prompt's last `observe` queries, for the layers that asked for this
+/// number of queries.
 std::shared_ptr<const PolicyState> withObservation(const PolicyState& state, const CacheHeads& heads,
                                                    std::int32_t observe, const Observation& seen);
 

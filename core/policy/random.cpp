@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// An independent uniform score per (layer, KV head, row); the same as long as the row lives.
+// An independent uniform score per (layer, KV head, row), which stays the same while the row lives.
 #include "core/model/counter_random.h"
 #include "core/policy/policy.h"
 
 namespace kvlab {
 namespace {
 
-std::vector<float> scores(const PolicySpec& spec, const LayerRows& rows) {
+std::vector<float> randomScores(const PolicySpec& spec, const LayerRows& rows) {
   std::vector<float> out;
   for (int head = 0; head < rows.kvHeads; ++head) {
     const std::uint64_t stream =
@@ -19,6 +19,6 @@ std::vector<float> scores(const PolicySpec& spec, const LayerRows& rows) {
 
 }  // namespace
 
-Policy makeRandom() { return {kNoStatistic, scores}; }
+Policy makeRandom() { return {kNoStatistic, randomScores}; }
 
 }  // namespace kvlab

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies that look at the place alone: the newest rows stay, beside the sinks (StreamingLLM, arXiv
-// 2309.17453, section 3.2; its positions are those of position mode cache) or without any (sliding window).
+// Policies that look at the place alone. The newest rows stay, together with sinks (StreamingLLM, arXiv 2309.17453,
+// section 3.2; position mode cache gives the positions of that paper) or without sinks (sliding window).
 #include <numeric>
 
 #include "core/policy/policy.h"
@@ -8,7 +8,7 @@
 namespace kvlab {
 namespace {
 
-std::vector<float> scores(const PolicySpec&, const LayerRows& rows) {
+std::vector<float> ageScores(const PolicySpec&, const LayerRows& rows) {
   std::vector<float> out(rows.rows());
   std::iota(out.begin(), out.end(), 0.0f);
   return out;
@@ -16,7 +16,7 @@ std::vector<float> scores(const PolicySpec&, const LayerRows& rows) {
 
 }  // namespace
 
-Policy makeStreamingLlm() { return {kNoStatistic, scores}; }
-Policy makeSlidingWindow() { return {kNoStatistic, scores}; }
+Policy makeStreamingLlm() { return {kNoStatistic, ageScores}; }
+Policy makeSlidingWindow() { return {kNoStatistic, ageScores}; }
 
 }  // namespace kvlab

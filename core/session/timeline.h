@@ -48,6 +48,8 @@ class Timeline {
   int redoTarget() const;  // next entry towards the tip of the branch, -1 = at the tip
   /// Latest entry of the current branch with this tick; -1 = none.
   int find(Tick tick) const;
+  /// The current state said otherwise: the same content, and no step.
+  void refine(const CacheState& state) { m_entries[static_cast<std::size_t>(m_current)].state = state; }
   /// Makes a kept entry current.
   void select(int id) { m_current = id; }
   /// Entries from the root to `id`.

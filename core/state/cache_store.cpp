@@ -49,7 +49,7 @@ Result<LayerSlots> CacheStore::reserve(std::int32_t count, FaultDoor& faults, st
     out.back().insert(out.back().end(), behind.begin(), behind.end());
     again = again || std::ranges::any_of(out.back(), [&](Slot slot) { return slot.value() < untouched; });
   }
-  if (again) m_backend->settle();  // somebody may still read what was there
+  if (again) m_backend->settle();  // an op may still read the row that was there
   return out;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Residency maps where ops can read them: the host's columns themselves, or copies in a back end's
-// memory at addresses that stay. Of a copy only the stretch that differs from what was sent last is
-// sent again, which for an append is its tail. Engine thread.
+// memory at addresses that stay. Only the stretch of a copy that differs from the last one sent is
+// sent again: after an append this is the tail. Engine thread.
 #pragma once
 #include <deque>
 #include <span>

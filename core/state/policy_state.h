@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What policies have seen so far: statistics of attention by row, as part of the state, so that undo brings
-// them back. Statistics name the map whose rows they belong to; edits leave them as they are, and readers
-// align them with the map of the day. Values; engine thread.
+// Statistics of attention by row, for policies. They are part of the state, so undo brings them back.
+// Statistics name the map whose rows they belong to; edits leave them as they are, and readers align
+// them with the present map. Values; engine thread.
 #pragma once
 #include <memory>
 #include <optional>

@@ -12,7 +12,6 @@ namespace {
 
 using kernels::Staging;
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 std::int64_t count(std::span<const std::int32_t> slots) { return static_cast<std::int64_t>(slots.size()); }
 
 }  // namespace

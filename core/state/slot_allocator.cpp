@@ -4,10 +4,6 @@
 #include <numeric>
 
 namespace kvlab {
-namespace {
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-}  // namespace
-
 // --- any free slot -----------------------------------------------------------------------------------
 
 std::vector<Slot> FreeSlots::take(std::int32_t count, Placing, Slot) {

@@ -26,9 +26,9 @@ class SlotAllocator {
   virtual std::int32_t available(Placing placing = Placing::Scratch) const = 0;
   /// `count` must not exceed available(). after: slot of the row before; -1 = none.
   virtual std::vector<Slot> take(std::int32_t count, Placing placing = Placing::Scratch, Slot after = Slot(-1)) = 0;
-  /// Slots that were taken and are named by nobody now.
+  /// Takes back slots that nobody names any more.
   virtual void give(std::span<const Slot> slots) = 0;
-  /// Everything is free except these, which are in logical order.
+  /// Frees every slot except `taken`, which is in logical order.
   virtual void restart(std::span<const Slot> taken) = 0;
   /// Which of the first `below` slots are free.
   virtual std::vector<bool> free(std::int32_t below) const = 0;

@@ -36,7 +36,7 @@ struct WlodRules {
 /// A speculative span: from here on tokens may be rolled back.
 struct WlodDraft {
   std::int32_t begin = 0;                    // moment
-  std::shared_ptr<const CacheState> before;  // what comes back; its rows are still where they were
+  std::shared_ptr<const CacheState> before;  // the state to return to; its rows lie where they were
 };
 
 struct WlodState {

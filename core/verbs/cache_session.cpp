@@ -9,6 +9,7 @@
 #include "core/files/fingerprint.h"
 #include "core/files/key_rotation.h"
 #include "core/model/files/mapped_file.h"
+#include "core/session/import_rows.h"
 #include "kernels/scalar_convert.h"
 
 namespace kvlab {
@@ -112,9 +113,11 @@ Status unrotatedOnly(const char* done) {
 }
 
 Status savable(const Session& session, CacheForm form) {
-  if (session.status() == SessionState::Broken)
+  if (session.health().status == SessionState::Broken)
     return Error{"broken", "the cache was not saved", "the session is broken", "rebuild first, or save the ids"};
-  if (Status possible = session.layersWhole("the cache was not saved"); !possible) return possible;
+  if (Status possible = session.kind().allows(session.parts(), Capability::Import, "the cache was not saved");
+      !possible)
+    return possible;
   if (form == CacheForm::Native) return session.transformer().keysRotated() ? unrotatedOnly("saved") : ok();
   const CacheState& state = session.state();
   if (state.length() == 0)
@@ -159,11 +162,11 @@ CacheTarget cacheTarget(const Session& session) {
   target.numerics = session.transformer().ops().numericsId();
   for (int layer = 0; layer < session.store().layers(); ++layer) {
     target.formats.push_back(session.store().pool(layer).format());
-    target.keep.push_back(session.layouts().demand(layer).keep);
+    target.keep.push_back(session.parts().layouts.demand(layer).keep);
   }
   target.position = session.manifest().position;
-  target.capacity = session.capacity();
-  target.maxPhases = session.maxPhases();
+  target.capacity = session.parts().capacity;
+  target.maxPhases = session.parts().maxPhases;
   target.maxBrightness = session.manifest().brightness.max;
   return target;
 }
@@ -171,7 +174,7 @@ CacheTarget cacheTarget(const Session& session) {
 Result<json> saveCache(Session& session, const std::string& path, CacheForm form) {
   if (Status good = savable(session, form); !good) return good.error();
   if (form == CacheForm::Native)  // what fails these, nothing would load again
-    for (const InvariantState& invariant : session.checkInvariants(true))
+    for (const InvariantState& invariant : session.check(true))
       if (!invariant.ok && invariant.id != "next_logits")
         return Error{"damaged", "the cache was not saved", invariant.detail, "rebuild, or check the weights"};
   SafetensorsWriter writer;
@@ -208,8 +211,8 @@ Result<json> loadCache(Session& session, const std::string& path, const std::str
   if (!rows) return rows.error();
   if (rows->form == CacheForm::Native && session.transformer().keysRotated()) return unrotatedOnly("loaded").error();
   rows->storage = file.take();
-  session.beginCommand("loadCache", {{"path", path}, {"content", hash}});
-  if (Status done = session.importRows(*rows); !done) return done.error();
+  session.history().beginCommand("loadCache", {{"path", path}, {"content", hash}});
+  if (Status done = importRows(session, *rows); !done) return done.error();
   return json{{"path", path}, {"form", name(rows->form)}, {"rows", session.state().length()}, {"content", hash}};
 }
 

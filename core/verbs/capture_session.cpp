@@ -7,6 +7,7 @@
 
 #include "core/files/fingerprint.h"
 #include "core/model/files/part_file.h"
+#include "core/session/requests.h"
 #include "core/session/state_hash.h"
 #include "core/verbs/verbs.h"
 
@@ -33,7 +34,7 @@ CaptureHeader headerOf(const Session& session) {
 std::vector<CaptureCommand> commandsOf(const Session& session) {
   std::vector<CaptureCommand> out;
   const Timeline& timeline = session.timeline();
-  const std::vector<PastCommand> commands = session.commands(timeline.currentId());
+  const std::vector<PastCommand> commands = session.history().commands(timeline.currentId());
   for (std::size_t i = 0; i < commands.size(); ++i) {
     const PastCommand& command = commands[i];
     const Timeline::Entry& entry = timeline.entry(command.last);
@@ -53,13 +54,6 @@ std::string captureOf(const Session& session, std::uint64_t& next) {
   next = 1;
   for (const CaptureCommand& command : commandsOf(session)) out += captureRecord(command, next++);
   return out;
-}
-
-/// Verbs that a capture may hold: what changes a session and nothing that writes files.
-bool replayable(const std::string& name) {
-  if (name == "undo" || name == "redo" || name == "goto" || name == "reset") return true;
-  const std::vector<VerbInfo>& all = verbs();
-  return std::any_of(all.begin(), all.end(), [&](const VerbInfo& verb) { return verb.changes && verb.name == name; });
 }
 
 Status checkOrigin(const Session& session, const Capture& capture, const std::string& path) {
@@ -87,7 +81,8 @@ Status checkOrigin(const Session& session, const Capture& capture, const std::st
 Status checkCommands(const Capture& capture, const ReplayOptions& options, const std::string& path) {
   Tick last(0);
   for (std::size_t i = 0; i < capture.commands.size(); ++i) {
-    if (!replayable(capture.commands[i].verb))
+    const VerbInfo* verb = verbNamed(capture.commands[i].verb);
+    if (!verb || !verb->recorded())
       return Error{"bad_capture",
                    "cannot replay " + path,
                    "record " + std::to_string(i + 1) + ": " + capture.commands[i].verb +
@@ -111,8 +106,8 @@ Status checkCommands(const Capture& capture, const ReplayOptions& options, const
 
 ReplayStep replayStep(Session& session, const CaptureCommand& command, bool verify) {
   ReplayStep step{session.state().tick, command.verb, true, command.hash, {}};
-  session.clearPending();  // a command carries what was pending when it ran
-  const Result<json> done = session.executeAgain({command.verb, command.args, command.commits});
+  clearPending(session);  // a command carries what was pending when it ran
+  const Result<json> done = session.history().executeAgain(session, {command.verb, command.args, command.commits});
   step.tick = session.state().tick;
   if (!done) step.error = done.error();
   else if (step.tick != command.tick)
@@ -127,7 +122,7 @@ ReplayStep replayStep(Session& session, const CaptureCommand& command, bool veri
 
 }  // namespace
 
-Result<json> saveCapture(Session& session, const std::string& path) {
+Result<json> saveCapture(const Session& session, const std::string& path) {
   std::uint64_t next = 0;
   const std::string bytes = captureOf(session, next);
   PartFile file(path);
@@ -141,31 +136,35 @@ Result<json> startCapture(Session& session, const std::string& path) {
   const std::string bytes = captureOf(session, next);
   Result<std::unique_ptr<CaptureLog>> log = CaptureLog::open(path, bytes, next);
   if (!log) return log.error();
-  session.setCapture(log.take());
+  session.history().setCapture(log.take());
   return json{{"path", path}, {"commands", next - 1}, {"bytes", bytes.size()}};
 }
 
 Result<json> stopCapture(Session& session) {
-  if (!session.capture()) return json(nullptr);
-  json out{{"path", session.capture()->path()}};
-  session.setCapture(nullptr);
+  if (!session.history().capture()) return json(nullptr);
+  json out{{"path", session.history().capture()->path()}};
+  session.history().setCapture(nullptr);
   return out;
 }
 
 CaptureMark markCapture(Session& session) {
-  return {session.timeline().size(), session.timeline().currentId(), session.capture() && !session.replaying()};
+  return {session.timeline().size(), session.timeline().currentId(),
+          session.history().capture() && !session.history().replaying()};
 }
 
 void appendCapture(Session& session, const CaptureMark& mark, const std::string& verb, const json& args) {
   const Timeline& timeline = session.timeline();
-  const bool restarted = timeline.size() < mark.entries || verb == "reset";
+  const bool restarted = timeline.size() < mark.entries;  // a reset
   const int made = restarted ? 0 : timeline.size() - mark.entries;
-  if (!mark.live || !session.capture() || (!restarted && made == 0 && timeline.currentId() == mark.current)) return;
+  if (!mark.live || !session.history().capture() || (!restarted && made == 0 && timeline.currentId() == mark.current))
+    return;
   CaptureCommand record{verb, args.is_object() ? args : json::object(), session.state().tick, made};
   if (made > 0) record.args = timeline.entry(mark.entries).args;
-  if (session.capture()->next() % kHashPeriod == 0 || liveBytes(session.state(), session.store()) < kHashedBytes)
+  if (session.history().capture()->next() % kHashPeriod == 0 ||
+      liveBytes(session.state(), session.store()) < kHashedBytes)
     record.hash = hashOf(session.state(), session.store());
-  if (Status appended = session.capture()->append(record); !appended) spdlog::error("{}", appended.error().text());
+  if (Status appended = session.history().capture()->append(record); !appended)
+    spdlog::error("{}", appended.error().text());
 }
 
 json toJson(const ReplayStep& step) {
@@ -203,7 +202,7 @@ Result<Replay> replayCapture(const std::string& path, const std::string& resourc
     if (out.steps.back().error) break;
   }
   if (options.to && out.ok() && out.session->state().tick > *options.to)
-    if (Status there = out.session->goTo(*options.to); !there) return there.error();
+    if (Status there = goTo(*out.session, *options.to); !there) return there.error();
   return out;
 }
 

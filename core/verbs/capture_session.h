@@ -11,7 +11,7 @@ namespace kvlab {
 /// Writes the commands of the current branch up to the present state, whole or not at all; {path,
 /// commands, bytes}. Hashes: every command whose state is still kept, where the rows are below 64
 /// MiB; else every 16th and the last.
-Result<nlohmann::json> saveCapture(Session& session, const std::string& path);
+Result<nlohmann::json> saveCapture(const Session& session, const std::string& path);
 /// The same, and every later command is appended as it ends, undo and goto included.
 Result<nlohmann::json> startCapture(Session& session, const std::string& path);
 /// {path}, null where none was running.

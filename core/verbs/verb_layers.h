@@ -13,12 +13,17 @@ inline nlohmann::json finite(double value) {
   return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
 }
 
+/// As tables have them; the session knows how many there are.
+inline constexpr std::int64_t kMostLayer = 1 << 20;
+inline ArgInfo layerArg() { return arg::integer("layer", 0, kMostLayer); }
+inline ArgInfo headArg() { return arg::integer("kvHead", 0, kMostLayer).orNone(); }
+
 /// The cache layer of a layer and, where residency is by KV head, a head of it.
 inline int layerOf(VerbArgs& in, const Session& session) {
   const int parts = session.state().perLayer;
-  const auto layer = static_cast<int>(in.integer("layer", {}, 0, session.state().layers() / parts - 1));
+  const auto layer = static_cast<int>(in.within("layer", 0, session.state().layers() / parts - 1));
   if (parts == 1 && !in.has("kvHead")) return layer;
-  return layer * parts + static_cast<int>(in.integer("kvHead", {}, 0, parts - 1));
+  return layer * parts + static_cast<int>(in.within("kvHead", 0, parts - 1));
 }
 
 }  // namespace kvlab

@@ -12,13 +12,12 @@ inline Result<nlohmann::json> single(const TickReport& report) {
   return toJson(report);
 }
 
-/// Queues an action as inject does, or applies it with all that is pending. `args` are the verb's: done again, it waits
-/// among the pending ones already.
-inline Result<nlohmann::json> queued(Session& session, Action action, bool now, const nlohmann::json& args) {
-  if (args.contains("pending")) return single(session.apply());
-  if (Status taken = session.inject({std::move(action)}); !taken) return taken.error();
-  if (now) return single(session.apply());
-  return nlohmann::json{{"pending", session.pending().size()}};
-}
+/// Queues actions, and with `now` applies them with all that is pending: then the report says in `queued` how many they
+/// were. Nothing is queued where that fails. A verb that history executes again finds its actions among the pending
+/// ones.
+Result<nlohmann::json> queued(Session& session, std::vector<Action> actions, const VerbArgs& in);
+
+/// The argument that queued() reads.
+inline ArgInfo nowArg() { return arg::flag("now", false); }
 
 }  // namespace kvlab

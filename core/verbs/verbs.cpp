@@ -3,27 +3,57 @@
 
 #include <algorithm>
 
+#include "core/api/nearest.h"
+#include "core/session/requests.h"
 #include "core/verbs/capture_session.h"
 #include "core/verbs/verb_args.h"
 
 namespace kvlab {
 namespace {
 
-const Verb* find(const std::string& name) {
-  for (std::span<const Verb> part :
-       {tickVerbs(), stateVerbs(), queryVerbs(), storageVerbs(), policyVerbs(), wlodVerbs(), fileVerbs()})
-    for (const Verb& verb : part)
-      if (verb.info.name == name) return &verb;
-  return nullptr;
+using nlohmann::json;
+constexpr const char* kPending = "pending";  // actions that waited when a recorded command ran
+
+const std::vector<const Verb*>& table() {
+  static const std::vector<const Verb*> kAll = [] {
+    std::vector<const Verb*> all;
+    for (const std::span<const Verb> part : {tickVerbs(), stateVerbs(), queryVerbs(), storageVerbs(), policyVerbs(),
+                                             wlodVerbs(), fileVerbs(), laneVerbs()})
+      for (const Verb& verb : part) all.push_back(&verb);
+    return all;
+  }();
+  return kAll;
+}
+
+const Verb* find(std::string_view name) {
+  const auto found =
+      std::find_if(table().begin(), table().end(), [&](const Verb* verb) { return verb->info.name == name; });
+  return found == table().end() ? nullptr : *found;
+}
+
+Error needsLanes(const std::string& name) {
+  return {"no_lanes", name + " was refused", "it is a verb of lanes, which one session alone does not have",
+          "open lanes with lab.lanes and call it there"};
 }
 
 /// Recorded commands carry the actions that were pending when they ran.
-Status restorePending(Session& session, const nlohmann::json& args) {
-  if (!session.executingAgain() || !args.contains("pending")) return ok();
-  Result<std::vector<Action>> actions = actionsFromJson(args["pending"]);
+Status restorePending(Session& session, const json& args) {
+  if (!session.history().executingAgain() || !args.contains(kPending)) return ok();
+  Result<std::vector<Action>> actions = actionsFromJson(args[kPending]);
   if (!actions) return actions.error();
-  session.clearPending();
-  return session.inject(actions.take());
+  clearPending(session);
+  return inject(session, actions.take());
+}
+
+/// Runs a verb that may change the session, and lets a capture know.
+Result<json> change(Session& session, const VerbInfo& info, RunsOnSession run, VerbArgs& in) {
+  if (Status restored = restorePending(session, in.all()); !restored) return restored.error();
+  const CaptureMark mark = markCapture(session);
+  if (info.recorded()) session.history().beginCommand(info.name, in.all());
+  Result<json> result = run(session, in);
+  if (info.recorded()) session.history().beginCommand({}, nullptr);
+  appendCapture(session, mark, info.name, in.all());
+  return result;
 }
 
 }  // namespace
@@ -31,31 +61,33 @@ Status restorePending(Session& session, const nlohmann::json& args) {
 const std::vector<VerbInfo>& verbs() {
   static const std::vector<VerbInfo> kAll = [] {
     std::vector<VerbInfo> all;
-    for (std::span<const Verb> part :
-         {tickVerbs(), stateVerbs(), queryVerbs(), storageVerbs(), policyVerbs(), wlodVerbs(), fileVerbs()})
-      for (const Verb& verb : part) all.push_back(verb.info);
+    for (const Verb* verb : table()) all.push_back(verb->info);
     return all;
   }();
   return kAll;
 }
 
-Result<nlohmann::json> execute(Session& session, const std::string& name, const nlohmann::json& given) {
+const VerbInfo* verbNamed(std::string_view name) {
   const Verb* verb = find(name);
-  if (!verb)
-    return Error{"unknown_verb", "the call was refused", name + " is not a verb of a session",
-                 "see kvlab list commands"};
-  const nlohmann::json none = nlohmann::json::object(), &args = given.is_null() ? none : given;
-  std::vector<std::string> names = verb->info.args;
-  if (session.executingAgain()) names.push_back("pending");
-  VerbArgs in(args);
-  in.only(names);
+  return verb ? &verb->info : nullptr;
+}
+
+Error unknownVerb(const std::string& name) {
+  return {"unknown_verb", "the call was refused",
+          name + " is not a verb of a session" + nearestNote(name, namesOf(verbs())), "see kvlab list verbs"};
+}
+
+Result<json> execute(Session& session, const std::string& name, const json& given) {
+  const Verb* verb = find(name);
+  if (!verb) return unknownVerb(name);
+  const json none = json::object(), &args = given.is_null() ? none : given;
+  VerbArgs in(verb->info.args, args, session.history().executingAgain() ? kPending : "");
   if (in.error()) return VerbArgs::completed(*in.error(), name, verb->info.args);
-  if (Status restored = restorePending(session, args); !restored) return restored.error();
-  const CaptureMark mark = markCapture(session);
-  if (verb->info.changes) session.beginCommand(name, args);
-  Result<nlohmann::json> result = verb->run(session, args);
-  if (verb->info.changes) session.beginCommand({}, nullptr);
-  appendCapture(session, mark, name, args);
+  Result<json> result = [&]() -> Result<json> {
+    if (const auto* look = std::get_if<LooksAtSession>(&verb->run)) return (*look)(session, in);
+    if (const auto* run = std::get_if<RunsOnSession>(&verb->run)) return change(session, verb->info, *run, in);
+    return needsLanes(name);
+  }();
   if (!result) return VerbArgs::completed(result.error(), name, verb->info.args);
   return result;
 }
@@ -63,7 +95,7 @@ Result<nlohmann::json> execute(Session& session, const std::string& name, const 
 Result<std::unique_ptr<Session>> openSession(const Manifest& manifest, const std::string& resources,
                                              const Progress& progress) {
   Result<std::unique_ptr<Session>> session = Session::open(manifest, resources, progress);
-  if (session) (*session)->setExecute(execute);
+  if (session) (*session)->history().setExecute(execute);
   return session;
 }
 

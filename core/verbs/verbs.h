@@ -1,31 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the verbs of a session from their list: the script language, the console, the window's
-// commands and the capture log all come through here. Engine thread.
+// Runs the verbs of a session from their table: the script language, the console, the window's commands and the
+// capture log all come through here. Engine thread.
 #pragma once
 #include <span>
+#include <variant>
 
 #include "core/api/verb.h"
 #include "core/session/session.h"
 
 namespace kvlab {
 
+class Lanes;
+class VerbArgs;
+
+using LooksAtSession = Result<nlohmann::json> (*)(const Session& session, VerbArgs& args);
+using RunsOnSession = Result<nlohmann::json> (*)(Session& session, VerbArgs& args);
+using RunsOnLanes = Result<nlohmann::json> (*)(Lanes& lanes, VerbArgs& args);
+
+/// One line of the table. The arguments that `run` gets have passed the table's own checks. Nothing runs the verbs that
+/// open and close lanes but who holds a session or lanes (core/lanes/session_holder).
 struct Verb {
   VerbInfo info;
-  Result<nlohmann::json> (*run)(Session& session, const nlohmann::json& args);
+  std::variant<std::monostate, LooksAtSession, RunsOnSession, RunsOnLanes> run;
 };
 
 /// All verbs, in the order of help.
 const std::vector<VerbInfo>& verbs();
+/// Null where there is none.
+const VerbInfo* verbNamed(std::string_view name);
+/// Says which names are near.
+Error unknownVerb(const std::string& name);
 
-/// args is an object or null. Errors: unknown_verb, bad_argument (names the verb and the argument), and the
-/// verb's own. What was refused has changed nothing; of ticks, those before the failed one stand.
+/// args is an object or null. Errors: unknown_verb, bad_argument (names the verb and the argument), no_lanes (a verb of
+/// lanes), and the verb's own. What was refused has changed nothing; of ticks, those before the failed one stand.
 Result<nlohmann::json> execute(Session& session, const std::string& verb, const nlohmann::json& args);
 
 /// Opens a session whose history can re-execute its commands.
 Result<std::unique_ptr<Session>> openSession(const Manifest& manifest, const std::string& resources,
                                              const Progress& progress = {});
 
-// The parts of the list.
+// The parts of the table.
 std::span<const Verb> tickVerbs();
 std::span<const Verb> stateVerbs();
 std::span<const Verb> queryVerbs();
@@ -33,5 +47,6 @@ std::span<const Verb> storageVerbs();
 std::span<const Verb> policyVerbs();
 std::span<const Verb> wlodVerbs();
 std::span<const Verb> fileVerbs();
+std::span<const Verb> laneVerbs();  // core/lanes/lane_verbs.cpp
 
 }  // namespace kvlab

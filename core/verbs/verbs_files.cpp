@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/files/cache_file.h"
+#include "core/session/truth.h"
 #include "core/verbs/cache_session.h"
 #include "core/verbs/capture_session.h"
 #include "core/verbs/verb_args.h"
@@ -13,70 +14,64 @@ namespace {
 
 using nlohmann::json;
 
-Result<json> save(Session& session, const json& args) {
-  VerbArgs in(args);
-  const std::string path = in.path("path"), word = in.text("form", "native");
-  const auto form = cacheFormFromName(word);
-  if (!form) in.fail("form", word, "is none of native, hf_tuple, hf_dynamic");
-  if (in.error()) return *in.error();
-  return saveCache(session, path, *form);
+Result<json> save(Session& session, VerbArgs& in) {
+  return saveCache(session, in.text("path"), cacheFormFromName(in.text("form")).value_or(CacheForm::Native));
 }
 
-Result<json> load(Session& session, const json& args) {
-  VerbArgs in(args);
-  const std::string path = in.path("path"), content = in.text("content", "");
-  if (in.error()) return *in.error();
-  return loadCache(session, path, content);
-}
+Result<json> load(Session& session, VerbArgs& in) { return loadCache(session, in.text("path"), in.text("content")); }
 
-Result<json> lifespans(Session& session, const json& args) {
-  VerbArgs in(args);
-  const std::string path = in.path("path");
+Result<json> lifespans(Session& session, VerbArgs& in) {
+  const std::string path = in.text("path");
   LifespanRules rules;
   rules.after = static_cast<std::int32_t>(
-      in.integer("after", endOfPrompt(session.state()), 0, std::max(session.state().length(), 1) - 1));
-  if (in.has("threshold")) rules.threshold = static_cast<float>(in.real("threshold", 0, 1));
-  if (in.has("cap")) rules.cap = static_cast<float>(in.real("cap", 1, 16));
-  rules.stretch = static_cast<std::int32_t>(in.integer("stretch", rules.stretch, 0, 1 << 30));
-  rules.keys = in.flag("keys", true);
+      in.within("after", 0, std::max(session.state().length(), 1) - 1, endOfPrompt(session.state())));
+  if (in.has("threshold")) rules.threshold = static_cast<float>(in.number("threshold"));
+  if (in.has("cap")) rules.cap = static_cast<float>(in.number("cap"));
+  rules.stretch = static_cast<std::int32_t>(in.integer("stretch", rules.stretch));
+  rules.keys = in.flag("keys");
   if (in.error()) return *in.error();
-  const Result<Lifespans> recorded = session.recordLifespans(rules);
+  const Result<Lifespans> recorded = recordLifespans(session, rules);
   if (!recorded) return recorded.error();
   if (Status written = recorded->write(path); !written) return written.error();
   return json{{"path", path}, {"rows", recorded->rows}, {"layers", recorded->layers.size()}, {"after", rules.after}};
 }
 
-/// saveCapture, startCapture: both take a path.
-template <Result<json> (*write)(Session&, const std::string&)>
-Result<json> capture(Session& session, const json& args) {
-  VerbArgs in(args);
-  const std::string path = in.path("path");
-  if (in.error()) return *in.error();
-  return write(session, path);
-}
-
-Result<json> stop(Session& session, const json&) { return stopCapture(session); }
+Result<json> keep(const Session& session, VerbArgs& in) { return saveCapture(session, in.text("path")); }
+Result<json> start(Session& session, VerbArgs& in) { return startCapture(session, in.text("path")); }
+Result<json> stop(Session& session, VerbArgs&) { return stopCapture(session); }
 
 }  // namespace
 
 std::span<const Verb> fileVerbs() {
   static const Verb kVerbs[] = {
-      {{"saveCache", {"path", "form"}, "Writes the cache to a file: native, hf_tuple or hf_dynamic.", false}, save},
+      {{"saveCache",
+        {arg::writes("path"), arg::text("form", {"native", "hf_tuple", "hf_dynamic"}).orElse("native")},
+        "Writes the cache to a file: native, hf_tuple or hf_dynamic.",
+        Effect::Measures},
+       save},
       {{"loadCache",
-        {"path", "content"},
-        "Replaces the session's content by a cache file; content = hash it must have.",
-        true},
+        {arg::reads("path"), arg::text("content").orNone()},
+        "Replaces the session's content by a cache file; content is the hash that the file must have.",
+        Effect::Commits,
+        InLanes::Refused},
        load},
       {{"recordLifespans",
-        {"path", "after", "threshold", "cap", "stretch", "keys"},
+        {arg::writes("path"), arg::integer("after", 0, 1 << 30).orNone(), arg::number("threshold", 0, 1).orNone(),
+         arg::number("cap", 1, 16).orNone(), arg::integer("stretch", 0, 1 << 30).orNone(), arg::flag("keys", true)},
         "How long keys are looked at when nothing is evicted, as a file for training gates and for the oracle policy.",
-        false},
+        Effect::Measures},
        lifespans},
-      {{"saveCapture", {"path"}, "Writes the commands of this branch to a file that replays them.", false},
-       capture<saveCapture>},
-      {{"startCapture", {"path"}, "The same, and appends every later command as it ends.", false},
-       capture<startCapture>},
-      {{"stopCapture", {}, "Ends what startCapture began.", false}, stop},
+      {{"saveCapture",
+        {arg::writes("path")},
+        "Writes the commands of this branch to a file that replays them.",
+        Effect::Reads},
+       keep},
+      {{"startCapture",
+        {arg::writes("path")},
+        "Writes the commands of this branch to a file, and appends every later command as it ends.",
+        Effect::Queues},
+       start},
+      {{"stopCapture", {}, "Ends what startCapture began.", Effect::Queues}, stop},
   };
   return kVerbs;
 }

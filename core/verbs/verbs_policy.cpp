@@ -2,6 +2,7 @@
 // Verbs that look at what policies did and how long rows are used.
 #include <algorithm>
 
+#include "core/session/truth.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verbs.h"
 
@@ -19,23 +20,17 @@ json lifespanFigures(const LifespanView& view) {
   return out;
 }
 
-Result<json> measureLifespans(Session& session, const json& args) {
-  VerbArgs in(args);
-  const std::int64_t points = in.integer("points", 400, 0, 1 << 20);
-  if (in.error()) return *in.error();
-  const Result<std::shared_ptr<const LifespanView>> measured = session.measureLifespans(at(points));
+Result<json> measureLifespansVerb(Session& session, VerbArgs& in) {
+  const Result<std::shared_ptr<const LifespanView>> measured = measureLifespans(session, at(in.integer("points")));
   if (!measured) return measured.error();
   return lifespanFigures(**measured);
 }
 
 /// since: a measurement that the caller has already; then only its serial comes back.
-Result<json> lifespansVerb(Session& session, const json& args) {
-  VerbArgs in(args);
-  const std::int64_t since = in.integer("since", 0, 0, std::int64_t{1} << 53);
-  if (in.error()) return *in.error();
-  const std::shared_ptr<const LifespanView>& view = session.lifespans();
+Result<json> lifespansVerb(const Session& session, VerbArgs& in) {
+  const std::shared_ptr<const LifespanView>& view = session.watching().lifespans;
   if (!view) return json();
-  if (view->serial == static_cast<std::uint64_t>(since)) return json{{"serial", view->serial}};
+  if (view->serial == static_cast<std::uint64_t>(in.integer("since"))) return json{{"serial", view->serial}};
   return toJson(*view);
 }
 
@@ -66,7 +61,7 @@ json auditOf(const LayerAudit& audit) {
   return out;
 }
 
-Result<json> policiesVerb(Session& session, const json&) {
+Result<json> policiesVerb(const Session& session, VerbArgs&) {
   const std::shared_ptr<const PolicyState>& state = session.state().policy;
   json out{{"prefilling", state && state->prefilling}, {"tick", nullptr}, {"us", 0}, {"layers", json::array()}};
   for (int layer = 0; layer < session.state().layers(); ++layer) {
@@ -91,14 +86,17 @@ Result<json> policiesVerb(Session& session, const json&) {
 std::span<const Verb> policyVerbs() {
   static const Verb kVerbs[] = {
       {{"measureLifespans",
-        {"points"},
+        {arg::integer("points", 0, 1 << 20).orElse(400)},
         "How long rows are used when nothing is evicted, beside what gates predicted: R2 and calibration per layer and "
         "KV head.",
-        false},
-       measureLifespans},
-      {{"lifespans", {"since"}, "The last measurement with the points to draw; null before the first.", false},
+        Effect::Measures},
+       measureLifespansVerb},
+      {{"lifespans",
+        {arg::integer("since", 0, (std::int64_t{1} << 53) - 1).orElse(0)},
+        "The last measurement with the points to draw; null before the first.",
+        Effect::Reads},
        lifespansVerb},
-      {{"policies", {}, "What each layer's policy was asked for and what it did.", false}, policiesVerb},
+      {{"policies", {}, "What each layer's policy was asked for and what it did.", Effect::Reads}, policiesVerb},
   };
   return kVerbs;
 }

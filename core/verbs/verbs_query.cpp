@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "core/files/key_rotation.h"
+#include "core/session/policies.h"
+#include "core/session/truth.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verbs.h"
 #include "kernels/ops/rope.h"
@@ -16,20 +18,15 @@ using nlohmann::json;
 constexpr std::int64_t kMostId = (std::int64_t{1} << 31) - 1;
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-Result<json> tokenise(Session& session, const json& args) {
-  VerbArgs in(args);
-  const std::string text = in.text("text");
-  if (in.error()) return *in.error();
-  Result<std::vector<TokenId>> ids = session.model().tokenizer().encode(text, false);
+Result<json> tokenise(const Session& session, VerbArgs& in) {
+  Result<std::vector<TokenId>> ids = session.model().tokenizer().encode(in.text("text"), false);
   if (!ids) return ids.error();
   json out = json::array();
   for (TokenId id : *ids) out.push_back(id.value());
   return out;
 }
 
-Result<json> detokenise(Session& session, const json& args) {
-  VerbArgs in(args);
-  if (in.has("ids") && in.raw("ids") == json::array()) return json("");
+Result<json> detokenise(const Session& session, VerbArgs& in) {
   const std::vector<TokenId> ids = in.tokens("ids", session.model().config().vocab);
   if (in.error()) return *in.error();
   return json(session.model().tokenizer().decode(ids));
@@ -41,22 +38,25 @@ std::vector<TokenId> liveTokens(const Session& session) {
   return out;
 }
 
-Result<json> tick(Session& session, const json&) { return json(session.state().tick.value()); }
-Result<json> length(Session& session, const json&) { return json(session.state().length()); }
-Result<json> remaining(Session& session, const json&) { return json(session.remaining()); }
-Result<json> isFull(Session& session, const json&) { return json(session.isFull()); }
-Result<json> stateHash(Session& session, const json&) { return json(session.stateHash()); }
-Result<json> text(Session& session, const json&) {
+Result<json> tick(const Session& session, VerbArgs&) { return json(session.state().tick.value()); }
+Result<json> length(const Session& session, VerbArgs&) { return json(session.state().length()); }
+Result<json> remaining(const Session& session, VerbArgs&) {
+  return json(session.parts().capacity - session.state().length());
+}
+Result<json> isFull(const Session& session, VerbArgs&) {
+  return json(session.parts().capacity <= session.state().length());
+}
+Result<json> stateHashVerb(const Session& session, VerbArgs&) { return json(stateHash(session)); }
+Result<json> text(const Session& session, VerbArgs&) {
   return json(session.model().tokenizer().decode(liveTokens(session)));
 }
-Result<json> tokens(Session& session, const json&) {
+Result<json> tokens(const Session& session, VerbArgs&) {
   json out = json::array();
   for (TokenId id : liveTokens(session)) out.push_back(id.value());
   return out;
 }
 
-Result<json> pos2ledger(Session& session, const json& args) {
-  VerbArgs in(args);
+Result<json> pos2ledger(const Session& session, VerbArgs& in) {
   const bool layered = in.has("layer") || in.has("kvHead");
   const int layer = layered ? layerOf(in, session) : 0;
   if (in.error()) return *in.error();
@@ -86,16 +86,15 @@ double sigmaOf(const CacheState& state, std::size_t position) {
   return entry.level ? state.wlod->rules.sigma * entry.span() / 2 : 0;
 }
 
-Result<json> rows(Session& session, const json& args) {
-  VerbArgs in(args);
+Result<json> rows(const Session& session, VerbArgs& in) {
   const int layer = layerOf(in, session);
   const CacheState& state = session.state();
   const ResidencyView& map = state.map(layer);
   const auto size = static_cast<std::int64_t>(map.size());
-  const std::int64_t end = in.integer("end", size, 0, size), begin = in.integer("begin", 0, 0, end);
+  const std::int64_t end = in.within("end", 0, size, size), begin = in.within("begin", 0, end, 0);
   if (in.error()) return *in.error();
-  const ExactnessMap& exact = session.exactnessMap();
-  const std::vector<float> scores = session.scores(layer);
+  const ExactnessMap& exact = exactnessMap(session);
+  const std::vector<float> scores = scoresOf(session, layer);
   std::vector<std::uint64_t> tags(at(size)), checksums(at(size));
   session.store().pool(layer).readTags(plain(map.residentSlots()), tags.data() + map.first,
                                        checksums.data() + map.first);
@@ -133,9 +132,8 @@ json idList(const std::vector<LedgerId>& ids) {
   return out;
 }
 
-Result<LedgerId> knownRow(VerbArgs& in, const Session& session, const char* field) {
-  const LedgerId id(static_cast<std::int32_t>(in.integer(field, {}, 0, kMostId)));
-  if (in.error()) return *in.error();
+Result<LedgerId> knownRow(const VerbArgs& in, const Session& session, const char* field) {
+  const LedgerId id(static_cast<std::int32_t>(in.integer(field)));
   if (session.state().ledger.contains(id)) return id;
   return Error{"out_of_range",
                "the row was not found",
@@ -146,8 +144,7 @@ Result<LedgerId> knownRow(VerbArgs& in, const Session& session, const char* fiel
                id.value()};
 }
 
-Result<json> ledger(Session& session, const json& args) {
-  VerbArgs in(args);
+Result<json> ledger(const Session& session, VerbArgs& in) {
   const Result<LedgerId> id = knownRow(in, session, "id");
   if (!id) return id.error();
   const CacheState& state = session.state();
@@ -158,7 +155,7 @@ Result<json> ledger(Session& session, const json& args) {
   return json{{"id", id->value()},
               {"kind", name(row.kind)},
               {"tokenId", row.token.value()},
-              {"text", session.text(*id)},
+              {"text", textOf(session, *id)},
               {"source", name(row.source)},
               {"state", name(row.state)},
               {"pinned", row.pinned},
@@ -193,14 +190,13 @@ void rowEvents(const Timeline::Entry& entry, const Timeline::Entry* before, Ledg
                    {"detail", "position " + std::to_string(from) + " to " + std::to_string(to)}});
 }
 
-Result<json> history(Session& session, const json& args) {
-  VerbArgs in(args);
+Result<json> history(const Session& session, VerbArgs& in) {
   const Result<LedgerId> id = knownRow(in, session, "ledger");
   if (!id) return id.error();
   const LedgerRow& row = session.state().ledger[*id];
   json out = json::array();
   std::string from;
-  for (LedgerId parent : row.parents) from += (from.empty() ? "in place of " : ", ") + session.text(parent);
+  for (LedgerId parent : row.parents) from += (from.empty() ? "in place of " : ", ") + textOf(session, parent);
   out.push_back({{"tick", row.born.value()},
                  {"event", "born"},
                  {"layer", nullptr},
@@ -213,7 +209,7 @@ Result<json> history(Session& session, const json& args) {
   }
   if (row.state != RowState::Live) {
     std::string by;
-    for (LedgerId child : row.children) by += (by.empty() ? "by " : ", ") + session.text(child);
+    for (LedgerId child : row.children) by += (by.empty() ? "by " : ", ") + textOf(session, child);
     out.push_back({{"tick", row.changed.value()}, {"event", name(row.state)}, {"layer", nullptr}, {"detail", by}});
   }
   if (row.pinned)
@@ -224,19 +220,16 @@ Result<json> history(Session& session, const json& args) {
   return out;
 }
 
-Result<json> logits(Session& session, const json&) {
-  Trace trace;
-  if (Status fresh = session.refreshLogits(trace); !fresh) return fresh.error();
+Result<json> logits(Session& session, VerbArgs&) {
+  if (Status fresh = refreshLogits(session); !fresh) return fresh.error();
   if (!session.state().logits) return json::array();
   return json(*session.state().logits);
 }
 
-Result<json> topk(Session& session, const json& args) {
-  VerbArgs in(args);
-  const std::int64_t k = in.integer("k", 10, 1, session.model().config().vocab);
+Result<json> topk(Session& session, VerbArgs& in) {
+  const std::int64_t k = in.within("k", 1, session.model().config().vocab, in.integer("k"));
   if (in.error()) return *in.error();
-  Trace trace;
-  if (Status fresh = session.refreshLogits(trace); !fresh) return fresh.error();
+  if (Status fresh = refreshLogits(session); !fresh) return fresh.error();
   json out = json::array();
   if (session.state().logits)
     for (const Candidate& c : topCandidates(*session.state().logits, static_cast<int>(k)))
@@ -244,23 +237,20 @@ Result<json> topk(Session& session, const json& args) {
   return out;
 }
 
-Result<json> attention(Session& session, const json& args) {
-  VerbArgs in(args);
+Result<json> attention(Session& session, VerbArgs& in) {
   const int layer = layerOf(in, session);
   if (in.error()) return *in.error();
-  Result<std::vector<std::vector<float>>> heads = session.attentionPerHead(Layer(layer));
+  Result<std::vector<std::vector<float>>> heads = attentionPerHead(session, Layer(layer));
   if (!heads) return heads.error();
   return json(*heads);
 }
 
-Result<json> row(Session& session, const json& args) {
-  VerbArgs in(args);
+Result<json> row(Session& session, VerbArgs& in) {
   const int layer = layerOf(in, session);
   const ResidencyView& map = session.state().map(layer);
-  const std::int64_t index = in.integer("index", {}, map.first, static_cast<std::int64_t>(map.size()) - 1);
-  const std::string which = in.text("which", "k");
-  const bool rotated = in.flag("rotated", false);
-  if (which != "k" && which != "v") in.fail("which", which, "is not k or v");
+  const std::int64_t index = in.within("index", map.first, static_cast<std::int64_t>(map.size()) - 1);
+  const std::string which = in.text("which");
+  const bool rotated = in.flag("rotated");
   if (in.error()) return *in.error();
   const RowPool& pool = session.store().pool(layer);
   const kernels::RowFormat& format = pool.format();
@@ -278,9 +268,9 @@ Result<json> row(Session& session, const json& args) {
   return json{{"shape", {format.kvHeads, format.headDim}}, {"data", data}};
 }
 
-Result<json> invariantsVerb(Session& session, const json&) {
+Result<json> invariantsVerb(Session& session, VerbArgs&) {
   json out = json::array();
-  for (const InvariantState& i : session.checkInvariants(true))
+  for (const InvariantState& i : session.check(true))
     out.push_back({{"id", i.id}, {"title", i.title}, {"ok", i.ok}, {"detail", i.detail}});
   return out;
 }
@@ -291,11 +281,9 @@ json numbers(const std::vector<float>& values) {
   return out;
 }
 
-Result<json> driftVerb(Session& session, const json& args) {
-  VerbArgs in(args);
-  const bool rows = in.flag("rows", false);
-  if (in.error()) return *in.error();
-  Result<Drift> drift = session.measureDrift();
+Result<json> driftVerb(Session& session, VerbArgs& in) {
+  const bool rows = in.flag("rows");
+  Result<Drift> drift = measureDrift(session);
   if (!drift) return drift.error();
   json k = json::array(), v = json::array();
   for (double value : drift->k) k.push_back(finite(value));
@@ -316,30 +304,40 @@ Result<json> driftVerb(Session& session, const json& args) {
 
 std::span<const Verb> queryVerbs() {
   static const Verb kVerbs[] = {
-      {{"tokenise", {"text"}, "Token ids of a text.", false}, tokenise},
-      {{"detokenise", {"ids"}, "The text of token ids.", false}, detokenise},
-      {{"tick", {}, "Ticks so far.", false}, tick},
-      {{"length", {}, "Tokens in the context.", false}, length},
-      {{"position", {}, "Tokens written: where the next one goes.", false}, length},
-      {{"remaining", {}, "Tokens that still fit.", false}, remaining},
-      {{"isFull", {}, "True if nothing more fits.", false}, isFull},
-      {{"text", {}, "The live context as text.", false}, text},
-      {{"tokens", {}, "The live context as token ids.", false}, tokens},
-      {{"stateHash", {}, "One number for everything the session remembers.", false}, stateHash},
+      {{"tokenise", {arg::text("text")}, "Token ids of a text.", Effect::Reads}, tokenise},
+      {{"detokenise", {arg::tokens("ids", 0)}, "The text of token ids.", Effect::Reads}, detokenise},
+      {{"tick", {}, "Ticks so far.", Effect::Reads}, tick},
+      {{"length", {}, "Tokens in the context.", Effect::Reads}, length},
+      {{"position", {}, "Tokens written: where the next one goes.", Effect::Reads}, length},
+      {{"remaining", {}, "Tokens that still fit.", Effect::Reads}, remaining},
+      {{"isFull", {}, "True if nothing more fits.", Effect::Reads}, isFull},
+      {{"text", {}, "The live context as text.", Effect::Reads}, text},
+      {{"tokens", {}, "The live context as token ids.", Effect::Reads}, tokens},
+      {{"stateHash", {}, "One number for everything the session remembers.", Effect::Reads}, stateHashVerb},
       {{"pos2ledger",
-        {"layer", "kvHead"},
+        {layerArg().orNone(), headArg()},
         "Ledger ids in context order, of the mirror or of one layer; of a KV head where residency is by head.",
-        false},
+        Effect::Reads},
        pos2ledger},
-      {{"rows", {"layer", "begin", "end", "kvHead"}, "The resident rows of a layer.", false}, rows},
-      {{"ledger", {"id"}, "One row of the ledger.", false}, ledger},
-      {{"history", {"ledger"}, "What happened to one token.", false}, history},
-      {{"logits", {}, "Logits of the next token.", false}, logits},
-      {{"topk", {"k"}, "The likeliest next tokens.", false}, topk},
-      {{"attention", {"layer", "kvHead"}, "Attention of the newest token by query head and row.", false}, attention},
-      {{"row", {"layer", "index", "which", "rotated", "kvHead"}, "K or V of one row.", false}, row},
-      {{"invariants", {}, "Checks every invariant in full.", false}, invariantsVerb},
-      {{"drift", {"rows"}, "Live rows against a rebuild.", false}, driftVerb},
+      {{"rows",
+        {layerArg(), arg::integer("begin", 0, kMostId).orNone(), arg::integer("end", 0, kMostId).orNone(), headArg()},
+        "The resident rows of a layer.",
+        Effect::Reads},
+       rows},
+      {{"ledger", {arg::integer("id", 0, kMostId)}, "One row of the ledger.", Effect::Reads}, ledger},
+      {{"history", {arg::integer("ledger", 0, kMostId)}, "What happened to one token.", Effect::Reads}, history},
+      {{"logits", {}, "Logits of the next token.", Effect::Measures}, logits},
+      {{"topk", {arg::integer("k", 1, kMostId).orElse(10)}, "The likeliest next tokens.", Effect::Measures}, topk},
+      {{"attention", {layerArg(), headArg()}, "Attention of the newest token by query head and row.", Effect::Measures},
+       attention},
+      {{"row",
+        {layerArg(), arg::integer("index", 0, kMostId), arg::text("which", {"k", "v"}).orElse("k"),
+         arg::flag("rotated", false), headArg()},
+        "K or V of one row.",
+        Effect::Measures},
+       row},
+      {{"invariants", {}, "Checks every invariant in full.", Effect::Measures}, invariantsVerb},
+      {{"drift", {arg::flag("rows", false)}, "Live rows against a rebuild.", Effect::Measures}, driftVerb},
   };
   return kVerbs;
 }

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs that change or restore a session without generating.
-#include "core/verbs/verb_args.h"
+#include "core/session/policies.h"
+#include "core/session/requests.h"
+#include "core/session/storage.h"
+#include "core/session/truth.h"
+#include "core/verbs/verb_layers.h"
 #include "core/verbs/verbs.h"
 
 namespace kvlab {
 namespace {
 
 using nlohmann::json;
-constexpr std::int64_t kMostId = (std::int64_t{1} << 31) - 1;
+constexpr std::int64_t kMostId = (std::int64_t{1} << 31) - 1, kAllRows = std::int64_t{1} << 40,
+                       kMostSeed = (std::int64_t{1} << 53) - 1;
 
-LedgerId ledgerId(VerbArgs& in) { return LedgerId(static_cast<std::int32_t>(in.integer("ledger", {}, 0, kMostId))); }
+LedgerId ledgerId(const VerbArgs& in) { return LedgerId(static_cast<std::int32_t>(in.integer("ledger"))); }
 
 Result<json> done(const Status& status) {
   if (!status) return status.error();
@@ -21,33 +26,20 @@ Result<json> where(Session& session, const Status& status) {
   return json{{"tick", session.state().tick.value()}, {"branch", session.timeline().branch()}};
 }
 
-Result<json> setBrightness(Session& session, const json& args) {
-  VerbArgs in(args);
-  const LedgerId id = ledgerId(in);
-  const double value = in.real("value", 0, 1e6);
-  if (in.error()) return *in.error();
-  return done(session.setBrightness(id, value));
+Result<json> setBrightnessVerb(Session& session, VerbArgs& in) {
+  return done(setBrightness(session, ledgerId(in), in.number("value")));
 }
 
-Result<json> pin(Session& session, const json& args) {
-  VerbArgs in(args);
-  const LedgerId id = ledgerId(in);
-  const bool on = in.flag("on", true);
-  if (in.error()) return *in.error();
-  return done(session.pin(id, on));
-}
+Result<json> pinVerb(Session& session, VerbArgs& in) { return done(pin(session, ledgerId(in), in.flag("on"))); }
 
-Result<json> opEvents(Session& session, const json& args) {
-  VerbArgs in(args);
-  const bool on = in.flag("on", true);
-  if (in.error()) return *in.error();
-  session.setOpEvents(on);
+Result<json> opEvents(Session& session, VerbArgs& in) {
+  setOpEvents(session, in.flag("on"));
   return json(nullptr);
 }
 
-Result<json> rebuild(Session& session, const json&) {
+Result<json> rebuildVerb(Session& session, VerbArgs&) {
   const auto start = std::chrono::steady_clock::now();
-  Result<RebuildOutcome> outcome = session.rebuildRows();
+  Result<RebuildOutcome> outcome = session.rebuild();
   if (!outcome) return outcome.error();
   const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return json{{"ms", ms},
@@ -56,75 +48,56 @@ Result<json> rebuild(Session& session, const json&) {
               {"cancelled", outcome->cancelled}};
 }
 
-Result<json> fault(Session& session, const json& args) {
-  VerbArgs in(args);
-  const std::string kind = in.text("kind");
-  json params = json::object();
-  for (const auto& [key, value] : args.items())
-    if (key != "kind") params[key] = value;
-  if (in.error()) return *in.error();
-  return session.fault(kind, params);
+Result<json> faultVerb(Session& session, VerbArgs& in) {
+  json params = in.all();
+  params.erase("kind");
+  return fault(session, in.text("kind"), params);
 }
 
 /// A layer, or -1 where none is named.
 int layerOrAll(VerbArgs& in, const Session& session) {
-  return in.has("layer") ? static_cast<int>(in.integer("layer", {}, 0, session.cacheLayers().layers - 1)) : -1;
+  return in.has("layer") ? static_cast<int>(in.within("layer", 0, session.cacheLayers().layers - 1)) : -1;
 }
 
-Result<json> setLayout(Session& session, const json& args) {
-  VerbArgs in(args);
+Result<json> setLayoutVerb(Session& session, VerbArgs& in) {
   const std::string layout = in.text("layout");
   const int layer = layerOrAll(in, session);
   if (in.error()) return *in.error();
-  return done(session.setLayout(layer, layout));
+  return done(setLayout(session, layer, layout));
 }
 
-Result<json> setFormat(Session& session, const json& args) {
-  VerbArgs in(args);
-  const std::string k = in.text("k", ""), v = in.text("v", "");
+Result<json> setFormatVerb(Session& session, VerbArgs& in) {
+  const std::string k = in.text("k"), v = in.text("v");
   const int layer = layerOrAll(in, session);
   if (k.empty() && v.empty()) in.fail("k", nullptr, "and v are missing");
   if (in.error()) return *in.error();
-  return done(session.setFormat(layer, k, v));
+  return done(setFormat(session, layer, k, v));
 }
 
-Result<json> setPolicy(Session& session, const json& args) {
-  VerbArgs in(args);
-  if (!in.has("policy")) in.fail("policy", nullptr, "is missing");
+Result<json> setPolicyVerb(Session& session, VerbArgs& in) {
   const int layer = layerOrAll(in, session);
   if (in.error()) return *in.error();
   Result<PolicySpec> spec = PolicySpec::fromJson(in.raw("policy"));
   if (!spec) return spec.error();
-  return done(session.setPolicy(layer, *spec));
+  return done(setPolicy(session, layer, *spec));
 }
 
-Result<json> setCapacity(Session& session, const json& args) {
-  VerbArgs in(args);
-  const std::int64_t rows = in.integer("rows", {}, 1, 1 << 24);
-  if (in.error()) return *in.error();
-  return done(session.setCapacity(rows));
-}
+Result<json> setCapacityVerb(Session& session, VerbArgs& in) { return done(setCapacity(session, in.integer("rows"))); }
 
-Result<json> compact(Session& session, const json& args) {
-  VerbArgs in(args);
-  const std::int64_t rows = in.integer("rows", std::int64_t{1} << 40, 1, std::int64_t{1} << 40);
-  if (in.error()) return *in.error();
-  Result<Compaction> done = session.compact(rows);
+Result<json> compactVerb(Session& session, VerbArgs& in) {
+  Result<Compaction> done = compact(session, in.integer("rows", kAllRows));
   if (!done) return done.error();
   return json{{"rows", done->rows}, {"bytes", done->bytes}, {"done", done->done}};
 }
 
-Result<json> undo(Session& session, const json&) { return where(session, session.undo()); }
-Result<json> redo(Session& session, const json&) { return where(session, session.redo()); }
+Result<json> undoVerb(Session& session, VerbArgs&) { return where(session, undo(session)); }
+Result<json> redoVerb(Session& session, VerbArgs&) { return where(session, redo(session)); }
 
-Result<json> goTo(Session& session, const json& args) {
-  VerbArgs in(args);
-  const std::int64_t tick = in.integer("tick", {}, 0, std::int64_t{1} << 40);
-  if (in.error()) return *in.error();
-  return where(session, session.goTo(Tick(tick)));
+Result<json> goToVerb(Session& session, VerbArgs& in) {
+  return where(session, goTo(session, Tick(in.integer("tick"))));
 }
 
-Result<json> branches(Session& session, const json&) {
+Result<json> branches(const Session& session, VerbArgs&) {
   json out = json::array();
   for (const Timeline::Branch& branch : session.timeline().branches())
     out.push_back({{"name", branch.name},
@@ -133,49 +106,71 @@ Result<json> branches(Session& session, const json&) {
   return out;
 }
 
-Result<json> reset(Session& session, const json&) { return done(session.reset()); }
+Result<json> reset(Session& session, VerbArgs&) { return done(session.reset()); }
 
 }  // namespace
 
 std::span<const Verb> stateVerbs() {
   static const Verb kVerbs[] = {
-      {{"setBrightness", {"ledger", "value"}, "Sets the brightness of a live token.", true}, setBrightness},
-      {{"pin", {"ledger", "on"}, "Pins a token: it may not be culled or evicted.", true}, pin},
-      {{"opEvents", {"on"}, "Lists every op call of a tick with its time and bytes among the events.", false},
+      {{"setBrightness",
+        {arg::integer("ledger", 0, kMostId), arg::number("value", 0, 1e6)},
+        "Sets the brightness of a live token.",
+        Effect::Commits},
+       setBrightnessVerb},
+      {{"pin",
+        {arg::integer("ledger", 0, kMostId), arg::flag("on", true)},
+        "Pins a token: no policy may cull or evict a pinned token.",
+        Effect::Commits},
+       pinVerb},
+      {{"opEvents",
+        {arg::flag("on", true)},
+        "Lists every op call of a tick with its time and bytes among the events.",
+        Effect::Queues},
        opEvents},
       {{"setLayout",
-        {"layout", "layer"},
+        {arg::text("layout"), layerArg().orNone()},
         "Stores the rows of a layer, or of all, in another layout; the content stays.",
-        true},
-       setLayout},
-      {{"setFormat", {"k", "v", "layer"}, "Converts the K or V rows of a layer, or of all, to another type.", true},
-       setFormat},
+        Effect::Commits},
+       setLayoutVerb},
+      {{"setFormat",
+        {arg::text("k").orNone(), arg::text("v").orNone(), layerArg().orNone()},
+        "Converts the K or V rows of a layer, or of all, to another type.",
+        Effect::Commits},
+       setFormatVerb},
       {{"setPolicy",
-        {"policy", "layer"},
+        {arg::of("policy", ArgType::Policy), layerArg().orNone()},
         "Another eviction policy for a layer, or for all, from the next tick on.",
-        true},
-       setPolicy},
+        Effect::Commits},
+       setPolicyVerb},
       {{"setCapacity",
-        {"rows"},
+        {arg::integer("rows", 1, 1 << 24)},
         "Pools for so many rows per layer, with the content kept: frees what a policy has emptied.",
-        true},
-       setCapacity},
+        Effect::Commits},
+       setCapacityVerb},
       {{"compact",
-        {"rows"},
+        {arg::integer("rows", 1, kAllRows).orNone()},
         "Fills pages by moving about so many rows per layer; done tells whether any are left.",
-        false},
-       compact},
-      {{"rebuild", {}, "Computes every row anew from the live context.", true}, rebuild},
+        Effect::Queues},
+       compactVerb},
+      {{"rebuild", {}, "Computes every row anew from the live context.", Effect::Commits}, rebuildVerb},
       {{"fault",
-        {"kind", "layer", "index", "bit", "other", "column", "seed", "n"},
+        {arg::text("kind"), arg::integer("layer", 0, kMostLayer).orNone(), arg::integer("index", 0, kMostId).orNone(),
+         arg::integer("bit", 0, kMostId).orNone(), arg::integer("other", 0, kMostId).orNone(),
+         arg::text("column").orNone(), arg::integer("seed", 0, kMostSeed).orNone(),
+         arg::integer("n", 1, kAllRows).orNone()},
         "Fault drill: damages the cache or makes a step fail.",
-        true},
-       fault},
-      {{"undo", {}, "Goes back by one commit.", false}, undo},
-      {{"redo", {}, "Goes forward by one commit.", false}, redo},
-      {{"goto", {"tick"}, "Goes to a tick of this branch; the future stays as a named branch.", false}, goTo},
-      {{"branches", {}, "Lists the branches of the history.", false}, branches},
-      {{"reset", {}, "Forgets all rows and starts over.", false}, reset},
+        Effect::Commits},
+       faultVerb},
+      {{"undo", {}, "Goes back by one commit.", Effect::Travels, InLanes::Refused}, undoVerb},
+      {{"redo", {}, "Goes forward by one commit.", Effect::Travels, InLanes::Refused}, redoVerb},
+      {{"goto",
+        {arg::integer("tick", 0, kAllRows)},
+        "Goes to a tick of this branch; the future stays as a named branch.",
+        Effect::Travels,
+        InLanes::Refused},
+       goToVerb},
+      {{"branches", {}, "Lists the branches of the history.", Effect::Reads}, branches},
+      {{"reset", {}, "Forgets all rows and starts over.", Effect::Travels, InLanes::Refused}, reset},
   };
   return kVerbs;
 }

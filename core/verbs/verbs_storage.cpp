@@ -2,6 +2,8 @@
 // Verbs that look at how rows are stored.
 #include <algorithm>
 
+#include "core/session/storage.h"
+#include "core/session/truth.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verbs.h"
 
@@ -33,11 +35,10 @@ json ringOf(const StorageView& view) {
             {"committed_plus_pending", {view.first, view.first + r.filled}}}}};
 }
 
-Result<json> ring(Session& session, const json& args) {
-  VerbArgs in(args);
+Result<json> ring(const Session& session, VerbArgs& in) {
   const int layer = layerOf(in, session);
   if (in.error()) return *in.error();
-  const std::shared_ptr<const StorageView> view = session.storage()[at(layer)];
+  const std::shared_ptr<const StorageView> view = storageOf(session)[at(layer)];
   if (!view->ring) return json(nullptr);
   return ringOf(*view);
 }
@@ -72,16 +73,14 @@ json errorOf(const QuantError& error, const std::string& type, const kernels::Te
   return out;
 }
 
-Result<json> quantisation(Session& session, const json& args) {
-  VerbArgs in(args);
-  const bool rows = in.flag("rows", false), packed = in.flag("packed", false);
-  if (in.error()) return *in.error();
-  Result<Quantisation> measured = session.measureQuantisation();
+Result<json> quantisation(Session& session, VerbArgs& in) {
+  const bool rows = in.flag("rows"), packed = in.flag("packed");
+  Result<Quantisation> measured = measureQuantisation(session);
   if (!measured) return measured.error();
   json out = json::array();
   for (const LayerQuantisation& layer : *measured) {
     const auto l = static_cast<int>(out.size());
-    const std::shared_ptr<const StorageView> view = session.storage()[at(l)];
+    const std::shared_ptr<const StorageView> view = storageOf(session)[at(l)];
     const kernels::WriteRowsStats counts = session.store().pool(l).counts();
     out.push_back({{"tick", session.state().tick.value()},
                    {"k", errorOf(layer.k, view->k, counts.k, rows, packed)},
@@ -104,12 +103,11 @@ json freeRuns(const std::vector<bool>& free) {
   return out;
 }
 
-Result<json> storage(Session& session, const json& args) {
-  VerbArgs in(args);
+Result<json> storage(const Session& session, VerbArgs& in) {
   const int layer = layerOf(in, session);
-  const bool withFree = in.flag("free", false);
+  const bool withFree = in.flag("free");
   if (in.error()) return *in.error();
-  const std::shared_ptr<const StorageView> view = session.storage()[at(layer)];
+  const std::shared_ptr<const StorageView> view = storageOf(session)[at(layer)];
   const kernels::WriteRowsStats counts = session.store().pool(layer).counts();
   static constexpr const char* kReads[] = {"in_place", "two_slices", "table", "roll"};
   json out{{"layout", view->layout},
@@ -144,7 +142,7 @@ Result<json> storage(Session& session, const json& args) {
   return out;
 }
 
-Result<json> bytes(Session& session, const json&) {
+Result<json> bytes(const Session& session, VerbArgs&) {
   const ByteCount& b = session.snapshot()->bytes;
   const kernels::BackendCounters counters = session.transformer().backend().counters();
   return json{{"allocated", b.allocated},
@@ -159,19 +157,22 @@ Result<json> bytes(Session& session, const json&) {
 
 std::span<const Verb> storageVerbs() {
   static const Verb kVerbs[] = {
-      {{"ring", {"layer", "kvHead"}, "The ring of a layer: pointer, head, offset, wraps and named views.", false},
+      {{"ring",
+        {layerArg(), headArg()},
+        "The ring of a layer: pointer, head, offset, wraps and named views.",
+        Effect::Reads},
        ring},
       {{"storage",
-        {"layer", "free", "kvHead"},
+        {layerArg(), arg::flag("free", false), headArg()},
         "How a layer's rows are stored: layout, formats, slots, bytes, ring and pages.",
-        false},
+        Effect::Reads},
        storage},
       {{"quantisation",
-        {"rows", "packed"},
+        {arg::flag("rows", false), arg::flag("packed", false)},
         "Error of stored rows against what was computed for them, per layer; K and V apart, keys also as logits.",
-        false},
+        Effect::Measures},
        quantisation},
-      {{"bytes", {}, "Bytes allocated, live and moved by the last commit.", false}, bytes},
+      {{"bytes", {}, "Bytes allocated, live and moved by the last commit.", Effect::Reads}, bytes},
   };
   return kVerbs;
 }

@@ -3,6 +3,7 @@
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verb_ticks.h"
 #include "core/verbs/verbs.h"
+#include "core/verbs/wlod_session.h"
 
 namespace kvlab {
 namespace {
@@ -11,54 +12,39 @@ using nlohmann::json;
 
 /// expand, collapse: queued like inject, or at once.
 template <class Kind>
-Result<json> lod(Session& session, const json& args) {
-  VerbArgs in(args);
-  const NodeId node(in.integer("node", {}, 0, std::int64_t{kMostMoments} * 4 + 3));
-  const bool now = in.flag("now", false);
-  if (in.error()) return *in.error();
-  return queued(session, Kind{node}, now, args);
+Result<json> lod(Session& session, VerbArgs& in) {
+  return queued(session, {Kind{NodeId(in.integer("node"))}}, in);
 }
 
-Result<json> refocus(Session& session, const json& args) {
-  VerbArgs in(args);
-  const std::int64_t rounds = in.integer("rounds", 1, 1, 1 << 16);
-  if (in.error()) return *in.error();
+Result<json> refocusVerb(Session& session, VerbArgs& in) {
+  const std::int64_t rounds = in.integer("rounds");
   json reports = json::array();
   for (std::int64_t i = 0; i < rounds; ++i) {
-    const TickReport report = session.refocus();
+    if (i > 0) session.betweenTicks();
+    const TickReport report = refocus(session);
     if (!report.ok && report.error) return *report.error;
     reports.push_back(toJson(report));
   }
   return reports;
 }
 
-Result<json> setLensScores(Session& session, const json& args) {
-  VerbArgs in(args);
-  std::vector<double> scores;
-  if (!in.has("scores") || !in.raw("scores").is_array()) in.fail("scores", nullptr, "is not a list of numbers");
-  else
-    for (const json& score : in.raw("scores")) {
-      if (!score.is_number()) in.fail("scores", score, "holds something that is no number");
-      scores.push_back(score.is_number() ? score.get<double>() : 0);
-    }
-  if (in.error()) return *in.error();
-  if (Status set = session.setLensScores(std::move(scores)); !set) return set.error();
+Result<json> setLensScoresVerb(Session& session, VerbArgs& in) {
+  if (Status set = setLensScores(session, in.numbers("scores")); !set) return set.error();
   return json(nullptr);
 }
 
-Result<json> speculate(Session& session, const json& args) {
-  VerbArgs in(args);
+Result<json> speculateVerb(Session& session, VerbArgs& in) {
   const std::vector<TokenId> tokens = in.tokens("tokens", session.model().config().vocab);
   if (in.error()) return *in.error();
-  return single(session.speculate(tokens));
+  return single(speculate(session, tokens));
 }
 
-Result<json> endDraft(Session& session, bool keep) {
-  if (Status ended = session.endDraft(keep); !ended) return ended.error();
+Result<json> ended(Session& session, bool keep) {
+  if (Status done = endDraft(session, keep); !done) return done.error();
   return json{{"tick", session.state().tick.value()}, {"moments", session.state().wlod->tree.length()}};
 }
-Result<json> accept(Session& session, const json&) { return endDraft(session, true); }
-Result<json> rollback(Session& session, const json&) { return endDraft(session, false); }
+Result<json> accept(Session& session, VerbArgs&) { return ended(session, true); }
+Result<json> rollback(Session& session, VerbArgs&) { return ended(session, false); }
 
 json nodeJson(TreeNode node) {
   return {{"node", node.id().value()}, {"level", node.level}, {"start", node.start}, {"end", node.end()}};
@@ -109,19 +95,11 @@ json changeJson(const WlodChange& change) {
           {"bytes", change.bytes}};
 }
 
-Result<json> tree(Session& session, const json& args) {
-  VerbArgs in(args);
-  const bool entries = in.flag("entries", true);
-  if (in.error()) return *in.error();
-  const std::shared_ptr<const WlodView> view = session.wlodView();
-  if (!view)
-    return Error{"no_wlod",
-                 "there is no tree",
-                 "this session has no working context",
-                 "open one with \"wlod\": {} in the manifest",
-                 std::nullopt,
-                 "wlod",
-                 nullptr};
+Result<json> tree(const Session& session, VerbArgs& in) {
+  const bool entries = in.flag("entries");
+  const auto kind = wlodOf(session, "there is no tree");
+  if (!kind) return kind.error();
+  const std::shared_ptr<const WlodView> view = session.snapshot()->wlod;
   const WlodRatios& r = view->ratios;
   json out{{"attention", view->attention},
            {"gist", view->gist},
@@ -143,7 +121,7 @@ Result<json> tree(Session& session, const json& args) {
            {"change", view->change ? changeJson(*view->change) : json()},
            {"rounds", json::array()},
            {"draft", view->draft ? json{{"begin", view->draft->begin}, {"end", view->draft->end}} : json()}};
-  const RecomputeCosts costs = session.wlodCosts();
+  const RecomputeCosts costs = (*kind)->costs(session.state());
   out["costs"] = {{"rowUs", costs.rowUs}, {"pairUs", costs.pairUs}, {"threshold", costs.threshold}};
   for (const auto& round : view->rounds) out["rounds"].push_back(roundJson(*round));
   if (!entries) return out;
@@ -163,20 +141,36 @@ Result<json> tree(Session& session, const json& args) {
 }  // namespace
 
 std::span<const Verb> wlodVerbs() {
+  static constexpr std::int64_t kMostNode = std::int64_t{kMostMoments} * 4 + 3;
   static const Verb kVerbs[] = {
-      {{"expand", {"node", "now"}, "Queues the swap of a gist for its 32 children; nodes are start * 4 + level.", true},
+      {{"expand",
+        {arg::integer("node", 0, kMostNode), nowArg()},
+        "Queues the swap of a gist for its 32 children; nodes are start * 4 + level.",
+        Effect::Commits},
        lod<Expand>},
-      {{"collapse", {"node", "now"}, "Queues the swap of 32 siblings for their gist.", true}, lod<Collapse>},
-      {{"refocus", {"rounds"}, "Rounds of the focus allocator, whatever is due.", true}, refocus},
+      {{"collapse",
+        {arg::integer("node", 0, kMostNode), nowArg()},
+        "Queues the swap of 32 siblings for their gist.",
+        Effect::Commits},
+       lod<Collapse>},
+      {{"refocus",
+        {arg::integer("rounds", 1, 1 << 16).orElse(1)},
+        "Rounds of the focus allocator, whatever is due.",
+        Effect::Commits},
+       refocusVerb},
       {{"setLensScores",
-        {"scores"},
+        {arg::of("scores", ArgType::Numbers)},
         "What the lens `script` goes by: one score per entry, above 0 = wants detail.",
-        true},
-       setLensScores},
-      {{"speculate", {"tokens"}, "Appends tokens that may be taken back.", true}, speculate},
-      {{"accept", {}, "Keeps the speculative span.", true}, accept},
-      {{"rollback", {}, "Takes the speculative span back.", true}, rollback},
-      {{"tree", {"entries"}, "The working context, the last edit's invalidation, and the allocator's rounds.", false},
+        Effect::Commits},
+       setLensScoresVerb},
+      {{"speculate", {arg::tokens("tokens")}, "Appends tokens that may be taken back.", Effect::Commits},
+       speculateVerb},
+      {{"accept", {}, "Keeps the speculative span.", Effect::Commits}, accept},
+      {{"rollback", {}, "Takes the speculative span back.", Effect::Commits}, rollback},
+      {{"tree",
+        {arg::flag("entries", true)},
+        "The working context, the last edit's invalidation, and the allocator's rounds.",
+        Effect::Reads},
        tree},
   };
   return kVerbs;

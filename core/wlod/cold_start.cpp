@@ -6,7 +6,7 @@
 namespace kvlab {
 namespace {
 
-/// Where the finer of two levels begins: `wish` moments before the end, down to a border of the coarser one.
+/// Where the finer of two levels begins: `wish` moments before the end, rounded down to a border of the coarser level.
 std::int32_t border(std::int32_t length, std::int32_t wish, int coarse) {
   return std::max(0, length - wish) / spanOf(coarse) * spanOf(coarse);
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The working context of a time line that nobody has looked at yet: tokens at its end, LOD1 before them, LOD2
-// before these, as far as blocks are complete and the budget lasts. Pure; any thread.
+// The working context of a time line that nobody has looked at yet: tokens at the end, LOD1 before the tokens, LOD2
+// before LOD1, as far as blocks are complete and the budget lasts. Pure; any thread.
 #pragma once
 #include "core/wlod/working_context.h"
 
 namespace kvlab {
 
 struct ColdStart {
-  std::int32_t tokens = 256;  // last moments that shall stand as tokens
-  std::int32_t gists = 2048;  // moments before these that shall stand as LOD1 at least
+  std::int32_t tokens = 256;  // the last moments, which shall stand as tokens
+  std::int32_t gists = 2048;  // the moments before, which shall stand as LOD1 or finer
 };
 
 /// Begins with the coarsest tiling that leaves the protected tail alone, then refines from the end backwards
-/// while the budget lasts. Errors: over_budget, where the coarsest does not fit.
+/// while the budget lasts. Error over_budget if the coarsest tiling does not fit.
 Result<WorkingContext> coldStart(std::int32_t length, const ColdStart& wish, const WorkingRules& rules);
 
 }  // namespace kvlab

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calibrates what rows cost on the running machine from the passes it makes: least squares of time over rows and
-// the rows that their queries look at, relative errors, older passes fading. One owner; engine thread.
+// Estimates the cost of rows on the running machine from its passes: least squares of time over rows and over the
+// rows that their queries look at, with relative errors; older passes count less. One owner; engine thread.
 #pragma once
 #include <cstdint>
 
@@ -10,9 +10,9 @@ namespace kvlab {
 
 class CostMeter {
  public:
-  /// rows, pairs: of one pass through all layers; microseconds.
+  /// rows and pairs of one pass through all layers, and its microseconds.
   void add(std::int64_t rows, std::int64_t pairs, double us);
-  /// `before` until passes were added, and its threshold always.
+  /// The measured costs with the threshold of `before`; `before` itself until there was a pass.
   RecomputeCosts costs(const RecomputeCosts& before) const;
 
  private:

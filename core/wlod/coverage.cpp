@@ -7,7 +7,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 std::int32_t roundedUp(std::int32_t moments, std::int32_t to) { return (moments + to - 1) / to * to; }
 
 }  // namespace
@@ -38,7 +37,7 @@ Coverage::Coverage(const WorkingContext& context, std::span<const WlodRow> rows,
   }
 }
 
-/// The entries that begin in some moments.
+/// Adds the entries that begin in the given moments.
 void Coverage::addEntries(Moments moments, std::vector<std::int32_t>& out) const {
   if (moments.begin >= moments.end) return;
   std::int32_t entry = m_context.entryAt(moments.begin);
@@ -47,7 +46,7 @@ void Coverage::addEntries(Moments moments, std::vector<std::int32_t>& out) const
     out.push_back(m_entryRows[at(entry)]);
 }
 
-/// Moments through summaries of a level, or through the entry that stands for several or for one.
+/// Adds the summaries of a level that cover the given moments; an entry stands in where there is no summary.
 void Coverage::addSummaries(Moments moments, int level, std::vector<std::int32_t>& out) const {
   for (std::int32_t t = moments.begin; t < moments.end;) {
     const std::int32_t summary = m_summaryRows[level - 1][at(t / spanOf(level))];

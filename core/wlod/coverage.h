@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rows a query of a wLOD session looks at. `flat`: every entry before it. `pyramid`: far moments through
-// LOD2, middle ones through LOD1, near ones as entries, where an entry at least as coarse as a summary stands for
-// it. Each past moment is covered exactly once, and a node only by queries at or behind its end. Pure; any thread.
+// Coverage says which rows a query of a wLOD session looks at. `flat`: every entry before the query. `pyramid`: far
+// moments through LOD2, middle moments through LOD1, near moments as entries; an entry at least as coarse stands for
+// a summary. A query sees each past moment exactly once, and a node only if the node has ended. Pure; any thread.
 //
 // The queries of one aligned block of 32 moments share their far, middle and near rows; they differ only in how
-// many rows of their own block come before them. So a pass is a list of (queries, rows), and a query looks at the
-// first `seen` of the rows: attention over lists of rows needs no mask. semantics.md, section 8.
+// many rows of their own block come before them. A pass is therefore a list of (queries, rows), and a query looks at
+// the first `seen` of the rows: attention over lists of rows needs no mask. semantics.md, section 8.
 #pragma once
 #include <vector>
 
@@ -20,23 +20,23 @@ struct PyramidRules {
   std::int32_t near = 256, middle = 4096;  // moments: W and W2; rounded up to 32 and 1024
 };
 
-/// All rows in order of arrival: by their ends, the finer before the coarser. What a row sees stands before it.
-/// Summaries are the complete nodes of LOD1 and LOD2 under which every entry is finer; `flat` has none.
+/// All rows in order of arrival: by their ends, the finer before the coarser. A row sees only earlier rows.
+/// Summaries are the complete nodes of LOD1 and LOD2 under which every entry is finer; `flat` has no summaries.
 std::vector<WlodRow> wlodRows(const WorkingContext& context, WlodAttention attention);
 
 /// Queries that share a list of rows; rows are numbers of wlodRows().
 struct QueryBlock {
   std::vector<std::int32_t> rows;     // in time order
   std::vector<std::int32_t> queries;  // ascending
-  std::vector<std::int32_t> seen;     // [queries] rows that each looks at; an entry's own row is the last of them
-  std::vector<bool> self;             // [queries] and at itself besides: a summary
+  std::vector<std::int32_t> seen;     // [queries] rows that the query looks at; an entry's own row is the last of these
+  std::vector<bool> self;             // [queries] the query also looks at itself: a summary
 };
 
 class Coverage {
  public:
   Coverage(const WorkingContext& context, std::span<const WlodRow> rows, WlodAttention attention,
            const PyramidRules& rules);
-  /// The blocks of some rows, ascending, in time order.
+  /// The blocks of the given rows, which ascend; blocks stand in time order.
   std::vector<QueryBlock> blocks(std::span<const std::int32_t> queries) const;
   std::vector<QueryBlock> blocks(std::int32_t from, std::int32_t to) const;
   /// The rows that queries of the block of moments [begin, begin + 32) share; no row of the block itself.

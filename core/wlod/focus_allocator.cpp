@@ -9,7 +9,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 constexpr std::size_t kListed = 16;
 constexpr std::int32_t kStep = kGistBlock - 1;  // entries that an edit adds or saves
 
@@ -40,7 +39,7 @@ struct Candidate {
   double score = 0;
 };
 
-/// Gists by falling score; ties to the earlier one.
+/// Gists by falling score; among equal scores the earlier gist comes first.
 std::deque<Candidate> expansions(const WorkingContext& context, std::span<const double> scores, double from) {
   std::deque<Candidate> out;
   for (std::size_t i = 0; i < scores.size(); ++i)
@@ -50,7 +49,7 @@ std::deque<Candidate> expansions(const WorkingContext& context, std::span<const 
   return out;
 }
 
-/// Blocks of 32 siblings by rising score, which is the highest of the 32; ties to the earlier one.
+/// Blocks of 32 siblings by rising score, which is that of the highest sibling; among equal scores the earlier first.
 std::deque<Candidate> collapses(const WorkingContext& context, std::span<const double> scores, double upTo) {
   std::deque<Candidate> out;
   for (std::size_t i = 0; i + kGistBlock <= scores.size(); ++i) {
@@ -92,7 +91,7 @@ class Allocation {
   bool fits(std::int32_t more) const { return m_cost + more <= m_working.budget; }
   std::size_t edits() const { return m_out.edits.size(); }
 
-  /// Carries the candidate out unless a rule is against it, and writes down which.
+  /// Carries the candidate out unless a rule forbids it, and notes the rule.
   bool take(const Candidate& candidate, const char* code, std::string reason) {
     if (overlaps(candidate.edit.node))
       return note(candidate, false, "overlap", "another edit of this round is in " + candidate.edit.node.text());
@@ -107,7 +106,7 @@ class Allocation {
         {candidate.edit.node, candidate.edit.expand, candidate.score, done, std::move(code), std::move(reason)});
     return done;
   }
-  /// Of the candidates that the limit of edits leaves over the strongest are written down, the others counted.
+  /// Lists the strongest candidates beyond the limit of edits, and counts the others.
   Refocus finish(std::deque<Candidate> expand, std::deque<Candidate> collapse, const FocusRules& rules) {
     for (std::size_t i = 0; i < kListed && !(expand.empty() && collapse.empty()); ++i)
       note(strongestOf(expand, collapse), false, "edit_limit",

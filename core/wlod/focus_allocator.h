@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides which gists to expand and which blocks to collapse, from one score per entry. Candidates are entries
 // that score at least `expandAt`, and blocks of 32 siblings whose highest score is at most -`collapseAt`. The
-// strongest goes first; an expansion that does not fit lets the strongest collapse go before it, and is refused
-// where there is none. Every candidate leaves with a reason. Pure; any thread.
+// strongest candidate goes first. An expansion that does not fit lets the strongest collapse go first, and is refused
+// where no collapse is left. Every candidate gets a reason. Pure; any thread.
 #pragma once
 #include <span>
 #include <vector>
@@ -22,12 +22,12 @@ struct Refocus {
   std::vector<LodEdit> edits;  // WorkingContext::edited() takes them
 };
 
-/// scores: [cost] in (-1, 1). Errors: bad_scores (names the first one that is none, or their number).
+/// scores: [cost] in (-1, 1). Error bad_scores names the first wrong score, or the wrong number of scores.
 Result<Refocus> refocus(const WorkingContext& context, std::span<const double> scores, const FocusRules& rules,
                         const WorkingRules& working);
 
-/// Collapses the weakest blocks, whatever their scores, until `entries` more fit; the cooldown is not asked.
-/// Errors: bad_scores, over_budget where no block is left that may collapse.
+/// Collapses the weakest blocks, whatever their scores and cooldowns, until `entries` more entries fit.
+/// Errors: bad_scores; over_budget where no block is left that may collapse.
 Result<Refocus> makeRoom(const WorkingContext& context, std::span<const double> scores, std::int32_t entries,
                          const WorkingRules& working);
 

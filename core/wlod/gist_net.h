@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// GistNet: one vector in the space of token embeddings for 32 of them, or for 32 gists of the level below.
-// Host memory throughout; a gist has the same bits however many are made together. One owner; any thread.
+// A GistNet makes one vector in the space of token embeddings out of 32 embeddings, or out of 32 gists of the level
+// below. All memory is the host's. A gist has the same bits however many are made together. One owner; any thread.
 //
-// `mean` is the reference. A trained network is read from a safetensors file (tools write it; semantics.md,
-// section 8). Per level n, with d = hidden and H, m its own sizes; a file may leave out level 2, which then
-// uses level 1's:
+// `mean` is the reference. A trained network comes from a safetensors file (resources/gists/train.py writes one;
+// semantics.md, section 8). Per level n, with d = hidden and sizes H, m of the level; a file without level 2
+// uses level 1 for both:
 //
 //   levels.{n}.norm      [d]       levels.{n}.w1  [m, H*d]   levels.{n}.b1  [m]
 //   levels.{n}.query     [H, d]    levels.{n}.w2  [d, m]     levels.{n}.b2  [d]
@@ -26,7 +26,7 @@ class GistNet {
  public:
   virtual ~GistNet() = default;
   virtual const std::string& name() const = 0;  // "mean", or the file
-  /// Fingerprint of the model it was trained for; empty where it fits any.
+  /// Fingerprint of the model that the network was trained for; empty where it fits any model.
   virtual const std::string& model() const = 0;
   /// children [n, 32, hidden] of nodes of `level` -> out [n, hidden].
   virtual void gists(int level, const float* children, std::int64_t n, float* out) const = 0;

@@ -7,8 +7,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 bool holdsChange(TreeNode node, const std::vector<TimelineChange>& changes, bool contentAlone) {
   return std::any_of(changes.begin(), changes.end(), [&](const TimelineChange& change) {
     return (change.content || !contentAlone) && change.moments.overlaps(node.moments());

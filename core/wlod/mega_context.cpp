@@ -4,7 +4,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 constexpr std::size_t kTogether = 32;  // nodes whose gists are made by one call
 
 /// The column with some values changed, in a buffer of its own.
@@ -46,7 +45,7 @@ void MegaContext::replace(Moment t, LedgerId token) {
   for (int n = 1; n <= kTopLevel; ++n)
     if (const TreeNode above = TreeNode{0, t.value()}.at(n); has(above)) {
       markDirty(above);
-      name(above, LedgerId(-1));  // other content is another row
+      name(above, LedgerId(-1));  // other content needs another ledger row
     }
 }
 
@@ -89,7 +88,7 @@ void MegaContext::refreshLevel(std::span<const TreeNode> nodes, const GistNet& n
   store(nodes, made);
 }
 
-/// Gists of new nodes are appended; where old ones change, the column is copied, which other states may share.
+/// Appends the gists of new nodes. A change of old gists copies the column first, because other states may share it.
 void MegaContext::store(std::span<const TreeNode> nodes, const std::vector<float>& gists) {
   Column<float>& column = level(nodes.front().level).gists;
   const auto placeOf = [&](std::size_t i) { return at(nodes[i].start / nodes[i].span() * m_hidden); };

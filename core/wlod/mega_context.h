@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The MegaContext: a time line of tokens that only grows, and over it the gists of every complete block of 32
-// and of 1024, all stored. An incomplete tail has no gists. A content edit makes the gists above it dirty until
-// refresh(); nothing else does. A value: copying one costs a few pointers. Engine thread.
+// The MegaContext stores a time line of tokens and the gists of every complete block of 32 and of 1024 tokens. An
+// incomplete tail has no gists. Only an edit of content makes gists dirty, those above it, until refresh(). A value:
+// copying a MegaContext costs a few pointers. Engine thread.
 #pragma once
 #include <array>
 #include <functional>
@@ -24,30 +24,30 @@ class MegaContext {
   LedgerId token(Moment t) const { return m_tokens[static_cast<std::size_t>(t.value())]; }
   /// Complete nodes of a level.
   std::int32_t nodes(int level) const { return length() / spanOf(level); }
-  /// Moments from here on stand in no gist.
+  /// The first moment that stands in no gist.
   std::int32_t tailBegin() const { return nodes(1) * kGistBlock; }
   bool has(TreeNode node) const { return node.aligned() && node.end() <= length(); }
 
   void append(std::span<const LedgerId> tokens);
-  /// Another token at a moment: an n -> n edit.
+  /// Puts another token at a moment: an n -> n edit.
   void replace(Moment t, LedgerId token);
-  /// Another tail: everything from `begin` >= tailBegin() on.
+  /// Puts other tokens in place of everything from `begin` >= tailBegin() on.
   void setTail(Moment begin, std::span<const LedgerId> tokens);
 
-  /// Gists that are not (yet) those of their content, by level, then time.
+  /// Gists whose content has changed since they were made, by level, then time.
   const std::vector<TreeNode>& dirty() const { return m_dirty; }
   bool isDirty(TreeNode node) const;
   /// Writes the embeddings of the tokens of some moments, [moments, hidden].
   using Embeddings = std::function<void(Moments moments, float* out)>;
-  /// Makes the dirty gists anew, the lower level first; returns how many.
+  /// Makes the dirty gists anew, the lower level first; returns their number.
   std::int32_t refresh(const GistNet& net, const Embeddings& embeddings);
 
   /// [hidden] of a gist that has() and that is not dirty.
   std::span<const float> gist(TreeNode node) const;
-  /// The ledger row that stands for a node: a token's, or a gist's once it is named; -1 = none.
+  /// The ledger row that stands for a node: the row of a token, or of a gist with a name; -1 = none.
   LedgerId row(TreeNode node) const;
   void name(TreeNode gist, LedgerId row);
-  /// The same in columns of its own, for another thread to change.
+  /// A copy in columns of its own, so that another thread may change it.
   MegaContext ownCopy() const;
 
  private:

@@ -8,8 +8,11 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 constexpr float kEps = 1e-12f;  // embeddings are small: their squares must not drown in it
+
+kernels::Weight weightOf(const std::vector<float>& values, std::int64_t n, std::int64_t k) {
+  return {.data = values.data(), .n = n, .k = k};
+}
 
 void softmax(float* values, std::int64_t n) {
   const float highest = *std::max_element(values, values + n);
@@ -32,9 +35,8 @@ std::vector<float> PoolingGistNet::poolWeights(const PoolingLevel& net, const fl
   norm.dim = m_hidden;
   norm.eps = kEps;
   m_host->ops().rmsnorm(m_host->context(), norm);
-  m_host->ops().matmul(
-      m_host->context(),
-      {normed.data(), net.query.data(), kernels::DType::f32, nullptr, scores.data(), rows, net.pools, m_hidden});
+  m_host->ops().matmul(m_host->context(),
+                       {normed.data(), weightOf(net.query, net.pools, m_hidden), nullptr, scores.data(), rows});
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t h = 0; h < net.pools; ++h) {
       float* own = weights.data() + (i * net.pools + h) * kGistBlock;
@@ -60,11 +62,9 @@ void PoolingGistNet::addMlp(const PoolingLevel& net, const std::vector<float>& p
   norm.eps = kEps;
   const kernels::OpTable& ops = m_host->ops();
   ops.rmsnorm(m_host->context(), norm);
-  ops.matmul(m_host->context(),
-             {z.data(), net.w1.data(), kernels::DType::f32, net.b1.data(), inner.data(), n, net.width, wide});
+  ops.matmul(m_host->context(), {z.data(), weightOf(net.w1, net.width, wide), net.b1.data(), inner.data(), n});
   for (float& x : inner) x = x / (1.0f + std::exp(-x));
-  ops.matmul(m_host->context(),
-             {inner.data(), net.w2.data(), kernels::DType::f32, net.b2.data(), added.data(), n, m_hidden, net.width});
+  ops.matmul(m_host->context(), {inner.data(), weightOf(net.w2, m_hidden, net.width), net.b2.data(), added.data(), n});
   for (std::int64_t i = 0; i < n * m_hidden; ++i) out[i] += added[at(i)];
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The working context: a tiling of the time line by tokens and gists, without gap or overlap, each entry at the
-// cost of 1 within a budget. Expanding swaps a gist for its 32 children, collapsing 32 aligned siblings for their
-// gist. A batch is checked and resolved whole; a refused one changes nothing. A value; engine thread.
+// The working context tiles the time line with tokens and gists, without gap or overlap. An entry costs 1 of the
+// budget. Expanding swaps a gist for its 32 children, collapsing swaps 32 aligned siblings for their gist. A list of
+// edits is resolved whole, or refused whole. A value; engine thread.
 #pragma once
 #include <optional>
 #include <span>
@@ -16,7 +16,7 @@ namespace kvlab {
 struct WorkingRules {
   std::int32_t budget = 8192;        // entries
   std::int32_t protectedTail = 128;  // last moments that may not be collapsed
-  std::int32_t cooldown = 2;         // rounds that an entry stays as an edit has left it
+  std::int32_t cooldown = 2;         // rounds for which an edited entry keeps its level
 };
 
 struct LodEdit {
@@ -24,7 +24,7 @@ struct LodEdit {
   TreeNode node;       // the gist to expand, or the one to collapse to
 };
 
-/// Entries that others took the place of; both cover `moments`.
+/// Entries before and the entries that took their place; both cover `moments`.
 struct Swap {
   Moments moments;
   std::int32_t beginBefore = 0, countBefore = 0, beginAfter = 0, countAfter = 0;
@@ -39,27 +39,27 @@ class WorkingContext {
   std::int32_t entryAt(std::int32_t moment) const;
   bool hasEntry(TreeNode node) const;
   std::int32_t round() const { return m_round; }
-  /// Rounds since an edit made this entry; nothing where none did.
+  /// Rounds since an edit made this entry; nothing where no edit did.
   std::optional<std::int32_t> age(std::int32_t entry) const;
 
-  /// Whether so many more entries fit. Errors: over_budget.
+  /// Error over_budget if so many entries do not fit.
   static Status fits(std::int32_t entries, const WorkingRules& rules);
-  /// The context with tokens behind it. Errors: over_budget.
+  /// The context with more tokens at its end. Errors: over_budget.
   Result<WorkingContext> appended(std::int32_t tokens, const WorkingRules& rules) const;
-  /// The context with its tail of tokens from a moment on made longer or shorter. Errors: over_budget.
+  /// The context with another length of its tail, which consists of tokens from a moment on. Errors: over_budget.
   Result<WorkingContext> resized(Moment tailBegin, std::int32_t length, const WorkingRules& rules) const;
-  /// Entries that tile [0, length), as they are; cold_start.h makes them.
+  /// A context of the given entries, which tile [0, length); cold_start.h makes such entries.
   static WorkingContext of(std::span<const TreeNode> entries);
 
-  /// Why an edit alone cannot be; nothing where it can. The budget is not asked.
+  /// Why an edit alone is refused, the budget aside; nothing where it is legal.
   std::optional<Error> refusal(const LodEdit& edit, const WorkingRules& rules) const;
   struct Edited;
-  /// The edits one after another, the budget of the outcome. Errors name the edit's place in the list (action) and
-  /// its node: unknown_node, misaligned, not_an_entry, no_children, partial, cooldown, protected_tail, over_budget.
+  /// The edits in order; the budget holds for the outcome. Errors name the edit's place in the list (action) and the
+  /// node: unknown_node, misaligned, not_an_entry, no_children, partial, cooldown, protected_tail, over_budget.
   Result<Edited> edited(std::span<const LodEdit> edits, const WorkingRules& rules) const;
   /// The context at the beginning of the next round of refocusing.
   WorkingContext nextRound() const;
-  /// The same in columns of its own, for another thread to change.
+  /// A copy in columns of its own, so that another thread may change it.
   WorkingContext ownCopy() const;
 
  private:
@@ -77,10 +77,10 @@ class WorkingContext {
 
 struct WorkingContext::Edited {
   WorkingContext context;
-  std::vector<Swap> swaps;  // ascending; neighbours together, what came back to itself left out
+  std::vector<Swap> swaps;  // ascending; neighbouring swaps joined, entries that came back left out
 };
 
-/// What differs between two tilings of the same time line, neighbouring differences together.
+/// The differences between two tilings of the same time line; neighbouring differences are joined.
 std::vector<Swap> differences(std::span<const TreeNode> before, std::span<const TreeNode> after);
 
 }  // namespace kvlab

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a back end that is taken and given back like a stack. It grows in chunks and keeps them, so
-// that a steady state allocates nothing and the same sequence of calls gets the same addresses. Owned
-// by a Backend, whose rules for threads hold.
+// Memory of a back end that callers take and give back like a stack. The arena grows in chunks and keeps
+// the chunks: a steady state allocates nothing, and the same sequence of calls gets the same addresses. A
+// Backend owns the arena; the back end's rules for threads hold.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,11 @@ class Arena {
     int64_t used = 0;
   };
   Mark mark() const { return m_top; }
-  /// Gives back everything that was taken since.
+  /// Gives back everything that was taken since this mark.
   void rewind(Mark mark) { m_top = mark; }
-  /// At least `bytes` from a border of 256; null where the back end refused.
+  /// At least `bytes` bytes from a border of 256; null where the back end refuses.
   void* take(int64_t bytes);
-  /// Whether all of it lies in one chunk.
+  /// True if the whole arena lies in one chunk.
   bool holds(const void* from, int64_t bytes) const;
   /// Gives the chunks back; nothing may be in use. A back end calls this before it ends.
   void clear();

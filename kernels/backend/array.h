@@ -22,7 +22,7 @@ class Array {
     if (m_backend) m_backend->release(m_data);
   }
 
-  /// `count` undefined values in place of the old ones; false where memory was refused.
+  /// Makes room for `count` undefined values in place of the old values; false where memory was refused.
   bool allocate(Backend& backend, int64_t count) {
     *this = Array();
     m_data = static_cast<T*>(backend.allocate(count * static_cast<int64_t>(sizeof(T))));
@@ -30,13 +30,13 @@ class Array {
     m_size = m_data ? count : 0;
     return m_data;
   }
-  /// The same with the host's values in it.
+  /// The same, filled with the host's values.
   bool assign(Backend& backend, std::span<const T> values) {
     if (!allocate(backend, static_cast<int64_t>(values.size()))) return false;
     write(0, values);
     return true;
   }
-  /// Host values to [at, at + size).
+  /// Copies host values to [at, at + size).
   void write(int64_t at, std::span<const T> values) {
     m_backend->upload(m_data + at, values.data(), static_cast<int64_t>(values.size_bytes()));
   }

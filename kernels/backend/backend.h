@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where an engine computes: ops and the memory they read and write. Every pointer in op arguments is an
-// address of this memory. Ops run in the order they are called; upload, download and clear stand in the
-// same line. One owner, one thread at a time. Two back ends share nothing.
+// A back end is where an engine computes: ops, and the memory that ops read and write. Every pointer in op arguments
+// is an address of this memory. Ops run in the order of the calls; upload, download and clear stand in the same line.
+// One owner, one thread at a time. Two back ends share nothing.
 //
-// Failure is sticky: after the first one ops and copies do nothing until takeFailure(), so that a
-// sequence of calls is checked once, at its end.
+// Failure is sticky: after the first failure ops and copies do nothing until takeFailure(), so that a sequence of
+// calls is checked once, at its end.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct Copy {
   int64_t bytes;
 };
 
-/// Since the back end was made. A steady state adds to `replays`, `waits` and `downloads` alone.
+/// Counts since the back end was made. A steady state adds to `replays`, `waits` and `downloads` alone.
 struct BackendCounters {
   int64_t allocations = 0;
   int64_t captures = 0;  ///< recordings made
@@ -56,21 +56,21 @@ class Backend {
   /// True where the host may touch the memory, so that host arrays can be op arguments as they are.
   virtual bool onHost() const = 0;
 
-  /// Bytes from a border of 256, contents undefined; null (and a failure) where they are refused.
+  /// Undefined bytes from a border of 256; null (and a failure) where memory is refused.
   virtual void* allocate(int64_t bytes) = 0;
   virtual void release(void* memory) = 0;  ///< null is allowed
   /// Bytes that allocate() may still give; the largest number where nobody knows.
   virtual int64_t available() const = 0;
   virtual void upload(void* to, const void* from, int64_t bytes) = 0;  ///< `from` is free on return
-  /// Copies to the host, all there on return.
+  /// Copies to the host; the copy is complete on return.
   void download(std::span<const Copy> copies) {
     startDownload(copies);
     finishDownloads();
   }
-  /// What is copied must not change before finishDownloads(), which waits for it and brings it to where it is wanted.
+  /// Begins a copy to the host. The source must not change before finishDownloads(), which waits and delivers.
   virtual void startDownload(std::span<const Copy> copies) = 0;
   virtual void finishDownloads() = 0;
-  virtual bool busy() const = 0;  ///< whether finishDownloads() would wait; asking does not
+  virtual bool busy() const = 0;  ///< true if finishDownloads() would wait; the question does not wait
   virtual void clear(void* at, int64_t bytes) = 0;
   virtual std::optional<BackendFailure> takeFailure() = 0;
 
@@ -80,12 +80,12 @@ class Backend {
   virtual void replay(const std::string& key, const std::function<void()>& enqueue) = 0;
   virtual BackendCounters counters() const = 0;
 
-  /// Reads beside the calls made here: another line of calls on the same memory, with an arena of its own. What is
-  /// called there from now on comes after all that was called here before; what is called here does not wait for it.
-  /// One use at a time. A back end whose calls are done when they return gives itself.
+  /// Another line of calls on the same memory, with an arena of its own, for reads beside the calls made here. Later
+  /// calls on that line come after all earlier calls here; calls here do not wait for that line. One use at a time. A
+  /// back end whose calls are done when they return gives itself.
   virtual Backend& beside() = 0;
-  /// What is called here from now on comes after all that was called beside. writeRows, moveRows and zeroRows do so by
-  /// themselves; a recording does not: settle before one that overwrites rows which were there when beside() was
+  /// Makes later calls here come after all calls beside. writeRows, moveRows and zeroRows settle by themselves. A
+  /// recording does not: settle before a recording that overwrites rows which were there when beside() was
   /// called.
   virtual void settle() = 0;
 
@@ -105,18 +105,18 @@ class Backend {
 
 struct BackendAnswer {
   std::unique_ptr<Backend> backend;
-  std::string why;             ///< where it is null: one sentence without a full stop
+  std::string why;             ///< where there is no back end: one sentence without a full stop
   bool otherNumerics = false;  ///< the back end is there, the numerics are not
 };
 
-/// "cpu", "cuda", or "auto": CUDA where there is a device, else the CPU. `threads` are the CPU's. `numerics`
-/// is an id of numericsOf(), which then decides for "auto", too, or empty: the back end's first.
+/// id: "cpu", "cuda", or "auto" (CUDA where there is a device, else the CPU). threads: of the CPU. numerics: an id
+/// of numericsOf(), which then also decides for "auto", or empty for the back end's first.
 BackendAnswer openBackend(const std::string& id, int threads, const std::string& numerics = {});
 
 struct NumericsAnswer {
-  std::string id, why;  ///< why: it cannot be had here; else empty
+  std::string id, why;  ///< why the numerics cannot be had here; else empty
 };
-/// What a back end ("cpu", "cuda") computes with: the exact one first. See kernels/numerics.h,
+/// The numerics of a back end ("cpu", "cuda"), the exact one first. See kernels/numerics.h,
 /// kernels/cuda/linear/fast.h.
 std::vector<NumericsAnswer> numericsOf(const std::string& id);
 

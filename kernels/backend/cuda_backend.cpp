@@ -107,7 +107,7 @@ class CudaBackend : public Backend {
 
   bool records() const override { return !m_context.log; }
 
-  /// The first time as it is, so that everything is allocated and loaded; the second time it is recorded.
+  /// The first run is not recorded, because it allocates and loads; the second run is recorded.
   void replay(const std::string& key, const std::function<void()>& enqueueAll) override {
     if (m_line.failure) return;
     Recording& recording = recordingOf(key);
@@ -140,7 +140,7 @@ class CudaBackend : public Backend {
 
   const CudaApi& api() const { return m_line.api; }
 
-  /// The newest stand in front; what has not been used for long is forgotten.
+  /// The newest recording stands in front; the least recently used ones are forgotten.
   Recording& recordingOf(const std::string& key) {
     const auto found =
         std::find_if(m_recordings.begin(), m_recordings.end(), [&](const Recording& r) { return r.key == key; });
@@ -154,7 +154,7 @@ class CudaBackend : public Backend {
   }
 
   void record(Recording& recording, const std::function<void()>& enqueueAll) {
-    settle();  // not a part of what is played again
+    settle();  // waiting work is no part of the recording
     if (!m_line.check(api().beginCapture(m_line.stream), "recording was refused")) return;
     enqueueAll();
     m_line.check(api().endCapture(m_line.stream, &recording.graph, &m_counters.nodes), "a pass was not recorded");
@@ -165,8 +165,8 @@ class CudaBackend : public Backend {
     return static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) - reinterpret_cast<uintptr_t>(from));
   }
 
-  /// Copies from `first` up to the returned one lie so near one another in the arena, in this order, that one
-  /// call brings them with what is between them.
+  /// The end of the run of copies from `first` on that lie so near one another in the arena, in this order, that
+  /// one call copies them and the gaps between them.
   size_t neighboursFrom(std::span<const Copy> copies, size_t first) {
     size_t end = first + 1;
     for (; end < copies.size(); ++end) {

@@ -10,9 +10,9 @@ namespace kvlab::kernels {
 /// The first device, with a stream of its own. `numerics`: "cuda-det", the default, or "cuda-fast".
 BackendAnswer makeCudaBackend(const std::string& numerics);
 
-/// The ids of those two.
+/// The numerics ids of the CUDA back end: "cuda-det" and "cuda-fast".
 std::vector<std::string> cudaNumericsIds();
-/// What opening the module and cuBLASLt finds out about them, without a device; some ten milliseconds.
+/// The same ids with the reason why one cannot be had here. Needs no device; some ten milliseconds.
 std::vector<NumericsAnswer> cudaNumerics();
 
 }  // namespace kvlab::kernels

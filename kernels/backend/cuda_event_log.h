@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Op calls with times that the device takes.
+// A log of op calls whose times the device takes.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace kvlab::kernels {
 
-/// Time stamps that the device writes between ops, brought to the host's clock by one taken while idle.
+/// The device writes time stamps between ops; a stamp taken while idle relates them to the host's clock.
 class CudaEventLog : public OpLog {
  public:
   explicit CudaEventLog(CudaLine& line) : m_line(line) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line of calls on a CUDA device: its stream, its first failure, and what brings it in order with another line.
-// Belongs to a back end, whose rules for threads hold.
+// One line of calls on a CUDA device: a stream, the first failure, and the events that order the line against another
+// line. A back end owns the line; the back end's rules for threads hold.
 #pragma once
 
 #include <optional>
@@ -14,14 +14,14 @@ namespace kvlab::kernels {
 
 inline constexpr int32_t kCudaOutOfMemory = 2;  // cudaErrorMemoryAllocation
 
-/// What the ops of one back end share: Context::device.
+/// Shared by the ops of one back end: Context::device.
 struct CudaLine {
   const CudaApi& api;
   Arena& arena;
   void* stream = nullptr;
   void* fast = nullptr;  ///< with "cuda-fast"
   std::optional<BackendFailure> failure = {};
-  void* beside = nullptr;  ///< stream of calls that calls here do not come after yet
+  void* beside = nullptr;  ///< stream whose calls are not yet ordered before the calls here
   void* mark = nullptr;    ///< event that brings streams in order
 
   /// Notes an error; true if there was none, now or before.
@@ -34,7 +34,7 @@ struct CudaLine {
     return false;
   }
 
-  /// What follows on the stream `later` comes after what has been called on `first`.
+  /// Orders later calls on the stream `later` after all calls made on `first`.
   void order(void* first, void* later) {
     if (!mark) check(api.makeEvent(&mark), "streams were not brought in order");
     if (!failure) check(api.recordEvent(first, mark), "streams were not brought in order");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ops of the CUDA module as a back end calls them: Context::device is a CudaLine, whose stream they go to and
-// whose arena gives them scratch. Failures stay with the line.
+// The ops of the CUDA module as a back end calls them. Context::device is a CudaLine: ops run on its stream, take
+// scratch from its arena, and leave failures with it.
 #pragma once
 
 #include "kernels/ops/op_table.h"
@@ -10,7 +10,7 @@ namespace kvlab::kernels {
 inline constexpr const char *kCudaExactId = "cuda-det", *kCudaFastId = "cuda-fast";
 
 const OpTable& cudaOps();
-/// With the products and the attention of kernels/cuda/linear/fast.h.
+/// The same ops with the products and the attention of kernels/cuda/linear/fast.h.
 const OpTable& cudaFastOps();
 
 }  // namespace kvlab::kernels

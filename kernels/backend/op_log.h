@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every op call with its time and bytes, where somebody asks for it. A back end brings the clock: the
-// processor's, or time stamps that the device writes. While a log is on, nothing is replayed from a
-// recording, as calls inside of one have no times of their own. Threads: those of the back end.
+// A log of every op call with its time and bytes, on request. A back end brings the clock: the processor's,
+// or time stamps that the device writes. While a log is on, the back end replays no recording, because calls
+// inside a recording have no times of their own. The back end's rules for threads hold.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ namespace kvlab::kernels {
 
 struct OpRecord {
   const char* name = "";
-  int layer = -1;  ///< -1: not of a layer
+  int layer = -1;  ///< -1: belongs to no layer
   int64_t bytes = 0;
   std::chrono::steady_clock::time_point start{};
   double us = 0;
@@ -24,7 +24,7 @@ struct OpRecord {
 class OpLog {
  public:
   virtual ~OpLog() = default;
-  /// What the next calls belong to.
+  /// Sets the layer that the next calls belong to.
   void setLayer(int layer) { m_layer = layer; }
   void begin(const char* name, int64_t bytes) {
     m_records.push_back({.name = name, .layer = m_layer, .bytes = bytes});
@@ -62,7 +62,7 @@ class ClockLog : public OpLog {
   std::vector<std::chrono::steady_clock::time_point> m_stamps;
 };
 
-/// The ops of another table, each between two stamps of the context's log.
+/// A table that runs the ops of another table, each between two stamps of the context's log.
 template <const OpTable& (*Ops)()>
 class LoggedOps {
   template <auto Op, class Args>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Page-locked host memory that copies pass through, handed out front to back and begun anew when the
-// device has caught up. The owner waits and frees.
+// Page-locked host memory for copies. The ring hands memory out front to back and begins anew when the device has
+// caught up. The owner waits and frees.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class PinnedRing {
 
   std::byte* memory() const { return m_memory; }
   bool fits(int64_t bytes) const { return m_used + bytes <= m_bytes; }
-  /// Only what fits; from a border of 64.
+  /// Memory from a border of 64, if it fits.
   std::byte* take(int64_t bytes) {
     std::byte* taken = m_memory + m_used;
     m_used += (bytes + 63) / 64 * 64;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arguments of a few op calls, brought to where ops can read them and back. Where ops work in host
-// memory nothing is copied: in() and out() give the host's own addresses. Lives on the stack; several
-// may be nested.
+// Staging brings the arguments of a few op calls to memory that ops can read, and results back. Where ops work in host
+// memory nothing is copied: in() and out() give the host's own addresses. A Staging lives on the stack; several may be
+// nested.
 #pragma once
 
 #include <span>
@@ -42,18 +42,18 @@ class Staging {
   void bring(T* host, const T* from, size_t count) {
     m_returns.push_back({host, from, bytesOf<T>(count)});
   }
-  /// Undefined values for ops alone.
+  /// Undefined values that only ops use.
   template <class T>
   T* temporary(size_t count) {
     return static_cast<T*>(m_backend.arena().take(bytesOf<T>(count)));
   }
 
-  /// Waits for the ops and fills what out() and inOut() promised.
+  /// Waits for the ops and delivers the results of out() and inOut().
   void finish() {
     start();
     m_backend.finishDownloads();
   }
-  /// finish() in two halves: this one does not wait. Then only finish() may follow.
+  /// The first half of finish(), which does not wait. Only finish() may follow.
   void start();
 
  private:

@@ -26,7 +26,7 @@ CudaDevice probe(int32_t ordinal) {
     return cudaGetDeviceProperties(&properties, ordinal);
   };
   device.error = ask();
-  cudaGetLastError();  // what was found out is returned; it must not meet the next call
+  cudaGetLastError();  // the result is in device.error; the next call must not see it
   if (device.error) return device;
   device.major = properties.major;
   device.minor = properties.minor;

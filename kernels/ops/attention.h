@@ -29,7 +29,7 @@ struct AttentionArgs {
   const int32_t* slots = nullptr;       ///< [rows] residency map in logical order
   const int32_t* phaseIndex = nullptr;  ///< [rows] row of the table; unused with keysRotated
   int64_t rows = 0;
-  int64_t rowsSeen = 0;                ///< those that some query sees, for opBytes(); 0 = all
+  int64_t rowsSeen = 0;                ///< rows that some query sees, for opBytes(); 0 = all
   int64_t indexBase = 0;               ///< logical index of slots[0]; >= 0, fixes the block borders
   const float* rotaryTable = nullptr;  ///< [phases, headDim]: cos[d/2] then sin[d/2]
 

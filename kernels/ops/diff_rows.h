@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far two sets of f32 rows are apart. f64 accumulators in a fixed order.
+// Measures the distance of two sets of f32 rows, with f64 accumulators in a fixed order.
 #pragma once
 
 #include <cstdint>

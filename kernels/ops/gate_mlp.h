@@ -12,7 +12,8 @@
 #include <cstdint>
 
 #include "kernels/context.h"
-#include "kernels/dtype.h"
+#include "kernels/ops/weight.h"
+#include "kernels/platform.h"
 
 namespace kvlab::kernels {
 
@@ -24,26 +25,27 @@ struct GateMlpArgs {
   int64_t n = 0;
   int32_t layers = 1;
   int32_t kvHeads = 0;
-  int32_t headDim = 0;       ///< at most kGateHiddenMax
-  int32_t hidden = 0;        ///< at most kGateHiddenMax
-  int64_t xStride = 0;       ///< floats between rows; 0 means kvHeads*headDim
-  int64_t xLayerStride = 0;  ///< floats between layers; 0 means n*xStride
-  DType wType = DType::f32;  ///< f32, f16 or bf16
-  const void* w[kGateStages] =
-      {};  ///< [layers, kvHeads, out, in], dense: hidden x headDim, hidden x hidden twice, 1 x hidden
-  const float* b[kGateStages] = {};  ///< [layers, kvHeads, out]
+  int64_t xStride = 0;               ///< floats between rows; 0 means kvHeads*headDim
+  int64_t xLayerStride = 0;          ///< floats between layers; 0 means n*xStride
+  Weight w[kGateStages] = {};        ///< gateWeight(): [layers, kvHeads] of them, dense, all f32, all f16 or all bf16
+  const float* b[kGateStages] = {};  ///< [layers, kvHeads, n]
   float* out = nullptr;              ///< [layers, n, kvHeads]
   int64_t outStride = 0;             ///< floats between rows; 0 means kvHeads
   int64_t outLayerStride = 0;        ///< floats between layers; 0 means n*outStride
 
-  int32_t in(int stage) const { return stage == 0 ? headDim : hidden; }
-  int32_t outputs(int stage) const { return stage == kGateStages - 1 ? 1 : hidden; }
+  KVLAB_HD int32_t headDim() const { return static_cast<int32_t>(w[0].k); }  ///< at most kGateHiddenMax
+  KVLAB_HD int32_t hidden() const { return static_cast<int32_t>(w[0].n); }   ///< at most kGateHiddenMax
   int64_t gates() const { return int64_t{layers} * kvHeads; }
 };
 
+/// The matrix of a stage: hidden x headDim, hidden x hidden twice, 1 x hidden.
+inline Weight gateWeight(int stage, int32_t headDim, int32_t hidden, DType type, const void* data = nullptr) {
+  return {.data = data, .type = type, .n = stage == kGateStages - 1 ? 1 : hidden, .k = stage == 0 ? headDim : hidden};
+}
+
 /// With the strides that 0 stands for.
 inline GateMlpArgs withStrides(GateMlpArgs a) {
-  if (a.xStride == 0) a.xStride = int64_t{a.kvHeads} * a.headDim;
+  if (a.xStride == 0) a.xStride = int64_t{a.kvHeads} * a.headDim();
   if (a.xLayerStride == 0) a.xLayerStride = a.n * a.xStride;
   if (a.outStride == 0) a.outStride = a.kvHeads;
   if (a.outLayerStride == 0) a.outLayerStride = a.n * a.outStride;

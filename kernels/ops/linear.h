@@ -7,33 +7,32 @@
 #include <cstdint>
 
 #include "kernels/context.h"
-#include "kernels/dtype.h"
+#include "kernels/ops/weight.h"
+#include "kernels/platform.h"
 
 namespace kvlab::kernels {
 
 /// One matrix: y = x' w^T (* scale) (+ bias), where x' is the input after the norm.
 struct LinearPart {
-  const void* w = nullptr;      ///< [n, k], dense; any alignment (a mapped file)
-  DType wType = DType::f32;     ///< f32, f16, bf16 or i8
+  Weight w = {};
   const float* bias = nullptr;  ///< [n] or null
   float* y = nullptr;           ///< [m, n], dense
-  int64_t n = 0;
-  const float* scales = nullptr;  ///< [n], with i8 alone
 };
 
 inline constexpr int kLinearParts = 3;
 
 struct LinearArgs {
   const float* x = nullptr;  ///< [m, k], dense
-  int64_t m = 0, k = 0;
+  int64_t m = 0;
 
   const void* normWeight = nullptr;  ///< [k] or null: x' is x
   DType normType = DType::f32;
   float normOffset = 0.0f, eps = 1e-5f;
   float* normed = nullptr;  ///< [m, k] scratch, with normWeight; undefined afterwards
 
-  LinearPart parts[kLinearParts] = {};
+  LinearPart parts[kLinearParts] = {};  ///< of equal k
   int nParts = 0;
+  KVLAB_HD int64_t k() const { return parts[0].w.k; }
 
   /// Behind the matrices; `out` is null where their products are what is wanted, else these are scratch,
   /// undefined afterwards.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A linear step taken apart into single ops, for a back end that has nothing better.
+// Takes a linear step apart into single ops, for a back end without a fused step.
 #pragma once
 
 #include "kernels/ops/elementwise.h"
@@ -20,25 +20,17 @@ void eachLinearStep(const LinearArgs& a, const Run& run) {
                     .weightOffset = a.normOffset,
                     .y = a.normed,
                     .rows = a.m,
-                    .dim = a.k,
+                    .dim = a.k(),
                     .eps = a.eps});
     x = a.normed;
   }
   for (int i = 0; i < a.nParts; ++i) {
     const LinearPart& p = a.parts[i];
-    run(MatmulArgs{.x = x,
-                   .w = p.w,
-                   .wType = p.wType,
-                   .bias = p.bias,
-                   .y = p.y,
-                   .m = a.m,
-                   .n = p.n,
-                   .k = a.k,
-                   .scales = p.scales});
+    run(MatmulArgs{.x = x, .w = p.w, .bias = p.bias, .y = p.y, .m = a.m});
   }
   const LinearPart& first = a.parts[0];
-  if (a.out && a.residual) run(AddArgs{a.residual, first.y, a.out, a.m * first.n});
-  else if (a.out) run(SwigluArgs{.gate = first.y, .up = a.parts[1].y, .out = a.out, .rows = a.m, .dim = first.n});
+  if (a.out && a.residual) run(AddArgs{a.residual, first.y, a.out, a.m * first.w.n});
+  else if (a.out) run(SwigluArgs{.gate = first.y, .up = a.parts[1].y, .out = a.out, .rows = a.m, .dim = first.w.n});
 }
 
 }  // namespace kvlab::kernels

@@ -6,20 +6,18 @@
 #include <cstdint>
 
 #include "kernels/context.h"
-#include "kernels/dtype.h"
+#include "kernels/ops/weight.h"
 
 namespace kvlab::kernels {
 
 struct MatmulArgs {
-  const float* x = nullptr;     ///< [m, k], row stride xStride
-  const void* w = nullptr;      ///< [n, k], dense; any alignment (a mapped file)
-  DType wType = DType::f32;     ///< f32, f16, bf16 or i8
+  const float* x = nullptr;  ///< [m, k], row stride xStride
+  Weight w = {};
   const float* bias = nullptr;  ///< [n] or null
   float* y = nullptr;           ///< [m, n], row stride yStride; overlaps neither x nor w
-  int64_t m = 0, n = 0, k = 0;
-  int64_t xStride = 0;            ///< in floats; 0 means k
-  int64_t yStride = 0;            ///< in floats; 0 means n
-  const float* scales = nullptr;  ///< [n], with i8 alone: what the sums of codes are multiplied with
+  int64_t m = 0;
+  int64_t xStride = 0;  ///< in floats; 0 means k
+  int64_t yStride = 0;  ///< in floats; 0 means n
 };
 
 void matmul(const Context&, const MatmulArgs&);

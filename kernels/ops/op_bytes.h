@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes that an op has to read and write at least: every input and output once. Index arrays are left
-// out where values outweigh them by far. For event lists; pure functions of the arguments.
+// The least bytes that an op has to read and write: every input and output once. Index arrays do not count where
+// values outweigh them by far. Event lists show these bytes. Pure functions of the arguments.
 #pragma once
 
 #include "kernels/ops/op_table.h"
 
 namespace kvlab::kernels {
 
-/// Of K and of V of a row, scales included.
+/// Bytes of K and V of a row, scales included.
 inline int64_t keyBytes(const RowFormat& f) {
   return f.kvHeads * (f.headDim * dtypeBytes(f.k) + (dtypeHasScale(f.k) ? 4 : 0));
 }
@@ -16,35 +16,43 @@ inline int64_t valueBytes(const RowFormat& f) {
 }
 inline int64_t recordBytes(const RowFormat& f) { return rowLayout(f).stride; }
 
+/// Of a matrix with its scales.
+inline int64_t weightBytes(const Weight& w) { return w.n * (w.k * dtypeBytes(w.type) + (w.scales ? 4 : 0)); }
+/// What a linear step reads that is the model's: matrices, norm and biases. The rest of opBytes() is activations.
+inline int64_t weightBytes(const LinearArgs& a) {
+  int64_t bytes = a.normWeight ? a.k() * dtypeBytes(a.normType) : 0;
+  for (int i = 0; i < a.nParts; ++i) bytes += weightBytes(a.parts[i].w) + (a.parts[i].bias ? 4 * a.parts[i].w.n : 0);
+  return bytes;
+}
+
 inline int64_t opBytes(const ConvertArgs& a) { return a.count * (dtypeBytes(a.fromType) + dtypeBytes(a.toType)); }
 inline int64_t opBytes(const EmbeddingArgs& a) { return a.n * a.dim * (dtypeBytes(a.tableType) + 4); }
 inline int64_t opBytes(const MatmulArgs& a) {
-  return a.n * a.k * dtypeBytes(a.wType) + 4 * (a.m * (a.n + a.k) + (a.bias ? a.n : 0) + (a.scales ? a.n : 0));
+  return weightBytes(a.w) + 4 * (a.m * (a.w.n + a.w.k) + (a.bias ? a.w.n : 0));
 }
 inline int64_t opBytes(const LinearArgs& a) {
-  int64_t bytes = 4 * a.m * a.k + (a.normWeight ? a.k * dtypeBytes(a.normType) : 0);
-  for (int i = 0; i < a.nParts; ++i)
-    bytes += a.parts[i].n * (a.k * dtypeBytes(a.parts[i].wType) + (a.parts[i].scales ? 4 : 0)) + 4 * a.m * a.parts[i].n;
-  return bytes + (a.residual ? 4 * a.m * a.parts[0].n : 0);
+  int64_t values = a.k() + (a.residual ? a.parts[0].w.n : 0);  // of a row
+  for (int i = 0; i < a.nParts; ++i) values += a.parts[i].w.n;
+  return weightBytes(a) + 4 * a.m * values;
 }
 inline int64_t opBytes(const RmsnormArgs& a) { return a.dim * dtypeBytes(a.weightType) + 8 * a.rows * a.dim; }
 inline int64_t opBytes(const AddArgs& a) { return 12 * a.count; }
 inline int64_t opBytes(const SwigluArgs& a) { return 12 * a.rows * a.dim; }
 inline int64_t opBytes(const RopeArgs& a) { return 8 * a.n * a.heads * a.headDim; }
-/// K and V of the rows that are seen, once for all queries.
+/// Bytes of K and V of the rows that queries see, counted once for all queries.
 inline int64_t opBytes(const AttentionArgs& a) {
   const int64_t row = keyBytes(a.fmt) + valueBytes(a.fmt);
   return (a.rowsSeen ? a.rowsSeen : a.rows) * row + 8 * a.nQueries * a.queryHeads * a.fmt.headDim;
 }
 inline int64_t opBytes(const GateMlpArgs& a) {
-  int64_t bytes = 4 * a.n * a.gates() * (a.headDim + 1);
-  for (int s = 0; s < kGateStages; ++s) bytes += a.gates() * a.outputs(s) * (a.in(s)*dtypeBytes(a.wType) + 4);
+  int64_t bytes = 4 * a.n * a.gates() * (a.headDim() + 1);
+  for (const Weight& w : a.w) bytes += a.gates() * (weightBytes(w) + 4 * w.n);
   return bytes;
 }
 inline int64_t opBytes(const WriteRowsArgs& a) {
   return a.n * (recordBytes(a.fmt) + 8ll * a.fmt.kvHeads * a.fmt.headDim);
 }
-/// The moves may lie where the host cannot look: one record each.
+/// The host may be unable to read the moves, so each counts as one record.
 inline int64_t opBytes(const MoveRowsArgs& a) { return 2 * a.n * recordBytes(a.fmt); }
 inline int64_t opBytes(const ZeroRowsArgs& a) { return a.n * recordBytes(a.fmt); }
 inline int64_t opBytes(const GatherRowsArgs& a) {

@@ -28,7 +28,7 @@ struct OpTable {
 
 /// The CPU back end. Always there; the reference to a constant table lives as long as the program.
 const OpTable& cpuOps();
-/// With the numerics kBf16NumericsId.
+/// The CPU back end with the numerics kBf16NumericsId.
 const OpTable& cpuBf16Ops();
 
 }  // namespace kvlab::kernels

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that touches row records (row_format.h). A pool is [slots] records; slots are physical
+// All ops that touch row records (row_format.h). A pool is [slots] records; slots are physical
 // row numbers and must lie inside the pool (the caller checks); pools start at 16-byte boundaries.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace kvlab::kernels {
 
-/// What writes saw in one tensor. Everything is exact, so neither threads nor the order of rows change it.
+/// Counts of the writes of one tensor. Counts are exact, so neither threads nor the order of rows change them.
 struct TensorStats {
   static constexpr int kSumWords = 6;
 
@@ -19,7 +19,7 @@ struct TensorStats {
   int64_t clipped = 0;  ///< finite inputs that the storage type cannot hold: they became infinite, or the largest code
   int64_t atMax = 0;    ///< codes of magnitude quantMax(); at least one of every head whose scale is above the floor
   int64_t scales = 0;   ///< finite scales written
-  int64_t floored = 0;  ///< of these, at the smallest scale there is: heads of (almost) nothing but zeros
+  int64_t floored = 0;  ///< finite scales at the smallest scale there is: heads of (almost) only zeros
   float scaleMin = std::numeric_limits<float>::infinity();
   float scaleMax = 0.0f;
   uint64_t scaleSum[kSumWords] = {};  ///< fixed point: word i counts 2^(32 i - 50); scaleWords() of each scale
@@ -32,7 +32,7 @@ struct TensorStats {
   double meanScale() const { return scales == 0 ? 0 : sumOfScales() / static_cast<double>(scales); }
 };
 
-/// Added to what is there already.
+/// Adds to the counts that are there already.
 struct WriteRowsStats {
   TensorStats k, v;
 };
@@ -47,7 +47,7 @@ struct WriteRowsArgs {
   int64_t n = 0;
   int64_t kStride = 0;  ///< in floats; 0 means kvHeads*headDim
   int64_t vStride = 0;
-  WriteRowsStats* stats = nullptr;  ///< optional; cheap, most of all for quantised types
+  WriteRowsStats* stats = nullptr;  ///< optional; cheap, above all for quantised types
 };
 
 /// Converts (row_quant.h), writes values, scales, zero padding, tag and checksum.
@@ -83,7 +83,7 @@ void zeroRows(const Context&, const ZeroRowsArgs&);
 struct GatherRowsArgs {
   const uint8_t* pool = nullptr;
   RowFormat fmt;
-  const int32_t* slots = nullptr;  ///< [n] in the order wanted
+  const int32_t* slots = nullptr;  ///< [n] in the order of the output
   int64_t n = 0;
   float* k = nullptr;  ///< [n, kvHeads*headDim] or null
   float* v = nullptr;  ///< [n, kvHeads*headDim] or null
@@ -140,10 +140,10 @@ struct ReadScalesArgs {
   int32_t* vAtMax = nullptr;  ///< likewise
 };
 
-/// What quantisation left in rows.
+/// Reads scales, and counts codes at the limit, in stored rows.
 void readScales(const Context&, const ReadScalesArgs&);
 
-/// A pool of many that are looked at in one go.
+/// One of several pools that a single call looks at.
 struct PoolView {
   const uint8_t* pool = nullptr;
   RowFormat fmt;
@@ -158,7 +158,7 @@ struct MatchTagsArgs {
   int64_t* wrong = nullptr;  ///< [nPools] receives the number of rows that carry another tag
 };
 
-/// What a tick does to every row: one cache line each, no output per row.
+/// Every tick checks every row in this way: one cache line per row, no output per row.
 void matchTags(const Context&, const MatchTagsArgs&);
 
 }  // namespace kvlab::kernels

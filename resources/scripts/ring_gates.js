@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gates A to D of the ring buffer document, as an experiment on the demo model. A ring goes from one stage
+// Gates A to D of semantics.md, section 7, as an experiment on the demo model. A ring goes from one stage
 // to the next only if every check of the gate before passed.
 //   A  roll on update: what a window holds is what concatenate-and-slice would hold; offsets advance
 //   B  quantised rows: scales stay with their rows through every roll; nothing is clipped, nothing is NaN
@@ -88,10 +88,11 @@ for (const block of [1, 4, 7]) {
   const hash = lanes[0].stateHash();
   check("C", `blocks of ${block}: all rings equal the roll for ${ticks} ticks`, equal && lanes.every((s) => s.stateHash() === hash), `${phases.size} pointer positions`);
   check("C", `blocks of ${block}: pointer, scale and tag rules held throughout`, held && lanes.every(sound), `${lanes[1].ring(0).wraps} wraps`);
-  const fused = rings.indexOf("ring_fused");
-  check("C", `blocks of ${block}: no allocation in steady state`, now[fused].allocations === steady[fused].allocations,
-        `${now[fused].allocations - steady[fused].allocations} new`);
-  check("C", `blocks of ${block}: no graph capture in steady state`, now[fused].captures === steady[fused].captures, `${now[fused].captures - steady[fused].captures} new`);
+  const grown = (count) => rings.filter((_, i) => now[i][count] !== steady[i][count]);
+  check("C", `blocks of ${block}: no allocation in steady state`, grown("allocations").length === 0, grown("allocations").join(" "));
+  // A back end that captures no graphs cannot show that it captures none anew.
+  if (now.every((b) => b.captures === 0)) table.push({ gate: "C", what: `blocks of ${block}: graph captures`, ok: null, detail: "this back end captures no graphs" });
+  else check("C", `blocks of ${block}: no graph capture in steady state`, grown("captures").length === 0, grown("captures").join(" "));
   if (block === 1) {
     const moved = (layout) => lanes[rings.indexOf(layout)].bytes().moved;
     check("C", "a pointer moves no row at a commit, a roll the whole window", moved("ring_pointer") === 0 && moved("ring_roll") > 0,
@@ -116,5 +117,5 @@ for (const block of [1, 4, 7]) {
 }
 
 log("gate  result  check");
-for (const row of table) log(`${row.gate}     ${row.ok ? "pass" : "FAIL"}    ${row.what}${row.detail ? " (" + row.detail + ")" : ""}`);
-for (const gate of ["A", "B", "C", "D"]) log(`gate ${gate}: ${table.filter((r) => r.gate === gate).every((r) => r.ok) ? "passed" : "FAILED"}`);
+for (const row of table) log(`${row.gate}     ${row.ok === null ? "none" : row.ok ? "pass" : "FAIL"}    ${row.what}${row.detail ? " (" + row.detail + ")" : ""}`);
+for (const gate of ["A", "B", "C", "D"]) log(`gate ${gate}: ${table.filter((r) => r.gate === gate).every((r) => r.ok !== false) ? "passed" : "FAILED"}`);

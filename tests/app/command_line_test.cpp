@@ -3,6 +3,7 @@
 #include <QtTest>
 
 #include "app/command_line.h"
+#include "app/lists.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -18,6 +19,7 @@ class CommandLineTest : public QObject {
   void refusals();
   void manifestFiles();
   void namesWithParameters();
+  void listsAreMadeFromWhatThereIs();
   void helpAndVersion();
 };
 
@@ -115,6 +117,28 @@ void CommandLineTest::namesWithParameters() {
   QCOMPARE(*named, json::parse(R"({"name":"h2o","budget":64,"mode":"strict","x":1.5})"));
   QVERIFY(!parseNamed(":a=1", "--policy"));
   QVERIFY(!parseNamed("h2o:budget", "--policy"));
+}
+
+/// Every list has rows, and every row something in the first and the last column, as text and as Markdown.
+void CommandLineTest::listsAreMadeFromWhatThereIs() {
+  for (const NamedList& list : lists()) {
+    const auto line = parseCommandLine({"list", list.name, "--markdown"});
+    QVERIFY2(line && line->markdown && line->list == list.name, list.name.c_str());
+    const json rows = list.rows();
+    QVERIFY2(rows.size() > 5, list.name.c_str());
+    const ListColumn& last = list.columns.back().inText ? list.columns.back() : *(list.columns.end() - 2);
+    for (const json& row : rows)
+      for (const ListColumn* column : {&list.columns.front(), &last})
+        QVERIFY2(row.value(column->field, "") != "", (list.name + " " + row.dump()).c_str());
+    const QString markdown = QString::fromStdString(markdownTable(list, rows));
+    QCOMPARE(markdown.count('\n'), static_cast<qsizetype>(rows.size()) + 2);
+    for (const QString& one : markdown.split('\n', Qt::SkipEmptyParts)) {
+      const qsizetype bars = one.count('|') - one.count("\\|");
+      QVERIFY2(bars == static_cast<qsizetype>(list.columns.size()) + 1, qPrintable(one));
+    }
+    QCOMPARE(QString::fromStdString(textTable(list, rows)).count('\n'), static_cast<qsizetype>(rows.size()));
+  }
+  QVERIFY(!listNamed("frobs") && listNamed("manifest")->rows().size() > 80);
 }
 
 void CommandLineTest::helpAndVersion() {

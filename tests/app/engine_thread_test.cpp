@@ -45,6 +45,9 @@ class EngineThreadTest : public QObject {
   void refusalAnswersEverything();
   void commandsKeepTheirOrder();
   void queriesAreReplacedByTag();
+  void queriesOnlyLook();
+  void measurementsWaitForTheEnd();
+  void readsHaveTheirPlace();
   void tilesAreServedDuringLongCommands();
   void ticksDoNotWaitForATile();
   void endsWithATileUnderWay();
@@ -112,6 +115,64 @@ void EngineThreadTest::queriesAreReplacedByTag() {
   QVERIFY(reader.until(thread, [&] { return other == 1 && second == 1; }));
   QCOMPARE(first, 0);
   QCOMPARE(state.reads.load(), 2);
+}
+
+/// What changes the session is no query; what nobody knows the engine itself refuses.
+void EngineThreadTest::queriesOnlyLook() {
+  FakeState state;
+  Reader reader;
+  std::optional<Result<json>> counted, jumped, measured, unknown, after;
+  EngineThread thread(test::fakeOpener(state), keep(reader.opened), [] {});
+  thread.query("a", "count", json::object(), keep(counted));
+  thread.query("b", "goto", {{"tick", 3}}, keep(jumped));
+  thread.query("c", "measure", json::object(), keep(measured));
+  thread.query("d", "frobnicate", json::object(), keep(unknown));
+  QVERIFY(reader.until(thread, [&] { return counted && jumped && measured && unknown; }));
+  for (const auto* refused : {&counted, &jumped}) {
+    QVERIFY(!**refused);
+    QCOMPARE((*refused)->error().code, std::string("not_a_query"));
+  }
+  QVERIFY(*measured);
+  QCOMPARE(unknown->error().code, std::string("unknown_verb"));
+  thread.submit("count", json::object(), keep(after));
+  QVERIFY(reader.until(thread, [&] { return after.has_value(); }));
+  QCOMPARE(after->take().get<int>(), 1);
+}
+
+/// A measurement is work of its own: it never runs inside another command, which a read may.
+void EngineThreadTest::measurementsWaitForTheEnd() {
+  FakeState state;
+  Reader reader;
+  std::optional<Result<json>> blocked, measured, read;
+  EngineThread thread(test::fakeOpener(state), keep(reader.opened), [] {});
+  thread.submit("block", json::object(), keep(blocked));
+  QVERIFY(reader.until(thread, [&] { return state.waiting.load() == 1; }));
+  thread.query("m", "measure", json::object(), keep(measured));
+  thread.query("r", "read", json::object(), keep(read));
+  QVERIFY(reader.until(thread, [&] { return read.has_value(); }));
+  const std::size_t before = reader.snapshots.size();
+  QVERIFY(reader.until(thread, [&] { return reader.snapshots.size() > before + 5; }));
+  QVERIFY(!measured && !blocked);
+  thread.cancel();
+  QVERIFY(reader.until(thread, [&] { return measured.has_value(); }));
+  QVERIFY(blocked.has_value());
+  QCOMPARE(measured->take(), json(0));  // no command was running
+}
+
+/// Handing over a snapshot happens deep inside commands: no read runs there.
+void EngineThreadTest::readsHaveTheirPlace() {
+  FakeState state;
+  Reader reader;
+  std::optional<Result<json>> stepped;
+  int reads = 0;
+  EngineThread thread(test::fakeOpener(state), keep(reader.opened), [] {});
+  thread.submit("step", {{"n", 2000}}, keep(stepped));
+  QVERIFY(reader.until(thread, [&] {
+    thread.query("q", "read", json::object(), [&](const Result<json>&) { ++reads; });
+    return stepped.has_value();
+  }));
+  QVERIFY(reader.until(thread, [&] { return reads > 0; }));
+  QCOMPARE(state.inPublish.load(), 0);
 }
 
 void EngineThreadTest::tilesAreServedDuringLongCommands() {
@@ -249,13 +310,16 @@ void EngineThreadTest::forksAreCancelledAlone() {
 void EngineThreadTest::exceptionsBecomeErrors() {
   FakeState state;
   Reader reader;
-  std::optional<Result<json>> thrown, after;
+  std::optional<Result<json>> thrown, typed, after;
   EngineThread thread(test::fakeOpener(state), keep(reader.opened), [] {});
   thread.submit("throw", json::object(), keep(thrown));
   thread.submit("count", json::object(), keep(after));
   QVERIFY(reader.until(thread, [&] { return after.has_value(); }));
   QCOMPARE(thrown->error().code, std::string("internal"));
   QCOMPARE(thrown->error().why, std::string("thrown on purpose"));
+  thread.submit("throw", {{"code", "bad_manifest"}}, keep(typed));
+  QVERIFY(reader.until(thread, [&] { return typed.has_value(); }));
+  QCOMPARE(typed->error().code, std::string("bad_manifest"));
   QVERIFY(*after);
 }
 

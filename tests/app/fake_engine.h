@@ -2,11 +2,13 @@
 // An engine without a model: a context of numbers, verbs that count, one verb that waits until it is
 // cancelled and one that throws.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
 
 #include "app/engine.h"
+#include "core/api/error_thrown.h"
 
 namespace kvlab::test {
 
@@ -16,6 +18,7 @@ struct FakeState {
   std::atomic<int> reads{0};
   std::atomic<bool> tilesHeld{false};  // what is asked for does not arrive
   std::atomic<int> tiles{0};           // asked for
+  std::atomic<int> inPublish{0};       // verbs that ran while a snapshot was being handed over
   std::function<void()> hook = [] {};  // what the verb `hook` does, on the engine thread
 };
 
@@ -48,13 +51,35 @@ class FakeEngine : public Engine {
   }
   ~FakeEngine() override { --m_state.alive; }
 
+  const VerbInfo* verb(const std::string& name) const override {
+    static const std::vector<VerbInfo> kVerbs = {{"tick", {}, ""},
+                                                 {"length", {}, ""},
+                                                 {"read", {}, ""},
+                                                 {"echo", {}, ""},
+                                                 {"files", {}, ""},
+                                                 {"measure", {}, "", Effect::Measures},
+                                                 {"step", {}, "", Effect::Commits},
+                                                 {"count", {}, "", Effect::Commits},
+                                                 {"throw", {}, "", Effect::Commits},
+                                                 {"block", {}, "", Effect::Commits},
+                                                 {"hook", {}, "", Effect::Commits},
+                                                 {"goto", {}, "", Effect::Travels}};
+    const auto found =
+        std::find_if(kVerbs.begin(), kVerbs.end(), [&](const VerbInfo& one) { return one.name == name; });
+    return found == kVerbs.end() ? nullptr : &*found;
+  }
   Result<nlohmann::json> execute(const std::string& verb, const nlohmann::json& args) override {
+    m_state.inPublish += m_publishing;
     if (verb == "step") return step(args.value("n", 1));
     if (verb == "tick") return nlohmann::json(m_tick);
     if (verb == "length") return nlohmann::json(m_context.size());
     if (verb == "count") return nlohmann::json(++m_count);
     if (verb == "read") return nlohmann::json(++m_state.reads);
-    if (verb == "echo") return args;
+    if (verb == "measure") return nlohmann::json(m_state.waiting.load());
+    if (verb == "echo" || verb == "files" || verb == "lane") return args;
+    if (verb == "lanesOpen" || verb == "lanesReport") return nlohmann::json::array({{{"lane", 0}}});
+    if (verb == "throw" && args.contains("code"))
+      throw ErrorThrown(Error{args["code"].get<std::string>(), "thrown", "", ""});
     if (verb == "throw") throw std::runtime_error("thrown on purpose");
     if (verb == "block") return block();
     if (verb == "hook") return m_state.hook(), nlohmann::json();
@@ -80,6 +105,7 @@ class FakeEngine : public Engine {
   }
   void setPublish(std::function<void(SnapshotPtr)> publish) override { m_publish = publish; }
   void setProgress(Progress progress) override { m_progress = progress; }
+  void setIdle(std::function<void()> idle) override { m_idle = idle; }
   Result<std::unique_ptr<Engine>> fork() override {
     auto copy = std::make_unique<FakeEngine>(m_state);
     copy->m_tick = m_tick;
@@ -91,6 +117,7 @@ class FakeEngine : public Engine {
   nlohmann::json step(int n) {
     auto reports = nlohmann::json::array();
     for (int i = 0; i < n && report(m_progress, "stepping", i, n); ++i) {
+      if (i > 0 && m_idle) m_idle();
       ++m_tick;
       m_context.push_back(LedgerId(static_cast<std::int32_t>(m_context.size())));
       publish();
@@ -101,7 +128,8 @@ class FakeEngine : public Engine {
   Result<nlohmann::json> block() {
     ++m_state.waiting;
     while (report(m_progress, "waiting", 0, 0)) {
-      publish();  // a long command is consistent between its ticks
+      publish();
+      if (m_idle) m_idle();  // a long command is consistent between its ticks
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     --m_state.waiting;
@@ -114,13 +142,17 @@ class FakeEngine : public Engine {
   }
   void publish() {
     ++m_serial;
+    m_publishing = true;
     if (m_publish) m_publish(snapshot());
+    m_publishing = false;
   }
 
   FakeState& m_state;
   std::shared_ptr<const SessionInfo> m_info;
   std::function<void(SnapshotPtr)> m_publish;
   Progress m_progress;
+  std::function<void()> m_idle;
+  bool m_publishing = false;
   Column<LedgerId> m_context;
   std::int64_t m_tick = 0;
   std::uint64_t m_serial = 0;

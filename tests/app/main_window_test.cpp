@@ -35,7 +35,9 @@ class MainWindowTest : public QObject {
       const bool bad = request.contains("manifest") && request["manifest"].value("model", "") == "bad";
       return bad ? test::refusingOpener() : test::fakeOpener(m_state);
     };
-    settings.verbs = {{"step", {"n", "tokens"}, "", true}, {"block", {}, "", true}, {"tick", {}, "", false}};
+    settings.verbs = {{"step", {arg::integer("n", 1, 64), arg::tokens("tokens")}, "", Effect::Commits},
+                      {"block", {}, "", Effect::Commits},
+                      {"tick", {}, ""}};
     settings.headless = headless;
     auto window = std::make_unique<MainWindow>(settings);
     window->show();
@@ -86,6 +88,7 @@ class MainWindowTest : public QObject {
   void noKeyMeansTwoThings();
   void everyCommandCanBeReached();
   void everyButtonOfAViewIsACommand();
+  void repliesGoToWhoAsked();
   void optionsOfViewsAreSet();
   void looksBackInWords();
   void stopWaitsForWork();
@@ -391,6 +394,34 @@ void MainWindowTest::everyButtonOfAViewIsACommand() {
   QVERIFY2(commands.size() >= 20, qPrintable(QStringList(commands.values()).join(", ")));
   QCOMPARE(m_window->runCommand("step_out", json::object()).error().why,
            std::string("no action is pending; compose one in Compose"));
+}
+
+/// The fake engine knows none of these verbs: its refusals name what it was asked for.
+void MainWindowTest::repliesGoToWhoAsked() {
+  open();
+  LiveContext& context = m_window->context();
+  QSignalSpy said(&context, &InspectorContext::scripted), failed(&context, &InspectorContext::failed),
+      replied(&context, &InspectorContext::commandReplied);
+  QStringList told;
+  const auto tell = [&](const Result<json>& reply) { told << QString::fromStdString(reply.error().what); };
+  const json edit{{"actions", json::array()}, {"now", true}};
+  context.runCommand("inject", edit, m_window.get(), tell);
+  QTRY_COMPARE(told, QStringList{"inject was not run"});
+  QCOMPARE(said.last().at(0).toString(), QString("s.inject([], {now: true})"));
+  QCOMPARE(failed.count(), 0);
+  QCOMPARE(replied.count(), 1);
+  context.runCommand("quantisation_measure", json::object(), m_window.get(), tell);
+  QTRY_COMPARE(told.last(), QString("quantisation was not run"));
+  QCOMPARE(said.last().at(0).toString(), QString("s.quantisation({rows: true})"));
+  context.runCommand("break_set", {{"conditions", {"invariant", "kl > 1"}}}, m_window.get(), tell);
+  QTRY_COMPARE(told.last(), QString("break was not run"));
+  QCOMPARE(failed.count(), 2);  // clearBreaks and the first condition; the last one answers
+  QCOMPARE(said.last().at(0).toString(), QString("s.break(\"kl > 1\")"));
+  context.runCommand("inject", edit);  // nobody waits
+  QTRY_COMPARE(failed.count(), 3);
+  context.runCommand("wlod_refocus", json::object(), m_window.get(), tell);
+  QCOMPARE(told.last(), QString("Refocus cannot run now"));
+  QCOMPARE(failed.count(), 3);
 }
 
 void MainWindowTest::optionsOfViewsAreSet() {

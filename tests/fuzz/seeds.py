@@ -196,6 +196,7 @@ def verb_seeds():
     calls = {
         "edit": [["inject", {"actions": edits}], ["plan", {"actions": edits[5:]}], ["step", {"n": 2}], ["undo"], ["redo"]],
         "apply": [["inject", {"actions": edits[:2]}], ["stepAction"], ["apply"], ["clearPending"], ["rebuild"], ["drift", {"rows": True}]],
+        "now": [["inject", {"actions": edits[:1]}], ["inject", {"actions": edits[2:], "now": True}], ["undo"], ["inject", {"actions": edits, "now": True}]],
         "text": [["prompt", {"text": "a door"}], ["tokenise", {"text": "x"}], ["detokenise", {"ids": [65]}], ["text"], ["tokens"]],
         "run": [["break", {"condition": "length >= 23"}], ["run", {"maxTicks": 9}], ["clearBreaks"], ["isFull"], ["remaining"]],
         "rows": [["evict", {"layer": 1, "ledger": [3, 4], "now": True}], ["rows", {"layer": 1, "begin": 2, "end": 6}], ["pos2ledger", {"layer": 1}],

@@ -9,6 +9,8 @@
 #include <map>
 
 #include "core/model/files/strict_json.h"
+#include "core/session/requests.h"
+#include "core/session/truth.h"
 #include "fuzz.h"
 
 using namespace kvlab;
@@ -67,7 +69,7 @@ json manifest(unsigned choice) {
 std::string digest(Session& s) {
   return json{s.stateHash(),          s.timeline().size(), s.timeline().currentId(),
               s.timeline().branch(),  s.pending().size(),  s.breakpoints().conditions().size(),
-              s.capture() != nullptr, s.status()}
+              s.capture() != nullptr, s.health().status}
       .dump();
 }
 
@@ -88,10 +90,14 @@ Session& sessionOf(unsigned choice, std::string& first) {
 }
 
 /// Files stay in one folder, whatever a call names.
-json contained(json args) {
-  if (!args.is_object() || !args.contains("path") || !args["path"].is_string()) return args;
-  const std::string given = args["path"];
-  args["path"] = folder() + "/" + std::to_string(std::hash<std::string>{}(given) % kPaths);
+json contained(const std::string& verb, json args) {
+  const VerbInfo* info = verbNamed(verb);
+  for (const ArgInfo& arg : info ? info->args : std::vector<ArgInfo>()) {
+    if (arg.type != ArgType::Path || !args.is_object() || !args.contains(arg.name) || !args[arg.name].is_string())
+      continue;
+    const std::string given = args[arg.name];
+    args[arg.name] = folder() + "/" + std::to_string(std::hash<std::string>{}(given) % kPaths);
+  }
   return args;
 }
 
@@ -103,7 +109,7 @@ bool failedTick(const json& result) {
 }
 
 void mustHold(Session& session, const char* when) {
-  for (const InvariantState& invariant : session.checkInvariants(true))
+  for (const InvariantState& invariant : session.check(true))
     if (!invariant.ok) {
       std::fprintf(stderr, "%s\n", invariant.detail.c_str());
       fuzz::require(false, when);
@@ -113,21 +119,22 @@ void mustHold(Session& session, const char* when) {
 void call(Session& session, const json& line) {
   if (!line.is_array() || line.empty() || !line[0].is_string()) return;
   const std::string before = digest(session);
-  const Result<json> result = execute(session, line[0], contained(line.size() > 1 ? line[1] : json::object()));
+  const std::string verb = line[0];
+  const Result<json> result = execute(session, verb, contained(verb, line.size() > 1 ? line[1] : json::object()));
   if (!result) fuzz::checkError(result.error());
   else (void)result->dump();
   if (!result || failedTick(*result)) fuzz::require(digest(session) == before, "a refused call changed something");
-  fuzz::require(session.status() != SessionState::Broken, "the session is broken");
+  fuzz::require(session.health().status != SessionState::Broken, "the session is broken");
   mustHold(session, "an invariant is broken");
 }
 
 /// Back and forth again; an undo that needs a file which has changed since is refused.
 void backAndForth(Session& session) {
-  session.clearPending();
-  const std::string hash = session.stateHash();
-  if (!session.undo()) return fuzz::require(session.stateHash() == hash, "a refused undo changed something");
+  clearPending(session);
+  const std::string hash = stateHash(session);
+  if (!undo(session)) return fuzz::require(stateHash(session) == hash, "a refused undo changed something");
   mustHold(session, "an undo broke an invariant");
-  if (session.redo()) fuzz::require(session.stateHash() == hash, "another state came back");
+  if (redo(session)) fuzz::require(stateHash(session) == hash, "another state came back");
 }
 
 }  // namespace

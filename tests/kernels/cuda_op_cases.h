@@ -222,16 +222,12 @@ inline void addMatmul(std::vector<OpCase>& all) {
     all.push_back({"matmul", dtypeName(t), textOf({m, n, k}), [=](Rig& r) {
                      const auto w = r.inShifted(encode(Random(21).values(n * k), t), shift);
                      const MatmulArgs a{.x = r.in(Random(20).values(m * (k + apart))),
-                                        .w = w,
-                                        .wType = t,
+                                        .w = {w, t, scalesOf(r, t, n), n, k},
                                         .bias = bias ? r.in(Random(22).values(n)) : nullptr,
                                         .y = r.out<float>(m * (n + apart)),
                                         .m = m,
-                                        .n = n,
-                                        .k = k,
                                         .xStride = apart ? k + apart : 0,
-                                        .yStride = apart ? n + apart : 0,
-                                        .scales = scalesOf(r, t, n)};
+                                        .yStride = apart ? n + apart : 0};
                      KVLAB_RUN(r, matmul, a);
                    }});
   };
@@ -259,7 +255,6 @@ inline LinearArgs linearArgs(Rig& r, const LinearCase& c) {
   LinearArgs a;
   a.x = c.shift ? r.in(Random(50).values(c.m * c.k + 1)) + 1 : r.in(Random(50).values(c.m * c.k));
   a.m = c.m;
-  a.k = c.k;
   if (c.norm) {
     a.normType = dtypeHasScale(c.type) ? DType::bf16 : c.type;
     a.normWeight = r.inShifted(encode(Random(51).values(c.k), a.normType), c.shift);
@@ -270,8 +265,8 @@ inline LinearArgs linearArgs(Rig& r, const LinearCase& c) {
     const int64_t n = c.n[i];
     const auto w = r.inShifted(encode(Random(52 + i).values(n * c.k), c.type), c.shift);
     float* y = c.behind == LinearCase::nothing ? r.out<float>(c.m * n) : scratch(c.m * n);
-    a.parts[a.nParts++] = {w, c.type, c.bias && i != 1 ? r.in(Random(60 + i).values(n)) : nullptr,
-                           y, n,      scalesOf(r, c.type, n)};
+    a.parts[a.nParts++] = {
+        {w, c.type, scalesOf(r, c.type, n), n, c.k}, c.bias && i != 1 ? r.in(Random(60 + i).values(n)) : nullptr, y};
   }
   if (c.behind == LinearCase::residual) a.residual = a.out = r.inOut(Random(70).values(c.m * c.n[0]));
   if (c.behind == LinearCase::gate) a.out = r.out<float>(c.m * c.n[0]);
@@ -321,42 +316,39 @@ inline void addLinearInSteps(std::vector<OpCase>& all) {
   all.push_back({"linear", "f32", "too large", [](Rig& r) {
                    callLinear(r, {DType::f32, 8, 7000, {3}, true, true, LinearCase::residual});
                  }});
-  all.push_back(
-      {"linear", "mixed", "2 x 24", [](Rig& r) {
-         LinearArgs a{.x = r.in(Random(80).values(48)), .m = 2, .k = 24, .nParts = 2};
-         a.parts[0] = {r.in(encode(Random(81).values(5 * 24), DType::f16)), DType::f16, nullptr, r.out<float>(10), 5};
-         a.parts[1] = {r.in(encode(Random(82).values(6 * 24), DType::bf16)), DType::bf16, nullptr, r.out<float>(12), 6};
-         KVLAB_RUN(r, linear, a);
-       }});
+  all.push_back({"linear", "mixed", "2 x 24", [](Rig& r) {
+                   LinearArgs a{.x = r.in(Random(80).values(48)), .m = 2, .nParts = 2};
+                   const auto part = [&r](uint64_t seed, DType t, int64_t n) {
+                     const Weight w{r.in(encode(Random(seed).values(n * 24), t)), t, nullptr, n, 24};
+                     return LinearPart{w, nullptr, r.out<float>(2 * n)};
+                   };
+                   a.parts[0] = part(81, DType::f16, 5);
+                   a.parts[1] = part(82, DType::bf16, 6);
+                   KVLAB_RUN(r, linear, a);
+                 }});
 }
 
 /// Gates of several layers; rows and layers lie apart; weights beside their borders; NaN and infinities.
 inline void addGates(std::vector<OpCase>& all) {
   const auto one = [&all](DType t, int64_t n, int32_t layers, int32_t heads, int32_t headDim, int32_t hidden,
                           size_t shift, bool odd) {
-    all.push_back(
-        {"gateMlp", dtypeName(t),
-         textOf({n, layers, heads, headDim, hidden}) + (shift ? " anywhere" : "") + (odd ? " odd" : ""), [=](Rig& r) {
-           const int64_t width = heads * headDim + 3, gates = layers * heads;
-           std::vector<float> x = Random(90).values(layers * n * width, 3);
-           if (odd) x[1] = NAN, x[static_cast<size_t>(n * width / 2)] = INFINITY, x[x.size() - 5] = -INFINITY;
-           GateMlpArgs a{.x = r.in(x),
-                         .n = n,
-                         .layers = layers,
-                         .kvHeads = heads,
-                         .headDim = headDim,
-                         .hidden = hidden,
-                         .xStride = width,
-                         .wType = t};
-           for (int s = 0; s < kGateStages; ++s) {
-             const auto seed = static_cast<uint64_t>(91 + s);
-             a.w[s] = r.inShifted(encode(Random(seed).values(gates * a.outputs(s) * a.in(s), 0.4f), t), shift);
-             a.b[s] = r.in(Random(seed + 10).values(gates * a.outputs(s)));
-           }
-           a.outStride = heads + 2;
-           a.out = r.out<float>(layers * n * a.outStride);
-           KVLAB_RUN(r, gateMlp, a);
-         }});
+    all.push_back({"gateMlp", dtypeName(t),
+                   textOf({n, layers, heads, headDim, hidden}) + (shift ? " anywhere" : "") + (odd ? " odd" : ""),
+                   [=](Rig& r) {
+                     const int64_t width = heads * headDim + 3, gates = layers * heads;
+                     std::vector<float> x = Random(90).values(layers * n * width, 3);
+                     if (odd) x[1] = NAN, x[static_cast<size_t>(n * width / 2)] = INFINITY, x[x.size() - 5] = -INFINITY;
+                     GateMlpArgs a{.x = r.in(x), .n = n, .layers = layers, .kvHeads = heads, .xStride = width};
+                     for (int s = 0; s < kGateStages; ++s) {
+                       const auto seed = static_cast<uint64_t>(91 + s);
+                       Weight& w = a.w[s] = gateWeight(s, headDim, hidden, t);
+                       w.data = r.inShifted(encode(Random(seed).values(gates * w.n * w.k, 0.4f), t), shift);
+                       a.b[s] = r.in(Random(seed + 10).values(gates * w.n));
+                     }
+                     a.outStride = heads + 2;
+                     a.out = r.out<float>(layers * n * a.outStride);
+                     KVLAB_RUN(r, gateMlp, a);
+                   }});
   };
   for (const DType t : kValueTypes) {
     for (const int64_t n : {1, 2, 4, 5, 61}) one(t, n, n == 2 ? 3 : 1, 2, n % 2 ? 64 : 48, 32, 0, n == 5);

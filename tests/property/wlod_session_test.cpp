@@ -5,7 +5,8 @@
 
 #include "core/check/fault_drill.h"
 #include "core/check/invariant.h"
-#include "core/session/wlod_parts.h"
+#include "core/kinds/wlod/wlod_parts.h"
+#include "core/session/truth.h"
 #include "support/session_fixture.h"
 
 namespace kvlab {
@@ -303,8 +304,8 @@ class WlodSessionTest : public QObject {
     QVERIFY(other);
     s.must("step", {{"n", 24}});
     QVERIFY(execute(**other, "step", {{"n", 24}}));
-    QCOMPARE((*other)->stateHash(), s->stateHash());
-    for (const InvariantState& one : (*other)->checkInvariants(true)) QVERIFY2(one.ok, one.detail.c_str());
+    QCOMPARE(stateHash(**other), stateHash(*s));
+    for (const InvariantState& one : (*other)->check(true)) QVERIFY2(one.ok, one.detail.c_str());
   }
 
   void scoresFromOutside() {
@@ -333,11 +334,11 @@ class WlodSessionTest : public QObject {
     QVERIFY(change.at("computed").get<int>() < 120);
     const double apart = drift(s);
     QVERIFY2(apart > 0 && apart < 2, std::to_string(apart).c_str());
-    QCOMPARE(s->exactnessMap().layers.back().front(), Exactness::Exact);
-    QVERIFY(s->exactnessMap().layers.back().back() != Exactness::Exact);
+    QCOMPARE(exactnessMap(*s).layers.back().front(), Exactness::Exact);
+    QVERIFY(exactnessMap(*s).layers.back().back() != Exactness::Exact);
     s.must("rebuild");
     QVERIFY(drift(s) == 0);
-    QCOMPARE(s->exactnessMap().layers.back().back(), Exactness::Exact);
+    QCOMPARE(exactnessMap(*s).layers.back().back(), Exactness::Exact);
   }
 
   /// The tail may shrink to nothing, and the newest entry's logits are always there.
@@ -418,7 +419,7 @@ class WlodSessionTest : public QObject {
     }
     state.wlod = wlod;
     std::set<std::string> found;
-    for (const Violation& violation : checkAll({state, s->store(), s->manifest(), s->capacity(), true, 0, 0}))
+    for (const Violation& violation : checkAll({state, s->store(), s->manifest(), s->parts().capacity, true, 0, 0}))
       found.insert(violation.invariant);
     const std::string other = expected == "wlod_rows" ? "wlod_tiling" : "";
     QVERIFY2(found.count(expected.toStdString()), json(found).dump().c_str());

@@ -51,6 +51,10 @@ check list-views 0 '^map ' '^mirror ' -- list views
 check list-commands 0 '^step +F10' '^palette +Ctrl\+P' -- list commands
 check list-invariants 0 '^mirror_length' -- list invariants
 check list-json 0 '"id": "indirection"' -- list layouts --json
+check list-verbs 0 '^step +n, tokens +commits +steps' '^lanesOpen +lanes' -- list verbs
+check list-manifest 0 '^sampling.top_k +integer 0 .. [0-9]+ +0 ' '^layers\[\]\.match ' -- list manifest
+check list-errors 0 '^bad_manifest ' -- list errors
+check list-markdown 0 '^\| `paged` \|' -- list layouts --markdown
 check info 0 'demo \(llama\)' 'KV cache' 'cuda not' -- info
 check info-missing 3 '/nowhere' -- info --model /nowhere
 check info-json 0 '"numerics"' -- info --json

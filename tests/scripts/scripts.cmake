@@ -10,6 +10,15 @@ foreach(script ${scripts})
   set_tests_properties(scripts/${name} PROPERTIES LABELS scripts TIMEOUT ${limit})
 endforeach()
 
+# Captures of earlier versions: every state hash is still the same. tests/data/captures/make.js wrote them.
+file(GLOB captures CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/data/captures/*.kvcap)
+foreach(capture ${captures})
+  get_filename_component(name ${capture} NAME_WE)
+  add_test(NAME captures/${name} COMMAND kvlab replay ${capture} --verify)
+  set_tests_properties(captures/${name} PROPERTIES LABELS captures TIMEOUT ${limit}
+    SKIP_REGULAR_EXPRESSION "this machine computes with")
+endforeach()
+
 foreach(module kvlab_far kvlab_cuda_emulated)
   if(TARGET ${module})
     add_test(NAME scripts/backends_agree@${module} COMMAND kvlab run ${CMAKE_CURRENT_LIST_DIR}/backends_agree.js)
@@ -22,6 +31,10 @@ endforeach()
 add_test(NAME scripts/program
   COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> bash ${CMAKE_CURRENT_LIST_DIR}/program.sh)
 set_tests_properties(scripts/program PROPERTIES LABELS scripts TIMEOUT 300)
+# Lists in the manual are those of the program.
+add_test(NAME scripts/manual_lists
+  COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> bash ${CMAKE_CURRENT_LIST_DIR}/manual_lists.sh)
+set_tests_properties(scripts/manual_lists PROPERTIES LABELS scripts TIMEOUT 300)
 add_test(NAME scripts/package
   COMMAND ${CMAKE_COMMAND} -E env BUILD=${CMAKE_BINARY_DIR} bash ${CMAKE_CURRENT_LIST_DIR}/package.sh)
 set_tests_properties(scripts/package PROPERTIES LABELS scripts TIMEOUT 600 SKIP_RETURN_CODE 77 RUN_SERIAL ON)

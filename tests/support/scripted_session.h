@@ -47,7 +47,7 @@ inline std::vector<int> someIds(int n, int vocab, unsigned seed) {
 
 /// "" or the first invariant that does not hold.
 inline QString broken(Session& s) {
-  for (const InvariantState& invariant : s.checkInvariants(true))
+  for (const InvariantState& invariant : s.check(true))
     if (!invariant.ok) return QString::fromStdString(invariant.id + ": " + invariant.detail);
   return {};
 }

@@ -8,6 +8,7 @@
 
 #include "core/check/invariant.h"
 #include "core/session/state_hash.h"
+#include "core/session/truth.h"
 #include "core/verbs/verbs.h"
 
 namespace kvlab {
@@ -31,6 +32,7 @@ class SessionFixture {
   }
 
   Session* operator->() const { return session.get(); }
+  Session& operator*() const { return *session; }
   Result<json> verb(const std::string& name, const json& args = json::object()) const {
     return execute(*session, name, args);
   }
@@ -117,15 +119,14 @@ class SessionFixture {
 
   /// Logits of the next token over the present rows.
   std::vector<float> logits() const {
-    Trace trace;
-    if (Status fresh = session->refreshLogits(trace); !fresh) qFatal("%s", fresh.error().text().c_str());
+    if (Status fresh = refreshLogits(*session); !fresh) qFatal("%s", fresh.error().text().c_str());
     return session->state().logits ? *session->state().logits : std::vector<float>();
   }
 
   /// The violations of a full check, in words; empty = none.
   QByteArray damage() const {
     QByteArray out;
-    for (const InvariantState& state : session->checkInvariants(true))
+    for (const InvariantState& state : session->check(true))
       if (!state.ok) out += QByteArray::fromStdString(state.id + ": " + state.detail + "\n");
     return out;
   }

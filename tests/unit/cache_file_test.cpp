@@ -7,6 +7,8 @@
 #include "core/files/cache_file.h"
 #include "core/files/key_rotation.h"
 #include "core/model/decoder/rotary.h"
+#include "core/session/import_rows.h"
+#include "core/session/truth.h"
 #include "core/verbs/cache_session.h"
 #include "unit/model_bytes.h"
 
@@ -169,7 +171,7 @@ void CacheFileTest::nativeRestoresEverything() {
   const json saved = call(*a, "saveCache", {{"path", file}, {"form", "native"}});
   QCOMPARE(saved["rows"], json(a->state().length()));
   call(*b, "loadCache", {{"path", file}});
-  QCOMPARE(b->stateHash(), a->stateHash());
+  QCOMPARE(stateHash(*b), stateHash(*a));
   QCOMPARE(b->state().tick, a->state().tick);
   QCOMPARE(broken(*b), QString());
   for (int layer = 0; layer < a->state().layers(); ++layer) {
@@ -181,7 +183,7 @@ void CacheFileTest::nativeRestoresEverything() {
   for (int i = 0; i < 4; ++i) {
     call(*a, "step");
     call(*b, "step");
-    QCOMPARE(b->stateHash(), a->stateHash());
+    QCOMPARE(stateHash(*b), stateHash(*a));
   }
   QCOMPARE(call(*b, "logits"), call(*a, "logits"));
 }
@@ -193,10 +195,10 @@ void CacheFileTest::nativeKeepsPendingActions() {
   call(*a, "saveCache", {{"path", path("p")}});
   call(*b, "loadCache", {{"path", path("p")}});
   QCOMPARE(b->pending().size(), std::size_t(1));
-  QCOMPARE(b->stateHash(), a->stateHash());
+  QCOMPARE(stateHash(*b), stateHash(*a));
   call(*a, "apply");
   call(*b, "apply");
-  QCOMPARE(b->stateHash(), a->stateHash());
+  QCOMPARE(stateHash(*b), stateHash(*a));
 }
 
 void CacheFileTest::nativeIsBoundToItsSession() {
@@ -213,9 +215,9 @@ void CacheFileTest::nativeIsBoundToItsSession() {
   for (const auto& [more, code] : cases) {
     auto b = opened(tinyManifest(json::parse(more)));
     call(*b, "promptIds", {{"ids", {5, 6}}});
-    const std::string before = b->stateHash();
+    const std::string before = stateHash(*b);
     QCOMPARE(codeOf(*b, "loadCache", {{"path", path("n")}}), std::string(code));
-    QCOMPARE(b->stateHash(), before);
+    QCOMPARE(stateHash(*b), before);
   }
 }
 
@@ -228,9 +230,9 @@ void CacheFileTest::nativeKnowsWindows() {
   for (const char* more : {"{}", R"({"layout":"ring_roll","ring":{"window":10}})"}) {
     auto b = opened(tinyManifest(json::parse(more)));
     call(*b, "promptIds", {{"ids", {5, 6}}});
-    const std::string before = b->stateHash();
+    const std::string before = stateHash(*b);
     QCOMPARE(codeOf(*b, "loadCache", {{"path", path("w")}}), std::string("other_format"));
-    QCOMPARE(b->stateHash(), before);
+    QCOMPARE(stateHash(*b), before);
   }
   auto narrow = opened(tinyManifest({{"layout", "ring_roll"}, {"ring", {{"window", 4}}}}));
   call(*narrow, "loadCache", {{"path", path("w")}});
@@ -254,19 +256,19 @@ void CacheFileTest::nativeAsOneCommit() {
   live(*a, 1);
   live(*b, 2);
   call(*b, "step", {{"n", 3}});
-  const std::string other = b->stateHash();
+  const std::string other = stateHash(*b);
   call(*a, "saveCache", {{"path", path("c")}});
   call(*b, "loadCache", {{"path", path("c")}});
-  QCOMPARE(b->stateHash(), a->stateHash());
+  QCOMPARE(stateHash(*b), stateHash(*a));
   QCOMPARE(broken(*b), QString());
   call(*b, "undo");
-  QCOMPARE(b->stateHash(), other);
+  QCOMPARE(stateHash(*b), other);
   QCOMPARE(broken(*b), QString());
   call(*b, "redo");
-  QCOMPARE(b->stateHash(), a->stateHash());
+  QCOMPARE(stateHash(*b), stateHash(*a));
   call(*a, "step");
   call(*b, "step");
-  QCOMPARE(b->stateHash(), a->stateHash());
+  QCOMPARE(stateHash(*b), stateHash(*a));
   QCOMPARE(broken(*b), QString());
 }
 
@@ -320,7 +322,7 @@ void CacheFileTest::hfReplacesContent() {
   auto a = opened(tinyManifest()), b = opened(tinyManifest({{"brightness", {{"start", {{"file", 99}}}}}}));
   live(*a, 1);
   live(*b, 2);
-  const std::string before = b->stateHash();
+  const std::string before = stateHash(*b);
   const auto ledgerBefore = static_cast<std::int32_t>(b->state().ledger.size());
   call(*a, "saveCache", {{"path", path("hf")}, {"form", "hf_tuple"}});
   call(*b, "loadCache", {{"path", path("hf")}});
@@ -329,7 +331,7 @@ void CacheFileTest::hfReplacesContent() {
   QCOMPARE(call(*b, "ledger", {{"id", ledgerBefore}})["brightness"], json(99.0));
   QCOMPARE(call(*b, "ledger", {{"id", 0}})["state"], json("deleted"));
   call(*b, "undo");
-  QCOMPARE(b->stateHash(), before);
+  QCOMPARE(stateHash(*b), before);
 }
 
 void CacheFileTest::hfRefusesRaggedAndEmpty() {
@@ -421,12 +423,12 @@ void CacheFileTest::hostileHf() {
   manifest[json::json_pointer(pointer.toStdString())] = json::parse(value.toStdString());
   parts.setManifest(manifest);
   parts.write(path("bad"));
-  const std::string before = s->stateHash();
+  const std::string before = stateHash(*s);
   const Result<json> refused = execute(*s, "loadCache", {{"path", path("bad")}});
   QVERIFY(!refused);
   QCOMPARE(refused.error().code, code.toStdString());
   QVERIFY(refused.error().text().find(path("bad")) != std::string::npos);
-  QCOMPARE(s->stateHash(), before);
+  QCOMPARE(stateHash(*s), before);
   QVERIFY(s->timeline().size() == 2);
 }
 
@@ -478,12 +480,12 @@ void CacheFileTest::hostileNative() {
       parts.offset(tensor.toStdString()) + static_cast<std::size_t>(i) * static_cast<std::size_t>(size);
   std::memcpy(parts.data.data() + at, &value, static_cast<std::size_t>(size));
   parts.write(path("bad"));
-  const std::string before = s->stateHash();
+  const std::string before = stateHash(*s);
   const Result<json> refused = execute(*s, "loadCache", {{"path", path("bad")}});
   QVERIFY(!refused);
   QCOMPARE(refused.error().code, std::string("bad_file"));
   QVERIFY2(refused.error().why.find("tensor \"") == 0, refused.error().text().c_str());
-  QCOMPARE(s->stateHash(), before);
+  QCOMPARE(stateHash(*s), before);
 }
 
 void CacheFileTest::damagedBytes_data() {
@@ -513,7 +515,7 @@ void CacheFileTest::damagedBytes() {
     const Result<CacheImport> rows = parseCache(bytesOf(changed), "f", target);
     if (!rows) continue;
     ++accepted;
-    QVERIFY(s->importRows(*rows));
+    QVERIFY(importRows(*s, *rows));
     QCOMPARE(broken(*s), QString());
     call(*s, "undo");
   }
@@ -529,11 +531,11 @@ void CacheFileTest::changedFileIsNotReplayed() {
   call(*s, "step", {{"n", 2}});
   call(*s, "undo");
   QCOMPARE(s->state().tick, Tick(2));
-  const std::string before = s->stateHash();
+  const std::string before = stateHash(*s);
   call(*a, "step");
   call(*a, "saveCache", {{"path", path("x")}, {"form", "hf_dynamic"}});
   QCOMPARE(codeOf(*s, "undo"), std::string("file_changed"));
-  QCOMPARE(s->stateHash(), before);
+  QCOMPARE(stateHash(*s), before);
   QCOMPARE(broken(*s), QString());
   call(*s, "step");
   QVERIFY(QFile::remove(m_folder.filePath("x")));

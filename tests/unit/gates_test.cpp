@@ -11,6 +11,7 @@
 #include "core/edit/recompute.h"
 #include "core/files/fingerprint.h"
 #include "core/model/decoder/gate_weights.h"
+#include "core/session/truth.h"
 #include "kernels/ops/op_table.h"
 #include "support/gate_file.h"
 
@@ -37,7 +38,7 @@ std::vector<std::vector<float>> scoresOf(Session& s, const GateWeights* gates, s
   job.attention = NewestLayers::None;
   job.gates = gates;
   for (std::int32_t p = begin; p < end; ++p) job.rows.push_back(targetAt(state, p));
-  Result<RowsResult> result = computeRows(s.transformer(), const_cast<CacheStore&>(s.store()), s.faults(), job);
+  Result<RowsResult> result = computeRows(s.transformer(), const_cast<CacheStore&>(s.store()), s.parts().faults, job);
   if (!result) qFatal("%s", result.error().text().c_str());
   return result->gateScores;
 }
@@ -262,7 +263,7 @@ class GatesTest : public QObject {
     for (const json& asked : story["questions"])
       text += " " + asked["question"].get<std::string>() + " " + asked["reply"].get<std::string>();
     s.must("prompt", {{"text", text}});
-    const Result<Lifespans> actual = s->recordLifespans({.keys = false});
+    const Result<Lifespans> actual = recordLifespans(*s, {.keys = false});
     QVERIFY(actual);
     const auto scores = scoresOf(*s.session, gates->get(), 0, s->state().length());
     const int heads = s->model().config().kvHeads;

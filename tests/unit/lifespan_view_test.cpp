@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "core/analysis/lifespans.h"
+#include "core/session/truth.h"
 
 using namespace kvlab;
 
@@ -26,14 +27,14 @@ class LifespanViewTest : public QObject {
     SessionFixture s(gated());
     s.prompt(60);
     s.must("step", {{"n", 12}});
-    const std::string before = s->stateHash();
+    const std::string before = stateHash(*s);
     QVERIFY(s.must("lifespans", nlohmann::json::object()).is_null());
     const nlohmann::json figures = s.must("measureLifespans", {{"points", 1000}});
-    QCOMPARE(s->stateHash(), before);
-    const LifespanView& view = *s->lifespans();
+    QCOMPARE(stateHash(*s), before);
+    const LifespanView& view = *s->watching().lifespans;
     LifespanRules rules;
     rules.keys = false;
-    const Result<Lifespans> found = s->recordLifespans(rules);
+    const Result<Lifespans> found = recordLifespans(*s, rules);
     QVERIFY(static_cast<bool>(found));
     const auto rows = static_cast<std::size_t>(s->state().length()), heads = static_cast<std::size_t>(found->kvHeads);
     QCOMPARE(view.layers.size(), found->layers.size());

@@ -8,6 +8,7 @@
 
 #include "core/analysis/lifespans.h"
 #include "core/model/files/safetensors.h"
+#include "core/session/truth.h"
 
 using namespace kvlab;
 
@@ -107,7 +108,7 @@ class LifespansTest : public QObject {
       rules.stretch = after == 40 ? 5 : 12;
       rules.cap = after == 40 ? 2.0f : 6.0f;
       const std::string before = s.hash();
-      Result<Lifespans> got = s->recordLifespans(rules);
+      Result<Lifespans> got = recordLifespans(*s, rules);
       if (!got) qFatal("%s", got.error().text().c_str());
       QCOMPARE(s.hash(), before);
       QCOMPARE(got->tokens, idsFor(*s.session));
@@ -122,7 +123,7 @@ class LifespansTest : public QObject {
       const SessionFixture s({{"dtype", "f32"}, {"key_phase", keyPhase}, {"prefill_chunk", 16}}),
           reads(json{{"dtype", "f32"}});
       for (const SessionFixture* one : {&s, &reads}) one->must("promptIds", {{"ids", idsFor(*s.session)}});
-      const Result<Lifespans> got = s->recordLifespans({});
+      const Result<Lifespans> got = recordLifespans(*s, {});
       QVERIFY(got);
       for (int l = 0; l < s->state().layers(); ++l) {
         std::vector<float> stored;
@@ -142,7 +143,7 @@ class LifespansTest : public QObject {
     for (const SessionFixture* one : {&s, &whole}) one->must("promptIds", {{"ids", idsFor(*s.session)}});
     for (int l = 0; l < s->state().layers(); ++l)
       s.must("evict", {{"layer", l}, {"ledger", l ? std::vector<int>{3, 4, 20} : std::vector<int>{4}}, {"now", true}});
-    const Result<Lifespans> got = s->recordLifespans({}), want = whole->recordLifespans({});
+    const Result<Lifespans> got = recordLifespans(*s, {}), want = recordLifespans(*whole, {});
     QVERIFY(got && want);
     for (std::size_t l = 0; l < want->layers.size(); ++l) {
       QVERIFY(got->layers[l].lastUse == want->layers[l].lastUse && got->layers[l].mass == want->layers[l].mass &&
@@ -161,7 +162,7 @@ class LifespansTest : public QObject {
     LifespanRules rules;
     rules.after = kRows - 1;
     rules.stretch = 7;
-    const Result<Lifespans> want = s->recordLifespans(rules), got = Lifespans::load(path, true),
+    const Result<Lifespans> want = recordLifespans(*s, rules), got = Lifespans::load(path, true),
                             few = Lifespans::load(path);
     QVERIFY(want && got && few);
     QVERIFY(few->layers[0].keys.empty());
@@ -225,7 +226,7 @@ class LifespansTest : public QObject {
     QFETCH(int, damage);
     const SessionFixture s;
     s.prompt(20);
-    Lifespans good = s->recordLifespans({}).take();
+    Lifespans good = recordLifespans(*s, {}).take();
     const std::string path = m_directory.filePath("b.safetensors").toStdString();
     LayerLifespans &first = good.layers[0], &second = good.layers[1];
     if (damage == 5) good.layers.clear();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The planner: every refusal with its action, field and value; what a good list resolves to; the
-// captured Step-4 list. Planning changes nothing.
+// reference list of semantics.md, section 3. Planning changes nothing.
 #include "support/cache_fixture.h"
 
 using namespace kvlab;

@@ -16,6 +16,7 @@
 #include "core/experiment/sweep_cell.h"
 #include "core/experiment/sweep_journal.h"
 #include "core/experiment/sweep_runner.h"
+#include "core/session/ticks.h"
 #include "core/verbs/verbs.h"
 
 using namespace kvlab;
@@ -446,13 +447,13 @@ void SweepTest::recallIsWhatGreedyRepliesSay() {
   for (const SweepStory& story : *read) {
     auto session = (*host)->beside(*manifest);
     QVERIFY(session);
-    QVERIFY((*session)->append(story.tokens, Source::Prompt).ok);
+    QVERIFY(append(**session, story.tokens, Source::Prompt).ok);
     for (const SweepQuestion& question : story.questions) {
       auto fork = (*session)->fork();
       QVERIFY(fork);
-      for (const TokenId token : question.tokens) QVERIFY((*fork)->step({token}).ok);
+      for (const TokenId token : question.tokens) QVERIFY(step(**fork, {token}).ok);
       bool same = true;
-      for (const TokenId token : question.reply) same = same && (*fork)->step().token == token;
+      for (const TokenId token : question.reply) same = same && step(**fork).token == token;
       right += same;
       ++asked;
     }

@@ -97,7 +97,7 @@ class EvidenceViewsTest : public QObject {
     QTest::keyClick(list, Qt::Key_Delete);
     QTRY_COMPARE(panel->conditions(), QStringList{"invariant"});
     QCOMPARE(context.commands.back().verb, std::string("break_set"));
-    QCOMPARE(context.commands.back().args["conditions"], json({"invariant"}));
+    QCOMPARE(context.commands.back().args["conditions"], json::array({"invariant"}));
   }
 
   void refusedBreakpoint() {

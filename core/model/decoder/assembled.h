@@ -22,7 +22,7 @@ struct Assembled {
   std::uint8_t* verdicts = nullptr;     // [rows] or null: no guard
 };
 
-/// Makes the copy from `pool`. wrong: with a guard, receives how many rows are not what they should be.
+/// Makes the copy from `pool`. wrong: with a guard, receives the number of rows with a wrong tag or checksum.
 void assemble(const kernels::OpTable& ops, const kernels::Context& context, const Assembled& to,
               const std::uint8_t* pool, const kernels::RowFormat& format, std::int64_t* wrong);
 

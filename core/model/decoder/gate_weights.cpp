@@ -5,13 +5,13 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "core/api/ids.h"
 #include "core/model/decoder/backend_status.h"
 #include "core/model/files/safetensors.h"
+#include "kernels/ops/op_bytes.h"
 
 namespace kvlab {
 namespace {
-
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 std::string nameOf(int layer, char kind, int stage) {
   return "layers." + std::to_string(layer) + "." + kind + std::to_string(stage + 1);
@@ -25,8 +25,9 @@ kernels::GateMlpArgs GateWeights::args(int layer) const {
   kernels::GateMlpArgs one = m_args;
   one.layers = 1;
   for (int s = 0; s < kernels::kGateStages; ++s) {
-    const std::int64_t outputs = std::int64_t{layer} * one.kvHeads * one.outputs(s);
-    one.w[s] = static_cast<const std::byte*>(one.w[s]) + outputs * one.in(s)*kernels::dtypeBytes(one.wType);
+    kernels::Weight& w = one.w[s];
+    const std::int64_t outputs = std::int64_t{layer} * one.kvHeads * w.n;
+    w.data = static_cast<const std::byte*>(w.data) + outputs * w.k * kernels::dtypeBytes(w.type);
     one.b[s] += outputs;
   }
   return one;
@@ -91,24 +92,23 @@ class GateWeights::Loader {
     const auto type = kernelType(w->element);
     if (!type || kernels::dtypeHasScale(*type))
       return bad(first, "is " + std::string(name(w->element)), "export F32, F16 or BF16");
-    a.wType = *type;
     a.layers = m_config.layers;
     a.kvHeads = m_config.kvHeads;
-    a.headDim = m_config.headDim;
     const std::int64_t hidden = w->shape.size() == 3 ? w->shape[1] : 0;
-    if (hidden < 1 || hidden > kernels::kGateHiddenMax || a.headDim > kernels::kGateHiddenMax)
+    if (hidden < 1 || hidden > kernels::kGateHiddenMax || m_config.headDim > kernels::kGateHiddenMax)
       return bad(first,
                  "is " + shapeText(w->shape) + ", its hidden width is not from 1 to " +
                      std::to_string(kernels::kGateHiddenMax),
                  "train narrower gates");
-    a.hidden = static_cast<std::int32_t>(hidden);
+    for (int s = 0; s < kernels::kGateStages; ++s)
+      a.w[s] = kernels::gateWeight(s, m_config.headDim, static_cast<std::int32_t>(hidden), *type);
     return ok();
   }
 
   std::vector<std::int64_t> wanted(char kind, int stage) const {
     const kernels::GateMlpArgs& a = m_out.m_args;
-    if (kind == 'b') return {a.kvHeads, a.outputs(stage)};
-    return {a.kvHeads, a.outputs(stage), a.in(stage)};
+    if (kind == 'b') return {a.kvHeads, a.w[stage].n};
+    return {a.kvHeads, a.w[stage].n, a.w[stage].k};
   }
 
   Status check(int layer, char kind, int stage) const {
@@ -123,11 +123,11 @@ class GateWeights::Loader {
                      " KV heads of " + std::to_string(m_config.headDim) + " need " + shapeText(wanted(kind, stage)),
                  "use gates that were trained for this model");
     const auto type = kernelType(found->element);
-    const bool fits = type && (kind == 'w' ? *type == m_out.m_args.wType : !kernels::dtypeHasScale(*type));
+    const bool fits = type && (kind == 'w' ? *type == m_out.dtype() : !kernels::dtypeHasScale(*type));
     if (!fits)
       return bad(tensor,
                  "is " + std::string(name(found->element)) + ", " + nameOf(0, 'w', 0) + " is " +
-                     std::string(name(elementOf(m_out.m_args.wType))),
+                     std::string(name(elementOf(m_out.dtype()))),
                  "export all matrices in one of F32, F16 and BF16");
     const std::vector<float> values = widened(found->view());
     const auto odd = std::find_if(values.begin(), values.end(), [](float x) { return !std::isfinite(x); });
@@ -156,15 +156,15 @@ class GateWeights::Loader {
     kernels::GateMlpArgs& a = m_out.m_args;
     kernels::Backend& backend = *m_out.m_backend;
     for (int s = 0; s < kernels::kGateStages; ++s) {
-      const std::int64_t outputs = std::int64_t{a.kvHeads} * a.outputs(s),
-                         matrix = outputs * a.in(s)*kernels::dtypeBytes(a.wType);
+      kernels::Weight& w = a.w[s];
+      const std::int64_t outputs = a.kvHeads * w.n, matrix = a.kvHeads * kernels::weightBytes(w);
       const bool room =
           m_out.m_w[s].allocate(backend, a.layers * matrix) && m_out.m_b[s].allocate(backend, a.layers * outputs);
       for (int layer = 0; room && layer < a.layers; ++layer) {
         m_out.m_w[s].write(layer * matrix, m_file.find(nameOf(layer, 'w', s))->bytes);
         m_out.m_b[s].write(layer * outputs, widened(m_file.find(nameOf(layer, 'b', s))->view()));
       }
-      a.w[s] = m_out.m_w[s].data();
+      w.data = m_out.m_w[s].data();
       a.b[s] = m_out.m_b[s].data();
       m_out.m_bytes += a.layers * (matrix + 4 * outputs);
     }

@@ -42,8 +42,8 @@ class GateWeights {
   double threshold() const { return m_threshold; }
   double cap() const { return m_cap; }
   int layers() const { return m_args.layers; }
-  int hidden() const { return m_args.hidden; }
-  kernels::DType dtype() const { return m_args.wType; }
+  int hidden() const { return m_args.hidden(); }
+  kernels::DType dtype() const { return m_args.w[0].type; }
   /// In the back end's memory.
   std::int64_t bytes() const { return m_bytes; }
 

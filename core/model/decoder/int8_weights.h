@@ -9,7 +9,7 @@
 
 namespace kvlab {
 
-/// Keeps `model` alive for what it shares with it. Progress counts bytes of codes. Errors: out_of_memory, cancelled.
+/// Keeps `model` alive and shares its other weights. Progress counts bytes of codes. Errors: out_of_memory, cancelled.
 Result<std::shared_ptr<const Model>> withInt8Weights(std::shared_ptr<const Model> model, const Progress& progress = {});
 
 }  // namespace kvlab

@@ -9,7 +9,7 @@
 namespace kvlab {
 namespace {
 
-constexpr std::int64_t kPiece = std::int64_t{64} << 20;  // bytes between two looks at `cancel`
+constexpr std::int64_t kPieceBytes = std::int64_t{64} << 20;  // bytes between two looks at `cancel`
 
 /// Calls fn(view, isBias) for every weight there is, in the order of the layers.
 template <class Layer, class Fn>
@@ -56,9 +56,9 @@ class PlacedWeights::Placing {
     kernels::Array<std::byte> memory;
     const std::int64_t size = view.bytes();
     m_stopped = !memory.allocate(*m_out.m_backend, size);
-    for (std::int64_t at = 0; at < size && !m_stopped; at += kPiece) {
+    for (std::int64_t at = 0; at < size && !m_stopped; at += kPieceBytes) {
       m_stopped = m_cancelled = !report(m_progress, "weights to the device", m_done, m_all);
-      const std::int64_t piece = std::min(kPiece, size - at);
+      const std::int64_t piece = std::min(kPieceBytes, size - at);
       if (!m_stopped) memory.write(at, {static_cast<const std::byte*>(from) + at, static_cast<std::size_t>(piece)});
       m_done += piece;
     }

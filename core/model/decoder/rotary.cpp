@@ -13,7 +13,7 @@ using Kind = RopeScaling::Kind;
 constexpr std::int32_t kMaxDense = 1 << 20;
 constexpr double kTurn = 2 * std::numbers::pi;
 
-/// Llama 3.1: long waves are stretched, short ones kept, those between blended.
+/// Llama 3.1 stretches long waves, keeps short waves and blends the waves between.
 double llama3Frequency(double w, const RopeScaling& rope) {
   const auto length = static_cast<double>(rope.originalMaxPosition);
   const double wave = kTurn / w;
@@ -91,7 +91,7 @@ double Rotary::sigma(std::int32_t index) const {
   return index < m_dense ? 0 : m_extra[static_cast<std::size_t>(index - m_dense)].second;
 }
 
-/// Steps of 256 rows keep the number of calls small without computing what is never read.
+/// Steps of 256 rows keep the number of calls small and compute few rows that nobody reads.
 void Rotary::fillDense(std::int32_t last) {
   const std::int32_t end =
       static_cast<std::int32_t>(std::min<std::int64_t>(m_dense, (std::int64_t{last} / 256 + 1) * 256));

@@ -34,8 +34,8 @@ class Rotary {
   /// [rows, headDim]; stable until index() makes the next row.
   const float* data() const { return m_table.get(); }
   std::int64_t width() const { return static_cast<std::int64_t>(2 * m_frequencies.size()); }  // floats in a row
-  std::int64_t dense() const { return m_dense; }         // rows set aside for whole phases, of which
-  std::int64_t denseFilled() const { return m_filled; }  // are computed; behind them
+  std::int64_t dense() const { return m_dense; }         // rows set aside for whole phases
+  std::int64_t denseFilled() const { return m_filled; }  // computed rows of them
   std::int64_t extraFilled() const { return static_cast<std::int64_t>(m_extra.size()); }
   std::int64_t capacity() const { return m_dense + static_cast<std::int64_t>(m_extraCapacity); }
   const std::vector<double>& frequencies() const { return m_frequencies; }
@@ -48,7 +48,7 @@ class Rotary {
   std::vector<double> m_frequencies;  // [headDim/2]
   double m_attentionFactor;
   std::int32_t m_dense;       // rows set aside for whole phases
-  std::int32_t m_filled = 0;  // of them, those that are computed
+  std::int32_t m_filled = 0;  // computed rows of them
   std::size_t m_extraCapacity = 0;
   std::vector<std::pair<double, double>> m_extra;            // phase and sigma of row m_dense + i
   std::map<std::pair<double, double>, std::int32_t> m_rows;  // of the extra rows

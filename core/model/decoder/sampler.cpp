@@ -45,11 +45,11 @@ std::size_t highest(std::span<const float> values) {
   return best;
 }
 
-/// softmax(values); ranked by value, ties by lower id, as far as somebody asks: a vocabulary is long and a draw ends
-/// early in it. No value is not-a-number.
+/// softmax(values), ranked by value, ties by lower id. Ranks are computed only as far as somebody asks, because a
+/// vocabulary is long and a draw ends early. No value is not-a-number.
 class Ranking {
  public:
-  /// The values stay where they are as long as this lives.
+  /// The values must outlive the ranking.
   explicit Ranking(std::span<const float> values) : m_values(values), m_p(values.size()) {
     kernels::softmax({}, {.x = m_values.data(), .n = static_cast<std::int64_t>(m_p.size()), .out = m_p.data()});
   }
@@ -58,7 +58,7 @@ class Ranking {
   double p(std::size_t place) { return m_p[static_cast<std::size_t>(index(place))]; }
   /// Sum over the first places.
   double mass(std::size_t places) {
-    std::array<double, 8> sums{};  // one alone would be a chain as long as the vocabulary
+    std::array<double, 8> sums{};  // a single sum would be a chain as long as the vocabulary
     for (std::size_t i = 0; i < places; ++i) sums[i % sums.size()] += places == size() ? m_p[i] : p(i);
     return std::accumulate(sums.begin(), sums.end(), 0.0);
   }
@@ -74,7 +74,7 @@ class Ranking {
     return l != r ? l > r : a < b;
   }
 
-  /// One pass for the best of what is not ranked yet, in a heap with the worst of them in front.
+  /// One pass finds the best tokens that have no rank yet, in a heap with the worst in front.
   void rankMore() {
     constexpr std::size_t kFirst = 32;
     const std::size_t count = std::min(size() - m_ids.size(), std::max(kFirst, 3 * m_ids.size()));
@@ -135,7 +135,7 @@ std::size_t headCount(Ranking& ranking, std::size_t kept, double wanted) {
   return kept;
 }
 
-/// The place at which the mass of the places before it and its own passes `target`.
+/// The first place at which the mass up to and with it exceeds `target`.
 std::size_t draw(Ranking& ranking, std::size_t kept, double target) {
   double sum = 0;
   std::size_t i = 0;
@@ -144,7 +144,7 @@ std::size_t draw(Ranking& ranking, std::size_t kept, double target) {
   return i;
 }
 
-/// Logits after penalty and temperature; the span of them, or of `changed`.
+/// Logits after penalty and temperature: a span of `logits` or of `changed`.
 std::span<const float> shaped(const SamplingOptions& options, std::span<const float> logits,
                               std::span<const TokenId> history, std::vector<float>& changed) {
   const bool warm = options.temperature > 0 && options.temperature != 1;

@@ -39,7 +39,7 @@ class Sampler {
   /// anything else advances the state by one. Error (code bad_logits): a not-a-number, or nothing
   /// above minus infinity; the state stays.
   Result<TokenId> sample(std::span<const float> logits, std::span<const TokenId> history = {});
-  /// What such a draw chooses from, best first; greedy takes the first. Errors: as sample().
+  /// The tokens that sample() would draw from, best first; greedy takes the first. Errors: as sample().
   Result<std::vector<Candidate>> candidates(std::span<const float> logits, std::span<const TokenId> history = {}) const;
 
  private:

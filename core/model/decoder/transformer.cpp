@@ -5,6 +5,7 @@
 
 #include "core/model/decoder/backend_status.h"
 #include "kernels/backend/staging.h"
+#include "kernels/ops/op_bytes.h"
 
 namespace kvlab {
 namespace {
@@ -28,15 +29,6 @@ class InLayer {
   }
   kernels::OpLog* m_log;
 };
-
-/// What a linear step reads that is the model's: matrices, norm and biases. The rest of opBytes() is activations.
-std::int64_t bytesOfWeights(const kernels::LinearArgs& a) {
-  std::int64_t bytes = a.normWeight ? a.k * kernels::dtypeBytes(a.normType) : 0;
-  for (int i = 0; i < a.nParts; ++i)
-    bytes += a.parts[i].n *
-        (a.k * kernels::dtypeBytes(a.parts[i].wType) + (a.parts[i].bias ? 4 : 0) + (a.parts[i].scales ? 4 : 0));
-  return bytes;
-}
 
 LayerParts partsOf(const WholePass& pass, int layer) {
   return pass.passes.subspan(static_cast<std::size_t>(layer * pass.perLayer), static_cast<std::size_t>(pass.perLayer));
@@ -89,16 +81,15 @@ void Transformer::embed(const std::int32_t* ids, std::int64_t n, float* x) {
 }
 
 void Transformer::linear(const kernels::LinearArgs& args) {
-  m_weightBytes += bytesOfWeights(args);
+  m_weightBytes += kernels::weightBytes(args);
   ops().linear(context(), args);
 }
 
 /// Begins a linear step on x [n, ...]; `norm` may be absent.
-kernels::LinearArgs Transformer::step(const TensorView& norm, std::int64_t n, const float* x, std::int64_t width) {
+kernels::LinearArgs Transformer::step(const TensorView& norm, std::int64_t n, const float* x) {
   kernels::LinearArgs args;
   args.x = x;
   args.m = n;
-  args.k = width;
   args.normWeight = norm.data;
   args.normType = norm.dtype;
   args.eps = static_cast<float>(model().config().rmsEps);
@@ -107,7 +98,7 @@ kernels::LinearArgs Transformer::step(const TensorView& norm, std::int64_t n, co
 }
 
 void Transformer::addPart(kernels::LinearArgs& args, const TensorView& w, const TensorView& bias, float* y) {
-  args.parts[args.nParts++] = {w.data, w.dtype, static_cast<const float*>(bias.data), y, w.shape[0], w.scales()};
+  args.parts[args.nParts++] = {w.weight(), static_cast<const float*>(bias.data), y};
 }
 
 void Transformer::headNorm(const TensorView& weight, std::int64_t n, int heads, const float* x, float* y) {
@@ -125,7 +116,7 @@ void Transformer::headNorm(const TensorView& weight, std::int64_t n, int heads, 
 
 void Transformer::products(int l, std::int64_t n, const float* x, float* k, float* v, float* q) {
   const LayerWeights& w = m_weights->layer(l);
-  kernels::LinearArgs args = step(w.inputNorm, n, x, hidden());
+  kernels::LinearArgs args = step(w.inputNorm, n, x);
   addPart(args, w.k, w.kBias, k);
   addPart(args, w.v, w.vBias, v);
   if (q) addPart(args, w.q, w.qBias, q);
@@ -264,18 +255,17 @@ void Transformer::attendPart(const LayerPass& pass, std::int64_t n, int heads, f
 
 void Transformer::feedForward(int l, std::int64_t n, float* x) {
   const LayerWeights& w = m_weights->layer(l);
-  kernels::LinearArgs up = step(w.postNorm, n, x, hidden());
+  kernels::LinearArgs up = step(w.postNorm, n, x);
   addPart(up, w.gate, {}, m_gate.data());
   addPart(up, w.up, {}, m_up.data());
   up.out = m_gate.data();
   linear(up);
-  addTo(x, w.down, {}, n, m_gate.data(), model().config().intermediate);
+  addTo(x, w.down, {}, n, m_gate.data());
 }
 
 /// x += w * from (+ bias)
-void Transformer::addTo(float* x, const TensorView& w, const TensorView& bias, std::int64_t n, const float* from,
-                        std::int64_t width) {
-  kernels::LinearArgs args = step({}, n, from, width);
+void Transformer::addTo(float* x, const TensorView& w, const TensorView& bias, std::int64_t n, const float* from) {
+  kernels::LinearArgs args = step({}, n, from);
   addPart(args, w, bias, m_norm.data());
   args.residual = args.out = x;
   linear(args);
@@ -283,7 +273,7 @@ void Transformer::addTo(float* x, const TensorView& w, const TensorView& bias, s
 
 void Transformer::behindAttention(int l, std::int64_t n, float* x) {
   const LayerWeights& w = m_weights->layer(l);
-  addTo(x, w.o, w.oBias, n, m_attention.data(), std::int64_t{model().config().heads} * model().config().headDim);
+  addTo(x, w.o, w.oBias, n, m_attention.data());
   feedForward(l, n, x);
 }
 
@@ -373,7 +363,7 @@ void Transformer::headParts(std::span<const PassPart> parts, const float* x) {
 void Transformer::logits(const float* x, std::int64_t n, float* out) {
   for (std::int64_t done = 0; done < n; done += m_maxRows) {
     kernels::LinearArgs args =
-        step(m_weights->finalNorm(), std::min<std::int64_t>(m_maxRows, n - done), x + done * hidden(), hidden());
+        step(m_weights->finalNorm(), std::min<std::int64_t>(m_maxRows, n - done), x + done * hidden());
     addPart(args, m_weights->head(), {}, out + done * model().config().vocab);
     linear(args);
   }

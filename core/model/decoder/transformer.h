@@ -107,10 +107,9 @@ class Transformer {
   Transformer(std::shared_ptr<const PlacedWeights> weights, kernels::Backend& backend, std::int32_t maxPhases,
               int maxRows, bool keysRotated);
   const kernels::Context& context() const { return m_backend.context(); }
-  kernels::LinearArgs step(const TensorView& norm, std::int64_t n, const float* x, std::int64_t width);
+  kernels::LinearArgs step(const TensorView& norm, std::int64_t n, const float* x);
   static void addPart(kernels::LinearArgs& args, const TensorView& w, const TensorView& bias, float* y);
-  void addTo(float* x, const TensorView& w, const TensorView& bias, std::int64_t n, const float* from,
-             std::int64_t width);
+  void addTo(float* x, const TensorView& w, const TensorView& bias, std::int64_t n, const float* from);
   void headNorm(const TensorView& weight, std::int64_t n, int heads, const float* x, float* y);
   void rotate(float* x, const std::int32_t* phases, std::int64_t n, int heads, std::int64_t stride);
   void linear(const kernels::LinearArgs& args);

@@ -92,8 +92,8 @@ Status readLayerTypes(const JsonFields& in, ModelConfig& c) {
   return ok();
 }
 
-/// Llama ignores the keys; Mistral windows every layer; Qwen those from max_window_layers on, if
-/// use_sliding_window says so.
+/// Llama ignores the keys; Mistral windows every layer; Qwen windows the layers from max_window_layers on,
+/// if use_sliding_window is true.
 Status readWindow(const JsonFields& in, ModelConfig& c) {
   c.windowPerLayer.assign(static_cast<std::size_t>(c.layers), 0);
   if (c.type == "llama") return ok();

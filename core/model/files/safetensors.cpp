@@ -13,8 +13,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kMetadata = "__metadata__";
-
 /// Shard names of an index, each a plain file name.
 Result<std::set<std::string>> shardNames(const json& index, const std::string& file) {
   const auto map = index.is_object() ? index.find("weight_map") : index.end();

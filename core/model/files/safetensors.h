@@ -34,7 +34,7 @@ struct FileTensor {
   std::vector<std::int64_t> shape;   // slowest dimension first; empty = scalar
   std::span<const std::byte> bytes;  // dense, any alignment
 
-  /// As a kernel operand; null data where kernels have no such type.
+  /// As a kernel operand; null data where kernels lack the type.
   TensorView view() const;
 };
 

@@ -17,7 +17,6 @@ static_assert(std::endian::native == std::endian::little, "tensors are read in p
 
 constexpr std::size_t kPrefix = 8;  // length of the header
 constexpr std::size_t kMaxDimensions = 16;
-constexpr const char* kMetadata = "__metadata__";
 
 /// A whole number that fits 63 bits and is not negative.
 std::optional<std::int64_t> count(const json& value) {

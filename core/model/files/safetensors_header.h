@@ -14,6 +14,8 @@ Error badTensor(const std::string& file, const std::string& tensor, const std::s
 
 /// Longest header that is read; the reference implementation's limit.
 inline constexpr std::size_t kMaxHeader = 100'000'000;
+/// The key that names no tensor.
+inline constexpr const char* kMetadata = "__metadata__";
 
 /// Borrows the bytes and the file's name.
 class HeaderReader {

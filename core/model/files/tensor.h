@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/dtype.h"
+#include "kernels/ops/weight.h"
 
 namespace kvlab {
 
@@ -31,6 +31,8 @@ struct TensorView {
         ? reinterpret_cast<const float*>(static_cast<const std::byte*>(data) + scalesAt())
         : nullptr;
   }
+  /// Of a matrix [out, in].
+  kernels::Weight weight() const { return {data, dtype, scales(), shape[0], shape[1]}; }
 
  private:
   std::int64_t scalesAt() const { return (elements() * kernels::dtypeBytes(dtype) + 3) / 4 * 4; }

@@ -25,11 +25,11 @@ struct Part {
   const AddedToken* token = nullptr;
 };
 
-/// Finds tokens in text: leftmost first, the longest of those that start at one place.
+/// Finds tokens in text: leftmost first, the longest where several start at one place.
 class TokenFinder {
  public:
-  /// `as` is what the text holds for the token (its content, or its normalised content); empty ones
-  /// are never found. The token must outlive the finder.
+  /// `as` is the text that stands for the token (its content, or its normalised content). An empty
+  /// text is never found. The token must outlive the finder.
   void add(const AddedToken& token, std::string as);
   /// The whole text in order; nothing for an empty text.
   std::vector<Part> find(std::string_view text) const;

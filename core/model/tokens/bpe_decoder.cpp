@@ -57,7 +57,7 @@ Status fuse(Tokens& tokens) {
   return ok();
 }
 
-Result<Decoder> replace(const JsonFields& step) {
+Result<Decoder> replaceDecoder(const JsonFields& step) {
   const auto pattern = Pattern::fromJson(step, "pattern");
   if (!pattern) return pattern.error();
   const auto content = step.text("content");
@@ -68,7 +68,7 @@ Result<Decoder> replace(const JsonFields& step) {
 }
 
 /// At most `start` leading and `stop` trailing occurrences of a character.
-Result<Decoder> strip(const JsonFields& step) {
+Result<Decoder> stripDecoder(const JsonFields& step) {
   int start = 0, stop = 0;
   const auto content = step.text("content");
   if (!content) return content.error();
@@ -85,7 +85,7 @@ Result<Decoder> strip(const JsonFields& step) {
   });
 }
 
-Result<Decoder> metaspace(const JsonFields& step) {
+Result<Decoder> metaspaceDecoder(const JsonFields& step) {
   bool prefix = true;
   if (auto s = step.flag("add_prefix_space", prefix, true); !s) return s.error();
   const auto mark = step.text("replacement", "\xe2\x96\x81");
@@ -119,9 +119,9 @@ Result<Decoder> decoderFromJson(const JsonFields& step) {
   if (*type == "ByteLevel") return Decoder(byteLevel);
   if (*type == "ByteFallback") return Decoder(byteFallback);
   if (*type == "Fuse") return Decoder(fuse);
-  if (*type == "Replace") return replace(step);
-  if (*type == "Strip") return strip(step);
-  if (*type == "Metaspace") return metaspace(step);
+  if (*type == "Replace") return replaceDecoder(step);
+  if (*type == "Strip") return stripDecoder(step);
+  if (*type == "Metaspace") return metaspaceDecoder(step);
   return step.bad("type", "is a decoder that is not implemented", "use another tokenizer");
 }
 

@@ -12,7 +12,7 @@ namespace kvlab {
 namespace {
 
 constexpr std::uint64_t kPieces = 1, kNormalizerSpec = 3, kDenormalizerSpec = 5;  // of ModelProto
-constexpr std::uint64_t kPiece = 1;                                               // of SentencePiece
+constexpr std::uint64_t kPieceText = 1;                                           // of SentencePiece
 constexpr std::uint64_t kCharsMap = 2;                                            // of NormalizerSpec
 
 /// Reads the wire format of protocol buffers, field by field.
@@ -120,7 +120,7 @@ std::string pieceFault(std::string_view piece, std::size_t number) {
   while (!wire.done()) {
     const auto field = wire.next();
     if (!field) return "piece " + std::to_string(number) + " is not a protocol buffer";
-    if (field->number == kPiece && field->bytes.find('\0') != std::string_view::npos)
+    if (field->number == kPieceText && field->bytes.find('\0') != std::string_view::npos)
       return "piece " + std::to_string(number) + " holds a NUL";
   }
   return {};

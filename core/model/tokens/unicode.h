@@ -16,7 +16,7 @@ enum class Form { Nfc, Nfd, Nfkc, Nfkd };
 /// Nothing where the text is not UTF-8 or memory runs out.
 std::optional<std::string> normalised(std::string_view text, Form form);
 
-/// First byte of the white space that ends / one past that which begins the text.
+/// First byte of the white space at the end of the text / one past the white space at its start.
 std::size_t trailingSpace(std::string_view text);
 std::size_t leadingSpace(std::string_view text);
 bool endsInWord(std::string_view text);

@@ -119,7 +119,7 @@ HWY_INLINE Rescale rescale(float x, float y) {
   return {max, x < y ? e : 1.0f, y < x ? e : 1.0f};
 }
 
-/// Appends a block to what lies left of it: (max, sum, values) of both rescaled to the larger max.
+/// Merges a block into the blocks left of it: (max, sum, values) of both are rescaled to the larger max.
 HWY_INLINE void mergeBlock(Softmax& left, float* leftValues, const Softmax& block, const float* blockValues,
                            int64_t dim) {
   const DF d;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every item of attention does, whether it copies rows or reads them in place: softmax of a block,
-// results of a block, rows asked for ahead.
+// The common part of all items of attention, whether an item copies rows or reads them in place: softmax of a
+// block, results of a block, prefetching of rows.
 #if defined(KVLAB_ATTENTION_ITEM_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef KVLAB_ATTENTION_ITEM_INL_H
 #undef KVLAB_ATTENTION_ITEM_INL_H
@@ -18,7 +18,7 @@ namespace kvlab::kernels::HWY_NAMESPACE {
 
 constexpr int64_t kRowsAhead = 64;  // rows prefetched ahead of their use
 
-/// Rows of one head lie a record apart, too far for the hardware to foresee.
+/// Rows of one head lie a record apart, too far for the hardware to prefetch.
 HWY_INLINE void prefetchPiece(const uint8_t* values, const uint8_t* scales, const RowFormat& f, DType t, int64_t head0,
                               int64_t head1) {
   const int64_t bytes = f.headDim * dtypeBytes(t);

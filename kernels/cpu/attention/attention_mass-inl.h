@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Probability masses from what attention.cpp kept: exp(score - maximum of the block), scaled once the
-// maximum and the sum of the whole row are known. Queries are added in ascending order, so chunks of a
+// Makes probability masses from the values that attention.cpp kept: exp(score - maximum of the block), scaled
+// once the maximum and the sum of the whole row are known. Queries add in ascending order, so chunks of a
 // prefill add up to the bits of one call.
 #if defined(KVLAB_ATTENTION_MASS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef KVLAB_ATTENTION_MASS_INL_H
@@ -29,14 +29,14 @@ HWY_INLINE void scaleBlock(const float* kept, float factor, float* p, float* mea
   }
 }
 
-/// What turns the kept values of a block into probabilities; 0 where nothing was kept.
+/// The factor that turns the kept values of a block into probabilities; 0 where nothing was kept.
 HWY_INLINE float factorOf(const Call& c, int64_t q, int64_t queryHead, int64_t block) {
   const float maximum = c.maxima[c.keptAt(q, queryHead, block)];
   const Softmax& row = c.finals[(q - c.stored) * c.a.queryHeads + queryHead];
   return maximum == kMinusInfinity || row.sum == 0.0f ? 0.0f : expOne(maximum - row.max) / row.sum;
 }
 
-/// Where the probabilities of one query go besides the mean: entries [at, at + count) of every list.
+/// Further outputs for the probabilities of one query: entries [at, at + count) of every list.
 struct MassTarget {
   const AttentionArgs& a;
   int64_t q, at, count;
@@ -50,7 +50,7 @@ struct MassTarget {
     for (int64_t i = 0; a.lastAbove && i < count; ++i) largest[i] = p[i] > largest[i] ? p[i] : largest[i];
   }
 
-  /// Behind the last head of a group, whose maxima begin anew.
+  /// Call it behind the last head of a group: the next group begins new maxima.
   HWY_INLINE void group(int64_t kvHead, float* largest) const {
     if (!a.lastAbove) return;
     int32_t* last = a.lastAbove + kvHead * (a.rows + 1) + at;
@@ -87,7 +87,7 @@ HWY_INLINE void massesOfRows(const Call& c, int64_t q1, int64_t block) {
   }
 }
 
-/// The self row: another block for every query, one entry for all of them.
+/// The self row lies in another block for every query, and all queries share one entry.
 HWY_INLINE void massOfSelf(const Call& c, int64_t q) {
   const Range range = rangeOf(c.a, q);
   if (!range.hasSelf()) return;

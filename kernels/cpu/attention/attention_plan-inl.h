@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What attention.cpp derives from a call: who sees what, in which block, and the memory of one item.
-// Positions count in slots, offsets inside a block of 64 aligned to the logical index.
+// The plan that attention.cpp derives from a call: which query sees which rows of which block, and the memory of one
+// item. Positions count in slots; offsets count inside a block of 64 that is aligned to the logical index.
 #if defined(KVLAB_ATTENTION_PLAN_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef KVLAB_ATTENTION_PLAN_INL_H
 #undef KVLAB_ATTENTION_PLAN_INL_H
@@ -21,7 +21,7 @@ namespace kvlab::kernels::HWY_NAMESPACE {
 constexpr int64_t kRowsAtOnce = 8;                     // of a block that is read in place
 constexpr int64_t kKeptLanes = kGroups == 1 ? 16 : 8;  // of a row among them
 
-/// A call, with everything that is derived from it.
+/// A call and everything that follows from its arguments.
 struct Call {
   const AttentionArgs& a;
   RowLayout layout;
@@ -33,7 +33,7 @@ struct Call {
   bool streamed;       // one query: rows are read in place (attention_stream-inl.h)
   int64_t keptBlocks;  // blocks from the one of indexBase to that of a self row behind every row
   float* kept;         // [queries stored, queryHeads, keptBlocks, 64] exp(score - maximum of its block)
-  float* maxima;       // [queries stored, queryHeads, keptBlocks] of those blocks; -inf: nothing was kept
+  float* maxima;       // [queries stored, queryHeads, keptBlocks] of the kept blocks; -inf: nothing was kept
   Softmax* finals;     // [queries stored, queryHeads]
 
   int64_t keptAt(int64_t q, int64_t queryHead, int64_t block) const {
@@ -41,7 +41,7 @@ struct Call {
   }
 };
 
-/// What a query sees, as positions in slots: rows [begin, end), and the self row at `end`.
+/// The rows that a query sees, as positions in slots: [begin, end), and the self row at `end`.
 struct Range {
   int64_t begin, end, last;  // last = end, or end + 1 with a self row
   bool hasSelf() const { return last > end; }
@@ -105,7 +105,7 @@ struct Buffers {
   }
 };
 
-/// One result per block instead of a running one.
+/// One result per block instead of a running result.
 struct Partials {
   Softmax* states = nullptr;  // [kvHeads, blocks, tile * group]
   float* values = nullptr;    // [kvHeads, blocks, tile * group, dim]
@@ -148,8 +148,8 @@ void streamBlock48(const Call& c, const Item& item, const Buffers& b, int64_t st
 void streamBlock64(const Call& c, const Item& item, const Buffers& b, int64_t start, int64_t blockOfTile);
 void streamBlock128(const Call& c, const Item& item, const Buffers& b, int64_t start, int64_t blockOfTile);
 
-/// The self row is another one for every query. Into b.selfKey and b.selfValue; its score for a group of query heads,
-/// `row` the first of the item's.
+/// Reads the self row of a query into b.selfKey and b.selfValue, and gives its score for a group of query heads;
+/// `row` is the first of the item's.
 void loadSelf(const Call& c, int64_t head, int64_t q, const Buffers& b);
 void scoreSelf(const Call& c, int64_t head, const Buffers& b, int64_t q, int64_t row, const Part& p);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One query against a block, rows read where they lie: a key is converted and rotated in registers
-// and meets every query head of its group there, a value is converted on its way to the sums. Rows are
-// walked as memory has them, all KV heads of one before the next: first the keys of the block, eight rows at a
-// time, whose lanes one tree then reduces; then the values, a few rows at a time, so that they come out of
-// memory when they are wanted. Bits are those of the walk over copied rows.
+// One query against a block whose rows are read where they lie. A key is converted and rotated in registers and
+// meets every query head of its group there; a value is converted on its way to the sums. The walk takes rows as
+// memory has them, all KV heads of a row before the next row. First come the keys of the block, eight rows at a
+// time, and one tree reduces their lanes. Then come the values, a few rows at a time, so that they arrive from
+// memory just in time. The walk over copied rows gives the same bits.
 #if defined(KVLAB_ATTENTION_STREAM_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef KVLAB_ATTENTION_STREAM_INL_H
 #undef KVLAB_ATTENTION_STREAM_INL_H
@@ -76,8 +76,8 @@ HWY_INLINE void keyOf48(const uint8_t* from, const uint8_t* scale, const float* 
 }
 #endif
 
-/// Sums of the lanes of one row, kKeptLanes floats: where several registers hold them, those of lanes j and j + 8, the
-/// first step of the tree; a single register as it is.
+/// Sums of the lanes of one row, kKeptLanes floats. Where several registers hold the lanes, lanes j and j + 8 are added
+/// first, which is the first step of the tree; a single register is stored as it is.
 HWY_INLINE void storeLanes(const VF (&sums)[kGroups], float* to) {
   const DF d;
   constexpr int kHalf = static_cast<int>(kGroups) / 2;
@@ -85,7 +85,7 @@ HWY_INLINE void storeLanes(const VF (&sums)[kGroups], float* to) {
   KVLAB_UNROLL for (int i = 0; i < kHalf; ++i) hn::StoreU(hn::Add(sums[i], sums[i + kHalf]), d, to + i * kLanes);
 }
 
-/// The rest of the tree for n rows.
+/// Reduces n rows by the rest of the tree.
 HWY_INLINE void reduceKept(const float* lanes, int64_t n, float* out) {
   if constexpr (kKeptLanes == 16) reduceRow(lanes, n, out);
   else reduceFolded(lanes, n, out);
@@ -105,8 +105,8 @@ HWY_INLINE void addProducts(const float* queries, const VF (&key)[N], int first,
   }
 }
 
-/// Lanes of the products of one key with `group` queries [group, dim]; those of a query lie kRowsAtOnce * kKeptLanes
-/// apart.
+/// Lanes of the products of one key with `group` queries [group, dim]; the lanes of two queries lie kRowsAtOnce *
+/// kKeptLanes apart.
 template <DType T, int N>
 HWY_INLINE void keyLanes(const uint8_t* from, const uint8_t* scale, const float* table, const float* queries,
                          int64_t group, float* lanes) {
@@ -155,17 +155,17 @@ HWY_INLINE BlockRows blockRows(const Call& c, const Part& p, int64_t start) {
   return rows;
 }
 
-/// Rows that `bytes` of each make up kBytesAhead.
+/// The number of rows of `bytes` bytes that make up kBytesAhead.
 HWY_INLINE int64_t rowsAhead(int64_t bytes) {
   return std::clamp<int64_t>(kBytesAhead / bytes, kRowsAtOnce, kRowsAhead);
 }
 
-/// Rows of V of all heads of the item that are at work at a time.
+/// The number of rows of V, of all heads of the item, that are at work at a time.
 HWY_INLINE int64_t valueRowsAtOnce(const Call& c, const Item& item) {
   return rowsAhead((item.head1 - item.head0) * c.a.fmt.headDim * dtypeBytes(c.a.fmt.v));
 }
 
-/// Where that is a block, V is asked for with K: a record is one piece.
+/// True if that is a whole block: then V is prefetched together with K, because a record is one piece.
 HWY_INLINE bool valuesComeWithKeys(const Call& c, const Item& item) {
   return valueRowsAtOnce(c, item) == kAttentionBlock;
 }
@@ -194,12 +194,12 @@ HWY_NOINLINE void streamScores(const Call& c, const Item& item, const Buffers& b
   }
 }
 
-/// Some rows of V of one head, and what they are weighed with.
+/// Some rows of V of one head, and their weights.
 struct ValueRows {
   const BlockRows& rows;
-  int64_t values, scale;  ///< where V of the head and its scale lie in a record
+  int64_t values, scale;  ///< offsets of the head's V and scale in a record
   int64_t from, to;       ///< offsets in the block
-  bool first;             ///< of the block: sums start from 0
+  bool first;             ///< true: the first rows of the block, sums start from 0
 };
 
 /// out [Q, dim] += weights [Q, 64] * V: Q query heads, V of the N registers of a value at a time.

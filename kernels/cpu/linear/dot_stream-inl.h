@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of up to four rows with a matrix that streams by once: each weight is read from memory once,
-// converted in registers and used for all rows. Lanes and tree of numerics.h.
+// Products of up to four rows with a matrix that streams by once: the code reads each weight from memory once,
+// converts it in registers and uses it for all rows. Lanes and tree are those of numerics.h.
 #if defined(KVLAB_DOT_STREAM_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef KVLAB_DOT_STREAM_INL_H
 #undef KVLAB_DOT_STREAM_INL_H
@@ -17,8 +17,8 @@ HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 
 constexpr int64_t kAhead = 12288;   // bytes of weights prefetched ahead of their use
-constexpr int64_t kLongRow = 2048;  // of weights, from which on they are asked into the second cache
-constexpr int64_t kStreamRows = 4;  // up to here weights are streamed instead of packed
+constexpr int64_t kLongRow = 2048;  // rows of so many weights or more are prefetched to the second cache
+constexpr int64_t kStreamRows = 4;  // up to so many rows stream the weights instead of packing them
 
 /// One row of x -> words in split order, padded with zeros to a multiple of 16 words.
 template <class Values>
@@ -83,15 +83,15 @@ HWY_INLINE void streamLanes(const MatmulArgs& a, const typename Values::Word* x,
   KVLAB_UNROLL for (int g = 0; g < G; ++g) {
     KVLAB_UNROLL for (int i = 0; i < M; ++i) { KVLAB_UNROLL for (int j = 0; j < N; ++j) c[g][i][j] = hn::Zero(d); }
   }
-  const int64_t steps = (a.k + kStep - 1) / kStep, whole = a.k / kStep, xGroup = steps * kLanes,
-                rowBytes = a.k * dtypeBytes(Values::kType);
+  const int64_t steps = (a.w.k + kStep - 1) / kStep, whole = a.w.k / kStep, xGroup = steps * kLanes,
+                rowBytes = a.w.k * dtypeBytes(Values::kType);
   x += g0 * xGroup;
   const uint8_t* wg = w + g0 * kLanes * Values::kStored;
   for (int64_t s = 0; s < whole; ++s) {
     if (g0 == 0) {  // rows are too short for hardware to get going, but the tiles follow each other
       const uint8_t* ahead = w + s * N * kStepBytes + kAhead;
       for (int64_t at = 0; at < N * kStepBytes; at += 64)
-        a.k < kLongRow ? hwy::Prefetch(ahead + at) : prefetchFar(ahead + at);
+        a.w.k < kLongRow ? hwy::Prefetch(ahead + at) : prefetchFar(ahead + at);
     }
     streamStep<Values, M, N, G>(x + s * kLanes, steps * 16, xGroup, wg + s * kStepBytes, rowBytes, c);
   }
@@ -113,13 +113,13 @@ HWY_INLINE void streamLanes(const MatmulArgs& a, const typename Values::Word* x,
 template <class Values, int M, int N>
 HWY_INLINE void streamTile(const MatmulArgs& a, const typename Values::Word* x, int64_t j0) {
   constexpr int kAtOnce = M == 1 ? static_cast<int>(kGroups) : 1;
-  const uint8_t* w = static_cast<const uint8_t*>(a.w) + j0 * a.k * dtypeBytes(Values::kType);
+  const uint8_t* w = static_cast<const uint8_t*>(a.w.data) + j0 * a.w.k * dtypeBytes(Values::kType);
   alignas(64) float lanes[M * N * 16];
   for (int64_t g = 0; g < kGroups; g += kAtOnce) streamLanes<Values, M, N, kAtOnce>(a, x, w, g, lanes);
   for (int i = 0; i < M; ++i) {
     float* y = a.y + i * a.yStride + j0;
     reduceRow(lanes + i * N * 16, N, y);
-    for (int j = 0; a.scales && j < N; ++j) y[j] *= a.scales[j0 + j];
+    for (int j = 0; a.w.scales && j < N; ++j) y[j] *= a.w.scales[j0 + j];
     for (int j = 0; a.bias && j < N; ++j) y[j] += a.bias[j0 + j];
   }
 }

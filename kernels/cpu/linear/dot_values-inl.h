@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a dot product multiplies, word by word: a value widened to f32, or a pair of bf16. A register of
-// words adds to a register of lanes, so that tiles and streams are written once for all kinds.
+// The words that a dot product multiplies: values widened to f32, or pairs of bf16. A register of words adds to a
+// register of lanes, so tiles and streams are written once for all kinds of words.
 #if defined(KVLAB_DOT_VALUES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef KVLAB_DOT_VALUES_INL_H
 #undef KVLAB_DOT_VALUES_INL_H
@@ -14,15 +14,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 
-/// Weights of type T, widened to f32; x as it is.
+/// Weights of type T, widened to f32; x stays as it is.
 template <DType T>
 struct Widened {
   static constexpr DType kType = T;
   static constexpr int64_t kValues = 1;              ///< in a word
   static constexpr int64_t kStored = dtypeBytes(T);  ///< bytes of a word of weights in memory
-  static constexpr bool kPacksX = false;             ///< x differs from what the caller has
+  static constexpr bool kPacksX = false;             ///< true: words of x differ from the caller's values
   using Word = float;
-  using Panel = Widened<DType::f32>;  ///< what a panel of these weights holds
+  using Panel = Widened<DType::f32>;  ///< the words of a panel of these weights
   using Vec = VF;
 
   static HWY_INLINE Vec load(const Word* from) { return hn::LoadU(DF(), from); }
@@ -74,7 +74,7 @@ struct SplitPairs : PairWords {
 };
 
 #if HWY_TARGET == HWY_AVX3
-/// AVX512-BF16, which Highway has no target for; whoever comes here has asked for it (cpu/native_bf16.h).
+/// AVX512-BF16, which Highway has no target for; whoever comes here has asked for it (cpu/linear/native_bf16.h).
 struct NativePairs : PairWords {
   using Panel = NativePairs;
   using Vec = VF;

@@ -28,22 +28,23 @@ struct Unit {
   int64_t gate, row0, m;
 
   const float* x(int64_t i) const {
-    return a.x + gate / a.kvHeads * a.xLayerStride + (row0 + i) * a.xStride + gate % a.kvHeads * a.headDim;
+    return a.x + gate / a.kvHeads * a.xLayerStride + (row0 + i) * a.xStride + gate % a.kvHeads * a.headDim();
   }
   float* out(int64_t i) const {
     return a.out + gate / a.kvHeads * a.outLayerStride + (row0 + i) * a.outStride + gate % a.kvHeads;
   }
-  template <DType T>
-  const uint8_t* w(int stage) const {
-    return static_cast<const uint8_t*>(a.w[stage]) + gate * a.outputs(stage) * a.in(stage)*dtypeBytes(T);
+  Weight w(int stage) const {
+    Weight own = a.w[stage];
+    own.data = static_cast<const uint8_t*>(own.data) + gate * own.n * own.k * dtypeBytes(own.type);
+    return own;
   }
-  const float* b(int stage) const { return a.b[stage] + gate * a.outputs(stage); }
+  const float* b(int stage) const { return a.b[stage] + gate * a.w[stage].n; }
 };
 
 /// Memory of a worker: two sets of rows, one of them packed, and a panel.
 struct Room {
   int64_t width;  // floats from row to row, off the power of two
-  explicit Room(const GateMlpArgs& a) : width(padded(std::max(a.headDim, a.hidden)) + 16) {}
+  explicit Room(const GateMlpArgs& a) : width(padded(std::max(a.headDim(), a.hidden())) + 16) {}
   size_t bytes(bool few) const {
     return static_cast<size_t>((few ? 2 * kStreamRows : 2 * kGateRows + kGateColumns) * width) * 4;
   }
@@ -58,11 +59,10 @@ template <DType T>
 void scoreFew(const Unit& u, const Room& room, float* memory) {
   float *packed = memory, *y = memory + kStreamRows * room.width;
   for (int stage = 0; stage < kGateStages; ++stage) {
-    const int64_t in = u.a.in(stage), out = u.a.outputs(stage);
+    const int64_t in = u.a.w[stage].k, out = u.a.w[stage].n;
     for (int64_t i = 0; i < u.m; ++i)
       packRow<Widened<T>>(stage == 0 ? u.x(i) : y + i * room.width, in, packed + i * padded(in));
-    const MatmulArgs product{
-        .w = u.w<T>(stage), .wType = T, .bias = u.b(stage), .y = y, .m = u.m, .n = out, .k = in, .yStride = room.width};
+    const MatmulArgs product{.w = u.w(stage), .bias = u.b(stage), .y = y, .m = u.m, .yStride = room.width};
     streamRows<Widened<T>>(product, packed, 0, out);
     for (int64_t i = 0; i < u.m && stage < kGateStages - 1; ++i) relu(y + i * room.width, out);
   }
@@ -73,8 +73,8 @@ void scoreFew(const Unit& u, const Room& room, float* memory) {
 template <DType T>
 HWY_INLINE void panelOfStage(const Unit& u, const Room& room, int stage, int64_t j0, int64_t n, const float* x,
                              float* panel, float* y) {
-  const int64_t in = u.a.in(stage), depth = padded(in);
-  const uint8_t* w = u.w<T>(stage) + j0 * in * dtypeBytes(T);
+  const int64_t in = u.a.w[stage].k, depth = padded(in);
+  const uint8_t* w = static_cast<const uint8_t*>(u.w(stage).data) + j0 * in * dtypeBytes(T);
   for (int64_t j = 0; j < n; ++j) {
     readRow<T>(w + j * in * dtypeBytes(T), panel + j * room.width, in);
     std::fill(panel + j * room.width + in, panel + j * room.width + depth, 0.0f);
@@ -99,9 +99,9 @@ HWY_INLINE void panelOfStage(const Unit& u, const Room& room, int stage, int64_t
 template <DType T>
 void scoreMany(const Unit& u, const Room& room, float* memory) {
   float *x = memory, *y = memory + kGateRows * room.width, *panel = memory + 2 * kGateRows * room.width;
-  for (int64_t i = 0; i < u.m; ++i) std::copy(u.x(i), u.x(i) + u.a.headDim, x + i * room.width);
+  for (int64_t i = 0; i < u.m; ++i) std::copy(u.x(i), u.x(i) + u.a.headDim(), x + i * room.width);
   for (int stage = 0; stage < kGateStages; ++stage) {
-    const int64_t in = u.a.in(stage), out = u.a.outputs(stage);
+    const int64_t in = u.a.w[stage].k, out = u.a.w[stage].n;
     for (int64_t i = 0; i < u.m; ++i) std::fill(x + i * room.width + in, x + i * room.width + padded(in), 0.0f);
     for (int64_t j = 0; j < out; j += kGateColumns)
       panelOfStage<T>(u, room, stage, j, std::min(kGateColumns, out - j), x, panel, y);
@@ -122,8 +122,8 @@ HWY_INLINE int64_t rowsPerUnit(const ThreadPool& pool, const GateMlpArgs& a) {
 void gateMlpTarget(ThreadPool& pool, const GateMlpArgs& a) {
   const Room room(a);
   const int64_t rows = a.n <= kStreamRows ? a.n : rowsPerUnit(pool, a), tiles = (a.n + rows - 1) / rows;
-  const int64_t work = rows * a.hidden * (a.headDim + 2 * int64_t{a.hidden});
-  withDType(a.wType, [&](auto type) {
+  const int64_t work = rows * a.hidden() * (a.headDim() + 2 * int64_t{a.hidden()});
+  withDType(a.w[0].type, [&](auto type) {
     pool.parallelFor(0, a.gates() * tiles, std::max<int64_t>(1, kWorkPerTask / std::max<int64_t>(1, work)),
                      [&](int64_t from, int64_t to, int worker) {
                        auto* memory = reinterpret_cast<float*>(pool.scratch(worker, room.bytes(rows <= kStreamRows)));

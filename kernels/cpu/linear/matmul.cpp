@@ -25,13 +25,13 @@ template <class Values>
 void matmulStreamed(ThreadPool& pool, const MatmulArgs& a) {
   using Word = typename Values::Word;
   constexpr int64_t kStep = 16 * Values::kValues;
-  const int64_t smallest = kWorkPerTask / std::max<int64_t>(1, a.m * a.k);
-  const int64_t share = a.n / (4 * pool.threads());
+  const int64_t smallest = kWorkPerTask / std::max<int64_t>(1, a.m * a.w.k);
+  const int64_t share = a.w.n / (4 * pool.threads());
   const int64_t grain = (std::max(smallest, share) + 11) / 12 * 12;
-  const int64_t words = (a.k + kStep - 1) / kStep * 16;
+  const int64_t words = (a.w.k + kStep - 1) / kStep * 16;
   auto* x = reinterpret_cast<Word*>(pool.sharedScratch(static_cast<size_t>(a.m * words) * 4));
-  for (int64_t i = 0; i < a.m; ++i) packRow<Values>(a.x + i * a.xStride, a.k, x + i * words);
-  pool.parallelFor(0, a.n, grain, [&](int64_t from, int64_t to, int) { streamRows<Values>(a, x, from, to); });
+  for (int64_t i = 0; i < a.m; ++i) packRow<Values>(a.x + i * a.xStride, a.w.k, x + i * words);
+  pool.parallelFor(0, a.w.n, grain, [&](int64_t from, int64_t to, int) { streamRows<Values>(a, x, from, to); });
 }
 
 // Many rows: a worker brings a panel of weights to words once and walks all rows of x with it, kBlock
@@ -51,13 +51,13 @@ struct Panels {
 template <class Values>
 void packRows(ThreadPool& pool, const MatmulArgs& a, int64_t depth, typename Values::Word* to) {
   constexpr int64_t kStep = kLanes * Values::kValues;
-  pool.parallelFor(0, a.m, kWorkPerTask / std::max<int64_t>(1, a.k) + 1, [&](int64_t from, int64_t end, int) {
+  pool.parallelFor(0, a.m, kWorkPerTask / std::max<int64_t>(1, a.w.k) + 1, [&](int64_t from, int64_t end, int) {
     for (int64_t i = from; i < end; ++i) {
       const float* x = a.x + i * a.xStride;
       for (int64_t k = 0; k < depth * Values::kValues; k += kStep) {
         float tail[kStep] = {};
-        if (k + kStep > a.k) std::copy(x + std::min(k, a.k), x + a.k, tail);
-        Values::pack(k + kStep > a.k ? tail : x + k, to + i * depth + k / Values::kValues);
+        if (k + kStep > a.w.k) std::copy(x + std::min(k, a.w.k), x + a.w.k, tail);
+        Values::pack(k + kStep > a.w.k ? tail : x + k, to + i * depth + k / Values::kValues);
       }
     }
   });
@@ -68,17 +68,17 @@ HWY_INLINE auto panelsOf(ThreadPool& pool, const MatmulArgs& a) {
   using Word = typename Values::Word;
   constexpr int64_t kStep = 16 * Values::kValues;
   Panels<Word> p{};
-  p.depth = (a.k + kStep - 1) / kStep * 16;
+  p.depth = (a.w.k + kStep - 1) / kStep * 16;
   p.stride = p.depth + 16;
   const int64_t slices = (p.depth + kDepth - 1) / kDepth;
   p.slice = (p.depth / 16 + slices - 1) / slices * 16;
   const int64_t fitting = kPanelBytes / 4 / p.stride / kTileCols * kTileCols;
-  const int64_t share = (a.n / (4 * pool.threads()) + kTileCols - 1) / kTileCols * kTileCols;
+  const int64_t share = (a.w.n / (4 * pool.threads()) + kTileCols - 1) / kTileCols * kTileCols;
   p.columns = std::clamp(std::min(fitting, share), kTileCols, kBlock);
   if constexpr (!Values::kPacksX) {
     p.x = a.x;
     p.xStride = a.xStride;
-    if (p.depth == a.k) return p;
+    if (p.depth == a.w.k) return p;
   }
   auto* packed = reinterpret_cast<Word*>(pool.sharedScratch(static_cast<size_t>(a.m * p.depth) * 4));
   packRows<Values>(pool, a, p.depth, packed);
@@ -89,10 +89,10 @@ HWY_INLINE auto panelsOf(ThreadPool& pool, const MatmulArgs& a) {
 
 /// Scales and biases of columns [j0, j0 + n).
 HWY_INLINE void finish(const MatmulArgs& a, int64_t j0, int64_t n) {
-  if (!a.scales && !a.bias) return;
+  if (!a.w.scales && !a.bias) return;
   for (int64_t i = 0; i < a.m; ++i) {
     float* y = a.y + i * a.yStride;
-    for (int64_t j = j0; a.scales && j < j0 + n; ++j) y[j] *= a.scales[j];
+    for (int64_t j = j0; a.w.scales && j < j0 + n; ++j) y[j] *= a.w.scales[j];
     for (int64_t j = j0; a.bias && j < j0 + n; ++j) y[j] += a.bias[j];
   }
 }
@@ -101,10 +101,10 @@ HWY_INLINE void finish(const MatmulArgs& a, int64_t j0, int64_t n) {
 template <class Values>
 void matmulPanel(const MatmulArgs& a, const Panels<typename Values::Word>& p, int64_t j0, int64_t n,
                  typename Values::Word* panel) {
-  const int64_t rowBytes = a.k * dtypeBytes(Values::kType), used = (a.k + Values::kValues - 1) / Values::kValues;
-  const uint8_t* w = static_cast<const uint8_t*>(a.w) + j0 * rowBytes;
+  const int64_t rowBytes = a.w.k * dtypeBytes(Values::kType), used = (a.w.k + Values::kValues - 1) / Values::kValues;
+  const uint8_t* w = static_cast<const uint8_t*>(a.w.data) + j0 * rowBytes;
   for (int64_t j = 0; j < n; ++j) {
-    Values::unpack(w + j * rowBytes, a.k, panel + j * p.stride);
+    Values::unpack(w + j * rowBytes, a.w.k, panel + j * p.stride);
     std::fill(panel + j * p.stride + used, panel + j * p.stride + p.depth, typename Values::Word{});
   }
   float* carry = p.slice < p.depth ? reinterpret_cast<float*>(panel + p.columns * p.stride) : nullptr;
@@ -131,9 +131,9 @@ template <class Values>
 void matmulBlocked(ThreadPool& pool, const MatmulArgs& a) {
   const auto p = panelsOf<Values>(pool, a);
   const auto bytes = static_cast<size_t>(p.columns * p.stride + kBlock * p.columns * 16) * 4;
-  const int64_t work = a.m * p.columns * a.k;
+  const int64_t work = a.m * p.columns * a.w.k;
   const int64_t grain = std::max<int64_t>(1, kWorkPerTask / std::max<int64_t>(1, work)) * p.columns;
-  pool.parallelFor(0, a.n, grain, [&](int64_t from, int64_t to, int worker) {
+  pool.parallelFor(0, a.w.n, grain, [&](int64_t from, int64_t to, int worker) {
     auto* memory = reinterpret_cast<typename Values::Word*>(pool.scratch(worker, bytes));
     for (int64_t j = from; j < to; j += p.columns) matmulPanel<Values>(a, p, j, std::min(p.columns, to - j), memory);
   });
@@ -148,8 +148,8 @@ void matmulOf(ThreadPool& pool, const MatmulArgs& a) {
 }  // namespace
 
 void matmulTarget(ThreadPool& pool, const MatmulArgs& a) {
-  if (a.wType == DType::i8) return matmulOf<Widened<DType::i8>>(pool, a);
-  withDType(a.wType, [&](auto type) { matmulOf<Widened<type()>>(pool, a); });
+  if (a.w.type == DType::i8) return matmulOf<Widened<DType::i8>>(pool, a);
+  withDType(a.w.type, [&](auto type) { matmulOf<Widened<type()>>(pool, a); });
 }
 
 void matmulPairsTarget(ThreadPool& pool, const MatmulArgs& a) {
@@ -170,20 +170,20 @@ HWY_EXPORT(matmulPairsTarget);
 namespace {
 
 MatmulArgs withStrides(MatmulArgs a) {
-  if (a.xStride == 0) a.xStride = a.k;
-  if (a.yStride == 0) a.yStride = a.n;
+  if (a.xStride == 0) a.xStride = a.w.k;
+  if (a.yStride == 0) a.yStride = a.w.n;
   return a;
 }
 
 }  // namespace
 
 void matmul(const Context& context, const MatmulArgs& a) {
-  if (a.m > 0 && a.n > 0) HWY_DYNAMIC_DISPATCH(matmulTarget)(*context.pool, withStrides(a));
+  if (a.m > 0 && a.w.n > 0) HWY_DYNAMIC_DISPATCH(matmulTarget)(*context.pool, withStrides(a));
 }
 
 void matmulBf16(const Context& context, const MatmulArgs& a) {
-  if (a.wType != DType::bf16) return matmul(context, a);
-  if (a.m > 0 && a.n > 0) HWY_DYNAMIC_DISPATCH(matmulPairsTarget)(*context.pool, withStrides(a));
+  if (a.w.type != DType::bf16) return matmul(context, a);
+  if (a.m > 0 && a.w.n > 0) HWY_DYNAMIC_DISPATCH(matmulPairsTarget)(*context.pool, withStrides(a));
 }
 
 }  // namespace kvlab::kernels

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether this processor multiplies pairs of bf16 by itself. Any thread.
+// Tells whether this processor multiplies pairs of bf16 by itself. Any thread.
 #pragma once
 
 namespace kvlab::kernels {

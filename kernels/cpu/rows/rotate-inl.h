@@ -29,7 +29,7 @@ HWY_INLINE void rotateWith(D d, const uint8_t* from, const uint8_t* scale, const
 }
 
 /// from [headDim] of type T with its scale, to [headDim] f32 (may be the same memory when T is f32). headDim is a
-/// multiple of 8, so half of it is one of 4.
+/// multiple of 8, so half of it is a multiple of 4.
 template <DType T>
 HWY_INLINE void rotateHead(const uint8_t* from, const uint8_t* scale, const float* table, int64_t headDim, float* to) {
   const int64_t half = headDim / 2;

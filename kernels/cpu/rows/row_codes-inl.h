@@ -43,7 +43,7 @@ HWY_INLINE hn::Vec<D> loadFp8(D d, const uint8_t* from) {
 }
 
 #if HWY_TARGET == HWY_AVX2
-/// 16 codes at once: less work for each.
+/// Converts 16 codes at once, which is less work per code.
 HWY_INLINE void loadFp8Pair(const uint8_t* from, hn::Vec<hn::FixedTag<float, 8>>& low,
                             hn::Vec<hn::FixedTag<float, 8>>& high) {
   const hn::FixedTag<int16_t, 16> d16;
@@ -136,13 +136,13 @@ HWY_INLINE void readHead(const uint8_t* from, const uint8_t* scale, float* to, i
   });
 }
 
-/// What a head holds before it is stored.
+/// Figures of a head's values before they are stored.
 struct HeadScan {
   uint32_t amaxBits = 0;
   int64_t nonFinite = 0, overflows = 0;  ///< overflows: finite, but not below `limit`
 };
 
-/// limit: overflowBits() of the type to come.
+/// limit: overflowBits() of the storage type.
 HWY_INLINE HeadScan scanHead(const float* from, int64_t headDim, uint32_t limit) {
   HeadScan scan;
   forHead(headDim, [&](auto d, int64_t i) {

@@ -69,7 +69,7 @@ HWY_INLINE void writeHead(const float* from, uint8_t* to, uint8_t* scaleAt, int6
   else writeCodes<T>(from, scale, to, headDim, stats.atMax, stats.clipped);
 }
 
-/// K or V of a row. Where nobody asked for stats those of types without a scale are not counted.
+/// K or V of a row. Statistics of types without a scale are counted only where somebody asked for them.
 HWY_INLINE void writeTensor(const RowFormat& f, DType type, const float* from, uint8_t* to, uint8_t* scales, bool count,
                             TensorStats& stats) {
   withRowType(type, [&](auto t) {

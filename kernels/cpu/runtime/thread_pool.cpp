@@ -52,8 +52,8 @@ class Buffer {
 }  // namespace
 
 // A loop is published by writing its fields, opening the gate and advancing the epoch. Workers
-// enter through the gate (a count of those inside, plus an open bit) and take chunks; the caller
-// closes the gate when no chunk is left and waits only for those that entered, so a worker that is
+// enter through the gate (a count of workers inside, plus an open bit) and take chunks; the caller
+// closes the gate when no chunk is left and waits only for workers that entered, so a worker that is
 // still asleep costs nothing.
 struct ThreadPool::Impl {
   static constexpr uint32_t kOpen = 1u << 31;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kThreads = 128;
 
-/// Copies of the arrays of AttentionArgs with the same names; null where those are.
+/// Copies of the arrays of AttentionArgs with the same names; null where the array is null.
 struct Copies {
   int32_t *slots, *phases, *begins, *ends, *selfSlots, *selfPhases;
 };

@@ -116,7 +116,7 @@ __device__ __forceinline__ float rowValueAt(const uint8_t* row, int64_t e, DType
   return valueOf(row, e, t);
 }
 
-/// cpu/rotate-inl.h for one pair of values half a head apart.
+/// cpu/rows/rotate-inl.h for one pair of values half a head apart.
 __device__ __forceinline__ float rotatedLow(float lo, float hi, float cosine, float sine) {
   return fmaf(lo, cosine, -(hi * sine));
 }

@@ -105,7 +105,7 @@ class MmaTile {
     return __any_sync(kWholeWarp, !partAt(m_seen[0], start).empty() || !partAt(m_seen[1], start).empty());
   }
 
-  /// Scores with the keys of a block; they become weights, and what is there so far follows a larger maximum.
+  /// Computes the scores with the keys of a block and their weights; a larger maximum rescales the sums so far.
   __device__ __forceinline__ void weigh(const uint16_t* keys, int block) {
     float x[kKeys / 8][4] = {};
     const uint16_t* from = keys + (lane() / 16 * 8 + lane() % 8) * kPitch + lane() / 8 % 2 * 8;
@@ -211,7 +211,7 @@ class MmaTile {
     if (m_query[r] >= p.stored && !part.empty()) keep(x, r, block);
   }
 
-  /// What the masses are made of: exponentials, and what they are relative to.
+  /// Keeps what masses are made of: exponentials, and the maximum they are relative to.
   __device__ __forceinline__ void keep(const float (&x)[kKeys / 8][4], int r, int block) const {
     const int64_t at = p.keptAt(m_query[r], a.queryHeads, m_head[r], block);
     auto* to = reinterpret_cast<float2*>(p.kept + at * kKeys) + lane() % 4;

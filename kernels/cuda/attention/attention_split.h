@@ -49,7 +49,7 @@ struct SplitTask {
   __device__ __forceinline__ SeenPart part(int block) const { return partAt(seen, startOf(block, skew)); }
 };
 
-/// One word for each row of a block; lane i holds those of the rows i and i + 32.
+/// One word for each row of a block; lane i holds the words of rows i and i + 32.
 struct RowWords {
   int32_t low = 0, high = 0;
 
@@ -146,7 +146,7 @@ __device__ __forceinline__ float2 rotatedPair(const uint8_t* key, float factor, 
   return make_float2(rotatedHigh(lo.x, hi.x, c.x, n.x), rotatedHigh(lo.y, hi.y, c.y, n.y));
 }
 
-/// Where the rows of a stage lie, and their scales: those of a head that does not start at a border of 16 bytes
+/// Where the rows of a stage and their scales lie. The scales of a head that does not start at a border of 16 bytes
 /// begin in the middle of a piece.
 struct StageView {
   const uint8_t* rows;

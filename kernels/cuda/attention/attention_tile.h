@@ -89,7 +89,7 @@ struct Quads {
   }
 };
 
-/// The i-th piece of a chunk that a thread loads: values [value, value + 4) of a row, and those half a head on.
+/// The i-th piece of a chunk that a thread loads: values [value, value + 4) of a row, and four values half a head on.
 template <int Keys>
 struct ChunkPiece {
   int row, value;
@@ -308,7 +308,7 @@ struct TileValues {
     block[run][r][3] = fmaf(weight, v.w, block[run][r][3]);
   }
 
-  /// Keys [first, first + Keys) of the block in ascending order; a row takes those that it sees.
+  /// Keys [first, first + Keys) of the block in ascending order; a row takes the keys that it sees.
   template <int Keys>
   __device__ __forceinline__ void addChunk(const TileShape& g, const TileShared& s, int headDim, int first) {
     const float* weights = s.scores + firstRow() * kScorePitch + first;

@@ -21,10 +21,10 @@ __global__ void __launch_bounds__(kThreads) addBiasKernel(float* y, const float*
 }
 
 bool isFast(const LinearArgs& a) {
-  if (a.m <= kFewRows || a.m > 65535 || a.k < 1 || a.nParts < 1) return false;
-  const DType type = a.parts[0].wType;
+  if (a.m <= kFewRows || a.m > 65535 || a.k() < 1 || a.nParts < 1) return false;
+  const DType type = a.parts[0].w.type;
   for (int i = 0; i < a.nParts; ++i)
-    if (a.parts[i].wType != type || a.parts[i].n < 1) return false;
+    if (a.parts[i].w.type != type || a.parts[i].w.n < 1) return false;
   return type == DType::f16 || type == DType::bf16;
 }
 
@@ -50,12 +50,13 @@ struct Step {
   void operator()(const MatmulArgs& p) {
     if (!isRounded)
       call(convert,
-           ConvertArgs{.from = p.x, .fromType = DType::f32, .to = rounded, .toType = p.wType, .count = p.m * p.k});
+           ConvertArgs{.from = p.x, .fromType = DType::f32, .to = rounded, .toType = p.w.type, .count = p.m * p.w.k});
     isRounded = true;
     residualIsIn = a.residual && !p.bias;
     const float* c = residualIsIn ? a.residual : nullptr;
     bool there = false;
-    if (error == 0) error = fast.multiply(stream, {p.w, rounded, c, c ? a.out : p.y, p.wType, p.m, p.n, p.k}, &there);
+    if (error == 0)
+      error = fast.multiply(stream, {p.w.data, rounded, c, c ? a.out : p.y, p.w.type, p.m, p.w.n, p.w.k}, &there);
     if (there) return bias(p);
     residualIsIn = false;
     call(matmul, p);
@@ -63,7 +64,7 @@ struct Step {
 
   void bias(const MatmulArgs& p) {
     if (p.bias && error == 0)
-      error = launch(addBiasKernel, {(p.n + kThreads - 1) / kThreads, p.m}, kThreads, 0, stream, p.y, p.bias, p.n);
+      error = launch(addBiasKernel, {(p.w.n + kThreads - 1) / kThreads, p.m}, kThreads, 0, stream, p.y, p.bias, p.w.n);
   }
 };
 
@@ -81,7 +82,7 @@ void openFast(CudaFast* out) {
 
 void closeFast(void* fast) { delete static_cast<Fast*>(fast); }
 
-int64_t fastScratchBytes(const LinearArgs& a) { return isFast(a) ? a.m * a.k * dtypeBytes(a.parts[0].wType) : 0; }
+int64_t fastScratchBytes(const LinearArgs& a) { return isFast(a) ? a.m * a.k() * dtypeBytes(a.parts[0].w.type) : 0; }
 
 int32_t linearFast(void* stream, void* fast, const LinearArgs& a, void* scratch) {
   if (!isFast(a)) return linear(stream, a);

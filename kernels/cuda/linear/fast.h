@@ -9,8 +9,8 @@
 // values, no self rows, goes through tensor cores from compute capability 8.0 on. What differs: queries and rotated
 // keys are rounded to the rows' type, as are exponentials before they meet values; sums are f32 in another order,
 // and a device may cut their last bit off. A score is within e = |scale| (2u + u^2 + d 2^-22) sum |q_i k_i| of the
-// exact mode's (keys rotated in their pool: u instead of 2u + u^2), so a probability within a factor of exp(2e), and
-// an output within (exp(2e) (1 + u) - 1) sum p_j |v_j|; with f16 what is below 2^-14 is rounded by up to 2^-25 instead.
+// exact mode's (keys rotated in their pool: u instead of 2u + u^2), a probability within a factor of exp(2e), and an
+// output within (exp(2e) (1 + u) - 1) sum p_j |v_j|; with f16 values below 2^-14 are rounded by up to 2^-25 instead.
 // The last bits of sums over n rows and of exponentials come on top: a factor of 1 + (n + 2 |largest score|) 2^-22.
 // Equal calls give equal bits; a row has the same bits in every call that goes this way. A value that is no number
 // reaches the queries of its tile that do not see its row, too.

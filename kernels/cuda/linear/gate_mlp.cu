@@ -52,7 +52,7 @@ class GateRows {
     bringX();
     for (int stage = 0; stage < kGateStages; ++stage) {
       // Selected, not indexed: an index would bring the arguments to local memory.
-      const void* w = stage == 0 ? a.w[0] : stage == 1 ? a.w[1] : stage == 2 ? a.w[2] : a.w[3];
+      const void* w = stage == 0 ? a.w[0].data : stage == 1 ? a.w[1].data : stage == 2 ? a.w[2].data : a.w[3].data;
       const float* b = stage == 0 ? a.b[0] : stage == 1 ? a.b[1] : stage == 2 ? a.b[2] : a.b[3];
       products(stage, static_cast<const uint8_t*>(w), b);
       __syncthreads();
@@ -67,10 +67,10 @@ class GateRows {
 
  private:
   __device__ void askForWeights() const {
-    const int64_t first = int64_t{a.hidden} * a.headDim * kBytes, other = int64_t{a.hidden} * a.hidden * kBytes;
-    const uint8_t* const w[] = {static_cast<const uint8_t*>(a.w[0]) + m_gate * first,
-                                static_cast<const uint8_t*>(a.w[1]) + m_gate * other,
-                                static_cast<const uint8_t*>(a.w[2]) + m_gate * other};
+    const int64_t first = int64_t{a.hidden()} * a.headDim() * kBytes, other = int64_t{a.hidden()} * a.hidden() * kBytes;
+    const uint8_t* const w[] = {static_cast<const uint8_t*>(a.w[0].data) + m_gate * first,
+                                static_cast<const uint8_t*>(a.w[1].data) + m_gate * other,
+                                static_cast<const uint8_t*>(a.w[2].data) + m_gate * other};
 #pragma unroll
     for (int i = 0; i < 3; ++i)
       for (int64_t at = int64_t{m_thread} * 128; at < (i == 0 ? first : other); at += int64_t{m_threads} * 128)
@@ -79,11 +79,11 @@ class GateRows {
 
   __device__ void bringX() {
     const int64_t layer = m_gate / a.kvHeads, head = m_gate - layer * a.kvHeads;
-    const int padded = (a.headDim + 15) / 16 * 16;
+    const int padded = (a.headDim() + 15) / 16 * 16;
     for (int i = 0; i < kRows; ++i) {
       const float* x = a.x + layer * a.xLayerStride + min(m_row + i, a.n - 1) * a.xStride +
-          head * a.headDim;  // rows behind the last are not stored
-      for (int k = m_thread; k < padded; k += m_threads) m_from[i * m_width + k] = k < a.headDim ? x[k] : 0.0f;
+          head * a.headDim();  // rows behind the last are not stored
+      for (int k = m_thread; k < padded; k += m_threads) m_from[i * m_width + k] = k < a.headDim() ? x[k] : 0.0f;
     }
     __syncthreads();
   }
@@ -113,7 +113,7 @@ class GateRows {
 
   /// All outputs of a stage; every thread of a warp takes part to the end.
   __device__ void products(int stage, const uint8_t* w, const float* b) {
-    const int in = stage == 0 ? a.headDim : a.hidden, out = stage == kGateStages - 1 ? 1 : a.hidden;
+    const int in = stage == 0 ? a.headDim() : a.hidden(), out = stage == kGateStages - 1 ? 1 : a.hidden();
     const int half = m_thread % 2, steps = (in + 15) / 16;
     w += m_gate * out * in * kBytes;
     b += m_gate * out;
@@ -168,15 +168,15 @@ __global__ void __launch_bounds__(kMaxThreads) gateKernel(GateMlpArgs a, int wid
 
 /// Steps of 16 whole values, rows from borders of 16 bytes.
 bool aligned(const GateMlpArgs& a) {
-  bool all = a.headDim % 16 == 0 && a.hidden % 16 == 0;
-  for (const void* w : a.w) all = all && startsAt16(w, 0);
+  bool all = a.headDim() % 16 == 0 && a.hidden() % 16 == 0;
+  for (const Weight& w : a.w) all = all && startsAt16(w.data, 0);
   return all;
 }
 
 template <DType T>
 int32_t start(void* stream, const GateMlpArgs& a) {
-  const int width = (std::max(a.headDim, a.hidden) + 15) / 16 * 16;
-  const int threads = std::clamp((2 * a.hidden + 31) / 32 * 32, 64, kMaxThreads);
+  const int width = (std::max(a.headDim(), a.hidden()) + 15) / 16 * 16;
+  const int threads = std::clamp((2 * a.hidden() + 31) / 32 * 32, 64, kMaxThreads);
   const bool one = a.n == 1 && aligned(a);
   const int rows = one ? 1 : kManyRows;
   const auto kernel = one ? &gateKernel<T, 1, true>
@@ -191,7 +191,7 @@ int32_t start(void* stream, const GateMlpArgs& a) {
 int32_t gateMlp(void* stream, const GateMlpArgs& args) {
   const GateMlpArgs a = withStrides(args);
   if (a.n <= 0 || a.gates() <= 0) return 0;
-  switch (a.wType) {
+  switch (a.w[0].type) {
     case DType::f16: return start<DType::f16>(stream, a);
     case DType::bf16: return start<DType::bf16>(stream, a);
     default: return start<DType::f32>(stream, a);

@@ -30,16 +30,16 @@ DeviceShape deviceShape() {
 
 /// What one kernel can do at all.
 bool isOne(const LinearArgs& a) {
-  if (a.m < 1 || a.m > kFewRows || a.k < 1 || a.nParts < 1 || a.nParts > kLinearParts) return false;
+  if (a.m < 1 || a.m > kFewRows || a.k() < 1 || a.nParts < 1 || a.nParts > kLinearParts) return false;
   for (int i = 0; i < a.nParts; ++i)
-    if (a.parts[i].wType != a.parts[0].wType || a.parts[i].n < 1) return false;
-  if (isGated(a)) return a.nParts == 2 && a.parts[0].n == a.parts[1].n;
+    if (a.parts[i].w.type != a.parts[0].w.type || a.parts[i].w.n < 1) return false;
+  if (isGated(a)) return a.nParts == 2 && a.parts[0].w.n == a.parts[1].w.n;
   return !a.out || a.nParts == 1;
 }
 
 bool few(void* stream, const LinearArgs& a, int32_t* error) {
   if (!isOne(a)) return false;
-  switch (a.parts[0].wType) {
+  switch (a.parts[0].w.type) {
     case DType::f32: return linearFew<DType::f32>(stream, a, deviceShape(), error);
     case DType::f16: return linearFew<DType::f16>(stream, a, deviceShape(), error);
     case DType::bf16: return linearFew<DType::bf16>(stream, a, deviceShape(), error);

@@ -58,10 +58,13 @@ class LinearRows {
     return {part, int64_t{unit - before} * S::kRows};
   }
   // Selected, not indexed: an index would bring the arguments to local memory.
-  template <class Field>
-  __device__ __forceinline__ Field of(int part, Field LinearPart::*field) const {
-    const Field first = a.parts[0].*field, second = a.parts[1].*field, third = a.parts[2].*field;
+  template <class Pick>
+  __device__ __forceinline__ auto of(int part, const Pick& pick) const {
+    const auto first = pick(a.parts[0]), second = pick(a.parts[1]), third = pick(a.parts[2]);
     return part == 0 ? first : part == 1 ? second : third;
+  }
+  __device__ __forceinline__ int64_t outputs(int part) const {
+    return of(part, [](const LinearPart& one) { return one.w.n; });
   }
 
   // --- weights ---
@@ -72,10 +75,10 @@ class LinearRows {
     m_fetchAt = 0;
     if (unit >= m_plan.units) return;
     const Place p = placeOf(unit);
-    const int64_t rowBytes = a.k * S::kValueBytes, from = p.row * rowBytes;
-    m_low = static_cast<const uint8_t*>(of(p.part, &LinearPart::w)) + from;
-    m_high = m_plan.gated ? static_cast<const uint8_t*>(a.parts[1].w) + from : m_low + 2 * rowBytes;
-    m_leftLow = static_cast<int>(min(of(p.part, &LinearPart::n) - p.row, int64_t{S::kRows}));
+    const int64_t rowBytes = a.k() * S::kValueBytes, from = p.row * rowBytes;
+    m_low = static_cast<const uint8_t*>(of(p.part, [](const LinearPart& one) { return one.w.data; })) + from;
+    m_high = m_plan.gated ? static_cast<const uint8_t*>(a.parts[1].w.data) + from : m_low + 2 * rowBytes;
+    m_leftLow = static_cast<int>(min(outputs(p.part) - p.row, int64_t{S::kRows}));
     m_leftHigh = m_plan.gated ? m_leftLow : m_leftLow - 2;
   }
 
@@ -86,7 +89,7 @@ class LinearRows {
   __device__ Chunk chunkOfRow(int r) const {
     const bool high = r % 4 >= 2;
     const int row = r % 2 + r / 4 * (m_plan.gated ? 2 : 4);
-    const int64_t rowBytes = a.k * S::kValueBytes;
+    const int64_t rowBytes = a.k() * S::kValueBytes;
     if (row >= (high ? m_leftHigh : m_leftLow)) return {m_low, 0};
     return {(high ? m_high : m_low) + row * rowBytes, rowBytes};
   }
@@ -99,7 +102,7 @@ class LinearRows {
       if (m_plan.wAligned) fetchAligned(to, at);
       else fetchAnywhere(to, at);
       m_fetchAt += S::kRowBytes;
-      if (m_fetchAt >= a.k * S::kValueBytes) aim(m_fetchUnit + m_stride);
+      if (m_fetchAt >= a.k() * S::kValueBytes) aim(m_fetchUnit + m_stride);
       m_fetchSlot = m_fetchSlot + 1 == S::kStages ? 0 : m_fetchSlot + 1;
     }
     commitCopies();
@@ -127,15 +130,15 @@ class LinearRows {
   __device__ void bringX() {
     for (int i = 0; i < kM; ++i) {
       float* to = m_x + i * m_plan.xStride;
-      const int count = i < a.m ? static_cast<int>(a.k) : 0;  // behind it zeros
+      const int count = i < a.m ? static_cast<int>(a.k()) : 0;  // behind it zeros
       if (m_plan.xAligned) {
-        const auto* from = reinterpret_cast<const float4*>(a.x + i * a.k);
+        const auto* from = reinterpret_cast<const float4*>(a.x + i * a.k());
 #pragma unroll 4
         for (int c = m_thread; c < m_plan.xStride / 4; c += static_cast<int>(blockDim.x))
           reinterpret_cast<float4*>(to)[c] = 4 * c < count ? from[c] : make_float4(0, 0, 0, 0);
       } else {
         for (int c = m_thread; c < m_plan.xStride; c += static_cast<int>(blockDim.x))
-          to[c] = c < count ? a.x[i * a.k + c] : 0.0f;
+          to[c] = c < count ? a.x[i * a.k() + c] : 0.0f;
       }
     }
     __syncthreads();
@@ -145,14 +148,14 @@ class LinearRows {
   /// rmsnorm.cu, on shared memory: 16 threads for a row's sum of squares, all of them for its values.
   __device__ void normalise() {
     __shared__ float factors[kM];
-    const int threads = static_cast<int>(blockDim.x), k = static_cast<int>(a.k);
+    const int threads = static_cast<int>(blockDim.x), k = static_cast<int>(a.k());
     for (int i = m_thread / 16; i < a.m; i += threads / 16) {
       const float* x = m_x + i * m_plan.xStride;
       float lane = 0.0f;
 #pragma unroll 16
       for (int at = m_thread % 16; at < m_plan.xStride; at += 16) lane = fmaf(x[at], x[at], lane);
       const float sum = treeOverThreads(0xffffu << (m_thread & 16), lane);
-      if (m_thread % 16 == 0) factors[i] = 1.0f / sqrtf(sum / static_cast<float>(a.k) + a.eps);
+      if (m_thread % 16 == 0) factors[i] = 1.0f / sqrtf(sum / static_cast<float>(a.k()) + a.eps);
     }
     __syncthreads();
     for (int at = m_thread; at < k; at += threads) {
@@ -189,8 +192,9 @@ class LinearRows {
   __device__ void finish(int unit) {
     const Place p = placeOf(unit);
     const int group = m_lane / 8, part = m_plan.gated ? group / 2 : p.part;
-    const int64_t n = of(part, &LinearPart::n);
-    const float *bias = of(part, &LinearPart::bias), *scales = of(part, &LinearPart::scales);
+    const int64_t n = outputs(part);
+    const float* bias = of(part, [](const LinearPart& one) { return one.bias; });
+    const float* scales = of(part, [](const LinearPart& one) { return one.w.scales; });
 #pragma unroll
     for (int i = 0; i < kM; ++i)
 #pragma unroll
@@ -212,7 +216,7 @@ class LinearRows {
   }
 
   __device__ void store(int part, int64_t at, float y) {
-    if (!a.out) of(part, &LinearPart::y)[at] = y;
+    if (!a.out) of(part, [](const LinearPart& one) { return one.y; })[at] = y;
     else a.out[at] = a.residual ? a.residual[at] + y : y;
   }
 

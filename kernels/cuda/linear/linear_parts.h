@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a linear step of few rows is cut: into units, which are the output rows of one warp at a time. The
-// units of all matrices are counted through. Gated, a unit holds the same rows of both matrices.
+// Cuts a linear step of few rows into units. A unit holds the output rows of one warp at a time, and one count
+// runs through the units of all matrices. In a gated step a unit holds the same rows of both matrices.
 #pragma once
 
 #include <algorithm>
@@ -42,14 +42,14 @@ inline bool isGated(const LinearArgs& a) { return a.out && !a.residual; }
 template <DType T, int kM>
 LinearPlan linearPlan(const LinearArgs& a, const DeviceShape& device) {
   using S = LinearShape<T, kM>;
-  LinearPlan plan{.gated = isGated(a), .xAligned = startsAt16(a.x, a.k * 4)};
+  LinearPlan plan{.gated = isGated(a), .xAligned = startsAt16(a.x, a.k() * 4)};
   const int64_t rows = plan.gated ? S::kRows / 2 : S::kRows;
   for (int i = 0; i < a.nParts; ++i) {
-    plan.wAligned = plan.wAligned && startsAt16(a.parts[i].w, a.k * S::kValueBytes);
-    if (!plan.gated || i == 0) plan.units += static_cast<int32_t>((a.parts[i].n + rows - 1) / rows);
+    plan.wAligned = plan.wAligned && startsAt16(a.parts[i].w.data, a.k() * S::kValueBytes);
+    if (!plan.gated || i == 0) plan.units += static_cast<int32_t>((a.parts[i].w.n + rows - 1) / rows);
     if (i < 2) plan.ends[i] = plan.units;
   }
-  plan.xStride = static_cast<int32_t>((a.k + 15) / 16 * 16);
+  plan.xStride = static_cast<int32_t>((a.k() + 15) / 16 * 16);
   const int64_t xBytes = int64_t{4} * kM * plan.xStride, room = (device.sharedLimit - xBytes) / S::kRingBytes;
   const int64_t wanted = (plan.units + device.multiprocessors - 1) / std::max<int64_t>(device.multiprocessors, 1);
   plan.warps = static_cast<int32_t>(std::clamp<int64_t>(wanted, 1, std::clamp<int64_t>(room, 0, S::kMostWarps)));
@@ -58,8 +58,8 @@ LinearPlan linearPlan(const LinearArgs& a, const DeviceShape& device) {
   return plan;
 }
 
-/// Up to kFewRows rows, k > 0, all matrices of type T, in one kernel. False where that does not fit; nothing
-/// is started then. `error` receives 0 or a CUDA error.
+/// Computes up to kFewRows rows, k > 0, all matrices of type T, in one kernel. False where that does not fit;
+/// then nothing has started. `error` receives 0 or a CUDA error.
 template <DType T>
 bool linearFew(void* stream, const LinearArgs&, const DeviceShape&, int32_t* error);
 

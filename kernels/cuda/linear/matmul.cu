@@ -22,10 +22,10 @@ int32_t matmulOf(void* stream, const MatmulArgs& a) {
 
 int32_t matmul(void* stream, const MatmulArgs& args) {
   MatmulArgs a = args;
-  if (a.m <= 0 || a.n <= 0) return 0;
-  if (a.xStride == 0) a.xStride = a.k;
-  if (a.yStride == 0) a.yStride = a.n;
-  switch (a.wType) {
+  if (a.m <= 0 || a.w.n <= 0) return 0;
+  if (a.xStride == 0) a.xStride = a.w.k;
+  if (a.yStride == 0) a.yStride = a.w.n;
+  switch (a.w.type) {
     case DType::f32: return matmulOf<DType::f32>(stream, a);
     case DType::f16: return matmulOf<DType::f16>(stream, a);
     case DType::bf16: return matmulOf<DType::bf16>(stream, a);

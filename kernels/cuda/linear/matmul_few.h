@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Up to eight rows of x, bound by the bandwidth of the weights. Eight neighbouring threads own an output
-// row and each two of its 16 virtual lanes; a block owns 16 or 32 rows. Weights go to shared memory as
-// they are, several stages ahead, x along with them. Shared rows are padded by one step of 16 values, so
-// that the four rows that a warp reads lie in different banks.
+// Multiplies up to eight rows of x, at the bandwidth of the weights. Eight neighbouring threads own an output
+// row, and each thread owns two of its 16 virtual lanes; a block owns 16 or 32 rows. Weights and x go to shared
+// memory unconverted, several stages ahead. Shared rows are padded by one step of 16 values, so that the four
+// rows that a warp reads lie in different banks.
 #pragma once
 
 #include "kernels/cuda/linear/matmul_parts.h"
@@ -36,7 +36,7 @@ class FewRows {
         m_thread(static_cast<int>(threadIdx.x)) {}
 
   __device__ void run() {
-    const int64_t steps = (a.k + 15) / 16;
+    const int64_t steps = (a.w.k + 15) / 16;
     constexpr int64_t kSteps = S::kDepth / 16;
     const int64_t tiles = (steps + kSteps - 1) / kSteps;
     for (int tile = 0; tile < S::kStages - 1; ++tile) fetch(tile, tiles);
@@ -62,13 +62,13 @@ class FewRows {
   }
 
   __device__ void fetchWeights(uint8_t* to, int64_t from) {
-    const int64_t rowBytes = a.k * S::kValueBytes;
+    const int64_t rowBytes = a.w.k * S::kValueBytes;
 #pragma unroll
     for (int c = m_thread; c < S::kRows * (S::kRowBytes / 16); c += S::kThreads) {
       const int row = c / (S::kRowBytes / 16), at = c % (S::kRowBytes / 16) * 16;
-      const int64_t n = min(m_first + row, a.n - 1);  // rows behind the last are not stored
-      fetchChunk(to + row * S::kRowStride + at, static_cast<const uint8_t*>(a.w) + n * rowBytes, from + at, rowBytes,
-                 m_wAligned);
+      const int64_t n = min(m_first + row, a.w.n - 1);  // rows behind the last are not stored
+      fetchChunk(to + row * S::kRowStride + at, static_cast<const uint8_t*>(a.w.data) + n * rowBytes, from + at,
+                 rowBytes, m_wAligned);
     }
   }
 
@@ -78,7 +78,7 @@ class FewRows {
       const int row = c / (S::kDepth / 4), at = c % (S::kDepth / 4) * 16;
       const int64_t m = min(int64_t{row}, a.m - 1);
       fetchChunk(to + row * S::kDepth * 4 + at, reinterpret_cast<const uint8_t*>(a.x + m * a.xStride), from + at,
-                 a.k * 4, m_xAligned);
+                 a.w.k * 4, m_xAligned);
     }
   }
 
@@ -125,8 +125,8 @@ class FewRows {
           high = high + __shfl_xor_sync(kWholeWarp, high, step);
         }
         const int64_t n = m_first + m_thread / 8 + r * (S::kThreads / 8);
-        if (m_thread % 8 != (i * S::kPerGroup + r) % 8 || n >= a.n || i >= a.m) continue;
-        a.y[i * a.yStride + n] = finished<T>(low + high, a.scales, a.bias, n);
+        if (m_thread % 8 != (i * S::kPerGroup + r) % 8 || n >= a.w.n || i >= a.m) continue;
+        a.y[i * a.yStride + n] = finished<T>(low + high, a.w.scales, a.bias, n);
       }
   }
 
@@ -146,8 +146,9 @@ __global__ void __launch_bounds__(128) matmulFewKernel(MatmulArgs a, bool wAlign
 template <DType T, int kM>
 int32_t launchFew(void* stream, const MatmulArgs& a) {
   using S = FewShape<T, kM>;
-  return launch(matmulFewKernel<T, kM>, (a.n + S::kRows - 1) / S::kRows, S::kThreads, S::kStages * S::kStageBytes,
-                stream, a, startsAt16(a.w, a.k * dtypeBytes(T)), startsAt16(a.x, (a.m == 1 ? a.k : a.xStride) * 4));
+  return launch(matmulFewKernel<T, kM>, (a.w.n + S::kRows - 1) / S::kRows, S::kThreads, S::kStages * S::kStageBytes,
+                stream, a, startsAt16(a.w.data, a.w.k * dtypeBytes(T)),
+                startsAt16(a.x, (a.m == 1 ? a.w.k : a.xStride) * 4));
 }
 
 template <DType T>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both matmul kernels share: 16 bytes of a row as they lie in memory, and pairs of values from them.
+// The common part of both matmul kernels: 16 bytes of a row as they lie in memory, and pairs of values.
 #pragma once
 
 #include "kernels/cuda/runtime/device_math.h"
@@ -43,12 +43,12 @@ __device__ __forceinline__ float2 pairOf(const uint8_t* row, int i) {
   }
 }
 
-/// Few rows of x: the weights stream by once. False where the device's shared memory is too small.
+/// For few rows of x: the weights stream by once. False where the device's shared memory is too small.
 template <DType T>
 bool matmulFewFits(const MatmulArgs&, int64_t sharedLimit);
 template <DType T>
 int32_t matmulFew(void* stream, const MatmulArgs&);
-/// Any number of rows, in tiles.
+/// For any number of rows, in tiles.
 template <DType T>
 int32_t matmulTiled(void* stream, const MatmulArgs&);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many rows of x: a block computes 32 x 64 outputs. Lanes never meet before the tree, so they are spread
-// over threads: 16 threads own 8 x 16 outputs, each thread one lane of all of them, which is 128 sums in
-// registers for 24 values from shared memory. The next tile of both operands waits in registers while this
-// one is used; weights become f32 on their way to shared memory.
+// For many rows of x: a block computes 32 x 64 outputs. Lanes never meet before the tree, so threads share them
+// out: 16 threads own 8 x 16 outputs, and each thread owns one lane of all these outputs, which is 128 sums in
+// registers for 24 values from shared memory. The next tile of both operands waits in registers while the present
+// tile is in use; weights become f32 on their way to shared memory.
 #pragma once
 
 #include "kernels/cuda/linear/matmul_parts.h"
@@ -41,7 +41,7 @@ class MatmulTile {
         m_thread(static_cast<int>(threadIdx.x)) {}
 
   __device__ void run() {
-    const int64_t steps = (a.k + 15) / 16;
+    const int64_t steps = (a.w.k + 15) / 16;
     constexpr int64_t kSteps = kDepth / 16;
     const int64_t tiles = (steps + kSteps - 1) / kSteps;
     if (tiles > 0) {
@@ -69,15 +69,15 @@ class MatmulTile {
   __device__ int wAt(int c) const { return (m_thread + c * kThreads) % (kDepth / kPerChunk) * kPerChunk; }
 
   __device__ void load(int64_t tile) {
-    const int64_t k = tile * kDepth, rowBytes = a.k * kValueBytes;
+    const int64_t k = tile * kDepth, rowBytes = a.w.k * kValueBytes;
 #pragma unroll
     for (int c = 0; c < kXChunks; ++c) {
       const auto* row = reinterpret_cast<const uint8_t*>(a.x + min(m_row + xRow(c), a.m - 1) * a.xStride);
-      m_x[c] = chunkOf(row, (k + xAt(c)) * 4, a.k * 4, m_xAligned);
+      m_x[c] = chunkOf(row, (k + xAt(c)) * 4, a.w.k * 4, m_xAligned);
     }
 #pragma unroll
     for (int c = 0; c < kWChunks; ++c) {
-      const auto* row = static_cast<const uint8_t*>(a.w) + min(m_column + wRow(c), a.n - 1) * rowBytes;
+      const auto* row = static_cast<const uint8_t*>(a.w.data) + min(m_column + wRow(c), a.w.n - 1) * rowBytes;
       m_w[c] = chunkOf(row, (k + wAt(c)) * kValueBytes, rowBytes, m_wAligned);
     }
   }
@@ -137,7 +137,7 @@ class MatmulTile {
 #pragma unroll
     for (int j = 0; j < kColumns / 2; ++j) {
       const int64_t n = m_column + column(lane() % 2 * (kColumns / 2) + j);
-      if (n < a.n) a.y[i * a.yStride + n] = finished<T>(m_sums[j], a.scales, a.bias, n);
+      if (n < a.w.n) a.y[i * a.yStride + n] = finished<T>(m_sums[j], a.w.scales, a.bias, n);
     }
   }
 
@@ -159,8 +159,8 @@ __global__ void __launch_bounds__(MatmulTile<T>::kThreads, 1)
 template <DType T>
 int32_t matmulTiled(void* stream, const MatmulArgs& a) {
   using Tile = MatmulTile<T>;
-  return launch(matmulTiledKernel<T>, {(a.m + Tile::kM - 1) / Tile::kM, (a.n + Tile::kN - 1) / Tile::kN},
-                Tile::kThreads, Tile::kSharedBytes, stream, a, startsAt16(a.w, a.k * dtypeBytes(T)),
+  return launch(matmulTiledKernel<T>, {(a.m + Tile::kM - 1) / Tile::kM, (a.w.n + Tile::kN - 1) / Tile::kN},
+                Tile::kThreads, Tile::kSharedBytes, stream, a, startsAt16(a.w.data, a.w.k * dtypeBytes(T)),
                 startsAt16(a.x, a.xStride * 4));
 }
 

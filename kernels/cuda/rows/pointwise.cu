@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Value-by-value ops: a thread for each value, blocks walk over what is left.
+// Value-by-value ops: a thread for each value; blocks walk on over the remaining values.
 #include <algorithm>
 
 #include "kernels/cuda/runtime/device_math.h"

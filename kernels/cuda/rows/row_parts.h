@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one of `parts` threads does for one row record (row_format.h): device kernels run these side by
-// side, tests on the host one after another. Every part takes the 32-bit words part, part + parts, ...
+// The share of one of `parts` threads in one row record (row_format.h). Device kernels run the shares side by side,
+// tests on the host one after another. Every part takes the 32-bit words part, part + parts, ...
 #pragma once
 
 #include "kernels/ops/row_ops.h"
@@ -80,7 +80,7 @@ KVLAB_HD inline uint32_t recordWord(const WriteRowsArgs& a, const RowLayout& o, 
   return scaleWord(tensorOf(a, o, i, isV).scales, heads, word - (isV ? o.vScales : o.kScales) / 4);
 }
 
-/// Largest magnitude of a head, this part's of it.
+/// Largest magnitude among this part's values of a head.
 KVLAB_HD inline uint32_t amaxPart(const TensorPart& p, int64_t head, int64_t part, int64_t parts) {
   uint32_t most = 0;
   for (int64_t e = part; e < p.headDim; e += parts) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kThreads = 512, kPart = 2048, kDigits = 256;
 
-/// Larger for what comes first.
+/// The word of an entry that ranks earlier is larger.
 __device__ uint64_t rankWord(float x, int64_t i) {
   return uint64_t{orderOf(x)} << 32 | (0xffffffffu - static_cast<uint32_t>(i));
 }

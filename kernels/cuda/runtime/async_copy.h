@@ -30,7 +30,7 @@ __device__ __forceinline__ void copyAsync16(void* shared, const void* global, ui
 #endif
 }
 
-/// For copyPassing16(): what it reads is not wanted again soon, so that other lines stay in the second-level cache.
+/// For copyPassing16(): nobody reads the same bytes again soon, so other lines may stay in the second-level cache.
 __device__ __forceinline__ uint64_t passingPolicy() {
   uint64_t policy = 0;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800

@@ -13,7 +13,7 @@ namespace kvlab::kernels::cuda {
 
 namespace {
 
-/// The module hands out memory for all of its callers, so what it knows of it is one for the module.
+/// The module hands out memory for all of its callers, so there is one record of it for the module.
 struct Known {
   std::map<uintptr_t, uintptr_t> allocations;
   std::unique_ptr<AllocationTable> host = std::make_unique<AllocationTable>();

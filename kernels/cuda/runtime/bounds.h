@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checked indices, for builds with KV_DEBUG_BOUNDS: an index that a kernel reads from memory must name a row
-// inside of the allocation that its array lies in. The first violation is kept with kernel, block, thread,
-// value and bound; the access is left out, or goes to row 0 where it only reads. Without KV_DEBUG_BOUNDS
-// every check is true and nothing of this remains.
+// inside the allocation of its array. The first violation is kept with kernel, block, thread, value and bound; a
+// bad write is left out, and a bad read goes to row 0. Without KV_DEBUG_BOUNDS every check is true and the compiler
+// removes it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -66,7 +66,7 @@ class Bound {
   int64_t m_limit;
 };
 
-/// What a kernel is handed; by value.
+/// The argument of a kernel, by value.
 struct Bounds {
   BoundsReport* report = nullptr;
   const AllocationTable* table = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams, page-locked memory, recorded passes and time stamps, as module_api.h offers them.
+// Implements the streams, page-locked memory, recorded passes and time stamps of module_api.h.
 #pragma once
 
 #include <cstdint>

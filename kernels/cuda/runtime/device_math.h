@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic that device code shares, with the bits of kernels/cpu: exp, stored types, values from memory
-// of any alignment. Compiled with -fmad=false: what is fused says fmaf.
+// Arithmetic that device code shares, with the bits of kernels/cpu: exp, stored types, values from memory of any
+// alignment. The compiler gets -fmad=false, so only fmaf fuses.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,7 +16,7 @@ namespace kvlab::kernels::cuda {
 
 inline constexpr unsigned kWholeWarp = 0xffffffffu;
 
-/// cpu/exp-inl.h, operation by operation.
+/// cpu/runtime/exp-inl.h, operation by operation.
 KVLAB_HD inline float expOf(float x) {
   const float magic = 12582912.0f;
   const float capped = x > 88.0f ? 88.0f : x;
@@ -33,7 +33,7 @@ KVLAB_HD inline float expOf(float x) {
   return x < -87.33f ? 0.0f : y * std::bit_cast<float>((exponent + 127u) << 23);
 }
 
-/// cpu/elementwise.cpp: exp(-|g|) never overflows.
+/// cpu/rows/elementwise.cpp: exp(-|g|) never overflows.
 KVLAB_HD inline float swigluOf(float g, float u) {
   const float e = expOf(-fabsf(g));
   return (g < 0.0f ? g * e : g) / (1.0f + e) * u;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds and opens the CUDA module, and says in one sentence why CUDA is not used. Opening costs some
-// milliseconds, asking a device more; whoever asks keeps the answer. Any thread, one at a time.
+// Finds and opens the CUDA module, and says in one sentence why CUDA is not used. Opening takes some milliseconds,
+// asking a device takes longer; the caller keeps the answer. Any thread, one at a time.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a kernel is started, and how it finds its dynamic shared memory: by nvcc for a device, by the
-// host's compiler for the emulated one of the tests.
+// Starts kernels, and gives a kernel its dynamic shared memory. nvcc compiles this file for a device, the host's
+// compiler for the emulated device of the tests.
 #pragma once
 
 #include <cuda_runtime.h>

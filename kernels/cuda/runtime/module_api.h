@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the CUDA module offers to the program that opens it: one C function that returns this table. The
-// module is a file of its own, so that the program starts where there is no CUDA. Pointers inside of
-// op arguments are device addresses; a stream is a cudaStream_t, null for the default one. Functions
-// that return an int32_t give 0 or a CUDA error, whose text is errorText(). Any thread; a stream belongs to one at a
+// The interface of the CUDA module: one C function returns this table to the program that opens the module. The
+// module is a file of its own, so the program also starts without CUDA. Pointers inside op arguments are device
+// addresses; a stream is a cudaStream_t, null for the default stream. Functions that return an int32_t give 0 or a
+// CUDA error; errorText() gives the text of an error. Any thread may call; a stream belongs to one thread at a
 // time.
 #pragma once
 
@@ -14,7 +14,7 @@
 namespace kvlab::kernels {
 
 struct CudaDevice {
-  int32_t error = 0;  ///< of asking; what follows is only set where it is 0
+  int32_t error = 0;  ///< of asking; the other fields are set only where it is 0
   int32_t devices = 0;
   int32_t driver = 0;            ///< CUDA version of the driver, 1000 * major + 10 * minor; 0 = none
   int32_t runtime = 0;           ///< the same of the module
@@ -32,8 +32,8 @@ struct CudaBoundsReport {
 
 /// The arithmetic "cuda-fast" (fast.h).
 struct CudaFast {
-  void* fast = nullptr;  ///< of an opened one
-  char why[256] = {};    ///< where it cannot be had: a part of a sentence; else empty
+  void* fast = nullptr;  ///< the opened library
+  char why[256] = {};    ///< why "cuda-fast" cannot be had: a part of a sentence; else empty
 };
 
 struct CudaApi {
@@ -52,14 +52,14 @@ struct CudaApi {
   int32_t (*allocatePinned)(int64_t bytes, void** out) = nullptr;  ///< page-locked host memory
   int32_t (*releasePinned)(void* memory) = nullptr;
   int32_t (*clear)(void* stream, void* at, int64_t bytes) = nullptr;
-  int32_t (*beginCapture)(void* stream) = nullptr;  ///< what follows is recorded and not run
+  int32_t (*beginCapture)(void* stream) = nullptr;  ///< later calls are recorded and do not run
   int32_t (*endCapture)(void* stream, void** graph, int64_t* nodes) = nullptr;  ///< nodes: kernels and copies in it
   int32_t (*launchGraph)(void* stream, void* graph) = nullptr;
   int32_t (*releaseGraph)(void* graph) = nullptr;
   int32_t (*makeEvent)(void** event) = nullptr;
   int32_t (*releaseEvent)(void* event) = nullptr;
   int32_t (*recordEvent)(void* stream, void* event) = nullptr;
-  int32_t (*waitFor)(void* stream, void* event) = nullptr;  ///< the stream does, not the host
+  int32_t (*waitFor)(void* stream, void* event) = nullptr;  ///< the stream waits, not the host
   int32_t (*idle)(void* stream, bool* out) = nullptr;       ///< whether nothing of it is left to be done; does not wait
   int32_t (*eventTime)(void* begin, void* end, float* milliseconds) = nullptr;  ///< both have passed
 
@@ -78,9 +78,9 @@ struct CudaApi {
 };
 
 /// Raised where what is there means something else and no size, name or layout of a record tells.
-inline constexpr uint64_t kCudaApiRevision = 8;
+inline constexpr uint64_t kCudaApiRevision = 9;
 
-/// Program and module agree where this is equal: names, sizes and order of all that passes between them.
+/// Equal in program and module where both agree on names, sizes and order of everything that passes between them.
 constexpr uint32_t cudaApiVersion() {
   uint64_t hash = 0xcbf29ce484222325ull;
   const auto mix = [&hash](uint64_t x) { hash = (hash ^ x) * 0x100000001b3ull, hash ^= hash >> 29; };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every op on a device, as kernels/ops describes it; module_api.h says what differs. They only enqueue.
+// Every op on a device, as kernels/ops describes it; module_api.h says what differs. An op only enqueues.
 #pragma once
 
 #include "kernels/ops/op_table.h"

@@ -147,7 +147,7 @@ namespace kvlab::simt {
 cudaError_t enqueue(cudaStream_t, Launch);
 
 /// Shows a library that stands for one of NVIDIA's how to put work on the emulated device, through its
-/// kvlab_simt_meet (cublas_lt_double.cpp). False: it is none of these.
+/// kvlab_simt_meet (tests/support/cublas_double.cpp). False: it is none of these.
 bool introduce(void* library);
 
 }  // namespace kvlab::simt

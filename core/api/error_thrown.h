@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ends work that has no Result to say what went wrong: a fault of the program. Where exceptions end (the engine thread,
+// a lane), the error goes on as a value. Any thread.
+#pragma once
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "core/api/error.h"
+
+namespace kvlab {
+
+class ErrorThrown : public std::exception {
+ public:
+  explicit ErrorThrown(Error error) : m_error(std::move(error)), m_text(m_error.text()) {}
+  const Error& error() const { return m_error; }
+  const char* what() const noexcept override { return m_text.c_str(); }
+
+ private:
+  Error m_error;
+  std::string m_text;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/kinds/base/session_parts.h"
+
+#include "core/kinds/base/cache_kind.h"
+#include "core/kinds/base/storage_plan.h"
+
+namespace kvlab {
+
+SessionParts::SessionParts() = default;
+SessionParts::SessionParts(SessionParts&&) noexcept = default;
+SessionParts& SessionParts::operator=(SessionParts&&) noexcept = default;
+SessionParts::~SessionParts() = default;
+
+CacheState emptyState(SessionParts& parts) {
+  CacheState state;
+  state.perLayer = parts.cacheLayers.perLayer;
+  parts.layouts.start(state, windowsOf(parts));
+  parts.kind->start(parts, state);
+  parts.layouts.restart(parts.store, state);
+  state.random = {parts.manifest.sampling.seed, 0};
+  return state;
+}
+
+}  // namespace kvlab

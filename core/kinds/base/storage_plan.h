@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which layouts, row formats and pools a manifest asks for, and whether they fit. Engine thread.
+#pragma once
+#include <vector>
+
+#include "core/kinds/base/session_parts.h"
+
+namespace kvlab {
+
+/// About a key of the manifest: code bad_manifest.
+Error badKey(const char* key, const nlohmann::json& value, const std::string& why, const std::string& remedy);
+
+/// Phases that each cache layer's mask lets through, [cache layers]; 0 = all.
+std::vector<std::int32_t> windowsOf(const SessionParts& parts);
+
+struct StoragePlan {
+  LayoutSet layouts;
+  std::vector<kernels::RowFormat> formats;  // [cache layers]
+};
+/// As parts.manifest wants it; with room for no more rows than heads keep whose share of an adaptive budget is
+/// `decided`. Errors: bad_manifest.
+Result<StoragePlan> planStorage(const SessionParts& parts, const PolicyState* decided = nullptr);
+/// Empty pools for a plan; nothing is allocated before it is known to fit. Errors: out_of_memory.
+Result<CacheStore> makeStore(const SessionParts& parts, const StoragePlan& plan);
+/// Layouts and empty pools as parts.manifest wants them, in place of those there are.
+Status freshStorage(SessionParts& parts);
+
+}  // namespace kvlab

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/kinds/open_parts.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "core/kinds/base/cache_kind.h"
+#include "core/kinds/base/storage_plan.h"
+#include "core/kinds/plain/plain_kind.h"
+#include "core/kinds/wlod/wlod_kind.h"
+#include "core/model/decoder/int8_weights.h"
+
+namespace kvlab {
+namespace {
+
+/// The first kind of the list that serves the manifest.
+std::unique_ptr<CacheKind> makeKind(const Manifest& manifest) {
+#define KVLAB_KIND(Kind) \
+  if (Kind::serves(manifest)) return std::make_unique<Kind>();
+#include "core/kinds/kinds.inc"
+#undef KVLAB_KIND
+  return nullptr;
+}
+
+Status chooseBackend(SessionParts& parts, const std::string& id, const std::string& numerics) {
+  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  const int threads = parts.manifest.threads ? parts.manifest.threads : static_cast<int>(cores);
+  kernels::BackendAnswer answer = kernels::openBackend(id, threads, numerics);
+  if (answer.otherNumerics)
+    return badKey("numerics", numerics, answer.why, "leave numerics out for the exact one of the back end");
+  if (!answer.backend)
+    return Error{
+        "no_backend", "the CUDA backend was refused", answer.why, "use --backend cpu or auto", std::nullopt, "backend",
+        "cuda"};
+  parts.backend = std::move(answer.backend);
+  return ok();
+}
+
+/// Rows per layer, and phases that the rotary table reaches.
+void size(SessionParts& parts) {
+  const Manifest& m = parts.manifest;
+  const ModelConfig& config = parts.model->config();
+  const KindSizes sizes = parts.kind->sizes(m, config);
+  parts.cacheLayers = {config.layers, m.residentByHead() ? config.kvHeads : 1};
+  parts.capacity = sizes.capacity;
+  parts.maxPhases =
+      static_cast<std::int32_t>(m.position == PositionMode::Absolute ? 4 * sizes.moments : sizes.moments + 1);
+}
+
+/// Everything around the model.
+Status equip(SessionParts& parts, const Progress& progress) {
+  size(parts);
+  if (!parts.weights) {
+    Result<std::shared_ptr<const PlacedWeights>> weights = PlacedWeights::place(parts.model, parts.backend, progress);
+    if (!weights) return weights.error();
+    parts.weights = weights.take();
+  }
+  if (Status there = parts.policyFiles.load(parts, policiesWanted(parts)); !there) return there;
+  if (Status opened = parts.kind->open(parts); !opened) return opened;
+  if (Status stored = freshStorage(parts); !stored) return stored;
+  const Manifest& m = parts.manifest;
+  Result<std::unique_ptr<Transformer>> transformer =
+      Transformer::create(parts.weights, *parts.backend, parts.maxPhases, m.prefillChunk, m.keyPhase == "at_write");
+  if (!transformer) return transformer.error();
+  parts.transformer = transformer.take();
+  const SamplingSettings& s = m.sampling;
+  parts.sampler =
+      std::make_unique<Sampler>(SamplingOptions{s.temperature, s.topK, s.topP, s.repetitionPenalty, s.seed});
+  parts.compressor = std::make_unique<NearestCompressor>(parts.model);
+  parts.backend->setLogging(m.opEvents);
+  return ok();
+}
+
+}  // namespace
+
+Result<SessionParts> openParts(const Manifest& manifest, const std::string& resources, const Progress& progress) {
+  SessionParts parts;
+  parts.manifest = parts.opened = manifest;
+  parts.resources = resources;
+  if (Status chosen = chooseBackend(parts, manifest.backend, manifest.numerics); !chosen) return chosen.error();
+  Result<std::shared_ptr<const Model>> model = Model::open(manifest.model, resources, progress);
+  if (!model) return model.error();
+  if (manifest.weights == "int8") model = withInt8Weights(model.take(), progress);
+  if (!model) return model.error();
+  parts.model = model.take();
+  parts.kind = makeKind(manifest);
+  if (Status equipped = equip(parts, progress); !equipped) return equipped.error();
+  return parts;
+}
+
+Result<SessionParts> siblingParts(const SessionParts& origin, Manifest manifest, Manifest opened) {
+  SessionParts parts;
+  parts.manifest = std::move(manifest);
+  parts.opened = std::move(opened);
+  parts.resources = origin.resources;
+  parts.model = origin.model;
+  parts.weights = origin.weights;
+  parts.policyFiles = origin.policyFiles;
+  parts.kind = makeKind(parts.manifest);
+  parts.kind->share(parts.manifest, *origin.kind);
+  const std::string numerics = origin.backend->ops().numericsId();
+  if (Status chosen = chooseBackend(parts, origin.backend->id(), numerics); !chosen) return chosen.error();
+  if (Status equipped = equip(parts, {}); !equipped) return equipped.error();
+  return parts;
+}
+
+}  // namespace kvlab

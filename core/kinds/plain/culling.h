@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Brightness culling: a tick that generates replaces the dimmest pairs of tokens, as many as the target asks for; the
+// user's own actions win over them. Engine thread. semantics.md, section 4.
+#pragma once
+#include "core/kinds/base/reviser.h"
+
+namespace kvlab {
+
+class Culling : public Reviser {
+ public:
+  Status before(CacheState& observed, TickPart& part, CallContext& call) const override;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/kinds/plain/plain_kind.h"
+
+#include <algorithm>
+
+#include "core/kinds/plain/culling.h"
+#include "core/kinds/plain/policy_reviser.h"
+
+namespace kvlab {
+namespace {
+
+bool cachePhases(const SessionParts& parts) { return parts.manifest.position == PositionMode::Cache; }
+
+/// What waits for a commit that will not come is given back, or left to whoever mends the pools.
+Error giveBack(const TickPart& part, CallContext& call, Error error) {
+  call.poolsTouched = part.earlier && part.earlier->rewritten;
+  if (part.earlier && !call.poolsTouched) call.parts.store.release(part.earlier->added);
+  return error;
+}
+
+Status checkPhases(const EditPlan& plan, std::int32_t maxPhases) {
+  if (plan.phases.empty() || plan.phases.back() < maxPhases) return ok();
+  return Error{
+      "no_phase_room", "the edit was refused",
+      "phase " + std::to_string(plan.phases.back()) + " is above the last one, " + std::to_string(maxPhases - 1),
+      "rebuild in position mode context, or raise capacity"};
+}
+
+}  // namespace
+
+KindSizes PlainKind::sizes(const Manifest& manifest, const ModelConfig& config) const {
+  KindSizes out;
+  out.capacity = manifest.capacity ? manifest.capacity : config.maxPositions;
+  out.moments = std::max<std::int64_t>(out.capacity, config.maxPositions);
+  out.pool = static_cast<std::int32_t>(out.capacity);
+  out.room = manifest.staging;
+  return out;
+}
+
+void PlainKind::start(const SessionParts& parts, CacheState& state) const { state.policy = startPolicies(parts); }
+
+Status PlainKind::allows(const SessionParts& parts, Capability capability, const char* what) const {
+  const bool whole = capability == Capability::Import || capability == Capability::QuantisationError ||
+      capability == Capability::KeyLifespans;
+  if (!whole || !parts.cacheLayers.byHead()) return ok();
+  return Error{"unsupported",
+               what,
+               "it takes rows with all KV heads together, and here residency is by KV head",
+               "use a session with residency layer",
+               std::nullopt,
+               "residency",
+               "kv_head"};
+}
+
+std::vector<std::unique_ptr<Reviser>> PlainKind::revisers() const {
+  std::vector<std::unique_ptr<Reviser>> out;
+  out.push_back(std::make_unique<Culling>());
+  out.push_back(std::make_unique<PolicyReviser>());
+  return out;
+}
+
+Result<EditPlan> PlainKind::plan(const SessionParts& parts, const CacheState& state,
+                                 std::vector<Action> actions) const {
+  return planEdit(state, planRules(parts, Source::User), std::move(actions));
+}
+
+Result<Applied> PlainKind::apply(const CacheState& observed, TickPart& part, CallContext& call) {
+  Result<EditPlan> plan = [&] {
+    auto scope = call.trace.scope("plan");
+    return planEdit(observed, planRules(call.parts, part.adds), std::move(part.actions));
+  }();
+  if (!plan) return giveBack(part, call, plan.error());
+  if (Status fits = checkPhases(*plan, call.parts.maxPhases); !fits) return giveBack(part, call, fits.error());
+  const std::size_t rows = plan->rows.size();
+  auto scope = call.trace.scope("apply", std::to_string(rows) + (rows == 1 ? " new row" : " new rows"));
+  const bool all = part.rules.afterEdit != AfterEdit::Keep;
+  if (!part.earlier) call.makeRoom(static_cast<std::int32_t>(rows) + (all ? plan->stale : 0) + part.more);
+  TransactionRules rules = part.rules;
+  rules.wantReceived = part.pass != PassKind::Decode;
+  rules.pending = !part.settles;
+  rules.keepLogits = plan->empty();
+  Transaction transaction = call.transaction();
+  Result<Applied> applied = transaction.run(observed, *plan, rules, call.trace, call.progress, part.earlier);
+  call.poolsTouched = !applied && transaction.poolsTouched();
+  part.actions = std::move(plan->actions);
+  return applied;
+}
+
+Result<Rebuilt> PlainKind::rebuild(const CacheState& state, CallContext& call) {
+  const bool cache = cachePhases(call.parts);
+  const RebuildInput input{state, *call.parts.transformer, call.parts.faults, cache};
+  Result<RebuildOutcome> outcome = kvlab::rebuild(input, call.parts.store, call.progress);
+  if (!outcome && outcome.error().code == "fault") outcome = kvlab::rebuild(input, call.parts.store, call.progress);
+  call.poolsTouched = !outcome;
+  if (!outcome) return outcome.error();
+  Commit commit{state};
+  commit.rewritten = true;  // older states name the same slots
+  CacheState& next = commit.state;
+  next.tick = Tick(state.tick.value() + 1);
+  if (!outcome->cancelled) {
+    refreshProvenance(next, cache);
+    next.edited = false;
+    next.rotations.clear();
+    next.logits = next.length() ? std::make_shared<const std::vector<float>>(outcome->logits) : nullptr;
+    // The attention of the newest query belongs to the old rows; the next tick reads it anew.
+    next.logitsStale = next.length() > 0;
+  }
+  return Rebuilt{outcome.take(), std::move(commit)};
+}
+
+Result<Drift> PlainKind::drift(const CacheState& state, CallContext& call) {
+  const RebuildInput input{state, *call.parts.transformer, call.parts.faults, cachePhases(call.parts)};
+  std::span<const float> logits;
+  if (state.logits) logits = *state.logits;
+  return kvlab::drift(input, call.parts.store, logits, call.progress);
+}
+
+ExactnessMap PlainKind::exactness(const SessionParts& parts, const CacheState& state) const {
+  CacheState summed = state;  // whose prefix sums are extended
+  return kvlab::exactness(summed, cachePhases(parts));
+}
+
+}  // namespace kvlab

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/kinds/plain/policy_reviser.h"
+
+#include <algorithm>
+
+#include "core/policy/policy.h"
+
+namespace kvlab {
+namespace {
+
+/// Rows that the moments of queries leave out: the sinks of the layers that want them.
+std::int32_t momentsFrom(const std::vector<PolicySpec>& specs) {
+  std::int32_t from = 0;
+  for (const PolicySpec& spec : specs)
+    if (policyOf(spec.name).needs & kMoments) from = std::max(from, spec.sinks);
+  return from;
+}
+
+/// What the last queries of a prompt looked at, for policies that ask.
+Status observePrompt(CacheState& state, const TransactionRules& rules, CallContext& call) {
+  const std::vector<PolicySpec>& specs = state.policy->specs;
+  const CacheHeads heads = headsOf(call.parts.model->config(), call.parts.cacheLayers.perLayer);
+  for (const std::int32_t queries : observations(specs)) {
+    Result<Observation> seen =
+        call.transaction().observe(state, queries, momentsFrom(specs), rules, call.trace, call.progress);
+    if (!seen) return seen.error();
+    state.policy = withObservation(*state.policy, heads, queries, *seen);
+  }
+  return ok();
+}
+
+}  // namespace
+
+void PolicyReviser::want(const CacheState& state, TransactionRules& rules) const {
+  if (!state.policy) return;
+  const unsigned looksAt = statisticsOf(state.policy->specs);
+  rules.allAttention = rules.allAttention || (looksAt & (kReceived | kObserved | kNewest));
+  rules.wantReceivedPerHead = rules.wantReceivedPerHead || (looksAt & (kReceived | kObserved));
+  if (state.policy->gates) rules.gates = state.policy->gates.get();
+}
+
+Result<Applied> PolicyReviser::after(Applied applied, const TickPart& part, CallContext& call,
+                                     std::vector<Action>& actions) const {
+  auto scope = call.trace.scope("policy");
+  const auto fail = [&](Error error) {
+    call.poolsTouched = applied.rewritten;
+    if (!applied.rewritten) call.parts.store.release(applied.added);
+    return error;
+  };
+  TransactionRules rules = part.rules;
+  rules.keepLogits = true;
+  PassKind pass = part.pass;
+  if (pass == PassKind::Decode && applied.state.policy->prefilling) pass = PassKind::PromptEnd;
+  if (pass == PassKind::PromptEnd)
+    if (Status seen = observePrompt(applied.state, rules, call); !seen) return fail(seen.error());
+  Result<Pruned> pruned = prune({applied.state, *call.parts.transformer, call.parts.store, pass});
+  if (!pruned) return fail(pruned.error());
+  std::vector<Action> evictions(pruned->evictions.begin(), pruned->evictions.end());
+  applied.state.policy = std::move(pruned->state);
+  actions.insert(actions.end(), evictions.begin(), evictions.end());
+  Result<EditPlan> plan = planEdit(applied.state, planRules(call.parts, Source::Model), std::move(evictions));
+  if (!plan) return fail(plan.error());
+  Transaction transaction = call.transaction();
+  Result<Applied> settled = transaction.run(applied.state, *plan, rules, call.trace, call.progress, &applied);
+  call.poolsTouched = !settled && transaction.poolsTouched();
+  return settled;
+}
+
+}  // namespace kvlab

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a wLOD session reads before it starts, and what it does not go together with.
+#include <filesystem>
+
+#include "core/files/fingerprint.h"
+#include "core/kinds/base/storage_plan.h"
+#include "core/kinds/wlod/wlod_kind.h"
+
+namespace kvlab {
+namespace {
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+Error refused(const char* code, std::string why, const char* remedy, const char* field, nlohmann::json value) {
+  return {code, "wLOD was refused", std::move(why), remedy, std::nullopt, field, std::move(value)};
+}
+
+Result<std::shared_ptr<const GistNet>> gistsFor(const SessionParts& parts, const WlodSettings& wanted) {
+  const int hidden = parts.model->config().hidden;
+  if (wanted.gist == "mean") return std::shared_ptr<const GistNet>(meanGistNet(hidden));
+  const std::string shipped = parts.resources + "/gists/" + parts.model->spec() + ".safetensors";
+  const bool trained = wanted.gist == "trained";
+  if (trained && !std::filesystem::exists(shipped))
+    return refused("bad_manifest", "no gists are shipped for the model " + parts.model->spec(),
+                   "use wlod.gist mean, or name a file", "wlod.gist", "trained");
+  Result<std::shared_ptr<const GistNet>> net =
+      loadGistNet(trained ? shipped : wanted.gist, hidden, kernels::makeCpuBackend(1));
+  if (!net) return net;
+  const std::string own = modelFingerprint(*parts.model), theirs = (*net)->model();
+  if (!theirs.empty() && theirs != own)
+    return refused("bad_gist_net",
+                   (*net)->name() + " was trained for a model of fingerprint " + theirs + ", this one has " + own,
+                   "train gists for this model, or use wlod.gist mean", "wlod.gist", wanted.gist);
+  return net;
+}
+
+}  // namespace
+
+Status wlodPossible(const SessionParts& parts) {
+  const Manifest& m = parts.manifest;
+  const auto refuse = [](const char* key, const nlohmann::json& value, const char* why) {
+    return Error{"bad_manifest",
+                 "wLOD was refused",
+                 std::string(key) + " " + why,
+                 "leave it out, or open the session without wlod",
+                 std::nullopt,
+                 key,
+                 value};
+  };
+  if (m.capacity) return refuse("capacity", m.capacity, "is decided by wlod.budget");
+  if (m.residentByHead())
+    return refuse("residency", "kv_head", "by KV head is not there: the working context is the same in all heads");
+  if (m.position != PositionMode::Context) return refuse("position", nullptr, "is the place on the time line");
+  if (m.keyPhase != "on_read")
+    return refuse("key_phase", m.keyPhase, "at_write would turn keys that gists were made from");
+  if (m.brightness.compressor != "off")
+    return refuse("brightness.compressor", m.brightness.compressor,
+                  "would replace two tokens by one, and moments may not move");
+  if (m.newRows != NewRows::Forward)
+    return refuse("new_rows", "embedding_only", "is not there: rows are always computed");
+  if (m.ring.window || m.ring.blockTokens > 1)
+    return refuse("ring", nullptr, "does not go together with it: detail gives way, not age");
+  const std::vector<std::int32_t> masks = windowsOf(parts);
+  for (int layer = 0; layer < parts.model->config().layers; ++layer) {
+    if (m.layoutOf(layer) != "indirection")
+      return refuse("layout", m.layoutOf(layer), "would have to move rows: new ones get slots of their own");
+    if (!m.policyOf(layer).keepsAll())
+      return refuse("policy", m.policyOf(layer).name, "would evict: a working context collapses instead");
+    if (masks[at(layer)]) return refuse("window", masks[at(layer)], "of a layer would hide what its gists stand for");
+  }
+  return ok();
+}
+
+Result<WlodParts> openWlod(const SessionParts& parts, const WlodSettings& wanted) {
+  WlodParts out;
+  Result<std::shared_ptr<const GistNet>> gists = gistsFor(parts, wanted);
+  if (!gists) return gists.error();
+  out.gists = gists.take();
+  out.lens.name = wanted.lens;
+  if (wanted.lens != "attention" && wanted.lens != "script" && wanted.lens != "off") {
+    Result<Lens> lens = loadLens(wanted.lens, parts.model->config().layers);
+    if (!lens) return lens.error();
+    out.lens = lens.take();
+  }
+  if (wanted.lens != "script" && wanted.allocates() && !parts.manifest.probes)
+    return refused("bad_manifest", "its lens looks at attention, and probes are off",
+                   "set probes to true, or wlod.lens to script or off", "probes", false);
+  return out;
+}
+
+}  // namespace kvlab

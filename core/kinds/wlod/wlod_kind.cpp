@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/kinds/wlod/wlod_kind.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "core/analysis/drift_meter.h"
+#include "core/kinds/wlod/focus_reviser.h"
+
+namespace kvlab {
+namespace {
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// The ratios of a change, as its event carries them.
+std::string ratiosText(const WlodRatios& r) {
+  char out[200];
+  std::snprintf(out, sizeof out, "spatial %.3f, temporal %.3f, hits %.3f, swaps %.3f, residency %.3f %.3f %.3f",
+                r.spatial, r.temporal, r.hits, r.swaps, r.residency[0], r.residency[1], r.residency[2]);
+  return out;
+}
+
+/// What readers are told of an edit that was more than appending; null where it was not.
+std::shared_ptr<const WlodChange> changeOf(const WlodState& before, const WlodPlan& plan, const WlodApplied& applied,
+                                           Tick tick) {
+  if (plan.earliest >= before.tree.length()) return before.change;
+  auto out = std::make_shared<WlodChange>();
+  out->tick = tick;
+  out->edits = plan.changes;
+  out->earliest = applied.invalidation.earliest;
+  for (const WlodRow& row : applied.state.rows) out->nodes.push_back(row.node);
+  out->why = applied.invalidation.why;
+  out->layer0 = applied.invalidation.layer0;
+  out->gists = applied.gists;
+  for (const Swap& swap : differences(before.context.entries().span(), applied.state.context.entries().span()))
+    out->swapped += swap.countAfter;
+  out->computed = applied.computed;
+  out->kept = static_cast<std::int32_t>(std::count(applied.state.stale.begin(), applied.state.stale.end(), true));
+  out->full = applied.choice.full;
+  out->reason = applied.choice.reason;
+  out->share = applied.choice.share;
+  out->incrementalUs = applied.choice.incrementalUs;
+  out->fullUs = applied.choice.fullUs;
+  out->us = applied.us;
+  out->bytes = applied.result.bytes;
+  return out;
+}
+
+WlodRules rulesOf(const WlodSettings& s) {
+  WlodRules rules;
+  rules.attention = s.attention == "flat" ? WlodAttention::Flat : WlodAttention::Pyramid;
+  rules.pyramid = {s.near, s.middle};
+  rules.sigma = s.sigma;
+  rules.working = {s.budget, s.protectedTail, s.cooldown};
+  rules.start = {s.startTokens, s.startGists};
+  rules.focus = {s.expandAt, s.collapseAt, s.edits};
+  rules.every = s.every;
+  rules.costs.threshold = s.threshold;
+  rules.selectiveRatio = s.selectiveRatio;
+  return rules;
+}
+
+}  // namespace
+
+KindSizes WlodKind::sizes(const Manifest& manifest, const ModelConfig& config) const {
+  const WlodSettings& s = *manifest.wlod;
+  const std::int64_t moments = s.moments ? std::int64_t{s.moments} : std::int64_t{s.budget} * kGistBlock;
+  KindSizes out;
+  out.capacity = s.budget;
+  out.moments = std::max<std::int64_t>({s.budget, config.maxPositions, moments});
+  out.pool = out.room = WlodState::mostRows(s.budget);
+  return out;
+}
+
+void WlodKind::share(const Manifest& wanted, const CacheKind& other) {
+  const auto* same = dynamic_cast<const WlodKind*>(&other);
+  if (same && same->m_settings.gist == wanted.wlod->gist && same->m_settings.lens == wanted.wlod->lens)
+    m_parts = same->m_parts;
+}
+
+Status WlodKind::open(const SessionParts& parts) {
+  if (Status possible = wlodPossible(parts); !possible) return possible;
+  m_settings = *parts.manifest.wlod;
+  if (m_parts) return ok();  // another session's
+  Result<WlodParts> opened = openWlod(parts, m_settings);
+  if (!opened) return opened.error();
+  m_parts = opened.take();
+  return ok();
+}
+
+void WlodKind::start(const SessionParts& parts, CacheState& state) const {
+  auto wlod = std::make_shared<WlodState>();
+  wlod->rules = rulesOf(m_settings);
+  wlod->tree = MegaContext(parts.model->config().hidden);
+  wlod->slots.resize(at(parts.store.layers()));
+  state.wlod = std::move(wlod);
+}
+
+Status WlodKind::allows(const SessionParts&, Capability, const char* what) const {
+  return Error{"unsupported",
+               what,
+               "the rows of a wLOD session belong to its tree",
+               "use a session without wlod",
+               std::nullopt,
+               "wlod",
+               nullptr};
+}
+
+std::vector<std::unique_ptr<Reviser>> WlodKind::revisers() const {
+  std::vector<std::unique_ptr<Reviser>> out;
+  out.push_back(std::make_unique<FocusReviser>(*m_parts, m_settings));
+  return out;
+}
+
+Result<EditPlan> WlodKind::plan(const SessionParts& parts, const CacheState& state, std::vector<Action> actions) const {
+  Result<WlodPlan> plan = planWlod(*state.wlod, parts.model->config().vocab, std::move(actions));
+  if (!plan) return plan.error();
+  return asEditPlan(*state.wlod, *plan);
+}
+
+WlodTransaction WlodKind::transaction(CallContext& call) const {
+  return WlodTransaction(*call.parts.transformer, call.parts.store, call.parts.faults, *m_parts->gists);
+}
+
+WlodMirrorRules WlodKind::mirrorRules(const SessionParts& parts, double memory) const {
+  return {transactionRules(parts).splice, parts.manifest.probes, m_parts->lens.layers, memory};
+}
+
+Applied WlodKind::commitOf(const CacheState& before, WlodApplied applied, const SessionParts& parts,
+                           double memory) const {
+  Applied out;
+  out.added = std::move(applied.added);
+  out.freed = std::move(applied.freed);
+  out.bytesMoved = applied.result.bytes;
+  out.state = mirrored(before, std::move(applied), mirrorRules(parts, memory));
+  return out;
+}
+
+Result<Applied> WlodKind::apply(const CacheState& observed, TickPart& part, CallContext& call) {
+  const std::int32_t adds = addsIn(part.actions);
+  WlodState before = *observed.wlod;
+  before.rules.costs = costs(observed);
+  before.sinceRound += adds;
+  Result<WlodPlan> plan = [&] {
+    auto scope = call.trace.scope("plan");
+    return planWlod(before, call.parts.model->config().vocab, std::move(part.actions));
+  }();
+  if (!plan) return plan.error();
+  if (plan->context.length() >= call.parts.maxPhases)
+    return Error{"no_phase_room",
+                 "the edit was refused",
+                 "the time line would be " + std::to_string(plan->context.length()) +
+                     " moments long, and it has room for " + std::to_string(call.parts.maxPhases - 1),
+                 "open the session with larger wlod.moments",
+                 std::nullopt,
+                 "moments",
+                 plan->context.length()};
+  auto scope = call.trace.scope("apply");
+  const bool appends = plan->earliest >= before.tree.length();
+  call.makeRoom(WlodState::mostRows(appends ? plan->context.length() - before.tree.length() : plan->context.cost()));
+  const Tick tick(observed.tick.value() + 1);
+  Result<WlodApplied> applied = transaction(call).run(observed.ledger, before, *plan, part.adds, tick,
+                                                      m_settings.recompute, call.trace, call.progress);
+  if (!applied) return applied.error();
+  m_parts->costs.add(applied->result.rows, applied->result.pairs, applied->us);
+  applied->state.change = changeOf(before, *plan, *applied, tick);
+  if (applied->state.change != before.change) scope.detail(ratiosText(ratiosOf(applied->state)));
+  if (part.draft && !before.draft)
+    applied->state.draft = WlodDraft{before.tree.length(), std::make_shared<const CacheState>(observed)};
+  const bool decodes = part.pass == PassKind::Decode && adds == 1;
+  return commitOf(observed, applied.take(), call.parts, decodes ? 0.875 : 0);
+}
+
+/// Every row computed anew, in slots of its own.
+Result<WlodApplied> WlodKind::rebuilt(const CacheState& state, CallContext& call) {
+  call.makeRoom(state.wlod->count());
+  return transaction(call).rebuild(state.ledger, *state.wlod, call.trace, call.progress);
+}
+
+Result<Rebuilt> WlodKind::rebuild(const CacheState& state, CallContext& call) {
+  if (state.wlod->draft)  // what comes back with a rollback lies in the slots that a rebuild would free
+    return Error{"speculating", "nothing was rebuilt", "a speculative span is open, and what is before it must stay",
+                 "accept it or roll it back first"};
+  Result<WlodApplied> made = rebuilt(state, call);
+  if (!made && made.error().code == "fault") made = rebuilt(state, call);
+  Rebuilt out;
+  if (!made) {
+    out.outcome.cancelled = made.error().code == "cancelled";
+    if (!out.outcome.cancelled) return made.error();  // the rows before are still there
+    return out;
+  }
+  out.outcome.logits = made->result.logits;
+  out.outcome.layersDone = call.parts.store.layers();
+  m_parts->costs.add(made->result.rows, made->result.pairs, made->us);
+  out.commit = commitOf(state, made.take(), call.parts, 0);
+  return out;
+}
+
+Result<Drift> WlodKind::drift(const CacheState& state, CallContext& call) {
+  Result<WlodApplied> anew = rebuilt(state, call);
+  if (!anew) return anew.error();
+  CacheStore& store = call.parts.store;
+  DriftMeter meter(state.length());
+  std::vector<std::int32_t> positions;
+  for (std::int32_t i = 0; i < state.length(); ++i) positions.push_back(i);
+  for (int layer = 0; layer < store.layers(); ++layer) {
+    std::vector<std::int32_t> records;
+    for (std::size_t row = 0; row < anew->state.rows.size(); ++row)
+      if (anew->state.rows[row].entry) records.push_back(anew->state.slots[at(layer)][row].value());
+    meter.add(layer, store.pool(layer), plain(state.map(layer).slotOf.span()), store.pool(layer), records, positions);
+  }
+  std::span<const float> logits;
+  if (state.logits) logits = *state.logits;
+  Drift out = std::move(meter).finish(anew->result.logits, logits);
+  store.release(anew->added);
+  return out;
+}
+
+ExactnessMap WlodKind::exactness(const SessionParts&, const CacheState& state) const {
+  return exactnessOf(*state.wlod);
+}
+
+void WlodKind::describe(const CacheState& state, Snapshot& snapshot) const {
+  snapshot.wlod = std::make_shared<const WlodView>(describeWlod(*state.wlod, *m_parts));
+}
+
+}  // namespace kvlab

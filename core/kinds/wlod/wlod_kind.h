@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The wLOD kind: a tree over a time line and a working context of tokens and gists. `CacheState::wlod` is the truth;
+// context, phases and maps are written from it (edit/wlod_mirror). Engine thread. semantics.md, section 8.
+#pragma once
+#include "core/kinds/base/cache_kind.h"
+#include "core/kinds/wlod/wlod_parts.h"
+
+namespace kvlab {
+
+class WlodKind : public CacheKind {
+ public:
+  static bool serves(const Manifest& manifest) { return manifest.wlod.has_value(); }
+  KindSizes sizes(const Manifest& manifest, const ModelConfig& config) const override;
+  void share(const Manifest& wanted, const CacheKind& other) override;
+  Status open(const SessionParts& parts) override;
+  void start(const SessionParts& parts, CacheState& state) const override;
+  Status allows(const SessionParts& parts, Capability capability, const char* what) const override;
+  std::vector<std::unique_ptr<Reviser>> revisers() const override;
+  Result<EditPlan> plan(const SessionParts& parts, const CacheState& state, std::vector<Action> actions) const override;
+  Result<Applied> apply(const CacheState& observed, TickPart& part, CallContext& call) override;
+  Result<Rebuilt> rebuild(const CacheState& state, CallContext& call) override;
+  Result<Drift> drift(const CacheState& state, CallContext& call) override;
+  ExactnessMap exactness(const SessionParts& parts, const CacheState& state) const override;
+  void describe(const CacheState& state, Snapshot& snapshot) const override;
+
+  const Lens& lens() const { return m_parts->lens; }
+  /// What recomputing costs on this machine, as passes have shown.
+  RecomputeCosts costs(const CacheState& state) const { return m_parts->costs.costs(state.wlod->rules.costs); }
+
+ private:
+  WlodTransaction transaction(CallContext& call) const;
+  WlodMirrorRules mirrorRules(const SessionParts& parts, double memory) const;
+  Result<WlodApplied> rebuilt(const CacheState& state, CallContext& call);
+  Applied commitOf(const CacheState& before, WlodApplied applied, const SessionParts& parts, double memory) const;
+
+  WlodSettings m_settings;
+  std::optional<WlodParts> m_parts;  // from open() on
+};
+
+/// Error (bad_manifest) that names what a working context does not go together with.
+Status wlodPossible(const SessionParts& parts);
+/// Gists and lens as the settings name them. Errors: bad_manifest, bad_gist_net, those of the files.
+Result<WlodParts> openWlod(const SessionParts& parts, const WlodSettings& settings);
+
+}  // namespace kvlab

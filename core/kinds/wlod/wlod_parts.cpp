@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/kinds/wlod/wlod_parts.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace kvlab {
+namespace {
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+WlodRatios ratiosOf(const WlodState& state) {
+  WlodRatios out;
+  std::array<double, kTopLevel + 1> moments = {};
+  for (const TreeNode entry : state.context.entries()) moments[at(entry.level)] += entry.span();
+  const double length = std::max(1, state.tree.length());
+  for (std::size_t level = 0; level < moments.size(); ++level) out.residency[level] = moments[level] / length;
+  out.spatial = out.temporal = out.hits = out.swaps = std::numeric_limits<double>::quiet_NaN();
+  if (!state.change || state.change->why.empty()) return out;
+  const WlodChange& change = *state.change;
+  const auto rows = static_cast<double>(change.why.size()), layers = static_cast<double>(state.slots.size());
+  double spatial = 0, temporal = 0, kept = rows - change.computed, layer0 = 0;
+  for (std::size_t i = 0; i < change.why.size(); ++i) {
+    spatial += change.why[i] == DirtyWhy::Hierarchical || change.why[i] == DirtyWhy::Both;
+    temporal += change.why[i] == DirtyWhy::Temporal || change.why[i] == DirtyWhy::Both;
+    layer0 += !change.full && change.layer0[i];
+  }
+  out.spatial = spatial / rows;
+  out.temporal = temporal / rows;
+  out.hits = (kept * layers + layer0) / (rows * layers);
+  out.swaps = change.swapped / rows;
+  return out;
+}
+
+WlodView describeWlod(const WlodState& state, const WlodParts& parts) {
+  WlodView view;
+  const WlodRules& rules = state.rules;
+  view.attention = rules.attention == WlodAttention::Flat ? "flat" : "pyramid";
+  view.gist = parts.gists->name();
+  view.lens = parts.lens.name;
+  view.near = rules.pyramid.near;
+  view.middle = rules.pyramid.middle;
+  view.sigma = rules.sigma;
+  view.moments = state.tree.length();
+  view.budget = rules.working.budget;
+  view.protectedFrom = std::max(0, state.tree.length() - rules.working.protectedTail);
+  view.tokens = state.tree.tokens();
+  view.entries = state.context.entries();
+  view.rows = state.rows;
+  view.mass.assign(state.mass.begin(), state.mass.end());
+  const std::vector<double> scores = parts.scores(state);
+  view.scores.assign(scores.begin(), scores.end());
+  for (std::int32_t i = 0; i < state.context.cost(); ++i) {
+    const std::optional<std::int32_t> age = state.context.age(i);
+    view.cooling.push_back(age ? std::max(0, rules.working.cooldown - *age) : 0);
+  }
+  if (state.draft) view.draft = Moments{state.draft->begin, state.tree.length()};
+  view.change = state.change;
+  view.rounds = state.rounds;
+  view.ratios = ratiosOf(state);
+  return view;
+}
+
+std::vector<double> WlodParts::scores(const WlodState& state) const {
+  if (lens.name == "script") return state.scores;
+  return state.mass.empty() ? std::vector<double>() : attentionScores(state.mass, lens.gain, lens.bias);
+}
+
+}  // namespace kvlab

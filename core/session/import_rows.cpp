@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/import_rows.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/edit/splice.h"
+#include "core/files/cache_file.h"
+#include "core/state/provenance.h"
+
+namespace kvlab {
+namespace {
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+constexpr std::int64_t kChunk = 256;  // rows converted at a time
+
+/// Rows of a layer that the file brings.
+std::int32_t rowsOf(const CacheImport& rows, int layer) {
+  return static_cast<std::int32_t>(
+      rows.form == CacheForm::Native ? rows.groups[at(rows.groupOf[at(layer)])].ledger.size() : rows.tokens.size());
+}
+
+/// The state that an import leads to; `slots` = [layers][rows that a layer keeps], the last ones.
+class Importer {
+ public:
+  Importer(const CacheState& before, const CacheImport& rows, const LayerSlots& slots, const ModelConfig& config,
+           const Manifest& manifest, const LayoutSet& layouts)
+      : m_before(before),
+        m_rows(rows),
+        m_slots(slots),
+        m_config(config),
+        m_manifest(manifest),
+        m_layouts(layouts),
+        m_state(before) {}
+
+  CacheState run() {
+    const bool native = m_rows.form == CacheForm::Native;
+    if (native) takeLedger();
+    else appendLedger();
+    m_state.contextSums = {};
+    m_state.rotations.clear();
+    const std::size_t length = m_rows.tokens.size();
+    if (m_manifest.position == PositionMode::Absolute) m_state.phases.assign(m_rows.phases);
+    else m_state.phases = ramp(m_state.ramp, length);
+    m_state.groups.clear();
+    for (int layer = 0; layer < m_config.layers; ++layer) joinGroup(layer);
+    m_state.logits = nullptr;
+    m_state.attention = nullptr;
+    m_state.logitsStale = length > 0;
+    m_state.edited = m_rows.edited;
+    if (!native) nameOrigins();
+    return std::move(m_state);
+  }
+
+ private:
+  void takeLedger() {
+    m_state.ledger = Ledger();
+    for (const LedgerRow& row : m_rows.ledger) m_state.ledger.append(row);
+    m_state.context.assign(m_rows.context);
+    m_state.brightness.assign(m_rows.brightness);
+    m_state.birthPhases.assign(m_rows.birthPhases);
+    m_state.random = m_rows.random;
+    m_state.tick = m_rows.tick;
+  }
+
+  void appendLedger() {
+    ++m_state.tick;
+    for (std::size_t i = 0; i < m_state.context.size(); ++i) {
+      LedgerRow& row = m_state.ledger.change(m_state.context[i]);
+      row.state = RowState::Deleted;
+      row.changed = m_state.tick;
+      row.brightness = m_state.brightness[i];
+    }
+    std::vector<LedgerId> context;
+    for (std::size_t i = 0; i < m_rows.tokens.size(); ++i) {
+      LedgerRow row;
+      row.token = m_rows.tokens[i];
+      row.source = Source::File;
+      row.born = row.changed = m_state.tick;
+      context.push_back(m_state.ledger.append(std::move(row)));
+    }
+    m_state.context.assign(context);
+    const auto start = m_manifest.brightness.start.find("file");
+    const double bright = start == m_manifest.brightness.start.end() ? m_manifest.brightness.max : start->second;
+    m_state.brightness.assign(std::vector<float>(context.size(), static_cast<float>(bright)));
+    m_state.birthPhases.append(m_rows.phases);
+  }
+
+  /// Layers that hold the same rows in the same slots through the same window share a group.
+  void joinGroup(int layer) {
+    const auto alike = [&](int first) {
+      return (m_rows.groupOf.empty() || m_rows.groupOf[at(first)] == m_rows.groupOf[at(layer)]) &&
+          m_before.group(first).window == m_before.group(layer).window && m_layouts.alike(first, layer) &&
+          m_slots[at(first)] == m_slots[at(layer)];
+    };
+    std::size_t g = 0;
+    while (g < m_firsts.size() && !alike(m_firsts[g])) ++g;
+    m_state.groupOf[at(layer)] = static_cast<std::int32_t>(g);
+    if (g < m_firsts.size()) return;
+    m_firsts.push_back(layer);
+    LayerGroup group;
+    auto map = std::make_shared<ResidencyView>();
+    std::vector<Slot> slots(at(rowsOf(m_rows, layer)) - m_slots[at(layer)].size(), Slot(-1));
+    map->first = static_cast<std::int32_t>(slots.size());
+    slots.insert(slots.end(), m_slots[at(layer)].begin(), m_slots[at(layer)].end());
+    map->slotOf.assign(slots);
+    map->ledger = m_state.context;
+    map->phases = m_state.phases;
+    static_cast<GroupRules&>(group) = m_before.group(layer);
+    if (m_rows.form == CacheForm::Native) {
+      const CacheImport::Group& rows = m_rows.groups[at(m_rows.groupOf[at(layer)])];
+      if (rows.ledger.size() != m_state.context.size()) {
+        map->ledger.assign(rows.ledger);
+        map->phases.assign(rows.phases);
+      }
+      group.provenance.assign(rows.provenance);
+    } else {
+      group.provenance.assign(std::vector<Provenance>(m_state.ledger.size()));
+    }
+    group.absent = m_state.length() - static_cast<std::int32_t>(map->size());
+    group.map = std::move(map);
+    m_state.groups.push_back(std::move(group));
+  }
+
+  /// Rows count as computed from the file's context, or all but the first as from another one.
+  void nameOrigins() {
+    refreshProvenance(m_state, m_manifest.position == PositionMode::Cache);
+    if (!m_rows.edited) return;
+    for (LayerGroup& group : m_state.groups) {
+      std::vector<Provenance> column(group.provenance.begin(), group.provenance.end());
+      for (std::size_t i = 1; i < m_state.context.size(); ++i) column[at(m_state.context[i].value())].context ^= 1;
+      group.provenance.assign(column);
+    }
+  }
+
+  const CacheState& m_before;
+  const CacheImport& m_rows;
+  const LayerSlots& m_slots;
+  const ModelConfig& m_config;
+  const Manifest& m_manifest;
+  const LayoutSet& m_layouts;
+  CacheState m_state;
+  std::vector<int> m_firsts;  // [groups] first layer
+};
+
+void writeLayer(const CacheImport& rows, const CacheState& state, int layer, RowPool& pool, Transformer& transformer) {
+  const ResidencyView& map = state.map(layer);
+  const auto n = static_cast<std::int64_t>(map.size());
+  if (rows.form == CacheForm::Native) {
+    pool.writeRecords(map.residentSlots(),
+                      reinterpret_cast<const std::uint8_t*>(rows.records[at(layer)].data()) +
+                          (map.first - rows.first[at(layer)]) * pool.stride());
+    return;
+  }
+  std::vector<float> k(at(kChunk * pool.width())), v(k.size());
+  for (std::int64_t begin = map.first; begin < n; begin += kChunk) {
+    const std::int64_t count = std::min(kChunk, n - begin);
+    unrotatedRows(rows, transformer.model().config(), layer, begin, count, k.data(), v.data());
+    std::vector<std::uint64_t> tags;
+    for (std::int64_t i = begin; i < begin + count; ++i)
+      tags.push_back(static_cast<std::uint64_t>(map.ledger[at(i)].value()));
+    if (transformer.keysRotated())
+      transformer.rotateKeys(k.data(), map.phases.span().subspan(at(begin), at(count)), pool.format().kvHeads);
+    pool.write(plain(map.slotOf.span()).subspan(at(begin), at(count)), k.data(), v.data(), tags.data());
+  }
+}
+
+/// [layers] rows to keep, in free slots, or in all slots from the first on.
+LayerSlots slotsFor(const CacheImport& rows, SessionParts& parts, bool over) {
+  LayerSlots slots;
+  for (int layer = 0; layer < parts.store.layers(); ++layer) {
+    const std::int32_t all = rowsOf(rows, layer);
+    const std::int32_t keep = parts.layouts.demand(layer).keep, kept = keep ? std::min(all, keep) : all;
+    if (!over) {
+      slots.push_back(parts.store.slots(layer).take(kept));
+      continue;
+    }
+    slots.emplace_back();
+    for (std::int32_t i = 0; i < kept; ++i) slots.back().emplace_back(i);
+  }
+  return slots;
+}
+
+/// Everything was checked: writes the rows. Over the present ones, what older states name is lost, and they come back
+/// by executing their commands again.
+Result<Commit> written(Commit commit, const CacheImport& rows, const CacheState& before, CallContext& call) {
+  SessionParts& parts = call.parts;
+  const int layers = parts.store.layers();
+  for (int layer = 0; layer < layers; ++layer) {
+    const std::span<const Slot> old = before.map(layer).residentSlots();
+    commit.freed.emplace_back(old.begin(), old.end());
+  }
+  if (commit.severed) {
+    commit.added = commit.freed = LayerSlots(at(layers));
+    for (int layer = 0; layer < layers; ++layer)
+      parts.store.slots(layer).restart(commit.state.map(layer).residentSlots());
+  }
+  for (int layer = 0; layer < layers; ++layer)
+    writeLayer(rows, commit.state, layer, parts.store.pool(layer), *parts.transformer);
+  LayoutContext context{parts.store, parts.faults};
+  Result<std::int64_t> moved = parts.layouts.settle(commit.state, false, static_cast<std::int32_t>(rows.tokens.size()),
+                                                    commit.added, commit.freed, context);
+  call.poolsTouched = !moved && commit.severed;
+  if (!moved && !commit.severed) parts.store.release(commit.added);
+  if (!moved) return moved.error();
+  commit.bytesMoved = *moved;
+  return commit;
+}
+
+}  // namespace
+
+Status importRows(Session& session, const CacheImport& rows) {
+  return session.change(
+      [&](CallContext& call) -> Result<Commit> {
+        SessionParts& parts = call.parts;
+        if (Status can = parts.kind->allows(parts, Capability::Import, "the cache was not loaded"); !can)
+          return can.error();
+        if (Status passed = parts.faults.pass(FaultPoint::Allocation, "reserving slots"); !passed)
+          return passed.error();
+        std::int32_t most = 0;
+        for (int layer = 0; layer < parts.store.layers(); ++layer) most = std::max(most, rowsOf(rows, layer));
+        const bool over = parts.layouts.inPlace() || !session.history().makeRoom(parts, most);
+        Commit commit;
+        commit.severed = over;
+        commit.added = slotsFor(rows, parts, over);
+        commit.state =
+            Importer(session.state(), rows, commit.added, parts.model->config(), parts.manifest, parts.layouts).run();
+        if (Result<EditPlan> pending = planEdit(commit.state, planRules(parts, Source::User), rows.pending); !pending) {
+          if (!over) parts.store.release(commit.added);
+          return pending.error();
+        }
+        Result<Commit> made = written(std::move(commit), rows, session.state(), call);
+        if (made) session.setPending(rows.pending);
+        if (made) session.health().report = nullptr;
+        return made;
+      },
+      Session::Check::Full);
+}
+
+}  // namespace kvlab

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/policies.h"
+
+#include <limits>
+
+namespace kvlab {
+namespace {
+
+/// Of a session without policies: every layer keeps all.
+PolicyState keepingAll(const CacheState& state) {
+  PolicyState out;
+  out.specs.resize(static_cast<std::size_t>(state.layers()));
+  out.layers.resize(out.specs.size());
+  out.audit.layers.resize(out.specs.size());
+  out.promptRows = state.length();
+  return out;
+}
+
+}  // namespace
+
+Status setPolicy(Session& session, int layer, const PolicySpec& spec) {
+  return session.change([&](CallContext& call) -> Result<Commit> {
+    SessionParts& parts = call.parts;
+    if (Status can = parts.kind->allows(parts, Capability::Policies, "the policy was not changed"); !can)
+      return can.error();
+    Commit commit{session.state()};
+    CacheState& state = commit.state;
+    PolicyState next = state.policy ? *state.policy : keepingAll(state);
+    for (std::size_t own = 0; own < next.specs.size(); ++own)
+      if (layer < 0 || parts.cacheLayers.layerOf(Layer(static_cast<std::int32_t>(own))).value() == layer) {
+        next.layers[own].budget.reset();
+        next.specs[own] = spec;
+        next.audit.layers[own] = {};
+        next.audit.layers[own].policy = spec.name;
+      }
+    if (Status there = parts.policyFiles.load(parts, next.specs); !there) return there.error();
+    next.gates = parts.policyFiles.gates(parts, next.specs);
+    if (std::shared_ptr<const FutureMass> future = parts.policyFiles.future(next.specs)) next.future = future;
+    const bool all = keepAll(next.specs);
+    state.policy = all ? nullptr : std::make_shared<const PolicyState>(std::move(next));
+    return commit;
+  });
+}
+
+void setFuture(Session& session, std::shared_ptr<const FutureMass> future) {
+  if (!session.state().policy) return;
+  PolicyState next = *session.state().policy;
+  next.future = std::move(future);
+  CacheState state = session.state();
+  state.policy = std::make_shared<const PolicyState>(std::move(next));
+  session.refine(std::move(state));
+}
+
+std::vector<float> scoresOf(const Session& session, int layer) {
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  const CacheState& state = session.state();
+  const ResidencyView& map = state.map(layer);
+  if (!state.policy) return std::vector<float>(map.size(), kNone);
+  return alignedWith(map, state.policy->layers[static_cast<std::size_t>(layer)].scores, 1, kNone);
+}
+
+}  // namespace kvlab

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/publisher.h"
+
+#include <algorithm>
+
+#include "core/session/session.h"
+#include "core/session/storage.h"
+#include "core/session/truth.h"
+
+namespace kvlab {
+namespace {
+
+ByteCount bytesOf(const Session& session) {
+  ByteCount bytes;
+  const CacheStore& store = session.store();
+  for (int layer = 0; layer < store.layers(); ++layer) {
+    const std::int64_t stride = store.pool(layer).stride();
+    bytes.allocated += stride * session.parts().layouts.slotsWithoutHistory(layer);
+    bytes.live += stride * static_cast<std::int64_t>(session.state().group(layer).stored().resident());
+  }
+  bytes.moved = session.health().bytesMoved;
+  return bytes;
+}
+
+}  // namespace
+
+void Publisher::describe(const SessionParts& parts) {
+  auto info = std::make_shared<SessionInfo>();
+  const ModelConfig& config = parts.model->config();
+  const Tokenizer& tokenizer = parts.model->tokenizer();
+  info->model = parts.manifest.model;
+  info->numerics = parts.backend->ops().numericsId();
+  info->backend = parts.backend->id();
+  info->cacheLayers = parts.cacheLayers;
+  info->heads = config.heads;
+  info->kvHeads = config.kvHeads;
+  info->headDim = config.headDim;
+  info->vocab = config.vocab;
+  info->capacity = parts.capacity;
+  info->staging = parts.manifest.staging;
+  info->manifest = parts.manifest.toJson();
+  for (std::int32_t id = 0; id < config.vocab; ++id) {
+    info->tokenTexts.push_back(tokenizer.tokenText(TokenId(id)));
+    info->specialTokens.push_back(tokenizer.isSpecial(TokenId(id)));
+  }
+  m_info = std::move(info);
+}
+
+/// Looked for once, as a vocabulary is long and snapshots are many.
+const std::vector<TokenChance>& Publisher::likeliest(const CacheState& state) {
+  if (m_likeliestOf == state.logits) return m_likeliest;
+  m_likeliest.clear();
+  for (const Candidate& c : topCandidates(*state.logits, 20))
+    m_likeliest.push_back({c.id, c.p, m_info->tokenTexts[static_cast<std::size_t>(c.id.value())]});
+  m_likeliestOf = state.logits;
+  return m_likeliest;
+}
+
+void Publisher::publish(Session& session) {
+  if (session.history().replaying()) return;
+  const CacheState& state = session.state();
+  const Health& health = session.health();
+  const bool probes = session.manifest().probes;
+  auto snapshot = std::make_shared<Snapshot>();
+  snapshot->info = m_info;
+  snapshot->serial = ++m_serial;
+  snapshot->tick = state.tick;
+  snapshot->state = health.status;
+  snapshot->brokenReason = health.reason;
+  snapshot->context = state.context;
+  snapshot->ledger = state.ledger;
+  for (int layer = 0; layer < state.layers(); ++layer) snapshot->layers.push_back(state.group(layer).map);
+  if (m_receive && state.edited && probes) {  // looks at every row of every map: for those who see it
+    const ExactnessMap& map = exactnessMap(session);
+    if (!map.layers.empty()) snapshot->exactness = std::make_shared<const std::vector<Exactness>>(map.layers.back());
+  }
+  snapshot->report = health.report;
+  if (state.logits && probes) snapshot->topk = likeliest(state);
+  snapshot->logitsStale = state.logitsStale;
+  snapshot->invariants = health.invariants;
+  snapshot->pending = session.pending();
+  snapshot->storage = storageOf(session);
+  snapshot->bytes = bytesOf(session);
+  session.kind().describe(state, *snapshot);
+  if (state.policy) snapshot->policies = {state.policy, &state.policy->audit};
+  if (session.measured().drift) snapshot->kl = session.measured().drift->kl;
+  snapshot->branch = session.timeline().branch();
+  snapshot->canUndo = session.timeline().canUndo();
+  snapshot->canRedo = session.timeline().canRedo();
+  m_snapshot = std::move(snapshot);
+  if (m_receive) m_receive(m_snapshot);
+}
+
+void Publisher::startAfter(std::uint64_t serial) { m_serial = std::max(m_serial, serial); }
+
+}  // namespace kvlab

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/requests.h"
+
+#include <algorithm>
+
+namespace kvlab {
+namespace {
+
+Error outOfRange(const char* what, std::string why, std::string remedy, const char* field, nlohmann::json value) {
+  return {"out_of_range", what, std::move(why), std::move(remedy), std::nullopt, field, std::move(value)};
+}
+
+}  // namespace
+
+Status inject(Session& session, const std::vector<Action>& actions) {
+  if (Status ready = session.usable(); !ready) return ready;
+  if (Result<EditPlan> planned = plan(session, actions); !planned) return planned.error();
+  std::vector<Action> all = session.pending();
+  all.insert(all.end(), actions.begin(), actions.end());
+  session.setPending(std::move(all));
+  session.publish();
+  return ok();
+}
+
+void clearPending(Session& session) {
+  session.setPending({});
+  session.publish();
+}
+
+Result<EditPlan> plan(const Session& session, const std::vector<Action>& actions) {
+  std::vector<Action> all = session.pending();
+  const int before = static_cast<int>(all.size());
+  all.insert(all.end(), actions.begin(), actions.end());
+  Result<EditPlan> planned = session.kind().plan(session.parts(), session.state(), std::move(all));
+  if (planned || !planned.error().action || *planned.error().action < before) return planned;
+  Error error = planned.error();
+  error.action = *error.action - before;
+  error.what = "action " + std::to_string(*error.action) + " was refused";
+  return error;
+}
+
+Status setBrightness(Session& session, LedgerId id, double value) {
+  return session.change([&](CallContext& call) -> Result<Commit> {
+    Commit commit{session.state()};
+    CacheState& next = commit.state;
+    const auto found = std::find(next.context.begin(), next.context.end(), id);
+    const double most = call.parts.manifest.brightness.max;
+    if (found == next.context.end())
+      return outOfRange("the brightness was not set",
+                        "ledger row " + std::to_string(id.value()) + " is not in the context",
+                        "see pos2ledger() for what is", "ledger", id.value());
+    if (!(value >= 0 && value <= most))
+      return outOfRange("the brightness was not set", "it is outside 0 .. " + nlohmann::json(most).dump(),
+                        "give a value in range", "value", value);
+    std::vector<float> all(next.brightness.begin(), next.brightness.end());
+    all[static_cast<std::size_t>(found - next.context.begin())] = static_cast<float>(value);
+    next.brightness.assign(all);
+    return commit;
+  });
+}
+
+Status pin(Session& session, LedgerId id, bool on) {
+  return session.change([&](CallContext&) -> Result<Commit> {
+    Commit commit{session.state()};
+    Ledger& ledger = commit.state.ledger;
+    if (!ledger.contains(id))
+      return outOfRange("the row was not pinned", "there is no ledger row " + std::to_string(id.value()),
+                        "ledger ids run from 0 to " + std::to_string(static_cast<int>(ledger.size()) - 1), "ledger",
+                        id.value());
+    ledger.change(id).pinned = on;
+    return commit;
+  });
+}
+
+void setOpEvents(Session& session, bool on) {
+  session.parts().manifest.opEvents = on;
+  session.parts().backend->setLogging(on);
+  session.publisher().describe(session.parts());
+  session.publish();
+}
+
+Status undo(Session& session) {
+  if (session.timeline().canUndo()) return session.travel(session.timeline().current().parent);
+  return Error{"nothing_to_undo", "nothing was undone", "this is the start of the session", "redo, or go on"};
+}
+
+Status redo(Session& session) {
+  if (const int next = session.timeline().redoTarget(); next >= 0) return session.travel(next);
+  return Error{"nothing_to_redo", "nothing was redone", "this is the newest state of the branch", "undo first"};
+}
+
+Status goTo(Session& session, Tick tick) {
+  if (const int entry = session.timeline().find(tick); entry >= 0) return session.travel(entry);
+  return outOfRange("the tick was not found",
+                    "branch " + session.timeline().branch() + " has no tick " + std::to_string(tick.value()),
+                    "ticks run from 0 to the newest one", "tick", tick.value());
+}
+
+}  // namespace kvlab

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/session.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/check/invariant.h"
+#include "core/kinds/open_parts.h"
+#include "core/model/decoder/backend_status.h"
+#include "core/session/storage.h"
+
+namespace kvlab {
+
+Session::Session(SessionParts parts) : m_parts(std::move(parts)), m_revisers(m_parts.kind->revisers()) {
+  for (const Invariant& invariant : invariants())
+    m_health.invariants.push_back({std::string(invariant.id), std::string(invariant.title), true, "", Tick(0), {}});
+  m_publisher.describe(m_parts);
+  startOver();
+}
+
+Session::~Session() = default;
+
+Result<std::unique_ptr<Session>> Session::open(const Manifest& manifest, const std::string& resources,
+                                               const Progress& progress) {
+  Result<SessionParts> parts = openParts(manifest, resources, progress);
+  if (!parts) return parts.error();
+  return std::unique_ptr<Session>(new Session(parts.take()));
+}
+
+Result<std::unique_ptr<Session>> Session::fork() const {
+  if (Status ready = usable(); !ready) return ready.error();
+  Result<SessionParts> parts = siblingParts(m_parts, m_parts.manifest, m_parts.opened);
+  if (!parts) return parts.error();
+  std::unique_ptr<Session> copy(new Session(parts.take()));
+  CacheState state = ownCopy(this->state());
+  writeRows(copy->m_parts, state, rowsIn(m_parts, this->state()));
+  copy->m_parts.layouts.restart(copy->m_parts.store, state);
+  copy->m_history.startFrom(m_history, std::move(state));
+  copy->measured().drift = measured().drift;
+  copy->m_pending = m_pending;
+  copy->m_health = m_health;
+  copy->m_breakpoints = m_breakpoints;
+  copy->m_watching.attentionUntil = m_watching.attentionUntil;
+  copy->publish();
+  return copy;
+}
+
+Result<std::unique_ptr<Session>> Session::beside(Manifest wanted) const {
+  const auto differs = [](const char* key, const nlohmann::json& value, const nlohmann::json& own) {
+    return Error{"lane_differs",
+                 "the session was not opened beside another",
+                 std::string(key) + " is " + value.dump() + " there and " + own.dump() + " here",
+                 "leave " + std::string(key) + " out, or open a session of its own",
+                 std::nullopt,
+                 key,
+                 value};
+  };
+  const Manifest& own = manifest();
+  const std::string numerics = m_parts.backend->ops().numericsId();
+  if (wanted.model != own.model) return differs("model", wanted.model, own.model);
+  if (wanted.backend != own.backend && wanted.backend != m_parts.backend->id())
+    return differs("backend", wanted.backend, m_parts.backend->id());
+  if (!wanted.numerics.empty() && wanted.numerics != numerics) return differs("numerics", wanted.numerics, numerics);
+  if (wanted.weights != own.weights) return differs("weights", wanted.weights, own.weights);
+  if (wanted.dtype != own.dtype) return differs("dtype", wanted.dtype, own.dtype);
+  Result<SessionParts> parts = siblingParts(m_parts, wanted, wanted);
+  if (!parts) return parts.error();
+  std::unique_ptr<Session> other(new Session(parts.take()));
+  other->m_history.setExecute(m_history.execute());
+  return other;
+}
+
+CallContext Session::callContext(Trace& trace) {
+  return {m_parts, trace, m_progress, [this](std::int32_t slots) { m_history.makeRoom(m_parts, slots); }};
+}
+
+Status Session::usable() const {
+  if (m_health.status != SessionState::Broken) return ok();
+  return Error{"broken", "the session is broken", m_health.reason, "rebuild, save the ids, or close the session"};
+}
+
+void Session::markBroken(const std::string& reason) {
+  m_health.status = SessionState::Broken;
+  m_health.reason = reason;
+}
+
+void Session::commit(Commit commit) {
+  m_health.bytesMoved = commit.bytesMoved;
+  m_history.commit(std::move(commit), m_parts);
+  m_health.status = state().length() ? SessionState::Ready : SessionState::Empty;
+  m_health.reason.clear();
+}
+
+Status Session::change(const std::function<Result<Commit>(CallContext&)>& makes, Check check) {
+  if (Status ready = usable(); !ready) return ready;
+  Trace trace;
+  CallContext call = callContext(trace);
+  Result<Commit> made = makes(call);
+  if (!made && call.poolsTouched) mend();
+  if (!made) return made.error();
+  commit(made.take());
+  if (check == Check::Full) runChecks(true, 0);
+  publish();
+  return ok();
+}
+
+Result<RebuildOutcome> Session::rebuild() {
+  Trace trace;
+  CallContext call = callContext(trace);
+  Result<Rebuilt> rebuilt = kind().rebuild(state(), call);
+  if (!rebuilt && call.poolsTouched) {
+    markBroken(rebuilt.error().text());
+    publish();
+  }
+  if (!rebuilt) return rebuilt.error();
+  if (!rebuilt->commit) return std::move(rebuilt->outcome);
+  commit(std::move(*rebuilt->commit));
+  check(true);
+  return std::move(rebuilt->outcome);
+}
+
+/// Every invariant once, and what that says of each.
+std::vector<Violation> Session::runChecks(bool full, std::int64_t part) {
+  std::vector<Violation> violations =
+      checkAll({state(), m_parts.store, manifest(), m_parts.capacity, full, part, model().config().vocab});
+  // Rows that could not be read are not rows that hold.
+  if (Status read = backendStatus(*m_parts.backend, "reading the rows"); !read)
+    violations.push_back({"row_checksums", read.error().text()});
+  for (InvariantState& invariant : m_health.invariants) {
+    const auto found = std::find_if(violations.begin(), violations.end(),
+                                    [&](const Violation& v) { return v.invariant == invariant.id; });
+    invariant.ok = found == violations.end();
+    invariant.detail = invariant.ok ? "" : found->detail;
+    if (invariant.ok) invariant.lastPass = state().tick;
+    else if (!invariant.firstFailure) invariant.firstFailure = state().tick;
+  }
+  return violations;
+}
+
+const std::vector<InvariantState>& Session::check(bool full) {
+  runChecks(full, 0);
+  publish();
+  return m_health.invariants;
+}
+
+/// Empty cache, no history.
+void Session::startOver() {
+  m_history.start(emptyState(m_parts));
+  m_pending.clear();
+  m_health.report = nullptr;
+  m_health.status = SessionState::Empty;
+  m_health.reason.clear();
+  publish();
+}
+
+Status Session::reset() {
+  for (int layer = 0; layer < m_parts.store.layers(); ++layer) {
+    // Every slot that was ever handed out: rows that history kept count, too.
+    std::vector<std::int32_t> slots(static_cast<std::size_t>(m_parts.store.slots(layer).untouched()));
+    std::iota(slots.begin(), slots.end(), 0);
+    m_parts.store.pool(layer).zero(slots);
+  }
+  m_parts.faults.disarm();
+  startOver();
+  return ok();
+}
+
+}  // namespace kvlab

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// How rows are stored: what snapshots say of it, and changing it while the session lives.
+#include <algorithm>
+
+#include "core/kinds/base/storage_plan.h"
+#include "core/model/decoder/backend_status.h"
+#include "core/session/storage.h"
+
+namespace kvlab {
+namespace {
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+constexpr std::size_t kChunk = 256;  // rows converted at a time
+
+/// Bytes of a record by kind, from its layout.
+BytesByKind bytesOf(const kernels::RowFormat& format) {
+  const kernels::RowLayout o = kernels::rowLayout(format);
+  const std::int64_t values = std::int64_t{format.kvHeads} * format.headDim;
+  BytesByKind out;
+  out.k = values * kernels::dtypeBytes(format.k);
+  out.v = values * kernels::dtypeBytes(format.v);
+  out.scales = 4 * std::int64_t{format.kvHeads} * (kernels::dtypeHasScale(format.k) + kernels::dtypeHasScale(format.v));
+  out.tags = 16;  // tag and checksum
+  out.padding = o.stride - out.k - out.v - out.scales - out.tags;
+  return out;
+}
+
+/// Read and written to assemble what one query of the newest row reads.
+std::int64_t readBytes(const LayerGroup& group, const kernels::RowFormat& format) {
+  if (group.read == ReadPath::InPlace) return 0;
+  std::int64_t rows = static_cast<std::int64_t>(group.map->resident());
+  if (group.tailOnly && group.window > 0) rows = std::min<std::int64_t>(rows, group.window);
+  const std::int64_t stride = kernels::rowLayout(format).stride;
+  if (group.read != ReadPath::Roll) return 2 * rows * stride;
+  kernels::RowFormat plain = format;
+  plain.k = plain.v = kernels::DType::f32;
+  const std::int64_t values = 8 * std::int64_t{format.kvHeads} * format.headDim;  // K and V as f32
+  return rows * (stride + 2 * values + kernels::rowLayout(plain).stride);
+}
+
+/// Rows of one layer from a pool to another, converted where the formats differ.
+void carry(const RowPool& from, std::span<const Slot> source, RowPool& to, std::span<const Slot> target,
+           const Column<LedgerId>& ids, std::size_t first) {
+  const bool same = from.format() == to.format();
+  std::vector<std::uint8_t> records(same ? kChunk * at(to.stride()) : 0);
+  std::vector<float> k(same ? 0 : kChunk * at(to.width())), v(k.size());
+  std::vector<std::uint64_t> tags;
+  for (std::size_t begin = 0; begin < source.size(); begin += kChunk) {
+    const std::size_t n = std::min(kChunk, source.size() - begin);
+    if (same) {
+      from.readRecords(source.subspan(begin, n), records.data());
+      to.writeRecords(target.subspan(begin, n), records.data());
+      continue;
+    }
+    tags.clear();
+    for (std::size_t i = begin; i < begin + n; ++i) tags.push_back(static_cast<std::uint64_t>(ids[first + i].value()));
+    from.gather(plain(source.subspan(begin, n)), k.data(), v.data());
+    to.write(plain(target.subspan(begin, n)), k.data(), v.data(), tags.data());
+  }
+}
+
+}  // namespace
+
+std::vector<std::shared_ptr<const StorageView>> storageOf(const Session& session) {
+  const CacheStore& store = session.store();
+  const CacheState& state = session.state();
+  const LayoutSet& layouts = session.parts().layouts;
+  std::vector<std::shared_ptr<const StorageView>> out;
+  for (int layer = 0; layer < store.layers(); ++layer) {
+    const RowPool& pool = store.pool(layer);
+    const LayerGroup& group = state.group(layer);
+    const auto alike = [&](int other) {
+      return state.groupOf[at(other)] == state.groupOf[at(layer)] && store.pool(other).format() == pool.format();
+    };
+    int first = 0;
+    while (first < layer && !alike(first)) ++first;
+    if (first < layer) {
+      out.push_back(out[at(first)]);
+      continue;
+    }
+    auto view = std::make_shared<StorageView>();
+    view->layout = layouts.layout(layer).name();
+    view->k = kernels::dtypeName(pool.format().k);
+    view->v = kernels::dtypeName(pool.format().v);
+    view->poolSlots = pool.slots();
+    view->stride = static_cast<std::int32_t>(pool.stride());
+    view->rows = static_cast<std::int32_t>(group.map->resident());
+    view->first = group.map->first;
+    view->window = group.window;
+    view->held = pool.slots() - store.slots(layer).available();
+    view->record = bytesOf(pool.format());
+    view->read = group.read;
+    view->tailOnly = group.tailOnly;
+    view->readBytes = readBytes(group, pool.format());
+    view->ring = group.ring;
+    view->pages = layouts.layout(layer).pages(group, store.slots(layer));
+    out.push_back(std::move(view));
+  }
+  return out;
+}
+
+namespace {
+
+/// Rows that a cache layer has and must have room for; heads that share a budget, on average.
+std::int64_t rowsNeeded(const Session& session, int layer) {
+  const CacheState& state = session.state();
+  const int perLayer = session.cacheLayers().perLayer, first = layer / perLayer * perLayer;
+  if (!state.policy || !state.policy->layers[at(layer)].budget)
+    return static_cast<std::int64_t>(state.map(layer).size());
+  std::int64_t all = 0;
+  for (int part = first; part < first + perLayer; ++part)
+    all += state.policy->audit.layers[at(part)].bands.capacity() + session.manifest().ring.blockTokens;
+  return (all + perLayer - 1) / perLayer;
+}
+
+/// A layer's group with its rows in slots of another store.
+LayerGroup moved(LayerGroup group, const GroupRules& rules, SlotAllocator& slots, Tick now) {
+  static_cast<GroupRules&>(group) = rules;
+  auto map = std::make_shared<ResidencyView>(*group.map);
+  const auto size = static_cast<std::int32_t>(map->size());
+  if (group.keep) map->first = std::max(map->first, size - group.keep);
+  std::vector<Slot> all(at(map->first), Slot(-1));
+  const std::vector<Slot> taken = slots.take(size - map->first);
+  all.insert(all.end(), taken.begin(), taken.end());
+  map->slotOf.assign(all);
+  if (group.ring) {
+    group.ring->filled = size - map->first;
+    group.ring->offset = size;
+    group.ring->base = (size - group.ring->pointer()) % group.ring->capacity;
+    group.ring->baseTick = now;
+  }
+  group.map = std::move(map);
+  return group;
+}
+
+Status roomFor(const SessionParts& parts, const CacheState& state, const StoragePlan& plan, const CacheStore& store) {
+  for (int layer = 0; layer < store.layers(); ++layer)
+    if (store.slots(layer).available() < static_cast<std::int32_t>(state.map(layer).resident()) &&
+        !plan.layouts.demand(layer).keep)
+      return Error{"capacity", "the storage was not changed",
+                   "layer " + parts.cacheLayers.name(Layer(layer)) + " has no room for its rows",
+                   "raise capacity, or choose another layout"};
+  return ok();
+}
+
+/// The content in pools made as parts.manifest says. The old pools stay until all rows are over.
+Result<Commit> carried(SessionParts& parts, const CacheState& before) {
+  Result<StoragePlan> plan = planStorage(parts, before.policy.get());
+  if (!plan) return plan.error();
+  Result<CacheStore> made = makeStore(parts, *plan);
+  if (!made) return made.error();
+  CacheStore store = made.take();
+  if (Status fits = roomFor(parts, before, *plan, store); !fits) return fits.error();
+  Commit commit{before};
+  commit.severed = true;  // older states name slots of the old pools
+  CacheState& next = commit.state;
+  CacheState empty;
+  plan->layouts.start(empty, windowsOf(parts));
+  const auto make = [&](int layer) {
+    return moved(before.group(layer), empty.group(layer), store.slots(layer), before.tick);
+  };
+  regroup(
+      next, [&](int a, int b) { return plan->layouts.alike(a, b); }, make, [](int, int) {});
+  bool converted = false, dropped = false;
+  for (int layer = 0; layer < store.layers(); ++layer) {
+    const ResidencyView &old = before.map(layer), &now = next.map(layer);
+    const auto first = at(now.first);
+    carry(parts.store.pool(layer), old.slotOf.span().subspan(first), store.pool(layer), now.residentSlots(), now.ledger,
+          first);
+    dropped = dropped || now.first != old.first;
+    converted = converted || !(parts.store.pool(layer).format() == store.pool(layer).format());
+  }
+  if (Status done = backendStatus(*parts.backend, "converting rows"); !done) return done.error();
+  plan->layouts.restart(store, next);
+  next.logitsStale = next.length() > 0 && (before.logitsStale || converted || dropped);
+  next.edited = next.edited || converted;
+  parts.store = std::move(store);
+  parts.layouts = std::move(plan->layouts);
+  return commit;
+}
+
+/// The session with another manifest, its content kept.
+Status restore(Session& session, Manifest wanted) {
+  return session.change(
+      [&](CallContext& call) -> Result<Commit> {
+        SessionParts& parts = call.parts;
+        if (Status can = parts.kind->allows(parts, Capability::Storage, "the storage was not changed"); !can)
+          return can.error();
+        const std::int64_t capacity = parts.capacity;
+        std::swap(parts.manifest, wanted);
+        parts.capacity = parts.kind->sizes(parts.manifest, parts.model->config()).capacity;
+        Result<Commit> commit = carried(parts, session.state());
+        if (commit) {
+          session.publisher().describe(parts);
+        } else {
+          std::swap(parts.manifest, wanted);
+          parts.capacity = capacity;
+        }
+        return commit;
+      },
+      Session::Check::Full);
+}
+
+}  // namespace
+
+Status setLayout(Session& session, int layer, const std::string& layout) {
+  if (Result<LayoutSpec> spec = parseLayout(layout); !spec) return spec.error();
+  Manifest wanted = session.manifest();
+  if (layer >= 0) {
+    LayerOverride one;
+    one.from = one.to = layer;
+    one.layout = layout;
+    wanted.layers.push_back(std::move(one));
+  } else {
+    wanted.layout = layout;
+    for (LayerOverride& one : wanted.layers) one.layout.clear();
+  }
+  return restore(session, std::move(wanted));
+}
+
+Status setFormat(Session& session, int layer, const std::string& k, const std::string& v) {
+  for (const std::string* type : {&k, &v})
+    if (!type->empty() && std::find(rowTypes().begin(), rowTypes().end(), *type) == rowTypes().end())
+      return Error{"bad_manifest",
+                   "the format was not changed",
+                   *type + " is not a row format",
+                   "f32, f16, bf16, int8 or fp8-e4m3",
+                   std::nullopt,
+                   type == &k ? "k" : "v",
+                   *type};
+  Manifest wanted = session.manifest();
+  LayerOverride one;
+  one.from = one.to = layer;
+  if (layer < 0) {
+    one.from = 0;
+    one.to = session.cacheLayers().layers - 1;
+    for (LayerOverride& old : wanted.layers) {
+      if (!k.empty()) old.kvK.clear();
+      if (!v.empty()) old.kvV.clear();
+    }
+    if (!k.empty()) wanted.kvK = k;
+    if (!v.empty()) wanted.kvV = v;
+    return restore(session, std::move(wanted));
+  }
+  one.kvK = k;
+  one.kvV = v;
+  wanted.layers.push_back(std::move(one));
+  return restore(session, std::move(wanted));
+}
+
+Status setCapacity(Session& session, std::int64_t rows) {
+  const auto refused = [&](std::string why, const char* remedy) {
+    return Error{"capacity", "the capacity was not changed", std::move(why), remedy, std::nullopt, "rows", rows};
+  };
+  const std::int32_t phases = session.parts().maxPhases;
+  if (rows < 1 || rows >= phases)
+    return refused(std::to_string(rows) + " rows are outside 1 .. " + std::to_string(phases - 1),
+                   "open a session with a larger capacity");
+  for (int layer = 0; layer < session.state().layers(); ++layer)
+    if (const std::int64_t needed = rowsNeeded(session, layer); needed > rows && !session.state().group(layer).keep)
+      return refused("layer " + session.cacheLayers().name(Layer(layer)) + " needs " + std::to_string(needed) +
+                         " rows, more than " + std::to_string(rows),
+                     "give room for them, or evict rows first");
+  Manifest wanted = session.manifest();
+  wanted.capacity = rows;
+  return restore(session, std::move(wanted));
+}
+
+Result<Compaction> compact(Session& session, std::int64_t most) {
+  if (Status ready = session.usable(); !ready) return ready.error();
+  SessionParts& parts = session.parts();
+  CacheState next = session.state();
+  Compaction all;
+  session.history().forgetOlder(parts, true);  // what moves is named by older states, too
+  const std::vector<std::vector<int>> layers = layersOf(next);
+  LayoutContext context{parts.store, parts.faults};
+  for (std::size_t g = 0; g < next.groups.size(); ++g) {
+    Result<Compaction> done = parts.layouts.layout(layers[g].front()).compact(next.groups[g], layers[g], context, most);
+    if (!done) {
+      session.markBroken(done.error().text());
+      return done.error();
+    }
+    all.rows += done->rows;
+    all.bytes += done->bytes;
+    all.done = all.done && done->done;
+  }
+  if (all.rows == 0) return all;
+  session.health().bytesMoved = all.bytes;
+  session.refine(std::move(next));
+  session.check(false);
+  return all;
+}
+
+std::vector<StoredRows> rowsIn(const SessionParts& parts, const CacheState& state) {
+  std::vector<StoredRows> out;
+  for (int layer = 0; layer < parts.store.layers(); ++layer) {
+    const RowPool& pool = parts.store.pool(layer);
+    const std::span<const Slot> slots = state.group(layer).stored().residentSlots();
+    out.emplace_back(slots.size() * at(pool.stride()));
+    pool.readRecords(slots, out.back().data());
+  }
+  return out;
+}
+
+void writeRows(SessionParts& parts, const CacheState& state, const std::vector<StoredRows>& rows) {
+  for (int layer = 0; layer < parts.store.layers(); ++layer)
+    parts.store.pool(layer).writeRecords(state.group(layer).stored().residentSlots(), rows[at(layer)].data());
+}
+
+}  // namespace kvlab

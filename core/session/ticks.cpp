@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/ticks.h"
+
+#include <algorithm>
+
+#include "core/session/requests.h"
+#include "core/session/truth.h"
+
+namespace kvlab {
+
+TickReport refusedTick(const Session& session, Error error) {
+  TickReport report;
+  report.ok = false;
+  report.tick = session.state().tick;
+  report.error = std::move(error);
+  return report;
+}
+
+TickReport step(Session& session, const std::vector<TokenId>& forced) {
+  if (Status ready = session.usable(); !ready) return refusedTick(session, ready.error());
+  if (session.state().length() == 0 && forced.empty() && session.pending().empty())
+    return refusedTick(session,
+                       {"empty", "there is nothing to continue", "the context is empty",
+                        "prompt some text first, or step with given tokens"});
+  TickWish wish;
+  wish.generates = wish.pending = true;
+  wish.forced = forced;
+  wish.adds = Source::Model;
+  return session.tick(std::move(wish));
+}
+
+Result<TokenId> peek(Session& session) {
+  if (Status ready = session.usable(); !ready) return ready.error();
+  if (Status fresh = refreshLogits(session); !fresh) return fresh.error();
+  return session.look([&](CallContext& call) {
+    CacheState looked = session.state();
+    return session.ticker(call).generate({}, looked);
+  });
+}
+
+TickReport apply(Session& session) {
+  if (Status ready = session.usable(); !ready) return refusedTick(session, ready.error());
+  if (session.pending().empty())
+    return refusedTick(
+        session, {"nothing_pending", "there is nothing to apply", "no action is pending", "inject actions first"});
+  TickWish wish;
+  wish.pending = true;
+  return session.tick(std::move(wish));
+}
+
+TickReport stepAction(Session& session) {
+  if (session.pending().empty()) return step(session);
+  if (Status ready = session.usable(); !ready) return refusedTick(session, ready.error());
+  // From the highest position down, so that what is left keeps its references.
+  Result<EditPlan> planned = plan(session, {});
+  if (!planned) return refusedTick(session, planned.error());
+  std::size_t place = session.pending().size() - 1;
+  for (auto detail = planned->details.rbegin(); detail != planned->details.rend(); ++detail) {
+    place = static_cast<std::size_t>(detail->place);
+    if (!std::holds_alternative<Add>(session.pending()[place])) break;
+  }
+  TickWish wish;
+  wish.pending = true;
+  wish.place = place;
+  return session.tick(std::move(wish));
+}
+
+TickReport append(Session& session, const std::vector<TokenId>& tokens, Source source, bool last, bool draft) {
+  if (Status ready = session.usable(); !ready) return refusedTick(session, ready.error());
+  TickWish wish;
+  for (TokenId token : tokens) wish.actions.push_back(Add{token});
+  if (wish.actions.empty())
+    return refusedTick(
+        session, {"empty_tokens", "nothing was appended", "the list of tokens is empty", "give at least one token"});
+  wish.adds = source;
+  wish.pass = last ? PassKind::PromptEnd : PassKind::PromptPart;
+  wish.draft = draft;
+  TickReport report = session.tick(std::move(wish));
+  if (!report.ok || !last || !session.wantsTick()) return report;
+  // A question has come: what it looks at may want detail before it is answered.
+  TickReport focused = session.tick({});
+  if (!focused.ok) return focused;
+  focused.actions.insert(focused.actions.begin(), report.actions.begin(), report.actions.end());
+  focused.events.insert(focused.events.begin(), report.events.begin(), report.events.end());
+  return focused;
+}
+
+TickReport endPrefill(Session& session) {
+  if (Status ready = session.usable(); !ready) return refusedTick(session, ready.error());
+  if (!session.state().policy || !session.state().policy->prefilling) {
+    TickReport nothing;
+    nothing.tick = session.state().tick;
+    return nothing;
+  }
+  TickWish wish;
+  wish.adds = Source::Prompt;
+  wish.pass = PassKind::PromptEnd;
+  return session.tick(std::move(wish));
+}
+
+std::vector<TickReport> run(Session& session, int maxTicks, std::string& stoppedBy) {
+  std::vector<TickReport> reports;
+  const std::vector<TokenId> eos = session.model().tokenizer().eos();
+  const Breakpoints& breakpoints = session.breakpoints();
+  stoppedBy = "max_ticks";
+  for (int i = 0; i < maxTicks; ++i) {
+    if (i > 0) session.betweenTicks();
+    if (!kvlab::report(session.progress(), "running", i, maxTicks)) {
+      stoppedBy = "cancelled";
+      break;
+    }
+    const CacheState before = session.state();
+    reports.push_back(step(session));
+    const TickReport& last = reports.back();
+    double kl = 0;
+    if (breakpoints.needsKl())
+      if (Result<Drift> measured = measureDrift(session)) kl = measured->kl;
+    if (const std::string hit = breakpoints.hit(last, before, session.state(), kl); !hit.empty()) {
+      stoppedBy = hit;
+      break;
+    }
+    if (!last.ok) stoppedBy = "error";
+    else if (last.token && std::find(eos.begin(), eos.end(), *last.token) != eos.end()) stoppedBy = "end_of_text";
+    else continue;
+    break;
+  }
+  return reports;
+}
+
+}  // namespace kvlab

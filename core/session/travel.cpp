@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way back: kept states, and commands that are executed again.
+#include "core/kinds/base/cache_kind.h"
+#include "core/kinds/base/storage_plan.h"
+#include "core/session/session.h"
+#include "core/session/storage.h"
+
+namespace kvlab {
+namespace {
+
+/// Storage as another manifest of the same session wants it, empty; nothing happens where it is alike.
+Status restock(SessionParts& parts, const Manifest& wanted) {
+  const Manifest& now = parts.manifest;
+  if (wanted.layout == now.layout && wanted.kvK == now.kvK && wanted.kvV == now.kvV && wanted.layers == now.layers &&
+      wanted.capacity == now.capacity)
+    return ok();
+  parts.manifest = wanted;
+  parts.capacity = parts.kind->sizes(wanted, parts.model->config()).capacity;
+  return freshStorage(parts);
+}
+
+}  // namespace
+
+Status Session::travel(int id) {
+  const Health before = m_health;
+  Status done = ok();
+  if (timeline().entry(id).state) m_history.select(id);
+  else done = replay(id);
+  if (done) {
+    m_pending.clear();
+    m_health.status = state().length() ? SessionState::Ready : SessionState::Empty;
+    m_health.reason.clear();
+  } else if (m_health.status != SessionState::Broken) {
+    m_health.status = before.status;
+    m_health.reason = before.reason;
+  }
+  m_health.report = timeline().current().report;
+  publish();
+  return done;
+}
+
+/// Starts over from what the session was opened with and executes the commands on the path to `id`. The timeline keeps
+/// its entries; only the state reached is kept in it. On an error the session is where it was.
+Status Session::replay(int id) {
+  const std::vector<PastCommand> all = m_history.commands(id);
+  const std::vector<Action> pending = m_pending;
+  const int here = timeline().currentId();
+  const CacheState before = state();
+  const std::vector<StoredRows> rows = rowsIn(m_parts, before);
+  const Manifest now = manifest();
+  Status done = restock(m_parts, m_parts.opened);
+  Timeline kept = m_history.beginReplay(emptyState(m_parts));
+  for (std::size_t i = 0; i < all.size() && done; ++i) {
+    m_pending.clear();  // a command carries what was pending when it ran
+    if (const Result<nlohmann::json> result = m_history.executeAgain(*this, all[i]); !result) done = result.error();
+  }
+  if (done) {
+    m_history.endReplay(std::move(kept), id, {});
+  } else {
+    if (Status back = restock(m_parts, now); !back) markBroken(back.error().text());
+    m_history.endReplay(std::move(kept), here, before);
+    writeRows(m_parts, before, rows);
+  }
+  m_pending = pending;
+  m_parts.layouts.restart(m_parts.store, state());
+  m_publisher.describe(m_parts);
+  return done;
+}
+
+}  // namespace kvlab

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/truth.h"
+
+#include <limits>
+
+#include "core/check/fault_drill.h"
+#include "core/files/fingerprint.h"
+#include "core/session/state_hash.h"
+
+namespace kvlab {
+namespace {
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+RebuildInput inputOf(Session& session) {
+  SessionParts& parts = session.parts();
+  return {session.state(), *parts.transformer, parts.faults, parts.manifest.position == PositionMode::Cache};
+}
+
+Status ready(const Session& session, Capability capability, const char* what) {
+  if (Status usable = session.usable(); !usable) return usable;
+  return session.kind().allows(session.parts(), capability, what);
+}
+
+}  // namespace
+
+Status refreshLogits(Session& session) {
+  if (!session.state().logitsStale || session.state().length() == 0) return ok();
+  return session.look([&](CallContext& call) -> Status {
+    call.makeRoom(1);
+    Result<CacheState> fresh =
+        call.transaction().query(session.state(), session.ticker(call).rules(session.state()), call.trace);
+    if (!fresh) return fresh.error();
+    session.refine(fresh.take());
+    return ok();
+  });
+}
+
+Result<Drift> measureDrift(Session& session) {
+  if (Status fresh = refreshLogits(session); !fresh) return fresh.error();
+  Result<Drift> measured = session.look([&](CallContext& call) { return session.kind().drift(session.state(), call); });
+  if (!measured) return measured;
+  session.measured().drift = *measured;
+  session.publish();
+  return measured;
+}
+
+Result<Quantisation> measureQuantisation(Session& session) {
+  if (Status can = ready(session, Capability::QuantisationError, "quantisation was not measured"); !can)
+    return can.error();
+  Result<Quantisation> measured =
+      kvlab::measureQuantisation(inputOf(session), session.parts().store, session.progress());
+  if (!measured) return measured;
+  session.measured().quantisation = *measured;
+  session.publish();
+  return measured;
+}
+
+Result<Lifespans> recordLifespans(Session& session, const LifespanRules& rules) {
+  if (Status can = ready(session, Capability::KeyLifespans, "no lifespans were recorded"); !can) return can.error();
+  const RebuildInput input{session.state(), session.transformer(), session.parts().faults};
+  Result<Lifespans> recorded = kvlab::recordLifespans(input, session.parts().store, rules, session.progress());
+  if (recorded) recorded->model = modelFingerprint(session.model());
+  return recorded;
+}
+
+Result<std::vector<std::vector<float>>> attentionPerHead(Session& session, Layer layer) {
+  std::vector<std::vector<float>> out;
+  const CacheState& state = session.state();
+  if (state.length() == 0) return out;
+  if (Status can =
+          session.kind().allows(session.parts(), Capability::HeadAttention, "attention by head was not measured");
+      !can)
+    return can.error();
+  Result<CacheState> seen = session.look([&](CallContext& call) {
+    call.makeRoom(1);
+    TransactionRules rules = session.ticker(call).rules(state);
+    rules.wantPerHead = true;
+    return call.transaction().query(state, rules, call.trace);
+  });
+  if (!seen) return seen.error();
+  const std::vector<float>& all = seen->attention->perHead[at(layer.value())];
+  const std::size_t rows = state.map(layer.value()).size();
+  for (int head = 0; head < session.model().config().heads / session.cacheLayers().perLayer; ++head) {
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(at(head) * (rows + 1));
+    out.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(rows));
+  }
+  return out;
+}
+
+void keepAttention(Session& session) { session.watching().attentionUntil = std::numeric_limits<std::int64_t>::max(); }
+
+const ExactnessMap& exactnessMap(const Session& session) {
+  std::optional<ExactnessMap>& map = session.measured().exactness;
+  if (!map) map = session.kind().exactness(session.parts(), session.state());
+  return *map;
+}
+
+std::string stateHash(const Session& session) { return stateHash(session.state(), session.store(), session.pending()); }
+
+std::string textOf(const Session& session, LedgerId id) {
+  return session.model().tokenizer().tokenText(session.state().ledger[id].token);
+}
+
+Result<nlohmann::json> fault(Session& session, const std::string& kind, const nlohmann::json& params) {
+  SessionParts& parts = session.parts();
+  if (!parts.manifest.faults)
+    return Error{"door_closed",
+                 "the fault was refused",
+                 "the fault drill is closed",
+                 "open the session with \"faults\": true",
+                 std::nullopt,
+                 "faults",
+                 false};
+  Commit commit{session.state()};
+  commit.severed = true;  // damage cannot be taken back by naming older rows: undo executes the commands again
+  Result<nlohmann::json> done = injectFault(kind, params, commit.state, parts.store, parts.faults);
+  if (!done || parts.faults.armed()) return done;
+  if (Status damaged = session.change([&](CallContext&) -> Result<Commit> { return std::move(commit); }); !damaged)
+    return damaged.error();
+  return done;
+}
+
+}  // namespace kvlab

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/verbs/wlod_session.h"
+
+#include "core/session/ticks.h"
+
+namespace kvlab {
+namespace {
+
+Error noLens(const char* what, std::string why, const char* remedy, std::string value) {
+  return {"no_lens", what, std::move(why), remedy, std::nullopt, "lens", std::move(value)};
+}
+
+/// The working context keeps what the draft brought.
+WlodState accepted(const WlodState& state) {
+  WlodState next = state;
+  next.draft.reset();
+  return next;
+}
+
+/// [layers] slots of the rows that came with the draft.
+LayerSlots draftedSlots(const WlodState& state, const WlodState& before) {
+  const auto kept = static_cast<std::size_t>(before.count());
+  LayerSlots out;
+  for (const Column<Slot>& slots : state.slots) out.emplace_back(slots.begin() + kept, slots.end());
+  return out;
+}
+
+}  // namespace
+
+Result<const WlodKind*> wlodOf(const Session& session, const char* what) {
+  if (const auto* kind = dynamic_cast<const WlodKind*>(&session.kind())) return kind;
+  return Error{"no_wlod",
+               what,
+               "this session has no working context",
+               "open one with \"wlod\": {} in the manifest",
+               std::nullopt,
+               "wlod",
+               nullptr};
+}
+
+TickReport refocus(Session& session) {
+  constexpr const char* kWhat = "nothing was refocused";
+  if (Status ready = session.usable(); !ready) return refusedTick(session, ready.error());
+  if (const auto kind = wlodOf(session, kWhat); !kind) return refusedTick(session, kind.error());
+  if (!session.manifest().wlod->allocates())
+    return refusedTick(
+        session,
+        noLens(kWhat, "wlod.lens is off", "open the session with a lens, or expand and collapse by hand", "off"));
+  if (session.state().wlod->draft)
+    return refusedTick(session,
+                       {"speculating", kWhat, "a speculative span is open", "accept it or roll it back first"});
+  return session.tick({});
+}
+
+Status setLensScores(Session& session, std::vector<double> scores) {
+  return session.change([&](CallContext&) -> Result<Commit> {
+    const auto kind = wlodOf(session, "the scores were refused");
+    if (!kind) return kind.error();
+    const std::string& lens = (*kind)->lens().name;
+    if (lens != "script")
+      return noLens("the scores were refused", "wlod.lens is " + lens, "open the session with wlod.lens script", lens);
+    const WlodState& state = *session.state().wlod;
+    if (const auto tried = refocus(state.context, scores, state.rules.focus, state.rules.working); !tried)
+      return tried.error();
+    auto next = std::make_shared<WlodState>(state);
+    next->scores = std::move(scores);
+    Commit commit{session.state()};
+    commit.state.wlod = std::move(next);
+    return commit;
+  });
+}
+
+TickReport speculate(Session& session, const std::vector<TokenId>& tokens) {
+  constexpr const char* kWhat = "nothing was drafted";
+  if (const auto kind = wlodOf(session, kWhat); !kind) return refusedTick(session, kind.error());
+  if (!session.pending().empty())
+    return refusedTick(
+        session, {"speculating", kWhat, "actions are pending that would have to wait", "apply or clear them first"});
+  return append(session, tokens, Source::Model, false, true);
+}
+
+Status endDraft(Session& session, bool keep) {
+  return session.change([&](CallContext&) -> Result<Commit> {
+    if (const auto kind = wlodOf(session, "there is nothing to end"); !kind) return kind.error();
+    const WlodState& state = *session.state().wlod;
+    if (!state.draft)
+      return Error{"no_draft", keep ? "nothing was accepted" : "nothing was rolled back", "no speculative span is open",
+                   "draft one with speculate"};
+    const CacheState& before = *state.draft->before;
+    Commit commit{keep ? session.state() : before};
+    if (keep) commit.state.wlod = std::make_shared<const WlodState>(accepted(state));
+    else commit.freed = draftedSlots(state, *before.wlod);
+    commit.state.tick = Tick(session.state().tick.value() + 1);
+    return commit;
+  });
+}
+
+}  // namespace kvlab

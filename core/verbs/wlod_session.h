@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What only wLOD sessions can do. Each call is refused with no_wlod in other sessions. Engine thread. semantics.md,
+// section 8.
+#pragma once
+#include "core/kinds/wlod/wlod_kind.h"
+#include "core/session/session.h"
+
+namespace kvlab {
+
+/// The kind of a wLOD session; `what` begins the error of others.
+Result<const WlodKind*> wlodOf(const Session& session, const char* what);
+/// A round of the focus allocator, whatever is due: a commit. Errors: no_lens, speculating.
+TickReport refocus(Session& session);
+/// What the lens `script` goes by: one score per entry, -1 .. 1, above 0 = wants detail; a commit. Errors: no_lens,
+/// bad_scores.
+Status setLensScores(Session& session, std::vector<double> scores);
+/// Appends tokens that may be taken back; until then nothing but tokens may be added. Errors: speculating.
+TickReport speculate(Session& session, const std::vector<TokenId>& tokens);
+/// Keeps the speculative span, or takes it back: then all is as it was before. A commit. Errors: no_draft.
+Status endDraft(Session& session, bool keep);
+
+}  // namespace kvlab

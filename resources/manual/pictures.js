@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pictures of the manual: one session per subject, every picture with the lines that lead to it.
+// usage: kvlab run pictures.js --out DIR
+
+const known = view.list();
+// Pictures are as high as what they show; others have 750 pixels.
+const heights = { window: 1000, map: 470, strip: 360, mirror: 480, ledger: 280, history: 260, events: 480, compose: 420,
+  model: 520, console: 320, log: 300, storage: 640, audit: 300, smartkv: 700, lanes: 560, tree: 640 };
+function picture(what, name) {
+  const size = { width: what === "window" ? 1600 : 1200, height: heights[what] || 750 };
+  view.screenshot(what, `${name || "view-" + what}.png`, size);
+}
+/** A view of its own, if the window has one. */
+function viewPicture(id, options) {
+  if (!known.includes(id)) return;
+  view.show(id);
+  if (options) view.set(id, options);
+  picture(id);
+}
+function ask(session, question) {
+  session.prompt(question);
+  for (let i = 0; i < 10 && session.step()[0].text.trim() !== "."; ++i);
+}
+
+const story = lab.readText("resource:demo/story.txt").trim();
+const question = "where is the silver key ?";
+
+// --- reading, editing, rebuilding ------------------------------------------------------------------------------------
+const s = lab.open({ model: "demo", faults: true });
+s.prompt(story);
+view.set("map", { quantity: "received" });
+viewPicture("map");
+ask(s, question);
+viewPicture("model");
+const place = s.tokens().indexOf(s.tokenise("cellar")[0]);
+view.focus({ row: place, layer: 2 });
+const edit = { action: "replace", positions: [place], new_token_ids: s.tokenise("attic") };
+viewPicture("compose", { draft: [edit] });
+view.set("compose", { draft: "" });
+s.inject(edit);
+s.apply();
+s.drift();
+view.focus({ row: place, layer: 2 });
+view.set("map", { quantity: "staleness" });
+picture("map", "edit-stale");
+view.set("map", { quantity: "drift_v" });
+viewPicture("mirror");
+viewPicture("events");
+view.show("mirror");
+view.show("model");
+view.show("events");
+picture("window", "window");
+viewPicture("ledger", { state: "edited" });
+view.set("ledger", { state: "all" });
+view.focus({ ledger: place });
+viewPicture("history");
+view.set("map", { quantity: "brightness" });
+viewPicture("strip", { quantity: "brightness", ghosts: true });
+viewPicture("numbers");
+for (const [id, args] of [["step", {}], ["undo", {}], ["prompt", { text: question }], ["drift", {}], ["undo", {}]]) {
+  view.command(id, args);
+  picture("console");  // waits for the command
+}
+viewPicture("console");
+viewPicture("log");
+s.fault("tag_bit", { layer: 1, index: 5 });
+s.step();
+viewPicture("invariants");
+s.close();
+
+// --- storage, quantisation, rings ------------------------------------------------------------------------------------
+const stored = lab.open({ model: "demo", layout: "paged:block=16", kv: { k: "int8", v: "int8" }, capacity: 256,
+  staging: 16, history_bytes: 1048576 });
+stored.prompt(story);
+stored.step(4);
+viewPicture("storage");
+stored.quantisation();
+viewPicture("quant", { figure: "relative", follow: true });
+view.set("quant", { follow: false });
+stored.close();
+const ring = lab.open({ model: "demo", layout: "ring_fused", ring: { window: 48 }, prefill_chunk: 16, staging: 16 });
+ring.prompt(story);
+ring.step(40);
+viewPicture("rings");
+ring.close();
+
+// --- lanes -----------------------------------------------------------------------------------------------------------
+const base = lab.open({ model: "demo" });
+base.prompt(story);
+const lanes = lab.lanes(base, [{ policy: "h2o:ratio=0.4" }, { policy: "streaming_llm:ratio=0.4" },
+  { layout: "ring_fused", ring: { window: 48 } }]);
+lanes.show();
+lanes.prompt(question);
+lanes.step(8);
+viewPicture("lanes");
+lanes.close();
+base.close();
+
+// --- wLOD and sweeps -------------------------------------------------------------------------------------------------
+const long = lab.open({ model: "demo", wlod: { budget: 224, gist: "trained", moments: 16384, every: 16 } });
+long.prompt(Array.from({ length: 12 }, () => story).join(" "));
+long.prompt(question);
+long.step(20);
+viewPicture("tree");
+long.close();
+lab.sweep({ name: "manual", base: { model: "demo" },
+  axes: [{ name: "policy", key: "policy", values: ["h2o", "streaming_llm"] },
+    { name: "budget", budget: "ratio", values: [0.1, 0.25, 0.5] }],
+  seeds: [1], prompts: [{ name: "recall-256", file: "resource:prompts/recall-256.json", stories: 2, questions: 8 }] },
+{ out: "manual.sweep", jobs: 2 });
+viewPicture("sweep");
+
+// --- policies --------------------------------------------------------------------------------------------------------
+const kept = lab.open({ model: "demo", policy: "smartkv:ratio=0.4,sinks=4,window=16" });
+kept.prompt(story);
+ask(kept, question);
+viewPicture("audit");
+kept.measureLifespans();
+viewPicture("smartkv");

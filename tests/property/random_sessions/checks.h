@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The oracles: plays the steps of a sequence one by one in a session and says what is wrong after each. The first
+// finding ends a session, because others follow from it. Engine thread.
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "property/random_sessions/probe.h"
+#include "property/random_sessions/sequence.h"
+
+namespace kvlab::random_sessions {
+
+struct Finding {
+  std::string kind;    // drift, entry_hash, invariant, refused_changed, ...
+  std::string verb;    // of the step that showed it
+  std::string code;    // what tells findings of one kind apart: an invariant, an error, what changed
+  std::string detail;  // in words
+  bool same(const Finding& other) const { return kind == other.kind && verb == other.verb && code == other.code; }
+};
+json toJson(const Finding& finding);
+Finding findingFromJson(const json& text);
+
+class Player {
+ public:
+  /// folder: where files of the sequence lie.
+  Player(std::string folder, std::string resources) : m_folder(std::move(folder)), m_resources(std::move(resources)) {}
+
+  Status open(const json& manifest);
+  Session& session() { return *m_session; }
+  std::optional<Finding> play(const Step& step);
+
+  int refused() const { return m_refused; }
+
+ private:
+  using Found = std::optional<Finding>;
+  Found call(const Step& step);
+  Found afterRefusal(const Step& step, const Error& error, const json& reports, const Digest& before);
+  Found holds(const std::string& verb);
+  Found visited(const std::string& verb);
+  Found driftless(const std::string& verb);
+  Found saved(const Step& step);
+  void takePolicies(Session& other);
+  Found goesOn(Session& loaded, const std::string& form);
+  Found captured();
+  Found replayed(const std::string& verb, const std::string& path);
+  Found forked();
+  json resolved(json args) const;
+  std::string ownPath(const char* name) const { return m_folder + "/" + name; }
+  Result<std::unique_ptr<Session>> another() const;
+
+  std::string m_folder, m_resources;
+  std::unique_ptr<Session> m_session;
+  std::map<int, std::string> m_hashes;  // of entries of the timeline, as they were seen last
+  std::string m_capture;                // being written
+  bool m_policySet = false;             // by the verb
+  bool m_faulty = false;                // a failure was armed: steps may fail and be mended
+  int m_refused = 0;
+};
+
+}  // namespace kvlab::random_sessions

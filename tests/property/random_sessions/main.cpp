@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random sessions: random manifests, random calls of every verb, oracles after each call.
+//   random_sessions [--seed S] [--sessions N | --seconds T] [--steps K] [--out DIR] [--shrink SECONDS]
+//   random_sessions --sequences DIR      plays DIR/*.jsonl and compares with DIR/expected.json
+//   random_sessions --replay FILE        plays one sequence and says what it finds; with --out it shrinks it, too
+// Ends with 1 where a finding is not in known.json, or a sequence does not show what expected.json says.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "property/random_sessions/manifests.h"
+#include "property/random_sessions/shrink.h"
+#include "property/random_sessions/tally.h"
+#include "property/random_sessions/verbs.h"
+
+using namespace kvlab;
+using namespace kvlab::random_sessions;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Options {
+  std::uint64_t seed = 1;
+  std::int64_t sessions = 0;
+  double seconds = 0, shrink = 10;
+  int steps = 40;
+  std::string out, sequences, replay;
+  std::string home = KVLAB_TESTS_DIR "/property/random_sessions";
+};
+
+bool parse(int argc, char** argv, Options& out) {
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string name = argv[i], value = argv[i + 1];
+    if (name == "--seed") out.seed = std::stoull(value);
+    else if (name == "--sessions") out.sessions = std::stoll(value);
+    else if (name == "--seconds") out.seconds = std::stod(value);
+    else if (name == "--steps") out.steps = std::stoi(value);
+    else if (name == "--shrink") out.shrink = std::stod(value);
+    else if (name == "--out") out.out = value;
+    else if (name == "--sequences") out.sequences = value;
+    else if (name == "--replay") out.replay = value;
+    else return false;
+  }
+  return argc % 2 == 1;
+}
+
+std::string inWords(const Finding& finding) { return finding.kind + " / " + finding.verb + " / " + finding.code; }
+
+/// Every verb and every key takes part.
+bool complete() {
+  bool all = true;
+  for (const std::string& verb : unmatchedVerbs())
+    std::printf("verb %s: give verbs.cpp a way to draw it, or take it out there\n", verb.c_str()), all = false;
+  for (const std::string& key : undrawnKeys())
+    std::printf("manifest key %s is never drawn: see manifests.cpp\n", key.c_str()), all = false;
+  return all;
+}
+
+void keep(const Options& options, std::uint64_t seed, const Played& played, const Folders& folders) {
+  const Sequence small = options.shrink > 0 ? shrunk(played, folders, options.shrink) : played.sequence;
+  std::string name = played.finding->kind + "_" + played.finding->verb + "_" + played.finding->code;
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  const std::string path = options.out + "/" + name + "-" + std::to_string(seed) + ".jsonl";
+  if (writeSequence(path, small))
+    std::printf("seed %llu: %s: %s\n", static_cast<unsigned long long>(seed), inWords(*played.finding).c_str(),
+                path.c_str());
+  else std::printf("cannot write %s\n", path.c_str());
+}
+
+volatile std::sig_atomic_t stopped = 0;  // Ctrl+C ends the run with the table of what it found
+
+int random(const Options& options, const Folders& folders) {
+  const Result<KnownList> known = KnownList::read(options.home + "/known.json");
+  if (!known) return std::printf("%s\n", known.error().text().c_str()), 2;
+  Tally tally(*known);
+  const auto start = std::chrono::steady_clock::now();
+  const auto passed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { stopped = 1; });
+  for (std::int64_t i = 0; !stopped && (options.sessions ? i < options.sessions : passed() < options.seconds); ++i) {
+    const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(i);
+    const Played played = playRandom(seed, options.steps, folders);
+    if (tally.add(seed, played) && !options.out.empty()) keep(options, seed, played, folders);
+    std::fflush(stdout);
+  }
+  tally.print();
+  return tally.unknown() ? 1 : 0;
+}
+
+/// [kind, verb, code] of each finding, each once, in the order in which they came.
+std::vector<json> shownBy(const Played& played) {
+  std::vector<json> out;
+  for (const Finding& one : played.all) {
+    const json line =
+        json::array({one.kind, one.verb, one.kind == "crash" ? "" : one.code});  // damage ends in many ways
+    if (std::find(out.begin(), out.end(), line) == out.end()) out.push_back(line);
+  }
+  return out;
+}
+
+/// Prints what is in `these` and not in `those`; how many.
+int printMissing(const std::vector<json>& these, const std::vector<json>& those, const char* verdict) {
+  int many = 0;
+  for (const json& one : these)
+    if (std::find(those.begin(), those.end(), one) == those.end())
+      std::printf("  %s: %s\n", one.dump().c_str(), verdict), ++many;
+  return many;
+}
+
+std::vector<fs::path> sequencesIn(const std::string& folder) {
+  std::vector<fs::path> out;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == ".jsonl") out.push_back(entry.path());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+int sequences(const Options& options, const Folders& folders) {
+  std::ifstream file(options.sequences + "/expected.json");
+  const json expected = json::parse(file, nullptr, false);
+  if (!expected.is_object()) return std::printf("%s has no expected.json\n", options.sequences.c_str()), 2;
+  int wrong = 0;
+  for (const fs::path& path : sequencesIn(options.sequences)) {
+    const Result<Sequence> sequence = readSequence(path.string());
+    if (!sequence) return std::printf("%s\n", sequence.error().text().c_str()), 2;
+    const std::string name = path.filename().string();
+    const std::vector<json> shown = shownBy(playToTheEnd(*sequence, folders));
+    std::printf("%s: %s\n", name.c_str(), json(shown).dump().c_str());
+    const std::vector<json> wanted = expected.value(name, std::vector<json>());
+    wrong += printMissing(wanted, shown, "mended: move it out of expected.json");
+    wrong += printMissing(shown, wanted, "a new finding");
+  }
+  return wrong ? 1 : 0;
+}
+
+int replay(const Options& options, const Folders& folders) {
+  const Result<Sequence> sequence = readSequence(options.replay);
+  if (!sequence) return std::printf("%s\n", sequence.error().text().c_str()), 2;
+  const Played played = playToTheEnd(*sequence, folders);
+  if (!played.unopened.empty()) return std::printf("the manifest was refused with %s\n", played.unopened.c_str()), 2;
+  for (const Finding& one : played.all) std::printf("%s\n  %s\n", inWords(one).c_str(), one.detail.c_str());
+  std::printf("%d calls, %zu findings\n", played.calls, played.all.size());
+  if (!options.out.empty() && played.finding) keep(options, options.seed, playSequence(*sequence, folders), folders);
+  return played.finding ? 1 : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  if (!parse(argc, argv, options)) return std::printf("see the head of main.cpp for the options\n"), 2;
+  if (!complete()) return 1;
+  std::string work = (fs::temp_directory_path() / "kvlab-random-XXXXXX").string();
+  if (!mkdtemp(work.data())) return std::printf("no folder for files\n"), 2;
+  const Folders folders{work, KVLAB_RESOURCES_DIR};
+  if (!options.out.empty()) fs::create_directories(options.out);
+  const int code = !options.replay.empty() ? replay(options, folders)
+      : !options.sequences.empty()         ? sequences(options, folders)
+                                           : random(options, folders);
+  fs::remove_all(work);
+  return code;
+}

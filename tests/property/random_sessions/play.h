@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// One session in a process of its own, so that a crash is a finding like any other. The parent has no other threads.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "property/random_sessions/checks.h"
+
+namespace kvlab::random_sessions {
+
+struct Played {
+  Sequence sequence;               // up to the step of the finding
+  std::optional<Finding> finding;  // the first; a crash has kind "crash", a session that does not end kind "hang"
+  std::vector<Finding> all;        // it and those after it, where the sequence was played to its end
+  std::string unopened;            // code of the error that refused the manifest
+  int calls = 0, refused = 0;
+};
+
+struct Folders {
+  std::string work, resources;  // work: of this process alone
+};
+
+/// Draws a manifest and up to `steps` steps, and plays them.
+Played playRandom(std::uint64_t seed, int steps, const Folders& folders);
+Played playSequence(const Sequence& sequence, const Folders& folders);
+/// Goes on behind a finding unless it says that the cache itself is wrong.
+Played playToTheEnd(const Sequence& sequence, const Folders& folders);
+
+}  // namespace kvlab::random_sessions

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# The driver of random sessions: a program of its own, and what of it runs as tests.
+file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.cpp)
+add_executable(random_sessions ${sources})
+target_include_directories(random_sessions PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+target_link_libraries(random_sessions PRIVATE kvlab_core kvlab_warnings)
+target_compile_definitions(random_sessions PRIVATE KVLAB_TESTS_DIR="${CMAKE_CURRENT_SOURCE_DIR}"
+  KVLAB_RESOURCES_DIR="${CMAKE_SOURCE_DIR}/resources")
+target_compile_options(random_sessions PRIVATE -O0)
+
+add_test(NAME property/random_sessions COMMAND random_sessions --seed 1 --sessions 600)
+add_test(NAME property/random_sequences COMMAND random_sessions --sequences ${CMAKE_CURRENT_LIST_DIR}/sequences)
+set_tests_properties(property/random_sessions property/random_sequences PROPERTIES LABELS property TIMEOUT ${limit})

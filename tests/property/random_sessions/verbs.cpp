@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "property/random_sessions/verbs.h"
+
+#include <algorithm>
+
+#include "property/random_sessions/actions.h"
+#include "property/random_sessions/manifests.h"
+
+namespace kvlab::random_sessions {
+namespace {
+
+json nothing(Drawing&) { return json::object(); }
+json layered(Drawing& in) { return drawLayer(in); }
+
+std::string freshPath(Drawing& in) { return "@" + std::to_string(++in.files); }
+
+json tokens(Drawing& in) {
+  const bool wlod = in.session.manifest().wlod.has_value();
+  return {{"ids", drawTokens(in, wlod && in.draw.percent(30) ? 90 : 10)}};
+}
+
+json prefill(Drawing& in) {
+  json out = tokens(in);
+  out["last"] = in.draw.percent(50);
+  return out;
+}
+
+json step(Drawing& in) {
+  if (in.draw.percent(40)) return {{"tokens", drawTokens(in, 4)}};
+  return {{"n", in.draw.between(1, 4)}};
+}
+
+json evict(Drawing& in) {
+  json out = drawEviction(in);
+  out["now"] = in.draw.percent(50);
+  return out;
+}
+
+template <bool expand>
+json node(Drawing& in) {
+  return {{"node", drawNode(in, expand)}, {"now", in.draw.percent(50)}};
+}
+
+json layout(Drawing& in) {
+  json out{{"layout", drawLayout(in.draw)}};
+  if (in.draw.percent(50)) out["layer"] = drawLayer(in)["layer"];
+  return out;
+}
+
+json format(Drawing& in) {
+  json out{{"k", in.draw.percent(20) ? "" : drawRowType(in.draw)}, {"v", drawRowType(in.draw)}};
+  if (in.draw.percent(50)) out["layer"] = drawLayer(in)["layer"];
+  return out;
+}
+
+json policy(Drawing& in) {
+  json out{{"policy", drawPolicy(in.draw)}};
+  if (in.draw.percent(40)) out["layer"] = drawLayer(in)["layer"];
+  return out;
+}
+
+json scores(Drawing& in) {
+  json out = json::array();
+  const int entries = in.draw.percent(80) ? lengthOf(in.session) : in.draw.between(1, 12);
+  for (int i = 0; i < entries; ++i) out.push_back(in.draw.share());
+  return {{"scores", out}};
+}
+
+/// Faults that make a step fail; what damages rows breaks invariants by right and is no part of this driver.
+json fault(Drawing& in) {
+  return {{"kind", in.draw.one({"allocation", "kernel", "copy", "unheard_of"})}, {"n", in.draw.between(1, 12)}};
+}
+
+json save(Drawing& in) {
+  const std::string path = freshPath(in);
+  in.saved.push_back(path);
+  return {{"path", path}, {"form", in.draw.one({"native", "native", "hf_dynamic", "hf_tuple"})}};
+}
+
+json load(Drawing& in) {
+  if (in.saved.empty()) return {{"path", freshPath(in)}};
+  return {{"path", in.draw.one(in.saved)}};
+}
+
+json rows(Drawing& in) {
+  json out = drawLayer(in);
+  if (in.draw.percent(50)) out["begin"] = 0;
+  return out;
+}
+
+json oneRow(Drawing& in) {
+  json out = drawLayer(in);
+  out["index"] = in.draw.below(lengthOf(in.session));
+  out["which"] = in.draw.one({"k", "v"});
+  out["rotated"] = in.draw.percent(50);
+  return out;
+}
+
+struct Maker {
+  const char* verb;
+  int weight;  // how often, against the others
+  bool reads;
+  json (*args)(Drawing& in);
+};
+
+const Maker kMakers[] = {
+    {"prompt", 12, false,
+     [](Drawing& in) -> json {
+       return {{"text", drawText(in, 12)}};
+     }},
+    {"promptIds", 14, false, tokens},
+    {"prefill", 8, false, prefill},
+    {"endPrefill", 5, false, nothing},
+    {"step", 26, false, step},
+    {"stepAction", 7, false, nothing},
+    {"run", 5, false,
+     [](Drawing& in) -> json {
+       return {{"maxTicks", in.draw.between(1, 6)}};
+     }},
+    {"inject", 18, false,
+     [](Drawing& in) -> json {
+       return {{"actions", drawActions(in)}};
+     }},
+    {"clearPending", 2, false, nothing},
+    {"plan", 3, true,
+     [](Drawing& in) -> json {
+       return {{"actions", drawActions(in)}};
+     }},
+    {"apply", 14, false, nothing},
+    {"evict", 9, false, evict},
+    {"break", 1, false,
+     [](Drawing& in) -> json {
+       return {{"condition", in.draw.one({"invariant", "error", "length >= 20", "kl > 0.05", "wrap(layer == 0)"})}};
+     }},
+    {"clearBreaks", 1, false, nothing},
+    {"setBrightness", 4, false,
+     [](Drawing& in) -> json {
+       return {{"ledger", drawLedger(in)}, {"value", in.draw.between(0, 280)}};
+     }},
+    {"pin", 5, false,
+     [](Drawing& in) -> json {
+       return {{"ledger", drawLedger(in)}, {"on", in.draw.percent(60)}};
+     }},
+    {"opEvents", 1, false,
+     [](Drawing& in) -> json {
+       return {{"on", in.draw.percent(30)}};
+     }},
+    {"setLayout", 5, false, layout},
+    {"setFormat", 5, false, format},
+    {"setPolicy", 5, false, policy},
+    {"setCapacity", 5, false,
+     [](Drawing& in) -> json {
+       return {{"rows", in.draw.one({16, 24, 64, 200})}};
+     }},
+    {"compact", 5, false,
+     [](Drawing& in) -> json {
+       return {{"rows", in.draw.one({1, 3, 16, 1000})}};
+     }},
+    {"rebuild", 9, false, nothing},
+    {"fault", 1, false, fault},
+    {"undo", 16, false, nothing},
+    {"redo", 10, false, nothing},
+    {"goto", 5, false,
+     [](Drawing& in) -> json {
+       return {{"tick", in.draw.below(12)}};
+     }},
+    {"branches", 1, true, nothing},
+    {"reset", 1, false, nothing},
+    {"tokenise", 1, true,
+     [](Drawing& in) -> json {
+       return {{"text", drawText(in, 3)}};
+     }},
+    {"detokenise", 1, true, tokens},
+    {"tick", 1, true, nothing},
+    {"length", 1, true, nothing},
+    {"position", 1, true, nothing},
+    {"remaining", 1, true, nothing},
+    {"isFull", 1, true, nothing},
+    {"text", 1, true, nothing},
+    {"tokens", 1, true, nothing},
+    {"stateHash", 1, true, nothing},
+    {"pos2ledger", 1, true, layered},
+    {"rows", 2, true, rows},
+    {"ledger", 1, true,
+     [](Drawing& in) -> json {
+       return {{"id", drawLedger(in)}};
+     }},
+    {"history", 1, true,
+     [](Drawing& in) -> json {
+       return {{"ledger", drawLedger(in)}};
+     }},
+    {"logits", 1, true, nothing},
+    {"topk", 2, true,
+     [](Drawing& in) -> json {
+       return {{"k", in.draw.between(1, 20)}};
+     }},
+    {"attention", 2, true, layered},
+    {"row", 1, true, oneRow},
+    {"invariants", 1, true, nothing},
+    {"drift", 2, true,
+     [](Drawing& in) -> json {
+       return {{"rows", in.draw.percent(30)}};
+     }},
+    {"ring", 1, true, layered},
+    {"storage", 1, true,
+     [](Drawing& in) -> json {
+       json out = drawLayer(in);
+       out["free"] = true;
+       return out;
+     }},
+    {"quantisation", 1, true, nothing},
+    {"bytes", 1, true, nothing},
+    {"measureLifespans", 1, true, nothing},
+    {"lifespans", 1, true, nothing},
+    {"policies", 1, true, nothing},
+    {"expand", 4, false, node<true>},
+    {"collapse", 5, false, node<false>},
+    {"refocus", 4, false,
+     [](Drawing& in) -> json {
+       return {{"rounds", in.draw.between(1, 3)}};
+     }},
+    {"setLensScores", 3, false, scores},
+    {"speculate", 7, false,
+     [](Drawing& in) -> json {
+       return {{"tokens", drawTokens(in, 5)}};
+     }},
+    {"accept", 3, false, nothing},
+    {"rollback", 4, false, nothing},
+    {"tree", 1, true, nothing},
+    {"saveCache", 3, true, save},
+    {"loadCache", 3, false, load},
+    {"recordLifespans", 1, true,
+     [](Drawing& in) -> json {
+       return {{"path", freshPath(in)}};
+     }},
+    {"saveCapture", 1, true,
+     [](Drawing& in) -> json {
+       return {{"path", freshPath(in)}};
+     }},
+    {"startCapture", 1, false,
+     [](Drawing& in) -> json {
+       return {{"path", freshPath(in)}};
+     }},
+    {"stopCapture", 1, false, nothing},
+};
+
+const Maker* makerOf(const std::string& verb) {
+  const auto found =
+      std::find_if(std::begin(kMakers), std::end(kMakers), [&](const Maker& m) { return verb == m.verb; });
+  return found == std::end(kMakers) ? nullptr : found;
+}
+
+/// Verbs of wLOD come seldom where they are refused.
+int weightOf(const Maker& maker, bool wlod) {
+  static const std::vector<std::string> kWlod = {"expand", "collapse", "refocus",  "setLensScores",
+                                                 "accept", "rollback", "speculate"};
+  const bool its = std::find(kWlod.begin(), kWlod.end(), maker.verb) != kWlod.end();
+  return its && !wlod ? (maker.weight > 4 ? 1 : 0) : maker.weight;
+}
+
+const Maker& drawMaker(Drawing& in) {
+  const bool wlod = in.session.manifest().wlod.has_value();
+  int all = 0;
+  for (const Maker& maker : kMakers) all += weightOf(maker, wlod);
+  int place = in.draw.below(all);
+  for (const Maker& maker : kMakers)
+    if ((place -= weightOf(maker, wlod)) < 0) return maker;
+  return kMakers[0];
+}
+
+/// A call that is not as the verb wants it: another type, a value out of range, a name too many, a name missing.
+void spoil(Drawing& in, json& args) {
+  const int kind = in.draw.below(4);
+  if (kind == 0 || args.empty()) {
+    args[in.draw.one({"sped", "Layer", "ids ", ""})] = 1;
+    return;
+  }
+  auto at = args.begin();
+  std::advance(at, in.draw.below(static_cast<std::int64_t>(args.size())));
+  if (at.key() == "path") return;
+  if (kind == 1) args.erase(at);
+  else
+    *at = in.draw.one<json>({nullptr, -1, 1.5, 1 << 30, 1e300, "x", json::array(), json::array({-1}), json::object(),
+                             json::array({1 << 29}), true});
+}
+
+}  // namespace
+
+Step drawStep(Drawing& in) {
+  const int special = in.draw.below(100);
+  if (special < 2) return {"#cap", json::array()};
+  if (special < 4)
+    return {"#save", json::array({in.draw.one({"native", "native", "hf_dynamic", "hf_tuple"}), in.draw.percent(60)})};
+  if (special < 5) return {"#fork", json::array()};
+  const Maker& maker = drawMaker(in);
+  Step step{maker.verb, maker.args(in), maker.reads};
+  if (in.draw.percent(8)) spoil(in, step.args);
+  return step;
+}
+
+std::vector<std::string> unmatchedVerbs() {
+  std::vector<std::string> out;
+  for (const VerbInfo& verb : kvlab::verbs())
+    if (!makerOf(verb.name)) out.push_back(verb.name);
+  for (const Maker& maker : kMakers) {
+    const auto& all = kvlab::verbs();
+    if (std::none_of(all.begin(), all.end(), [&](const VerbInfo& verb) { return verb.name == maker.verb; }))
+      out.push_back(maker.verb);
+  }
+  return out;
+}
+
+bool onlyReads(const std::string& verb) {
+  const Maker* maker = makerOf(verb);
+  return maker && maker->reads;
+}
+
+}  // namespace kvlab::random_sessions
