@@ -88,8 +88,8 @@ class FakeContext : public InspectorContext {
     const auto verb = kVerbs.find(id.toStdString());
     const auto found = answers.find(verb == kVerbs.end() ? id.toStdString() : verb->second);
     const Result<nlohmann::json> result = found == answers.end() ? nlohmann::json() : found->second(args);
-    const auto answer = [this, id, args, result, reply, guard = QPointer<QObject>(receiver)] {
-      Q_EMIT commandReplied({id, args, result});
+    const auto answer = [this, id, args, result, reply, guard = QPointer<QObject>(receiver), of = sessionNumber()] {
+      if (of == sessionNumber()) Q_EMIT commandReplied({id, args, result});
       if (reply && guard) reply(result);
       else if (!reply && !result) Q_EMIT failed(result.error());
     };

@@ -104,7 +104,7 @@ class InspectorContext : public QObject {
   /// The script line that does what a click just did.
   void scripted(const QString& line);
   void failed(const kvlab::Error& error);
-  /// The engine answered the verb of a command, whoever ran the command.
+  /// The engine of the shown session answered the verb of a command, whoever ran the command.
   void commandReplied(const kvlab::CommandReply& reply);
   void logged(int level, const QString& line);
 
