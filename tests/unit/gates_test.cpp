@@ -109,7 +109,7 @@ class GatesTest : public QObject {
  private Q_SLOTS:
   void nothingComesUnasked() {
     const SessionFixture s(json{{"capacity", 64}});
-    s.must("append", {{"ids", {5, 6, 7, 8}}});
+    s.must("promptIds", {{"ids", std::vector<int>{5, 6, 7, 8}}});
     const RowsResult none = passOver(*s.session, {}, 0, 4);
     QVERIFY(none.logits.empty() && !none.attention && none.gateScores.empty() && none.moments.empty());
     const Wanted both = Wanted{.newest = InLayers::Last, .momentsFrom = 2} |
