@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "widgets/base/view_registry.h"
+
 namespace kvlab {
 
 namespace {
@@ -56,6 +58,12 @@ Status CommandRegistry::run(CommandHost& host, const QString& id, const nlohmann
   if (const QString why = command->blocked ? command->blocked(host) : QString(); !why.isEmpty())
     return Error{"blocked", command->title.toStdString() + " cannot run now", why.toStdString(), "do that first"};
   return host.context().within(id, given, [&] { return command->run(host, given); });
+}
+
+std::vector<ViewName> viewNames() {
+  std::vector<ViewName> names;
+  for (const ViewInfo& view : views()) names.push_back({view.id, view.title, view.key});
+  return names;
 }
 
 std::vector<Command> builtinCommands(const std::vector<ViewName>& views) {

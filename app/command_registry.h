@@ -48,8 +48,11 @@ class CommandRegistry {
 
 struct ViewName {
   QString id, title;
+  QString key = {};  // empty = none
 };
 
+/// All views of the registry.
+std::vector<ViewName> viewNames();
 /// The program's commands, with one `show_ID` per view.
 std::vector<Command> builtinCommands(const std::vector<ViewName>& views);
 nlohmann::json toJson(const Command& command);

@@ -25,7 +25,7 @@ Status inject(CommandHost& host, const Json& args) {
   const Json& actions = args["actions"];
   const bool now = args.value("now", false);
   Json request{{"actions", actions}};
-  if (now) request["options"] = {{"now", true}};
+  if (now) request["now"] = true;
   const QString line = QString(now ? "s.inject(%1, {now: true})" : "s.inject(%1)");
   return say(host, line.arg(QString::fromStdString(actions.dump())), "inject", request);
 }

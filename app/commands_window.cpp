@@ -41,12 +41,9 @@ Status savePicture(CommandHost& host, const Json& args) {
 }
 
 void addViews(std::vector<Command>& list, const std::vector<ViewName>& views) {
-  std::size_t number = 0;
   for (const ViewName& view : views) {
     Command show{"show_" + view.id, view.title, "View", "Show " + view.title + " and give it the keyboard."};
-    static constexpr const char* kKeys[] = {"Alt+%1", "Alt+Shift+%1", "Ctrl+Alt+%1"};
-    show.keys = {QString(kKeys[number / 9]).arg(number % 9 + 1)};
-    ++number;
+    if (!view.key.isEmpty()) show.keys = {view.key};
     show.run = [id = view.id](CommandHost& host, const Json&) { return host.showView(id); };
     list.push_back(std::move(show));
   }

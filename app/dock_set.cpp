@@ -15,12 +15,6 @@ namespace kvlab {
 
 namespace {
 
-/// The right column shows two groups of tabs; these views form the upper one.
-const QStringList& upperRight() {
-  static const QStringList ids{"mirror", "ledger", "history", "row_history", "rings", "smartkv"};
-  return ids;
-}
-
 QStringList idsIn(DockArea area) {
   QStringList ids;
   for (const ViewInfo& info : views())
@@ -30,11 +24,8 @@ QStringList idsIn(DockArea area) {
 
 Qt::DockWidgetArea qtArea(DockArea area) {
   if (area == DockArea::Left) return Qt::LeftDockWidgetArea;
-  return area == DockArea::Right ? Qt::RightDockWidgetArea : Qt::BottomDockWidgetArea;
+  return area == DockArea::Bottom ? Qt::BottomDockWidgetArea : Qt::RightDockWidgetArea;
 }
-
-/// In front of its group although another comes first; the status bar already says whether the invariants hold.
-constexpr auto kInFront = "model";
 
 constexpr int kColumn = 48;  // docks that begin within so many pixels stand in one column
 constexpr int kRightWidth = 500, kBottomHeight = 270, kLeftWidth = 280;
@@ -146,7 +137,8 @@ void DockSet::tabify(const QStringList& ids) {
     m_docks[id]->show();
     if (id != ids.first()) m_window.tabifyDockWidget(m_docks[ids.first()], m_docks[id]);
   }
-  if (!ids.isEmpty()) m_docks[ids.contains(kInFront) ? QString(kInFront) : ids.first()]->raise();
+  for (const QString& id : ids)
+    if (findView(id)->tab == DockTab::Front) m_docks[id]->raise();
 }
 
 void DockSet::place(const QStringList& ids, Qt::DockWidgetArea area) {
@@ -157,8 +149,7 @@ void DockSet::place(const QStringList& ids, Qt::DockWidgetArea area) {
 
 void DockSet::reset() {
   for (QDockWidget* dock : m_docks) m_window.removeDockWidget(dock);
-  QStringList upper, lower;
-  for (const QString& id : idsIn(DockArea::Right)) (upperRight().contains(id) ? upper : lower) << id;
+  QStringList upper = idsIn(DockArea::RightTop), lower = idsIn(DockArea::RightBottom);
   if (upper.isEmpty()) upper.swap(lower);
   const QStringList left = idsIn(DockArea::Left), bottom = idsIn(DockArea::Bottom);
   place(upper, Qt::RightDockWidgetArea);

@@ -20,10 +20,8 @@ json listViews() {
 }
 
 json listCommands() {
-  std::vector<ViewName> names;
-  for (const ViewInfo& view : views()) names.push_back({view.id, view.title});
   json list = json::array();
-  for (const Command& command : builtinCommands(names)) list.push_back(toJson(command));
+  for (const Command& command : builtinCommands(viewNames())) list.push_back(toJson(command));
   return list;
 }
 

@@ -29,20 +29,22 @@ void LiveContext::show(LiveSessionPtr session) {
   m_pace.stop();
   if (m_session) disconnect(m_session.get(), nullptr, this, nullptr);
   m_session = std::move(session);
+  if (m_session && clockFrozen()) m_session->freezeClock();
   if (m_session) {
     connect(m_session.get(), &LiveSession::published, this, &LiveContext::follow);
     connect(m_session.get(), &LiveSession::busyChanged, this, &LiveContext::busyChanged);
     connect(m_session.get(), &LiveSession::progressed, this, &LiveContext::progressed);
   }
   setFocus({});
-  emit sessionChanged();
+  meetSession();
   emit busyChanged();
   follow();
 }
 
 void LiveContext::submit(const std::string& verb, const nlohmann::json& args, Reply unasked) {
-  const auto answer = [this, unasked, command = m_running](const Result<nlohmann::json>& result) {
-    if (!command.id.isEmpty()) emit commandReplied({command.id, command.args, result});
+  const auto answer = [this, unasked, command = m_running,
+                       session = sessionNumber()](const Result<nlohmann::json>& result) {
+    if (!command.id.isEmpty() && session == sessionNumber()) emit commandReplied({command.id, command.args, result});
     if (command.asker.reply) {
       if (command.asker.receiver) command.asker.reply(result);
     } else if (unasked) {
@@ -106,6 +108,13 @@ void LiveContext::showTick(Tick tick) {
   if (after == kept.begin()) return;
   m_behind = false;
   showSnapshot(*std::prev(after));
+}
+
+void LiveContext::freezeClock() {
+  InspectorContext::freezeClock();
+  if (!m_session) return;
+  m_session->freezeClock();
+  if (m_shown) showTick(m_shown->tick);
 }
 
 void LiveContext::runCommand(const QString& id, const nlohmann::json& args, QObject* receiver, Reply reply) {

@@ -41,6 +41,7 @@ class LiveContext : public InspectorContext {
              Reply reply) override;
   void fetch(const std::string& tag, const TileRequest& request, QObject* receiver, TileReply reply) override;
   void showTick(Tick tick) override;
+  void freezeClock() override;
   /// Shows the newest snapshot now. Views follow an engine at the pace of a screen, so that what a
   /// script steps through a thousand times a second is drawn sixty times.
   void catchUp();
@@ -53,7 +54,6 @@ class LiveContext : public InspectorContext {
   bool busy() const override { return m_session && m_session->busy(); }
 
  signals:
-  void sessionChanged();
   /// Work was told to stop; jobs of several commands end after the present one.
   void cancelled();
 

@@ -2,6 +2,9 @@
 #include "app/live_session.h"
 
 #include <QMetaObject>
+#include <utility>
+
+#include "app/frozen_clock.h"
 
 namespace kvlab {
 
@@ -52,9 +55,14 @@ void LiveSession::drain() {
   if (alive) setBusy(m_thread.busy());
 }
 
+void LiveSession::freezeClock() {
+  if (std::exchange(m_clockFrozen, true)) return;
+  for (SnapshotPtr& kept : m_history) kept = withoutTimes(kept);
+}
+
 void LiveSession::keep(const SnapshotPtr& snapshot) {
   while (!m_history.empty() && m_history.back()->tick >= snapshot->tick) m_history.pop_back();
-  m_history.push_back(snapshot);
+  m_history.push_back(m_clockFrozen ? withoutTimes(snapshot) : snapshot);
   if (m_history.size() > kHistory + kHistory / 4) m_history.erase(m_history.begin(), m_history.end() - kHistory);
 }
 

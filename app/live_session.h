@@ -30,6 +30,8 @@ class LiveSession : public QObject, public SessionPort {
   /// Oldest first, ticks ascending; going back forgets the ticks that are no longer behind us.
   const std::vector<SnapshotPtr>& history() const { return m_history; }
   bool busy() const { return m_busy; }
+  /// Snapshots, those of the history too, hold no time that was measured.
+  void freezeClock();
 
  signals:
   void published();
@@ -42,7 +44,7 @@ class LiveSession : public QObject, public SessionPort {
   void setBusy(bool busy);
 
   std::vector<SnapshotPtr> m_history;
-  bool m_busy = true;
+  bool m_busy = true, m_clockFrozen = false;
   EngineThread m_thread;  // last: its thread may wake us until it is gone
 };
 

@@ -20,12 +20,6 @@ namespace kvlab {
 
 namespace {
 
-std::vector<ViewName> viewNames() {
-  std::vector<ViewName> names;
-  for (const ViewInfo& info : views()) names.push_back({info.id, info.title});
-  return names;
-}
-
 constexpr int kRecent = 8;
 
 }  // namespace

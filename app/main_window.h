@@ -53,6 +53,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   Status setFocus(const nlohmann::json& focus) override;
   Status setOptions(const QString& id, const nlohmann::json& options) override;
   Status setTheme(const QString& name) override;
+  void freezeClock() override { m_context.freezeClock(); }
   Status setSize(QSize size) override;
   Result<bool> readyFor(const PictureRequest& request) override;
   Result<QSize> savePicture(const PictureRequest& request) override;

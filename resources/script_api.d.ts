@@ -662,6 +662,8 @@ interface View {
   set(id: string, options: { [name: string]: unknown }): void;
   theme(name: "dark" | "light"): void;
   size(width: number, height: number): void;
+  /** From now on views show every measured time as 0 and the log midnight: two runs of a script draw the same pictures. */
+  freezeClock(): void;
   /** Waits until the view shows the current tick. Sizes in device-independent pixels. */
   screenshot(what: string, path: string, options?: { width?: number; height?: number; dpr?: number }): { path: string; width: number; height: number };
   /** Runs a command of the registry (`kvlab list commands`). */

@@ -54,6 +54,8 @@ class WindowPort {
   virtual Status setFocus(const nlohmann::json& focus) = 0;
   /// Options of a view by name, as its controls set them; stops at the first that is refused.
   virtual Status setOptions(const QString& id, const nlohmann::json& options) = 0;
+  /// From now on views show no time that was measured.
+  virtual void freezeClock() = 0;
   virtual Status setTheme(const QString& name) = 0;
   virtual Status setSize(QSize size) = 0;
   /// Brings the view (all visible ones, for "window") to the wanted size and the current tick; true

@@ -152,6 +152,7 @@
     set(id, options) { view("set", { id, options }); },
     theme(name) { view("theme", { name }); },
     size(width, height) { view("size", { width, height }); },
+    freezeClock() { view("freezeClock", {}); },
     screenshot(what, path, options) { return view("screenshot", { what, path, options }); },
     command(id, args = {}) { view("command", { id, args }); },
     list() { return view("list", {}); },

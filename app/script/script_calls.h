@@ -63,6 +63,7 @@ class ScriptCalls : public QObject {
   Result<Json> viewSet(VerbArgs& in);
   Result<Json> viewTheme(VerbArgs& in);
   Result<Json> viewSize(VerbArgs& in);
+  Result<Json> viewFreezeClock(VerbArgs& in);
   Result<Json> viewCommand(VerbArgs& in);
   Result<Json> viewList(VerbArgs& in);
   Result<Json> viewInteractive(VerbArgs& in);

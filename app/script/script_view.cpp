@@ -47,6 +47,11 @@ Result<Json> ScriptCalls::viewCommand(VerbArgs& in) {
   return done(m_window.runCommand(textOf(in, "id"), in.has("args") ? in.raw("args") : Json::object()));
 }
 
+Result<Json> ScriptCalls::viewFreezeClock(VerbArgs&) {
+  m_window.freezeClock();
+  return Json();
+}
+
 Result<Json> ScriptCalls::viewList(VerbArgs&) { return Json(m_window.viewIds()); }
 Result<Json> ScriptCalls::viewInteractive(VerbArgs&) { return Json(m_window.interactive()); }
 
@@ -102,6 +107,7 @@ const ScriptCalls::ViewCall ScriptCalls::kViewCalls[] = {
     {"set", {arg::text("id"), arg::of("options", ArgType::Object)}, &ScriptCalls::viewSet},
     {"theme", {arg::text("name")}, &ScriptCalls::viewTheme},
     {"size", {pixels("width"), pixels("height")}, &ScriptCalls::viewSize},
+    {"freezeClock", {}, &ScriptCalls::viewFreezeClock},
     {"command", {arg::text("id"), arg::of("args", ArgType::Object).orNone()}, &ScriptCalls::viewCommand},
     {"list", {}, &ScriptCalls::viewList},
     {"interactive", {}, &ScriptCalls::viewInteractive},

@@ -11,7 +11,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 constexpr std::int64_t kMostKeyBytes = std::int64_t{4} << 30;
 
 /// A copy of the state in which no row has left: every layer has every token.
@@ -53,10 +52,10 @@ class Recorder {
       m_backend.upload(m_last, m_none.data(), static_cast<std::int64_t>(m_none.size() * 4));
       m_backend.clear(m_received, static_cast<std::int64_t>(m_heads.size() * 4));
     }
-    pass.lastAbove = m_last;
+    pass.mass.lastAbove = m_last;
     pass.queryIndex = m_index + begin;
     pass.aboveThreshold = m_out.rules.threshold;
-    if (begin > m_out.rules.after) pass.receivedPerHead = m_received;
+    if (begin > m_out.rules.after) pass.mass.receivedPerHead = m_received;
     if (m_keys) pass.gateKeys = m_keys + begin * width();
   }
 

@@ -5,10 +5,6 @@
 #include <numeric>
 
 namespace kvlab {
-namespace {
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-}  // namespace
-
 /// From the slots `from` of the pool to the places `to` of the copy.
 void Assemblies::copies(Lists& lists, ReadPath path) const {
   if (path == ReadPath::Roll) {  // in the order of the slots, as they are dequantised, to where they roll
@@ -35,7 +31,7 @@ void Assemblies::copies(Lists& lists, ReadPath path) const {
 }
 
 Assembled Assemblies::make(const LayerGroup& group, const GroupPass& pass, std::int64_t begin, std::int64_t n,
-                           std::int64_t rows, const kernels::RowFormat& format, const std::uint64_t* tags,
+                           std::int64_t rows, const kernels::RowFormat& format, const RowTarget* targets,
                            const std::int32_t* self, bool guarded) {
   Assembled out;
   if (group.read == ReadPath::InPlace) return out;
@@ -60,7 +56,7 @@ Assembled Assemblies::make(const LayerGroup& group, const GroupPass& pass, std::
     if (self[i] < 0) continue;
     lists.to.push_back(lists.self.back());
     lists.from.push_back(self[i]);
-    lists.tags.push_back(tags[i]);
+    lists.tags.push_back(static_cast<std::uint64_t>(targets[i].id.value()));
   }
   const std::size_t copied = lists.from.size();
   copies(lists, group.read);

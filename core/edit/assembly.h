@@ -18,10 +18,10 @@ class Assemblies {
   explicit Assemblies(kernels::Staging& staging) : m_staging(staging) {}
 
   /// What a chunk [begin, begin+n) of a pass reads in layers of `group`, whose records have `format`.
-  /// `rows`: that attention counts; a list of slots is as long. tags: [n] of its rows; self: [n] slots of rows that the
-  /// map lacks, -1 where it has them; or null.
+  /// `rows`: that attention counts; a list of slots is as long. targets: [n] the chunk's rows; self: [n] slots of rows
+  /// that the map lacks, -1 where it has them; or null.
   Assembled make(const LayerGroup& group, const GroupPass& pass, std::int64_t begin, std::int64_t n, std::int64_t rows,
-                 const kernels::RowFormat& format, const std::uint64_t* tags, const std::int32_t* self, bool guarded);
+                 const kernels::RowFormat& format, const RowTarget* targets, const std::int32_t* self, bool guarded);
   /// Where one more layer counts the rows that its guard finds wrong.
   std::int64_t* counter() { return m_staging.inOut(&m_wrong.emplace_back(0), 1); }
   /// All of them, after the staging has finished.

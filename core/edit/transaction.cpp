@@ -11,8 +11,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 RowsJob jobOver(const CacheState& state, const TransactionRules& rules) {
   RowsJob job;
   job.context = state.context;
@@ -21,12 +19,6 @@ RowsJob jobOver(const CacheState& state, const TransactionRules& rules) {
   job.groupOf = state.groupOf;
   job.cachePhases = rules.splice.position == PositionMode::Cache;
   job.guards = rules.guards;
-  job.wantReceived = rules.wantReceived && rules.probes;
-  job.attention = !rules.probes                  ? NewestLayers::None
-      : rules.allAttention || rules.wantReceived ? NewestLayers::All
-                                                 : NewestLayers::Last;
-  job.wantReceivedPerHead = rules.wantReceivedPerHead;
-  job.gates = rules.gates;
   return job;
 }
 
@@ -163,6 +155,7 @@ Status Transaction::compute(Work& work, const Progress& progress) {
     }
     std::sort(positions.begin(), positions.end());
     RowsJob job = jobOver(work.state, work.rules);
+    job.wanted = work.rules.wanted | Wanted{.logits = true};
     for (std::int32_t p : positions) job.rows.push_back(targetAt(work.state, p));
     if (Status done = computeJob(work, std::move(job), progress); !done) return done;
   }
@@ -174,13 +167,11 @@ Status Transaction::compute(Work& work, const Progress& progress) {
 Status Transaction::computeInserted(Work& work, const Progress& progress) {
   const auto finish = [&](RowsJob job) {
     job.embeddingOnly = work.rules.newRows == NewRows::EmbeddingOnly;
-    job.wantLogits = job.wantReceived = job.wantReceivedPerHead = false;
-    job.attention = NewestLayers::None;
-    if (job.embeddingOnly) job.gates = nullptr;
     return computeJob(work, std::move(job), progress);
   };
   if (work.rules.executor == Executor::Batch) {
     RowsJob job = jobOver(work.state, work.rules);
+    if (work.rules.newRows == NewRows::Forward) job.wanted.gates = work.rules.wanted.gates;
     for (std::size_t i = 0; i < work.inserted(); ++i)
       job.rows.push_back(targetAt(work.state, work.plan.rows[i].position.value()));
     return finish(std::move(job));
@@ -230,7 +221,6 @@ Status Transaction::chooseRecomputed(Work& work) {
       work.recompute = residentIn(work.state, layer, work.recompute);
     if (work.recompute.empty()) return ok();
     RowsJob probe = jobOver(work.state, work.rules);
-    probe.gates = nullptr;
     for (std::int32_t p : work.recompute) probe.rows.push_back(targetAt(work.state, p));
     Result<std::vector<double>> deviation = deviations(*m_transformer, m_store, m_faults, std::move(probe));
     if (!deviation) return deviation.error();
@@ -267,7 +257,7 @@ Status Transaction::computeJob(Work& work, RowsJob job, const Progress& progress
   }
   job.scratch = &scratch;
   const std::vector<RowTarget> rows = job.rows;
-  const bool newest = rows.back().position + 1 == work.plan.lengthAfter && job.wantLogits;
+  const bool newest = rows.back().position + 1 == work.plan.lengthAfter && job.wanted.logits;
   Result<RowsResult> result = computeRows(*m_transformer, m_store, m_faults, std::move(job), progress);
   if (!result) return result.error();
   scope.bytes(result->bytes);
@@ -288,7 +278,7 @@ Status Transaction::computeJob(Work& work, RowsJob job, const Progress& progress
   keepGateScores(work.state, rows, result->gateScores, m_transformer->model().config().kvHeads);
   if (newest) {
     work.state.logits = std::make_shared<const std::vector<float>>(std::move(result->logits));
-    if (work.rules.probes) work.state.attention = std::move(result->attention);
+    if (result->attention) work.state.attention = std::move(result->attention);
     work.logitsFresh = true;
   }
   return ok();
@@ -301,9 +291,7 @@ Result<CacheState> Transaction::query(const CacheState& state, const Transaction
   Result<LayerSlots> scratch = m_store.reserve(1, m_faults);
   if (!scratch) return scratch.error();
   RowsJob job = jobOver(state, rules);
-  job.wantReceived = job.wantReceivedPerHead = false;
-  job.gates = nullptr;
-  job.wantPerHead = rules.wantPerHead;
+  job.wanted = {.logits = true, .newest = rules.wanted.newest, .newestPerHead = rules.wanted.newestPerHead};
   job.write = false;
   job.scratch = &*scratch;
   job.rows.push_back(targetAt(state, state.length() - 1));
@@ -311,7 +299,7 @@ Result<CacheState> Transaction::query(const CacheState& state, const Transaction
   m_store.release(*scratch);
   if (!result) return result.error();
   refreshed.logits = std::make_shared<const std::vector<float>>(std::move(result->logits));
-  if (rules.probes || rules.wantPerHead) refreshed.attention = std::move(result->attention);
+  if (result->attention) refreshed.attention = std::move(result->attention);
   refreshed.logitsStale = false;
   return refreshed;
 }
@@ -331,11 +319,8 @@ Result<Observation> Transaction::observe(const CacheState& state, std::int32_t q
     slots = scratch.take();
   }
   RowsJob job = jobOver(state, rules);
-  job.wantReceived = job.wantLogits = job.write = false;
-  job.attention = NewestLayers::None;
-  job.gates = nullptr;
-  job.wantReceivedPerHead = job.wantMoments = true;
-  job.momentsFrom = momentsFrom;
+  job.wanted = {.receivedPerHead = InLayers::All, .momentsFrom = momentsFrom};
+  job.write = false;
   if (!whole) job.scratch = &slots;
   for (std::int32_t p = state.length() - n; p < state.length(); ++p) job.rows.push_back(targetAt(state, p));
   Result<RowsResult> result = computeRows(*m_transformer, m_store, m_faults, std::move(job), progress);

@@ -19,13 +19,9 @@ struct TransactionRules {
   AfterEdit afterEdit = AfterEdit::Keep;
   double selectiveRatio = 0.15;
   NewRows newRows = NewRows::Forward;
-  bool wantReceived = false;
-  bool wantPerHead = false;            // of the query pass
-  bool wantReceivedPerHead = false;    // for policies
-  const GateWeights* gates = nullptr;  // score new rows
-  bool keepLogits = false;             // rows leave after the pass that made the logits: they stay true
-  bool probes = true;
-  bool allAttention = true;  // with probes: the newest row's in every layer, else in the last one
+  Wanted wanted;            // of the pass that computes the newest row; gates score all new rows
+  bool keepLogits = false;  // rows leave after the pass that made the logits: they stay true
+  bool probes = true;       // what turning keys costs them is measured
   bool guards = false;
   bool pending = false;  // rows stay where they were computed: more of the same tick follow
   SpliceRules splice;
@@ -51,7 +47,7 @@ class Transaction {
   bool poolsTouched() const { return m_poolsTouched; }
 
   /// The state with the logits and attention of its last row over its present rows: the read-only
-  /// query pass. Writes nothing that the state names.
+  /// query pass; of rules.wanted it brings what is said of the newest row. Writes nothing that the state names.
   Result<CacheState> query(const CacheState& state, const TransactionRules& rules, Trace& trace);
   /// What the last `queries` rows (0 = all) look at, and the moments of their queries from a position on:
   /// a read-only pass, like query().

@@ -10,6 +10,7 @@
 #include "core/api/progress.h"
 #include "core/model/decoder/transformer.h"
 #include "core/state/cache_store.h"
+#include "core/state/wanted.h"
 #include "core/state/wlod_state.h"
 
 namespace kvlab {
@@ -22,8 +23,7 @@ struct WlodJob {
   std::vector<std::int32_t> rows = {};  // of these, ascending; empty = all
   int layers = 0;                       // the first so many; 0 = all
   std::vector<bool> keepsLayer0 = {};   // [rows - from] whose layer 0 is there already; empty = none
-  bool wantLogits = true;               // of the last entry
-  bool wantAttention = true;
+  Wanted wanted = {};                   // of the last entry: logits, newest
 };
 
 struct WlodResult {

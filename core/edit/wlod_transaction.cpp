@@ -10,8 +10,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 /// Rows that two orders of arrival begin with in common.
 std::size_t commonFront(std::span<const WlodRow> a, std::span<const WlodRow> b) {
   return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
@@ -297,9 +295,7 @@ Result<std::vector<double>> WlodTransaction::deviations(Work& work, const std::v
                                                         const Progress& progress) {
   WlodApplied& out = work.out;
   const int layer = std::min(1, m_store.layers() - 1);
-  WlodJob job{
-      out.state, [&out](LedgerId id) { return out.ledger[id].token; }, work.from, {}, layer + 1, work.keeps, false,
-      false};
+  WlodJob job{out.state, [&out](LedgerId id) { return out.ledger[id].token; }, work.from, {}, layer + 1, work.keeps};
   if (Result<WlodResult> probe = computeWlodRows(m_transformer, m_store, m_faults, job, progress); !probe)
     return probe.error();
   std::vector<std::int32_t> was, is;
@@ -357,7 +353,13 @@ Status WlodTransaction::compute(Work& work, const Progress& progress) {
   auto scope = work.trace.scope("compute_rows",
                                 std::to_string(out.computed) + " of " + std::to_string(out.state.count()) + " rows");
   const Ledger& ledger = out.ledger;
-  WlodJob job{out.state, [&ledger](LedgerId id) { return ledger[id].token; }, work.from, work.rows, 0, work.keeps};
+  WlodJob job{out.state,
+              [&ledger](LedgerId id) { return ledger[id].token; },
+              work.from,
+              work.rows,
+              0,
+              work.keeps,
+              {.logits = true, .newest = InLayers::All}};
   const auto start = Trace::Clock::now();
   Result<WlodResult> result = computeWlodRows(m_transformer, m_store, m_faults, job, progress);
   if (!result) return result.error();

@@ -13,7 +13,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 constexpr int kLayers = 2;
 
 struct Figures {
@@ -55,7 +54,6 @@ Read measureRead(BenchCache& cache, const CacheShape& shape, kernels::Backend& b
   const kernels::RowFormat format = cache.store.pool(0).format();
   const std::vector<RowTarget> target{targetAt(cache.state, cache.state.length() - 1)};
   const GroupPass pass = groupPass(cache.state.context, group, target, false, LeftRows::Gone);
-  const auto tag = static_cast<std::uint64_t>(target[0].id.value());
   std::vector<float> table(map.size() * at(shape.headDim), 0.5f), queries(at(shape.heads * shape.headDim), 0.1f),
       result(queries.size());
   kernels::Staging outer(backend);
@@ -64,8 +62,8 @@ Read measureRead(BenchCache& cache, const CacheShape& shape, kernels::Backend& b
   kernels::Staging staging(backend);
   Assemblies assemblies(staging);
   const auto start = std::chrono::steady_clock::now();
-  const Assembled copy =
-      assemblies.make(group, pass, 0, 1, static_cast<std::int64_t>(group.map->size()), format, &tag, nullptr, false);
+  const Assembled copy = assemblies.make(group, pass, 0, 1, static_cast<std::int64_t>(group.map->size()), format,
+                                         target.data(), nullptr, false);
   kernels::AttentionArgs args;
   args.fmt = copy.records ? copy.format : format;
   const MapMirror::View view = cache.store.mirrored(0, map);

@@ -32,8 +32,8 @@ std::vector<TokenId> tokensIn(const CacheState& state) {
 
 TransactionRules Ticker::rules(const CacheState& state) const {
   TransactionRules rules = transactionRules(m_call.parts);
-  rules.allAttention = m_allAttention;
-  for (const auto& reviser : m_revisers) reviser->want(state, rules);
+  if (rules.probes) rules.wanted.newest = m_allAttention ? InLayers::All : InLayers::Last;
+  for (const auto& reviser : m_revisers) rules.wanted = rules.wanted | reviser->wants(state);
   return rules;
 }
 

@@ -39,7 +39,7 @@ Status lookForAttention(Session& session, int first, int layers) {
   if (std::none_of(begin, begin + layers, [](const std::vector<float>& mass) { return mass.empty(); })) return ok();
   Result<CacheState> fresh = session.look([&](CallContext& call) {
     TransactionRules rules = session.ticker(call).rules(state);
-    rules.allAttention = true;
+    rules.wanted.newest = InLayers::All;
     FaultDoor closed;  // a drill waits for a step, not for somebody who looks
     return Transaction(call.parts.transformer.get(), call.parts.store, call.parts.layouts, closed)
         .query(state, rules, call.trace);

@@ -73,7 +73,7 @@ Result<std::vector<std::vector<float>>> attentionPerHead(Session& session, Layer
   Result<CacheState> seen = session.look([&](CallContext& call) {
     call.makeRoom(1);
     TransactionRules rules = session.ticker(call).rules(state);
-    rules.wantPerHead = true;
+    rules.wanted.newestPerHead = InLayers::All;
     return call.transaction().query(state, rules, call.trace);
   });
   if (!seen) return seen.error();

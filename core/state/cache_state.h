@@ -13,6 +13,7 @@
 #include "core/api/snapshot.h"
 #include "core/state/ledger.h"
 #include "core/state/policy_state.h"
+#include "core/state/wanted.h"
 #include "core/state/wlod_state.h"
 
 namespace kvlab {
@@ -31,20 +32,6 @@ struct KeyRotations {
   std::int32_t count = 0;
   float phases = 0;  // sum of |shift|
   float error = 0;   // at most: sum over the shifts of |stored - exact| / |exact|; 0 without probes
-};
-
-/// Attention of the last forward pass's newest query.
-struct NewestAttention {
-  std::vector<std::shared_ptr<const ResidencyView>> maps;  // [layers] as they were then
-  std::vector<std::vector<float>> mass;      // [layers][rows], mean over query heads; empty: did not come to the host
-  std::vector<std::vector<float>> perHead;   // [layers][heads of the layer, rows + 1], where asked for
-  std::vector<std::vector<float>> received;  // [layers][rows], of the last prefill
-  std::vector<std::vector<float>> receivedPerHead;  // likewise, of the last prefill, where policies ask for it
-
-  /// Whether every layer's mass is here.
-  bool whole() const {
-    return std::none_of(mass.begin(), mass.end(), [](const std::vector<float>& layer) { return layer.empty(); });
-  }
 };
 
 /// What a layer's layout and mask make of its map.

@@ -22,6 +22,21 @@ namespace kvlab::kernels {
 
 inline constexpr int64_t kAttentionBlock = 64;
 
+/// Probabilities that attention gives besides its output; null = not asked for. Entry `rows` is the self row.
+struct AttentionOut {
+  float* newest = nullptr;           ///< [rows + 1] last query, mean over query heads; rows not seen get 0
+  float* newestPerHead = nullptr;    ///< [queryHeads, rows + 1] last query; rows not seen get 0
+  float* received = nullptr;         ///< [rows + 1] += sum over queries, ascending, of the head mean
+  float* receivedPerHead = nullptr;  ///< [queryHeads, rows + 1] += sum over queries, ascending
+  /// Largest queryIndex of the queries whose probability, the largest of the KV head's query heads, is above the
+  /// threshold; where no query's is, the entry stays.
+  int32_t* lastAbove = nullptr;  ///< [kvHeads, rows + 1]
+
+  KVLAB_HD bool wantsNewest() const { return newest || newestPerHead; }
+  /// Probabilities of all queries are wanted, not of the last one alone.
+  KVLAB_HD bool wantsReceived() const { return received || receivedPerHead || lastAbove; }
+};
+
 struct AttentionArgs {
   const uint8_t* pool = nullptr;  ///< row records
   RowFormat fmt;
@@ -48,19 +63,9 @@ struct AttentionArgs {
 
   void* scratch = nullptr;  ///< device only: attentionScratchBytes() of kernels/cuda/runtime/ops.h
 
-  /// Optional probability masses. Entry `rows` is the self row; rows not seen get 0.
-  float* newestMass = nullptr;       ///< [rows + 1] last query, mean over query heads
-  float* newestPerHead = nullptr;    ///< [queryHeads, rows + 1] last query
-  float* receivedMass = nullptr;     ///< [rows + 1] += sum over queries, ascending, of the head mean
-  float* receivedPerHead = nullptr;  ///< [queryHeads, rows + 1] += sum over queries, ascending
-  /// Largest queryIndex of the queries whose probability, the largest of the KV head's query heads, is above the
-  /// threshold; where no query's is, the entry stays.
-  int32_t* lastAbove = nullptr;         ///< [kvHeads, rows + 1]
-  const int32_t* queryIndex = nullptr;  ///< [nQueries], read for lastAbove
-  float aboveThreshold = 0.0f;
-
-  /// Probabilities of all queries are wanted, not of the last one alone.
-  KVLAB_HD bool wantsReceived() const { return receivedMass || receivedPerHead || lastAbove; }
+  AttentionOut mass = {};
+  const int32_t* queryIndex = nullptr;  ///< [nQueries], read for mass.lastAbove
+  float aboveThreshold = 0.0f;          ///< likewise
 };
 
 void attention(const Context&, const AttentionArgs&);

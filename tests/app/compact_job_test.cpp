@@ -82,11 +82,12 @@ class CompactJobTest : public QObject {
     json out;
     bool done = false;
     m_context.submit(verb, args, this, [&](const Result<json>& reply) {
-      if (!reply) qWarning("%s", reply.error().text().c_str());
+      QTest::qVerify(static_cast<bool>(reply), "reply", reply ? "" : reply.error().text().c_str(), __FILE__, __LINE__);
       out = reply ? *reply : json();
       done = true;
     });
-    if (!QTest::qWaitFor([&] { return done; }, 20000)) qWarning("%s did not come back", verb.c_str());
+    QTest::qWaitFor([&] { return done; }, 20000);
+    QTest::qVerify(done, "done", (verb + " did not come back").c_str(), __FILE__, __LINE__);
     return out;
   }
 

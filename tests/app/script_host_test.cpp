@@ -57,6 +57,7 @@ class FakeWindow : public WindowPort {
     return ok();
   }
   Status setSize(QSize) override { return ok(); }
+  void freezeClock() override { calls.push_back("freezeClock"); }
   Result<bool> readyFor(const PictureRequest&) override { return ++m_asked > 3; }
   Result<QSize> savePicture(const PictureRequest& request) override {
     calls.push_back("picture " + request.what.toStdString() + " after " + std::to_string(m_asked));

@@ -168,9 +168,9 @@ void AttentionTest::masses() {
   const Reference want(s);
   std::vector<float> newest(rows + 1, NAN), perHead(heads * (rows + 1), NAN), received(rows + 1, 0.5f);
   AttentionArgs a = s.args();
-  a.newestMass = newest.data();
-  a.newestPerHead = perHead.data();
-  a.receivedMass = received.data();
+  a.mass.newest = newest.data();
+  a.mass.newestPerHead = perHead.data();
+  a.mass.received = received.data();
   QVERIFY(sameBits(run(a, 2), run(s)));
   double worst = 0;
   for (size_t j = 0; j < rows; ++j) {
@@ -193,7 +193,7 @@ void AttentionTest::masses() {
   self.selfSlot = &slot;
   self.selfPhaseIndex = &phase;
   std::vector<float> withSelf(rows + 1, NAN);
-  self.newestMass = withSelf.data();
+  self.mass.newest = withSelf.data();
   run(self);
   QVERIFY(sameBits(withSelf.data(), newest.data(), 199));
   QCOMPARE(withSelf[199], 0.0f);
@@ -204,11 +204,11 @@ void AttentionTest::receivedMassDoesNotDependOnChunks() {
   const Scene s({8, 2, 16}, 260);
   std::vector<float> whole(261, 0.0f);
   AttentionArgs a = s.args();
-  a.receivedMass = whole.data();
+  a.mass.received = whole.data();
   run(a);
   for (const int64_t chunk : {1, 37, 64}) {
     std::vector<float> parts(261, 0.0f);
-    a.receivedMass = parts.data();
+    a.mass.received = parts.data();
     for (int64_t q = 0; q < 260; q += chunk) run(slice(a, q, std::min<int64_t>(260, q + chunk)), 4);
     QVERIFY(sameBits(whole, parts));
   }
@@ -230,8 +230,8 @@ void AttentionTest::headsAndLastUse() {
     uses.assign(2 * 151, -1);
     for (int64_t q = 0; q < 150; q += chunk) {
       AttentionArgs a = slice(s.args(), q, std::min<int64_t>(150, q + chunk));
-      a.receivedPerHead = sums.data();
-      a.lastAbove = uses.data();
+      a.mass.receivedPerHead = sums.data();
+      a.mass.lastAbove = uses.data();
       a.queryIndex = index.data() + q;
       a.aboveThreshold = kAbove;
       const std::vector<float> out = run(a, chunk == 150 ? 1 : 4);
@@ -272,9 +272,9 @@ void AttentionTest::selfRowsAreUsedLast() {
   a.selfPhaseIndex = &phase;
   std::vector<float> heads(2 * 7, 0.0f), perHead(2 * 7, NAN);
   std::vector<int32_t> last(7, 5);
-  a.newestPerHead = perHead.data();
-  a.receivedPerHead = heads.data();
-  a.lastAbove = last.data();
+  a.mass.newestPerHead = perHead.data();
+  a.mass.receivedPerHead = heads.data();
+  a.mass.lastAbove = last.data();
   a.queryIndex = &index;
   run(a);  // threshold 0
   QVERIFY(sameBits(heads, perHead));
@@ -291,8 +291,8 @@ void AttentionTest::emptyRangeGivesZero() {
   s.begin[4] = s.end[4];
   std::vector<float> received(11, 0.0f), newest(11, NAN);
   AttentionArgs a = slice(s.args(), 4, 5);
-  a.receivedMass = received.data();
-  a.newestMass = newest.data();
+  a.mass.received = received.data();
+  a.mass.newest = newest.data();
   QVERIFY(run(a) == std::vector<float>(32, 0.0f));
   QVERIFY(received == std::vector<float>(11, 0.0f));
   QVERIFY(newest == std::vector<float>(11, 0.0f));

@@ -153,9 +153,9 @@ class CudaAttentionFastTest : public QObject {
     a.slots = s.slots.data();
     a.phaseIndex = s.phases.data();
     a.rows = 100000;
-    a.receivedMass = s.table.data();  // only asked whether it is there
+    a.mass.received = s.table.data();  // only asked whether it is there
     QVERIFY(cuda::queriesPerBatch(a) < 22);
-    a.receivedMass = nullptr;
+    a.mass.received = nullptr;
     check(s, a, 128, kAllMasses, Known(s), Known(roundedScene(s)));
   }
 

@@ -31,11 +31,11 @@ inline Outputs onCpu(AttentionArgs a, int masses) {
   Outputs o(a, masses);
   ThreadPool pool(2);
   a.out = o.out.data();
-  a.newestMass = o.newest.empty() ? nullptr : o.newest.data();
-  a.newestPerHead = o.perHead.empty() ? nullptr : o.perHead.data();
-  a.receivedMass = o.received.empty() ? nullptr : o.received.data();
-  a.receivedPerHead = o.heads.empty() ? nullptr : o.heads.data();
-  a.lastAbove = o.last.empty() ? nullptr : o.last.data();
+  a.mass.newest = o.newest.empty() ? nullptr : o.newest.data();
+  a.mass.newestPerHead = o.perHead.empty() ? nullptr : o.perHead.data();
+  a.mass.received = o.received.empty() ? nullptr : o.received.data();
+  a.mass.receivedPerHead = o.heads.empty() ? nullptr : o.heads.data();
+  a.mass.lastAbove = o.last.empty() ? nullptr : o.last.data();
   a.queryIndex = o.index.data();
   a.aboveThreshold = 0.02f;
   cpuOps().attention({&pool}, a);
@@ -79,11 +79,11 @@ class Placed {
     if (a.selfSlot) a.selfSlot = m_device.copy(a.selfSlot, n);
     if (a.selfPhaseIndex) a.selfPhaseIndex = a.keysRotated ? nullptr : m_device.copy(a.selfPhaseIndex, n);
     a.out = m_device.copy(o.out);
-    a.newestMass = m_device.copy(o.newest);
-    a.newestPerHead = m_device.copy(o.perHead);
-    a.receivedMass = m_device.copy(o.received);
-    a.receivedPerHead = m_device.copy(o.heads);
-    a.lastAbove = m_device.copy(o.last);
+    a.mass.newest = m_device.copy(o.newest);
+    a.mass.newestPerHead = m_device.copy(o.perHead);
+    a.mass.received = m_device.copy(o.received);
+    a.mass.receivedPerHead = m_device.copy(o.heads);
+    a.mass.lastAbove = m_device.copy(o.last);
     a.queryIndex = m_device.copy(o.index);
     a.aboveThreshold = 0.02f;
     const int64_t bytes = m_where.api->attentionScratchBytes(a);
@@ -93,11 +93,11 @@ class Placed {
           m_device.copy(std::vector<uint8_t>(static_cast<size_t>(bytes), 0xff));  // NaN, if read before it is written
     m_device.check((m_where.api->*op)(nullptr, a));
     m_device.fetch(o.out, a.out);
-    if (a.newestMass) m_device.fetch(o.newest, a.newestMass);
-    if (a.newestPerHead) m_device.fetch(o.perHead, a.newestPerHead);
-    if (a.receivedMass) m_device.fetch(o.received, a.receivedMass);
-    if (a.receivedPerHead) m_device.fetch(o.heads, a.receivedPerHead);
-    if (a.lastAbove) m_device.fetch(o.last, a.lastAbove);
+    if (a.mass.newest) m_device.fetch(o.newest, a.mass.newest);
+    if (a.mass.newestPerHead) m_device.fetch(o.perHead, a.mass.newestPerHead);
+    if (a.mass.received) m_device.fetch(o.received, a.mass.received);
+    if (a.mass.receivedPerHead) m_device.fetch(o.heads, a.mass.receivedPerHead);
+    if (a.mass.lastAbove) m_device.fetch(o.last, a.mass.lastAbove);
     return o;
   }
 

@@ -337,10 +337,10 @@ void CudaAttentionTest::batches() {
   a.rows = 100000;
   for (const int64_t n : {12, 22}) {
     AttentionArgs part = slice(a, 128, 128 + n);
-    part.receivedMass = s.table.data();  // only asked whether it is there
+    part.mass.received = s.table.data();  // only asked whether it is there
     QVERIFY(queriesPerBatch(part) < n);
-    part.receivedMass = nullptr;
-    part.lastAbove = s.slots.data();  // likewise
+    part.mass.received = nullptr;
+    part.mass.lastAbove = s.slots.data();  // likewise
     QVERIFY(queriesPerBatch(part) < n);
     Placed placed(s, devices().front());
     QVERIFY_SAME(placed, slice(a, 128, 128 + n));

@@ -380,9 +380,9 @@ void QuantRowsTest::selfRowsAndMasses() {
         a.rowEnd = before.data() + q0;
         a.selfSlot = one->slots.data() + q0;
         a.selfPhaseIndex = one->phases.data() + q0;
-        a.newestMass = newest.data();
-        a.newestPerHead = perHead.data();
-        a.receivedMass = received.data();
+        a.mass.newest = newest.data();
+        a.mass.newestPerHead = perHead.data();
+        a.mass.received = received.data();
         for (const auto& each : {run(a), newest, perHead, received}) seen[one == &plain].push_back(each);
         QVERIFY(newest[130] > 0);
       }

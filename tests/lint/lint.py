@@ -98,7 +98,7 @@ def check_documents(root, texts, say):
 
 
 def check_manual(texts, say):
-    """Help shows the pages that index.md links, and its reader of Markdown loses the text behind an HTML tag."""
+    """Readers start at index.md, and Qt's reader of Markdown loses the text behind an HTML tag."""
     index = texts.get(MANUAL / "index.md", "")
     for path, text in texts.items():
         if path.suffix != ".md" or path.parent != MANUAL:
@@ -107,7 +107,7 @@ def check_manual(texts, say):
             say(f"{path}: index.md does not link this page")
         prose = re.sub(r"`[^`\n]*`|^    .*$|<!--.*?-->", "", text, flags=re.M)
         if tag := re.search(r"</?[a-zA-Z][^>\n]*>", prose):
-            say(f"{path}: {tag.group()} is HTML, behind which the window shows no text")
+            say(f"{path}: {tag.group()} is HTML, behind which Qt shows no text")
 
 
 def check_format(root, paths, say):

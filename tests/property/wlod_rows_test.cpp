@@ -136,6 +136,7 @@ class WlodRowsTest : public QObject {
     group.map = map;
     job.groups.push_back(group);
     job.groupOf.assign(at(cache.store.layers()), 0);
+    job.wanted.logits = true;
     const auto plain = computeRows(*cache.transformer, *store, cache.faults, job);
     QVERIFY(plain);
     QVERIFY(plain->logits == cache.logits);

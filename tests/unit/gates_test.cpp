@@ -26,21 +26,25 @@ std::shared_ptr<kernels::Backend> borrowed(Session& s) {
   return {&s.transformer().backend(), [](kernels::Backend*) {}};
 }
 
-/// The scores of rows [begin, end) of the present context, [layers][rows*kvHeads].
-std::vector<std::vector<float>> scoresOf(Session& s, const GateWeights* gates, std::int32_t begin, std::int32_t end) {
+/// A pass over rows [begin, end) of the present context that writes nothing.
+RowsResult passOver(Session& s, const Wanted& wanted, std::int32_t begin, std::int32_t end) {
   const CacheState& state = s.state();
   RowsJob job;
   job.context = state.context;
   job.contextSums = state.contextSums;
   job.groups = state.groups;
   job.groupOf = state.groupOf;
-  job.write = job.wantLogits = false;
-  job.attention = NewestLayers::None;
-  job.gates = gates;
+  job.write = false;
+  job.wanted = wanted;
   for (std::int32_t p = begin; p < end; ++p) job.rows.push_back(targetAt(state, p));
   Result<RowsResult> result = computeRows(s.transformer(), const_cast<CacheStore&>(s.store()), s.parts().faults, job);
   if (!result) qFatal("%s", result.error().text().c_str());
-  return result->gateScores;
+  return result.take();
+}
+
+/// The scores of rows [begin, end) of the present context, [layers][rows*kvHeads].
+std::vector<std::vector<float>> scoresOf(Session& s, const GateWeights* gates, std::int32_t begin, std::int32_t end) {
+  return passOver(s, {.gates = gates}, begin, end).gateScores;
 }
 
 /// All rows, `each` of them per job, put together again.
@@ -103,6 +107,22 @@ class GatesTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
+  void nothingComesUnasked() {
+    const SessionFixture s(json{{"capacity", 64}});
+    s.must("append", {{"ids", {5, 6, 7, 8}}});
+    const RowsResult none = passOver(*s.session, {}, 0, 4);
+    QVERIFY(none.logits.empty() && !none.attention && none.gateScores.empty() && none.moments.empty());
+    const Wanted both = Wanted{.newest = InLayers::Last, .momentsFrom = 2} |
+        Wanted{.logits = true, .newest = InLayers::All, .received = InLayers::Last, .momentsFrom = 1};
+    QCOMPARE(both.momentsFrom, std::optional(1));
+    const RowsResult all = passOver(*s.session, both, 0, 4);
+    QCOMPARE(all.logits, *s->state().logits);
+    QVERIFY(all.attention->whole() && all.attention->received.front().empty());
+    QCOMPARE(all.attention->received.back().size(), std::size_t{5});
+    QCOMPARE(all.moments.size(), all.attention->mass.size());
+    QVERIFY(all.attention->perHead.back().empty() && all.attention->receivedPerHead.back().empty());
+  }
+
   void scores_data() {
     QTest::addColumn<QString>("model");
     QTest::addColumn<QString>("input");

@@ -8,8 +8,7 @@
 #include <QToolButton>
 #include <QtTest>
 
-#include "fake_context.h"
-#include "golden.h"
+#include "open_view.h"
 #include "widgets/views/compose/compose_view.h"
 #include "widgets/views/console/console_view.h"
 #include "widgets/views/log/log_view.h"
@@ -18,23 +17,6 @@ using namespace kvlab;
 using nlohmann::json;
 
 namespace {
-template <class View>
-std::unique_ptr<View> open(FakeContext& context, QSize size, bool visible = true) {
-  auto view = std::make_unique<View>(context, nullptr);
-  view->resize(size);
-  if (visible) view->show();
-  if (visible && !QTest::qWaitForWindowActive(view.get())) qWarning("the view is not active");
-  if (!golden::settle(*view)) qWarning("the view is not ready");
-  return view;
-}
-
-template <class Button>
-Button* named(QWidget& view, const char* name) {
-  for (Button* button : view.findChildren<Button*>())
-    if (button->accessibleName() == QLatin1String(name)) return button;
-  return nullptr;
-}
-
 void tokenises(FakeContext& context) {
   context.answers["tokenise"] = [](const json& args) -> Result<json> {
     json ids = json::array();

@@ -7,8 +7,7 @@
 #include <QtTest>
 #include <fstream>
 
-#include "fake_context.h"
-#include "golden.h"
+#include "open_view.h"
 #include "widgets/views/events/events_view.h"
 #include "widgets/views/invariants/invariants_view.h"
 #include "widgets/views/model/model_view.h"
@@ -18,25 +17,6 @@
 
 using namespace kvlab;
 using nlohmann::json;
-
-namespace {
-template <class View>
-std::unique_ptr<View> open(FakeContext& context, QSize size = {1000, 420}) {
-  auto view = std::make_unique<View>(context, nullptr);
-  view->resize(size);
-  view->show();
-  if (!QTest::qWaitForWindowActive(view.get())) qWarning("the view is not active");
-  if (!golden::settle(*view)) qWarning("the view is not ready");
-  return view;
-}
-
-template <class Button>
-Button* named(QWidget& view, const char* name) {
-  for (Button* button : view.findChildren<Button*>())
-    if (button->accessibleName() == QLatin1String(name)) return button;
-  return nullptr;
-}
-}  // namespace
 
 class EvidenceViewsTest : public QObject {
   Q_OBJECT
@@ -157,6 +137,42 @@ class EvidenceViewsTest : public QObject {
     QTRY_VERIFY(view->ready());
     QVERIFY(view->dump().startsWith("invariants: 1 of 6 invariants is broken, first at tick 20"));
     QVERIFY(named<QPushButton>(*view, "Go to failure")->isEnabled());
+  }
+
+  /// What a full check found in one session is not said of another one at the same tick.
+  void checksOfAnotherSessionAreForgotten() {
+    FakeContext context;
+    context.answers["invariants"] = [](const json&) {
+      return Result<json>(json::parse(
+          R"([{"id":"tags","title":"Row tags equal the residency map","ok":false,"detail":"layer 1 index 2"}])"));
+    };
+    const auto view = open<InvariantsView>(context);
+    const QString before = view->dump();
+    view->checkAll();
+    QTRY_VERIFY(view->ready());
+    QVERIFY(view->dump() != before);
+    context.open(context.history());
+    QCOMPARE(view->dump(), before);
+    view->checkAll();
+    context.open(context.history());
+    QVERIFY(view->ready());
+    QCoreApplication::processEvents();
+    QCOMPARE(view->dump(), before);
+  }
+
+  void figuresOfAnotherSessionAreForgotten() {
+    FakeContext context;
+    const auto view = open<NumbersView>(context);
+    const QString before = view->dump();
+    auto longer = std::make_shared<Snapshot>(*context.history().back());
+    auto report = std::make_shared<TickReport>(*longer->report);
+    for (Event& event : report->events) event.us = 1000;
+    longer->report = report;
+    std::vector<SnapshotPtr> history = context.history();
+    history.back() = longer;  // of the same serial
+    context.open(history);
+    QTRY_VERIFY(view->ready());
+    QVERIFY(view->dump() != before);
   }
 
   void jumpToFailure() {

@@ -109,6 +109,14 @@ class FakeContext : public InspectorContext {
     Q_EMIT snapshotChanged();
   }
 
+  /// Another session takes the place of the shown one, as far as it has come.
+  void open(std::vector<SnapshotPtr> history) {
+    m_history = std::move(history);
+    m_shown = m_history.size();
+    meetSession();
+    Q_EMIT snapshotChanged();
+  }
+
   static std::shared_ptr<const Tile> makeTile(const Snapshot& s, const TileRequest& request);
 
  private:

@@ -24,10 +24,13 @@ inline bool exactHere() {
   return text.contains("\nID=debian") && text.contains("\nVERSION_ID=\"12\"");
 }
 
-/// Brings a view up to date and waits for its tiles and replies; false after five seconds.
+/// Brings a view up to date and waits for its tiles and replies. One that is not ready after five seconds fails the
+/// test that runs, whether the caller looks or not.
 inline bool settle(InspectorView& view) {
   view.prepare();
-  return QTest::qWaitFor([&view] { return view.ready(); }, 5000);
+  const bool ready = QTest::qWaitFor([&view] { return view.ready(); }, 5000);
+  const QString who = view.objectName() + QLatin1Char(' ') + QLatin1String(view.metaObject()->className());
+  return QTest::qVerify(ready, "view.ready()", qPrintable(who + " is not ready"), __FILE__, __LINE__);
 }
 
 inline QString failuresFolder() {

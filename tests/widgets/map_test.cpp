@@ -130,6 +130,23 @@ class MapTest : public QObject {
              qPrintable(view.canvas().readout()));
   }
 
+  /// Tiles are known by their ticks, which another session counts anew.
+  void tilesOfAnotherSessionAreForgotten() {
+    FakeContext context;
+    MapView view(context, nullptr);
+    show(view);
+    TileCache cache(context, "test", &view);
+    cache.request(Quantity::Age);
+    QTRY_VERIFY(cache.shown(Quantity::Age));
+    context.holdTiles = true;
+    cache.request(Quantity::Age);
+    context.open(context.history());
+    QVERIFY(!cache.shown(Quantity::Age) && !cache.waiting());
+    context.releaseTiles();
+    QVERIFY2(!cache.shown(Quantity::Age), "a tile of the session before was taken");
+    QVERIFY(view.ready());
+  }
+
   void notReadyUntilTheTileIsThere() {
     FakeContext context;
     context.holdTiles = true;

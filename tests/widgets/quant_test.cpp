@@ -376,10 +376,44 @@ class QuantTest : public QObject {
     QVERIFY(!rig.view.setOption("colour", 1));
   }
 
+  /// The other session may be of the same model and count its snapshots on: a fork does.
   void anotherSessionForgets() {
     Rig rig;
     QVERIFY(rig.measure());
-    rig.context.push(longSnapshot(64));
+    auto later = std::make_shared<Snapshot>(*rig.context.snapshot());
+    later->serial += 100;
+    rig.context.open({later});
+    QVERIFY(rig.view.dump().contains("not measured"));
+    rig.context.open({longSnapshot(64)});
+    QVERIFY(rig.view.dump().contains("not measured"));
+  }
+
+  void anotherSessionWasNotRefused() {
+    Rig rig;
+    const auto works = std::exchange(rig.context.answers["quantisation"], [](const nlohmann::json&) {
+      return Result<nlohmann::json>(Error{"unsupported", "quantisation was not measured", "residency is by KV head",
+                                          "use a session with residency layer"});
+    });
+    QVERIFY(rig.view.setOption("follow", true));
+    QVERIFY(golden::settle(rig.view));
+    QVERIFY(rig.view.dump().contains("Residency is by KV head"));
+    rig.context.answers["quantisation"] = works;
+    auto later = std::make_shared<Snapshot>(*rig.context.snapshot());
+    later->serial += 100;
+    rig.context.open({later});
+    QVERIFY(golden::settle(rig.view));
+    QCOMPARE(rig.asked(), std::size_t{2});
+    QVERIFY(!rig.view.dump().contains("not measured"));
+  }
+
+  void aLateReplyIsOfNoUse() {
+    Rig rig;
+    QTest::mouseClick(rig.button("Measure quantisation"), Qt::LeftButton);
+    auto later = std::make_shared<Snapshot>(*rig.context.snapshot());
+    later->serial += 100;
+    rig.context.open({later});
+    QVERIFY(rig.view.ready());
+    QCoreApplication::processEvents();
     QVERIFY(rig.view.dump().contains("not measured"));
   }
 

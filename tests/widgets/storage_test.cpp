@@ -63,7 +63,7 @@ class StorageTest : public QObject {
     QSignalSpy said(&context, &InspectorContext::scripted);
     const SlotCells& cells = view.slotMap().cells();
     const int slot = cells.slotOf[20];
-    QTest::mouseClick(&view.slotMap(), Qt::LeftButton, {}, view.slotMap().cellAt(slot).toPoint());
+    QTest::mouseClick(&view.slotMap(), Qt::LeftButton, {}, view.slotMap().middleOf(slot).toPoint());
     QCOMPARE(context.focus().position.value(), cells.positionOf[20]);
     QTest::keyClick(&view.slotMap(), Qt::Key_Right);
     QCOMPARE(context.focus().position.value(),
@@ -117,7 +117,7 @@ class StorageTest : public QObject {
     show(view);
     QCOMPARE(view.slotMap().cells().countOf(CellUse::Row), 131072);
     for (const int slot : {0, 70000, 131071})
-      QVERIFY(std::abs(view.slotMap().slotAt(view.slotMap().cellAt(slot)) - slot) < 200);
+      QVERIFY(std::abs(view.slotMap().slotAt(view.slotMap().middleOf(slot)) - slot) < 200);
     QVERIFY(!view.picture({1180, 300}, 1).isNull());
   }
 

@@ -42,6 +42,15 @@ void InspectorContext::focusLedger(LedgerId ledger) {
   setFocus(next);
 }
 
+QDateTime InspectorContext::now() const {
+  return m_clockFrozen ? QDate(2000, 1, 1).startOfDay() : QDateTime::currentDateTime();
+}
+
+void InspectorContext::meetSession() {
+  ++m_sessionNumber;
+  emit sessionChanged();
+}
+
 void InspectorContext::setHovered(Position position) {
   if (position == m_hovered) return;
   m_hovered = position;

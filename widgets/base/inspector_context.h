@@ -3,6 +3,7 @@
 // share, and a way to ask for work. app/live_context implements it over the engine thread; tests
 // implement it over fixture snapshots. GUI thread only.
 #pragma once
+#include <QDateTime>
 #include <QObject>
 #include <QString>
 #include <functional>
@@ -69,6 +70,15 @@ class InspectorContext : public QObject {
                         std::function<void(const QString& text, bool failed)> reply) = 0;
   virtual bool busy() const = 0;
 
+  /// What time it is for views: midnight while the clock is frozen.
+  QDateTime now() const;
+  /// From now on views show no time that was measured, so that two runs of a script give the same pictures and texts.
+  virtual void freezeClock() { m_clockFrozen = true; }
+  bool clockFrozen() const { return m_clockFrozen; }
+
+  /// Grows with every session that takes the place of the one before: what was asked of that one is answered no more.
+  quint64 sessionNumber() const { return m_sessionNumber; }
+
   const Focus& focus() const { return m_focus; }
   void setFocus(const Focus& focus);
   /// Sets the row, keeping layer and head; the ledger id follows from the shown snapshot.
@@ -81,6 +91,9 @@ class InspectorContext : public QObject {
   void setQuantity(Quantity quantity);
 
  signals:
+  /// Another session is shown from now on, or none; its first snapshot follows. What is known of the one before is
+  /// to be forgotten.
+  void sessionChanged();
   void snapshotChanged();
   void focusChanged();
   void hoverChanged();
@@ -95,10 +108,15 @@ class InspectorContext : public QObject {
   void commandReplied(const kvlab::CommandReply& reply);
   void logged(int level, const QString& line);
 
+ protected:
+  void meetSession();
+
  private:
   Focus m_focus;
   Position m_hovered{-1};
   Quantity m_quantity = Quantity::Brightness;
+  quint64 m_sessionNumber = 0;
+  bool m_clockFrozen = false;
 };
 
 }  // namespace kvlab

@@ -7,10 +7,12 @@
 #include <QEvent>
 #include <QFileDialog>
 #include <QGuiApplication>
+#include <QLineEdit>
 #include <QMenu>
 #include <QPainter>
 #include <QSvgGenerator>
 #include <QToolButton>
+#include <algorithm>
 
 #include "widgets/base/elided_label.h"
 
@@ -18,6 +20,7 @@ namespace kvlab {
 
 InspectorView::InspectorView(InspectorContext& context, QWidget* parent) : QWidget(parent), m_context(context) {
   setFocusPolicy(Qt::StrongFocus);
+  connect(&m_context, &InspectorContext::sessionChanged, this, [this] { onSession(); });
   connect(&m_context, &InspectorContext::snapshotChanged, this, [this] {
     m_stale = true;
     if (inUse()) takeSnapshot();
@@ -241,14 +244,43 @@ QString InspectorView::promptHow() {
       "The context is empty: type some text into the line above the views, or s.prompt(\"...\") into the console.");
 }
 
-Status InspectorView::setOption(const std::string& name, const nlohmann::json& value) {
-  std::string known;
-  const nlohmann::json all = options();
-  for (const auto& [key, unused] : all.items()) known += (known.empty() ? "" : ", ") + key;
-  return badOption(name, value, known.empty() ? "this view has no options" : "use one of " + known);
+void InspectorView::addOption(ViewOption option) { m_options.push_back(std::move(option)); }
+
+void InspectorView::addOption(const std::string& name, const std::vector<std::string>& words, QComboBox* control,
+                              const Changed& changed) {
+  addOption(choiceOption(name, words, control, changed));
+  connect(control, &QComboBox::activated, this, [this, name, changed] { changed(), sayOption(name); });
 }
 
-Error InspectorView::badOption(const std::string& name, const nlohmann::json& value, const std::string& remedy) const {
+void InspectorView::addOption(const std::string& name, QAbstractButton* control, const Changed& changed) {
+  addOption(switchOption(name, control, changed));
+  connect(control, &QAbstractButton::clicked, this, [this, name, changed] { changed(), sayOption(name); });
+}
+
+void InspectorView::addOption(const std::string& name, QLineEdit* control, const Changed& changed) {
+  addOption(textOption(name, control));
+  connect(control, &QLineEdit::textChanged, this, changed);
+  connect(control, &QLineEdit::editingFinished, this, [this, name, control] {
+    if (control->isModified()) sayOption(name);
+    control->setModified(false);
+  });
+}
+
+nlohmann::json InspectorView::options() const {
+  nlohmann::json all = nlohmann::json::object();
+  for (const ViewOption& option : m_options) all[option.name] = option.get();
+  return all;
+}
+
+Status InspectorView::setOption(const std::string& name, const nlohmann::json& value) {
+  const auto found =
+      std::find_if(m_options.begin(), m_options.end(), [&](const ViewOption& option) { return option.name == name; });
+  std::vector<std::string> names;
+  for (const ViewOption& option : m_options) names.push_back(option.name);
+  const std::string remedy = found != m_options.end() ? found->set(value)
+      : names.empty()                                 ? "this view has no options"
+                                                      : useOneOf(names);
+  if (remedy.empty()) return ok();
   return Error{"bad_argument",
                "view " + objectName().toStdString() + " refused option `" + name + "`",
                "its value was " + value.dump(),

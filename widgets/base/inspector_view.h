@@ -15,6 +15,7 @@
 #include "widgets/base/inspector_context.h"
 #include "widgets/base/strip_layout.h"
 #include "widgets/base/theme.h"
+#include "widgets/base/view_options.h"
 
 class QComboBox;
 class QToolButton;
@@ -39,9 +40,9 @@ class InspectorView : public QWidget {
   virtual void copySelection();
 
   /// What the person can choose in this view, by name: for scripts (view.set) and saved layouts.
-  virtual nlohmann::json options() const { return nlohmann::json::object(); }
+  nlohmann::json options() const;
   /// Sets one of them. Unknown names and bad values are errors that name the view and the option.
-  virtual Status setOption(const std::string& name, const nlohmann::json& value);
+  Status setOption(const std::string& name, const nlohmann::json& value);
 
   /// Brings a view that is hidden up to date (replies of the engine still arrive later: ready()). A
   /// view without a parent is shown off screen for it. Give it its size first: what it asks for
@@ -56,6 +57,8 @@ class InspectorView : public QWidget {
   void readyChanged();
 
  protected:
+  /// Another session is shown; its snapshot follows. Called even while nobody looks, so that a view forgets.
+  virtual void onSession() {}
   /// Hooks; the base calls them only while the view is in use. The default does update().
   virtual void onSnapshot();
   virtual void onFocus();
@@ -98,10 +101,18 @@ class InspectorView : public QWidget {
   /// What to say while the context has no token.
   static QString promptHow();
 
+  /// A choice of the view. With a control: `words` name its items in their order, `changed` runs after it has a new
+  /// value, whoever chose, and a choice by hand is also said as a script line.
+  void addOption(
+      const std::string& name, const std::vector<std::string>& words, QComboBox* control,
+      const Changed& changed = [] {});
+  void addOption(
+      const std::string& name, QAbstractButton* control, const Changed& changed = [] {});
+  void addOption(
+      const std::string& name, QLineEdit* control, const Changed& changed = [] {});
+  void addOption(ViewOption option);
   /// Says the script line that sets an option, after the person did it by hand.
   void sayOption(const std::string& name);
-  /// The error for setOption.
-  Error badOption(const std::string& name, const nlohmann::json& value, const std::string& remedy) const;
 
   /// What a click does: moves the focus and says the script line that does the same.
   void clickPosition(Position position);
@@ -128,6 +139,7 @@ class InspectorView : public QWidget {
   EmptyNotice* m_notice = nullptr;
   QWidget* m_mainControl = nullptr;
   QList<QAction*> m_actions;
+  std::vector<ViewOption> m_options;
   QAction* m_copyTable = nullptr;
   bool m_stale = true;       // a snapshot came while nobody looked
   bool m_preparing = false;  // prepare() was asked for: stay up to date until shown and hidden

@@ -3,16 +3,18 @@
 
 namespace kvlab {
 
-#define KVLAB_VIEW(id, title, Class, area, help) InspectorView* make##Class(InspectorContext& context, QWidget* parent);
+#define KVLAB_VIEW(id, title, Class, area, tab, key, help) \
+  InspectorView* make##Class(InspectorContext& context, QWidget* parent);
 #include "widgets/base/views.inc"
 #undef KVLAB_VIEW
 
 namespace {
 constexpr ViewInfo kViews[] = {
-#define KVLAB_VIEW(id, title, Class, area, help) {#id, title, DockArea::area, help, &make##Class},
+#define KVLAB_VIEW(id, title, Class, area, tab, key, help) \
+  {#id, title, DockArea::area, DockTab::tab, key, help, &make##Class},
 #include "widgets/base/views.inc"
 #undef KVLAB_VIEW
-    {nullptr, nullptr, DockArea::Centre, nullptr, nullptr}};
+    {nullptr, nullptr, DockArea::Centre, DockTab::Front, nullptr, nullptr, nullptr}};
 }  // namespace
 
 std::span<const ViewInfo> views() { return std::span(kViews).first(std::size(kViews) - 1); }

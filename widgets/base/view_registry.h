@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The list of views. Docks, menus, shortcuts, script names and the pictures that tests compare are
-// loops over it. A new view is one file pair in widgets/views/ and one line in views.inc.
+// loops over it. A new view is a folder in widgets/views/ and one line in views.inc.
 #pragma once
 #include <QString>
 #include <span>
@@ -9,12 +9,16 @@
 
 namespace kvlab {
 
-enum class DockArea { Centre, Left, Right, Bottom };
+/// The right column shows two groups of tabs, one above the other.
+enum class DockArea { Centre, Left, RightTop, RightBottom, Bottom };
+enum class DockTab { Front, Behind };
 
 struct ViewInfo {
   const char* id;     // "map": script name, dock name, name of its picture
   const char* title;  // "Map"
   DockArea area;      // where it docks first
+  DockTab tab;        // in front of the others there, or behind
+  const char* key;    // "Alt+1": shows it and gives it the keyboard; may be empty
   const char* help;   // one sentence: what it shows
   InspectorView* (*make)(InspectorContext& context, QWidget* parent);
 };

@@ -3,9 +3,7 @@
 
 #include <QFontMetrics>
 #include <QLocale>
-#include <QMouseEvent>
 #include <QPainter>
-#include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
 
@@ -116,61 +114,6 @@ std::vector<QRect> legendBoxes(const std::vector<int>& widths, const QRect& area
 int legendHeight(const std::vector<int>& widths, int width) {
   const std::vector<QRect> boxes = legendBoxes(widths, QRect(0, 0, width, 0));
   return boxes.empty() ? kLegendLine : boxes.back().bottom() + 1;
-}
-
-void turnAxis(AxisMap& axis, const QWheelEvent& event, double left) {
-  const QPoint turn = event.angleDelta();
-  if (event.modifiers() & Qt::ShiftModifier || std::abs(turn.x()) > std::abs(turn.y()))
-    axis.pan((turn.x() ? turn.x() : turn.y()) * 0.6);
-  else axis.zoom(event.position().x() - left, std::pow(1.0018, turn.y()));
-}
-
-void AxisDrag::press(const QMouseEvent& event, const AxisMap& axis) {
-  m_held = event.button() == Qt::LeftButton || event.button() == Qt::MiddleButton;
-  m_pulling = false;
-  m_from = event.position().toPoint();
-  m_first = axis.first;
-}
-
-bool AxisDrag::move(const QMouseEvent& event, AxisMap& axis) {
-  if (!m_held || !(event.buttons() & (Qt::LeftButton | Qt::MiddleButton))) return false;
-  const int by = event.position().toPoint().x() - m_from.x();
-  m_pulling = m_pulling || std::abs(by) > 4;
-  if (!m_pulling) return false;
-  axis.first = m_first - by / axis.scale;
-  axis.clamp();
-  return true;
-}
-
-bool AxisDrag::release(const QMouseEvent& event) {
-  const bool click = m_held && !m_pulling && event.button() == Qt::LeftButton;
-  m_held = m_pulling = false;
-  return click;
-}
-
-std::optional<CellStep> cellStep(const QKeyEvent& event, int page, int all) {
-  const int far = event.modifiers() & Qt::ControlModifier ? 10 : 1;
-  switch (event.key()) {
-    case Qt::Key_Left: return CellStep{0, -far};
-    case Qt::Key_Right: return CellStep{0, far};
-    case Qt::Key_Up: return CellStep{-1, 0};
-    case Qt::Key_Down: return CellStep{1, 0};
-    case Qt::Key_PageUp: return CellStep{0, -page};
-    case Qt::Key_PageDown: return CellStep{0, page};
-    case Qt::Key_Home: return CellStep{0, -all};
-    case Qt::Key_End: return CellStep{0, all};
-    default: return {};
-  }
-}
-
-std::optional<double> zoomStep(const QKeyEvent& event) {
-  switch (event.key()) {
-    case Qt::Key_Plus:
-    case Qt::Key_Equal: return 1.5;
-    case Qt::Key_Minus: return 1 / 1.5;
-    case Qt::Key_0: return 0;
-    default: return {};
-  }
 }
 
 }  // namespace kvlab

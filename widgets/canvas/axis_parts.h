@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What canvases have in common: the ruler and the token texts over an axis, the wheel, drags and keys that move
-// along it, outlines of cells, lines of a legend and the line that reads out. GUI thread. Device-independent pixels.
+// What canvases paint alike: the ruler and the token texts over an axis, outlines of cells, lines of a legend and the
+// line that reads out. GUI thread. Device-independent pixels.
 #pragma once
-#include <QPoint>
 #include <QRect>
 #include <QString>
 #include <functional>
-#include <optional>
 #include <vector>
 
 #include "core/api/snapshot.h"
 #include "widgets/base/theme.h"
 #include "widgets/canvas/axis_map.h"
 
-class QKeyEvent;
-class QMouseEvent;
 class QPainter;
-class QWheelEvent;
 
 namespace kvlab {
 
@@ -43,32 +38,5 @@ void paintReadout(QPainter& painter, const QRect& line, const QString& text, con
 /// Where the entries of a legend stand that are so wide: in lines, from left to right.
 std::vector<QRect> legendBoxes(const std::vector<int>& widths, const QRect& area);
 int legendHeight(const std::vector<int>& widths, int width);
-
-/// The wheel zooms about the pointer; turned sideways or with Shift it pans. `left`: where the axis begins.
-void turnAxis(AxisMap& axis, const QWheelEvent& event, double left);
-
-/// Pulling the axis with the pointer; a press that did not pull is a click.
-class AxisDrag {
- public:
-  void press(const QMouseEvent& event, const AxisMap& axis);
-  /// True if the axis moved.
-  bool move(const QMouseEvent& event, AxisMap& axis);
-  /// True if it was a click.
-  bool release(const QMouseEvent& event);
-  bool pulling() const { return m_pulling; }
-
- private:
-  QPoint m_from;
-  double m_first = 0;
-  bool m_held = false, m_pulling = false;
-};
-
-/// Where a key moves the focus to; `page`: items in sight, `all`: items there are.
-struct CellStep {
-  int lines = 0, items = 0;
-};
-std::optional<CellStep> cellStep(const QKeyEvent& event, int page, int all);
-/// Plus and minus zoom by a factor; 0 stands for all.
-std::optional<double> zoomStep(const QKeyEvent& event);
 
 }  // namespace kvlab

@@ -46,6 +46,18 @@ QuantityBox::QuantityBox(InspectorContext& context, QWidget* parent) : QComboBox
           [this, &context] { setCurrentIndex(static_cast<int>(context.quantity())); });
 }
 
+ViewOption quantityOption(InspectorContext& context) {
+  const auto set = [&context](const nlohmann::json& value) -> std::string {
+    const auto quantity = quantityFromName(value.is_string() ? value.get<std::string>() : std::string());
+    std::vector<std::string> names;
+    for (int i = 0; i < kQuantities; ++i) names.emplace_back(name(static_cast<Quantity>(i)));
+    if (!quantity) return useOneOf(names);
+    context.setQuantity(*quantity);
+    return {};
+  };
+  return {"quantity", [&context] { return std::string(name(context.quantity())); }, set};
+}
+
 LegendBar::LegendBar(QWidget* parent) : QWidget(parent) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
   setAccessibleName(tr("Legend"));

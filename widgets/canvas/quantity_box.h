@@ -5,6 +5,7 @@
 #include <QComboBox>
 
 #include "widgets/base/inspector_context.h"
+#include "widgets/base/view_options.h"
 #include "widgets/canvas/colour_map.h"
 
 namespace kvlab {
@@ -17,6 +18,9 @@ class QuantityBox : public QComboBox {
   /// The person chose; the context has it already.
   void chosen(kvlab::Quantity quantity);
 };
+
+/// The shared quantity as an option of a view.
+ViewOption quantityOption(InspectorContext& context);
 
 class LegendBar : public QWidget {
   Q_OBJECT

@@ -6,7 +6,15 @@
 namespace kvlab {
 
 TileCache::TileCache(InspectorContext& context, std::string tag, QObject* parent)
-    : QObject(parent), m_context(context), m_tag(std::move(tag)) {}
+    : QObject(parent), m_context(context), m_tag(std::move(tag)) {
+  connect(&context, &InspectorContext::sessionChanged, this, &TileCache::forget);
+}
+
+void TileCache::forget() {
+  m_tiles.clear();
+  std::fill(std::begin(m_asked), std::end(m_asked), 0);
+  m_waiting = 0;
+}
 
 bool TileCache::atNewest() const {
   const auto& history = m_context.history();
@@ -22,7 +30,9 @@ void TileCache::request(Quantity quantity) {
   else ++asked;
   const quint64 ours = asked;
   const std::string tag = m_tag + ":" + std::string(name(quantity));
-  m_context.fetch(tag, TileRequest{quantity}, this, [this, quantity, ours](std::shared_ptr<const Tile> tile) {
+  const quint64 session = m_context.sessionNumber();
+  m_context.fetch(tag, TileRequest{quantity}, this, [this, quantity, ours, session](std::shared_ptr<const Tile> tile) {
+    if (session != m_context.sessionNumber()) return;
     quint64& now = m_asked[static_cast<std::size_t>(quantity)];
     if (ours == now) {
       ++now;

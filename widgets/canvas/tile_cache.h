@@ -13,7 +13,7 @@ namespace kvlab {
 class TileCache : public QObject {
   Q_OBJECT
  public:
-  /// `tag` tells this cache's requests from those of other views.
+  /// `tag` tells this cache's requests from those of other views. Another session's tiles are forgotten.
   TileCache(InspectorContext& context, std::string tag, QObject* parent);
 
   /// Asks for the whole of a quantity at the newest tick, unless an older tick is shown.
@@ -32,6 +32,7 @@ class TileCache : public QObject {
 
  private:
   void keep(std::shared_ptr<const Tile> tile);
+  void forget();
 
   static constexpr std::size_t kBudget = 48u << 20;  // bytes of tiles kept for scrubbing
   InspectorContext& m_context;

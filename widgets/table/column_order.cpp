@@ -24,13 +24,19 @@ void ColumnOrder::apply(int column, Qt::SortOrder order) {
   emit changed();
 }
 
-nlohmann::json ColumnOrder::option() const {
+ViewOption ColumnOrder::viewOption() {
+  const auto take = [this](const nlohmann::json& value) { return set(value) ? std::string() : remedy(); };
+  return {"sort", [this] { return option(); }, take};
+}
+
+std::string ColumnOrder::option() const {
   const QHeaderView* header = m_table.horizontalHeader();
   const qsizetype by = std::clamp<qsizetype>(header->sortIndicatorSection(), 0, m_names.size() - 1);
   return (header->sortIndicatorOrder() == Qt::DescendingOrder ? QLatin1Char('-') + m_names[by] : m_names[by])
       .toStdString();
 }
 
+/// False if it names no column.
 bool ColumnOrder::set(const nlohmann::json& option) {
   const QString given = option.is_string() ? QString::fromStdString(option.get<std::string>()) : QString();
   const bool down = given.startsWith('-');

@@ -4,8 +4,8 @@
 #pragma once
 #include <QObject>
 #include <QStringList>
-#include <nlohmann/json.hpp>
 
+#include "widgets/base/view_options.h"
 #include "widgets/table/data_table.h"
 
 namespace kvlab {
@@ -15,11 +15,8 @@ class ColumnOrder : public QObject {
  public:
   /// The table has its model, whose columns have ids; it is ordered by the first one.
   explicit ColumnOrder(DataTable* table);
-  nlohmann::json option() const;
-  /// False if it names no column.
-  bool set(const nlohmann::json& option);
-  /// What set() takes, for its error.
-  std::string remedy() const;
+  /// "sort", for the view.
+  ViewOption viewOption();
   /// By the next column that is in sight, ascending.
   void next();
 
@@ -29,6 +26,9 @@ class ColumnOrder : public QObject {
 
  private:
   void apply(int column, Qt::SortOrder order);
+  std::string option() const;
+  bool set(const nlohmann::json& option);
+  std::string remedy() const;
 
   DataTable& m_table;
   QStringList m_names;  // by column, as the option has them

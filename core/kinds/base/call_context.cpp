@@ -16,7 +16,6 @@ TransactionRules transactionRules(const SessionParts& parts) {
   rules.selectiveRatio = m.selectiveRatio;
   rules.newRows = m.newRows;
   rules.probes = m.probes;
-  rules.allAttention = false;
   rules.guards = m.guards;
   rules.splice = {m.position, m.brightness.start, static_cast<float>(m.brightness.max)};
   return rules;

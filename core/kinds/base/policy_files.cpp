@@ -25,6 +25,7 @@ std::string gatesPath(const SessionParts& parts, const std::string& file) {
 bool asksGates(const PolicySpec& spec) { return policyOf(spec.name).needs & kGates; }
 
 Status possible(const SessionParts& parts, const std::vector<PolicySpec>& specs) {
+  if (Status known = knownPolicies(specs); !known) return known;
   const bool byHead = std::any_of(specs.begin(), specs.end(), [](const PolicySpec& spec) { return spec.byHead(); });
   if (byHead && !parts.cacheLayers.byHead() && parts.model->config().kvHeads > 1)
     return badPolicy("head_budget adaptive needs rows of each KV head's own, and residency is by layer",

@@ -9,8 +9,8 @@ namespace kvlab {
 class Reviser {
  public:
   virtual ~Reviser() = default;
-  /// What passes over this state are to bring back for it: a reviser sets what it wants and clears nothing.
-  virtual void want(const CacheState&, TransactionRules&) const {}
+  /// What passes over this state are to bring back for it.
+  virtual Wanted wants(const CacheState&) const { return {}; }
   /// May add actions to the part, and note in `observed` what it thought.
   virtual Status before(CacheState& /*observed*/, TickPart&, CallContext&) const { return ok(); }
   /// True if it looks at what a tick's last pass has left before rows settle.

@@ -76,7 +76,8 @@ Result<Applied> PlainKind::apply(const CacheState& observed, TickPart& part, Cal
   const bool all = part.rules.afterEdit != AfterEdit::Keep;
   if (!part.earlier) call.makeRoom(static_cast<std::int32_t>(rows) + (all ? plan->stale : 0) + part.more);
   TransactionRules rules = part.rules;
-  rules.wantReceived = part.pass != PassKind::Decode;
+  if (rules.probes && part.pass != PassKind::Decode)
+    rules.wanted = rules.wanted | Wanted{.newest = InLayers::All, .received = InLayers::All};
   rules.pending = !part.settles;
   rules.keepLogits = plan->empty();
   Transaction transaction = call.transaction();

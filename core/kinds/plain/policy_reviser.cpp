@@ -31,12 +31,14 @@ Status observePrompt(CacheState& state, const TransactionRules& rules, CallConte
 
 }  // namespace
 
-void PolicyReviser::want(const CacheState& state, TransactionRules& rules) const {
-  if (!state.policy) return;
+Wanted PolicyReviser::wants(const CacheState& state) const {
+  Wanted out;
+  if (!state.policy) return out;
   const unsigned looksAt = statisticsOf(state.policy->specs);
-  rules.allAttention = rules.allAttention || (looksAt & (kReceived | kObserved | kNewest));
-  rules.wantReceivedPerHead = rules.wantReceivedPerHead || (looksAt & (kReceived | kObserved));
-  if (state.policy->gates) rules.gates = state.policy->gates.get();
+  if (looksAt & (kReceived | kObserved | kNewest)) out.newest = InLayers::All;
+  if (looksAt & (kReceived | kObserved)) out.receivedPerHead = InLayers::All;
+  out.gates = state.policy->gates.get();
+  return out;
 }
 
 Result<Applied> PolicyReviser::after(Applied applied, const TickPart& part, CallContext& call,

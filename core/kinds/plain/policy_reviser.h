@@ -8,7 +8,7 @@ namespace kvlab {
 
 class PolicyReviser : public Reviser {
  public:
-  void want(const CacheState& state, TransactionRules& rules) const override;
+  Wanted wants(const CacheState& state) const override;
   bool follows(const CacheState& state) const override { return state.policy != nullptr; }
   Result<Applied> after(Applied applied, const TickPart& part, CallContext& call,
                         std::vector<Action>& actions) const override;

@@ -80,6 +80,11 @@ void Transformer::embed(const std::int32_t* ids, std::int64_t n, float* x) {
   ops().embedding(context(), {table.data, table.dtype, ids, x, n, hidden(), 1.0f});
 }
 
+void Transformer::embed(const WholePass& pass, float* x) {
+  embed(pass.tokens, pass.n, x);
+  if (pass.given) pass.given(x);
+}
+
 void Transformer::linear(const kernels::LinearArgs& args) {
   m_weightBytes += kernels::weightBytes(args);
   ops().linear(context(), args);
@@ -243,11 +248,7 @@ void Transformer::attendPart(const LayerPass& pass, std::int64_t n, int heads, f
   args.selfPhaseIndex = pass.selfSlot ? pass.phase : nullptr;
   args.scale = 1.0f / std::sqrt(static_cast<float>(c.headDim));
   args.out = out;
-  args.newestMass = pass.newestMass;
-  args.newestPerHead = pass.newestPerHead;
-  args.receivedMass = pass.receivedMass;
-  args.receivedPerHead = pass.receivedPerHead;
-  args.lastAbove = pass.lastAbove;
+  args.mass = pass.mass;
   args.queryIndex = pass.queryIndex;
   args.aboveThreshold = pass.aboveThreshold;
   ops().attention(context(), args);
@@ -286,10 +287,11 @@ void Transformer::layer(int l, LayerParts parts, std::int64_t n, float* x) {
 }
 
 void Transformer::run(const WholePass& pass) {
-  embed(pass.tokens, pass.n, pass.x);
-  for (int l = 0; l < model().config().layers; ++l) {
+  embed(pass, pass.x);
+  for (int l = 0; l < static_cast<int>(pass.passes.size()) / pass.perLayer; ++l) {
     if (pass.see) pass.see(l, pass.x);
-    layer(l, partsOf(pass, l), pass.n, pass.x);
+    if (pass.embeddingOnly) project(l, partsOf(pass, l), pass.n, pass.x);
+    else layer(l, partsOf(pass, l), pass.n, pass.x);
   }
   if (pass.gates) ops().gateMlp(context(), *pass.gates);
   if (pass.logits) logits(pass.x + (pass.n - 1) * hidden(), 1, pass.logits);
@@ -323,7 +325,7 @@ void Transformer::run(std::span<const PassPart> parts) {
       rows += part.pass->n * hidden();
     }
   };
-  eachPart([&](const WholePass& pass, float* rows) { embed(pass.tokens, pass.n, rows); });
+  eachPart([&](const WholePass& pass, float* rows) { embed(pass, rows); });
   for (int l = 0; l < model().config().layers; ++l) {
     eachPart([&](const WholePass& pass, const float* rows) {
       if (pass.see) pass.see(l, rows);

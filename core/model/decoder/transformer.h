@@ -35,13 +35,9 @@ struct LayerPass {
   const std::int32_t* selfSlot = nullptr;    // [n] or null: slot of the query's own row where it is
                                              // not in the map; -1 = it is in the map
   Assembled assembled;
-  std::int64_t* wrong = nullptr;             // with a guard: copied rows that are not what they should be
-  float* newestMass = nullptr;               // [rows + 1] or null
-  float* newestPerHead = nullptr;            // [heads of the pass, rows + 1] or null
-  float* receivedMass = nullptr;             // [rows + 1] or null
-  float* receivedPerHead = nullptr;          // [heads of the pass, rows + 1] or null
-  std::int32_t* lastAbove = nullptr;         // [kvHeads, rows + 1] or null: see kernels/ops/attention.h
-  const std::int32_t* queryIndex = nullptr;  // [n], with lastAbove
+  std::int64_t* wrong = nullptr;  // with a guard: copied rows that are not what they should be
+  kernels::AttentionOut mass;
+  const std::int32_t* queryIndex = nullptr;  // [n], with mass.lastAbove
   float aboveThreshold = 0;
   // In the first pass of a layer, for all its heads:
   float* gateKeys = nullptr;  // [n, kvHeads*headDim] takes the keys that gates score; null = none do
@@ -80,11 +76,11 @@ class Transformer {
   void embed(const std::int32_t* ids, std::int64_t n, float* x);
   /// Runs layer l on x [n, hidden] in place. Phases have their rows in the rotary table.
   void layer(int l, LayerParts parts, std::int64_t n, float* x);
-  /// Embeds n rows, runs all layers, and the head on the last row where logits are wanted.
+  /// Embeds n rows, runs the layers that there are passes for, and the head on the last row where logits are wanted.
   void run(const WholePass& pass);
-  /// The same for several transformers over the same weights, at most maxRows() rows in all: the linear steps once,
-  /// for all rows together, what lies between them part by part. The bits are those of run() of each part. All
-  /// memory is the host's.
+  /// The same, through all layers and attention, for several transformers over the same weights, at most maxRows() rows
+  /// in all: the linear steps once, for all rows together, what lies between them part by part. The bits are those of
+  /// run() of each part. All memory is the host's.
   void run(std::span<const PassPart> parts);
   /// Only the K and V of layer l from its input x: written to pass.write; x is left as it is.
   void project(int l, LayerParts parts, std::int64_t n, const float* x);
@@ -121,6 +117,7 @@ class Transformer {
   void attend(LayerParts parts, std::int64_t n, float* q, float* out);
   void attendPart(const LayerPass& pass, std::int64_t n, int heads, float* q, float* out);
   void mixParts(int l, std::span<const PassPart> parts);
+  void embed(const WholePass& pass, float* x);
   void headParts(std::span<const PassPart> parts, const float* x);
   void behindAttention(int l, std::int64_t n, float* x);
   void feedForward(int l, std::int64_t n, float* x);

@@ -333,11 +333,11 @@ void attentionTarget(ThreadPool& pool, const AttentionArgs& a) {
          nullptr,
          nullptr};
   const int64_t perQuery = a.queryHeads * c.keptBlocks * kAttentionBlock * 4;
-  const int64_t batch = a.wantsReceived() ? std::max<int64_t>(1, kKeptBytes / perQuery) : a.nQueries;
-  const bool newest = a.newestMass || a.newestPerHead;
+  const int64_t batch = a.mass.wantsReceived() ? std::max<int64_t>(1, kKeptBytes / perQuery) : a.nQueries;
+  const bool newest = a.mass.wantsNewest();
   for (int64_t q0 = 0; q0 < a.nQueries; q0 += batch) {
     const int64_t q1 = std::min(a.nQueries, q0 + batch);
-    c.stored = a.wantsReceived() ? q0 : newest && q1 == a.nQueries ? q1 - 1 : q1;
+    c.stored = a.mass.wantsReceived() ? q0 : newest && q1 == a.nQueries ? q1 - 1 : q1;
     runBatch(pool, c, q0, q1);
   }
 }
@@ -356,8 +356,8 @@ void attention(const Context& context, const AttentionArgs& args) {
   if (a.queryStride == 0) a.queryStride = width;
   if (a.outStride == 0) a.outStride = width;
   const int64_t entries = a.rows + 1;
-  if (a.newestMass) std::fill(a.newestMass, a.newestMass + entries, 0.0f);
-  if (a.newestPerHead) std::fill(a.newestPerHead, a.newestPerHead + a.queryHeads * entries, 0.0f);
+  if (a.mass.newest) std::fill(a.mass.newest, a.mass.newest + entries, 0.0f);
+  if (a.mass.newestPerHead) std::fill(a.mass.newestPerHead, a.mass.newestPerHead + a.queryHeads * entries, 0.0f);
   HWY_DYNAMIC_DISPATCH(attentionTarget)(*context.pool, a);
 }
 

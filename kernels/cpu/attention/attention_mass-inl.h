@@ -45,22 +45,22 @@ struct MassTarget {
   /// Those of one query head; `largest` [count] of its group so far.
   HWY_INLINE void head(int64_t h, const float* p, float* largest) const {
     const int64_t entry = h * (a.rows + 1) + at;
-    if (newest && a.newestPerHead) std::copy(p, p + count, a.newestPerHead + entry);
-    for (int64_t i = 0; a.receivedPerHead && i < count; ++i) a.receivedPerHead[entry + i] += p[i];
-    for (int64_t i = 0; a.lastAbove && i < count; ++i) largest[i] = p[i] > largest[i] ? p[i] : largest[i];
+    if (newest && a.mass.newestPerHead) std::copy(p, p + count, a.mass.newestPerHead + entry);
+    for (int64_t i = 0; a.mass.receivedPerHead && i < count; ++i) a.mass.receivedPerHead[entry + i] += p[i];
+    for (int64_t i = 0; a.mass.lastAbove && i < count; ++i) largest[i] = p[i] > largest[i] ? p[i] : largest[i];
   }
 
   /// Call it behind the last head of a group: the next group begins new maxima.
   HWY_INLINE void group(int64_t kvHead, float* largest) const {
-    if (!a.lastAbove) return;
-    int32_t* last = a.lastAbove + kvHead * (a.rows + 1) + at;
+    if (!a.mass.lastAbove) return;
+    int32_t* last = a.mass.lastAbove + kvHead * (a.rows + 1) + at;
     for (int64_t i = 0; i < count; ++i)
       if (std::exchange(largest[i], 0.0f) > a.aboveThreshold) last[i] = std::max(last[i], a.queryIndex[q]);
   }
 
   HWY_INLINE void mean(const float* values) const {
-    for (int64_t i = 0; a.receivedMass && i < count; ++i) a.receivedMass[at + i] += values[i];
-    if (newest && a.newestMass) std::copy(values, values + count, a.newestMass + at);
+    for (int64_t i = 0; a.mass.received && i < count; ++i) a.mass.received[at + i] += values[i];
+    if (newest && a.mass.newest) std::copy(values, values + count, a.mass.newest + at);
   }
 };
 

@@ -147,8 +147,8 @@ int32_t clearNewest(void* stream, const AttentionArgs& a) {
     if (!to) return cudaSuccess;
     return cudaMemsetAsync(to, 0, static_cast<size_t>(rows * (a.rows + 1) * 4), static_cast<cudaStream_t>(stream));
   };
-  if (const cudaError_t error = clear(a.newestMass, 1); error != cudaSuccess) return error;
-  return clear(a.newestPerHead, a.queryHeads);
+  if (const cudaError_t error = clear(a.mass.newest, 1); error != cudaSuccess) return error;
+  return clear(a.mass.newestPerHead, a.queryHeads);
 }
 
 int32_t attend(void* stream, const AttentionArgs& args, bool fast) {

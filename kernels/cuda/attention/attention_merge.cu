@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(kMergeThreads) mergeKernel(AttentionArgs a, At
 }
 
 /// Probabilities of all heads are kept; otherwise those of the first give way to the mean.
-__device__ __forceinline__ bool perHead(const AttentionArgs& a) { return a.receivedPerHead || a.lastAbove; }
+__device__ __forceinline__ bool perHead(const AttentionArgs& a) { return a.mass.receivedPerHead || a.mass.lastAbove; }
 
 /// Calls fn(q, first) for every query of the batch that sees an entry, ascending; first: its place in p.kept, of head
 /// 0. Entry `rows` is the self row, another key for every query.
@@ -173,13 +173,14 @@ __global__ void __launch_bounds__(kKeys) headMeanKernel(AttentionArgs a, Attenti
       const float kept = p.kept[p.keptAt(q, a.queryHeads, head + h, block) * kKeys + key];
       const float probability = factors[h] == 0.0f ? 0.0f : kept * factors[h];
       mean = mean + probability;
-      if (newest && a.newestPerHead && (row || self)) a.newestPerHead[(head + h) * (a.rows + 1) + entry] = probability;
+      if (newest && a.mass.newestPerHead && (row || self))
+        a.mass.newestPerHead[(head + h) * (a.rows + 1) + entry] = probability;
       if (perHead(a)) p.kept[p.keptAt(q, a.queryHeads, head + h, block) * kKeys + key] = probability;
     }
   }
   mean = mean / static_cast<float>(a.queryHeads);
-  if (newest && a.newestMass && (row || self)) a.newestMass[entry] = mean;
-  if (a.receivedMass && !perHead(a))
+  if (newest && a.mass.newest && (row || self)) a.mass.newest[entry] = mean;
+  if (a.mass.received && !perHead(a))
     p.kept[p.keptAt(q, a.queryHeads, 0, block) * kKeys + key] = mean;  // this thread alone reads there
 }
 
@@ -187,7 +188,7 @@ __global__ void __launch_bounds__(kMassThreads) receiveKernel(AttentionArgs a, A
   const int64_t entry = int64_t{blockIdx.x} * kMassThreads + threadIdx.x;
   if (entry > a.rows) return;
   const int heads = perHead(a) ? a.queryHeads : 1;
-  float received = a.receivedMass[entry];
+  float received = a.mass.received[entry];
   forQueries(a, p, entry, [&](int, int64_t first) {
     if (heads == 1) {  // one head's probability is its mean
       received = received + p.kept[first];
@@ -198,7 +199,7 @@ __global__ void __launch_bounds__(kMassThreads) receiveKernel(AttentionArgs a, A
     for (int h = 0; h < heads; ++h) mean = mean + p.kept[first + h * p.blocks * kKeys];
     received = received + mean / static_cast<float>(heads);
   });
-  a.receivedMass[entry] = received;
+  a.mass.received[entry] = received;
 }
 
 /// The lists of the heads of one group: a thread per entry, grid y = KV heads.
@@ -208,20 +209,20 @@ __global__ void __launch_bounds__(kMassThreads) receiveHeadsKernel(AttentionArgs
   if (entry > a.rows) return;
   const int kvHead = static_cast<int>(blockIdx.y), firstHead = kvHead * p.group;
 #pragma unroll 1
-  for (int h = firstHead; a.receivedPerHead && h < firstHead + p.group; ++h) {
-    float received = a.receivedPerHead[h * list + entry];
+  for (int h = firstHead; a.mass.receivedPerHead && h < firstHead + p.group; ++h) {
+    float received = a.mass.receivedPerHead[h * list + entry];
     forQueries(a, p, entry, [&](int, int64_t first) { received = received + p.kept[first + h * headStep]; });
-    a.receivedPerHead[h * list + entry] = received;
+    a.mass.receivedPerHead[h * list + entry] = received;
   }
-  if (!a.lastAbove) return;
-  int32_t last = a.lastAbove[kvHead * list + entry];
+  if (!a.mass.lastAbove) return;
+  int32_t last = a.mass.lastAbove[kvHead * list + entry];
   forQueries(a, p, entry, [&](int q, int64_t first) {
     float largest = 0.0f;
 #pragma unroll 4
     for (int h = firstHead; h < firstHead + p.group; ++h) largest = fmaxf(largest, p.kept[first + h * headStep]);
     if (largest > a.aboveThreshold) last = max(last, a.queryIndex[q]);
   });
-  a.lastAbove[kvHead * list + entry] = last;
+  a.mass.lastAbove[kvHead * list + entry] = last;
 }
 
 }  // namespace
@@ -233,11 +234,11 @@ int32_t mergeBlocks(void* stream, const AttentionArgs& a, const AttentionPlan& p
 
 int32_t writeMasses(void* stream, const AttentionArgs& a, const AttentionPlan& p, bool newest) {
   const int32_t error = launch(headMeanKernel, {p.blocks, a.nQueries - p.stored}, kKeys, 0, stream, a, p, newest);
-  if (error || !a.wantsReceived()) return error;
+  if (error || !a.mass.wantsReceived()) return error;
   const int64_t blocks = a.rows / kMassThreads + 1;
-  if (a.receivedPerHead || a.lastAbove)
+  if (a.mass.receivedPerHead || a.mass.lastAbove)
     if (const int32_t e = launch(receiveHeadsKernel, {blocks, a.fmt.kvHeads}, kMassThreads, 0, stream, a, p)) return e;
-  return a.receivedMass ? launch(receiveKernel, blocks, kMassThreads, 0, stream, a, p) : 0;
+  return a.mass.received ? launch(receiveKernel, blocks, kMassThreads, 0, stream, a, p) : 0;
 }
 
 }  // namespace kvlab::kernels::cuda

@@ -21,8 +21,6 @@ struct ScratchSizes {
 
 inline bool splitsKeys(const AttentionArgs& a) { return a.nQueries <= kSplitQueries; }
 
-inline bool wantsNewest(const AttentionArgs& a) { return a.newestMass || a.newestPerHead; }
-
 /// Scratch of a batch of `queries` of a call, masses wanted of `stored` of them. Every part starts at a multiple of
 /// 256.
 inline ScratchSizes scratchOf(const AttentionArgs& a, int64_t queries, int64_t stored) {
@@ -41,11 +39,11 @@ inline ScratchSizes scratchOf(const AttentionArgs& a, int64_t queries, int64_t s
 
 /// Masses wanted of a batch that ends at query `end` of the call.
 inline int64_t storedOf(const AttentionArgs& a, int64_t queries, int64_t end) {
-  return a.wantsReceived() ? queries : wantsNewest(a) && end == a.nQueries ? 1 : 0;
+  return a.mass.wantsReceived() ? queries : a.mass.wantsNewest() && end == a.nQueries ? 1 : 0;
 }
 
 inline int64_t queriesPerBatch(const AttentionArgs& a) {
-  const int64_t each = scratchOf(a, 1, a.wantsReceived() ? 1 : 0).all();
+  const int64_t each = scratchOf(a, 1, a.mass.wantsReceived() ? 1 : 0).all();
   return each == 0 ? a.nQueries : std::clamp<int64_t>(kBatchBytes / each, 1, std::min<int64_t>(a.nQueries, kGridEdge));
 }
 

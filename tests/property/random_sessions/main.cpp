@@ -81,7 +81,7 @@ int random(const Options& options, const Folders& folders) {
   Tally tally(*known);
   const auto start = std::chrono::steady_clock::now();
   const auto passed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
-  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { stopped = 1; });
+  for (const int which : {SIGINT, SIGTERM}) std::signal(which, [](int) { stopped = 1; });
   for (std::int64_t i = 0; !stopped && (options.sessions ? i < options.sessions : passed() < options.seconds); ++i) {
     const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(i);
     const Played played = playRandom(seed, options.steps, folders);

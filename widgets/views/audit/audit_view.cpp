@@ -17,7 +17,6 @@
 
 namespace kvlab {
 namespace {
-constexpr const char* kScopes[] = {"layer", "all"};
 
 QString part(std::int64_t some, std::int64_t all) {
   return all > 0
@@ -38,7 +37,7 @@ void AuditView::makeStrip() {
   m_scope = stripChoice({tr("focused layer"), tr("all layers")}, tr("Layers to set"),
                         tr("Whether a new policy is for the focused layer or for all of them"));
   m_scope->setCurrentIndex(1);
-  connect(m_scope, &QComboBox::activated, this, [this] { sayOption("change"); });
+  addOption("change", {"layer", "all"}, m_scope);
   m_policy = stripButton(tr("Policy"), tr("Set policy"), tr("Evict by another policy from the next tick on"));
   m_policy->setPopupMode(QToolButton::InstantPopup);
   m_policy->setMenu(new QMenu(m_policy));
@@ -72,6 +71,7 @@ void AuditView::makeTable() {
   m_table->takeColumns();  // with room for the arrow
   connect(m_order, &ColumnOrder::changed, this, &AuditView::onFocus);
   connect(m_order, &ColumnOrder::chosen, this, [this] { sayOption("sort"); });
+  addOption(m_order->viewOption());
   column->addWidget(m_banner);
   column->addWidget(m_table, 1);
   setContent(content);
@@ -143,23 +143,6 @@ void AuditView::onFocus() {
 
 void AuditView::onTheme() {
   if (m_table) m_table->viewport()->update();
-}
-
-nlohmann::json AuditView::options() const {
-  return {{"change", kScopes[m_scope->currentIndex()]}, {"sort", m_order->option()}};
-}
-
-Status AuditView::setOption(const std::string& name, const nlohmann::json& value) {
-  if (name == "change") {
-    for (int i = 0; i < 2; ++i)
-      if (value == kScopes[i]) {
-        m_scope->setCurrentIndex(i);
-        return ok();
-      }
-    return badOption(name, value, "use layer or all");
-  }
-  if (name != "sort") return InspectorView::setOption(name, value);
-  return m_order->set(value) ? ok() : badOption(name, value, m_order->remedy());
 }
 
 QString AuditView::dump() const {

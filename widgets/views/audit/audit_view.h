@@ -21,8 +21,6 @@ class AuditView : public InspectorView {
   AuditView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   QString tsv() const override;
-  nlohmann::json options() const override;
-  Status setOption(const std::string& name, const nlohmann::json& value) override;
   DataTable& table() { return *m_table; }
 
  protected:

@@ -55,6 +55,8 @@ ComposeView::ComposeView(InspectorContext& context, QWidget* parent)
   connect(m_bar, &ComposeBar::composed, this, &ComposeView::compose);
   connect(m_bar, &ComposeBar::refused, this, [this](const QString& why) { say(why, Tone::Warning); });
   connect(m_bar, &ComposeBar::settled, this, &InspectorView::readyChanged);
+  addOption(
+      {"draft", [this] { return draft().toStdString(); }, [this](const json& value) { return takeDraft(value); }});
   draftChanged();
 }
 
@@ -165,16 +167,15 @@ bool ComposeView::ready() const {
 
 void ComposeView::setDraft(const QString& text) { m_editor->replaceText(text); }
 
-Status ComposeView::setOption(const std::string& name, const json& value) {
-  if (name != "draft") return InspectorView::setOption(name, value);
-  if (!value.is_string() && !value.is_array()) return badOption(name, value, "give a list of actions or its text");
+std::string ComposeView::takeDraft(const json& value) {
+  if (!value.is_string() && !value.is_array()) return "give a list of actions or its text";
   QString text;
   if (value.is_string()) text = QString::fromStdString(value.get<std::string>());
   else
     for (const json& action : value)
       text += (text.isEmpty() ? "[\n  " : ",\n  ") + QString::fromStdString(action.dump());
   setDraft(value.is_array() && !text.isEmpty() ? text + "\n]" : text);
-  return ok();
+  return {};
 }
 
 void ComposeView::compose(const std::vector<Action>& actions) {

@@ -20,9 +20,6 @@ class ComposeView : public InspectorView {
   ComposeView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   QString tsv() const override;
-  /// `draft`: the action list, as text or as a list.
-  nlohmann::json options() const override { return {{"draft", draft().toStdString()}}; }
-  Status setOption(const std::string& name, const nlohmann::json& value) override;
   bool ready() const override;
   void setDraft(const QString& text);
   QString draft() const { return m_editor->toPlainText(); }
@@ -39,6 +36,8 @@ class ComposeView : public InspectorView {
   QWidget* makeFooter();
   QWidget* titled(const QString& title, QWidget* content, QWidget* parent);
   QPushButton* button(const QString& text, const QString& tip);
+  /// The action list as an option, as text or as a list; what to give instead, or nothing.
+  std::string takeDraft(const nlohmann::json& value);
   void compose(const std::vector<Action>& actions);
   void draftChanged();
   void askPlan();

@@ -113,7 +113,7 @@ void EventsView::onSnapshot() {
   m_summary->setText(any ? summary() : QString());
   m_ticks->show(context().history(), shown() ? shown()->tick : Tick(-1));
   m_model->setTree(any ? EventTree::of(*shown()->report) : EventTree());
-  m_tree->timeline().axis.setFull(0, any ? m_model->tree().endUs : 1);
+  m_tree->timeline().axis.setFull(0, any && m_model->tree().endUs > 0 ? m_model->tree().endUs : 1);
   m_tree->expandToDepth(1);
 }
 

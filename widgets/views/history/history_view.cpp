@@ -79,7 +79,8 @@ HistoryView::HistoryView(InspectorContext& context, QWidget* parent)
       m_page(new QWidget(this)),
       m_card(new RowCard(m_page)),
       m_model(new HistoryModel(this)),
-      m_table(new DataTable(m_page)) {
+      m_table(new DataTable(m_page)),
+      m_ask(context, this, "history") {
   auto* lines = new QVBoxLayout(m_page);
   lines->setContentsMargins(0, 0, 0, 0);
   lines->setSpacing(0);
@@ -95,7 +96,7 @@ HistoryView::HistoryView(InspectorContext& context, QWidget* parent)
   connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) { clickTick(m_model->at(index).tick); });
 }
 
-bool HistoryView::ready() const { return InspectorView::ready() && !m_waiting; }
+bool HistoryView::ready() const { return InspectorView::ready() && !m_ask.waiting(); }
 
 void HistoryView::onSnapshot() {
   if (shown()) m_model->setShownTick(shown()->tick);
@@ -109,7 +110,7 @@ void HistoryView::ask() {
   const LedgerId row = context().focus().ledger;
   if (!s || !s->ledger.contains(row)) {
     m_asked = LedgerId(-1);
-    m_waiting = false;
+    m_ask.forget();
     m_model->set({});
     const QString how = !s ? noSessionHow()
         : s->ledger.size() ? tr("Click a token in the map, the strip, the mirror or the ledger.")
@@ -123,14 +124,10 @@ void HistoryView::ask() {
   if (row == m_asked && newest == m_askedSerial) return;
   m_asked = row;
   m_askedSerial = newest;
-  m_waiting = true;
-  context().query("history", "history", {{"ledger", row.value()}}, this,
-                  [this, row](const Result<nlohmann::json>& reply) { take(row, reply); });
+  m_ask.query("history", {{"ledger", row.value()}}, [this](const Result<nlohmann::json>& reply) { take(reply); });
 }
 
-void HistoryView::take(LedgerId ledger, const Result<nlohmann::json>& reply) {
-  if (ledger != m_asked) return;
-  m_waiting = false;
+void HistoryView::take(const Result<nlohmann::json>& reply) {
   std::vector<HistoryEvent> events;
   if (!reply)
     events.push_back(

@@ -2,6 +2,7 @@
 // Row history: all that ever happened to the focused ledger row, as a timeline; a click goes to the
 // tick. Asks the engine (verb `history`) whenever the focus or the snapshot changes. GUI thread.
 #pragma once
+#include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/table/column_model.h"
 #include "widgets/views/history/row_card.h"
@@ -46,12 +47,13 @@ class HistoryView : public InspectorView {
   DataTable& table() { return *m_table; }
 
  protected:
+  void onSession() override { m_asked = LedgerId(-1); }
   void onSnapshot() override;
   void onFocus() override;
 
  private:
   void ask();
-  void take(LedgerId ledger, const Result<nlohmann::json>& reply);
+  void take(const Result<nlohmann::json>& reply);
 
   QWidget* m_page;
   RowCard* m_card;
@@ -59,7 +61,7 @@ class HistoryView : public InspectorView {
   DataTable* m_table;
   LedgerId m_asked{-1};
   std::uint64_t m_askedSerial = 0;
-  bool m_waiting = false;
+  EngineAsk m_ask;
 };
 
 }  // namespace kvlab

@@ -23,6 +23,11 @@ class InvariantModel : public LineModel<InvariantLine> {
  public:
   explicit InvariantModel(QObject* parent = nullptr);
   void show(const Snapshot& snapshot);
+  /// Another session comes: no full check is known of it.
+  void forget() {
+    m_fullAt.reset();
+    show(Snapshot());
+  }
   /// The answer of the verb `invariants`, checked at `tick`.
   void showFull(const nlohmann::json& answer, Tick tick);
   int failures() const;

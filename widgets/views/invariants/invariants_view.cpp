@@ -23,7 +23,7 @@ QPixmap lamp(bool good, const Theme& theme, qreal dpr) {
 }  // namespace
 
 InvariantsView::InvariantsView(InspectorContext& context, QWidget* parent)
-    : InspectorView(context, parent), m_model(new InvariantModel(this)) {
+    : InspectorView(context, parent), m_model(new InvariantModel(this)), m_ask(context, this) {
   makeStrip();
   m_table = new DataTable(this);
   m_table->setItemDelegate(new LampDelegate(m_table));
@@ -78,19 +78,16 @@ void InvariantsView::makeStrip() {
   connect(m_jump, &QPushButton::clicked, this, [this] { jump(0); });
 }
 
-bool InvariantsView::ready() const { return InspectorView::ready() && !m_checking; }
+bool InvariantsView::ready() const { return InspectorView::ready() && !m_ask.waiting(); }
 
 void InvariantsView::checkAll() {
-  if (m_checking) return;
-  m_checking = true;
+  if (m_ask.waiting()) return;
+  m_ask.run(QStringLiteral("check_invariants"), nlohmann::json::object(), [this](const Result<nlohmann::json>& reply) {
+    if (!reply) emit context().failed(reply.error());
+    refresh();
+    emit readyChanged();
+  });
   refresh();
-  context().runCommand(QStringLiteral("check_invariants"), nlohmann::json::object(), this,
-                       [this](const Result<nlohmann::json>& reply) {
-                         m_checking = false;
-                         if (!reply) emit context().failed(reply.error());
-                         refresh();
-                         emit readyChanged();
-                       });
 }
 
 /// Whoever had everything checked.
@@ -159,12 +156,12 @@ void InvariantsView::refresh() {
              tr("“Check all now” runs every check; each tick runs the cheap ones."));
   m_lamp->setVisible(any);
   m_lamp->setPixmap(lamp(good, *theme(), devicePixelRatioF()));
-  m_summary->setText(m_checking ? tr("checking every row…") : any ? m_model->summary() : QString());
+  m_summary->setText(m_ask.waiting() ? tr("checking every row…") : any ? m_model->summary() : QString());
   m_table->setColumnHidden(m_table->columnOf("first_failure"), !m_model->anyFailed());
   showDetail();
   m_jump->setVisible(any);
   m_jump->setEnabled(!good);
-  m_check->setEnabled(shown() && !m_checking);
+  m_check->setEnabled(shown() && !m_ask.waiting());
 }
 
 QString InvariantsView::dump() const {

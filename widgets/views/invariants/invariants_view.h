@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Invariants: one line each, broken ones first, with the way to the row that breaks them. GUI thread.
 #pragma once
+#include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/table/data_table.h"
 #include "widgets/views/invariants/invariant_model.h"
@@ -23,6 +24,7 @@ class InvariantsView : public InspectorView {
   void jump(int row);
 
  protected:
+  void onSession() override { m_model->forget(); }
   void onSnapshot() override;
   void onTheme() override;
   void onFocus() override {}
@@ -37,7 +39,7 @@ class InvariantsView : public InspectorView {
   DataTable* m_table = nullptr;
   QLabel *m_lamp = nullptr, *m_summary = nullptr, *m_detail = nullptr;
   QPushButton *m_check = nullptr, *m_jump = nullptr;
-  bool m_checking = false;
+  EngineAsk m_ask;  // for the full check
 };
 
 }  // namespace kvlab

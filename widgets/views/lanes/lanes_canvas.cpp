@@ -2,8 +2,6 @@
 // Geometry and input; painting is in lanes_paint.cpp.
 #include "widgets/views/lanes/lanes_canvas.h"
 
-#include <QMouseEvent>
-#include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
 
@@ -16,14 +14,10 @@ constexpr int kNarrowGutter = 34, kRight = 10, kRuler = 22, kGap = 8;
 constexpr int kTallTokens = 70, kFlatTokens = 24, kLowBand = 8, kHighBand = 56, kHighLine = 26;
 }  // namespace
 
-LanesCanvas::LanesCanvas(InspectorContext& context, QWidget* parent) : QWidget(parent), m_context(context) {
-  setMouseTracking(true);
-  setFocusPolicy(Qt::StrongFocus);
+LanesCanvas::LanesCanvas(InspectorContext& context, QWidget* parent) : AxisCanvas(context, parent) {
   setMinimumSize(160, 80);
   setAccessibleName(tr("Maps of the lanes"));
   setToolTip(tr("Click focuses a token, the wheel zooms, dragging pans, a double click shows all"));
-  setToolTipDuration(3000);
-  setAttribute(Qt::WA_OpaquePaintEvent);
 }
 
 void LanesCanvas::show(LanesViewPtr view) {
@@ -31,7 +25,6 @@ void LanesCanvas::show(LanesViewPtr view) {
   compare();
   m_lane = std::clamp(m_lane, 0, std::max(0, lanes() - 1));
   place();
-  update();
 }
 
 void LanesCanvas::setLayer(std::optional<int> layer) {
@@ -73,7 +66,7 @@ LanesCanvas::Parts LanesCanvas::parts() const {
   p.legend = QRect(left, height() - legend, wide, legend);
   const int least = lanes() * (kCaption + kGap + kLowBand + 10);
   const bool room = height() - kRuler - legend - kTallTokens > least;
-  const int band = m_axis.scale < kTokenScale || !room ? 0 : m_axis.scale < kWideScale ? kTallTokens : kFlatTokens;
+  const int band = axis().scale < kTokenScale || !room ? 0 : axis().scale < kWideScale ? kTallTokens : kFlatTokens;
   p.ruler = QRect(left, 0, wide, kRuler);
   p.tokens = QRect(left, kRuler, wide, band);
   const int top = kRuler + band + (p.caption ? Theme::kTight : Theme::kMedium);
@@ -112,29 +105,14 @@ QRectF LanesCanvas::lineOf(const QRect& band, int line) const {
 
 /// The token at a position of the reference's context.
 int LanesCanvas::tokenOf(Position position) const {
-  const SnapshotPtr snapshot = m_context.snapshot();
+  const SnapshotPtr snapshot = context().snapshot();
   if (!m_view || !snapshot || position.value() < 0 || position.value() >= snapshot->length()) return -1;
   return placeOf(m_view->lanes.front(), snapshot->context[static_cast<std::size_t>(position.value())]);
 }
 
 int LanesCanvas::focusToken() const {
-  return m_view && m_context.focus().ledger.value() >= 0 ? placeOf(m_view->lanes.front(), m_context.focus().ledger)
+  return m_view && context().focus().ledger.value() >= 0 ? placeOf(m_view->lanes.front(), context().focus().ledger)
                                                          : -1;
-}
-
-void LanesCanvas::fit() {
-  m_axis.fit();
-  update();
-}
-
-void LanesCanvas::zoomBy(double factor) {
-  const double at = m_axis.pixel(focusToken() + 0.5);
-  m_axis.zoom(focusToken() >= 0 && at >= 0 && at < m_axis.extent ? at : m_axis.extent / 2, factor);
-  update();
-}
-
-void LanesCanvas::revealFocus() {
-  if (focusToken() >= 0 && !m_axis.fitted) m_axis.reveal(focusToken());
 }
 
 QString LanesCanvas::stateOf(int lane, int layer, int token) const {
@@ -152,80 +130,49 @@ QString LanesCanvas::stateOf(int lane, int layer, int token) const {
 }
 
 QString LanesCanvas::readout() const {
-  const int hovered = m_hoverLane >= 0 || m_context.hovered().value() >= 0 ? tokenOf(m_context.hovered()) : -1;
-  const int token = hovered >= 0 ? hovered : focusToken();
+  const int under = tokenOf(context().hovered()), token = under >= 0 ? under : focusToken();
   if (!m_view || token < 0 || token >= tokens()) return {};
   const LaneView& first = m_view->lanes.front();
-  const int layer = m_context.focus().layer.value();
+  const int layer = context().focus().layer.value();
   const QString gap = QStringLiteral("   ");
-  QString out = (hovered >= 0 ? tr("token %1") : tr("focus   token %1")).arg(token) + gap +
+  QString out = (under >= 0 ? tr("token %1") : tr("focus   token %1")).arg(token) + gap +
       tokenText(*first.snapshot, first.taken[static_cast<std::size_t>(token)]) + gap +
       tr("layer %1").arg(layerText(*first.snapshot, layer));
   for (int lane = 0; lane < lanes(); ++lane) out += gap + tr("lane %1 %2").arg(lane).arg(stateOf(lane, layer, token));
   return out;
 }
 
-void LanesCanvas::place() { m_axis.resize(tokens(), std::max(1, width() - gutter() - kRight)); }
-void LanesCanvas::resizeEvent(QResizeEvent*) { place(); }
+QRect LanesCanvas::axisArea() const { return m_view ? parts().lanes : QRect(); }
 
-void LanesCanvas::wheelEvent(QWheelEvent* event) {
-  turnAxis(m_axis, *event, gutter());
-  hoverAt(event->position().toPoint());
-  event->accept();
+CanvasCell LanesCanvas::cellAt(QPoint point) const {
+  const QRect all = parts().lanes;
+  const int token = point.x() < all.left() || point.y() > all.bottom() ? -1 : axis().at(point.x() - all.left());
+  const int lane = token < 0 ? -1 : laneAt(point.y());
+  return {lane < 0 ? -1 : lane * layers() + layerAt(lane, point.y()), token};
 }
 
-void LanesCanvas::mousePressEvent(QMouseEvent* event) { m_drag.press(*event, m_axis); }
-
-void LanesCanvas::mouseMoveEvent(QMouseEvent* event) {
-  if (m_drag.move(*event, m_axis)) setCursor(Qt::ClosedHandCursor);
-  hoverAt(event->position().toPoint());
+CanvasCell LanesCanvas::focusCell() const {
+  return {m_lane * layers() + std::max(0, context().focus().layer.value()), focusToken()};
 }
 
-void LanesCanvas::mouseReleaseEvent(QMouseEvent* event) {
-  unsetCursor();
-  const QPoint at = event->position().toPoint();
-  const int lane = laneAt(at.y()), token = m_axis.at(at.x() - gutter());
-  if (m_drag.release(*event) && lane >= 0 && token >= 0 && at.x() >= gutter())
-    emit clicked(lane, layerAt(lane, at.y()), token);
+void LanesCanvas::choose(CanvasCell cell) {
+  if (layers() > 0) emit clicked(cell.line / layers(), cell.line % layers(), cell.item);
 }
 
-void LanesCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
-  if (event->button() == Qt::LeftButton) fit();
+/// The token under the pointer, where the reference still has it in its context.
+Position LanesCanvas::positionOf(CanvasCell cell) const {
+  if (cell.line < 0 || cell.item < 0 || !context().snapshot()) return Position(-1);
+  const LedgerId id = m_view->lanes.front().taken[static_cast<std::size_t>(cell.item)];
+  const auto& live = context().snapshot()->context;
+  const auto found = std::find(live.begin(), live.end(), id);
+  return Position(found == live.end() ? -1 : static_cast<std::int32_t>(found - live.begin()));
 }
 
-/// The selection of all views follows the token under the pointer, where the reference still has it in its context.
-void LanesCanvas::hoverAt(QPoint point) {
-  m_hoverLane = laneAt(point.y());
-  const int token = m_hoverLane < 0 || point.x() < gutter() ? -1 : m_axis.at(point.x() - gutter());
-  Position position(-1);
-  if (token >= 0 && m_context.snapshot()) {
-    const LedgerId id = m_view->lanes.front().taken[static_cast<std::size_t>(token)];
-    const auto& context = m_context.snapshot()->context;
-    const auto found = std::find(context.begin(), context.end(), id);
-    if (found != context.end()) position = Position(static_cast<std::int32_t>(found - context.begin()));
-  }
-  m_context.setHovered(position);
-  update();
-}
-
-void LanesCanvas::leaveEvent(QEvent*) {
-  m_hoverLane = -1;
-  m_context.setHovered(Position(-1));
-  update();
-}
-
-void LanesCanvas::moveFocus(int byLayers, int byTokens) {
-  if (tokens() == 0) return;
-  const int layers = static_cast<int>(m_cells.front().layers.size()) / m_per;
-  emit clicked(m_lane, std::clamp(m_context.focus().layer.value() + byLayers, 0, layers - 1),
-               std::clamp(focusToken() + byTokens, 0, tokens() - 1));
-}
-
-void LanesCanvas::keyPressEvent(QKeyEvent* event) {
-  if (const auto step = cellStep(*event, std::max(1, static_cast<int>(m_axis.visible())), tokens()))
-    return moveFocus(step->lines, step->items);
-  if (const auto factor = zoomStep(*event)) return *factor > 0 ? zoomBy(*factor) : fit();
-  QWidget::keyPressEvent(event);
+/// Keys change the layer and the token, never the lane.
+CanvasCell LanesCanvas::stepped(const CellStep& by) const {
+  if (tokens() == 0 || layers() == 0) return {};
+  const int layer = std::clamp(context().focus().layer.value() + by.lines, 0, layers() - 1);
+  return {m_lane * layers() + layer, std::clamp(focusToken() + by.items, 0, tokens() - 1)};
 }
 
 }  // namespace kvlab

@@ -2,19 +2,15 @@
 // The maps of the lanes above each other over one axis of tokens: a ruler, token texts, one band per lane
 // with its caption, and a legend. Owned by LanesTableView. GUI thread. Device-independent pixels.
 #pragma once
-#include <QImage>
-#include <QWidget>
 #include <optional>
 
-#include "widgets/base/inspector_context.h"
-#include "widgets/base/theme.h"
-#include "widgets/canvas/axis_map.h"
+#include "widgets/canvas/axis_canvas.h"
 #include "widgets/canvas/axis_parts.h"
 #include "widgets/views/lanes/lane_cells.h"
 
 namespace kvlab {
 
-class LanesCanvas : public QWidget {
+class LanesCanvas : public AxisCanvas {
   Q_OBJECT
  public:
   LanesCanvas(InspectorContext& context, QWidget* parent);
@@ -24,12 +20,8 @@ class LanesCanvas : public QWidget {
   void setLayer(std::optional<int> layer);
   void setLane(int lane);
   int lane() const { return m_lane; }
-  const AxisMap& axis() const { return m_axis; }
-  void fit();
-  void zoomBy(double factor);
-  void revealFocus();
-  /// What is under the pointer, else what is focused, in every lane.
-  QString readout() const;
+  /// The token under the pointer, else the focused one, in every lane.
+  QString readout() const override;
   const std::vector<LaneCells>& cells() const { return m_cells; }
   /// Where the band of a lane is; for tests.
   QRect band(int lane) const;
@@ -39,15 +31,14 @@ class LanesCanvas : public QWidget {
   void clicked(int lane, int layer, int token);
 
  protected:
-  void paintEvent(QPaintEvent* event) override;
-  void resizeEvent(QResizeEvent* event) override;
-  void wheelEvent(QWheelEvent* event) override;
-  void mousePressEvent(QMouseEvent* event) override;
-  void mouseMoveEvent(QMouseEvent* event) override;
-  void mouseReleaseEvent(QMouseEvent* event) override;
-  void mouseDoubleClickEvent(QMouseEvent* event) override;
-  void keyPressEvent(QKeyEvent* event) override;
-  void leaveEvent(QEvent* event) override;
+  void paintContent(QPainter& painter, const Theme& theme) override;
+  CanvasCell cellAt(QPoint point) const override;
+  CanvasCell focusCell() const override;
+  void choose(CanvasCell cell) override;
+  Position positionOf(CanvasCell cell) const override;
+  CanvasCell stepped(const CellStep& by) const override;
+  int items() const override { return tokens(); }
+  QRect axisArea() const override;
 
  private:
   static constexpr int kCaption = 18, kSwatch = 15;
@@ -58,9 +49,9 @@ class LanesCanvas : public QWidget {
   Parts parts() const;
   int lanes() const { return m_view ? static_cast<int>(m_view->lanes.size()) : 0; }
   int tokens() const { return m_view ? static_cast<int>(m_view->lanes.front().taken.size()) : 0; }
+  int layers() const { return m_cells.empty() ? 0 : static_cast<int>(m_cells.front().layers.size()) / m_per; }
   int shownLayers() const;
   int lineIn(int shown) const { return m_layer ? *m_layer * m_per + shown : shown; }
-  void place();
   bool low() const;
   int gutter() const;
   int laneAt(int y) const;
@@ -68,8 +59,6 @@ class LanesCanvas : public QWidget {
   QRectF lineOf(const QRect& band, int line) const;
   int tokenOf(Position position) const;
   int focusToken() const;
-  void hoverAt(QPoint point);
-  void moveFocus(int layers, int tokens);
   void compare();
   QString stateOf(int lane, int layer, int token) const;
 
@@ -84,13 +73,10 @@ class LanesCanvas : public QWidget {
   QStringList legendTexts() const;
   std::vector<int> legendWidths() const;
 
-  InspectorContext& m_context;
   LanesViewPtr m_view;
   std::vector<LaneCells> m_cells;
   std::optional<int> m_layer = 0;
-  int m_lane = 0, m_hoverLane = -1, m_per = 1;  // lines per layer
-  AxisMap m_axis;
-  AxisDrag m_drag;
+  int m_lane = 0, m_per = 1;  // lines per layer
 };
 
 /// How a cell looks: patterns where it is large, one colour where it is not.

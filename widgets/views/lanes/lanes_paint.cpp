@@ -48,35 +48,32 @@ void paintLaneCell(QPainter& painter, const QRectF& box, LaneCell cell, const Th
   painter.restore();
 }
 
-void LanesCanvas::paintEvent(QPaintEvent*) {
-  QPainter painter(this);
-  const auto theme = Theme::current();
-  painter.fillRect(rect(), theme->surface);
+void LanesCanvas::paintContent(QPainter& painter, const Theme& theme) {
   if (!m_view) return;
   const Parts p = parts();
-  paintRuler(painter, p.ruler, width(), m_axis, *theme);
-  painter.setFont(theme->small);
+  paintRuler(painter, p.ruler, width(), axis(), theme);
+  painter.setFont(theme.small);
   painter.drawText(QRect(0, 0, p.ruler.left() - 7, p.ruler.height()), Qt::AlignRight | Qt::AlignVCenter, tr("lane"));
   painter.save();
   painter.setClipRect(p.tokens);
   const LaneView& first = m_view->lanes.front();
   paintTokenTexts(
-      painter, p.tokens, m_axis, focusToken(),
+      painter, p.tokens, axis(), focusToken(),
       [&first](int token) { return shortTokenText(*first.snapshot, first.taken[static_cast<std::size_t>(token)]); },
-      *theme);
+      theme);
   painter.restore();
   painter.save();
   painter.setClipRect(QRect(0, p.lanes.top(), width(), p.legend.top() - p.lanes.top()));
   for (int lane = 0; lane < lanes(); ++lane) {
     const QRect box = band(lane);
-    if (p.caption) paintCaption(painter, lane, QRect(box.left(), box.top() - kCaption, box.width(), kCaption), *theme);
-    else paintName(painter, lane, QRect(0, box.top(), box.left() - 7, box.height()), *theme);
-    paintBand(painter, lane, box, *theme);
-    if (p.caption) paintLayers(painter, box, *theme);
+    if (p.caption) paintCaption(painter, lane, QRect(box.left(), box.top() - kCaption, box.width(), kCaption), theme);
+    else paintName(painter, lane, QRect(0, box.top(), box.left() - 7, box.height()), theme);
+    paintBand(painter, lane, box, theme);
+    if (p.caption) paintLayers(painter, box, theme);
   }
-  paintMarks(painter, p, *theme);
+  paintMarks(painter, p, theme);
   painter.restore();
-  paintLegend(painter, p.legend, *theme);
+  paintLegend(painter, p.legend, theme);
 }
 
 /// The lane's name at the left, at the right how many rows it has lost, or why it left.
@@ -129,7 +126,7 @@ void LanesCanvas::paintName(QPainter& painter, int lane, const QRect& box, const
 void LanesCanvas::paintLayers(QPainter& painter, const QRect& band, const Theme& theme) const {
   if (shownLayers() < 2) return;
   painter.setFont(theme.monoSmall);
-  const int tall = painter.fontMetrics().height() - 3, focus = m_context.focus().layer.value();
+  const int tall = painter.fontMetrics().height() - 3, focus = context().focus().layer.value();
   for (int line = 0; line < shownLayers(); ++line) {
     const QRectF box = lineOf(band, line);
     const int layer = lineIn(line) / m_per, head = lineIn(line) % m_per;
@@ -157,12 +154,12 @@ void LanesCanvas::paintBand(QPainter& painter, int lane, const QRect& box, const
 
 void LanesCanvas::paintLine(QPainter& painter, const std::vector<LaneCell>& cells, const QRectF& line,
                             const Theme& theme) const {
-  if (m_axis.scale < 3) return paintFine(painter, cells, line, theme);
-  const auto [begin, end] = m_axis.inSight();
-  const double gap = m_axis.scale >= 6 ? 1 : 0;
+  if (axis().scale < 3) return paintFine(painter, cells, line, theme);
+  const auto [begin, end] = axis().inSight();
+  const double gap = axis().scale >= 6 ? 1 : 0;
   for (int i = begin; i < end && i < static_cast<int>(cells.size()); ++i) {
-    const double left = std::max(line.left(), line.left() + std::round(m_axis.pixel(i))),
-                 right = std::min(line.right(), line.left() + std::round(m_axis.pixel(i + 1)));
+    const double left = std::max(line.left(), line.left() + std::round(axis().pixel(i))),
+                 right = std::min(line.right(), line.left() + std::round(axis().pixel(i + 1)));
     if (right > left)
       paintLaneCell(painter, QRectF(left, line.top(), std::max(1.0, right - left - gap), line.height()),
                     cells[static_cast<std::size_t>(i)], theme);
@@ -173,10 +170,10 @@ void LanesCanvas::paintLine(QPainter& painter, const std::vector<LaneCell>& cell
 void LanesCanvas::paintFine(QPainter& painter, const std::vector<LaneCell>& cells, const QRectF& line,
                             const Theme& theme) const {
   const auto worst = [&](int x) -> std::optional<LaneCell> {
-    const auto begin = static_cast<std::size_t>(std::max(0.0, std::floor(m_axis.item(x))));
+    const auto begin = static_cast<std::size_t>(std::max(0.0, std::floor(axis().item(x))));
     const auto end =
         std::min(cells.size(),
-                 static_cast<std::size_t>(std::max(std::ceil(m_axis.item(x + 1)), static_cast<double>(begin) + 1)));
+                 static_cast<std::size_t>(std::max(std::ceil(axis().item(x + 1)), static_cast<double>(begin) + 1)));
     if (begin >= end) return {};
     return *std::max_element(cells.begin() + static_cast<std::ptrdiff_t>(begin),
                              cells.begin() + static_cast<std::ptrdiff_t>(end));
@@ -193,10 +190,10 @@ void LanesCanvas::paintFine(QPainter& painter, const std::vector<LaneCell>& cell
 
 /// Needles, the focused token and the one under the pointer, through all lanes.
 void LanesCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& theme) const {
-  const double wide = std::max(2.0, std::round(m_axis.scale));
-  const auto column = [&](int token) { return QRectF(p.lanes.left() + std::round(m_axis.pixel(token)), 0, wide, 0); };
+  const double wide = std::max(2.0, std::round(axis().scale));
+  const auto column = [&](int token) { return QRectF(p.lanes.left() + std::round(axis().pixel(token)), 0, wide, 0); };
   const auto seen = [&](int token) {
-    return token >= 0 && m_axis.pixel(token + 1) > 0 && m_axis.pixel(token) < m_axis.extent;
+    return token >= 0 && axis().pixel(token + 1) > 0 && axis().pixel(token) < axis().extent;
   };
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setPen(Qt::NoPen);
@@ -206,12 +203,12 @@ void LanesCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& the
       paintArrow(painter, {column(needle).center().x(), band(lane).bottom() + 1.5}, kNeedle);
     }
   painter.setRenderHint(QPainter::Antialiasing, false);
-  const int focus = focusToken(), hovered = tokenOf(m_context.hovered());
+  const int focus = focusToken(), under = tokenOf(context().hovered());
   for (int lane = 0; lane < lanes(); ++lane) {
     const QRect box = band(lane);
     const auto frame = [&](int token, const QColor& colour, int thick) {
       if (!seen(token)) return;
-      const int layer = m_context.focus().layer.value();
+      const int layer = context().focus().layer.value();
       QRectF cell(column(token).left() - 0.5, box.top() - 0.5, wide, box.height());
       paintOutline(painter, cell, colour, m_layer ? thick : 1, theme);
       if (m_layer || thick < 2 || layer < 0 || (layer + 1) * m_per > shownLayers()) return;
@@ -219,7 +216,7 @@ void LanesCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& the
       cell.setTop(line.top() - 0.5), cell.setBottom(last.bottom() - 0.5);
       if (cell.height() >= 3) paintOutline(painter, cell, colour, thick, theme);
     };
-    if (hovered != focus) frame(hovered, theme.hover, 1);
+    if (under != focus) frame(under, theme.hover, 1);
     frame(focus, theme.focus, lane == m_lane ? 2 : 1);
   }
 }

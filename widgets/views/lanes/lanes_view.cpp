@@ -18,7 +18,6 @@
 
 namespace kvlab {
 namespace {
-constexpr const char* kLayers[] = {"focused", "all"};
 constexpr int kWide = 900;     // from this width on the figures stand beside the maps
 constexpr int kMostLines = 6;  // of figures below the maps, before they scroll
 }  // namespace
@@ -32,10 +31,7 @@ LanesTableView::LanesTableView(InspectorContext& context, QWidget* parent)
 void LanesTableView::makeStrip() {
   m_layers = stripChoice({tr("focused layer"), tr("all layers")}, tr("Layers to show"),
                          tr("Whether the maps show the focused layer or all layers, each as a line"));
-  connect(m_layers, &QComboBox::activated, this, [this] {
-    showLayer();
-    sayOption("layers");
-  });
+  addOption("layers", {"focused", "all"}, m_layers, [this] { showLayer(); });
   m_state = stripLabel({}, 1);
   m_changes = new QLineEdit(this);
   m_changes->setText(QStringLiteral(R"([{"policy":"streaming_llm:ratio=0.5"},{"policy":"h2o:ratio=0.5"}])"));
@@ -186,19 +182,6 @@ void LanesTableView::onHover() {
 void LanesTableView::onTheme() {
   if (m_canvas) m_canvas->update();
   if (m_changes) m_changes->setFont(theme()->monoSmall);
-}
-
-nlohmann::json LanesTableView::options() const { return {{"layers", kLayers[m_layers->currentIndex()]}}; }
-
-Status LanesTableView::setOption(const std::string& name, const nlohmann::json& value) {
-  if (name != "layers") return InspectorView::setOption(name, value);
-  for (int i = 0; i < 2; ++i)
-    if (value == kLayers[i]) {
-      m_layers->setCurrentIndex(i);
-      showLayer();
-      return ok();
-    }
-  return badOption(name, value, "use focused or all");
 }
 
 QString LanesTableView::dump() const {

@@ -19,8 +19,6 @@ class LanesTableView : public InspectorView {
   LanesTableView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   QString tsv() const override;
-  nlohmann::json options() const override;
-  Status setOption(const std::string& name, const nlohmann::json& value) override;
   LanesCanvas& canvas() { return *m_canvas; }
   DataTable& table() { return *m_table; }
 

@@ -55,19 +55,16 @@ void LedgerTableView::makeStrip() {
   m_text->setAccessibleName(tr("Filter by text"));
   m_text->setToolTip(tr("Show only rows whose token contains this text, or the row of this number (Ctrl+F)"));
   strip()->addWidget(m_text, 1);
-  connect(m_text, &QLineEdit::textChanged, this, &LedgerTableView::filter);
-  connect(m_text, &QLineEdit::editingFinished, this, [this] {
-    if (m_text->isModified()) sayOption("text");
-    m_text->setModified(false);
-  });
+  addOption("text", m_text, [this] { filter(); });
   m_states = new QComboBox(this);
-  for (const StateName& state : kStates) m_states->addItem(tr(state.title));
+  std::vector<std::string> words;
+  for (const StateName& state : kStates) m_states->addItem(tr(state.title)), words.emplace_back(state.id);
   m_states->setAccessibleName(tr("Filter by state"));
   m_states->setToolTip(tr("Show only rows in this state"));
   m_states->setMinimumWidth(90);
   m_states->setMaxVisibleItems(static_cast<int>(kStates.size()));
   strip()->addWidget(m_states);
-  connect(m_states, &QComboBox::activated, this, [this] { filter(), sayOption("state"); });
+  addOption("state", words, m_states, [this] { filter(); });
   m_count = stripLabel(QString());
   QAction* find = addViewAction(tr("Filter"), tr("Type a text to filter by"), QKeySequence::Find);
   connect(find, &QAction::triggered, m_text, [this] { m_text->setFocus(Qt::ShortcutFocusReason); });
@@ -103,27 +100,6 @@ void LedgerTableView::sayCount() {
 }
 
 void LedgerTableView::onFocus() { m_table->showRow(m_model->rowOf(context().focus().ledger)); }
-
-nlohmann::json LedgerTableView::options() const {
-  return {{"text", m_text->text().toStdString()},
-          {"state", kStates[static_cast<std::size_t>(m_states->currentIndex())].id}};
-}
-
-Status LedgerTableView::setOption(const std::string& name, const nlohmann::json& value) {
-  if (name == "text" && value.is_string()) {
-    m_text->setText(QString::fromStdString(value.get<std::string>()));
-    return ok();
-  }
-  if (name != "state") return InspectorView::setOption(name, value);
-  for (std::size_t i = 0; i < kStates.size(); ++i)
-    if (value == kStates[i].id) {
-      m_states->setCurrentIndex(static_cast<int>(i));
-      filter();
-      return ok();
-    }
-  return badOption(name, value,
-                   "use all, context, ghosts, replaced, deleted, evicted, collapsed, aborted, pinned or edited");
-}
 
 QString LedgerTableView::dump() const {
   if (isEmpty() || !shown()) return "ledger: empty\n";

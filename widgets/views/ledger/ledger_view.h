@@ -18,8 +18,6 @@ class LedgerTableView : public InspectorView {
   QString dump() const override;
   bool ready() const override;
   QString tsv() const override { return m_table->tsv(); }
-  nlohmann::json options() const override;
-  Status setOption(const std::string& name, const nlohmann::json& value) override;
   LedgerModel& model() { return *m_model; }
   DataTable& table() { return *m_table; }
 

@@ -18,7 +18,7 @@ LogView::LogView(InspectorContext& context, QWidget* parent)
     : InspectorView(context, parent),
       m_model(new LogModel(this)),
       m_filter(new LogFilter(this)),
-      m_clock([] { return QDateTime::currentDateTime(); }) {
+      m_clock([&context] { return context.now(); }) {
   m_filter->setSourceModel(m_model);
   makeStrip();
   makeTable();

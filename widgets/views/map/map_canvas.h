@@ -5,19 +5,16 @@
 // device-independent pixels unless they are said to be device pixels.
 #pragma once
 #include <QImage>
-#include <QWidget>
 #include <memory>
 #include <vector>
 
-#include "widgets/base/inspector_context.h"
-#include "widgets/base/theme.h"
-#include "widgets/canvas/axis_map.h"
+#include "widgets/canvas/axis_canvas.h"
 #include "widgets/canvas/axis_parts.h"
 #include "widgets/views/map/map_picture.h"
 
 namespace kvlab {
 
-class MapCanvas : public QWidget {
+class MapCanvas : public AxisCanvas {
   Q_OBJECT
  public:
   MapCanvas(InspectorContext& context, QWidget* parent);
@@ -26,28 +23,21 @@ class MapCanvas : public QWidget {
   const MapPicture* picture() const { return m_picture.get(); }
   /// A remark at the right of the readout line, e.g. that values are from another tick.
   void setNote(const QString& note);
-  const AxisMap& axis() const { return m_axis; }
-  void fit();
-  void zoomBy(double factor);
-  void showRange(int begin, int end);
-  void revealFocus();
-  /// Text of the readout line.
-  QString readout() const;
+  QString readout() const override;
 
  signals:
   void clicked(kvlab::Layer layer, kvlab::Position position);
-  void zoomChanged();
 
  protected:
-  void paintEvent(QPaintEvent* event) override;
-  void resizeEvent(QResizeEvent* event) override;
-  void wheelEvent(QWheelEvent* event) override;
-  void mousePressEvent(QMouseEvent* event) override;
-  void mouseMoveEvent(QMouseEvent* event) override;
-  void mouseReleaseEvent(QMouseEvent* event) override;
-  void mouseDoubleClickEvent(QMouseEvent* event) override;
-  void keyPressEvent(QKeyEvent* event) override;
-  void leaveEvent(QEvent* event) override;
+  void paintContent(QPainter& painter, const Theme& theme) override;
+  CanvasCell cellAt(QPoint point) const override;
+  CanvasCell focusCell() const override;
+  void choose(CanvasCell cell) override;
+  int lines() const override { return layers(); }
+  int items() const override { return m_picture ? m_picture->cells.positions() : 0; }
+  QRect axisArea() const override { return parts().cells; }
+  QRect overviewArea() const override { return parts().overview; }
+  void axisMoved() override { m_cells = QImage(); }
 
  private:
   struct Parts {
@@ -59,10 +49,6 @@ class MapCanvas : public QWidget {
   int layerAt(int y) const;
   int layerTop(const Parts& parts, int layer) const;
   QRectF cell(const Parts& parts, int layer, int position) const;
-  void place();
-  void hoverAt(QPoint point);
-  void moveFocus(int layers, int positions);
-  void overviewTo(int x);
 
   void paintCells(QPainter& painter, const Parts& parts, const Theme& theme);
   void paintLayerNames(QPainter& painter, const Parts& parts, const Theme& theme) const;
@@ -73,16 +59,11 @@ class MapCanvas : public QWidget {
   void paintOverview(QPainter& painter, const Parts& parts, const Theme& theme);
   double tokenBand() const;
 
-  InspectorContext& m_context;
   std::shared_ptr<const MapPicture> m_picture;
-  AxisMap m_axis;
   QString m_note;
   QImage m_cells, m_overview;  // blits in device pixels; null = must be made again
   QSize m_cellsFor;
   bool m_cellsDark = true;
-  Layer m_hoverLayer{-1};
-  AxisDrag m_drag;
-  bool m_onOverview = false;
 };
 
 }  // namespace kvlab

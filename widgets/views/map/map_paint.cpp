@@ -10,32 +10,29 @@
 #include "widgets/views/map/map_canvas.h"
 
 namespace kvlab {
-void MapCanvas::paintEvent(QPaintEvent*) {
-  QPainter painter(this);
-  const auto theme = Theme::current();
-  painter.fillRect(rect(), theme->surface);
+void MapCanvas::paintContent(QPainter& painter, const Theme& theme) {
   if (!m_picture) return;
   const Parts p = parts();
-  paintCells(painter, p, *theme);
-  paintRuler(painter, p.ruler, width(), m_axis, *theme);
-  paintLayerNames(painter, p, *theme);
+  paintCells(painter, p, theme);
+  paintRuler(painter, p.ruler, width(), axis(), theme);
+  paintLayerNames(painter, p, theme);
   painter.save();
   painter.setClipRect(QRect(p.cells.left(), 0, p.cells.width(), height()));
   paintTokenTexts(
-      painter, p.tokens, m_axis, m_context.focus().position.value(),
+      painter, p.tokens, axis(), context().focus().position.value(),
       [this](int position) {
         const Snapshot& s = *m_picture->snapshot;
         return shortTokenText(s, s.context[static_cast<std::size_t>(position)]);
       },
-      *theme);
-  paintCellTexts(painter, p, *theme);
-  paintStale(painter, p, *theme);
-  paintMarks(painter, p, *theme);
-  paintCrossHair(painter, p, *theme);
+      theme);
+  paintCellTexts(painter, p, theme);
+  paintStale(painter, p, theme);
+  paintMarks(painter, p, theme);
+  paintCrossHair(painter, p, theme);
   painter.restore();
-  if (!m_axis.fitted) paintOverview(painter, p, *theme);
+  if (!axis().fitted) paintOverview(painter, p, theme);
   paintReadout(painter, p.readout, readout(),
-               tr("click a cell to focus it; wheel zooms, dragging pans, double click shows all"), *theme, m_note);
+               tr("click a cell to focus it; wheel zooms, dragging pans, double click shows all"), theme, m_note);
 }
 
 void MapCanvas::paintCells(QPainter& painter, const Parts& p, const Theme& theme) {
@@ -52,14 +49,14 @@ void MapCanvas::paintCells(QPainter& painter, const Parts& p, const Theme& theme
       tops.push_back(static_cast<int>(std::lround((layerTop(p, l) - p.cells.top()) * dpr)));
     const MaxPyramid::Look look{colourTable(m_picture->scale.quantity, theme), theme.surface.rgb(),
                                 static_cast<int>(std::lround(6 * dpr))};
-    m_picture->cells.blit(m_cells, m_axis.first, m_axis.scale * dpr, tops, look);
+    m_picture->cells.blit(m_cells, axis().first, axis().scale * dpr, tops, look);
     m_cells.setDevicePixelRatio(dpr);
     QPainter lines(&m_cells);
     for (int l = 1; gap && l < layers(); ++l)
       lines.fillRect(QRectF(0, layerTop(p, l) - p.cells.top(), p.cells.width(), 1), theme.surface);
-    const auto [begin, end] = m_axis.inSight();
-    for (int i = begin; m_axis.scale >= 7 && i < end; ++i)
-      lines.fillRect(QRectF(std::ceil(m_axis.pixel(i) * dpr - 1e-6) / dpr, 0, 1, p.cells.height()), theme.surface);
+    const auto [begin, end] = axis().inSight();
+    for (int i = begin; axis().scale >= 7 && i < end; ++i)
+      lines.fillRect(QRectF(std::ceil(axis().pixel(i) * dpr - 1e-6) / dpr, 0, 1, p.cells.height()), theme.surface);
   }
   painter.drawImage(p.cells.topLeft(), m_cells);
 }
@@ -68,7 +65,7 @@ void MapCanvas::paintLayerNames(QPainter& painter, const Parts& p, const Theme& 
   painter.setFont(theme.monoSmall);
   int every = 1;
   while (p.layerHeight * every < 13) every *= 2;
-  const int focus = m_context.focus().layer.value();
+  const int focus = context().focus().layer.value();
   for (int l = 0; l < layers(); l += every) {
     const QRect box(0, layerTop(p, l), p.cells.left() - 7, std::max(13, static_cast<int>(p.layerHeight)));
     painter.setPen(l == focus ? theme.text : theme.faint);
@@ -81,11 +78,11 @@ void MapCanvas::paintLayerNames(QPainter& painter, const Parts& p, const Theme& 
 
 void MapCanvas::paintCellTexts(QPainter& painter, const Parts& p, const Theme& theme) const {
   const Quantity quantity = m_picture->scale.quantity;
-  if (m_axis.scale < 46 || p.layerHeight < 15) return;
+  if (axis().scale < 46 || p.layerHeight < 15) return;
   const ColourTable colours = colourTable(quantity, theme);
   painter.setFont(theme.monoSmall);
   const QFontMetrics metrics = painter.fontMetrics();
-  const auto [begin, end] = m_axis.inSight();
+  const auto [begin, end] = axis().inSight();
   const Tile& tile = *m_picture->tile;
   for (int l = 0; l < layers(); ++l)
     for (int i = begin; i < end; ++i) {
@@ -105,14 +102,14 @@ void MapCanvas::paintCellTexts(QPainter& painter, const Parts& p, const Theme& t
 void MapCanvas::paintStale(QPainter& painter, const Parts& p, const Theme& theme) const {
   const ColourTable colours = colourTable(Quantity::Staleness, theme);
   const ColourScale scale = scaleFor(Quantity::Staleness, {});
-  const auto [begin, end] = m_axis.inSight();
+  const auto [begin, end] = axis().inSight();
   const auto before = [](const StaleRun& run, int position) { return run.end <= position; };
   const auto& runs = m_picture->stale;
   double drawn = -1;  // runs that share a pixel are drawn once
   for (auto run = std::lower_bound(runs.begin(), runs.end(), begin, before); run != runs.end() && run->begin < end;
        ++run) {
-    const double left = std::max(0.0, std::floor(m_axis.pixel(run->begin)));
-    const double right = std::min<double>(p.cells.width(), std::max(left + 1, std::ceil(m_axis.pixel(run->end))));
+    const double left = std::max(0.0, std::floor(axis().pixel(run->begin)));
+    const double right = std::min<double>(p.cells.width(), std::max(left + 1, std::ceil(axis().pixel(run->end))));
     if (right <= drawn) continue;
     drawn = right;
     const QColor colour(colours[scale.index(static_cast<float>(run->why))]);
@@ -121,12 +118,12 @@ void MapCanvas::paintStale(QPainter& painter, const Parts& p, const Theme& theme
 }
 
 void MapCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& theme) const {
-  const auto [begin, end] = m_axis.inSight();
+  const auto [begin, end] = axis().inSight();
   painter.setRenderHint(QPainter::Antialiasing);
   const auto mark = [&](std::int32_t position, bool filled) {
-    const double middle = p.cells.left() + m_axis.pixel(position + 0.5);
+    const double middle = p.cells.left() + axis().pixel(position + 0.5);
     const double tip = p.cells.top() - 1;
-    const double half = std::clamp(m_axis.scale / 2.5, 2.5, 4.5);
+    const double half = std::clamp(axis().scale / 2.5, 2.5, 4.5);
     const QPolygonF shape({{middle - half, tip - half - 1}, {middle + half, tip - half - 1}, {middle, tip}});
     painter.setPen(QPen(theme.warning, 1));
     painter.setBrush(filled ? QBrush(theme.warning) : QBrush(theme.surface));
@@ -136,7 +133,7 @@ void MapCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& theme
   const auto each = [&](const std::vector<std::int32_t>& list, bool filled) {
     last = -1e9;
     for (auto it = std::lower_bound(list.begin(), list.end(), begin); it != list.end() && *it < end; ++it) {
-      const double x = m_axis.pixel(*it);
+      const double x = axis().pixel(*it);
       if (x - last < 2) continue;  // marks that would cover each other are drawn once
       last = x;
       mark(*it, filled);
@@ -153,14 +150,14 @@ void MapCanvas::paintCrossHair(QPainter& painter, const Parts& p, const Theme& t
                  QRectF(std::round(box.left()), box.top(), std::max(3.0, std::round(box.width())), box.height()),
                  colour, wide, theme);
   };
-  const Position hovered = m_context.hovered();
-  if (hovered.value() >= 0) {
-    const QRectF top = cell(p, 0, hovered.value());
+  const Position under = context().hovered();
+  if (under.value() >= 0) {
+    const QRectF top = cell(p, 0, under.value());
     painter.fillRect(QRectF(top.left(), p.ruler.bottom() + 1, top.width(), p.cells.bottom() - p.ruler.bottom()),
                      Theme::faded(theme.hover, 30));
-    if (m_hoverLayer.value() >= 0) outline(cell(p, m_hoverLayer.value(), hovered.value()), theme.hover, 1);
+    if (hovered().line >= 0) outline(cell(p, hovered().line, under.value()), theme.hover, 1);
   }
-  const Focus& focus = m_context.focus();
+  const Focus& focus = context().focus();
   if (focus.position.value() < 0 || focus.position.value() >= m_picture->cells.positions()) return;
   const QRectF column = cell(p, 0, focus.position.value());
   outline(QRectF(column.left(), p.cells.top(), column.width(), p.cells.height()), Theme::faded(theme.focus, 150), 1);
@@ -182,14 +179,14 @@ void MapCanvas::paintOverview(QPainter& painter, const Parts& p, const Theme& th
     const ColourTable colours = colourTable(m_picture->scale.quantity, theme);
     std::vector<std::uint8_t> best(static_cast<std::size_t>(size.width())), line(best.size());
     for (int l = 0; l < layers(); ++l) {
-      m_picture->cells.line(l, 0, size.width() / std::max(1.0, m_axis.count), line);
+      m_picture->cells.line(l, 0, size.width() / std::max(1.0, axis().count), line);
       for (std::size_t x = 0; x < best.size(); ++x) best[x] = std::max(best[x], line[x]);
     }
     for (std::size_t x = 0; x < best.size(); ++x) m_overview.setPixel(static_cast<int>(x), 0, colours[best[x]]);
   }
   painter.drawImage(p.overview, m_overview);
-  const double perItem = p.overview.width() / std::max(1.0, m_axis.count);
-  const double left = p.overview.left() + m_axis.first * perItem, wide = std::max(6.0, m_axis.visible() * perItem);
+  const double perItem = p.overview.width() / std::max(1.0, axis().count);
+  const double left = p.overview.left() + axis().first * perItem, wide = std::max(6.0, axis().visible() * perItem);
   const QColor shade = Theme::faded(theme.surface, 170);
   painter.fillRect(QRectF(p.overview.left(), p.overview.top(), left - p.overview.left(), p.overview.height()), shade);
   painter.fillRect(QRectF(left + wide, p.overview.top(), p.overview.right() + 1 - left - wide, p.overview.height()),
@@ -201,12 +198,12 @@ void MapCanvas::paintOverview(QPainter& painter, const Parts& p, const Theme& th
 
 QString MapCanvas::readout() const {
   if (!m_picture) return {};
-  const bool hovering = m_hoverLayer.value() >= 0 && m_context.hovered().value() >= 0;
-  const int position = hovering ? m_context.hovered().value() : m_context.focus().position.value();
-  const int layer = hovering ? m_hoverLayer.value() : m_context.focus().layer.value();
+  const bool hovering = hovered().line >= 0 && context().hovered().value() >= 0;
+  const int position = hovering ? context().hovered().value() : context().focus().position.value();
+  const int layer = hovering ? hovered().line : context().focus().layer.value();
   const Snapshot& s = *m_picture->snapshot;
   const Tile& tile = *m_picture->tile;
-  if (position < 0) return ghostText(s, m_context.focus());
+  if (position < 0) return ghostText(s, context().focus());
   if (position >= tile.positions || position >= s.length() || layer >= tile.layers) return {};
   const LedgerId id = s.context[static_cast<std::size_t>(position)];
   const float value = tile.values[static_cast<std::size_t>(layer) * static_cast<std::size_t>(tile.positions) +

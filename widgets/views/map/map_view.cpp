@@ -24,6 +24,7 @@ MapView::MapView(InspectorContext& context, QWidget* parent)
   setContent(m_canvas);
   setMainControl(m_canvas);
   makeActions();
+  makeRange();
   connect(&context, &InspectorContext::quantityChanged, this, [this] { onSnapshot(); });
   connect(&m_tiles, &TileCache::arrived, this, &MapView::take);
   connect(m_canvas, &MapCanvas::clicked, this, &MapView::clickCell);
@@ -34,6 +35,7 @@ void MapView::makeStrip() {
   auto* box = new QuantityBox(context(), this);
   strip()->addWidget(box);
   connect(box, &QuantityBox::chosen, this, [this] { sayOption("quantity"); });
+  addOption(quantityOption(context()));
   m_legend = new LegendBar(this);
   m_legend->setScale(scaleFor(context().quantity(), {}));
   strip()->addWidget(m_legend, 1);
@@ -64,6 +66,25 @@ void MapView::makeActions() {
   add(tr("Zoom out"), tr("Zoom out (-)"), "−", [this] { m_canvas->zoomBy(1 / 1.5); });
   add(tr("Zoom in"), tr("Zoom in around the focus (+)"), "+", [this] { m_canvas->zoomBy(1.5); });
   add(tr("Show all"), tr("Show the whole context (0, or double click)"), "Fit", [this] { m_canvas->fit(); });
+}
+
+/// The part of the axis that is in sight.
+void MapView::makeRange() {
+  const auto from = [this] { return static_cast<std::int64_t>(std::lround(m_canvas->axis().first)); };
+  const auto to = [this] {
+    return static_cast<std::int64_t>(std::lround(m_canvas->axis().first + m_canvas->axis().visible()));
+  };
+  const auto show = [this](std::int64_t begin, std::int64_t end) -> std::string {
+    if (begin >= end) return "keep `from` below `to`";
+    if (begin < 0 || end > std::numeric_limits<int>::max()) return "use a position";
+    m_canvas->showRange(static_cast<double>(begin), static_cast<double>(end));
+    return {};
+  };
+  const auto position = [](const nlohmann::json& value) {
+    return value.is_number_integer() ? value.get<std::int64_t>() : -1;
+  };
+  addOption({"from", from, [=](const nlohmann::json& value) { return show(position(value), to()); }});
+  addOption({"to", to, [=](const nlohmann::json& value) { return show(from(), position(value)); }});
 }
 
 bool MapView::ready() const {
@@ -124,31 +145,6 @@ void MapView::onTheme() {
   if (m_canvas)
     m_canvas->setPicture(m_canvas->picture() ? makeMapPicture(m_canvas->picture()->snapshot, m_canvas->picture()->tile)
                                              : nullptr);
-}
-
-nlohmann::json MapView::options() const {
-  return {{"quantity", std::string(name(context().quantity()))},
-          {"from", static_cast<int>(std::lround(m_canvas->axis().first))},
-          {"to", static_cast<int>(std::lround(m_canvas->axis().first + m_canvas->axis().visible()))}};
-}
-
-Status MapView::setOption(const std::string& name, const nlohmann::json& value) {
-  if (name == "quantity" && value.is_string()) {
-    const auto quantity = quantityFromName(value.get<std::string>());
-    if (!quantity) return badOption(name, value, "use a quantity: brightness, age, residency, ...");
-    context().setQuantity(*quantity);
-    return ok();
-  }
-  if ((name == "from" || name == "to") && value.is_number_integer()) {
-    nlohmann::json now = options();
-    now[name] = value;
-    const auto from = now["from"].get<std::int64_t>(), to = now["to"].get<std::int64_t>();
-    if (from >= to) return badOption(name, value, "keep `from` below `to`");
-    if (from < 0 || to > std::numeric_limits<int>::max()) return badOption(name, value, "use a position");
-    m_canvas->showRange(static_cast<int>(from), static_cast<int>(to));
-    return ok();
-  }
-  return InspectorView::setOption(name, value);
 }
 
 QString MapView::dump() const {

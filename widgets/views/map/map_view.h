@@ -18,8 +18,6 @@ class MapView : public InspectorView {
   QString dump() const override;
   bool ready() const override;
   QString tsv() const override;
-  nlohmann::json options() const override;
-  Status setOption(const std::string& name, const nlohmann::json& value) override;
   MapCanvas& canvas() { return *m_canvas; }
 
  protected:
@@ -31,6 +29,7 @@ class MapView : public InspectorView {
  private:
   void makeStrip();
   void makeActions();
+  void makeRange();
   void take();
   void showPicture(std::shared_ptr<const MapPicture> picture);
 

@@ -12,7 +12,10 @@
 namespace kvlab {
 
 MirrorView::MirrorView(InspectorContext& context, QWidget* parent)
-    : InspectorView(context, parent), m_model(new MirrorModel(this)), m_table(new DataTable(this)) {
+    : InspectorView(context, parent),
+      m_model(new MirrorModel(this)),
+      m_table(new DataTable(this)),
+      m_ask(context, this, "mirror:") {
   makeStrip();
   setContent(m_table);
   setMainControl(m_table);
@@ -38,12 +41,12 @@ void MirrorView::makeStrip() {
   stripLabel(tr("Cache of"));
   m_which = stripChoice({tr("focused layer"), tr("all layers")}, tr("Layers"),
                         tr("Which layers' residency maps stand beside the context"));
-  connect(m_which, &QComboBox::activated, this, [this] { fill(), sayOption("layers"); });
+  addOption("layers", {"focus", "all"}, m_which, [this] { fill(); });
   m_onlyBad = new QCheckBox(tr("Only wrong lines"), this);
   m_onlyBad->setAccessibleName(tr("Only wrong lines"));
   m_onlyBad->setToolTip(tr("Hide the lines that are in order"));
   strip()->addWidget(m_onlyBad);
-  connect(m_onlyBad, &QCheckBox::clicked, this, [this] { fill(), sayOption("wrong"); });
+  addOption("wrong", m_onlyBad, [this] { fill(); });
   strip()->addStretch(1);
   m_next = stripButton(tr("Next wrong"), tr("Next wrong"), tr("Focus the next line that is wrong (N)"));
   setOwn({m_onlyBad, m_next});
@@ -52,7 +55,7 @@ void MirrorView::makeStrip() {
           &MirrorView::goToNextBad);
 }
 
-bool MirrorView::ready() const { return InspectorView::ready() && m_waiting == 0 && !m_askTags.isActive(); }
+bool MirrorView::ready() const { return InspectorView::ready() && !m_ask.waiting() && !m_askTags.isActive(); }
 
 std::vector<Layer> MirrorView::chosenLayers() const {
   const int count = shown() && shown()->info ? shown()->info->cacheLayers.count() : 0;
@@ -86,8 +89,7 @@ void MirrorView::fill() {
 
 void MirrorView::askTags() {
   const SnapshotPtr snapshot = shown();
-  const quint64 round = ++m_round;
-  m_waiting = 0;  // a reply that a newer query replaced never comes
+  m_ask.forget();
   if (!snapshot || isEmpty()) return emit readyChanged();
   // The engine answers for its newest tick: for an older one there are no tags.
   const auto& history = context().history();
@@ -98,11 +100,9 @@ void MirrorView::askTags() {
     const Layer layer = m_model->layers()[l];
     const auto [begin, end] = m_model->indices(l, first, last);
     if (begin >= end) continue;
-    ++m_waiting;
-    context().query("mirror:" + std::to_string(layer.value()), "rows",
-                    withLayer(*snapshot, layer, {{"begin", begin}, {"end", end}}), this,
-                    [this, layer, snapshot, round](const Result<nlohmann::json>& reply) {
-                      if (round == m_round) --m_waiting;
+    m_ask.alsoQuery(std::to_string(layer.value()), "rows",
+                    withLayer(*snapshot, layer, {{"begin", begin}, {"end", end}}),
+                    [this, layer, snapshot](const Result<nlohmann::json>& reply) {
                       std::map<std::int32_t, std::int64_t> tags;
                       if (reply && reply->is_array() && snapshot == shown())
                         for (const auto& row : *reply)
@@ -151,18 +151,6 @@ void MirrorView::onFocus() {
 void MirrorView::onHover() {}
 
 void MirrorView::onTheme() { sayState(); }
-
-nlohmann::json MirrorView::options() const {
-  return {{"layers", m_which->currentIndex() == 1 ? "all" : "focus"}, {"wrong", m_onlyBad->isChecked()}};
-}
-
-Status MirrorView::setOption(const std::string& name, const nlohmann::json& value) {
-  if (name == "layers" && (value == "all" || value == "focus")) m_which->setCurrentIndex(value == "all" ? 1 : 0);
-  else if (name == "wrong" && value.is_boolean()) m_onlyBad->setChecked(value.get<bool>());
-  else return InspectorView::setOption(name, value);
-  fill();
-  return ok();
-}
 
 QString MirrorView::dump() const {
   if (isEmpty() || !shown()) return "mirror: empty\n";

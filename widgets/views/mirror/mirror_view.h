@@ -8,6 +8,7 @@
 #include <QTimer>
 #include <QToolButton>
 
+#include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/table/data_table.h"
 #include "widgets/views/mirror/mirror_model.h"
@@ -21,8 +22,6 @@ class MirrorView : public InspectorView {
   QString dump() const override;
   bool ready() const override;
   QString tsv() const override { return m_table->tsv(); }
-  nlohmann::json options() const override;
-  Status setOption(const std::string& name, const nlohmann::json& value) override;
   MirrorModel& model() { return *m_model; }
   DataTable& table() { return *m_table; }
   void goToNextBad();
@@ -49,8 +48,7 @@ class MirrorView : public InspectorView {
   QToolButton* m_next = nullptr;
   QTimer m_askTags;
   Layer m_layer{-1};  // the focused layer when the lines were made
-  quint64 m_round = 0;
-  int m_waiting = 0;  // replies of this round still to come
+  EngineAsk m_ask;    // for the tags of every layer
 };
 
 }  // namespace kvlab

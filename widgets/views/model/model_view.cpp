@@ -29,7 +29,7 @@ QString manifestText(const nlohmann::json& manifest, const char* key) {
 }  // namespace
 
 ModelView::ModelView(InspectorContext& context, QWidget* parent)
-    : InspectorView(context, parent), m_model(new ChanceModel(this)) {
+    : InspectorView(context, parent), m_model(new ChanceModel(this)), m_ask(context, this, "model.topk") {
   makeStrip();
   m_split = new QSplitter(Qt::Vertical, this);
   m_split->setHandleWidth(1);
@@ -86,7 +86,7 @@ void ModelView::makeFacts() {
   m_split->addWidget(m_factsArea);
 }
 
-bool ModelView::ready() const { return InspectorView::ready() && !m_waiting; }
+bool ModelView::ready() const { return InspectorView::ready() && !m_ask.waiting(); }
 
 bool ModelView::newest() const { return !context().history().empty() && context().history().back() == shown(); }
 
@@ -109,17 +109,13 @@ void ModelView::showChances(std::vector<TokenChance> now) {
 }
 
 void ModelView::askMore() {
-  m_waiting = true;
-  const std::uint64_t serial = shown()->serial;
-  context().query("model.topk", "topk", {{"k", m_count->value()}}, this,
-                  [this, serial](const Result<nlohmann::json>& reply) {
-                    m_waiting = false;
-                    std::vector<TokenChance> more;
-                    if (reply && reply->is_array())
-                      for (const nlohmann::json& entry : *reply) more.push_back(chanceOf(entry));
-                    if (!more.empty() && shown() && shown()->serial == serial) showChances(std::move(more));
-                    emit readyChanged();
-                  });
+  m_ask.query("topk", {{"k", m_count->value()}}, [this](const Result<nlohmann::json>& reply) {
+    std::vector<TokenChance> more;
+    if (reply && reply->is_array())
+      for (const nlohmann::json& entry : *reply) more.push_back(chanceOf(entry));
+    if (!more.empty()) showChances(std::move(more));
+    emit readyChanged();
+  });
 }
 
 void ModelView::onSnapshot() {
@@ -127,7 +123,7 @@ void ModelView::onSnapshot() {
   const bool any = snapshot && !snapshot->topk.empty();
   setEmpty(snapshot ? QString() : tr("The next tokens and the model behind them"), noSessionHow());
   m_stale->setVisible(any && snapshot->logitsStale);
-  m_waiting = false;
+  m_ask.forget();
   m_summary->setText(snapshot && !any ? tr("no logits yet: prompt some text") : QString());
   if (any) showChances(snapshot->topk);
   else m_model->show({}, {});

@@ -2,6 +2,7 @@
 // Model: what would come next and how sure the model is, compared with the tick before; and what
 // model this is. GUI thread.
 #pragma once
+#include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/table/data_table.h"
 #include "widgets/views/model/chance_model.h"
@@ -48,7 +49,7 @@ class ModelView : public InspectorView {
   QSplitter* m_split = nullptr;
   QFormLayout* m_form = nullptr;
   QList<std::pair<QString, QString>> m_shownFacts;
-  bool m_waiting = false;
+  EngineAsk m_ask;  // for more chances than the snapshot has
 };
 
 }  // namespace kvlab

@@ -20,7 +20,7 @@ constexpr int kPaceMs = 100;                 // plots are drawn anew this seldom
 }  // namespace
 
 NumbersView::NumbersView(InspectorContext& context, QWidget* parent)
-    : InspectorView(context, parent), m_model(new SeriesModel(this)) {
+    : InspectorView(context, parent), m_model(new SeriesModel(this)), m_ask(context, this, "numbers.brightness") {
   makeStrip();
   makeBody();
   connect(m_model, &SeriesModel::chosenChanged, this, &NumbersView::refresh);
@@ -78,7 +78,7 @@ void NumbersView::makeBody() {
   setMainControl(m_list);
 }
 
-bool NumbersView::ready() const { return InspectorView::ready() && !m_waiting && !m_late; }
+bool NumbersView::ready() const { return InspectorView::ready() && !m_ask.waiting() && !m_late; }
 
 int NumbersView::shownPlace() const {
   return shown() ? m_series.nearest(static_cast<double>(shown()->tick.value())) : -1;
@@ -95,9 +95,7 @@ void NumbersView::askBrightness() {
   TileRequest request;
   request.layer = Layer(static_cast<std::int32_t>(shown()->layers.size()) - 1);
   if (request.layer->value() < 0) return;
-  m_waiting = true;
-  context().fetch("numbers.brightness", request, this, [this](std::shared_ptr<const Tile> tile) {
-    m_waiting = false;
+  m_ask.fetch(request, [this](std::shared_ptr<const Tile> tile) {
     double sum = 0, least = INFINITY;
     int known = 0;
     for (float value : tile ? tile->values : std::vector<float>())

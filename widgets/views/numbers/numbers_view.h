@@ -5,6 +5,7 @@
 #include <QSplitter>
 #include <QTimer>
 
+#include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/table/data_table.h"
 #include "widgets/views/numbers/number_plot.h"
@@ -26,6 +27,7 @@ class NumbersView : public InspectorView {
   SeriesModel& series() { return *m_model; }
 
  protected:
+  void onSession() override { m_series.clear(); }
   void onSnapshot() override;
   void onFocus() override {}
   void onTheme() override;
@@ -47,8 +49,9 @@ class NumbersView : public InspectorView {
   QSplitter* m_content = nullptr;
   QToolButton *m_stacked = nullptr, *m_reset = nullptr, *m_copy = nullptr;
   QLabel* m_at = nullptr;
-  bool m_waiting = false, m_late = false;
-  QTimer m_pace;  // runs for a moment after a refresh that new data caused
+  bool m_late = false;
+  EngineAsk m_ask;  // for brightness
+  QTimer m_pace;    // runs for a moment after a refresh that new data caused
 };
 
 }  // namespace kvlab

@@ -58,7 +58,8 @@ TickSeries::TickSeries() { clear(); }
 
 void TickSeries::clear() {
   m_ticks.clear();
-  m_serials.clear();
+  m_read = 0;
+  m_newest.reset();
   m_series.clear();
   m_places.clear();
   for (const Known& known : kKnown) {
@@ -68,11 +69,11 @@ void TickSeries::clear() {
 }
 
 bool TickSeries::update(const std::vector<SnapshotPtr>& history) {
-  const std::size_t known = m_serials.size();
-  const bool grew = known <= history.size() && (known == 0 || history[known - 1]->serial == m_serials.back());
-  if (grew && known == history.size()) return false;
+  const bool grew = m_read <= history.size() && (m_read == 0 || history[m_read - 1] == m_newest);
+  if (grew && m_read == history.size()) return false;
   if (!grew) clear();
-  for (std::size_t i = m_serials.size(); i < history.size(); ++i) append(*history[i]);
+  for (; m_read < history.size(); ++m_read) append(*history[m_read]);
+  m_newest = history.empty() ? nullptr : history.back();
   return true;
 }
 
@@ -90,7 +91,6 @@ void TickSeries::append(const Snapshot& snapshot) {
       if (series.panel == Panel::Brightness && !series.values.empty()) sampled[series.id] = series.values.back();
   dropFrom(tick);
   m_ticks.push_back(tick);
-  m_serials.push_back(snapshot.serial);
   for (Series& series : m_series) series.values.push_back(kUnknown);
   for (const auto& [id, value] : sampled) sample(id, snapshot.tick, value);
   if (snapshot.report && snapshot.report->tick == snapshot.tick) takeReport(*snapshot.report);

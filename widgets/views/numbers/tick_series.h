@@ -27,10 +27,12 @@ struct Series {
 class TickSeries {
  public:
   TickSeries();
-  /// True if anything changed.
+  /// True if anything changed: other snapshots, or others of the same ticks.
   bool update(const std::vector<SnapshotPtr>& history);
   /// A figure that does not come with snapshots; kept only for ticks that are in the history.
   void sample(const QString& id, Tick tick, double value);
+
+  void clear();
 
   const std::vector<double>& ticks() const { return m_ticks; }
   const std::vector<Series>& series() const { return m_series; }
@@ -46,12 +48,12 @@ class TickSeries {
   void set(const QString& id, const QString& title, Panel panel, double value);
   void takeReport(const TickReport& report);
   void takeRows(const Snapshot& snapshot);
-  void clear();
 
   std::vector<double> m_ticks;
   std::vector<Series> m_series;
   std::map<QString, std::size_t> m_places;
-  std::vector<std::uint64_t> m_serials;  // of the snapshots read so far
+  std::size_t m_read = 0;  // snapshots so far
+  SnapshotPtr m_newest;    // of those
 };
 
 }  // namespace kvlab

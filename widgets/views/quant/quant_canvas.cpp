@@ -2,8 +2,6 @@
 // Geometry and input; painting is in quant_paint.cpp.
 #include "widgets/views/quant/quant_canvas.h"
 
-#include <QMouseEvent>
-#include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
 
@@ -22,16 +20,12 @@ int placeIn(const Snapshot& s, LedgerId id, int guess) {
 }
 }  // namespace
 
-QuantCanvas::QuantCanvas(InspectorContext& context, QWidget* parent) : QWidget(parent), m_context(context) {
-  setMouseTracking(true);
-  setFocusPolicy(Qt::StrongFocus);
+QuantCanvas::QuantCanvas(InspectorContext& context, QWidget* parent) : AxisCanvas(context, parent) {
   setMinimumSize(160, kRuler + 2 * (kCaption + kLowBars + kStrip + kGap));
   setAccessibleName(tr("Rows of the layer"));
   setToolTip(
       tr("Click focuses a row; arrow keys move by rows and layers; the wheel, + and - zoom, dragging pans, 0 or a "
          "double click shows all"));
-  setToolTipDuration(3000);
-  setAttribute(Qt::WA_OpaquePaintEvent);
 }
 
 void QuantCanvas::show(QuantMeasurePtr measure, int layer, QuantFigure figure) {
@@ -52,7 +46,6 @@ void QuantCanvas::show(QuantMeasurePtr measure, int layer, QuantFigure figure) {
     m_rows.assign(4, length(), std::move(indices));
   }
   place();
-  update();
 }
 
 QuantCanvas::Parts QuantCanvas::parts() const {
@@ -60,7 +53,7 @@ QuantCanvas::Parts QuantCanvas::parts() const {
   const int wide = std::max(1, width() - kGutter - kRight), fixed = 2 * (kCaption + kStrip + kGap);
   int legend = legendHeight(legendWidths(), width() - 2 * Theme::kMedium) + Theme::kTight;
   if (height() - kRuler - legend - fixed < 2 * kLowBars) legend = 0;
-  const bool tokens = m_axis.scale >= kTokenScale && height() - kRuler - legend - kTallTokens - fixed >= 4 * kLowBars;
+  const bool tokens = axis().scale >= kTokenScale && height() - kRuler - legend - kTallTokens - fixed >= 4 * kLowBars;
   p.ruler = QRect(kGutter, 0, wide, kRuler);
   p.tokens = QRect(kGutter, kRuler, wide, tokens ? kTallTokens : 0);
   p.legend = QRect(Theme::kMedium, height() - legend, width() - 2 * Theme::kMedium, legend);
@@ -76,82 +69,31 @@ QuantCanvas::Parts QuantCanvas::parts() const {
 }
 
 int QuantCanvas::focusRow() const {
-  return m_measure ? placeIn(*m_measure->of, m_context.focus().ledger, m_context.focus().position.value()) : -1;
+  return m_measure ? placeIn(*m_measure->of, context().focus().ledger, context().focus().position.value()) : -1;
 }
 
 int QuantCanvas::hoveredRow() const {
-  const SnapshotPtr shown = m_context.snapshot();
-  const int position = m_context.hovered().value();
+  const SnapshotPtr shown = context().snapshot();
+  const int position = context().hovered().value();
   if (!m_measure || !shown || position < 0 || position >= shown->length()) return -1;
   return placeIn(*m_measure->of, shown->context[at(position)], position);
 }
 
-void QuantCanvas::fit() {
-  m_axis.fit();
-  update();
+QRect QuantCanvas::axisArea() const {
+  const QRect ruler = parts().ruler;
+  return QRect(ruler.left(), ruler.bottom() + 1, ruler.width(), m_measure ? height() - ruler.height() : 0);
 }
 
-void QuantCanvas::zoomBy(double factor) {
-  const double at = m_axis.pixel(focusRow() + 0.5);
-  m_axis.zoom(focusRow() >= 0 && at >= 0 && at < m_axis.extent ? at : m_axis.extent / 2, factor);
-  update();
-}
-
-void QuantCanvas::revealFocus() {
-  if (focusRow() >= 0 && !m_axis.fitted) m_axis.reveal(focusRow());
-  update();
-}
-
-void QuantCanvas::place() { m_axis.resize(length(), std::max(1, width() - kGutter - kRight)); }
-void QuantCanvas::resizeEvent(QResizeEvent*) { place(); }
-
-void QuantCanvas::wheelEvent(QWheelEvent* event) {
-  turnAxis(m_axis, *event, kGutter);
-  hoverAt(event->position().toPoint());
-  update();
-  event->accept();
-}
-
-void QuantCanvas::mousePressEvent(QMouseEvent* event) { m_drag.press(*event, m_axis); }
-
-void QuantCanvas::mouseMoveEvent(QMouseEvent* event) {
-  if (m_drag.move(*event, m_axis)) {
-    setCursor(Qt::ClosedHandCursor);
-    update();
-  }
-  hoverAt(event->position().toPoint());
-}
-
-void QuantCanvas::mouseReleaseEvent(QMouseEvent* event) {
-  unsetCursor();
-  const int x = event->position().toPoint().x() - kGutter;
-  if (m_drag.release(*event) && x >= 0 && m_axis.at(x) >= 0) emit clicked(m_layer, m_axis.at(x));
-}
-
-void QuantCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
-  if (event->button() == Qt::LeftButton) fit();
+CanvasCell QuantCanvas::cellAt(QPoint point) const {
+  const int row = point.x() < kGutter ? -1 : axis().at(point.x() - kGutter);
+  return {row < 0 || point.y() < kRuler ? -1 : m_layer, row};
 }
 
 /// All views follow the row under the pointer, where the shown context still has it.
-void QuantCanvas::hoverAt(QPoint point) {
-  const int row = point.x() < kGutter || point.y() < kRuler ? -1 : m_axis.at(point.x() - kGutter);
-  const SnapshotPtr shown = m_context.snapshot();
-  m_context.setHovered(Position(row >= 0 && shown ? placeIn(*shown, m_measure->of->context[at(row)], row) : -1));
-}
-
-void QuantCanvas::leaveEvent(QEvent*) { m_context.setHovered(Position(-1)); }
-
-void QuantCanvas::keyPressEvent(QKeyEvent* event) {
-  if (const auto step = cellStep(*event, std::max(1, static_cast<int>(m_axis.visible())), length());
-      step && length() > 0) {
-    const int layers = static_cast<int>(m_measure->layers.size());
-    emit clicked(std::clamp(m_layer + step->lines, 0, layers - 1),
-                 std::clamp(focusRow() + step->items, 0, length() - 1));
-  } else if (const auto factor = zoomStep(*event)) {
-    *factor > 0 ? zoomBy(*factor) : fit();
-  } else {
-    QWidget::keyPressEvent(event);
-  }
+Position QuantCanvas::positionOf(CanvasCell cell) const {
+  const SnapshotPtr shown = context().snapshot();
+  const bool known = cell.line >= 0 && cell.item >= 0 && shown && m_measure;
+  return Position(known ? placeIn(*shown, m_measure->of->context[at(cell.item)], cell.item) : -1);
 }
 
 }  // namespace kvlab

@@ -3,11 +3,7 @@
 // strip of colours. Where rows share a pixel the largest is shown. Owned by QuantView. GUI thread.
 // Device-independent pixels.
 #pragma once
-#include <QWidget>
-
-#include "widgets/base/inspector_context.h"
-#include "widgets/base/theme.h"
-#include "widgets/canvas/axis_map.h"
+#include "widgets/canvas/axis_canvas.h"
 #include "widgets/canvas/axis_parts.h"
 #include "widgets/canvas/max_pyramid.h"
 #include "widgets/views/quant/quant_lane.h"
@@ -15,7 +11,7 @@
 
 namespace kvlab {
 
-class QuantCanvas : public QWidget {
+class QuantCanvas : public AxisCanvas {
   Q_OBJECT
  public:
   QuantCanvas(InspectorContext& context, QWidget* parent);
@@ -23,29 +19,26 @@ class QuantCanvas : public QWidget {
   /// Null for nothing.
   void show(QuantMeasurePtr measure, int layer, QuantFigure figure);
   const std::array<QuantLane, 2>& lanes() const { return m_lanes; }
-  const AxisMap& axis() const { return m_axis; }
   /// Where the bars of a lane are; for tests.
   QRect bars(int lane) const { return parts().lanes[static_cast<std::size_t>(lane)].bars; }
-  void fit();
-  void zoomBy(double factor);
-  void revealFocus();
   /// Rows of the measured context, -1 = none: the focused one, and the one under the pointer.
   int focusRow() const;
   int hoveredRow() const;
+  /// A card of the view says what is under the pointer.
+  QString readout() const override { return {}; }
 
  signals:
   void clicked(int layer, int row);
 
  protected:
-  void paintEvent(QPaintEvent* event) override;
-  void resizeEvent(QResizeEvent* event) override;
-  void wheelEvent(QWheelEvent* event) override;
-  void mousePressEvent(QMouseEvent* event) override;
-  void mouseMoveEvent(QMouseEvent* event) override;
-  void mouseReleaseEvent(QMouseEvent* event) override;
-  void mouseDoubleClickEvent(QMouseEvent* event) override;
-  void keyPressEvent(QKeyEvent* event) override;
-  void leaveEvent(QEvent* event) override;
+  void paintContent(QPainter& painter, const Theme& theme) override;
+  CanvasCell cellAt(QPoint point) const override;
+  CanvasCell focusCell() const override { return {m_layer, focusRow()}; }
+  void choose(CanvasCell cell) override { emit clicked(cell.line, cell.item); }
+  Position positionOf(CanvasCell cell) const override;
+  int lines() const override { return m_measure ? static_cast<int>(m_measure->layers.size()) : 0; }
+  int items() const override { return length(); }
+  QRect axisArea() const override;
 
  private:
   struct LaneParts {
@@ -58,9 +51,7 @@ class QuantCanvas : public QWidget {
   Parts parts() const;
   int length() const { return m_measure ? m_measure->of->length() : 0; }
   /// Pixels of the axis that have rows.
-  int drawnWidth() const { return static_cast<int>(std::ceil(std::min(m_axis.extent, m_axis.pixel(m_axis.count)))); }
-  void hoverAt(QPoint point);
-  void place();
+  int drawnWidth() const { return static_cast<int>(std::ceil(std::min(axis().extent, axis().pixel(axis().count)))); }
 
   void paintLane(QPainter& painter, std::size_t lane, const LaneParts& parts, const Theme& theme) const;
   void paintCaption(QPainter& painter, const QuantLane& lane, const QRect& box, const Theme& theme) const;
@@ -72,14 +63,11 @@ class QuantCanvas : public QWidget {
   QStringList legendTexts() const;
   std::vector<int> legendWidths() const;
 
-  InspectorContext& m_context;
   QuantMeasurePtr m_measure;
   int m_layer = 0;
   QuantFigure m_figure = QuantFigure::Relative;
   std::array<QuantLane, 2> m_lanes;
   MaxPyramid m_rows;  // bars of K and V, then their strips
-  AxisMap m_axis;
-  AxisDrag m_drag;
 };
 
 }  // namespace kvlab

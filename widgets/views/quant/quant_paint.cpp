@@ -32,26 +32,22 @@ QString noBars(const QuantTensor& tensor, const QuantSeries& series) {
 }
 }  // namespace
 
-void QuantCanvas::paintEvent(QPaintEvent*) {
-  QPainter painter(this);
-  const auto theme = Theme::current();
-  painter.fillRect(rect(), theme->surface);
+void QuantCanvas::paintContent(QPainter& painter, const Theme& theme) {
   if (!m_measure) return;
   const Parts p = parts();
-  paintRuler(painter, p.ruler, width(), m_axis, *theme);
-  painter.setFont(theme->small);
+  paintRuler(painter, p.ruler, width(), axis(), theme);
+  painter.setFont(theme.small);
   painter.drawText(QRect(0, 0, p.ruler.left() - 7, p.ruler.height()), Qt::AlignRight | Qt::AlignVCenter,
                    tr("position"));
   painter.save();
   painter.setClipRect(p.tokens);
   const Snapshot& of = *m_measure->of;
   paintTokenTexts(
-      painter, p.tokens, m_axis, focusRow(), [&of](int row) { return shortTokenText(of, of.context[at(row)]); },
-      *theme);
+      painter, p.tokens, axis(), focusRow(), [&of](int row) { return shortTokenText(of, of.context[at(row)]); }, theme);
   painter.restore();
-  for (std::size_t lane = 0; lane < m_lanes.size(); ++lane) paintLane(painter, lane, p.lanes[lane], *theme);
-  paintMarks(painter, p, *theme);
-  if (p.legend.height() > 0) paintLegend(painter, p.legend, *theme);
+  for (std::size_t lane = 0; lane < m_lanes.size(); ++lane) paintLane(painter, lane, p.lanes[lane], theme);
+  paintMarks(painter, p, theme);
+  if (p.legend.height() > 0) paintLegend(painter, p.legend, theme);
 }
 
 void QuantCanvas::paintLane(QPainter& painter, std::size_t lane, const LaneParts& p, const Theme& theme) const {
@@ -125,18 +121,18 @@ void QuantCanvas::paintBars(QPainter& painter, std::size_t lane, const QRect& bo
     const double tall = std::max(index > 1 ? 1.0 : 0.0, std::round((index - 1) / 254.0 * box.height()));
     painter.fillRect(QRectF(left, box.bottom() + 1 - tall, wide, tall), colour);
   };
-  if (m_axis.scale >= 3) {
-    const auto [begin, end] = m_axis.inSight();
-    const double gap = m_axis.scale >= 5 ? 1 : 0;
+  if (axis().scale >= 3) {
+    const auto [begin, end] = axis().inSight();
+    const double gap = axis().scale >= 5 ? 1 : 0;
     for (int row = begin; row < end; ++row) {
-      const double left = box.left() + std::round(m_axis.pixel(row)),
-                   right = box.left() + std::round(m_axis.pixel(row + 1));
+      const double left = box.left() + std::round(axis().pixel(row)),
+                   right = box.left() + std::round(axis().pixel(row + 1));
       const std::uint8_t index = m_rows.at(static_cast<int>(lane), row);
       bar(left, right - left - (index == MaxPyramid::kNone ? 0 : gap), index);
     }
   } else {
     std::vector<std::uint8_t> line(at(drawnWidth()));
-    m_rows.line(static_cast<int>(lane), m_axis.first, m_axis.scale, line);
+    m_rows.line(static_cast<int>(lane), axis().first, axis().scale, line);
     for (std::size_t x = 0; x < line.size(); ++x) bar(box.left() + static_cast<double>(x), 1, line[x]);
   }
   const QuantSeries& series = m_lanes[lane].bars;
@@ -158,16 +154,16 @@ void QuantCanvas::paintStrip(QPainter& painter, std::size_t lane, const QRect& b
   QImage image(wide, box.height(), QImage::Format_RGB32);
   const std::array<int, 5> lines = lane == 0 ? std::array{0, 0, 0, box.height(), box.height()}
                                              : std::array{0, 0, 0, 0, box.height()};  // only this one is high
-  m_rows.blit(image, m_axis.first, m_axis.scale, lines,
+  m_rows.blit(image, axis().first, axis().scale, lines,
               {colourTable(stripMap(strip.figure), theme), theme.surface.rgb()});
   painter.drawImage(box.topLeft(), image);
 }
 
 /// The worst rows, the focused one and the one under the pointer, in both lanes.
 void QuantCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& theme) const {
-  const double wide = std::max(2.0, std::round(m_axis.scale));
-  const auto left = [&](int row) { return p.ruler.left() + std::round(m_axis.pixel(row)); };
-  const auto seen = [&](int row) { return row >= 0 && m_axis.pixel(row + 1) > 0 && m_axis.pixel(row) < m_axis.extent; };
+  const double wide = std::max(2.0, std::round(axis().scale));
+  const auto left = [&](int row) { return p.ruler.left() + std::round(axis().pixel(row)); };
+  const auto seen = [&](int row) { return row >= 0 && axis().pixel(row + 1) > 0 && axis().pixel(row) < axis().extent; };
   for (std::size_t lane = 0; lane < m_lanes.size(); ++lane) {
     const LaneParts& parts = p.lanes[lane];
     if (const int worst = m_lanes[lane].bars.worst; seen(worst)) {
@@ -178,7 +174,7 @@ void QuantCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& the
       painter.setRenderHint(QPainter::Antialiasing, false);
     }
     const auto frame = [&](int row, const QColor& colour, int thick) {
-      const double out = m_axis.scale < 12 ? thick : 0;  // a thin bar stays in sight within its frame
+      const double out = axis().scale < 12 ? thick : 0;  // a thin bar stays in sight within its frame
       if (seen(row))
         paintOutline(painter,
                      QRectF(left(row) - 0.5 - out, parts.bars.top() + 0.5, wide + 2 * out,

@@ -23,18 +23,21 @@ constexpr int kMostLines = 9;  // of the table above them, before it scrolls
 }  // namespace
 
 QuantView::QuantView(InspectorContext& context, QWidget* parent)
-    : InspectorView(context, parent), m_model(new QuantModel(this)), m_sorted(new SortedModel(m_model, this)) {
+    : InspectorView(context, parent),
+      m_model(new QuantModel(this)),
+      m_sorted(new SortedModel(m_model, this)),
+      m_ask(context, this) {
   makeStrip();
   makeBody();
   makeActions();
   connect(&context, &InspectorContext::commandReplied, this, [this](const CommandReply& command) {
-    if (m_asking || command.id != QLatin1String("quantisation_measure")) return;
+    if (m_ask.waiting() || command.id != QLatin1String("quantisation_measure")) return;
     m_refused.reset();
     take(command.reply);
     showMeasure();
   });
   connect(&context, &InspectorContext::progressed, this, [this](const QString&, qint64 done, qint64 total) {
-    if (!m_asking) return;
+    if (!m_ask.waiting()) return;
     m_progress = total > 0 ? tr(", layer %1 of %2").arg(std::min(done + 1, total)).arg(total) : QString();
     showState();
   });
@@ -47,21 +50,19 @@ void QuantView::makeStrip() {
   m_stale->setFont(theme()->smallStrong);
   stripLabel(tr("Bars"));
   QStringList figures;
-  for (int i = 0; i < kQuantFigures; ++i) figures << title(static_cast<QuantFigure>(i));
+  std::vector<std::string> words;
+  for (int i = 0; i < kQuantFigures; ++i) {
+    figures << title(static_cast<QuantFigure>(i));
+    words.emplace_back(name(static_cast<QuantFigure>(i)));
+  }
   m_figure = stripChoice(figures, tr("Figure of the bars"),
                          tr("What the bars show of each row; the strip below them shows its scale"));
-  connect(m_figure, &QComboBox::activated, this, [this] {
-    showRows();
-    sayOption("figure");
-  });
+  addOption("figure", words, m_figure, [this] { showRows(); });
   m_follow = new QCheckBox(tr("Follow"), this);
   m_follow->setAccessibleName(tr("Measure every tick"));
   m_follow->setToolTip(tr("Measure again whenever the rows have changed; a pass over the whole context each time"));
   strip()->addWidget(m_follow);
-  connect(m_follow, &QCheckBox::clicked, this, [this] {
-    measureIfWanted();
-    sayOption("follow");
-  });
+  addOption("follow", m_follow, [this] { measureIfWanted(); });
   m_measure = stripButton(tr("Measure"), tr("Measure quantisation"), {});
   setOwn({m_follow});
   setCommand(m_measure, "quantisation_measure");
@@ -88,6 +89,7 @@ void QuantView::makeBody() {
     m_table->horizontalHeader()->setSectionResizeMode(m_table->columnOf(bar), QHeaderView::Stretch);
   m_order = new ColumnOrder(m_table);
   connect(m_order, &ColumnOrder::changed, this, &QuantView::onFocus);
+  addOption(m_order->viewOption());
   connect(m_order, &ColumnOrder::chosen, this, [this] { sayOption("sort"); });
   connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) {
     Focus next = context().focus();
@@ -122,7 +124,7 @@ void QuantView::makeActions() {
   connect(next, &QAction::triggered, m_order, &ColumnOrder::next);
 }
 
-bool QuantView::ready() const { return InspectorView::ready() && !m_asking; }
+bool QuantView::ready() const { return InspectorView::ready() && !m_ask.waiting(); }
 
 int QuantView::layer() const {
   return std::clamp(context().focus().layer.value(), 0, std::max(0, m_model->rowCount() - 1));
@@ -131,22 +133,18 @@ QuantFigure QuantView::figure() const { return static_cast<QuantFigure>(m_figure
 
 /// Of the newest state, whichever is shown; as a command, so that it waits for its turn and can be cancelled.
 void QuantView::measure(bool byHand) {
-  meetSession();
-  if (!hasRows() || std::exchange(m_asking, true)) return;
+  if (!hasRows() || m_ask.waiting()) return;
   m_refused.reset();
   m_progress.clear();
-  showState();
-  const auto arrived = [this, session = m_session](const Result<nlohmann::json>& reply) {
-    if (session != m_session) return;
-    m_asking = false;
+  const auto arrived = [this](const Result<nlohmann::json>& reply) {
     take(reply);
     showMeasure();
     measureIfWanted();
     emit readyChanged();
   };
-  if (byHand)
-    return context().runCommand(QStringLiteral("quantisation_measure"), nlohmann::json::object(), this, arrived);
-  context().submit("quantisation", {{"rows", true}, {"packed", true}}, this, arrived);
+  if (byHand) m_ask.run(QStringLiteral("quantisation_measure"), nlohmann::json::object(), arrived);
+  else m_ask.submit("quantisation", {{"rows", true}, {"packed", true}}, arrived);
+  showState();
 }
 
 void QuantView::take(const Result<nlohmann::json>& reply) {
@@ -165,20 +163,13 @@ void QuantView::measureIfWanted() {
   if (!m_measured || !sameRows(*m_measured->of, *context().history().back())) measure(false);
 }
 
-/// Another session, whose snapshots are counted anew, knows nothing of what was asked of the one before.
-void QuantView::meetSession() {
-  const SnapshotPtr newest = context().history().empty() ? nullptr : context().history().back();
-  const std::uint64_t before = std::exchange(m_serial, newest ? newest->serial : 0);
-  if (newest && m_serial >= before && (!m_measured || m_measured->of->info->model == newest->info->model)) return;
-  ++m_session;
+void QuantView::onSession() {
   m_measured.reset();
   m_refused.reset();
-  m_asking = false;
   showMeasure();
 }
 
 void QuantView::onSnapshot() {
-  meetSession();
   measureIfWanted();
   showState();
 }
@@ -193,7 +184,7 @@ void QuantView::showMeasure() {
 QString QuantView::why() const {
   if (!shown()) return noSessionHow();
   if (!hasRows()) return promptHow();
-  if (m_asking)
+  if (m_ask.waiting())
     return tr("Computing every row anew and comparing it with what is stored") + m_progress + QStringLiteral(" …");
   if (m_refused) {
     const QString said = QString::fromStdString(m_refused->why + "; " + m_refused->remedy);
@@ -213,13 +204,13 @@ QString QuantView::staleText() const {
 
 void QuantView::showState() {
   m_card->setVisible(m_measured != nullptr);
-  setEmpty(m_measured                   ? QString()
-               : m_refused && !m_asking ? tr("Quantisation was not measured")
-               : m_asking               ? tr("Measuring")
-                          : tr("The error of stored rows: relative, as a cosine and in logits, K and V apart"),
+  setEmpty(m_measured                          ? QString()
+               : m_refused && !m_ask.waiting() ? tr("Quantisation was not measured")
+               : m_ask.waiting()               ? tr("Measuring")
+                                 : tr("The error of stored rows: relative, as a cosine and in logits, K and V apart"),
            why());
-  m_measure->setEnabled(hasRows() && !m_asking);
-  m_measure->setToolTip(m_asking        ? tr("A measurement is under way; Cancel (Esc) stops it")
+  m_measure->setEnabled(hasRows() && !m_ask.waiting());
+  m_measure->setToolTip(m_ask.waiting() ? tr("A measurement is under way; Cancel (Esc) stops it")
                             : hasRows() ? tr("Compute every row of the newest tick anew and compare it with what is "
                                              "stored; the session stays as it is")
                                         : tr("There is no row to measure"));
@@ -229,7 +220,7 @@ void QuantView::showState() {
   m_stale->setToolTip(
       tr("These are not the rows that are shown in other views; “Measure” measures those of the newest tick"));
   QStringList state;
-  if (m_measured && m_asking) state << tr("measuring") + m_progress;
+  if (m_measured && m_ask.waiting()) state << tr("measuring") + m_progress;
   if (m_measured && m_refused) state << QString::fromStdString(m_refused->text());
   if (m_measured) {
     state << tr("tick %1").arg(m_measured->of->tick.value());
@@ -287,28 +278,6 @@ void QuantView::onHover() {
 
 void QuantView::onTheme() {
   if (m_canvas) m_canvas->update();
-}
-
-nlohmann::json QuantView::options() const {
-  return {{"figure", name(figure())}, {"follow", m_follow->isChecked()}, {"sort", m_order->option()}};
-}
-
-Status QuantView::setOption(const std::string& option, const nlohmann::json& value) {
-  if (option == "follow") {
-    if (!value.is_boolean()) return badOption(option, value, "use true or false");
-    m_follow->setChecked(value.get<bool>());
-    measureIfWanted();
-    return ok();
-  }
-  if (option == "sort") return m_order->set(value) ? ok() : badOption(option, value, m_order->remedy());
-  if (option != "figure") return InspectorView::setOption(option, value);
-  for (int i = 0; i < kQuantFigures; ++i)
-    if (value == name(static_cast<QuantFigure>(i))) {
-      m_figure->setCurrentIndex(i);
-      showRows();
-      return ok();
-    }
-  return badOption(option, value, "use relative, cosine, scale, at_max or logit");
 }
 
 QString QuantView::dump() const {

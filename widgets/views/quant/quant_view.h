@@ -2,6 +2,7 @@
 // Quantisation: what storing rows in fewer bits has cost, by layers in a table and by rows of the focused layer in
 // a picture. Measured when it is asked for, by a pass over the whole context. GUI thread.
 #pragma once
+#include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/table/column_order.h"
 #include "widgets/table/data_table.h"
@@ -23,12 +24,11 @@ class QuantView : public InspectorView {
   QString dump() const override;
   QString tsv() const override;
   bool ready() const override;
-  nlohmann::json options() const override;
-  Status setOption(const std::string& name, const nlohmann::json& value) override;
   QuantCanvas& canvas() { return *m_canvas; }
   DataTable& table() { return *m_table; }
 
  protected:
+  void onSession() override;
   void onSnapshot() override;
   void onFocus() override;
   void onHover() override;
@@ -38,7 +38,6 @@ class QuantView : public InspectorView {
   void makeStrip();
   void makeBody();
   void makeActions();
-  void meetSession();
   void measure(bool byHand);
   void measureIfWanted();
   void take(const Result<nlohmann::json>& reply);
@@ -63,11 +62,9 @@ class QuantView : public InspectorView {
   QCheckBox* m_follow = nullptr;
   QToolButton* m_measure = nullptr;
   QuantMeasurePtr m_measured;
-  std::uint64_t m_serial = 0;      // of the newest snapshot
-  int m_session = 0;               // grows with every session that is met
   std::optional<Error> m_refused;  // the last measurement
   QString m_progress;
-  bool m_asking = false;
+  EngineAsk m_ask;
 };
 
 }  // namespace kvlab

@@ -2,8 +2,6 @@
 // Geometry and input; painting is in ring_paint.cpp.
 #include "widgets/views/rings/ring_canvas.h"
 
-#include <QKeyEvent>
-#include <QMouseEvent>
 #include <algorithm>
 
 #include "widgets/canvas/axis_parts.h"
@@ -15,27 +13,23 @@ constexpr int kNames = 26, kLow = 400, kLeastRing = 200;  // in a low view small
 constexpr int kBeside = 62;                               // room for labels left and right of the large ring
 }  // namespace
 
-RingCanvas::RingCanvas(InspectorContext& context, QWidget* parent) : QWidget(parent), m_context(context) {
-  setMouseTracking(true);
-  setFocusPolicy(Qt::StrongFocus);
+RingCanvas::RingCanvas(InspectorContext& context, QWidget* parent) : AxisCanvas(context, parent) {
   setMinimumSize(160, 160);
   setAccessibleName(tr("Rings of slots"));
   setToolTip(
       tr("Click focuses a row; left and right follow the logical order, Home and End go to the oldest and the newest "
          "row, up and down change the layers"));
-  setToolTipDuration(3000);
-  setAttribute(Qt::WA_OpaquePaintEvent);
 }
 
 void RingCanvas::setEntries(std::vector<Entry> entries) {
   m_entries = std::move(entries);
-  m_hoverSlot = -1;
+  forgetHover();
   update();
 }
 
 int RingCanvas::selected() const {
   for (std::size_t i = 0; i < m_entries.size(); ++i)
-    if (m_entries[i].group.has(m_context.focus().layer)) return static_cast<int>(i);
+    if (m_entries[i].group.has(context().focus().layer)) return static_cast<int>(i);
   return m_entries.empty() ? -1 : 0;
 }
 
@@ -112,60 +106,37 @@ int RingCanvas::smallAt(QPoint point) const {
   return -1;
 }
 
-int RingCanvas::rowAt(QPoint point) const {
+CanvasCell RingCanvas::cellAt(QPoint point) const {
+  if (const int entry = smallAt(point); entry >= 0) return {entry, -1};
   const int slot = ring() ? shape().slotAt(point) : -1;
-  return slot < 0 ? -1 : ring()->rowAt[static_cast<std::size_t>(slot)];
+  return {slot < 0 ? -1 : selected(), slot};
 }
 
-void RingCanvas::chooseGroup(int entry) {
-  if (entry >= 0 && entry < static_cast<int>(m_entries.size()) && entry != selected())
-    emit groupChosen(Layer(m_entries[static_cast<std::size_t>(entry)].group.layers.front()));
+CanvasCell RingCanvas::focusCell() const {
+  const int row = ring() ? ring()->rowOf(context().focus().position) : -1;
+  return {selected(), row < 0 ? -1 : ring()->slotOf[static_cast<std::size_t>(row)]};
 }
 
-void RingCanvas::focusRow(int row) {
-  if (!ring() || ring()->rows() == 0) return;
-  row = std::clamp(row, 0, ring()->rows() - 1);
-  const std::int32_t position = ring()->positionOf[static_cast<std::size_t>(row)];
-  const Layer layer =
-      ring()->group.has(m_context.focus().layer) ? m_context.focus().layer : Layer(ring()->group.layers.front());
-  if (position >= 0) emit clicked(layer, Position(position));
+Position RingCanvas::positionOf(CanvasCell cell) const {
+  const int row = rowIn(cell.item);
+  return Position(row < 0 ? -1 : ring()->positionOf[static_cast<std::size_t>(row)]);
 }
 
-void RingCanvas::mousePressEvent(QMouseEvent* event) {
-  if (event->button() != Qt::LeftButton) return;
-  const QPoint at = event->position().toPoint();
-  if (const int entry = smallAt(at); entry >= 0) return chooseGroup(entry);
-  if (const int row = rowAt(at); row >= 0) focusRow(row);
+void RingCanvas::choose(CanvasCell cell) {
+  const StorageGroup& group = m_entries[static_cast<std::size_t>(cell.line)].group;
+  const Layer first(group.layers.front());
+  if (cell.line != selected()) return emit groupChosen(first);
+  const Layer focus = context().focus().layer;
+  if (const Position position = positionOf(cell); position.value() >= 0)
+    emit clicked(group.has(focus) ? focus : first, position);
 }
 
-void RingCanvas::mouseMoveEvent(QMouseEvent* event) {
-  const QPoint at = event->position().toPoint();
-  m_hoverSlot = ring() ? shape().slotAt(at) : -1;
-  const int row = rowAt(at);
-  m_context.setHovered(Position(row < 0 ? -1 : ring()->positionOf[static_cast<std::size_t>(row)]));
-  update();
-}
-
-void RingCanvas::leaveEvent(QEvent*) {
-  m_hoverSlot = -1;
-  m_context.setHovered(Position(-1));
-  update();
-}
-
-void RingCanvas::keyPressEvent(QKeyEvent* event) {
-  const int row = ring() ? ring()->rowOf(m_context.focus().position) : -1;
-  const int far = event->modifiers() & Qt::ControlModifier ? 10 : 1;
-  switch (event->key()) {
-    case Qt::Key_Left: return focusRow(row < 0 ? 0 : row - far);
-    case Qt::Key_Right: return focusRow(row < 0 ? 0 : row + far);
-    case Qt::Key_PageUp: return focusRow(row - 10);
-    case Qt::Key_PageDown: return focusRow(row + 10);
-    case Qt::Key_Home: return focusRow(0);
-    case Qt::Key_End: return focusRow(ring() ? ring()->rows() - 1 : 0);
-    case Qt::Key_Up: return chooseGroup(selected() - 1);
-    case Qt::Key_Down: return chooseGroup(selected() + 1);
-    default: QWidget::keyPressEvent(event);
-  }
+/// Items follow the logical order of the rows.
+CanvasCell RingCanvas::stepped(const CellStep& by) const {
+  if (by.lines) return {std::clamp(selected() + by.lines, 0, lines() - 1), -1};
+  if (items() == 0) return {};
+  const int row = ring()->rowOf(context().focus().position), to = row < 0 && !by.far ? 0 : row + by.items;
+  return {selected(), ring()->slotOf[static_cast<std::size_t>(std::clamp(to, 0, items() - 1))]};
 }
 
 }  // namespace kvlab

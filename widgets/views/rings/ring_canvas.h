@@ -3,19 +3,15 @@
 // layers small beside it, its figures with the legend, and a line that reads out the slot under the
 // pointer. Owned by RingsView. GUI thread. Device-independent pixels.
 #pragma once
-#include <QWidget>
 #include <vector>
 
-#include "widgets/base/inspector_context.h"
-#include "widgets/base/theme.h"
+#include "widgets/canvas/axis_canvas.h"
 #include "widgets/views/rings/ring_picture.h"
 #include "widgets/views/rings/ring_shape.h"
 
-class QPainter;
-
 namespace kvlab {
 
-class RingCanvas : public QWidget {
+class RingCanvas : public AxisCanvas {
   Q_OBJECT
  public:
   /// One group of layers: its ring, or how else it is stored.
@@ -34,7 +30,7 @@ class RingCanvas : public QWidget {
   /// Circle of the large ring.
   RingShape shape() const;
   /// Text of the readout line.
-  QString readout() const;
+  QString readout() const override;
   /// The middle of a small ring.
   QPointF smallRing(int entry) const;
 
@@ -43,11 +39,15 @@ class RingCanvas : public QWidget {
   void groupChosen(kvlab::Layer layer);
 
  protected:
-  void paintEvent(QPaintEvent* event) override;
-  void mousePressEvent(QMouseEvent* event) override;
-  void mouseMoveEvent(QMouseEvent* event) override;
-  void keyPressEvent(QKeyEvent* event) override;
-  void leaveEvent(QEvent* event) override;
+  void paintContent(QPainter& painter, const Theme& theme) override;
+  /// The line is the group of layers, the item a slot of its large ring.
+  CanvasCell cellAt(QPoint point) const override;
+  CanvasCell focusCell() const override;
+  void choose(CanvasCell cell) override;
+  Position positionOf(CanvasCell cell) const override;
+  int lines() const override { return static_cast<int>(m_entries.size()); }
+  int items() const override { return ring() ? ring()->rows() : 0; }
+  CanvasCell stepped(const CellStep& by) const override;
 
  private:
   struct Parts {
@@ -61,18 +61,14 @@ class RingCanvas : public QWidget {
   RingShape shapeIn(const QRect& area) const;
   QRect smallBox(const Parts& parts, int entry) const;
   int smallAt(QPoint point) const;
-  int rowAt(QPoint point) const;
-  void chooseGroup(int entry);
-  void focusRow(int row);
+  int rowIn(int slot) const { return slot < 0 ? -1 : ring()->rowAt[static_cast<std::size_t>(slot)]; }
 
   void paintSmall(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintLarge(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintAbsent(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintFigures(QPainter& painter, const Parts& parts, const Theme& theme) const;
 
-  InspectorContext& m_context;
   std::vector<Entry> m_entries;
-  int m_hoverSlot = -1;
 };
 
 }  // namespace kvlab

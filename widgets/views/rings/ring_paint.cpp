@@ -10,21 +10,18 @@
 
 namespace kvlab {
 
-void RingCanvas::paintEvent(QPaintEvent*) {
-  QPainter painter(this);
-  const auto theme = Theme::current();
-  painter.fillRect(rect(), theme->surface);
+void RingCanvas::paintContent(QPainter& painter, const Theme& theme) {
   const Parts p = parts();
-  paintSmall(painter, p, *theme);
+  paintSmall(painter, p, theme);
   if (ring()) {
-    paintLarge(painter, p, *theme);
-    paintFigures(painter, p, *theme);
+    paintLarge(painter, p, theme);
+    paintFigures(painter, p, theme);
   } else if (selected() >= 0) {
-    paintAbsent(painter, p, *theme);
+    paintAbsent(painter, p, theme);
   }
   painter.setRenderHint(QPainter::Antialiasing, false);
   paintReadout(painter, p.readout, readout(), tr("click a slot to focus its row; arrows follow the logical order"),
-               *theme);
+               theme);
 }
 
 void RingCanvas::paintSmall(QPainter& painter, const Parts& p, const Theme& theme) const {
@@ -64,7 +61,7 @@ void RingCanvas::paintLarge(QPainter& painter, const Parts& p, const Theme& them
   RingPainter round(painter, *ring(), shape, p.large, theme);
   round.bands();
   round.centre();
-  const int focus = ring()->rowOf(m_context.focus().position), hover = ring()->rowOf(m_context.hovered());
+  const int focus = ring()->rowOf(context().focus().position), hover = ring()->rowOf(context().hovered());
   if (focus >= 0) round.row(focus, theme.focus, 2);
   if (hover >= 0 && hover != focus) round.row(hover, theme.hover, 1);
   round.labels();
@@ -107,19 +104,19 @@ QString RingCanvas::readout() const {
   const RingPicture* shown = ring();
   if (!shown) return {};
   const Snapshot& s = *shown->snapshot;
-  const int hovered = shown->rowOf(m_context.hovered()), focused = shown->rowOf(m_context.focus().position);
-  if (m_hoverSlot >= 0 && hovered < 0)
-    return QStringList{tr("under pointer"), shown->describe(m_hoverSlot)}.join("   ");
-  const int row = hovered >= 0 ? hovered : focused;
+  const int under = shown->rowOf(context().hovered()), focused = shown->rowOf(context().focus().position);
+  if (hovered().item >= 0 && under < 0)
+    return QStringList{tr("under pointer"), shown->describe(hovered().item)}.join("   ");
+  const int row = under >= 0 ? under : focused;
   if (row < 0) {
-    if (m_context.focus().position.value() < 0) return ghostText(s, m_context.focus());
-    const bool left = leftThroughWindow(s, Layer(shown->group.layers.front()), m_context.focus().ledger);
-    return QStringList{tr("focus"), tokenText(s, m_context.focus().ledger),
+    if (context().focus().position.value() < 0) return ghostText(s, context().focus());
+    const bool left = leftThroughWindow(s, Layer(shown->group.layers.front()), context().focus().ledger);
+    return QStringList{tr("focus"), tokenText(s, context().focus().ledger),
                        left ? tr("left through the window: it has no slot") : tr("not resident here")}
         .join("   ");
   }
   const LedgerId id = shown->group.map->ledger[static_cast<std::size_t>(shown->indexOf(row))];
-  return QStringList{hovered >= 0 ? tr("under pointer") : tr("focus"), tokenText(s, id),
+  return QStringList{under >= 0 ? tr("under pointer") : tr("focus"), tokenText(s, id),
                      shown->describe(shown->slotOf[static_cast<std::size_t>(row)]), tr("ledger %1").arg(id.value())}
       .join("   ");
 }

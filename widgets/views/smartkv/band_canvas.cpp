@@ -3,16 +3,12 @@
 #include "widgets/views/smartkv/band_canvas.h"
 
 #include <QFontMetrics>
-#include <QKeyEvent>
-#include <QMouseEvent>
 #include <QScrollBar>
-#include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
 
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/layer_text.h"
-#include "widgets/base/scroll_bars.h"
 #include "widgets/canvas/axis_parts.h"
 
 namespace kvlab {
@@ -21,20 +17,17 @@ constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 constexpr int kLeft = 40, kRight = 74, kTop = 20, kTallest = 34, kLowest = 16;
 }  // namespace
 
-BandCanvas::BandCanvas(InspectorContext& context, QWidget* parent) : QAbstractScrollArea(parent), m_context(context) {
-  setFrameShape(QFrame::NoFrame);
-  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  setFocusPolicy(Qt::StrongFocus);
+BandCanvas::BandCanvas(InspectorContext& context, QWidget* parent)
+    : AxisCanvas(context, parent), m_bar(new QScrollBar(Qt::Vertical, this)) {
   setMinimumSize(160, 96);
-  viewport()->setMouseTracking(true);
-  viewport()->setAttribute(Qt::WA_OpaquePaintEvent);
   setAccessibleName(tr("Rows of each layer by band and score"));
   setToolTip(
       tr("Colours are scores, each layer's own range from low to high. Click focuses a row; arrow keys move by tokens "
-         "and layers; Ctrl and wheel, + and - zoom, 0 shows all"));
+         "and layers; the wheel, + and - zoom, dragging pans, 0 or a double click shows all"));
   setToolTipDuration(5000);
-  m_axis.maxScale = 24;
-  settleBars(this);
+  setMaxScale(24);
+  m_bar->hide();
+  connect(m_bar, &QScrollBar::valueChanged, this, qOverload<>(&QWidget::update));
 }
 
 void BandCanvas::show(SnapshotPtr snapshot, std::vector<BandRows> layers) {
@@ -44,51 +37,56 @@ void BandCanvas::show(SnapshotPtr snapshot, std::vector<BandRows> layers) {
 }
 
 int BandCanvas::lineHeight() const {
-  const int room = viewport()->height() - kTop - legendRect().height();
+  const int room = height() - kTop - legendRect().height();
   return std::clamp(room / std::max(1, static_cast<int>(m_layers.size())), kLowest, kTallest);
 }
 
 QRect BandCanvas::area() const {
   const int bottom = legendRect().top();
-  return {kLeft, kTop, std::max(1, viewport()->width() - kLeft - kRight), std::max(1, bottom - kTop)};
+  return {kLeft, kTop, std::max(1, wide() - kLeft - kRight), std::max(1, bottom - kTop)};
 }
 
+int BandCanvas::wide() const { return width() - (m_bar->isHidden() ? 0 : m_bar->width()); }
+
 void BandCanvas::arrange() {
-  m_axis.resize(m_snapshot ? m_snapshot->length() : 0, area().width());
-  const int all = lineHeight() * static_cast<int>(m_layers.size());
-  verticalScrollBar()->setRange(0, std::max(0, all - area().height()));
-  verticalScrollBar()->setPageStep(area().height());
-  verticalScrollBar()->setSingleStep(lineHeight());
-  m_columns.assign(m_layers.size(), {});
-  viewport()->update();
+  m_bar->setGeometry(width() - m_bar->sizeHint().width(), 0, m_bar->sizeHint().width(), height());
+  m_bar->setVisible(lineHeight() * lines() > area().height());
+  m_bar->setRange(0, std::max(0, lineHeight() * lines() - area().height()));
+  m_bar->setPageStep(area().height());
+  m_bar->setSingleStep(lineHeight());
+  place();
 }
 
 void BandCanvas::resizeEvent(QResizeEvent*) { arrange(); }
-void BandCanvas::scrollContentsBy(int, int) { viewport()->update(); }
+
+bool BandCanvas::scrollLines(int pixels) {
+  m_bar->setValue(m_bar->value() + pixels);
+  return m_bar->maximum() > 0;
+}
 
 QRectF BandCanvas::lineRect(int layer) const {
   const int tall = lineHeight();
-  return QRectF(area().left(), area().top() + layer * tall - verticalScrollBar()->value(), area().width(), tall);
+  return QRectF(area().left(), area().top() + layer * tall - m_bar->value(), area().width(), tall);
 }
 
 int BandCanvas::layerAt(double y) const {
   if (y < area().top() || y > area().bottom()) return -1;
-  const int layer = static_cast<int>(std::floor((y - area().top() + verticalScrollBar()->value()) / lineHeight()));
+  const int layer = static_cast<int>(std::floor((y - area().top() + m_bar->value()) / lineHeight()));
   return layer < static_cast<int>(m_layers.size()) ? layer : -1;
 }
 
-QPointF BandCanvas::cellAt(int layer, int position) const {
-  return {area().left() + m_axis.pixel(position + 0.5), lineRect(layer).center().y()};
+QPointF BandCanvas::middleOf(int layer, int position) const {
+  return {area().left() + axis().pixel(position + 0.5), lineRect(layer).center().y()};
 }
 
 /// What the tokens that share a pixel come to.
 const std::vector<BandCanvas::Column>& BandCanvas::columnsOf(std::size_t layer) {
   std::vector<Column>& out = m_columns[layer];
-  if (!out.empty() || m_axis.count <= 0) return out;
+  if (!out.empty() || axis().count <= 0) return out;
   const BandRows& rows = m_layers[layer];
   out.resize(at(area().width()));
   for (std::size_t x = 0; x < out.size(); ++x) {
-    const double first = m_axis.item(static_cast<double>(x)), last = m_axis.item(static_cast<double>(x) + 1);
+    const double first = axis().item(static_cast<double>(x)), last = axis().item(static_cast<double>(x) + 1);
     const auto begin = static_cast<std::int64_t>(first),
                end = std::min(std::max(begin + 1, static_cast<std::int64_t>(last)),
                               static_cast<std::int64_t>(rows.band.size()));
@@ -109,87 +107,35 @@ const std::vector<BandCanvas::Column>& BandCanvas::columnsOf(std::size_t layer) 
   return out;
 }
 
-void BandCanvas::zoom(double factor) {
-  const int position = m_context.focus().position.value();
-  m_axis.zoom(position >= 0 ? std::clamp(m_axis.pixel(position), 0.0, m_axis.extent) : m_axis.extent / 2, factor);
-  arrange();
-}
-
 void BandCanvas::reveal() {
-  const int layer = m_context.focus().layer.value(), position = m_context.focus().position.value();
-  if (layer >= 0 && layer < static_cast<int>(m_layers.size()) && verticalScrollBar()->maximum() > 0) {
+  const int layer = context().focus().layer.value();
+  if (layer >= 0 && layer < lines()) {
     const QRectF line = lineRect(layer);
-    if (line.top() < area().top()) verticalScrollBar()->setValue(layer * lineHeight());
-    else if (line.bottom() > area().bottom() + 1)
-      verticalScrollBar()->setValue((layer + 1) * lineHeight() - area().height());
+    if (line.top() < area().top()) m_bar->setValue(layer * lineHeight());
+    else if (line.bottom() > area().bottom() + 1) m_bar->setValue((layer + 1) * lineHeight() - area().height());
   }
-  if (position >= 0 && !m_axis.fitted) {
-    m_axis.reveal(position);
-    m_columns.assign(m_layers.size(), {});
-  }
-  viewport()->update();
+  revealFocus();
 }
 
-void BandCanvas::step(int layers, int positions) {
-  if (!m_snapshot || m_layers.empty() || m_snapshot->length() == 0) return;
-  const int layer = std::clamp(m_context.focus().layer.value() + layers, 0, static_cast<int>(m_layers.size()) - 1);
-  const int from = m_context.focus().position.value();
-  emit clicked(
-      Layer(layer),
-      Position(std::clamp(from < 0 ? m_snapshot->length() - 1 : from + positions, 0, m_snapshot->length() - 1)));
+CanvasCell BandCanvas::cellAt(QPoint point) const {
+  const int position = point.x() < area().left() || point.x() >= wide() || point.y() > area().bottom()
+      ? -1
+      : axis().at(point.x() - area().left());
+  return {position < 0 ? -1 : layerAt(point.y()), position};
 }
 
-void BandCanvas::mousePressEvent(QMouseEvent* event) {
-  const int layer = layerAt(event->position().y()), position = m_axis.at(event->position().x() - area().left());
-  if (event->button() != Qt::LeftButton || layer < 0 || position < 0) return;
-  emit clicked(Layer(layer), Position(position));
-}
-
-void BandCanvas::mouseMoveEvent(QMouseEvent* event) {
-  m_hoverLayer = layerAt(event->position().y());
-  const double x = event->position().x() - area().left();
-  m_context.setHovered(Position(m_hoverLayer < 0 || x < 0 ? -1 : m_axis.at(x)));
-  emit readoutChanged();
-}
-
-bool BandCanvas::viewportEvent(QEvent* event) {
-  if (event->type() == QEvent::Leave) {
-    m_hoverLayer = -1;
-    m_context.setHovered(Position(-1));
-    emit readoutChanged();
-  }
-  return QAbstractScrollArea::viewportEvent(event);
-}
-
-void BandCanvas::wheelEvent(QWheelEvent* event) {
-  const QPoint turn = event->angleDelta();
-  const bool aside = event->modifiers() & Qt::ShiftModifier || std::abs(turn.x()) > std::abs(turn.y());
-  if (!aside && !(event->modifiers() & Qt::ControlModifier) && verticalScrollBar()->maximum() > 0)
-    return QAbstractScrollArea::wheelEvent(event);
-  turnAxis(m_axis, *event, area().left());
-  arrange();
-  event->accept();
-}
-
-void BandCanvas::keyPressEvent(QKeyEvent* event) {
-  const int all = m_snapshot ? m_snapshot->length() : 0;
-  if (const auto by = cellStep(*event, std::max(1, static_cast<int>(m_axis.visible())), all))
-    return step(by->lines, by->items);
-  const auto factor = zoomStep(*event);
-  if (!factor) return QAbstractScrollArea::keyPressEvent(event);
-  if (*factor > 0) return zoom(*factor);
-  m_axis.fit();
-  arrange();
+CanvasCell BandCanvas::focusCell() const {
+  return {context().focus().layer.value(), context().focus().position.value()};
 }
 
 QString BandCanvas::readout() const {
   if (!m_snapshot) return {};
-  const bool hovering = m_hoverLayer >= 0 && m_context.hovered().value() >= 0;
-  const int layer = hovering ? m_hoverLayer : m_context.focus().layer.value(),
-            position = hovering ? m_context.hovered().value() : m_context.focus().position.value();
+  const bool hovering = hovered().line >= 0 && context().hovered().value() >= 0;
+  const int layer = hovering ? hovered().line : context().focus().layer.value(),
+            position = hovering ? context().hovered().value() : context().focus().position.value();
   if (layer < 0 || layer >= static_cast<int>(m_layers.size())) return {};
   const BandRows& rows = m_layers[at(layer)];
-  if (position < 0 || position >= static_cast<int>(rows.band.size())) return ghostText(*m_snapshot, m_context.focus());
+  if (position < 0 || position >= static_cast<int>(rows.band.size())) return ghostText(*m_snapshot, context().focus());
   const LedgerId id = m_snapshot->context[at(position)];
   QStringList parts{hovering ? tr("under pointer") : tr("focus"), tokenText(*m_snapshot, id),
                     tr("layer %1").arg(layerText(*m_snapshot, layer)), tr("position %1").arg(position),
@@ -222,8 +168,8 @@ std::vector<int> BandCanvas::legendWidths() const {
 }
 
 QRect BandCanvas::legendRect() const {
-  const int wide = viewport()->width() - 2 * Theme::kMedium, tall = legendHeight(legendWidths(), wide) + Theme::kSmall;
-  return {Theme::kMedium, viewport()->height() - tall, wide, tall};
+  const int room = wide() - 2 * Theme::kMedium, tall = legendHeight(legendWidths(), room) + Theme::kSmall;
+  return {Theme::kMedium, height() - tall, room, tall};
 }
 
 }  // namespace kvlab

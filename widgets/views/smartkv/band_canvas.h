@@ -3,43 +3,39 @@
 // rows have left, and under each layer its bands. Where tokens share a pixel, the highest score colours it and
 // the fill is as tall as their resident part. Owned by the SmartKV view. GUI thread. Device-independent pixels.
 #pragma once
-#include <QAbstractScrollArea>
-
-#include "widgets/base/inspector_context.h"
-#include "widgets/base/theme.h"
-#include "widgets/canvas/axis_map.h"
+#include "widgets/canvas/axis_canvas.h"
 #include "widgets/views/smartkv/band_rows.h"
 
-class QPainter;
+class QScrollBar;
 
 namespace kvlab {
 
-class BandCanvas : public QAbstractScrollArea {
+class BandCanvas : public AxisCanvas {
   Q_OBJECT
  public:
   BandCanvas(InspectorContext& context, QWidget* parent);
   void show(SnapshotPtr snapshot, std::vector<BandRows> layers);
   const std::vector<BandRows>& layers() const { return m_layers; }
-  QString readout() const;
-  /// The middle of a cell, in the viewport.
-  QPointF cellAt(int layer, int position) const;
-  void zoom(double factor);
+  QString readout() const override;
+  /// The middle of a cell.
+  QPointF middleOf(int layer, int position) const;
   /// Scrolls so that the focused layer and position are in sight.
   void reveal();
 
  signals:
   void clicked(kvlab::Layer layer, kvlab::Position position);
-  void readoutChanged();
 
  protected:
-  void paintEvent(QPaintEvent* event) override;
+  void paintContent(QPainter& painter, const Theme& theme) override;
+  CanvasCell cellAt(QPoint point) const override;
+  CanvasCell focusCell() const override;
+  void choose(CanvasCell cell) override { emit clicked(Layer(cell.line), Position(cell.item)); }
+  int lines() const override { return static_cast<int>(m_layers.size()); }
+  int items() const override { return m_snapshot ? m_snapshot->length() : 0; }
+  QRect axisArea() const override { return area(); }
+  void axisMoved() override { m_columns.assign(m_layers.size(), {}); }
+  bool scrollLines(int pixels) override;
   void resizeEvent(QResizeEvent* event) override;
-  void mousePressEvent(QMouseEvent* event) override;
-  void mouseMoveEvent(QMouseEvent* event) override;
-  void wheelEvent(QWheelEvent* event) override;
-  void keyPressEvent(QKeyEvent* event) override;
-  bool viewportEvent(QEvent* event) override;
-  void scrollContentsBy(int dx, int dy) override;
 
  private:
   struct Column {
@@ -49,6 +45,7 @@ class BandCanvas : public QAbstractScrollArea {
   };
   void arrange();
   int lineHeight() const;
+  int wide() const;    // without the scroll bar
   QRect area() const;  // of all strips, without gutters
   QRectF lineRect(int layer) const;
   int layerAt(double y) const;
@@ -57,7 +54,6 @@ class BandCanvas : public QAbstractScrollArea {
   QStringList legendTexts() const;
   QRect legendRect() const;
   const std::vector<Column>& columnsOf(std::size_t layer);
-  void step(int layers, int positions);
 
   void paintLine(QPainter& painter, std::size_t layer, const Theme& theme);
   void paintBands(QPainter& painter, const BandRows& rows, const QRectF& line, const Theme& theme) const;
@@ -66,12 +62,10 @@ class BandCanvas : public QAbstractScrollArea {
   void paintAxis(QPainter& painter, const Theme& theme) const;
   void paintLegend(QPainter& painter, const Theme& theme) const;
 
-  InspectorContext& m_context;
   SnapshotPtr m_snapshot;
   std::vector<BandRows> m_layers;
   std::vector<std::vector<Column>> m_columns;  // [layers][pixels], empty until painted
-  AxisMap m_axis;
-  int m_hoverLayer = -1;
+  QScrollBar* m_bar;
 };
 
 }  // namespace kvlab

@@ -33,30 +33,26 @@ void paintMark(QPainter& painter, QPointF tip, bool down, const QColor& colour) 
 }
 }  // namespace
 
-void BandCanvas::paintEvent(QPaintEvent*) {
-  QPainter painter(viewport());
-  const auto theme = Theme::current();
-  painter.fillRect(viewport()->rect(), theme->surface);
+void BandCanvas::paintContent(QPainter& painter, const Theme& theme) {
   if (!m_snapshot || m_layers.empty()) return;
   painter.save();
-  painter.setClipRect(QRect(0, area().top(), viewport()->width(), area().height()));
+  painter.setClipRect(QRect(0, area().top(), wide(), area().height()));
   for (std::size_t layer = 0; layer < m_layers.size(); ++layer)
     if (const QRectF line = lineRect(static_cast<int>(layer));
         line.bottom() > area().top() && line.top() < area().bottom())
-      paintLine(painter, layer, *theme);
-  paintFocus(painter, *theme);
+      paintLine(painter, layer, theme);
+  paintFocus(painter, theme);
   painter.restore();
-  paintAxis(painter, *theme);
-  paintLegend(painter, *theme);
+  paintAxis(painter, theme);
+  paintLegend(painter, theme);
 }
 
 void BandCanvas::paintLine(QPainter& painter, std::size_t layer, const Theme& theme) {
   const BandRows& rows = m_layers[layer];
   const QRectF line = lineRect(static_cast<int>(layer));
-  const bool focused = m_context.focus().layer.value() == rows.layer;
+  const bool focused = context().focus().layer.value() == rows.layer;
   if (focused)
-    painter.fillRect(QRectF(0, line.top(), viewport()->width(), line.height()),
-                     Theme::mix(theme.surface, theme.selection, 0.6));
+    painter.fillRect(QRectF(0, line.top(), wide(), line.height()), Theme::mix(theme.surface, theme.selection, 0.6));
   const QRectF strip = line.adjusted(0, 4, 0, -5 - kBand);
   const ColourScale scale = scaleFor(Quantity::Score, rows.score);
   const ColourTable table = colourTable(Quantity::Score, theme);
@@ -82,7 +78,7 @@ void BandCanvas::paintLine(QPainter& painter, std::size_t layer, const Theme& th
   painter.setPen(rows.bounded && rows.rows() > rows.requested.capacity() ? theme.error : theme.muted);
   const QString figure = rows.bounded ? QStringLiteral("%1/%2").arg(rows.rows()).arg(rows.requested.capacity())
                                       : tr("%1, all").arg(rows.rows());
-  painter.drawText(QRectF(line.right() + 6, line.top(), viewport()->width() - line.right() - 8, line.height()),
+  painter.drawText(QRectF(line.right() + 6, line.top(), wide() - line.right() - 8, line.height()),
                    Qt::AlignLeft | Qt::AlignVCenter, figure);
 }
 
@@ -91,8 +87,8 @@ void BandCanvas::paintBands(QPainter& painter, const BandRows& rows, const QRect
   for (const Band band : {Band::Kept, Band::Sink, Band::Budget, Band::Window}) {
     const auto [first, end] = rows.extent[at(static_cast<int>(band))];
     if (end == 0) continue;
-    const double left = std::clamp(m_axis.pixel(first), 0.0, line.width()),
-                 right = std::clamp(m_axis.pixel(end), 0.0, line.width());
+    const double left = std::clamp(axis().pixel(first), 0.0, line.width()),
+                 right = std::clamp(axis().pixel(end), 0.0, line.width());
     if (right <= left) continue;
     const QRectF box(line.left() + left, line.bottom() - 4 - kBand / 2.0, std::max(2.0, right - left - 1), kBand / 2.0);
     const QColor colour = bandColour(band, theme);
@@ -108,7 +104,7 @@ void BandCanvas::paintContests(QPainter& painter, const BandRows& rows, const QR
   painter.setRenderHint(QPainter::Antialiasing);
   for (const auto& [challenger, loser] : rows.places) {
     const auto place = [&](std::int32_t position) {
-      return position < 0 ? -1.0 : line.left() + m_axis.pixel(position + 0.5);
+      return position < 0 ? -1.0 : line.left() + axis().pixel(position + 0.5);
     };
     const auto inside = [&](double x) { return x >= line.left() && x <= line.right(); };
     if (inside(place(loser))) paintMark(painter, QPointF(place(loser), line.top() + 7), true, theme.warning);
@@ -120,17 +116,17 @@ void BandCanvas::paintContests(QPainter& painter, const BandRows& rows, const QR
 
 void BandCanvas::paintFocus(QPainter& painter, const Theme& theme) const {
   const auto outline = [&](int layer, int position, const QColor& colour, int wide) {
-    if (layer < 0 || layer >= static_cast<int>(m_layers.size()) || position < 0 || position >= m_axis.count) return;
+    if (layer < 0 || layer >= static_cast<int>(m_layers.size()) || position < 0 || position >= axis().count) return;
     const QRectF line = lineRect(layer);
-    const double left = line.left() + m_axis.pixel(position), right = line.left() + m_axis.pixel(position + 1);
+    const double left = line.left() + axis().pixel(position), right = line.left() + axis().pixel(position + 1);
     if (right < line.left() || left > line.right()) return;
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(colour, wide));
     painter.drawRect(QRectF(left - 1, line.top() + 3, std::max(3.0, right - left + 1), line.height() - 7 - kBand));
   };
   painter.setRenderHint(QPainter::Antialiasing);
-  outline(m_hoverLayer, m_context.hovered().value(), theme.hover, 1);
-  outline(m_context.focus().layer.value(), m_context.focus().position.value(), theme.focus, 2);
+  outline(hovered().line, context().hovered().value(), theme.hover, 1);
+  outline(context().focus().layer.value(), context().focus().position.value(), theme.focus, 2);
   painter.setRenderHint(QPainter::Antialiasing, false);
 }
 
@@ -139,21 +135,21 @@ void BandCanvas::paintAxis(QPainter& painter, const Theme& theme) const {
   painter.setFont(theme.monoSmall);
   painter.setPen(theme.faint);
   const int last =
-      std::max(0, static_cast<int>(std::ceil(std::min(m_axis.first + m_axis.visible(), m_axis.count))) - 1);
-  const double end = strips.left() + std::min(m_axis.pixel(m_axis.count), static_cast<double>(strips.width()));
+      std::max(0, static_cast<int>(std::ceil(std::min(axis().first + axis().visible(), axis().count))) - 1);
+  const double end = strips.left() + std::min(axis().pixel(axis().count), static_cast<double>(strips.width()));
   const QRectF room(strips.left(), 0, end - strips.left(), kBand + 15);
-  painter.drawText(room, Qt::AlignLeft | Qt::AlignVCenter, QString::number(static_cast<int>(m_axis.first)));
+  painter.drawText(room, Qt::AlignLeft | Qt::AlignVCenter, QString::number(static_cast<int>(axis().first)));
   painter.drawText(room, Qt::AlignRight | Qt::AlignVCenter, QString::number(last));
   painter.setFont(theme.small);
   painter.drawText(room, Qt::AlignHCenter | Qt::AlignVCenter, tr("position"));
-  painter.drawText(QRectF(strips.right() + 6, 0, viewport()->width() - strips.right() - 6, room.height()),
+  painter.drawText(QRectF(strips.right() + 6, 0, wide() - strips.right() - 6, room.height()),
                    Qt::AlignLeft | Qt::AlignVCenter, tr("rows"));
   painter.drawText(QRectF(0, 0, strips.left() - 4, room.height()), Qt::AlignRight | Qt::AlignVCenter, tr("layer"));
 }
 
 void BandCanvas::paintLegend(QPainter& painter, const Theme& theme) const {
   const QRect room = legendRect();
-  painter.fillRect(QRect(0, room.top(), viewport()->width(), room.height()), theme.surface);
+  painter.fillRect(QRect(0, room.top(), wide(), room.height()), theme.surface);
   painter.setFont(theme.small);
   const QStringList texts = legendTexts();
   const std::vector<QRect> boxes = legendBoxes(legendWidths(), room);

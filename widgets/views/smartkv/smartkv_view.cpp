@@ -51,7 +51,10 @@ QLabel* heading(QWidget* parent) {
 }  // namespace
 
 SmartKvView::SmartKvView(InspectorContext& context, QWidget* parent)
-    : InspectorView(context, parent), m_tiles(context, "smartkv", this), m_model(new ContestModel(this)) {
+    : InspectorView(context, parent),
+      m_tiles(context, "smartkv", this),
+      m_model(new ContestModel(this)),
+      m_ask(context, this, "smartkv.lifespans") {
   makeStrip();
   auto* split = new TurningSplitter(
       kWide, [](int width) { return width * 11 / 20; }, [](int height) { return std::clamp(height * 2 / 5, 150, 340); },
@@ -152,9 +155,20 @@ void SmartKvView::makeLifespans(QWidget* into) {
     showLifespans();
     sayOption("head");
   });
+  addOption({"head", [this] { return std::max(0, m_head->currentIndex()) - 1; },
+             [this](const nlohmann::json& value) -> std::string {
+               const int head = value.is_number_integer() ? value.get<int>() : -2;
+               if (head < -1 || head + 1 >= std::max(1, m_head->count()))
+                 return "use the number of a KV head whose lifespans were measured, or -1 for all";
+               m_head->setCurrentIndex(head + 1);
+               showLifespans();
+               return {};
+             }});
 }
 
-bool SmartKvView::ready() const { return InspectorView::ready() && (isEmpty() || !m_tiles.waiting()) && !m_asking; }
+bool SmartKvView::ready() const {
+  return InspectorView::ready() && (isEmpty() || !m_tiles.waiting()) && !m_ask.waiting();
+}
 
 void SmartKvView::onSnapshot() {
   const bool any = shown() && shown()->policies && shown()->length() > 0;
@@ -235,14 +249,14 @@ void SmartKvView::onFocus() {
 }
 
 void SmartKvView::onHover() {
-  m_canvas->viewport()->update();
+  m_canvas->update();
   m_readout->setText(m_canvas->readout());
 }
 
 void SmartKvView::onTheme() {
   if (!m_plot) return;
   m_plot->follow();
-  m_canvas->viewport()->update();
+  m_canvas->update();
 }
 
 /// To the nearest tick of the history in which rows of the focused layer competed.
@@ -259,22 +273,17 @@ void SmartKvView::stepTick(int by) {
 
 void SmartKvView::askLifespans() {
   if (!shown() || !shown()->policies) return;
-  if (m_of != shown()->info) {  // another session: the old one will not answer
-    m_of = shown()->info;
-    m_measured.reset();
-    m_asking = false;
-  }
-  if (std::exchange(m_asking, true)) return;
-  context().query("smartkv.lifespans", "lifespans", {{"since", m_measured ? m_measured->serial : 0}}, this,
-                  [this](const Result<nlohmann::json>& reply) {
-                    m_asking = false;
-                    if (reply && reply->is_object() && reply->contains("layers")) {
-                      Result<LifespanView> view = lifespanViewFromJson(*reply);
-                      if (view) m_measured = view.take();
-                    }
-                    showLifespans();
-                    emit readyChanged();
-                  });
+  if (m_ask.waiting()) return;
+  m_ask.query("lifespans", {{"since", m_measured ? m_measured->serial : 0}},
+              [this](const Result<nlohmann::json>& reply) {
+                if (reply && reply->is_null()) m_measured.reset();  // before the first, or undone
+                if (reply && reply->is_object() && reply->contains("layers")) {
+                  Result<LifespanView> view = lifespanViewFromJson(*reply);
+                  if (view) m_measured = view.take();
+                }
+                showLifespans();
+                emit readyChanged();
+              });
 }
 
 const std::vector<HeadLifespans>* SmartKvView::headsOfLayer() const {
@@ -335,18 +344,6 @@ void SmartKvView::showLifespans() {
                      bias < 0 ? tr("short") : tr("long"));
   if (m_measured->tick != shown()->tick) said << tr("measured in tick %1").arg(m_measured->tick.value());
   m_fit->setText(said.join(QStringLiteral("  ·  ")));
-}
-
-nlohmann::json SmartKvView::options() const { return {{"head", std::max(0, m_head->currentIndex()) - 1}}; }
-
-Status SmartKvView::setOption(const std::string& name, const nlohmann::json& value) {
-  if (name != "head") return InspectorView::setOption(name, value);
-  const int head = value.is_number_integer() ? value.get<int>() : -2;
-  if (head < -1 || head + 1 >= std::max(1, m_head->count()))
-    return badOption(name, value, "use the number of a KV head whose lifespans were measured, or -1 for all");
-  m_head->setCurrentIndex(head + 1);
-  showLifespans();
-  return ok();
 }
 
 QString SmartKvView::dump() const {

@@ -4,6 +4,7 @@
 // last part. GUI thread.
 #pragma once
 #include "core/api/lifespan_view.h"
+#include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/canvas/tile_cache.h"
 #include "widgets/table/data_table.h"
@@ -24,13 +25,12 @@ class SmartKvView : public InspectorView {
   QString dump() const override;
   QString tsv() const override;
   bool ready() const override;
-  nlohmann::json options() const override;
-  Status setOption(const std::string& name, const nlohmann::json& value) override;
   BandCanvas& canvas() { return *m_canvas; }
   DataTable& contests() { return *m_contests; }
   LifespanPlot& plot() { return *m_plot; }
 
  protected:
+  void onSession() override { m_measured.reset(); }
   void onSnapshot() override;
   void onFocus() override;
   void onHover() override;
@@ -59,9 +59,8 @@ class SmartKvView : public InspectorView {
   QLabel *m_state = nullptr, *m_said = nullptr, *m_fit = nullptr, *m_readout = nullptr;
   QComboBox* m_head = nullptr;
   QToolButton *m_measure = nullptr, *m_before = nullptr, *m_after = nullptr;
-  std::shared_ptr<const SessionInfo> m_of;  // the session that was asked for lifespans
   std::optional<LifespanView> m_measured;
-  bool m_asking = false;
+  EngineAsk m_ask;  // for lifespans
 };
 
 }  // namespace kvlab

@@ -3,8 +3,6 @@
 #include "widgets/views/storage/slot_map.h"
 
 #include <QFontMetrics>
-#include <QKeyEvent>
-#include <QMouseEvent>
 #include <algorithm>
 #include <cmath>
 
@@ -19,16 +17,12 @@ constexpr int kBar = 12;
 constexpr double kLargest = 18, kSmallest = 3;
 }  // namespace
 
-SlotMap::SlotMap(InspectorContext& context, QWidget* parent) : QWidget(parent), m_context(context) {
-  setMouseTracking(true);
-  setFocusPolicy(Qt::StrongFocus);
+SlotMap::SlotMap(InspectorContext& context, QWidget* parent) : AxisCanvas(context, parent) {
   setMinimumSize(160, 120);
   setAccessibleName(tr("Slots of the pool"));
   setToolTip(
       tr("Click focuses the row in a slot; left and right go to the slot with a row before and after, Home and End to "
          "the first and the last"));
-  setToolTipDuration(3000);
-  setAttribute(Qt::WA_OpaquePaintEvent);
 }
 
 void SlotMap::show(SnapshotPtr snapshot, const StorageGroup& group, SlotCells cells) {
@@ -36,12 +30,14 @@ void SlotMap::show(SnapshotPtr snapshot, const StorageGroup& group, SlotCells ce
   m_group = group;
   m_cells = std::move(cells);
   m_bytes = bytesOf(group);
+  if (hovered().item >= m_cells.slotCount()) forgetHover();
   update();
 }
 
 void SlotMap::clear() {
   m_snapshot.reset();
   m_cells = {};
+  forgetHover();
   update();
 }
 
@@ -124,7 +120,7 @@ QRectF SlotMap::cellRect(const Grid& g, int cell) const {
   return {g.area.left() + column * g.cell + gaps, g.area.top() + line * g.line, g.cell, g.cell};
 }
 
-QPointF SlotMap::cellAt(int slot) const {
+QPointF SlotMap::middleOf(int slot) const {
   const Grid grid = parts().grid;
   return cellRect(grid, slot / grid.each).center();
 }
@@ -148,75 +144,49 @@ int SlotMap::slotAt(QPointF point) const {
   return begin < m_cells.slotCount() ? begin : -1;
 }
 
-void SlotMap::focusRow(int row) {
-  if (row >= 0 && m_cells.positionOf[at(row)] >= 0) emit clicked(Position(m_cells.positionOf[at(row)]));
+CanvasCell SlotMap::focusCell() const {
+  const int row = m_cells.rowOf(context().focus().position);
+  return {0, row < 0 ? -1 : m_cells.slotOf[at(row)]};
 }
 
-void SlotMap::mousePressEvent(QMouseEvent* event) {
-  const int slot = event->button() == Qt::LeftButton ? slotAt(event->position()) : -1;
-  if (slot >= 0) focusRow(m_cells.rowAt[at(slot)]);
+Position SlotMap::positionOf(CanvasCell cell) const {
+  const int row = rowIn(cell.item);
+  return Position(row < 0 ? -1 : m_cells.positionOf[at(row)]);
 }
 
-void SlotMap::mouseMoveEvent(QMouseEvent* event) {
-  m_hoverSlot = slotAt(event->position());
-  const int row = m_hoverSlot < 0 ? -1 : m_cells.rowAt[at(m_hoverSlot)];
-  m_context.setHovered(Position(row < 0 ? -1 : m_cells.positionOf[at(row)]));
-  update();
+void SlotMap::choose(CanvasCell cell) {
+  if (const Position position = positionOf(cell); position.value() >= 0) emit clicked(position);
 }
 
-void SlotMap::leaveEvent(QEvent*) {
-  m_hoverSlot = -1;
-  m_context.setHovered(Position(-1));
-  update();
-}
-
-/// To the next slot with a row, in the order of slots; from the focused one, or from outside.
-void SlotMap::stepSlots(int by) {
-  const int row = m_cells.rowOf(m_context.focus().position);
-  const int direction = by < 0 ? -1 : 1;
-  int slot = (row < 0 ? (by < 0 ? m_cells.slotCount() : -1) : m_cells.slotOf[at(row)]) + by;
-  slot = std::clamp(slot, 0, std::max(0, m_cells.slotCount() - 1));
-  for (; slot >= 0 && slot < m_cells.slotCount(); slot += direction)
-    if (m_cells.rowAt[at(slot)] >= 0) return focusRow(m_cells.rowAt[at(slot)]);
-}
-
-void SlotMap::keyPressEvent(QKeyEvent* event) {
-  const int columns = parts().grid.columns * parts().grid.each, all = m_cells.slotCount();
-  switch (event->key()) {
-    case Qt::Key_Left: return stepSlots(-1);
-    case Qt::Key_Right: return stepSlots(1);
-    case Qt::Key_Up: return stepSlots(-columns);
-    case Qt::Key_Down: return stepSlots(columns);
-    case Qt::Key_Home:
-      for (int slot = 0; slot < all; ++slot)
-        if (m_cells.rowAt[at(slot)] >= 0) return focusRow(m_cells.rowAt[at(slot)]);
-      return;
-    case Qt::Key_End:
-      for (int slot = all - 1; slot >= 0; --slot)
-        if (m_cells.rowAt[at(slot)] >= 0) return focusRow(m_cells.rowAt[at(slot)]);
-      return;
-    default: QWidget::keyPressEvent(event);
-  }
+/// To the next slot with a row, in the order of slots, from the focused one or from outside; pages and ends turn back.
+CanvasCell SlotMap::stepped(const CellStep& by) const {
+  const Grid grid = parts().grid;
+  const int all = m_cells.slotCount(), far = by.items + by.lines * grid.columns * grid.each;
+  const int from = focusCell().item >= 0 ? focusCell().item : far < 0 ? all : -1;
+  int slot = std::clamp(from + far, 0, std::max(0, all - 1));
+  const int direction = (far < 0) == by.far ? 1 : -1;
+  while (slot >= 0 && slot < all && rowIn(slot) < 0) slot += direction;
+  return slot >= 0 && slot < all ? CanvasCell{0, slot} : CanvasCell();
 }
 
 QString SlotMap::readout() const {
   if (!m_snapshot) return {};
-  const int hovered = m_cells.rowOf(m_context.hovered());
-  if (m_hoverSlot >= 0 && hovered < 0)
-    return QStringList{tr("under pointer"), tr("slot %1").arg(m_hoverSlot), title(m_cells.use[at(m_hoverSlot)])}.join(
-        "   ");
-  const int row = hovered >= 0 ? hovered : m_cells.rowOf(m_context.focus().position);
+  const int under = m_cells.rowOf(context().hovered());
+  if (hovered().item >= 0 && under < 0)
+    return QStringList{tr("under pointer"), tr("slot %1").arg(hovered().item), title(m_cells.use[at(hovered().item)])}
+        .join("   ");
+  const int row = under >= 0 ? under : m_cells.rowOf(context().focus().position);
   if (row < 0) {
-    const LedgerId id = m_context.focus().ledger;
-    if (m_context.focus().position.value() < 0) return ghostText(*m_snapshot, m_context.focus());
+    const LedgerId id = context().focus().ledger;
+    if (context().focus().position.value() < 0) return ghostText(*m_snapshot, context().focus());
     const bool left = leftThroughWindow(*m_snapshot, Layer(m_group.layers.front()), id);
     return QStringList{tr("focus"), tokenText(*m_snapshot, id),
                        left ? tr("left through the window: it has no slot") : tr("not resident here")}
         .join("   ");
   }
   const auto index = at(m_group.map->first + row);
-  QStringList parts{hovered >= 0 ? tr("under pointer") : tr("focus"),
-                    tokenText(*m_snapshot, m_group.map->ledger[index]), tr("slot %1").arg(m_cells.slotOf[at(row)])};
+  QStringList parts{under >= 0 ? tr("under pointer") : tr("focus"), tokenText(*m_snapshot, m_group.map->ledger[index]),
+                    tr("slot %1").arg(m_cells.slotOf[at(row)])};
   if (m_cells.block)
     parts << tr("page %1, place %2")
                  .arg(m_cells.slotOf[at(row)] / m_cells.block)

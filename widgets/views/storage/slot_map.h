@@ -4,38 +4,35 @@
 // more slots than cells have room, a cell shows the use that matters most of its slots. Owned by the
 // storage view. GUI thread. Device-independent pixels.
 #pragma once
-#include <QWidget>
-
-#include "widgets/base/inspector_context.h"
-#include "widgets/base/theme.h"
+#include "widgets/canvas/axis_canvas.h"
 #include "widgets/views/storage/byte_kinds.h"
 #include "widgets/views/storage/slot_cells.h"
 
-class QPainter;
-
 namespace kvlab {
 
-class SlotMap : public QWidget {
+class SlotMap : public AxisCanvas {
   Q_OBJECT
  public:
   SlotMap(InspectorContext& context, QWidget* parent);
   void show(SnapshotPtr snapshot, const StorageGroup& group, SlotCells cells);
   void clear();
   const SlotCells& cells() const { return m_cells; }
-  QString readout() const;
+  QString readout() const override;
   /// The middle of a slot's cell.
-  QPointF cellAt(int slot) const;
+  QPointF middleOf(int slot) const;
   int slotAt(QPointF point) const;
 
  signals:
   void clicked(kvlab::Position position);
 
  protected:
-  void paintEvent(QPaintEvent* event) override;
-  void mousePressEvent(QMouseEvent* event) override;
-  void mouseMoveEvent(QMouseEvent* event) override;
-  void keyPressEvent(QKeyEvent* event) override;
-  void leaveEvent(QEvent* event) override;
+  void paintContent(QPainter& painter, const Theme& theme) override;
+  CanvasCell cellAt(QPoint point) const override { return {0, slotAt(point)}; }
+  CanvasCell focusCell() const override;
+  void choose(CanvasCell cell) override;
+  Position positionOf(CanvasCell cell) const override;
+  int items() const override { return m_cells.slotCount(); }
+  CanvasCell stepped(const CellStep& by) const override;
 
  private:
   /// How the grid lies: `cell` pixels a cell, `each` slots in it.
@@ -56,8 +53,7 @@ class SlotMap : public QWidget {
   static std::vector<int> legendWidths(const QStringList& texts);
   QStringList kindTexts() const;
   QStringList useTexts() const;
-  void focusRow(int row);
-  void stepSlots(int by);
+  int rowIn(int slot) const { return slot < 0 ? -1 : m_cells.rowAt[static_cast<std::size_t>(slot)]; }
 
   void paintBytes(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintGrid(QPainter& painter, const Grid& grid, const Theme& theme) const;
@@ -68,12 +64,10 @@ class SlotMap : public QWidget {
   std::vector<CellUse> shownUses() const;
   std::vector<ByteKind> shownKinds() const;
 
-  InspectorContext& m_context;
   SnapshotPtr m_snapshot;
   StorageGroup m_group;
   SlotCells m_cells;
   ByteKinds m_bytes;
-  int m_hoverSlot = -1;
 };
 
 }  // namespace kvlab

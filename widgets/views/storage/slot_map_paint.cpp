@@ -14,18 +14,15 @@ namespace {
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 }  // namespace
 
-void SlotMap::paintEvent(QPaintEvent*) {
-  QPainter painter(this);
-  const auto theme = Theme::current();
-  painter.fillRect(rect(), theme->surface);
+void SlotMap::paintContent(QPainter& painter, const Theme& theme) {
   const Parts p = parts();
   if (m_snapshot) {
-    paintBytes(painter, p, *theme);
-    paintGrid(painter, p.grid, *theme);
-    paintMarks(painter, p.grid, *theme);
-    paintLegend(painter, p.legend, useTexts(), false, *theme);
+    paintBytes(painter, p, theme);
+    paintGrid(painter, p.grid, theme);
+    paintMarks(painter, p.grid, theme);
+    paintLegend(painter, p.legend, useTexts(), false, theme);
   }
-  paintReadout(painter, p.readout, readout(), tr("click a slot to focus its row"), *theme);
+  paintReadout(painter, p.readout, readout(), tr("click a slot to focus its row"), theme);
 }
 
 void SlotMap::paintBytes(QPainter& painter, const Parts& p, const Theme& theme) const {
@@ -118,8 +115,8 @@ void SlotMap::paintMarks(QPainter& painter, const Grid& g, const Theme& theme) c
     if (row < 0 || m_cells.slotOf[at(row)] < 0 || m_cells.slotOf[at(row)] >= m_cells.slotCount()) return;
     paintOutline(painter, boxOf(m_cells.slotOf[at(row)]).adjusted(-1, -1, 1, 1), colour, wide, theme);
   };
-  outline(m_cells.rowOf(m_context.hovered()), theme.hover, 1);
-  outline(m_cells.rowOf(m_context.focus().position), theme.focus, 2);
+  outline(m_cells.rowOf(context().hovered()), theme.hover, 1);
+  outline(m_cells.rowOf(context().focus().position), theme.focus, 2);
   painter.setRenderHint(QPainter::Antialiasing, false);
 }
 

@@ -18,11 +18,10 @@
 namespace kvlab {
 namespace {
 constexpr int kWide = 760;  // from this width on the slots stand beside the table
-constexpr const char* kScopes[] = {"layer", "all"};
 }  // namespace
 
 StorageTableView::StorageTableView(InspectorContext& context, QWidget* parent)
-    : InspectorView(context, parent), m_model(new StorageModel(this)) {
+    : InspectorView(context, parent), m_model(new StorageModel(this)), m_ask(context, this, "storage.free") {
   makeStrip();
   makeBody();
 }
@@ -41,7 +40,7 @@ void StorageTableView::makeStrip() {
   m_scope = stripChoice({tr("focused layer"), tr("all layers")}, tr("Layers to change"),
                         tr("Whether a new layout or format is for the focused layer or for all of them"));
   m_scope->setCurrentIndex(1);
-  connect(m_scope, &QComboBox::activated, this, [this] { sayOption("change"); });
+  addOption("change", {"layer", "all"}, m_scope);
   m_layout = menuButton(tr("Layout"), tr("Set layout"), tr("Store the rows in another layout; the content stays"));
   m_k = menuButton(tr("K"), tr("Set K format"), tr("Convert the keys to another type"));
   m_v = menuButton(tr("V"), tr("Set V format"), tr("Convert the values to another type"));
@@ -82,7 +81,7 @@ void StorageTableView::makeBody() {
   });
 }
 
-bool StorageTableView::ready() const { return InspectorView::ready() && !m_waiting; }
+bool StorageTableView::ready() const { return InspectorView::ready() && !m_ask.waiting(); }
 
 bool StorageTableView::newest() const { return !context().history().empty() && context().history().back() == shown(); }
 
@@ -159,36 +158,21 @@ void StorageTableView::showSlots() {
 
 /// Which slots are free: known for the newest tick only.
 void StorageTableView::askFree() {
-  m_waiting = true;
   m_freeFor = shown()->serial;
   m_freeOf = group()->storage.get();
   m_free.reset();
-  const std::uint64_t serial = m_freeFor;
-  context().query("storage.free", "storage", {{"layer", group()->layers.front()}, {"free", true}}, this,
-                  [this, serial](const Result<nlohmann::json>& reply) {
-                    m_waiting = false;
-                    if (reply && reply->is_object() && reply->contains("free") && serial == m_freeFor) {
-                      SlotRuns runs;
-                      for (const nlohmann::json& run : (*reply)["free"])
-                        if (run.is_array() && run.size() == 2)
-                          runs.emplace_back(run[0].get<std::int32_t>(), run[1].get<std::int32_t>());
-                      m_free = std::move(runs);
-                      showSlots();
-                    }
-                    emit readyChanged();
-                  });
-}
-
-nlohmann::json StorageTableView::options() const { return {{"change", kScopes[m_scope->currentIndex()]}}; }
-
-Status StorageTableView::setOption(const std::string& name, const nlohmann::json& value) {
-  if (name != "change") return InspectorView::setOption(name, value);
-  for (int i = 0; i < 2; ++i)
-    if (value == kScopes[i]) {
-      m_scope->setCurrentIndex(i);
-      return ok();
-    }
-  return badOption(name, value, "use layer or all");
+  m_ask.query("storage", {{"layer", group()->layers.front()}, {"free", true}},
+              [this](const Result<nlohmann::json>& reply) {
+                if (reply && reply->is_object() && reply->contains("free")) {
+                  SlotRuns runs;
+                  for (const nlohmann::json& run : (*reply)["free"])
+                    if (run.is_array() && run.size() == 2)
+                      runs.emplace_back(run[0].get<std::int32_t>(), run[1].get<std::int32_t>());
+                  m_free = std::move(runs);
+                  showSlots();
+                }
+                emit readyChanged();
+              });
 }
 
 QString StorageTableView::dump() const {

@@ -3,6 +3,7 @@
 // one lie; and the ways to change it. (StorageView is the snapshot's own name for a layer's storage.)
 // GUI thread.
 #pragma once
+#include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/table/data_table.h"
 #include "widgets/views/storage/slot_map.h"
@@ -21,12 +22,11 @@ class StorageTableView : public InspectorView {
   QString dump() const override;
   QString tsv() const override;
   bool ready() const override;
-  nlohmann::json options() const override;
-  Status setOption(const std::string& name, const nlohmann::json& value) override;
   SlotMap& slotMap() { return *m_map; }
   DataTable& table() { return *m_table; }
 
  protected:
+  void onSession() override { m_freeOf = nullptr; }
   void onSnapshot() override;
   void onFocus() override;
   void onHover() override;
@@ -54,7 +54,7 @@ class StorageTableView : public InspectorView {
   std::optional<SlotRuns> m_free;  // of the focused group, at serial m_freeFor
   std::uint64_t m_freeFor = 0;
   const StorageView* m_freeOf = nullptr;
-  bool m_waiting = false;
+  EngineAsk m_ask;  // for the free slots
 };
 
 }  // namespace kvlab

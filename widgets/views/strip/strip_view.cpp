@@ -33,20 +33,21 @@ void StripView::makeStrip() {
   auto* box = new QuantityBox(context(), this);
   strip()->addWidget(box);
   connect(box, &QuantityBox::chosen, this, [this] { sayOption("quantity"); });
+  addOption(quantityOption(context()));
   m_layers = new QComboBox(this);
   m_layers->addItems({tr("Worst of all layers"), tr("Focused layer")});
   m_layers->setAccessibleName(tr("Layers"));
   m_layers->setToolTip(tr("Whether a token shows the largest value of its rows or that of one layer"));
   m_layers->setMinimumWidth(90);
   strip()->addWidget(m_layers);
-  connect(m_layers, &QComboBox::activated, this, [this] { take(), sayOption("layers"); });
+  addOption("layers", {"worst", "focus"}, m_layers, [this] { take(); });
   m_ghosts = new QCheckBox(tr("Ghosts"), this);
   m_ghosts->setChecked(true);
   m_ghosts->setAccessibleName(tr("Show ghosts"));
   m_ghosts->setToolTip(tr("Also show tokens that have left the context, where they stood"));
   strip()->addWidget(m_ghosts);
   setOwn({m_ghosts});
-  connect(m_ghosts, &QCheckBox::clicked, this, [this] { take(), sayOption("ghosts"); });
+  addOption("ghosts", m_ghosts, [this] { take(); });
   m_legend = new LegendBar(this);
   m_legend->setScale(scaleFor(context().quantity(), {}));
   strip()->addWidget(m_legend, 1);
@@ -134,29 +135,6 @@ void StripView::sayReadout() {
 void StripView::copySelection() {
   if (m_text->selectedText().isEmpty()) return InspectorView::copySelection();
   QGuiApplication::clipboard()->setText(m_text->selectedText());
-}
-
-nlohmann::json StripView::options() const {
-  return {{"quantity", std::string(name(context().quantity()))},
-          {"layers", m_layers->currentIndex() == 1 ? "focus" : "worst"},
-          {"ghosts", m_ghosts->isChecked()}};
-}
-
-Status StripView::setOption(const std::string& name, const nlohmann::json& value) {
-  if (name == "quantity" && value.is_string()) {
-    const auto quantity = quantityFromName(value.get<std::string>());
-    if (!quantity) return badOption(name, value, "use a quantity: brightness, age, residency, ...");
-    context().setQuantity(*quantity);
-  } else if (name == "ghosts" && value.is_boolean()) {
-    m_ghosts->setChecked(value.get<bool>());
-    take();
-  } else if (name == "layers" && (value == "worst" || value == "focus")) {
-    m_layers->setCurrentIndex(value == "focus" ? 1 : 0);
-    take();
-  } else {
-    return InspectorView::setOption(name, value);
-  }
-  return ok();
 }
 
 QString StripView::dump() const {

@@ -20,8 +20,6 @@ class StripView : public InspectorView {
   bool ready() const override;
   void copySelection() override;
   QString tsv() const override;
-  nlohmann::json options() const override;
-  Status setOption(const std::string& name, const nlohmann::json& value) override;
   TokenText& text() { return *m_text; }
 
  protected:

@@ -63,8 +63,17 @@ void SweepView::makeStrip() {
     refresh();
     sayOption("prompts");
   });
-  connect(m_filter, &QLineEdit::textEdited, this, &SweepView::refresh);
-  connect(m_filter, &QLineEdit::editingFinished, this, [this] { sayOption("filter"); });
+  addOption("filter", m_filter, [this] { refresh(); });
+  addOption({"prompts", [this] { return m_prompts->currentText().toStdString(); },
+             [this](const nlohmann::json& value) -> std::string {
+               onSnapshot();
+               const QString wanted = value.is_string() ? QString::fromStdString(value.get<std::string>()) : QString();
+               const int found = value.is_string() ? m_prompts->findText(wanted, Qt::MatchStartsWith) : -1;
+               if (found < 0) return "name a prompt set of the sweep";
+               m_prompts->setCurrentIndex(found);
+               refresh();
+               return {};
+             }});
   runsCommand(open, context(), "open_sweep");
   runsCommand(run, context(), "run_sweep");
   setOwn({m_export});
@@ -218,28 +227,6 @@ bool SweepView::exportSvg(const QString& path) const {
   const std::string svg = paretoSvg(m_shown ? m_shown->name : "", m_points);
   return file.open(QIODevice::WriteOnly) &&
       file.write(svg.data(), static_cast<qint64>(svg.size())) == static_cast<qint64>(svg.size()) && file.commit();
-}
-
-nlohmann::json SweepView::options() const {
-  return {{"prompts", m_prompts->currentText().toStdString()}, {"filter", m_filter->text().toStdString()}};
-}
-
-Status SweepView::setOption(const std::string& name, const nlohmann::json& value) {
-  if (name == "filter" && value.is_string()) {
-    m_filter->setText(QString::fromStdString(value.get<std::string>()));
-    refresh();
-    return ok();
-  }
-  if (name == "prompts" && value.is_string()) {
-    onSnapshot();
-    const int found = m_prompts->findText(QString::fromStdString(value.get<std::string>()), Qt::MatchStartsWith);
-    if (found >= 0) {
-      m_prompts->setCurrentIndex(found);
-      refresh();
-      return ok();
-    }
-  }
-  return badOption(name, value, "name prompts (a prompt set of the sweep) or filter (words)");
 }
 
 QString SweepView::tsv() const { return m_model->rowCount() ? m_table->tsv() : QString(); }

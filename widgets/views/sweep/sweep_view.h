@@ -21,8 +21,6 @@ class SweepView : public InspectorView {
   QString dump() const override;
   QString tsv() const override;
   /// prompts: name of a prompt set, filter: words that a series must have.
-  nlohmann::json options() const override;
-  Status setOption(const std::string& name, const nlohmann::json& value) override;
   ParetoPlot& plot() { return *m_plot; }
   DataTable& table() { return *m_table; }
   /// The plot as kvlab sweep writes it; false if the file cannot be written.

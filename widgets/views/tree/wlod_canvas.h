@@ -4,13 +4,10 @@
 // the strongest mark is shown. Owned by WlodTreeView; painting is in wlod_paint.cpp. GUI thread. Device-independent
 // pixels.
 #pragma once
-#include <QWidget>
 #include <memory>
 #include <optional>
 
-#include "widgets/base/inspector_context.h"
-#include "widgets/base/theme.h"
-#include "widgets/canvas/axis_map.h"
+#include "widgets/canvas/axis_canvas.h"
 #include "widgets/canvas/axis_parts.h"
 #include "widgets/canvas/colour_map.h"
 #include "widgets/views/tree/wlod_tree.h"
@@ -19,7 +16,7 @@ namespace kvlab {
 
 enum class TreeColour : std::uint8_t { Change, Score, Mass, Level };
 
-class WlodCanvas : public QWidget {
+class WlodCanvas : public AxisCanvas {
   Q_OBJECT
  public:
   WlodCanvas(InspectorContext& context, QWidget* parent);
@@ -35,30 +32,28 @@ class WlodCanvas : public QWidget {
   /// Scrolls so that a node is in sight.
   void reveal(TreeNode node);
 
-  const AxisMap& axis() const { return m_axis; }
-  void showWindow(double begin, double end);
-  void fit();
-  void zoomBy(double factor);
-  QString readout() const;
+  QString readout() const override;
   /// Where a node is drawn; for tests.
   QRectF boxOf(TreeNode node) const;
 
  signals:
   void clicked(kvlab::TreeNode node);
   void activated(kvlab::TreeNode node);
-  void readoutChanged();
 
  protected:
-  void paintEvent(QPaintEvent* event) override;
-  void resizeEvent(QResizeEvent* event) override;
-  void wheelEvent(QWheelEvent* event) override;
-  void mousePressEvent(QMouseEvent* event) override;
-  void mouseMoveEvent(QMouseEvent* event) override;
-  void mouseReleaseEvent(QMouseEvent* event) override;
-  void mouseDoubleClickEvent(QMouseEvent* event) override;
-  void keyPressEvent(QKeyEvent* event) override;
-  void leaveEvent(QEvent* event) override;
-  bool event(QEvent* event) override;
+  void paintContent(QPainter& painter, const Theme& theme) override;
+  /// The line is the level, the item the node's first moment.
+  CanvasCell cellAt(QPoint point) const override;
+  CanvasCell focusCell() const override;
+  void choose(CanvasCell cell) override { emit clicked(nodeOf(cell)); }
+  Position positionOf(CanvasCell cell) const override;
+  int items() const override { return m_tree ? m_tree->moments() : 0; }
+  QRect axisArea() const override;
+  double focusMiddle() const override;
+  CanvasCell stepped(const CellStep& by) const override;
+  bool activate(CanvasCell cell) override;
+  void menuAbout(CanvasCell cell) override;
+  QString tipOf(CanvasCell cell) const override;
 
  private:
   struct Parts {
@@ -99,10 +94,10 @@ class WlodCanvas : public QWidget {
   int gutter() const;
   QRect levelRect(const Parts& parts, int level) const;
   QRectF boxIn(const QRect& line, std::int32_t begin, std::int32_t end) const;
-  std::optional<TreeNode> nodeUnder(QPointF point) const;
-  void hoverAt(std::optional<TreeNode> node);
-  void step(const CellStep& by);
-  void place();
+  static TreeNode nodeOf(CanvasCell cell) { return {cell.line, cell.item}; }
+  static CanvasCell cellOf(TreeNode node) { return {node.level, node.start}; }
+  std::optional<TreeNode> hoveredNode() const;
+  TreeNode besides(TreeNode from, const CellStep& by) const;
   const TreeRow* stronger(const TreeRow* a, const TreeRow* b) const;
   QString valueOf(const TreeRow& row) const;
   std::vector<Legend> legend() const;
@@ -129,13 +124,10 @@ class WlodCanvas : public QWidget {
   void paintLegend(QPainter& painter, const QRect& area, const Theme& theme) const;
   void paintSwatch(QPainter& painter, const QRectF& box, Key key, const Theme& theme) const;
 
-  InspectorContext& m_context;
   std::shared_ptr<const WlodTree> m_tree;
   TreeColour m_colour = TreeColour::Level;
-  std::optional<TreeNode> m_selected, m_marked, m_hovered;
+  std::optional<TreeNode> m_selected, m_marked;
   ColourTable m_table{};  // of scores or attention, while painting
-  AxisMap m_axis;
-  AxisDrag m_drag;
 };
 
 }  // namespace kvlab

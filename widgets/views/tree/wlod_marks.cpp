@@ -24,8 +24,8 @@ void paintDashed(QPainter& painter, const QRectF& box, const QColor& colour, Qt:
 /// Hatching behind what may not be collapsed, and the blocks that are not complete.
 void WlodCanvas::paintTail(QPainter& painter, const Parts& p, const Theme& theme) const {
   const WlodView& view = m_tree->view();
-  const double from = std::max(0.0, m_axis.pixel(view.protectedFrom)),
-               to = std::min(m_axis.extent, m_axis.pixel(view.moments));
+  const double from = std::max(0.0, axis().pixel(view.protectedFrom)),
+               to = std::min(axis().extent, axis().pixel(view.moments));
   if (view.protectedFrom < view.moments && to > from) {
     const QRectF area(p.rows.left() + std::round(from), p.lane.top(), std::max(2.0, std::round(to - from)),
                       p.rows.bottom() - p.lane.top() + 1);
@@ -34,7 +34,7 @@ void WlodCanvas::paintTail(QPainter& painter, const Parts& p, const Theme& theme
   }
   for (int level = 1; level <= kTopLevel; ++level) {
     const std::int32_t begin = m_tree->nodes(level) * spanOf(level);
-    if (begin >= view.moments || m_axis.pixel(view.moments) < 0 || m_axis.pixel(begin) > m_axis.extent) continue;
+    if (begin >= view.moments || axis().pixel(view.moments) < 0 || axis().pixel(begin) > axis().extent) continue;
     const QRectF box = boxIn(levelRect(p, level), begin, view.moments).adjusted(0.5, 0.5, -0.5, -0.5);
     paintDashed(painter, box, theme.faint, Qt::DotLine);
     painter.setFont(theme.small);
@@ -51,9 +51,9 @@ void WlodCanvas::paintTail(QPainter& painter, const Parts& p, const Theme& theme
 /// the way to it. Returns where the text stands.
 QRectF WlodCanvas::paintBracket(QPainter& painter, const QRect& lane, Moments span, const QStringList& texts,
                                 const QColor& colour, bool dashed, const QRectF& taken) const {
-  if (m_axis.pixel(span.end) <= 0 || m_axis.pixel(span.begin) >= m_axis.extent) {  // out of sight: where to look for it
+  if (axis().pixel(span.end) <= 0 || axis().pixel(span.begin) >= axis().extent) {  // out of sight: where to look for it
     if (texts.empty()) return {};
-    const bool before = m_axis.pixel(span.end) <= 0;
+    const bool before = axis().pixel(span.end) <= 0;
     const QString text = before ? QStringLiteral("◀ ") + texts.back() : texts.back() + QStringLiteral(" ▶");
     painter.setFont(Theme::current()->small);
     const int wide = painter.fontMetrics().horizontalAdvance(text) + 1;
@@ -64,8 +64,8 @@ QRectF WlodCanvas::paintBracket(QPainter& painter, const QRect& lane, Moments sp
     painter.drawText(room, Qt::AlignVCenter, text);
     return room;
   }
-  const double left = lane.left() + std::clamp(std::round(m_axis.pixel(span.begin)), -4.0, m_axis.extent),
-               right = std::max(left + 3, lane.left() + std::min(m_axis.extent, std::round(m_axis.pixel(span.end))));
+  const double left = lane.left() + std::clamp(std::round(axis().pixel(span.begin)), -4.0, axis().extent),
+               right = std::max(left + 3, lane.left() + std::min(axis().extent, std::round(axis().pixel(span.end))));
   const double top = lane.bottom() - 6;
   if (dashed)
     for (double x = left; x < right; x += 4) painter.fillRect(QRectF(x, top, std::min(2.0, right - x), 2), colour);
@@ -92,9 +92,9 @@ QRectF WlodCanvas::paintBracket(QPainter& painter, const QRect& lane, Moments sp
 void WlodCanvas::paintEarliest(QPainter& painter, const Parts& p, const Theme& theme) const {
   const WlodChange* change = m_tree->view().change.get();
   if (!change || m_colour != TreeColour::Change || change->earliest >= m_tree->moments() ||
-      m_axis.pixel(change->earliest) < 0 || m_axis.pixel(change->earliest) > m_axis.extent)
+      axis().pixel(change->earliest) < 0 || axis().pixel(change->earliest) > axis().extent)
     return;
-  const double x = p.rows.left() + std::round(m_axis.pixel(change->earliest)) - 0.5;
+  const double x = p.rows.left() + std::round(axis().pixel(change->earliest)) - 0.5;
   painter.setPen(QPen(theme.warning, 1, Qt::DashLine));
   painter.drawLine(QPointF(x, p.lane.bottom()), QPointF(x, p.rows.bottom()));
 }
@@ -104,7 +104,7 @@ void WlodCanvas::paintLane(QPainter& painter, const Parts& p, const Theme& theme
   QRectF taken;
   if (view.draft) {
     taken = paintBracket(painter, p.lane, *view.draft, {tr("draft")}, theme.accent, true);
-    if (m_axis.pixel(view.draft->end) > 0 && m_axis.pixel(view.draft->begin) < m_axis.extent)
+    if (axis().pixel(view.draft->end) > 0 && axis().pixel(view.draft->begin) < axis().extent)
       paintDashed(painter, boxIn(levelRect(p, 0), view.draft->begin, view.draft->end).adjusted(0, 0.5, 0, 0.5),
                   theme.accent, Qt::DashLine, 2);
   }
@@ -119,16 +119,16 @@ void WlodCanvas::paintLane(QPainter& painter, const Parts& p, const Theme& theme
 /// The chosen node, that of a chosen decision, and what is under the pointer here or elsewhere.
 void WlodCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& theme) const {
   const auto frame = [&](TreeNode node, const QColor& colour, int thick) {
-    if (m_axis.pixel(node.end()) < 0 || m_axis.pixel(node.start) > m_axis.extent) return;
+    if (axis().pixel(node.end()) < 0 || axis().pixel(node.start) > axis().extent) return;
     QRectF box = boxIn(levelRect(p, node.level), node.start, std::min(node.end(), m_tree->moments()));
     if (box.width() < 4) box = QRectF(box.center().x() - 2, box.top(), 4, box.height());
     paintOutline(painter, box.adjusted(0, 0, -0.5, -0.5), colour, thick, theme);
   };
-  const std::int32_t elsewhere = m_context.hovered().value();
-  if (m_hovered) frame(*m_hovered, theme.hover, 1);
+  const std::int32_t elsewhere = context().hovered().value();
+  if (const auto under = hoveredNode()) frame(*under, theme.hover, 1);
   else if (elsewhere >= 0 && elsewhere < m_tree->entries()) frame(m_tree->entry(elsewhere), theme.hover, 1);
   if (m_selected) frame(*m_selected, theme.focus, 2);
-  if (!m_marked || m_axis.pixel(m_marked->end()) < 0 || m_axis.pixel(m_marked->start) > m_axis.extent) return;
+  if (!m_marked || axis().pixel(m_marked->end()) < 0 || axis().pixel(m_marked->start) > axis().extent) return;
   frame(*m_marked, theme.accent, 3);
   const QRectF box = boxIn(levelRect(p, m_marked->level), m_marked->start, m_marked->end());
   painter.setRenderHint(QPainter::Antialiasing);

@@ -30,54 +30,51 @@ QColor WlodCanvas::massColour(float share) const {
   return QColor(m_table[at(70 + std::lround(std::sqrt(std::clamp(share, 0.0f, 1.0f)) * 160))]);
 }
 
-void WlodCanvas::paintEvent(QPaintEvent*) {
-  QPainter painter(this);
-  const auto theme = Theme::current();
-  painter.fillRect(rect(), theme->surface);
+void WlodCanvas::paintContent(QPainter& painter, const Theme& theme) {
   if (!m_tree) return;
   if (m_colour == TreeColour::Score || m_colour == TreeColour::Mass)
-    m_table = colourTable(m_colour == TreeColour::Score ? MapKind::Diverging : MapKind::Inferno, *theme);
+    m_table = colourTable(m_colour == TreeColour::Score ? MapKind::Diverging : MapKind::Inferno, theme);
   const Parts p = parts();
-  paintRuler(painter, p.ruler, width(), m_axis, *theme);
+  paintRuler(painter, p.ruler, width(), axis(), theme);
   painter.save();
   painter.setClipRect(QRect(p.rows.left() - 2, p.lane.top(), p.rows.width() + 4, p.legend.top() - p.lane.top()));
-  paintTail(painter, p, *theme);
-  for (int level = 0; level <= kTopLevel; ++level) paintStored(painter, p, level, *theme);
-  paintEarliest(painter, p, *theme);
-  for (int level = 0; level <= kTopLevel; ++level) paintRows(painter, levelRect(p, level), level, *theme);
+  paintTail(painter, p, theme);
+  for (int level = 0; level <= kTopLevel; ++level) paintStored(painter, p, level, theme);
+  paintEarliest(painter, p, theme);
+  for (int level = 0; level <= kTopLevel; ++level) paintRows(painter, levelRect(p, level), level, theme);
   for (int level = 0; level <= kTopLevel && m_tree->anyCooling(); ++level)
-    paintCooling(painter, levelRect(p, level), level, *theme);
-  paintLane(painter, p, *theme);
-  paintMarks(painter, p, *theme);
+    paintCooling(painter, levelRect(p, level), level, theme);
+  paintLane(painter, p, theme);
+  paintMarks(painter, p, theme);
   const std::int32_t chosen = m_selected && m_selected->level == 0 ? m_selected->start : -1;
   paintTokenTexts(
-      painter, p.tokens, m_axis, chosen,
+      painter, p.tokens, axis(), chosen,
       [this](int moment) {
         const auto& tokens = m_tree->view().tokens;
         return at(moment) < tokens.size() ? shortTokenText(m_tree->snapshot(), tokens[at(moment)]) : QString();
       },
-      *theme, true);
+      theme, true);
   painter.restore();
-  paintNames(painter, p, *theme);
-  paintLegend(painter, p.legend, *theme);
+  paintNames(painter, p, theme);
+  paintLegend(painter, p.legend, theme);
 }
 
 /// Complete nodes, whether entries or not: faint boxes behind the others.
 void WlodCanvas::paintStored(QPainter& painter, const Parts& p, int level, const Theme& theme) const {
   const std::int32_t span = spanOf(level), end = m_tree->nodes(level) * span;
   const QRect line = levelRect(p, level);
-  const double left = std::max(0.0, m_axis.pixel(0)), right = std::min(m_axis.extent, m_axis.pixel(end));
+  const double left = std::max(0.0, axis().pixel(0)), right = std::min(axis().extent, axis().pixel(end));
   if (right <= left) return;
   painter.fillRect(QRectF(line.left() + left, line.top(), right - left, line.height()),
                    Theme::mix(theme.surface, theme.sunken, theme.dark ? 0.75 : 0.55));
-  if (span * m_axis.scale < 4) return;
-  const auto [from, to] = m_axis.inSight();
+  if (span * axis().scale < 4) return;
+  const auto [from, to] = axis().inSight();
   for (std::int32_t start = from / span * span; start < std::min(to, end); start += span) {
     const QRectF box = boxIn(line, start, start + span);
     painter.fillRect(QRectF(box.right(), box.top(), 1, box.height()), theme.surface);
     painter.setPen(QPen(theme.border, 1));
     painter.setBrush(Qt::NoBrush);
-    if (span * m_axis.scale >= 12) painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
+    if (span * axis().scale >= 12) painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
   }
 }
 
@@ -93,11 +90,11 @@ const TreeRow* WlodCanvas::stronger(const TreeRow* a, const TreeRow* b) const {
 
 void WlodCanvas::paintRows(QPainter& painter, const QRect& line, int level, const Theme& theme) const {
   const auto& rows = m_tree->rows(level);
-  const auto [from, to] = m_axis.inSight();
+  const auto [from, to] = axis().inSight();
   auto row = std::lower_bound(rows.begin(), rows.end(), from,
                               [](const TreeRow& one, std::int32_t moment) { return one.node.end() <= moment; });
-  const bool narrow = spanOf(level) * m_axis.scale < kNarrow;
-  std::vector<Column> columns(narrow ? at(static_cast<std::int64_t>(m_axis.extent)) : 0);
+  const bool narrow = spanOf(level) * axis().scale < kNarrow;
+  std::vector<Column> columns(narrow ? at(static_cast<std::int64_t>(axis().extent)) : 0);
   for (; row != rows.end() && row->node.start < to; ++row) {
     if (!narrow) {
       const QRectF box = boxIn(line, row->node.start, row->node.end());
@@ -105,8 +102,8 @@ void WlodCanvas::paintRows(QPainter& painter, const QRect& line, int level, cons
       else paintSummary(painter, box, *row, row->layer0, theme);
       continue;
     }
-    const auto first = static_cast<std::int64_t>(std::max(0.0, std::floor(m_axis.pixel(row->node.start))));
-    const auto last = std::max(first + 1, static_cast<std::int64_t>(std::ceil(m_axis.pixel(row->node.end()) - 1e-6)));
+    const auto first = static_cast<std::int64_t>(std::max(0.0, std::floor(axis().pixel(row->node.start))));
+    const auto last = std::max(first + 1, static_cast<std::int64_t>(std::ceil(axis().pixel(row->node.end()) - 1e-6)));
     for (std::int64_t x = first; x < std::min(last, static_cast<std::int64_t>(columns.size())); ++x) {
       Column& column = columns[at(x)];
       (row->position >= 0 ? column.entry : column.summary) =
@@ -191,7 +188,7 @@ void WlodCanvas::paintSummary(QPainter& painter, const QRectF& box, const TreeRo
 /// Neighbours that cool as long share a mark.
 void WlodCanvas::paintCooling(QPainter& painter, const QRect& line, int level, const Theme& theme) const {
   const auto& rows = m_tree->rows(level);
-  const auto [from, to] = m_axis.inSight();
+  const auto [from, to] = axis().inSight();
   auto row = std::lower_bound(rows.begin(), rows.end(), from,
                               [](const TreeRow& one, std::int32_t moment) { return one.node.end() <= moment; });
   while (row != rows.end() && row->node.start < to) {

@@ -15,7 +15,6 @@
 
 namespace kvlab {
 namespace {
-constexpr const char* kColours[] = {"auto", "change", "score", "attention", "level"};
 constexpr const char* kPages[] = {"edit", "rounds"};
 constexpr int kWide = 860;  // from this width on the panel stands beside the tree
 }  // namespace
@@ -24,6 +23,7 @@ WlodTreeView::WlodTreeView(InspectorContext& context, QWidget* parent) : Inspect
   makeStrip();
   makeBody();
   makeActions();
+  makeOptions();
   connect(&context, &InspectorContext::busyChanged, this, &WlodTreeView::buttons);
 }
 
@@ -33,10 +33,7 @@ void WlodTreeView::makeStrip() {
                          tr("What colours the entries: what the last edit invalidated, the lens's score, attention, or "
                             "their level; automatic is the last edit where there was one"));
   m_colour->setSizeAdjustPolicy(QComboBox::AdjustToContents);  // the first text says what automatic is now
-  connect(m_colour, &QComboBox::activated, this, [this] {
-    showColour();
-    sayOption("colour");
-  });
+  addOption("colour", {"auto", "change", "score", "attention", "level"}, m_colour, [this] { showColour(); });
   m_state = stripLabel({}, 1);
   m_expand = stripButton(tr("Expand"), tr("Expand"), {});
   m_collapse = stripButton(tr("Collapse"), tr("Collapse"), {});
@@ -292,65 +289,59 @@ void WlodTreeView::say(const QString& text) {
   m_saidIn = shown() ? shown()->tick : Tick();
 }
 
-nlohmann::json WlodTreeView::options() const {
-  nlohmann::json out{{"colour", kColours[m_colour->currentIndex()]},
-                     {"panel", kPages[m_tabs->currentIndex()]},
-                     {"round", nullptr},
-                     {"node", nullptr},
-                     {"window", nullptr}};
-  if (m_rounds->chosen()) out["round"] = *m_rounds->chosen();
-  if (m_canvas->selected()) out["node"] = m_canvas->selected()->id().value();
+/// What no control of the strip stands for.
+void WlodTreeView::makeOptions() {
+  using Json = nlohmann::json;
+  const auto page = [this] { return kPages[m_tabs->currentIndex()]; };
+  addOption({"panel", page, [this](const Json& value) -> std::string {
+               const auto* const found = std::find(std::begin(kPages), std::end(kPages), value);
+               if (found == std::end(kPages)) return useOneOf({std::begin(kPages), std::end(kPages)});
+               showPage(static_cast<Page>(found - std::begin(kPages)));
+               return {};
+             }});
+  addOption({"round", [this] { return m_rounds->chosen() ? Json(*m_rounds->chosen()) : Json(); },
+             [this](const Json& value) { return setRound(value); }});
+  addOption({"node", [this] { return m_canvas->selected() ? Json(m_canvas->selected()->id().value()) : Json(); },
+             [this](const Json& value) { return setNode(value); }});
+  addOption({"window", [this] { return window(); }, [this](const Json& value) { return setWindow(value); }});
+}
+
+std::string WlodTreeView::setRound(const nlohmann::json& value) {
+  const bool number = value.is_number_integer();
+  const auto round = number ? std::optional(value.get<std::int32_t>()) : std::nullopt;
+  if ((!number && !value.is_null()) || !m_rounds->choose(round))
+    return "give the number of a round that the strip shows, or null for the newest";
+  m_canvas->mark({});
+  return {};
+}
+
+nlohmann::json WlodTreeView::window() const {
   const AxisMap& axis = m_canvas->axis();
-  if (!axis.fitted)
-    out["window"] = {static_cast<std::int64_t>(std::floor(axis.first)),
-                     static_cast<std::int64_t>(std::ceil(std::min(axis.count, axis.first + axis.visible())))};
-  return out;
+  if (axis.fitted) return nullptr;
+  return {static_cast<std::int64_t>(std::floor(axis.first)),
+          static_cast<std::int64_t>(std::ceil(std::min(axis.count, axis.first + axis.visible())))};
 }
 
-Status WlodTreeView::setOption(const std::string& name, const nlohmann::json& value) {
-  if (name == "window") return setWindow(value);
-  if (name == "node") return setNode(value);
-  if (name == "round") {
-    if (!value.is_null() && !value.is_number_integer())
-      return badOption(name, value, "give the number of a round, or null for the newest");
-    if (!m_rounds->choose(value.is_null() ? std::nullopt : std::optional(value.get<std::int32_t>())))
-      return badOption(name, value, "name a round that the strip shows, or null for the newest");
-    m_canvas->mark({});
-    return ok();
-  }
-  for (int i = 0; name == "panel" && i < 2; ++i)
-    if (value == kPages[i]) return showPage(static_cast<Page>(i)), ok();
-  if (name == "panel") return badOption(name, value, "use edit or rounds");
-  if (name != "colour") return InspectorView::setOption(name, value);
-  for (int i = 0; i < static_cast<int>(std::size(kColours)); ++i)
-    if (value == kColours[i]) {
-      m_colour->setCurrentIndex(i);
-      showColour();
-      return ok();
-    }
-  return badOption(name, value, "use auto, change, score, attention or level");
-}
-
-Status WlodTreeView::setWindow(const nlohmann::json& value) {
-  if (value.is_null()) return m_canvas->fit(), ok();
+std::string WlodTreeView::setWindow(const nlohmann::json& value) {
+  if (value.is_null()) return m_canvas->fit(), std::string();
   const bool two =
       value.is_array() && value.size() == 2 && value[0].is_number_integer() && value[1].is_number_integer();
   const std::int64_t begin = two ? value[0].get<std::int64_t>() : 0, end = two ? value[1].get<std::int64_t>() : 0;
   if (!two || begin < 0 || end <= begin || (m_tree && end > m_tree->moments()))
-    return badOption("window", value, "give [begin, end] in moments of the time line, or null for all");
-  m_canvas->showWindow(static_cast<double>(begin), static_cast<double>(end));
-  return ok();
+    return "give [begin, end] in moments of the time line, or null for all";
+  m_canvas->showRange(static_cast<double>(begin), static_cast<double>(end));
+  return {};
 }
 
-Status WlodTreeView::setNode(const nlohmann::json& value) {
+std::string WlodTreeView::setNode(const nlohmann::json& value) {
   const TreeNode node = value.is_number_integer() ? TreeNode::of(NodeId(value.get<std::int64_t>())) : TreeNode{-1, 0};
   if (!value.is_null() && (!m_tree || !m_tree->has(node)))
-    return badOption("node", value, "give the id of a complete node, start * 4 + level, or null");
+    return "give the id of a complete node, start * 4 + level, or null";
   m_canvas->select(value.is_null() ? std::nullopt : std::optional(node));
   if (!value.is_null()) m_canvas->reveal(node);
   sayReadout();
   buttons();
-  return ok();
+  return {};
 }
 
 QString WlodTreeView::dump() const {

@@ -19,8 +19,6 @@ class WlodTreeView : public InspectorView {
   QString dump() const override;
   QString tsv() const override;
   bool ready() const override;
-  nlohmann::json options() const override;
-  Status setOption(const std::string& name, const nlohmann::json& value) override;
   WlodCanvas& canvas() { return *m_canvas; }
   WlodRounds& rounds() { return *m_rounds; }
 
@@ -35,6 +33,7 @@ class WlodTreeView : public InspectorView {
   void makeStrip();
   void makeBody();
   void makeActions();
+  void makeOptions();
   QWidget* makePanel(QWidget* parent);
   void showColour();
   void showPage(Page page);
@@ -47,8 +46,11 @@ class WlodTreeView : public InspectorView {
   std::optional<TreeNode> focusedNode() const;
   QString whyNotNow() const;
   void buttons();
-  Status setWindow(const nlohmann::json& value);
-  Status setNode(const nlohmann::json& value);
+  /// Options: what to give instead, or nothing.
+  nlohmann::json window() const;
+  std::string setRound(const nlohmann::json& value);
+  std::string setWindow(const nlohmann::json& value);
+  std::string setNode(const nlohmann::json& value);
 
   std::shared_ptr<const WlodTree> m_tree;
   WlodCanvas* m_canvas = nullptr;

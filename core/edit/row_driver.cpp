@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/edit/row_driver.h"
+
+#include <algorithm>
+#include <bit>
+#include <type_traits>
+
+#include "core/model/decoder/backend_status.h"
+#include "core/model/decoder/gate_weights.h"
+
+namespace kvlab {
+namespace {
+
+/// Up to so many rows are scored by one call for all layers: few gates alone do not keep a machine busy.
+constexpr std::int64_t kScoredTogether = 8;
+
+}  // namespace
+
+/// Pool and format, and where writes are counted.
+void RowDriver::readFrom(LayerPass& pass, const RowPool& pool) {
+  pass.pool = pool.data();
+  pass.format = pool.format();
+  pass.stats = pool.stats();
+}
+
+/// The queries of all rows over a list of stored rows; what `group` holds stays until the pass is done.
+LayerPass RowDriver::placed(const GroupPass& group, const std::int32_t* slots, const std::int32_t* phases,
+                            std::size_t rows) {
+  LayerPass pass;
+  pass.slots = slots;
+  pass.phases = phases;
+  pass.rows = static_cast<std::int64_t>(rows);
+  pass.phase = m_staging.in(group.phase);
+  pass.rowBegin = m_staging.in(group.rowBegin);
+  pass.rowEnd = m_staging.in(group.rowEnd);
+  return pass;
+}
+
+LayerPass RowDriver::fromRow(LayerPass pass, std::int64_t begin) {
+  for (const std::int32_t** list : {&pass.phase, &pass.rowBegin, &pass.rowEnd}) *list += begin;
+  for (const std::int32_t** list : {&pass.write, &pass.selfSlot})
+    if (*list) *list += begin;
+  return pass;
+}
+
+RowsChunk RowDriver::chunk(std::int64_t begin, std::int64_t most) {
+  const std::int64_t left = count() - begin;
+  return {begin, std::min(most, left), most >= left};
+}
+
+std::int64_t RowDriver::roomFor(std::int64_t rows) const {
+  if (!steady() || m_transformer.backend().onHost()) return rows;
+  const std::int64_t step =
+      std::max<std::int64_t>(256, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(rows)) / 4));
+  return (rows + step) / step * step;
+}
+
+Result<RowsBrought> RowDriver::byRows(const Progress& progress, const After& after) {
+  const std::int64_t most = m_transformer.maxRows();
+  place(std::min(most, count()));
+  placeGates(std::min(most, count()));
+  for (RowsChunk one; one.begin < count(); one.begin += one.n) {
+    if (progress && !progress("computing rows", one.begin, count()))
+      return Error{"cancelled", "the operation was cancelled",
+                   "after " + std::to_string(one.begin) + " of " + std::to_string(count()) + " rows",
+                   "nothing has changed; start it again"};
+    one = chunk(one.begin, most);
+    if (Status done = runChunk(one); !done) return done.error();
+    if (after) after(one, m_x);
+  }
+  return finish("the forward pass");
+}
+
+Result<RowsBrought> RowDriver::byLayers(const Progress& progress) {
+  Transformer& t = m_transformer;
+  place(count());
+  t.embed(m_tokens, count(), m_x);
+  for (int layer = 0; layer < m_layers; ++layer) {
+    if (progress && !progress("rebuilding layers", layer, m_layers))
+      return Error{"cancelled", "the rebuild was cancelled", "layers 0 to " + std::to_string(layer - 1) + " were done",
+                   "run it again to rebuild the rest"};
+    if (Status begun = beginLayer(layer); !begun) return begun.error();
+    for (RowsChunk one; one.begin < count(); one.begin += one.n) {
+      if (Status passed = m_faults.pass(FaultPoint::Kernel, "a rebuild"); !passed) return passed.error();
+      one = chunk(one.begin, t.maxRows());
+      std::vector<LayerPass> parts;
+      for (int part = 0; part < m_perLayer; ++part) parts.push_back(passOf(layer * m_perLayer + part, one));
+      float* x = m_x + one.begin * t.hidden();
+      beginChunk(layer, one, parts[0], x);
+      t.layer(layer, parts, one.n, x);
+    }
+    if (Status ended = endLayer(layer); !ended) return ended.error();
+  }
+  if (m_logits) t.logits(m_x + (count() - 1) * t.hidden(), 1, m_logits);
+  return finish("the rebuild");
+}
+
+/// Tokens and tags of all rows, and room for hidden states and logits.
+void RowDriver::place(std::int64_t rowsOfX) {
+  for (const RowTarget& row : m_rows) {
+    m_hostTags.push_back(static_cast<std::uint64_t>(row.id.value()));
+    m_hostTokens.push_back(row.token.value());
+  }
+  m_tags = m_staging.in(m_hostTags);
+  m_tokens = m_staging.in(m_hostTokens);
+  m_x = m_staging.temporary<float>(at(rowsOfX * m_transformer.hidden()));
+  if (m_wanted.logits) {
+    m_out.logits.resize(at(m_transformer.model().config().vocab));
+    m_logits = m_staging.out(m_out.logits.data(), m_out.logits.size());
+  }
+  const std::size_t layers = at(m_layers * m_perLayer);
+  m_placed.resize(layers);
+  if (!m_wanted.attention()) return;
+  m_out.attention = std::make_shared<NewestAttention>();
+  for (const AttentionList& list : kAttentionLists) ((*m_out.attention).*list.host).resize(layers);
+}
+
+/// Room for keys, [layers of the model, kScoredTogether, width] or [chunk, width], and for the scores of all layers
+/// and rows.
+void RowDriver::placeGates(std::int64_t chunk) {
+  if (!m_wanted.gates) return;
+  const ModelConfig& c = m_transformer.model().config();
+  const std::int64_t few = std::min(chunk, kScoredTogether), width = std::int64_t{c.kvHeads} * c.headDim;
+  m_gateKeys = m_staging.temporary<float>(at(std::max(chunk, few * c.layers) * width));
+  const std::size_t each = at(count() * c.kvHeads);
+  m_scores = m_staging.temporary<float>(at(c.layers) * each);
+  for (int layer = 0; layer < c.layers; ++layer)
+    m_staging.bring(m_out.gateScores.emplace_back(each).data(), m_scores + at(layer) * each, each);
+}
+
+LayerPass RowDriver::passOf(int layer, const RowsChunk& chunk) {
+  LayerPass one = pass(layer, chunk);
+  one.tags = m_tags + chunk.begin;
+  if (m_wanted.attention()) one.mass = attentionOf(layer, chunk, one.rows);
+  one.rows = roomFor(one.rows);
+  return one;
+}
+
+/// The lists that a chunk fills in a cache layer; each gets its room when it is first filled.
+kernels::AttentionOut RowDriver::attentionOf(int layer, const RowsChunk& chunk, std::int64_t rows) {
+  kernels::AttentionOut out;
+  for (const AttentionList& list : kAttentionLists) {
+    const InLayers in = m_wanted.*list.wanted;
+    const bool wanted = in == InLayers::All || (in == InLayers::Last && layer / m_perLayer == m_layers - 1);
+    if (!wanted || (!list.summed && !chunk.newest)) continue;
+    float*& placed = m_placed[at(layer)].*list.out;
+    const std::int64_t lists = list.perHead ? m_transformer.model().config().heads / m_perLayer : 1;
+    if (!placed) {
+      placed = placeList(((*m_out.attention).*list.host)[at(layer)], lists, rows);
+      if (list.summed) m_transformer.backend().clear(placed, 4 * lists * (roomFor(rows) + 1));
+    }
+    out.*list.out = placed;
+  }
+  return out;
+}
+
+/// Room for [lists, roomFor(rows) + 1] values that come back as host [lists, rows + 1].
+float* RowDriver::placeList(std::vector<float>& host, std::int64_t lists, std::int64_t rows) {
+  const std::int64_t room = roomFor(rows);
+  host.resize(at(lists * (rows + 1)));
+  if (room == rows) return m_staging.out(host.data(), host.size());
+  float* values = m_staging.temporary<float>(at(lists * (room + 1)));
+  for (std::int64_t i = 0; i < lists; ++i) {
+    float *to = host.data() + i * (rows + 1), *from = values + i * (room + 1);
+    m_staging.bring(to, from, at(rows));
+    m_staging.bring(to + rows, from + room, 1);
+  }
+  return values;
+}
+
+/// The call that scores a chunk's rows in one layer, or in all (-1).
+kernels::GateMlpArgs RowDriver::gateCall(int layer, const RowsChunk& chunk) const {
+  kernels::GateMlpArgs a = layer < 0 ? m_wanted.gates->args() : m_wanted.gates->args(layer);
+  a.outLayerStride = count() * a.kvHeads;
+  a.out = m_scores + std::max(layer, 0) * a.outLayerStride + chunk.begin * a.kvHeads;
+  a.x = m_gateKeys;
+  a.n = chunk.n;
+  return a;
+}
+
+/// Tells the passes of a chunk where keys for the gates go: [layers] calls that they make, or one for all layers
+/// that is made behind them.
+std::vector<kernels::GateMlpArgs> RowDriver::aimGates(std::vector<LayerPass>& passes, const RowsChunk& chunk) const {
+  std::vector<kernels::GateMlpArgs> calls;
+  if (!m_wanted.gates) return calls;
+  const bool together = chunk.n <= kScoredTogether;
+  for (int layer = together ? -1 : 0; layer < (together ? 0 : m_layers); ++layer)
+    calls.push_back(gateCall(layer, chunk));
+  const std::int64_t width = std::int64_t{calls[0].kvHeads} * calls[0].headDim();
+  for (int layer = 0; layer < m_layers; ++layer) {
+    LayerPass& pass = passes[at(layer * m_perLayer)];
+    pass.gateKeys = m_gateKeys + (together ? layer * chunk.n * width : 0);
+    pass.gatesRotated = m_wanted.gates->input() == GateInput::PostRope;
+    pass.gates = together ? nullptr : &calls[at(layer)];
+  }
+  return calls;
+}
+
+Status RowDriver::runChunk(const RowsChunk& chunk) {
+  std::vector<LayerPass> passes;
+  for (int layer = 0; layer < m_layers * m_perLayer; ++layer) {
+    if (Status passed = m_faults.pass(FaultPoint::Kernel, "a forward pass"); !passed) return passed;
+    passes.push_back(passOf(layer, chunk));
+  }
+  const std::vector<kernels::GateMlpArgs> gates = aimGates(passes, chunk);
+  const bool behind = gates.size() == 1 && !passes[0].gates;  // scored by one call for all layers
+  WholePass whole{m_tokens + chunk.begin, chunk.n, passes, m_perLayer, m_x};
+  if (chunk.newest) whole.logits = m_logits;
+  if (behind) whole.gates = &gates[0];
+  complete(whole, chunk);
+  send(whole);
+  return ok();
+}
+
+void RowDriver::send(const WholePass& whole) {
+  kernels::Backend& backend = m_transformer.backend();
+  PassRunner* runner = steady() ? m_transformer.runner() : nullptr;
+  if (runner) runner->pass(m_transformer, whole);
+  else if (steady() && whole.n == 1 && backend.records() && !whole.see)
+    backend.replay(keyOf(whole), [&] { m_transformer.run(whole); });
+  else m_transformer.run(whole);
+}
+
+/// Everything that the calls of a chunk depend on, as bytes.
+std::string RowDriver::keyOf(const WholePass& whole) {
+  std::string key;
+  const auto add = [&key](const auto... fields) {
+    static_assert((std::has_unique_object_representations_v<decltype(fields)> && ...));
+    (key.append(reinterpret_cast<const char*>(&fields), sizeof fields), ...);
+  };
+  const kernels::Arena::Mark mark = m_transformer.backend().arena().mark();
+  add(whole.tokens, whole.x, whole.logits, m_transformer.table(), mark.chunk, mark.used);
+  if (const kernels::GateMlpArgs* a = whole.gates) {
+    add(m_wanted.gates, m_wanted.gates->input(), a->w[0].type, a->hidden(), a->out, a->outLayerStride, m_gateKeys);
+    for (int stage = 0; stage < kernels::kGateStages; ++stage) add(a->w[stage].data, a->b[stage]);
+  }
+  for (const LayerPass& p : whole.passes)
+    add(p.pool, p.slots, p.phases, p.rows, p.phase, p.write, p.tags, p.rowBegin, p.rowEnd, p.selfSlot, p.mass, p.wrong,
+        p.assembled.records, p.assembled.slots, p.assembled.moves, p.assembled.nMoves, p.assembled.from,
+        p.assembled.rows, p.assembled.self);
+  return key;
+}
+
+Result<RowsBrought> RowDriver::finish(const char* what) {
+  m_staging.finish();
+  if (Status done = backendStatus(m_transformer.backend(), what); !done) return done.error();
+  return std::move(m_out);
+}
+
+}  // namespace kvlab
