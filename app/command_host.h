@@ -27,6 +27,8 @@ class CommandHost : public WindowPort {
   virtual void showNewSession() = 0;
   virtual void showCommandHelp() = 0;
   virtual void showAbout() = 0;
+  /// A page of the manual; empty = that of the view that has the keyboard, else the first. Code unknown_page.
+  virtual Status showManual(const QString& page) = 0;
   virtual Status runScriptFile(const QString& path) = 0;
   virtual void stopScript() = 0;
   virtual bool scriptRunning() const = 0;

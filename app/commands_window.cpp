@@ -113,11 +113,21 @@ void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& 
                   "",
                   {},
                   always([](CommandHost& h) { h.showPalette(); })});
+  list.push_back({"manual",
+                  "Manual",
+                  "Help",
+                  "Open the manual at the page of the view that has the keyboard.",
+                  {"F1"},
+                  "",
+                  {{"page", "string", "a page, as rings or view-map; the view's own when missing"}},
+                  [](CommandHost& h, const Json& args) {
+                    return h.showManual(QString::fromStdString(args.value("page", std::string())));
+                  }});
   list.push_back({"help_commands",
                   "Commands and Shortcuts",
                   "Help",
                   "List every command.",
-                  {"F1"},
+                  {"Shift+F1"},
                   "",
                   {},
                   always([](CommandHost& h) { h.showCommandHelp(); })});

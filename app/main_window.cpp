@@ -194,6 +194,7 @@ bool MainWindow::focusNextPrevChild(bool next) {
 
 void MainWindow::closeEvent(QCloseEvent* event) {
   stopScript();
+  if (m_manual) m_manual->close();
   if (!m_settings.headless) {
     QSettings saved;
     saved.setValue("window/geometry", saveGeometry());

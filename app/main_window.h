@@ -10,6 +10,7 @@
 #include "app/command_registry.h"
 #include "app/dock_set.h"
 #include "app/engine_factory.h"
+#include "app/manual_window.h"
 #include "app/palette.h"
 #include "app/script/script_host.h"
 #include "app/status_strip.h"
@@ -40,6 +41,8 @@ class MainWindow : public QMainWindow, public CommandHost {
   StatusStrip& status() { return *m_status; }
   Palette& commandPalette() { return *m_palette; }
   DockSet& docks() { return *m_docks; }
+  /// Null until it is opened first.
+  ManualWindow* manual() { return m_manual; }
 
   // WindowPort
   void openSession(const nlohmann::json& request, Opened opened) override;
@@ -73,6 +76,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   void showNewSession() override;
   void showCommandHelp() override;
   void showAbout() override;
+  Status showManual(const QString& page) override;
   Status runScriptFile(const QString& path) override;
   void stopScript() override;
   bool scriptRunning() const override;
@@ -100,6 +104,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   ScriptSettings scriptSettings();
   std::unique_ptr<ScriptHost> makeScript();
   Error unknownView(const QString& id) const;
+  QString manualPageHere() const;
 
   WindowSettings m_settings;
   LiveContext m_context;
@@ -110,6 +115,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   Banner* m_banner = nullptr;
   StatusStrip* m_status = nullptr;
   Palette* m_palette = nullptr;
+  ManualWindow* m_manual = nullptr;
   QLineEdit* m_prompt = nullptr;
   std::unique_ptr<ScriptHost> m_console, m_script;
   QStringList m_scriptLog;

@@ -232,6 +232,23 @@ void MainWindow::showAbout() {
   (new AboutPanel(m_settings.version, numerics, m_settings.backendNote, this))->show();
 }
 
+/// That of the view that has the keyboard.
+QString MainWindow::manualPageHere() const {
+  const QWidget* at = isActiveWindow() || !QApplication::focusWidget() ? focusWidget() : QApplication::focusWidget();
+  for (; at; at = at->parentWidget())
+    if (qobject_cast<const InspectorView*>(at)) return "view-" + at->objectName();
+  return "index";
+}
+
+Status MainWindow::showManual(const QString& page) {
+  if (!m_manual) {
+    auto pages = ManualPages::read(resourceRoot() + "/manual");
+    if (!pages) return pages.error();
+    m_manual = new ManualWindow(std::move(*pages), !m_settings.headless, this);
+  }
+  return m_manual->open(page.isEmpty() ? manualPageHere() : page);
+}
+
 ScriptSettings MainWindow::scriptSettings() {
   ScriptSettings settings;
   settings.verbs = m_settings.verbs;

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One page of the manual as a person reads it, with links, back and forward. Owned by the manual's window, which owns
+// the pages, too. GUI thread.
+#pragma once
+#include <QTextBrowser>
+
+#include "app/manual_pages.h"
+
+namespace kvlab {
+
+class ManualBrowser : public QTextBrowser {
+  Q_OBJECT
+ public:
+  ManualBrowser(const ManualPages& pages, QWidget* parent);
+
+  /// Shows a page that exists, from the heading behind # if `name` has one.
+  void open(const QString& name);
+  /// Id of the page that is shown.
+  QString page() const;
+  /// Marks every place with these words and scrolls to the first; empty marks nothing.
+  void mark(const QString& words);
+  int marks() const { return static_cast<int>(extraSelections().size()); }
+
+  QVariant loadResource(int type, const QUrl& name) override;
+
+ signals:
+  void pageShown(const QString& id);
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+  void changeEvent(QEvent* event) override;
+
+ private:
+  void follow(const QUrl& link);
+  void dress();
+  void dressCode(QTextCursor& cursor);
+  void fitPictures();
+  void goTo(const QString& anchor);
+  QImage picture(const QUrl& name) const;
+
+  const ManualPages& m_pages;
+  bool m_dressing = false;
+};
+
+}  // namespace kvlab
