@@ -301,7 +301,7 @@ Step drawStep(Drawing& in) {
 std::vector<std::string> unmatchedVerbs() {
   std::vector<std::string> out;
   for (const VerbInfo& verb : kvlab::verbs())
-    if (!makerOf(verb.name)) out.push_back(verb.name);
+    if (!verb.ofLanes() && !makerOf(verb.name)) out.push_back(verb.name);
   for (const Maker& maker : kMakers) {
     const auto& all = kvlab::verbs();
     if (std::none_of(all.begin(), all.end(), [&](const VerbInfo& verb) { return verb.name == maker.verb; }))
