@@ -4,8 +4,8 @@
 
 const known = view.list();
 // Pictures are as high as what they show; others have 750 pixels.
-const heights = { window: 1000, map: 470, strip: 360, mirror: 480, ledger: 280, history: 260, events: 480, compose: 420,
-  model: 520, console: 320, log: 300, storage: 640, audit: 300, smartkv: 700, lanes: 560, tree: 640 };
+const heights = { window: 1000, map: 470, strip: 200, mirror: 360, ledger: 200, history: 200, events: 400, compose: 320,
+  model: 520, console: 240, log: 200, invariants: 500, storage: 420, audit: 240, smartkv: 700, lanes: 470, tree: 640 };
 function picture(what, name) {
   const size = { width: what === "window" ? 1600 : 1200, height: heights[what] || 750 };
   view.screenshot(what, `${name || "view-" + what}.png`, size);
@@ -31,7 +31,6 @@ s.prompt(story);
 view.set("map", { quantity: "received" });
 viewPicture("map");
 ask(s, question);
-viewPicture("model");
 const place = s.tokens().indexOf(s.tokenise("cellar")[0]);
 view.focus({ row: place, layer: 2 });
 const edit = { action: "replace", positions: [place], new_token_ids: s.tokenise("attic") };
@@ -44,7 +43,6 @@ view.focus({ row: place, layer: 2 });
 view.set("map", { quantity: "staleness" });
 picture("map", "edit-stale");
 view.set("map", { quantity: "drift_v" });
-viewPicture("mirror");
 viewPicture("events");
 view.show("mirror");
 view.show("model");
@@ -56,21 +54,37 @@ view.focus({ ledger: place });
 viewPicture("history");
 view.set("map", { quantity: "brightness" });
 viewPicture("strip", { quantity: "brightness", ghosts: true });
-viewPicture("numbers");
 for (const [id, args] of [["step", {}], ["undo", {}], ["prompt", { text: question }], ["drift", {}], ["undo", {}]]) {
   view.command(id, args);
   picture("console");  // waits for the command
 }
 viewPicture("console");
-viewPicture("log");
+for (let i = 0; i < 6; ++i) {
+  s.step();
+  s.drift();
+}
+viewPicture("numbers");
 s.fault("tag_bit", { layer: 1, index: 5 });
 s.step();
 viewPicture("invariants");
+view.focus({ row: 5, layer: 1 });
+viewPicture("mirror");
+view.command("load_cache", { path: "missing.safetensors" });
+viewPicture("log");
 s.close();
+
+// --- the model's choice between several words, before and after an edit ----------------------------------------------
+const open = lab.open({ model: "demo" });
+open.prompt(`${story} dora goes to the`);
+open.inject({ action: "replace", positions: [open.tokens().length - 4], new_token_ids: open.tokenise("emil") });
+open.apply();
+open.rebuild();
+viewPicture("model");
+open.close();
 
 // --- storage, quantisation, rings ------------------------------------------------------------------------------------
 const stored = lab.open({ model: "demo", layout: "paged:block=16", kv: { k: "int8", v: "int8" }, capacity: 256,
-  staging: 16, history_bytes: 1048576 });
+  staging: 16, history_bytes: 65536 });
 stored.prompt(story);
 stored.step(4);
 viewPicture("storage");

@@ -86,8 +86,8 @@ class CompactJobTest : public QObject {
       out = reply ? *reply : json();
       done = true;
     });
-    QTest::qWaitFor([&] { return done; }, 20000);
-    QTest::qVerify(done, "done", (verb + " did not come back").c_str(), __FILE__, __LINE__);
+    const bool back = QTest::qWaitFor([&] { return done; }, 20000);
+    QTest::qVerify(back, "done", (verb + " did not come back").c_str(), __FILE__, __LINE__);
     return out;
   }
 

@@ -67,9 +67,14 @@ json manifest(unsigned choice) {
 
 /// What a refusal leaves alone.
 std::string digest(Session& s) {
-  return json{s.stateHash(),          s.timeline().size(), s.timeline().currentId(),
-              s.timeline().branch(),  s.pending().size(),  s.breakpoints().conditions().size(),
-              s.capture() != nullptr, s.health().status}
+  return json{stateHash(s),
+              s.timeline().size(),
+              s.timeline().currentId(),
+              s.timeline().branch(),
+              s.pending().size(),
+              s.breakpoints().conditions().size(),
+              s.history().capture() != nullptr,
+              s.health().status}
       .dump();
 }
 
