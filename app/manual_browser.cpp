@@ -37,31 +37,34 @@ ManualBrowser::ManualBrowser(const ManualPages& pages, QWidget* parent) : QTextB
   document()->setDocumentMargin(kMargin);
   connect(this, &QTextBrowser::anchorClicked, this, &ManualBrowser::follow);
   connect(this, &QTextBrowser::sourceChanged, this, [this](const QUrl& url) {
+    m_page = QFileInfo(url.path()).completeBaseName();  // source() is still the page before
     dress();
     goTo(url.fragment());
-    emit pageShown(page());
+    emit pageShown(m_page);
   });
 }
 
 void ManualBrowser::open(const QString& name) {
   const auto id = m_pages.resolve(name);
   if (!id) return;
-  QUrl url = QUrl::fromLocalFile(m_pages.folder() + '/' + *id + ".md");
+  QUrl url = address(*id);
   url.setFragment(name.section('#', 1));
   setSource(url, QTextDocument::MarkdownResource);
 }
 
-QString ManualBrowser::page() const { return QFileInfo(source().path()).completeBaseName(); }
+QUrl ManualBrowser::address(const QString& id) const {
+  return QUrl::fromLocalFile(m_pages.folder() + '/' + id + ".md");
+}
 
 QVariant ManualBrowser::loadResource(int type, const QUrl& name) {
-  if (type == QTextDocument::ImageResource) return picture(source().resolved(name));
+  if (type == QTextDocument::ImageResource) return picture(address(m_page).resolved(name));
   const ManualPage* page = m_pages.find(QFileInfo(name.path()).completeBaseName());
   return page ? page->text : QString();
 }
 
 /// Pages open here; the rest is the desktop's.
 void ManualBrowser::follow(const QUrl& link) {
-  const QUrl url = source().resolved(link);
+  const QUrl url = address(m_page).resolved(link);
   const QString name = QFileInfo(url.path()).fileName();
   if (!url.isLocalFile() || !name.endsWith(".md") || !m_pages.resolve(name)) QDesktopServices::openUrl(url);
   else open(url.hasFragment() ? name + '#' + url.fragment() : name);
@@ -82,7 +85,7 @@ void ManualBrowser::fitPictures() {
     for (auto at = block.begin(); !at.atEnd(); ++at) {
       if (!at.fragment().charFormat().isImageFormat()) continue;
       QTextImageFormat format = at.fragment().charFormat().toImageFormat();
-      const QUrl name = source().resolved(QUrl(format.name()));
+      const QUrl name = address(m_page).resolved(QUrl(format.name()));
       const QImage fitted = picture(name);
       document()->addResource(QTextDocument::ImageResource, name, fitted);
       document()->addResource(QTextDocument::ImageResource, QUrl(format.name()), fitted);
@@ -172,10 +175,9 @@ void ManualBrowser::resizeEvent(QResizeEvent* event) {
 
 void ManualBrowser::changeEvent(QEvent* event) {
   QTextBrowser::changeEvent(event);
-  if (event->type() != QEvent::PaletteChange || source().isEmpty()) return;
+  if (event->type() != QEvent::PaletteChange || m_page.isEmpty()) return;
   const int place = verticalScrollBar()->value();
   reload();
-  dress();
   verticalScrollBar()->setValue(place);
 }
 

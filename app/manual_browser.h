@@ -16,7 +16,7 @@ class ManualBrowser : public QTextBrowser {
   /// Shows a page that exists, from the heading behind # if `name` has one.
   void open(const QString& name);
   /// Id of the page that is shown.
-  QString page() const;
+  QString page() const { return m_page; }
   /// Marks every place with these words and scrolls to the first; empty marks nothing.
   void mark(const QString& words);
   int marks() const { return static_cast<int>(extraSelections().size()); }
@@ -36,9 +36,11 @@ class ManualBrowser : public QTextBrowser {
   void dressCode(QTextCursor& cursor);
   void fitPictures();
   void goTo(const QString& anchor);
+  QUrl address(const QString& id) const;
   QImage picture(const QUrl& name) const;
 
   const ManualPages& m_pages;
+  QString m_page;
   bool m_dressing = false;
 };
 

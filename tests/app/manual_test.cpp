@@ -54,6 +54,8 @@ class ManualTest : public QObject {
   ManualWindow& open(const std::string& page) {
     const Status opened = m_window->runCommand("manual", {{"page", page}});
     if (!opened) qFatal("%s", opened.error().text().c_str());
+    if (!QTest::qWaitFor([this] { return QApplication::activeWindow() == m_window->manual(); }))
+      qFatal("the manual's window is not active");
     return *m_window->manual();
   }
   QLineEdit* searchLine() { return m_window->manual()->findChild<QLineEdit*>("manual_search"); }
