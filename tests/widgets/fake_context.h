@@ -82,8 +82,12 @@ class FakeContext : public InspectorContext {
   /// Answers as the command's verb would.
   void runCommand(const QString& id, const nlohmann::json& args, QObject* receiver = nullptr,
                   Reply reply = {}) override {
-    static const std::map<std::string, std::string> kVerbs{
-        {"quantisation_measure", "quantisation"}, {"check_invariants", "invariants"}, {"break_add", "break"}};
+    static const std::map<std::string, std::string> kVerbs{{"quantisation_measure", "quantisation"},
+                                                           {"check_invariants", "invariants"},
+                                                           {"break_add", "break"},
+                                                           {"wlod_expand", "expand"},
+                                                           {"wlod_collapse", "collapse"},
+                                                           {"wlod_refocus", "refocus"}};
     commands.push_back({id.toStdString(), args});
     const auto verb = kVerbs.find(id.toStdString());
     const auto found = answers.find(verb == kVerbs.end() ? id.toStdString() : verb->second);
