@@ -38,6 +38,7 @@ ManualBrowser::ManualBrowser(const ManualPages& pages, QWidget* parent) : QTextB
   connect(this, &QTextBrowser::anchorClicked, this, &ManualBrowser::follow);
   connect(this, &QTextBrowser::sourceChanged, this, [this](const QUrl& url) {
     m_page = QFileInfo(url.path()).completeBaseName();  // source() is still the page before
+    document()->setLayoutEnabled(true);
     dress();
     goTo(url.fragment());
     emit pageShown(m_page);
@@ -59,6 +60,7 @@ QUrl ManualBrowser::address(const QString& id) const {
 QVariant ManualBrowser::loadResource(int type, const QUrl& name) {
   if (type == QTextDocument::ImageResource) return picture(address(m_page).resolved(name));
   const ManualPage* page = m_pages.find(QFileInfo(name.path()).completeBaseName());
+  document()->setLayoutEnabled(false);  // a table would be laid out anew for each of its rows
   return page ? page->text : QString();
 }
 
