@@ -103,6 +103,26 @@ class LiveContextTest : public QObject {
     QCOMPARE(tick(), 0);
     QCOMPARE(m_state.alive.load(), 1);
   }
+
+  /// Another session is shown when the command's reply comes: views hear nothing of it, who ran the command does.
+  void repliesOfTheSessionBeforeAreNotTold() {
+    open();
+    const auto before = m_context.session();
+    QObject listener;
+    int told = 0, came = 0;
+    connect(&m_context, &InspectorContext::commandReplied, &listener, [&] { ++told; });
+    const auto step = [&] {
+      m_context.submit("step", json::object(), [&](const Result<json>&) { ++came; });
+      return ok();
+    };
+    QVERIFY(m_context.within("step", json::object(), step));
+    open();
+    QTRY_COMPARE(came, 1);
+    QCOMPARE(told, 0);
+    QVERIFY(m_context.within("step", json::object(), step));
+    QTRY_COMPARE(came, 2);
+    QCOMPARE(told, 1);
+  }
 };
 
 QTEST_GUILESS_MAIN(LiveContextTest)
