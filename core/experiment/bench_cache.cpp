@@ -2,6 +2,8 @@
 #include "core/experiment/bench_cache.h"
 
 #include <chrono>
+#include <limits>
+#include <numeric>
 #include <random>
 
 #include "core/edit/planner.h"
@@ -90,6 +92,16 @@ Result<EditCost> applyTo(BenchCache& cache, std::vector<Action> actions) {
   cost.bytes = static_cast<double>(applied->bytesMoved);
   cache.store.release(applied->freed);
   return cost;
+}
+
+Status compactAll(BenchCache& cache) {
+  FaultDoor faults;
+  LayoutContext context{cache.store, faults};
+  std::vector<int> layers(at(cache.store.layers()));
+  std::iota(layers.begin(), layers.end(), 0);
+  const Result<Compaction> done =
+      cache.layouts.layout(0).compact(cache.state.groups[0], layers, context, std::numeric_limits<std::int64_t>::max());
+  return done ? ok() : Status(done.error());
 }
 
 }  // namespace kvlab

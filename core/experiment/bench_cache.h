@@ -29,4 +29,7 @@ struct EditCost {
 };
 Result<EditCost> applyTo(BenchCache& cache, std::vector<Action> actions);
 
+/// Gets back the room that edits left unused, as the verb compact does. Only paged layouts leave any.
+Status compactAll(BenchCache& cache);
+
 }  // namespace kvlab

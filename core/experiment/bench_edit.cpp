@@ -25,6 +25,7 @@ Result<Samples> measure(BenchCache& cache, int runs) {
     samples.commit.push_back(cost->commit);
     samples.bytes.push_back(cost->bytes);
     if (Result<EditCost> back = applyTo(cache, {Add{TokenId(8)}}); !back) return back.error();  // to 8 192 rows
+    if (Status tidy = compactAll(cache); !tidy) return tidy.error();
   }
   return samples;
 }
