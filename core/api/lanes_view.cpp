@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/api/lanes_view.h"
 
-#include <cmath>
+#include "core/api/finite.h"
 
 namespace kvlab {
 namespace {
@@ -9,16 +9,15 @@ namespace {
 using nlohmann::json;
 
 /// JSON has no not-a-number: null.
-json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
 json numbers(const std::vector<double>& values) {
   json out = json::array();
-  for (const double value : values) out.push_back(number(value));
+  for (const double value : values) out.push_back(finite(value));
   return out;
 }
 
 json number(const Summary& summary, double Summary::*value) {
-  return summary.count ? number(summary.*value) : json(nullptr);
+  return summary.count ? finite(summary.*value) : json(nullptr);
 }
 
 json row(const LaneView& lane, std::size_t place, std::int64_t ticks) {
@@ -30,7 +29,7 @@ json row(const LaneView& lane, std::size_t place, std::int64_t ticks) {
            {"kl", number(lane.kl, &Summary::mean)},
            {"klMedian", number(lane.kl, &Summary::median)},
            {"klP99", number(lane.kl, &Summary::p99)},
-           {"klLast", number(lane.now.kl)},
+           {"klLast", finite(lane.now.kl)},
            {"dnll", number(lane.dnll, &Summary::mean)},
            {"top1", number(lane.top1, &Summary::mean)},
            {"massKept", number(lane.massKept, &Summary::mean)},
@@ -55,13 +54,13 @@ json row(const LaneView& lane, std::size_t place, std::int64_t ticks) {
 }  // namespace
 
 json toJson(const LaneFigures& figures) {
-  return {{"kl", number(figures.kl)},
-          {"dnll", number(figures.dnll)},
-          {"top1", number(figures.top1)},
-          {"massKept", number(figures.meanMassKept())},
-          {"overlap", number(figures.meanOverlap())},
+  return {{"kl", finite(figures.kl)},
+          {"dnll", finite(figures.dnll)},
+          {"top1", finite(figures.top1)},
+          {"massKept", finite(figures.meanMassKept())},
+          {"overlap", finite(figures.meanOverlap())},
           {"needles", numbers(figures.needles)},
-          {"us", number(figures.us)},
+          {"us", finite(figures.us)},
           {"weightBytes", figures.weightBytes}};
 }
 

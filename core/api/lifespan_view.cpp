@@ -6,13 +6,14 @@
 #include <limits>
 #include <map>
 
+#include "core/api/finite.h"
+
 namespace kvlab {
 namespace {
 
 using nlohmann::json;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-json number(double value) { return std::isfinite(value) ? json(value) : json(); }
 double real(const json& value) { return value.is_number() ? value.get<double>() : kNone; }
 
 void addFigures(const std::vector<std::pair<float, float>>& pairs, HeadLifespans& out) {
@@ -41,8 +42,8 @@ json headToJson(const HeadLifespans& head) {
   for (const CalibrationBin& bin : head.bins) bins.push_back({bin.predicted, bin.actual, bin.rows});
   return {{"rows", head.rows},
           {"censored", head.censored},
-          {"r2", number(head.r2)},
-          {"bias", number(head.bias)},
+          {"r2", finite(head.r2)},
+          {"bias", finite(head.bias)},
           {"bins", bins},
           {"points", {{"predicted", head.predicted}, {"actual", head.actual}, {"censored", head.cut}}}};
 }

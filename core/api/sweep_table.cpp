@@ -71,45 +71,45 @@ std::vector<std::string> csvFields(const SweepRow& row, const std::vector<std::s
   return out;
 }
 
-bool isText(const Json& json, const char* key) { return json.contains(key) && json[key].is_string(); }
-bool isWhole(const Json& json, const char* key) { return json.contains(key) && json[key].is_number_integer(); }
+bool isText(const Json& from, const char* key) { return from.contains(key) && from[key].is_string(); }
+bool isWhole(const Json& from, const char* key) { return from.contains(key) && from[key].is_number_integer(); }
 bool areCounts(const Json& list, std::size_t n) {
   return list.is_array() && list.size() == n &&
       std::all_of(list.begin(), list.end(), [](const Json& v) { return v.is_number_integer(); });
 }
 
-std::optional<std::string> readMeasures(const Json& json, SweepRow& row) {
+std::optional<std::string> readMeasures(const Json& from, SweepRow& row) {
   for (std::size_t i = 0; i < std::size(kMeasures); ++i) {
-    const auto found = json.find(std::string(kMeasures[i].name));
-    if (found == json.end() || found->is_null()) continue;
+    const auto found = from.find(std::string(kMeasures[i].name));
+    if (found == from.end() || found->is_null()) continue;
     if (!found->is_number()) return std::string(kMeasures[i].name) + " is not a number";
     row.measures[i] = found->get<double>();
   }
-  for (const Json& pair : json.value("by_story", Json::array())) {
+  for (const Json& pair : from.value("by_story", Json::array())) {
     if (!areCounts(pair, 2)) return "by_story does not hold pairs of counts";
     row.byStory.emplace_back(pair[0].get<int>(), pair[1].get<int>());
   }
-  for (const Json& three : json.value("by_distance", Json::array())) {
+  for (const Json& three : from.value("by_distance", Json::array())) {
     if (!areCounts(three, 3)) return "by_distance does not hold three numbers each";
     row.byDistance.push_back({three[0].get<int>(), three[1].get<int>(), three[2].get<int>()});
   }
   return std::nullopt;
 }
 
-std::optional<std::string> readHead(const Json& json, SweepRow& row) {
-  if (!json.is_object()) return "is no object";
-  if (!isWhole(json, "schema") || json["schema"] != kSweepSchema)
+std::optional<std::string> readHead(const Json& from, SweepRow& row) {
+  if (!from.is_object()) return "is no object";
+  if (!isWhole(from, "schema") || from["schema"] != kSweepSchema)
     return "is not of schema " + std::to_string(kSweepSchema);
   for (const char* key : {"index", "seed"})
-    if (!isWhole(json, key)) return std::string("has no whole number ") + key;
+    if (!isWhole(from, key)) return std::string("has no whole number ") + key;
   for (const char* key : {"id", "prompts", "ask"})
-    if (!isText(json, key)) return std::string("has no text ") + key;
-  row.index = json["index"].get<std::int64_t>();
-  row.seed = json["seed"].get<std::int64_t>();
-  row.id = json["id"].get<std::string>();
-  row.prompts = json["prompts"].get<std::string>();
-  row.ask = json["ask"].get<std::string>();
-  const Json axes = json.value("axes", Json::object());
+    if (!isText(from, key)) return std::string("has no text ") + key;
+  row.index = from["index"].get<std::int64_t>();
+  row.seed = from["seed"].get<std::int64_t>();
+  row.id = from["id"].get<std::string>();
+  row.prompts = from["prompts"].get<std::string>();
+  row.ask = from["ask"].get<std::string>();
+  const Json axes = from.value("axes", Json::object());
   if (!axes.is_object()) return "has axes that are no object";
   for (const auto& [name, label] : axes.items()) {
     if (!label.is_string()) return "has an axis " + name + " without a label";
@@ -118,9 +118,9 @@ std::optional<std::string> readHead(const Json& json, SweepRow& row) {
   return std::nullopt;
 }
 
-std::optional<std::string> readBudget(const Json& json, SweepRow& row) {
-  const auto found = json.find("budget");
-  if (found == json.end()) return std::nullopt;
+std::optional<std::string> readBudget(const Json& from, SweepRow& row) {
+  const auto found = from.find("budget");
+  if (found == from.end()) return std::nullopt;
   const bool ratio = found->is_object() && found->contains("ratio");
   const Json value = found->is_object() ? found->value(ratio ? "ratio" : "tokens", Json()) : Json();
   if (!value.is_number()) return "has a budget that is neither ratio nor tokens";
@@ -128,9 +128,9 @@ std::optional<std::string> readBudget(const Json& json, SweepRow& row) {
   return std::nullopt;
 }
 
-std::optional<std::string> readError(const Json& json, SweepRow& row) {
-  const auto found = json.find("error");
-  if (found == json.end()) return std::nullopt;
+std::optional<std::string> readError(const Json& from, SweepRow& row) {
+  const auto found = from.find("error");
+  if (found == from.end()) return std::nullopt;
   for (const char* key : {"code", "what", "why", "remedy"})
     if (!found->is_object() || !isText(*found, key)) return std::string("has an error without a text ") + key;
   row.error = Error{(*found)["code"].get<std::string>(), (*found)["what"].get<std::string>(),
@@ -190,11 +190,11 @@ std::string sweepLine(const SweepRow& row) {
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Result<SweepRow> sweepRow(const Json& json, const std::string& place) {
+Result<SweepRow> sweepRow(const Json& from, const std::string& place) {
   SweepRow row;
   row.measures.resize(std::size(kMeasures));
   for (auto* read : {&readHead, &readBudget, &readMeasures, &readError})
-    if (const auto why = (*read)(json, row)) return badRow(place, *why);
+    if (const auto why = (*read)(from, row)) return badRow(place, *why);
   return row;
 }
 

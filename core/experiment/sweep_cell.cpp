@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/analysis/metrics.h"
+#include "core/experiment/bench_rig.h"
 #include "core/session/policies.h"
 #include "core/session/ticks.h"
 #include "core/session/truth.h"
@@ -14,8 +15,6 @@ namespace kvlab {
 namespace {
 
 constexpr int kDistances[] = {64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 1 << 30};
-
-Status failed(const TickReport& report) { return report.ok ? ok() : Status(*report.error); }
 
 /// Logits of the next token; an edit may have made those of the state stale.
 Result<std::vector<float>> freshLogits(Session& session) {

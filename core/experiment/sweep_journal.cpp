@@ -15,7 +15,7 @@
 
 namespace kvlab {
 
-using json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;
 
 namespace {
 
@@ -24,17 +24,17 @@ constexpr std::size_t kSumDigits = 16;
 
 std::string sum(std::string_view text) { return contentHash(std::as_bytes(std::span(text.data(), text.size()))); }
 
-std::string lineOf(const json& value) {
-  const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+std::string lineOf(const Json& value) {
+  const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
   return sum(text) + " " + text + "\n";
 }
 
 /// The JSON of a whole line; nothing if it is torn or damaged.
-std::optional<json> valueOf(std::string_view line) {
+std::optional<Json> valueOf(std::string_view line) {
   if (line.size() < kSumDigits + 2 || line[kSumDigits] != ' ') return std::nullopt;
   const std::string_view text = line.substr(kSumDigits + 1);
   if (sum(text) != line.substr(0, kSumDigits)) return std::nullopt;
-  json value = json::parse(text, nullptr, false);
+  Json value = Json::parse(text, nullptr, false);
   return value.is_discarded() ? std::nullopt : std::optional(std::move(value));
 }
 
@@ -79,7 +79,7 @@ Status SweepJournal::lock(int flags) {
                "wait for it, or give another --out"};
 }
 
-Result<std::unique_ptr<SweepJournal>> SweepJournal::create(const std::string& path, const json& head) {
+Result<std::unique_ptr<SweepJournal>> SweepJournal::create(const std::string& path, const Json& head) {
   std::unique_ptr<SweepJournal> journal(new SweepJournal(path));
   if (Status locked = journal->lock(O_RDWR | O_CREAT | O_EXCL | O_APPEND); !locked) return locked.error();
   if (Status written = journal->append(head); !written) return written.error();
@@ -101,7 +101,7 @@ Status SweepJournal::read() {
   for (int number = 1; begin < text->size(); ++number) {
     const std::size_t end = text->find('\n', begin);
     const bool last = end == std::string::npos || end + 1 == text->size();
-    const std::optional<json> value =
+    const std::optional<Json> value =
         end == std::string::npos ? std::nullopt : valueOf(std::string_view(*text).substr(begin, end - begin));
     if (!value && !last)
       return Error{"bad_journal", "cannot use the journal " + m_path,
@@ -117,7 +117,7 @@ Status SweepJournal::read() {
   return ok();
 }
 
-Status SweepJournal::append(const json& line) {
+Status SweepJournal::append(const Json& line) {
   if (m_head.is_null()) m_head = line;
   if (!m_failed && writeAll(m_file, lineOf(line))) return ok();
   m_failed = true;  // a line behind half a line would look like damage

@@ -60,10 +60,10 @@ std::string shortText(const json& value) {
 }
 
 /// A change of the manifest that puts `value` at a.b.c.
-json at(const std::string& key, const json& value) {
+json nested(const std::string& key, const json& value) {
   const auto dot = key.find('.');
   if (dot == std::string::npos) return json{{key, value}};
-  return json{{key.substr(0, dot), at(key.substr(dot + 1), value)}};
+  return json{{key.substr(0, dot), nested(key.substr(dot + 1), value)}};
 }
 
 Status readWithout(const json& value, const std::string& place, SweepValue& out) {
@@ -85,7 +85,7 @@ Result<SweepValue> readKeyValue(const json& value, const std::string& place, con
   Result<std::string> label =
       labelled ? textOf(value, place + ".", "label", shortText(held)) : Result<std::string>(shortText(held));
   if (!label) return label.error();
-  SweepValue out{*label, at(key, held)};
+  SweepValue out{*label, nested(key, held)};
   if (labelled && value.contains("set")) {
     if (!value["set"].is_object()) return badField(place + ".set", value["set"], "is no object of manifest changes");
     out.set.merge_patch(value["set"]);

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What verbs that look at layers share. Engine thread.
 #pragma once
-#include <cmath>
-
+#include "core/api/finite.h"
 #include "core/session/session.h"
 #include "core/verbs/verb_args.h"
 
 namespace kvlab {
 
-/// JSON has no infinities and no not-a-number: null.
-inline nlohmann::json finite(double value) {
-  return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
-}
-
+inline constexpr std::int64_t kMostId = (std::int64_t{1} << 31) - 1;
 /// As tables have them; the session knows how many there are.
 inline constexpr std::int64_t kMostLayer = 1 << 20;
 inline ArgInfo layerArg() { return arg::integer("layer", 0, kMostLayer); }

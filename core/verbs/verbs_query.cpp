@@ -15,7 +15,6 @@ namespace kvlab {
 namespace {
 
 using nlohmann::json;
-constexpr std::int64_t kMostId = (std::int64_t{1} << 31) - 1;
 Result<json> tokenise(const Session& session, VerbArgs& in) {
   Result<std::vector<TokenId>> ids = session.model().tokenizer().encode(in.text("text"), false);
   if (!ids) return ids.error();

@@ -11,8 +11,7 @@ namespace kvlab {
 namespace {
 
 using nlohmann::json;
-constexpr std::int64_t kMostId = (std::int64_t{1} << 31) - 1, kAllRows = std::int64_t{1} << 40,
-                       kMostSeed = (std::int64_t{1} << 53) - 1;
+constexpr std::int64_t kAllRows = std::int64_t{1} << 40, kMostSeed = (std::int64_t{1} << 53) - 1;
 
 LedgerId ledgerId(const VerbArgs& in) { return LedgerId(static_cast<std::int32_t>(in.integer("ledger"))); }
 

@@ -34,24 +34,25 @@ Status checkScores(const WorkingContext& context, std::span<const double> scores
   return ok();
 }
 
-struct Candidate {
+struct FocusCandidate {
   LodEdit edit;
   double score = 0;
 };
 
 /// Gists by falling score; among equal scores the earlier gist comes first.
-std::deque<Candidate> expansions(const WorkingContext& context, std::span<const double> scores, double from) {
-  std::deque<Candidate> out;
+std::deque<FocusCandidate> expansions(const WorkingContext& context, std::span<const double> scores, double from) {
+  std::deque<FocusCandidate> out;
   for (std::size_t i = 0; i < scores.size(); ++i)
     if (const TreeNode node = context.entries()[i]; node.level > 0 && scores[i] >= from)
       out.push_back({{true, node}, scores[i]});
-  std::stable_sort(out.begin(), out.end(), [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
+  std::stable_sort(out.begin(), out.end(),
+                   [](const FocusCandidate& a, const FocusCandidate& b) { return a.score > b.score; });
   return out;
 }
 
 /// Blocks of 32 siblings by rising score, which is that of the highest sibling; among equal scores the earlier first.
-std::deque<Candidate> collapses(const WorkingContext& context, std::span<const double> scores, double upTo) {
-  std::deque<Candidate> out;
+std::deque<FocusCandidate> collapses(const WorkingContext& context, std::span<const double> scores, double upTo) {
+  std::deque<FocusCandidate> out;
   for (std::size_t i = 0; i + kGistBlock <= scores.size(); ++i) {
     const TreeNode first = context.entries()[i];
     if (first.level == kTopLevel || first.start % spanOf(first.level + 1)) continue;
@@ -60,21 +61,22 @@ std::deque<Candidate> collapses(const WorkingContext& context, std::span<const d
                                              scores.begin() + static_cast<std::ptrdiff_t>(i + kGistBlock));
     if (highest <= upTo) out.push_back({{false, {first.level + 1, first.start}}, highest});
   }
-  std::stable_sort(out.begin(), out.end(), [](const Candidate& a, const Candidate& b) { return a.score < b.score; });
+  std::stable_sort(out.begin(), out.end(),
+                   [](const FocusCandidate& a, const FocusCandidate& b) { return a.score < b.score; });
   return out;
 }
 
-Candidate first(std::deque<Candidate>& from) {
-  const Candidate candidate = from.front();
+FocusCandidate first(std::deque<FocusCandidate>& from) {
+  const FocusCandidate candidate = from.front();
   from.pop_front();
   return candidate;
 }
 
-bool expandsFirst(const std::deque<Candidate>& expand, const std::deque<Candidate>& collapse) {
+bool expandsFirst(const std::deque<FocusCandidate>& expand, const std::deque<FocusCandidate>& collapse) {
   return !expand.empty() && (collapse.empty() || expand.front().score >= -collapse.front().score);
 }
 
-Candidate strongestOf(std::deque<Candidate>& expand, std::deque<Candidate>& collapse) {
+FocusCandidate strongestOf(std::deque<FocusCandidate>& expand, std::deque<FocusCandidate>& collapse) {
   return first(expandsFirst(expand, collapse) ? expand : collapse);
 }
 
@@ -92,7 +94,7 @@ class Allocation {
   std::size_t edits() const { return m_out.edits.size(); }
 
   /// Carries the candidate out unless a rule forbids it, and notes the rule.
-  bool take(const Candidate& candidate, const char* code, std::string reason) {
+  bool take(const FocusCandidate& candidate, const char* code, std::string reason) {
     if (overlaps(candidate.edit.node))
       return note(candidate, false, "overlap", "another edit of this round is in " + candidate.edit.node.text());
     if (const auto error = m_context.refusal(candidate.edit, m_working))
@@ -101,13 +103,13 @@ class Allocation {
     m_out.edits.push_back(candidate.edit);
     return note(candidate, true, code, std::move(reason));
   }
-  bool note(const Candidate& candidate, bool done, std::string code, std::string reason) {
+  bool note(const FocusCandidate& candidate, bool done, std::string code, std::string reason) {
     m_out.round.decisions.push_back(
         {candidate.edit.node, candidate.edit.expand, candidate.score, done, std::move(code), std::move(reason)});
     return done;
   }
   /// Lists the strongest candidates beyond the limit of edits, and counts the others.
-  Refocus finish(std::deque<Candidate> expand, std::deque<Candidate> collapse, const FocusRules& rules) {
+  Refocus finish(std::deque<FocusCandidate> expand, std::deque<FocusCandidate> collapse, const FocusRules& rules) {
     for (std::size_t i = 0; i < kListed && !(expand.empty() && collapse.empty()); ++i)
       note(strongestOf(expand, collapse), false, "edit_limit",
            "the limit of " + std::to_string(rules.edits) + " edits per round is reached");
@@ -138,8 +140,8 @@ std::string tooMuch(const Allocation& allocation, const WorkingRules& working) {
 Result<Refocus> refocus(const WorkingContext& context, std::span<const double> scores, const FocusRules& rules,
                         const WorkingRules& working) {
   if (Status good = checkScores(context, scores); !good) return good.error();
-  std::deque<Candidate> expand = expansions(context, scores, rules.expandAt),
-                        collapse = collapses(context, scores, -rules.collapseAt);
+  std::deque<FocusCandidate> expand = expansions(context, scores, rules.expandAt),
+                             collapse = collapses(context, scores, -rules.collapseAt);
   Allocation allocation(context, working);
   while (!expand.empty() || !collapse.empty()) {
     if (allocation.edits() >= at(rules.edits)) return allocation.finish(expand, collapse, rules);
@@ -147,10 +149,10 @@ Result<Refocus> refocus(const WorkingContext& context, std::span<const double> s
     if (roomless && collapse.empty()) {
       allocation.note(first(expand), false, "over_budget", tooMuch(allocation, working));
     } else if (expands && !roomless) {
-      const Candidate next = first(expand);
+      const FocusCandidate next = first(expand);
       allocation.take(next, "accepted", "score " + shown(next.score) + ", at least " + shown(rules.expandAt));
     } else {
-      const Candidate next = first(collapse);
+      const FocusCandidate next = first(collapse);
       allocation.take(
           next, roomless ? "makes_room" : "accepted",
           roomless ? "score " + shown(next.score) + ", makes room for " + expand.front().edit.node.text()
@@ -165,10 +167,10 @@ Result<Refocus> makeRoom(const WorkingContext& context, std::span<const double> 
   if (Status good = checkScores(context, scores); !good) return good.error();
   WorkingRules urgent = working;
   urgent.cooldown = 0;
-  std::deque<Candidate> collapse = collapses(context, scores, 1);
+  std::deque<FocusCandidate> collapse = collapses(context, scores, 1);
   Allocation allocation(context, urgent);
   while (!allocation.fits(entries) && !collapse.empty()) {
-    const Candidate next = first(collapse);
+    const FocusCandidate next = first(collapse);
     allocation.take(next, "makes_room",
                     "score " + shown(next.score) + ", makes room for " + std::to_string(entries) + " more entries");
   }

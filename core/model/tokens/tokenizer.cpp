@@ -17,11 +17,11 @@ Result<TokenizerSettings> readSettings(const std::string& directory, const Model
   const std::string file = directory + "/tokenizer_config.json";
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) return settings;
-  const auto json = readJsonFile(file, "bad_tokenizer");
-  if (!json) return json.error();
-  if (!json->is_object()) return badTokenizer(file, "not a JSON object");
+  const auto read = readJsonFile(file, "bad_tokenizer");
+  if (!read) return read.error();
+  if (!read->is_object()) return badTokenizer(file, "not a JSON object");
   const auto flag = [&](const char* key, bool& out) {
-    if (const auto it = json->find(key); it != json->end() && it->is_boolean()) out = it->get<bool>();
+    if (const auto it = read->find(key); it != read->end() && it->is_boolean()) out = it->get<bool>();
   };
   flag("add_bos_token", settings.addBos);
   flag("add_eos_token", settings.addEos);
