@@ -166,7 +166,7 @@ class WlodPlanner {
 
   /// The working context after the edits of detail, then the tail, then what is added.
   void layOut() {
-    Result<WorkingContext::Edited> edited = m_state.context.edited(m_edits, withoutBudget());
+    Result<WorkingContext::Edited> edited = m_state.context.edited(m_edits, editRules());
     if (!edited) {
       m_error = edited.error();
       if (m_error->action) m_error->action = m_editPlaces[at(*m_error->action)];
@@ -178,14 +178,15 @@ class WlodPlanner {
     std::int32_t length = m_state.tree.length();
     if (m_plan.tailChanges || m_plan.added) {
       length = m_tailBegin + static_cast<std::int32_t>(m_plan.tail.size());
-      const Result<WorkingContext> resized = startsCold(length)
-          ? coldStart(length, m_state.rules.start, m_state.rules.working)
-          : m_plan.context.resized(Moment(m_tailBegin), length, withoutBudget());
+      const bool cold = startsCold(length);
+      const Result<WorkingContext> resized = cold ? coldStart(length, m_state.rules.start, m_state.rules.working)
+                                                  : m_plan.context.resized(Moment(m_tailBegin), length, editRules());
       if (!resized) {
         m_error = resized.error();
         return;
       }
       m_plan.context = *resized;
+      if (cold) retiled();
       m_plan.changes.push_back({{m_tailBegin + m_plan.kept, std::max(length, m_state.tree.length())}, true});
     }
     for (const WlodPlan::Content& one : m_plan.replaced)
@@ -196,14 +197,24 @@ class WlodPlanner {
     if (Status room = WorkingContext::fits(m_plan.context.cost(), m_state.rules.working); !room) m_error = room.error();
   }
 
-  /// A first text that does not fit as tokens begins as tokens, LOD1 and LOD2.
+  /// What comes does not fit as tokens, however much of the present context is collapsed.
   bool startsCold(std::int32_t length) const {
-    return m_state.context.cost() == 0 && length > m_state.rules.working.budget;
+    const WorkingRules& rules = m_state.rules.working;
+    return coarsestCost(m_tailBegin, rules) + length - m_tailBegin > rules.budget && length > rules.budget;
   }
 
-  /// The budget is that of the whole list.
-  WorkingRules withoutBudget() const {
+  /// Notes where a cold start changes the detail of what was there.
+  void retiled() {
+    const auto before = m_state.context.entries().span(), after = m_plan.context.entries().span();
+    const auto [first, ignored] = std::mismatch(before.begin(), before.end(), after.begin(), after.end());
+    if (first != before.end() && first->start < m_tailBegin)
+      m_plan.changes.push_back({{first->start, m_tailBegin}, false});
+  }
+
+  /// The budget is that of the whole list. Collapses that make room for its tokens do not wait for the cooldown.
+  WorkingRules editRules() const {
     WorkingRules rules = m_state.rules.working;
+    if (m_state.context.cost() + static_cast<std::int32_t>(m_added.size()) > rules.budget) rules.cooldown = 0;
     rules.budget = kMostMoments;
     return rules;
   }

@@ -3,7 +3,8 @@
 // working context. A bad list is refused whole. semantics.md, sections 3 and 8. Pure; engine thread.
 //
 // Legal: expand, collapse, add; replacing n tokens by n; whatever happens within the incomplete tail. Edits that
-// would move later moments are refused (breaks_alignment). A first text that is longer than the budget starts cold.
+// would move later moments are refused (breaks_alignment). A text that does not fit as tokens, however much is
+// collapsed, starts cold: the whole time line is tiled anew (cold_start.h).
 #pragma once
 #include <vector>
 

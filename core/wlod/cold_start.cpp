@@ -23,10 +23,21 @@ std::vector<TreeNode> tiling(std::int32_t lod1From, std::int32_t tokensFrom, std
   return out;
 }
 
+/// Where the coarsest tiling has tokens, and LOD1.
+std::pair<std::int32_t, std::int32_t> coarsest(std::int32_t length, const WorkingRules& rules) {
+  const std::int32_t tokensFrom = border(length, rules.protectedTail, 1);
+  return {tokensFrom, border(tokensFrom, 0, 2)};
+}
+
 }  // namespace
 
+std::int32_t coarsestCost(std::int32_t length, const WorkingRules& rules) {
+  const auto [tokensFrom, lod1From] = coarsest(length, rules);
+  return costOf(lod1From, tokensFrom, length);
+}
+
 Result<WorkingContext> coldStart(std::int32_t length, const ColdStart& wish, const WorkingRules& rules) {
-  std::int32_t tokensFrom = border(length, rules.protectedTail, 1), lod1From = border(tokensFrom, 0, 2);
+  auto [tokensFrom, lod1From] = coarsest(length, rules);
   if (Status room = WorkingContext::fits(costOf(lod1From, tokensFrom, length), rules); !room) return room.error();
   const auto refine = [&](std::int32_t& from, std::int32_t least, int coarse) {
     while (from > least) {

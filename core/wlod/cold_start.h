@@ -11,6 +11,9 @@ struct ColdStart {
   std::int32_t gists = 2048;  // the moments before, which shall stand as LOD1 or finer
 };
 
+/// Entries of the coarsest tiling that leaves the protected tail alone.
+std::int32_t coarsestCost(std::int32_t length, const WorkingRules& rules);
+
 /// Begins with the coarsest tiling that leaves the protected tail alone, then refines from the end backwards
 /// while the budget lasts. Error over_budget if the coarsest tiling does not fit.
 Result<WorkingContext> coldStart(std::int32_t length, const ColdStart& wish, const WorkingRules& rules);

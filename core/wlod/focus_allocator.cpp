@@ -130,6 +130,40 @@ class Allocation {
   Refocus m_out;
 };
 
+/// Blocks whose entries changed lately go behind the others.
+std::deque<FocusCandidate> rested(const WorkingContext& context, const WorkingRules& working,
+                                  std::deque<FocusCandidate> blocks) {
+  std::stable_partition(blocks.begin(), blocks.end(), [&](const FocusCandidate& block) {
+    const auto error = context.refusal(block.edit, working);
+    return !error || error->code != "cooldown";
+  });
+  return blocks;
+}
+
+/// Scores of a context that came of another by collapses: a gist has that of its highest child.
+std::vector<double> carried(const WorkingContext& from, std::span<const double> scores, const WorkingContext& to) {
+  std::vector<double> out;
+  std::size_t i = 0;
+  for (const TreeNode entry : to.entries()) {
+    out.push_back(scores[i]);
+    for (; i < scores.size() && from.entries()[i].start < entry.end(); ++i)
+      out.back() = std::max(out.back(), scores[i]);
+  }
+  return out;
+}
+
+/// Another part of the same round.
+void join(Refocus& round, Refocus part) {
+  FocusRound& all = round.round;
+  const std::int32_t before = round.edits.empty() ? part.round.before : all.before;
+  std::vector<FocusDecision> decisions = std::move(all.decisions);
+  decisions.insert(decisions.end(), part.round.decisions.begin(), part.round.decisions.end());
+  all = std::move(part.round);
+  all.before = before;
+  all.decisions = std::move(decisions);
+  round.edits.insert(round.edits.end(), part.edits.begin(), part.edits.end());
+}
+
 std::string tooMuch(const Allocation& allocation, const WorkingRules& working) {
   return std::to_string(allocation.cost()) + " entries and " + std::to_string(kStep) +
       " more are above the budget of " + std::to_string(working.budget);
@@ -167,15 +201,28 @@ Result<Refocus> makeRoom(const WorkingContext& context, std::span<const double> 
   if (Status good = checkScores(context, scores); !good) return good.error();
   WorkingRules urgent = working;
   urgent.cooldown = 0;
-  std::deque<FocusCandidate> collapse = collapses(context, scores, 1);
-  Allocation allocation(context, urgent);
-  while (!allocation.fits(entries) && !collapse.empty()) {
-    const FocusCandidate next = first(collapse);
-    allocation.take(next, "makes_room",
-                    "score " + shown(next.score) + ", makes room for " + std::to_string(entries) + " more entries");
+  WorkingContext now = context;
+  std::vector<double> nowScores(scores.begin(), scores.end());
+  Refocus out;
+  for (;;) {
+    Allocation allocation(now, urgent);
+    std::deque<FocusCandidate> collapse = rested(now, working, collapses(now, nowScores, 1));
+    while (!allocation.fits(entries) && !collapse.empty()) {
+      const FocusCandidate next = first(collapse);
+      allocation.take(next, "makes_room",
+                      "score " + shown(next.score) + ", makes room for " + std::to_string(entries) + " more entries");
+    }
+    const std::int32_t cost = allocation.cost();
+    Refocus part = allocation.finish({}, {}, {});
+    const bool stuck = part.edits.empty();
+    Result<WorkingContext::Edited> edited = now.edited(part.edits, urgent);
+    if (!edited) return edited.error();
+    join(out, std::move(part));
+    if (Status room = WorkingContext::fits(cost + entries, working); room) return out;
+    else if (stuck) return room.error();
+    nowScores = carried(now, nowScores, edited->context);
+    now = std::move(edited->context);
   }
-  if (Status room = WorkingContext::fits(allocation.cost() + entries, working); !room) return room.error();
-  return allocation.finish({}, {}, {});
 }
 
 }  // namespace kvlab

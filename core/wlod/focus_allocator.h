@@ -26,7 +26,8 @@ struct Refocus {
 Result<Refocus> refocus(const WorkingContext& context, std::span<const double> scores, const FocusRules& rules,
                         const WorkingRules& working);
 
-/// Collapses the weakest blocks, whatever their scores and cooldowns, until `entries` more entries fit.
+/// Collapses the weakest blocks, whatever their scores, until `entries` more entries fit: first those whose cooldown is
+/// over, then the others; gists whose 32 siblings stand side by side by then, too.
 /// Errors: bad_scores; over_budget where no block is left that may collapse.
 Result<Refocus> makeRoom(const WorkingContext& context, std::span<const double> scores, std::int32_t entries,
                          const WorkingRules& working);

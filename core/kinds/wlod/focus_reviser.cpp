@@ -25,6 +25,7 @@ Status FocusReviser::before(CacheState& observed, TickPart& part, CallContext& c
   if (!room) next->context = state.context.nextRound();
   Result<Refocus> round = room ? makeRoom(next->context, scores, adds, state.rules.working)
                                : refocus(next->context, scores, state.rules.focus, state.rules.working);
+  if (!round && room && round.error().code == "over_budget") return ok();  // the plan starts cold, or refuses
   if (!round) return round.error();
   if (!room) next->sinceRound = -adds;  // which are counted when they come
   round->round.tick = Tick(observed.tick.value() + 1);
