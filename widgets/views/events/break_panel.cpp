@@ -66,6 +66,10 @@ BreakPanel::BreakPanel(InspectorContext& context, QWidget* parent)
   setCommand(m_remove, "break_set");
   runsCommand(m_clear, context, "break_clear");
   connect(&context, &InspectorContext::commandReplied, this, &BreakPanel::take);
+  connect(&context, &InspectorContext::sessionChanged, this, [this] {
+    m_list->clear();
+    buttons();
+  });
   connect(m_edit, &QComboBox::editTextChanged, this, &BreakPanel::buttons);
   connect(m_list, &QListWidget::itemSelectionChanged, this, &BreakPanel::buttons);
   buttons();

@@ -6,6 +6,7 @@
 #include <QPushButton>
 
 #include "widgets/base/button_use.h"
+#include "widgets/base/scroll_bars.h"
 #include "widgets/base/tight_column.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/table/lamp_delegate.h"
@@ -25,9 +26,11 @@ QPixmap lamp(bool good, const Theme& theme, qreal dpr) {
 InvariantsView::InvariantsView(InspectorContext& context, QWidget* parent)
     : InspectorView(context, parent), m_model(new InvariantModel(this)), m_ask(context, this) {
   makeStrip();
-  m_table = new DataTable(this, m_model, tr("Invariants"),
-                          tr("Return or a double click on a broken one goes to the row that breaks it"));
+  m_table = new DataTable(this);
   m_table->setItemDelegate(new LampDelegate(m_table));
+  settleBars(m_table);
+  m_table->setAccessibleName(tr("Invariants"));
+  m_table->setToolTip(tr("Return or a double click on a broken one goes to the row that breaks it"));
   m_table->setSelectionMode(QAbstractItemView::ExtendedSelection);
   auto* content = new QWidget(this);
   auto* column = tightColumn(content);
@@ -44,6 +47,7 @@ InvariantsView::InvariantsView(InspectorContext& context, QWidget* parent)
   column->addWidget(m_detail);
   setContent(content);
   setMainControl(m_table);
+  m_table->setModel(m_model);
   connect(m_table, &QTableView::activated, this, [this](const QModelIndex& index) { jump(index.row()); });
   connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &InvariantsView::showDetail);
   m_table->setColumnHidden(m_table->columnOf("detail"), true);  // the line below the table says it in full

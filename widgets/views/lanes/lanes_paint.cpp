@@ -169,7 +169,8 @@ void LanesCanvas::paintFine(QPainter& painter, const std::vector<LaneCell>& cell
   const auto worst = [&](int x) -> std::optional<LaneCell> {
     const auto begin = static_cast<std::size_t>(std::max(0.0, std::floor(axis().item(x))));
     const auto end =
-        std::min(cells.size(), static_cast<std::size_t>(std::max(std::ceil(axis().item(x + 1)), static_cast<double>(begin) + 1)));
+        std::min(cells.size(),
+                 static_cast<std::size_t>(std::max(std::ceil(axis().item(x + 1)), static_cast<double>(begin) + 1)));
     if (begin >= end) return {};
     return *std::max_element(cells.begin() + static_cast<std::ptrdiff_t>(begin),
                              cells.begin() + static_cast<std::ptrdiff_t>(end));

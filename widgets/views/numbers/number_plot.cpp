@@ -244,7 +244,7 @@ void NumberPlot::Parts::paintDots(QPainter& painter) const {
       const double value = curve.drawn[cursor];
       if (std::isnan(value)) continue;
       const QPointF dot(bottom()->coordToPixel(ticks[at(cursor)]),
-                       part.rect->axis(QCPAxis::atLeft)->coordToPixel(value));
+                        part.rect->axis(QCPAxis::atLeft)->coordToPixel(value));
       painter.setPen(QPen(theme->surface, 1.5));
       painter.setBrush(seriesColour(curve.pen, theme->dark));
       painter.drawEllipse(dot, 4, 4);
