@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "app/command_rules.h"
 #include "widgets/base/view_registry.h"
 
 namespace kvlab {
@@ -17,12 +18,10 @@ bool hasType(const nlohmann::json& value, const QString& type) {
   return value.is_object();
 }
 
-Error badArgument(const Command& command, const std::string& why, const std::string& field, nlohmann::json value) {
-  Error error{"bad_argument", "command " + command.id.toStdString() + " was not run", why,
-              "see its arguments with `kvlab list commands` or Help > Commands"};
-  error.field = field;
-  error.value = std::move(value);
-  return error;
+Error badArgument(const Command& command, const std::string& why, const std::string& field,
+                  const nlohmann::json& value) {
+  return kvlab::badArgument("command " + command.id.toStdString() + " was not run", why,
+                            "see its arguments with `kvlab list commands` or Help > Commands", field, value);
 }
 
 Status checkArguments(const Command& command, const nlohmann::json& args) {
@@ -41,6 +40,17 @@ Status checkArguments(const Command& command, const nlohmann::json& args) {
 }
 
 }  // namespace
+
+void add(std::vector<Command>& list, Command head, std::function<Status(CommandHost&, const nlohmann::json& args)> run,
+         std::function<QString(const CommandHost&)> blocked, CommandMore more) {
+  head.run = std::move(run);
+  head.blocked = std::move(blocked);
+  head.keys = std::move(more.keys);
+  head.icon = std::move(more.icon);
+  head.args = std::move(more.args);
+  head.startsGroup = more.startsGroup;
+  list.push_back(std::move(head));
+}
 
 const Command* CommandRegistry::find(const QString& id) const {
   const auto same = [&](const Command& command) { return command.id == id; };

@@ -32,6 +32,18 @@ struct Command {
   bool startsGroup = false;  // a separator before it in its menu
 };
 
+/// What few commands have.
+struct CommandMore {
+  QStringList keys = {};
+  QString icon = {};
+  std::vector<CommandArgument> args = {};
+  bool startsGroup = false;
+};
+
+/// One command more: `head` has its id, title, menu and help.
+void add(std::vector<Command>& list, Command head, std::function<Status(CommandHost&, const nlohmann::json& args)> run,
+         std::function<QString(const CommandHost&)> blocked = {}, CommandMore more = {});
+
 class CommandRegistry {
  public:
   explicit CommandRegistry(std::vector<Command> commands) : m_commands(std::move(commands)) {}

@@ -50,19 +50,49 @@ inline QString needsRedo(const CommandHost& host) {
   return host.context().snapshot()->canRedo ? QString() : QString("there is nothing to redo");
 }
 
+/// A value as a script writes it.
+inline QString scriptText(const nlohmann::json& value) { return QString::fromStdString(value.dump()); }
+
+/// Says the script line and has the engine run the verb that it stands for.
+inline Status submitSaid(CommandHost& host, const QString& line, const char* verb,
+                         const nlohmann::json& args = nlohmann::json::object()) {
+  emit host.context().scripted(line);
+  host.context().submit(verb, args);
+  return ok();
+}
+/// A command that is a verb without arguments.
+inline auto plainVerb(const char* verb) {
+  return
+      [verb](CommandHost& host, const nlohmann::json&) { return submitSaid(host, QString("s.%1()").arg(verb), verb); };
+}
+
+inline Error badArgument(const std::string& what, const std::string& why, const std::string& remedy,
+                         const std::string& field, const nlohmann::json& value) {
+  return {"bad_argument", what, why, remedy, {}, field, value};
+}
+
+/// True for one of `count` places, as a script counts them.
+inline bool isPlace(double number, int count) {
+  return number >= 0 && number < count && number == static_cast<int>(number);
+}
+
 /// Checks a layer that was given; a verb would, too, but not before a menu has closed.
 inline Status checkLayer(const CommandHost& host, const nlohmann::json& args, const std::string& what) {
   if (!args.contains("layer")) return ok();
   const int layers = host.context().snapshot()->info->cacheLayers.layers;
-  const auto layer = args["layer"].get<double>();
-  if (layer >= 0 && layer < layers && layer == static_cast<int>(layer)) return ok();
-  return Error{"bad_argument",
-               what,
-               "there is no layer " + args["layer"].dump(),
-               "name one from 0 to " + std::to_string(layers - 1) + ", or none for all",
-               {},
-               "layer",
-               args["layer"]};
+  if (isPlace(args["layer"].get<double>(), layers)) return ok();
+  return badArgument(what, "there is no layer " + args["layer"].dump(),
+                     "name one from 0 to " + std::to_string(layers - 1) + ", or none for all", "layer", args["layer"]);
+}
+
+/// A verb about a layer, or about all of them; `keys` of its arguments in the order of the script's call.
+inline Status layerVerb(CommandHost& host, const char* verb, const nlohmann::json& args,
+                        std::initializer_list<const char*> keys, const std::string& refused) {
+  if (Status known = checkLayer(host, args, refused); !known) return known;
+  QStringList said;
+  for (const char* key : keys)
+    if (args.contains(key)) said << scriptText(args[key]);
+  return submitSaid(host, QString("s.%1(%2)").arg(verb, said.join(", ")), verb, args);
 }
 
 }  // namespace kvlab

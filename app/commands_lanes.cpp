@@ -16,26 +16,19 @@ Status open(CommandHost& host, const Json& args) {
     Json request{{"lanes", args["changes"]}};
     for (const char* key : {"together", "needles"})
       if (args.contains(key)) request[key] = args[key];
-    emit host.context().scripted("view.command(\"lanes_open\", " + QString::fromStdString(args.dump()) + ")");
-    host.context().submit("lanesOpen", request);
+    (void)submitSaid(host, QString("view.command(\"lanes_open\", %1)").arg(scriptText(args)), "lanesOpen", request);
   }
   return host.showView(QStringLiteral("lanes"));
 }
 
 Status close(CommandHost& host, const Json& args) {
-  const auto lanes = static_cast<double>(host.context().snapshot()->lanes->lanes.size());
+  const auto lanes = static_cast<int>(host.context().snapshot()->lanes->lanes.size());
   const double lane = args.value("lane", 0.0);
-  if (lane < 0 || lane >= lanes || lane != static_cast<double>(static_cast<int>(lane)))
-    return Error{"bad_argument",
-                 "the lanes were not closed",
-                 "there is no lane " + args["lane"].dump(),
-                 "name one from 0 to " + std::to_string(static_cast<int>(lanes) - 1),
-                 {},
-                 "lane",
-                 args["lane"]};
-  emit host.context().scripted("view.command(\"lanes_close\", " + QString::fromStdString(args.dump()) + ")");
-  host.context().submit("lanesClose", {{"lane", static_cast<int>(lane)}});
-  return ok();
+  if (!isPlace(lane, lanes))
+    return badArgument("the lanes were not closed", "there is no lane " + args["lane"].dump(),
+                       "name one from 0 to " + std::to_string(lanes - 1), "lane", args["lane"]);
+  return submitSaid(host, QString("view.command(\"lanes_close\", %1)").arg(scriptText(args)), "lanesClose",
+                    {{"lane", static_cast<int>(lane)}});
 }
 
 QString needsLanes(const CommandHost& host) {
@@ -46,28 +39,18 @@ QString needsLanes(const CommandHost& host) {
 }  // namespace
 
 void addLanesCommands(std::vector<Command>& list) {
-  list.push_back(
-      {"lanes_open",
-       "Open Lanes…",
-       "Run",
-       "Run the session beside others that differ from it by keys of the manifest, in lockstep on the same tokens.",
-       {},
-       "",
-       {{"changes", "array",
-         "an object of manifest keys for each lane beside the reference; asked for in the view when missing"},
-        {"together", "boolean", "one forward pass for all lanes; true unless given"},
-        {"needles", "array", "places of tokens whose survival is reported"}},
-       open,
-       needsIdleAlone});
-  list.push_back({"lanes_close",
-                  "Close Lanes",
-                  "Run",
-                  "Go on with one lane as the session: the reference unless a lane is given.",
-                  {},
-                  "",
-                  {{"lane", "number", "the lane to go on with; 0 is the reference"}},
-                  close,
-                  needsLanes});
+  add(list,
+      {"lanes_open", "Open Lanes…", "Run",
+       "Run the session beside others that differ from it by keys of the manifest, in lockstep on the same tokens."},
+      open, needsIdleAlone,
+      {.args = {{"changes", "array",
+                 "an object of manifest keys for each lane beside the reference; asked for in the view when missing"},
+                {"together", "boolean", "one forward pass for all lanes; true unless given"},
+                {"needles", "array", "places of tokens whose survival is reported"}}});
+  add(list,
+      {"lanes_close", "Close Lanes", "Run",
+       "Go on with one lane as the session: the reference unless a lane is given."},
+      close, needsLanes, {.args = {{"lane", "number", "the lane to go on with; 0 is the reference"}}});
 }
 
 }  // namespace kvlab

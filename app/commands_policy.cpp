@@ -13,22 +13,13 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr auto kRefused = "the policy was refused";
+
 /// Checks what a verb would check, too, but not before a menu has closed.
 Status policySet(CommandHost& host, const Json& args) {
-  if (Status known = checkLayer(host, args, "the policy was refused"); !known) return known;
-  if (const auto spec = PolicySpec::fromJson(args["policy"]); !spec) return spec.error();
-  QString line = "s.setPolicy(" + QString::fromStdString(args["policy"].dump());
-  if (args.contains("layer")) line += ", " + QString::fromStdString(args["layer"].dump());
-  emit host.context().scripted(line + ")");
-  host.context().submit("setPolicy", args);
-  return ok();
-}
-
-Status measureLifespans(CommandHost& host, const Json&) {
-  LiveContext& context = host.context();
-  emit context.scripted("s.measureLifespans()");
-  context.submit("measureLifespans", Json::object());
-  return ok();
+  const auto spec = PolicySpec::fromJson(args["policy"]);
+  if (checkLayer(host, args, kRefused) && !spec) return spec.error();
+  return layerVerb(host, "setPolicy", args, {"policy", "layer"}, kRefused);
 }
 
 QString needsGates(const CommandHost& host) {
@@ -43,25 +34,16 @@ QString needsGates(const CommandHost& host) {
 }  // namespace
 
 void addPolicyCommands(std::vector<Command>& list) {
-  list.push_back({"policy_set",
-                  "Set Eviction Policy",
-                  "",
-                  "Evict rows of a layer, or of all, by another policy from the next tick on.",
-                  {},
-                  "",
-                  {{"policy", "string", "as `kvlab list policies` names it, with keys: h2o:ratio=0.25", true},
-                   {"layer", "number", "the layer; all of them unless given"}},
-                  policySet,
-                  needsIdle});
-  list.push_back({"lifespans_measure",
-                  "Measure Lifespans",
-                  "Run",
-                  "See how long each row is used when nothing is evicted, beside what gates predicted.",
-                  {},
-                  "",
-                  {},
-                  measureLifespans,
-                  needsGates});
+  add(list,
+      {"policy_set", "Set Eviction Policy", "",
+       "Evict rows of a layer, or of all, by another policy from the next tick on."},
+      policySet, needsIdle,
+      {.args = {{"policy", "string", "as `kvlab list policies` names it, with keys: h2o:ratio=0.25", true},
+                {"layer", "number", "the layer; all of them unless given"}}});
+  add(list,
+      {"lifespans_measure", "Measure Lifespans", "Run",
+       "See how long each row is used when nothing is evicted, beside what gates predicted."},
+      plainVerb("measureLifespans"), needsGates);
 }
 
 }  // namespace kvlab

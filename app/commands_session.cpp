@@ -19,30 +19,29 @@ Status withPath(CommandHost& host, const Json& args, const PathQuestion& questio
   });
 }
 
-void showOpened(CommandHost& host, const Result<SessionPtr>& opened) {
-  if (!opened) emit host.context().failed(opened.error());
-}
-
 Status open(CommandHost& host, const Json& request, const QString& line) {
-  host.openSession(request, [&host](const Result<SessionPtr>& r) { showOpened(host, r); });
+  host.openSession(request, [&host](const Result<SessionPtr>& opened) {
+    if (!opened) emit host.context().failed(opened.error());
+  });
   emit host.context().scripted(line);
   return ok();
 }
 
-QString quoted(const QString& text) { return QString::fromStdString(Json(text.toStdString()).dump()); }
+Status openManifest(CommandHost& host, const Json& manifest) {
+  return open(host, {{"manifest", manifest}}, "s = lab.open(" + scriptText(manifest) + ")");
+}
+
+QString quoted(const QString& text) { return scriptText(text.toStdString()); }
 
 Status newSession(CommandHost& host, const Json& args) {
-  if (args.contains("manifest"))
-    return open(host, {{"manifest", args["manifest"]}},
-                "s = lab.open(" + QString::fromStdString(args["manifest"].dump()) + ")");
+  if (args.contains("manifest")) return openManifest(host, args["manifest"]);
   host.showNewSession();
   return ok();
 }
 
-Status openManifest(CommandHost& host, const QString& path) {
+Status openManifestFile(CommandHost& host, const QString& path) {
   const auto manifest = readManifest(path.toStdString());
-  if (!manifest) return manifest.error();
-  return open(host, {{"manifest", *manifest}}, "s = lab.open(" + QString::fromStdString(manifest->dump()) + ")");
+  return manifest ? openManifest(host, *manifest) : Status(manifest.error());
 }
 
 Status openModel(CommandHost& host, const QString& path) {
@@ -55,18 +54,19 @@ Status openCapture(CommandHost& host, const QString& path) {
 
 PathAction fileVerb(const char* verb) {
   return [verb](CommandHost& host, const QString& path) {
-    emit host.context().scripted(QString("s.%1(%2)").arg(verb, quoted(path)));
-    host.context().submit(verb, {{"path", path.toStdString()}});
-    return ok();
+    return submitSaid(host, QString("s.%1(%2)").arg(verb, quoted(path)), verb, {{"path", path.toStdString()}});
   };
 }
 
-void add(std::vector<Command>& list, Command command, const PathQuestion& question, PathAction action) {
-  command.args = {{"path", "string", "the file; asked for when missing"}};
-  command.run = [question, action](CommandHost& host, const Json& args) {
+using Blocked = QString (*)(const CommandHost&);
+
+void addFile(std::vector<Command>& list, Command head, const PathQuestion& question, PathAction action,
+             Blocked blocked = nullptr, CommandMore more = {}) {
+  more.args = {{"path", "string", "the file; asked for when missing"}};
+  const auto run = [question, action](CommandHost& host, const Json& args) {
     return withPath(host, args, question, action);
   };
-  list.push_back(std::move(command));
+  add(list, std::move(head), run, blocked, std::move(more));
 }
 
 constexpr auto kCaptures = "kvlab captures (*.kvcap)";
@@ -82,65 +82,36 @@ Status runSweep(CommandHost& host, const QString& path) {
   return ok();
 }
 
-void addSweeps(std::vector<Command>& list) {
-  Command open{"open_sweep", "Open Sweep…", "File", "Show the results of a sweep."};
-  open.startsGroup = true;
-  add(list, open, {"Open Sweep", "Results (*.jsonl)"},
-      [](CommandHost& host, const QString& path) { return host.openSweep(path); });
-  add(list, {"run_sweep", "Run Sweep…", "File", "Run a sweep's specification, or go on with it."},
-      {"Run Sweep", "Specifications (*.json)"}, runSweep);
-}
-
 void addFiles(std::vector<Command>& list) {
-  add(list, {"open_manifest", "Open Manifest…", "File", "Open the session a manifest describes.", {"Ctrl+O"}},
-      {"Open Manifest", "Manifests (*.json)"}, openManifest);
-  add(list, {"open_model", "Open Model Folder…", "File", "Open a Hugging Face model directory.", {"Ctrl+Shift+O"}},
-      {"Open Model Folder", ""}, openModel);
-  add(list, {"open_capture", "Open Capture…", "File", "Open a recorded session."}, {"Open Capture", kCaptures},
-      openCapture);
-  Command saveCapture{"save_capture", "Save Capture…", "File", "Write the whole session so that it can be replayed.",
-                      {"Ctrl+S"},     "save"};
-  saveCapture.blocked = needsIdle;
-  saveCapture.startsGroup = true;
-  add(list, saveCapture, {"Save Capture", kCaptures, true, ".kvcap"}, fileVerb("saveCapture"));
-  Command saveCache{"save_cache", "Save Cache…", "File", "Write the KV cache, exactly."};
-  saveCache.blocked = needsIdle;
-  add(list, saveCache, {"Save Cache", kCaches, true, ".safetensors"}, fileVerb("saveCache"));
-  Command loadCache{"load_cache", "Load Cache…", "File", "Replace the KV cache by a file's."};
-  loadCache.blocked = needsIdleAlone;
-  add(list, loadCache, {"Load Cache", kCaches}, fileVerb("loadCache"));
+  addFile(list, {"open_manifest", "Open Manifest…", "File", "Open the session a manifest describes."},
+          {"Open Manifest", "Manifests (*.json)"}, openManifestFile, nullptr, {.keys = {"Ctrl+O"}});
+  addFile(list, {"open_model", "Open Model Folder…", "File", "Open a Hugging Face model directory."},
+          {"Open Model Folder", ""}, openModel, nullptr, {.keys = {"Ctrl+Shift+O"}});
+  addFile(list, {"open_capture", "Open Capture…", "File", "Open a recorded session."}, {"Open Capture", kCaptures},
+          openCapture);
+  addFile(list, {"save_capture", "Save Capture…", "File", "Write the whole session so that it can be replayed."},
+          {"Save Capture", kCaptures, true, ".kvcap"}, fileVerb("saveCapture"), needsIdle,
+          {.keys = {"Ctrl+S"}, .icon = "save", .startsGroup = true});
+  addFile(list, {"save_cache", "Save Cache…", "File", "Write the KV cache, exactly."},
+          {"Save Cache", kCaches, true, ".safetensors"}, fileVerb("saveCache"), needsIdle);
+  addFile(list, {"load_cache", "Load Cache…", "File", "Replace the KV cache by a file's."}, {"Load Cache", kCaches},
+          fileVerb("loadCache"), needsIdleAlone);
+  addFile(list, {"run_script", "Run Script…", "File", "Run a script file in this window."},
+          {"Run Script", "Scripts (*.js)"}, &CommandHost::runScriptFile, nullptr, {.startsGroup = true});
+  addFile(list, {"open_sweep", "Open Sweep…", "File", "Show the results of a sweep."},
+          {"Open Sweep", "Results (*.jsonl)"}, &CommandHost::openSweep, nullptr, {.startsGroup = true});
+  addFile(list, {"run_sweep", "Run Sweep…", "File", "Run a sweep's specification, or go on with it."},
+          {"Run Sweep", "Specifications (*.json)"}, runSweep);
 }
 
 }  // namespace
 
 void addSessionCommands(std::vector<Command>& list) {
-  list.push_back({"new_session",
-                  "New Session…",
-                  "File",
-                  "Choose a model and settings and open them.",
-                  {"Ctrl+N"},
-                  "new",
-                  {{"manifest", "object", "the manifest; asked for when missing"}},
-                  newSession});
+  add(list, {"new_session", "New Session…", "File", "Choose a model and settings and open them."}, newSession, {},
+      {.keys = {"Ctrl+N"}, .icon = "new", .args = {{"manifest", "object", "the manifest; asked for when missing"}}});
   addFiles(list);
-  Command script{"run_script", "Run Script…", "File", "Run a script file in this window."};
-  script.startsGroup = true;
-  add(list, script, {"Run Script", "Scripts (*.js)"},
-      [](CommandHost& host, const QString& path) { return host.runScriptFile(path); });
-  addSweeps(list);
-  list.push_back({"quit",
-                  "Quit",
-                  "File",
-                  "Leave the program.",
-                  {"Ctrl+Q"},
-                  "",
-                  {},
-                  [](CommandHost& host, const Json&) {
-                    host.quit();
-                    return ok();
-                  },
-                  {},
-                  true});
+  add(list, {"quit", "Quit", "File", "Leave the program."},
+      [](CommandHost& host, const Json&) { return host.quit(), ok(); }, {}, {.keys = {"Ctrl+Q"}, .startsGroup = true});
 }
 
 }  // namespace kvlab

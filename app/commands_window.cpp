@@ -9,10 +9,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-template <class Body>
-auto always(Body body) {
-  return [body](CommandHost& host, const Json&) {
-    body(host);
+template <class... Given>
+auto always(void (CommandHost::*body)(Given...), Given... given) {
+  return [=](CommandHost& host, const Json&) {
+    (host.*body)(given...);
     return ok();
   };
 }
@@ -42,10 +42,9 @@ Status savePicture(CommandHost& host, const Json& args) {
 
 void addViews(std::vector<Command>& list, const std::vector<ViewName>& views) {
   for (const ViewName& view : views) {
-    Command show{"show_" + view.id, view.title, "View", "Show " + view.title + " and give it the keyboard."};
-    if (!view.key.isEmpty()) show.keys = {view.key};
-    show.run = [id = view.id](CommandHost& host, const Json&) { return host.showView(id); };
-    list.push_back(std::move(show));
+    add(list, {"show_" + view.id, view.title, "View", "Show " + view.title + " and give it the keyboard."},
+        [id = view.id](CommandHost& host, const Json&) { return host.showView(id); }, {},
+        {.keys = view.key.isEmpty() ? QStringList() : QStringList(view.key)});
   }
 }
 
@@ -53,102 +52,36 @@ void addViews(std::vector<Command>& list, const std::vector<ViewName>& views) {
 
 void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& views) {
   addViews(list, views);
-  list.push_back({"next_view",
-                  "Next View",
-                  "View",
-                  "Give the keyboard to the next view that can be seen.",
-                  {"F6"},
-                  "",
-                  {},
-                  always([](CommandHost& h) { h.showNeighbour(true); })});
-  list.push_back({"previous_view",
-                  "Previous View",
-                  "View",
-                  "Give the keyboard to the view before.",
-                  {"Shift+F6"},
-                  "",
-                  {},
-                  always([](CommandHost& h) { h.showNeighbour(false); })});
-  list.push_back({"type_prompt",
-                  "Type a Prompt",
-                  "View",
-                  "Go to the line that appends text to the context.",
-                  {"Alt+0"},
-                  "",
-                  {},
-                  [](CommandHost& h, const Json&) { return h.typePrompt(); },
-                  needsSession});
-  list.push_back({"theme",
-                  "Dark or Light",
-                  "View",
-                  "Change between the dark and the light theme.",
-                  {"Ctrl+Shift+L"},
-                  "theme",
-                  {{"name", "string", "dark or light; the other when missing"}},
-                  setTheme,
-                  {},
-                  true});
-  list.push_back({"reset_layout",
-                  "Reset Layout",
-                  "View",
-                  "Put every view back to its first place.",
-                  {},
-                  "",
-                  {},
-                  always([](CommandHost& h) { h.resetLayout(); })});
-  list.push_back(
-      {"screenshot",
-       "Save Picture…",
-       "View",
-       "Write the window or one view as a PNG.",
-       {"Ctrl+Shift+S"},
-       "camera",
-       {{"path", "string", "the file; asked for when missing"}, {"view", "string", "a view's id, or window"}},
-       savePicture});
-  list.push_back({"palette",
-                  "Command Palette",
-                  "Help",
-                  "Find any command by typing a part of its name.",
-                  {"Ctrl+P", "Ctrl+Shift+P"},
-                  "",
-                  {},
-                  always([](CommandHost& h) { h.showPalette(); })});
-  list.push_back({"manual",
-                  "Manual",
-                  "Help",
-                  "Open the manual at the page of the view that has the keyboard.",
-                  {"F1"},
-                  "",
-                  {{"page", "string", "a page, as rings or view-map; the view's own when missing"}},
-                  [](CommandHost& h, const Json& args) {
-                    return h.showManual(QString::fromStdString(args.value("page", std::string())));
-                  }});
-  list.push_back({"help_commands",
-                  "Commands and Shortcuts",
-                  "Help",
-                  "List every command.",
-                  {"Shift+F1"},
-                  "",
-                  {},
-                  always([](CommandHost& h) { h.showCommandHelp(); })});
-  list.push_back({"tour",
-                  "Tour",
-                  "Help",
-                  "Walk through the workbench in ten minutes.",
-                  {},
-                  "",
-                  {},
-                  [](CommandHost& h, const Json&) { return h.runScriptFile("tour.js"); }});
-  list.push_back({"about",
-                  "About kvlab",
-                  "Help",
-                  "Version, licences, numerics.",
-                  {},
-                  "",
-                  {},
-                  always([](CommandHost& h) { h.showAbout(); }),
-                  {},
-                  true});
+  add(list, {"next_view", "Next View", "View", "Give the keyboard to the next view that can be seen."},
+      always(&CommandHost::showNeighbour, true), {}, {.keys = {"F6"}});
+  add(list, {"previous_view", "Previous View", "View", "Give the keyboard to the view before."},
+      always(&CommandHost::showNeighbour, false), {}, {.keys = {"Shift+F6"}});
+  add(list, {"type_prompt", "Type a Prompt", "View", "Go to the line that appends text to the context."},
+      [](CommandHost& host, const Json&) { return host.typePrompt(); }, needsSession, {.keys = {"Alt+0"}});
+  add(list, {"theme", "Dark or Light", "View", "Change between the dark and the light theme."}, setTheme, {},
+      {.keys = {"Ctrl+Shift+L"},
+       .icon = "theme",
+       .args = {{"name", "string", "dark or light; the other when missing"}},
+       .startsGroup = true});
+  add(list, {"reset_layout", "Reset Layout", "View", "Put every view back to its first place."},
+      always(&CommandHost::resetLayout));
+  add(list, {"screenshot", "Save Picture…", "View", "Write the window or one view as a PNG."}, savePicture, {},
+      {.keys = {"Ctrl+Shift+S"},
+       .icon = "camera",
+       .args = {{"path", "string", "the file; asked for when missing"}, {"view", "string", "a view's id, or window"}}});
+  add(list, {"palette", "Command Palette", "Help", "Find any command by typing a part of its name."},
+      always(&CommandHost::showPalette), {}, {.keys = {"Ctrl+P", "Ctrl+Shift+P"}});
+  add(list, {"manual", "Manual", "Help", "Open the manual at the page of the view that has the keyboard."},
+      [](CommandHost& host, const Json& args) {
+        return host.showManual(QString::fromStdString(args.value("page", std::string())));
+      },
+      {}, {.keys = {"F1"}, .args = {{"page", "string", "a page, as rings or view-map; the view's own when missing"}}});
+  add(list, {"help_commands", "Commands and Shortcuts", "Help", "List every command."},
+      always(&CommandHost::showCommandHelp), {}, {.keys = {"Shift+F1"}});
+  add(list, {"tour", "Tour", "Help", "Walk through the workbench in ten minutes."},
+      [](CommandHost& host, const Json&) { return host.runScriptFile("tour.js"); });
+  add(list, {"about", "About kvlab", "Help", "Version, licences, numerics."}, always(&CommandHost::showAbout), {},
+      {.startsGroup = true});
 }
 
 }  // namespace kvlab

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/core_lists.h"
 
+#include <functional>
+
 #include "core/analysis/metrics.h"
 #include "core/api/error_codes.h"
 #include "core/api/layout_names.h"
@@ -20,6 +22,13 @@ using nlohmann::json;
 namespace {
 
 json entry(std::string_view id, std::string_view title) { return {{"id", id}, {"title", title}}; }
+
+template <class List, class Id, class Title>
+json entries(const List& list, Id id, Title title) {
+  json out = json::array();
+  for (const auto& one : list) out.push_back(entry(std::invoke(id, one), std::invoke(title, one)));
+  return out;
+}
 
 std::int64_t bytesOf(const std::string& dtype, kernels::DType fallback) {
   if (dtype == "f32") return 4;
@@ -58,17 +67,10 @@ json describe(const Model& model, const Manifest& manifest) {
 
 }  // namespace
 
-json listInvariants() {
-  json list = json::array();
-  for (const Invariant& one : invariants()) list.push_back(entry(one.id, one.title));
-  return list;
-}
-
-json listLayouts() {
-  json list = json::array();
-  for (const LayoutName& one : layouts()) list.push_back(entry(one.name, one.help));
-  return list;
-}
+json listInvariants() { return entries(invariants(), &Invariant::id, &Invariant::title); }
+json listLayouts() { return entries(layouts(), &LayoutName::name, &LayoutName::help); }
+json listMetrics() { return entries(metrics(), &MetricName::id, &MetricName::title); }
+json listErrors() { return entries(errorCodes(), &ErrorCode::code, &ErrorCode::meaning); }
 
 json listPolicies() {
   json list = json::array();
@@ -79,18 +81,6 @@ json listPolicies() {
         list.back()["presets"].push_back(
             {{"name", preset.name}, {"keys", json::parse(preset.keys)}, {"source", preset.source}});
   }
-  return list;
-}
-
-json listMetrics() {
-  json list = json::array();
-  for (const MetricName& one : metrics()) list.push_back(entry(one.id, one.title));
-  return list;
-}
-
-json listErrors() {
-  json list = json::array();
-  for (const ErrorCode& one : errorCodes()) list.push_back(entry(one.code, one.meaning));
   return list;
 }
 

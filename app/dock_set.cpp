@@ -5,11 +5,11 @@
 #include <QDockWidget>
 #include <QLabel>
 #include <QTabBar>
-#include <QVBoxLayout>
 #include <algorithm>
 #include <utility>
 
 #include "widgets/base/tab_stops.h"
+#include "widgets/base/tight_column.h"
 
 namespace kvlab {
 
@@ -70,9 +70,7 @@ QWidget* DockSet::pane(const ViewInfo& info, InspectorView* view) {
   title->setContentsMargins(Theme::kMedium, 0, 0, 0);
   title->setFixedHeight(24);
   title->setToolTip(info.help);
-  auto* column = new QVBoxLayout(frame);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
+  auto* column = tightColumn(frame);
   column->addWidget(title);
   column->addWidget(view, 1);
   return frame;

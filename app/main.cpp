@@ -11,11 +11,6 @@ namespace {
 
 using namespace kvlab;
 
-int refuse(const Error& error) {
-  std::cerr << errorLine(error) << std::endl;
-  return static_cast<int>(exitFor(error));
-}
-
 /// Subcommands that need neither a window nor pictures.
 int runPlain(const CommandLine& line) {
   if (line.verb == "list") return printList(line);

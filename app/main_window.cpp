@@ -9,12 +9,12 @@
 #include <QSettings>
 #include <QToolBar>
 #include <QToolButton>
-#include <QVBoxLayout>
 
 #include "app/focus_ring.h"
 #include "app/icons.h"
 #include "widgets/base/tab_stops.h"
 #include "widgets/base/theme.h"
+#include "widgets/base/tight_column.h"
 
 namespace kvlab {
 
@@ -57,9 +57,7 @@ MainWindow::~MainWindow() {
 
 void MainWindow::buildCentre() {
   auto* holder = new QWidget(this);
-  auto* column = new QVBoxLayout(holder);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
+  auto* column = tightColumn(holder);
   m_banner = new Banner(holder);
   column->addWidget(m_banner);
   column->addWidget(m_docks->centre(), 1);

@@ -8,6 +8,7 @@
 #include <QLineEdit>
 #include <algorithm>
 
+#include "app/command_rules.h"
 #include "app/main_window.h"
 #include "app/panels.h"
 #include "app/resources.h"
@@ -45,14 +46,13 @@ void MainWindow::closeSession(const SessionPtr& session) {
 }
 
 Error MainWindow::unknownView(const QString& id) const {
-  std::vector<std::string> names;
-  for (const QString& one : m_docks->ids()) names.push_back(one.toStdString());
-  Error error{"unknown_view", "there is no view " + id.toStdString(),
-              "the registry does not list it" + nearestNote(id.toStdString(), names),
-              "name one of: " + m_docks->ids().join(", ").toStdString()};
-  error.field = "view";
-  error.value = id.toStdString();
-  return error;
+  return {"unknown_view",
+          "there is no view " + id.toStdString(),
+          "the registry does not list it" + nearestNote(id.toStdString(), viewIds()),
+          "name one of: " + m_docks->ids().join(", ").toStdString(),
+          {},
+          "view",
+          id.toStdString()};
 }
 
 Status MainWindow::showView(const QString& id) { return m_docks->show(id) ? ok() : Status(unknownView(id)); }
@@ -69,13 +69,8 @@ Status MainWindow::setFocus(const json& wanted) {
     if (!wanted.contains(fields[i])) continue;
     const std::int64_t value = wanted[fields[i]].get<std::int64_t>();
     if (value >= 0 && value < ends[i]) continue;
-    return Error{"bad_argument",
-                 "the focus was not moved",
-                 "there is no " + std::string(fields[i]) + " " + std::to_string(value),
-                 "name one from 0 to " + std::to_string(ends[i] - 1),
-                 {},
-                 fields[i],
-                 value};
+    return badArgument("the focus was not moved", "there is no " + std::string(fields[i]) + " " + std::to_string(value),
+                       "name one from 0 to " + std::to_string(ends[i] - 1), fields[i], value);
   }
   if (wanted.contains("tick")) m_context.showTick(Tick(wanted["tick"].get<std::int64_t>()));
   Focus focus = m_context.focus();
@@ -100,13 +95,9 @@ Status MainWindow::setOptions(const QString& id, const json& options) {
 }
 
 Status MainWindow::setTheme(const QString& name) {
-  if (name != "dark" && name != "light") {
-    Error error{"bad_argument", "the theme was not changed", "there is no theme " + name.toStdString(),
-                "name dark or light"};
-    error.field = "name";
-    error.value = name.toStdString();
-    return error;
-  }
+  if (name != "dark" && name != "light")
+    return badArgument("the theme was not changed", "there is no theme " + name.toStdString(), "name dark or light",
+                       "name", name.toStdString());
   m_settings.theme = name;
   Theme::apply(*qApp, name);
   refreshIcons();
@@ -197,12 +188,9 @@ void MainWindow::caption(const QString& text, std::function<void()> resume) {
 }
 
 Status MainWindow::askPath(const PathQuestion& question, std::function<void(QString)> answer) {
-  if (m_settings.headless) {
-    Error error{"bad_argument", question.title.toStdString() + " was not done", "nobody is there to ask",
-                "give the argument " + question.argument.toStdString()};
-    error.field = question.argument.toStdString();
-    return error;
-  }
+  if (m_settings.headless)
+    return badArgument(question.title.toStdString() + " was not done", "nobody is there to ask",
+                       "give the argument " + question.argument.toStdString(), question.argument.toStdString(), {});
   auto* dialog = new QFileDialog(this, question.title, QDir::currentPath(), question.filter);
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setModal(false);

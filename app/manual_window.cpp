@@ -12,6 +12,7 @@
 #include <QVBoxLayout>
 
 #include "widgets/base/theme.h"
+#include "widgets/base/tight_column.h"
 
 namespace kvlab {
 
@@ -38,9 +39,7 @@ ManualWindow::ManualWindow(ManualPages pages, bool remember, QWidget* parent)
   split->addWidget(m_browser);
   split->setStretchFactor(1, 1);
   split->setSizes({kListWidth, width() - kListWidth});
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
+  auto* column = tightColumn(this);
   column->addWidget(buildBar());
   column->addWidget(split, 1);
   connect(m_browser, &ManualBrowser::pageShown, this, &ManualWindow::selectPage);

@@ -67,14 +67,14 @@ class StillContext : public InspectorContext {
     info->specialTokens = {false};
     tick->info = info;
     tick->state = SessionState::Ready;
-    tick->ledger = PlainLedger(static_cast<std::size_t>(positions));
-    tick->context = Column<LedgerId>::make(static_cast<std::size_t>(positions), [&](LedgerId* ids) {
+    tick->ledger = PlainLedger(at(positions));
+    tick->context = Column<LedgerId>::make(at(positions), [&](LedgerId* ids) {
       for (int i = 0; i < positions; ++i) ids[i] = LedgerId(i);
     });
     auto map = std::make_shared<ResidencyView>();
     map->ledger = tick->context;
-    tick->layers.assign(static_cast<std::size_t>(layers), map);
-    auto exact = std::make_shared<std::vector<Exactness>>(static_cast<std::size_t>(positions), Exactness::Exact);
+    tick->layers.assign(at(layers), map);
+    auto exact = std::make_shared<std::vector<Exactness>>(at(positions), Exactness::Exact);
     for (std::size_t i = exact->size() / 2; i < exact->size(); ++i) (*exact)[i] = Exactness(i % 64 ? 2 : 0);
     tick->exactness = exact;
     return tick;
@@ -83,7 +83,7 @@ class StillContext : public InspectorContext {
     auto tile = std::make_shared<Tile>();
     tile->layers = layers;
     tile->positions = positions;
-    tile->values.resize(static_cast<std::size_t>(layers) * static_cast<std::size_t>(positions));
+    tile->values.resize(at(layers) * at(positions));
     for (std::size_t i = 0; i < tile->values.size(); ++i)
       tile->values[i] = static_cast<float>((i * 2654435761u + seed) % 256);
     return tile;

@@ -50,10 +50,7 @@ int printList(const CommandLine& line) {
 
 int printInfo(const CommandLine& line) {
   const auto model = describeModel(line.manifest, resourceRoot().toStdString());
-  if (!model) {
-    std::cerr << errorLine(model.error()) << std::endl;
-    return static_cast<int>(exitFor(model.error()));
-  }
+  if (!model) return refuse(model.error());
   json backends = listBackends();
   for (json& backend : backends) backend["numerics"] = listNumerics(backend["id"]);
   if (line.json) {

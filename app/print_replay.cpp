@@ -35,10 +35,7 @@ void printStep(const json& step, bool verify) {
 int printReplay(const CommandLine& line) {
   const std::optional<std::int64_t> to = line.to >= 0 ? std::optional<std::int64_t>(line.to) : std::nullopt;
   const auto table = replayTable(line.file, resourceRoot().toStdString(), to, line.verify);
-  if (!table) {
-    std::cerr << errorLine(table.error()) << std::endl;
-    return static_cast<int>(exitFor(table.error()));
-  }
+  if (!table) return refuse(table.error());
   std::printf("%8s  %-14s %-8s%s\n", "tick", "command", "result",
               line.verify ? "  recorded state                    state now" : "");
   for (const json& step : (*table)["steps"]) printStep(step, line.verify);

@@ -7,6 +7,8 @@
 
 namespace kvlab {
 
+/// Says the error on standard error; the exit code for it.
+int refuse(const Error& error);
 /// False, with a message, if the program's own files are missing.
 bool checkResources();
 int runGui(const CommandLine& line, LogRelay& log);

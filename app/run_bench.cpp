@@ -65,11 +65,6 @@ Status writeFile(const std::string& path, const json& content) {
                "name a file in a folder that can be written"};
 }
 
-int refuse(const Error& error) {
-  std::cerr << errorLine(error) << std::endl;
-  return static_cast<int>(exitFor(error));
-}
-
 }  // namespace
 
 int runBench(const CommandLine& line) {

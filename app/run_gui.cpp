@@ -20,8 +20,6 @@ using nlohmann::json;
 
 namespace {
 
-void fail(const Error& error) { std::cerr << errorLine(error) << std::endl; }
-
 QString backendNote() {
   QStringList lines;
   for (const json& backend : listBackends())
@@ -69,10 +67,16 @@ int showWindow(const CommandLine& line, LogRelay& log, const json& request) {
 
 }  // namespace
 
+int refuse(const Error& error) {
+  std::cerr << errorLine(error) << std::endl;
+  return static_cast<int>(exitFor(error));
+}
+
 bool checkResources() {
   if (!resourceRoot().isEmpty()) return true;
-  fail({"no_resources", "the program's files were not found", "looked in " + resourcePlaces().join(", ").toStdString(),
-        "set KVLAB_RESOURCES to the folder that holds demo/ and scripts/"});
+  refuse({"no_resources", "the program's files were not found",
+          "looked in " + resourcePlaces().join(", ").toStdString(),
+          "set KVLAB_RESOURCES to the folder that holds demo/ and scripts/"});
   return false;
 }
 
@@ -97,14 +101,12 @@ int runScript(const CommandLine& line, LogRelay& log) {
   settings.out = QString::fromStdString(line.out);
   settings.limitSeconds = line.limit;
   settings.log = [](const QString& text) { std::cout << text.toStdString() << std::endl; };
-  if (!settings.out.isEmpty() && !QDir().mkpath(settings.out)) {
-    fail({"io", "--out " + line.out, "the folder cannot be made", "name another one"});
-    return static_cast<int>(Exit::Refused);
-  }
+  if (!settings.out.isEmpty() && !QDir().mkpath(settings.out))
+    return refuse({"io", "--out " + line.out, "the folder cannot be made", "name another one"});
   ScriptHost host(window, settings);
   const ScriptResult result = host.runFile(QString::fromStdString(line.file));
   if (!result.failed) return static_cast<int>(Exit::Ok);
-  if (result.refused && result.file.isEmpty()) fail(result.error);
+  if (result.refused && result.file.isEmpty()) refuse(result.error);
   else std::cerr << "kvlab: error: " << result.message().toStdString() << std::endl;
   return static_cast<int>(result.refused ? Exit::Refused : Exit::Failed);
 }

@@ -42,7 +42,7 @@ bool tell(const SweepProgress& progress) {
   return interrupted == 0;
 }
 
-int refuse(const Error& error) {
+int refuseSweep(const Error& error) {
   std::cerr << errorLine(error) << std::endl;
   const bool usage = error.code == "usage" || error.code == "sweep_exists";
   return static_cast<int>(error.code == "cancelled" ? Exit::Failed : usage ? Exit::Usage : Exit::Refused);
@@ -52,8 +52,9 @@ int refuse(const Error& error) {
 
 int runSweepCommand(const CommandLine& line) {
   if (!line.manifest.empty())
-    return refuse({"usage", "the sweep was not started", "options of a session do not apply: " + line.manifest.dump(),
-                   "write them into the specification's base"});
+    return refuseSweep({"usage", "the sweep was not started",
+                        "options of a session do not apply: " + line.manifest.dump(),
+                        "write them into the specification's base"});
   SweepOptions options;
   options.out = line.out;
   options.resources = resourceRoot().toStdString();
@@ -62,7 +63,7 @@ int runSweepCommand(const CommandLine& line) {
   options.progress = tell;
   for (const int number : {SIGINT, SIGTERM}) std::signal(number, [](int) { interrupted = 1; });
   const Result<SweepOutcome> outcome = sweepFile(line.file, options);
-  if (!outcome) return refuse(outcome.error());
+  if (!outcome) return refuseSweep(outcome.error());
   for (const SweepRow& row : outcome->rows)
     if (row.error)
       std::cout << "failed: cell " << row.index << " (" << row.series() << ", seed " << row.seed

@@ -16,11 +16,8 @@ using nlohmann::json;
 
 namespace {
 
-Error refused(const std::string& why, const std::string& field, json value) {
-  Error error{"bad_argument", "the sweep was not started", why, "see lab.sweep in script_api.d.ts"};
-  error.field = field;
-  error.value = std::move(value);
-  return error;
+Error refused(const std::string& why, const std::string& field, const json& value) {
+  return {"bad_argument", "the sweep was not started", why, "see lab.sweep in script_api.d.ts", {}, field, value};
 }
 
 std::string nameOf(const json& spec) {
@@ -151,8 +148,7 @@ Status SweepJob::open(const QString& path) {
     file = folder.filePath(folder.exists("results.jsonl") ? "results.jsonl" : "journal.jsonl");
   const Result<QByteArray> text = readBounded(file, "results " + path.toStdString() + " were not read");
   if (!text) return text.error();
-  Result<std::vector<SweepRow>> rows =
-      sweepRows({text->constData(), static_cast<std::size_t>(text->size())}, file.toStdString());
+  Result<std::vector<SweepRow>> rows = sweepRows({text->constData(), at(text->size())}, file.toStdString());
   if (!rows) return rows.error();
   m_name = QFileInfo(QFileInfo(file).absolutePath()).completeBaseName().toStdString();
   m_place = file.toStdString();

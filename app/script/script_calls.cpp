@@ -23,11 +23,8 @@ Error closedSession(int handle) {
   return {"closed_session", "session " + std::to_string(handle) + " was not called", "it has been closed",
           "open another one with lab.open"};
 }
-Error badArgument(const std::string& what, const std::string& why, const std::string& field, Json value) {
-  Error error{"bad_argument", what, why, "see script_api.d.ts"};
-  error.field = field;
-  error.value = std::move(value);
-  return error;
+Error badArgument(const std::string& what, const std::string& why, const std::string& field, const Json& value) {
+  return {"bad_argument", what, why, "see script_api.d.ts", {}, field, value};
 }
 
 }  // namespace

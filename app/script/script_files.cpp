@@ -15,10 +15,7 @@ using Json = nlohmann::json;
 
 Error fileError(const std::string& code, const std::string& what, const std::string& why, const std::string& remedy,
                 const QString& path) {
-  Error error{code, what, why, remedy};
-  error.field = "path";
-  error.value = path.toStdString();
-  return error;
+  return {code, what, why, remedy, {}, "path", path.toStdString()};
 }
 
 /// Where "resource:NAME" is. Names stay inside the folder.

@@ -15,14 +15,10 @@ QString ScriptCalls::sweep(const QString& request) {
 }
 
 Result<ScriptCalls::Json> ScriptCalls::sweepNow(Json given) {
-  if (!given["options"].is_object()) {
-    Error error{"bad_argument", "the sweep was not started", "the options are not an object",
-                "name them, as in {out: \"folder\", resume: true}"};
-    error.field = "options";
-    error.value = given["options"];
-    return error;
-  }
   Json request = given["options"];
+  if (const char* how = "name them, as in {out: \"folder\", resume: true}"; !request.is_object())
+    return Error{"bad_argument", "the sweep was not started", "the options are not an object", how, {}, "options",
+                 request};
   request["spec"] = given["spec"];
   const QString scheme = QStringLiteral("resource:");
   if (const Json spec = request.value("spec", Json()); spec.is_string()) {

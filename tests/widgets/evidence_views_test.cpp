@@ -100,6 +100,16 @@ class EvidenceViewsTest : public QObject {
     QCOMPARE(context.commands.back().args["conditions"], json::array({"invariant"}));
   }
 
+  void breakpointsAreOfASession() {
+    FakeContext context;
+    const auto view = open<EventsView>(context);
+    auto* panel = view->findChild<BreakPanel*>();
+    panel->add("invariant");
+    QTRY_COMPARE(panel->conditions(), QStringList{"invariant"});
+    context.open(context.history());
+    QVERIFY(panel->conditions().isEmpty());
+  }
+
   void refusedBreakpoint() {
     FakeContext context;
     context.answers["break"] = [](const json&) -> Result<json> {

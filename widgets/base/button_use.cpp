@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/base/button_use.h"
 
-#include <QAbstractButton>
+#include <QPushButton>
 
 namespace kvlab {
 namespace {
@@ -19,6 +19,14 @@ void runsCommand(QAbstractButton* button, InspectorContext& context, const char*
 
 void setOwn(std::initializer_list<QAbstractButton*> buttons) {
   for (QAbstractButton* button : buttons) button->setProperty(kOwn, true);
+}
+
+QPushButton* pushButton(const QString& text, const QString& tip, QWidget* parent) {
+  auto* made = new QPushButton(text, parent);
+  made->setToolTip(tip);
+  made->setAccessibleName(QString(text).remove(QLatin1Char('&')));
+  made->setAutoDefault(false);
+  return made;
 }
 
 QString commandOf(const QAbstractButton& button) { return button.property(kCommand).toString(); }

@@ -7,6 +7,7 @@
 #include "widgets/base/inspector_context.h"
 
 class QAbstractButton;
+class QPushButton;
 
 namespace kvlab {
 
@@ -16,6 +17,9 @@ void setCommand(QAbstractButton* button, const char* id);
 void runsCommand(QAbstractButton* button, InspectorContext& context, const char* id);
 /// A click changes what the view shows, the focus, or a draft; or it copies or saves what the view shows.
 void setOwn(std::initializer_list<QAbstractButton*> buttons);
+
+/// A button with a name for screen readers.
+QPushButton* pushButton(const QString& text, const QString& tip, QWidget* parent);
 
 /// Empty where the button has none.
 QString commandOf(const QAbstractButton& button);

@@ -30,7 +30,7 @@ class Builder {
  private:
   int append(int parent, EventNode node) {
     const int id = static_cast<int>(m_tree.nodes.size());
-    auto& siblings = m_tree.nodes[static_cast<std::size_t>(parent)].children;
+    auto& siblings = m_tree.nodes[at(parent)].children;
     node.parent = parent;
     node.row = static_cast<int>(siblings.size());
     siblings.push_back(id);
@@ -40,8 +40,8 @@ class Builder {
 
   /// The sibling that gathers per-layer events of this name, made when the first one comes.
   int groupOf(int parent, const EventNode& node) {
-    for (const int child : m_tree.nodes[static_cast<std::size_t>(parent)].children) {
-      const EventNode& other = m_tree.nodes[static_cast<std::size_t>(child)];
+    for (const int child : m_tree.nodes[at(parent)].children) {
+      const EventNode& other = m_tree.nodes[at(child)];
       if (other.name == node.name && other.kind == node.kind && !other.layer) return child;
     }
     EventNode group = node;
@@ -65,7 +65,7 @@ class Builder {
     const int parent = m_open.empty() ? 0 : m_open.back().second;
     if (event.layer && event.depth > 0) {
       const int group = groupOf(parent, node);
-      EventNode& gathered = m_tree.nodes[static_cast<std::size_t>(group)];
+      EventNode& gathered = m_tree.nodes[at(group)];
       gathered.us += node.us;
       gathered.bytes += node.bytes;
       node.kind = EventKind::LayerNode;
@@ -98,7 +98,7 @@ double tickMicroseconds(const TickReport& report) {
 qint64 tickBytes(const TickReport& report) {
   std::array<qint64, 3> sums{};
   for (const Event& event : report.events)
-    if (event.depth >= 0 && event.depth < 3) sums[static_cast<std::size_t>(event.depth)] += event.bytes;
+    if (event.depth >= 0 && event.depth < 3) sums[at(event.depth)] += event.bytes;
   return sums[0] ? sums[0] : sums[1] ? sums[1] : sums[2];
 }
 

@@ -46,6 +46,8 @@ QString formatNumber(double value) {
   return QString::number(value, 'g', 4);
 }
 
+QString wordOf(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+
 QString figureText(double value) {
   if (!std::isfinite(value)) return QStringLiteral("–");
   if (value == 0) return QStringLiteral("0");

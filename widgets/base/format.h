@@ -2,6 +2,7 @@
 // Figures as people read them: three significant digits and a unit. Pure functions; any thread.
 #pragma once
 #include <QString>
+#include <string_view>
 
 namespace kvlab {
 
@@ -15,6 +16,8 @@ QString formatRate(qint64 bytes, double us);
 QString counted(qint64 count, const QString& singular, const QString& plural);
 /// A short decimal: at most four significant digits, without trailing zeros.
 QString formatNumber(double value);
+/// A text of the engine's tables.
+QString wordOf(std::string_view text);
 /// "0.0123", "1.2e-05", "–" where there is none; shares as "91.2 %".
 QString figureText(double value);
 QString shareText(double value);

@@ -24,7 +24,7 @@ void InspectorContext::focusPosition(Position position) {
   const SnapshotPtr shown = snapshot();
   const bool inside = shown && position.value() >= 0 && position.value() < shown->length();
   next.position = inside ? position : Position(-1);
-  next.ledger = inside ? shown->context[static_cast<std::size_t>(position.value())] : LedgerId(-1);
+  next.ledger = inside ? shown->context[at(position.value())] : LedgerId(-1);
   if (shown) next.tick = shown->tick;
   setFocus(next);
 }
@@ -39,6 +39,12 @@ void InspectorContext::focusLedger(LedgerId ledger) {
     if (found != shown->context.end())
       next.position = Position(static_cast<std::int32_t>(found - shown->context.begin()));
   }
+  setFocus(next);
+}
+
+void InspectorContext::focusLayer(Layer layer) {
+  Focus next = m_focus;
+  next.layer = layer;
   setFocus(next);
 }
 

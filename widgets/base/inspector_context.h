@@ -84,6 +84,7 @@ class InspectorContext : public QObject {
   /// Sets the row, keeping layer and head; the ledger id follows from the shown snapshot.
   void focusPosition(Position position);
   void focusLedger(LedgerId ledger);
+  void focusLayer(Layer layer);
   Position hovered() const { return m_hovered; }
   void setHovered(Position position);
   /// The quantity by which map and token strip colour rows: one choice for all views.

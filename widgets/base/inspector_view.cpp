@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/base/inspector_view.h"
 
+#include <QCheckBox>
 #include <QClipboard>
 #include <QComboBox>
 #include <QContextMenuEvent>
@@ -14,7 +15,10 @@
 #include <QToolButton>
 #include <algorithm>
 
+#include "widgets/base/button_use.h"
 #include "widgets/base/elided_label.h"
+#include "widgets/base/format.h"
+#include "widgets/base/tight_column.h"
 
 namespace kvlab {
 
@@ -35,6 +39,7 @@ InspectorView::InspectorView(InspectorContext& context, QWidget* parent) : QWidg
 
 bool InspectorView::ready() const { return !m_stale; }
 bool InspectorView::hasRows() const { return shown() && shown()->length() > 0; }
+bool InspectorView::newest() const { return !m_context.history().empty() && m_context.history().back() == shown(); }
 
 void InspectorView::takeSnapshot() {
   m_stale = false;
@@ -160,9 +165,7 @@ void InspectorView::askSavePicture() {
 
 QVBoxLayout* InspectorView::body() {
   if (!m_body) {
-    m_body = new QVBoxLayout(this);
-    m_body->setContentsMargins(0, 0, 0, 0);
-    m_body->setSpacing(0);
+    m_body = tightColumn(this);
   }
   return m_body;
 }
@@ -207,6 +210,39 @@ QComboBox* InspectorView::stripChoice(const QStringList& items, const QString& n
   return choice;
 }
 
+QToolButton* InspectorView::stripTool(const QString& text, const QString& tip) {
+  QToolButton* button = stripButton(text, text, tip);
+  button->setAutoRaise(true);
+  setOwn({button});
+  return button;
+}
+
+QToolButton* InspectorView::stripMenu(const QString& text, const QString& name, const QString& tip) {
+  QToolButton* button = stripButton(text, name, tip);
+  button->setPopupMode(QToolButton::InstantPopup);
+  button->setMenu(new QMenu(button));
+  return button;
+}
+
+QCheckBox* InspectorView::stripCheck(const QString& text, const QString& name, const QString& tip) {
+  auto* box = new QCheckBox(text, this);
+  box->setAccessibleName(name);
+  box->setToolTip(tip);
+  strip()->addWidget(box);
+  setOwn({box});
+  return box;
+}
+
+QLineEdit* InspectorView::stripFilter(const QString& hint, const QString& name, const QString& tip, int stretch) {
+  auto* line = new QLineEdit(this);
+  line->setPlaceholderText(hint);
+  line->setClearButtonEnabled(true);
+  line->setAccessibleName(name);
+  line->setToolTip(tip);
+  strip()->addWidget(line, stretch);
+  return line;
+}
+
 QLabel* InspectorView::readoutLine() {
   auto* line = new ElidedLabel(this);
   line->setObjectName("readout");
@@ -222,9 +258,7 @@ QLabel* InspectorView::readoutLine() {
 void InspectorView::clickPosition(Position position) { clickCell(m_context.focus().layer, position); }
 
 void InspectorView::clickCell(Layer layer, Position position) {
-  Focus next = m_context.focus();
-  next.layer = layer;
-  m_context.setFocus(next);
+  m_context.focusLayer(layer);
   m_context.focusPosition(position);
   emit m_context.scripted(QString("view.focus({layer: %1, row: %2})").arg(layer.value()).arg(position.value()));
 }
@@ -232,6 +266,17 @@ void InspectorView::clickCell(Layer layer, Position position) {
 void InspectorView::clickLedger(LedgerId ledger) {
   m_context.focusLedger(ledger);
   emit m_context.scripted(QString("view.focus({ledger: %1})").arg(ledger.value()));
+}
+
+void InspectorView::clickLedger(Layer layer, LedgerId ledger) {
+  m_context.focusLayer(layer);
+  clickLedger(ledger);
+}
+
+void InspectorView::clickLayer(Layer layer) {
+  if (layer == m_context.focus().layer) return;
+  m_context.focusLayer(layer);
+  emit m_context.scripted(QString("view.focus({layer: %1})").arg(layer.value()));
 }
 
 void InspectorView::clickTick(Tick tick) {
@@ -324,7 +369,7 @@ void InspectorView::setMainControl(QWidget* control) {
 bool InspectorView::isEmpty() const { return m_notice && !m_notice->isHidden(); }
 
 QString tokenText(const SessionInfo& info, TokenId token) {
-  const auto i = static_cast<std::size_t>(token.value());
+  const auto i = at(token.value());
   if (token.value() < 0 || i >= info.tokenTexts.size()) return QString("#%1").arg(token.value());
   QString text = QString::fromStdString(info.tokenTexts[i]);
   text.replace('\n', QChar(0x21B5)).replace('\t', QChar(0x2192));
@@ -344,11 +389,10 @@ QString ghostText(const Snapshot& snapshot, const Focus& focus) {
   if (focus.position.value() >= 0 || !snapshot.ledger.contains(focus.ledger)) return {};
   const LedgerRow& row = snapshot.ledger[focus.ledger];
   if (row.state == RowState::Live) return {};
-  const std::string_view state = name(row.state);
   return QStringList{InspectorView::tr("focus"), tokenText(snapshot, focus.ledger),
                      InspectorView::tr("ledger %1").arg(focus.ledger.value()),
                      InspectorView::tr("%1 in tick %2, no longer in the context")
-                         .arg(QString::fromUtf8(state.data(), static_cast<qsizetype>(state.size())))
+                         .arg(wordOf(name(row.state)))
                          .arg(row.changed.value())}
       .join("   ");
 }

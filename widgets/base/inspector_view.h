@@ -17,7 +17,9 @@
 #include "widgets/base/theme.h"
 #include "widgets/base/view_options.h"
 
+class QCheckBox;
 class QComboBox;
+class QLineEdit;
 class QToolButton;
 
 namespace kvlab {
@@ -68,6 +70,8 @@ class InspectorView : public QWidget {
   InspectorContext& context() const { return m_context; }
   /// The snapshot shown now; null before a session is open.
   SnapshotPtr shown() const { return m_context.snapshot(); }
+  /// True if the shown tick is the newest one.
+  bool newest() const;
   /// True if there is a snapshot with at least one token.
   bool hasRows() const;
   std::shared_ptr<const Theme> theme() const { return Theme::current(); }
@@ -91,6 +95,12 @@ class InspectorView : public QWidget {
   /// A button and a choice of the strip, named for screen readers.
   QToolButton* stripButton(const QString& text, const QString& name, const QString& tip);
   QComboBox* stripChoice(const QStringList& items, const QString& name, const QString& tip);
+  /// A flat button, a button with a menu, a box to check and a line to filter by. Clicks on the first and on the box
+  /// change nothing but this view.
+  QToolButton* stripTool(const QString& text, const QString& tip);
+  QToolButton* stripMenu(const QString& text, const QString& name, const QString& tip);
+  QCheckBox* stripCheck(const QString& text, const QString& name, const QString& tip);
+  QLineEdit* stripFilter(const QString& hint, const QString& name, const QString& tip, int stretch = 0);
   /// A line below the content that reads out what is under the pointer or focused.
   QLabel* readoutLine();
   /// Adds an action of this view (see viewActions).
@@ -118,6 +128,8 @@ class InspectorView : public QWidget {
   void clickPosition(Position position);
   void clickCell(Layer layer, Position position);
   void clickLedger(LedgerId ledger);
+  void clickLedger(Layer layer, LedgerId ledger);
+  void clickLayer(Layer layer);
   void clickTick(Tick tick);
 
   bool event(QEvent* event) override;

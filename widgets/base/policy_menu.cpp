@@ -5,13 +5,13 @@
 #include <QMenu>
 
 #include "core/api/policy_spec.h"
+#include "widgets/base/format.h"
 
 namespace kvlab {
 namespace {
 constexpr const char* kRatios[] = {"0.5", "0.25", "0.1"};
 
 QString tr(const char* text) { return QCoreApplication::translate("kvlab::PolicyMenu", text); }
-QString text(std::string_view view) { return QString::fromUtf8(view.data(), static_cast<qsizetype>(view.size())); }
 
 void add(QMenu* menu, const QString& title, const QString& tip, const std::string& policy,
          const std::function<void(const std::string&)>& chosen) {
@@ -26,21 +26,21 @@ void fillPolicyMenu(QMenu* menu, const std::function<void(const std::string& pol
   for (const PolicyName& policy : policies()) {
     const std::string name(policy.name);
     if (name == "full") {
-      add(menu, text(policy.name), text(policy.help), name, chosen);
+      add(menu, wordOf(policy.name), wordOf(policy.help), name, chosen);
       menu->addSeparator();
       continue;
     }
-    QMenu* own = menu->addMenu(text(policy.name));
-    own->menuAction()->setToolTip(text(policy.help));
+    QMenu* own = menu->addMenu(wordOf(policy.name));
+    own->menuAction()->setToolTip(wordOf(policy.help));
     own->setToolTipsVisible(true);
-    own->addSection(text(policy.help));
+    own->addSection(wordOf(policy.help));
     for (const char* ratio : kRatios)
       add(own, tr("keep %1 % of the prompt").arg(QString::number(100 * QString::fromLatin1(ratio).toDouble())),
-          text(policy.help), name + ":ratio=" + ratio, chosen);
+          wordOf(policy.help), name + ":ratio=" + ratio, chosen);
     for (const PolicyPreset& preset : policyPresets())
       if (preset.policy == policy.name)
-        add(own, tr("preset %1").arg(text(preset.name)),
-            text(preset.keys) + (preset.source.empty() ? QString() : QStringLiteral("\n") + text(preset.source)),
+        add(own, tr("preset %1").arg(wordOf(preset.name)),
+            wordOf(preset.keys) + (preset.source.empty() ? QString() : QStringLiteral("\n") + wordOf(preset.source)),
             name + ":preset=" + std::string(preset.name), chosen);
   }
 }

@@ -49,7 +49,7 @@ std::vector<std::int32_t> positionsOf(const Snapshot& s, const ResidencyView& ma
   std::vector<std::int32_t> out(map.resident(), -1);
   auto from = s.context.begin();
   for (std::size_t i = 0; i < out.size(); ++i) {
-    const LedgerId row = map.ledger[static_cast<std::size_t>(map.first) + i];
+    const LedgerId row = map.ledger[at(map.first) + i];
     auto at = std::find(from, s.context.end(), row);
     if (at == s.context.end()) at = std::find(s.context.begin(), from, row);  // a damaged map
     else from = at + 1;
@@ -59,7 +59,7 @@ std::vector<std::int32_t> positionsOf(const Snapshot& s, const ResidencyView& ma
 }
 
 bool leftThroughWindow(const Snapshot& s, Layer layer, LedgerId row) {
-  const auto l = static_cast<std::size_t>(layer.value());
+  const auto l = at(layer.value());
   if (l >= s.layers.size() || !s.layers[l]) return false;
   const auto begin = s.layers[l]->ledger.begin(), end = begin + s.layers[l]->first;
   return std::find(begin, end, row) != end;

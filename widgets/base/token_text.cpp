@@ -16,7 +16,7 @@ QString visibleText(const QString& text) {
 }
 
 QString textOf(const Snapshot& snapshot, TokenId id) {
-  const auto i = static_cast<std::size_t>(id.value());
+  const auto i = at(id.value());
   if (!snapshot.info || id.value() < 0 || i >= snapshot.info->tokenTexts.size())
     return QStringLiteral("#%1").arg(id.value());
   return visibleText(QString::fromStdString(snapshot.info->tokenTexts[i]));
@@ -30,7 +30,7 @@ QString textOf(const Snapshot& snapshot, const std::vector<TokenId>& ids) {
 
 QString textAt(const Snapshot& snapshot, Position position) {
   if (position.value() < 0 || position.value() >= snapshot.length()) return {};
-  const LedgerId id = snapshot.context[static_cast<std::size_t>(position.value())];
+  const LedgerId id = snapshot.context[at(position.value())];
   if (!snapshot.ledger.contains(id)) return {};
   const QString text = textOf(snapshot, snapshot.ledger[id].token);
   return snapshot.ledger[id].kind == RowKind::Gist ? QChar(0x25C7) + text + QChar(0x2026) : text;

@@ -47,6 +47,8 @@ AxisCanvas::AxisCanvas(InspectorContext& context, QWidget* parent) : QWidget(par
   setFocusPolicy(Qt::StrongFocus);
   setToolTipDuration(3000);
   setAttribute(Qt::WA_OpaquePaintEvent);
+  for (const auto changed : {&InspectorContext::focusChanged, &InspectorContext::hoverChanged})
+    connect(&context, changed, this, qOverload<>(&QWidget::update));
 }
 
 void AxisCanvas::place() {

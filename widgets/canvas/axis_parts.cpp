@@ -73,8 +73,13 @@ QString shortTokenText(const Snapshot& snapshot, LedgerId id) {
   return text.startsWith(QChar(0x00B7)) && text.size() > 1 ? text.mid(1) : text;
 }
 
-void paintArrow(QPainter& painter, QPointF tip, double tall) {
+void paintArrow(QPainter& painter, QPointF tip, double tall, const QColor& colour) {
+  const bool smooth = painter.testRenderHint(QPainter::Antialiasing);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(colour);
   painter.drawPolygon(QPolygonF({tip, tip + QPointF(-4, tall), tip + QPointF(4, tall)}));
+  painter.setRenderHint(QPainter::Antialiasing, smooth);
 }
 
 void paintOutline(QPainter& painter, const QRectF& box, const QColor& colour, int wide, const Theme& theme) {
@@ -100,20 +105,41 @@ void paintReadout(QPainter& painter, const QRect& line, const QString& text, con
   painter.drawText(inner, Qt::AlignVCenter | Qt::AlignRight, note);
 }
 
-std::vector<QRect> legendBoxes(const std::vector<int>& widths, const QRect& area) {
+namespace {
+std::vector<QRect> legendBoxes(const std::vector<LegendEntry>& legend, const QRect& area) {
+  const QFontMetrics metrics(Theme::current()->small);
   std::vector<QRect> boxes;
   int x = 0, line = 0;
-  for (const int wide : widths) {
+  for (const LegendEntry& entry : legend) {
+    const int wide = entry.room + metrics.horizontalAdvance(entry.words) + Theme::kLarge;
     if (x > 0 && x + wide > area.width()) ++line, x = 0;
     boxes.emplace_back(area.left() + x, area.top() + line * kLegendLine, wide, kLegendLine);
     x += wide;
   }
   return boxes;
 }
+}  // namespace
 
-int legendHeight(const std::vector<int>& widths, int width) {
-  const std::vector<QRect> boxes = legendBoxes(widths, QRect(0, 0, width, 0));
+int legendHeight(const std::vector<LegendEntry>& legend, int width) {
+  const std::vector<QRect> boxes = legendBoxes(legend, QRect(0, 0, width, 0));
   return boxes.empty() ? kLegendLine : boxes.back().bottom() + 1;
+}
+
+void paintLegend(QPainter& painter, const QRect& area, const std::vector<LegendEntry>& legend, const Theme& theme) {
+  const std::vector<QRect> boxes = legendBoxes(legend, area);
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    legend[i].mark(painter, boxes[i]);
+    painter.setFont(theme.small);
+    painter.setPen(theme.muted);
+    painter.drawText(boxes[i].adjusted(legend[i].room, 0, 0, 0), Qt::AlignVCenter, legend[i].words);
+  }
+}
+
+void paintColours(QPainter& painter, const QRectF& box, const ColourTable& table, int from, int to) {
+  const int wide = static_cast<int>(box.width());
+  for (int x = 0; x < wide; ++x)
+    painter.fillRect(QRectF(box.left() + x, box.top(), 1, box.height()),
+                     QColor(table[at(from + x * (to - from) / (wide - 1))]));
 }
 
 }  // namespace kvlab

@@ -10,6 +10,7 @@
 #include "core/api/snapshot.h"
 #include "widgets/base/theme.h"
 #include "widgets/canvas/axis_map.h"
+#include "widgets/canvas/colour_map.h"
 
 class QPainter;
 
@@ -28,15 +29,23 @@ void paintTokenTexts(QPainter& painter, const QRect& room, const AxisMap& axis, 
                      const std::function<QString(int item)>& textOf, const Theme& theme, bool hanging = false);
 /// The text of a token where its leading space says nothing new.
 QString shortTokenText(const Snapshot& snapshot, LedgerId id);
-/// A triangle that points at `tip`, in the painter's brush; `tall` > 0: its base is below.
-void paintArrow(QPainter& painter, QPointF tip, double tall);
+/// A triangle that points at `tip`; `tall` > 0: its base is below.
+void paintArrow(QPainter& painter, QPointF tip, double tall, const QColor& colour);
 /// A frame that stands out from light and from dark cells.
 void paintOutline(QPainter& painter, const QRectF& box, const QColor& colour, int wide, const Theme& theme);
 /// A line below a canvas: what is read out, or how to get something there; a remark at its right.
 void paintReadout(QPainter& painter, const QRect& line, const QString& text, const QString& hint, const Theme& theme,
                   const QString& note = {});
-/// Where the entries of a legend stand that are so wide: in lines, from left to right.
-std::vector<QRect> legendBoxes(const std::vector<int>& widths, const QRect& area);
-int legendHeight(const std::vector<int>& widths, int width);
+/// An entry of a legend: words, and left of them a mark that has so much room.
+struct LegendEntry {
+  QString words;
+  int room;
+  std::function<void(QPainter& painter, const QRect& box)> mark;  // from the left of the box, in its middle
+};
+/// In lines, from left to right.
+int legendHeight(const std::vector<LegendEntry>& legend, int width);
+void paintLegend(QPainter& painter, const QRect& area, const std::vector<LegendEntry>& legend, const Theme& theme);
+/// The colours of a table from one index to another, as the mark of an entry.
+void paintColours(QPainter& painter, const QRectF& box, const ColourTable& table, int from = 1, int to = 255);
 
 }  // namespace kvlab

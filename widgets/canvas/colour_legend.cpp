@@ -42,7 +42,7 @@ struct Pen {
 
 QImage barImage(const ColourTable& colours) {
   QImage bar(255, 1, QImage::Format_RGB32);
-  for (int i = 0; i < 255; ++i) bar.setPixel(i, 0, colours[static_cast<std::size_t>(i) + 1]);
+  for (int i = 0; i < 255; ++i) bar.setPixel(i, 0, colours[at(i) + 1]);
   return bar;
 }
 }  // namespace

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "core/api/snapshot.h"
+#include "widgets/base/format.h"
 
 namespace kvlab {
 namespace {
@@ -73,7 +74,7 @@ ColourTable colourTable(MapKind kind, const Theme& theme) {
     const double t = static_cast<double>(i - 1) / 254;
     if (classes) {
       const auto colours = classesOf(kind, theme);
-      table[i] = colours[static_cast<std::size_t>(std::lround(t * static_cast<double>(colours.size() - 1)))];
+      table[i] = colours[at(std::lround(t * static_cast<double>(colours.size() - 1)))];
     } else {
       table[i] = along(stopsOf(kind), t);
     }
@@ -193,7 +194,7 @@ QString shortValueText(Quantity quantity, float value) {
 bool isCategorical(Quantity quantity) { return quantity == Quantity::Residency || quantity == Quantity::Staleness; }
 
 QString titleInText(Quantity quantity) {
-  QString text = QString::fromUtf8(title(quantity).data(), static_cast<qsizetype>(title(quantity).size()));
+  QString text = wordOf(title(quantity));
   if (text.size() > 1 && text[1].isLetter()) text[0] = text[0].toLower();
   return text;
 }

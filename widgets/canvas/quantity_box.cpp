@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/canvas/quantity_box.h"
 
+#include "widgets/base/format.h"
+
 namespace kvlab {
 namespace {
 const char* helpOf(Quantity quantity) {
@@ -23,9 +25,7 @@ const char* helpOf(Quantity quantity) {
   }
   return "";
 }
-QString titleOf(Quantity quantity) {
-  return QString::fromUtf8(title(quantity).data(), static_cast<qsizetype>(title(quantity).size()));
-}
+QString titleOf(Quantity quantity) { return wordOf(title(quantity)); }
 }  // namespace
 
 QuantityBox::QuantityBox(InspectorContext& context, QWidget* parent) : QComboBox(parent) {

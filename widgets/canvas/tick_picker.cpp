@@ -5,6 +5,7 @@
 #include <QKeyEvent>
 #include <QToolTip>
 #include <algorithm>
+#include <cmath>
 
 namespace kvlab {
 
@@ -61,6 +62,32 @@ bool TickPicker::event(QEvent* event) {
   const int place = placeAt(help->pos());
   QToolTip::showText(help->globalPos(), place < 0 ? toolTip() : describe(place), this);
   return true;
+}
+
+int ScrolledTicks::capacity() const { return std::max(1, static_cast<int>((width() - 2 * kSide) / columnWidth())); }
+
+void ScrolledTicks::scrollTo(int first) {
+  m_first = std::clamp(first, 0, std::max(0, count() - capacity()));
+  update();
+}
+
+void ScrolledTicks::reveal() {
+  const int target = shown() < 0 ? count() - 1 : shown();
+  scrollTo(std::max(std::min(m_first, target), target - capacity() + 1));
+}
+
+int ScrolledTicks::placeAt(const QPointF& point) const {
+  const int place = m_first + static_cast<int>(std::floor((point.x() - kSide) / columnWidth()));
+  return point.x() < kSide || place >= end() ? -1 : place;
+}
+
+void ScrolledTicks::resizeEvent(QResizeEvent*) { reveal(); }
+
+/// Wide columns scroll by fewer.
+void ScrolledTicks::wheelEvent(QWheelEvent* event) {
+  const QPoint turn = event->angleDelta();
+  scrollTo(m_first - (turn.y() ? turn.y() : turn.x()) / (columnWidth() < 20 ? 30 : 60));
+  event->accept();
 }
 
 }  // namespace kvlab

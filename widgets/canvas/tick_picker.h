@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/api/ids.h"
+#include "widgets/base/theme.h"
 
 namespace kvlab {
 
@@ -40,6 +41,32 @@ class TickPicker : public QWidget {
   void pickAt(const QPointF& point);
 
   int m_shown = -1;
+};
+
+/// A strip that shows a part of its columns, the shown one among them; the wheel scrolls.
+class ScrolledTicks : public TickPicker {
+  Q_OBJECT
+ public:
+  using TickPicker::TickPicker;
+
+ protected:
+  static constexpr int kSide = Theme::kMedium;  // room left and right of the columns
+  virtual double columnWidth() const = 0;
+  int placeAt(const QPointF& point) const override;
+  /// The leftmost column in sight, and the one behind the last.
+  int first() const { return m_first; }
+  int end() const { return std::min(count(), m_first + capacity()); }
+  double leftOf(int place) const { return kSide + (place - m_first) * columnWidth(); }
+  /// Scrolls to the shown column, or where none is shown, to the last one.
+  void reveal();
+  void resizeEvent(QResizeEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+
+ private:
+  int capacity() const;
+  void scrollTo(int first);
+
+  int m_first = 0;
 };
 
 }  // namespace kvlab

@@ -13,6 +13,7 @@
 #include <QToolTip>
 
 #include "widgets/base/inspector_view.h"
+#include "widgets/base/scroll_bars.h"
 #include "widgets/base/theme.h"
 
 namespace kvlab {
@@ -147,6 +148,19 @@ DataTable::DataTable(QWidget* parent) : QTableView(parent) {
   m_more->hide();
   connect(this, &QTableView::entered, this, &DataTable::hovered);
   connect(this, &QTableView::activated, this, &DataTable::chosen);
+}
+
+DataTable::DataTable(QWidget* parent, QAbstractItemModel* model, const QString& name, const QString& tip)
+    : DataTable(parent) {
+  setModel(model);
+  settleBars(this);
+  setAccessibleName(name);
+  setToolTip(tip);
+}
+
+void DataTable::stretch(std::initializer_list<const char*> ids) {
+  horizontalHeader()->setStretchLastSection(false);
+  for (const char* id : ids) horizontalHeader()->setSectionResizeMode(columnOf(id), QHeaderView::Stretch);
 }
 
 void DataTable::setModel(QAbstractItemModel* model) {

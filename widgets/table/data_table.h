@@ -42,6 +42,10 @@ class DataTable : public QTableView {
   Q_OBJECT
  public:
   explicit DataTable(QWidget* parent);
+  /// With its model, for screen readers and people a name and what it is for, and scroll bars that settle at once.
+  DataTable(QWidget* parent, QAbstractItemModel* model, const QString& name, const QString& tip);
+  /// These columns share the room that is left, instead of the last one.
+  void stretch(std::initializer_list<const char*> ids);
   /// Takes the columns' widths from the model's header, and the order in which they give way where the table is
   /// narrower than its columns. Their cells then stand in the tool tips of the line, and a mark in the header
   /// counts them. The last column stretches.

@@ -19,7 +19,7 @@ std::int32_t mostRows(const AuditLine& line, Tick shown, const std::vector<Snaps
   for (auto s = history.rbegin(); s != history.rend() && looked < kLookBack; ++s, ++looked) {
     if ((*s)->tick > shown) continue;
     const PolicyAudit* then = (*s)->policies.get();
-    const auto layer = static_cast<std::size_t>(line.layer);
+    const auto layer = at(line.layer);
     if (!then || layer >= then->layers.size()) break;
     const LayerAudit& audit = then->layers[layer];
     if (!audit.bounded || audit.policy != line.audit.policy || audit.bands != line.audit.bands) break;

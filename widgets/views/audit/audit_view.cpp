@@ -10,7 +10,7 @@
 #include "widgets/base/elided_label.h"
 #include "widgets/base/format.h"
 #include "widgets/base/policy_menu.h"
-#include "widgets/base/scroll_bars.h"
+#include "widgets/base/tight_column.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/table/column_order.h"
 #include "widgets/views/audit/audit_delegate.h"
@@ -38,35 +38,27 @@ void AuditView::makeStrip() {
                         tr("Whether a new policy is for the focused layer or for all of them"));
   m_scope->setCurrentIndex(1);
   addOption("change", {"layer", "all"}, m_scope);
-  m_policy = stripButton(tr("Policy"), tr("Set policy"), tr("Evict by another policy from the next tick on"));
-  m_policy->setPopupMode(QToolButton::InstantPopup);
-  m_policy->setMenu(new QMenu(m_policy));
+  m_policy = stripMenu(tr("Policy"), tr("Set policy"), tr("Evict by another policy from the next tick on"));
   setCommand(m_policy, "policy_set");
   fillPolicyMenu(m_policy->menu(), [this](const std::string& policy) { setPolicy(policy); });
 }
 
 void AuditView::makeTable() {
   auto* content = new QWidget(this);
-  auto* column = new QVBoxLayout(content);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
+  auto* column = tightColumn(content);
   m_banner = new ElidedLabel(content);
   m_banner->setObjectName("card");
   m_banner->setFixedHeight(28);
   m_banner->setIndent(Theme::kMedium);
   m_banner->setFont(theme()->ui);
   m_banner->hide();
-  m_table = new DataTable(content);
-  m_table->setModel(m_sorted);
+  m_table = new DataTable(
+      content, m_sorted, tr("Policies by layer"),
+      tr("Click focuses the layer; a click on a column's title orders by it, again turns the order round"));
   const int share = m_table->columnOf("share"), state = m_table->columnOf("state");
   m_table->setItemDelegateForColumn(share, new AuditDelegate(AuditDelegate::Share, m_table));
   m_table->setItemDelegateForColumn(state, new AuditDelegate(AuditDelegate::State, m_table));
-  settleBars(m_table);
-  m_table->setAccessibleName(tr("Policies by layer"));
-  m_table->setToolTip(
-      tr("Click focuses the layer; a click on a column's title orders by it, again turns the order round"));
-  m_table->horizontalHeader()->setStretchLastSection(false);
-  m_table->horizontalHeader()->setSectionResizeMode(share, QHeaderView::Stretch);
+  m_table->stretch({"share"});
   m_order = new ColumnOrder(m_table);
   m_table->takeColumns();  // with room for the arrow
   connect(m_order, &ColumnOrder::changed, this, &AuditView::onFocus);
@@ -77,14 +69,8 @@ void AuditView::makeTable() {
   setContent(content);
   setMainControl(m_table);
   m_total = readoutLine();
-  connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) {
-    const Layer layer(m_model->at(m_sorted->mapToSource(index)).layer);
-    Focus next = context().focus();
-    if (next.layer == layer) return;
-    next.layer = layer;
-    context().setFocus(next);
-    emit context().scripted(QStringLiteral("view.focus({layer: %1})").arg(layer.value()));
-  });
+  connect(m_table, &DataTable::chosen, this,
+          [this](const QModelIndex& index) { clickLayer(Layer(m_model->at(m_sorted->mapToSource(index)).layer)); });
   QAction* next = addViewAction(tr("Order by the next column"), tr("Order the layers by the next column of the table"),
                                 QKeySequence(QStringLiteral("S")));
   connect(next, &QAction::triggered, m_order, &ColumnOrder::next);
@@ -139,10 +125,6 @@ void AuditView::say() {
 
 void AuditView::onFocus() {
   m_table->showRow(m_sorted->mapFromSource(m_model->index(m_model->rowOf(context().focus().layer), 0)).row());
-}
-
-void AuditView::onTheme() {
-  if (m_table) m_table->viewport()->update();
 }
 
 QString AuditView::dump() const {

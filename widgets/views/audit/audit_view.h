@@ -8,9 +8,6 @@
 #include "widgets/table/sorted_model.h"
 #include "widgets/views/audit/audit_model.h"
 
-class QComboBox;
-class QToolButton;
-
 namespace kvlab {
 
 class ColumnOrder;
@@ -26,7 +23,6 @@ class AuditView : public InspectorView {
  protected:
   void onSnapshot() override;
   void onFocus() override;
-  void onTheme() override;
 
  private:
   void makeStrip();

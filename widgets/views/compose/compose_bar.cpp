@@ -75,10 +75,7 @@ ComposeBar::ComposeBar(InspectorContext& context, QWidget* parent)
 }
 
 QPushButton* ComposeBar::button(const QString& text, const QString& tip) {
-  auto* made = new QPushButton(text, this);
-  made->setToolTip(tip);
-  made->setAccessibleName(QString(text).remove(QLatin1Char('&')));
-  made->setAutoDefault(false);
+  QPushButton* made = pushButton(text, tip, this);
   setOwn({made});  // it adds to the draft
   return made;
 }
@@ -101,7 +98,7 @@ std::vector<Position> ComposeBar::rows() const {
   const SnapshotPtr snapshot = m_context.snapshot();
   if (!snapshot) return found;
   for (int p = 0; p < snapshot->length() && !m_picked.empty(); ++p)
-    if (std::find(m_picked.begin(), m_picked.end(), snapshot->context[static_cast<std::size_t>(p)]) != m_picked.end())
+    if (std::find(m_picked.begin(), m_picked.end(), snapshot->context[at(p)]) != m_picked.end())
       found.push_back(Position(p));
   if (m_picked.empty() && m_context.focus().position.value() >= 0) found.push_back(m_context.focus().position);
   return found;
@@ -206,7 +203,7 @@ std::vector<Action> ComposeBar::actionsFor(EditVerb verb, const std::vector<Posi
       for (Position position : list) actions.push_back(Delete{position});
       return actions;
     case EditVerb::Evict:
-      for (Position position : list) ledger.push_back(snapshot->context[static_cast<std::size_t>(position.value())]);
+      for (Position position : list) ledger.push_back(snapshot->context[at(position.value())]);
       return {Evict{snapshot->info->cacheLayers.layerOf(m_context.focus().layer),
                     snapshot->info->cacheLayers.headOf(m_context.focus().layer), ledger}};
   }

@@ -5,8 +5,8 @@
 
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
-#include "widgets/base/scroll_bars.h"
 #include "widgets/base/strip_layout.h"
+#include "widgets/base/tight_column.h"
 #include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
 
@@ -19,24 +19,18 @@ constexpr const char* kExample =
     "[\n  {\"action\":\"replace_pair\",\"original_pos1\":8,\n   \"original_pos2\":9,\"new_token_ids\":[319]},\n"
     "  {\"action\":\"add\",\"token_id\":13}\n]";
 
-/// Numbers keep their width; the two columns of words share what is left.
-void shapePlan(DataTable* table) {
-  table->horizontalHeader()->setStretchLastSection(false);
-  for (const char* words : {"removes", "writes"})
-    table->horizontalHeader()->setSectionResizeMode(table->columnOf(words), QHeaderView::Stretch);
-}
 }  // namespace
 
 ComposeView::ComposeView(InspectorContext& context, QWidget* parent)
     : InspectorView(context, parent),
       m_plan(new PlanModel(PlanModel::Of::Draft, this)),
-      m_pendingModel(new PlanModel(PlanModel::Of::Pending, this)) {
+      m_pendingModel(new PlanModel(PlanModel::Of::Pending, this)),
+      m_askPlan(context, this, "compose.plan"),
+      m_edit(context, this) {
   m_content = new QWidget(this);
   m_content->setBackgroundRole(QPalette::Base);
   m_content->setAutoFillBackground(true);
-  auto* column = new QVBoxLayout(m_content);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
+  auto* column = tightColumn(m_content);
   m_bar = new ComposeBar(context, m_content);
   m_split = new TurningSplitter(
       kWide, [](int width) { return width * 2 / 5; }, [](int height) { return height * 2 / 5; }, m_content);
@@ -60,19 +54,9 @@ ComposeView::ComposeView(InspectorContext& context, QWidget* parent)
   draftChanged();
 }
 
-QPushButton* ComposeView::button(const QString& text, const QString& tip) {
-  auto* made = new QPushButton(text, this);
-  made->setToolTip(tip);
-  made->setAccessibleName(QString(text).remove(QLatin1Char('&')));
-  made->setAutoDefault(false);
-  return made;
-}
-
 QWidget* ComposeView::titled(const QString& title, QWidget* content, QWidget* parent) {
   auto* box = new QWidget(parent);
-  auto* column = new QVBoxLayout(box);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
+  auto* column = tightColumn(box);
   auto* label = new QLabel(title, box);
   label->setObjectName(QStringLiteral("title"));
   label->setFont(theme()->smallStrong);
@@ -96,12 +80,8 @@ QWidget* ComposeView::makeEditor() {
 }
 
 QWidget* ComposeView::makePlan() {
-  m_table = new DataTable(m_split);
-  m_table->setModel(m_plan);
-  settleBars(m_table);
-  shapePlan(m_table);
-  m_table->setAccessibleName(tr("Plan"));
-  m_table->setToolTip(tr("What each action would do; Del removes the selected one"));
+  m_table = new DataTable(m_split, m_plan, tr("Plan"), tr("What each action would do; Del removes the selected one"));
+  m_table->stretch({"removes", "writes"});
   m_table->setMinimumHeight(60);
   auto* remove = new QAction(tr("Remove action"), m_table);
   remove->setShortcut(QKeySequence::Delete);
@@ -118,7 +98,7 @@ QWidget* ComposeView::makePlan() {
 QWidget* ComposeView::makePending() {
   m_pendingTable = new DataTable(m_content);
   m_pendingTable->setModel(m_pendingModel);
-  shapePlan(m_pendingTable);
+  m_pendingTable->stretch({"removes", "writes"});
   m_pendingTable->setAccessibleName(tr("Pending actions"));
   m_pendingTable->setToolTip(tr("Actions that the next tick or Apply commits"));
   m_pendingTable->horizontalHeader()->hide();
@@ -140,10 +120,11 @@ QWidget* ComposeView::makeFooter() {
   m_message->setAccessibleName(tr("State of the list"));
   auto* line = new StripLayout;
   line->setSpacing(Theme::kSmall);
-  m_apply = button(tr("&Apply now"), tr("Commit the list and what is pending, without generating (Ctrl+Return)"));
-  m_queue = button(tr("&Queue"), tr("Leave the list to the next tick"));
-  m_clear = button(tr("&Clear list"), tr("Empty the list; Ctrl+Z in it brings it back"));
-  m_clearPending = button(tr("Forget pendin&g"), tr("Drop the actions that wait for the next tick"));
+  m_apply =
+      pushButton(tr("&Apply now"), tr("Commit the list and what is pending, without generating (Ctrl+Return)"), this);
+  m_queue = pushButton(tr("&Queue"), tr("Leave the list to the next tick"), this);
+  m_clear = pushButton(tr("&Clear list"), tr("Empty the list; Ctrl+Z in it brings it back"), this);
+  m_clearPending = pushButton(tr("Forget pendin&g"), tr("Drop the actions that wait for the next tick"), this);
   m_apply->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_Return));
   for (QPushButton* one : {m_apply, m_queue, m_clear}) line->addWidget(one);
   line->addStretch(1);
@@ -162,7 +143,8 @@ QWidget* ComposeView::makeFooter() {
 }
 
 bool ComposeView::ready() const {
-  return InspectorView::ready() && !m_planning && !m_planSoon.isActive() && !m_sending && !m_bar->waiting();
+  return InspectorView::ready() && !m_askPlan.waiting() && !m_planSoon.isActive() && !m_edit.waiting() &&
+      !m_bar->waiting();
 }
 
 void ComposeView::setDraft(const QString& text) { m_editor->replaceText(text); }
@@ -191,7 +173,7 @@ void ComposeView::draftChanged() {
   m_check = checkDraft(draft());
   m_wrong = m_check.place;
   m_planSoon.stop();
-  m_planning = false;
+  m_askPlan.forget();
   m_plan->setList(m_check.list, shown());
   if (!m_check.problem.isEmpty()) say(m_check.problem, Tone::Error);
   else if (m_check.empty())
@@ -207,11 +189,7 @@ void ComposeView::draftChanged() {
 
 void ComposeView::askPlan() {
   if (!shown() || !m_check.ok()) return;
-  m_planning = true;
-  const QString asked = draft();
-  context().query("compose.plan", "plan", {{"actions", m_check.list}}, this, [this, asked](const Result<json>& reply) {
-    if (asked != draft()) return;
-    m_planning = false;
+  m_askPlan.query("plan", {{"actions", m_check.list}}, [this](const Result<json>& reply) {
     planned(reply);
     buttons();
     emit readyChanged();
@@ -237,8 +215,8 @@ void ComposeView::showError(const Error& error) {
 
 void ComposeView::mark() {
   const auto spanOf = [this](int place) -> std::optional<TextSpan> {
-    if (place < 0 || static_cast<std::size_t>(place) >= m_check.spans.size()) return {};
-    return m_check.spans[static_cast<std::size_t>(place)];
+    if (place < 0 || at(place) >= m_check.spans.size()) return {};
+    return m_check.spans[at(place)];
   };
   std::optional<TextSpan> wrong = m_wrong ? spanOf(*m_wrong) : std::nullopt;
   if (m_check.offset) wrong = TextSpan{std::max(0, *m_check.offset - (*m_check.offset >= draft().size() ? 1 : 0)), 1};
@@ -265,10 +243,7 @@ void ComposeView::say(const QString& text, Tone tone) {
 
 /// A list that the engine took leaves the draft, even where the tick that was to apply it failed: it is pending then.
 void ComposeView::run(const char* command, const json& args) {
-  m_sending = true;
-  buttons();
-  context().runCommand(QLatin1String(command), args, this, [this, args](const Result<json>& reply) {
-    m_sending = false;
+  m_edit.run(QLatin1String(command), args, [this, args](const Result<json>& reply) {
     if (reply && args.contains("actions")) m_editor->replaceText({});
     if (const std::optional<Error> refused = refusalOf(reply)) showError(*refused);
     else if (args.contains("actions") && !args.contains("now")) say(tr("Queued for the next tick"), Tone::Ok);
@@ -276,6 +251,7 @@ void ComposeView::run(const char* command, const json& args) {
     buttons();
     emit readyChanged();
   });
+  buttons();
 }
 
 void ComposeView::removeSelected() {
@@ -285,9 +261,9 @@ void ComposeView::removeSelected() {
 
 void ComposeView::buttons() {
   const bool pending = shown() && !shown()->pending.empty();
-  const bool fine = m_check.ok() && !m_wrong && !m_sending && shown();
+  const bool fine = m_check.ok() && !m_wrong && !m_edit.waiting() && shown();
   setCommand(m_apply, m_check.ok() ? "inject" : "apply");
-  m_apply->setEnabled(fine || (m_check.empty() && pending && !m_sending));
+  m_apply->setEnabled(fine || (m_check.empty() && pending && !m_edit.waiting()));
   m_queue->setEnabled(fine);
   m_clear->setEnabled(!draft().isEmpty());
   m_clearPending->setEnabled(pending);

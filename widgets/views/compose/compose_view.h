@@ -6,6 +6,7 @@
 #include <QSplitter>
 #include <QTimer>
 
+#include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/table/data_table.h"
 #include "widgets/views/compose/compose_bar.h"
@@ -35,7 +36,6 @@ class ComposeView : public InspectorView {
   QWidget* makePending();
   QWidget* makeFooter();
   QWidget* titled(const QString& title, QWidget* content, QWidget* parent);
-  QPushButton* button(const QString& text, const QString& tip);
   /// The action list as an option, as text or as a list; what to give instead, or nothing.
   std::string takeDraft(const nlohmann::json& value);
   void compose(const std::vector<Action>& actions);
@@ -61,7 +61,7 @@ class ComposeView : public InspectorView {
   DraftCheck m_check;
   std::optional<int> m_wrong;  // action that the engine refused
   Tone m_tone = Tone::Muted;
-  bool m_planning = false, m_sending = false;
+  EngineAsk m_askPlan, m_edit;
 };
 
 }  // namespace kvlab

@@ -90,8 +90,8 @@ QString appended(const QString& text, const Action& action) {
 
 QString without(const QString& text, int place) {
   DraftCheck check = checkDraft(text);
-  if (!check.list.is_array() || place < 0 || static_cast<std::size_t>(place) >= check.list.size()) return text;
-  check.list.erase(static_cast<std::size_t>(place));
+  if (!check.list.is_array() || place < 0 || at(place) >= check.list.size()) return text;
+  check.list.erase(at(place));
   return draftText(check.list);
 }
 

@@ -60,20 +60,13 @@ ConsoleView::ConsoleView(InspectorContext& context, QWidget* parent) : Inspector
   refresh();
 }
 
-QToolButton* ConsoleView::button(const QString& text, const QString& tip) {
-  QToolButton* made = stripButton(text, text, tip);
-  made->setAutoRaise(true);
-  setOwn({made});
-  return made;
-}
-
 void ConsoleView::makeStrip() {
   m_count = stripLabel({}, 1);
-  m_clicks = button(tr("Show clicks"), tr("Show the script line that does what a click just did"));
+  m_clicks = stripTool(tr("Show clicks"), tr("Show the script line that does what a click just did"));
   m_clicks->setCheckable(true);
   m_clicks->setChecked(true);
-  m_copy = button(tr("Copy"), tr("Copy everything as text"));
-  m_clear = button(tr("Clear"), tr("Forget the lines of the console (Ctrl+L)"));
+  m_copy = stripTool(tr("Copy"), tr("Copy everything as text"));
+  m_clear = stripTool(tr("Clear"), tr("Forget the lines of the console (Ctrl+L)"));
   connect(m_clicks, &QToolButton::toggled, this, &ConsoleView::reprint);
   connect(m_copy, &QToolButton::clicked, this, [this] { QGuiApplication::clipboard()->setText(all()); });
   connect(m_clear, &QToolButton::clicked, this, &ConsoleView::clear);

@@ -8,8 +8,6 @@
 #include "widgets/base/inspector_view.h"
 #include "widgets/views/console/script_input.h"
 
-class QToolButton;
-
 namespace kvlab {
 
 class ConsoleView : public InspectorView {
@@ -44,7 +42,6 @@ class ConsoleView : public InspectorView {
   };
   void makeStrip();
   void makeBody();
-  QToolButton* button(const QString& text, const QString& tip);
   void enter(const QString& text);
   void add(Kind kind, const QString& text);
   void print(const Entry& entry);

@@ -10,23 +10,14 @@
 #include "widgets/base/theme.h"
 
 namespace kvlab {
-namespace {
-QPushButton* button(const QString& text, const QString& tip, QWidget* parent) {
-  auto* made = new QPushButton(text, parent);
-  made->setToolTip(tip);
-  made->setAccessibleName(text);
-  made->setAutoDefault(false);
-  return made;
-}
-}  // namespace
 
 BreakPanel::BreakPanel(InspectorContext& context, QWidget* parent)
     : QWidget(parent),
       m_context(context),
       m_edit(new QComboBox(this)),
-      m_add(button(tr("Add"), tr("Stop every run when this becomes true (Return)"), this)),
-      m_remove(button(tr("Remove"), tr("Remove the selected condition (Del)"), this)),
-      m_clear(button(tr("Clear"), tr("Remove every condition"), this)),
+      m_add(pushButton(tr("Add"), tr("Stop every run when this becomes true (Return)"), this)),
+      m_remove(pushButton(tr("Remove"), tr("Remove the selected condition (Del)"), this)),
+      m_clear(pushButton(tr("Clear"), tr("Remove every condition"), this)),
       m_list(new QListWidget(this)) {
   m_edit->setEditable(true);
   m_edit->addItems({QStringLiteral("invariant"), QStringLiteral("kl > 0.05"), QStringLiteral("evicted(ledger==12)"),
@@ -75,6 +66,10 @@ BreakPanel::BreakPanel(InspectorContext& context, QWidget* parent)
   setCommand(m_remove, "break_set");
   runsCommand(m_clear, context, "break_clear");
   connect(&context, &InspectorContext::commandReplied, this, &BreakPanel::take);
+  connect(&context, &InspectorContext::sessionChanged, this, [this] {
+    m_list->clear();
+    buttons();
+  });
   connect(m_edit, &QComboBox::editTextChanged, this, &BreakPanel::buttons);
   connect(m_list, &QListWidget::itemSelectionChanged, this, &BreakPanel::buttons);
   buttons();

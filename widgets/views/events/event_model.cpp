@@ -27,14 +27,14 @@ const EventNode* EventModel::node(const QModelIndex& index) const {
 QModelIndex EventModel::index(int row, int column, const QModelIndex& parent) const {
   if (!hasIndex(row, column, parent)) return {};
   if (!parent.isValid()) return createIndex(0, column, quintptr{0});
-  const int id = node(parent)->children[static_cast<std::size_t>(row)];
+  const int id = node(parent)->children[at(row)];
   return createIndex(row, column, static_cast<quintptr>(id));
 }
 
 QModelIndex EventModel::parent(const QModelIndex& index) const {
   const EventNode* child = node(index);
   if (!child || child->parent < 0) return {};
-  const EventNode& above = m_tree.nodes[static_cast<std::size_t>(child->parent)];
+  const EventNode& above = m_tree.nodes[at(child->parent)];
   return createIndex(above.row, 0, static_cast<quintptr>(child->parent));
 }
 

@@ -9,6 +9,7 @@
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/scroll_bars.h"
+#include "widgets/base/tight_column.h"
 #include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/table/tree_copy.h"
@@ -53,9 +54,7 @@ void EventsView::makeBody() {
   m_ticks = new TickStrip(this);
   connect(m_ticks, &TickStrip::picked, this, &EventsView::clickTick);
   auto* all = new QWidget(this);
-  auto* column = new QVBoxLayout(all);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
+  auto* column = tightColumn(all);
   column->addWidget(m_ticks);
   m_content = new TurningSplitter(
       kWide, [](int width) { return width - kBreaksWide; },

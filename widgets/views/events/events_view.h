@@ -10,8 +10,6 @@
 #include "widgets/views/events/tick_strip.h"
 #include "widgets/views/events/timeline.h"
 
-class QToolButton;
-
 namespace kvlab {
 
 class EventsView : public InspectorView {

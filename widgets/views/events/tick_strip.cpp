@@ -13,7 +13,6 @@
 namespace kvlab {
 namespace {
 constexpr int kTop = 12, kBottom = 12;  // room for the marks
-constexpr int kSide = Theme::kMedium;
 
 void triangle(QPainter& painter, QPointF at, double size) {
   painter.drawPolygon(QPolygonF({at + QPointF(-size, -size), at + QPointF(size, -size), at + QPointF(0, size)}));
@@ -25,7 +24,7 @@ void diamond(QPainter& painter, QPointF at, double size) {
 }
 }  // namespace
 
-TickStrip::TickStrip(QWidget* parent) : TickPicker(parent) {
+TickStrip::TickStrip(QWidget* parent) : ScrolledTicks(parent) {
   setAccessibleName(tr("Ticks"));
   setToolTip(tr("Ticks of the history; click or use the arrow keys to go there"));
 }
@@ -56,7 +55,7 @@ void TickStrip::show(const std::vector<SnapshotPtr>& history, Tick shown) {
 }
 
 QString TickStrip::describe(int place) const {
-  const Bar& bar = m_bars[static_cast<std::size_t>(place)];
+  const Bar& bar = m_bars[at(place)];
   QString text = tr("tick %1: %2").arg(bar.tick.value()).arg(formatMicroseconds(bar.us));
   if (bar.edits) text += tr(", %1").arg(counted(bar.edits, tr("edit"), tr("edits")));
   if (bar.violations) text += tr(", %1").arg(counted(bar.violations, tr("violation"), tr("violations")));
@@ -64,26 +63,16 @@ QString TickStrip::describe(int place) const {
   return text;
 }
 
-double TickStrip::barWidth() const {
+double TickStrip::columnWidth() const {
   const double room = width() - 2 * kSide;
   return std::clamp(room / std::max<double>(1, static_cast<double>(m_bars.size())), 6.0, 18.0);
 }
 
-int TickStrip::capacity() const { return std::max(1, static_cast<int>((width() - 2 * kSide) / barWidth())); }
-
-void TickStrip::reveal() {
-  const int all = count();
-  const int target = shown() < 0 ? all - 1 : shown();
-  if (target < m_first) m_first = target;
-  if (target >= m_first + capacity()) m_first = target - capacity() + 1;
-  m_first = std::clamp(m_first, 0, std::max(0, all - capacity()));
-}
-
 QRectF TickStrip::place(int i) const {
-  const double share = m_bars[static_cast<std::size_t>(i)].us / m_most;
+  const double share = m_bars[at(i)].us / m_most;
   const double room = height() - kTop - kBottom;
   const double tall = std::max(2.0, share * room);
-  return {kSide + (i - m_first) * barWidth(), kTop + room - tall, barWidth() - 1, tall};
+  return {leftOf(i), kTop + room - tall, columnWidth() - 1, tall};
 }
 
 void TickStrip::paintEvent(QPaintEvent*) {
@@ -91,9 +80,8 @@ void TickStrip::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), theme->surface);
   painter.fillRect(QRect(0, height() - 1, width(), 1), theme->border);
-  const int last = std::min(static_cast<int>(m_bars.size()), m_first + capacity());
-  for (int i = m_first; i < last; ++i) {
-    const Bar& bar = m_bars[static_cast<std::size_t>(i)];
+  for (int i = first(); i < end(); ++i) {
+    const Bar& bar = m_bars[at(i)];
     const QRectF at = place(i);
     const bool bad = bar.violations > 0 || !bar.ok;
     if (i == shown()) painter.fillRect(QRectF(at.left(), 0, at.width(), height() - 1), theme->selection);
@@ -119,11 +107,6 @@ void TickStrip::paintEvent(QPaintEvent*) {
                    tr("longest %1").arg(formatMicroseconds(m_most)));
 }
 
-int TickStrip::placeAt(const QPointF& point) const {
-  const int i = m_first + static_cast<int>(std::floor((point.x() - kSide) / barWidth()));
-  return point.x() < kSide || i >= count() || i >= m_first + capacity() ? -1 : i;
-}
-
 void TickStrip::keyPressEvent(QKeyEvent* event) {
   switch (event->key()) {
     case Qt::Key_PageUp: return step(-10);
@@ -131,15 +114,5 @@ void TickStrip::keyPressEvent(QKeyEvent* event) {
     default: TickPicker::keyPressEvent(event);
   }
 }
-
-void TickStrip::wheelEvent(QWheelEvent* event) {
-  const QPoint delta = event->angleDelta();
-  const int turn = delta.y() != 0 ? delta.y() : delta.x();
-  m_first = std::clamp(m_first - turn / 30, 0, std::max(0, static_cast<int>(m_bars.size()) - capacity()));
-  event->accept();
-  update();
-}
-
-void TickStrip::resizeEvent(QResizeEvent*) { reveal(); }
 
 }  // namespace kvlab

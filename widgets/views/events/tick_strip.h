@@ -8,7 +8,7 @@
 
 namespace kvlab {
 
-class TickStrip : public TickPicker {
+class TickStrip : public ScrolledTicks {
   Q_OBJECT
  public:
   explicit TickStrip(QWidget* parent);
@@ -17,13 +17,11 @@ class TickStrip : public TickPicker {
 
  protected:
   int count() const override { return static_cast<int>(m_bars.size()); }
-  Tick tickOf(int place) const override { return m_bars[static_cast<std::size_t>(place)].tick; }
+  Tick tickOf(int place) const override { return m_bars[at(place)].tick; }
   QString describe(int place) const override;
-  int placeAt(const QPointF& point) const override;
+  double columnWidth() const override;
   void paintEvent(QPaintEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
-  void wheelEvent(QWheelEvent* event) override;
-  void resizeEvent(QResizeEvent* event) override;
 
  private:
   struct Bar {
@@ -33,13 +31,9 @@ class TickStrip : public TickPicker {
     bool ok = true;
   };
   static Bar barOf(const Snapshot& snapshot);
-  double barWidth() const;
-  int capacity() const;  // bars that fit
   QRectF place(int i) const;
-  void reveal();
 
   std::vector<Bar> m_bars;
-  int m_first = 0;  // leftmost bar in sight
   double m_most = 1;
 };
 

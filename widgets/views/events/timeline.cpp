@@ -42,20 +42,19 @@ void paintGrid(QPainter& painter, const TimeAxis& axis, const QRectF& area, cons
 void paintBars(QPainter& painter, const EventNode& node, const EventTree& tree, const TimeAxis& axis,
                const QRectF& area, const Theme& theme) {
   const QColor colour = colourOf(node.kind, theme);
-  const bool layered = !node.children.empty() &&
-      tree.nodes[static_cast<std::size_t>(node.children.front())].kind == EventKind::LayerNode;
+  const bool layered = !node.children.empty() && tree.nodes[at(node.children.front())].kind == EventKind::LayerNode;
   if (!layered) {
     painter.fillRect(bar(axis, area, node.startUs, node.us), colour);
     return;
   }
   double end = node.startUs;
   for (const int child : node.children) {
-    const EventNode& part = tree.nodes[static_cast<std::size_t>(child)];
+    const EventNode& part = tree.nodes[at(child)];
     end = std::max(end, part.startUs + part.us);
   }
   painter.fillRect(bar(axis, area, node.startUs, end - node.startUs), Theme::faded(colour, 60));
   for (const int child : node.children) {
-    const EventNode& part = tree.nodes[static_cast<std::size_t>(child)];
+    const EventNode& part = tree.nodes[at(child)];
     QRectF piece = bar(axis, area, part.startUs, part.us);
     if (piece.width() > 4) piece.setWidth(piece.width() - 1);  // a seam between layers
     painter.fillRect(piece, colour);

@@ -3,6 +3,7 @@
 
 #include <QPainter>
 
+#include "widgets/base/tight_column.h"
 #include "widgets/base/view_registry.h"
 
 namespace kvlab {
@@ -55,7 +56,7 @@ void RailDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, 
   DataDelegate::paint(painter, inner, index);
   const QColor tones[] = {theme->text,   theme->muted, theme->faint,   theme->ghost,
                           theme->accent, theme->ok,    theme->warning, theme->error};
-  const QColor colour = tones[static_cast<std::size_t>(index.data(HistoryModel::kEventTone).toInt())];
+  const QColor colour = tones[at(index.data(HistoryModel::kEventTone).toInt())];
   const double x = option.rect.left() + 15.5, y = option.rect.center().y() + 0.5;
   const bool top = index.row() == 0, bottom = index.row() + 1 == index.model()->rowCount();
   painter->save();
@@ -81,9 +82,7 @@ HistoryView::HistoryView(InspectorContext& context, QWidget* parent)
       m_model(new HistoryModel(this)),
       m_table(new DataTable(m_page)),
       m_ask(context, this, "history") {
-  auto* lines = new QVBoxLayout(m_page);
-  lines->setContentsMargins(0, 0, 0, 0);
-  lines->setSpacing(0);
+  auto* lines = tightColumn(m_page);
   lines->addWidget(m_card);
   lines->addWidget(m_table, 1);
   setContent(m_page);
@@ -92,7 +91,7 @@ HistoryView::HistoryView(InspectorContext& context, QWidget* parent)
   m_table->setItemDelegateForColumn(m_table->columnOf("tick"), new RailDelegate(m_table));
   m_table->setAccessibleName(tr("History of the focused row"));
   m_table->setToolTip(tr("Click shows all views as they were at that tick"));
-  connect(m_card, &RowCard::chosen, this, &HistoryView::clickLedger);
+  connect(m_card, &RowCard::chosen, this, qOverload<LedgerId>(&HistoryView::clickLedger));
   connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) { clickTick(m_model->at(index).tick); });
 }
 

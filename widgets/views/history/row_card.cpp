@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "widgets/base/button_use.h"
+#include "widgets/base/format.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/theme.h"
 
@@ -60,9 +61,6 @@ void RowCard::family(const Snapshot& snapshot, const QString& title, const std::
 
 void RowCard::showRow(const Snapshot& s, LedgerId id) {
   const LedgerRow& row = s.ledger[id];
-  const auto word = [](std::string_view text) {
-    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
-  };
   const auto at = std::find(s.context.begin(), s.context.end(), id);
   const QString place =
       at != s.context.end() ? tr("position %1").arg(at - s.context.begin()) : tr("not in the context");
@@ -71,12 +69,12 @@ void RowCard::showRow(const Snapshot& s, LedgerId id) {
     resident += std::find(layer->ledger.begin() + layer->first, layer->ledger.end(), id) != layer->ledger.end();
   m_token->setText(tr("%1   ledger %2").arg(tokenText(s, id)).arg(id.value()));
   QStringList facts{
-      word(name(row.state)) + (row.pinned ? tr(", pinned") : QString()), place,
+      wordOf(name(row.state)) + (row.pinned ? tr(", pinned") : QString()), place,
       (s.info && s.info->cacheLayers.byHead() ? tr("resident in %1 of %2 KV heads") : tr("resident in %1 of %2 layers"))
           .arg(resident)
           .arg(s.layers.size()),
-      tr("from %1 in tick %2").arg(word(name(row.source))).arg(row.born.value())};
-  if (row.state != RowState::Live) facts << tr("%1 in tick %2").arg(word(name(row.state))).arg(row.changed.value());
+      tr("from %1 in tick %2").arg(wordOf(name(row.source))).arg(row.born.value())};
+  if (row.state != RowState::Live) facts << tr("%1 in tick %2").arg(wordOf(name(row.state))).arg(row.changed.value());
   m_facts->setText(facts.join(QStringLiteral("  ·  ")));
   m_lines = {m_token->text(), m_facts->text()};
   clearFamily();

@@ -7,6 +7,7 @@
 
 #include "widgets/base/button_use.h"
 #include "widgets/base/scroll_bars.h"
+#include "widgets/base/tight_column.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/table/lamp_delegate.h"
 
@@ -32,9 +33,7 @@ InvariantsView::InvariantsView(InspectorContext& context, QWidget* parent)
   m_table->setToolTip(tr("Return or a double click on a broken one goes to the row that breaks it"));
   m_table->setSelectionMode(QAbstractItemView::ExtendedSelection);
   auto* content = new QWidget(this);
-  auto* column = new QVBoxLayout(content);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
+  auto* column = tightColumn(content);
   column->addWidget(m_table, 1);
   m_detail = new QLabel(content);
   m_detail->setFont(theme()->small);
@@ -52,8 +51,7 @@ InvariantsView::InvariantsView(InspectorContext& context, QWidget* parent)
   connect(m_table, &QTableView::activated, this, [this](const QModelIndex& index) { jump(index.row()); });
   connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &InvariantsView::showDetail);
   m_table->setColumnHidden(m_table->columnOf("detail"), true);  // the line below the table says it in full
-  m_table->horizontalHeader()->setStretchLastSection(false);
-  m_table->horizontalHeader()->setSectionResizeMode(m_table->columnOf("invariant"), QHeaderView::Stretch);
+  m_table->stretch({"invariant"});
   m_table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
 }
 
@@ -100,10 +98,10 @@ void InvariantsView::take(const CommandReply& command) {
 void InvariantsView::focusViolation(const Violation& violation) {
   const SnapshotPtr snapshot = shown();
   std::optional<LedgerId> ledger = violation.ledger;
-  const auto layer = static_cast<std::size_t>(violation.layer ? violation.layer->value() : 0);
+  const auto layer = at(violation.layer ? violation.layer->value() : 0);
   if (!ledger && violation.layer && violation.index && layer < snapshot->layers.size() && snapshot->layers[layer]) {
     const auto& map = snapshot->layers[layer]->ledger;
-    const auto index = static_cast<std::size_t>(violation.index->value());
+    const auto index = at(violation.index->value());
     if (index < map.size()) ledger = map[index];
   }
   if (violation.layer) {
@@ -116,7 +114,7 @@ void InvariantsView::focusViolation(const Violation& violation) {
 
 void InvariantsView::jump(int row) {
   if (row < 0 || row >= m_model->rowCount()) return;
-  const InvariantState state = m_model->lines()[static_cast<std::size_t>(row)].state;
+  const InvariantState state = m_model->lines()[at(row)].state;
   if (state.ok) return;
   if (state.firstFailure && shown() && shown()->tick != *state.firstFailure) clickTick(*state.firstFailure);
   for (const InvariantLine& line : m_model->lines())
@@ -137,7 +135,7 @@ void InvariantsView::showDetail() {
   const bool any = row < m_model->rowCount();
   m_detail->setVisible(any);
   if (!any) return;
-  const InvariantLine& line = m_model->lines()[static_cast<std::size_t>(row)];
+  const InvariantLine& line = m_model->lines()[at(row)];
   const QString detail = detailText(line);
   QString text =
       QStringLiteral("%1 (%2)").arg(QString::fromStdString(line.state.title), QString::fromStdString(line.state.id));

@@ -10,8 +10,7 @@ namespace {
 std::vector<std::int32_t> placesOf(const LaneView& lane) {
   std::vector<std::int32_t> out(lane.snapshot->ledger.size(), -1);
   for (std::size_t i = 0; i < lane.taken.size(); ++i)
-    if (const auto id = static_cast<std::size_t>(lane.taken[i].value()); id < out.size())
-      out[id] = static_cast<std::int32_t>(i);
+    if (const auto id = at(lane.taken[i].value()); id < out.size()) out[id] = static_cast<std::int32_t>(i);
   return out;
 }
 
@@ -19,10 +18,9 @@ std::vector<std::int32_t> placesOf(const LaneView& lane) {
 std::vector<std::uint8_t> residents(const ResidencyView& map, const std::vector<std::int32_t>& places,
                                     std::size_t tokens) {
   std::vector<std::uint8_t> out(tokens);
-  for (std::size_t i = static_cast<std::size_t>(map.first); i < map.size(); ++i) {
-    const auto id = static_cast<std::size_t>(map.ledger[i].value());
-    if (id < places.size() && places[id] >= 0 && static_cast<std::size_t>(places[id]) < tokens)
-      out[static_cast<std::size_t>(places[id])] = 1;
+  for (std::size_t i = at(map.first); i < map.size(); ++i) {
+    const auto id = at(map.ledger[i].value());
+    if (id < places.size() && places[id] >= 0 && at(places[id]) < tokens) out[at(places[id])] = 1;
   }
   return out;
 }
@@ -38,7 +36,7 @@ LaneColumn compared(const std::vector<std::uint8_t>& own, const std::vector<std:
 }  // namespace
 
 int LaneCells::count(int layer, LaneCell cell) const {
-  const std::vector<LaneCell>& cells = *layers[static_cast<std::size_t>(layer)];
+  const std::vector<LaneCell>& cells = *layers[at(layer)];
   return static_cast<int>(std::count(cells.begin(), cells.end(), cell));
 }
 
@@ -54,7 +52,7 @@ std::vector<LaneCells> laneCells(const LanesView& view, std::optional<int> only)
   std::vector<LaneCells> out;
   if (view.lanes.empty()) return out;
   const LaneView& first = view.lanes.front();
-  const auto per = static_cast<std::size_t>(linesPerLayer(view)), lines = per * first.snapshot->layers.size();
+  const auto per = at(linesPerLayer(view)), lines = per * first.snapshot->layers.size();
   const auto mapOf = [&](const LaneView& lane, std::size_t line) {
     return lane.snapshot->layers[line * lane.snapshot->layers.size() / lines];
   };
@@ -64,7 +62,7 @@ std::vector<LaneCells> laneCells(const LanesView& view, std::optional<int> only)
     const std::size_t tokens = std::min(lane.taken.size(), first.taken.size());  // a lane that left has fewer
     LaneCells cells;
     for (std::size_t line = 0; line < lines && !lane.snapshot->layers.empty(); ++line) {
-      if (only && static_cast<std::size_t>(*only) != line / per) {
+      if (only && at(*only) != line / per) {
         cells.layers.push_back(nullptr);
         continue;
       }

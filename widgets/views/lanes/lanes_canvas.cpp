@@ -52,8 +52,8 @@ int LanesCanvas::shownLayers() const {
 
 /// Where lanes have no room below their names, these stand at the left.
 bool LanesCanvas::low() const {
-  const int legend = legendHeight(legendWidths(), std::max(1, width() - kNarrowGutter - kRight));
-  return lanes() * (kCaption + kGap + kLowBand) > height() - kRuler - legend;
+  const int foot = legendHeight(legend(*Theme::current()), std::max(1, width() - kNarrowGutter - kRight));
+  return lanes() * (kCaption + kGap + kLowBand) > height() - kRuler - foot;
 }
 
 int LanesCanvas::gutter() const { return low() ? std::clamp(width() / 4, kNarrowGutter, 190) : kNarrowGutter; }
@@ -62,10 +62,10 @@ LanesCanvas::Parts LanesCanvas::parts() const {
   Parts p;
   p.caption = low() ? 0 : kCaption;
   const int left = gutter(), wide = std::max(1, width() - left - kRight),
-            legend = legendHeight(legendWidths(), wide) + Theme::kTight;
-  p.legend = QRect(left, height() - legend, wide, legend);
+            foot = legendHeight(legend(*Theme::current()), wide) + Theme::kTight;
+  p.legend = QRect(left, height() - foot, wide, foot);
   const int least = lanes() * (kCaption + kGap + kLowBand + 10);
-  const bool room = height() - kRuler - legend - kTallTokens > least;
+  const bool room = height() - kRuler - foot - kTallTokens > least;
   const int band = axis().scale < kTokenScale || !room ? 0 : axis().scale < kWideScale ? kTallTokens : kFlatTokens;
   p.ruler = QRect(left, 0, wide, kRuler);
   p.tokens = QRect(left, kRuler, wide, band);
@@ -107,7 +107,7 @@ QRectF LanesCanvas::lineOf(const QRect& band, int line) const {
 int LanesCanvas::tokenOf(Position position) const {
   const SnapshotPtr snapshot = context().snapshot();
   if (!m_view || !snapshot || position.value() < 0 || position.value() >= snapshot->length()) return -1;
-  return placeOf(m_view->lanes.front(), snapshot->context[static_cast<std::size_t>(position.value())]);
+  return placeOf(m_view->lanes.front(), snapshot->context[at(position.value())]);
 }
 
 int LanesCanvas::focusToken() const {
@@ -116,13 +116,13 @@ int LanesCanvas::focusToken() const {
 }
 
 QString LanesCanvas::stateOf(int lane, int layer, int token) const {
-  const auto& lines = m_cells[static_cast<std::size_t>(lane)].layers;
+  const auto& lines = m_cells[at(lane)].layers;
   int there = 0;
   for (int line = layer * m_per; line < (layer + 1) * m_per; ++line) {
-    if (static_cast<std::size_t>(line) >= lines.size() || !lines[static_cast<std::size_t>(line)]) return tr("none");
-    const std::vector<LaneCell>& cells = *lines[static_cast<std::size_t>(line)];
-    if (static_cast<std::size_t>(token) >= cells.size()) return tr("never came");
-    const LaneCell cell = cells[static_cast<std::size_t>(token)];
+    if (at(line) >= lines.size() || !lines[at(line)]) return tr("none");
+    const std::vector<LaneCell>& cells = *lines[at(line)];
+    if (at(token) >= cells.size()) return tr("never came");
+    const LaneCell cell = cells[at(token)];
     there += cell == LaneCell::Same || cell == LaneCell::Extra;
   }
   if (there > 0 && there < m_per) return tr("in %1 of %2 heads").arg(there).arg(m_per);
@@ -136,8 +136,7 @@ QString LanesCanvas::readout() const {
   const int layer = context().focus().layer.value();
   const QString gap = QStringLiteral("   ");
   QString out = (under >= 0 ? tr("token %1") : tr("focus   token %1")).arg(token) + gap +
-      tokenText(*first.snapshot, first.taken[static_cast<std::size_t>(token)]) + gap +
-      tr("layer %1").arg(layerText(*first.snapshot, layer));
+      tokenText(*first.snapshot, first.taken[at(token)]) + gap + tr("layer %1").arg(layerText(*first.snapshot, layer));
   for (int lane = 0; lane < lanes(); ++lane) out += gap + tr("lane %1 %2").arg(lane).arg(stateOf(lane, layer, token));
   return out;
 }
@@ -162,7 +161,7 @@ void LanesCanvas::choose(CanvasCell cell) {
 /// The token under the pointer, where the reference still has it in its context.
 Position LanesCanvas::positionOf(CanvasCell cell) const {
   if (cell.line < 0 || cell.item < 0 || !context().snapshot()) return Position(-1);
-  const LedgerId id = m_view->lanes.front().taken[static_cast<std::size_t>(cell.item)];
+  const LedgerId id = m_view->lanes.front().taken[at(cell.item)];
   const auto& live = context().snapshot()->context;
   const auto found = std::find(live.begin(), live.end(), id);
   return Position(found == live.end() ? -1 : static_cast<std::int32_t>(found - live.begin()));

@@ -41,7 +41,7 @@ class LanesCanvas : public AxisCanvas {
   QRect axisArea() const override;
 
  private:
-  static constexpr int kCaption = 18, kSwatch = 15;
+  static constexpr int kCaption = 18;
   struct Parts {
     QRect ruler, tokens, lanes, legend;
     int bandHeight = 0, caption = 0, each = 1;  // a lane is `each` tall
@@ -69,9 +69,7 @@ class LanesCanvas : public AxisCanvas {
   void paintFine(QPainter& painter, const std::vector<LaneCell>& cells, const QRectF& line, const Theme& theme) const;
   void paintMarks(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintLayers(QPainter& painter, const QRect& band, const Theme& theme) const;
-  void paintLegend(QPainter& painter, const QRect& area, const Theme& theme) const;
-  QStringList legendTexts() const;
-  std::vector<int> legendWidths() const;
+  std::vector<LegendEntry> legend(const Theme& theme) const;
 
   LanesViewPtr m_view;
   std::vector<LaneCells> m_cells;

@@ -21,7 +21,7 @@ class LanesModel : public ColumnModel<LaneLine> {
 
  private:
   int count() const override { return m_view ? static_cast<int>(m_view->lanes.size()) : 0; }
-  LaneLine line(int row) const override { return {m_view->lanes[static_cast<std::size_t>(row)], row}; }
+  LaneLine line(int row) const override { return {m_view->lanes[at(row)], row}; }
   void addFigure(const char* id, const QString& title, const QString& tip, const char* width, int gives,
                  QString (*text)(LaneLine), QString (*said)(LaneLine) = nullptr);
 

@@ -14,8 +14,6 @@
 namespace kvlab {
 namespace {
 
-constexpr LaneCell kCells[] = {LaneCell::Same, LaneCell::Lost, LaneCell::Extra, LaneCell::Gone};
-
 constexpr double kNeedle = 5;  // height of the arrow below a band that points at its token
 
 }  // namespace
@@ -59,8 +57,7 @@ void LanesCanvas::paintContent(QPainter& painter, const Theme& theme) {
   const LaneView& first = m_view->lanes.front();
   paintTokenTexts(
       painter, p.tokens, axis(), focusToken(),
-      [&first](int token) { return shortTokenText(*first.snapshot, first.taken[static_cast<std::size_t>(token)]); },
-      theme);
+      [&first](int token) { return shortTokenText(*first.snapshot, first.taken[at(token)]); }, theme);
   painter.restore();
   painter.save();
   painter.setClipRect(QRect(0, p.lanes.top(), width(), p.legend.top() - p.lanes.top()));
@@ -73,13 +70,13 @@ void LanesCanvas::paintContent(QPainter& painter, const Theme& theme) {
   }
   paintMarks(painter, p, theme);
   painter.restore();
-  paintLegend(painter, p.legend, theme);
+  paintLegend(painter, p.legend, legend(theme), theme);
 }
 
 /// The lane's name at the left, at the right how many rows it has lost, or why it left.
 void LanesCanvas::paintCaption(QPainter& painter, int lane, const QRect& box, const Theme& theme) const {
-  const LaneView& view = m_view->lanes[static_cast<std::size_t>(lane)];
-  const LaneCells& cells = m_cells[static_cast<std::size_t>(lane)];
+  const LaneView& view = m_view->lanes[at(lane)];
+  const LaneCells& cells = m_cells[at(lane)];
   painter.setFont(lane == m_lane ? theme.smallStrong : theme.small);
   painter.setPen(lane == m_lane ? theme.text : theme.faint);
   painter.drawText(QRect(0, box.top(), box.left() - 7, box.height()), Qt::AlignRight | Qt::AlignVCenter,
@@ -88,7 +85,7 @@ void LanesCanvas::paintCaption(QPainter& painter, int lane, const QRect& box, co
   if (!view.exit && !cells.layers.empty()) {
     int lost = 0, extra = 0;
     for (int line = 0; line < shownLayers(); ++line) {
-      if (static_cast<std::size_t>(lineIn(line)) >= cells.layers.size()) continue;
+      if (at(lineIn(line)) >= cells.layers.size()) continue;
       lost += cells.count(lineIn(line), LaneCell::Lost);
       extra += cells.count(lineIn(line), LaneCell::Extra);
     }
@@ -111,7 +108,7 @@ void LanesCanvas::paintCaption(QPainter& painter, int lane, const QRect& box, co
 
 /// A lane's number and name in one line, where there is none above its band.
 void LanesCanvas::paintName(QPainter& painter, int lane, const QRect& box, const Theme& theme) const {
-  const LaneView& view = m_view->lanes[static_cast<std::size_t>(lane)];
+  const LaneView& view = m_view->lanes[at(lane)];
   painter.setFont(lane == m_lane ? theme.smallStrong : theme.small);
   painter.setPen(lane == m_lane ? theme.text : view.exit ? theme.error : theme.muted);
   const QFontMetrics metrics = painter.fontMetrics();
@@ -139,12 +136,12 @@ void LanesCanvas::paintLayers(QPainter& painter, const QRect& band, const Theme&
 }
 
 void LanesCanvas::paintBand(QPainter& painter, int lane, const QRect& box, const Theme& theme) const {
-  const LaneCells& cells = m_cells[static_cast<std::size_t>(lane)];
+  const LaneCells& cells = m_cells[at(lane)];
   const int lines = shownLayers();
   painter.fillRect(box, theme.surface);
   const double gap = lines > 1 && box.height() / lines >= 6 ? 1 : 0;
   for (int line = 0; line < lines; ++line) {
-    const auto layer = static_cast<std::size_t>(lineIn(line));
+    const auto layer = at(lineIn(line));
     if (layer >= cells.layers.size() || !cells.layers[layer]) continue;
     const QRectF place = lineOf(box, line);
     if (place.height() < 1) continue;  // more layers than pixels: some have no line
@@ -161,8 +158,8 @@ void LanesCanvas::paintLine(QPainter& painter, const std::vector<LaneCell>& cell
     const double left = std::max(line.left(), line.left() + std::round(axis().pixel(i))),
                  right = std::min(line.right(), line.left() + std::round(axis().pixel(i + 1)));
     if (right > left)
-      paintLaneCell(painter, QRectF(left, line.top(), std::max(1.0, right - left - gap), line.height()),
-                    cells[static_cast<std::size_t>(i)], theme);
+      paintLaneCell(painter, QRectF(left, line.top(), std::max(1.0, right - left - gap), line.height()), cells[at(i)],
+                    theme);
   }
 }
 
@@ -195,14 +192,9 @@ void LanesCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& the
   const auto seen = [&](int token) {
     return token >= 0 && axis().pixel(token + 1) > 0 && axis().pixel(token) < axis().extent;
   };
-  painter.setRenderHint(QPainter::Antialiasing);
-  painter.setPen(Qt::NoPen);
-  painter.setBrush(theme.text);
   for (const std::int32_t needle : m_view->needles)
-    for (int lane = 0; seen(needle) && lane < lanes(); ++lane) {
-      paintArrow(painter, {column(needle).center().x(), band(lane).bottom() + 1.5}, kNeedle);
-    }
-  painter.setRenderHint(QPainter::Antialiasing, false);
+    for (int lane = 0; seen(needle) && lane < lanes(); ++lane)
+      paintArrow(painter, {column(needle).center().x(), band(lane).bottom() + 1.5}, kNeedle, theme.text);
   const int focus = focusToken(), under = tokenOf(context().hovered());
   for (int lane = 0; lane < lanes(); ++lane) {
     const QRect box = band(lane);
@@ -221,36 +213,23 @@ void LanesCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& the
   }
 }
 
-QStringList LanesCanvas::legendTexts() const {
-  QStringList texts{tr("there"), tr("lost: lane 0 has it"), tr("more: lane 0 has lost it"), tr("gone in both")};
-  if (m_view && !m_view->needles.empty()) texts << tr("needle");
-  return texts;
-}
-
-std::vector<int> LanesCanvas::legendWidths() const {
-  const QFontMetrics metrics(Theme::current()->small);
-  std::vector<int> widths;
-  for (const QString& text : legendTexts()) widths.push_back(kSwatch + metrics.horizontalAdvance(text) + Theme::kLarge);
-  return widths;
-}
-
-void LanesCanvas::paintLegend(QPainter& painter, const QRect& area, const Theme& theme) const {
-  const QStringList texts = legendTexts();
-  painter.setFont(theme.small);
-  const std::vector<QRect> boxes = legendBoxes(legendWidths(), area);
-  for (std::size_t i = 0; i < boxes.size(); ++i) {
-    if (i < std::size(kCells)) {
-      paintLaneCell(painter, QRectF(boxes[i].left(), boxes[i].center().y() - 4, 10, 10), kCells[i], theme);
-    } else {
-      painter.setRenderHint(QPainter::Antialiasing);
-      painter.setPen(Qt::NoPen);
-      painter.setBrush(theme.text);
-      paintArrow(painter, QPointF(boxes[i].left() + 5, boxes[i].center().y() - 2), kNeedle);
-      painter.setRenderHint(QPainter::Antialiasing, false);
-    }
-    painter.setPen(theme.muted);
-    painter.drawText(boxes[i].adjusted(kSwatch, 0, 0, 0), Qt::AlignVCenter, texts[static_cast<qsizetype>(i)]);
-  }
+std::vector<LegendEntry> LanesCanvas::legend(const Theme& theme) const {
+  constexpr int kRoom = 15;
+  std::vector<LegendEntry> out;
+  const auto add = [&](LaneCell cell, const QString& words) {
+    out.push_back({words, kRoom, [cell, &theme](QPainter& painter, const QRect& box) {
+                     paintLaneCell(painter, QRectF(box.left(), box.center().y() - 4, 10, 10), cell, theme);
+                   }});
+  };
+  add(LaneCell::Same, tr("there"));
+  add(LaneCell::Lost, tr("lost: lane 0 has it"));
+  add(LaneCell::Extra, tr("more: lane 0 has lost it"));
+  add(LaneCell::Gone, tr("gone in both"));
+  if (m_view && !m_view->needles.empty())
+    out.push_back({tr("needle"), kRoom, [&theme](QPainter& painter, const QRect& box) {
+                     paintArrow(painter, QPointF(box.left() + 5, box.center().y() - 2), kNeedle, theme.text);
+                   }});
+  return out;
 }
 
 }  // namespace kvlab

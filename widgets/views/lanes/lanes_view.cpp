@@ -12,7 +12,6 @@
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
 #include "widgets/base/policy_menu.h"
-#include "widgets/base/scroll_bars.h"
 #include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
 
@@ -40,10 +39,8 @@ void LanesTableView::makeStrip() {
   m_changes->setFont(theme()->monoSmall);
   m_changes->setMinimumWidth(200);
   strip()->addWidget(m_changes, 3);
-  m_policy = stripButton(tr("Add policy"), tr("Add a lane with a policy"),
-                         tr("Add a lane that evicts by a policy to the list"));
-  m_policy->setPopupMode(QToolButton::InstantPopup);
-  m_policy->setMenu(new QMenu(m_policy));
+  m_policy =
+      stripMenu(tr("Add policy"), tr("Add a lane with a policy"), tr("Add a lane that evicts by a policy to the list"));
   fillPolicyMenu(m_policy->menu(), [this](const std::string& policy) { addPolicy(policy); });
   m_open = stripButton(tr("Open lanes"), tr("Open lanes"),
                        tr("Run the session beside others that differ from it by these keys"));
@@ -60,13 +57,9 @@ void LanesTableView::makeBody() {
   auto* both = new TurningSplitter(
       kWide, [](int width) { return width / 2; }, below, this);
   m_canvas = new LanesCanvas(context(), both);
-  m_table = new DataTable(both);
-  m_table->setModel(m_model);
-  settleBars(m_table);
-  m_table->setAccessibleName(tr("Figures of the lanes"));
-  m_table->setToolTip(tr("Each lane against the reference, over the ticks that they took together"));
-  m_table->horizontalHeader()->setStretchLastSection(false);
-  m_table->horizontalHeader()->setSectionResizeMode(m_table->columnOf("lane"), QHeaderView::Stretch);
+  m_table = new DataTable(both, m_model, tr("Figures of the lanes"),
+                          tr("Each lane against the reference, over the ticks that they took together"));
+  m_table->stretch({"lane"});
   both->addWidget(m_canvas);
   both->addWidget(m_table);
   setContent(both);
@@ -81,15 +74,10 @@ void LanesTableView::makeBody() {
   connect(m_canvas, &LanesCanvas::clicked, this, [this](int lane, int layer, int token) {
     m_canvas->setLane(lane);
     m_table->showRow(lane);
-    const LedgerId id = lanes()->lanes.front().taken[static_cast<std::size_t>(token)];
+    const LedgerId id = lanes()->lanes.front().taken[at(token)];
     const auto& live = shown()->context;
     const auto found = std::find(live.begin(), live.end(), id);
-    if (found == live.end()) {
-      Focus next = context().focus();
-      next.layer = Layer(layer);
-      context().setFocus(next);
-      return clickLedger(id);
-    }
+    if (found == live.end()) return clickLedger(Layer(layer), id);
     clickCell(Layer(layer), Position(static_cast<std::int32_t>(found - live.begin())));
   });
 }
@@ -174,13 +162,7 @@ void LanesTableView::onFocus() {
   showLayer();
 }
 
-void LanesTableView::onHover() {
-  m_canvas->update();
-  sayReadout();
-}
-
 void LanesTableView::onTheme() {
-  if (m_canvas) m_canvas->update();
   if (m_changes) m_changes->setFont(theme()->monoSmall);
 }
 

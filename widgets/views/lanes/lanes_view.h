@@ -7,10 +7,6 @@
 #include "widgets/views/lanes/lanes_canvas.h"
 #include "widgets/views/lanes/lanes_model.h"
 
-class QComboBox;
-class QLineEdit;
-class QToolButton;
-
 namespace kvlab {
 
 class LanesTableView : public InspectorView {
@@ -25,7 +21,7 @@ class LanesTableView : public InspectorView {
  protected:
   void onSnapshot() override;
   void onFocus() override;
-  void onHover() override;
+  void onHover() override { sayReadout(); }
   void onTheme() override;
 
  private:

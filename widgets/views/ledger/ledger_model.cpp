@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "widgets/base/format.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/canvas/colour_map.h"
 
 namespace kvlab {
 namespace {
-QString word(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
 
 QString idList(const std::vector<LedgerId>& ids) {
   QStringList out;
@@ -46,7 +46,7 @@ LedgerModel::LedgerModel(QObject* parent) : ColumnModel(parent) {
   }).toned([](LedgerLine line) { return line.position < 0 ? Tone::Ghost : Tone::Normal; });
   add("state", tr("state"), tr("What became of it"), "collapsed.",
       [](LedgerLine line) {
-        return signOf(line.row.state) + QStringLiteral(" ") + word(name(line.row.state)) +
+        return signOf(line.row.state) + QStringLiteral(" ") + wordOf(name(line.row.state)) +
             (line.row.pinned ? tr(", pinned") : QString());
       })
       .words()
@@ -58,7 +58,7 @@ LedgerModel::LedgerModel(QObject* parent) : ColumnModel(parent) {
               return value ? valueText(Quantity::Brightness, std::round(*value)) : QString();
             });
   add("source", tr("source"), tr("Where it came from"), {"replacement", 1}, [](LedgerLine line) {
-    return word(name(line.row.source));
+    return wordOf(name(line.row.source));
   }).words();
   addNumber("born", tr("born"), tr("Tick of its birth"), {"9999", 2},
             [=](LedgerLine line) { return number(line.row.born.value()); });
@@ -77,8 +77,8 @@ bool LedgerModel::fitNumbers() {
   const QString wide = QString::number(std::max<std::size_t>(9999, m_snapshot ? m_snapshot->ledger.size() : 0));
   if (wide.size() == m_widest.size()) return false;
   m_widest = wide;
-  for (const char* id : {"ledger", "position"}) columns()[static_cast<std::size_t>(columnOf(id))].room.width = wide;
-  columns()[static_cast<std::size_t>(columnOf("parents"))].room.width = wide + QLatin1Char(' ') + wide;
+  for (const char* id : {"ledger", "position"}) columns()[at(columnOf(id))].room.width = wide;
+  columns()[at(columnOf("parents"))].room.width = wide + QLatin1Char(' ') + wide;
   return true;
 }
 
@@ -93,7 +93,7 @@ void LedgerModel::setSnapshot(SnapshotPtr snapshot) {
   m_position.assign(now, -1);
   for (std::size_t p = 0; m_snapshot && p < m_snapshot->context.size(); ++p)
     if (m_snapshot->ledger.contains(m_snapshot->context[p]))
-      m_position[static_cast<std::size_t>(m_snapshot->context[p].value())] = static_cast<std::int32_t>(p);
+      m_position[at(m_snapshot->context[p].value())] = static_cast<std::int32_t>(p);
   if (!sameSession) matchVocabulary();
   if (!grew) {
     m_rows = m_filter.everything() ? std::vector<std::int32_t>() : passing(0);
@@ -135,7 +135,7 @@ void LedgerModel::matchVocabulary() {
 
 bool LedgerModel::hasState(const LedgerRow& row, std::int32_t id) const {
   using States = LedgerFilter::States;
-  const bool inside = m_position[static_cast<std::size_t>(id)] >= 0;
+  const bool inside = m_position[at(id)] >= 0;
   switch (m_filter.states) {
     case States::All: return true;
     case States::InContext: return inside;
@@ -155,7 +155,7 @@ bool LedgerModel::hasState(const LedgerRow& row, std::int32_t id) const {
 bool LedgerModel::passes(const LedgerRow& row, std::int32_t id) const {
   if (!hasState(row, id)) return false;
   if (m_filter.text.isEmpty()) return true;
-  const auto token = static_cast<std::size_t>(row.token.value());
+  const auto token = at(row.token.value());
   if (token < m_tokenMatches.size() && m_tokenMatches[token]) return true;
   return QString::number(id) == m_filter.text;
 }
@@ -177,7 +177,7 @@ LedgerLine LedgerModel::line(int row) const {
 
 LedgerId LedgerModel::idOf(int row) const {
   if (row < 0 || row >= m_count) return LedgerId(-1);
-  return LedgerId(m_filter.everything() ? row : m_rows[static_cast<std::size_t>(row)]);
+  return LedgerId(m_filter.everything() ? row : m_rows[at(row)]);
 }
 
 int LedgerModel::rowOf(LedgerId id) const {
@@ -188,7 +188,7 @@ int LedgerModel::rowOf(LedgerId id) const {
 }
 
 std::int32_t LedgerModel::positionOf(LedgerId id) const {
-  const auto i = static_cast<std::size_t>(id.value());
+  const auto i = at(id.value());
   return id.value() >= 0 && i < m_position.size() ? m_position[i] : -1;
 }
 
@@ -199,9 +199,7 @@ std::optional<float> LedgerModel::brightnessOf(LedgerId id) const {
                                                          : std::nullopt;
   if (!m_brightness || p >= m_brightness->positions) return std::nullopt;
   for (int l = m_brightness->layers - 1; l >= 0; --l) {
-    const float value =
-        m_brightness->values[static_cast<std::size_t>(l) * static_cast<std::size_t>(m_brightness->positions) +
-                             static_cast<std::size_t>(p)];
+    const float value = m_brightness->values[at(l) * at(m_brightness->positions) + at(p)];
     if (!std::isnan(value)) return value;
   }
   return std::nullopt;

@@ -48,22 +48,14 @@ LedgerTableView::LedgerTableView(InspectorContext& context, QWidget* parent)
 }
 
 void LedgerTableView::makeStrip() {
-  m_text = new QLineEdit(this);
-  m_text->setPlaceholderText(tr("Filter by text or ledger id"));
-  m_text->setClearButtonEnabled(true);
+  m_text = stripFilter(tr("Filter by text or ledger id"), tr("Filter by text"),
+                       tr("Show only rows whose token contains this text, or the row of this number (Ctrl+F)"), 1);
   m_text->setMinimumWidth(110);
-  m_text->setAccessibleName(tr("Filter by text"));
-  m_text->setToolTip(tr("Show only rows whose token contains this text, or the row of this number (Ctrl+F)"));
-  strip()->addWidget(m_text, 1);
   addOption("text", m_text, [this] { filter(); });
-  m_states = new QComboBox(this);
+  m_states = stripChoice({}, tr("Filter by state"), tr("Show only rows in this state"));
   std::vector<std::string> words;
   for (const StateName& state : kStates) m_states->addItem(tr(state.title)), words.emplace_back(state.id);
-  m_states->setAccessibleName(tr("Filter by state"));
-  m_states->setToolTip(tr("Show only rows in this state"));
-  m_states->setMinimumWidth(90);
   m_states->setMaxVisibleItems(static_cast<int>(kStates.size()));
-  strip()->addWidget(m_states);
   addOption("state", words, m_states, [this] { filter(); });
   m_count = stripLabel(QString());
   QAction* find = addViewAction(tr("Filter"), tr("Type a text to filter by"), QKeySequence::Find);
@@ -95,8 +87,7 @@ void LedgerTableView::filter() {
 void LedgerTableView::sayCount() {
   const std::size_t all = shown() ? shown()->ledger.size() : 0;
   const int now = m_model->rowCount();
-  m_count->setText(static_cast<std::size_t>(now) == all ? counted(now, tr("row"), tr("rows"))
-                                                        : tr("%1 of %2 rows").arg(now).arg(all));
+  m_count->setText(at(now) == all ? counted(now, tr("row"), tr("rows")) : tr("%1 of %2 rows").arg(now).arg(all));
 }
 
 void LedgerTableView::onFocus() { m_table->showRow(m_model->rowOf(context().focus().ledger)); }

@@ -9,7 +9,6 @@
 
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
-#include "widgets/base/scroll_bars.h"
 #include "widgets/base/view_registry.h"
 
 namespace kvlab {
@@ -26,13 +25,6 @@ LogView::LogView(InspectorContext& context, QWidget* parent)
   refresh();
 }
 
-QToolButton* LogView::toggle(const QString& text, const QString& tip) {
-  QToolButton* made = stripButton(text, text, tip);
-  made->setAutoRaise(true);
-  setOwn({made});
-  return made;
-}
-
 void LogView::makeStrip() {
   stripLabel(tr("At least"));
   m_level = new QComboBox(this);
@@ -42,20 +34,15 @@ void LogView::makeStrip() {
   m_level->setAccessibleName(tr("Least level"));
   m_level->setToolTip(tr("Show lines of this level and above"));
   strip()->addWidget(m_level);
-  m_search = new QLineEdit(this);
-  m_search->setPlaceholderText(tr("Search (Ctrl+F)"));
-  m_search->setClearButtonEnabled(true);
-  m_search->setAccessibleName(tr("Search the log"));
-  m_search->setToolTip(tr("Show lines that contain this text"));
+  m_search = stripFilter(tr("Search (Ctrl+F)"), tr("Search the log"), tr("Show lines that contain this text"), 1);
   m_search->setMinimumWidth(110);
   m_search->setMaximumWidth(260);
-  strip()->addWidget(m_search, 1);
   m_count = stripLabel({});
   strip()->addStretch(1);
-  m_follow = toggle(tr("Follow"), tr("Keep the newest line in sight; scrolling up stops it"));
+  m_follow = stripTool(tr("Follow"), tr("Keep the newest line in sight; scrolling up stops it"));
   m_follow->setCheckable(true);
   m_follow->setChecked(true);
-  m_clear = toggle(tr("Clear"), tr("Forget the lines shown here; the log file keeps them"));
+  m_clear = stripTool(tr("Clear"), tr("Forget the lines shown here; the log file keeps them"));
   connect(m_level, &QComboBox::currentIndexChanged, this, [this](int level) { m_filter->setLeast(level), refresh(); });
   connect(m_search, &QLineEdit::textChanged, this,
           [this](const QString& text) { m_filter->setNeedle(text), refresh(); });
@@ -65,11 +52,7 @@ void LogView::makeStrip() {
 }
 
 void LogView::makeTable() {
-  m_table = new DataTable(this);
-  m_table->setModel(m_filter);
-  settleBars(m_table);
-  m_table->setAccessibleName(tr("Log lines"));
-  m_table->setToolTip(tr("Ctrl+C copies the selected lines"));
+  m_table = new DataTable(this, m_filter, tr("Log lines"), tr("Ctrl+C copies the selected lines"));
   setContent(m_table);
   setMainControl(m_table);
   connect(m_table->verticalScrollBar(), &QScrollBar::actionTriggered, this, [this] {

@@ -8,10 +8,6 @@
 #include "widgets/table/data_table.h"
 #include "widgets/views/log/log_model.h"
 
-class QComboBox;
-class QLineEdit;
-class QToolButton;
-
 namespace kvlab {
 
 class LogView : public InspectorView {
@@ -31,7 +27,6 @@ class LogView : public InspectorView {
  private:
   void makeStrip();
   void makeTable();
-  QToolButton* toggle(const QString& text, const QString& tip);
   void refresh();
   void clear();
 

@@ -22,7 +22,7 @@ void MapCanvas::paintContent(QPainter& painter, const Theme& theme) {
       painter, p.tokens, axis(), context().focus().position.value(),
       [this](int position) {
         const Snapshot& s = *m_picture->snapshot;
-        return shortTokenText(s, s.context[static_cast<std::size_t>(position)]);
+        return shortTokenText(s, s.context[at(position)]);
       },
       theme);
   paintCellTexts(painter, p, theme);
@@ -88,8 +88,7 @@ void MapCanvas::paintCellTexts(QPainter& painter, const Parts& p, const Theme& t
     for (int i = begin; i < end; ++i) {
       const std::uint8_t index = m_picture->cells.at(l, i);
       if (index == MaxPyramid::kNone) continue;
-      const float value = tile.values[static_cast<std::size_t>(l) * static_cast<std::size_t>(tile.positions) +
-                                      static_cast<std::size_t>(i)];
+      const float value = tile.values[at(l) * at(tile.positions) + at(i)];
       painter.setPen(readableOn(colours[index]));
       const QRectF box = cell(p, l, i);
       painter.drawText(
@@ -177,7 +176,7 @@ void MapCanvas::paintOverview(QPainter& painter, const Parts& p, const Theme& th
   if (m_overview.width() != size.width()) {
     m_overview = QImage(size, QImage::Format_RGB32);
     const ColourTable colours = colourTable(m_picture->scale.quantity, theme);
-    std::vector<std::uint8_t> best(static_cast<std::size_t>(size.width())), line(best.size());
+    std::vector<std::uint8_t> best(at(size.width())), line(best.size());
     for (int l = 0; l < layers(); ++l) {
       m_picture->cells.line(l, 0, size.width() / std::max(1.0, axis().count), line);
       for (std::size_t x = 0; x < best.size(); ++x) best[x] = std::max(best[x], line[x]);
@@ -205,9 +204,8 @@ QString MapCanvas::readout() const {
   const Tile& tile = *m_picture->tile;
   if (position < 0) return ghostText(s, context().focus());
   if (position >= tile.positions || position >= s.length() || layer >= tile.layers) return {};
-  const LedgerId id = s.context[static_cast<std::size_t>(position)];
-  const float value = tile.values[static_cast<std::size_t>(layer) * static_cast<std::size_t>(tile.positions) +
-                                  static_cast<std::size_t>(position)];
+  const LedgerId id = s.context[at(position)];
+  const float value = tile.values[at(layer) * at(tile.positions) + at(position)];
   const Quantity quantity = m_picture->scale.quantity;
   QStringList parts{hovering ? tr("under pointer") : tr("focus"), tr("position %1").arg(position), tokenText(s, id),
                     tr("ledger %1").arg(id.value()), tr("layer %1").arg(layerText(s, layer))};
@@ -215,10 +213,10 @@ QString MapCanvas::readout() const {
   parts << (left                    ? tr("left through the window")
                 : std::isnan(value) ? tr("not resident, no value")
                                     : titleInText(quantity) + " " + valueText(quantity, value));
-  const auto at = static_cast<std::size_t>(position);
-  if (quantity != Quantity::Staleness && s.exactness && at < s.exactness->size() &&
-      (*s.exactness)[at] != Exactness::Exact)
-    parts << valueText(Quantity::Staleness, static_cast<float>((*s.exactness)[at]));
+  const auto place = at(position);
+  if (quantity != Quantity::Staleness && s.exactness && place < s.exactness->size() &&
+      (*s.exactness)[place] != Exactness::Exact)
+    parts << valueText(Quantity::Staleness, static_cast<float>((*s.exactness)[place]));
   if (s.ledger.contains(id)) {
     const LedgerRow& row = s.ledger[id];
     parts << tr("born in tick %1 (%2)").arg(row.born.value()).arg(QString::fromUtf8(name(row.source).data()));

@@ -34,8 +34,8 @@ std::vector<std::int32_t> editedPositions(const Snapshot& s) {
 std::vector<bool> residentRows(const Snapshot& s, std::size_t layer) {
   std::vector<bool> here(s.ledger.size(), false);
   const ResidencyView& map = *s.layers[layer];
-  for (LedgerId id : map.ledger.span().subspan(static_cast<std::size_t>(map.first)))
-    if (s.ledger.contains(id)) here[static_cast<std::size_t>(id.value())] = true;
+  for (LedgerId id : map.ledger.span().subspan(at(map.first)))
+    if (s.ledger.contains(id)) here[at(id.value())] = true;
   return here;
 }
 }  // namespace
@@ -90,7 +90,7 @@ std::shared_ptr<const Tile> tileFromSnapshot(const Snapshot& s, Quantity quantit
   for (std::size_t layer = 0; layer < s.layers.size(); ++layer) {
     const std::vector<bool> here = residentRows(s, layer);
     for (std::size_t p = 0; p < s.context.size(); ++p) {
-      const bool resident = s.ledger.contains(s.context[p]) && here[static_cast<std::size_t>(s.context[p].value())];
+      const bool resident = s.ledger.contains(s.context[p]) && here[at(s.context[p].value())];
       tile->values.push_back(resident ? valueAt(p) : quantity == Quantity::Residency ? 0.0f : NAN);
     }
   }

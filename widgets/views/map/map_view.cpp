@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "widgets/base/button_use.h"
+#include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
 #include "widgets/base/view_registry.h"
 
@@ -134,13 +135,6 @@ void MapView::showPicture(std::shared_ptr<const MapPicture> picture) {
   emit readyChanged();
 }
 
-void MapView::onFocus() {
-  m_canvas->revealFocus();
-  m_canvas->update();
-}
-
-void MapView::onHover() { m_canvas->update(); }
-
 void MapView::onTheme() {
   if (m_canvas)
     m_canvas->setPicture(m_canvas->picture() ? makeMapPicture(m_canvas->picture()->snapshot, m_canvas->picture()->tile)
@@ -151,11 +145,8 @@ QString MapView::dump() const {
   const MapPicture* picture = m_canvas->picture();
   if (!picture || !hasRows()) return "map: empty\n";
   const Tile& tile = *picture->tile;
-  const auto word = [](std::string_view text) {
-    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
-  };
   QString out = QString("map: %1, tick %2, %3 layers, %4 positions\n")
-                    .arg(word(name(tile.request.quantity)))
+                    .arg(wordOf(name(tile.request.quantity)))
                     .arg(tile.tick.value())
                     .arg(tile.layers)
                     .arg(tile.positions);
@@ -186,11 +177,10 @@ QString MapView::tsv() const {
   for (int l = 0; l < tile.layers; ++l) head << QString("layer %1").arg(layerText(*picture->snapshot, l));
   QString out = tsvLine(head);
   for (int p = 0; p < std::min(tile.positions, picture->snapshot->length()); ++p) {
-    const LedgerId id = picture->snapshot->context[static_cast<std::size_t>(p)];
+    const LedgerId id = picture->snapshot->context[at(p)];
     QStringList cells{QString::number(p), QString::number(id.value()), tokenText(*picture->snapshot, id)};
     for (int l = 0; l < tile.layers; ++l) {
-      const float value = tile.values[static_cast<std::size_t>(l) * static_cast<std::size_t>(tile.positions) +
-                                      static_cast<std::size_t>(p)];
+      const float value = tile.values[at(l) * at(tile.positions) + at(p)];
       cells << (std::isnan(value) ? QString() : QString::number(static_cast<double>(value)));
     }
     out += tsvLine(cells);

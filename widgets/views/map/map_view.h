@@ -7,8 +7,6 @@
 #include "widgets/canvas/tile_cache.h"
 #include "widgets/views/map/map_canvas.h"
 
-class QToolButton;
-
 namespace kvlab {
 
 class MapView : public InspectorView {
@@ -22,8 +20,7 @@ class MapView : public InspectorView {
 
  protected:
   void onSnapshot() override;
-  void onFocus() override;
-  void onHover() override;
+  void onFocus() override { m_canvas->revealFocus(); }
   void onTheme() override;
 
  private:

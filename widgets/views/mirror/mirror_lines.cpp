@@ -13,8 +13,7 @@ QString say(const char* text) { return QCoreApplication::translate("kvlab::Mirro
 std::vector<std::int32_t> positionsOf(const Snapshot& s) {
   std::vector<std::int32_t> position(s.ledger.size(), -1);
   for (std::size_t p = 0; p < s.context.size(); ++p)
-    if (s.ledger.contains(s.context[p]))
-      position[static_cast<std::size_t>(s.context[p].value())] = static_cast<std::int32_t>(p);
+    if (s.ledger.contains(s.context[p])) position[at(s.context[p].value())] = static_cast<std::int32_t>(p);
   return position;
 }
 
@@ -42,9 +41,7 @@ void checkOrder(MirrorLayer& out, const std::vector<std::int32_t>& position) {
   const ResidencyView& map = *out.map;
   std::vector<std::int32_t> places;
   for (LedgerId id : map.ledger)
-    places.push_back(id.value() >= 0 && static_cast<std::size_t>(id.value()) < position.size()
-                         ? position[static_cast<std::size_t>(id.value())]
-                         : -1);
+    places.push_back(id.value() >= 0 && at(id.value()) < position.size() ? position[at(id.value())] : -1);
   const std::vector<bool> wrong = outOfOrder(places);
   for (std::size_t i = 0; i < map.size(); ++i) {
     const std::int32_t p = places[i];
@@ -54,10 +51,10 @@ void checkOrder(MirrorLayer& out, const std::vector<std::int32_t>& position) {
           {index, -1, say("points at ledger row %1, which is in no context position").arg(map.ledger[i].value())});
       continue;
     }
-    auto& at = out.indexOf[static_cast<std::size_t>(p)];
-    if (at >= 0)
-      out.findings.push_back({index, p, say("a second row of this position: index %1 is the first").arg(at)});
-    else at = index;
+    auto& first = out.indexOf[at(p)];
+    if (first >= 0)
+      out.findings.push_back({index, p, say("a second row of this position: index %1 is the first").arg(first)});
+    else first = index;
     if (!wrong[i]) continue;
     const QString left = i > 0 ? QString::number(places[i - 1]) : QStringLiteral("–");
     const QString right = i + 1 < places.size() ? QString::number(places[i + 1]) : QStringLiteral("–");
@@ -70,7 +67,7 @@ void checkPhases(MirrorLayer& out, const std::vector<std::int32_t>& position) {
   const ResidencyView& map = *out.map;
   for (std::size_t i = 1; i < map.size(); ++i) {
     if (map.phase(i) > map.phase(i - 1)) continue;
-    const auto id = static_cast<std::size_t>(map.ledger[i].value());
+    const auto id = at(map.ledger[i].value());
     out.findings.push_back(
         {static_cast<std::int32_t>(i), id < position.size() ? position[id] : -1,
          say("phase %1 is not above the one before it, %2").arg(map.phase(i).value()).arg(map.phase(i - 1).value())});
@@ -81,15 +78,15 @@ void checkSlots(MirrorLayer& out, const std::vector<std::int32_t>& position) {
   const ResidencyView& map = *out.map;
   std::int32_t highest = -1;
   for (Slot slot : map.residentSlots()) highest = std::max(highest, slot.value());
-  std::vector<std::int32_t> owner(static_cast<std::size_t>(highest + 1), -1);
-  for (std::size_t i = static_cast<std::size_t>(map.first); i < map.size(); ++i) {
-    const auto id = static_cast<std::size_t>(map.ledger[i].value());
+  std::vector<std::int32_t> owner(at(highest + 1), -1);
+  for (std::size_t i = at(map.first); i < map.size(); ++i) {
+    const auto id = at(map.ledger[i].value());
     const std::int32_t p = id < position.size() ? position[id] : -1;
     if (map.slotOf[i].value() < 0) {
       out.findings.push_back({static_cast<std::int32_t>(i), p, say("has no slot")});
       continue;
     }
-    auto& first = owner[static_cast<std::size_t>(map.slotOf[i].value())];
+    auto& first = owner[at(map.slotOf[i].value())];
     if (first >= 0)
       out.findings.push_back(
           {static_cast<std::int32_t>(i), p, say("shares slot %1 with index %2").arg(map.slotOf[i].value()).arg(first)});
@@ -101,9 +98,9 @@ void addViolations(MirrorLayer& out, const Snapshot& s, Layer layer, const std::
   if (!s.report) return;
   for (const Violation& v : s.report->violations) {
     if (!v.layer || *v.layer != layer || !v.index || v.index->value() < 0) continue;
-    const auto i = static_cast<std::size_t>(v.index->value());
+    const auto i = at(v.index->value());
     if (i >= out.map->size()) continue;
-    const auto id = static_cast<std::size_t>(out.map->ledger[i].value());
+    const auto id = at(out.map->ledger[i].value());
     out.findings.push_back({v.index->value(), id < position.size() ? position[id] : -1,
                             QString::fromStdString(v.invariant + ": " + v.detail)});
   }
@@ -113,7 +110,7 @@ void addViolations(MirrorLayer& out, const Snapshot& s, Layer layer, const std::
 MirrorLayer mirrorOf(const Snapshot& s, Layer layer) {
   MirrorLayer out;
   out.indexOf.assign(s.context.size(), -1);
-  const auto l = static_cast<std::size_t>(std::max(0, layer.value()));
+  const auto l = at(std::max(0, layer.value()));
   if (l >= s.layers.size() || !s.layers[l]) return out;
   out.map = s.layers[l].get();
   const std::vector<std::int32_t> position = positionsOf(s);

@@ -63,7 +63,7 @@ MirrorModel::Column& MirrorModel::addOfLayer(const char* id, const QString& titl
                                              const QString& none) {
   Column& column = add(id, title, tip, {columns().front().room.width, gives}, [this, layer, none, text](Line line) {
     const std::int32_t index = indexAt(line, layer);
-    return index < 0 ? none : text(static_cast<std::size_t>(index), *m_mirrors[layer].map);
+    return index < 0 ? none : text(at(index), *m_mirrors[layer].map);
   });
   column.id += QString::number(layer);
   return column.right()
@@ -111,7 +111,7 @@ void MirrorModel::findBad() {
 void MirrorModel::setTags(Layer layer, const std::map<std::int32_t, std::int64_t>& tags) {
   const auto found = std::find(m_layers.begin(), m_layers.end(), layer);
   if (found == m_layers.end()) return;
-  const auto l = static_cast<std::size_t>(found - m_layers.begin());
+  const auto l = at(found - m_layers.begin());
   for (const auto& [index, tag] : tags) {
     const auto [known, fresh] = m_tags[l].insert_or_assign(index, tag);
     if (fresh) checkTag(m_mirrors[l], index, tag);
@@ -121,8 +121,8 @@ void MirrorModel::setTags(Layer layer, const std::map<std::int32_t, std::int64_t
 }
 
 void MirrorModel::checkTag(MirrorLayer& mirror, std::int32_t index, std::int64_t tag) const {
-  if (!mirror.map || index < 0 || static_cast<std::size_t>(index) >= mirror.map->size()) return;
-  const LedgerId expected = mirror.map->ledger[static_cast<std::size_t>(index)];
+  if (!mirror.map || index < 0 || at(index) >= mirror.map->size()) return;
+  const LedgerId expected = mirror.map->ledger[at(index)];
   if (expected.value() == tag) return;
   const auto at = std::find(m_snapshot->context.begin(), m_snapshot->context.end(), expected);
   const bool inside = at != m_snapshot->context.end();
@@ -136,11 +136,11 @@ int MirrorModel::count() const {
 }
 
 MirrorModel::Line MirrorModel::line(int row) const {
-  if (m_onlyBad) row = row >= 0 && row < badCount() ? m_bad[static_cast<std::size_t>(row)] : -1;
+  if (m_onlyBad) row = row >= 0 && row < badCount() ? m_bad[at(row)] : -1;
   const int positions = m_snapshot ? m_snapshot->length() : 0;
   if (row < 0) return {};
   if (row < positions) return {row, -1, -1, row};
-  const auto orphan = static_cast<std::size_t>(row - positions);
+  const auto orphan = at(row - positions);
   return orphan < m_orphans.size() ? m_orphans[orphan] : Line{};
 }
 
@@ -163,8 +163,7 @@ int MirrorModel::nextBad(int row) const {
 std::int32_t MirrorModel::indexAt(const Line& line, std::size_t layer) const {
   if (line.position < 0) return line.layer == static_cast<std::int32_t>(layer) ? line.index : -1;
   const auto& indexOf = m_mirrors[layer].indexOf;
-  return static_cast<std::size_t>(line.position) < indexOf.size() ? indexOf[static_cast<std::size_t>(line.position)]
-                                                                  : -1;
+  return at(line.position) < indexOf.size() ? indexOf[at(line.position)] : -1;
 }
 
 std::pair<std::int32_t, std::int32_t> MirrorModel::indices(std::size_t layer, int first, int last) const {
@@ -180,15 +179,15 @@ std::pair<std::int32_t, std::int32_t> MirrorModel::indices(std::size_t layer, in
 
 bool MirrorModel::hasRow(const Line& line, std::size_t layer) const {
   const std::int32_t index = indexAt(line, layer);
-  return index >= 0 && m_mirrors[layer].map->has(static_cast<std::size_t>(index));
+  return index >= 0 && m_mirrors[layer].map->has(at(index));
 }
 
 QString MirrorModel::findingsOf(int row) const { return findings(line(row)).join("; "); }
 
 LedgerId MirrorModel::idOf(const Line& line) const {
-  if (line.position >= 0) return m_snapshot->context[static_cast<std::size_t>(line.position)];
+  if (line.position >= 0) return m_snapshot->context[at(line.position)];
   if (line.layer < 0) return LedgerId(-1);
-  return m_mirrors[static_cast<std::size_t>(line.layer)].map->ledger[static_cast<std::size_t>(line.index)];
+  return m_mirrors[at(line.layer)].map->ledger[at(line.index)];
 }
 
 }  // namespace kvlab

@@ -42,14 +42,11 @@ void MirrorView::makeStrip() {
   m_which = stripChoice({tr("focused layer"), tr("all layers")}, tr("Layers"),
                         tr("Which layers' residency maps stand beside the context"));
   addOption("layers", {"focus", "all"}, m_which, [this] { fill(); });
-  m_onlyBad = new QCheckBox(tr("Only wrong lines"), this);
-  m_onlyBad->setAccessibleName(tr("Only wrong lines"));
-  m_onlyBad->setToolTip(tr("Hide the lines that are in order"));
-  strip()->addWidget(m_onlyBad);
+  m_onlyBad = stripCheck(tr("Only wrong lines"), tr("Only wrong lines"), tr("Hide the lines that are in order"));
   addOption("wrong", m_onlyBad, [this] { fill(); });
   strip()->addStretch(1);
   m_next = stripButton(tr("Next wrong"), tr("Next wrong"), tr("Focus the next line that is wrong (N)"));
-  setOwn({m_onlyBad, m_next});
+  setOwn({m_next});
   connect(m_next, &QToolButton::clicked, this, &MirrorView::goToNextBad);
   connect(addViewAction(tr("Next wrong line"), m_next->toolTip(), Qt::Key_N), &QAction::triggered, this,
           &MirrorView::goToNextBad);
@@ -147,8 +144,6 @@ void MirrorView::onFocus() {
   m_table->showRow(m_model->rowOf(context().focus().position.value()));
   sayState();
 }
-
-void MirrorView::onHover() {}
 
 void MirrorView::onTheme() { sayState(); }
 

@@ -29,7 +29,6 @@ class MirrorView : public InspectorView {
  protected:
   void onSnapshot() override;
   void onFocus() override;
-  void onHover() override;
   void onTheme() override;
 
  private:

@@ -9,7 +9,6 @@
 #include <QSplitter>
 
 #include "widgets/base/format.h"
-#include "widgets/base/scroll_bars.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/views/model/chance_delegate.h"
 
@@ -35,14 +34,10 @@ ModelView::ModelView(InspectorContext& context, QWidget* parent)
   m_split->setHandleWidth(1);
   m_split->setChildrenCollapsible(false);
   m_split->installEventFilter(this);
-  m_table = new DataTable(m_split);
-  m_table->setModel(m_model);
+  m_table = new DataTable(m_split, m_model, tr("Next tokens"),
+                          tr("The likeliest next tokens; the mark in a bar is the probability one tick earlier"));
   m_table->setItemDelegateForColumn(m_table->columnOf("probability"), new ChanceDelegate(m_table));
-  settleBars(m_table);
-  m_table->setAccessibleName(tr("Next tokens"));
-  m_table->setToolTip(tr("The likeliest next tokens; the mark in a bar is the probability one tick earlier"));
-  m_table->horizontalHeader()->setStretchLastSection(false);
-  m_table->horizontalHeader()->setSectionResizeMode(m_table->columnOf("probability"), QHeaderView::Stretch);
+  m_table->stretch({"probability"});
   m_table->setMinimumHeight(3 * Theme::kRow);
   m_split->addWidget(m_table);
   makeFacts();
@@ -88,8 +83,6 @@ void ModelView::makeFacts() {
 
 bool ModelView::ready() const { return InspectorView::ready() && !m_ask.waiting(); }
 
-bool ModelView::newest() const { return !context().history().empty() && context().history().back() == shown(); }
-
 std::vector<TokenChance> ModelView::before() const {
   const auto& history = context().history();
   for (auto at = history.rbegin(); at != history.rend(); ++at)
@@ -98,7 +91,7 @@ std::vector<TokenChance> ModelView::before() const {
 }
 
 void ModelView::showChances(std::vector<TokenChance> now) {
-  const auto wanted = static_cast<std::size_t>(m_count->value());
+  const auto wanted = at(m_count->value());
   if (now.size() > wanted) now.resize(wanted);
   m_model->show(std::move(now), before());
   const auto rows = m_model->rowCount();

@@ -37,7 +37,6 @@ class ModelView : public InspectorView {
   void showChances(std::vector<TokenChance> now);
   /// Chances of the tick before the shown one.
   std::vector<TokenChance> before() const;
-  bool newest() const;
   QList<std::pair<QString, QString>> facts() const;
 
   ChanceModel* m_model;

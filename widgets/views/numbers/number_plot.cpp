@@ -198,7 +198,7 @@ void NumberPlot::Parts::rescale() {
     double low = fromZero(part.panel) ? 0 : INFINITY, high = fromZero(part.panel) ? 0 : -INFINITY;
     for (Curve& curve : part.curves) {
       for (qsizetype i = 0; i < curve.drawn.size(); ++i)
-        if (!std::isnan(curve.drawn[i]) && keys.contains(ticks[static_cast<std::size_t>(i)]))
+        if (!std::isnan(curve.drawn[i]) && keys.contains(ticks[at(i)]))
           low = std::min(low, curve.drawn[i]), high = std::max(high, curve.drawn[i]);
       const bool dots = inSight <= kDotsUpTo && !part.stacked;
       curve.graph->setScatterStyle(dots ? QCPScatterStyle(QCPScatterStyle::ssDisc, 4) : QCPScatterStyle());
@@ -243,11 +243,11 @@ void NumberPlot::Parts::paintDots(QPainter& painter) const {
     for (const Curve& curve : part.curves) {
       const double value = curve.drawn[cursor];
       if (std::isnan(value)) continue;
-      const QPointF at(bottom()->coordToPixel(ticks[static_cast<std::size_t>(cursor)]),
-                       part.rect->axis(QCPAxis::atLeft)->coordToPixel(value));
+      const QPointF dot(bottom()->coordToPixel(ticks[at(cursor)]),
+                        part.rect->axis(QCPAxis::atLeft)->coordToPixel(value));
       painter.setPen(QPen(theme->surface, 1.5));
       painter.setBrush(seriesColour(curve.pen, theme->dark));
-      painter.drawEllipse(at, 4, 4);
+      painter.drawEllipse(dot, 4, 4);
     }
   painter.setRenderHint(QPainter::Antialiasing, false);
 }
@@ -272,7 +272,7 @@ void NumberPlot::Parts::paint(QPainter& painter) const {
   const auto theme = Theme::current();
   paintAt(painter, shown, QPen(theme->accent, 1));
   if (cursor < 0) return;
-  const double tick = ticks[static_cast<std::size_t>(cursor)];
+  const double tick = ticks[at(cursor)];
   if (!bottom()->range().contains(tick)) return;
   paintAt(painter, tick, QPen(theme->muted, 1, Qt::DotLine));
   paintDots(painter);
@@ -327,8 +327,8 @@ void NumberPlot::moveCursor(int by) {
 
 void NumberPlot::zoom(double factor) {
   if (!m_parts->bottom()) return;
-  const int at = m_parts->cursor;
-  const double centre = at >= 0 ? m_parts->ticks[static_cast<std::size_t>(at)] : m_parts->bottom()->range().center();
+  const int place = m_parts->cursor;
+  const double centre = place >= 0 ? m_parts->ticks[at(place)] : m_parts->bottom()->range().center();
   m_parts->zoomed = true;
   m_parts->bottom()->scaleRange(factor, centre);
   emit zoomChanged();
@@ -371,7 +371,7 @@ void NumberPlot::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_0: return resetZoom();
     case Qt::Key_Return:
     case Qt::Key_Enter:
-      if (m_parts->cursor >= 0) emit picked(m_parts->ticks[static_cast<std::size_t>(m_parts->cursor)]);
+      if (m_parts->cursor >= 0) emit picked(m_parts->ticks[at(m_parts->cursor)]);
       return;
     default: QWidget::keyPressEvent(event);
   }
@@ -404,7 +404,7 @@ bool NumberPlot::eventFilter(QObject* watched, QEvent* event) {
       setCursorAt(nearest(mouse->position()));
       break;
     case QEvent::MouseButtonRelease:
-      if (!parts.moved) emit picked(parts.ticks[static_cast<std::size_t>(nearest(mouse->position()))]);
+      if (!parts.moved) emit picked(parts.ticks[at(nearest(mouse->position()))]);
       break;
     case QEvent::MouseButtonDblClick: resetZoom(); return true;
     case QEvent::Wheel:

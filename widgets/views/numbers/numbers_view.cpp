@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "widgets/base/button_use.h"
-#include "widgets/base/scroll_bars.h"
 #include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/views/numbers/series_delegate.h"
@@ -36,21 +35,14 @@ NumbersView::NumbersView(InspectorContext& context, QWidget* parent)
   connect(m_plot, &NumberPlot::zoomChanged, this, [this] { m_reset->setEnabled(m_plot->zoomed()); });
 }
 
-QToolButton* NumbersView::button(const QString& text, const QString& tip, bool checkable) {
-  QToolButton* made = stripButton(text, text, tip);
-  made->setAutoRaise(true);
-  made->setCheckable(checkable);
-  setOwn({made});
-  return made;
-}
-
 void NumbersView::makeStrip() {
   m_at = stripLabel({}, 1);
-  m_stacked = button(tr("Stack steps"), tr("Pile the steps of the tick up, so that their sum is its latency"), true);
+  m_stacked = stripTool(tr("Stack steps"), tr("Pile the steps of the tick up, so that their sum is its latency"));
+  m_stacked->setCheckable(true);
   m_stacked->setChecked(true);
-  m_reset = button(tr("Show all ticks"), tr("Undo zoom and pan (0, or a double click)"), false);
+  m_reset = stripTool(tr("Show all ticks"), tr("Undo zoom and pan (0, or a double click)"));
   m_reset->setEnabled(false);
-  m_copy = button(tr("Copy CSV"), tr("Copy the chosen series as comma-separated values"), false);
+  m_copy = stripTool(tr("Copy CSV"), tr("Copy the chosen series as comma-separated values"));
   connect(m_stacked, &QToolButton::toggled, this, &NumbersView::refresh);
   connect(m_reset, &QToolButton::clicked, this, [this] { m_plot->resetZoom(); });
   connect(m_copy, &QToolButton::clicked, this, [this] { QGuiApplication::clipboard()->setText(csv()); });
@@ -59,17 +51,13 @@ void NumbersView::makeStrip() {
 void NumbersView::makeBody() {
   m_content = new TurningSplitter(
       kWide, [](int) { return kListWide; }, [](int height) { return height * 2 / 5; }, this);
-  m_list = new DataTable(m_content);
+  m_list = new DataTable(m_content, m_model, tr("Series"),
+                         tr("Click or Space shows or hides a series; the figure is its value at the cursor"));
   m_list->setItemDelegate(new SeriesDelegate(m_list));
-  m_list->setModel(m_model);
-  settleBars(m_list);
   m_list->horizontalHeader()->hide();
-  m_list->horizontalHeader()->setStretchLastSection(false);
-  m_list->horizontalHeader()->setSectionResizeMode(m_list->columnOf("series"), QHeaderView::Stretch);
+  m_list->stretch({"series"});
   m_list->setColumnWidth(m_list->columnOf("value"), 92);
   m_list->setEditTriggers(QAbstractItemView::NoEditTriggers);
-  m_list->setAccessibleName(tr("Series"));
-  m_list->setToolTip(tr("Click or Space shows or hides a series; the figure is its value at the cursor"));
   m_plot = new NumberPlot(m_content);
   m_content->addWidget(m_list);
   m_content->addWidget(m_plot);
@@ -87,8 +75,7 @@ int NumbersView::shownPlace() const {
 void NumbersView::onSnapshot() {
   m_series.update(context().history());
   refreshSoon();
-  const auto& history = context().history();
-  if (shown() && shown()->length() > 0 && !history.empty() && history.back() == shown()) askBrightness();
+  if (hasRows() && newest()) askBrightness();
 }
 
 void NumbersView::askBrightness() {
@@ -135,8 +122,7 @@ void NumbersView::refresh() {
 void NumbersView::showValues() {
   const int place = m_plot->cursor() >= 0 ? m_plot->cursor() : shownPlace();
   m_model->show(m_series, place);
-  m_at->setText(place < 0 ? QString()
-                          : tr("values at tick %1").arg(m_series.ticks()[static_cast<std::size_t>(place)], 0, 'f', 0));
+  m_at->setText(place < 0 ? QString() : tr("values at tick %1").arg(m_series.ticks()[at(place)], 0, 'f', 0));
 }
 
 void NumbersView::onTheme() {

@@ -11,8 +11,6 @@
 #include "widgets/views/numbers/number_plot.h"
 #include "widgets/views/numbers/series_model.h"
 
-class QToolButton;
-
 namespace kvlab {
 
 class NumbersView : public InspectorView {
@@ -35,7 +33,6 @@ class NumbersView : public InspectorView {
  private:
   void makeStrip();
   void makeBody();
-  QToolButton* button(const QString& text, const QString& tip, bool checkable);
   void askBrightness();
   void refresh();
   void refreshSoon();

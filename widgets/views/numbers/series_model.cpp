@@ -19,7 +19,7 @@ std::vector<SeriesLine> linesOf(const TickSeries& series, int cursor) {
     for (const Series& one : series.series()) {
       if (one.panel != panel) continue;
       const bool any = std::any_of(one.values.begin(), one.values.end(), [](double v) { return !std::isnan(v); });
-      const double value = cursor < 0 ? std::nan("") : one.values[static_cast<std::size_t>(cursor)];
+      const double value = cursor < 0 ? std::nan("") : one.values[at(cursor)];
       if (any) known.push_back({one.id, one.title, formatIn(panel, value), pen});
       ++pen;
     }

@@ -78,7 +78,7 @@ bool TickSeries::update(const std::vector<SnapshotPtr>& history) {
 }
 
 void TickSeries::dropFrom(double tick) {
-  const auto keep = static_cast<std::size_t>(std::lower_bound(m_ticks.begin(), m_ticks.end(), tick) - m_ticks.begin());
+  const auto keep = at(std::lower_bound(m_ticks.begin(), m_ticks.end(), tick) - m_ticks.begin());
   m_ticks.resize(keep);
   for (Series& series : m_series) series.values.resize(keep, kUnknown);
 }
@@ -147,10 +147,10 @@ void TickSeries::takeRows(const Snapshot& snapshot) {
 }
 
 void TickSeries::sample(const QString& id, Tick tick, double value) {
-  const auto at = std::lower_bound(m_ticks.begin(), m_ticks.end(), static_cast<double>(tick.value()));
+  const auto known = std::lower_bound(m_ticks.begin(), m_ticks.end(), static_cast<double>(tick.value()));
   const auto place = m_places.find(id);
-  if (at == m_ticks.end() || *at != static_cast<double>(tick.value()) || place == m_places.end()) return;
-  m_series[place->second].values[static_cast<std::size_t>(at - m_ticks.begin())] = value;
+  if (known == m_ticks.end() || *known != static_cast<double>(tick.value()) || place == m_places.end()) return;
+  m_series[place->second].values[at(known - m_ticks.begin())] = value;
 }
 
 const Series* TickSeries::find(const QString& id) const {

@@ -7,7 +7,6 @@
 
 namespace kvlab {
 namespace {
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 constexpr int kGutter = 58, kRight = 10, kRuler = 22, kCaption = 19, kStrip = 9, kGap = 6;
 constexpr int kTallTokens = 64, kLowBars = 24;
 
@@ -51,12 +50,12 @@ void QuantCanvas::show(QuantMeasurePtr measure, int layer, QuantFigure figure) {
 QuantCanvas::Parts QuantCanvas::parts() const {
   Parts p;
   const int wide = std::max(1, width() - kGutter - kRight), fixed = 2 * (kCaption + kStrip + kGap);
-  int legend = legendHeight(legendWidths(), width() - 2 * Theme::kMedium) + Theme::kTight;
-  if (height() - kRuler - legend - fixed < 2 * kLowBars) legend = 0;
-  const bool tokens = axis().scale >= kTokenScale && height() - kRuler - legend - kTallTokens - fixed >= 4 * kLowBars;
+  int foot = legendHeight(legend(*Theme::current()), width() - 2 * Theme::kMedium) + Theme::kTight;
+  if (height() - kRuler - foot - fixed < 2 * kLowBars) foot = 0;
+  const bool tokens = axis().scale >= kTokenScale && height() - kRuler - foot - kTallTokens - fixed >= 4 * kLowBars;
   p.ruler = QRect(kGutter, 0, wide, kRuler);
   p.tokens = QRect(kGutter, kRuler, wide, tokens ? kTallTokens : 0);
-  p.legend = QRect(Theme::kMedium, height() - legend, width() - 2 * Theme::kMedium, legend);
+  p.legend = QRect(Theme::kMedium, height() - foot, width() - 2 * Theme::kMedium, foot);
   int top = p.tokens.bottom() + 1;
   const int each = (p.legend.top() - top) / 2;
   for (LaneParts& lane : p.lanes) {

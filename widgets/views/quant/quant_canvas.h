@@ -20,7 +20,7 @@ class QuantCanvas : public AxisCanvas {
   void show(QuantMeasurePtr measure, int layer, QuantFigure figure);
   const std::array<QuantLane, 2>& lanes() const { return m_lanes; }
   /// Where the bars of a lane are; for tests.
-  QRect bars(int lane) const { return parts().lanes[static_cast<std::size_t>(lane)].bars; }
+  QRect bars(int lane) const { return parts().lanes[at(lane)].bars; }
   /// Rows of the measured context, -1 = none: the focused one, and the one under the pointer.
   int focusRow() const;
   int hoveredRow() const;
@@ -59,9 +59,8 @@ class QuantCanvas : public AxisCanvas {
   void paintBars(QPainter& painter, std::size_t lane, const QRect& box, const Theme& theme) const;
   void paintStrip(QPainter& painter, std::size_t lane, const QRect& box, const Theme& theme) const;
   void paintMarks(QPainter& painter, const Parts& parts, const Theme& theme) const;
-  void paintLegend(QPainter& painter, const QRect& area, const Theme& theme) const;
-  QStringList legendTexts() const;
-  std::vector<int> legendWidths() const;
+  /// The entry of a strip says its ends; the others explain marks.
+  std::vector<LegendEntry> legend(const Theme& theme) const;
 
   QuantMeasurePtr m_measure;
   int m_layer = 0;

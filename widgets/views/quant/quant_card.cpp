@@ -36,7 +36,7 @@ void QuantCard::say(const QuantMeasure& measure, int layer, int row, bool hovere
   const Snapshot& of = *measure.of;
   for (QLabel* one : {m_token, m_place, m_keys, m_values}) one->clear();
   if (row < 0 || row >= of.length()) return m_keys->setText(tr("no row of the measured context is focused"));
-  const LedgerId id = of.context[static_cast<std::size_t>(row)];
+  const LedgerId id = of.context[at(row)];
   m_token->setText(tokenText(of, id));
   m_place->setText(tr("%1 %2, ledger %3, layer %4")
                        .arg(hovered ? tr("pointer at") : tr("position"))

@@ -26,7 +26,7 @@ QuantSeries series(const QuantTensor& tensor, QuantFigure figure) {
   return out;
 }
 
-double most(const QuantSeries& s) { return s.any() ? double(s.values[static_cast<std::size_t>(s.worst)]) : 0; }
+double most(const QuantSeries& s) { return s.any() ? double(s.values[at(s.worst)]) : 0; }
 
 double least(const QuantSeries& s) {
   double out = INFINITY;

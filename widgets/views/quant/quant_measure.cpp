@@ -61,7 +61,7 @@ QuantTensor tensorFrom(const json& from, int values) {
 
 QString columns(const QStringList& cells, const std::vector<int>& widths) {
   QString out;
-  for (qsizetype i = 0; i < cells.size(); ++i) out += cells[i].leftJustified(widths[static_cast<std::size_t>(i)]);
+  for (qsizetype i = 0; i < cells.size(); ++i) out += cells[i].leftJustified(widths[at(i)]);
   return out.trimmed();
 }
 
@@ -127,7 +127,7 @@ std::vector<float> rowValues(const QuantTensor& tensor, QuantFigure figure) {
 int worstRow(const std::vector<float>& values) {
   int worst = -1;
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (values[i] > (worst < 0 ? 0.0f : values[static_cast<std::size_t>(worst)])) worst = static_cast<int>(i);
+    if (values[i] > (worst < 0 ? 0.0f : values[at(worst)])) worst = static_cast<int>(i);
   return worst;
 }
 
@@ -140,8 +140,8 @@ double meanOf(const std::vector<float>& values) {
 }
 
 QString rowText(const QuantMeasure& measure, int layer, bool keys, int row) {
-  const QuantTensor& t = measure.layers[static_cast<std::size_t>(layer)].of(keys);
-  const auto i = static_cast<std::size_t>(row);
+  const QuantTensor& t = measure.layers[at(layer)].of(keys);
+  const auto i = at(row);
   const QString head = keys ? QStringLiteral("K") : QStringLiteral("V");
   if (row < 0 || i >= t.relative.size()) return head;
   if (std::isnan(t.relative[i])) return columns({head, t.type, tr("no row in this layer")}, {3, 10, 0});

@@ -22,9 +22,7 @@ QString worstAt(QuantLine line, bool keys, QuantFigure figure) {
   const int worst = worstRow(rowValues(line.of(keys), figure));
   if (worst < 0) return QuantModel::tr("No row differs from what was computed for it");
   const Snapshot& of = *line.measure->of;
-  return QuantModel::tr("Worst at position %1, %2")
-      .arg(worst)
-      .arg(tokenText(of, of.context[static_cast<std::size_t>(worst)]));
+  return QuantModel::tr("Worst at position %1, %2").arg(worst).arg(tokenText(of, of.context[at(worst)]));
 }
 
 QString worstCosine(QuantLine line, bool keys) { return worstAt(line, keys, QuantFigure::Cosine); }
@@ -105,8 +103,7 @@ QuantModel::QuantModel(QObject* parent) : ColumnModel(parent) {
          tr("Largest error of a logit of the newest query: |q · (stored − computed)| / √d, over rows and query heads"),
          true, &QuantTensor::worstLogit);
   for (const Pair& pair : pairs()) addBoth(pair);
-  withLines(kBadRole,
-            [](QuantLine line) { return line.measure->layers[static_cast<std::size_t>(line.layer)].spoilt(); });
+  withLines(kBadRole, [](QuantLine line) { return line.measure->layers[at(line.layer)].spoilt(); });
 }
 
 /// A figure and behind it a bar, as long as its share of the largest figure; the largest one stands out.

@@ -15,7 +15,7 @@ using QuantMeasurePtr = std::shared_ptr<const QuantMeasure>;
 struct QuantLine {
   const QuantMeasure* measure = nullptr;
   int layer = 0;
-  const QuantTensor& of(bool keys) const { return measure->layers[static_cast<std::size_t>(layer)].of(keys); }
+  const QuantTensor& of(bool keys) const { return measure->layers[at(layer)].of(keys); }
 };
 
 class QuantModel : public ColumnModel<QuantLine> {

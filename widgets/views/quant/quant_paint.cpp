@@ -11,8 +11,7 @@
 
 namespace kvlab {
 namespace {
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-constexpr int kSwatch = 18, kBar = 54, kLabelTall = 13;
+constexpr int kLabelTall = 13;
 
 QColor barColour(bool keys, const Theme& theme) { return seriesColour(keys ? 0 : 2, theme.dark); }
 MapKind stripMap(QuantFigure figure) { return figure == QuantFigure::Scale ? MapKind::Viridis : MapKind::Inferno; }
@@ -47,7 +46,7 @@ void QuantCanvas::paintContent(QPainter& painter, const Theme& theme) {
   painter.restore();
   for (std::size_t lane = 0; lane < m_lanes.size(); ++lane) paintLane(painter, lane, p.lanes[lane], theme);
   paintMarks(painter, p, theme);
-  if (p.legend.height() > 0) paintLegend(painter, p.legend, theme);
+  if (p.legend.height() > 0) paintLegend(painter, p.legend, legend(theme), theme);
 }
 
 void QuantCanvas::paintLane(QPainter& painter, std::size_t lane, const LaneParts& p, const Theme& theme) const {
@@ -166,13 +165,8 @@ void QuantCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& the
   const auto seen = [&](int row) { return row >= 0 && axis().pixel(row + 1) > 0 && axis().pixel(row) < axis().extent; };
   for (std::size_t lane = 0; lane < m_lanes.size(); ++lane) {
     const LaneParts& parts = p.lanes[lane];
-    if (const int worst = m_lanes[lane].bars.worst; seen(worst)) {
-      painter.setRenderHint(QPainter::Antialiasing);
-      painter.setPen(Qt::NoPen);
-      painter.setBrush(theme.warning);
-      paintArrow(painter, QPointF(left(worst) + wide / 2, parts.bars.top() + 1), -6);
-      painter.setRenderHint(QPainter::Antialiasing, false);
-    }
+    if (const int worst = m_lanes[lane].bars.worst; seen(worst))
+      paintArrow(painter, QPointF(left(worst) + wide / 2, parts.bars.top() + 1), -6, theme.warning);
     const auto frame = [&](int row, const QColor& colour, int thick) {
       const double out = axis().scale < 12 ? thick : 0;  // a thin bar stays in sight within its frame
       if (seen(row))
@@ -186,53 +180,32 @@ void QuantCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& the
   }
 }
 
-/// A strip's entry says its ends; the others explain marks.
-QStringList QuantCanvas::legendTexts() const {
-  QStringList texts{tr("largest"), tr("mean"), tr("no row")};
+std::vector<LegendEntry> QuantCanvas::legend(const Theme& theme) const {
+  constexpr int kRoom = 18, kBar = 54;
+  std::vector<LegendEntry> out{
+      {tr("largest"), kRoom,
+       [&theme](QPainter& painter, const QRect& box) {
+         paintArrow(painter, QPointF(box.left() + 6, QRectF(box).center().y() + 3), -6, theme.warning);
+       }},
+      {tr("mean"), kRoom,
+       [&theme](QPainter& painter, const QRect& box) {
+         const double middle = QRectF(box).center().y();
+         painter.setPen(QPen(theme.text, 1, Qt::DashLine));
+         painter.drawLine(QPointF(box.left(), middle), QPointF(box.left() + 13, middle));
+       }},
+      {tr("no row"), kRoom, [&theme](QPainter& painter, const QRect& box) {
+         painter.fillRect(QRectF(box.left(), QRectF(box).center().y() - 5, 12, 10), missingBrush(theme));
+       }}};
   for (const QuantLane& lane : m_lanes)
     if (lane.strip.any())
-      texts << tr("%1 of %2: %3 to %4")
-                   .arg(title(lane.strip.figure), letter(lane.keys), label(double(lane.strip.scale.low)),
-                        label(double(lane.strip.scale.high)));
-  return texts;
-}
-
-std::vector<int> QuantCanvas::legendWidths() const {
-  const QFontMetrics metrics(Theme::current()->small);
-  std::vector<int> widths;
-  for (const QString& text : legendTexts())
-    widths.push_back((widths.size() < 3 ? kSwatch : kBar + Theme::kMedium) + metrics.horizontalAdvance(text) +
-                     Theme::kLarge);
-  return widths;
-}
-
-void QuantCanvas::paintLegend(QPainter& painter, const QRect& area, const Theme& theme) const {
-  const QStringList texts = legendTexts();
-  painter.setFont(theme.small);
-  const std::vector<QRect> boxes = legendBoxes(legendWidths(), area);
-  for (std::size_t i = 0; i < boxes.size(); ++i) {
-    const QRectF box(boxes[i]);
-    const double middle = box.center().y();
-    if (i == 0) {
-      painter.setRenderHint(QPainter::Antialiasing);
-      painter.setPen(Qt::NoPen);
-      painter.setBrush(theme.warning);
-      paintArrow(painter, QPointF(box.left() + 6, middle + 3), -6);
-      painter.setRenderHint(QPainter::Antialiasing, false);
-    } else if (i == 1) {
-      painter.setPen(QPen(theme.text, 1, Qt::DashLine));
-      painter.drawLine(QPointF(box.left(), middle), QPointF(box.left() + 13, middle));
-    } else if (i == 2) {
-      painter.fillRect(QRectF(box.left(), middle - 5, 12, 10), missingBrush(theme));
-    } else {
-      const ColourTable table = colourTable(stripMap(m_lanes[0].strip.figure), theme);
-      for (int x = 0; x < kBar; ++x)
-        painter.fillRect(QRectF(box.left() + x, middle - 5, 1, 10), QColor(table[at(1 + x * 254 / (kBar - 1))]));
-    }
-    painter.setPen(theme.muted);
-    painter.drawText(box.adjusted(i < 3 ? kSwatch : kBar + Theme::kMedium, 0, 0, 0), Qt::AlignVCenter,
-                     texts[static_cast<qsizetype>(i)]);
-  }
+      out.push_back({tr("%1 of %2: %3 to %4")
+                         .arg(title(lane.strip.figure), letter(lane.keys), label(double(lane.strip.scale.low)),
+                              label(double(lane.strip.scale.high))),
+                     kBar + Theme::kMedium, [this, &theme](QPainter& painter, const QRect& box) {
+                       paintColours(painter, QRectF(box.left(), QRectF(box).center().y() - 5, kBar, 10),
+                                    colourTable(stripMap(m_lanes[0].strip.figure), theme));
+                     }});
+  return out;
 }
 
 }  // namespace kvlab

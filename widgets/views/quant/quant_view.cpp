@@ -11,7 +11,6 @@
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
-#include "widgets/base/scroll_bars.h"
 #include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
 
@@ -58,13 +57,10 @@ void QuantView::makeStrip() {
   m_figure = stripChoice(figures, tr("Figure of the bars"),
                          tr("What the bars show of each row; the strip below them shows its scale"));
   addOption("figure", words, m_figure, [this] { showRows(); });
-  m_follow = new QCheckBox(tr("Follow"), this);
-  m_follow->setAccessibleName(tr("Measure every tick"));
-  m_follow->setToolTip(tr("Measure again whenever the rows have changed; a pass over the whole context each time"));
-  strip()->addWidget(m_follow);
+  m_follow = stripCheck(tr("Follow"), tr("Measure every tick"),
+                        tr("Measure again whenever the rows have changed; a pass over the whole context each time"));
   addOption("follow", m_follow, [this] { measureIfWanted(); });
   m_measure = stripButton(tr("Measure"), tr("Measure quantisation"), {});
-  setOwn({m_follow});
   setCommand(m_measure, "quantisation_measure");
   connect(m_measure, &QToolButton::clicked, this, [this] { measure(true); });
 }
@@ -78,26 +74,16 @@ void QuantView::makeBody() {
   auto* split = new TurningSplitter(
       kWide, [](int width) { return width * 9 / 20; }, lines, this);
   split->setTallFrom(kTall);
-  m_table = new DataTable(split);
-  m_table->setModel(m_sorted);
-  settleBars(m_table);
-  m_table->setAccessibleName(tr("Quantisation by layers"));
-  m_table->setToolTip(
+  m_table = new DataTable(
+      split, m_sorted, tr("Quantisation by layers"),
       tr("Click shows the rows of the layer; a click on a column's title orders by it, again turns the order round"));
-  m_table->horizontalHeader()->setStretchLastSection(false);
-  for (const char* bar : {"k_worst", "v_worst", "logit"})
-    m_table->horizontalHeader()->setSectionResizeMode(m_table->columnOf(bar), QHeaderView::Stretch);
+  m_table->stretch({"k_worst", "v_worst", "logit"});
   m_order = new ColumnOrder(m_table);
   connect(m_order, &ColumnOrder::changed, this, &QuantView::onFocus);
   addOption(m_order->viewOption());
   connect(m_order, &ColumnOrder::chosen, this, [this] { sayOption("sort"); });
-  connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) {
-    Focus next = context().focus();
-    next.layer = Layer(m_sorted->mapToSource(index).row());
-    if (next == context().focus()) return;
-    context().setFocus(next);
-    emit context().scripted(QStringLiteral("view.focus({layer: %1})").arg(next.layer.value()));
-  });
+  connect(m_table, &DataTable::chosen, this,
+          [this](const QModelIndex& index) { clickLayer(Layer(m_sorted->mapToSource(index).row())); });
   m_canvas = new QuantCanvas(context(), split);
   connect(m_canvas, &QuantCanvas::clicked, this, &QuantView::focusRow);
   split->addWidget(m_table);
@@ -231,9 +217,9 @@ void QuantView::showState() {
     worst("k_worst", tr("K"));
     worst("v_worst", tr("V"));
     worst("logit", tr("logits"));
-    for (int at = 0; at < m_model->rowCount(); ++at)
-      if (m_measured->layers[static_cast<std::size_t>(at)].spoilt())
-        state << tr("⚠ values clipped in layer %1").arg(layerText(*m_measured->of, at));
+    for (int layer = 0; layer < m_model->rowCount(); ++layer)
+      if (m_measured->layers[at(layer)].spoilt())
+        state << tr("⚠ values clipped in layer %1").arg(layerText(*m_measured->of, layer));
   }
   m_state->setText(state.join(QStringLiteral("  ·  ")));
   m_table->setAccessibleDescription(m_state->text());
@@ -248,13 +234,9 @@ void QuantView::showRows() {
 }
 
 void QuantView::focusRow(int layer, int row) {
-  const LedgerId id = m_measured->of->context[static_cast<std::size_t>(row)];
-  if (row < shown()->length() && shown()->context[static_cast<std::size_t>(row)] == id)
-    return clickCell(Layer(layer), Position(row));
-  Focus next = context().focus();
-  next.layer = Layer(layer);
-  context().setFocus(next);
-  clickLedger(id);
+  const LedgerId id = m_measured->of->context[at(row)];
+  if (row < shown()->length() && shown()->context[at(row)] == id) return clickCell(Layer(layer), Position(row));
+  clickLedger(Layer(layer), id);
 }
 
 void QuantView::showRow() {
@@ -269,15 +251,6 @@ void QuantView::onFocus() {
   m_table->showRow(m_sorted->mapFromSource(m_model->index(layer(), 0)).row());
   showRows();
   m_canvas->revealFocus();
-}
-
-void QuantView::onHover() {
-  m_canvas->update();
-  showRow();
-}
-
-void QuantView::onTheme() {
-  if (m_canvas) m_canvas->update();
 }
 
 QString QuantView::dump() const {

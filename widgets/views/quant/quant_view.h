@@ -11,10 +11,6 @@
 #include "widgets/views/quant/quant_card.h"
 #include "widgets/views/quant/quant_model.h"
 
-class QCheckBox;
-class QComboBox;
-class QToolButton;
-
 namespace kvlab {
 
 class QuantView : public InspectorView {
@@ -31,8 +27,7 @@ class QuantView : public InspectorView {
   void onSession() override;
   void onSnapshot() override;
   void onFocus() override;
-  void onHover() override;
-  void onTheme() override;
+  void onHover() override { showRow(); }
 
  private:
   void makeStrip();

@@ -36,7 +36,7 @@ int RingCanvas::selected() const {
 const RingPicture* RingCanvas::ring() const {
   const int entry = selected();
   if (entry < 0) return nullptr;
-  const auto& ring = m_entries[static_cast<std::size_t>(entry)].ring;
+  const auto& ring = m_entries[at(entry)].ring;
   return ring ? &*ring : nullptr;
 }
 
@@ -114,16 +114,16 @@ CanvasCell RingCanvas::cellAt(QPoint point) const {
 
 CanvasCell RingCanvas::focusCell() const {
   const int row = ring() ? ring()->rowOf(context().focus().position) : -1;
-  return {selected(), row < 0 ? -1 : ring()->slotOf[static_cast<std::size_t>(row)]};
+  return {selected(), row < 0 ? -1 : ring()->slotOf[at(row)]};
 }
 
 Position RingCanvas::positionOf(CanvasCell cell) const {
   const int row = rowIn(cell.item);
-  return Position(row < 0 ? -1 : ring()->positionOf[static_cast<std::size_t>(row)]);
+  return Position(row < 0 ? -1 : ring()->positionOf[at(row)]);
 }
 
 void RingCanvas::choose(CanvasCell cell) {
-  const StorageGroup& group = m_entries[static_cast<std::size_t>(cell.line)].group;
+  const StorageGroup& group = m_entries[at(cell.line)].group;
   const Layer first(group.layers.front());
   if (cell.line != selected()) return emit groupChosen(first);
   const Layer focus = context().focus().layer;
@@ -136,7 +136,7 @@ CanvasCell RingCanvas::stepped(const CellStep& by) const {
   if (by.lines) return {std::clamp(selected() + by.lines, 0, lines() - 1), -1};
   if (items() == 0) return {};
   const int row = ring()->rowOf(context().focus().position), to = row < 0 && !by.far ? 0 : row + by.items;
-  return {selected(), ring()->slotOf[static_cast<std::size_t>(std::clamp(to, 0, items() - 1))]};
+  return {selected(), ring()->slotOf[at(std::clamp(to, 0, items() - 1))]};
 }
 
 }  // namespace kvlab

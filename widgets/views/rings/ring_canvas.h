@@ -61,7 +61,7 @@ class RingCanvas : public AxisCanvas {
   RingShape shapeIn(const QRect& area) const;
   QRect smallBox(const Parts& parts, int entry) const;
   int smallAt(QPoint point) const;
-  int rowIn(int slot) const { return slot < 0 ? -1 : ring()->rowAt[static_cast<std::size_t>(slot)]; }
+  int rowIn(int slot) const { return slot < 0 ? -1 : ring()->rowAt[at(slot)]; }
 
   void paintSmall(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintLarge(QPainter& painter, const Parts& parts, const Theme& theme) const;

@@ -26,7 +26,7 @@ void RingCanvas::paintContent(QPainter& painter, const Theme& theme) {
 
 void RingCanvas::paintSmall(QPainter& painter, const Parts& p, const Theme& theme) const {
   for (int i = p.first; i < p.first + p.count; ++i) {
-    const Entry& entry = m_entries[static_cast<std::size_t>(i)];
+    const Entry& entry = m_entries[at(i)];
     const QRect box = smallBox(p, i).adjusted(2, 2, -2, -2);
     const bool here = i == selected();
     painter.setRenderHint(QPainter::Antialiasing, false);
@@ -69,7 +69,7 @@ void RingCanvas::paintLarge(QPainter& painter, const Parts& p, const Theme& them
 
 /// Other layers have rings, but not this one.
 void RingCanvas::paintAbsent(QPainter& painter, const Parts& p, const Theme& theme) const {
-  const StorageGroup& group = m_entries[static_cast<std::size_t>(selected())].group;
+  const StorageGroup& group = m_entries[at(selected())].group;
   painter.setFont(theme.ui);
   painter.setPen(theme.muted);
   painter.drawText(p.large.adjusted(Theme::kHuge, 0, -Theme::kHuge, 0), Qt::AlignCenter | Qt::TextWordWrap,
@@ -115,9 +115,9 @@ QString RingCanvas::readout() const {
                        left ? tr("left through the window: it has no slot") : tr("not resident here")}
         .join("   ");
   }
-  const LedgerId id = shown->group.map->ledger[static_cast<std::size_t>(shown->indexOf(row))];
+  const LedgerId id = shown->group.map->ledger[at(shown->indexOf(row))];
   return QStringList{under >= 0 ? tr("under pointer") : tr("focus"), tokenText(s, id),
-                     shown->describe(shown->slotOf[static_cast<std::size_t>(row)]), tr("ledger %1").arg(id.value())}
+                     shown->describe(shown->slotOf[at(row)]), tr("ledger %1").arg(id.value())}
       .join("   ");
 }
 

@@ -8,7 +8,6 @@
 
 namespace kvlab {
 namespace {
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 constexpr double kRim = 3, kRimGap = 2, kTick = 4;  // what the last commit wrote; ticks of the ruler
 constexpr int kAgeSteps = 240;                      // arcs that a long logical order is drawn in
 QString say(const char* text) { return QCoreApplication::translate("kvlab::RingPainter", text); }

@@ -6,7 +6,6 @@
 
 namespace kvlab {
 namespace {
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 QString say(const char* text) { return QCoreApplication::translate("kvlab::RingPicture", text); }
 
 /// Slot that the ring's figures give to a row in logical order.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "widgets/base/button_use.h"
+#include "widgets/base/tight_column.h"
 #include "widgets/base/view_registry.h"
 
 namespace kvlab {
@@ -15,9 +16,7 @@ constexpr auto kLayout = "ring_fused";  // what the button sets
 RingsView::RingsView(InspectorContext& context, QWidget* parent) : InspectorView(context, parent) {
   makeStrip();
   auto* content = new QWidget(this);
-  auto* column = new QVBoxLayout(content);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
+  auto* column = tightColumn(content);
   m_canvas = new RingCanvas(context, content);
   m_ticks = new WrapStrip(content);
   column->addWidget(m_canvas, 1);
@@ -25,7 +24,7 @@ RingsView::RingsView(InspectorContext& context, QWidget* parent) : InspectorView
   setContent(content);
   setMainControl(m_canvas);
   connect(m_canvas, &RingCanvas::clicked, this, &RingsView::clickCell);
-  connect(m_canvas, &RingCanvas::groupChosen, this, &RingsView::chooseLayer);
+  connect(m_canvas, &RingCanvas::groupChosen, this, &RingsView::clickLayer);
   connect(m_ticks, &WrapStrip::picked, this, &RingsView::clickTick);
 }
 
@@ -45,13 +44,6 @@ void RingsView::makeStrip() {
   connect(m_use, &QToolButton::clicked, this, [this] {
     context().runCommand(QStringLiteral("storage_layout"), {{"layout", kLayout}});
   });
-}
-
-void RingsView::chooseLayer(Layer layer) {
-  Focus next = context().focus();
-  next.layer = layer;
-  context().setFocus(next);
-  emit context().scripted(QStringLiteral("view.focus({layer: %1})").arg(layer.value()));
 }
 
 void RingsView::toWrap(bool after) {
@@ -78,23 +70,16 @@ void RingsView::onSnapshot() {
   sayState();
 }
 
-void RingsView::onFocus() {
-  sayState();
-  m_canvas->update();
-}
-
-void RingsView::onHover() { m_canvas->update(); }
-
 void RingsView::sayState() {
   const int entry = m_canvas->selected();
   const bool any = entry >= 0 && !isEmpty();
-  const Layer layer(any ? m_canvas->entries()[static_cast<std::size_t>(entry)].group.layers.front() : 0);
+  const Layer layer(any ? m_canvas->entries()[at(entry)].group.layers.front() : 0);
   m_ticks->show(context().history(), layer, shown() ? shown()->tick : Tick(-1));
   for (QToolButton* one : {m_before, m_after}) one->setVisible(any);
   m_before->setEnabled(m_ticks->wrapBeside(false).has_value());
   m_after->setEnabled(m_ticks->wrapBeside(true).has_value());
   if (!any) return m_state->clear();
-  const StorageGroup& group = m_canvas->entries()[static_cast<std::size_t>(entry)].group;
+  const StorageGroup& group = m_canvas->entries()[at(entry)].group;
   m_state->setText(
       QStringList{group.name(), QString::fromStdString(group.storage->layout), tr("tick %1").arg(shown()->tick.value())}
           .join(QStringLiteral("  ·  ")));
@@ -119,11 +104,11 @@ QString RingsView::tsv() const {
   if (!ring) return {};
   QString out = tsvLine({tr("slot"), tr("index"), tr("position"), tr("ledger"), tr("token"), tr("holds")});
   for (int slot = 0; slot < ring->slotCount(); ++slot) {
-    const int row = ring->rowAt[static_cast<std::size_t>(slot)];
+    const int row = ring->rowAt[at(slot)];
     QStringList cells{QString::number(slot)};
     if (row >= 0) {
-      const LedgerId id = ring->group.map->ledger[static_cast<std::size_t>(ring->indexOf(row))];
-      cells << QString::number(ring->indexOf(row)) << QString::number(ring->positionOf[static_cast<std::size_t>(row)])
+      const LedgerId id = ring->group.map->ledger[at(ring->indexOf(row))];
+      cells << QString::number(ring->indexOf(row)) << QString::number(ring->positionOf[at(row)])
             << QString::number(id.value()) << tokenText(*ring->snapshot, id);
     } else {
       cells << QString() << QString() << QString() << QString();

@@ -6,8 +6,6 @@
 #include "widgets/views/rings/ring_canvas.h"
 #include "widgets/views/rings/wrap_strip.h"
 
-class QToolButton;
-
 namespace kvlab {
 
 class RingsView : public InspectorView {
@@ -21,12 +19,10 @@ class RingsView : public InspectorView {
 
  protected:
   void onSnapshot() override;
-  void onFocus() override;
-  void onHover() override;
+  void onFocus() override { sayState(); }
 
  private:
   void makeStrip();
-  void chooseLayer(Layer layer);
   void toWrap(bool after);
   void sayState();
 

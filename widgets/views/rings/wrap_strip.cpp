@@ -24,7 +24,7 @@ QSize WrapStrip::sizeHint() const { return {240, 76}; }
 
 void WrapStrip::show(const std::vector<SnapshotPtr>& history, Layer layer, Tick shown) {
   m_points.clear();
-  const auto l = static_cast<std::size_t>(std::max(0, layer.value()));
+  const auto l = at(std::max(0, layer.value()));
   for (const SnapshotPtr& s : history) {
     if (!m_points.empty() && m_points.back().tick >= s->tick) m_points.pop_back();  // published again
     Point point{s->tick, {}, false};
@@ -37,7 +37,7 @@ void WrapStrip::show(const std::vector<SnapshotPtr>& history, Layer layer, Tick 
 }
 
 QString WrapStrip::describe(int place) const {
-  const Point& point = m_points[static_cast<std::size_t>(place)];
+  const Point& point = m_points[at(place)];
   if (!point.ring) return tr("tick %1: no ring").arg(point.tick.value());
   QString text = tr("tick %1: pointer %2, head %3, %4 of %5 rows")
                      .arg(point.tick.value())
@@ -115,7 +115,7 @@ int WrapStrip::placeAt(const QPointF& point) const {
 std::optional<Tick> WrapStrip::wrapBeside(bool after) const {
   const int by = after ? 1 : -1, all = static_cast<int>(m_points.size());
   for (int i = (shown() < 0 ? all - 1 : shown()) + by; i >= 0 && i < all; i += by)
-    if (m_points[static_cast<std::size_t>(i)].wrapped) return m_points[static_cast<std::size_t>(i)].tick;
+    if (m_points[at(i)].wrapped) return m_points[at(i)].tick;
   return {};
 }
 

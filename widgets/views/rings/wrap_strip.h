@@ -20,7 +20,7 @@ class WrapStrip : public TickPicker {
 
  protected:
   int count() const override { return static_cast<int>(m_points.size()); }
-  Tick tickOf(int place) const override { return m_points[static_cast<std::size_t>(place)].tick; }
+  Tick tickOf(int place) const override { return m_points[at(place)].tick; }
   QString describe(int place) const override;
   int placeAt(const QPointF& point) const override;
   void paintEvent(QPaintEvent* event) override;

@@ -9,11 +9,9 @@
 
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/layer_text.h"
-#include "widgets/canvas/axis_parts.h"
 
 namespace kvlab {
 namespace {
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 constexpr int kLeft = 40, kRight = 74, kTop = 20, kTallest = 34, kLowest = 16;
 }  // namespace
 
@@ -152,23 +150,9 @@ QString BandCanvas::readout() const {
   return parts.join(QStringLiteral("   "));
 }
 
-QStringList BandCanvas::legendTexts() const {
-  return {tr("sinks"), tr("budget"), tr("window"), tr("evicted"), tr("left now"), tr("took a place"), tr("score")};
-}
-
-/// The last one, of scores, has a bar for a swatch.
-int BandCanvas::swatchOf(qsizetype entry) const { return entry == legendTexts().size() - 1 ? 54 : 20; }
-
-std::vector<int> BandCanvas::legendWidths() const {
-  const QFontMetrics metrics(Theme::current()->small);
-  std::vector<int> widths;
-  for (const QString& text : legendTexts())
-    widths.push_back(swatchOf(static_cast<qsizetype>(widths.size())) + metrics.horizontalAdvance(text) + Theme::kLarge);
-  return widths;
-}
-
 QRect BandCanvas::legendRect() const {
-  const int room = wide() - 2 * Theme::kMedium, tall = legendHeight(legendWidths(), room) + Theme::kSmall;
+  const int room = wide() - 2 * Theme::kMedium,
+            tall = legendHeight(bandLegend(*Theme::current()), room) + Theme::kSmall;
   return {Theme::kMedium, height() - tall, room, tall};
 }
 

@@ -4,6 +4,7 @@
 // the fill is as tall as their resident part. Owned by the SmartKV view. GUI thread. Device-independent pixels.
 #pragma once
 #include "widgets/canvas/axis_canvas.h"
+#include "widgets/canvas/axis_parts.h"
 #include "widgets/views/smartkv/band_rows.h"
 
 class QScrollBar;
@@ -49,9 +50,6 @@ class BandCanvas : public AxisCanvas {
   QRect area() const;  // of all strips, without gutters
   QRectF lineRect(int layer) const;
   int layerAt(double y) const;
-  std::vector<int> legendWidths() const;
-  int swatchOf(qsizetype entry) const;
-  QStringList legendTexts() const;
   QRect legendRect() const;
   const std::vector<Column>& columnsOf(std::size_t layer);
 
@@ -60,12 +58,13 @@ class BandCanvas : public AxisCanvas {
   void paintContests(QPainter& painter, const BandRows& rows, const QRectF& line, const Theme& theme) const;
   void paintFocus(QPainter& painter, const Theme& theme) const;
   void paintAxis(QPainter& painter, const Theme& theme) const;
-  void paintLegend(QPainter& painter, const Theme& theme) const;
 
   SnapshotPtr m_snapshot;
   std::vector<BandRows> m_layers;
   std::vector<std::vector<Column>> m_columns;  // [layers][pixels], empty until painted
   QScrollBar* m_bar;
 };
+
+std::vector<LegendEntry> bandLegend(const Theme& theme);
 
 }  // namespace kvlab

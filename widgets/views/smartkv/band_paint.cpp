@@ -12,7 +12,6 @@
 
 namespace kvlab {
 namespace {
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 constexpr int kBand = 4;  // height of the line of bands
 
 QColor bandColour(Band band, const Theme& theme) {
@@ -23,13 +22,6 @@ QColor bandColour(Band band, const Theme& theme) {
     case Band::Kept: return theme.muted;
     default: return theme.faint;
   }
-}
-
-/// A triangle that points down (left now) or up (took a place).
-void paintMark(QPainter& painter, QPointF tip, bool down, const QColor& colour) {
-  painter.setPen(Qt::NoPen);
-  painter.setBrush(colour);
-  paintArrow(painter, tip, down ? -7 : 7);
 }
 }  // namespace
 
@@ -44,7 +36,8 @@ void BandCanvas::paintContent(QPainter& painter, const Theme& theme) {
   paintFocus(painter, theme);
   painter.restore();
   paintAxis(painter, theme);
-  paintLegend(painter, theme);
+  painter.fillRect(QRect(0, legendRect().top(), wide(), legendRect().height()), theme.surface);
+  paintLegend(painter, legendRect(), bandLegend(theme), theme);
 }
 
 void BandCanvas::paintLine(QPainter& painter, std::size_t layer, const Theme& theme) {
@@ -101,17 +94,15 @@ void BandCanvas::paintBands(QPainter& painter, const BandRows& rows, const QRect
 }
 
 void BandCanvas::paintContests(QPainter& painter, const BandRows& rows, const QRectF& line, const Theme& theme) const {
-  painter.setRenderHint(QPainter::Antialiasing);
   for (const auto& [challenger, loser] : rows.places) {
     const auto place = [&](std::int32_t position) {
       return position < 0 ? -1.0 : line.left() + axis().pixel(position + 0.5);
     };
     const auto inside = [&](double x) { return x >= line.left() && x <= line.right(); };
-    if (inside(place(loser))) paintMark(painter, QPointF(place(loser), line.top() + 7), true, theme.warning);
+    if (inside(place(loser))) paintArrow(painter, QPointF(place(loser), line.top() + 7), -7, theme.warning);
     if (loser != challenger && inside(place(challenger)))
-      paintMark(painter, QPointF(place(challenger), line.top() + 1), false, theme.ok);
+      paintArrow(painter, QPointF(place(challenger), line.top() + 1), 7, theme.ok);
   }
-  painter.setRenderHint(QPainter::Antialiasing, false);
 }
 
 void BandCanvas::paintFocus(QPainter& painter, const Theme& theme) const {
@@ -147,41 +138,43 @@ void BandCanvas::paintAxis(QPainter& painter, const Theme& theme) const {
   painter.drawText(QRectF(0, 0, strips.left() - 4, room.height()), Qt::AlignRight | Qt::AlignVCenter, tr("layer"));
 }
 
-void BandCanvas::paintLegend(QPainter& painter, const Theme& theme) const {
-  const QRect room = legendRect();
-  painter.fillRect(QRect(0, room.top(), wide(), room.height()), theme.surface);
-  painter.setFont(theme.small);
-  const QStringList texts = legendTexts();
-  const std::vector<QRect> boxes = legendBoxes(legendWidths(), room);
-  for (int i = 0; i < texts.size(); ++i) {
-    const bool bar = i == texts.size() - 1;
-    const QRectF box(boxes[at(i)]);
-    const double middle = box.center().y();
-    if (i < 3) {
-      const Band band = i == 0 ? Band::Sink : i == 1 ? Band::Budget : Band::Window;
-      const QColor colour = bandColour(band, theme);
+std::vector<LegendEntry> bandLegend(const Theme& theme) {
+  constexpr int kRoom = 20, kBar = 48;
+  std::vector<LegendEntry> out;
+  const auto add = [&](const QString& words, std::function<void(QPainter&, const QRectF& box, double middle)> mark) {
+    out.push_back({words, kRoom, [mark = std::move(mark)](QPainter& painter, const QRect& box) {
+                     mark(painter, QRectF(box), QRectF(box).center().y());
+                   }});
+  };
+  const auto tr = [](const char* text) { return BandCanvas::tr(text); };
+  const auto addBand = [&](const QString& words, Band band) {
+    add(words, [band, colour = bandColour(band, theme)](QPainter& painter, const QRectF& box, double middle) {
       painter.fillRect(QRectF(box.left(), middle - 1, 14, band == Band::Budget ? 3 : 2), colour);
-      if (band != Band::Budget) {
-        painter.fillRect(QRectF(box.left(), middle - 3, 1.5, 4), colour);
-        painter.fillRect(QRectF(box.left() + 12.5, middle - 3, 1.5, 4), colour);
-      }
-    } else if (i == 3) {
-      painter.fillRect(QRectF(box.left() + 2, middle - 5, 10, 10), theme.sunken);
-      painter.setPen(theme.border);
-      painter.drawRect(QRectF(box.left() + 2, middle - 5, 10, 10));
-    } else if (!bar) {
-      painter.setRenderHint(QPainter::Antialiasing);
-      paintMark(painter, QPointF(box.left() + 7, middle + (i == 4 ? 4 : -4)), i == 4,
-                i == 4 ? theme.warning : theme.ok);
-      painter.setRenderHint(QPainter::Antialiasing, false);
-    } else {
-      const ColourTable table = colourTable(Quantity::Score, theme);
-      for (int k = 0; k < 48; ++k)
-        painter.fillRect(QRectF(box.left() + k, middle - 5, 1, 10), QColor(table[at(1 + k * 254 / 47)]));
-    }
-    painter.setPen(theme.muted);
-    painter.drawText(box.adjusted(swatchOf(i), 0, 0, 0), Qt::AlignVCenter, texts[i]);
-  }
+      if (band == Band::Budget) return;
+      painter.fillRect(QRectF(box.left(), middle - 3, 1.5, 4), colour);
+      painter.fillRect(QRectF(box.left() + 12.5, middle - 3, 1.5, 4), colour);
+    });
+  };
+  addBand(tr("sinks"), Band::Sink);
+  addBand(tr("budget"), Band::Budget);
+  addBand(tr("window"), Band::Window);
+  add(tr("evicted"), [&theme](QPainter& painter, const QRectF& box, double middle) {
+    painter.fillRect(QRectF(box.left() + 2, middle - 5, 10, 10), theme.sunken);
+    painter.setPen(theme.border);
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(QRectF(box.left() + 2, middle - 5, 10, 10));
+  });
+  add(tr("left now"), [&theme](QPainter& painter, const QRectF& box, double middle) {
+    paintArrow(painter, QPointF(box.left() + 7, middle + 4), -7, theme.warning);
+  });
+  add(tr("took a place"), [&theme](QPainter& painter, const QRectF& box, double middle) {
+    paintArrow(painter, QPointF(box.left() + 7, middle - 4), 7, theme.ok);
+  });
+  add(tr("score"), [&theme](QPainter& painter, const QRectF& box, double middle) {
+    paintColours(painter, QRectF(box.left(), middle - 5, kBar, 10), colourTable(Quantity::Score, theme));
+  });
+  out.back().room = kBar + 6;
+  return out;
 }
 
 }  // namespace kvlab

@@ -11,7 +11,6 @@
 
 namespace kvlab {
 namespace {
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 void fillBands(const Snapshot& s, const ResidencyView& map, BandRows& out) {
   const std::vector<std::int32_t> positions = positionsOf(s, map);

@@ -13,7 +13,7 @@
 #include "widgets/base/elided_label.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
-#include "widgets/base/scroll_bars.h"
+#include "widgets/base/tight_column.h"
 #include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
 
@@ -32,10 +32,7 @@ std::vector<float> scoresFrom(const Tile& tile, std::int32_t length) {
   std::vector<float> out;
   for (int layer = 0; layer < tile.layers; ++layer)
     for (int p = 0; p < length; ++p)
-      out.push_back(p < tile.positions
-                        ? tile.values[static_cast<std::size_t>(layer) * static_cast<std::size_t>(tile.positions) +
-                                      static_cast<std::size_t>(p)]
-                        : NAN);
+      out.push_back(p < tile.positions ? tile.values[at(layer) * at(tile.positions) + at(p)] : NAN);
   return out;
 }
 
@@ -99,33 +96,23 @@ void SmartKvView::makeStrip() {
 
 void SmartKvView::makeContests(QWidget* into) {
   auto* part = new QWidget(into);
-  auto* column = new QVBoxLayout(part);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
+  auto* column = tightColumn(part);
   m_said = heading(part);
-  m_contests = new DataTable(part);
-  m_contests->setModel(m_model);
-  settleBars(m_contests);
+  m_contests =
+      new DataTable(part, m_model, tr("Competition of the tick"),
+                    tr("Rows that left a window and what became of them; click focuses the one that left the layer"));
   m_contests->setMinimumHeight(70);
-  m_contests->setAccessibleName(tr("Competition of the tick"));
-  m_contests->setToolTip(
-      tr("Rows that left a window and what became of them; click focuses the one that left the layer"));
   column->addWidget(m_said);
   column->addWidget(m_contests, 1);
   connect(m_contests, &DataTable::chosen, this, [this](const QModelIndex& index) {
     const ContestLine& line = m_model->at(index);
-    Focus next = context().focus();
-    next.layer = Layer(line.layer);
-    context().setFocus(next);
-    clickLedger(line.contest.loser);
+    clickLedger(Layer(line.layer), line.contest.loser);
   });
 }
 
 void SmartKvView::makeLifespans(QWidget* into) {
   auto* part = new QWidget(into);
-  auto* column = new QVBoxLayout(part);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
+  auto* column = tightColumn(part);
   auto* bar = new QWidget(part);
   bar->setObjectName("card");
   bar->setAttribute(Qt::WA_StyledBackground);
@@ -219,8 +206,7 @@ QString SmartKvView::contestsSaid() const {
 
 void SmartKvView::say() {
   const std::vector<BandRows>& layers = m_canvas->layers();
-  const auto l = static_cast<std::size_t>(
-      std::clamp(context().focus().layer.value(), 0, std::max(0, static_cast<int>(layers.size()) - 1)));
+  const auto l = at(std::clamp(context().focus().layer.value(), 0, std::max(0, static_cast<int>(layers.size()) - 1)));
   m_said->setText(contestsSaid());
   if (layers.empty()) return m_state->clear();
   const BandRows& one = layers[l];
@@ -248,20 +234,13 @@ void SmartKvView::onFocus() {
   showLifespans();
 }
 
-void SmartKvView::onHover() {
-  m_canvas->update();
-  m_readout->setText(m_canvas->readout());
-}
-
 void SmartKvView::onTheme() {
-  if (!m_plot) return;
-  m_plot->follow();
-  m_canvas->update();
+  if (m_plot) m_plot->follow();
 }
 
 /// To the nearest tick of the history in which rows of the focused layer competed.
 void SmartKvView::stepTick(int by) {
-  const auto layer = static_cast<std::size_t>(std::max(0, context().focus().layer.value()));
+  const auto layer = at(std::max(0, context().focus().layer.value()));
   std::optional<Tick> to;
   for (const SnapshotPtr& s : context().history()) {
     if (!s->policies || layer >= s->policies->layers.size() || s->policies->layers[layer].contests.empty()) continue;
@@ -287,7 +266,7 @@ void SmartKvView::askLifespans() {
 }
 
 const std::vector<HeadLifespans>* SmartKvView::headsOfLayer() const {
-  const auto layer = static_cast<std::size_t>(std::max(0, context().focus().layer.value()));
+  const auto layer = at(std::max(0, context().focus().layer.value()));
   return m_measured && layer < m_measured->layers.size() && !m_measured->layers[layer].empty()
       ? &m_measured->layers[layer]
       : nullptr;

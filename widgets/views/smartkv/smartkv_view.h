@@ -12,9 +12,7 @@
 #include "widgets/views/smartkv/contest_model.h"
 #include "widgets/views/smartkv/lifespan_plot.h"
 
-class QComboBox;
 class QStackedWidget;
-class QToolButton;
 
 namespace kvlab {
 
@@ -33,7 +31,7 @@ class SmartKvView : public InspectorView {
   void onSession() override { m_measured.reset(); }
   void onSnapshot() override;
   void onFocus() override;
-  void onHover() override;
+  void onHover() override { m_readout->setText(m_canvas->readout()); }
   void onTheme() override;
 
  private:

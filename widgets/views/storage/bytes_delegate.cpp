@@ -28,7 +28,7 @@ void paintKinds(QPainter& painter, const QRectF& box, const ByteKinds& kinds, co
   const double all = static_cast<double>(std::max<std::int64_t>(1, kinds.sum()));
   double before = 0;
   for (int kind = 0; kind < kByteKinds; ++kind) {
-    const double part = static_cast<double>(kinds.bytes[static_cast<std::size_t>(kind)]);
+    const double part = static_cast<double>(kinds.bytes[at(kind)]);
     if (part <= 0) continue;
     const double left = box.left() + before / all * box.width(), wide = part / all * box.width();
     paintKind(painter, QRectF(left, box.top(), std::max(1.0, wide), box.height()), static_cast<ByteKind>(kind), theme);

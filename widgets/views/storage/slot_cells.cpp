@@ -6,7 +6,6 @@
 
 namespace kvlab {
 namespace {
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 void placeFree(SlotCells& out, const SlotRuns& free) {
   std::replace(out.use.begin(), out.use.end(), CellUse::NoRow, CellUse::Held);

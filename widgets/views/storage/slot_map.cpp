@@ -6,13 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "widgets/base/format.h"
 #include "widgets/base/inspector_view.h"
-#include "widgets/canvas/axis_parts.h"
 
 namespace kvlab {
 namespace {
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 constexpr int kBar = 12;
 constexpr double kLargest = 18, kSmallest = 3;
 }  // namespace
@@ -41,49 +38,14 @@ void SlotMap::clear() {
   update();
 }
 
-std::vector<CellUse> SlotMap::shownUses() const {
-  std::vector<CellUse> out;
-  for (const CellUse use : {CellUse::Row, CellUse::Held, CellUse::Hole, CellUse::Room, CellUse::NoRow, CellUse::Free})
-    if (m_cells.countOf(use)) out.push_back(use);
-  return out;
-}
-
-std::vector<ByteKind> SlotMap::shownKinds() const {
-  std::vector<ByteKind> out;
-  for (int kind = 0; kind < kByteKinds; ++kind)
-    if (m_bytes.bytes[at(kind)]) out.push_back(static_cast<ByteKind>(kind));
-  return out;
-}
-
-QStringList SlotMap::useTexts() const {
-  QStringList out;
-  for (const CellUse use : shownUses()) out << QStringLiteral("%1 %2").arg(title(use)).arg(m_cells.countOf(use));
-  return out;
-}
-
-QStringList SlotMap::kindTexts() const {
-  QStringList out;
-  for (const ByteKind kind : shownKinds())
-    out << QStringLiteral("%1 %2").arg(title(kind), formatBytes(m_bytes.of(kind)));
-  return out;
-}
-
-/// Of swatches with these texts.
-std::vector<int> SlotMap::legendWidths(const QStringList& texts) {
-  const QFontMetrics metrics(Theme::current()->small);
-  std::vector<int> widths;
-  for (const QString& text : texts) widths.push_back(kSwatch + metrics.horizontalAdvance(text) + Theme::kLarge);
-  return widths;
-}
-
 SlotMap::Parts SlotMap::parts() const {
   Parts p;
   p.readout = QRect(0, height() - kReadout, width(), kReadout);
   QRect rest = rect().adjusted(Theme::kLarge, Theme::kMedium, -Theme::kLarge, -kReadout - Theme::kSmall);
   p.bytes = QRect(rest.left(), rest.top(), rest.width(), kBar);
   p.kinds = QRect(rest.left(), p.bytes.bottom() + 1 + Theme::kSmall, rest.width(),
-                  legendHeight(legendWidths(kindTexts()), rest.width()));
-  const int legend = legendHeight(legendWidths(useTexts()), rest.width());
+                  legendHeight(kindLegend(*Theme::current()), rest.width()));
+  const int legend = legendHeight(useLegend(*Theme::current()), rest.width());
   p.legend = QRect(rest.left(), rest.bottom() - legend + 1, rest.width(), legend);
   p.grid = gridIn(QRect(rest.left(), p.kinds.bottom() + 1 + Theme::kMedium, rest.width(),
                         std::max(8, p.legend.top() - p.kinds.bottom() - 1 - 2 * Theme::kMedium)));

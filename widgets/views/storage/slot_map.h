@@ -5,6 +5,7 @@
 // storage view. GUI thread. Device-independent pixels.
 #pragma once
 #include "widgets/canvas/axis_canvas.h"
+#include "widgets/canvas/axis_parts.h"
 #include "widgets/views/storage/byte_kinds.h"
 #include "widgets/views/storage/slot_cells.h"
 
@@ -49,20 +50,12 @@ class SlotMap : public AxisCanvas {
   Parts parts() const;
   Grid gridIn(const QRect& area) const;
   QRectF cellRect(const Grid& grid, int cell) const;
-  static constexpr int kSwatch = 15;
-  static std::vector<int> legendWidths(const QStringList& texts);
-  QStringList kindTexts() const;
-  QStringList useTexts() const;
-  int rowIn(int slot) const { return slot < 0 ? -1 : m_cells.rowAt[static_cast<std::size_t>(slot)]; }
+  std::vector<LegendEntry> kindLegend(const Theme& theme) const;
+  std::vector<LegendEntry> useLegend(const Theme& theme) const;
+  int rowIn(int slot) const { return slot < 0 ? -1 : m_cells.rowAt[at(slot)]; }
 
-  void paintBytes(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintGrid(QPainter& painter, const Grid& grid, const Theme& theme) const;
-  void paintCell(QPainter& painter, const QRectF& box, CellUse use, const Theme& theme) const;
   void paintMarks(QPainter& painter, const Grid& grid, const Theme& theme) const;
-  void paintLegend(QPainter& painter, const QRect& area, const QStringList& texts, bool kinds,
-                   const Theme& theme) const;
-  std::vector<CellUse> shownUses() const;
-  std::vector<ByteKind> shownKinds() const;
 
   SnapshotPtr m_snapshot;
   StorageGroup m_group;

@@ -4,49 +4,18 @@
 #include <QPainter>
 #include <algorithm>
 
+#include "widgets/base/format.h"
 #include "widgets/base/inspector_view.h"
-#include "widgets/canvas/axis_parts.h"
 #include "widgets/views/storage/bytes_delegate.h"
 #include "widgets/views/storage/slot_map.h"
 
 namespace kvlab {
+namespace {}  // namespace
+
 namespace {
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-}  // namespace
+constexpr int kRoom = 15;  // for a mark of a legend
 
-void SlotMap::paintContent(QPainter& painter, const Theme& theme) {
-  const Parts p = parts();
-  if (m_snapshot) {
-    paintBytes(painter, p, theme);
-    paintGrid(painter, p.grid, theme);
-    paintMarks(painter, p.grid, theme);
-    paintLegend(painter, p.legend, useTexts(), false, theme);
-  }
-  paintReadout(painter, p.readout, readout(), tr("click a slot to focus its row"), theme);
-}
-
-void SlotMap::paintBytes(QPainter& painter, const Parts& p, const Theme& theme) const {
-  paintKinds(painter, p.bytes, m_bytes, theme);
-  paintLegend(painter, p.kinds, kindTexts(), true, theme);
-}
-
-void SlotMap::paintLegend(QPainter& painter, const QRect& area, const QStringList& texts, bool kinds,
-                          const Theme& theme) const {
-  const std::vector<CellUse> uses = shownUses();
-  const std::vector<ByteKind> shown = shownKinds();
-  painter.setFont(theme.small);
-  const std::vector<QRect> boxes = legendBoxes(legendWidths(texts), area);
-  for (int i = 0; i < texts.size(); ++i) {
-    const QRect& box = boxes[at(i)];
-    const QRectF swatch(box.left(), box.center().y() - 4, 10, 10);
-    if (kinds) paintKind(painter, swatch, shown[at(i)], theme);
-    else paintCell(painter, swatch, uses[at(i)], theme);
-    painter.setPen(theme.muted);
-    painter.drawText(box.adjusted(kSwatch, 0, 0, 0), Qt::AlignVCenter, texts[i]);
-  }
-}
-
-void SlotMap::paintCell(QPainter& painter, const QRectF& box, CellUse use, const Theme& theme) const {
+void paintCell(QPainter& painter, const QRectF& box, CellUse use, const Theme& theme) {
   const QColor row = Theme::mix(theme.surface, theme.accent, theme.dark ? 0.78 : 0.72);
   const bool large = box.width() >= 5;
   switch (use) {
@@ -70,6 +39,41 @@ void SlotMap::paintCell(QPainter& painter, const QRectF& box, CellUse use, const
     case CellUse::NoRow: return painter.fillRect(box, Theme::mix(theme.surface, theme.muted, 0.3));
     case CellUse::Free: return painter.fillRect(box, theme.sunken);
   }
+}
+}  // namespace
+
+void SlotMap::paintContent(QPainter& painter, const Theme& theme) {
+  const Parts p = parts();
+  if (m_snapshot) {
+    paintKinds(painter, p.bytes, m_bytes, theme);
+    paintLegend(painter, p.kinds, kindLegend(theme), theme);
+    paintGrid(painter, p.grid, theme);
+    paintMarks(painter, p.grid, theme);
+    paintLegend(painter, p.legend, useLegend(theme), theme);
+  }
+  paintReadout(painter, p.readout, readout(), tr("click a slot to focus its row"), theme);
+}
+
+std::vector<LegendEntry> SlotMap::kindLegend(const Theme& theme) const {
+  std::vector<LegendEntry> out;
+  for (int i = 0; i < kByteKinds; ++i)
+    if (const auto kind = static_cast<ByteKind>(i); m_bytes.of(kind))
+      out.push_back({QStringLiteral("%1 %2").arg(title(kind), formatBytes(m_bytes.of(kind))), kRoom,
+                     [kind, &theme](QPainter& painter, const QRect& box) {
+                       paintKind(painter, QRectF(box.left(), box.center().y() - 4, 10, 10), kind, theme);
+                     }});
+  return out;
+}
+
+std::vector<LegendEntry> SlotMap::useLegend(const Theme& theme) const {
+  std::vector<LegendEntry> out;
+  for (const CellUse use : {CellUse::Row, CellUse::Held, CellUse::Hole, CellUse::Room, CellUse::NoRow, CellUse::Free})
+    if (m_cells.countOf(use))
+      out.push_back({QStringLiteral("%1 %2").arg(title(use)).arg(m_cells.countOf(use)), kRoom,
+                     [use, &theme](QPainter& painter, const QRect& box) {
+                       paintCell(painter, QRectF(box.left(), box.center().y() - 4, 10, 10), use, theme);
+                     }});
+  return out;
 }
 
 void SlotMap::paintGrid(QPainter& painter, const Grid& g, const Theme& theme) const {

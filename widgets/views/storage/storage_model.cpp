@@ -19,8 +19,7 @@ QString kindsText(Group group) {
   QStringList lines;
   const ByteKinds kinds = bytesOf(group);
   for (int kind = 0; kind < kByteKinds; ++kind)
-    lines << QStringLiteral("%1: %2").arg(title(static_cast<ByteKind>(kind)),
-                                          formatBytes(kinds.bytes[static_cast<std::size_t>(kind)]));
+    lines << QStringLiteral("%1: %2").arg(title(static_cast<ByteKind>(kind)), formatBytes(kinds.bytes[at(kind)]));
   return lines.join('\n');
 }
 

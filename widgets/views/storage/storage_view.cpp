@@ -10,7 +10,6 @@
 #include "core/api/manifest.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
-#include "widgets/base/scroll_bars.h"
 #include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/views/storage/bytes_delegate.h"
@@ -26,14 +25,6 @@ StorageTableView::StorageTableView(InspectorContext& context, QWidget* parent)
   makeBody();
 }
 
-QToolButton* StorageTableView::menuButton(const QString& text, const QString& name, const QString& tip) {
-  QToolButton* made = stripButton(text, name, tip);
-  made->setPopupMode(QToolButton::InstantPopup);
-  made->setMenu(new QMenu(made));
-  made->menu()->setToolTipsVisible(true);
-  return made;
-}
-
 void StorageTableView::makeStrip() {
   m_state = stripLabel({}, 1);
   stripLabel(tr("Change"));
@@ -41,9 +32,10 @@ void StorageTableView::makeStrip() {
                         tr("Whether a new layout or format is for the focused layer or for all of them"));
   m_scope->setCurrentIndex(1);
   addOption("change", {"layer", "all"}, m_scope);
-  m_layout = menuButton(tr("Layout"), tr("Set layout"), tr("Store the rows in another layout; the content stays"));
-  m_k = menuButton(tr("K"), tr("Set K format"), tr("Convert the keys to another type"));
-  m_v = menuButton(tr("V"), tr("Set V format"), tr("Convert the values to another type"));
+  m_layout = stripMenu(tr("Layout"), tr("Set layout"), tr("Store the rows in another layout; the content stays"));
+  m_k = stripMenu(tr("K"), tr("Set K format"), tr("Convert the keys to another type"));
+  m_v = stripMenu(tr("V"), tr("Set V format"), tr("Convert the values to another type"));
+  for (QToolButton* one : {m_layout, m_k, m_v}) one->menu()->setToolTipsVisible(true);
   fillLayouts(m_layout->menu());
   fillTypes(m_k->menu(), true);
   fillTypes(m_v->menu(), false);
@@ -57,14 +49,9 @@ void StorageTableView::makeStrip() {
 void StorageTableView::makeBody() {
   auto* split = new TurningSplitter(
       kWide, [](int width) { return width * 3 / 5; }, [](int height) { return std::min(height / 2, 180); }, this);
-  m_table = new DataTable(split);
-  m_table->setModel(m_model);
+  m_table = new DataTable(split, m_model, tr("Storage by layers"), tr("Click shows the slots of these layers"));
   m_table->setItemDelegateForColumn(m_table->columnOf("bytes"), new BytesDelegate(m_table));
-  settleBars(m_table);
-  m_table->setAccessibleName(tr("Storage by layers"));
-  m_table->setToolTip(tr("Click shows the slots of these layers"));
-  m_table->horizontalHeader()->setStretchLastSection(false);
-  m_table->horizontalHeader()->setSectionResizeMode(m_table->columnOf("bytes"), QHeaderView::Stretch);
+  m_table->stretch({"bytes"});
   m_map = new SlotMap(context(), split);
   split->addWidget(m_table);
   split->addWidget(m_map);
@@ -72,18 +59,12 @@ void StorageTableView::makeBody() {
   setMainControl(m_table);
   connect(m_map, &SlotMap::clicked, this, &StorageTableView::clickPosition);
   connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) {
-    const Layer layer(m_model->groups()[static_cast<std::size_t>(index.row())].layers.front());
-    if (group() && group()->has(layer)) return;
-    Focus next = context().focus();
-    next.layer = layer;
-    context().setFocus(next);
-    emit context().scripted(QStringLiteral("view.focus({layer: %1})").arg(layer.value()));
+    const Layer layer(m_model->groups()[at(index.row())].layers.front());
+    if (!group() || !group()->has(layer)) clickLayer(layer);
   });
 }
 
 bool StorageTableView::ready() const { return InspectorView::ready() && !m_ask.waiting(); }
-
-bool StorageTableView::newest() const { return !context().history().empty() && context().history().back() == shown(); }
 
 const StorageGroup* StorageTableView::group() const { return groupOf(m_model->groups(), context().focus().layer); }
 
@@ -91,7 +72,7 @@ void StorageTableView::fillLayouts(QMenu* menu) {
   for (const LayoutName& one : layouts()) {
     const std::string spec = one.name == "paged" ? "paged:block=16" : std::string(one.name);
     QAction* action = menu->addAction(QString::fromStdString(spec));
-    action->setToolTip(QString::fromUtf8(one.help.data(), static_cast<qsizetype>(one.help.size())));
+    action->setToolTip(wordOf(one.help));
     connect(action, &QAction::triggered, this, [this, spec] {
       change(QStringLiteral("storage_layout"), {{"layout", spec}});
     });
@@ -141,12 +122,6 @@ void StorageTableView::onFocus() {
   showSlots();
 }
 
-void StorageTableView::onHover() { m_map->update(); }
-
-void StorageTableView::onTheme() {
-  if (m_map) m_map->update();
-}
-
 void StorageTableView::showSlots() {
   const StorageGroup* chosen = group();
   if (!chosen || !shown()) return m_map->clear();
@@ -182,7 +157,7 @@ QString StorageTableView::dump() const {
   if (const StorageGroup* chosen = group()) {
     out += chosen->name() + QStringLiteral(":");
     for (int use = 0; use < kCellUses; ++use)
-      if (const int count = m_map->cells().counts[static_cast<std::size_t>(use)])
+      if (const int count = m_map->cells().counts[at(use)])
         out += QStringLiteral(" %1 %2;").arg(title(static_cast<CellUse>(use))).arg(count);
   }
   return out + QLatin1Char('\n') + m_map->readout() + QLatin1Char('\n');

@@ -9,9 +9,7 @@
 #include "widgets/views/storage/slot_map.h"
 #include "widgets/views/storage/storage_model.h"
 
-class QComboBox;
 class QMenu;
-class QToolButton;
 
 namespace kvlab {
 
@@ -29,20 +27,16 @@ class StorageTableView : public InspectorView {
   void onSession() override { m_freeOf = nullptr; }
   void onSnapshot() override;
   void onFocus() override;
-  void onHover() override;
-  void onTheme() override;
 
  private:
   void makeStrip();
   void makeBody();
-  QToolButton* menuButton(const QString& text, const QString& name, const QString& tip);
   void fillLayouts(QMenu* menu);
   void fillTypes(QMenu* menu, bool keys);
   /// Runs a command for the layers that are chosen in the strip.
   void change(const QString& command, nlohmann::json args);
   void showSlots();
   void askFree();
-  bool newest() const;
   const StorageGroup* group() const;
 
   StorageModel* m_model;

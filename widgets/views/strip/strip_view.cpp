@@ -23,7 +23,7 @@ StripView::StripView(InspectorContext& context, QWidget* parent)
   connect(&m_tiles, &TileCache::arrived, this, &StripView::take);
   connect(m_text, &TokenText::selectionChanged, this, &StripView::sayReadout);
   connect(m_text, &TokenText::clicked, this, [this](int chip) {
-    const Chip& c = m_text->chips()[static_cast<std::size_t>(chip)];
+    const Chip& c = m_text->chips()[at(chip)];
     c.position >= 0 ? clickPosition(Position(c.position)) : clickLedger(c.ledger);
   });
 }
@@ -34,19 +34,12 @@ void StripView::makeStrip() {
   strip()->addWidget(box);
   connect(box, &QuantityBox::chosen, this, [this] { sayOption("quantity"); });
   addOption(quantityOption(context()));
-  m_layers = new QComboBox(this);
-  m_layers->addItems({tr("Worst of all layers"), tr("Focused layer")});
-  m_layers->setAccessibleName(tr("Layers"));
-  m_layers->setToolTip(tr("Whether a token shows the largest value of its rows or that of one layer"));
-  m_layers->setMinimumWidth(90);
-  strip()->addWidget(m_layers);
+  m_layers = stripChoice({tr("Worst of all layers"), tr("Focused layer")}, tr("Layers"),
+                         tr("Whether a token shows the largest value of its rows or that of one layer"));
   addOption("layers", {"worst", "focus"}, m_layers, [this] { take(); });
-  m_ghosts = new QCheckBox(tr("Ghosts"), this);
+  m_ghosts =
+      stripCheck(tr("Ghosts"), tr("Show ghosts"), tr("Also show tokens that have left the context, where they stood"));
   m_ghosts->setChecked(true);
-  m_ghosts->setAccessibleName(tr("Show ghosts"));
-  m_ghosts->setToolTip(tr("Also show tokens that have left the context, where they stood"));
-  strip()->addWidget(m_ghosts);
-  setOwn({m_ghosts});
   addOption("ghosts", m_ghosts, [this] { take(); });
   m_legend = new LegendBar(this);
   m_legend->setScale(scaleFor(context().quantity(), {}));
@@ -71,8 +64,7 @@ void StripView::colour(std::vector<Chip>& chips, const Tile& tile, const ColourS
   for (Chip& chip : chips) {
     if (chip.position < 0 || chip.position >= tile.positions) continue;
     for (int l = first; l < last; ++l) {
-      const float value = tile.values[static_cast<std::size_t>(l) * static_cast<std::size_t>(tile.positions) +
-                                      static_cast<std::size_t>(chip.position)];
+      const float value = tile.values[at(l) * at(tile.positions) + at(chip.position)];
       const std::uint8_t index = scale.index(value);
       if (index > chip.index) chip.index = index, chip.value = value;
     }
@@ -113,7 +105,7 @@ void StripView::sayReadout() {
   if (to > from) {
     const auto& chips = m_text->chips();
     int live = 0;
-    for (int i = from; i < to; ++i) live += chips[static_cast<std::size_t>(i)].position >= 0;
+    for (int i = from; i < to; ++i) live += chips[at(i)].position >= 0;
     return m_readout->setText(tr("%1 selected, Ctrl+C copies the text").arg(counted(live, tr("token"), tr("tokens"))));
   }
   const Position at = context().hovered().value() >= 0 ? context().hovered() : context().focus().position;

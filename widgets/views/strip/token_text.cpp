@@ -19,15 +19,14 @@ constexpr int kMargin = 12, kLine = 27, kChip = 21, kPad = 4, kGap = 2, kSpace =
 std::vector<std::int32_t> anchors(const Snapshot& s) {
   std::vector<std::int32_t> position(s.ledger.size(), -1), anchor(s.ledger.size(), 0);
   for (std::size_t p = 0; p < s.context.size(); ++p)
-    if (s.ledger.contains(s.context[p]))
-      position[static_cast<std::size_t>(s.context[p].value())] = static_cast<std::int32_t>(p);
+    if (s.ledger.contains(s.context[p])) position[at(s.context[p].value())] = static_cast<std::int32_t>(p);
   // Children are younger than their parents, so going down the ids settles heirs first.
   std::vector<std::int32_t> heir = position;
   for (std::size_t i = s.ledger.size(); i-- > 0;)
     if (heir[i] < 0)
       for (LedgerId child : s.ledger[LedgerId(static_cast<std::int32_t>(i))].children)
-        if (s.ledger.contains(child) && heir[static_cast<std::size_t>(child.value())] >= 0) {
-          heir[i] = heir[static_cast<std::size_t>(child.value())];
+        if (s.ledger.contains(child) && heir[at(child.value())] >= 0) {
+          heir[i] = heir[at(child.value())];
           break;
         }
   for (std::size_t i = 0; i < anchor.size(); ++i)
@@ -45,7 +44,7 @@ std::vector<Chip> chipsOf(const Snapshot& s, bool ghosts) {
   if (ghosts) {
     const std::vector<std::int32_t> anchor = anchors(s);
     for (std::size_t i = 0; i < anchor.size(); ++i)
-      if (anchor[i] >= 0) before[static_cast<std::size_t>(anchor[i])].push_back(LedgerId(static_cast<std::int32_t>(i)));
+      if (anchor[i] >= 0) before[at(anchor[i])].push_back(LedgerId(static_cast<std::int32_t>(i)));
   }
   const auto addGhosts = [&](std::size_t p) {
     for (std::size_t g = 0; ghosts && g < before[p].size(); ++g) chips.push_back({before[p][g], -1, 0, NAN});
@@ -86,7 +85,7 @@ QString TokenText::textOf(const Chip& chip) const {
 }
 
 int TokenText::widthOf(TokenId token, const QFontMetrics& metrics) {
-  const auto id = static_cast<std::size_t>(std::max(0, token.value()));
+  const auto id = at(std::max(0, token.value()));
   if (id >= m_widths.size()) m_widths.resize(std::max<std::size_t>(id + 1, m_snapshot->info->tokenTexts.size()), -1);
   if (m_widths[id] < 0) {
     const QString text = tokenText(*m_snapshot->info, token);
@@ -130,7 +129,7 @@ void TokenText::layOut() {
 
 QRect TokenText::chipRect(int chip) const {
   if (chip < 0 || chip >= static_cast<int>(m_places.size())) return {};
-  const Place& place = m_places[static_cast<std::size_t>(chip)];
+  const Place& place = m_places[at(chip)];
   return {place.x, Theme::kMedium + place.line * kLine + (kLine - kChip) / 2 - verticalScrollBar()->value(),
           place.width, kChip};
 }
@@ -138,7 +137,7 @@ QRect TokenText::chipRect(int chip) const {
 int TokenText::chipAt(QPoint point) const {
   const int line = (point.y() + verticalScrollBar()->value() - Theme::kMedium) / kLine;
   if (line < 0 || line >= static_cast<int>(m_lineFirst.size()) || m_chips.empty()) return -1;
-  const auto row = static_cast<std::size_t>(line);
+  const auto row = at(line);
   const int end = row + 1 < m_lineFirst.size() ? m_lineFirst[row + 1] : static_cast<int>(m_chips.size());
   for (int i = m_lineFirst[row]; i < end; ++i)
     if (chipRect(i).adjusted(-kSpace / 2, -kLine, kSpace / 2, kLine).contains(point)) return i;
@@ -147,9 +146,9 @@ int TokenText::chipAt(QPoint point) const {
 
 /// A line below tokens whose rows are not what a rebuild would give.
 void TokenText::paintStale(QPainter& painter, const Chip& chip, const QRect& box, const Theme& theme) const {
-  const auto at = static_cast<std::size_t>(std::max(0, chip.position));
-  if (chip.position < 0 || !m_snapshot->exactness || at >= m_snapshot->exactness->size()) return;
-  const Exactness why = (*m_snapshot->exactness)[at];
+  const auto place = at(std::max(0, chip.position));
+  if (chip.position < 0 || !m_snapshot->exactness || place >= m_snapshot->exactness->size()) return;
+  const Exactness why = (*m_snapshot->exactness)[place];
   if (why == Exactness::Exact) return;
   const ColourScale scale = scaleFor(Quantity::Staleness, {});
   const QColor colour(colourTable(Quantity::Staleness, theme)[scale.index(static_cast<float>(why))]);
@@ -157,7 +156,7 @@ void TokenText::paintStale(QPainter& painter, const Chip& chip, const QRect& box
 }
 
 void TokenText::paintChip(QPainter& painter, int chip, const ColourTable& colours, const Theme& theme) const {
-  const Chip& c = m_chips[static_cast<std::size_t>(chip)];
+  const Chip& c = m_chips[at(chip)];
   const QRect box = chipRect(chip);
   const auto [from, to] = selected();
   const bool ghost = c.position < 0;
@@ -192,7 +191,7 @@ void TokenText::paintEvent(QPaintEvent* event) {
   const int first = std::max(0, (event->rect().top() + verticalScrollBar()->value() - Theme::kMedium) / kLine - 1);
   const int last = (event->rect().bottom() + verticalScrollBar()->value()) / kLine + 1;
   for (int line = first; line <= last && line < static_cast<int>(m_lineFirst.size()); ++line) {
-    const auto row = static_cast<std::size_t>(line);
+    const auto row = at(line);
     const int end = row + 1 < m_lineFirst.size() ? m_lineFirst[row + 1] : static_cast<int>(m_chips.size());
     for (int i = m_lineFirst[row]; i < end; ++i) paintChip(painter, i, colours, *theme);
   }
@@ -217,9 +216,9 @@ QString TokenText::selectedText() const {
   const auto [from, to] = selected();
   QString text;
   for (int i = from; i < to; ++i) {
-    const Chip& chip = m_chips[static_cast<std::size_t>(i)];
+    const Chip& chip = m_chips[at(i)];
     if (chip.position < 0 || !m_snapshot->ledger.contains(chip.ledger)) continue;
-    const auto token = static_cast<std::size_t>(m_snapshot->ledger[chip.ledger].token.value());
+    const auto token = at(m_snapshot->ledger[chip.ledger].token.value());
     if (token < m_snapshot->info->tokenTexts.size())
       text += QString::fromStdString(m_snapshot->info->tokenTexts[token]);
   }
@@ -263,7 +262,7 @@ void TokenText::mousePressEvent(QMouseEvent* event) {
 
 void TokenText::mouseMoveEvent(QMouseEvent* event) {
   const int chip = chipAt(event->position().toPoint());
-  m_context.setHovered(Position(chip < 0 ? -1 : m_chips[static_cast<std::size_t>(chip)].position));
+  m_context.setHovered(Position(chip < 0 ? -1 : m_chips[at(chip)].position));
   if (event->buttons() & Qt::LeftButton && chip >= 0 && chip != m_head) {
     m_head = chip;
     emit selectionChanged();
@@ -280,7 +279,7 @@ int TokenText::focusedChip() const {
 void TokenText::step(int chips, bool select) {
   const int from = select && m_head >= 0 ? m_head : focusedChip();
   choose(std::clamp(from + chips, 0, static_cast<int>(m_chips.size()) - 1), select);
-  if (m_head >= 0) reveal(Position(m_chips[static_cast<std::size_t>(m_head)].position));
+  if (m_head >= 0) reveal(Position(m_chips[at(m_head)].position));
 }
 
 void TokenText::stepLine(int lines, bool select) {
@@ -311,17 +310,17 @@ bool TokenText::viewportEvent(QEvent* event) {
     auto* help = static_cast<QHelpEvent*>(event);
     const int chip = chipAt(help->pos());
     if (chip < 0) return QToolTip::hideText(), true;
-    const Chip& c = m_chips[static_cast<std::size_t>(chip)];
+    const Chip& c = m_chips[at(chip)];
     const LedgerRow& row = m_snapshot->ledger[c.ledger];
     QStringList lines{tr("%1, ledger %2").arg(textOf(c)).arg(c.ledger.value())};
     lines << (c.position >= 0 ? tr("position %1").arg(c.position)
                               : tr("%1 in tick %2").arg(name(row.state).data()).arg(row.changed.value()));
     if (c.position >= 0) lines << QString("%1: %2").arg(title(m_quantity).data(), valueText(m_quantity, c.value));
-    const auto at = static_cast<std::size_t>(std::max(0, c.position));
-    if (c.position >= 0 && m_snapshot->exactness && at < m_snapshot->exactness->size() &&
-        (*m_snapshot->exactness)[at] != Exactness::Exact)
+    const auto place = at(std::max(0, c.position));
+    if (c.position >= 0 && m_snapshot->exactness && place < m_snapshot->exactness->size() &&
+        (*m_snapshot->exactness)[place] != Exactness::Exact)
       lines << tr("%1: not what a rebuild would give")
-                   .arg(valueText(Quantity::Staleness, static_cast<float>((*m_snapshot->exactness)[at])));
+                   .arg(valueText(Quantity::Staleness, static_cast<float>((*m_snapshot->exactness)[place])));
     QToolTip::showText(help->globalPos(), lines.join('\n'), viewport(), chipRect(chip));
     return true;
   }

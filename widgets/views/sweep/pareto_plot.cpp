@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/api/ids.h"
 #include "widgets/base/format.h"
 #include "widgets/canvas/series_palette.h"
 #include "widgets/canvas/sharp_plot.h"
@@ -99,7 +100,7 @@ void ParetoPlot::Parts::addCurve(PanelPart& part, int panel, int style) {
   bool flat = false;
   std::vector<const SweepPoint*> own;
   for (const SweepPoint& point : points)
-    if (point.series == series[static_cast<std::size_t>(style)] && place(point, panel)) own.push_back(&point);
+    if (point.series == series[at(style)] && place(point, panel)) own.push_back(&point);
   std::stable_sort(own.begin(), own.end(),
                    [&](const auto* a, const auto* b) { return place(*a, panel)->x() < place(*b, panel)->x(); });
   for (const SweepPoint* point : own) {
@@ -109,7 +110,7 @@ void ParetoPlot::Parts::addCurve(PanelPart& part, int panel, int style) {
   }
   if (x.isEmpty()) return;
   Curve curve{style, plot->addGraph(part.x(), part.y()), nullptr, flat};
-  curve.graph->setName(QString::fromStdString(series[static_cast<std::size_t>(style)]));
+  curve.graph->setName(QString::fromStdString(series[at(style)]));
   curve.graph->setData(x, y, true);
   curve.graph->setAdaptiveSampling(false);
   curve.graph->removeFromLegend();
@@ -261,7 +262,7 @@ void ParetoPlot::Parts::follow() {
       QPen pen(colour, 1.5);
       if (curve.flat) pen.setStyle(Qt::DashLine);
       curve.graph->setPen(pen);
-      const auto shape = kShapes[static_cast<std::size_t>(curve.style / kSeriesColours) % std::size(kShapes)];
+      const auto shape = kShapes[at(curve.style / kSeriesColours) % std::size(kShapes)];
       curve.graph->setScatterStyle(QCPScatterStyle(shape, QPen(colour), QBrush(colour), 6));
       if (curve.bars) curve.bars->setPen(QPen(Theme::faded(colour, 150), 1));
     }
@@ -275,10 +276,10 @@ void ParetoPlot::Parts::follow() {
 }
 
 QPointF ParetoPlot::Parts::pixel(int point, int panel) const {
-  if (point < 0 || static_cast<std::size_t>(point) >= points.size() || panels.empty()) return {};
-  const auto at = place(points[static_cast<std::size_t>(point)], panel);
-  const PanelPart& part = panels[static_cast<std::size_t>(panel)];
-  return at ? QPointF(part.x()->coordToPixel(at->x()), part.y()->coordToPixel(at->y())) : QPointF();
+  if (point < 0 || at(point) >= points.size() || panels.empty()) return {};
+  const auto spot = place(points[at(point)], panel);
+  const PanelPart& part = panels[at(panel)];
+  return spot ? QPointF(part.x()->coordToPixel(spot->x()), part.y()->coordToPixel(spot->y())) : QPointF();
 }
 
 void ParetoPlot::Parts::paint(QPainter& painter) const {

@@ -84,10 +84,7 @@ SweepModel::Column& SweepModel::addMeasure(const char* id, const QString& title,
                                            const char* measure, QString (*text)(const std::optional<double>&),
                                            int gives) {
   const SweepMeasure& known = sweepMeasures()[static_cast<std::size_t>(sweepMeasure(measure))];
-  const auto word = [](std::string_view said) {
-    return QString::fromUtf8(said.data(), static_cast<qsizetype>(said.size()));
-  };
-  return addNumber(id, title, QStringLiteral("%1 (%2)").arg(word(known.title), word(known.unit)), {width, gives},
+  return addNumber(id, title, QStringLiteral("%1 (%2)").arg(wordOf(known.title), wordOf(known.unit)), {width, gives},
                    [measure, text](const SweepRow& row) { return text(row.measure(measure)); });
 }
 

@@ -11,7 +11,6 @@
 #include "core/api/pareto_svg.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
-#include "widgets/base/scroll_bars.h"
 #include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/canvas/series_palette.h"
@@ -47,13 +46,8 @@ SweepView::SweepView(InspectorContext& context, QWidget* parent)
 void SweepView::makeStrip() {
   m_state = stripLabel({}, 1);
   m_prompts = stripChoice({}, tr("Prompt set"), tr("The prompt set whose cells are shown"));
-  m_filter = new QLineEdit(this);
-  m_filter->setPlaceholderText(tr("Filter"));
-  m_filter->setClearButtonEnabled(true);
-  m_filter->setAccessibleName(tr("Filter series"));
-  m_filter->setToolTip(tr("Shows the series that have one of these words"));
+  m_filter = stripFilter(tr("Filter"), tr("Filter series"), tr("Shows the series that have one of these words"));
   m_filter->setFixedWidth(130);
-  strip()->addWidget(m_filter);
   QToolButton* open = stripButton(tr("Open…"), tr("Open results"),
                                   tr("Show results.jsonl of a sweep, or the journal of one that runs elsewhere"));
   QToolButton* run = stripButton(tr("Run…"), tr("Run a sweep"),
@@ -90,13 +84,8 @@ void SweepView::makeBody() {
   auto* split = new TurningSplitter(
       kWide, [](int width) { return width * 3 / 5; }, [](int height) { return height * 3 / 5; }, this);
   m_plot = new ParetoPlot(split);
-  m_table = new DataTable(split);
-  m_table->setModel(m_model);
-  settleBars(m_table);
-  m_table->setAccessibleName(tr("Cells"));
-  m_table->setToolTip(tr("Choosing a cell marks its point in the plot"));
-  m_table->horizontalHeader()->setStretchLastSection(false);
-  m_table->horizontalHeader()->setSectionResizeMode(m_table->columnOf("series"), QHeaderView::Stretch);
+  m_table = new DataTable(split, m_model, tr("Cells"), tr("Choosing a cell marks its point in the plot"));
+  m_table->stretch({"series"});
   split->addWidget(m_plot);
   split->addWidget(m_table);
   setContent(split);
@@ -104,12 +93,12 @@ void SweepView::makeBody() {
   m_readout = readoutLine();
   connect(m_plot, &ParetoPlot::hovered, this, &SweepView::readOut);
   connect(m_plot, &ParetoPlot::picked, this,
-          [this](int point) { m_table->showRow(m_model->rowOf(m_plot->points()[static_cast<std::size_t>(point)])); });
+          [this](int point) { m_table->showRow(m_model->rowOf(m_plot->points()[at(point)])); });
   const auto markOf = [this](const QModelIndex& index) {
     const auto& points = m_plot->points();
     const auto found =
         !index.isValid() ? points.end() : std::find_if(points.begin(), points.end(), [&](const SweepPoint& point) {
-          return partOf(m_model->rows()[static_cast<std::size_t>(index.row())], point);
+          return partOf(m_model->rows()[at(index.row())], point);
         });
     m_plot->mark(found == points.end() ? -1 : static_cast<int>(found - points.begin()));
   };
@@ -201,7 +190,7 @@ void SweepView::refresh() {
 void SweepView::readOut(int point) {
   if (point < 0)
     return m_readout->setText(m_plot->points().empty() ? QString() : tr("Point at a mark, or choose a cell"));
-  const SweepPoint& p = m_plot->points()[static_cast<std::size_t>(point)];
+  const SweepPoint& p = m_plot->points()[at(point)];
   QString text = tr("%1, budget %2").arg(QString::fromStdString(p.series), budgetText(p.budget));
   if (p.asked)
     text += tr(": %1 % right (%2 to %3), %4 of %5 over %6")

@@ -8,10 +8,6 @@
 #include "widgets/views/sweep/pareto_plot.h"
 #include "widgets/views/sweep/sweep_model.h"
 
-class QComboBox;
-class QLineEdit;
-class QToolButton;
-
 namespace kvlab {
 
 class SweepView : public InspectorView {

@@ -18,7 +18,7 @@ class DecisionModel : public ColumnModel<const FocusDecision&> {
 
  private:
   int count() const override { return m_round ? static_cast<int>(m_round->decisions.size()) : 0; }
-  const FocusDecision& line(int row) const override { return m_round->decisions[static_cast<std::size_t>(row)]; }
+  const FocusDecision& line(int row) const override { return m_round->decisions[at(row)]; }
 
   std::shared_ptr<const FocusRound> m_round;
 };

@@ -62,7 +62,7 @@ int WlodCanvas::gutter() const { return width() < 420 ? kNarrowGutter : kGutter;
 WlodCanvas::Parts WlodCanvas::parts() const {
   Parts p;
   const int left = gutter(), wide = std::max(1, width() - left - kRight),
-            tall = legendHeight(legendWidths(legend()), width() - 2 * Theme::kMedium) + Theme::kSmall;
+            tall = legendHeight(legend(*Theme::current()), width() - 2 * Theme::kMedium) + Theme::kSmall;
   p.ruler = QRect(left, 0, wide, kRuler);
   p.lane = QRect(left, kRuler, wide, kLane);
   p.legend = QRect(Theme::kMedium, height() - tall, width() - 2 * Theme::kMedium, tall);
@@ -164,44 +164,6 @@ QString WlodCanvas::readout() const {
   if (const QString words = m_tree->text(*node, 80); !words.isEmpty())
     out += QStringLiteral("   “") + words + QStringLiteral("”");
   return out;
-}
-
-std::vector<WlodCanvas::Legend> WlodCanvas::legend() const {
-  std::vector<Legend> out;
-  if (!m_tree) return out;
-  const WlodView& view = m_tree->view();
-  const auto add = [&](Key key, const QString& text, int swatch = 17) { out.push_back({key, text, swatch}); };
-  if (m_colour == TreeColour::Change) {
-    add(Key::Clean, tr("clean"));
-    add(Key::Hierarchical, tr("hierarchical: holds the edit"));
-    add(Key::Temporal, tr("temporal: comes after it"));
-    add(Key::Both, tr("both"));
-    if (!view.change || !view.change->full) add(Key::Kept, tr("layer 0 kept"));
-  } else if (m_colour == TreeColour::Level) {
-    for (const Key key : {Key::Level2, Key::Level1, Key::Level0})
-      add(key, levelText(key == Key::Level2 ? 2 : key == Key::Level1 ? 1 : 0));
-  } else {
-    const bool none = m_colour == TreeColour::Score ? view.scores.empty() : view.mass.empty();
-    if (none) add(Key::NoValue, m_colour == TreeColour::Score ? tr("no scores yet") : tr("no attention yet"));
-    else if (m_colour == TreeColour::Score) add(Key::Score, tr("−1 less … +1 more detail"), 62);
-    else add(Key::Mass, tr("attention 0 … %1").arg(static_cast<double>(m_tree->mostMass()), 0, 'g', 2), 62);
-  }
-  add(Key::TreeOnly, tr("in the tree alone"));
-  if (m_tree->summaries() > 0) add(Key::Summary, tr("summary beside the context"));
-  if (m_tree->anyCooling()) add(Key::Cooling, tr("cooling, rounds"));
-  if (view.change && !view.change->edits.empty()) add(Key::Edit, tr("last edit"));
-  if (view.protectedFrom < view.moments) add(Key::Protected, tr("protected tail"));
-  if (view.moments % spanOf(1) != 0) add(Key::Incomplete, tr("incomplete block"));
-  if (view.draft) add(Key::Draft, tr("draft"));
-  return out;
-}
-
-std::vector<int> WlodCanvas::legendWidths(const std::vector<Legend>& entries) const {
-  const QFontMetrics metrics(Theme::current()->small);
-  std::vector<int> widths;
-  for (const Legend& entry : entries)
-    widths.push_back(entry.swatch + metrics.horizontalAdvance(entry.text) + Theme::kLarge);
-  return widths;
 }
 
 }  // namespace kvlab

@@ -60,31 +60,6 @@ class WlodCanvas : public AxisCanvas {
     QRect ruler, lane, rows, tokens, legend;
     int each = 0;  // height of a level and the gap below it
   };
-  enum class Key : std::uint8_t {
-    Clean,
-    Temporal,
-    Hierarchical,
-    Both,
-    Kept,
-    Score,
-    Mass,
-    Level2,
-    Level1,
-    Level0,
-    NoValue,
-    TreeOnly,
-    Summary,
-    Cooling,
-    Edit,
-    Protected,
-    Incomplete,
-    Draft
-  };
-  struct Legend {
-    Key key;
-    QString text;
-    int swatch;
-  };
   /// Rows of a level that share pixels.
   struct Column {
     const TreeRow *entry = nullptr, *summary = nullptr;
@@ -100,8 +75,7 @@ class WlodCanvas : public AxisCanvas {
   TreeNode besides(TreeNode from, const CellStep& by) const;
   const TreeRow* stronger(const TreeRow* a, const TreeRow* b) const;
   QString valueOf(const TreeRow& row) const;
-  std::vector<Legend> legend() const;
-  std::vector<int> legendWidths(const std::vector<Legend>& entries) const;
+  std::vector<LegendEntry> legend(const Theme& theme) const;
   QColor scoreColour(float score) const;
   QColor massColour(float share) const;
 
@@ -121,8 +95,6 @@ class WlodCanvas : public AxisCanvas {
   void paintTail(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintMarks(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintNames(QPainter& painter, const Parts& parts, const Theme& theme) const;
-  void paintLegend(QPainter& painter, const QRect& area, const Theme& theme) const;
-  void paintSwatch(QPainter& painter, const QRectF& box, Key key, const Theme& theme) const;
 
   std::shared_ptr<const WlodTree> m_tree;
   TreeColour m_colour = TreeColour::Level;

@@ -12,7 +12,6 @@
 
 namespace kvlab {
 namespace {
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 void paintDashed(QPainter& painter, const QRectF& box, const QColor& colour, Qt::PenStyle style, double wide = 1) {
   painter.setPen(QPen(colour, wide, style));
@@ -160,55 +159,82 @@ void WlodCanvas::paintNames(QPainter& painter, const Parts& p, const Theme& them
   }
 }
 
-void WlodCanvas::paintSwatch(QPainter& painter, const QRectF& box, Key key, const Theme& theme) const {
-  switch (key) {
-    case Key::Clean: return paintWhy(painter, box, DirtyWhy::Clean, theme);
-    case Key::Temporal: return paintWhy(painter, box, DirtyWhy::Temporal, theme);
-    case Key::Hierarchical: return paintWhy(painter, box, DirtyWhy::Hierarchical, theme);
-    case Key::Both: return paintWhy(painter, box, DirtyWhy::Both, theme);
-    case Key::Kept:
-      paintWhy(painter, box, DirtyWhy::Temporal, theme);
-      return painter.fillRect(QRectF(box.left(), box.bottom() - 2, box.width(), 2), theme.ok);
-    case Key::Level2: return painter.fillRect(box, levelColour(2, theme));
-    case Key::Level1: return painter.fillRect(box, levelColour(1, theme));
-    case Key::Level0: return painter.fillRect(box, levelColour(0, theme));
-    case Key::NoValue: return painter.fillRect(box, missingBrush(theme));
-    case Key::TreeOnly:
-      painter.fillRect(box, Theme::mix(theme.surface, theme.sunken, theme.dark ? 0.75 : 0.55));
-      return paintDashed(painter, box.adjusted(0.5, 0.5, -0.5, -0.5), theme.border, Qt::SolidLine);
-    case Key::Summary:
-      paintSwatch(painter, box, Key::TreeOnly, theme);
-      return painter.fillRect(box.adjusted(0, 6, 0, 0), whyColour(DirtyWhy::Clean, theme));
-    case Key::Cooling: return paintLock(painter, QPointF(box.center().x(), box.bottom()), 8, theme.text);
-    case Key::Edit:
+std::vector<LegendEntry> WlodCanvas::legend(const Theme& theme) const {
+  std::vector<LegendEntry> out;
+  if (!m_tree) return out;
+  using Mark = std::function<void(QPainter&, const QRectF& box)>;
+  const WlodView& view = m_tree->view();
+  const auto add = [&](const QString& words, Mark mark, int room = 17) {
+    out.push_back({words, room, [mark = std::move(mark)](QPainter& painter, const QRect& box) {
+                     mark(painter, QRectF(box.left(), box.center().y() - 4, 11, 10));
+                   }});
+  };
+  const auto why = [&](DirtyWhy is) {
+    return [is, &theme](QPainter& painter, const QRectF& box) { paintWhy(painter, box, is, theme); };
+  };
+  const auto dashed = [](const QColor& colour, Qt::PenStyle style, double wide = 1) {
+    return [=](QPainter& painter, const QRectF& box) {
+      paintDashed(painter, box.adjusted(0.5, 0.5, -0.5, -0.5), colour, style, wide);
+    };
+  };
+  const Mark inTree = [&theme, frame = dashed(theme.border, Qt::SolidLine)](QPainter& painter, const QRectF& box) {
+    painter.fillRect(box, Theme::mix(theme.surface, theme.sunken, theme.dark ? 0.75 : 0.55));
+    frame(painter, box);
+  };
+  if (m_colour == TreeColour::Change) {
+    add(tr("clean"), why(DirtyWhy::Clean));
+    add(tr("hierarchical: holds the edit"), why(DirtyWhy::Hierarchical));
+    add(tr("temporal: comes after it"), why(DirtyWhy::Temporal));
+    add(tr("both"), why(DirtyWhy::Both));
+    if (!view.change || !view.change->full)
+      add(tr("layer 0 kept"), [&theme](QPainter& painter, const QRectF& box) {
+        paintWhy(painter, box, DirtyWhy::Temporal, theme);
+        painter.fillRect(QRectF(box.left(), box.bottom() - 2, box.width(), 2), theme.ok);
+      });
+  } else if (m_colour == TreeColour::Level) {
+    for (const int level : {2, 1, 0})
+      add(levelText(level),
+          [level, &theme](QPainter& painter, const QRectF& box) { painter.fillRect(box, levelColour(level, theme)); });
+  } else {
+    const bool scores = m_colour == TreeColour::Score;
+    if (scores ? view.scores.empty() : view.mass.empty())
+      add(scores ? tr("no scores yet") : tr("no attention yet"),
+          [&theme](QPainter& painter, const QRectF& box) { painter.fillRect(box, missingBrush(theme)); });
+    else
+      add(
+          scores ? tr("−1 less … +1 more detail")
+                 : tr("attention 0 … %1").arg(static_cast<double>(m_tree->mostMass()), 0, 'g', 2),
+          [scores, &theme](QPainter& painter, const QRectF& box) {
+            paintColours(painter, QRectF(box.left(), box.top(), 56, box.height()),
+                         colourTable(scores ? MapKind::Diverging : MapKind::Inferno, theme), scores ? 1 : 70,
+                         scores ? 255 : 230);
+          },
+          62);
+  }
+  add(tr("in the tree alone"), inTree);
+  if (m_tree->summaries() > 0)
+    add(tr("summary beside the context"), [inTree, &theme](QPainter& painter, const QRectF& box) {
+      inTree(painter, box);
+      painter.fillRect(box.adjusted(0, 6, 0, 0), whyColour(DirtyWhy::Clean, theme));
+    });
+  if (m_tree->anyCooling())
+    add(tr("cooling, rounds"), [&theme](QPainter& painter, const QRectF& box) {
+      paintLock(painter, QPointF(box.center().x(), box.bottom()), 8, theme.text);
+    });
+  if (view.change && !view.change->edits.empty())
+    add(tr("last edit"), [&theme](QPainter& painter, const QRectF& box) {
       for (const QRectF& part : {QRectF(box.left(), box.top() + 2, 11, 2), QRectF(box.left(), box.top() + 2, 1.5, 7),
                                  QRectF(box.right() - 1.5, box.top() + 2, 1.5, 7)})
         painter.fillRect(part, theme.warning);
-      return;
-    case Key::Protected:
+    });
+  if (view.protectedFrom < view.moments)
+    add(tr("protected tail"), [&theme](QPainter& painter, const QRectF& box) {
       painter.fillRect(box, protectedBrush(theme));
-      return painter.fillRect(QRectF(box.left(), box.top(), 1, box.height()), theme.muted);
-    case Key::Incomplete: return paintDashed(painter, box.adjusted(0.5, 0.5, -0.5, -0.5), theme.faint, Qt::DotLine);
-    case Key::Draft: return paintDashed(painter, box.adjusted(0.5, 0.5, -0.5, -0.5), theme.accent, Qt::DashLine, 1.5);
-    default: {
-      const ColourTable table = colourTable(key == Key::Score ? MapKind::Diverging : MapKind::Inferno, theme);
-      for (int x = 0; x < 56; ++x)
-        painter.fillRect(QRectF(box.left() + x, box.top(), 1, box.height()),
-                         QColor(table[at(key == Key::Score ? 1 + x * 254 / 55 : 70 + x * 160 / 55)]));
-    }
-  }
-}
-
-void WlodCanvas::paintLegend(QPainter& painter, const QRect& area, const Theme& theme) const {
-  const std::vector<Legend> entries = legend();
-  const std::vector<QRect> boxes = legendBoxes(legendWidths(entries), area);
-  for (std::size_t i = 0; i < boxes.size(); ++i) {
-    const QRect& box = boxes[i];
-    paintSwatch(painter, QRectF(box.left(), box.center().y() - 4, 11, 10), entries[i].key, theme);
-    painter.setFont(theme.small);
-    painter.setPen(theme.muted);
-    painter.drawText(box.adjusted(entries[i].swatch, 0, 0, 0), Qt::AlignVCenter, entries[i].text);
-  }
+      painter.fillRect(QRectF(box.left(), box.top(), 1, box.height()), theme.muted);
+    });
+  if (view.moments % spanOf(1) != 0) add(tr("incomplete block"), dashed(theme.faint, Qt::DotLine));
+  if (view.draft) add(tr("draft"), dashed(theme.accent, Qt::DashLine, 1.5));
+  return out;
 }
 
 }  // namespace kvlab

@@ -13,7 +13,6 @@ namespace kvlab {
 namespace {
 constexpr double kNarrow = 3;  // boxes below this width share pixels
 constexpr double kKept = 2;    // height of the line of what kept its layer 0
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 int rank(DirtyWhy why) {
   return why == DirtyWhy::Clean ? 0 : why == DirtyWhy::Temporal ? 1 : why == DirtyWhy::Hierarchical ? 2 : 3;
@@ -56,7 +55,7 @@ void WlodCanvas::paintContent(QPainter& painter, const Theme& theme) {
       theme, true);
   painter.restore();
   paintNames(painter, p, theme);
-  paintLegend(painter, p.legend, theme);
+  paintLegend(painter, p.legend, legend(theme), theme);
 }
 
 /// Complete nodes, whether entries or not: faint boxes behind the others.

@@ -11,7 +11,7 @@
 
 namespace kvlab {
 namespace {
-constexpr int kSide = Theme::kMedium, kColumn = 40, kFoot = 15, kBlock = 5;
+constexpr int kFoot = 15, kBlock = 5;
 
 int refused(const FocusRound& round, bool expansions) {
   return static_cast<int>(std::count_if(round.decisions.begin(), round.decisions.end(), [&](const FocusDecision& one) {
@@ -20,7 +20,7 @@ int refused(const FocusRound& round, bool expansions) {
 }
 }  // namespace
 
-WlodRoundStrip::WlodRoundStrip(QWidget* parent) : TickPicker(parent) {
+WlodRoundStrip::WlodRoundStrip(QWidget* parent) : ScrolledTicks(parent) {
   setFixedHeight(64);
   setAccessibleName(tr("Rounds of the focus allocator"));
   setToolTip(
@@ -33,26 +33,9 @@ void WlodRoundStrip::show(Rounds rounds, int chosen) {
   reveal();
 }
 
-int WlodRoundStrip::capacity() const { return std::max(1, (width() - 2 * kSide) / kColumn); }
+QRectF WlodRoundStrip::column(int place) const { return {leftOf(place), 0, kColumn - 2.0, height() - 1.0}; }
 
-void WlodRoundStrip::reveal() {
-  const int target = shown() < 0 ? count() - 1 : shown();
-  if (target < m_first) m_first = target;
-  if (target >= m_first + capacity()) m_first = target - capacity() + 1;
-  m_first = std::clamp(m_first, 0, std::max(0, count() - capacity()));
-  update();
-}
-
-QRectF WlodRoundStrip::column(int place) const {
-  return {static_cast<double>(kSide + (place - m_first) * kColumn), 0, kColumn - 2.0, height() - 1.0};
-}
-
-int WlodRoundStrip::placeAt(const QPointF& point) const {
-  const int place = m_first + static_cast<int>(std::floor((point.x() - kSide) / kColumn));
-  return point.x() < kSide || place >= count() || place >= m_first + capacity() ? -1 : place;
-}
-
-QString WlodRoundStrip::describe(int place) const { return roundText(*m_rounds[static_cast<std::size_t>(place)]); }
+QString WlodRoundStrip::describe(int place) const { return roundText(*m_rounds[at(place)]); }
 
 void WlodRoundStrip::paintEvent(QPaintEvent*) {
   const auto theme = Theme::current();
@@ -61,8 +44,8 @@ void WlodRoundStrip::paintEvent(QPaintEvent*) {
   painter.fillRect(QRect(0, height() - 1, width(), 1), theme->border);
   const double middle = std::round((height() - kFoot) / 2.0);
   const int most = static_cast<int>((middle - 3) / kBlock);
-  for (int place = m_first; place < std::min(count(), m_first + capacity()); ++place) {
-    const FocusRound& round = *m_rounds[static_cast<std::size_t>(place)];
+  for (int place = first(); place < end(); ++place) {
+    const FocusRound& round = *m_rounds[at(place)];
     const QRectF box = column(place);
     if (place == shown()) {
       painter.fillRect(box, theme->selection);
@@ -88,25 +71,16 @@ void WlodRoundStrip::paintEvent(QPaintEvent*) {
     painter.drawText(QRectF(box.left(), box.bottom() - kFoot, box.width(), kFoot), Qt::AlignCenter,
                      QString::number(round.round));
   }
-  const double end = column(std::min(count(), m_first + capacity())).left();
+  const double right = column(end()).left();
   painter.setFont(theme->small);
   painter.setPen(theme->faint);
   const QString up = tr("▲ expansions"), down = tr("▼ collapses"), hollow = tr("hollow: refused");
   const int wide = painter.fontMetrics().horizontalAdvance(hollow);
-  if (end + wide + 2 * kSide > width()) return;
-  const QRectF room(end, 2, width() - end - kSide, 18);
+  if (right + wide + 2 * kSide > width()) return;
+  const QRectF room(right, 2, width() - right - kSide, 18);
   painter.drawText(room, Qt::AlignRight | Qt::AlignVCenter, up);
   painter.drawText(room.translated(0, 20), Qt::AlignRight | Qt::AlignVCenter, hollow);
   painter.drawText(room.translated(0, 40), Qt::AlignRight | Qt::AlignVCenter, down);
-}
-
-void WlodRoundStrip::resizeEvent(QResizeEvent*) { reveal(); }
-
-void WlodRoundStrip::wheelEvent(QWheelEvent* event) {
-  const QPoint turn = event->angleDelta();
-  m_first = std::clamp(m_first - (turn.y() ? turn.y() : turn.x()) / 60, 0, std::max(0, count() - capacity()));
-  event->accept();
-  update();
 }
 
 }  // namespace kvlab

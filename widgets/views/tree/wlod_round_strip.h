@@ -10,7 +10,7 @@
 
 namespace kvlab {
 
-class WlodRoundStrip : public TickPicker {
+class WlodRoundStrip : public ScrolledTicks {
   Q_OBJECT
  public:
   explicit WlodRoundStrip(QWidget* parent);
@@ -24,17 +24,13 @@ class WlodRoundStrip : public TickPicker {
   int count() const override { return static_cast<int>(m_rounds.size()); }
   Tick tickOf(int place) const override { return Tick(place); }
   QString describe(int place) const override;
-  int placeAt(const QPointF& point) const override;
+  double columnWidth() const override { return kColumn; }
   void paintEvent(QPaintEvent* event) override;
-  void resizeEvent(QResizeEvent* event) override;
-  void wheelEvent(QWheelEvent* event) override;
 
  private:
-  int capacity() const;
-  void reveal();
+  static constexpr int kColumn = 40;
 
   Rounds m_rounds;
-  int m_first = 0;  // leftmost round in sight
 };
 
 }  // namespace kvlab

@@ -2,11 +2,11 @@
 #include "widgets/views/tree/wlod_rounds.h"
 
 #include <QLabel>
-#include <QVBoxLayout>
 #include <algorithm>
 
 #include "widgets/base/scroll_bars.h"
 #include "widgets/base/theme.h"
+#include "widgets/base/tight_column.h"
 
 namespace kvlab {
 
@@ -16,9 +16,7 @@ WlodRounds::WlodRounds(QWidget* parent)
       m_said(new QLabel(this)),
       m_model(new DecisionModel(this)),
       m_table(new DataTable(this)) {
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
+  auto* column = tightColumn(this);
   m_said->setWordWrap(true);
   m_said->setTextFormat(Qt::PlainText);
   m_said->setFont(Theme::current()->small);
@@ -34,7 +32,7 @@ WlodRounds::WlodRounds(QWidget* parent)
   column->addWidget(m_said);
   column->addWidget(m_table, 1);
   connect(m_strip, &TickPicker::picked, this, [this](Tick place) {
-    m_chosen = m_strip->rounds()[static_cast<std::size_t>(place.value())]->round;
+    m_chosen = m_strip->rounds()[at(place.value())]->round;
     showRound();
     emit roundPicked();
   });
@@ -67,12 +65,12 @@ void WlodRounds::showRound() {
   for (std::size_t i = 0; m_chosen && i < all.size(); ++i)
     if (all[i]->round == *m_chosen) place = static_cast<int>(i);
   m_strip->show(all, place);
-  m_model->show(place < 0 ? nullptr : all[static_cast<std::size_t>(place)]);
+  m_model->show(place < 0 ? nullptr : all[at(place)]);
   m_table->clearSelection();
   m_table->setVisible(place >= 0);
   QString text = place < 0 ? tr("No round yet: every so many tokens, and by “Refocus”, the allocator decides what to "
                                 "expand and what to collapse.")
-                           : roundText(*all[static_cast<std::size_t>(place)]);
+                           : roundText(*all[at(place)]);
   if (!text.isEmpty()) text[0] = text[0].toUpper();
   if (place >= 0 && place + 1 < static_cast<int>(all.size())) text += tr(". ⚠ An older round: the picture shows today");
   m_said->setText(text);

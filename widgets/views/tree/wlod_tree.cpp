@@ -10,7 +10,6 @@
 
 namespace kvlab {
 namespace {
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 QString tr(const char* text) { return QCoreApplication::translate("kvlab::WlodTree", text); }
 QString said(TreeNode node) { return QString::fromStdString(node.text()); }
 

@@ -41,11 +41,11 @@ class WlodTree {
   /// Complete nodes of a level.
   std::int32_t nodes(int level) const { return moments() / spanOf(level); }
   /// Entries and summaries of a level in time order.
-  const std::vector<TreeRow>& rows(int level) const { return m_rows[static_cast<std::size_t>(level)]; }
-  std::int32_t entriesOf(int level) const { return m_entriesOf[static_cast<std::size_t>(level)]; }
+  const std::vector<TreeRow>& rows(int level) const { return m_rows[at(level)]; }
+  std::int32_t entriesOf(int level) const { return m_entriesOf[at(level)]; }
   std::int32_t summaries() const { return m_summaries; }
 
-  TreeNode entry(std::int32_t position) const { return view().entries[static_cast<std::size_t>(position)]; }
+  TreeNode entry(std::int32_t position) const { return view().entries[at(position)]; }
   /// Position of the entry that covers a moment; -1 outside of the time line.
   std::int32_t entryAt(std::int32_t moment) const;
   bool has(TreeNode node) const { return node.aligned() && node.end() <= moments(); }

@@ -10,6 +10,7 @@
 
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
+#include "widgets/base/tight_column.h"
 #include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
 
@@ -19,7 +20,8 @@ constexpr const char* kPages[] = {"edit", "rounds"};
 constexpr int kWide = 860;  // from this width on the panel stands beside the tree
 }  // namespace
 
-WlodTreeView::WlodTreeView(InspectorContext& context, QWidget* parent) : InspectorView(context, parent) {
+WlodTreeView::WlodTreeView(InspectorContext& context, QWidget* parent)
+    : InspectorView(context, parent), m_edit(context, this) {
   makeStrip();
   makeBody();
   makeActions();
@@ -79,9 +81,7 @@ void WlodTreeView::makeBody() {
 
 QWidget* WlodTreeView::makePanel(QWidget* parent) {
   auto* panel = new QWidget(parent);
-  auto* column = new QVBoxLayout(panel);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
+  auto* column = tightColumn(panel);
   m_tabs = new QTabBar(panel);
   m_tabs->addTab(tr("Last edit"));
   m_tabs->addTab(tr("Rounds"));
@@ -125,7 +125,7 @@ void WlodTreeView::makeActions() {
   connect(m_refocusAction, &QAction::triggered, m_refocus, &QToolButton::click);
 }
 
-bool WlodTreeView::ready() const { return InspectorView::ready() && !m_sending; }
+bool WlodTreeView::ready() const { return InspectorView::ready() && !m_edit.waiting(); }
 
 void WlodTreeView::onSnapshot() {
   const bool any = shown() && shown()->wlod,
@@ -198,16 +198,10 @@ void WlodTreeView::sayReadout() {
   m_canvas->setAccessibleDescription(m_state->text() + QStringLiteral("; ") + m_canvas->readout());
 }
 
-void WlodTreeView::onHover() {
-  m_canvas->update();
-  sayReadout();
-}
-
 void WlodTreeView::onTheme() {
   if (!m_message) return;
   m_facts->follow();
   m_rounds->follow();
-  m_canvas->update();
   say(m_message->text());
 }
 
@@ -218,8 +212,8 @@ void WlodTreeView::pick(TreeNode node) {
   m_canvas->reveal(node);
   const std::int32_t position = m_tree->positionOf(node);
   if (position >= 0) clickPosition(Position(position));
-  else if (node.level == 0 && static_cast<std::size_t>(node.start) < m_tree->view().tokens.size())
-    clickLedger(m_tree->view().tokens[static_cast<std::size_t>(node.start)]);
+  else if (node.level == 0 && at(node.start) < m_tree->view().tokens.size())
+    clickLedger(m_tree->view().tokens[at(node.start)]);
   else sayOption("node");
   m_canvas->select(node);
   sayReadout();
@@ -228,9 +222,8 @@ void WlodTreeView::pick(TreeNode node) {
 
 QString WlodTreeView::whyNotNow() const {
   if (!m_tree) return tr("there is no tree");
-  if (m_sending || context().busy()) return tr("the engine is working");
-  if (!context().history().empty() && context().history().back() != shown())
-    return tr("an older tick is shown; go to the newest first");
+  if (m_edit.waiting() || context().busy()) return tr("the engine is working");
+  if (!context().history().empty() && !newest()) return tr("an older tick is shown; go to the newest first");
   return {};
 }
 
@@ -270,14 +263,12 @@ void WlodTreeView::refocus() {
 /// Asks the engine; a refusal is shown until another edit or tick.
 void WlodTreeView::send(const char* command, const nlohmann::json& args) {
   say({});
-  m_sending = true;
-  buttons();
-  context().runCommand(QLatin1String(command), args, this, [this](const Result<nlohmann::json>& reply) {
-    m_sending = false;
+  m_edit.run(QLatin1String(command), args, [this](const Result<nlohmann::json>& reply) {
     if (const std::optional<Error> refused = refusalOf(reply)) say(QString::fromStdString(refused->text()));
     buttons();
     emit readyChanged();
   });
+  buttons();
 }
 
 void WlodTreeView::say(const QString& text) {
@@ -378,13 +369,13 @@ QString WlodTreeView::tsv() const {
     const TreeRow* known = m_tree->rowOf(row.node);
     const std::int32_t position = known ? known->position : -1;
     const bool live = position >= 0 && position < m_tree->snapshot().length();
-    out += tsvLine(
-        {QString::number(row.node.id().value()), QString::number(row.node.level), QString::number(row.node.start),
-         QString::number(row.node.end()), live ? QString::number(position) : QString(),
-         live ? QString::number(m_tree->snapshot().context[static_cast<std::size_t>(position)].value()) : QString(),
-         QString::number(row.node.phase()), figure(m_tree->score(position)), figure(m_tree->mass(position)),
-         QString::number(m_tree->cooling(position)), known ? QString::fromUtf8(name(known->why)) : QString(),
-         known && known->layer0 ? tr("yes") : tr("no")});
+    out += tsvLine({QString::number(row.node.id().value()), QString::number(row.node.level),
+                    QString::number(row.node.start), QString::number(row.node.end()),
+                    live ? QString::number(position) : QString(),
+                    live ? QString::number(m_tree->snapshot().context[at(position)].value()) : QString(),
+                    QString::number(row.node.phase()), figure(m_tree->score(position)), figure(m_tree->mass(position)),
+                    QString::number(m_tree->cooling(position)), known ? QString::fromUtf8(name(known->why)) : QString(),
+                    known && known->layer0 ? tr("yes") : tr("no")});
   }
   return out;
 }

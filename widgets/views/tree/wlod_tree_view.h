@@ -2,6 +2,7 @@
 // Tree: the wLOD tree over the time line, what of it is the working context, what the last edit invalidated and why,
 // and what the focus allocator decided; with the ways to expand, collapse and refocus. GUI thread.
 #pragma once
+#include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/views/tree/wlod_canvas.h"
 #include "widgets/views/tree/wlod_fact_list.h"
@@ -25,7 +26,7 @@ class WlodTreeView : public InspectorView {
  protected:
   void onSnapshot() override;
   void onFocus() override;
-  void onHover() override;
+  void onHover() override { sayReadout(); }
   void onTheme() override;
 
  private:
@@ -64,7 +65,7 @@ class WlodTreeView : public InspectorView {
   QAction *m_expandAction = nullptr, *m_collapseAction = nullptr, *m_refocusAction = nullptr;
   Focus m_followed;  // the focus that the chosen node was last taken from
   Tick m_saidIn;     // the tick whose refusal is shown
-  bool m_sending = false;
+  EngineAsk m_edit;
 };
 
 }  // namespace kvlab
