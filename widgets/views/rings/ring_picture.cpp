@@ -6,7 +6,7 @@
 
 namespace kvlab {
 namespace {
-QString say(const char* text) { return QCoreApplication::translate("kvlab::RingPicture", text); }
+QString pictureText(const char* text) { return QCoreApplication::translate("kvlab::RingPicture", text); }
 
 /// Slot that the ring's figures give to a row in logical order.
 int expectedSlot(const RingState& ring, int row) { return ring.rolled ? row : (ring.head + row) % ring.capacity; }
@@ -56,24 +56,24 @@ int RingPicture::rowOf(Position position) const {
 
 QString RingPicture::describe(int slot) const {
   const int row = slot >= 0 && slot < slotCount() ? rowAt[at(slot)] : -1;
-  QStringList parts{say("slot %1").arg(slot)};
+  QStringList parts{pictureText("slot %1").arg(slot)};
   if (row >= 0)
-    parts << (row == 0                ? say("row %1, the oldest")
-                  : row + 1 == rows() ? say("row %1, the newest")
-                                      : say("row %1"))
+    parts << (row == 0                ? pictureText("row %1, the oldest")
+                  : row + 1 == rows() ? pictureText("row %1, the newest")
+                                      : pictureText("row %1"))
                  .arg(indexOf(row));
-  if (row >= 0 && positionOf[at(row)] >= 0) parts << say("position %1").arg(positionOf[at(row)]);
+  if (row >= 0 && positionOf[at(row)] >= 0) parts << pictureText("position %1").arg(positionOf[at(row)]);
   switch (slot >= 0 && slot < slotCount() ? use[at(slot)] : SlotUse::Free) {
     case SlotUse::Wrong:
-      parts << (row < 0 ? say("no row, although the ring counts one")
-                        : say("not where the ring's figures put this row"));
+      parts << (row < 0 ? pictureText("no row, although the ring counts one")
+                        : pictureText("not where the ring's figures put this row"));
       break;
-    case SlotUse::Room: parts << say("room for the pending block"); break;
-    case SlotUse::Free: parts << say("free: the ring is not full yet"); break;
-    case SlotUse::Wrapped: parts << say("behind the wrap"); break;
+    case SlotUse::Room: parts << pictureText("room for the pending block"); break;
+    case SlotUse::Free: parts << pictureText("free: the ring is not full yet"); break;
+    case SlotUse::Wrapped: parts << pictureText("behind the wrap"); break;
     case SlotUse::Row: break;
   }
-  if (row >= 0 && written(slot)) parts << say("written by the last commit");
+  if (row >= 0 && written(slot)) parts << pictureText("written by the last commit");
   return parts.join(QStringLiteral("   "));
 }
 
@@ -105,20 +105,20 @@ std::vector<RingFigure> ringFigures(const RingPicture& picture) {
   const auto number = [](std::int64_t value) { return QString::number(value); };
   const auto room = std::count(picture.use.begin(), picture.use.end(), SlotUse::Room);
   std::vector<RingFigure> out{
-      {say("head to end"), number(r.rolled ? r.filled : r.len1()), RingMark::Row},
-      {say("from slot 0"), number(r.rolled ? 0 : r.len2()), RingMark::Wrapped},
-      {say("room ahead"), number(room), RingMark::Room},
-      {say("last commit"), r.writeCount ? say("%1 at %2").arg(r.writeCount).arg(r.writeBegin) : number(0),
+      {pictureText("head to end"), number(r.rolled ? r.filled : r.len1()), RingMark::Row},
+      {pictureText("from slot 0"), number(r.rolled ? 0 : r.len2()), RingMark::Wrapped},
+      {pictureText("room ahead"), number(room), RingMark::Room},
+      {pictureText("last commit"), r.writeCount ? pictureText("%1 at %2").arg(r.writeCount).arg(r.writeBegin) : number(0),
        RingMark::Written}};
-  if (picture.wrong) out.push_back({say("wrong"), number(picture.wrong), RingMark::Wrong});
+  if (picture.wrong) out.push_back({pictureText("wrong"), number(picture.wrong), RingMark::Wrong});
   out.insert(out.end(),
-             {{say("head"), number(r.head)},
-              {say("pointer"), number(r.pointer())},
-              {say("filled"), number(r.filled)},
-              {say("window"), number(r.window)},
-              {say("capacity"), number(r.capacity)},
-              {say("offset"), number(r.offset)},
-              {say("base"), r.base ? say("%1 (tick %2)").arg(r.base).arg(r.baseTick.value()) : number(0)}});
+             {{pictureText("head"), number(r.head)},
+              {pictureText("pointer"), number(r.pointer())},
+              {pictureText("filled"), number(r.filled)},
+              {pictureText("window"), number(r.window)},
+              {pictureText("capacity"), number(r.capacity)},
+              {pictureText("offset"), number(r.offset)},
+              {pictureText("base"), r.base ? pictureText("%1 (tick %2)").arg(r.base).arg(r.baseTick.value()) : number(0)}});
   return out;
 }
 

@@ -18,7 +18,7 @@
 namespace kvlab {
 namespace {
 
-constexpr int kWide = 900;  // from this width on the cells stand beside the plot
+constexpr int kCellsBeside = 900;  // from this width on the cells stand beside the plot
 
 QString promptsOf(const SweepPoint& point) { return QString::fromStdString(point.prompts + ", asked " + point.ask); }
 
@@ -82,7 +82,7 @@ void SweepView::makeStrip() {
 
 void SweepView::makeBody() {
   auto* split = new TurningSplitter(
-      kWide, [](int width) { return width * 3 / 5; }, [](int height) { return height * 3 / 5; }, this);
+      kCellsBeside, [](int width) { return width * 3 / 5; }, [](int height) { return height * 3 / 5; }, this);
   m_plot = new ParetoPlot(split);
   m_table = new DataTable(split, m_model, tr("Cells"), tr("Choosing a cell marks its point in the plot"));
   m_table->stretch({"series"});
