@@ -56,13 +56,8 @@ inline Status checkLayer(const CommandHost& host, const nlohmann::json& args, co
   const int layers = host.context().snapshot()->info->cacheLayers.layers;
   const auto layer = args["layer"].get<double>();
   if (layer >= 0 && layer < layers && layer == static_cast<int>(layer)) return ok();
-  return Error{"bad_argument",
-               what,
-               "there is no layer " + args["layer"].dump(),
-               "name one from 0 to " + std::to_string(layers - 1) + ", or none for all",
-               {},
-               "layer",
-               args["layer"]};
+  return Error("bad_argument", what, "there is no layer " + args["layer"].dump(),
+               "name one from 0 to " + std::to_string(layers - 1) + ", or none for all", "layer", args["layer"]);
 }
 
 }  // namespace kvlab
