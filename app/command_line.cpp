@@ -218,8 +218,8 @@ Result<json> readManifest(const std::string& path) {
   auto manifest = parseJson(text->toStdString(), path, "bad_manifest", {.uniqueKeys = true});
   if (!manifest) return manifest.error();
   if (!manifest->is_object())
-    return Error{"bad_manifest", "manifest " + path, "it is no JSON object",
-                 "write {\"key\": value, ..}; kvlab list manifest shows the keys"};
+    return Error("bad_manifest", "manifest " + path, "it is no JSON object",
+                 "write {\"key\": value, ..}; kvlab list manifest shows the keys");
   if (const auto checked = Manifest::fromJson(*manifest); !checked) {
     Error error = checked.error();
     error.what = "manifest " + path + ": " + error.what;

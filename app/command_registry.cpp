@@ -61,12 +61,12 @@ const Command* CommandRegistry::find(const QString& id) const {
 Status CommandRegistry::run(CommandHost& host, const QString& id, const nlohmann::json& args) const {
   const Command* command = find(id);
   if (!command)
-    return Error{"unknown_command", "there is no command " + id.toStdString(), "the registry does not list it",
-                 "see `kvlab list commands`"};
+    return Error("unknown_command", "there is no command " + id.toStdString(), "the registry does not list it",
+                 "see `kvlab list commands`");
   const nlohmann::json given = args.is_null() ? nlohmann::json::object() : args;
   if (Status fits = checkArguments(*command, given); !fits) return fits;
   if (const QString why = command->blocked ? command->blocked(host) : QString(); !why.isEmpty())
-    return Error{"blocked", command->title.toStdString() + " cannot run now", why.toStdString(), "do that first"};
+    return Error("blocked", command->title.toStdString() + " cannot run now", why.toStdString(), "do that first");
   return host.context().within(id, given, [&] { return command->run(host, given); });
 }
 

@@ -23,8 +23,8 @@ Result<T> guarded(Body body) {
   } catch (const ErrorThrown& thrown) {
     return thrown.error();
   } catch (const std::bad_alloc&) {
-    return Error{"out_of_memory", "the engine stopped this command", "memory is exhausted",
-                 "lower capacity or history_bytes, or close other sessions"};
+    return Error("out_of_memory", "the engine stopped this command", "memory is exhausted",
+                 "lower capacity or history_bytes, or close other sessions");
   } catch (const std::exception& exception) {
     return internalError(exception.what());
   } catch (...) {
@@ -101,13 +101,8 @@ void EngineThread::query(std::string tag, std::string verb, nlohmann::json args,
 Result<nlohmann::json> EngineThread::ask(Engine& engine, const std::string& verb, const nlohmann::json& args) {
   const VerbInfo* info = engine.verb(verb);
   if (!info || info->effect == Effect::Reads || info->effect == Effect::Measures) return engine.execute(verb, args);
-  return Error{"not_a_query",
-               verb + " was not asked",
-               "it changes the session, and a query only looks",
-               "submit it as a command",
-               std::nullopt,
-               "verb",
-               verb};
+  return Error("not_a_query", verb + " was not asked", "it changes the session, and a query only looks",
+               "submit it as a command", "verb", verb);
 }
 
 void EngineThread::fetch(std::string tag, TileRequest request, TileReply reply) {

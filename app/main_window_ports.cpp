@@ -60,7 +60,7 @@ Status MainWindow::showView(const QString& id) { return m_docks->show(id) ? ok()
 Status MainWindow::setFocus(const json& wanted) {
   m_context.catchUp();
   if (!m_context.snapshot())
-    return Error{"no_session", "the focus was not moved", "no session is open", "open one first"};
+    return Error("no_session", "the focus was not moved", "no session is open", "open one first");
   const Snapshot& newest = *m_context.history().back();
   const std::int64_t ends[] = {newest.tick.value() + 1, newest.info->cacheLayers.count(), newest.info->heads,
                                newest.length(), static_cast<std::int64_t>(newest.ledger.size())};
@@ -87,8 +87,8 @@ Status MainWindow::setOptions(const QString& id, const json& options) {
   InspectorView* view = m_docks->view(id);
   if (!view) return unknownView(id);
   if (!options.is_object())
-    return Error{"bad_argument", "view " + id.toStdString() + " was not changed", "the options are not an object",
-                 "name them, as in {quantity: \"age\"}"};
+    return Error("bad_argument", "view " + id.toStdString() + " was not changed", "the options are not an object",
+                 "name them, as in {quantity: \"age\"}");
   for (const auto& [name, value] : options.items())
     if (Status set = view->setOption(name, value); !set) return set;
   return ok();
@@ -106,8 +106,8 @@ Status MainWindow::setTheme(const QString& name) {
 
 Status MainWindow::setSize(QSize size) {
   if (size.width() < 320 || size.height() < 240 || size.width() > 8192 || size.height() > 8192)
-    return Error{"bad_argument", "the window was not resized", "320x240 to 8192x8192 are possible",
-                 "choose a size between"};
+    return Error("bad_argument", "the window was not resized", "320x240 to 8192x8192 are possible",
+                 "choose a size between");
   showNormal();
   resize(size);
   return ok();
@@ -149,9 +149,9 @@ Result<QSize> MainWindow::savePicture(const PictureRequest& request) {
     if (view->parentWidget() && view->parentWidget()->layout()) view->parentWidget()->layout()->invalidate();
   }
   if (!image.save(request.path))
-    return Error{"io", "no picture was written to " + request.path.toStdString(),
+    return Error("io", "no picture was written to " + request.path.toStdString(),
                  "the file cannot be written or has no known picture suffix",
-                 "name a .png in a folder that can be written"};
+                 "name a .png in a folder that can be written");
   return image.size();
 }
 
@@ -264,8 +264,8 @@ Status MainWindow::runScriptFile(const QString& name) {
   QString path = name;
   if (!QFileInfo::exists(path) && !name.contains('/')) path = resourceRoot() + "/scripts/" + name;
   if (scriptRunning())
-    return Error{"busy", path.toStdString() + " was not run", "another script is running",
-                 "stop it or wait for its end"};
+    return Error("busy", path.toStdString() + " was not run", "another script is running",
+                 "stop it or wait for its end");
   m_script = makeScript();
   QMetaObject::invokeMethod(
       this,
@@ -304,7 +304,7 @@ Status MainWindow::copySelection() {
       return ok();
     }
   }
-  return Error{"no_view", "nothing was copied", "no view has the keyboard", "click into a view first"};
+  return Error("no_view", "nothing was copied", "no view has the keyboard", "click into a view first");
 }
 
 Status MainWindow::typePrompt() {

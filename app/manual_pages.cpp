@@ -72,8 +72,8 @@ Result<ManualPages> ManualPages::read(const QString& folder) {
   pages.m_folder = folder;
   pages.add("index", {});
   if (pages.m_pages.empty())
-    return Error{"no_resources", "the manual was not opened", "there is no " + folder.toStdString() + "/index.md",
-                 "set KVLAB_RESOURCES to the folder of the program's files"};
+    return Error("no_resources", "the manual was not opened", "there is no " + folder.toStdString() + "/index.md",
+                 "set KVLAB_RESOURCES to the folder of the program's files");
   static const QRegularExpression link(R"(^- \[[^\]]*\]\(([\w-]+)\.md\))");
   QString group;
   for (const QString& line : QString(pages.m_pages[0].text).split('\n')) {

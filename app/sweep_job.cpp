@@ -64,7 +64,7 @@ SweepJob::~SweepJob() {
 
 Status SweepJob::start(const json& request, Done done) {
   if (m_running)
-    return Error{"busy", "the sweep was not started", "another one is running", "wait for it or cancel it"};
+    return Error("busy", "the sweep was not started", "another one is running", "wait for it or cancel it");
   for (const auto& [key, value] : request.items())
     if (key != "spec" && key != "out" && key != "jobs" && key != "resume")
       return refused(key + " is no option", key, value);
@@ -142,7 +142,7 @@ void SweepJob::show(std::vector<SweepRow> rows, std::int64_t total, bool running
 }
 
 Status SweepJob::open(const QString& path) {
-  if (m_running) return Error{"busy", "the results were not opened", "a sweep is running", "wait for it or cancel it"};
+  if (m_running) return Error("busy", "the results were not opened", "a sweep is running", "wait for it or cancel it");
   QString file = path;
   if (const QDir folder(path); folder.exists())
     file = folder.filePath(folder.exists("results.jsonl") ? "results.jsonl" : "journal.jsonl");

@@ -9,7 +9,7 @@ namespace kvlab {
 Result<QByteArray> readBounded(const QString& path, const std::string& what) {
   constexpr qint64 kMost = qint64{64} << 20, kPart = qint64{1} << 20;
   const auto refused = [&](const std::string& why) {
-    return Error{"unreadable_file", what, why, "give the path of a text file", {}, "path", path.toStdString()};
+    return Error("unreadable_file", what, why, "give the path of a text file", "path", path.toStdString());
   };
   if (path.isEmpty() || path.contains(QChar(0))) return refused("that is not a file name");
   if (QFileInfo(path).isDir()) return refused("it is a folder");

@@ -88,8 +88,8 @@ Status ScriptCalls::waitUntilReady(const PictureRequest& request) {
   if (!ready) return ready.error();
   if (m_stopped) return cancelled();
   if (*ready) return ok();
-  return Error{"not_ready", "no picture of " + request.what.toStdString() + " was written",
-               "the view did not show the current tick within 60 s", "look at the log for its error"};
+  return Error("not_ready", "no picture of " + request.what.toStdString() + " was written",
+               "the view did not show the current tick within 60 s", "look at the log for its error");
 }
 
 Result<Json> ScriptCalls::viewCaption(VerbArgs& in) {
@@ -122,8 +122,8 @@ QString ScriptCalls::view(const QString& op, const QString& args) {
   const auto call =
       std::find_if(std::begin(kViewCalls), std::end(kViewCalls), [&](const ViewCall& each) { return op == each.op; });
   if (call == std::end(kViewCalls))
-    return answer(Error{"unsupported", "view." + op.toStdString() + " was not called", "there is no such call",
-                        "see script_api.d.ts"});
+    return answer(Error("unsupported", "view." + op.toStdString() + " was not called", "there is no such call",
+                        "see script_api.d.ts"));
   VerbArgs in(call->args, given);
   const Result<Json> result = in.error() ? Result<Json>(*in.error()) : (this->*call->run)(in);
   return answer(result ? result : VerbArgs::completed(result.error(), "view." + op.toStdString(), call->args));

@@ -67,7 +67,7 @@ class Recorder {
                                       {m_heads.data(), m_received, static_cast<std::int64_t>(m_heads.size() * 4)}};
     if (m_keys) copies.push_back({out.keys.data(), m_keys, m_out.rows * width() * 4});
     m_backend.download(copies);
-    if (Status done = backendStatus(m_backend, "recording lifespans"); !done) return done;
+    KV_TRY(backendStatus(m_backend, "recording lifespans"));
     for (std::int64_t head = 0; head < m_config.kvHeads; ++head)
       for (std::int64_t row = 0; row < m_out.rows; ++row) add(out, head, row, last[at(head * list() + row)]);
     return ok();
@@ -105,16 +105,13 @@ class Recorder {
 Status possible(const RebuildInput& input, const LifespanRules& rules) {
   const ModelConfig& c = input.transformer.model().config();
   if (input.state.length() == 0)
-    return Error{"empty", "no lifespans were recorded", "the context holds no token",
-                 "give the session a prompt first"};
+    return Error("empty", "no lifespans were recorded", "the context holds no token",
+                 "give the session a prompt first");
   const std::int64_t bytes = 4ll * c.layers * input.state.length() * c.kvHeads * c.headDim;
   if (rules.keys && bytes > kMostKeyBytes)
-    return Error{"too_large",
-                 "no lifespans were recorded",
+    return Error("too_large", "no lifespans were recorded",
                  "the keys take " + std::to_string(bytes) + " bytes, the limit is " + std::to_string(kMostKeyBytes),
-                 "record a shorter context, or without keys",
-                 std::nullopt,
-                 "keys"};
+                 "record a shorter context, or without keys", "keys");
   return ok();
 }
 
@@ -128,15 +125,14 @@ std::int32_t endOfPrompt(const CacheState& state) {
 
 Result<Lifespans> recordLifespans(const RebuildInput& input, const CacheStore& store, const LifespanRules& rules,
                                   const Progress& progress) {
-  if (Status fine = possible(input, rules); !fine) return fine.error();
+  KV_TRY(possible(input, rules));
   const CacheState all = whole(input.state);
   kernels::Staging staging(input.transformer.backend());
   Recorder recorder({all, input.transformer, input.faults}, rules, staging);
   RebuildInput pass{all, input.transformer, input.faults, false, std::int64_t{rules.after} + 1, {}};
   pass.aim = [&](int, std::int64_t begin, LayerPass& one) { recorder.aim(begin, one); };
-  Result<std::vector<float>> logits = rebuildPass(
-      pass, [&](const RebuiltLayer& layer) { return recorder.take(layer.layer); }, store, progress);
-  if (!logits) return logits.error();
+  KV_TRY(rebuildPass(
+      pass, [&](const RebuiltLayer& layer) { return recorder.take(layer.layer); }, store, progress));
   return recorder.finish();
 }
 

@@ -22,22 +22,17 @@ class LifespanReader {
       return bad("kvlab", "does not say lifespans in the metadata");
     if (const auto model = m_file.metadata().find("model"); model != m_file.metadata().end())
       m_out.model = model->second;
-    if (Status done = numbers(); !done) return done.error();
-    if (Status done = tensor("tokens", Element::I32, {m_out.rows}, m_out.tokens); !done) return done.error();
-    while (m_file.find(nameOf(m_out.layers.size(), "last_use")))
-      if (Status done = layer(keys); !done) return done.error();
+    KV_TRY(numbers());
+    KV_TRY(tensor("tokens", Element::I32, {m_out.rows}, m_out.tokens));
+    while (m_file.find(nameOf(m_out.layers.size(), "last_use"))) KV_TRY(layer(keys));
     if (m_out.layers.empty()) return bad("layers.0.last_use", "is missing");
     return std::move(m_out);
   }
 
  private:
   Error bad(const std::string& field, const std::string& why) const {
-    return Error{"bad_lifespans",
-                 "the lifespans were refused",
-                 m_path + ": " + field + " " + why,
-                 "record them again with recordLifespans",
-                 std::nullopt,
-                 field};
+    return Error("bad_lifespans", "the lifespans were refused", m_path + ": " + field + " " + why,
+                 "record them again with recordLifespans", field);
   }
 
   Status number(const char* key, double low, double high, double& out) const {
@@ -52,11 +47,11 @@ class LifespanReader {
   Status numbers() {
     constexpr double kMost = 1 << 30;
     double rows = 0, after = 0, stretch = 0, threshold = 0, cap = 0;
-    if (Status s = number("rows", 1, kMost, rows); !s) return s;
-    if (Status s = number("after", -1, rows - 1, after); !s) return s;
-    if (Status s = number("stretch", 0, kMost, stretch); !s) return s;
-    if (Status s = number("threshold", 0, 1, threshold); !s) return s;
-    if (Status s = number("cap", 0, 64, cap); !s) return s;
+    KV_TRY(number("rows", 1, kMost, rows));
+    KV_TRY(number("after", -1, rows - 1, after));
+    KV_TRY(number("stretch", 0, kMost, stretch));
+    KV_TRY(number("threshold", 0, 1, threshold));
+    KV_TRY(number("cap", 0, 64, cap));
     m_out.rows = static_cast<std::int32_t>(rows);
     m_out.rules = {static_cast<std::int32_t>(after), static_cast<float>(threshold), static_cast<float>(cap),
                    static_cast<std::int32_t>(stretch), false};
@@ -88,11 +83,11 @@ class LifespanReader {
     }
     LayerLifespans& out = m_out.layers.emplace_back();
     const std::vector<std::int64_t> lists{m_out.kvHeads, m_out.rows};
-    if (Status s = tensor(nameOf(l, "last_use"), Element::I32, lists, out.lastUse); !s) return s;
-    if (Status s = tensor(nameOf(l, "lifespan"), Element::I32, lists, out.lifespan); !s) return s;
-    if (Status s = tensor(nameOf(l, "label"), Element::F32, lists, out.label); !s) return s;
-    if (Status s = tensor(nameOf(l, "mass"), Element::F32, lists, out.mass); !s) return s;
-    if (Status s = tensor(nameOf(l, "censored"), Element::U8, lists, out.censored); !s) return s;
+    KV_TRY(tensor(nameOf(l, "last_use"), Element::I32, lists, out.lastUse));
+    KV_TRY(tensor(nameOf(l, "lifespan"), Element::I32, lists, out.lifespan));
+    KV_TRY(tensor(nameOf(l, "label"), Element::F32, lists, out.label));
+    KV_TRY(tensor(nameOf(l, "mass"), Element::F32, lists, out.mass));
+    KV_TRY(tensor(nameOf(l, "censored"), Element::U8, lists, out.censored));
     for (std::size_t i = 0; i < out.mass.size(); ++i) {
       const auto place = [&] {
         return "holds at KV head " + std::to_string(i / at(m_out.rows)) + ", row " +
@@ -139,9 +134,8 @@ std::string textOf(float value) {
 }  // namespace
 
 Result<Lifespans> Lifespans::load(const std::string& path, bool keys) {
-  const Result<Safetensors> file = Safetensors::open(path);
-  if (!file) return file.error();
-  return LifespanReader(*file, path).read(keys);
+  const Safetensors file = KV_TRY(Safetensors::open(path));
+  return LifespanReader(file, path).read(keys);
 }
 
 Status Lifespans::write(const std::string& path) const {

@@ -80,7 +80,7 @@ class Measurement {
     staging.bring(computed.data(), layer.k, values);
     staging.bring(query.data(), layer.query, query.size());
     staging.finish();
-    if (Status done = backendStatus(backend, "measuring quantised rows"); !done) return done;
+    KV_TRY(backendStatus(backend, "measuring quantised rows"));
     for (std::size_t i = 0; i < values; ++i) stored[i] -= computed[i];
     const std::vector<float> logits = logitErrors(query, stored, config.heads, config.kvHeads, config.headDim);
     m_out.push_back(layerOf(layer, sides, logits, config.kvHeads));
@@ -147,8 +147,7 @@ class Measurement {
 Result<Quantisation> measureQuantisation(const RebuildInput& input, const CacheStore& store, const Progress& progress) {
   Measurement measurement(input, store);
   const auto add = [&](const RebuiltLayer& layer) { return measurement.add(layer); };
-  Result<std::vector<float>> done = rebuildPass(input, add, store, progress, true);
-  if (!done) return done.error();
+  KV_TRY(rebuildPass(input, add, store, progress, true));
   return measurement.take();
 }
 

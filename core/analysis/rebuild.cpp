@@ -41,9 +41,8 @@ class ScratchRows : public RowDriver {
 
   Result<std::vector<float>> run(const Progress& progress) {
     if (m_rows.empty()) return std::vector<float>();
-    Result<RowsBrought> brought = byLayers(progress);
-    if (!brought) return brought.error();
-    return std::move(brought->logits);
+    RowsBrought brought = KV_TRY(byLayers(progress));
+    return std::move(brought.logits);
   }
 
  protected:
@@ -59,11 +58,8 @@ class ScratchRows : public RowDriver {
 
   Status beginLayer(int layer) override {
     m_scratch.clear();
-    for (int part = 0; part < m_perLayer; ++part) {
-      Result<RowPool*> one = scratchFor(m_store.pool(layer * m_perLayer + part).format(), part);
-      if (!one) return one.error();
-      m_scratch.push_back(*one);
-    }
+    for (int part = 0; part < m_perLayer; ++part)
+      m_scratch.push_back(KV_TRY(scratchFor(m_store.pool(layer * m_perLayer + part).format(), part)));
     return ok();
   }
 
@@ -74,9 +70,7 @@ class ScratchRows : public RowDriver {
 
   Status endLayer(int layer) override {
     for (int own = layer * m_perLayer; own < (layer + 1) * m_perLayer; ++own)
-      if (Status done = m_sink({own, scratch(own), m_positions, m_k, m_v, m_query, m_placed[groupOf(own)].phase});
-          !done)
-        return done;
+      KV_TRY(m_sink({own, scratch(own), m_positions, m_k, m_v, m_query, m_placed[groupOf(own)].phase}));
     return ok();
   }
 
@@ -98,9 +92,8 @@ class ScratchRows : public RowDriver {
   Result<RowPool*> scratchFor(const kernels::RowFormat& format, int part) {
     for (RowPool& pool : m_pools)
       if (pool.format() == format && part-- == 0) return &pool;
-    Result<RowPool> made = RowPool::create(m_transformer.backend(), format, static_cast<std::int32_t>(count()));
-    if (!made) return made.error();
-    return &m_pools.emplace_back(made.take());
+    RowPool made = KV_TRY(RowPool::create(m_transformer.backend(), format, static_cast<std::int32_t>(count())));
+    return &m_pools.emplace_back(std::move(made));
   }
 
   /// Brings what ops read to where they read it.
@@ -179,7 +172,7 @@ Result<std::vector<float>> rebuildPass(const RebuildInput& input,
 Result<RebuildOutcome> rebuild(const RebuildInput& input, CacheStore& store, const Progress& progress) {
   RebuildOutcome outcome;
   const auto copy = [&](const RebuiltLayer& layer) -> Status {
-    if (Status passed = input.faults.pass(FaultPoint::Copy, "copying rebuilt rows"); !passed) return passed;
+    KV_TRY(input.faults.pass(FaultPoint::Copy, "copying rebuilt rows"));
     const Pairs pairs = residentPairs(input.state, layer);
     std::vector<kernels::RowMove> moves;
     for (std::size_t i = 0; i < pairs.slots.size(); ++i) moves.push_back({pairs.records[i], pairs.slots[i], 1});
@@ -205,9 +198,8 @@ Result<Drift> drift(const RebuildInput& input, const CacheStore& store, std::spa
     meter.add(layer.layer, store.pool(layer.layer), pairs.slots, layer.rows, pairs.records, pairs.positions);
     return ok();
   };
-  Result<std::vector<float>> rebuilt = rebuildPass(input, compare, store, progress);
-  if (!rebuilt) return rebuilt.error();
-  return std::move(meter).finish(*rebuilt, logits);
+  std::vector<float> rebuilt = KV_TRY(rebuildPass(input, compare, store, progress));
+  return std::move(meter).finish(rebuilt, logits);
 }
 
 }  // namespace kvlab

@@ -5,7 +5,6 @@
 // semantics.md, sections 3 (rebuild) and 9 (drift). Engine thread.
 #pragma once
 #include <functional>
-#include <optional>
 
 #include "core/api/progress.h"
 #include "core/edit/compute_rows.h"

@@ -54,13 +54,8 @@ class Reader {
 
   void fail(const char* field, const json& value, const std::string& why) {
     if (m_error) return;
-    m_error = Error{"bad_action",
-                    "action " + std::to_string(m_place) + " was refused",
-                    std::string(field) + " " + why,
-                    "correct the field and send the list again",
-                    m_place,
-                    field,
-                    value};
+    m_error = Error("bad_action", "action " + std::to_string(m_place) + " was refused", std::string(field) + " " + why,
+                    "correct the field and send the list again", m_place, field, value);
   }
 
   const std::optional<Error>& error() const { return m_error; }
@@ -193,19 +188,10 @@ Result<Action> actionFromJson(const json& object, int place) {
 
 Result<std::vector<Action>> actionsFromJson(const json& list) {
   if (!list.is_array())
-    return Error{"bad_action",
-                 "the action list was refused",
-                 "it is not a list",
-                 "send a list of action objects",
-                 std::nullopt,
-                 "actions",
-                 list};
+    return Error("bad_action", "the action list was refused", "it is not a list", "send a list of action objects",
+                 "actions", list);
   std::vector<Action> actions;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    Result<Action> action = actionFromJson(list[i], static_cast<int>(i));
-    if (!action) return action.error();
-    actions.push_back(action.take());
-  }
+  for (std::size_t i = 0; i < list.size(); ++i) actions.push_back(KV_TRY(actionFromJson(list[i], static_cast<int>(i))));
   return actions;
 }
 

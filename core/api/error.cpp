@@ -3,6 +3,21 @@
 
 namespace kvlab {
 
+Error::Error(std::string name, std::string refused, std::string cause, std::string next, std::string key,
+             nlohmann::json given)
+    : code(std::move(name)),
+      what(std::move(refused)),
+      why(std::move(cause)),
+      remedy(std::move(next)),
+      field(std::move(key)),
+      value(std::move(given)) {}
+
+Error::Error(std::string name, std::string refused, std::string cause, std::string next, std::optional<int> place,
+             std::string key, nlohmann::json given)
+    : Error(std::move(name), std::move(refused), std::move(cause), std::move(next), std::move(key), std::move(given)) {
+  action = place;
+}
+
 std::string Error::text() const {
   std::string line = what;
   if (!why.empty()) line += ": " + why;
@@ -19,7 +34,7 @@ nlohmann::json Error::toJson() const {
 }
 
 Error Error::fromJson(const nlohmann::json& json) {
-  Error error{json.value("code", ""), json.value("what", ""), json.value("why", ""), json.value("remedy", "")};
+  Error error(json.value("code", ""), json.value("what", ""), json.value("why", ""), json.value("remedy", ""));
   if (json.contains("action")) error.action = json["action"].get<int>();
   error.field = json.value("field", "");
   if (json.contains("value")) error.value = json["value"];

@@ -12,12 +12,19 @@ namespace kvlab {
 /// code is a stable snake_case word that scripts compare with (expectError); the list is errorCodes().
 struct Error {
   std::string code;
-  std::string what;                // what was refused or went wrong
-  std::string why;                 // the cause, with the figures
-  std::string remedy;              // the next step
-  std::optional<int> action = {};  // place in an action list, from 0
-  std::string field = {};          // name of the offending field or manifest key
-  nlohmann::json value = {};       // the offending value
+  std::string what;           // what was refused or went wrong
+  std::string why;            // the cause, with the figures
+  std::string remedy;         // the next step
+  std::optional<int> action;  // place in an action list, from 0
+  std::string field;          // name of the offending field or manifest key
+  nlohmann::json value;       // the offending value
+
+  Error() = default;
+  Error(std::string code, std::string what, std::string why, std::string remedy, std::string field = {},
+        nlohmann::json value = {});
+  /// Of one action of a list.
+  Error(std::string code, std::string what, std::string why, std::string remedy, std::optional<int> action,
+        std::string field = {}, nlohmann::json value = {});
 
   /// One line: "what: why; remedy".
   std::string text() const;
@@ -25,7 +32,7 @@ struct Error {
   static Error fromJson(const nlohmann::json& json);
 };
 
-/// A value or an Error. `if (!r) return r.error();` is the idiom at every seam.
+/// A value or an Error. KV_TRY is the idiom at every seam.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -47,5 +54,16 @@ class [[nodiscard]] Result {
 /// Success or an Error.
 using Status = Result<std::monostate>;
 inline Status ok() { return std::monostate{}; }
+
+/// The value of a Result, or out of the function with its Error:
+///   const json manifest = KV_TRY(readManifest(path));
+///   KV_TRY(checkModel(manifest));
+/// It is a statement of its own, or all of an initialiser, of the right side of an assignment or of an argument list.
+#define KV_TRY(...)                   \
+  (__extension__({                    \
+    auto tried = (__VA_ARGS__);       \
+    if (!tried) return tried.error(); \
+    tried.take();                     \
+  }))
 
 }  // namespace kvlab

@@ -12,7 +12,7 @@ namespace {
 constexpr int kMostBlock = 4096;
 
 Error refused(std::string_view spec, const std::string& why, const std::string& remedy) {
-  return Error{"bad_manifest", "the layout was refused", why, remedy, std::nullopt, "layout", std::string(spec)};
+  return Error("bad_manifest", "the layout was refused", why, remedy, "layout", std::string(spec));
 }
 
 }  // namespace

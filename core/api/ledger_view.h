@@ -2,7 +2,6 @@
 // The ledger as readers see it: every token that ever came, in order of arrival. The engine and all
 // snapshots share chunks; the engine copies a chunk before it changes one. Any thread may read.
 #pragma once
-#include <array>
 #include <memory>
 #include <optional>
 #include <string_view>

@@ -119,7 +119,7 @@ Result<LifespanView> lifespanViewFromJson(const json& given) {
     }
     return view;
   } catch (const json::exception& error) {
-    return Error{"bad_reply", "lifespans were not shown", error.what(), "measure them again"};
+    return Error("bad_reply", "lifespans were not shown", error.what(), "measure them again");
   }
 }
 

@@ -316,48 +316,20 @@ std::vector<ManifestKey> manifestKeys() {
   return out;
 }
 
+/// The readers write; what they take in more than one form follows by hand.
 json Manifest::toJson() const {
-  json out{{"model", model},
-           {"backend", backend},
-           {"weights", weights},
-           {"numerics", numerics},
-           {"threads", threads},
-           {"dtype", dtype},
-           {"key_phase", keyPhase},
-           {"layout", layout},
-           {"policy", policy.toJson()},
-           {"layers", json::array()},
-           {"ring", {{"window", ring.window}, {"block_tokens", ring.blockTokens}, {"tail_only", ring.tailOnly}}},
-           {"guards", guards},
-           {"capacity", capacity},
-           {"staging", staging},
-           {"history_bytes", historyBytes},
-           {"prefill_chunk", prefillChunk},
-           {"probes", probes},
-           {"op_events", opEvents},
-           {"faults", faults}};
-  json kv = json::object();
-  if (!kvK.empty()) kv["k"] = kvK;
-  if (!kvV.empty()) kv["v"] = kvV;
-  out["kv"] = kv;
+  Manifest m = *this;
+  json out;
+  ManifestKeys keys = ManifestKeys::into(out);
+  readManifest(keys, m);
+  if (!kvK.empty()) out["kv"]["k"] = kvK;
+  if (!kvV.empty()) out["kv"]["v"] = kvV;
+  out["policy"] = policy.toJson();
+  out["layers"] = json::array();
   for (const LayerOverride& layer : layers) out["layers"].push_back(overrideJson(layer));
   out["wlod"] = wlod ? wlod->toJson() : json();
-  out["residency"] = wordOf(kResidencies, residency);
-  out["position"] = wordOf(kPositions, position);
-  out["executor"] = wordOf(kExecutors, executor);
-  out["new_rows"] = wordOf(kNewRows, newRows);
-  out["absolute_overflow"] = wordOf(kOverflow, shiftOnOverflow);
   out["after_edit"] = afterEditJson(*this);
-  out["brightness"] = {
-      {"decay", brightness.decay},         {"gain", brightness.gain},     {"max", brightness.max},
-      {"start", brightness.start},         {"target", brightness.target}, {"compressor", brightness.compressor},
-      {"min_cosine", brightness.minCosine}};
-  out["sampling"] = {{"temperature", sampling.temperature},
-                     {"top_k", sampling.topK},
-                     {"top_p", sampling.topP},
-                     {"repetition_penalty", sampling.repetitionPenalty},
-                     {"seed", sampling.seed}};
-  out["check"] = {{"level", wordOf(kLevels, check)}, {"scrub_period", scrubPeriod}};
+  out["brightness"]["start"] = brightness.start;
   return out;
 }
 

@@ -20,13 +20,8 @@
 namespace kvlab {
 
 inline Error badManifest(const std::string& key, const nlohmann::json& value, const std::string& why) {
-  return Error{"bad_manifest",
-               "the manifest was refused",
-               key + " " + why,
-               "correct the key; kvlab list manifest shows all of them",
-               std::nullopt,
-               key,
-               value};
+  return Error("bad_manifest", "the manifest was refused", key + " " + why,
+               "correct the key; kvlab list manifest shows all of them", key, value);
 }
 
 /// A value of an enumeration as manifests write it.
@@ -51,13 +46,19 @@ std::string wordsOf(const Word<E> (&words)[N]) {
 }
 
 /// Takes the keys of one object off a list; what is left over is unknown. Or, without an object, lists the keys that
-/// its readers ask for.
+/// its readers ask for, or writes what they would read into, as it is.
 class ManifestKeys {
  public:
   using Meaning = std::string_view;  // words for the list
   ManifestKeys(const nlohmann::json& object, std::string prefix) : m_prefix(std::move(prefix)), m_rest(object) {}
   ManifestKeys(std::vector<ManifestKey>& list, std::string prefix)
       : m_prefix(std::move(prefix)), m_rest(nlohmann::json::object()), m_list(&list) {}
+  /// Writes: each key becomes its value; those of take() become what they are otherwise, null ones and lists nothing.
+  static ManifestKeys into(nlohmann::json& out) {
+    ManifestKeys keys(out = nlohmann::json::object(), "");
+    keys.m_out = &out;
+    return keys;
+  }
 
   /// The readers are asked for their keys: nothing is read.
   bool listing() const { return m_list != nullptr; }
@@ -69,12 +70,14 @@ class ManifestKeys {
   template <class Read>
   void take(const char* key, const char* type, const nlohmann::json& otherwise, Meaning meaning, Read read) {
     if (m_list) describe(key, type, otherwise, meaning);
+    if (!otherwise.is_null()) write(key, otherwise);
     takeKnown(key, read);
   }
 
   void real(const char* key, double& out, double low, double high, Meaning meaning) {
     if (m_list)
       describe(key, range("number", low, high), std::isnan(out) ? nlohmann::json() : nlohmann::json(out), meaning);
+    write(key, out);
     takeKnown(key, [&](const nlohmann::json& v) -> std::optional<std::string> {
       if (!v.is_number() || !std::isfinite(v.get<double>())) return "is not a number";
       if (v.get<double>() < low || v.get<double>() > high)
@@ -93,6 +96,7 @@ class ManifestKeys {
   void integer(const char* key, Int& out, std::int64_t low, std::int64_t high, const nlohmann::json& listed,
                Meaning meaning) {
     if (m_list) describe(key, range("integer", low, high), listed, meaning);
+    write(key, out);
     takeKnown(key, [&](const nlohmann::json& v) -> std::optional<std::string> {
       const bool huge =
           v.is_number_unsigned() && v.get<std::uint64_t>() > std::uint64_t(std::numeric_limits<std::int64_t>::max());
@@ -107,6 +111,7 @@ class ManifestKeys {
   void flag(const char* key, bool& out, Meaning meaning) { flag(key, out, out, meaning); }
   void flag(const char* key, bool& out, const nlohmann::json& listed, Meaning meaning) {
     if (m_list) describe(key, "true or false", listed, meaning);
+    write(key, out);
     takeKnown(key, [&](const nlohmann::json& v) -> std::optional<std::string> {
       if (!v.is_boolean()) return "is not true or false";
       out = v.get<bool>();
@@ -118,12 +123,14 @@ class ManifestKeys {
     std::string all;
     for (const char* word : allowed) all += (all.empty() ? "" : ", ") + (*word ? std::string(word) : "\"\"");
     if (m_list) describe(key, all.empty() ? "text" : "one of " + all, out, meaning);
+    write(key, out);
     takeKnown(key, [&](const nlohmann::json& v) { return readText(v, out, allowed); });
   }
 
   template <class E, std::size_t N>
   void word(const char* key, E& out, const Word<E> (&words)[N], Meaning meaning) {
     if (m_list) describe(key, "one of " + wordsOf(words), wordOf(words, out), meaning);
+    write(key, wordOf(words, out));
     takeKnown(key, [&](const nlohmann::json& v) -> std::optional<std::string> {
       for (const Word<E>& w : words)
         if (v.is_string() && v.get<std::string>() == w.text) {
@@ -145,6 +152,10 @@ class ManifestKeys {
   void object(const char* key, Meaning meaning, const std::function<void(ManifestKeys&)>& read) {
     if (m_list) describe(key, "object", nlohmann::json(), meaning);
     if (m_list) return listInner(m_prefix + key + ".", read);
+    if (m_out) {
+      ManifestKeys inner = into((*m_out)[key]);
+      return read(inner);
+    }
     takeKnown(key, [&](const nlohmann::json& v) -> std::optional<std::string> {
       if (!v.is_object()) return "is not an object";
       ManifestKeys inner(v, m_prefix + key + ".");
@@ -208,6 +219,10 @@ class ManifestKeys {
     return std::string(word) + " " + nlohmann::json(low).dump() + " .. " + nlohmann::json(high).dump();
   }
 
+  void write(const char* key, const nlohmann::json& value) {
+    if (m_out) (*m_out)[key] = value;
+  }
+
   template <class Read>
   void takeKnown(const char* key, Read read) {
     m_known.push_back(key);
@@ -222,6 +237,7 @@ class ManifestKeys {
   std::string m_prefix;
   nlohmann::json m_rest;
   std::vector<ManifestKey>* m_list = nullptr;
+  nlohmann::json* m_out = nullptr;
   std::vector<const char*> m_known;  // keys that the readers asked for
   std::optional<Error> m_error, m_inner;
 };

@@ -8,7 +8,7 @@ using nlohmann::json;
 
 constexpr const char* kRemedy = "write NAME:key=value,key=value";
 
-Error bad(std::string why) { return Error{"", "", std::move(why), kRemedy}; }
+Error bad(std::string why) { return Error("", "", std::move(why), kRemedy); }
 
 json valueOf(const std::string& text) {
   const json value = json::parse(text, nullptr, false);

@@ -3,7 +3,6 @@
 // Pure; any thread.
 #pragma once
 #include <nlohmann/json.hpp>
-#include <string>
 
 #include "core/api/error.h"
 

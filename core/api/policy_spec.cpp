@@ -19,7 +19,7 @@ constexpr std::int32_t kMostRows = 1 << 24;
 constexpr const char* kTotals[] = {"budget", "capacity", "ratio"};
 
 Error refused(const std::string& field, const json& value, const std::string& why, const std::string& remedy) {
-  return Error{"bad_manifest", "the policy was refused", why, remedy, std::nullopt, field, value};
+  return Error("bad_manifest", "the policy was refused", why, remedy, field, value);
 }
 
 template <class Value>
@@ -28,7 +28,7 @@ void optionalNumber(ManifestKeys& keys, const char* key, std::optional<Value>& o
   Value value = low;
   bool there = false;
   const char* type = std::is_integral_v<Value> ? "integer" : "number";
-  keys.take(key, type, json(), meaning, [&](const json& v) -> std::optional<std::string> {
+  keys.take(key, type, out ? json(*out) : json(), meaning, [&](const json& v) -> std::optional<std::string> {
     const bool right = std::is_integral_v<Value> ? v.is_number_integer() : v.is_number();
     if (!right || !(v.get<double>() >= double(low)) || !(v.get<double>() <= double(high)))
       return "is outside " + json(low).dump() + " .. " + json(high).dump();
@@ -183,11 +183,10 @@ Result<PolicySpec> PolicySpec::fromJson(const json& given) {
   const std::string name = (*object)["name"].get<std::string>();
   const PolicyName* policy = policyNamed(name);
   if (!policy) return refused("name", name, notAPolicy(name), "see kvlab list policies");
-  Result<json> merged = withPreset(*object);
-  if (!merged) return merged.error();
+  json merged = KV_TRY(withPreset(*object));
   PolicySpec spec;
   spec.windowGiven = object->contains("window");
-  ManifestKeys keys(*merged, "");
+  ManifestKeys keys(merged, "");
   keys.text("name", spec.name, {}, "");
   keys.text("preset", spec.preset, {}, "");
   if (!spec.keepsAll()) readBands(keys, spec);
@@ -202,29 +201,15 @@ json PolicySpec::toJson() const {
   json out{{"name", name}};
   if (!preset.empty()) out["preset"] = preset;
   if (keepsAll()) return out;
-  out["sinks"] = sinks;
-  if (windowGiven) out["window"] = window;
-  if (budget) out["budget"] = *budget;
-  if (capacity) out["capacity"] = *capacity;
-  if (ratio) out["ratio"] = *ratio;
-  if (threshold) out["threshold"] = *threshold;
-  out["heads"] = wordOf(kHeads, heads);
-  out["allocator"] = wordOf(kAllocators, allocator);
-  if (allocator == Allocator::Pyramid) out["beta"] = beta;
-  out["head_budget"] = wordOf(kHeadBudgets, headBudget);
-  if (byHead()) out["alpha"] = alpha;
-  const PolicyName* policy = policyNamed(name);
-  const auto own = [&](const char* key, const json& value) {
-    if (policy && policy->takes(key)) out[key] = value;
-  };
-  own("seed", seed);
-  own("observe", observe);
-  own("kernel", kernel);
-  own("pooling", wordOf(kPoolings, pooling));
-  own("future", future);
-  own("epsilon", epsilon);
-  own("gates", gates);
-  own("record", record);
+  PolicySpec spec = *this;
+  json read;
+  ManifestKeys keys = ManifestKeys::into(read);
+  readBands(keys, spec);
+  if (const PolicyName* policy = policyNamed(name)) readOwn(keys, policy, spec);
+  if (!windowGiven) read.erase("window");
+  if (allocator != Allocator::Pyramid) read.erase("beta");
+  if (!byHead()) read.erase("alpha");
+  out.update(read);
   return out;
 }
 

@@ -3,10 +3,8 @@
 // bytes measured from the buffers, ring and pages. Values; any thread. semantics.md, section 7.
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "core/api/ids.h"
 

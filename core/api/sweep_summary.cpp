@@ -2,7 +2,6 @@
 // Joins cells that differ in nothing but their seed.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "core/api/sweep_table.h"
 

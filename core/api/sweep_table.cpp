@@ -34,8 +34,8 @@ constexpr SweepMeasure kMeasures[] = {
 };
 
 Error badRow(const std::string& place, const std::string& why) {
-  return Error{"bad_results", "the results were not read", place + " " + why,
-               "open a results.jsonl that kvlab sweep wrote"};
+  return Error("bad_results", "the results were not read", place + " " + why,
+               "open a results.jsonl that kvlab sweep wrote");
 }
 
 std::string csvField(const std::string& text) {
@@ -133,8 +133,8 @@ std::optional<std::string> readError(const Json& from, SweepRow& row) {
   if (found == from.end()) return std::nullopt;
   for (const char* key : {"code", "what", "why", "remedy"})
     if (!found->is_object() || !isText(*found, key)) return std::string("has an error without a text ") + key;
-  row.error = Error{(*found)["code"].get<std::string>(), (*found)["what"].get<std::string>(),
-                    (*found)["why"].get<std::string>(), (*found)["remedy"].get<std::string>()};
+  row.error = Error((*found)["code"].get<std::string>(), (*found)["what"].get<std::string>(),
+                    (*found)["why"].get<std::string>(), (*found)["remedy"].get<std::string>());
   return std::nullopt;
 }
 
@@ -211,9 +211,7 @@ Result<std::vector<SweepRow>> sweepRows(std::string_view text, const std::string
     if (journal && (parsed.is_discarded() || !parsed.is_object())) continue;  // the torn tail of a running sweep
     if (journal && !parsed.contains("row")) continue;                         // its head
     if (parsed.is_discarded()) return badRow(place, "is no JSON");
-    Result<SweepRow> read = sweepRow(journal ? parsed["row"] : parsed, place);
-    if (!read) return read.error();
-    rows.push_back(read.take());
+    rows.push_back(KV_TRY(sweepRow(journal ? parsed["row"] : parsed, place)));
   }
   std::stable_sort(rows.begin(), rows.end(), [](const SweepRow& a, const SweepRow& b) { return a.index < b.index; });
   return rows;

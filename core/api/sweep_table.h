@@ -9,7 +9,6 @@
 #pragma once
 #include <array>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>

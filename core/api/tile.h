@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dense per-row columns travel to the window as tiles, only when asked for. Values; any thread.
 #pragma once
-#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>

@@ -61,25 +61,11 @@ void WlodSettings::read(ManifestKeys& keys) {
 }
 
 json WlodSettings::toJson() const {
-  return {{"attention", attention},
-          {"budget", budget},
-          {"moments", moments},
-          {"w", near},
-          {"w2", middle},
-          {"sigma", sigma},
-          {"gist", gist},
-          {"lens", lens},
-          {"expand_at", expandAt},
-          {"collapse_at", collapseAt},
-          {"edits", edits},
-          {"every", every},
-          {"cooldown", cooldown},
-          {"protect", protectedTail},
-          {"start_tokens", startTokens},
-          {"start_gists", startGists},
-          {"recompute", wordOf(kRecomputes, recompute)},
-          {"selective_ratio", selectiveRatio},
-          {"threshold", threshold}};
+  WlodSettings settings = *this;
+  json out;
+  ManifestKeys keys = ManifestKeys::into(out);
+  settings.read(keys);
+  return out;
 }
 
 }  // namespace kvlab

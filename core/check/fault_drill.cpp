@@ -13,10 +13,8 @@ namespace {
 using nlohmann::json;
 
 Error badParam(const std::string& field, json value, std::string why) {
-  return Error{"bad_fault",     "the fault was refused",
-               std::move(why),  "see the list of fault kinds and their fields",
-               std::nullopt,    field,
-               std::move(value)};
+  return Error("bad_fault", "the fault was refused", std::move(why), "see the list of fault kinds and their fields",
+               field, std::move(value));
 }
 
 class Drill {
@@ -26,18 +24,9 @@ class Drill {
     m_done["kind"] = kind;
   }
 
-  Result<json> valueBit() {
-    return flip([](const kernels::RowLayout&) { return std::int64_t{0}; },
-                [](const kernels::RowLayout& layout) { return layout.tag; });
-  }
-  Result<json> tagBit() {
-    return flip([](const kernels::RowLayout& layout) { return layout.tag; },
-                [](const kernels::RowLayout& layout) { return layout.checksum; });
-  }
-  Result<json> checksumBit() {
-    return flip([](const kernels::RowLayout& layout) { return layout.checksum; },
-                [](const kernels::RowLayout& layout) { return layout.stride; });
-  }
+  Result<json> valueBit() { return flip(&kernels::RowLayout::k, &kernels::RowLayout::tag); }
+  Result<json> tagBit() { return flip(&kernels::RowLayout::tag, &kernels::RowLayout::checksum); }
+  Result<json> checksumBit() { return flip(&kernels::RowLayout::checksum, &kernels::RowLayout::stride); }
   Result<json> mapDrop();
   Result<json> mapSwap();
   Result<json> scaleSwap();
@@ -105,13 +94,22 @@ class Drill {
     m_done["slot"] = map.slotOf[m_index].value();
   }
 
-  template <class Begin, class End>
-  Result<json> flip(Begin begin, End end) {
+  /// A second index: the next one, where none is given.
+  std::size_t chooseOther() {
+    const ResidencyView& map = m_state.map(m_layer);
+    const auto next = static_cast<std::int64_t>(m_index + 1 < map.size() ? m_index + 1 : at(map.first));
+    const std::size_t other = at(number("other", map.first, static_cast<std::int64_t>(map.size()), next));
+    if (!m_error && other == m_index) m_error = badParam("other", other, "other is the same index");
+    return other;
+  }
+
+  /// One bit between two places of a record.
+  Result<json> flip(std::int64_t kernels::RowLayout::*begin, std::int64_t kernels::RowLayout::*end) {
     choose(1);
     if (m_error) return *m_error;
     RowPool& pool = m_store.pool(m_layer);
     const kernels::RowLayout layout = kernels::rowLayout(pool.format());
-    const std::int64_t from = begin(layout), bits = (end(layout) - from) * 8;
+    const std::int64_t from = layout.*begin, bits = (layout.*end - from) * 8;
     const std::int64_t bit = number("bit", 0, bits);
     if (m_error) return *m_error;
     const std::span<const Slot> slot(&m_state.map(m_layer).slotOf[m_index], 1);
@@ -176,11 +174,7 @@ Result<json> Drill::mapSwap() {
   const bool entries = wholeEntries();
   choose(2);
   if (m_error) return *m_error;
-  const std::int64_t first = m_state.map(m_layer).first, end = static_cast<std::int64_t>(m_state.map(m_layer).size());
-  const std::int64_t next =
-      static_cast<std::int64_t>(m_index) + 1 < end ? static_cast<std::int64_t>(m_index) + 1 : first;
-  const std::size_t other = at(number("other", first, end, next));
-  if (!m_error && other == m_index) m_error = badParam("other", other, "other is the same index");
+  const std::size_t other = chooseOther();
   if (m_error) return *m_error;
   ResidencyView& map = ownMap();
   const auto swap = [&](auto& values) { std::swap(values[m_index], values[other]); };
@@ -198,11 +192,7 @@ Result<json> Drill::scaleSwap() {
   const kernels::RowLayout layout = kernels::rowLayout(pool.format());
   if (!kernels::dtypeHasScale(pool.format().k) && !kernels::dtypeHasScale(pool.format().v))
     return badParam("layer", m_layer, "the rows of layer " + std::to_string(m_layer) + " have no scales");
-  const std::int64_t first = m_state.map(m_layer).first, end = static_cast<std::int64_t>(m_state.map(m_layer).size());
-  const std::int64_t next =
-      static_cast<std::int64_t>(m_index) + 1 < end ? static_cast<std::int64_t>(m_index) + 1 : first;
-  const std::size_t other = at(number("other", first, end, next));
-  if (!m_error && other == m_index) m_error = badParam("other", other, "other is the same index");
+  const std::size_t other = chooseOther();
   if (m_error) return *m_error;
   const Slot slots[] = {m_state.map(m_layer).slotOf[m_index], m_state.map(m_layer).slotOf[other]};
   std::vector<std::uint8_t> records(2 * at(pool.stride()));
@@ -272,7 +262,7 @@ Result<json> injectFault(std::string_view kind, const json& params, CacheState& 
     return badParam("kind", kind, std::string(kind) + " is not one of " + all);
   }
   const json fields = params.is_null() ? json::object() : params;
-  if (Result<json> checked = checkFields(*found, fields); !checked) return checked.error();
+  KV_TRY(checkFields(*found, fields));
   Drill drill(kind, fields, state, store, door);
   return (drill.*found->run)();
 }

@@ -163,8 +163,7 @@ Status benchAttention(const BenchOptions& options, nlohmann::json& rows, const P
                                  {DType::i8, DType::i8},
                                  {DType::f16, DType::fp8e4m3}}) {
         if (!kernels::rowFormatSupported({shape.kvHeads, shape.headDim, k, v})) continue;
-        if (!report(progress, std::string("attention: ") + shape.name, 0, 0))
-          return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
+        KV_TRY(goOn(progress, std::string("attention: ") + shape.name));
         bench.against(DType::f16, DType::f16, k, v);
       }
     }

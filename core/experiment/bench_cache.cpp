@@ -49,10 +49,6 @@ void fillPools(BenchCache& cache, std::int32_t rows) {
                                     tags.data() + i);
 }
 
-double microseconds(std::chrono::steady_clock::time_point from) {
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - from).count();
-}
-
 }  // namespace
 
 Result<BenchCache> makeBenchCache(const CacheShape& shape, const LayoutName& layout, std::int32_t rows,
@@ -62,9 +58,7 @@ Result<BenchCache> makeBenchCache(const CacheShape& shape, const LayoutName& lay
   cache.layouts =
       LayoutSet::of(layout, shape.layers, {.capacity = cache.capacity, .keep = keep, .room = 64, .history = 0});
   const kernels::RowFormat format{shape.kvHeads, shape.headDim, k, v};
-  Result<CacheStore> store = CacheStore::create(backend, cache.layouts.pools(std::vector(at(shape.layers), format)));
-  if (!store) return store.error();
-  cache.store = store.take();
+  cache.store = KV_TRY(CacheStore::create(backend, cache.layouts.pools(std::vector(at(shape.layers), format))));
   cache.layouts.start(cache.state, std::vector<std::int32_t>(at(shape.layers), keep));
   fillState(cache, rows);
   fillPools(cache, rows);
@@ -79,18 +73,16 @@ Result<EditCost> applyTo(BenchCache& cache, std::vector<Action> actions) {
   FaultDoor faults;
   Transaction transaction(nullptr, cache.store, cache.layouts, faults);
   EditCost cost;
-  const auto start = std::chrono::steady_clock::now();
-  Result<EditPlan> plan = planEdit(cache.state, rules, std::move(actions));
-  if (!plan) return plan.error();
-  cost.plan = microseconds(start);
+  const auto start = BenchClock::now();
+  EditPlan plan = KV_TRY(planEdit(cache.state, rules, std::move(actions)));
+  cost.plan = 1e6 * secondsSince(start);
   Trace trace;
-  const auto commit = std::chrono::steady_clock::now();
-  Result<Applied> applied = transaction.run(cache.state, *plan, how, trace);
-  if (!applied) return applied.error();
-  cache.state = std::move(applied->state);
-  cost.commit = microseconds(commit);
-  cost.bytes = static_cast<double>(applied->bytesMoved);
-  cache.store.release(applied->freed);
+  const auto commit = BenchClock::now();
+  Applied applied = KV_TRY(transaction.run(cache.state, plan, how, trace));
+  cache.state = std::move(applied.state);
+  cost.commit = 1e6 * secondsSince(commit);
+  cost.bytes = static_cast<double>(applied.bytesMoved);
+  cache.store.release(applied.freed);
   return cost;
 }
 

@@ -3,7 +3,7 @@
 // random rows, as long as they are asked for. Any thread; one at a time.
 #pragma once
 #include "core/edit/transaction.h"
-#include "core/experiment/bench.h"
+#include "core/experiment/bench_rig.h"
 
 namespace kvlab {
 

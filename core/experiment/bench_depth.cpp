@@ -35,11 +35,10 @@ class DepthBench {
     for (int run = 0; run < runs; ++run) {
       for (double read : readBandwidth(threadsOf(m_options), m_options.quick ? 1 << 26 : 1 << 29, 2))
         bandwidth.push_back(read);
-      if (Status done = fill(depth); !done) return done;
-      if (Status done = failed(step(m_session, {TokenId(1)})); !done) return done;  // logits, rotary table
+      KV_TRY(fill(depth));
+      KV_TRY(failed(step(m_session, {TokenId(1)})));  // logits, rotary table
       const auto start = BenchClock::now();
-      for (int i = 0; i < tokens; ++i)
-        if (Status done = failed(step(m_session, {TokenId(2 + i)})); !done) return done;
+      for (int i = 0; i < tokens; ++i) KV_TRY(failed(step(m_session, {TokenId(2 + i)})));
       rates.push_back(tokens / secondsSince(start));
       shares.push_back(rates.back() * bytesRead(depth + 1 + tokens / 2) / 1e9);
     }
@@ -55,10 +54,10 @@ class DepthBench {
     std::vector<double> rates, shares, peak;
     for (int run = 0; run < runs; ++run) {
       peak.push_back(kernels::multiplyAddRate({&m_pool, nullptr}, 0.1));
-      if (Status done = fill(depth); !done) return done;
+      KV_TRY(fill(depth));
       const std::vector<TokenId> prompt = benchTokens(kPrompt, m_session.model().config().vocab);
       const auto start = BenchClock::now();
-      if (Status done = failed(append(m_session, prompt, Source::Prompt)); !done) return done;
+      KV_TRY(failed(append(m_session, prompt, Source::Prompt)));
       rates.push_back(kPrompt / secondsSince(start));
       shares.push_back(rates.back() / kPrompt * multiplyAdds(depth));
     }
@@ -115,14 +114,11 @@ class DepthBench {
 };
 
 Status measureShape(const BenchOptions& options, nlohmann::json& rows) {
-  Result<std::unique_ptr<Session>> session = benchSession(options, options.model, false, kDeepest + 2 * kPrompt);
-  if (!session) return session.error();
-  DepthBench bench(options, **session, rows);
+  std::unique_ptr<Session> session = KV_TRY(benchSession(options, options.model, false, kDeepest + 2 * kPrompt));
+  DepthBench bench(options, *session, rows);
   const int runs = options.quick ? 1 : 3, tokens = options.quick ? 2 : 32;
-  for (int depth : {0, 2048, kDeepest})
-    if (Status done = bench.decode(depth, tokens, runs); !done) return done;
-  for (int depth : {0, 7680})
-    if (Status done = bench.prefill(depth, runs); !done) return done;
+  for (int depth : {0, 2048, kDeepest}) KV_TRY(bench.decode(depth, tokens, runs));
+  for (int depth : {0, 7680}) KV_TRY(bench.prefill(depth, runs));
   return ok();
 }
 
@@ -133,11 +129,10 @@ Status benchDepth(const BenchOptions& options, nlohmann::json& rows, const Progr
   if (options.quick) models = {"synthetic:tiny"};
   if (!options.model.empty()) models = {options.model};
   for (const std::string& model : models) {
-    if (!report(progress, "depth: " + model, 0, 0))
-      return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
+    KV_TRY(goOn(progress, "depth: " + model));
     BenchOptions one = options;
     one.model = model;
-    if (Status done = measureShape(one, rows); !done) return done;
+    KV_TRY(measureShape(one, rows));
   }
   return ok();
 }

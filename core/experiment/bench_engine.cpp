@@ -24,24 +24,21 @@ Status benchGenerate(const BenchOptions& options, nlohmann::json& rows, const Pr
       ? std::vector<Case>{{"synthetic:tiny", 64, 4}}
       : std::vector<Case>{{"demo", 512, 64}, {"synthetic:smollm-135m", 512, 16}, {"synthetic:tinyllama-1.1b", 128, 8}};
   for (const Case& c : cases) {
-    if (!report(progress, std::string("generate: ") + c.model, 0, 0))
-      return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
-    Result<std::unique_ptr<Session>> session = benchSession(options, c.model, false, 2048);
-    if (!session) return session.error();
-    Session& s = **session;
+    KV_TRY(goOn(progress, std::string("generate: ") + c.model));
+    std::unique_ptr<Session> session = KV_TRY(benchSession(options, c.model, false, 2048));
+    Session& s = *session;
     std::vector<double> prefill, decode, share,
         bandwidth;  // taken in turns: a shared machine's bandwidth comes and goes
     for (int run = 0; run < 3; ++run) {
       for (double read : readBandwidth(threadsOf(options), options.quick ? 1 << 26 : 1 << 30, 3))
         bandwidth.push_back(read);
-      if (Status done = s.reset(); !done) return done;
+      KV_TRY(s.reset());
       const auto start = BenchClock::now();
-      if (Status done = failed(append(s, benchTokens(c.prompt, s.model().config().vocab), Source::Prompt)); !done)
-        return done;
+      KV_TRY(failed(append(s, benchTokens(c.prompt, s.model().config().vocab), Source::Prompt)));
       prefill.push_back(c.prompt / secondsSince(start));
       for (int i = 0; i < c.decode; ++i) {
         const auto tick = BenchClock::now();
-        if (Status done = failed(step(s)); !done) return done;
+        KV_TRY(failed(step(s)));
         const double took = secondsSince(tick);
         decode.push_back(1 / took);
         const double bytes =
@@ -64,17 +61,11 @@ Status benchTick(const BenchOptions& options, nlohmann::json& rows, const Progre
       ? std::vector<std::pair<const char*, int>>{{"synthetic:tiny", 64}}
       : std::vector<std::pair<const char*, int>>{{"demo", 512}, {"synthetic:smollm-135m", 1024}};
   for (const auto& [model, depth] : cases) {
-    if (!report(progress, std::string("tick: ") + model, 0, 0))
-      return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
+    KV_TRY(goOn(progress, std::string("tick: ") + model));
     std::unique_ptr<Session> sides[2];
     for (int on = 0; on < 2; ++on) {
-      Result<std::unique_ptr<Session>> session = benchSession(options, model, on == 1, 4096);
-      if (!session) return session.error();
-      sides[on] = session.take();
-      if (Status done =
-              failed(append(*sides[on], benchTokens(depth, sides[on]->model().config().vocab), Source::Prompt));
-          !done)
-        return done;
+      sides[on] = KV_TRY(benchSession(options, model, on == 1, 4096));
+      KV_TRY(failed(append(*sides[on], benchTokens(depth, sides[on]->model().config().vocab), Source::Prompt)));
     }
     std::vector<double> us[2], ratio, norms, publish;
     std::unique_ptr<PendingTile> tile;  // norms of all keys, asked for again as soon as they are there
@@ -83,16 +74,16 @@ Status benchTick(const BenchOptions& options, nlohmann::json& rows, const Progre
       double pair[2];
       for (int on = 0; on < 2; ++on) {
         const auto start = BenchClock::now();
-        if (Status done = failed(step(*sides[on], {TokenId(5)})); !done) return done;
+        KV_TRY(failed(step(*sides[on], {TokenId(5)})));
         us[on].push_back(pair[on] = secondsSince(start) * 1e6);
       }
       ratio.push_back(pair[1] / pair[0]);
       const auto beside = BenchClock::now();
       if (!tile) tile = kvlab::tile(*sides[1], {Quantity::KNorm}).take();
-      if (Status done = failed(step(*sides[1], {TokenId(5)})); !done) return done;
+      KV_TRY(failed(step(*sides[1], {TokenId(5)})));
       norms.push_back(secondsSince(beside) * 1e6 / pair[1]);
       if (tile->arrived()) {
-        if (Result<Tile> taken = tile->take(); !taken) return taken.error();
+        KV_TRY(tile->take());
         tile.reset();
       }
       const auto start = BenchClock::now();

@@ -39,13 +39,12 @@ constexpr Setting kSettings[] = {{"fact in LOD1, the rest tokens", true},
 Result<std::unique_ptr<Session>> openWith(const BenchOptions& options, const nlohmann::json& wlod) {
   nlohmann::json wanted{{"budget", 4096}, {"moments", 4096}, {"lens", "off"}, {"protect", 0}, {"cooldown", 0}};
   wanted.update(wlod);
-  Result<Manifest> manifest = Manifest::fromJson({{"model", "demo"},
-                                                  {"backend", options.backend},
-                                                  {"threads", threadsOf(options)},
-                                                  {"wlod", wanted},
-                                                  {"check", {{"level", "off"}}}});
-  if (!manifest) return manifest.error();
-  return openSession(*manifest, options.resources);
+  Manifest manifest = KV_TRY(Manifest::fromJson({{"model", "demo"},
+                                                 {"backend", options.backend},
+                                                 {"threads", threadsOf(options)},
+                                                 {"wlod", wanted},
+                                                 {"check", {{"level", "off"}}}}));
+  return openSession(manifest, options.resources);
 }
 
 Result<std::unique_ptr<Session>> openFor(const BenchOptions& options, const Setting* setting, const std::string& gist,
@@ -59,11 +58,10 @@ Result<std::unique_ptr<Session>> openFor(const BenchOptions& options, const Sett
 
 /// A story, then sentences that say nothing, so that it ends with a whole LOD2 and a tail of tokens.
 Result<std::vector<TokenId>> filled(const Session& session, const SweepStory& story) {
-  Result<std::vector<TokenId>> filler = session.model().tokenizer().encode(
-      " the rain falls again . a bird sings at dawn . the wind blows all day .", false);
-  if (!filler) return filler;
+  std::vector<TokenId> filler = KV_TRY(session.model().tokenizer().encode(
+      " the rain falls again . a bird sings at dawn . the wind blows all day .", false));
   std::vector<TokenId> out = story.tokens;
-  for (std::size_t i = 0; out.size() < kStory + kTail; ++i) out.push_back((*filler)[i % filler->size()]);
+  for (std::size_t i = 0; out.size() < kStory + kTail; ++i) out.push_back(filler[i % filler.size()]);
   return out;
 }
 
@@ -80,20 +78,18 @@ Result<Answer> ask(Session& session, const SweepQuestion& question, const Settin
     std::vector<Action> edits;
     for (std::int32_t block = question.needleBegin / kGistBlock; block * kGistBlock < question.needleEnd; ++block)
       edits.push_back(Collapse{TreeNode{1, block * kGistBlock}.id()});
-    if (Status queued = inject(session, std::move(edits)); !queued) return queued.error();
-    if (Status done = failed(apply(session)); !done) return done.error();
+    KV_TRY(inject(session, std::move(edits)));
+    KV_TRY(failed(apply(session)));
   }
-  if (Status done = failed(append(session, question.tokens, Source::Prompt, false)); !done) return done.error();
+  KV_TRY(failed(append(session, question.tokens, Source::Prompt, false)));
   const std::vector<TokenId> begun(question.reply.begin(), question.reply.end() - 1);
-  if (!begun.empty())
-    if (Status done = failed(append(session, begun, Source::Prompt, false)); !done) return done.error();
-  for (int round = 0; setting && round < setting->rounds; ++round)
-    if (Status done = failed(refocus(session)); !done) return done.error();
+  if (!begun.empty()) KV_TRY(failed(append(session, begun, Source::Prompt, false)));
+  for (int round = 0; setting && round < setting->rounds; ++round) KV_TRY(failed(refocus(session)));
   Answer out;
   out.entries = session.state().length();
   out.logits = *session.state().logits;
   out.right = likeliestToken(out.logits) == question.reply.back();
-  if (Status back = goTo(session, before); !back) return back.error();
+  KV_TRY(goTo(session, before));
   return out;
 }
 
@@ -103,19 +99,12 @@ Result<std::vector<Answer>> askAll(const BenchOptions& options, const std::vecto
                                    const Progress& progress) {
   std::vector<Answer> out;
   for (std::size_t s = 0; s < stories.size(); ++s) {
-    if (!report(progress, std::string("focus: ") + (setting ? setting->name : "tokens"), static_cast<std::int64_t>(s),
-                static_cast<std::int64_t>(stories.size())))
-      return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
-    Result<std::unique_ptr<Session>> session = openFor(options, setting, gist, sigma);
-    if (!session) return session.error();
-    Result<std::vector<TokenId>> text = filled(**session, stories[s]);
-    if (!text) return text.error();
-    if (Status done = failed(append(**session, *text, Source::Prompt, false)); !done) return done.error();
-    for (const SweepQuestion& question : stories[s].questions) {
-      Result<Answer> answer = ask(**session, question, setting);
-      if (!answer) return answer.error();
-      out.push_back(answer.take());
-    }
+    KV_TRY(goOn(progress, std::string("focus: ") + (setting ? setting->name : "tokens"), static_cast<std::int64_t>(s),
+                static_cast<std::int64_t>(stories.size())));
+    std::unique_ptr<Session> session = KV_TRY(openFor(options, setting, gist, sigma));
+    std::vector<TokenId> text = KV_TRY(filled(*session, stories[s]));
+    KV_TRY(failed(append(*session, text, Source::Prompt, false)));
+    for (const SweepQuestion& question : stories[s].questions) out.push_back(KV_TRY(ask(*session, question, setting)));
   }
   return out;
 }
@@ -151,14 +140,12 @@ struct Selective {
 
 Result<std::unique_ptr<Session>> collapsed(const BenchOptions& options, const SweepStory& story,
                                            const nlohmann::json& how, double& ms) {
-  Result<std::unique_ptr<Session>> session = openWith(options, how);
-  if (!session) return session;
-  Result<std::vector<TokenId>> text = filled(**session, story);
-  if (!text) return text.error();
-  if (Status done = failed(append(**session, *text, Source::Prompt, false)); !done) return done.error();
-  if (Status queued = inject(**session, {Collapse{TreeNode{1, 2 * kGistBlock}.id()}}); !queued) return queued.error();
+  std::unique_ptr<Session> session = KV_TRY(openWith(options, how));
+  std::vector<TokenId> text = KV_TRY(filled(*session, story));
+  KV_TRY(failed(append(*session, text, Source::Prompt, false)));
+  KV_TRY(inject(*session, {Collapse{TreeNode{1, 2 * kGistBlock}.id()}}));
   const auto start = BenchClock::now();
-  if (Status done = failed(apply(**session)); !done) return done.error();
+  KV_TRY(failed(apply(*session)));
   ms += secondsSince(start) * 1e3;
   return session;
 }
@@ -167,26 +154,20 @@ Status measureSelective(const BenchOptions& options, const std::vector<SweepStor
                         const Progress& progress, nlohmann::json& rows) {
   Selective all;
   for (const SweepStory& story : stories) {
-    if (!report(progress, "focus: selective " + nlohmann::json(ratio).dump(), all.asked, 0))
-      return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
-    Result<std::unique_ptr<Session>> exact =
-        collapsed(options, story, {{"recompute", "incremental"}}, all.incrementalMs);
-    if (!exact) return exact.error();
-    Result<std::unique_ptr<Session>> some =
-        collapsed(options, story, {{"recompute", "selective"}, {"selective_ratio", ratio}}, all.ms);
-    if (!some) return some.error();
-    Result<Drift> drift = measureDrift(**some);
-    if (!drift) return drift.error();
-    for (const auto* layers : {&drift->k, &drift->v})
+    KV_TRY(goOn(progress, "focus: selective " + nlohmann::json(ratio).dump(), all.asked, 0));
+    std::unique_ptr<Session> exact =
+        KV_TRY(collapsed(options, story, {{"recompute", "incremental"}}, all.incrementalMs));
+    std::unique_ptr<Session> some =
+        KV_TRY(collapsed(options, story, {{"recompute", "selective"}, {"selective_ratio", ratio}}, all.ms));
+    Drift drift = KV_TRY(measureDrift(*some));
+    for (const auto* layers : {&drift.k, &drift.v})
       all.drift = std::max(all.drift, *std::max_element(layers->begin(), layers->end()));
     for (const SweepQuestion& question : story.questions) {
       if (question.needleBegin < 3 * kGistBlock) continue;  // the fact itself is behind the gist
-      Result<Answer> one = ask(**exact, question, nullptr), other = ask(**some, question, nullptr);
-      if (!one) return one.error();
-      if (!other) return other.error();
-      all.kl += klDivergence(one->logits, other->logits);
-      all.right += other->right;
-      all.exactRight += one->right;
+      const Answer one = KV_TRY(ask(*exact, question, nullptr)), other = KV_TRY(ask(*some, question, nullptr));
+      all.kl += klDivergence(one.logits, other.logits);
+      all.right += other.right;
+      all.exactRight += one.right;
       ++all.asked;
     }
   }
@@ -206,30 +187,24 @@ Status measureSelective(const BenchOptions& options, const std::vector<SweepStor
 
 Status benchFocus(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
   const std::string file = options.resources + "/prompts/recall-1024.json";
-  Result<nlohmann::json> set = readJsonFile(file, "bad_prompts");
-  if (!set) return set.error();
-  Result<std::unique_ptr<Session>> probe = openFor(options, nullptr, "mean", 1);
-  if (!probe) return probe.error();
+  nlohmann::json set = KV_TRY(readJsonFile(file, "bad_prompts"));
+  std::unique_ptr<Session> probe = KV_TRY(openFor(options, nullptr, "mean", 1));
   std::vector<SweepStory> stories;
   for (const int seed : options.quick ? std::vector{1} : std::vector{1, 2, 3}) {
-    Result<std::vector<SweepStory>> some =
-        readStories(*set, file, seed, (*probe)->model(), {options.quick ? 1 : 0, options.quick ? 1 : 0});
-    if (!some) return some.error();
-    stories.insert(stories.end(), some->begin(), some->end());
+    std::vector<SweepStory> some =
+        KV_TRY(readStories(set, file, seed, probe->model(), {options.quick ? 1 : 0, options.quick ? 1 : 0}));
+    stories.insert(stories.end(), some.begin(), some.end());
   }
-  Result<std::vector<Answer>> tokens = askAll(options, stories, nullptr, "mean", 1, progress);
-  if (!tokens) return tokens.error();
-  compare("tokens", *tokens, *tokens, rows);
-  for (const double ratio : {0.0, 0.05, 0.15, 0.5})
-    if (Status done = measureSelective(options, stories, ratio, progress, rows); !done) return done;
+  std::vector<Answer> tokens = KV_TRY(askAll(options, stories, nullptr, "mean", 1, progress));
+  compare("tokens", tokens, tokens, rows);
+  for (const double ratio : {0.0, 0.05, 0.15, 0.5}) KV_TRY(measureSelective(options, stories, ratio, progress, rows));
   const bool trained = std::filesystem::exists(options.resources + "/gists/demo.safetensors");
   for (const std::string gist : {"mean", "trained"})
     for (const double sigma : {1.0, 0.0}) {
       if (gist == "trained" && !trained) continue;
       for (const Setting& setting : kSettings) {
-        Result<std::vector<Answer>> answers = askAll(options, stories, &setting, gist, sigma, progress);
-        if (!answers) return answers.error();
-        compare(std::string(setting.name) + ", gist " + gist + (sigma > 0 ? "" : ", sigma 0"), *tokens, *answers, rows);
+        std::vector<Answer> answers = KV_TRY(askAll(options, stories, &setting, gist, sigma, progress));
+        compare(std::string(setting.name) + ", gist " + gist + (sigma > 0 ? "" : ", sigma 0"), tokens, answers, rows);
       }
     }
   return ok();

@@ -58,10 +58,8 @@ class PolicyBench {
       : m_options(options), m_rows(rows), m_case(one) {}
 
   Status run(const Progress& progress) {
-    Result<std::unique_ptr<Session>> opened = open({{"name", "full"}});
-    if (!opened) return opened.error();
-    m_full = opened.take();
-    if (Status read = failed(append(*m_full, tokens(m_case.rows), Source::Prompt)); !read) return read;
+    m_full = KV_TRY(open({{"name", "full"}}));
+    KV_TRY(failed(append(*m_full, tokens(m_case.rows), Source::Prompt)));
     const std::string gates =
         (std::filesystem::temp_directory_path() / ("kvlab-bench-gates-" + std::to_string(m_case.rows) + ".safetensors"))
             .string();
@@ -71,9 +69,8 @@ class PolicyBench {
       if (!done || policy.name == "full" ||
           (!wanted.empty() && std::find(wanted.begin(), wanted.end(), policy.name) == wanted.end()))
         continue;
-      if (!report(progress, "policy: " + std::string(policy.name) + " on " + m_case.model, 0, 0))
-        done = Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
-      else done = measure(std::string(policy.name), gates);
+      done = goOn(progress, "policy: " + std::string(policy.name) + " on " + m_case.model);
+      if (done) done = measure(std::string(policy.name), gates);
     }
     std::error_code ignored;
     std::filesystem::remove(gates, ignored);
@@ -84,35 +81,33 @@ class PolicyBench {
   std::vector<TokenId> tokens(int n) const { return benchTokens(n, m_full->model().config().vocab); }
 
   Result<std::unique_ptr<Session>> open(const nlohmann::json& policy) const {
-    Result<Manifest> manifest = Manifest::fromJson({{"model", m_case.model},
-                                                    {"backend", m_options.backend},
-                                                    {"threads", m_options.threads},
-                                                    {"capacity", m_case.prompt + 512},
-                                                    {"history_bytes", 0},
-                                                    {"policy", policy}});
-    if (!manifest) return manifest.error();
-    return m_full ? m_full->beside(*manifest) : openSession(*manifest, m_options.resources);
+    Manifest manifest = KV_TRY(Manifest::fromJson({{"model", m_case.model},
+                                                   {"backend", m_options.backend},
+                                                   {"threads", m_options.threads},
+                                                   {"capacity", m_case.prompt + 512},
+                                                   {"history_bytes", 0},
+                                                   {"policy", policy}}));
+    return m_full ? m_full->beside(manifest) : openSession(manifest, m_options.resources);
   }
 
   Status measure(const std::string& policy, const std::string& gates) {
     nlohmann::json spec{{"name", policy}, {"capacity", m_case.rows}};
     if (policy == "smartkv") spec["gates"] = gates;
-    Result<std::unique_ptr<Session>> opened = open(spec);
-    if (!opened) return opened.error();
-    Session& s = **opened;
+    std::unique_ptr<Session> opened = KV_TRY(open(spec));
+    Session& s = *opened;
     const std::string what = policy + ", " + m_case.model + ", " + std::to_string(m_case.prompt) + " -> " +
         std::to_string(m_case.rows) + " rows";
-    if (Status read = failed(append(s, tokens(m_case.prompt), Source::Prompt, false)); !read) return read;
+    KV_TRY(failed(append(s, tokens(m_case.prompt), Source::Prompt, false)));
     const double before = static_cast<double>(s.snapshot()->bytes.allocated);
     const auto start = BenchClock::now();
-    if (Status pruned = failed(endPrefill(s)); !pruned) return pruned;
+    KV_TRY(failed(endPrefill(s)));
     m_rows.push_back(benchRow("policy", what, "prune", "ms", {secondsSince(start) * 1e3}));
     std::vector<double> us, ratio, decision;
     for (int run = 0; run < (m_options.quick ? 4 : 24); ++run) {
       double pair[2];
       for (Session* side : {m_full.get(), &s}) {
         const auto tick = BenchClock::now();
-        if (Status stepped = failed(step(*side, {TokenId(5)})); !stepped) return stepped;
+        KV_TRY(failed(step(*side, {TokenId(5)})));
         pair[side == &s] = secondsSince(tick) * 1e6;
       }
       us.push_back(pair[1]);
@@ -122,7 +117,7 @@ class PolicyBench {
     m_rows.push_back(benchRow("policy", what, "tick", "us", us));
     m_rows.push_back(benchRow("policy", what, "decision", "us", decision));
     m_rows.push_back(benchRow("policy", what, "to_full", "x", ratio));
-    if (Status shrunk = setCapacity(s, m_case.rows + 1); !shrunk) return shrunk;
+    KV_TRY(setCapacity(s, m_case.rows + 1));
     m_rows.push_back(benchRow("policy", what, "bytes_live", "bytes", {static_cast<double>(s.snapshot()->bytes.live)}));
     m_rows.push_back(
         benchRow("policy", what, "bytes_share", "x", {static_cast<double>(s.snapshot()->bytes.allocated) / before}));
@@ -133,7 +128,7 @@ class PolicyBench {
   Status trim() {
     std::vector<Action> actions;
     for (std::int32_t at = m_case.rows; at < m_full->state().length(); ++at) actions.push_back(Delete{Position(at)});
-    if (Status queued = inject(*m_full, std::move(actions)); !queued) return queued;
+    KV_TRY(inject(*m_full, std::move(actions)));
     return failed(apply(*m_full));
   }
 
@@ -149,8 +144,7 @@ Status benchPolicy(const BenchOptions& options, nlohmann::json& rows, const Prog
   const std::vector<Case> cases = options.quick
       ? std::vector<Case>{{"synthetic:tiny", 32, 64, {}}}
       : std::vector<Case>{{"demo", 256, 1024, {}}, {"synthetic:tinyllama-1.1b", 704, 1024, {"h2o", "tova", "smartkv"}}};
-  for (const Case& one : cases)
-    if (Status done = PolicyBench(options, rows, one).run(progress); !done) return done;
+  for (const Case& one : cases) KV_TRY(PolicyBench(options, rows, one).run(progress));
   return ok();
 }
 

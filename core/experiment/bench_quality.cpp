@@ -32,24 +32,21 @@ Result<std::unique_ptr<Session>> openFor(const BenchOptions& options, const nloh
                         {"check", {{"level", "off"}}},
                         {"history_bytes", 0}};
   wanted.update(changes);
-  Result<Manifest> manifest = Manifest::fromJson(wanted);
-  if (!manifest) return manifest.error();
-  return openSession(*manifest, options.resources);
+  Manifest manifest = KV_TRY(Manifest::fromJson(wanted));
+  return openSession(manifest, options.resources);
 }
 
 /// A text of `length` tokens in the model's own words.
 Result<std::vector<TokenId>> sampleText(const BenchOptions& options, int length) {
   nlohmann::json sampled = rowsOf("on_read", "f32", "f32");
   sampled["sampling"] = {{"temperature", 0.8}, {"seed", 7}};
-  Result<std::unique_ptr<Session>> session = openFor(options, sampled);
-  if (!session) return session.error();
-  Result<std::vector<TokenId>> text = (*session)->model().tokenizer().encode("Once upon a time", true);
-  if (!text) return text;
-  if (Status done = failed(append(**session, *text, Source::Prompt)); !done) return done.error();
-  std::vector<TokenId> tokens = *text;
+  std::unique_ptr<Session> session = KV_TRY(openFor(options, sampled));
+  std::vector<TokenId> text = KV_TRY(session->model().tokenizer().encode("Once upon a time", true));
+  KV_TRY(failed(append(*session, text, Source::Prompt)));
+  std::vector<TokenId> tokens = text;
   while (static_cast<int>(tokens.size()) < length) {
-    const TickReport report = step(**session);
-    if (Status done = failed(report); !done) return done.error();
+    const TickReport report = step(*session);
+    KV_TRY(failed(report));
     tokens.push_back(*report.token);
   }
   return tokens;
@@ -58,10 +55,10 @@ Result<std::vector<TokenId>> sampleText(const BenchOptions& options, int length)
 /// Logits before each token of the text but the first.
 Result<std::vector<Logits>> read(Session& session, const std::vector<TokenId>& text) {
   std::vector<Logits> out;
-  if (Status done = failed(append(session, {text.front()}, Source::Prompt)); !done) return done.error();
+  KV_TRY(failed(append(session, {text.front()}, Source::Prompt)));
   for (std::size_t i = 1; i < text.size(); ++i) {
     out.push_back(*session.state().logits);
-    if (Status done = failed(step(session, {text[i]})); !done) return done.error();
+    KV_TRY(failed(step(session, {text[i]})));
   }
   return out;
 }
@@ -106,27 +103,22 @@ Status benchQuality(const BenchOptions& options, nlohmann::json& rows, const Pro
   static constexpr const char* kPairs[][2] = {{"f16", "f16"},      {"bf16", "bf16"},        {"f16", "int8"},
                                               {"int8", "f16"},     {"int8", "int8"},        {"f16", "fp8-e4m3"},
                                               {"fp8-e4m3", "f16"}, {"fp8-e4m3", "fp8-e4m3"}};
-  Result<std::vector<TokenId>> text = sampleText(options, options.quick ? 24 : 1800);
-  if (!text) return text.error();
+  std::vector<TokenId> text = KV_TRY(sampleText(options, options.quick ? 24 : 1800));
   for (const char* keyPhase : {"on_read", "at_write"}) {
     std::vector<Logits> exact;
     const auto one = [&](const std::string& what, const nlohmann::json& changes) -> Status {
-      if (!report(progress, "quality: " + what, 0, 0))
-        return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
-      Result<std::unique_ptr<Session>> session = openFor(options, changes);
-      if (!session) return session.error();
-      Result<std::vector<Logits>> live = read(**session, *text);
-      if (!live) return live.error();
-      if (exact.empty()) exact = live.take();
-      else compare(what, exact, *live, *text, rows);
+      KV_TRY(goOn(progress, "quality: " + what));
+      std::unique_ptr<Session> session = KV_TRY(openFor(options, changes));
+      std::vector<Logits> live = KV_TRY(read(*session, text));
+      if (exact.empty()) exact = std::move(live);
+      else compare(what, exact, live, text, rows);
       return ok();
     };
     const auto pair = [&](const std::string& k, const std::string& v) {
       return one(std::string(keyPhase) + ", K " + k + ", V " + v, rowsOf(keyPhase, k, v));
     };
-    if (Status done = pair("f32", "f32"); !done) return done;
-    for (const auto& [k, v] : kPairs)
-      if (Status done = pair(k, v); !done) return done;
+    KV_TRY(pair("f32", "f32"));
+    for (const auto& [k, v] : kPairs) KV_TRY(pair(k, v));
     if (keyPhase != std::string_view("on_read") || options.backend == "cuda") continue;
     std::vector<std::pair<std::string, std::string>> others{{"weights", "int8"}};
     for (const kernels::NumericsAnswer& other : kernels::numericsOf("cpu"))
@@ -134,7 +126,7 @@ Status benchQuality(const BenchOptions& options, nlohmann::json& rows, const Pro
     for (const auto& [key, word] : others) {
       nlohmann::json changes = rowsOf(keyPhase, "f32", "f32");
       changes[key] = word;
-      if (Status done = one(key + " " + word, changes); !done) return done;
+      KV_TRY(one(key + " " + word, changes));
     }
   }
   return ok();

@@ -41,24 +41,34 @@ std::vector<double> readBandwidth(int threads, std::size_t bytes, int runs) {
 
 Result<std::unique_ptr<Session>> benchSession(const BenchOptions& options, const std::string& model, bool probes,
                                               int capacity) {
-  Result<Manifest> manifest = Manifest::fromJson({{"model", model},
-                                                  {"backend", options.backend},
-                                                  {"weights", options.weights},
-                                                  {"numerics", options.numerics},
-                                                  {"threads", threadsOf(options)},
-                                                  {"dtype", options.dtype},
-                                                  {"probes", probes},
-                                                  {"capacity", capacity},
-                                                  {"history_bytes", 0},
-                                                  {"check", {{"level", probes ? "cheap" : "off"}}}});
-  if (!manifest) return manifest.error();
-  return openSession(*manifest, options.resources);
+  Manifest manifest = KV_TRY(Manifest::fromJson({{"model", model},
+                                                 {"backend", options.backend},
+                                                 {"weights", options.weights},
+                                                 {"numerics", options.numerics},
+                                                 {"threads", threadsOf(options)},
+                                                 {"dtype", options.dtype},
+                                                 {"probes", probes},
+                                                 {"capacity", capacity},
+                                                 {"history_bytes", 0},
+                                                 {"check", {{"level", probes ? "cheap" : "off"}}}}));
+  return openSession(manifest, options.resources);
 }
 
 std::vector<TokenId> benchTokens(int n, int vocab) {
   std::vector<TokenId> out;
   for (int i = 0; i < n; ++i) out.push_back(TokenId((i * 7919 + 13) % vocab));
   return out;
+}
+
+Status goOn(const Progress& progress, const std::string& what, std::int64_t done, std::int64_t total) {
+  if (report(progress, what, done, total)) return ok();
+  return Error("cancelled", "the benchmark was cancelled", "on request", "run it again");
+}
+
+Result<std::unique_ptr<kernels::Backend>> benchBackend(const BenchOptions& options) {
+  kernels::BackendAnswer answer = kernels::openBackend(options.backend, threadsOf(options));
+  if (!answer.backend) return Error("no_backend", "the benchmark did not run", answer.why, "use --backend cpu");
+  return std::move(answer.backend);
 }
 
 Status failed(const TickReport& report) { return report.ok ? ok() : Status(*report.error); }

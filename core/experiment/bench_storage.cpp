@@ -3,8 +3,6 @@
 // query pays to read the window, assembled or in place. Two layers of real shapes, figures per layer;
 // ratios to contiguous_splice. Reads take turns with reads of indirection, as the machine's bandwidth
 // wanders, and are compared through those. Forward passes are not in these figures.
-#include <chrono>
-#include <thread>
 
 #include "core/edit/assembly.h"
 #include "core/edit/recompute.h"
@@ -24,21 +22,19 @@ Status measureEdits(BenchCache& cache, std::int32_t rows, int runs, Figures& out
   const auto next = [](Position p) { return Position(p.value() + 1); };
   for (int run = 0; run < runs + 1; ++run) {
     for (int i = 0; i < 4; ++i) {
-      Result<EditCost> append = applyTo(cache, {Add{TokenId(8)}});
-      if (!append) return append.error();
+      EditCost append = KV_TRY(applyTo(cache, {Add{TokenId(8)}}));
       if (run == 0) continue;  // warm
-      out.append.push_back(append->commit / kLayers);
-      out.appendBytes.push_back(append->bytes / kLayers);
+      out.append.push_back(append.commit / kLayers);
+      out.appendBytes.push_back(append.bytes / kLayers);
     }
     const std::int32_t left = static_cast<std::int32_t>(cache.state.context.size()) - rows;  // before the window
     const Position a(position(0.5).value() + left), b(position(0.51).value() + left);
-    Result<EditCost> edit =
-        applyTo(cache, {ReplacePair{a, next(a), {TokenId(5)}}, ReplacePair{b, next(b), {TokenId(6)}}, Add{TokenId(7)}});
-    if (!edit) return edit.error();
-    if (Result<EditCost> filled = applyTo(cache, {Add{TokenId(9)}}); !filled) return filled.error();
+    EditCost edit = KV_TRY(applyTo(
+        cache, {ReplacePair{a, next(a), {TokenId(5)}}, ReplacePair{b, next(b), {TokenId(6)}}, Add{TokenId(7)}}));
+    KV_TRY(applyTo(cache, {Add{TokenId(9)}}));
     if (run == 0) continue;
-    out.edit.push_back(edit->commit / kLayers);
-    out.editBytes.push_back(edit->bytes / kLayers);
+    out.edit.push_back(edit.commit / kLayers);
+    out.editBytes.push_back(edit.bytes / kLayers);
   }
   return ok();
 }
@@ -61,7 +57,7 @@ Read measureRead(BenchCache& cache, const CacheShape& shape, kernels::Backend& b
   float* placedResult = outer.out(result.data(), result.size());
   kernels::Staging staging(backend);
   Assemblies assemblies(staging);
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = BenchClock::now();
   const Assembled copy = assemblies.make(group, pass, 0, 1, static_cast<std::int64_t>(group.map->size()), format,
                                          target.data(), nullptr, false);
   kernels::AttentionArgs args;
@@ -84,8 +80,7 @@ Read measureRead(BenchCache& cache, const CacheShape& shape, kernels::Backend& b
     backend.ops().attention(backend.context(), args);
   }
   staging.finish();
-  const double us =
-      std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / kLayers;
+  const double us = 1e6 * secondsSince(start) / kLayers;
   const double rows = static_cast<double>(map.resident()) * static_cast<double>(kernels::rowLayout(format).stride);
   return {us, rows + (copy.records ? 2 * rows : 0)};
 }
@@ -105,26 +100,20 @@ void measureReads(BenchCache& cache, BenchCache& indirection, const CacheShape& 
 
 Status benchStorage(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
   const CacheShape shapes[] = {{"tinyllama-1.1b", kLayers, 4, 64, 32}, {"7b-mha", kLayers, 32, 128, 32}};
-  const auto [backend, why, unused] = kernels::openBackend(
-      options.backend,
-      options.threads ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
-  if (!backend) return Error{"no_backend", "the benchmark did not run", why, "use --backend cpu"};
+  const std::unique_ptr<kernels::Backend> backend = KV_TRY(benchBackend(options));
   for (const CacheShape& shape : shapes)
     for (const std::int32_t count : {8192, 32768}) {
       if (options.quick && (count > 8192 || shape.kvHeads > 4)) continue;
       std::vector<std::pair<std::string, Figures>> all;
-      Result<BenchCache> indirection =
-          makeBenchCache(shape, layouts().front(), count, count, kernels::DType::f16, kernels::DType::f16, *backend);
-      if (!indirection) return indirection.error();
+      BenchCache indirection = KV_TRY(
+          makeBenchCache(shape, layouts().front(), count, count, kernels::DType::f16, kernels::DType::f16, *backend));
       for (const LayoutName& info : layouts()) {
-        if (!report(progress, std::string("storage: ") + shape.name + ", " + std::string(info.name), 0, 0))
-          return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
-        Result<BenchCache> cache =
-            makeBenchCache(shape, info, count, count, kernels::DType::f16, kernels::DType::f16, *backend);
-        if (!cache) return cache.error();
+        KV_TRY(goOn(progress, std::string("storage: ") + shape.name + ", " + std::string(info.name)));
+        BenchCache cache =
+            KV_TRY(makeBenchCache(shape, info, count, count, kernels::DType::f16, kernels::DType::f16, *backend));
         Figures figures;
-        if (Status done = measureEdits(*cache, count, options.quick ? 1 : 7, figures); !done) return done;
-        measureReads(*cache, *indirection, shape, *backend, options.quick ? 1 : 15, figures);
+        KV_TRY(measureEdits(cache, count, options.quick ? 1 : 7, figures));
+        measureReads(cache, indirection, shape, *backend, options.quick ? 1 : 15, figures);
         all.emplace_back(info.name, std::move(figures));
       }
       const auto median = [](std::vector<double> samples) {

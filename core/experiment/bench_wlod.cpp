@@ -38,9 +38,8 @@ class WlodLine {
     if (actions.empty()) {
       done = m_transaction.rebuild(m_ledger, m_state, trace);
     } else {
-      Result<WlodPlan> plan = planWlod(m_state, m_machine.model->config().vocab, actions);
-      if (!plan) return plan.error();
-      done = m_transaction.run(m_ledger, m_state, *plan, Source::Prompt, Tick(1), WlodRecompute::Incremental, trace);
+      WlodPlan plan = KV_TRY(planWlod(m_state, m_machine.model->config().vocab, actions));
+      done = m_transaction.run(m_ledger, m_state, plan, Source::Prompt, Tick(1), WlodRecompute::Incremental, trace);
     }
     if (!done) return done.error();
     const double seconds = secondsSince(start);
@@ -72,9 +71,8 @@ Result<std::unique_ptr<WlodLine>> makeLine(const Machine& machine, Transformer& 
   const ModelConfig& c = machine.model->config();
   const kernels::RowFormat format{c.kvHeads, c.headDim, machine.model->dtype(), machine.model->dtype()};
   const auto slots = static_cast<std::int32_t>(2.2 * length) + 256;  // all rows twice, summaries with them
-  Result<CacheStore> store = CacheStore::create(*machine.backend, c.layers, format, slots);
-  if (!store) return store.error();
-  return std::make_unique<WlodLine>(machine, transformer, store.take(), attention);
+  CacheStore store = KV_TRY(CacheStore::create(*machine.backend, c.layers, format, slots));
+  return std::make_unique<WlodLine>(machine, transformer, std::move(store), attention);
 }
 
 const char* nameOf(WlodAttention attention) { return attention == WlodAttention::Flat ? "flat" : "pyramid"; }
@@ -92,10 +90,9 @@ Status measureEdit(WlodLine& line, const std::string& what, int length, double p
   std::vector<double> times, ratios;
   for (int run = 0; run < runs; ++run)
     for (const std::vector<Action>* list : {&down, &up}) {
-      const Result<double> seconds = line.timed(*list);
-      if (!seconds) return seconds.error();
-      times.push_back(*seconds * 1e3);
-      ratios.push_back(full / *seconds);
+      const double seconds = KV_TRY(line.timed(*list));
+      times.push_back(seconds * 1e3);
+      ratios.push_back(full / seconds);
     }
   const std::string edit = what + ", " + std::to_string(blocks) + (blocks == 1 ? " block" : " blocks") + " at " +
       std::to_string(static_cast<int>(place * 100)) + " %";
@@ -106,17 +103,15 @@ Status measureEdit(WlodLine& line, const std::string& what, int length, double p
 
 Status measureLine(const Machine& machine, Transformer& transformer, int length, WlodAttention attention, bool edits,
                    nlohmann::json& rows) {
-  Result<std::unique_ptr<WlodLine>> line = makeLine(machine, transformer, length, attention);
-  if (!line) return line.error();
-  if (const Result<double> filled = (*line)->fill(length); !filled) return filled.error();
+  std::unique_ptr<WlodLine> line = KV_TRY(makeLine(machine, transformer, length, attention));
+  KV_TRY(line->fill(length));
   const bool heavy = attention == WlodAttention::Flat && length > 8192;  // minutes for each pass
   const int runs = machine.options.quick || heavy ? 1 : length > 8192 ? 2 : 3;
   std::vector<double> fulls, perRow;
   for (int run = 0; run < runs; ++run) {
-    const Result<double> seconds = (*line)->timed({});
-    if (!seconds) return seconds.error();
-    fulls.push_back(*seconds * 1e3);
-    perRow.push_back(*seconds * 1e6 / length);
+    const double seconds = KV_TRY(line->timed({}));
+    fulls.push_back(seconds * 1e3);
+    perRow.push_back(seconds * 1e6 / length);
   }
   const std::string what =
       machine.model->spec() + ", " + nameOf(attention) + ", " + std::to_string(length) + " entries";
@@ -126,10 +121,7 @@ Status measureLine(const Machine& machine, Transformer& transformer, int length,
   for (const double place : kPlaces)
     for (const int blocks : {1, 16})
       if (edits && blocks < length / kGistBlock / 2 && (!heavy || (place >= 0.5 && blocks == 1)))
-        if (Status done =
-                measureEdit(**line, what, length, place, blocks, full["median"].get<double>() / 1e3, runs, rows);
-            !done)
-          return done;
+        KV_TRY(measureEdit(*line, what, length, place, blocks, full["median"].get<double>() / 1e3, runs, rows));
   return ok();
 }
 
@@ -137,28 +129,22 @@ Status measureLine(const Machine& machine, Transformer& transformer, int length,
 
 Status benchWlod(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
   Machine machine{options, kernels::makeCpuBackend(threadsOf(options)), nullptr, nullptr};
-  Result<std::shared_ptr<const Model>> model = Model::open(!options.model.empty() ? options.model
-                                                               : options.quick    ? "synthetic:tiny"
-                                                                                  : "demo",
-                                                           options.resources);
-  if (!model) return model.error();
-  machine.model = model.take();
-  Result<std::shared_ptr<const PlacedWeights>> weights = PlacedWeights::place(machine.model, machine.backend);
-  if (!weights) return weights.error();
+  machine.model = KV_TRY(Model::open(!options.model.empty() ? options.model
+                                         : options.quick    ? "synthetic:tiny"
+                                                            : "demo",
+                                     options.resources));
+  std::shared_ptr<const PlacedWeights> weights = KV_TRY(PlacedWeights::place(machine.model, machine.backend));
   const std::vector<int> lengths = options.quick
       ? std::vector{256}
       : std::vector{2048, 8192, 32768, 131072};  // beyond a model's phases: time, not meaning
-  Result<std::unique_ptr<Transformer>> transformer =
-      Transformer::create(*weights, *machine.backend, lengths.back() + 1, 256);
-  if (!transformer) return transformer.error();
+  std::unique_ptr<Transformer> transformer =
+      KV_TRY(Transformer::create(weights, *machine.backend, lengths.back() + 1, 256));
   for (const WlodAttention attention : {WlodAttention::Pyramid, WlodAttention::Flat})
     for (const int length : lengths) {
       const bool edits = options.quick || length == 8192 || length == 32768;
       if (attention == WlodAttention::Flat && length > 32768) continue;  // hours
-      if (!report(progress, std::string("wlod: ") + nameOf(attention) + ", " + std::to_string(length) + " entries", 0,
-                  0))
-        return Error{"cancelled", "the benchmark was cancelled", "on request", "run it again"};
-      if (Status done = measureLine(machine, **transformer, length, attention, edits, rows); !done) return done;
+      KV_TRY(goOn(progress, std::string("wlod: ") + nameOf(attention) + ", " + std::to_string(length) + " entries"));
+      KV_TRY(measureLine(machine, *transformer, length, attention, edits, rows));
     }
   return ok();
 }

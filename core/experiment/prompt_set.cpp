@@ -23,15 +23,13 @@ class PromptReader {
     std::vector<SweepStory> out;
     for (std::size_t i = 0;
          i < list.size() && (m_limits.stories == 0 || i < static_cast<std::size_t>(m_limits.stories)); ++i) {
-      Result<SweepStory> one = story(list[i], place + "[" + std::to_string(i) + "]");
-      if (!one) return one.error();
-      out.push_back(one.take());
+      out.push_back(KV_TRY(story(list[i], place + "[" + std::to_string(i) + "]")));
     }
     return out;
   }
 
   Error bad(const std::string& place, const std::string& why) const {
-    return Error{"bad_prompts", "cannot use the prompts of " + m_file, place + " " + why, kRemedy, std::nullopt, place};
+    return Error("bad_prompts", "cannot use the prompts of " + m_file, place + " " + why, kRemedy, place);
   }
 
  private:
@@ -74,7 +72,7 @@ class PromptReader {
   }
 
   Status needle(const json& object, const std::string& place, std::int32_t length, SweepQuestion& out) const {
-    if (Status read = whole(object, place, "needle_at", out.needleAt, 0, length - 1); !read) return read;
+    KV_TRY(whole(object, place, "needle_at", out.needleAt, 0, length - 1));
     out.needleBegin = out.needleAt;
     out.needleEnd = out.needleAt + 1;
     if (object.contains("needle")) {
@@ -93,32 +91,24 @@ class PromptReader {
   }
 
   Result<SweepQuestion> question(const json& object, const std::string& place, std::int32_t length) const {
-    if (Status keys = known(
-            object, place,
-            {"text", "ids", "reply", "reply_ids", "deciding", "needle", "needle_at", "distance", "held_out", "moved"});
-        !keys)
-      return keys.error();
+    KV_TRY(known(
+        object, place,
+        {"text", "ids", "reply", "reply_ids", "deciding", "needle", "needle_at", "distance", "held_out", "moved"}));
     SweepQuestion out;
-    Result<std::vector<TokenId>> asked = tokens(object, place, "text", "ids", false);
-    if (!asked) return asked.error();
-    Result<std::vector<TokenId>> reply = tokens(object, place, "reply", "reply_ids", false);
-    if (!reply) return reply.error();
+    std::vector<TokenId> asked = KV_TRY(tokens(object, place, "text", "ids", false));
+    std::vector<TokenId> reply = KV_TRY(tokens(object, place, "reply", "reply_ids", false));
     std::int32_t deciding = 0;
-    if (Status read = whole(object, place, "deciding", deciding, 0, static_cast<std::int64_t>(reply->size()) - 1);
-        !read)
-      return read.error();
-    if (Status read = needle(object, place, length, out); !read) return read.error();
-    out.tokens = asked.take();
-    out.reply.assign(reply->begin(), reply->begin() + deciding + 1);
+    KV_TRY(whole(object, place, "deciding", deciding, 0, static_cast<std::int64_t>(reply.size()) - 1));
+    KV_TRY(needle(object, place, length, out));
+    out.tokens = std::move(asked);
+    out.reply.assign(reply.begin(), reply.begin() + deciding + 1);
     return out;
   }
 
   Result<SweepStory> story(const json& object, const std::string& place) const {
-    if (Status keys = known(object, place, {"text", "ids", "tokens", "questions"}); !keys) return keys.error();
+    KV_TRY(known(object, place, {"text", "ids", "tokens", "questions"}));
     SweepStory out;
-    Result<std::vector<TokenId>> told = tokens(object, place, "text", "ids", true);
-    if (!told) return told.error();
-    out.tokens = told.take();
+    out.tokens = KV_TRY(tokens(object, place, "text", "ids", true));
     const auto length = static_cast<std::int32_t>(out.tokens.size());
     if (object.contains("tokens") && object["tokens"] != length)
       return bad(place + ".tokens",
@@ -128,9 +118,7 @@ class PromptReader {
     if (!list.is_array() || list.empty()) return bad(place + ".questions", "holds no question");
     for (std::size_t i = 0;
          i < list.size() && (m_limits.questions == 0 || i < static_cast<std::size_t>(m_limits.questions)); ++i) {
-      Result<SweepQuestion> one = question(list[i], place + ".questions[" + std::to_string(i) + "]", length);
-      if (!one) return one.error();
-      out.questions.push_back(one.take());
+      out.questions.push_back(KV_TRY(question(list[i], place + ".questions[" + std::to_string(i) + "]", length)));
     }
     return out;
   }

@@ -9,7 +9,6 @@
 // that opens a text (<s>) has position 0. The model's own tokenizer cuts texts into tokens.
 // resources/prompts/README.md explains the fields. Values; any thread.
 #pragma once
-#include <span>
 #include <string>
 #include <vector>
 

@@ -18,9 +18,9 @@ constexpr int kDistances[] = {64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 
 
 /// Logits of the next token; an edit may have made those of the state stale.
 Result<std::vector<float>> freshLogits(Session& session) {
-  if (Status fresh = refreshLogits(session); !fresh) return fresh.error();
+  KV_TRY(refreshLogits(session));
   if (!session.state().logits)
-    return Error{"empty", "there is nothing to compare", "the session has no logits", "give the story some tokens"};
+    return Error("empty", "there is nothing to compare", "the session has no logits", "give the story some tokens");
   return *session.state().logits;
 }
 
@@ -48,20 +48,15 @@ class StoryRun {
   /// A session that has read the prompt of this question.
   Result<std::unique_ptr<Session>> ready(const SweepQuestion& question) {
     if (m_ask == Ask::Inside) return read(joined(m_story.tokens, question.tokens));
-    if (!m_read) {
-      Result<std::unique_ptr<Session>> session = read(m_story.tokens);
-      if (!session) return session;
-      m_read = session.take();
-    }
+    if (!m_read) m_read = KV_TRY(read(m_story.tokens));
     return m_read->fork();
   }
 
  private:
   Result<std::unique_ptr<Session>> read(const std::vector<TokenId>& prompt) const {
-    Result<std::unique_ptr<Session>> session = m_host.beside(m_manifest);
-    if (!session) return session;
-    if (m_future) setFuture(**session, m_future);
-    if (Status done = failed(append(**session, prompt, Source::Prompt)); !done) return done.error();
+    std::unique_ptr<Session> session = KV_TRY(m_host.beside(m_manifest));
+    if (m_future) setFuture(*session, m_future);
+    KV_TRY(failed(append(*session, prompt, Source::Prompt)));
     return session;
   }
 
@@ -79,17 +74,14 @@ using AfterToken = std::function<Status(Session&, std::size_t position, std::vec
 /// Reads and feeds one question; position 0 of `token` is the end of the prompt.
 Status runQuestion(StoryRun& story, const SweepQuestion& question, Ask ask, const AfterPrompt& prompt,
                    const AfterToken& token) {
-  Result<std::unique_ptr<Session>> session = story.ready(question);
-  if (!session) return session.error();
-  keepAttention(**session);
-  prompt(**session);
+  std::unique_ptr<Session> session = KV_TRY(story.ready(question));
+  keepAttention(*session);
+  prompt(*session);
   const std::vector<TokenId> tokens = fed(question, ask);
   for (std::size_t i = 0; i <= tokens.size(); ++i) {
-    if (i > 0)
-      if (Status done = failed(step(**session, {tokens[i - 1]})); !done) return done;
-    Result<std::vector<float>> logits = freshLogits(**session);
-    if (!logits) return logits.error();
-    if (Status taken = token(**session, i, logits.take()); !taken) return taken;
+    if (i > 0) KV_TRY(failed(step(*session, {tokens[i - 1]})));
+    std::vector<float> logits = KV_TRY(freshLogits(*session));
+    KV_TRY(token(*session, i, std::move(logits)));
   }
   return ok();
 }
@@ -292,7 +284,7 @@ Result<std::vector<StoryTrace>> runReference(const Session& host, const Manifest
         if (position > 0) keepAttention(session, one);
         return ok();
       };
-      if (Status done = runQuestion(run, question, work.ask, prompt, token); !done) return done.error();
+      KV_TRY(runQuestion(run, question, work.ask, prompt, token));
     }
   }
   return out;
@@ -315,7 +307,7 @@ Status runCell(const Session& host, const Manifest& manifest, const CellWork& wo
         tally.token(session, question, trace, position, logits);
         return ok();
       };
-      if (Status done = runQuestion(run, question, work.ask, prompt, token); !done) return done;
+      KV_TRY(runQuestion(run, question, work.ask, prompt, token));
       bytes.add(reference[s].bytes);
     }
   }

@@ -8,7 +8,6 @@
 // question: it is fed the tokens of question and reply one by one. ask "inside": each question has a session whose
 // prompt is the story with the question. Figures are compared after every token that was fed.
 #pragma once
-#include <memory>
 #include <vector>
 
 #include "core/api/sweep_table.h"

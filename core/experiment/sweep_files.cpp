@@ -45,8 +45,7 @@ Status writeSweepFiles(const std::string& folder, const std::string& title, std:
                                                        {"summary.csv", summaryCsv(points)},
                                                        {"pareto.svg", paretoSvg(title, points)},
                                                        {"timings.jsonl", timings}};
-  for (const auto& [name, text] : files)
-    if (Status written = write(folder + "/" + name, text); !written) return written;
+  for (const auto& [name, text] : files) KV_TRY(write(folder + "/" + name, text));
   return ok();
 }
 

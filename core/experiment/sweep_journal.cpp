@@ -7,10 +7,10 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 
 #include "core/files/fingerprint.h"
+#include "core/model/files/part_file.h"
 #include "core/model/files/strict_json.h"
 
 namespace kvlab {
@@ -48,15 +48,6 @@ bool writeAll(int file, std::string_view text) {
   return ::fsync(file) == 0;
 }
 
-/// A new name survives a power cut once its folder is on the disk; best effort.
-void syncFolder(const std::string& path) {
-  const auto folder = std::filesystem::path(path).parent_path();
-  const int file = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return;
-  ::fsync(file);
-  ::close(file);
-}
-
 }  // namespace
 
 SweepJournal::~SweepJournal() {
@@ -64,55 +55,54 @@ SweepJournal::~SweepJournal() {
 }
 
 Error SweepJournal::failure(const std::string& why) const {
-  return Error{"bad_file", "cannot use the journal " + m_path, why,
-               "check the folder, its permissions and the free space"};
+  return Error("bad_file", "cannot use the journal " + m_path, why,
+               "check the folder, its permissions and the free space");
 }
 
 Status SweepJournal::lock(int flags) {
   m_file = ::open(m_path.c_str(), flags | O_CLOEXEC, 0644);
   if (m_file < 0 && errno == EEXIST)
-    return Error{"sweep_exists", "the sweep was not started", m_path + " holds another sweep or a part of this one",
-                 "go on with --resume, or give another --out"};
+    return Error("sweep_exists", "the sweep was not started", m_path + " holds another sweep or a part of this one",
+                 "go on with --resume, or give another --out");
   if (m_file < 0) return failure(std::strerror(errno));
   if (::flock(m_file, LOCK_EX | LOCK_NB) == 0) return ok();
-  return Error{"sweep_busy", "the sweep was not started", "another one is writing " + m_path,
-               "wait for it, or give another --out"};
+  return Error("sweep_busy", "the sweep was not started", "another one is writing " + m_path,
+               "wait for it, or give another --out");
 }
 
 Result<std::unique_ptr<SweepJournal>> SweepJournal::create(const std::string& path, const Json& head) {
   std::unique_ptr<SweepJournal> journal(new SweepJournal(path));
-  if (Status locked = journal->lock(O_RDWR | O_CREAT | O_EXCL | O_APPEND); !locked) return locked.error();
-  if (Status written = journal->append(head); !written) return written.error();
-  syncFolder(path);
+  KV_TRY(journal->lock(O_RDWR | O_CREAT | O_EXCL | O_APPEND));
+  KV_TRY(journal->append(head));
+  syncFolderOf(path);
   return journal;
 }
 
 Result<std::unique_ptr<SweepJournal>> SweepJournal::open(const std::string& path) {
   std::unique_ptr<SweepJournal> journal(new SweepJournal(path));
-  if (Status locked = journal->lock(O_RDWR | O_APPEND); !locked) return locked.error();
-  if (Status found = journal->read(); !found) return found.error();
+  KV_TRY(journal->lock(O_RDWR | O_APPEND));
+  KV_TRY(journal->read());
   return journal;
 }
 
 Status SweepJournal::read() {
-  Result<std::string> text = readFile(m_path, "bad_file", kMostBytes);
-  if (!text) return text.error();
+  std::string text = KV_TRY(readFile(m_path, "bad_file", kMostBytes));
   std::size_t begin = 0;
-  for (int number = 1; begin < text->size(); ++number) {
-    const std::size_t end = text->find('\n', begin);
-    const bool last = end == std::string::npos || end + 1 == text->size();
+  for (int number = 1; begin < text.size(); ++number) {
+    const std::size_t end = text.find('\n', begin);
+    const bool last = end == std::string::npos || end + 1 == text.size();
     const std::optional<Json> value =
-        end == std::string::npos ? std::nullopt : valueOf(std::string_view(*text).substr(begin, end - begin));
+        end == std::string::npos ? std::nullopt : valueOf(std::string_view(text).substr(begin, end - begin));
     if (!value && !last)
-      return Error{"bad_journal", "cannot use the journal " + m_path,
+      return Error("bad_journal", "cannot use the journal " + m_path,
                    "line " + std::to_string(number) + " is damaged, and others follow it",
-                   "start again with another --out"};
+                   "start again with another --out");
     if (!value) break;
     if (number == 1) m_head = *value;
     else m_lines.push_back(*value);
     begin = end + 1;
   }
-  if (begin == text->size()) return ok();
+  if (begin == text.size()) return ok();
   if (::ftruncate(m_file, static_cast<off_t>(begin)) != 0 || ::fsync(m_file) != 0) return failure(std::strerror(errno));
   return ok();
 }

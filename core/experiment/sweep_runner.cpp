@@ -47,32 +47,27 @@ class Sweep {
 
   Result<SweepOutcome> run() {
     for (auto step : {&Sweep::expand, &Sweep::openModel, &Sweep::readPrompts, &Sweep::openJournal})
-      if (Status done = (this->*step)(); !done) return done.error();
+      KV_TRY((this->*step)());
     work();
     if (m_broken) return *m_broken;
     if (m_done < static_cast<std::int64_t>(m_cells.size()))
-      return Error{"cancelled", "the sweep was stopped",
+      return Error("cancelled", "the sweep was stopped",
                    std::to_string(m_done) + " of " + std::to_string(m_cells.size()) + " cells are done",
-                   "go on with --resume"};
+                   "go on with --resume");
     return finish();
   }
 
  private:
   Status expand() {
-    Result<std::vector<SweepCell>> cells = sweepCells(m_spec);
-    if (!cells) return cells.error();
-    m_cells = cells.take();
+    m_cells = KV_TRY(sweepCells(m_spec));
     m_rows.resize(m_cells.size());
     m_times.resize(m_cells.size());
     return ok();
   }
 
   Status openModel() {
-    Result<Manifest> manifest = referenceManifest(m_spec, m_spec.seeds.front());
-    if (!manifest) return manifest.error();
-    Result<std::unique_ptr<Session>> host = openSession(*manifest, m_options.resources);
-    if (!host) return host.error();
-    m_host = host.take();
+    Manifest manifest = KV_TRY(referenceManifest(m_spec, m_spec.seeds.front()));
+    m_host = KV_TRY(openSession(manifest, m_options.resources));
     m_model = modelFingerprint(m_host->model());
     m_numerics = m_host->snapshot()->info->numerics;
     return ok();
@@ -88,14 +83,12 @@ class Sweep {
     for (std::size_t i = 0; i < m_spec.prompts.size(); ++i) {
       const SweepPrompts& prompts = m_spec.prompts[i];
       const std::string place = prompts.file.empty() ? "prompts[" + std::to_string(i) + "].set" : pathOf(prompts.file);
-      Result<json> set = prompts.file.empty() ? Result<json>(prompts.set) : readJsonFile(place, "bad_prompts");
-      if (!set) return set.error();
+      json set = KV_TRY(prompts.file.empty() ? Result<json>(prompts.set) : readJsonFile(place, "bad_prompts"));
       for (const std::int64_t seed : m_spec.seeds) {
-        Result<std::vector<SweepStory>> stories = readStories(*set, place, seed, m_host->model(), prompts.limits);
-        if (!stories) return stories.error();
+        std::vector<SweepStory> stories = KV_TRY(readStories(set, place, seed, m_host->model(), prompts.limits));
         auto& entry = m_stories[{i, seed}] = std::make_unique<Stories>();
-        entry->stories = stories.take();
-        entry->hash = hashOf(*set);
+        entry->stories = std::move(stories);
+        entry->hash = hashOf(set);
       }
     }
     for (SweepCell& cell : m_cells) ++m_stories.at({cell.prompts, cell.seed})->waiting;
@@ -143,17 +136,14 @@ class Sweep {
     std::error_code failed;
     std::filesystem::create_directories(m_options.out, failed);
     if (failed)
-      return Error{"bad_file", "cannot use the folder " + m_options.out, failed.message(), "give another --out"};
+      return Error("bad_file", "cannot use the folder " + m_options.out, failed.message(), "give another --out");
     const std::string path = m_options.out + "/journal.jsonl";
     const Json head = headNow();
     const bool old = m_options.resume && std::filesystem::exists(path);
-    Result<std::unique_ptr<SweepJournal>> journal = old ? SweepJournal::open(path) : SweepJournal::create(path, head);
-    if (!journal) return journal.error();
-    m_journal = journal.take();
+    m_journal = KV_TRY(old ? SweepJournal::open(path) : SweepJournal::create(path, head));
     if (m_journal->head().is_null()) return m_journal->append(head);
-    if (Status same = compare(m_journal->head(), head); !same) return same;
-    for (const Json& line : m_journal->lines())
-      if (Status taken = take(line, path); !taken) return taken;
+    KV_TRY(compare(m_journal->head(), head));
+    for (const Json& line : m_journal->lines()) KV_TRY(take(line, path));
     return ok();
   }
 
@@ -167,26 +157,20 @@ class Sweep {
         for (const auto& [inner, wanted] : value.items())
           if (!before.contains(inner) || before[inner] != json::parse(wanted.dump()))
             what = "the specification's " + inner;
-      return Error{"sweep_changed",
-                   "the sweep was not resumed",
-                   what + " is not what the journal was begun with",
-                   "resume with the files of then, or start anew with another --out",
-                   std::nullopt,
-                   key};
+      return Error("sweep_changed", "the sweep was not resumed", what + " is not what the journal was begun with",
+                   "resume with the files of then, or start anew with another --out", key);
     }
     return ok();
   }
 
   Status take(const Json& line, const std::string& path) {
-    Result<SweepRow> row = sweepRow(line.value("row", Json()), path);
-    if (!row) return row.error();
-    const auto at = static_cast<std::size_t>(row->index);
-    if (row->index < 0 || at >= m_cells.size() || row->id != m_ids[at] || m_rows[at])
-      return Error{
-          "bad_journal", "cannot use the journal " + path,
-          "cell " + std::to_string(row->index) + " (" + row->id + ") is not one of this sweep, or stands twice",
-          "start again with another --out"};
-    finished(at, row.take(), line.value("seconds", 0.0));
+    SweepRow row = KV_TRY(sweepRow(line.value("row", Json()), path));
+    const auto at = static_cast<std::size_t>(row.index);
+    if (row.index < 0 || at >= m_cells.size() || row.id != m_ids[at] || m_rows[at])
+      return Error("bad_journal", "cannot use the journal " + path,
+                   "cell " + std::to_string(row.index) + " (" + row.id + ") is not one of this sweep, or stands twice",
+                   "start again with another --out");
+    finished(at, std::move(row), line.value("seconds", 0.0));
     ++m_found;
     return ok();
   }
@@ -272,7 +256,7 @@ class Sweep {
       done = *reference ? runCell(*m_host, cell.manifest, work, **reference, row) : Status(reference->error());
     } catch (const std::exception& thrown) {  // memory, as a rule
       done =
-          Error{"out_of_memory", "the cell was given up", thrown.what(), "sweep with fewer --jobs or shorter prompts"};
+          Error("out_of_memory", "the cell was given up", thrown.what(), "sweep with fewer --jobs or shorter prompts");
     }
     if (!done && m_stop) return done.error();
     if (!done) {
@@ -298,8 +282,7 @@ class Sweep {
     for (std::optional<SweepRow>& row : m_rows) out.rows.push_back(std::move(*row));
     out.found = m_found;
     out.failed = m_failed;
-    if (Status written = writeSweepFiles(m_options.out, m_spec.name, out.rows, m_times); !written)
-      return written.error();
+    KV_TRY(writeSweepFiles(m_options.out, m_spec.name, out.rows, m_times));
     return out;
   }
 
@@ -327,9 +310,8 @@ class Sweep {
 Result<SweepOutcome> runSweep(const SweepSpec& spec, const SweepOptions& options) { return Sweep(spec, options).run(); }
 
 Result<SweepSpec> readSweepSpec(const std::string& path) {
-  Result<json> read = readJsonFile(path, "bad_sweep", {.uniqueKeys = true});
-  if (!read) return read.error();
-  Result<SweepSpec> spec = SweepSpec::fromJson(*read);
+  json read = KV_TRY(readJsonFile(path, "bad_sweep", {.uniqueKeys = true}));
+  Result<SweepSpec> spec = SweepSpec::fromJson(read);
   if (spec) return spec;
   Error error = spec.error();
   error.what = path + ": " + error.what;

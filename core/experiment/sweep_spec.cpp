@@ -2,7 +2,6 @@
 #include "core/experiment/sweep_spec.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "core/api/named_text.h"
@@ -19,13 +18,8 @@ constexpr const char* kGroups[] = {"recall", "kl", "attention", "needles", "byte
 constexpr std::int64_t kMostCells = 1'000'000;
 
 Error badField(const std::string& key, const json& value, const std::string& why) {
-  return Error{"bad_sweep",
-               "the sweep was refused",
-               key + " " + why,
-               "correct the specification; the page Sweeps of the manual lists its keys",
-               std::nullopt,
-               key,
-               value};
+  return Error("bad_sweep", "the sweep was refused", key + " " + why,
+               "correct the specification; the page Sweeps of the manual lists its keys", key, value);
 }
 
 Status known(const json& object, const std::string& place, std::initializer_list<const char*> keys) {
@@ -79,30 +73,26 @@ Status readWithout(const json& value, const std::string& place, SweepValue& out)
 
 Result<SweepValue> readKeyValue(const json& value, const std::string& place, const std::string& key) {
   const bool labelled = value.is_object() && value.contains("value");
-  if (labelled)
-    if (Status keys = known(value, place, {"label", "value", "set", "without"}); !keys) return keys.error();
+  if (labelled) KV_TRY(known(value, place, {"label", "value", "set", "without"}));
   const json& held = labelled ? value["value"] : value;
-  Result<std::string> label =
-      labelled ? textOf(value, place + ".", "label", shortText(held)) : Result<std::string>(shortText(held));
-  if (!label) return label.error();
-  SweepValue out{*label, nested(key, held)};
+  std::string label =
+      KV_TRY(labelled ? textOf(value, place + ".", "label", shortText(held)) : Result<std::string>(shortText(held)));
+  SweepValue out{label, nested(key, held)};
   if (labelled && value.contains("set")) {
     if (!value["set"].is_object()) return badField(place + ".set", value["set"], "is no object of manifest changes");
     out.set.merge_patch(value["set"]);
   }
-  if (labelled)
-    if (Status read = readWithout(value, place, out); !read) return read.error();
+  if (labelled) KV_TRY(readWithout(value, place, out));
   return out;
 }
 
 Result<SweepValue> readChange(const json& value, const std::string& place) {
-  if (Status keys = known(value, place, {"label", "set", "without"}); !keys) return keys.error();
-  Result<std::string> label = textOf(value, place + ".", "label");
-  if (!label) return label.error();
+  KV_TRY(known(value, place, {"label", "set", "without"}));
+  std::string label = KV_TRY(textOf(value, place + ".", "label"));
   if (!value.contains("set") || !value["set"].is_object())
     return badField(place + ".set", value.value("set", json()), "is no object of manifest changes");
-  SweepValue out{*label, value["set"]};
-  if (Status read = readWithout(value, place, out); !read) return read.error();
+  SweepValue out{label, value["set"]};
+  KV_TRY(readWithout(value, place, out));
   return out;
 }
 
@@ -115,33 +105,28 @@ Result<SweepValue> readBudget(const json& value, const std::string& place, bool 
 }
 
 Result<SweepAxis> readAxis(const json& object, const std::string& place) {
-  if (Status keys = known(object, place, {"name", "key", "budget", "values"}); !keys) return keys.error();
-  Result<std::string> name = textOf(object, place + ".", "name");
-  if (!name) return name.error();
-  SweepAxis axis{*name, "", {}};
+  KV_TRY(known(object, place, {"name", "key", "budget", "values"}));
+  std::string name = KV_TRY(textOf(object, place + ".", "name"));
+  SweepAxis axis{name, "", {}};
   if (object.contains("key") && object.contains("budget"))
     return badField(place + ".budget", object["budget"], "stands beside key");
-  Result<std::string> key = textOf(object, place + ".", "key", "");
-  if (!key) return key.error();
-  axis.key = *key;
-  Result<std::string> budget = textOf(object, place + ".", "budget", "");
-  if (!budget) return budget.error();
-  if (!budget->empty() && *budget != "ratio" && *budget != "tokens")
-    return badField(place + ".budget", *budget, "is neither ratio nor tokens");
-  if ((axis.name == "budget") != !budget->empty())
+  axis.key = KV_TRY(textOf(object, place + ".", "key", ""));
+  std::string budget = KV_TRY(textOf(object, place + ".", "budget", ""));
+  if (!budget.empty() && budget != "ratio" && budget != "tokens")
+    return badField(place + ".budget", budget, "is neither ratio nor tokens");
+  if ((axis.name == "budget") != !budget.empty())
     return badField(place + ".name", axis.name, "must be budget for the axis of budgets and for no other");
-  if (Status list = listOf(object, place + ".", "values"); !list) return list.error();
+  KV_TRY(listOf(object, place + ".", "values"));
   std::set<std::string> labels;
   for (std::size_t i = 0; i < object["values"].size(); ++i) {
     const json& value = object["values"][i];
     const std::string here = place + ".values[" + std::to_string(i) + "]";
-    Result<SweepValue> one = !budget->empty() ? readBudget(value, here, *budget == "ratio")
-        : axis.key.empty()                    ? readChange(value, here)
-                                              : readKeyValue(value, here, axis.key);
-    if (!one) return one.error();
-    if (!labels.insert(one->label).second)
-      return badField(here, value, "has the label " + one->label + ", which another one has");
-    axis.values.push_back(one.take());
+    SweepValue one = KV_TRY(!budget.empty()        ? readBudget(value, here, budget == "ratio")
+                                : axis.key.empty() ? readChange(value, here)
+                                                   : readKeyValue(value, here, axis.key));
+    if (!labels.insert(one.label).second)
+      return badField(here, value, "has the label " + one.label + ", which another one has");
+    axis.values.push_back(std::move(one));
   }
   return axis;
 }
@@ -150,10 +135,9 @@ Status readAxes(const json& list, SweepSpec& spec) {
   std::set<std::string> names;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string place = "axes[" + std::to_string(i) + "]";
-    Result<SweepAxis> axis = readAxis(list[i], place);
-    if (!axis) return axis.error();
-    if (!names.insert(axis->name).second) return badField(place + ".name", axis->name, "is the name of another axis");
-    spec.axes.push_back(axis.take());
+    SweepAxis axis = KV_TRY(readAxis(list[i], place));
+    if (!names.insert(axis.name).second) return badField(place + ".name", axis.name, "is the name of another axis");
+    spec.axes.push_back(std::move(axis));
   }
   for (const SweepAxis& axis : spec.axes)
     for (const SweepValue& value : axis.values)
@@ -185,23 +169,17 @@ Status readLimit(const json& object, const std::string& place, const char* key, 
 }
 
 Result<SweepPrompts> readPrompts(const json& object, const std::string& place) {
-  if (Status keys = known(object, place, {"name", "file", "set", "ask", "stories", "questions"}); !keys)
-    return keys.error();
+  KV_TRY(known(object, place, {"name", "file", "set", "ask", "stories", "questions"}));
   SweepPrompts out;
-  Result<std::string> name = textOf(object, place + ".", "name");
-  if (!name) return name.error();
-  out.name = *name;
+  out.name = KV_TRY(textOf(object, place + ".", "name"));
   if (object.contains("file") == object.contains("set")) return badField(place, object, "needs either file or set");
-  Result<std::string> file = textOf(object, place + ".", "file", "");
-  if (!file) return file.error();
-  out.file = *file;
+  out.file = KV_TRY(textOf(object, place + ".", "file", ""));
   if (object.contains("set")) out.set = object["set"];
-  Result<std::string> ask = textOf(object, place + ".", "ask", "after");
-  if (!ask) return ask.error();
-  if (*ask != "after" && *ask != "inside") return badField(place + ".ask", *ask, "is neither after nor inside");
-  out.ask = *ask == "after" ? Ask::After : Ask::Inside;
+  std::string ask = KV_TRY(textOf(object, place + ".", "ask", "after"));
+  if (ask != "after" && ask != "inside") return badField(place + ".ask", ask, "is neither after nor inside");
+  out.ask = ask == "after" ? Ask::After : Ask::Inside;
   for (auto [key, limit] : {std::pair{"stories", &out.limits.stories}, {"questions", &out.limits.questions}})
-    if (Status read = readLimit(object, place, key, *limit); !read) return read.error();
+    KV_TRY(readLimit(object, place, key, *limit));
   return out;
 }
 
@@ -249,7 +227,7 @@ class Expansion {
     for (m_prompts = 0; m_prompts < m_spec.prompts.size(); ++m_prompts)
       for (const std::int64_t seed : m_spec.seeds) {
         m_seed = seed;
-        if (Status done = descend(0); !done) return done.error();
+        KV_TRY(descend(0));
       }
     return std::move(m_cells);
   }
@@ -261,7 +239,7 @@ class Expansion {
     m_chosen.push_back(nullptr);
     for (const SweepValue& value : axis.values) {
       m_chosen.back() = &value;
-      if (Status done = descend(depth + 1); !done) return done;
+      KV_TRY(descend(depth + 1));
     }
     m_chosen.pop_back();
     return ok();
@@ -288,7 +266,7 @@ class Expansion {
       if (m_chosen[i]->budget) cell.budget = m_chosen[i]->budget;
     }
     plant(manifest, m_seed);
-    if (Status merged = mergePolicy(manifest, cell); !merged) return merged;
+    KV_TRY(mergePolicy(manifest, cell));
     Result<Manifest> parsed = Manifest::fromJson(manifest);
     if (!parsed) {
       Error error = badField("axes", labels, "give a manifest that is refused (" + labels + "): " + parsed.error().why);
@@ -337,37 +315,31 @@ bool SweepSpec::measures(std::string_view group) const {
 }
 
 Result<SweepSpec> SweepSpec::fromJson(const json& object) {
-  if (Status keys = known(object, "", {"name", "about", "base", "reference", "axes", "seeds", "prompts", "measure"});
-      !keys)
-    return keys.error();
+  KV_TRY(known(object, "", {"name", "about", "base", "reference", "axes", "seeds", "prompts", "measure"}));
   SweepSpec spec;
   spec.given = object;
   spec.measure.assign(std::begin(kGroups), std::end(kGroups));
-  Result<std::string> name = textOf(object, "", "name", spec.name);
-  if (!name) return name.error();
-  spec.name = *name;
+  spec.name = KV_TRY(textOf(object, "", "name", spec.name));
   spec.base = object.value("base", json{{"model", "demo"}});
   spec.reference = object.value("reference", json{{"policy", "full"}});
   for (const auto& [key, manifest] : {std::pair{"base", &spec.base}, {"reference", &spec.reference}})
     if (!manifest->is_object()) return badField(key, *manifest, "is no manifest");
   if (object.contains("axes") && !object["axes"].is_array()) return badField("axes", object["axes"], "is no list");
-  if (Status read = readAxes(object.value("axes", json::array()), spec); !read) return read.error();
-  if (object.contains("seeds"))
-    if (Status list = listOf(object, "", "seeds"); !list) return list.error();
-  if (Status read = readSeeds(object.value("seeds", json{1}), spec); !read) return read.error();
-  if (Status list = listOf(object, "", "prompts"); !list) return list.error();
+  KV_TRY(readAxes(object.value("axes", json::array()), spec));
+  if (object.contains("seeds")) KV_TRY(listOf(object, "", "seeds"));
+  KV_TRY(readSeeds(object.value("seeds", json{1}), spec));
+  KV_TRY(listOf(object, "", "prompts"));
   std::set<std::string> names;
   for (std::size_t i = 0; i < object["prompts"].size(); ++i) {
     const std::string place = "prompts[" + std::to_string(i) + "]";
-    Result<SweepPrompts> prompts = readPrompts(object["prompts"][i], place);
-    if (!prompts) return prompts.error();
-    if (!names.insert(prompts->name).second)
-      return badField(place + ".name", prompts->name, "is the name of another prompt set");
-    spec.prompts.push_back(prompts.take());
+    SweepPrompts prompts = KV_TRY(readPrompts(object["prompts"][i], place));
+    if (!names.insert(prompts.name).second)
+      return badField(place + ".name", prompts.name, "is the name of another prompt set");
+    spec.prompts.push_back(std::move(prompts));
   }
   if (object.contains("measure")) {
-    if (Status list = listOf(object, "", "measure"); !list) return list.error();
-    if (Status read = readMeasure(object["measure"], spec); !read) return read.error();
+    KV_TRY(listOf(object, "", "measure"));
+    KV_TRY(readMeasure(object["measure"], spec));
   }
   return spec;
 }

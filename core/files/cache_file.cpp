@@ -16,13 +16,10 @@ constexpr std::array<std::pair<CacheForm, std::string_view>, 3> kForms = {
     {{CacheForm::Native, "native"}, {CacheForm::HfTuple, "hf_tuple"}, {CacheForm::HfDynamic, "hf_dynamic"}}};
 
 Error otherModel(const std::string& file, const std::string& field, const json& have, const json& want) {
-  Error error{"other_model",
-              "cannot use " + file,
+  Error error("other_model", "cannot use " + file,
               field + " is " + have.dump(-1, ' ', false, json::error_handler_t::replace) +
                   ", the session's model has " + want.dump(),
-              "open the session with the model that the cache was made with",
-              std::nullopt,
-              field};
+              "open the session with the model that the cache was made with", field);
   error.value = have;
   return error;
 }
@@ -31,12 +28,11 @@ Result<json> readManifest(const Safetensors& file, const std::string& path) {
   const auto found = file.metadata().find("kvlab");
   if (found == file.metadata().end())
     return badCache(path, "no kvlab manifest in its metadata; save it with kvlab or with kvlab_cache.py", "kvlab");
-  Result<json> manifest =
-      parseJson(found->second, path + " (metadata \"kvlab\")", "bad_file", {.depth = 16, .uniqueKeys = true});
-  if (!manifest) return manifest;
-  if (!manifest->is_object()) return badCache(path, "the kvlab manifest is not an object", "kvlab");
-  if (manifest->value("format", json()) != "kvlab-cache") return badCache(path, "format is not kvlab-cache", "format");
-  const json version = manifest->value("version", json());
+  json manifest =
+      KV_TRY(parseJson(found->second, path + " (metadata \"kvlab\")", "bad_file", {.depth = 16, .uniqueKeys = true}));
+  if (!manifest.is_object()) return badCache(path, "the kvlab manifest is not an object", "kvlab");
+  if (manifest.value("format", json()) != "kvlab-cache") return badCache(path, "format is not kvlab-cache", "format");
+  const json version = manifest.value("version", json());
   if (!version.is_number_integer() || version != 1)
     return badCache(path, "version " + version.dump(-1, ' ', false, json::error_handler_t::replace) + " is not 1",
                     "version");
@@ -54,7 +50,7 @@ std::optional<CacheForm> cacheFormFromName(std::string_view text) {
 }
 
 Error badCache(const std::string& file, const std::string& why, const std::string& field) {
-  return {"bad_file", "cannot use " + file, why, "save the cache again, or use an undamaged copy", std::nullopt, field};
+  return Error("bad_file", "cannot use " + file, why, "save the cache again, or use an undamaged copy", field);
 }
 
 Result<std::vector<std::int32_t>> indexList(const json& manifest, const char* key, std::int64_t end,
@@ -99,38 +95,28 @@ Status checkModel(const json& manifest, const ModelConfig& config, const std::st
 
 Status checkCapacity(std::int64_t rows, const CacheTarget& target, const std::string& file) {
   if (rows <= target.capacity) return ok();
-  return Error{"capacity",
-               "cannot use " + file,
+  return Error("capacity", "cannot use " + file,
                "it holds " + std::to_string(rows) + " rows per layer, the limit is " + std::to_string(target.capacity),
-               "raise capacity in the manifest",
-               std::nullopt,
-               "capacity",
-               target.capacity};
+               "raise capacity in the manifest", "capacity", target.capacity);
 }
 
 Status checkPhases(const std::vector<std::int32_t>& phases, const CacheTarget& target, const std::string& file) {
   if (phases.empty() || phases.back() < target.maxPhases) return ok();
-  return Error{
-      "no_phase_room",
-      "cannot use " + file,
+  return Error(
+      "no_phase_room", "cannot use " + file,
       "position " + std::to_string(phases.back()) + " is above the last one, " + std::to_string(target.maxPhases - 1),
-      "raise capacity in the manifest",
-      std::nullopt,
-      "position_ids",
-      phases.back()};
+      "raise capacity in the manifest", "position_ids", phases.back());
 }
 
 Result<CacheImport> parseCache(std::span<const std::byte> bytes, const std::string& path, const CacheTarget& target) {
-  const Result<Safetensors> file = Safetensors::parse(bytes, path);
-  if (!file) return file.error();
-  const Result<json> manifest = readManifest(*file, path);
-  if (!manifest) return manifest.error();
-  const json word = manifest->value("form", json());
+  const Safetensors file = KV_TRY(Safetensors::parse(bytes, path));
+  const json manifest = KV_TRY(readManifest(file, path));
+  const json word = manifest.value("form", json());
   const auto form = word.is_string() ? cacheFormFromName(word.get<std::string>()) : std::nullopt;
   if (!form) return badCache(path, "form is none of native, hf_tuple, hf_dynamic", "form");
-  if (Status same = checkModel(*manifest, target.config, path); !same) return same.error();
-  Result<CacheImport> rows = *form == CacheForm::Native ? parseNative(*file, *manifest, path, target)
-                                                        : parseHf(*file, *manifest, path, target);
+  KV_TRY(checkModel(manifest, target.config, path));
+  Result<CacheImport> rows =
+      *form == CacheForm::Native ? parseNative(file, manifest, path, target) : parseHf(file, manifest, path, target);
   if (rows) rows->form = *form;
   return rows;
 }

@@ -38,10 +38,9 @@ class HfReader {
       : m_file(file), m_manifest(manifest), m_path(path), m_target(target) {}
 
   Result<CacheImport> read() {
-    if (Status done = readIds(); !done) return done.error();
-    if (Status done = readTensors(); !done) return done.error();
-    for (int layer = 0; layer < m_target.config.layers; ++layer)
-      if (Status done = checkValues(layer); !done) return done.error();
+    KV_TRY(readIds());
+    KV_TRY(readTensors());
+    for (int layer = 0; layer < m_target.config.layers; ++layer) KV_TRY(checkValues(layer));
     return std::move(m_rows);
   }
 
@@ -49,19 +48,17 @@ class HfReader {
   std::int64_t length() const { return static_cast<std::int64_t>(m_rows.tokens.size()); }
 
   Status readIds() {
-    const auto ids = indexList(m_manifest, "input_ids", m_target.config.vocab, m_path);
-    if (!ids) return ids.error();
-    auto positions = indexList(m_manifest, "position_ids", kNumbersEnd, m_path);
-    if (!positions) return positions.error();
-    if (ids->empty()) return badCache(m_path, "input_ids is empty", "input_ids");
-    if (ids->size() != positions->size())
+    const auto ids = KV_TRY(indexList(m_manifest, "input_ids", m_target.config.vocab, m_path));
+    auto positions = KV_TRY(indexList(m_manifest, "position_ids", kNumbersEnd, m_path));
+    if (ids.empty()) return badCache(m_path, "input_ids is empty", "input_ids");
+    if (ids.size() != positions.size())
       return badCache(
-          m_path, std::to_string(positions->size()) + " position_ids for " + std::to_string(ids->size()) + " input_ids",
+          m_path, std::to_string(positions.size()) + " position_ids for " + std::to_string(ids.size()) + " input_ids",
           "position_ids");
-    for (std::int32_t id : *ids) m_rows.tokens.emplace_back(id);
-    m_rows.phases = positions.take();
-    if (Status room = checkCapacity(length(), m_target, m_path); !room) return room;
-    if (Status good = checkOrder(); !good) return good;
+    for (std::int32_t id : ids) m_rows.tokens.emplace_back(id);
+    m_rows.phases = std::move(positions);
+    KV_TRY(checkCapacity(length(), m_target, m_path));
+    KV_TRY(checkOrder());
     const json edited = m_manifest.value("edited", json(false));
     if (!edited.is_boolean()) return badCache(m_path, "edited is neither true nor false", "edited");
     m_rows.edited = edited.get<bool>();
@@ -75,14 +72,10 @@ class HfReader {
         return badCache(m_path, "position_ids[" + std::to_string(i) + "] is not above the one before it",
                         "position_ids");
     if (m_target.position == PositionMode::Absolute || p.back() + std::int64_t{1} == length()) return ok();
-    return Error{"bad_positions",
-                 "cannot use " + m_path,
+    return Error("bad_positions", "cannot use " + m_path,
                  "its positions end at " + std::to_string(p.back()) + " for " + std::to_string(p.size()) +
                      " rows; this session reads rows at their places 0 .. " + std::to_string(p.size() - 1),
-                 "open the session with \"position\": \"absolute\", which keeps the gaps",
-                 std::nullopt,
-                 "position_ids",
-                 p.back()};
+                 "open the session with \"position\": \"absolute\", which keeps the gaps", "position_ids", p.back());
   }
 
   Status readTensors() {
@@ -96,9 +89,8 @@ class HfReader {
       CacheImport::Rotated pair;
       for (const char* part : {"key", "value"}) {
         const std::string name = "past_key_values." + std::to_string(layer) + "." + part;
-        auto view = readTensor(name, *element);
-        if (!view) return view.error();
-        (*part == 'k' ? pair.key : pair.value) = view.take();
+        auto view = KV_TRY(readTensor(name, *element));
+        (*part == 'k' ? pair.key : pair.value) = std::move(view);
       }
       m_rows.rotated.push_back(std::move(pair));
     }

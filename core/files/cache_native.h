@@ -12,7 +12,6 @@
 // random [2], tick, edited, pending. The file holds neither history, nor where a ring stood, nor logits and attention,
 // which the next tick's query pass computes anew, nor what policies have observed.
 #pragma once
-#include <memory>
 
 #include "core/files/cache_file.h"
 #include "core/state/cache_store.h"

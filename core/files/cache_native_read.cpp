@@ -48,10 +48,9 @@ class Columns {
   template <class T>
   Status take(const std::string& name, Element element, const std::vector<std::int64_t>& shape, std::vector<T>& out) {
     static_assert(std::is_trivially_copyable_v<T>);
-    const auto data = bytes(name, element, shape);
-    if (!data) return data.error();
-    out.resize(data->size() / sizeof(T));
-    if (!out.empty()) std::memcpy(out.data(), data->data(), data->size());
+    const auto data = KV_TRY(bytes(name, element, shape));
+    out.resize(data.size() / sizeof(T));
+    if (!out.empty()) std::memcpy(out.data(), data.data(), data.size());
     return ok();
   }
 
@@ -83,8 +82,8 @@ class NativeReader {
     for (Step step : {&NativeReader::checkOrigin, &NativeReader::readNumbers, &NativeReader::readLedger,
                       &NativeReader::readLinks, &NativeReader::readContext, &NativeReader::readGroups,
                       &NativeReader::checkStates, &NativeReader::readWindows, &NativeReader::readRows})
-      if (Status done = (this->*step)(); !done) return done.error();
-    if (Status done = m_columns.finish(); !done) return done.error();
+      KV_TRY((this->*step)());
+    KV_TRY(m_columns.finish());
     return std::move(m_rows);
   }
 
@@ -117,9 +116,7 @@ class NativeReader {
   }
 
   Status readNumbers() {
-    auto groups = indexList(m_manifest, "group_of", kNumbersEnd, m_path);
-    if (!groups) return groups.error();
-    m_rows.groupOf = groups.take();
+    m_rows.groupOf = KV_TRY(indexList(m_manifest, "group_of", kNumbersEnd, m_path));
     if (m_rows.groupOf.size() != at(m_target.config.layers))
       return bad("group_of does not name a group for each layer", "group_of");
     // Groups are numbered in order of their first layer, so there is none without one.
@@ -137,9 +134,7 @@ class NativeReader {
     m_rows.tick = Tick(tick.get<std::int64_t>());
     if (!edited.is_boolean()) return bad("edited is neither true nor false", "edited");
     m_rows.edited = edited.get<bool>();
-    const Result<std::vector<Action>> pending = actionsFromJson(m_manifest.value("pending", json()));
-    if (!pending) return pending.error();
-    m_rows.pending = *pending;
+    m_rows.pending = KV_TRY(actionsFromJson(m_manifest.value("pending", json())));
     return ok();
   }
 
@@ -150,11 +145,11 @@ class NativeReader {
     std::vector<std::uint8_t> flags;
     std::vector<float> brightness;
     std::vector<std::int64_t> ticks;
-    if (Status s = m_columns.take("ledger.token", Element::I32, {n}, token); !s) return s;
-    if (Status s = m_columns.take("ledger.flags", Element::U8, {n, 4}, flags); !s) return s;
-    if (Status s = m_columns.take("ledger.brightness", Element::F32, {n}, brightness); !s) return s;
-    if (Status s = m_columns.take("ledger.ticks", Element::I64, {n, 2}, ticks); !s) return s;
-    if (Status s = m_columns.take("ledger.birth_phases", Element::I32, {n}, m_rows.birthPhases); !s) return s;
+    KV_TRY(m_columns.take("ledger.token", Element::I32, {n}, token));
+    KV_TRY(m_columns.take("ledger.flags", Element::U8, {n, 4}, flags));
+    KV_TRY(m_columns.take("ledger.brightness", Element::F32, {n}, brightness));
+    KV_TRY(m_columns.take("ledger.ticks", Element::I64, {n, 2}, ticks));
+    KV_TRY(m_columns.take("ledger.birth_phases", Element::I32, {n}, m_rows.birthPhases));
     for (std::size_t i = 0; i < at(n); ++i) {
       const std::uint8_t* f = &flags[4 * i];
       if (token[i] < 0 || token[i] >= m_target.config.vocab)
@@ -183,8 +178,8 @@ class NativeReader {
   bool inRange(float brightness) const { return brightness >= 0 && brightness <= m_target.maxBrightness; }
 
   Status readLinks() {
-    if (Status s = readLinks("ledger.parents", "ledger.parent_ends", &LedgerRow::parents); !s) return s;
-    if (Status s = readLinks("ledger.children", "ledger.child_ends", &LedgerRow::children); !s) return s;
+    KV_TRY(readLinks("ledger.parents", "ledger.parent_ends", &LedgerRow::parents));
+    KV_TRY(readLinks("ledger.children", "ledger.child_ends", &LedgerRow::children));
     const auto names = [](const std::vector<LedgerId>& list, LedgerId id) {
       return std::find(list.begin(), list.end(), id) != list.end();
     };
@@ -201,8 +196,8 @@ class NativeReader {
 
   Status readLinks(const std::string& name, const std::string& endsName, std::vector<LedgerId> LedgerRow::*list) {
     std::vector<std::int32_t> ids, ends;
-    if (Status s = m_columns.take(name, Element::I32, {m_columns.rows(name)}, ids); !s) return s;
-    if (Status s = m_columns.take(endsName, Element::I32, {ledgerSize()}, ends); !s) return s;
+    KV_TRY(m_columns.take(name, Element::I32, {m_columns.rows(name)}, ids));
+    KV_TRY(m_columns.take(endsName, Element::I32, {ledgerSize()}, ends));
     std::size_t begin = 0;
     for (std::size_t i = 0; i < ends.size(); ++i) {
       if (ends[i] < 0 || at(ends[i]) < begin || at(ends[i]) > ids.size())
@@ -218,9 +213,9 @@ class NativeReader {
   Status readContext() {
     const std::int64_t length = m_columns.rows("context.ledger");
     std::vector<std::int32_t> ids;
-    if (Status s = m_columns.take("context.ledger", Element::I32, {length}, ids); !s) return s;
-    if (Status s = m_columns.take("context.phases", Element::I32, {length}, m_rows.phases); !s) return s;
-    if (Status s = m_columns.take("context.brightness", Element::F32, {length}, m_rows.brightness); !s) return s;
+    KV_TRY(m_columns.take("context.ledger", Element::I32, {length}, ids));
+    KV_TRY(m_columns.take("context.phases", Element::I32, {length}, m_rows.phases));
+    KV_TRY(m_columns.take("context.brightness", Element::F32, {length}, m_rows.brightness));
     m_positionOf.assign(m_rows.ledger.size(), -1);
     for (std::size_t i = 0; i < ids.size(); ++i) {
       if (ids[i] < 0 || ids[i] >= ledgerSize()) return badAt("context.ledger", i, "is no ledger row");
@@ -244,11 +239,10 @@ class NativeReader {
       CacheImport::Group group;
       const std::int64_t size = m_columns.rows(prefix + "ledger");
       std::vector<std::int32_t> ids;
-      if (Status s = m_columns.take(prefix + "ledger", Element::I32, {size}, ids); !s) return s;
-      if (Status s = m_columns.take(prefix + "phases", Element::I32, {size}, group.phases); !s) return s;
-      if (Status s = m_columns.take(prefix + "provenance", Element::U64, {ledgerSize(), 3}, group.provenance); !s)
-        return s;
-      if (Status room = checkCapacity(size, m_target, m_path); !room) return room;
+      KV_TRY(m_columns.take(prefix + "ledger", Element::I32, {size}, ids));
+      KV_TRY(m_columns.take(prefix + "phases", Element::I32, {size}, group.phases));
+      KV_TRY(m_columns.take(prefix + "provenance", Element::U64, {ledgerSize(), 3}, group.provenance));
+      KV_TRY(checkCapacity(size, m_target, m_path));
       std::int32_t last = -1;
       for (std::size_t i = 0; i < ids.size(); ++i) {
         const std::int32_t position = ids[i] < 0 || ids[i] >= ledgerSize() ? -1 : m_positionOf[at(ids[i])];
@@ -285,11 +279,7 @@ class NativeReader {
   /// What had left a layer's window must not be wanted here.
   Status readWindows() {
     m_rows.first.assign(m_rows.groupOf.size(), 0);
-    if (m_manifest.contains("first")) {
-      auto first = indexList(m_manifest, "first", kNumbersEnd, m_path);
-      if (!first) return first.error();
-      m_rows.first = first.take();
-    }
+    if (m_manifest.contains("first")) m_rows.first = KV_TRY(indexList(m_manifest, "first", kNumbersEnd, m_path));
     if (m_rows.first.size() != m_rows.groupOf.size()) return bad("first does not name a row for each layer", "first");
     for (std::size_t layer = 0; layer < m_rows.first.size(); ++layer) {
       const auto all = static_cast<std::int32_t>(m_rows.groups[at(m_rows.groupOf[layer])].ledger.size()),
@@ -310,12 +300,11 @@ class NativeReader {
       const std::span<const LedgerId> ids =
           std::span(m_rows.groups[at(m_rows.groupOf[at(layer)])].ledger).subspan(at(m_rows.first[at(layer)]));
       const std::string tensor = "rows." + std::to_string(layer);
-      const auto data = m_columns.bytes(tensor, Element::U8, {static_cast<std::int64_t>(ids.size()), stride});
-      if (!data) return data.error();
+      const auto data = KV_TRY(m_columns.bytes(tensor, Element::U8, {static_cast<std::int64_t>(ids.size()), stride}));
       for (std::size_t i = 0; i < ids.size(); ++i)
-        if (const char* why = rowFault(data->data() + at(stride) * i, format, ids[i]))
+        if (const char* why = rowFault(data.data() + at(stride) * i, format, ids[i]))
           return bad("tensor \"" + tensor + "\": row " + std::to_string(i) + " " + why, tensor);
-      m_rows.records.push_back(*data);
+      m_rows.records.push_back(data);
     }
     return ok();
   }

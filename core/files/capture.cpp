@@ -33,7 +33,7 @@ std::string framed(const json& payload, std::uint64_t number) {
 }
 
 Error badCapture(const std::string& file, const std::string& why, const std::string& field = {}) {
-  return {"bad_capture", "cannot read " + file, why, "use an undamaged copy of the capture", std::nullopt, field};
+  return Error("bad_capture", "cannot read " + file, why, "use an undamaged copy of the capture", field);
 }
 
 class CaptureReader {
@@ -46,7 +46,7 @@ class CaptureReader {
     m_at = kFirstLine.size();
     const std::optional<std::string_view> first = next();
     if (!first) return badCapture(m_file, "record 0, the manifest, " + m_damage);
-    if (Status done = readHeader(*first); !done) return done.error();
+    KV_TRY(readHeader(*first));
     m_capture.bytes = m_at;
     while (m_at < m_bytes.size()) {
       const std::size_t begin = m_at;
@@ -56,7 +56,7 @@ class CaptureReader {
             "; the last " + std::to_string(m_bytes.size() - begin) + " bytes were dropped";
         break;
       }
-      if (Status done = readCommand(*text); !done) return done.error();
+      KV_TRY(readCommand(*text));
       m_capture.bytes = m_at;
     }
     return std::move(m_capture);
@@ -97,29 +97,26 @@ class CaptureReader {
   }
 
   Status readHeader(std::string_view text) {
-    const auto header = object(text);
-    if (!header) return header.error();
+    const auto header = KV_TRY(object(text));
     for (const char* field : {"fingerprint", "numerics"})
-      if (!header->value(field, json()).is_string()) return bad(std::string(field) + " is not text", field);
-    const Result<Manifest> manifest = Manifest::fromJson(header->value("manifest", json()));
+      if (!header.value(field, json()).is_string()) return bad(std::string(field) + " is not text", field);
+    const Result<Manifest> manifest = Manifest::fromJson(header.value("manifest", json()));
     if (!manifest) return bad(manifest.error().why, manifest.error().field);
-    m_capture.header = {*manifest, (*header)["fingerprint"].get<std::string>(),
-                        (*header)["numerics"].get<std::string>()};
+    m_capture.header = {*manifest, header["fingerprint"].get<std::string>(), header["numerics"].get<std::string>()};
     return ok();
   }
 
   Status readCommand(std::string_view text) {
-    const auto command = object(text);
-    if (!command) return command.error();
+    const auto command = KV_TRY(object(text));
     CaptureCommand out;
-    const json verb = command->value("verb", json()), hash = command->value("hash", json(""));
+    const json verb = command.value("verb", json()), hash = command.value("hash", json(""));
     if (!verb.is_string()) return bad("verb is not text", "verb");
     if (!hash.is_string()) return bad("hash is not text", "hash");
-    out.args = command->value("args", json::object());
+    out.args = command.value("args", json::object());
     if (!out.args.is_object()) return bad("args is not an object", "args");
     std::int64_t tick = 0;
-    if (!whole(*command, "tick", tick)) return bad("tick is not a whole number from 0", "tick");
-    if (!whole(*command, "commits", out.commits)) return bad("commits is not a whole number from 0", "commits");
+    if (!whole(command, "tick", tick)) return bad("tick is not a whole number from 0", "tick");
+    if (!whole(command, "commits", out.commits)) return bad("commits is not a whole number from 0", "commits");
     out.verb = verb.get<std::string>();
     out.hash = hash.get<std::string>();
     out.tick = Tick(tick);
@@ -168,20 +165,19 @@ Result<Capture> parseCapture(std::span<const std::byte> bytes, const std::string
 }
 
 Result<Capture> openCapture(const std::string& path) {
-  const auto file = MappedFile::open(path);
-  if (!file) return file.error();
-  return parseCapture((*file)->bytes(), path);
+  const auto file = KV_TRY(MappedFile::open(path));
+  return parseCapture(file->bytes(), path);
 }
 
 Result<std::unique_ptr<CaptureLog>> CaptureLog::open(const std::string& path, const std::string& start,
                                                      std::uint64_t next) {
   PartFile part(path);
   part.append(start.data(), start.size());
-  if (Status written = part.publish(); !written) return written.error();
+  KV_TRY(part.publish());
   const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (file < 0)
-    return Error{"bad_file", "cannot write " + path, std::strerror(errno),
-                 "check the folder, its permissions and the free space"};
+    return Error("bad_file", "cannot write " + path, std::strerror(errno),
+                 "check the folder, its permissions and the free space");
   return std::unique_ptr<CaptureLog>(new CaptureLog(path, file, next));
 }
 

@@ -5,7 +5,6 @@
 // c^2 + s^2. The arithmetic is in double; a value is rounded once, where it is stored. Pure; any
 // thread.
 #pragma once
-#include <cstdint>
 #include <vector>
 
 #include "core/model/files/config.h"

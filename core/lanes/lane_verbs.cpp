@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/verbs/verb_args.h"
+#include "core/verbs/verb_ticks.h"
 #include "core/verbs/verbs.h"
 
 namespace kvlab {
@@ -50,23 +50,13 @@ json failedTick(const Lanes& lanes, const Error& error) {
 }
 
 Result<json> step(Lanes& lanes, VerbArgs& in) {
-  const Session& first = lanes.session(0);
-  std::vector<TokenId> tokens;
-  if (in.has("tokens")) tokens = in.tokens("tokens", first.model().config().vocab);
-  const auto block = static_cast<std::size_t>(first.manifest().ring.blockTokens);
-  const auto blocks = static_cast<std::int64_t>((tokens.size() + block - 1) / block);
-  const std::int64_t n = in.integer("n", tokens.empty() ? 1 : blocks);
-  if (!tokens.empty() && n > blocks)
-    in.fail("n", n, "is " + std::to_string(n) + ", but there are " + std::to_string(tokens.size()) + " tokens");
+  const StepRequest request(lanes.session(0), in);
   if (in.error()) return *in.error();
   json ticks = json::array();
-  for (std::int64_t i = 0; i < n; ++i) {
+  for (std::int64_t i = 0; i < request.ticks; ++i) {
     if (i > 0) lanes.betweenTicks();
-    if (n > 1 && !report(lanes.progress(), "stepping lanes", i, n)) break;
-    const auto from = std::min(tokens.size(), static_cast<std::size_t>(i) * block),
-               to = std::min(tokens.size(), from + block);
-    const Result<LanesTick> tick = lanes.step(std::vector<TokenId>(tokens.begin() + static_cast<std::ptrdiff_t>(from),
-                                                                   tokens.begin() + static_cast<std::ptrdiff_t>(to)));
+    if (request.ticks > 1 && !report(lanes.progress(), "stepping lanes", i, request.ticks)) break;
+    const Result<LanesTick> tick = lanes.step(request.block(i));
     ticks.push_back(tick ? toJson(lanes, *tick) : failedTick(lanes, tick.error()));
     if (!tick || tick->lanes.front().error) break;
   }
@@ -102,7 +92,7 @@ std::vector<std::int32_t> placesOf(const VerbArgs& in, const char* field) {
 }
 
 Result<json> needles(Lanes& lanes, VerbArgs& in) {
-  if (Status set = lanes.setNeedles(placesOf(in, "places")); !set) return set.error();
+  KV_TRY(lanes.setNeedles(placesOf(in, "places")));
   return json(nullptr);
 }
 

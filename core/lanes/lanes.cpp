@@ -63,13 +63,13 @@ std::optional<Error> guarded(const Body& body) {
   } catch (const ErrorThrown& thrown) {
     return thrown.error();
   } catch (const std::bad_alloc&) {
-    return Error{"out_of_memory", "the lane was not stepped", "memory is exhausted",
-                 "lower capacity or history_bytes, or open fewer lanes"};
+    return Error("out_of_memory", "the lane was not stepped", "memory is exhausted",
+                 "lower capacity or history_bytes, or open fewer lanes");
   } catch (const std::exception& exception) {
-    return Error{"internal", "the lane was not stepped", exception.what(), "check its invariants, then rebuild it"};
+    return Error("internal", "the lane was not stepped", exception.what(), "check its invariants, then rebuild it");
   } catch (...) {
-    return Error{"internal", "the lane was not stepped", "an exception of unknown type",
-                 "check its invariants, then rebuild it"};
+    return Error("internal", "the lane was not stepped", "an exception of unknown type",
+                 "check its invariants, then rebuild it");
   }
 }
 
@@ -170,57 +170,44 @@ std::unique_ptr<Session> Lanes::release(int lane) {
 
 Status Lanes::open(const Session& origin, const json& changes) {
   if (!changes.is_object())
-    return Error{"bad_manifest",
-                 "the lane was not opened",
-                 "its changes are not an object",
-                 "give an object of manifest keys",
-                 std::nullopt,
-                 "changes",
-                 changes};
-  Result<Manifest> manifest = Manifest::fromJson(merged(origin.manifest().toJson(), changes));
-  if (!manifest) return manifest.error();
-  Result<std::unique_ptr<Session>> session = origin.beside(manifest.take());
-  if (!session) return session.error();
+    return Error("bad_manifest", "the lane was not opened", "its changes are not an object",
+                 "give an object of manifest keys", "changes", changes);
+  Manifest manifest = KV_TRY(Manifest::fromJson(merged(origin.manifest().toJson(), changes)));
+  std::unique_ptr<Session> session = KV_TRY(origin.beside(std::move(manifest)));
   json ids = json::array();
   for (const LedgerId id : origin.state().context) ids.push_back(origin.state().ledger[id].token.value());
   if (!ids.empty())
-    if (const std::optional<Error> failed = failureOf(execute(**session, "promptIds", {{"ids", ids}}))) return *failed;
-  m_lanes.push_back(std::make_unique<Lane>(Lane{size(), labelOf(changes), changes, session.take(), {}}));
+    if (const std::optional<Error> failed = failureOf(execute(*session, "promptIds", {{"ids", ids}}))) return *failed;
+  m_lanes.push_back(std::make_unique<Lane>(Lane{size(), labelOf(changes), changes, std::move(session), {}}));
   m_lanes.back()->tokens.start(m_lanes.back()->state());
   return ok();
 }
 
 Status Lanes::usable() const {
   if (!m_lanes.front()->exit) return ok();
-  return Error{"out_of_step", "the lanes were not stepped",
-               "the reference has left: " + m_lanes.front()->exit->error.text(), "read the report, or open lanes anew"};
+  return Error("out_of_step", "the lanes were not stepped",
+               "the reference has left: " + m_lanes.front()->exit->error.text(), "read the report, or open lanes anew");
 }
 
 Result<LanesTick> Lanes::feed(const std::string& verb, const json& args) {
   if (const VerbInfo* info = verbNamed(verb); !info || info->lanes != InLanes::Feeds)
-    return Error{"bad_argument",
-                 "the lanes were not fed",
-                 verb + " does not give the same tokens to every lane",
-                 "call a verb that does, such as prompt or promptIds",
-                 std::nullopt,
-                 "verb",
-                 verb};
+    return Error("bad_argument", "the lanes were not fed", verb + " does not give the same tokens to every lane",
+                 "call a verb that does, such as prompt or promptIds", "verb", verb);
   return commit([&](Lane& lane) { return failureOf(execute(*lane.session, verb, args)); }, {}, false);
 }
 
 Result<LanesTick> Lanes::step(const std::vector<TokenId>& forced) {
-  if (Status usableNow = usable(); !usableNow) return usableNow.error();
+  KV_TRY(usable());
   std::vector<TokenId> tokens = forced;
   const Session& first = session(0);
   const bool block = forced.empty() && first.manifest().ring.blockTokens > 1;
   if (forced.empty() && !block) {
-    Result<TokenId> next = peek(*m_lanes.front()->session);
-    if (!next) return next.error();
-    tokens = {*next};
+    TokenId next = KV_TRY(peek(*m_lanes.front()->session));
+    tokens = {next};
   }
   const Job run = [&](Lane& lane) -> std::optional<Error> {
     Trace trace;
-    if (Status fresh = refreshLogits(*lane.session); !fresh) return fresh.error();
+    KV_TRY(refreshLogits(*lane.session));
     lane.before = lane.state().logits;
     json args = json::object();
     if (lane.place > 0 || !forced.empty())  // lane 0's own sampler draws what was peeked at
@@ -235,7 +222,7 @@ Result<LanesTick> Lanes::step(const std::vector<TokenId>& forced) {
 
 /// Every lane in step does the job; then they are compared. apart: why not together, or empty.
 Result<LanesTick> Lanes::commit(const Job& job, std::string apart, bool tick) {
-  if (Status usableNow = usable(); !usableNow) return usableNow.error();
+  KV_TRY(usable());
   const std::size_t before = m_lanes.front()->tokens.size();
   m_apart = std::move(apart);
   runAll(job);
@@ -412,13 +399,9 @@ Status Lanes::setNeedles(std::vector<std::int32_t> places) {
   const auto tokens = static_cast<std::int32_t>(m_lanes.front()->tokens.size());
   for (const std::int32_t place : places)
     if (place < 0 || place >= tokens)
-      return Error{"bad_argument",
-                   "the needles were refused",
+      return Error("bad_argument", "the needles were refused",
                    "token " + std::to_string(place) + " is none of the " + std::to_string(tokens) + " that were taken",
-                   "give places of tokens that the lanes have",
-                   std::nullopt,
-                   "needles",
-                   place};
+                   "give places of tokens that the lanes have", "needles", place);
   m_needles = std::move(places);
   remeasure();
   return ok();
@@ -438,13 +421,9 @@ void Lanes::remeasure() {
 
 Result<json> Lanes::call(int lane, const std::string& verb, const json& args) {
   if (lane < 0 || lane >= size())
-    return Error{"bad_argument",
-                 verb + " was refused",
+    return Error("bad_argument", verb + " was refused",
                  "lane " + std::to_string(lane) + " is none of the " + std::to_string(size()),
-                 "give a lane from 0 to " + std::to_string(size() - 1),
-                 std::nullopt,
-                 "lane",
-                 lane};
+                 "give a lane from 0 to " + std::to_string(size() - 1), "lane", lane);
   Lane& one = *m_lanes[at(lane)];
   const std::size_t before = one.tokens.size();
   const SnapshotPtr seen = one.session->snapshot();

@@ -9,7 +9,6 @@
 #include <exception>
 #include <functional>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include "core/model/decoder/whole_pass.h"

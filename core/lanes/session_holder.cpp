@@ -69,20 +69,16 @@ void SessionHolder::announce() {
 
 Result<json> SessionHolder::open(const json& args) {
   if (m_lanes)
-    return Error{"in_lockstep", "the lanes were not opened", "there are lanes already",
-                 "close them first, or fork one"};
-  auto lanes = makeLanes(m_session, args);
-  if (!lanes) return lanes.error();
-  m_lanes = lanes.take();
+    return Error("in_lockstep", "the lanes were not opened", "there are lanes already",
+                 "close them first, or fork one");
+  m_lanes = KV_TRY(makeLanes(m_session, args));
   announce();
   return json{{"lanes", m_lanes->size()}};
 }
 
 Result<json> SessionHolder::close(const json& args) {
-  if (!m_lanes) return Error{"no_lanes", "the lanes were not closed", "there are none", "open some with lab.lanes"};
-  auto lane = releaseLane(*m_lanes, args);
-  if (!lane) return lane.error();
-  m_session = lane.take();
+  if (!m_lanes) return Error("no_lanes", "the lanes were not closed", "there are none", "open some with lab.lanes");
+  m_session = KV_TRY(releaseLane(*m_lanes, args));
   m_lanes.reset();
   announce();
   return json(nullptr);

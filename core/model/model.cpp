@@ -21,22 +21,20 @@ Error asBadModel(Error error) {
 Result<std::shared_ptr<const Model>> openDirectory(const std::string& spec, const std::string& directory,
                                                    const Progress& progress) {
   if (!report(progress, "reading " + spec, 0, 3)) return cancelledOpening(spec);
-  auto config = readConfig(directory);
-  if (!config) return config.error();
+  auto config = KV_TRY(readConfig(directory));
   if (!report(progress, "reading weights", 1, 3)) return cancelledOpening(spec);
   auto files = Safetensors::openDirectory(directory);
   if (!files) return asBadModel(files.error());
   auto kept = std::make_shared<const Safetensors>(files.take());
-  ModelBuilder builder(spec, *config);
+  ModelBuilder builder(spec, config);
   const auto find = [&](const std::string& name) -> std::optional<TensorView> {
     const FileTensor* tensor = kept->find(name);
     return tensor ? std::optional(tensor->view()) : std::nullopt;
   };
-  if (auto s = builder.weights(find, kept); !s) return s.error();
+  KV_TRY(builder.weights(find, kept));
   if (!report(progress, "reading tokenizer", 2, 3)) return cancelledOpening(spec);
-  auto tokenizer = openTokenizer(directory, *config);
-  if (!tokenizer) return tokenizer.error();
-  builder.tokenizer(tokenizer.take());
+  auto tokenizer = KV_TRY(openTokenizer(directory, config));
+  builder.tokenizer(std::move(tokenizer));
   return builder.build();
 }
 

@@ -79,24 +79,20 @@ Status ModelBuilder::weights(const Find& find, std::shared_ptr<const void> stora
   const bool bare = !find("model.embed_tokens.weight") && find("embed_tokens.weight");
   const std::string prefix = bare ? "" : "model.";
   const auto take = [&](const TensorNeed& need, TensorView& out) -> Status {
-    auto tensor = checked(find, need);
-    if (!tensor) return tensor.error();
-    out = tensor.take();
+    out = KV_TRY(checked(find, need));
     m.m_bytes += out.bytes();
     return ok();
   };
   const std::int64_t d = c.hidden, vocab = c.vocab;
-  if (auto s = take({prefix + "embed_tokens.weight", {vocab, d}}, m.m_embed); !s) return s;
-  if (auto s = take({prefix + "norm.weight", {d}}, m.m_finalNorm); !s) return s;
+  KV_TRY(take({prefix + "embed_tokens.weight", {vocab, d}}, m.m_embed));
+  KV_TRY(take({prefix + "norm.weight", {d}}, m.m_finalNorm));
   m.m_head = m.m_embed;
-  if (!c.tieEmbeddings)
-    if (auto s = take({"lm_head.weight", {vocab, d}}, m.m_head); !s) return s;
+  if (!c.tieEmbeddings) KV_TRY(take({"lm_head.weight", {vocab, d}}, m.m_head));
   const auto roles = layerRoles(c);
   for (int l = 0; l < c.layers; ++l) {
     LayerWeights& layer = m.m_layers.emplace_back();
     for (const Role& role : roles)
-      if (role.present)
-        if (auto s = take({layerName(prefix, l, role.suffix), role.shape}, layer.*role.member); !s) return s;
+      if (role.present) KV_TRY(take({layerName(prefix, l, role.suffix), role.shape}, layer.*role.member));
   }
   m.m_storage = std::move(storage);
   return ok();

@@ -132,10 +132,10 @@ Result<std::shared_ptr<const Model>> draw(const std::string& spec, const ModelCo
   const auto memory = layout.bytes() <= available ? weightMemory(static_cast<std::size_t>(layout.bytes()))
                                                   : std::shared_ptr<std::byte>();
   if (!memory)
-    return Error{
+    return Error(
         "out_of_memory", "cannot make model " + spec,
         std::to_string(layout.bytes() >> 20) + " MiB of weights, " + std::to_string(available >> 20) + " MiB available",
-        "add :layers=N to make fewer layers, or choose a smaller model"};
+        "add :layers=N to make fewer layers, or choose a smaller model");
   if (!fillAll(needs, layout, memory.get(), options.seed, progress)) return cancelledOpening(spec);
   std::map<std::string, TensorView> views;
   for (std::size_t i = 0; i < needs.size(); ++i) views[needs[i].name] = layout.view(i, memory.get());
@@ -144,7 +144,7 @@ Result<std::shared_ptr<const Model>> draw(const std::string& spec, const ModelCo
     const auto it = views.find(name);
     return it == views.end() ? std::nullopt : std::optional(it->second);
   };
-  if (auto s = builder.weights(find, memory); !s) return s.error();
+  KV_TRY(builder.weights(find, memory));
   builder.tokenizer(makeSyntheticTokenizer(config));
   return builder.build();
 }
@@ -187,13 +187,12 @@ Result<std::shared_ptr<const Model>> openSynthetic(const std::string& spec, cons
     for (const std::string& known : Model::syntheticNames()) names += (names.empty() ? "" : ", ") + known;
     return badSpec(spec, "there is no shape \"" + shape + "\"", "choose one of " + names);
   }
-  const auto options = parseOptions(spec, shape.size() < name.size() ? name.substr(shape.size() + 1) : std::string());
-  if (!options) return options.error();
+  const auto options =
+      KV_TRY(parseOptions(spec, shape.size() < name.size() ? name.substr(shape.size() + 1) : std::string()));
   auto fields = nlohmann::json::parse(json);
-  if (options->layers) fields["num_hidden_layers"] = options->layers;
-  auto config = configFromJson(fields, spec);
-  if (!config) return config.error();
-  return draw(spec, *config, *options, progress);
+  if (options.layers) fields["num_hidden_layers"] = options.layers;
+  auto config = KV_TRY(configFromJson(fields, spec));
+  return draw(spec, config, options, progress);
 }
 
 std::vector<std::string> Model::syntheticNames() { return syntheticShapeNames(); }

@@ -3,7 +3,6 @@
 // token. semantics.md, section 4. Pure; engine thread.
 #pragma once
 #include <functional>
-#include <optional>
 #include <vector>
 
 #include "core/api/action.h"

@@ -20,13 +20,12 @@ Result<const Policy*> findPolicy(std::string_view name) {
   const std::span<const PolicyName> names = policies();
   const auto found = std::find_if(names.begin(), names.end(), [&](const PolicyName& one) { return one.name == name; });
   if (found != names.end()) return &kPolicies[found - names.begin()];
-  return Error{"bad_manifest", "the policy was refused", notAPolicy(name), "see kvlab list policies", std::nullopt,
-               "name",         std::string(name)};
+  return Error("bad_manifest", "the policy was refused", notAPolicy(name), "see kvlab list policies", "name",
+               std::string(name));
 }
 
 Status knownPolicies(const std::vector<PolicySpec>& specs) {
-  for (const PolicySpec& spec : specs)
-    if (const Result<const Policy*> known = findPolicy(spec.name); !known) return known.error();
+  for (const PolicySpec& spec : specs) KV_TRY(findPolicy(spec.name));
   return ok();
 }
 

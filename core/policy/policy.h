@@ -3,7 +3,6 @@
 // (selection.h): bands are protected after scoring, the lowest scores leave. One file per policy, one line in
 // core/api/policies.inc. Without state; engine thread. semantics.md, section 6.
 #pragma once
-#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>

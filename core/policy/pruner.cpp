@@ -53,12 +53,10 @@ class Decision {
     m_next.audit.tick = Tick(m_in.state.tick.value() + 1);
     Pruned out;
     for (int layer = 0; layer < m_in.state.layers(); ++layer) takeOver(layer);
-    for (int layer = 0; layer < m_in.state.layers(); layer += m_in.state.perLayer)
-      if (Status shared = shareOut(layer); !shared) return shared.error();
+    for (int layer = 0; layer < m_in.state.layers(); layer += m_in.state.perLayer) KV_TRY(shareOut(layer));
     for (int layer = 0; layer < m_in.state.layers(); ++layer) {
-      Result<std::vector<std::int32_t>> leaving = decide(layer);
-      if (!leaving) return leaving.error();
-      if (!leaving->empty()) out.evictions.push_back(evictionOf(layer, *leaving));
+      std::vector<std::int32_t> leaving = KV_TRY(decide(layer));
+      if (!leaving.empty()) out.evictions.push_back(evictionOf(layer, leaving));
     }
     m_next.seen = m_in.state.attention;
     m_next.audit.us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
@@ -94,11 +92,10 @@ class Decision {
     if (static_cast<std::int32_t>(m_in.state.map(first).resident()) <= bands.capacity()) return ok();
     std::vector<std::vector<float>> scores;
     for (int layer = first; layer < first + m_in.state.perLayer; ++layer) {
-      Result<std::vector<float>> own = scoresOf(layer);
-      if (!own) return own.error();
-      own->erase(own->end() - std::min<std::ptrdiff_t>(bands.window, std::ssize(*own)), own->end());
-      own->erase(own->begin(), own->begin() + std::min<std::ptrdiff_t>(bands.sinks, std::ssize(*own)));
-      scores.push_back(own.take());
+      std::vector<float> own = KV_TRY(scoresOf(layer));
+      own.erase(own.end() - std::min<std::ptrdiff_t>(bands.window, std::ssize(own)), own.end());
+      own.erase(own.begin(), own.begin() + std::min<std::ptrdiff_t>(bands.sinks, std::ssize(own)));
+      scores.push_back(std::move(own));
     }
     const std::vector<std::int32_t> budgets = headBudgets(scores, bands.budget, spec(first).alpha);
     for (std::size_t head = 0; head < budgets.size(); ++head) m_next.layers[at(first) + head].budget = budgets[head];
@@ -148,13 +145,12 @@ class Decision {
     const std::vector<bool> pinned = pinnedRows(map);
     audit.protectedRows = pinnedBeyond(pinned, audit.bands);
     if (audit.rows <= audit.requested() && !spec.threshold) return std::vector<std::int32_t>();
-    Result<std::vector<float>> scores = scoresOf(layer);
-    if (!scores) return scores.error();
-    noteUnscored(*scores, audit);
-    std::vector<std::int32_t> out = losers(*scores, audit.bands, spec.threshold, pinned);
-    if (m_in.pass == PassKind::Decode) audit.contests = contestsOf(map, *scores, out, audit.bands);
+    std::vector<float> scores = KV_TRY(scoresOf(layer));
+    noteUnscored(scores, audit);
+    std::vector<std::int32_t> out = losers(scores, audit.bands, spec.threshold, pinned);
+    if (m_in.pass == PassKind::Decode) audit.contests = contestsOf(map, scores, out, audit.bands);
     for (std::int32_t& i : out) i += map.first;
-    m_next.layers[at(layer)].scores = kept(m_in.state.group(layer).map, std::move(*scores));
+    m_next.layers[at(layer)].scores = kept(m_in.state.group(layer).map, std::move(scores));
     audit.evicted = static_cast<std::int32_t>(out.size());
     audit.evictedEver += audit.evicted;
     audit.rows -= audit.evicted;
@@ -227,7 +223,7 @@ class Decision {
     if (wanted & kMoments) rows.queries = own.queries.get();
     rows.frequencies = m_in.transformer.rotary().frequencies();
     rows.nextPhase = map.phases.empty() ? 0 : map.phases[map.size() - 1] + 1;
-    if (Status read = backendStatus(m_in.store.backend(), "reading rows for a policy"); !read) return read.error();
+    KV_TRY(backendStatus(m_in.store.backend(), "reading rows for a policy"));
     return perRow(policyOf(spec.name).scores(spec, rows), rows.rows(), spec.heads);
   }
 
@@ -349,7 +345,7 @@ std::shared_ptr<const PolicyState> withObservation(const PolicyState& state, con
 }
 
 Result<Pruned> prune(const PrunerInput& input) {
-  if (Status known = knownPolicies(input.state.policy->specs); !known) return known.error();
+  KV_TRY(knownPolicies(input.state.policy->specs));
   return Decision(input).run();
 }
 

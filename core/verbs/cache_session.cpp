@@ -53,7 +53,7 @@ class HfWriter {
     const std::vector<std::int64_t> shape = {1, m_config.kvHeads, m_session.state().length(), m_config.headDim};
     m_layers.resize(at(m_config.layers));
     for (int layer = 0; layer < m_config.layers; ++layer) {
-      if (Status done = convert(layer); !done) return done;
+      KV_TRY(convert(layer));
       const std::string prefix = "past_key_values." + std::to_string(layer);
       writer.add(prefix + ".key", elementOf(m_type), shape, m_layers[at(layer)].key);
       writer.add(prefix + ".value", elementOf(m_type), shape, m_layers[at(layer)].value);
@@ -84,10 +84,10 @@ class HfWriter {
         const bool good = put(m_type, static_cast<float>(rotated[at(x)]), out.key.data() + place) &
             put(m_type, v[at(x)], out.value.data() + place);
         if (!good)
-          return Error{"not_finite", "the cache was not saved",
+          return Error("not_finite", "the cache was not saved",
                        "layer " + std::to_string(layer) + ", index " + std::to_string(row) + " holds a number that " +
                            dtype() + " does not",
-                       "rebuild, or check the weights"};
+                       "rebuild, or check the weights");
       }
     }
     return ok();
@@ -101,36 +101,26 @@ class HfWriter {
 };
 
 Status unrotatedOnly(const char* done) {
-  return Error{"other_format",
-               std::string("the cache was not ") + done,
+  return Error("other_format", std::string("the cache was not ") + done,
                "native files hold keys without rotation, and this session stores them rotated",
-               "use form hf_dynamic, or a session with key_phase on_read",
-               std::nullopt,
-               "key_phase",
-               "at_write"};
+               "use form hf_dynamic, or a session with key_phase on_read", "key_phase", "at_write");
 }
 
 Status savable(const Session& session, CacheForm form) {
   if (session.health().status == SessionState::Broken)
-    return Error{"broken", "the cache was not saved", "the session is broken", "rebuild first, or save the ids"};
-  if (Status possible = session.kind().allows(session.parts(), Capability::Import, "the cache was not saved");
-      !possible)
-    return possible;
+    return Error("broken", "the cache was not saved", "the session is broken", "rebuild first, or save the ids");
+  KV_TRY(session.kind().allows(session.parts(), Capability::Import, "the cache was not saved"));
   if (form == CacheForm::Native) return session.transformer().keysRotated() ? unrotatedOnly("saved") : ok();
   const CacheState& state = session.state();
   if (state.length() == 0)
-    return Error{"empty", "the cache was not saved", "there are no rows", "prompt some text first"};
+    return Error("empty", "the cache was not saved", "there are no rows", "prompt some text first");
   for (int layer = 0; layer < state.layers(); ++layer)
     if (!state.complete(state.map(layer)))
-      return Error{"ragged",
-                   "the cache was not saved",
+      return Error("ragged", "the cache was not saved",
                    "layer " + std::to_string(layer) + " holds " + std::to_string(state.map(layer).resident()) + " of " +
                        std::to_string(state.length()) +
                        " rows, and the Hugging Face forms have every row in every layer",
-                   "save with form native",
-                   std::nullopt,
-                   "form",
-                   name(form)};
+                   "save with form native", "form", name(form));
   return ok();
 }
 
@@ -170,11 +160,11 @@ CacheTarget cacheTarget(const Session& session) {
 }
 
 Result<json> saveCache(Session& session, const std::string& path, CacheForm form) {
-  if (Status good = savable(session, form); !good) return good.error();
+  KV_TRY(savable(session, form));
   if (form == CacheForm::Native)  // what fails these, nothing would load again
     for (const InvariantState& invariant : session.check(true))
       if (!invariant.ok && invariant.id != "next_logits")
-        return Error{"damaged", "the cache was not saved", invariant.detail, "rebuild, or check the weights"};
+        return Error("damaged", "the cache was not saved", invariant.detail, "rebuild, or check the weights");
   SafetensorsWriter writer;
   json manifest = manifestOf(session, form);
   std::optional<NativeColumns> native;
@@ -186,32 +176,25 @@ Result<json> saveCache(Session& session, const std::string& path, CacheForm form
     return done.error();
   }
   writer.metadata("kvlab", manifest.dump());
-  if (Status written = writer.write(path); !written) return written.error();
-  const auto file = MappedFile::open(path);
-  if (!file) return file.error();
+  KV_TRY(writer.write(path));
+  const auto file = KV_TRY(MappedFile::open(path));
   return json{
-      {"path", path}, {"form", name(form)}, {"rows", session.state().length()}, {"bytes", (*file)->bytes().size()}};
+      {"path", path}, {"form", name(form)}, {"rows", session.state().length()}, {"bytes", file->bytes().size()}};
 }
 
 Result<json> loadCache(Session& session, const std::string& path, const std::string& content) {
-  auto file = MappedFile::open(path);
-  if (!file) return file.error();
-  const std::string hash = contentHash((*file)->bytes());
+  auto file = KV_TRY(MappedFile::open(path));
+  const std::string hash = contentHash(file->bytes());
   if (!content.empty() && content != hash)
-    return Error{"file_changed",
-                 "cannot load " + path + " again",
+    return Error("file_changed", "cannot load " + path + " again",
                  "its content hash is " + hash + ", it was " + content + " when the command ran",
-                 "put the file back as it was",
-                 std::nullopt,
-                 "path",
-                 path};
-  Result<CacheImport> rows = parseCache((*file)->bytes(), path, cacheTarget(session));
-  if (!rows) return rows.error();
-  if (rows->form == CacheForm::Native && session.transformer().keysRotated()) return unrotatedOnly("loaded").error();
-  rows->storage = file.take();
+                 "put the file back as it was", "path", path);
+  CacheImport rows = KV_TRY(parseCache(file->bytes(), path, cacheTarget(session)));
+  if (rows.form == CacheForm::Native && session.transformer().keysRotated()) return unrotatedOnly("loaded").error();
+  rows.storage = std::move(file);
   session.history().beginCommand("loadCache", {{"path", path}, {"content", hash}});
-  if (Status done = importRows(session, *rows); !done) return done.error();
-  return json{{"path", path}, {"form", name(rows->form)}, {"rows", session.state().length()}, {"content", hash}};
+  KV_TRY(importRows(session, rows));
+  return json{{"path", path}, {"form", name(rows.form)}, {"rows", session.state().length()}, {"content", hash}};
 }
 
 }  // namespace kvlab

@@ -59,22 +59,14 @@ std::string captureOf(const Session& session, std::uint64_t& next) {
 Status checkOrigin(const Session& session, const Capture& capture, const std::string& path) {
   const CaptureHeader here = headerOf(session);
   if (capture.header.numerics != here.numerics)
-    return Error{"other_numerics",
-                 "cannot replay " + path,
+    return Error("other_numerics", "cannot replay " + path,
                  "it was recorded with " + capture.header.numerics + ", this machine computes with " + here.numerics,
-                 "replay it on a machine with the same arithmetic",
-                 std::nullopt,
-                 "numerics",
-                 capture.header.numerics};
+                 "replay it on a machine with the same arithmetic", "numerics", capture.header.numerics);
   if (capture.header.fingerprint != here.fingerprint)
-    return Error{"other_model",
-                 "cannot replay " + path,
+    return Error("other_model", "cannot replay " + path,
                  "it was recorded with model " + capture.header.fingerprint + ", " + session.manifest().model + " is " +
                      here.fingerprint,
-                 "put the checkpoint back that it was recorded with",
-                 std::nullopt,
-                 "fingerprint",
-                 capture.header.fingerprint};
+                 "put the checkpoint back that it was recorded with", "fingerprint", capture.header.fingerprint);
   return ok();
 }
 
@@ -83,24 +75,16 @@ Status checkCommands(const Capture& capture, const ReplayOptions& options, const
   for (std::size_t i = 0; i < capture.commands.size(); ++i) {
     const VerbInfo* verb = verbNamed(capture.commands[i].verb);
     if (!verb || !verb->recorded())
-      return Error{"bad_capture",
-                   "cannot replay " + path,
+      return Error("bad_capture", "cannot replay " + path,
                    "record " + std::to_string(i + 1) + ": " + capture.commands[i].verb +
                        " is not a command that changes a session",
-                   "use an undamaged copy of the capture",
-                   std::nullopt,
-                   "verb",
-                   capture.commands[i].verb};
+                   "use an undamaged copy of the capture", "verb", capture.commands[i].verb);
     last = std::max(last, capture.commands[i].tick);
   }
   if (options.to && *options.to > last)
-    return Error{"out_of_range",
-                 "cannot replay " + path + " to tick " + std::to_string(options.to->value()),
-                 "its last tick is " + std::to_string(last.value()),
-                 "give a tick up to that one",
-                 std::nullopt,
-                 "to",
-                 options.to->value()};
+    return Error("out_of_range", "cannot replay " + path + " to tick " + std::to_string(options.to->value()),
+                 "its last tick is " + std::to_string(last.value()), "give a tick up to that one", "to",
+                 options.to->value());
   return ok();
 }
 
@@ -111,10 +95,10 @@ ReplayStep replayStep(Session& session, const CaptureCommand& command, bool veri
   step.tick = session.state().tick;
   if (!done) step.error = done.error();
   else if (step.tick != command.tick)
-    step.error = Error{"not_replayed", command.verb + " could not be done again",
+    step.error = Error("not_replayed", command.verb + " could not be done again",
                        "it ended at tick " + std::to_string(step.tick.value()) + ", then it was " +
                            std::to_string(command.tick.value()),
-                       "report this together with the capture"};
+                       "report this together with the capture");
   if (verify) step.got = hashOf(session.state(), session.store());
   step.ok = !step.error && (!verify || step.expected.empty() || step.expected == step.got);
   return step;
@@ -127,16 +111,15 @@ Result<json> saveCapture(const Session& session, const std::string& path) {
   const std::string bytes = captureOf(session, next);
   PartFile file(path);
   file.append(bytes.data(), bytes.size());
-  if (Status written = file.publish(); !written) return written.error();
+  KV_TRY(file.publish());
   return json{{"path", path}, {"commands", next - 1}, {"bytes", bytes.size()}};
 }
 
 Result<json> startCapture(Session& session, const std::string& path) {
   std::uint64_t next = 0;
   const std::string bytes = captureOf(session, next);
-  Result<std::unique_ptr<CaptureLog>> log = CaptureLog::open(path, bytes, next);
-  if (!log) return log.error();
-  session.history().setCapture(log.take());
+  std::unique_ptr<CaptureLog> log = KV_TRY(CaptureLog::open(path, bytes, next));
+  session.history().setCapture(std::move(log));
   return json{{"path", path}, {"commands", next - 1}, {"bytes", bytes.size()}};
 }
 
@@ -184,25 +167,22 @@ bool Replay::ok() const {
 
 Result<Replay> replayCapture(const std::string& path, const std::string& resources, const ReplayOptions& options,
                              const Progress& progress) {
-  const Result<Capture> capture = openCapture(path);
-  if (!capture) return capture.error();
-  if (Status good = checkCommands(*capture, options, path); !good) return good.error();
-  Result<std::unique_ptr<Session>> session = openSession(capture->header.manifest, resources, progress);
-  if (!session) return session.error();
-  if (Status same = checkOrigin(**session, *capture, path); !same) return same.error();
-  Replay out{session.take(), {}, capture->note};
-  const auto total = static_cast<std::int64_t>(capture->commands.size());
-  for (const CaptureCommand& command : capture->commands) {
+  const Capture capture = KV_TRY(openCapture(path));
+  KV_TRY(checkCommands(capture, options, path));
+  std::unique_ptr<Session> session = KV_TRY(openSession(capture.header.manifest, resources, progress));
+  KV_TRY(checkOrigin(*session, capture, path));
+  Replay out{std::move(session), {}, capture.note};
+  const auto total = static_cast<std::int64_t>(capture.commands.size());
+  for (const CaptureCommand& command : capture.commands) {
     if (options.to && out.session->state().tick >= *options.to) break;
     if (!report(progress, "replaying", static_cast<std::int64_t>(out.steps.size()), total))
-      return Error{"cancelled", "the replay was cancelled",
+      return Error("cancelled", "the replay was cancelled",
                    "after " + std::to_string(out.steps.size()) + " of " + std::to_string(total) + " commands",
-                   "start it again"};
+                   "start it again");
     out.steps.push_back(replayStep(*out.session, command, options.verify));
     if (out.steps.back().error) break;
   }
-  if (options.to && out.ok() && out.session->state().tick > *options.to)
-    if (Status there = goTo(*out.session, *options.to); !there) return there.error();
+  if (options.to && out.ok() && out.session->state().tick > *options.to) KV_TRY(goTo(*out.session, *options.to));
   return out;
 }
 

@@ -41,7 +41,7 @@ VerbArgs::VerbArgs(const std::vector<ArgInfo>& table, const json& args, std::str
     if (m_error || (!also.empty() && key == also) || std::find(names.begin(), names.end(), key) != names.end())
       continue;
     const std::string why = '"' + key + "\" is not an argument of it" + nearestNote(key, names);
-    m_error = Error{"bad_argument", "", why, "", std::nullopt, key.empty() ? "args" : key, value};
+    m_error = Error("bad_argument", "", why, "", key.empty() ? "args" : key, value);
   }
   for (const ArgInfo& arg : table) check(arg);
 }
@@ -103,7 +103,7 @@ std::vector<TokenId> VerbArgs::tokens(const char* field, std::int64_t vocab) {
 }
 
 void VerbArgs::fail(const char* field, const json& value, const std::string& why, const char* code) {
-  if (!m_error) m_error = Error{code, "", std::string(field) + " " + why, "", std::nullopt, field, value};
+  if (!m_error) m_error = Error(code, "", std::string(field) + " " + why, "", field, value);
 }
 
 Error VerbArgs::completed(Error error, const std::string& call, const std::vector<ArgInfo>& table) {

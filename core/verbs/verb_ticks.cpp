@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/verbs/verb_ticks.h"
 
+#include <algorithm>
+
 #include "core/session/requests.h"
 #include "core/session/ticks.h"
 
@@ -16,11 +18,25 @@ void takeBack(Session& session, std::vector<Action> before) {
 
 }  // namespace
 
+StepRequest::StepRequest(const Session& session, VerbArgs& in)
+    : perBlock(static_cast<std::size_t>(session.manifest().ring.blockTokens)) {
+  if (in.has("tokens")) tokens = in.tokens("tokens", session.model().config().vocab);
+  const auto blocks = static_cast<std::int64_t>((tokens.size() + perBlock - 1) / perBlock);
+  ticks = in.integer("n", tokens.empty() ? 1 : blocks);
+  if (!tokens.empty() && ticks > blocks)
+    in.fail("n", ticks, "is " + std::to_string(ticks) + ", but there are " + std::to_string(tokens.size()) + " tokens");
+}
+
+std::vector<TokenId> StepRequest::block(std::int64_t i) const {
+  const auto from = std::min(tokens.size(), static_cast<std::size_t>(i) * perBlock),
+             to = std::min(tokens.size(), from + perBlock);
+  return {tokens.begin() + static_cast<std::ptrdiff_t>(from), tokens.begin() + static_cast<std::ptrdiff_t>(to)};
+}
+
 Result<nlohmann::json> queued(Session& session, std::vector<Action> actions, const VerbArgs& in) {
   const std::size_t count = actions.size();
   std::vector<Action> before = session.pending();
-  if (!in.all().contains("pending"))
-    if (Status taken = inject(session, actions); !taken) return taken.error();
+  if (!in.all().contains("pending")) KV_TRY(inject(session, actions));
   if (!in.flag("now")) return nlohmann::json{{"pending", session.pending().size()}};
   const TickReport report = apply(session);
   if (!report.ok) takeBack(session, std::move(before));

@@ -17,6 +17,17 @@ inline Result<nlohmann::json> single(const TickReport& report) {
 /// ones.
 Result<nlohmann::json> queued(Session& session, std::vector<Action> actions, const VerbArgs& in);
 
+/// What the verb step is asked for: `ticks` ticks, with blocks of given tokens or with none.
+struct StepRequest {
+  StepRequest(const Session& session, VerbArgs& in);
+  /// Of the i-th tick.
+  std::vector<TokenId> block(std::int64_t i) const;
+
+  std::vector<TokenId> tokens;
+  std::size_t perBlock;
+  std::int64_t ticks;
+};
+
 /// The argument that queued() reads.
 inline ArgInfo nowArg() { return arg::flag("now", false); }
 

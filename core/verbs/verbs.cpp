@@ -39,15 +39,14 @@ Error needsLanes(const std::string& name) {
 /// Recorded commands carry the actions that were pending when they ran.
 Status restorePending(Session& session, const json& args) {
   if (!session.history().executingAgain() || !args.contains(kPending)) return ok();
-  Result<std::vector<Action>> actions = actionsFromJson(args[kPending]);
-  if (!actions) return actions.error();
+  std::vector<Action> actions = KV_TRY(actionsFromJson(args[kPending]));
   clearPending(session);
-  return inject(session, actions.take());
+  return inject(session, std::move(actions));
 }
 
 /// Runs a verb that may change the session, and lets a capture know.
 Result<json> change(Session& session, const VerbInfo& info, RunsOnSession run, VerbArgs& in) {
-  if (Status restored = restorePending(session, in.all()); !restored) return restored.error();
+  KV_TRY(restorePending(session, in.all()));
   const CaptureMark mark = markCapture(session);
   if (info.recorded()) session.history().beginCommand(info.name, in.all());
   Result<json> result = run(session, in);

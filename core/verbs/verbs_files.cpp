@@ -30,10 +30,9 @@ Result<json> lifespans(Session& session, VerbArgs& in) {
   rules.stretch = static_cast<std::int32_t>(in.integer("stretch", rules.stretch));
   rules.keys = in.flag("keys");
   if (in.error()) return *in.error();
-  const Result<Lifespans> recorded = recordLifespans(session, rules);
-  if (!recorded) return recorded.error();
-  if (Status written = recorded->write(path); !written) return written.error();
-  return json{{"path", path}, {"rows", recorded->rows}, {"layers", recorded->layers.size()}, {"after", rules.after}};
+  const Lifespans recorded = KV_TRY(recordLifespans(session, rules));
+  KV_TRY(recorded.write(path));
+  return json{{"path", path}, {"rows", recorded.rows}, {"layers", recorded.layers.size()}, {"after", rules.after}};
 }
 
 Result<json> keep(const Session& session, VerbArgs& in) { return saveCapture(session, in.text("path")); }

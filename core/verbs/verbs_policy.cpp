@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs that look at what policies did and how long rows are used.
-#include <algorithm>
 
+#include "core/api/members.h"
 #include "core/session/truth.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verbs.h"
@@ -19,9 +19,8 @@ json lifespanFigures(const LifespanView& view) {
 }
 
 Result<json> measureLifespansVerb(Session& session, VerbArgs& in) {
-  const Result<std::shared_ptr<const LifespanView>> measured = measureLifespans(session, at(in.integer("points")));
-  if (!measured) return measured.error();
-  return lifespanFigures(**measured);
+  const std::shared_ptr<const LifespanView> measured = KV_TRY(measureLifespans(session, at(in.integer("points"))));
+  return lifespanFigures(*measured);
 }
 
 /// since: a measurement that the caller has already; then only its serial comes back.
@@ -33,21 +32,14 @@ Result<json> lifespansVerb(const Session& session, VerbArgs& in) {
 }
 
 json auditOf(const LayerAudit& audit) {
-  json out{{"policy", audit.policy},
-           {"bounded", audit.bounded},
-           {"broken", audit.broken()},
-           {"rows", audit.rows},
-           {"rowBytes", audit.rowBytes},
-           {"bands", nullptr},
-           {"requested", nullptr},
-           {"evicted", audit.evicted},
-           {"evictedEver", audit.evictedEver},
-           {"fired", nullptr},
-           {"protectedRows", audit.protectedRows},
-           {"fallback", audit.fallback},
-           {"contests", json::array()}};
+  json out = KV_MEMBERS(audit, policy, bounded, rows, rowBytes, evicted, evictedEver, protectedRows, fallback);
+  out.update({{"broken", audit.broken()},
+              {"bands", nullptr},
+              {"requested", nullptr},
+              {"fired", nullptr},
+              {"contests", json::array()}});
   if (audit.bounded) {
-    out["bands"] = {{"sinks", audit.bands.sinks}, {"budget", audit.bands.budget}, {"window", audit.bands.window}};
+    out["bands"] = KV_MEMBERS(audit.bands, sinks, budget, window);
     out["requested"] = audit.requested();
   }
   if (audit.fired) out["fired"] = audit.fired->value();

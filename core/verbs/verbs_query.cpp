@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs that only look.
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
+#include "core/api/members.h"
 #include "core/files/key_rotation.h"
 #include "core/session/policies.h"
 #include "core/session/truth.h"
@@ -16,10 +15,9 @@ namespace {
 
 using nlohmann::json;
 Result<json> tokenise(const Session& session, VerbArgs& in) {
-  Result<std::vector<TokenId>> ids = session.model().tokenizer().encode(in.text("text"), false);
-  if (!ids) return ids.error();
+  std::vector<TokenId> ids = KV_TRY(session.model().tokenizer().encode(in.text("text"), false));
   json out = json::array();
-  for (TokenId id : *ids) out.push_back(id.value());
+  for (TokenId id : ids) out.push_back(id.value());
   return out;
 }
 
@@ -132,27 +130,21 @@ json idList(const std::vector<LedgerId>& ids) {
 Result<LedgerId> knownRow(const VerbArgs& in, const Session& session, const char* field) {
   const LedgerId id(static_cast<std::int32_t>(in.integer(field)));
   if (session.state().ledger.contains(id)) return id;
-  return Error{"out_of_range",
-               "the row was not found",
-               "there is no ledger row " + std::to_string(id.value()),
-               "the ledger has " + std::to_string(session.state().ledger.size()) + " rows",
-               std::nullopt,
-               field,
-               id.value()};
+  return Error("out_of_range", "the row was not found", "there is no ledger row " + std::to_string(id.value()),
+               "the ledger has " + std::to_string(session.state().ledger.size()) + " rows", field, id.value());
 }
 
 Result<json> ledger(const Session& session, VerbArgs& in) {
-  const Result<LedgerId> id = knownRow(in, session, "id");
-  if (!id) return id.error();
+  const LedgerId id = KV_TRY(knownRow(in, session, "id"));
   const CacheState& state = session.state();
-  const LedgerRow& row = state.ledger[*id];
-  const auto place = std::find(state.context.begin(), state.context.end(), *id);
+  const LedgerRow& row = state.ledger[id];
+  const auto place = std::find(state.context.begin(), state.context.end(), id);
   const bool present = place != state.context.end();
   const auto position = static_cast<std::size_t>(place - state.context.begin());
-  return json{{"id", id->value()},
+  return json{{"id", id.value()},
               {"kind", name(row.kind)},
               {"tokenId", row.token.value()},
-              {"text", textOf(session, *id)},
+              {"text", textOf(session, id)},
               {"source", name(row.source)},
               {"state", name(row.state)},
               {"pinned", row.pinned},
@@ -188,9 +180,8 @@ void rowEvents(const Timeline::Entry& entry, const Timeline::Entry* before, Ledg
 }
 
 Result<json> history(const Session& session, VerbArgs& in) {
-  const Result<LedgerId> id = knownRow(in, session, "ledger");
-  if (!id) return id.error();
-  const LedgerRow& row = session.state().ledger[*id];
+  const LedgerId id = KV_TRY(knownRow(in, session, "ledger"));
+  const LedgerRow& row = session.state().ledger[id];
   json out = json::array();
   std::string from;
   for (LedgerId parent : row.parents) from += (from.empty() ? "in place of " : ", ") + textOf(session, parent);
@@ -201,7 +192,7 @@ Result<json> history(const Session& session, VerbArgs& in) {
   const Timeline& timeline = session.timeline();
   const Timeline::Entry* before = nullptr;
   for (int entry : timeline.path(timeline.currentId())) {
-    if (timeline.entry(entry).tick > row.born) rowEvents(timeline.entry(entry), before, *id, out);
+    if (timeline.entry(entry).tick > row.born) rowEvents(timeline.entry(entry), before, id, out);
     before = &timeline.entry(entry);
   }
   if (row.state != RowState::Live) {
@@ -218,7 +209,7 @@ Result<json> history(const Session& session, VerbArgs& in) {
 }
 
 Result<json> logits(Session& session, VerbArgs&) {
-  if (Status fresh = refreshLogits(session); !fresh) return fresh.error();
+  KV_TRY(refreshLogits(session));
   if (!session.state().logits) return json::array();
   return json(*session.state().logits);
 }
@@ -226,7 +217,7 @@ Result<json> logits(Session& session, VerbArgs&) {
 Result<json> topk(Session& session, VerbArgs& in) {
   const std::int64_t k = in.within("k", 1, session.model().config().vocab, in.integer("k"));
   if (in.error()) return *in.error();
-  if (Status fresh = refreshLogits(session); !fresh) return fresh.error();
+  KV_TRY(refreshLogits(session));
   json out = json::array();
   if (session.state().logits)
     for (const Candidate& c : topCandidates(*session.state().logits, static_cast<int>(k)))
@@ -237,9 +228,7 @@ Result<json> topk(Session& session, VerbArgs& in) {
 Result<json> attention(Session& session, VerbArgs& in) {
   const int layer = layerOf(in, session);
   if (in.error()) return *in.error();
-  Result<std::vector<std::vector<float>>> heads = attentionPerHead(session, Layer(layer));
-  if (!heads) return heads.error();
-  return json(*heads);
+  return json(KV_TRY(attentionPerHead(session, Layer(layer))));
 }
 
 Result<json> row(Session& session, VerbArgs& in) {
@@ -267,8 +256,7 @@ Result<json> row(Session& session, VerbArgs& in) {
 
 Result<json> invariantsVerb(Session& session, VerbArgs&) {
   json out = json::array();
-  for (const InvariantState& i : session.check(true))
-    out.push_back({{"id", i.id}, {"title", i.title}, {"ok", i.ok}, {"detail", i.detail}});
+  for (const InvariantState& i : session.check(true)) out.push_back(KV_MEMBERS(i, id, title, ok, detail));
   return out;
 }
 
@@ -280,19 +268,18 @@ json numbers(const std::vector<float>& values) {
 
 Result<json> driftVerb(Session& session, VerbArgs& in) {
   const bool rows = in.flag("rows");
-  Result<Drift> drift = measureDrift(session);
-  if (!drift) return drift.error();
+  Drift drift = KV_TRY(measureDrift(session));
   json k = json::array(), v = json::array();
-  for (double value : drift->k) k.push_back(finite(value));
-  for (double value : drift->v) v.push_back(finite(value));
+  for (double value : drift.k) k.push_back(finite(value));
+  for (double value : drift.v) v.push_back(finite(value));
   json worst = nullptr;
-  if (drift->worstLayer >= 0)
-    worst = {{"layer", drift->worstLayer / session.state().perLayer}, {"index", drift->worstPosition}};
-  json out{{"k", k}, {"v", v}, {"kl", finite(drift->kl)}, {"worst", worst}};
+  if (drift.worstLayer >= 0)
+    worst = {{"layer", drift.worstLayer / session.state().perLayer}, {"index", drift.worstPosition}};
+  json out{{"k", k}, {"v", v}, {"kl", finite(drift.kl)}, {"worst", worst}};
   if (rows)
-    for (std::size_t layer = 0; layer < drift->kRows.size(); ++layer) {
-      out["kRows"].push_back(numbers(drift->kRows[layer]));
-      out["vRows"].push_back(numbers(drift->vRows[layer]));
+    for (std::size_t layer = 0; layer < drift.kRows.size(); ++layer) {
+      out["kRows"].push_back(numbers(drift.kRows[layer]));
+      out["vRows"].push_back(numbers(drift.vRows[layer]));
     }
   return out;
 }

@@ -38,13 +38,10 @@ Result<json> opEvents(Session& session, VerbArgs& in) {
 
 Result<json> rebuildVerb(Session& session, VerbArgs&) {
   const auto start = std::chrono::steady_clock::now();
-  Result<RebuildOutcome> outcome = session.rebuild();
-  if (!outcome) return outcome.error();
+  RebuildOutcome outcome = KV_TRY(session.rebuild());
   const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  return json{{"ms", ms},
-              {"rows", session.state().length()},
-              {"layers", outcome->layersDone},
-              {"cancelled", outcome->cancelled}};
+  return json{
+      {"ms", ms}, {"rows", session.state().length()}, {"layers", outcome.layersDone}, {"cancelled", outcome.cancelled}};
 }
 
 Result<json> faultVerb(Session& session, VerbArgs& in) {
@@ -76,17 +73,15 @@ Result<json> setFormatVerb(Session& session, VerbArgs& in) {
 Result<json> setPolicyVerb(Session& session, VerbArgs& in) {
   const int layer = layerOrAll(in, session);
   if (in.error()) return *in.error();
-  Result<PolicySpec> spec = PolicySpec::fromJson(in.raw("policy"));
-  if (!spec) return spec.error();
-  return done(setPolicy(session, layer, *spec));
+  PolicySpec spec = KV_TRY(PolicySpec::fromJson(in.raw("policy")));
+  return done(setPolicy(session, layer, spec));
 }
 
 Result<json> setCapacityVerb(Session& session, VerbArgs& in) { return done(setCapacity(session, in.integer("rows"))); }
 
 Result<json> compactVerb(Session& session, VerbArgs& in) {
-  Result<Compaction> done = compact(session, in.integer("rows", kAllRows));
-  if (!done) return done.error();
-  return json{{"rows", done->rows}, {"bytes", done->bytes}, {"done", done->done}};
+  Compaction done = KV_TRY(compact(session, in.integer("rows", kAllRows)));
+  return json{{"rows", done.rows}, {"bytes", done.bytes}, {"done", done.done}};
 }
 
 Result<json> undoVerb(Session& session, VerbArgs&) { return where(session, undo(session)); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs that look at how rows are stored.
-#include <algorithm>
 
+#include "core/api/members.h"
 #include "core/session/storage.h"
 #include "core/session/truth.h"
 #include "core/verbs/verb_layers.h"
@@ -13,24 +13,17 @@ namespace {
 using nlohmann::json;
 json ringOf(const StorageView& view) {
   const RingState& r = *view.ring;
-  return {{"layout", view.layout},
-          {"capacity", r.capacity},
-          {"window", r.window},
-          {"pointer", r.pointer()},
-          {"head", r.head},
-          {"filled", r.filled},
-          {"offset", r.offset},
-          {"base", r.base},
-          {"baseTick", r.baseTick.value()},
-          {"wraps", r.wraps},
-          {"len1", r.len1()},
-          {"len2", r.len2()},
-          {"rolled", r.rolled},
-          {"write", {r.writeBegin, r.writeCount}},
-          {"first", view.first},
-          {"views",
-           {{"committed", {view.first, view.first + r.filled}},
-            {"committed_plus_pending", {view.first, view.first + r.filled}}}}};
+  json out = KV_MEMBERS(r, capacity, window, head, filled, offset, base, wraps, rolled);
+  const json committed{view.first, view.first + r.filled};
+  out.update({{"layout", view.layout},
+              {"pointer", r.pointer()},
+              {"baseTick", r.baseTick.value()},
+              {"len1", r.len1()},
+              {"len2", r.len2()},
+              {"write", {r.writeBegin, r.writeCount}},
+              {"first", view.first},
+              {"views", {{"committed", committed}, {"committed_plus_pending", committed}}}});
+  return out;
 }
 
 Result<json> ring(const Session& session, VerbArgs& in) {
@@ -43,13 +36,9 @@ Result<json> ring(const Session& session, VerbArgs& in) {
 
 /// What converting one tensor to its storage type has seen since the pool was made.
 json countsOf(const kernels::TensorStats& stats) {
-  const bool any = stats.scales > 0;
-  return {{"scales", stats.scales},
-          {"nonFinite", stats.nonFinite},
-          {"clipped", stats.clipped},
-          {"atMax", stats.atMax},
-          {"floored", stats.floored},
-          {"scale", {{"min", any ? stats.scaleMin : 0}, {"mean", stats.meanScale()}, {"max", stats.scaleMax}}}};
+  json out = KV_MEMBERS(stats, scales, nonFinite, clipped, atMax, floored);
+  out["scale"] = {{"min", stats.scales > 0 ? stats.scaleMin : 0}, {"mean", stats.meanScale()}, {"max", stats.scaleMax}};
+  return out;
 }
 
 /// Numbers, or their bytes as they lie in memory: millions of JSON numbers take seconds to let go of.
@@ -73,10 +62,9 @@ json errorOf(const QuantError& error, const std::string& type, const kernels::Te
 
 Result<json> quantisation(Session& session, VerbArgs& in) {
   const bool rows = in.flag("rows"), packed = in.flag("packed");
-  Result<Quantisation> measured = measureQuantisation(session);
-  if (!measured) return measured.error();
+  Quantisation measured = KV_TRY(measureQuantisation(session));
   json out = json::array();
-  for (const LayerQuantisation& layer : *measured) {
+  for (const LayerQuantisation& layer : measured) {
     const auto l = static_cast<int>(out.size());
     const std::shared_ptr<const StorageView> view = storageOf(session)[at(l)];
     const kernels::WriteRowsStats counts = session.store().pool(l).counts();
@@ -108,47 +96,26 @@ Result<json> storage(const Session& session, VerbArgs& in) {
   const std::shared_ptr<const StorageView> view = storageOf(session)[at(layer)];
   const kernels::WriteRowsStats counts = session.store().pool(layer).counts();
   static constexpr const char* kReads[] = {"in_place", "two_slices", "table", "roll"};
-  json out{{"layout", view->layout},
-           {"k", view->k},
-           {"v", view->v},
-           {"slots", view->poolSlots},
-           {"stride", view->stride},
-           {"rows", view->rows},
-           {"first", view->first},
-           {"window", view->window},
-           {"held", view->held},
-           {"record",
-            {{"k", view->record.k},
-             {"v", view->record.v},
-             {"scales", view->record.scales},
-             {"tags", view->record.tags},
-             {"padding", view->record.padding}}},
-           {"read", kReads[at(static_cast<int>(view->read))]},
-           {"tailOnly", view->tailOnly},
-           {"readBytes", view->readBytes},
-           {"ring", nullptr},
-           {"pages", nullptr},
-           {"counts", {{"k", countsOf(counts.k)}, {"v", countsOf(counts.v)}}}};
+  json out = KV_MEMBERS(*view, layout, k, v, stride, rows, first, window, held, tailOnly, readBytes);
+  out.update({{"slots", view->poolSlots},
+              {"record", KV_MEMBERS(view->record, k, v, scales, tags, padding)},
+              {"read", kReads[at(static_cast<int>(view->read))]},
+              {"ring", nullptr},
+              {"pages", nullptr},
+              {"counts", {{"k", countsOf(counts.k)}, {"v", countsOf(counts.v)}}}});
   if (view->ring) out["ring"] = ringOf(*view);
   if (withFree) out["free"] = freeRuns(session.store().slots(layer).free(view->poolSlots));
-  if (const auto& p = view->pages)
-    out["pages"] = {{"block", p->block},
-                    {"pages", p->pages},
-                    {"used", p->used},
-                    {"rows", p->rows},
-                    {"fragmentation", p->fragmentation()}};
+  if (const auto& p = view->pages) {
+    out["pages"] = KV_MEMBERS(*p, block, pages, used, rows);
+    out["pages"]["fragmentation"] = p->fragmentation();
+  }
   return out;
 }
 
 Result<json> bytes(const Session& session, VerbArgs&) {
-  const ByteCount& b = session.snapshot()->bytes;
-  const kernels::BackendCounters counters = session.transformer().backend().counters();
-  return json{{"allocated", b.allocated},
-              {"live", b.live},
-              {"moved", b.moved},
-              {"allocations", counters.allocations},
-              {"captures", counters.captures},
-              {"replays", counters.replays}};
+  json out = KV_MEMBERS(session.snapshot()->bytes, allocated, live, moved);
+  out.update(KV_MEMBERS(session.transformer().backend().counters(), allocations, captures, replays));
+  return out;
 }
 
 }  // namespace

@@ -29,32 +29,21 @@ Result<json> promptIds(Session& session, VerbArgs& in) {
 Result<json> prompt(Session& session, VerbArgs& in) {
   const std::string text = in.text("text");
   // A text that opens a context begins as the model expects it to.
-  Result<std::vector<TokenId>> ids = session.model().tokenizer().encode(text, session.state().length() == 0);
-  if (!ids) return ids.error();
-  if (ids->empty()) in.fail("text", text, "has no tokens", "empty_tokens");
+  std::vector<TokenId> ids = KV_TRY(session.model().tokenizer().encode(text, session.state().length() == 0));
+  if (ids.empty()) in.fail("text", text, "has no tokens", "empty_tokens");
   if (in.error()) return *in.error();
-  return single(append(session, *ids, Source::Prompt));
+  return single(append(session, ids, Source::Prompt));
 }
 
 Result<json> endPrefillVerb(Session& session, VerbArgs&) { return single(endPrefill(session)); }
 
 Result<json> stepVerb(Session& session, VerbArgs& in) {
-  std::vector<TokenId> tokens;
-  if (in.has("tokens")) tokens = in.tokens("tokens", session.model().config().vocab);
-  const auto block = static_cast<std::size_t>(session.manifest().ring.blockTokens);
-  const auto blocks = static_cast<std::int64_t>((tokens.size() + block - 1) / block);
-  const std::int64_t n = in.integer("n", tokens.empty() ? 1 : blocks);
-  if (!tokens.empty() && n > blocks)
-    in.fail("n", n, "is " + std::to_string(n) + ", but there are " + std::to_string(tokens.size()) + " tokens");
+  const StepRequest request(session, in);
   if (in.error()) return *in.error();
   json reports = json::array();
-  for (std::int64_t i = 0; i < n; ++i) {
+  for (std::int64_t i = 0; i < request.ticks; ++i) {
     if (i > 0) session.betweenTicks();
-    const auto from = std::min(tokens.size(), static_cast<std::size_t>(i) * block),
-               to = std::min(tokens.size(), from + block);
-    const TickReport report = step(session,
-                                   std::vector<TokenId>(tokens.begin() + static_cast<std::ptrdiff_t>(from),
-                                                        tokens.begin() + static_cast<std::ptrdiff_t>(to)));
+    const TickReport report = step(session, request.block(i));
     reports.push_back(toJson(report));
     if (!report.ok) break;
   }
@@ -74,9 +63,8 @@ Result<json> runVerb(Session& session, VerbArgs& in) {
 }
 
 Result<json> injectVerb(Session& session, VerbArgs& in) {
-  Result<std::vector<Action>> actions = actionsFromJson(in.raw("actions"));
-  if (!actions) return actions.error();
-  return queued(session, actions.take(), in);
+  std::vector<Action> actions = KV_TRY(actionsFromJson(in.raw("actions")));
+  return queued(session, std::move(actions), in);
 }
 
 Result<json> clearPendingVerb(Session& session, VerbArgs&) {
@@ -91,40 +79,38 @@ Result<json> evict(Session& session, VerbArgs& in) {
 }
 
 Result<json> planVerb(const Session& session, VerbArgs& in) {
-  Result<std::vector<Action>> actions = actionsFromJson(in.raw("actions"));
-  if (!actions) return actions.error();
+  std::vector<Action> actions = KV_TRY(actionsFromJson(in.raw("actions")));
   const int pending = static_cast<int>(session.pending().size());  // they come first: places count from behind them
-  Result<EditPlan> plan = kvlab::plan(session, *actions);
-  if (!plan) return plan.error();
+  EditPlan plan = KV_TRY(kvlab::plan(session, actions));
   json out{{"ok", true},
-           {"lengthAfter", plan->lengthAfter},
-           {"phaseShifted", plan->phaseShifted},
-           {"newRows", plan->rows.size()},
+           {"lengthAfter", plan.lengthAfter},
+           {"phaseShifted", plan.phaseShifted},
+           {"newRows", plan.rows.size()},
            {"actions", json::array()}};
   const AfterEdit after = session.manifest().afterEdit;
   const bool again = after == AfterEdit::Recompute || session.state().wlod;
-  out["stale"] = again ? 0 : plan->stale;
-  out["recomputed"] = again ? plan->stale : 0;
+  out["stale"] = again ? 0 : plan.stale;
+  out["recomputed"] = again ? plan.stale : 0;
   std::int64_t row = 0;  // bytes, in all layers
   for (int layer = 0; layer < session.store().layers(); ++layer) row += session.store().pool(layer).stride();
-  out["bytes"] = (static_cast<std::int64_t>(plan->rows.size()) + (session.state().wlod ? plan->stale : 0)) * row;
-  for (const PlannedAction& detail : plan->details) {
+  out["bytes"] = (static_cast<std::int64_t>(plan.rows.size()) + (session.state().wlod ? plan.stale : 0)) * row;
+  for (const PlannedAction& detail : plan.details) {
     if (detail.place < pending) continue;
     json removed = json::array();
     for (Position p : detail.removed) removed.push_back(p.value());
     out["actions"].push_back({{"place", detail.place - pending},
-                              {"action", toJson(plan->actions[static_cast<std::size_t>(detail.place)])["action"]},
+                              {"action", toJson(plan.actions[static_cast<std::size_t>(detail.place)])["action"]},
                               {"removed", removed},
                               {"finalPosition", detail.finalPosition.value()},
                               {"newLedger", idsOf(detail.newLedger)}});
   }
-  for (const PlannedEviction& eviction : plan->evictions)
+  for (const PlannedEviction& eviction : plan.evictions)
     out["actions"].push_back(toJson(Action(evictOf(session.cacheLayers(), eviction))));
   return out;
 }
 
 Result<json> addBreak(Session& session, VerbArgs& in) {
-  if (Status added = session.breakpoints().add(in.text("condition")); !added) return added.error();
+  KV_TRY(session.breakpoints().add(in.text("condition")));
   json all = json::array();
   for (const auto& c : session.breakpoints().conditions()) all.push_back(c.text);
   return all;

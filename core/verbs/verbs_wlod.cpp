@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs of wLOD sessions: detail by hand, rounds of the focus allocator, speculative spans, and what is seen of it all.
+#include "core/api/members.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verb_ticks.h"
 #include "core/verbs/verbs.h"
@@ -29,7 +30,7 @@ Result<json> refocusVerb(Session& session, VerbArgs& in) {
 }
 
 Result<json> setLensScoresVerb(Session& session, VerbArgs& in) {
-  if (Status set = setLensScores(session, in.numbers("scores")); !set) return set.error();
+  KV_TRY(setLensScores(session, in.numbers("scores")));
   return json(nullptr);
 }
 
@@ -40,7 +41,7 @@ Result<json> speculateVerb(Session& session, VerbArgs& in) {
 }
 
 Result<json> ended(Session& session, bool keep) {
-  if (Status done = endDraft(session, keep); !done) return done.error();
+  KV_TRY(endDraft(session, keep));
   return json{{"tick", session.state().tick.value()}, {"moments", session.state().wlod->tree.length()}};
 }
 Result<json> accept(Session& session, VerbArgs&) { return ended(session, true); }
@@ -51,16 +52,12 @@ json nodeJson(TreeNode node) {
 }
 
 json roundJson(const FocusRound& round) {
-  json out{{"round", round.round},       {"tick", round.tick.value()}, {"moments", round.length},
-           {"budget", round.budget},     {"before", round.before},     {"after", round.after},
-           {"unlisted", round.unlisted}, {"decisions", json::array()}};
+  json out = KV_MEMBERS(round, round, budget, before, after, unlisted);
+  out.update({{"tick", round.tick.value()}, {"moments", round.length}, {"decisions", json::array()}});
   for (const FocusDecision& decision : round.decisions) {
     json one = nodeJson(decision.node);
-    one.update({{"edit", decision.expand ? "expand" : "collapse"},
-                {"score", decision.score},
-                {"done", decision.done},
-                {"code", decision.code},
-                {"reason", decision.reason}});
+    one.update(KV_MEMBERS(decision, score, done, code, reason));
+    one["edit"] = decision.expand ? "expand" : "collapse";
     out["decisions"].push_back(std::move(one));
   }
   return out;
@@ -76,53 +73,37 @@ json changeJson(const WlodChange& change) {
   json edits = json::array();
   for (const TimelineChange& edit : change.edits)
     edits.push_back({{"begin", edit.moments.begin}, {"end", edit.moments.end}, {"content", edit.content}});
-  return {{"tick", change.tick.value()},
-          {"edits", edits},
-          {"earliest", change.earliest},
-          {"rows", change.why.size()},
-          {"why", why},
-          {"layer0Kept", layer0},
-          {"gists", change.gists.size()},
-          {"swapped", change.swapped},
-          {"computed", change.computed},
-          {"left", change.kept},
-          {"full", change.full},
-          {"reason", change.reason},
-          {"share", change.share},
-          {"incrementalUs", change.incrementalUs},
-          {"fullUs", change.fullUs},
-          {"us", change.us},
-          {"bytes", change.bytes}};
+  json out = KV_MEMBERS(change, earliest, swapped, computed, full, reason, share, incrementalUs, fullUs, us, bytes);
+  out.update({{"tick", change.tick.value()},
+              {"edits", edits},
+              {"rows", change.why.size()},
+              {"why", why},
+              {"layer0Kept", layer0},
+              {"gists", change.gists.size()},
+              {"left", change.kept}});
+  return out;
 }
 
 Result<json> tree(const Session& session, VerbArgs& in) {
   const bool entries = in.flag("entries");
-  const auto kind = wlodOf(session, "there is no tree");
-  if (!kind) return kind.error();
+  const auto kind = KV_TRY(wlodOf(session, "there is no tree"));
   const std::shared_ptr<const WlodView> view = session.snapshot()->wlod;
   const WlodRatios& r = view->ratios;
-  json out{{"attention", view->attention},
-           {"gist", view->gist},
-           {"lens", view->lens},
-           {"w", view->near},
-           {"w2", view->middle},
-           {"sigma", view->sigma},
-           {"moments", view->moments},
-           {"budget", view->budget},
-           {"length", view->entries.size()},
-           {"rows", view->rows.size()},
-           {"protectedFrom", view->protectedFrom},
-           {"ratios",
-            {{"spatial", finite(r.spatial)},
-             {"temporal", finite(r.temporal)},
-             {"hits", finite(r.hits)},
-             {"swaps", finite(r.swaps)},
-             {"residency", r.residency}}},
-           {"change", view->change ? changeJson(*view->change) : json()},
-           {"rounds", json::array()},
-           {"draft", view->draft ? json{{"begin", view->draft->begin}, {"end", view->draft->end}} : json()}};
-  const RecomputeCosts costs = (*kind)->costs(session.state());
-  out["costs"] = {{"rowUs", costs.rowUs}, {"pairUs", costs.pairUs}, {"threshold", costs.threshold}};
+  json out = KV_MEMBERS(*view, attention, gist, lens, sigma, moments, budget, protectedFrom);
+  out.update({{"w", view->near},
+              {"w2", view->middle},
+              {"length", view->entries.size()},
+              {"rows", view->rows.size()},
+              {"ratios",
+               {{"spatial", finite(r.spatial)},
+                {"temporal", finite(r.temporal)},
+                {"hits", finite(r.hits)},
+                {"swaps", finite(r.swaps)},
+                {"residency", r.residency}}},
+              {"change", view->change ? changeJson(*view->change) : json()},
+              {"rounds", json::array()},
+              {"draft", view->draft ? KV_MEMBERS(*view->draft, begin, end) : json()}});
+  out["costs"] = KV_MEMBERS(kind->costs(session.state()), rowUs, pairUs, threshold);
   for (const auto& round : view->rounds) out["rounds"].push_back(roundJson(*round));
   if (!entries) return out;
   out["entries"] = json::array();

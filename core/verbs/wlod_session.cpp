@@ -7,7 +7,7 @@ namespace kvlab {
 namespace {
 
 Error noLens(const char* what, std::string why, const char* remedy, std::string value) {
-  return {"no_lens", what, std::move(why), remedy, std::nullopt, "lens", std::move(value)};
+  return Error("no_lens", what, std::move(why), remedy, "lens", std::move(value));
 }
 
 /// The working context keeps what the draft brought.
@@ -29,13 +29,8 @@ LayerSlots draftedSlots(const WlodState& state, const WlodState& before) {
 
 Result<const WlodKind*> wlodOf(const Session& session, const char* what) {
   if (const auto* kind = dynamic_cast<const WlodKind*>(&session.kind())) return kind;
-  return Error{"no_wlod",
-               what,
-               "this session has no working context",
-               "open one with \"wlod\": {} in the manifest",
-               std::nullopt,
-               "wlod",
-               nullptr};
+  return Error("no_wlod", what, "this session has no working context", "open one with \"wlod\": {} in the manifest",
+               "wlod", nullptr);
 }
 
 TickReport refocus(Session& session) {
@@ -54,14 +49,12 @@ TickReport refocus(Session& session) {
 
 Status setLensScores(Session& session, std::vector<double> scores) {
   return session.change([&](CallContext&) -> Result<Commit> {
-    const auto kind = wlodOf(session, "the scores were refused");
-    if (!kind) return kind.error();
-    const std::string& lens = (*kind)->lens().name;
+    const auto kind = KV_TRY(wlodOf(session, "the scores were refused"));
+    const std::string& lens = kind->lens().name;
     if (lens != "script")
       return noLens("the scores were refused", "wlod.lens is " + lens, "open the session with wlod.lens script", lens);
     const WlodState& state = *session.state().wlod;
-    if (const auto tried = refocus(state.context, scores, state.rules.focus, state.rules.working); !tried)
-      return tried.error();
+    KV_TRY(refocus(state.context, scores, state.rules.focus, state.rules.working));
     auto next = std::make_shared<WlodState>(state);
     next->scores = std::move(scores);
     Commit commit{session.state()};
@@ -81,11 +74,11 @@ TickReport speculate(Session& session, const std::vector<TokenId>& tokens) {
 
 Status endDraft(Session& session, bool keep) {
   return session.change([&](CallContext&) -> Result<Commit> {
-    if (const auto kind = wlodOf(session, "there is nothing to end"); !kind) return kind.error();
+    KV_TRY(wlodOf(session, "there is nothing to end"));
     const WlodState& state = *session.state().wlod;
     if (!state.draft)
-      return Error{"no_draft", keep ? "nothing was accepted" : "nothing was rolled back", "no speculative span is open",
-                   "draft one with speculate"};
+      return Error("no_draft", keep ? "nothing was accepted" : "nothing was rolled back", "no speculative span is open",
+                   "draft one with speculate");
     const CacheState& before = *state.draft->before;
     Commit commit{keep ? session.state() : before};
     if (keep) commit.state.wlod = std::make_shared<const WlodState>(accepted(state));

@@ -79,12 +79,12 @@ class FakeEngine : public Engine {
     if (verb == "echo" || verb == "files" || verb == "lane") return args;
     if (verb == "lanesOpen" || verb == "lanesReport") return nlohmann::json::array({{{"lane", 0}}});
     if (verb == "throw" && args.contains("code"))
-      throw ErrorThrown(Error{args["code"].get<std::string>(), "thrown", "", ""});
+      throw ErrorThrown(Error(args["code"].get<std::string>(), "thrown", "", ""));
     if (verb == "throw") throw std::runtime_error("thrown on purpose");
     if (verb == "block") return block();
     if (verb == "hook") return m_state.hook(), nlohmann::json();
     if (verb == "goto") return jump(args.at("tick").get<std::int64_t>());
-    return Error{"unknown_verb", verb + " was not run", "there is no such verb", "use another"};
+    return Error("unknown_verb", verb + " was not run", "there is no such verb", "use another");
   }
   Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request) override {
     Tile tile;
@@ -133,7 +133,7 @@ class FakeEngine : public Engine {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     --m_state.waiting;
-    return Error{"cancelled", "the work was stopped", "somebody asked for it", "run it again"};
+    return Error("cancelled", "the work was stopped", "somebody asked for it", "run it again");
   }
   nlohmann::json jump(std::int64_t tick) {
     m_tick = tick;
@@ -168,7 +168,7 @@ inline EngineOpener fakeOpener(FakeState& state) {
 
 inline EngineOpener refusingOpener() {
   return [](const Progress&) -> Result<std::unique_ptr<Engine>> {
-    return Error{"bad_model", "the model was not opened", "there is none", "name another"};
+    return Error("bad_model", "the model was not opened", "there is none", "name another");
   };
 }
 

@@ -41,7 +41,7 @@ class FakeWindow : public WindowPort {
   Status showView(const QString& id) override {
     calls.push_back("show " + id.toStdString());
     if (id == "nowhere")
-      return Error{"unknown_view", "no such view", "it is not listed", "name another", {}, "view", "nowhere"};
+      return Error("unknown_view", "no such view", "it is not listed", "name another", "view", "nowhere");
     return ok();
   }
   Status setFocus(const json& focus) override {

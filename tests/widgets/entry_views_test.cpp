@@ -145,7 +145,7 @@ class EntryViewsTest : public QObject {
   void planError() {
     FakeContext context;
     context.answers["plan"] = [](const json&) -> Result<json> {
-      return Error{"range", "action 1 was refused", "position 999 is not below 96", "choose a position below 96", 1};
+      return Error("range", "action 1 was refused", "position 999 is not below 96", "choose a position below 96", 1);
     };
     const auto view = open<ComposeView>(context, {560, 640});
     view->setDraft(kDraft);

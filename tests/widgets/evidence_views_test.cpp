@@ -113,7 +113,7 @@ class EvidenceViewsTest : public QObject {
   void refusedBreakpoint() {
     FakeContext context;
     context.answers["break"] = [](const json&) -> Result<json> {
-      return Error{"bad_condition", "the condition was refused", "k > is no condition", "try kl > 0.05"};
+      return Error("bad_condition", "the condition was refused", "k > is no condition", "try kl > 0.05");
     };
     const auto view = open<EventsView>(context);
     QSignalSpy failed(&context, &InspectorContext::failed);

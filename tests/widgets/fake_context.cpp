@@ -152,12 +152,8 @@ void FakeContext::cannedReplies() {
     int place = 0;
     for (const auto& action : args.value("actions", nlohmann::json::array())) {
       if (!action.contains("action"))
-        return Error{"bad_action",
-                     "action " + std::to_string(place) + " was refused",
-                     "it has no field `action`",
-                     "name one of replace_pair, replace, add, delete, insert, evict",
-                     place,
-                     "action"};
+        return Error("bad_action", "action " + std::to_string(place) + " was refused", "it has no field `action`",
+                     "name one of replace_pair, replace, add, delete, insert, evict", place, "action");
       actions.push_back({{"place", place},
                          {"action", action},
                          {"removed", {36}},

@@ -228,8 +228,8 @@ class QuantTest : public QObject {
     Rig rig;
     const auto works = rig.context.answers["quantisation"];
     rig.context.answers["quantisation"] = [](const nlohmann::json&) {
-      return Result<nlohmann::json>(Error{"unsupported", "quantisation was not measured", "residency is by KV head",
-                                          "use a session with residency layer"});
+      return Result<nlohmann::json>(Error("unsupported", "quantisation was not measured", "residency is by KV head",
+                                          "use a session with residency layer"));
     };
     QTest::mouseClick(rig.button("Measure every tick"), Qt::LeftButton);
     QVERIFY(golden::settle(rig.view));
@@ -391,8 +391,8 @@ class QuantTest : public QObject {
   void anotherSessionWasNotRefused() {
     Rig rig;
     const auto works = std::exchange(rig.context.answers["quantisation"], [](const nlohmann::json&) {
-      return Result<nlohmann::json>(Error{"unsupported", "quantisation was not measured", "residency is by KV head",
-                                          "use a session with residency layer"});
+      return Result<nlohmann::json>(Error("unsupported", "quantisation was not measured", "residency is by KV head",
+                                          "use a session with residency layer"));
     });
     QVERIFY(rig.view.setOption("follow", true));
     QVERIFY(golden::settle(rig.view));
@@ -442,9 +442,9 @@ class QuantTest : public QObject {
     if (tag.contains("refused"))
       rig->context.answers["quantisation"] = [](const nlohmann::json&) {
         return Result<nlohmann::json>(
-            Error{"unsupported", "quantisation was not measured",
+            Error("unsupported", "quantisation was not measured",
                   "the session has a working context of tokens and gists, whose rows are not one per token",
-                  "use a session without wlod"});
+                  "use a session without wlod"));
       };
     if (!tag.contains("unmeasured")) QVERIFY(rig->measure());
     if (!figure.isEmpty()) QVERIFY(rig->view.setOption("figure", figure.toStdString()));

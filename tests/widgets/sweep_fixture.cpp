@@ -50,7 +50,7 @@ SweepShownPtr sweep(bool running) {
               sweepCell(static_cast<std::int64_t>(out.rows.size()), prompts, policy, ratio, seed, skill));
     }
   SweepRow& bad = out.rows[17];
-  bad.error = Error{"capacity", "the prompt was refused", "497 rows do not fit into 400", "raise capacity"};
+  bad.error = Error("capacity", "the prompt was refused", "497 rows do not fit into 400", "raise capacity");
   bad.measures.clear();
   bad.byStory.clear();
   if (running) out.rows.resize(30);

@@ -331,7 +331,7 @@ class TablesTest : public QObject {
   void historySaysWhatWentWrong() {
     FakeContext context;
     context.answers["history"] = [](const nlohmann::json&) -> Result<nlohmann::json> {
-      return Error{"busy", "history was refused", "the engine is busy", "ask again"};
+      return Error("busy", "history was refused", "the engine is busy", "ask again");
     };
     HistoryView view(context, nullptr);
     context.focusLedger(LedgerId(8));

@@ -159,7 +159,7 @@ void InspectorView::askSavePicture() {
   askSaveFile(tr("Save picture"), objectName() + ".png", tr("Pictures (*.png *.svg)"), [this](const QString& path) {
     if (savePicture(path)) return;
     emit m_context.failed(
-        Error{"io", "the picture was not saved", path.toStdString(), "choose a folder that can be written"});
+        Error("io", "the picture was not saved", path.toStdString(), "choose a folder that can be written"));
   });
 }
 
@@ -326,13 +326,8 @@ Status InspectorView::setOption(const std::string& name, const nlohmann::json& v
       : names.empty()                                 ? "this view has no options"
                                                       : useOneOf(names);
   if (remedy.empty()) return ok();
-  return Error{"bad_argument",
-               "view " + objectName().toStdString() + " refused option `" + name + "`",
-               "its value was " + value.dump(),
-               remedy,
-               {},
-               name,
-               value};
+  return Error("bad_argument", "view " + objectName().toStdString() + " refused option `" + name + "`",
+               "its value was " + value.dump(), remedy, name, value);
 }
 
 void InspectorView::sayOption(const std::string& name) {

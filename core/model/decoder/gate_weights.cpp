@@ -39,20 +39,18 @@ class GateWeights::Loader {
       : m_out(out), m_config(config), m_file(file) {}
 
   Status run() {
-    if (Status read = metadata(); !read) return read;
-    if (Status known = shape(); !known) return known;
+    KV_TRY(metadata());
+    KV_TRY(shape());
     for (int layer = 0; layer < m_config.layers; ++layer)
       for (int s = 0; s < kernels::kGateStages; ++s)
-        for (const char kind : {'w', 'b'})
-          if (Status good = check(layer, kind, s); !good) return good;
-    if (Status only = nothingElse(); !only) return only;
+        for (const char kind : {'w', 'b'}) KV_TRY(check(layer, kind, s));
+    KV_TRY(nothingElse());
     return place();
   }
 
  private:
   Error bad(const std::string& field, const std::string& why, const std::string& remedy) const {
-    return Error{"bad_gates", "the gates were refused", m_out.m_path + ": " + field + " " + why, remedy, std::nullopt,
-                 field};
+    return Error("bad_gates", "the gates were refused", m_out.m_path + ": " + field + " " + why, remedy, field);
   }
 
   const std::string* text(const char* key) const {
@@ -79,7 +77,7 @@ class GateWeights::Loader {
                  "write the fingerprint of the model the gates were trained for");
     m_out.m_input = *input == "pre_rope" ? GateInput::PreRope : GateInput::PostRope;
     m_out.m_model = *model;
-    if (Status read = number("threshold", m_out.m_threshold); !read) return read;
+    KV_TRY(number("threshold", m_out.m_threshold));
     return number("cap", m_out.m_cap);
   }
 
@@ -178,12 +176,11 @@ class GateWeights::Loader {
 
 Result<std::shared_ptr<const GateWeights>> GateWeights::load(const std::string& path, const ModelConfig& config,
                                                              std::shared_ptr<kernels::Backend> backend) {
-  const Result<Safetensors> file = Safetensors::open(path);
-  if (!file) return file.error();
+  const Safetensors file = KV_TRY(Safetensors::open(path));
   const auto made = std::make_shared<GateWeights>();
   made->m_path = path;
   made->m_backend = std::move(backend);
-  if (Status loaded = Loader(*made, config, *file).run(); !loaded) return loaded.error();
+  KV_TRY(Loader(*made, config, file).run());
   return std::shared_ptr<const GateWeights>(made);
 }
 

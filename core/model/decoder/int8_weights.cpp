@@ -64,13 +64,13 @@ Result<std::shared_ptr<const Model>> withInt8Weights(std::shared_ptr<const Model
   for (const TensorView* one : matrices) all += bytesFor(*one);
   const std::shared_ptr<std::byte> memory = weightMemory(static_cast<std::size_t>(all));
   if (!memory)
-    return Error{"out_of_memory", "cannot bring model " + model->spec() + " to int8",
-                 std::to_string(all) + " bytes were refused", "use a smaller model, or leave weights out"};
+    return Error("out_of_memory", "cannot bring model " + model->spec() + " to int8",
+                 std::to_string(all) + " bytes were refused", "use a smaller model, or leave weights out");
   kernels::ThreadPool pool(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
   const std::int64_t shared = out->m_head.data == out->m_embed.data ? out->m_head.bytes() : 0;
   for (TensorView* one : matrices) {
     if (!report(progress, "weights to int8", done, all))
-      return Error{"cancelled", "opening the model was cancelled", "while its weights became int8", "open it again"};
+      return Error("cancelled", "opening the model was cancelled", "while its weights became int8", "open it again");
     const TensorView coded = codesFor(*one, memory.get() + done);
     quantise(pool, *one, coded, memory.get() + done);
     out->m_bytes += coded.bytes() - one->bytes();

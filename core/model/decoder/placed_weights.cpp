@@ -92,9 +92,9 @@ Result<std::shared_ptr<const PlacedWeights>> PlacedWeights::place(std::shared_pt
     eachOf(placed->m_layers.back(), [&](TensorView& view, bool bias) { placing.tensor(view, bias); });
   }
   if (placing.cancelled())
-    return Error{"cancelled", "opening the model was cancelled", "while its weights went to the device",
-                 "open it again"};
-  if (Status done = backendStatus(*placed->m_backend, "bringing the weights to the device"); !done) return done.error();
+    return Error("cancelled", "opening the model was cancelled", "while its weights went to the device",
+                 "open it again");
+  KV_TRY(backendStatus(*placed->m_backend, "bringing the weights to the device"));
   return std::shared_ptr<const PlacedWeights>(std::move(placed));
 }
 

@@ -63,7 +63,7 @@ Result<std::unique_ptr<Transformer>> Transformer::create(std::shared_ptr<const P
   rows(made->m_gate, c.intermediate);
   rows(made->m_up, c.intermediate);
   made->m_table.update(backend, made->m_rotary);
-  if (Status done = backendStatus(backend, "setting the model up"); !done) return done.error();
+  KV_TRY(backendStatus(backend, "setting the model up"));
   return made;
 }
 

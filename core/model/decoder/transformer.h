@@ -6,7 +6,6 @@
 #pragma once
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "core/api/ids.h"
 #include "core/model/decoder/assembled.h"

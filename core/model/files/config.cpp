@@ -2,9 +2,7 @@
 #include "core/model/files/config.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
-#include <limits>
 
 #include "core/model/files/json_fields.h"
 #include "core/model/files/rope_config.h"
@@ -21,9 +19,7 @@ constexpr int kMaxVocab = 1 << 24;
 constexpr int kMaxPosition = 1 << 30;
 
 Status readType(const JsonFields& in, ModelConfig& c) {
-  auto type = in.text("model_type");
-  if (!type) return type.error();
-  c.type = type.take();
+  c.type = KV_TRY(in.text("model_type"));
   for (const char* known : {"llama", "mistral", "qwen2", "qwen3"})
     if (c.type == known) return ok();
   return in.bad("model_type", "is not an architecture known here", "use a llama, mistral, qwen2 or qwen3 checkpoint");
@@ -31,14 +27,14 @@ Status readType(const JsonFields& in, ModelConfig& c) {
 
 Status readShape(const JsonFields& in, ModelConfig& c) {
   const bool q3 = c.type == "qwen3";
-  if (auto s = in.number("hidden_size", c.hidden, 1, kMaxDim); !s) return s;
-  if (auto s = in.number("num_hidden_layers", c.layers, 1, 4096); !s) return s;
-  if (auto s = in.number("num_attention_heads", c.heads, 1, 65536); !s) return s;
-  if (auto s = in.number("intermediate_size", c.intermediate, 1, kMaxDim * 4); !s) return s;
-  if (auto s = in.number("vocab_size", c.vocab, 1, kMaxVocab); !s) return s;
-  if (auto s = in.number("num_key_value_heads", c.kvHeads, 1, 65536, c.heads); !s) return s;
-  if (auto s = in.number("max_position_embeddings", c.maxPositions, 1, kMaxPosition, 2048); !s) return s;
-  if (auto s = in.number("head_dim", c.headDim, 2, 4096, q3 ? 128 : std::max(c.hidden / c.heads, 1)); !s) return s;
+  KV_TRY(in.number("hidden_size", c.hidden, 1, kMaxDim));
+  KV_TRY(in.number("num_hidden_layers", c.layers, 1, 4096));
+  KV_TRY(in.number("num_attention_heads", c.heads, 1, 65536));
+  KV_TRY(in.number("intermediate_size", c.intermediate, 1, kMaxDim * 4));
+  KV_TRY(in.number("vocab_size", c.vocab, 1, kMaxVocab));
+  KV_TRY(in.number("num_key_value_heads", c.kvHeads, 1, 65536, c.heads));
+  KV_TRY(in.number("max_position_embeddings", c.maxPositions, 1, kMaxPosition, 2048));
+  KV_TRY(in.number("head_dim", c.headDim, 2, 4096, q3 ? 128 : std::max(c.hidden / c.heads, 1)));
   if (c.heads % c.kvHeads != 0)
     return in.bad("num_key_value_heads", "does not divide num_attention_heads " + std::to_string(c.heads));
   if (!in.has("head_dim") && !q3 && c.hidden % c.heads != 0)
@@ -48,15 +44,12 @@ Status readShape(const JsonFields& in, ModelConfig& c) {
 }
 
 Status readArithmetic(const JsonFields& in, ModelConfig& c) {
-  if (auto s = in.number("rms_norm_eps", c.rmsEps, 0.0, 1.0, 1e-6); !s) return s;
-  auto act = in.text("hidden_act", "silu");
-  if (!act) return act.error();
-  if (*act != "silu" && *act != "swish")
-    return in.bad("hidden_act", "is not implemented", "use a checkpoint with silu");
-  if (auto s = in.flag("tie_word_embeddings", c.tieEmbeddings, false); !s) return s;
+  KV_TRY(in.number("rms_norm_eps", c.rmsEps, 0.0, 1.0, 1e-6));
+  auto act = KV_TRY(in.text("hidden_act", "silu"));
+  if (act != "silu" && act != "swish") return in.bad("hidden_act", "is not implemented", "use a checkpoint with silu");
+  KV_TRY(in.flag("tie_word_embeddings", c.tieEmbeddings, false));
   bool bias = false;
-  if (c.type == "llama" || c.type == "qwen3")
-    if (auto s = in.flag("attention_bias", bias, false); !s) return s;
+  if (c.type == "llama" || c.type == "qwen3") KV_TRY(in.flag("attention_bias", bias, false));
   c.attentionBias = bias || c.type == "qwen2";
   c.outputBias = bias;
   c.qkNorm = c.type == "qwen3";
@@ -66,10 +59,10 @@ Status readArithmetic(const JsonFields& in, ModelConfig& c) {
 /// Keys whose presence means arithmetic that is not implemented here.
 Status refuseUnknownArithmetic(const JsonFields& in) {
   bool mlpBias = false;
-  if (auto s = in.flag("mlp_bias", mlpBias, false); !s) return s;
+  KV_TRY(in.flag("mlp_bias", mlpBias, false));
   if (mlpBias) return in.bad("mlp_bias", "is not implemented", "use a checkpoint without it");
   double partial = 1;
-  if (auto s = in.number("partial_rotary_factor", partial, 0.0, 1.0, 1.0); !s) return s;
+  KV_TRY(in.number("partial_rotary_factor", partial, 0.0, 1.0, 1.0));
   if (partial != 1) return in.bad("partial_rotary_factor", "is not implemented", "use a checkpoint with 1");
   if (in.has("quantization_config"))
     return in.bad("quantization_config", "means weights in a packed format", "use the f32, f16 or bf16 checkpoint");
@@ -98,15 +91,12 @@ Status readWindow(const JsonFields& in, ModelConfig& c) {
   c.windowPerLayer.assign(static_cast<std::size_t>(c.layers), 0);
   if (c.type == "llama") return ok();
   bool use = c.type == "mistral";
-  if (!use)
-    if (auto s = in.flag("use_sliding_window", use, false); !s) return s;
+  if (!use) KV_TRY(in.flag("use_sliding_window", use, false));
   const bool absent = in.json().contains("sliding_window") && !in.has("sliding_window");  // null
-  if (use && !absent)
-    if (auto s = in.number("sliding_window", c.slidingWindow, 1, kMaxPosition, 4096); !s) return s;
+  if (use && !absent) KV_TRY(in.number("sliding_window", c.slidingWindow, 1, kMaxPosition, 4096));
   if (in.has("layer_types")) return readLayerTypes(in, c);
   int first = 0;
-  if (c.type != "mistral")
-    if (auto s = in.number("max_window_layers", first, 0, 1 << 20, 28); !s) return s;
+  if (c.type != "mistral") KV_TRY(in.number("max_window_layers", first, 0, 1 << 20, 28));
   for (int i = first; i < c.layers; ++i) c.windowPerLayer[static_cast<std::size_t>(i)] = c.slidingWindow;
   return ok();
 }
@@ -126,7 +116,7 @@ Status appendIds(const JsonFields& in, const char* key, int vocab, std::vector<s
 
 Status readIds(const JsonFields& in, ModelConfig& c) {
   std::vector<std::int32_t> bos;
-  if (auto s = appendIds(in, "bos_token_id", c.vocab, bos); !s) return s;
+  KV_TRY(appendIds(in, "bos_token_id", c.vocab, bos));
   if (!bos.empty()) c.bos = bos.front();
   return appendIds(in, "eos_token_id", c.vocab, c.eos);
 }
@@ -135,32 +125,29 @@ Status readIds(const JsonFields& in, ModelConfig& c) {
 
 Result<ModelConfig> configFromJson(const json& json, const std::string& file) {
   if (!json.is_object())
-    return Error{"bad_model", "cannot use " + file, "not a JSON object", "use the model's config.json"};
+    return Error("bad_model", "cannot use " + file, "not a JSON object", "use the model's config.json");
   const JsonFields in(json, file);
   ModelConfig c;
-  if (auto s = readType(in, c); !s) return s.error();
-  if (auto s = readShape(in, c); !s) return s.error();
-  if (auto s = readArithmetic(in, c); !s) return s.error();
-  if (auto s = refuseUnknownArithmetic(in); !s) return s.error();
-  if (auto s = readRope(in, c); !s) return s.error();
-  if (auto s = readWindow(in, c); !s) return s.error();
-  if (auto s = readIds(in, c); !s) return s.error();
+  KV_TRY(readType(in, c));
+  KV_TRY(readShape(in, c));
+  KV_TRY(readArithmetic(in, c));
+  KV_TRY(refuseUnknownArithmetic(in));
+  KV_TRY(readRope(in, c));
+  KV_TRY(readWindow(in, c));
+  KV_TRY(readIds(in, c));
   return c;
 }
 
 Result<ModelConfig> readConfig(const std::string& directory) {
   const std::string file = directory + "/config.json";
-  const auto json = readJsonFile(file, "bad_model", kLimits);
-  if (!json) return json.error();
-  auto config = configFromJson(*json, file);
+  const auto json = KV_TRY(readJsonFile(file, "bad_model", kLimits));
+  auto config = configFromJson(json, file);
   const std::string more = directory + "/generation_config.json";
   std::error_code ignored;
   if (!config || !std::filesystem::exists(more, ignored)) return config;
-  const auto generation = readJsonFile(more, "bad_model", kLimits);
-  if (!generation) return generation.error();
-  if (generation->is_object())
-    if (auto s = appendIds(JsonFields(*generation, more), "eos_token_id", config->vocab, config->eos); !s)
-      return s.error();
+  const auto generation = KV_TRY(readJsonFile(more, "bad_model", kLimits));
+  if (generation.is_object())
+    KV_TRY(appendIds(JsonFields(generation, more), "eos_token_id", config->vocab, config->eos));
   return config;
 }
 

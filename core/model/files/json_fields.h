@@ -2,7 +2,6 @@
 // Typed reading of one JSON object from a model's files; every complaint names file, key and value.
 // A key that is null counts as missing. Borrows the object and the file's name; any thread.
 #pragma once
-#include <cmath>
 #include <optional>
 #include <string>
 #include <type_traits>

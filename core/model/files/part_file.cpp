@@ -39,16 +39,15 @@ bool PartFile::append(const void* data, std::size_t size) {
 Status PartFile::publish() {
   if (m_errno == 0 && (::fsync(m_file) != 0 || ::rename(m_part.c_str(), m_path.c_str()) != 0)) m_errno = errno;
   if (m_errno != 0)
-    return Error{"bad_file", "cannot write " + m_path, std::strerror(m_errno),
-                 "check the folder, its permissions and the free space"};
+    return Error("bad_file", "cannot write " + m_path, std::strerror(m_errno),
+                 "check the folder, its permissions and the free space");
   m_done = true;
-  syncFolder();
+  syncFolderOf(m_path);
   return ok();
 }
 
-/// The new name survives a power cut only once the folder is on the disk; best effort.
-void PartFile::syncFolder() const {
-  const auto folder = std::filesystem::path(m_path).parent_path();
+void syncFolderOf(const std::string& path) {
+  const auto folder = std::filesystem::path(path).parent_path();
   const int file = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return;
   ::fsync(file);

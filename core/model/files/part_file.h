@@ -9,6 +9,9 @@
 
 namespace kvlab {
 
+/// A new name in a folder survives a power cut only once the folder is on the disk; best effort.
+void syncFolderOf(const std::string& path);
+
 class PartFile {
  public:
   explicit PartFile(const std::string& path);
@@ -22,8 +25,6 @@ class PartFile {
   Status publish();
 
  private:
-  void syncFolder() const;
-
   std::string m_path, m_part;
   int m_file = -1;
   int m_errno = 0;  // of the first failure

@@ -16,12 +16,11 @@ double yarnScale(double factor, double m) { return factor <= 1 ? 1.0 : 0.1 * m *
 
 Status readKind(const JsonFields& in, RopeScaling& rope) {
   const char* key = in.has("rope_type") ? "rope_type" : "type";
-  const auto kind = in.text(key, "default");
-  if (!kind) return kind.error();
-  if (*kind == "default") rope.kind = Kind::None;
-  else if (*kind == "linear") rope.kind = Kind::Linear;
-  else if (*kind == "llama3") rope.kind = Kind::Llama3;
-  else if (*kind == "yarn") rope.kind = Kind::Yarn;
+  const auto kind = KV_TRY(in.text(key, "default"));
+  if (kind == "default") rope.kind = Kind::None;
+  else if (kind == "linear") rope.kind = Kind::Linear;
+  else if (kind == "llama3") rope.kind = Kind::Llama3;
+  else if (kind == "yarn") rope.kind = Kind::Yarn;
   else return in.bad(key, "is not implemented", "use a checkpoint with default, linear, llama3 or yarn");
   return ok();
 }
@@ -35,19 +34,19 @@ Status readOriginal(const JsonFields& in, const JsonFields& top, ModelConfig& c)
 }
 
 Status readLlama3(const JsonFields& in, RopeScaling& rope) {
-  if (auto s = in.number("low_freq_factor", rope.lowFreqFactor, 1e-6, kMaxFactor); !s) return s;
-  if (auto s = in.number("high_freq_factor", rope.highFreqFactor, 1e-6, kMaxFactor); !s) return s;
+  KV_TRY(in.number("low_freq_factor", rope.lowFreqFactor, 1e-6, kMaxFactor));
+  KV_TRY(in.number("high_freq_factor", rope.highFreqFactor, 1e-6, kMaxFactor));
   if (rope.highFreqFactor <= rope.lowFreqFactor) return in.bad("high_freq_factor", "is not above low_freq_factor");
   return ok();
 }
 
 Status readYarn(const JsonFields& in, RopeScaling& rope) {
   double mscale = 0, mscaleAll = 0;
-  if (auto s = in.number("beta_fast", rope.betaFast, 1e-6, kMaxFactor, 32.0); !s) return s;
-  if (auto s = in.number("beta_slow", rope.betaSlow, 1e-6, kMaxFactor, 1.0); !s) return s;
-  if (auto s = in.flag("truncate", rope.truncate, true); !s) return s;
-  if (auto s = in.number("mscale", mscale, 0.0, kMaxFactor, 0.0); !s) return s;
-  if (auto s = in.number("mscale_all_dim", mscaleAll, 0.0, kMaxFactor, 0.0); !s) return s;
+  KV_TRY(in.number("beta_fast", rope.betaFast, 1e-6, kMaxFactor, 32.0));
+  KV_TRY(in.number("beta_slow", rope.betaSlow, 1e-6, kMaxFactor, 1.0));
+  KV_TRY(in.flag("truncate", rope.truncate, true));
+  KV_TRY(in.number("mscale", mscale, 0.0, kMaxFactor, 0.0));
+  KV_TRY(in.number("mscale_all_dim", mscaleAll, 0.0, kMaxFactor, 0.0));
   const double usual = mscale != 0 && mscaleAll != 0
       ? yarnScale(rope.factor, mscale) / yarnScale(rope.factor, mscaleAll)
       : yarnScale(rope.factor, 1);
@@ -57,12 +56,12 @@ Status readYarn(const JsonFields& in, RopeScaling& rope) {
 Status readScaling(const JsonFields& in, const JsonFields& top, ModelConfig& c) {
   if (auto s = readKind(in, c.rope); !s || c.rope.kind == Kind::None) return s;
   if (c.rope.kind == Kind::Linear) return in.number("factor", c.rope.factor, 1e-6, kMaxFactor);
-  if (auto s = readOriginal(in, top, c); !s) return s;
+  KV_TRY(readOriginal(in, top, c));
   // Without a factor, YaRN stretches from the original length to the maximum.
   std::optional<double> usual;
   if (c.rope.kind == Kind::Yarn)
     usual = static_cast<double>(c.maxPositions) / static_cast<double>(c.rope.originalMaxPosition);
-  if (auto s = in.number("factor", c.rope.factor, 1e-6, kMaxFactor, usual); !s) return s;
+  KV_TRY(in.number("factor", c.rope.factor, 1e-6, kMaxFactor, usual));
   return c.rope.kind == Kind::Llama3 ? readLlama3(in, c.rope) : readYarn(in, c.rope);
 }
 
@@ -73,15 +72,15 @@ Status readTheta(const JsonFields& in, ModelConfig& c) {
 }  // namespace
 
 Status readRope(const JsonFields& top, ModelConfig& c) {
-  if (auto s = readTheta(top, c); !s) return s;
+  KV_TRY(readTheta(top, c));
   for (const char* key : {"rope_parameters", "rope_scaling"}) {
     if (!top.has(key)) continue;
     const json& object = top.json().at(key);
     if (!object.is_object()) return top.bad(key, "is not an object");
     const JsonFields in(object, top.file());
-    if (auto s = readTheta(in, c); !s) return s;
+    KV_TRY(readTheta(in, c));
     double partial = 1;
-    if (auto s = in.number("partial_rotary_factor", partial, 0.0, 1.0, 1.0); !s) return s;
+    KV_TRY(in.number("partial_rotary_factor", partial, 0.0, 1.0, 1.0));
     if (partial != 1) return in.bad("partial_rotary_factor", "is not implemented", "use a checkpoint with 1");
     for (const auto& [name, value] : object.items())
       if (value.is_object()) return top.bad(key, "differs by layer (\"" + name + "\")", "use another checkpoint");

@@ -40,28 +40,25 @@ Status checkIndex(const json& weightMap, const Safetensors& all, const std::stri
 
 Result<Safetensors> Safetensors::parse(std::span<const std::byte> bytes, const std::string& file) {
   HeaderReader reader(bytes, file);
-  auto header = reader.header();
-  if (!header) return header.error();
-  if (!header->is_object()) return badFile(file, "byte 8: the header is not an object");
+  auto header = KV_TRY(reader.header());
+  if (!header.is_object()) return badFile(file, "byte 8: the header is not an object");
   Safetensors out;
-  for (const auto& [name, entry] : header->items()) {
+  for (const auto& [name, entry] : header.items()) {
     if (name == kMetadata) {
-      if (auto s = reader.metadata(entry, out.m_metadata); !s) return s.error();
+      KV_TRY(reader.metadata(entry, out.m_metadata));
       continue;
     }
-    auto tensor = reader.tensor(name, entry);
-    if (!tensor) return tensor.error();
-    out.m_tensors.emplace(name, tensor.take());
+    auto tensor = KV_TRY(reader.tensor(name, entry));
+    out.m_tensors.emplace(name, std::move(tensor));
   }
-  if (auto s = reader.tiling(out.m_tensors); !s) return s.error();
+  KV_TRY(reader.tiling(out.m_tensors));
   return out;
 }
 
 Result<Safetensors> Safetensors::open(const std::string& path) {
-  auto file = MappedFile::open(path);
-  if (!file) return file.error();
-  auto parsed = parse((*file)->bytes(), path);
-  if (parsed) parsed->m_files.push_back(file.take());
+  auto file = KV_TRY(MappedFile::open(path));
+  auto parsed = parse(file->bytes(), path);
+  if (parsed) parsed->m_files.push_back(std::move(file));
   return parsed;
 }
 
@@ -69,17 +66,14 @@ Result<Safetensors> Safetensors::openDirectory(const std::string& directory) {
   const std::string index = directory + "/model.safetensors.index.json";
   std::error_code ignored;
   if (!std::filesystem::exists(index, ignored)) return open(directory + "/model.safetensors");
-  const auto map = readJsonFile(index, "bad_file", {.depth = 8, .bytes = kMaxHeader, .uniqueKeys = true});
-  if (!map) return map.error();
-  const auto names = shardNames(*map, index);
-  if (!names) return names.error();
+  const auto map = KV_TRY(readJsonFile(index, "bad_file", {.depth = 8, .bytes = kMaxHeader, .uniqueKeys = true}));
+  const auto names = KV_TRY(shardNames(map, index));
   Safetensors all;
-  for (const std::string& name : *names) {
-    auto shard = open(directory + "/" + name);
-    if (!shard) return shard.error();
-    if (auto s = all.merge(shard.take(), directory + "/" + name); !s) return s.error();
+  for (const std::string& name : names) {
+    auto shard = KV_TRY(open(directory + "/" + name));
+    KV_TRY(all.merge(std::move(shard), directory + "/" + name));
   }
-  if (auto s = checkIndex((*map)["weight_map"], all, index); !s) return s.error();
+  KV_TRY(checkIndex(map["weight_map"], all, index));
   return all;
 }
 

@@ -75,9 +75,9 @@ Result<FileTensor> HeaderReader::tensor(const std::string& name, const json& ent
     if (key != "dtype" && key != "shape" && key != "data_offsets")
       return badTensor(m_file, name, "unknown key \"" + key + "\"");
   FileTensor tensor{.name = name, .shape = {}, .bytes = {}};
-  if (auto s = readType(entry, tensor); !s) return s.error();
-  if (auto s = readShape(entry, tensor); !s) return s.error();
-  if (auto s = readBytes(entry, tensor); !s) return s.error();
+  KV_TRY(readType(entry, tensor));
+  KV_TRY(readShape(entry, tensor));
+  KV_TRY(readBytes(entry, tensor));
   return tensor;
 }
 

@@ -25,12 +25,12 @@ Result<std::string> SafetensorsWriter::header() const {
     std::int64_t need = elementBytes(t.element);
     for (const std::int64_t d : t.shape) need *= d;
     if (need < 0 || static_cast<std::size_t>(need) != t.bytes.size())
-      return Error{"bad_file", "cannot write tensor \"" + t.name + "\"",
+      return Error("bad_file", "cannot write tensor \"" + t.name + "\"",
                    shapeText(t.shape) + " is not " + std::to_string(t.bytes.size()) + " bytes",
-                   "give it the bytes of its shape"};
+                   "give it the bytes of its shape");
     if (!names.insert(t.name).second)
-      return Error{"bad_file", "cannot write tensor \"" + t.name + "\"", "the name is taken",
-                   "give every tensor a name of its own"};
+      return Error("bad_file", "cannot write tensor \"" + t.name + "\"", "the name is taken",
+                   "give every tensor a name of its own");
     header[t.name] = {{"dtype", name(t.element)}, {"shape", t.shape}, {"data_offsets", {at, at + t.bytes.size()}}};
     at += t.bytes.size();
   }
@@ -40,12 +40,11 @@ Result<std::string> SafetensorsWriter::header() const {
 }
 
 Status SafetensorsWriter::write(const std::string& path) const {
-  const auto text = header();
-  if (!text) return text.error();
-  const std::uint64_t length = text->size();
+  const auto text = KV_TRY(header());
+  const std::uint64_t length = text.size();
   PartFile file(path);
   file.append(&length, sizeof length);
-  file.append(text->data(), text->size());
+  file.append(text.data(), text.size());
   for (const FileTensor& t : m_tensors) file.append(t.bytes.data(), t.bytes.size());
   return file.publish();
 }

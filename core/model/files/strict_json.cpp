@@ -69,21 +69,20 @@ Result<json> parseJson(std::string_view text, const std::string& file, const std
 Result<std::string> readFile(const std::string& path, const std::string& code, std::size_t limit) {
   std::error_code failure;
   if (!std::filesystem::is_regular_file(path, failure))
-    return Error{code, "cannot read " + path, failure ? failure.message() : "not a file", "check the path"};
+    return Error(code, "cannot read " + path, failure ? failure.message() : "not a file", "check the path");
   const auto size = std::filesystem::file_size(path, failure);
-  if (failure) return Error{code, "cannot read " + path, failure.message(), "check the path"};
+  if (failure) return Error(code, "cannot read " + path, failure.message(), "check the path");
   if (size > limit) return refused(code, path, std::to_string(size) + " bytes, the limit is " + std::to_string(limit));
   std::ifstream in(path, std::ios::binary);
   std::string text(static_cast<std::size_t>(size), '\0');
   if (!in.read(text.data(), static_cast<std::streamsize>(size)))
-    return Error{code, "cannot read " + path, std::strerror(errno), "check the file and its permissions"};
+    return Error(code, "cannot read " + path, std::strerror(errno), "check the file and its permissions");
   return text;
 }
 
 Result<json> readJsonFile(const std::string& path, const std::string& code, const JsonLimits& limits) {
-  auto text = readFile(path, code, limits.bytes);
-  if (!text) return text.error();
-  return parseJson(*text, path, code, limits);
+  auto text = KV_TRY(readFile(path, code, limits.bytes));
+  return parseJson(text, path, code, limits);
 }
 
 }  // namespace kvlab

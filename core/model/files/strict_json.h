@@ -2,7 +2,6 @@
 // JSON from files nobody vouches for: syntax, encoding, depth and size are errors that name the
 // file and the byte, never exceptions. Any thread.
 #pragma once
-#include <cstdint>
 #include <string>
 #include <string_view>
 

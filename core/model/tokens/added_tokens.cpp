@@ -18,15 +18,13 @@ bool inWord(const AddedToken& token, std::string_view text, std::size_t begin, s
 
 Result<AddedToken> addedTokenFromJson(const JsonFields& json) {
   AddedToken token;
-  if (auto s = json.number("id", token.id, 0, BpeModel::kMaxId - 1); !s) return s.error();
-  auto content = json.text("content");
-  if (!content) return content.error();
-  token.content = content.take();
-  if (auto s = json.flag("special", token.special, false); !s) return s.error();
-  if (auto s = json.flag("single_word", token.singleWord, false); !s) return s.error();
-  if (auto s = json.flag("lstrip", token.lstrip, false); !s) return s.error();
-  if (auto s = json.flag("rstrip", token.rstrip, false); !s) return s.error();
-  if (auto s = json.flag("normalized", token.normalized, !token.special); !s) return s.error();
+  KV_TRY(json.number("id", token.id, 0, BpeModel::kMaxId - 1));
+  token.content = KV_TRY(json.text("content"));
+  KV_TRY(json.flag("special", token.special, false));
+  KV_TRY(json.flag("single_word", token.singleWord, false));
+  KV_TRY(json.flag("lstrip", token.lstrip, false));
+  KV_TRY(json.flag("rstrip", token.rstrip, false));
+  KV_TRY(json.flag("normalized", token.normalized, !token.special));
   return token;
 }
 

@@ -58,11 +58,9 @@ Status fuse(Tokens& tokens) {
 }
 
 Result<Decoder> replaceDecoder(const JsonFields& step) {
-  const auto pattern = Pattern::fromJson(step, "pattern");
-  if (!pattern) return pattern.error();
-  const auto content = step.text("content");
-  if (!content) return content.error();
-  return Decoder([pattern = *pattern, content = *content](Tokens& tokens) {
+  const auto pattern = KV_TRY(Pattern::fromJson(step, "pattern"));
+  const auto content = KV_TRY(step.text("content"));
+  return Decoder([pattern, content](Tokens& tokens) {
     return pattern.replaceEach(tokens, content, [](std::string& t) -> std::string& { return t; });
   });
 }
@@ -70,13 +68,12 @@ Result<Decoder> replaceDecoder(const JsonFields& step) {
 /// At most `start` leading and `stop` trailing occurrences of a character.
 Result<Decoder> stripDecoder(const JsonFields& step) {
   int start = 0, stop = 0;
-  const auto content = step.text("content");
-  if (!content) return content.error();
-  if (content->empty() || static_cast<std::size_t>(codePointAt(*content, 0).length) != content->size())
+  const auto content = KV_TRY(step.text("content"));
+  if (content.empty() || static_cast<std::size_t>(codePointAt(content, 0).length) != content.size())
     return step.bad("content", "is not one character");
-  if (auto s = step.number("start", start, 0, 1 << 20, 0); !s) return s.error();
-  if (auto s = step.number("stop", stop, 0, 1 << 20, 0); !s) return s.error();
-  return Decoder([=, c = *content](Tokens& tokens) {
+  KV_TRY(step.number("start", start, 0, 1 << 20, 0));
+  KV_TRY(step.number("stop", stop, 0, 1 << 20, 0));
+  return Decoder([=, c = content](Tokens& tokens) {
     for (std::string& token : tokens) {
       for (int i = 0; i < start && token.starts_with(c); ++i) token.erase(0, c.size());
       for (int i = 0; i < stop && token.ends_with(c); ++i) token.erase(token.size() - c.size());
@@ -87,18 +84,13 @@ Result<Decoder> stripDecoder(const JsonFields& step) {
 
 Result<Decoder> metaspaceDecoder(const JsonFields& step) {
   bool prefix = true;
-  if (auto s = step.flag("add_prefix_space", prefix, true); !s) return s.error();
-  const auto mark = step.text("replacement", "\xe2\x96\x81");
-  if (!mark) return mark.error();
-  const auto scheme = step.text("prepend_scheme", prefix ? "always" : "never");
-  if (!scheme) return scheme.error();
-  const bool drop = *scheme != "never";  // in the first token
-  return Decoder([drop, pattern = Pattern::text(*mark)](Tokens& tokens) -> Status {
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-      auto replaced = pattern.replace(tokens[i], i == 0 && drop ? "" : " ");
-      if (!replaced) return replaced.error();
-      tokens[i] = replaced.take();
-    }
+  KV_TRY(step.flag("add_prefix_space", prefix, true));
+  const auto mark = KV_TRY(step.text("replacement", "\xe2\x96\x81"));
+  const auto scheme = KV_TRY(step.text("prepend_scheme", prefix ? "always" : "never"));
+  const bool drop = scheme != "never";  // in the first token
+  return Decoder([drop, pattern = Pattern::text(mark)](Tokens& tokens) -> Status {
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+      tokens[i] = KV_TRY(pattern.replace(tokens[i], i == 0 && drop ? "" : " "));
     return ok();
   });
 }
@@ -113,15 +105,14 @@ int byteOfToken(const std::string& token) {
 }
 
 Result<Decoder> decoderFromJson(const JsonFields& step) {
-  const auto type = step.text("type");
-  if (!type) return type.error();
-  if (*type == "Sequence") return sequence<Decoder, Tokens>(step, "decoders", decoderFromJson);
-  if (*type == "ByteLevel") return Decoder(byteLevel);
-  if (*type == "ByteFallback") return Decoder(byteFallback);
-  if (*type == "Fuse") return Decoder(fuse);
-  if (*type == "Replace") return replaceDecoder(step);
-  if (*type == "Strip") return stripDecoder(step);
-  if (*type == "Metaspace") return metaspaceDecoder(step);
+  const auto type = KV_TRY(step.text("type"));
+  if (type == "Sequence") return sequence<Decoder, Tokens>(step, "decoders", decoderFromJson);
+  if (type == "ByteLevel") return Decoder(byteLevel);
+  if (type == "ByteFallback") return Decoder(byteFallback);
+  if (type == "Fuse") return Decoder(fuse);
+  if (type == "Replace") return replaceDecoder(step);
+  if (type == "Strip") return stripDecoder(step);
+  if (type == "Metaspace") return metaspaceDecoder(step);
   return step.bad("type", "is a decoder that is not implemented", "use another tokenizer");
 }
 

@@ -76,17 +76,15 @@ template <class Step, class Read>
 Status readStep(const JsonFields& in, const char* key, Read read, Step& out) {
   if (!in.has(key)) return ok();
   if (!in.json().at(key).is_object()) return in.bad(key, "is not an object");
-  auto step = read(in.inside(in.json().at(key)));
-  if (!step) return step.error();
-  out = step.take();
+  out = KV_TRY(read(in.inside(in.json().at(key))));
   return ok();
 }
 
 Status BpeTokenizer::load(const JsonFields& in, const TokenizerSettings& settings) {
   if (!in.has("model")) return in.bad("model", "is missing");
-  if (auto s = readStep(in, "model", bpe::BpeModel::fromJson, m_model); !s) return s;
-  if (auto s = loadSteps(in); !s) return s;
-  if (auto s = loadAdded(in); !s) return s;
+  KV_TRY(readStep(in, "model", bpe::BpeModel::fromJson, m_model));
+  KV_TRY(loadSteps(in));
+  KV_TRY(loadAdded(in));
   indexTokens();
   m_bos = TokenId(settings.bos);
   for (const std::int32_t id : settings.eos) m_eos.emplace_back(id);
@@ -94,19 +92,17 @@ Status BpeTokenizer::load(const JsonFields& in, const TokenizerSettings& setting
 }
 
 Status BpeTokenizer::loadSteps(const JsonFields& in) {
-  if (auto s = readStep(in, "normalizer", bpe::normaliserFromJson, m_normaliser); !s) return s;
-  if (auto s = readStep(in, "pre_tokenizer", bpe::preTokeniserFromJson, m_preTokeniser); !s) return s;
-  if (auto s = readStep(in, "post_processor", bpe::surroundFromJson, m_surround); !s) return s;
-  if (auto s = readStep(in, "decoder", bpe::decoderFromJson, m_decoder); !s) return s;
+  KV_TRY(readStep(in, "normalizer", bpe::normaliserFromJson, m_normaliser));
+  KV_TRY(readStep(in, "pre_tokenizer", bpe::preTokeniserFromJson, m_preTokeniser));
+  KV_TRY(readStep(in, "post_processor", bpe::surroundFromJson, m_surround));
+  KV_TRY(readStep(in, "decoder", bpe::decoderFromJson, m_decoder));
   m_byteLevel = in.has("decoder") && mentionsByteLevel(in.json().at("decoder"));
   return ok();
 }
 
 Status BpeTokenizer::loadAdded(const JsonFields& in) {
   if (!in.has("added_tokens")) return ok();
-  auto added = bpe::readSteps<bpe::AddedToken>(in, "added_tokens", bpe::addedTokenFromJson);
-  if (!added) return added.error();
-  m_added = added.take();
+  m_added = KV_TRY(bpe::readSteps<bpe::AddedToken>(in, "added_tokens", bpe::addedTokenFromJson));
   for (const bpe::AddedToken& t : m_added) {
     std::string as = t.content;
     if (t.normalized && m_normaliser)
@@ -136,8 +132,7 @@ Result<std::vector<TokenId>> BpeTokenizer::encode(std::string_view text, bool ad
   if (addSpecial) ids = m_surround.before;
   for (const bpe::Part& part : m_raw.find(text)) {
     if (part.token) ids.push_back(part.token->id);
-    else if (auto s = encodeRaw(text.substr(part.begin, part.end - part.begin), part.begin == 0, ids); !s)
-      return s.error();
+    else KV_TRY(encodeRaw(text.substr(part.begin, part.end - part.begin), part.begin == 0, ids));
   }
   if (addSpecial) ids.insert(ids.end(), m_surround.after.begin(), m_surround.after.end());
   std::vector<TokenId> out;
@@ -148,22 +143,19 @@ Result<std::vector<TokenId>> BpeTokenizer::encode(std::string_view text, bool ad
 
 Status BpeTokenizer::encodeRaw(std::string_view text, bool first, Ids& ids) const {
   std::string normal(text);
-  if (m_normaliser)
-    if (auto s = m_normaliser(normal); !s) return s;
+  if (m_normaliser) KV_TRY(m_normaliser(normal));
   for (const bpe::Part& part : m_normalised.find(normal)) {
     if (part.token) ids.push_back(part.token->id);
-    else if (auto s = encodePlain(std::string_view(normal).substr(part.begin, part.end - part.begin),
-                                  first && part.begin == 0, ids);
-             !s)
-      return s;
+    else
+      KV_TRY(encodePlain(std::string_view(normal).substr(part.begin, part.end - part.begin), first && part.begin == 0,
+                         ids));
   }
   return ok();
 }
 
 Status BpeTokenizer::encodePlain(std::string_view text, bool first, Ids& ids) const {
   bpe::Pieces pieces{{std::string(text), first}};
-  if (m_preTokeniser)
-    if (auto s = m_preTokeniser(pieces); !s) return s;
+  if (m_preTokeniser) KV_TRY(m_preTokeniser(pieces));
   for (const bpe::Piece& piece : pieces) m_model.encode(piece.text, ids);
   return ok();
 }
@@ -206,11 +198,10 @@ bool BpeTokenizer::isSpecial(TokenId id) const {
 
 Result<std::shared_ptr<const Tokenizer>> parseTokenizerJson(const std::string& text, const std::string& file,
                                                             const TokenizerSettings& settings) {
-  const auto json = parseJson(text, file, "bad_tokenizer");
-  if (!json) return json.error();
-  if (!json->is_object()) return badTokenizer(file, "not a JSON object");
+  const auto json = KV_TRY(parseJson(text, file, "bad_tokenizer"));
+  if (!json.is_object()) return badTokenizer(file, "not a JSON object");
   auto tokenizer = std::make_shared<BpeTokenizer>();
-  if (auto s = tokenizer->load(JsonFields(*json, file, "bad_tokenizer"), settings); !s) return s.error();
+  KV_TRY(tokenizer->load(JsonFields(json, file, "bad_tokenizer"), settings));
   return std::shared_ptr<const Tokenizer>(std::move(tokenizer));
 }
 

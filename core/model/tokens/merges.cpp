@@ -25,30 +25,27 @@ struct BpeModel::Symbol {
 };
 
 Result<BpeModel> BpeModel::fromJson(const JsonFields& model) {
-  const auto type = model.text("type", "BPE");
-  if (!type) return type.error();
-  if (*type != "BPE") return model.bad("type", "is a model that is not implemented", "use a BPE tokenizer");
+  const auto type = KV_TRY(model.text("type", "BPE"));
+  if (type != "BPE") return model.bad("type", "is a model that is not implemented", "use a BPE tokenizer");
   double dropout = 0;
-  if (auto s = model.number("dropout", dropout, 0.0, 1.0, 0.0); !s) return s.error();
+  KV_TRY(model.number("dropout", dropout, 0.0, 1.0, 0.0));
   if (dropout != 0) return model.bad("dropout", "makes tokens random", "set it to null");
   BpeModel out;
   bool fallback = false;
-  if (auto s = model.flag("fuse_unk", out.m_fuseUnknown, false); !s) return s.error();
-  if (auto s = model.flag("ignore_merges", out.m_ignoreMerges, false); !s) return s.error();
-  if (auto s = model.flag("byte_fallback", fallback, false); !s) return s.error();
+  KV_TRY(model.flag("fuse_unk", out.m_fuseUnknown, false));
+  KV_TRY(model.flag("ignore_merges", out.m_ignoreMerges, false));
+  KV_TRY(model.flag("byte_fallback", fallback, false));
   for (const auto& [key, member] :
        {std::pair{"continuing_subword_prefix", &out.m_prefix}, std::pair{"end_of_word_suffix", &out.m_suffix}}) {
-    auto text = model.text(key, "");
-    if (!text) return text.error();
-    if (text->size() > kMaxAffix) return model.bad(key, "is too long");
-    *member = text.take();
+    auto text = KV_TRY(model.text(key, ""));
+    if (text.size() > kMaxAffix) return model.bad(key, "is too long");
+    *member = std::move(text);
   }
-  if (auto s = out.readVocabulary(model); !s) return s.error();
-  if (auto s = out.readMerges(model); !s) return s.error();
+  KV_TRY(out.readVocabulary(model));
+  KV_TRY(out.readMerges(model));
   if (model.has("unk_token")) {
-    const auto unknown = model.text("unk_token");
-    if (!unknown) return unknown.error();
-    out.m_unknown = out.id(*unknown);
+    const auto unknown = KV_TRY(model.text("unk_token"));
+    out.m_unknown = out.id(unknown);
     if (!out.m_unknown) return model.bad("unk_token", "is not in the vocabulary");
   }
   for (int b = 0; fallback && b < 256; ++b) {
@@ -90,7 +87,7 @@ Status BpeModel::readMerges(const JsonFields& model) {
       left = entry[0].get_ref<const std::string&>();
       right = entry[1].get_ref<const std::string&>();
     }
-    if (auto s = addMerge(model, rank++, left, right); !s) return s;
+    KV_TRY(addMerge(model, rank++, left, right));
   }
   return ok();
 }

@@ -10,31 +10,26 @@ namespace kvlab::bpe {
 namespace {
 
 Result<Normaliser> prepend(const JsonFields& step) {
-  const auto prefix = step.text("prepend");
-  if (!prefix) return prefix.error();
-  return Normaliser([prefix = *prefix](std::string& text) {
+  const auto prefix = KV_TRY(step.text("prepend"));
+  return Normaliser([prefix](std::string& text) {
     if (!text.empty()) text.insert(0, prefix);
     return ok();
   });
 }
 
 Result<Normaliser> replace(const JsonFields& step) {
-  const auto pattern = Pattern::fromJson(step, "pattern");
-  if (!pattern) return pattern.error();
-  const auto content = step.text("content");
-  if (!content) return content.error();
-  return Normaliser([pattern = *pattern, content = *content](std::string& text) -> Status {
-    auto replaced = pattern.replace(text, content);
-    if (!replaced) return replaced.error();
-    text = replaced.take();
+  const auto pattern = KV_TRY(Pattern::fromJson(step, "pattern"));
+  const auto content = KV_TRY(step.text("content"));
+  return Normaliser([pattern, content](std::string& text) -> Status {
+    text = KV_TRY(pattern.replace(text, content));
     return ok();
   });
 }
 
 Result<Normaliser> strip(const JsonFields& step) {
   bool left = true, right = true;
-  if (auto s = step.flag("strip_left", left, true); !s) return s.error();
-  if (auto s = step.flag("strip_right", right, true); !s) return s.error();
+  KV_TRY(step.flag("strip_left", left, true));
+  KV_TRY(step.flag("strip_right", right, true));
   return Normaliser([left, right](std::string& text) {
     if (right) text.erase(trailingSpace(text));
     if (left) text.erase(0, leadingSpace(text));
@@ -54,16 +49,15 @@ Normaliser form(Form form) {
 }  // namespace
 
 Result<Normaliser> normaliserFromJson(const JsonFields& step) {
-  const auto type = step.text("type");
-  if (!type) return type.error();
-  if (*type == "Sequence") return sequence<Normaliser, std::string>(step, "normalizers", normaliserFromJson);
-  if (*type == "Prepend") return prepend(step);
-  if (*type == "Replace") return replace(step);
-  if (*type == "Strip") return strip(step);
-  if (*type == "NFC") return form(Form::Nfc);
-  if (*type == "NFD") return form(Form::Nfd);
-  if (*type == "NFKC") return form(Form::Nfkc);
-  if (*type == "NFKD") return form(Form::Nfkd);
+  const auto type = KV_TRY(step.text("type"));
+  if (type == "Sequence") return sequence<Normaliser, std::string>(step, "normalizers", normaliserFromJson);
+  if (type == "Prepend") return prepend(step);
+  if (type == "Replace") return replace(step);
+  if (type == "Strip") return strip(step);
+  if (type == "NFC") return form(Form::Nfc);
+  if (type == "NFD") return form(Form::Nfd);
+  if (type == "NFKC") return form(Form::Nfkc);
+  if (type == "NFKD") return form(Form::Nfkd);
   return step.bad("type", "is a normalizer that is not implemented", "use another tokenizer");
 }
 

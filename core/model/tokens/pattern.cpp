@@ -93,14 +93,12 @@ Result<Pattern> Pattern::fromJson(const JsonFields& step, const char* key) {
   if (!value.is_object()) return step.bad(key, "is not an object");
   const JsonFields in = step.inside(value);
   if (in.has("String")) {
-    auto literal = in.text("String");
-    if (!literal) return literal.error();
-    return text(literal.take());
+    auto literal = KV_TRY(in.text("String"));
+    return text(std::move(literal));
   }
-  const auto expression = in.text("Regex");
-  if (!expression) return expression.error();
+  const auto expression = KV_TRY(in.text("Regex"));
   std::string why;
-  auto pattern = regex(*expression, why);
+  auto pattern = regex(expression, why);
   if (!pattern) return step.bad(key, why);
   return std::move(*pattern);
 }
@@ -160,14 +158,13 @@ Result<std::vector<Span>> Pattern::cutRegex(std::string_view text) const {
 Error Pattern::tooLong() { return badText("it grows beyond 16 MiB", "give a shorter text"); }
 
 Result<std::string> Pattern::replace(std::string_view text, std::string_view by) const {
-  const auto spans = cut(text);
-  if (!spans) return spans.error();
+  const auto spans = KV_TRY(cut(text));
   std::size_t size = 0;
-  for (const Span& s : *spans) size += s.match ? by.size() : s.end - s.begin;
+  for (const Span& s : spans) size += s.match ? by.size() : s.end - s.begin;
   if (size > kMaxGrown) return tooLong();
   std::string out;
   out.reserve(size);
-  for (const Span& s : *spans) out += s.match ? by : text.substr(s.begin, s.end - s.begin);
+  for (const Span& s : spans) out += s.match ? by : text.substr(s.begin, s.end - s.begin);
   return out;
 }
 

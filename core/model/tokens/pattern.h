@@ -39,10 +39,9 @@ class Pattern {
   Status replaceEach(Texts& texts, std::string_view by, Text text) const {
     std::size_t size = 0;
     for (auto& item : texts) {
-      auto replaced = replace(text(item), by);
-      if (!replaced) return replaced.error();
-      if ((size += replaced->size()) > kMaxGrown) return tooLong();
-      text(item) = replaced.take();
+      auto replaced = KV_TRY(replace(text(item), by));
+      if ((size += replaced.size()) > kMaxGrown) return tooLong();
+      text(item) = std::move(replaced);
     }
     return ok();
   }

@@ -50,9 +50,8 @@ Spans arranged(const Spans& spans, Behaviour behaviour) {
 Status split(Pieces& pieces, const Cutter& cutter, Behaviour behaviour) {
   Pieces out;
   for (const Piece& piece : pieces) {
-    const auto spans = cutter(piece.text);
-    if (!spans) return spans.error();
-    for (const Span& s : arranged(*spans, behaviour))
+    const auto spans = KV_TRY(cutter(piece.text));
+    for (const Span& s : arranged(spans, behaviour))
       if (s.end > s.begin) out.push_back({piece.text.substr(s.begin, s.end - s.begin), piece.first && s.begin == 0});
   }
   pieces = std::move(out);
@@ -97,39 +96,34 @@ PreTokeniser splitter(Cutter cutter, Behaviour behaviour) {
 }
 
 Result<Behaviour> behaviourOf(const JsonFields& step) {
-  const auto name = step.text("behavior");
-  if (!name) return name.error();
+  const auto name = KV_TRY(step.text("behavior"));
   const std::pair<const char*, Behaviour> known[] = {{"Removed", Behaviour::Removed},
                                                      {"Isolated", Behaviour::Isolated},
                                                      {"MergedWithPrevious", Behaviour::MergedWithPrevious},
                                                      {"MergedWithNext", Behaviour::MergedWithNext},
                                                      {"Contiguous", Behaviour::Contiguous}};
   for (const auto& [text, behaviour] : known)
-    if (*name == text) return behaviour;
+    if (name == text) return behaviour;
   return step.bad("behavior", "is not known");
 }
 
 Result<PreTokeniser> splitStep(const JsonFields& step) {
-  const auto behaviour = behaviourOf(step);
-  if (!behaviour) return behaviour.error();
+  const auto behaviour = KV_TRY(behaviourOf(step));
   bool invert = false;
-  if (auto s = step.flag("invert", invert, false); !s) return s.error();
-  auto pattern = Pattern::fromJson(step, "pattern");
-  if (!pattern) return pattern.error();
-  return splitter(byPattern(pattern.take(), invert), *behaviour);
+  KV_TRY(step.flag("invert", invert, false));
+  auto pattern = KV_TRY(Pattern::fromJson(step, "pattern"));
+  return splitter(byPattern(std::move(pattern), invert), behaviour);
 }
 
 Result<PreTokeniser> byteLevel(const JsonFields& step) {
   bool prefix = true, regex = true;
-  if (auto s = step.flag("add_prefix_space", prefix, true); !s) return s.error();
-  if (auto s = step.flag("use_regex", regex, true); !s) return s.error();
-  auto pattern = compiled(kGpt2, step);
-  if (!pattern) return pattern.error();
-  return PreTokeniser([=, cutter = byPattern(pattern.take()), bytes = ByteChars()](Pieces& pieces) -> Status {
+  KV_TRY(step.flag("add_prefix_space", prefix, true));
+  KV_TRY(step.flag("use_regex", regex, true));
+  auto pattern = KV_TRY(compiled(kGpt2, step));
+  return PreTokeniser([=, cutter = byPattern(std::move(pattern)), bytes = ByteChars()](Pieces& pieces) -> Status {
     for (Piece& piece : pieces)
       if (prefix && !piece.text.starts_with(' ')) piece.text.insert(0, 1, ' ');
-    if (regex)
-      if (auto s = split(pieces, cutter, Behaviour::Isolated); !s) return s;
+    if (regex) KV_TRY(split(pieces, cutter, Behaviour::Isolated));
     for (Piece& piece : pieces) piece.text = bytes.encoded(piece.text);
     return ok();
   });
@@ -137,7 +131,7 @@ Result<PreTokeniser> byteLevel(const JsonFields& step) {
 
 Result<PreTokeniser> digits(const JsonFields& step) {
   bool each = false;
-  if (auto s = step.flag("individual_digits", each, false); !s) return s.error();
+  KV_TRY(step.flag("individual_digits", each, false));
   return splitter(byClass(isNumeric), each ? Behaviour::Isolated : Behaviour::Contiguous);
 }
 
@@ -146,54 +140,49 @@ enum class Prepend { Always, First, Never };
 /// prepend_scheme, or the older add_prefix_space.
 Result<Prepend> prependOf(const JsonFields& step) {
   bool prefix = true;
-  if (auto s = step.flag("add_prefix_space", prefix, true); !s) return s.error();
-  const auto scheme = step.text("prepend_scheme", prefix ? "always" : "never");
-  if (!scheme) return scheme.error();
-  if (*scheme == "always") return Prepend::Always;
-  if (*scheme == "first") return Prepend::First;
-  if (*scheme == "never") return Prepend::Never;
+  KV_TRY(step.flag("add_prefix_space", prefix, true));
+  const auto scheme = KV_TRY(step.text("prepend_scheme", prefix ? "always" : "never"));
+  if (scheme == "always") return Prepend::Always;
+  if (scheme == "first") return Prepend::First;
+  if (scheme == "never") return Prepend::Never;
   return step.bad("prepend_scheme", "is not known");
 }
 
 Result<PreTokeniser> metaspace(const JsonFields& step) {
-  const auto mark = step.text("replacement", "\xe2\x96\x81");
-  if (!mark) return mark.error();
-  if (mark->empty() || mark->size() > 16) return step.bad("replacement", "is not one character");
-  const auto scheme = prependOf(step);
-  if (!scheme) return scheme.error();
+  const auto mark = KV_TRY(step.text("replacement", "\xe2\x96\x81"));
+  if (mark.empty() || mark.size() > 16) return step.bad("replacement", "is not one character");
+  const auto scheme = KV_TRY(prependOf(step));
   bool cut = true;
-  if (auto s = step.flag("split", cut, true); !s) return s.error();
-  const auto prepend = [mark = *mark, scheme = *scheme](const Piece& piece) {
+  KV_TRY(step.flag("split", cut, true));
+  const auto prepend = [mark, scheme](const Piece& piece) {
     return !piece.text.starts_with(mark) && (scheme == Prepend::Always || (scheme == Prepend::First && piece.first));
   };
-  return PreTokeniser([=, mark = *mark, space = Pattern::text(" "),
-                       cutter = byPattern(Pattern::text(*mark))](Pieces& pieces) -> Status {
-    const auto text = [](Piece& piece) -> std::string& { return piece.text; };
-    if (auto s = space.replaceEach(pieces, mark, text); !s) return s;
-    for (Piece& piece : pieces)
-      if (prepend(piece)) piece.text.insert(0, mark);
-    return cut ? split(pieces, cutter, Behaviour::MergedWithNext) : ok();
-  });
+  return PreTokeniser(
+      [=, space = Pattern::text(" "), cutter = byPattern(Pattern::text(mark))](Pieces& pieces) -> Status {
+        const auto text = [](Piece& piece) -> std::string& { return piece.text; };
+        KV_TRY(space.replaceEach(pieces, mark, text));
+        for (Piece& piece : pieces)
+          if (prepend(piece)) piece.text.insert(0, mark);
+        return cut ? split(pieces, cutter, Behaviour::MergedWithNext) : ok();
+      });
 }
 
 Result<PreTokeniser> whitespace(const JsonFields& step) {
-  auto pattern = compiled(R"([\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}]+|[^\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\s]+)", step);
-  if (!pattern) return pattern.error();
-  return splitter(byPattern(pattern.take(), true), Behaviour::Removed);
+  auto pattern = KV_TRY(compiled(R"([\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}]+|[^\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\s]+)", step));
+  return splitter(byPattern(std::move(pattern), true), Behaviour::Removed);
 }
 
 }  // namespace
 
 Result<PreTokeniser> preTokeniserFromJson(const JsonFields& step) {
-  const auto type = step.text("type");
-  if (!type) return type.error();
-  if (*type == "Sequence") return sequence<PreTokeniser, Pieces>(step, "pretokenizers", preTokeniserFromJson);
-  if (*type == "Split") return splitStep(step);
-  if (*type == "ByteLevel") return byteLevel(step);
-  if (*type == "Digits") return digits(step);
-  if (*type == "Metaspace") return metaspace(step);
-  if (*type == "Whitespace") return whitespace(step);
-  if (*type == "WhitespaceSplit") return splitter(byClass(isSpace), Behaviour::Removed);
+  const auto type = KV_TRY(step.text("type"));
+  if (type == "Sequence") return sequence<PreTokeniser, Pieces>(step, "pretokenizers", preTokeniserFromJson);
+  if (type == "Split") return splitStep(step);
+  if (type == "ByteLevel") return byteLevel(step);
+  if (type == "Digits") return digits(step);
+  if (type == "Metaspace") return metaspace(step);
+  if (type == "Whitespace") return whitespace(step);
+  if (type == "WhitespaceSplit") return splitter(byClass(isSpace), Behaviour::Removed);
   return step.bad("type", "is a pre-tokenizer that is not implemented", "use another tokenizer");
 }
 

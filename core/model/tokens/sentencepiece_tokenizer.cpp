@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sentencepiece_processor.h>
 
-#include <algorithm>
 #include <charconv>
 
 #include "core/model/tokens/charsmap_check.h"
@@ -99,7 +98,7 @@ class SentencePieceTokenizer final : public Tokenizer {
 Result<std::shared_ptr<const Tokenizer>> parseSentencePiece(const std::string& bytes, const std::string& file,
                                                             const TokenizerSettings& settings) {
   auto tokenizer = std::make_shared<SentencePieceTokenizer>();
-  if (auto s = tokenizer->load(bytes, file, settings); !s) return s.error();
+  KV_TRY(tokenizer->load(bytes, file, settings));
   return std::shared_ptr<const Tokenizer>(std::move(tokenizer));
 }
 

@@ -14,9 +14,7 @@ Result<std::vector<Step>> readSteps(const JsonFields& in, const char* key, Read 
   std::vector<Step> steps;
   for (const auto& json : in.json().at(key)) {
     if (!json.is_object()) return in.bad(key, "has something that is not an object");
-    auto step = read(in.inside(json));
-    if (!step) return step.error();
-    steps.push_back(step.take());
+    steps.push_back(KV_TRY(read(in.inside(json))));
   }
   return steps;
 }
@@ -24,11 +22,9 @@ Result<std::vector<Step>> readSteps(const JsonFields& in, const char* key, Read 
 /// A step that applies all of a list to a Value in turn and stops at the first error.
 template <class Step, class Value, class Read>
 Result<Step> sequence(const JsonFields& in, const char* key, Read read) {
-  auto steps = readSteps<Step>(in, key, read);
-  if (!steps) return steps.error();
-  return Step([steps = steps.take()](Value& value) -> Status {
-    for (const Step& step : steps)
-      if (auto s = step(value); !s) return s;
+  auto steps = KV_TRY(readSteps<Step>(in, key, read));
+  return Step([steps = std::move(steps)](Value& value) -> Status {
+    for (const Step& step : steps) KV_TRY(step(value));
     return ok();
   });
 }

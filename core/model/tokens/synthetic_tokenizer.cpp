@@ -30,9 +30,9 @@ class SyntheticTokenizer final : public Tokenizer {
     for (const char c : text) {
       const auto byte = static_cast<unsigned char>(c);
       if (byte >= m_size)
-        return Error{"bad_text", "cannot write byte " + std::to_string(byte),
+        return Error("bad_text", "cannot write byte " + std::to_string(byte),
                      "this model has no tokenizer and a vocabulary of " + std::to_string(m_size),
-                     "give token ids instead of text"};
+                     "give token ids instead of text");
       ids.emplace_back(byte);
     }
     return ids;

@@ -41,9 +41,8 @@ Result<Surround> fromTemplate(const JsonFields& step) {
     }
     if (!item.is_object() || !item.contains("SpecialToken") || !item["SpecialToken"].is_object())
       return step.bad("single", "has something that is neither Sequence nor SpecialToken");
-    const auto name = step.inside(item["SpecialToken"]).text("id");
-    if (!name) return name.error();
-    if (auto s = appendSpecial(step, *name, inside ? out.after : out.before); !s) return s.error();
+    const auto name = KV_TRY(step.inside(item["SpecialToken"]).text("id"));
+    KV_TRY(appendSpecial(step, name, inside ? out.after : out.before));
   }
   if (!inside) return step.bad("single", "leaves the text out");
   return out;
@@ -51,10 +50,9 @@ Result<Surround> fromTemplate(const JsonFields& step) {
 
 /// Later processors surround what earlier ones made.
 Result<Surround> fromSequence(const JsonFields& step) {
-  const auto all = readSteps<Surround>(step, "processors", surroundFromJson);
-  if (!all) return all.error();
+  const auto all = KV_TRY(readSteps<Surround>(step, "processors", surroundFromJson));
   Surround out;
-  for (const Surround& one : *all) {
+  for (const Surround& one : all) {
     out.before.insert(out.before.begin(), one.before.begin(), one.before.end());
     out.after.insert(out.after.end(), one.after.begin(), one.after.end());
     if (std::max(out.before.size(), out.after.size()) > kMaxAround)
@@ -66,11 +64,10 @@ Result<Surround> fromSequence(const JsonFields& step) {
 }  // namespace
 
 Result<Surround> surroundFromJson(const JsonFields& step) {
-  const auto type = step.text("type");
-  if (!type) return type.error();
-  if (*type == "TemplateProcessing") return fromTemplate(step);
-  if (*type == "Sequence") return fromSequence(step);
-  if (*type == "ByteLevel") return Surround();
+  const auto type = KV_TRY(step.text("type"));
+  if (type == "TemplateProcessing") return fromTemplate(step);
+  if (type == "Sequence") return fromSequence(step);
+  if (type == "ByteLevel") return Surround();
   return step.bad("type", "is a post-processor that is not implemented", "use another tokenizer");
 }
 

@@ -17,11 +17,10 @@ Result<TokenizerSettings> readSettings(const std::string& directory, const Model
   const std::string file = directory + "/tokenizer_config.json";
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) return settings;
-  const auto read = readJsonFile(file, "bad_tokenizer");
-  if (!read) return read.error();
-  if (!read->is_object()) return badTokenizer(file, "not a JSON object");
+  const auto read = KV_TRY(readJsonFile(file, "bad_tokenizer"));
+  if (!read.is_object()) return badTokenizer(file, "not a JSON object");
   const auto flag = [&](const char* key, bool& out) {
-    if (const auto it = read->find(key); it != read->end() && it->is_boolean()) out = it->get<bool>();
+    if (const auto it = read.find(key); it != read.end() && it->is_boolean()) out = it->get<bool>();
   };
   flag("add_bos_token", settings.addBos);
   flag("add_eos_token", settings.addEos);
@@ -39,15 +38,14 @@ Error badText(const std::string& why, const std::string& remedy) {
 }
 
 Result<std::shared_ptr<const Tokenizer>> openTokenizer(const std::string& directory, const ModelConfig& config) {
-  const auto settings = readSettings(directory, config);
-  if (!settings) return settings.error();
+  const auto settings = KV_TRY(readSettings(directory, config));
   std::error_code ignored;
   for (const auto& [name, parse] :
        {std::pair{"/tokenizer.json", &parseTokenizerJson}, std::pair{"/tokenizer.model", &parseSentencePiece}}) {
     const std::string file = directory + name;
     if (!std::filesystem::exists(file, ignored)) continue;
     const auto bytes = readFile(file, "bad_tokenizer", kMaxFile);
-    return bytes ? parse(*bytes, file, *settings) : bytes.error();
+    return bytes ? parse(*bytes, file, settings) : bytes.error();
   }
   return makeSyntheticTokenizer(config);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // UTF-8 (RFC 3629): no surrogates, nothing above U+10FFFF, no overlong forms. Any thread.
 #pragma once
-#include <cstdint>
 #include <string>
 #include <string_view>
 

@@ -68,7 +68,7 @@ Result<KnownList> KnownList::read(const std::string& path) {
   std::ifstream file(path);
   const json list = json::parse(file, nullptr, false);
   if (!list.is_array())
-    return Error{"bad_file", "the known findings were not read", path + " is no list", "see known.h"};
+    return Error("bad_file", "the known findings were not read", path + " is no list", "see known.h");
   KnownList out;
   for (const json& one : list)
     out.m_all.push_back({one.value("kind", "?"), one.value("verb", "*"), one.value("code", "*"), one.value("what", ""),

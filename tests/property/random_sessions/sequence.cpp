@@ -7,7 +7,7 @@ namespace kvlab::random_sessions {
 namespace {
 
 Error badSequence(const std::string& why) {
-  return Error{"bad_sequence", "the sequence was refused", why, "see sequence.h for the format"};
+  return Error("bad_sequence", "the sequence was refused", why, "see sequence.h for the format");
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ std::string textOf(const Sequence& sequence) {
 
 Result<Sequence> readSequence(const std::string& path) {
   std::ifstream file(path);
-  if (!file) return Error{"bad_file", "the sequence was not read", path + " cannot be opened", "check the path"};
+  if (!file) return Error("bad_file", "the sequence was not read", path + " cannot be opened", "check the path");
   Sequence out;
   std::string text;
   while (std::getline(file, text)) {

@@ -136,8 +136,8 @@ void EventsView::copySelection() {
 Status EventsView::exportTrace(const QString& path) const {
   QSaveFile file(path);
   const auto refused = [&] {
-    return Error{"io", "the trace was not written", file.errorString().toStdString(),
-                 "choose a folder that can be written"};
+    return Error("io", "the trace was not written", file.errorString().toStdString(),
+                 "choose a folder that can be written");
   };
   if (!file.open(QIODevice::WriteOnly)) return refused();
   const std::string text = chromeTrace(context().history()).dump();

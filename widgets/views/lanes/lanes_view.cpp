@@ -89,8 +89,8 @@ std::optional<nlohmann::json> LanesTableView::changes() {
   if (changes.is_array() &&
       std::all_of(changes.begin(), changes.end(), [](const auto& one) { return one.is_object(); }))
     return changes;
-  emit context().failed({"bad_argument", "the lanes were not opened", "the changes are not a list of JSON objects",
-                         R"(write them as in [{"kv": {"k": "int8"}}])", std::nullopt, "changes", text});
+  emit context().failed(Error("bad_argument", "the lanes were not opened", "the changes are not a list of JSON objects",
+                              R"(write them as in [{"kv": {"k": "int8"}}])", "changes", text));
   m_changes->setFocus();
   return {};
 }

@@ -74,8 +74,8 @@ Result<QuantMeasure> quantMeasure(const json& reply, const std::vector<SnapshotP
     for (const SnapshotPtr& s : history)
       if (s->tick == tick) out.of = s;
     if (!out.of || out.of->context.size() != column<float>(reply[0].at("logit")).size())
-      return Error{"not_found", "the measurement is not shown",
-                   "tick " + std::to_string(tick.value()) + ", which was measured, is no longer kept", "measure again"};
+      return Error("not_found", "the measurement is not shown",
+                   "tick " + std::to_string(tick.value()) + ", which was measured, is no longer kept", "measure again");
     out.values = out.of->info ? out.of->info->kvHeads * out.of->info->headDim : 0;
     for (const json& layer : reply) {
       QuantLayer one{tensorFrom(layer.at("k"), out.values), tensorFrom(layer.at("v"), out.values)};
@@ -85,7 +85,7 @@ Result<QuantMeasure> quantMeasure(const json& reply, const std::vector<SnapshotP
     }
     return out;
   } catch (const std::exception& error) {
-    return Error{"bad_reply", "the measurement is not shown", error.what(), "measure again"};
+    return Error("bad_reply", "the measurement is not shown", error.what(), "measure again");
   }
 }
 
