@@ -18,24 +18,24 @@ bool hasType(const nlohmann::json& value, const QString& type) {
   return value.is_object();
 }
 
-Error badArgument(const Command& command, const std::string& why, const std::string& field,
-                  const nlohmann::json& value) {
-  return kvlab::badArgument("command " + command.id.toStdString() + " was not run", why,
-                            "see its arguments with `kvlab list commands` or Help > Commands", field, value);
+Error argumentRefused(const Command& command, const std::string& why, const std::string& field,
+                      const nlohmann::json& value) {
+  return badArgument("command " + command.id.toStdString() + " was not run", why,
+                     "see its arguments with `kvlab list commands` or Help > Commands", field, value);
 }
 
 Status checkArguments(const Command& command, const nlohmann::json& args) {
-  if (!args.is_object()) return badArgument(command, "the arguments are not an object", "args", args);
+  if (!args.is_object()) return argumentRefused(command, "the arguments are not an object", "args", args);
   for (const auto& [name, value] : args.items()) {
     const auto same = [&](const CommandArgument& a) { return a.name.toStdString() == name; };
     const auto known = std::find_if(command.args.begin(), command.args.end(), same);
-    if (known == command.args.end()) return badArgument(command, "it takes no argument named " + name, name, value);
+    if (known == command.args.end()) return argumentRefused(command, "it takes no argument named " + name, name, value);
     if (!hasType(value, known->type))
-      return badArgument(command, name + " must be of type " + known->type.toStdString(), name, value);
+      return argumentRefused(command, name + " must be of type " + known->type.toStdString(), name, value);
   }
   for (const CommandArgument& arg : command.args)
     if (arg.required && !args.contains(arg.name.toStdString()))
-      return badArgument(command, arg.name.toStdString() + " is missing", arg.name.toStdString(), nullptr);
+      return argumentRefused(command, arg.name.toStdString() + " is missing", arg.name.toStdString(), nullptr);
   return ok();
 }
 

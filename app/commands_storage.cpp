@@ -13,14 +13,14 @@ using Json = nlohmann::json;
 
 const CommandArgument kLayer{"layer", "number", "the layer; all of them unless given"};
 
-constexpr auto kRefused = "the rows were not stored anew";
+constexpr auto kStays = "the rows were not stored anew";
 
 Status layout(CommandHost& host, const Json& args) {
-  return layerVerb(host, "setLayout", args, {"layout", "layer"}, kRefused);
+  return layerVerb(host, "setLayout", args, {"layout", "layer"}, kStays);
 }
 
 Status format(CommandHost& host, const Json& args) {
-  return layerVerb(host, "setFormat", args, {"k", "v", "layer"}, kRefused);
+  return layerVerb(host, "setFormat", args, {"k", "v", "layer"}, kStays);
 }
 
 Status compact(CommandHost& host, const Json& args) {

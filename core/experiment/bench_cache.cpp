@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/experiment/bench_cache.h"
 
-#include <chrono>
 #include <limits>
 #include <numeric>
 #include <random>

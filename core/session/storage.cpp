@@ -9,7 +9,7 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t kChunk = 256;  // rows converted at a time
+constexpr std::size_t kCarried = 256;  // rows converted at a time
 
 /// Bytes of a record by kind, from its layout.
 BytesByKind bytesOf(const kernels::RowFormat& format) {
@@ -41,11 +41,11 @@ std::int64_t readBytes(const LayerGroup& group, const kernels::RowFormat& format
 void carry(const RowPool& from, std::span<const Slot> source, RowPool& to, std::span<const Slot> target,
            const Column<LedgerId>& ids, std::size_t first) {
   const bool same = from.format() == to.format();
-  std::vector<std::uint8_t> records(same ? kChunk * at(to.stride()) : 0);
-  std::vector<float> k(same ? 0 : kChunk * at(to.width())), v(k.size());
+  std::vector<std::uint8_t> records(same ? kCarried * at(to.stride()) : 0);
+  std::vector<float> k(same ? 0 : kCarried * at(to.width())), v(k.size());
   std::vector<std::uint64_t> tags;
-  for (std::size_t begin = 0; begin < source.size(); begin += kChunk) {
-    const std::size_t n = std::min(kChunk, source.size() - begin);
+  for (std::size_t begin = 0; begin < source.size(); begin += kCarried) {
+    const std::size_t n = std::min(kCarried, source.size() - begin);
     if (same) {
       from.readRecords(source.subspan(begin, n), records.data());
       to.writeRecords(target.subspan(begin, n), records.data());

@@ -10,7 +10,6 @@ namespace kvlab {
 namespace {
 
 using nlohmann::json;
-constexpr std::int64_t kMostId = (std::int64_t{1} << 31) - 1;
 
 /// Scripts have one kind of number: 3.0 is an integer too. A double holds every bound exactly.
 std::optional<std::int64_t> whole(const json& value, double low, double high) {

@@ -14,6 +14,9 @@
 
 namespace kvlab {
 
+/// Ids are whole numbers of 32 bits.
+inline constexpr std::int64_t kMostId = (std::int64_t{1} << 31) - 1;
+
 class VerbArgs {
  public:
   /// Both outlive it. also: a name that is allowed besides and not checked.

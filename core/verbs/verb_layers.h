@@ -7,7 +7,6 @@
 
 namespace kvlab {
 
-inline constexpr std::int64_t kMostId = (std::int64_t{1} << 31) - 1;
 /// As tables have them; the session knows how many there are.
 inline constexpr std::int64_t kMostLayer = 1 << 20;
 inline ArgInfo layerArg() { return arg::integer("layer", 0, kMostLayer); }

@@ -10,18 +10,18 @@
 
 namespace kvlab {
 namespace {
-QString tr(const char* text) { return QCoreApplication::translate("kvlab::WlodTree", text); }
+QString say(const char* text) { return QCoreApplication::translate("kvlab::WlodTree", text); }
 QString said(TreeNode node) { return QString::fromStdString(node.text()); }
 
 /// Rows stand by their ends, the finer before the coarser.
 bool arrivesBefore(TreeNode a, TreeNode b) { return a.end() != b.end() ? a.end() < b.end() : a.level < b.level; }
 }  // namespace
 
-QString levelText(int level) { return level == 0 ? tr("tokens") : QStringLiteral("LOD%1").arg(level); }
+QString levelText(int level) { return level == 0 ? say("tokens") : QStringLiteral("LOD%1").arg(level); }
 
 QString whyText(DirtyWhy why, bool layer0) {
-  const QString text = why == DirtyWhy::Both ? tr("hierarchical and temporal") : QString::fromUtf8(name(why));
-  return layer0 ? tr("%1, layer 0 kept").arg(text) : text;
+  const QString text = why == DirtyWhy::Both ? say("hierarchical and temporal") : QString::fromUtf8(name(why));
+  return layer0 ? say("%1, layer 0 kept").arg(text) : text;
 }
 
 WlodTree::WlodTree(SnapshotPtr snapshot) : m_snapshot(std::move(snapshot)) {
@@ -96,18 +96,18 @@ std::int32_t WlodTree::cooling(std::int32_t position) const {
 TreeEdit WlodTree::expansion(TreeNode node) const {
   const std::int32_t position = entryAt(node.start);
   if (position < 0 || !has(node))
-    return {true, node, tr("%1 is not complete: the time line ends at %2").arg(said(node)).arg(moments())};
+    return {true, node, say("%1 is not complete: the time line ends at %2").arg(said(node)).arg(moments())};
   const TreeNode target = entry(position);
   if (target.level < node.level)
-    return {true, node, tr("%1 is no entry: finer ones stand there already").arg(said(node))};
-  if (target.level == 0) return {true, target, tr("%1 is an entry already, and has no children").arg(said(target))};
+    return {true, node, say("%1 is no entry: finer ones stand there already").arg(said(node))};
+  if (target.level == 0) return {true, target, say("%1 is an entry already, and has no children").arg(said(target))};
   if (const std::int32_t rounds = cooling(position))
     return {true, target,
-            tr("%1 cools down: %2 until it may be edited")
-                .arg(said(target), counted(rounds, tr("more round"), tr("more rounds")))};
+            say("%1 cools down: %2 until it may be edited")
+                .arg(said(target), counted(rounds, say("more round"), say("more rounds")))};
   if (entries() + kGistBlock - 1 > view().budget)
     return {true, target,
-            tr("over the budget: %1 entries and %2 more are above %3; collapse a block first")
+            say("over the budget: %1 entries and %2 more are above %3; collapse a block first")
                 .arg(entries())
                 .arg(kGistBlock - 1)
                 .arg(view().budget)};
@@ -115,25 +115,25 @@ TreeEdit WlodTree::expansion(TreeNode node) const {
 }
 
 QString WlodTree::whyNotCollapse(TreeNode node) const {
-  if (node.level > kTopLevel) return tr("LOD%1 is the coarsest level").arg(kTopLevel);
-  if (!has(node)) return tr("the block %1 is not complete: the time line ends at %2").arg(said(node)).arg(moments());
+  if (node.level > kTopLevel) return say("LOD%1 is the coarsest level").arg(kTopLevel);
+  if (!has(node)) return say("the block %1 is not complete: the time line ends at %2").arg(said(node)).arg(moments());
   const std::int32_t first = entryAt(node.start);
   for (std::int32_t i = 0; i < kGistBlock; ++i)
     if (first + i >= entries() || entry(first + i) != node.child(i))
-      return tr("not all 32 children of %1 are entries: %2 is not").arg(said(node), said(node.child(i)));
+      return say("not all 32 children of %1 are entries: %2 is not").arg(said(node), said(node.child(i)));
   if (node.end() > view().protectedFrom)
-    return tr("%1 reaches into the protected tail, which begins at %2").arg(said(node)).arg(view().protectedFrom);
+    return say("%1 reaches into the protected tail, which begins at %2").arg(said(node)).arg(view().protectedFrom);
   for (std::int32_t i = 0; i < kGistBlock; ++i)
     if (const std::int32_t rounds = cooling(first + i))
-      return tr("%1 cools down: %2 until it may be edited")
-          .arg(said(node.child(i)), counted(rounds, tr("more round"), tr("more rounds")));
+      return say("%1 cools down: %2 until it may be edited")
+          .arg(said(node.child(i)), counted(rounds, say("more round"), say("more rounds")));
   return {};
 }
 
 TreeEdit WlodTree::collapse(TreeNode node) const {
   const std::int32_t position = entryAt(node.start);
   if (position < 0 || !has(node))
-    return {false, node, tr("%1 is not complete: the time line ends at %2").arg(said(node)).arg(moments())};
+    return {false, node, say("%1 is not complete: the time line ends at %2").arg(said(node)).arg(moments())};
   const TreeNode standing = entry(position);
   const TreeNode target = standing.level < node.level ? node
       : standing.level < kTopLevel                    ? standing.at(standing.level + 1)
@@ -165,27 +165,29 @@ QStringList WlodTree::facts(TreeNode node) const {
   QStringList out{said(node)};
   const std::int32_t position = positionOf(node);
   const TreeRow* row = rowOf(node);
-  if (position >= 0) out << tr("entry %1").arg(position);
-  else if (row) out << tr("summary beside the context");
+  if (position >= 0) out << say("entry %1").arg(position);
+  else if (row) out << say("summary beside the context");
   else
     out << (place(node) == NodePlace::Above
-                ? tr("in the tree, finer entries stand for it")
-                : tr("in the tree, behind %1").arg(said(entry(std::max(0, entryAt(node.start))))));
-  if (node.level > 0) out << tr("%1 moments").arg(node.span());
-  out << tr("phase %1").arg(node.phase());
+                ? say("in the tree, finer entries stand for it")
+                : say("in the tree, behind %1").arg(said(entry(std::max(0, entryAt(node.start))))));
+  if (node.level > 0) out << say("%1 moments").arg(node.span());
+  out << say("phase %1").arg(node.phase());
   LedgerId ledger(-1);
   if (position >= 0 && position < snapshot().length()) ledger = snapshot().context[at(position)];
   else if (node.level == 0 && at(node.start) < view().tokens.size()) ledger = view().tokens[at(node.start)];
-  if (ledger.value() >= 0) out << tr("ledger %1").arg(ledger.value());
+  if (ledger.value() >= 0) out << say("ledger %1").arg(ledger.value());
   if (const float value = score(position); !std::isnan(value))
-    out << tr("score %1%2").arg(value > 0 ? QStringLiteral("+") : QString()).arg(static_cast<double>(value), 0, 'f', 2);
+    out << say("score %1%2")
+               .arg(value > 0 ? QStringLiteral("+") : QString())
+               .arg(static_cast<double>(value), 0, 'f', 2);
   if (const float value = mass(position); !std::isnan(value))
-    out << tr("attention %1").arg(static_cast<double>(value), 0, 'g', 2);
+    out << say("attention %1").arg(static_cast<double>(value), 0, 'g', 2);
   if (row && view().change) out << whyText(row->why, row->layer0);
   if (const std::int32_t rounds = cooling(position))
-    out << tr("cools %1").arg(counted(rounds, tr("round"), tr("rounds")));
-  if (node.end() > view().protectedFrom) out << tr("protected tail");
-  if (view().draft && view().draft->overlaps(node.moments())) out << tr("draft");
+    out << say("cools %1").arg(counted(rounds, say("round"), say("rounds")));
+  if (node.end() > view().protectedFrom) out << say("protected tail");
+  if (view().draft && view().draft->overlaps(node.moments())) out << say("draft");
   return out;
 }
 
@@ -198,13 +200,13 @@ QStringList WlodTree::runs() const {
       const TreeRow* next = rowOf(entry(i));
       if (!first || !next || next->why != first->why || next->layer0 != first->layer0) break;
     }
-    QString line = tr("%1 [%2, %3)   %4")
+    QString line = say("%1 [%2, %3)   %4")
                        .arg(levelText(entry(begin).level))
                        .arg(entry(begin).start)
                        .arg(entry(i - 1).end())
-                       .arg(counted(i - begin, tr("entry"), tr("entries")));
+                       .arg(counted(i - begin, say("entry"), say("entries")));
     if (first && view().change) line += QStringLiteral(", ") + whyText(first->why, first->layer0);
-    if (rounds) line += tr(", cools %1").arg(counted(rounds, tr("round"), tr("rounds")));
+    if (rounds) line += say(", cools %1").arg(counted(rounds, say("round"), say("rounds")));
     out << line;
   }
   return out;
