@@ -86,6 +86,14 @@ PageSlots::PageSlots(std::int32_t slots, std::int32_t block)
   restart({});
 }
 
+/// Scratch rows begin a page, and so does the tail where the page of the row before is full.
+bool PageSlots::fits(std::int32_t count, std::int32_t tail, Slot after) const {
+  for (std::int32_t next = after.value() + 1; after.value() >= 0 && tail > 0; ++next, --tail)
+    if (next % m_block == 0 || !isFree(Slot(next))) break;
+  const auto pagesFor = [this](std::int32_t rows) { return (rows + m_block - 1) / m_block; };
+  return pagesFor(count) + pagesFor(tail) <= m_freePages;
+}
+
 Slot PageSlots::takePage() {
   while (!m_stack.empty()) {
     const std::int32_t page = m_stack.back();
