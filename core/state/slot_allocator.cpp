@@ -63,6 +63,7 @@ void RunSlots::give(std::span<const Slot> slots) {
 
 void RunSlots::restart(std::span<const Slot> taken) {
   const auto rows = static_cast<std::int32_t>(taken.size());
+  for (const Slot slot : taken) touch(slot.value() + 1);
   place(taken.empty() ? 0 : (taken.back().value() + 1) % m_slots, m_lap - rows);
 }
 

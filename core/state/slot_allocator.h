@@ -78,6 +78,8 @@ class RunSlots : public SlotAllocator {
   void restart(std::span<const Slot> taken) override;
   std::vector<bool> free(std::int32_t below) const override;
   void place(std::int32_t next, std::int32_t free);
+  /// Rows have left at the other end before the layout says where it stands.
+  void widen(std::int32_t rows) { m_free += rows; }
   std::int32_t lap() const { return m_lap; }
 
  private:
