@@ -60,7 +60,8 @@ class HfReader {
           "position_ids");
     for (std::int32_t id : *ids) m_rows.tokens.emplace_back(id);
     m_rows.phases = positions.take();
-    if (Status room = checkCapacity(length(), m_target, m_path); !room) return room;
+    if (std::find(m_target.keep.begin(), m_target.keep.end(), 0) != m_target.keep.end())  // a layer without window
+      if (Status room = checkCapacity(length(), m_target, m_path); !room) return room;
     if (Status good = checkOrder(); !good) return good;
     const json edited = m_manifest.value("edited", json(false));
     if (!edited.is_boolean()) return badCache(m_path, "edited is neither true nor false", "edited");
