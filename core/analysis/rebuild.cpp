@@ -12,7 +12,8 @@
 namespace kvlab {
 namespace {
 
-/// The live rows of a state in scratch pools: row i of the pass is record i.
+/// The live rows of a state in scratch pools, and the newest, which tells the next token: row i of the pass is record
+/// i.
 class ScratchRows : public RowDriver {
  public:
   using Sink = std::function<Status(const RebuiltLayer&)>;
@@ -25,10 +26,11 @@ class ScratchRows : public RowDriver {
         m_store(store),
         m_sink(sink) {
     for (std::int32_t p = 0; p < m_state.length(); ++p)
-      if (m_state.ledger[m_state.context[at(p)]].state == RowState::Live) {
+      if (p + 1 == m_state.length() || m_state.ledger[m_state.context[at(p)]].state == RowState::Live) {
         m_rows.push_back(targetAt(m_state, p));
         m_positions.push_back(p);
       }
+    if (!computed && !input.aim && !m_rows.empty() && anyLeft()) m_rows.push_back(m_rows.back()), m_asked = true;
     m_writes.resize(m_rows.size());
     std::iota(m_writes.begin(), m_writes.end(), 0);
     if (m_rows.empty()) return;
@@ -82,6 +84,11 @@ class ScratchRows : public RowDriver {
     std::vector<std::int32_t> self;  // [rows] record of a row that the map lacks, -1 = it has it; or empty
   };
 
+  bool anyLeft() const {
+    return std::any_of(m_state.groups.begin(), m_state.groups.end(),
+                       [](const LayerGroup& group) { return group.map->first > 0; });
+  }
+
   std::size_t groupOf(int layer) const { return at(m_state.groupOf[at(layer)]); }
   RowPool& scratch(int layer) const { return *m_scratch[at(layer % m_perLayer)]; }
   std::int64_t width() const {
@@ -96,13 +103,24 @@ class ScratchRows : public RowDriver {
     return &m_pools.emplace_back(std::move(made));
   }
 
+  /// The newest row once more, as a query over what is there: the next token sees no row that has left.
+  static void ask(GroupPass& pass, const GroupPass& query) {
+    pass.phase.push_back(query.phase[0]);
+    pass.rowBegin.push_back(query.rowBegin[0]);
+    pass.rowEnd.push_back(query.rowEnd[0]);
+    pass.resident.push_back(query.resident[0]);
+    pass.allResident = pass.allResident && query.allResident;
+  }
+
   /// Brings what ops read to where they read it.
   void place(const LayerGroup& group) {
     Lists& lists = m_lists.emplace_back();
-    lists.pass = groupPass(m_state.context, group, m_rows, m_in.cachePhases, LeftRows::Present);
+    const std::span<const RowTarget> rows(m_rows.data(), m_positions.size());
+    lists.pass = groupPass(m_state.context, group, rows, m_in.cachePhases, LeftRows::Present);
+    if (m_asked) ask(lists.pass, groupPass(m_state.context, group, rows.last(1), m_in.cachePhases, LeftRows::Gone));
     for (std::int32_t i = 0; i < static_cast<std::int32_t>(count()); ++i) {
       const bool resident = lists.pass.resident[at(i)];
-      if (resident) lists.records.push_back(i);
+      if (resident && i < std::ssize(m_positions)) lists.records.push_back(i);
       if (!lists.pass.allResident) lists.self.push_back(resident ? -1 : i);
     }
     m_transformer.rotary().index(Phase(lists.pass.phase.back()));
@@ -133,7 +151,8 @@ class ScratchRows : public RowDriver {
   const CacheState& m_state;
   const CacheStore& m_store;
   const Sink& m_sink;
-  std::vector<std::int32_t> m_positions, m_writes;  // [rows]
+  std::vector<std::int32_t> m_positions, m_writes;  // [rows]; positions without the row that only asks
+  bool m_asked = false;                             // the last row only asks for the next token
   std::deque<Lists> m_lists;                        // [groups]; addresses stay
   std::vector<LayerPass> m_placed;                  // [groups] of all rows, without pools
   std::deque<RowPool> m_pools;

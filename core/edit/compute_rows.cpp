@@ -74,6 +74,7 @@ class StoredRows : public RowDriver {
   bool steady() const override { return !m_job.embeddingOnly && !m_job.layers; }
 
   RowsChunk chunk(std::int64_t begin, std::int64_t most) override {
+    if (m_job.scratch) most = std::min(most, static_cast<std::int64_t>(m_job.scratch->front().size()));
     RowsChunk one = RowDriver::chunk(begin, most);
     one.newest = one.newest && !m_job.embeddingOnly;
     assemble(one);
@@ -101,6 +102,11 @@ class StoredRows : public RowDriver {
   std::size_t groupOf(int layer) const { return at(m_job.groupOf[at(layer)]); }
   const ResidencyView& mapOf(int layer) const { return *m_job.groups[groupOf(layer)].map; }
 
+  Slot scratch(std::size_t layer, std::size_t row) const {
+    const std::vector<Slot>& slots = (*m_job.scratch)[layer];
+    return slots[row % slots.size()];
+  }
+
   /// Where each row's K/V goes in each cache layer, lists one after another: [cache layers] where they begin.
   std::vector<std::size_t> listSlots() {
     const std::size_t layers = m_job.groupOf.size();
@@ -112,11 +118,12 @@ class StoredRows : public RowDriver {
       const Column<Slot>& slots = mapOf(static_cast<int>(layer)).slotOf;
       writeAt[layer] = m_slots.size();
       for (std::size_t i = 0; i < m_rows.size(); ++i)
-        m_slots.push_back((group.resident[i] ? slots[at(group.rowEnd[i] - 1)] : (*m_job.scratch)[layer][i]).value());
+        m_slots.push_back(
+            (group.resident[i] && m_job.write ? slots[at(group.rowEnd[i] - 1)] : scratch(layer, i)).value());
       if (group.allResident) continue;
       m_selfAt[layer] = m_slots.size();
       for (std::size_t i = 0; i < m_rows.size(); ++i)
-        m_slots.push_back(group.resident[i] ? -1 : (*m_job.scratch)[layer][i].value());
+        m_slots.push_back(group.resident[i] ? -1 : scratch(layer, i).value());
     }
     return writeAt;
   }

@@ -19,7 +19,8 @@ struct RowsJob {
   std::vector<LayerGroup> groups;       // maps name the slots to write; sums are extended here
   std::vector<std::int32_t> groupOf;    // [cache layers]
   std::vector<RowTarget> rows;          // ascending position
-  const LayerSlots* scratch = nullptr;  // [cache layers][rows]: slots for rows that a map lacks; null: none does
+  const LayerSlots* scratch = nullptr;  // [cache layers][rows]: slots for rows that a map lacks; null: none does. Where
+                                        // nothing is written there may be fewer, which serve chunk after chunk
   bool cachePhases = false;             // position mode cache: such a row's phase is its index
   bool write = true;                    // false: rows that are in a map are read, not written
   int layers = 0;                       // the model's first so many; 0 = all

@@ -49,13 +49,17 @@ std::vector<std::int32_t> residentIn(const CacheState& state, int layer, const s
   return out;
 }
 
+std::size_t shareOf(std::size_t n, double ratio) {
+  return static_cast<std::size_t>(std::ceil(ratio * static_cast<double>(n)));
+}
+
 std::vector<std::int32_t> mostDeviating(const std::vector<std::int32_t>& positions,
                                         const std::vector<double>& deviation, double ratio) {
   std::vector<std::size_t> order(positions.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return deviation[a] > deviation[b]; });
-  order.resize(static_cast<std::size_t>(std::ceil(ratio * static_cast<double>(order.size()))));
+  order.resize(shareOf(order.size(), ratio));
   std::vector<std::int32_t> chosen;
   for (std::size_t i : order) chosen.push_back(positions[i]);
   std::sort(chosen.begin(), chosen.end());

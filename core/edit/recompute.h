@@ -13,6 +13,9 @@ std::vector<std::int32_t> staleSurvivors(const CacheState& after, const EditPlan
 /// Those of some ascending positions whose row is resident in a layer.
 std::vector<std::int32_t> residentIn(const CacheState& state, int layer, const std::vector<std::int32_t>& positions);
 
+/// ceil(ratio * n)
+std::size_t shareOf(std::size_t n, double ratio);
+
 /// The ceil(ratio * n) positions with the largest deviation, ascending; ties go to the lower one.
 std::vector<std::int32_t> mostDeviating(const std::vector<std::int32_t>& positions,
                                         const std::vector<double>& deviation, double ratio);

@@ -31,8 +31,10 @@ class Splicer {
   Spliced run() {
     m_out.state = m_before;
     m_out.freed.resize(at(m_before.layers()));
+    m_out.unused.resize(at(m_before.layers()));
     spliceContext();
     spliceMaps();
+    for (int layer = 0; layer < m_before.layers(); ++layer) noteUnused(layer);
     spliceLedger();
     m_out.state.edited = m_before.edited || m_plan.stale > 0 || m_plan.phaseShifted > 0 || !m_plan.evictions.empty();
     return std::move(m_out);
@@ -104,6 +106,14 @@ class Splicer {
     for (Position position : m_plan.removed)
       if (old.has(at(position.value()))) m_out.freed[at(layer)].push_back(old.slotOf[at(position.value())]);
     return map;
+  }
+
+  void noteUnused(int layer) {
+    const ResidencyView& map = m_out.state.map(layer);
+    for (std::size_t i = 0; i < at(map.first); ++i)
+      if (map.ledger[i] >= m_before.ledger.nextId())
+        m_out.unused[at(layer)].push_back(
+            m_fresh[at(layer)][at(map.ledger[i].value() - m_before.ledger.nextId().value())]);
   }
 
   /// Rows behind the last one that the window has left behind are resident, new ones too.

@@ -21,7 +21,8 @@ struct SpliceRules {
 
 struct Spliced {
   CacheState state;
-  LayerSlots freed;  // [layers] slots that the new state no longer names
+  LayerSlots freed;   // [layers] slots that the new state no longer names
+  LayerSlots unused;  // [layers] of new rows that windows leave behind at once: scratch of the pass, and no more
 };
 
 /// `fresh` = one slot per layer for every plan.rows entry, in order.

@@ -79,14 +79,16 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
       return slots.error();
     }
     work.reserved = work.added = slots.take();
-    m_poolsTouched = m_poolsTouched || LayoutSet::overruns(before, work.added);
+    LayerSlots taken = work.added;
+    if (earlier) append(taken, earlier->added);
+    m_poolsTouched = m_poolsTouched || LayoutSet::overruns(before, taken);
   }
   {
     auto scope = trace.scope("splice");
     Spliced spliced = splice(before, plan, work.added, rules.splice);
     work.state = std::move(spliced.state);
     work.freed = std::move(spliced.freed);
-    work.unused.resize(work.freed.size());
+    work.unused = std::move(spliced.unused);
   }
   Status done = compute(work, progress);
   std::int64_t moved = earlier ? earlier->bytesMoved : 0;
@@ -104,6 +106,7 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
   if (done && rules.pending) {
     m_layouts.release(m_store, work.unused);
     subtract(work.added, work.unused);
+    m_layouts.drop(work.state, work.added, work.freed, m_store);  // who looks at what waits sees what stays
   } else if (done) {
     auto scope = trace.scope("commit", m_layouts.names());
     m_poolsTouched = m_poolsTouched || m_layouts.inPlace();
@@ -131,6 +134,7 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
 Status Transaction::compute(Work& work, const Progress& progress) {
   work.provenance.assign(work.state.groups.size(), std::vector<Provenance>(work.plan.rows.size()));
   if (m_transformer) {
+    if (Status room = reserveRecomputed(work); !room) return room;
     if (m_transformer->keysRotated()) work.written = writtenPhases(work.before);
     // Recomputing everything from the first edit leaves nothing of how new rows came about.
     const bool together = work.rules.newRows == NewRows::Forward &&
@@ -203,33 +207,36 @@ Status Transaction::turnKeys(Work& work) {
   return ok();
 }
 
-Status Transaction::chooseRecomputed(Work& work) {
+/// Survivors that may be computed anew, and slots for as many as will be: before anything that cannot be taken back.
+Status Transaction::reserveRecomputed(Work& work) {
   if (work.rules.afterEdit == AfterEdit::Keep || work.plan.stale == 0) return ok();
-  auto scope = work.trace.scope("choose_recomputed");
   work.recompute = staleSurvivors(work.state, work.plan);
-  if (work.rules.afterEdit == AfterEdit::Selective && work.state.perLayer > 1)
-    return Error{"unsupported",
-                 "the edit was refused",
-                 "after_edit selective judges rows by all KV heads together, and here each head has rows of its own",
-                 "use after_edit keep or recompute, or open the session with residency layer",
-                 std::nullopt,
-                 "after_edit",
-                 "selective"};
+  std::size_t count = work.recompute.size();
   if (work.rules.afterEdit == AfterEdit::Selective) {
     // A row that is absent from one of the two layers judged by has nothing to compare.
     for (int layer = 0; layer < std::min(2, work.state.layers()); ++layer)
       work.recompute = residentIn(work.state, layer, work.recompute);
-    if (work.recompute.empty()) return ok();
+    count = shareOf(work.recompute.size(), work.rules.selectiveRatio);
+  }
+  if (count == 0) return ok();
+  Result<LayerSlots> slots = m_store.reserve(static_cast<std::int32_t>(count), m_faults);
+  if (!slots) return slots.error();
+  work.recomputeSlots = slots.take();
+  append(work.added, work.recomputeSlots);
+  return ok();
+}
+
+Status Transaction::chooseRecomputed(Work& work) {
+  if (work.recompute.empty()) return ok();
+  auto scope = work.trace.scope("choose_recomputed");
+  if (work.rules.afterEdit == AfterEdit::Selective) {
     RowsJob probe = jobOver(work.state, work.rules);
     for (std::int32_t p : work.recompute) probe.rows.push_back(targetAt(work.state, p));
     Result<std::vector<double>> deviation = deviations(*m_transformer, m_store, m_faults, std::move(probe));
     if (!deviation) return deviation.error();
     work.recompute = mostDeviating(work.recompute, *deviation, work.rules.selectiveRatio);
+    if (work.recompute.empty()) return ok();
   }
-  Result<LayerSlots> slots = m_store.reserve(static_cast<std::int32_t>(work.recompute.size()), m_faults);
-  if (!slots) return slots.error();
-  work.recomputeSlots = slots.take();
-  append(work.added, work.recomputeSlots);
   const std::vector<std::int32_t> groupOf = work.state.groupOf;
   SlotChange change = refreshSlots(work.state, work.recompute, work.recomputeSlots);
   // Groups may have split: each takes over what is known of the one it came from.
@@ -288,15 +295,23 @@ Result<CacheState> Transaction::query(const CacheState& state, const Transaction
   CacheState refreshed = state;
   if (state.length() == 0) return refreshed;
   auto scope = trace.scope("query_pass");
-  Result<LayerSlots> scratch = m_store.reserve(1, m_faults);
-  if (!scratch) return scratch.error();
+  LayerSlots scratch(at(state.layers()));
+  const bool resident = std::all_of(state.groups.begin(), state.groups.end(), [&](const LayerGroup& group) {
+    return group.map->resident() > 0 &&
+        group.map->ledger[group.map->size() - 1] == state.context[state.context.size() - 1];
+  });
+  if (!resident) {
+    Result<LayerSlots> one = m_store.reserve(1, m_faults);
+    if (!one) return one.error();
+    scratch = one.take();
+  }
   RowsJob job = jobOver(state, rules);
   job.wanted = {.logits = true, .newest = rules.wanted.newest, .newestPerHead = rules.wanted.newestPerHead};
   job.write = false;
-  job.scratch = &*scratch;
+  if (!resident) job.scratch = &scratch;
   job.rows.push_back(targetAt(state, state.length() - 1));
   Result<RowsResult> result = computeRows(*m_transformer, m_store, m_faults, std::move(job));
-  m_store.release(*scratch);
+  m_store.release(scratch);
   if (!result) return result.error();
   refreshed.logits = std::make_shared<const std::vector<float>>(std::move(result->logits));
   if (result->attention) refreshed.attention = std::move(result->attention);
@@ -314,7 +329,8 @@ Result<Observation> Transaction::observe(const CacheState& state, std::int32_t q
                                  [&](const LayerGroup& group) { return state.complete(*group.map); });
   LayerSlots slots(at(state.layers()));
   if (!whole) {
-    Result<LayerSlots> scratch = m_store.reserve(n, m_faults);
+    // A query's own K and V are scratch of its chunk: a few slots serve all queries.
+    Result<LayerSlots> scratch = m_store.reserve(std::clamp(m_store.available(), 1, n), m_faults);
     if (!scratch) return scratch.error();
     slots = scratch.take();
   }

@@ -58,6 +58,7 @@ class Transaction {
   struct Work;
   Status compute(Work& work, const Progress& progress);
   Status computeInserted(Work& work, const Progress& progress);
+  Status reserveRecomputed(Work& work);
   Status chooseRecomputed(Work& work);
   Status turnKeys(Work& work);
   Status computeJob(Work& work, RowsJob job, const Progress& progress);

@@ -33,8 +33,11 @@ Result<json> readManifest(const Safetensors& file, const std::string& path) {
   if (!manifest.is_object()) return badCache(path, "the kvlab manifest is not an object", "kvlab");
   if (manifest.value("format", json()) != "kvlab-cache") return badCache(path, "format is not kvlab-cache", "format");
   const json version = manifest.value("version", json());
-  if (!version.is_number_integer() || version != 1)
-    return badCache(path, "version " + version.dump(-1, ' ', false, json::error_handler_t::replace) + " is not 1",
+  const bool native = manifest.value("form", json()) == name(CacheForm::Native);
+  if (!version.is_number_integer() || (version != 1 && !(native && version == kNativeVersion)))
+    return badCache(path,
+                    "version " + version.dump(-1, ' ', false, json::error_handler_t::replace) +
+                        (native ? " is neither 1 nor " + std::to_string(kNativeVersion) : " is not 1"),
                     "version");
   return manifest;
 }

@@ -59,6 +59,9 @@ Status checkCapacity(std::int64_t rows, const CacheTarget& target, const std::st
 /// Error (code no_phase_room) unless the last phase leaves one above it.
 Status checkPhases(const std::vector<std::int32_t>& phases, const CacheTarget& target, const std::string& file);
 
+/// What is written as form native; the other forms are of version 1. Version 1 is read, too.
+inline constexpr std::int64_t kNativeVersion = 2;
+
 Result<CacheImport> parseHf(const Safetensors& file, const nlohmann::json& manifest, const std::string& path,
                             const CacheTarget& target);
 Result<CacheImport> parseNative(const Safetensors& file, const nlohmann::json& manifest, const std::string& path,

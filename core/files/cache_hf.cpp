@@ -57,7 +57,8 @@ class HfReader {
           "position_ids");
     for (std::int32_t id : ids) m_rows.tokens.emplace_back(id);
     m_rows.phases = std::move(positions);
-    KV_TRY(checkCapacity(length(), m_target, m_path));
+    if (std::find(m_target.keep.begin(), m_target.keep.end(), 0) != m_target.keep.end())  // a layer without window
+      KV_TRY(checkCapacity(length(), m_target, m_path));
     KV_TRY(checkOrder());
     const json edited = m_manifest.value("edited", json(false));
     if (!edited.is_boolean()) return badCache(m_path, "edited is neither true nor false", "edited");

@@ -33,6 +33,8 @@ struct CacheTarget {
   double maxBrightness = 255;
 };
 
+struct CacheMemory;
+
 struct CacheImport {
   CacheForm form = CacheForm::HfDynamic;
   std::vector<TokenId> tokens;       // [length] of the context
@@ -62,6 +64,7 @@ struct CacheImport {
   std::array<std::uint64_t, 2> random{};
   Tick tick;
   std::vector<Action> pending;
+  std::shared_ptr<const CacheMemory> memory;  // null in files of version 1
 
   std::shared_ptr<const void> storage;  // keeps the bytes that tensors and records point into
 };

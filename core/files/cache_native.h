@@ -8,12 +8,13 @@
 //   groups.{g}.ledger I32 [r]   groups.{g}.phases I32 [r]   groups.{g}.provenance U64 [n, 3]
 //   rows.{layer} U8 [r - first, stride], in the order of the layer's map
 // The manifest has, besides the keys of all forms: fingerprint, numerics, position, rows {k, v, stride} or a list where
-// layers differ, first [layers] (rows of the map that had left through the window; absent = none), group_of [layers],
-// random [2], tick, edited, pending. The file holds neither history, nor where a ring stood, nor logits and attention,
-// which the next tick's query pass computes anew, nor what policies have observed.
+// layers differ, first [layers] (rows of the map that had left through the window; absent = none), keep [layers]
+// (newest rows that the layer keeps, 0 = all), group_of [layers], random [2], tick, edited, pending, memory. What
+// policies and the next token go by is in cache_memory.h. The file holds neither history nor where a ring stood.
+// Version 1 had neither keep nor memory.
 #pragma once
 
-#include "core/files/cache_file.h"
+#include "core/files/cache_columns.h"
 #include "core/state/cache_store.h"
 
 namespace kvlab {
@@ -22,22 +23,14 @@ namespace kvlab {
 class NativeColumns {
  public:
   NativeColumns(const CacheState& state, const CacheStore& store);
-  void addTo(SafetensorsWriter& writer) const;
+  void addTo(SafetensorsWriter& writer) const { m_columns.addTo(writer); }
 
  private:
-  template <class T>
-  void column(std::string name, Element element, std::vector<std::int64_t> shape, const std::vector<T>& values);
   void ledger(const CacheState& state);
   void links(const CacheState& state, const char* name, const char* ends, std::vector<LedgerId> LedgerRow::*list);
   void rows(const CacheState& state, const CacheStore& store);
 
-  struct Tensor {
-    std::string name;
-    Element element;
-    std::vector<std::int64_t> shape;
-    std::vector<std::byte> bytes;
-  };
-  std::vector<Tensor> m_tensors;
+  ColumnsOut m_columns;
 };
 
 /// As the manifest says it.

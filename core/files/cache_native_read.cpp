@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/files/cache_memory.h"
 #include "core/files/cache_native.h"
 #include "kernels/row_quant.h"
 #include "kernels/row_tag.h"
@@ -26,52 +27,6 @@ Error other(const std::string& code, const std::string& file, const std::string&
   return error;
 }
 
-/// Tensors by name; what is never asked for is one too many.
-class Columns {
- public:
-  Columns(const Safetensors& file, const std::string& path) : m_file(file), m_path(path) {}
-
-  Result<std::span<const std::byte>> bytes(const std::string& name, Element element,
-                                           const std::vector<std::int64_t>& shape) {
-    const FileTensor* tensor = m_file.find(name);
-    if (!tensor) return badCache(m_path, "tensor \"" + name + "\" is missing", name);
-    ++m_taken;
-    if (tensor->element != element || tensor->shape != shape)
-      return badCache(m_path,
-                      "tensor \"" + name + "\" is " + std::string(kvlab::name(tensor->element)) + " " +
-                          shapeText(tensor->shape) + ", expected " + std::string(kvlab::name(element)) + " " +
-                          shapeText(shape),
-                      name);
-    return tensor->bytes;
-  }
-
-  template <class T>
-  Status take(const std::string& name, Element element, const std::vector<std::int64_t>& shape, std::vector<T>& out) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    const auto data = KV_TRY(bytes(name, element, shape));
-    out.resize(data.size() / sizeof(T));
-    if (!out.empty()) std::memcpy(out.data(), data.data(), data.size());
-    return ok();
-  }
-
-  /// Rows of a tensor's first dimension; 0 if there is none.
-  std::int64_t rows(const std::string& name) const {
-    const FileTensor* tensor = m_file.find(name);
-    return tensor && !tensor->shape.empty() ? tensor->shape[0] : 0;
-  }
-  Status finish() const {
-    if (m_taken == m_file.tensors().size()) return ok();
-    return badCache(
-        m_path,
-        std::to_string(m_file.tensors().size()) + " tensors, the manifest accounts for " + std::to_string(m_taken));
-  }
-
- private:
-  const Safetensors& m_file;
-  const std::string& m_path;
-  std::size_t m_taken = 0;
-};
-
 class NativeReader {
  public:
   NativeReader(const Safetensors& file, const json& manifest, const std::string& path, const CacheTarget& target)
@@ -79,9 +34,10 @@ class NativeReader {
 
   Result<CacheImport> read() {
     using Step = Status (NativeReader::*)();
-    for (Step step : {&NativeReader::checkOrigin, &NativeReader::readNumbers, &NativeReader::readLedger,
-                      &NativeReader::readLinks, &NativeReader::readContext, &NativeReader::readGroups,
-                      &NativeReader::checkStates, &NativeReader::readWindows, &NativeReader::readRows})
+    for (Step step :
+         {&NativeReader::checkOrigin, &NativeReader::readNumbers, &NativeReader::readLedger, &NativeReader::readLinks,
+          &NativeReader::readContext, &NativeReader::readGroups, &NativeReader::checkStates, &NativeReader::readWindows,
+          &NativeReader::readRows, &NativeReader::readMemory})
       KV_TRY((this->*step)());
     KV_TRY(m_columns.finish());
     return std::move(m_rows);
@@ -139,7 +95,7 @@ class NativeReader {
   }
 
   Status readLedger() {
-    const std::int64_t n = m_columns.rows("ledger.token");
+    const std::int64_t n = m_columns.extent("ledger.token");
     if (n >= kNumbersEnd) return bad("the ledger is too long", "ledger.token");
     std::vector<std::int32_t> token;
     std::vector<std::uint8_t> flags;
@@ -156,7 +112,9 @@ class NativeReader {
         return badAt("ledger.token", i, "is outside the vocabulary");
       if (f[0] != 0 || f[1] > static_cast<int>(RowState::Aborted) || f[2] > static_cast<int>(Source::File) || f[3] > 1)
         return badAt("ledger.flags", i, "is no kind, state, source and pin");
-      if (!inRange(brightness[i])) return badAt("ledger.brightness", i, "is out of range");
+      const bool left = f[1] != static_cast<int>(RowState::Live) && f[1] != static_cast<int>(RowState::Evicted);
+      if (left ? !inRange(brightness[i]) : !(brightness[i] >= 0 && std::isfinite(brightness[i])))
+        return badAt("ledger.brightness", i, "is out of range");
       if (ticks[2 * i] < 0 || ticks[2 * i] > ticks[2 * i + 1] || ticks[2 * i + 1] > m_rows.tick.value())
         return badAt("ledger.ticks", 2 * i, "and the next are not 0 <= born <= changed <= tick");
       if (m_rows.birthPhases[i] < 0 || m_rows.birthPhases[i] >= m_target.maxPhases)
@@ -196,7 +154,7 @@ class NativeReader {
 
   Status readLinks(const std::string& name, const std::string& endsName, std::vector<LedgerId> LedgerRow::*list) {
     std::vector<std::int32_t> ids, ends;
-    KV_TRY(m_columns.take(name, Element::I32, {m_columns.rows(name)}, ids));
+    KV_TRY(m_columns.take(name, Element::I32, {m_columns.extent(name)}, ids));
     KV_TRY(m_columns.take(endsName, Element::I32, {ledgerSize()}, ends));
     std::size_t begin = 0;
     for (std::size_t i = 0; i < ends.size(); ++i) {
@@ -211,7 +169,7 @@ class NativeReader {
   }
 
   Status readContext() {
-    const std::int64_t length = m_columns.rows("context.ledger");
+    const std::int64_t length = m_columns.extent("context.ledger");
     std::vector<std::int32_t> ids;
     KV_TRY(m_columns.take("context.ledger", Element::I32, {length}, ids));
     KV_TRY(m_columns.take("context.phases", Element::I32, {length}, m_rows.phases));
@@ -237,12 +195,12 @@ class NativeReader {
     for (int g = 0; g < m_groups; ++g) {
       const std::string prefix = "groups." + std::to_string(g) + ".";
       CacheImport::Group group;
-      const std::int64_t size = m_columns.rows(prefix + "ledger");
+      const std::int64_t size = m_columns.extent(prefix + "ledger");
       std::vector<std::int32_t> ids;
       KV_TRY(m_columns.take(prefix + "ledger", Element::I32, {size}, ids));
       KV_TRY(m_columns.take(prefix + "phases", Element::I32, {size}, group.phases));
       KV_TRY(m_columns.take(prefix + "provenance", Element::U64, {ledgerSize(), 3}, group.provenance));
-      KV_TRY(checkCapacity(size, m_target, m_path));
+      if (countsAll(g)) KV_TRY(checkCapacity(size, m_target, m_path));
       std::int32_t last = -1;
       for (std::size_t i = 0; i < ids.size(); ++i) {
         const std::int32_t position = ids[i] < 0 || ids[i] >= ledgerSize() ? -1 : m_positionOf[at(ids[i])];
@@ -258,6 +216,13 @@ class NativeReader {
       m_rows.groups.push_back(std::move(group));
     }
     return ok();
+  }
+
+  /// True if some layer of the group has no window here that bounds its rows.
+  bool countsAll(int group) const {
+    for (std::size_t layer = 0; layer < m_rows.groupOf.size(); ++layer)
+      if (m_rows.groupOf[layer] == group && !m_target.keep[layer]) return true;
+    return false;
   }
 
   /// Live = in the context and in some layer, evicted = in the context only, else neither.
@@ -279,13 +244,22 @@ class NativeReader {
   /// What had left a layer's window must not be wanted here.
   Status readWindows() {
     m_rows.first.assign(m_rows.groupOf.size(), 0);
-    if (m_manifest.contains("first")) m_rows.first = KV_TRY(indexList(m_manifest, "first", kNumbersEnd, m_path));
+    if (m_manifest.contains("first")) {
+      m_rows.first = KV_TRY(indexList(m_manifest, "first", kNumbersEnd, m_path));
+    }
+    if (m_version > 1) {
+      m_kept = KV_TRY(indexList(m_manifest, "keep", kNumbersEnd, m_path));
+      if (m_kept.size() != m_rows.groupOf.size()) return bad("keep does not name a window for each layer", "keep");
+    }
     if (m_rows.first.size() != m_rows.groupOf.size()) return bad("first does not name a row for each layer", "first");
     for (std::size_t layer = 0; layer < m_rows.first.size(); ++layer) {
       const auto all = static_cast<std::int32_t>(m_rows.groups[at(m_rows.groupOf[layer])].ledger.size()),
                  keep = m_target.keep[layer];
       if (m_rows.first[layer] > all) return bad("first[" + std::to_string(layer) + "] is behind the last row", "first");
-      if (m_rows.first[layer] > 0 && all - m_rows.first[layer] < (keep ? std::min(all, keep) : all))
+      // Files of version 1 do not say what the layer's window was: it held at least what it holds.
+      const bool lacks = m_kept.empty() ? all - m_rows.first[layer] < (keep ? std::min(all, keep) : all)
+                                        : m_kept[layer] && (!keep || keep > m_kept[layer]);
+      if (m_rows.first[layer] > 0 && lacks)
         return other("other_format", m_path, "first", m_rows.first,
                      keep ? "a window of " + std::to_string(keep) + " rows" : "every row",
                      "open the session with the file's layouts and windows");
@@ -306,6 +280,14 @@ class NativeReader {
           return bad("tensor \"" + tensor + "\": row " + std::to_string(i) + " " + why, tensor);
       m_rows.records.push_back(data);
     }
+    return ok();
+  }
+
+  Status readMemory() {
+    if (m_version < 2) return ok();
+    auto memory = kvlab::readMemory(m_columns, m_manifest, m_path, m_target, m_rows);
+    if (!memory) return memory.error();
+    m_rows.memory = std::make_shared<const CacheMemory>(memory.take());
     return ok();
   }
 
@@ -334,10 +316,12 @@ class NativeReader {
     return true;
   }
 
-  Columns m_columns;
+  ColumnsIn m_columns;
   const json& m_manifest;
   const std::string& m_path;
   const CacheTarget& m_target;
+  std::int64_t m_version = m_manifest.value("version", std::int64_t{1});
+  std::vector<std::int32_t> m_kept;  // [layers] newest rows that each layer of the file keeps, 0 = all; or empty
   std::int32_t m_groups = 0;
   std::vector<std::int32_t> m_positionOf;  // [ledger] -1 = not in the context
   CacheImport m_rows;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
+#include "core/files/cache_memory.h"
 #include "core/files/cache_native.h"
 
 namespace kvlab {
@@ -30,19 +31,11 @@ const char* positionName(PositionMode mode) {
 NativeColumns::NativeColumns(const CacheState& state, const CacheStore& store) {
   ledger(state);
   const std::int64_t length = state.length();
-  column("context.ledger", Element::I32, {length}, plain(state.context.span()));
-  column("context.phases", Element::I32, {length}, plain(state.phases));
-  column("context.brightness", Element::F32, {length}, plain(state.brightness));
+  m_columns.add("context.ledger", Element::I32, {length}, plain(state.context.span()));
+  m_columns.add("context.phases", Element::I32, {length}, plain(state.phases));
+  m_columns.add("context.brightness", Element::F32, {length}, plain(state.brightness));
   rows(state, store);
-}
-
-template <class T>
-void NativeColumns::column(std::string name, Element element, std::vector<std::int64_t> shape,
-                           const std::vector<T>& values) {
-  Tensor tensor{std::move(name), element, std::move(shape), {}};
-  tensor.bytes.resize(values.size() * sizeof(T));
-  if (!values.empty()) std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
-  m_tensors.push_back(std::move(tensor));
+  addMemory(m_columns, state, store.pool(0).format().kvHeads);
 }
 
 void NativeColumns::ledger(const CacheState& state) {
@@ -60,11 +53,11 @@ void NativeColumns::ledger(const CacheState& state) {
     brightness.push_back(row.brightness);
     ticks.insert(ticks.end(), {row.born.value(), row.changed.value()});
   }
-  column("ledger.token", Element::I32, {n}, token);
-  column("ledger.flags", Element::U8, {n, 4}, flags);
-  column("ledger.brightness", Element::F32, {n}, brightness);
-  column("ledger.ticks", Element::I64, {n, 2}, ticks);
-  column("ledger.birth_phases", Element::I32, {n}, plain(state.birthPhases));
+  m_columns.add("ledger.token", Element::I32, {n}, token);
+  m_columns.add("ledger.flags", Element::U8, {n, 4}, flags);
+  m_columns.add("ledger.brightness", Element::F32, {n}, brightness);
+  m_columns.add("ledger.ticks", Element::I64, {n, 2}, ticks);
+  m_columns.add("ledger.birth_phases", Element::I32, {n}, plain(state.birthPhases));
   links(state, "ledger.parents", "ledger.parent_ends", &LedgerRow::parents);
   links(state, "ledger.children", "ledger.child_ends", &LedgerRow::children);
 }
@@ -76,8 +69,8 @@ void NativeColumns::links(const CacheState& state, const char* name, const char*
     for (LedgerId id : state.ledger[LedgerId(i)].*list) ids.push_back(id.value());
     end.push_back(static_cast<std::int32_t>(ids.size()));
   }
-  column(name, Element::I32, {count(ids.size())}, ids);
-  column(ends, Element::I32, {count(end.size())}, end);
+  m_columns.add(name, Element::I32, {count(ids.size())}, ids);
+  m_columns.add(ends, Element::I32, {count(end.size())}, end);
 }
 
 void NativeColumns::rows(const CacheState& state, const CacheStore& store) {
@@ -87,22 +80,18 @@ void NativeColumns::rows(const CacheState& state, const CacheStore& store) {
     const std::int64_t size = count(group.map->size());
     std::vector<std::uint64_t> words;
     for (const Provenance& p : group.provenance) words.insert(words.end(), {p.ids, p.phased, p.context});
-    column(prefix + "ledger", Element::I32, {size}, plain(group.map->ledger.span()));
-    column(prefix + "phases", Element::I32, {size}, plain(group.map->phases));
-    column(prefix + "provenance", Element::U64, {count(group.provenance.size()), 3}, words);
+    m_columns.add(prefix + "ledger", Element::I32, {size}, plain(group.map->ledger.span()));
+    m_columns.add(prefix + "phases", Element::I32, {size}, plain(group.map->phases));
+    m_columns.add(prefix + "provenance", Element::U64, {count(group.provenance.size()), 3}, words);
   }
   for (int layer = 0; layer < state.layers(); ++layer) {
     const RowPool& pool = store.pool(layer);
     const std::span<const Slot> slots = state.map(layer).residentSlots();
-    Tensor tensor{"rows." + std::to_string(layer), Element::U8, {count(slots.size()), pool.stride()}, {}};
-    tensor.bytes.resize(static_cast<std::size_t>(pool.stride()) * slots.size());
-    pool.readRecords(slots, reinterpret_cast<std::uint8_t*>(tensor.bytes.data()));
-    m_tensors.push_back(std::move(tensor));
+    std::vector<std::byte>& records =
+        m_columns.add("rows." + std::to_string(layer), Element::U8, {count(slots.size()), pool.stride()},
+                      static_cast<std::size_t>(pool.stride()) * slots.size());
+    pool.readRecords(slots, reinterpret_cast<std::uint8_t*>(records.data()));
   }
-}
-
-void NativeColumns::addTo(SafetensorsWriter& writer) const {
-  for (const Tensor& tensor : m_tensors) writer.add(tensor.name, tensor.element, tensor.shape, tensor.bytes);
 }
 
 nlohmann::json nativeManifest(const CacheState& state, const CacheTarget& target, const std::vector<Action>& pending) {
@@ -115,6 +104,8 @@ nlohmann::json nativeManifest(const CacheState& state, const CacheTarget& target
           {"position", positionName(target.position)},
           {"rows", rowsJson(target.formats)},
           {"first", first},
+          {"keep", target.keep},
+          {"memory", memoryJson(state)},
           {"group_of", state.groupOf},
           {"random", state.random},
           {"tick", state.tick.value()},

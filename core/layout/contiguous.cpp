@@ -7,8 +7,9 @@ Result<std::int64_t> Contiguous::settle(Settling& settling, LayoutContext& conte
   const ResidencyView& map = *settling.group.map;
   const auto rows = static_cast<std::int32_t>(map.size());
   std::int64_t bytes = 0;
-  if (!settling.appended || settling.dropped) {
-    const auto& slots = static_cast<const RunSlots&>(context.store.slots(settling.layers.front()));
+  const auto& slots = static_cast<const RunSlots&>(context.store.slots(settling.layers.front()));
+  const bool dropped = map.resident() && map.residentSlots()[0].value() % slots.lap() != 0;  // by the window
+  if (!settling.appended || dropped) {
     const std::int32_t base = baseOf(map, slots);
     for (const int layer : settling.layers) {
       if (Status passed = context.faults.pass(FaultPoint::Copy, "moving rows"); !passed) return passed.error();

@@ -38,7 +38,6 @@ struct Settling {
   LayerGroup& group;            // its map names the slots that the rows lie in now
   std::span<const int> layers;  // equal slots in each
   bool appended = false;        // since the state before, rows only came behind the last one
-  bool dropped = false;         // the window has left rows behind
   std::int32_t fresh = 0;       // new rows
   Tick tick;
   std::vector<Slot> left = {}, taken = {};  // slots that rows moved out of and into, besides reserved slots
@@ -69,6 +68,8 @@ class StorageLayout {
   virtual void restart(const LayerGroup& group, SlotAllocator& slots) const {
     slots.restart(group.stored().residentSlots());
   }
+  /// A window has left rows of an in-place layer behind, and rows have not settled yet.
+  virtual void dropped(SlotAllocator&, std::int32_t /*rows*/) const {}
   virtual std::optional<PageState> pages(const LayerGroup&, const SlotAllocator&) const { return {}; }
   /// Fills holes by moving about `most` rows in place; no older state may name these rows.
   virtual Result<Compaction> compact(LayerGroup&, std::span<const int>, LayoutContext&, std::int64_t) const {

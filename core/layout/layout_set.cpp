@@ -13,17 +13,17 @@ void account(const std::vector<Slot>& left, SlotAllocator& slots, std::vector<Sl
   slots.give(dropped);
 }
 
-/// Rows that the window has left behind lose their slots; true if there were any.
-bool drop(LayerGroup& group, std::vector<Slot>& lost) {
+/// The slots of rows that the window has left behind, which the map forgets.
+std::vector<Slot> leftBehind(LayerGroup& group) {
   const ResidencyView& map = *group.map;
   const std::int32_t first = static_cast<std::int32_t>(map.size()) - group.keep;
-  if (group.keep == 0 || first <= map.first) return false;
+  if (group.keep == 0 || first <= map.first) return {};
   const std::span<const Slot> left = map.residentSlots().first(at(first - map.first));
-  lost.insert(lost.end(), left.begin(), left.end());
+  std::vector<Slot> lost(left.begin(), left.end());
   auto kept = std::make_shared<ResidencyView>(map);
   kept->first = first;
   group.map = std::move(kept);
-  return true;
+  return lost;
 }
 }  // namespace
 
@@ -86,35 +86,40 @@ Result<LayerSlots> LayoutSet::reserve(CacheStore& store, const CacheState& befor
   return store.reserve(inserted, faults, tail, after);
 }
 
-bool LayoutSet::overruns(const CacheState& before, const LayerSlots& reserved) {
+bool LayoutSet::overruns(const CacheState& before, const LayerSlots& taken) {
   for (int layer = 0; layer < before.layers(); ++layer) {
     const std::optional<RingState>& ring = before.group(layer).ring;
-    if (ring && static_cast<std::int64_t>(reserved[at(layer)].size()) > ring->capacity - ring->filled) return true;
+    if (ring && static_cast<std::int64_t>(taken[at(layer)].size()) > ring->capacity - ring->filled) return true;
   }
   return false;
 }
 
+void LayoutSet::drop(CacheState& state, LayerSlots& added, LayerSlots& freed, CacheStore& store) const {
+  const std::vector<std::vector<int>> layers = layersOf(state);
+  for (std::size_t g = 0; g < state.groups.size(); ++g) {
+    const std::vector<Slot> lost = leftBehind(state.groups[g]);
+    for (const int layer : layers[g]) {
+      if (layout(layer).inPlace()) layout(layer).dropped(store.slots(layer), static_cast<std::int32_t>(lost.size()));
+      else account(lost, store.slots(layer), added[at(layer)], freed[at(layer)]);
+    }
+  }
+}
+
 Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::int32_t rows, LayerSlots& added,
                                        LayerSlots& freed, LayoutContext& context) const {
+  drop(state, added, freed, context.store);
   std::int64_t bytes = 0;
   const std::vector<std::vector<int>> layers = layersOf(state);
   for (std::size_t g = 0; g < state.groups.size(); ++g) {
     const int leader = layers[g].front();
-    std::vector<Slot> lost;
-    const bool dropped = drop(state.groups[g], lost);
-    Settling settling{.group = state.groups[g],
-                      .layers = layers[g],
-                      .appended = appended,
-                      .dropped = dropped,
-                      .fresh = rows,
-                      .tick = state.tick};
+    Settling settling{
+        .group = state.groups[g], .layers = layers[g], .appended = appended, .fresh = rows, .tick = state.tick};
     Result<std::int64_t> moved = layout(leader).settle(settling, context);
     if (!moved) return moved;
     bytes += *moved;
-    lost.insert(lost.end(), settling.left.begin(), settling.left.end());
     for (const int layer : layers[g]) {
       if (layout(layer).inPlace()) continue;
-      account(lost, context.store.slots(layer), added[at(layer)], freed[at(layer)]);
+      account(settling.left, context.store.slots(layer), added[at(layer)], freed[at(layer)]);
       added[at(layer)].insert(added[at(layer)].end(), settling.taken.begin(), settling.taken.end());
     }
   }
@@ -130,6 +135,11 @@ Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::in
 void LayoutSet::release(CacheStore& store, const LayerSlots& slots) const {
   for (std::size_t layer = 0; layer < slots.size(); ++layer)
     if (!layout(static_cast<int>(layer)).inPlace()) store.slots(static_cast<int>(layer)).give(slots[layer]);
+}
+
+void LayoutSet::backTo(CacheStore& store, const CacheState& state) const {
+  for (int layer = 0; layer < store.layers(); ++layer)
+    if (layout(layer).inPlace()) layout(layer).restart(state.group(layer), store.slots(layer));
 }
 
 void LayoutSet::restart(CacheStore& store, const CacheState& state) const {

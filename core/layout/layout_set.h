@@ -31,14 +31,19 @@ class LayoutSet {
   /// edit removes the last token of the context.
   Result<LayerSlots> reserve(CacheStore& store, const CacheState& before, std::int32_t inserted, std::int32_t tail,
                              bool lastLeaves, FaultDoor& faults) const;
-  /// True if reserved slots hold live rows: a prompt is longer than the room of a ring.
-  static bool overruns(const CacheState& before, const LayerSlots& reserved);
+  /// True if slots that were taken since the last commit, [layers] of them, hold live rows: a prompt is longer than
+  /// the room of a ring.
+  static bool overruns(const CacheState& before, const LayerSlots& taken);
+  /// Rows that windows have left behind lose their slots; added and freed as in settle().
+  void drop(CacheState& state, LayerSlots& added, LayerSlots& freed, CacheStore& store) const;
   /// Settles every group of `state` after `rows` new rows, appended or not; returns bytes moved. added and freed: the
   /// slots that the state has gained and lost since the state before.
   Result<std::int64_t> settle(CacheState& state, bool appended, std::int32_t rows, LayerSlots& added, LayerSlots& freed,
                               LayoutContext& context) const;
   /// Gives back reserved slots that no state names. A layout that counts rows knows of them already.
   void release(CacheStore& store, const LayerSlots& slots) const;
+  /// Where layers work in place, slots are again those of the rows of `state`: what was to follow it has failed.
+  void backTo(CacheStore& store, const CacheState& state) const;
   /// Frees every slot but those of the rows of `state`.
   void restart(CacheStore& store, const CacheState& state) const;
   /// Groups for an empty cache: layers that are alike share one. windows: [layers] of the masks.

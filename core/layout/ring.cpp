@@ -19,6 +19,13 @@ std::int32_t cheapestHead(const ResidencyView& map, std::int32_t first, std::int
   return best;
 }
 
+/// The base nearest above `before`, or below it where offset - base would be below 0, that the pointer fits.
+std::int64_t fittingBase(const RingState& ring, std::int64_t before) {
+  const std::int64_t lap = ring.capacity, ahead = (ring.offset - before - ring.pointer()) % lap;
+  const std::int64_t base = before + (ahead + lap) % lap;
+  return base <= ring.offset ? base : base - lap;
+}
+
 /// Moves rows [first, size) of each layer to the slots head, head + 1, ... around the end, and names them in the map.
 Result<std::int64_t> arrange(Settling& settling, LayoutContext& context, std::int32_t first, std::int32_t head,
                              std::int32_t capacity) {
@@ -67,7 +74,7 @@ Result<std::int64_t> Ring::settle(Settling& settling, LayoutContext& context) co
   } else {
     ring.head = m_rolled ? (before.head + std::max(0, before.filled - ring.filled)) % ring.capacity
                          : cheapestHead(*group.map, first, ring.capacity);
-    ring.base += ((ring.offset - ring.base - ring.pointer()) % ring.capacity + ring.capacity) % ring.capacity;
+    ring.base = fittingBase(ring, before.base);
     if (ring.base != before.base) ring.baseTick = settling.tick;
   }
   if (m_rolled || !settling.appended) {
@@ -82,6 +89,8 @@ Result<std::int64_t> Ring::settle(Settling& settling, LayoutContext& context) co
   for (const int layer : settling.layers) restart(group, context.store.slots(layer));
   return bytes;
 }
+
+void Ring::dropped(SlotAllocator& slots, std::int32_t rows) const { static_cast<RunSlots&>(slots).widen(rows); }
 
 void Ring::restart(const LayerGroup& group, SlotAllocator& slots) const {
   const RingState& ring = *group.ring;

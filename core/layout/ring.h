@@ -22,6 +22,7 @@ class Ring : public StorageLayout {
   }
   void start(LayerGroup& group, const LayerDemand& demand) const override;
   Result<std::int64_t> settle(Settling& settling, LayoutContext& context) const override;
+  void dropped(SlotAllocator& slots, std::int32_t rows) const override;
   void restart(const LayerGroup& group, SlotAllocator& slots) const override;
 
  private:

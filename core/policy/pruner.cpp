@@ -103,10 +103,11 @@ class Decision {
   }
   unsigned needs(int layer) const { return policyOf(spec(layer).name).needs; }
 
-  /// Adds what the pass that made this state attended to.
+  /// Adds what the pass that made this state attended to. A query pass, which somebody has looked by, has no such sums.
   void takeOver(int layer) {
     const NewestAttention* seen = m_in.state.attention.get();
-    if (!seen || m_in.state.attention == m_next.seen || at(layer) >= seen->maps.size() ||
+    if (!seen || m_in.state.attention == m_next.seen || at(layer) >= seen->receivedPerHead.size() ||
+        seen->receivedPerHead[at(layer)].empty() ||
         seen->maps[at(layer)]->ledger.size() != m_in.state.map(layer).size())
       return;
     LayerPolicyState& own = m_next.layers[at(layer)];

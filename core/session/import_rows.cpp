@@ -6,6 +6,7 @@
 
 #include "core/edit/splice.h"
 #include "core/files/cache_file.h"
+#include "core/session/import_memory.h"
 #include "core/state/provenance.h"
 
 namespace kvlab {
@@ -43,9 +44,8 @@ class Importer {
     else m_state.phases = ramp(m_state.ramp, length);
     m_state.groups.clear();
     for (int layer = 0; layer < m_config.layers; ++layer) joinGroup(layer);
-    m_state.logits = nullptr;
-    m_state.attention = nullptr;
-    m_state.logitsStale = length > 0;
+    takeMemory(m_state, m_rows);
+    m_state.logitsStale = m_state.logitsStale || (m_narrower && length > 0);
     m_state.edited = m_rows.edited;
     if (!native) nameOrigins();
     return std::move(m_state);
@@ -101,6 +101,7 @@ class Importer {
     auto map = std::make_shared<ResidencyView>();
     std::vector<Slot> slots(at(rowsOf(m_rows, layer)) - m_slots[at(layer)].size(), Slot(-1));
     map->first = static_cast<std::int32_t>(slots.size());
+    m_narrower = m_narrower || map->first > (m_rows.first.empty() ? 0 : m_rows.first[at(layer)]);
     slots.insert(slots.end(), m_slots[at(layer)].begin(), m_slots[at(layer)].end());
     map->slotOf.assign(slots);
     map->ledger = m_state.context;
@@ -140,6 +141,7 @@ class Importer {
   const LayoutSet& m_layouts;
   CacheState m_state;
   std::vector<int> m_firsts;  // [groups] first layer
+  bool m_narrower = false;    // some layer keeps fewer rows than the file has
 };
 
 void writeLayer(const CacheImport& rows, const CacheState& state, int layer, RowPool& pool, Transformer& transformer) {
@@ -164,12 +166,18 @@ void writeLayer(const CacheImport& rows, const CacheState& state, int layer, Row
   }
 }
 
+/// Rows of the file that a layer keeps, the last ones.
+std::int32_t keptOf(const CacheImport& rows, const LayoutSet& layouts, int layer) {
+  const std::int32_t there = rowsOf(rows, layer) - (rows.first.empty() ? 0 : rows.first[at(layer)]);
+  const std::int32_t keep = layouts.demand(layer).keep;
+  return keep ? std::min(there, keep) : there;
+}
+
 /// [layers] rows to keep, in free slots, or in all slots from the first on.
 LayerSlots slotsFor(const CacheImport& rows, SessionParts& parts, bool over) {
   LayerSlots slots;
   for (int layer = 0; layer < parts.store.layers(); ++layer) {
-    const std::int32_t all = rowsOf(rows, layer);
-    const std::int32_t keep = parts.layouts.demand(layer).keep, kept = keep ? std::min(all, keep) : all;
+    const std::int32_t kept = keptOf(rows, parts.layouts, layer);
     if (!over) {
       slots.push_back(parts.store.slots(layer).take(kept));
       continue;
@@ -217,17 +225,14 @@ Status importRows(Session& session, const CacheImport& rows) {
         if (Status passed = parts.faults.pass(FaultPoint::Allocation, "reserving slots"); !passed)
           return passed.error();
         std::int32_t most = 0;
-        for (int layer = 0; layer < parts.store.layers(); ++layer) most = std::max(most, rowsOf(rows, layer));
+        for (int layer = 0; layer < parts.store.layers(); ++layer)
+          most = std::max(most, keptOf(rows, parts.layouts, layer));
         const bool over = parts.layouts.inPlace() || !session.history().makeRoom(parts, most);
         Commit commit;
         commit.severed = over;
         commit.added = slotsFor(rows, parts, over);
         commit.state =
             Importer(session.state(), rows, commit.added, parts.model->config(), parts.manifest, parts.layouts).run();
-        if (Result<EditPlan> pending = planEdit(commit.state, planRules(parts, Source::User), rows.pending); !pending) {
-          if (!over) parts.store.release(commit.added);
-          return pending.error();
-        }
         Result<Commit> made = written(std::move(commit), rows, session.state(), call);
         if (made) session.setPending(rows.pending);
         if (made) session.health().report = nullptr;

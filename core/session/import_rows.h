@@ -8,7 +8,8 @@
 namespace kvlab {
 
 /// Replaces the session's content, as one commit. Rows that were live become deleted, unless the file brings a ledger
-/// of its own; the next tick refreshes the logits. Errors: unsupported, staging, and those of pending actions.
+/// of its own; where it brings no logits, the next tick makes them. Pending actions are the file's, as they are: what
+/// they refer to may have left, and then the tick that takes them says so. Errors: unsupported, staging.
 Status importRows(Session& session, const CacheImport& rows);
 
 }  // namespace kvlab

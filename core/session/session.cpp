@@ -96,7 +96,7 @@ Status Session::change(const std::function<Result<Commit>(CallContext&)>& makes,
   Trace trace;
   CallContext call = callContext(trace);
   Result<Commit> made = makes(call);
-  if (!made && call.poolsTouched) mend();
+  if (!made) undone(call);
   if (!made) return made.error();
   commit(made.take());
   if (check == Check::Full) runChecks(true, 0);
@@ -161,6 +161,7 @@ Status Session::reset() {
     m_parts.store.pool(layer).zero(slots);
   }
   m_parts.faults.disarm();
+  m_parts.opened = m_parts.manifest;  // what storage was changed to stays, and history starts from it
   startOver();
   return ok();
 }

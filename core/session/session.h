@@ -99,6 +99,7 @@ class Session {
   CallContext callContext(Trace& trace);
   std::vector<Action> takePending(std::optional<std::size_t> place, std::vector<Action>& rest);
   void commit(Commit commit);
+  void undone(const CallContext& call);
   void mend();
   void recover(Ticker& ticker, bool forced, Trace& trace, TickReport& report);
   void verify(Trace& trace, TickReport& report);

@@ -47,7 +47,7 @@ TickReport Session::tick(TickWish wish) {
   if (made) {
     commit(made.take());
   } else {
-    if (call.poolsTouched) mend();
+    undone(call);
     if (!ticker.begun()) return finish(refused(made.error()), trace);
     report.ok = false;
     report.error = made.error();
@@ -63,6 +63,12 @@ bool Session::wantsTick() {
     const auto wants = [&](const auto& reviser) { return reviser->wantsTick(state(), call); };
     return std::any_of(m_revisers.begin(), m_revisers.end(), wants);
   });
+}
+
+/// A call failed: what it had taken or moved.
+void Session::undone(const CallContext& call) {
+  if (call.poolsTouched) mend();
+  else m_parts.layouts.backTo(m_parts.store, state());
 }
 
 /// A change got part of the way: the slots are again those of the present state, their rows anew. What history kept of

@@ -144,7 +144,7 @@ Status roomFor(const SessionParts& parts, const CacheState& state, const Storage
 
 /// The content in pools made as parts.manifest says. The old pools stay until all rows are over.
 Result<Commit> carried(SessionParts& parts, const CacheState& before) {
-  Result<StoragePlan> plan = planStorage(parts, before.policy.get());
+  Result<StoragePlan> plan = planStorage(parts, &before);
   if (!plan) return plan.error();
   Result<CacheStore> made = makeStore(parts, *plan);
   if (!made) return made.error();

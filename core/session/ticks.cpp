@@ -101,7 +101,8 @@ TickReport endPrefill(Session& session) {
 std::vector<TickReport> run(Session& session, int maxTicks, std::string& stoppedBy) {
   std::vector<TickReport> reports;
   const std::vector<TokenId> eos = session.model().tokenizer().eos();
-  const Breakpoints& breakpoints = session.breakpoints();
+  // A run that is executed again ends where it ended then, whatever has been asked for since.
+  const Breakpoints breakpoints = session.history().executingAgain() ? Breakpoints() : session.breakpoints();
   stoppedBy = "max_ticks";
   for (int i = 0; i < maxTicks; ++i) {
     if (i > 0) session.betweenTicks();

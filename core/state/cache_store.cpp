@@ -35,18 +35,22 @@ std::int32_t CacheStore::available(Placing placing) const {
 Result<LayerSlots> CacheStore::reserve(std::int32_t count, FaultDoor& faults, std::int32_t tail,
                                        const std::vector<Slot>& after) {
   if (Status passed = faults.pass(FaultPoint::Allocation, "reserving slots"); !passed) return passed.error();
-  const std::int32_t free = available(count ? Placing::Scratch : Placing::Tail);
-  if (free < count + tail)
+  const auto behind = [&](std::size_t layer) { return after.empty() ? Slot(-1) : after[layer]; };
+  bool fits = true;
+  for (std::size_t layer = 0; layer < m_slots.size(); ++layer)
+    fits = fits && m_slots[layer]->fits(count, tail, behind(layer));
+  if (!fits)
     return Error{"staging", "the edit needs more free slots than there are",
-                 "needed " + std::to_string(count + tail) + ", free " + std::to_string(free),
+                 "needed " + std::to_string(count + tail) + ", free " +
+                     std::to_string(available(count ? Placing::Scratch : Placing::Tail)),
                  "raise staging in the manifest, make a smaller edit, or compact pages"};
   LayerSlots out;
   bool again = false;
   for (std::size_t layer = 0; layer < m_slots.size(); ++layer) {
     const std::int32_t untouched = m_slots[layer]->untouched();
     out.push_back(m_slots[layer]->take(count));
-    const std::vector<Slot> behind = m_slots[layer]->take(tail, Placing::Tail, after.empty() ? Slot(-1) : after[layer]);
-    out.back().insert(out.back().end(), behind.begin(), behind.end());
+    const std::vector<Slot> last = m_slots[layer]->take(tail, Placing::Tail, behind(layer));
+    out.back().insert(out.back().end(), last.begin(), last.end());
     again = again || std::ranges::any_of(out.back(), [&](Slot slot) { return slot.value() < untouched; });
   }
   if (again) m_backend->settle();  // an op may still read the row that was there

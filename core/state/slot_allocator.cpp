@@ -63,6 +63,7 @@ void RunSlots::give(std::span<const Slot> slots) {
 
 void RunSlots::restart(std::span<const Slot> taken) {
   const auto rows = static_cast<std::int32_t>(taken.size());
+  for (const Slot slot : taken) touch(slot.value() + 1);
   place(taken.empty() ? 0 : (taken.back().value() + 1) % m_slots, m_lap - rows);
 }
 
@@ -84,6 +85,14 @@ std::vector<bool> RunSlots::free(std::int32_t below) const {
 PageSlots::PageSlots(std::int32_t slots, std::int32_t block)
     : m_block(block), m_taken(at(slots / block * block)), m_used(at(slots / block)) {
   restart({});
+}
+
+/// Scratch rows begin a page, and so does the tail where the page of the row before is full.
+bool PageSlots::fits(std::int32_t count, std::int32_t tail, Slot after) const {
+  for (std::int32_t next = after.value() + 1; after.value() >= 0 && tail > 0; ++next, --tail)
+    if (next % m_block == 0 || !isFree(Slot(next))) break;
+  const auto pagesFor = [this](std::int32_t rows) { return (rows + m_block - 1) / m_block; };
+  return pagesFor(count) + pagesFor(tail) <= m_freePages;
 }
 
 Slot PageSlots::takePage() {

@@ -24,7 +24,11 @@ class SlotAllocator {
   virtual ~SlotAllocator() = default;
   /// How many slots take() can give.
   virtual std::int32_t available(Placing placing = Placing::Scratch) const = 0;
-  /// `count` must not exceed available(). after: slot of the row before; -1 = none.
+  /// True if take() can give `count` scratch slots and then `tail` slots behind the row `after`.
+  virtual bool fits(std::int32_t count, std::int32_t tail, Slot) const {
+    return count + tail <= available(count ? Placing::Scratch : Placing::Tail);
+  }
+  /// What is taken must fit. after: slot of the row before; -1 = none.
   virtual std::vector<Slot> take(std::int32_t count, Placing placing = Placing::Scratch, Slot after = Slot(-1)) = 0;
   /// Takes back slots that nobody names any more.
   virtual void give(std::span<const Slot> slots) = 0;
@@ -74,6 +78,8 @@ class RunSlots : public SlotAllocator {
   void restart(std::span<const Slot> taken) override;
   std::vector<bool> free(std::int32_t below) const override;
   void place(std::int32_t next, std::int32_t free);
+  /// Rows have left at the other end before the layout says where it stands.
+  void widen(std::int32_t rows) { m_free += rows; }
   std::int32_t lap() const { return m_lap; }
 
  private:
@@ -88,6 +94,7 @@ class PageSlots : public SlotAllocator {
   PageSlots(std::int32_t slots, std::int32_t block);
   /// Slots in whole free pages.
   std::int32_t available(Placing) const override { return m_freePages * m_block; }
+  bool fits(std::int32_t count, std::int32_t tail, Slot after) const override;
   std::vector<Slot> take(std::int32_t count, Placing placing, Slot after) override;
   void give(std::span<const Slot> slots) override;
   void restart(std::span<const Slot> taken) override;

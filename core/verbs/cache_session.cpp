@@ -16,9 +16,13 @@ namespace kvlab {
 namespace {
 
 using nlohmann::json;
-/// One type for the whole file: the rows' own, f32 where K and V differ.
-kernels::DType fileType(const kernels::RowFormat& format) {
-  return format.k == format.v ? format.k : kernels::DType::f32;
+/// One type for the whole file: the rows' own, f32 where they differ or are codes with scales.
+kernels::DType fileType(const CacheStore& store) {
+  const kernels::DType one = store.pool(0).format().k;
+  bool alike = !kernels::dtypeHasScale(one);
+  for (int layer = 0; layer < store.layers(); ++layer)
+    alike = alike && store.pool(layer).format().k == one && store.pool(layer).format().v == one;
+  return alike ? one : kernels::DType::f32;
 }
 
 const char* typeName(kernels::DType type) {
@@ -47,7 +51,7 @@ class HfWriter {
       : m_session(session),
         m_config(session.model().config()),
         m_rotation(m_config),
-        m_type(fileType(session.store().pool(0).format())) {}
+        m_type(fileType(session.store())) {}
 
   Status addTo(SafetensorsWriter& writer) {
     const std::vector<std::int64_t> shape = {1, m_config.kvHeads, m_session.state().length(), m_config.headDim};
@@ -132,12 +136,12 @@ json manifestOf(const Session& session, CacheForm form) {
     positions.push_back(state.phases[at(i)]);
   }
   return {{"format", "kvlab-cache"},
-          {"version", 1},
+          {"version", form == CacheForm::Native ? kNativeVersion : 1},
           {"form", name(form)},
           {"model", describeModel(session.model().config())},
           {"input_ids", std::move(ids)},
           {"position_ids", std::move(positions)},
-          {"dtype", typeName(fileType(session.store().pool(0).format()))},
+          {"dtype", typeName(fileType(session.store()))},
           {"edited", state.edited}};
 }
 

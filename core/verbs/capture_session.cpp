@@ -27,8 +27,9 @@ std::int64_t liveBytes(const CacheState& state, const CacheStore& store) {
 
 std::string hashOf(const CacheState& state, const CacheStore& store) { return stateHash(state, store, {}); }
 
+/// Commands follow from how the session was opened: what setFormat and its like changed is among them.
 CaptureHeader headerOf(const Session& session) {
-  return {session.manifest(), modelFingerprint(session.model()), session.transformer().ops().numericsId()};
+  return {session.parts().opened, modelFingerprint(session.model()), session.transformer().ops().numericsId()};
 }
 
 std::vector<CaptureCommand> commandsOf(const Session& session) {

@@ -10,6 +10,7 @@
 #include "core/session/import_rows.h"
 #include "core/session/truth.h"
 #include "core/verbs/cache_session.h"
+#include "unit/cache_parts.h"
 #include "unit/model_bytes.h"
 
 using namespace kvlab;
@@ -43,27 +44,6 @@ Distance distance(Session& a, Session& b, double unit) {
     }
   return out;
 }
-
-/// The parts of a file, to be damaged and put together again.
-struct Parts {
-  json header;
-  std::string data;
-
-  static Parts of(const std::string& path) {
-    const std::string file = readAll(path);
-    std::uint64_t length = 0;
-    std::memcpy(&length, file.data(), 8);
-    return {json::parse(file.substr(8, length)), file.substr(8 + length)};
-  }
-  json manifest() const { return json::parse(header["__metadata__"]["kvlab"].get<std::string>()); }
-  void setManifest(const json& manifest) { header["__metadata__"]["kvlab"] = manifest.dump(); }
-  void write(const std::string& path) const { writeFile(path, safetensorsFile(header.dump(), data)); }
-  std::size_t offset(const std::string& tensor) const { return header[tensor]["data_offsets"][0].get<std::size_t>(); }
-  template <class T>
-  void poke(const std::string& tensor, std::size_t i, T value) {
-    std::memcpy(data.data() + offset(tensor) + i * sizeof(T), &value, sizeof value);
-  }
-};
 
 }  // namespace
 
@@ -461,6 +441,9 @@ void CacheFileTest::hostileNative_data() {
   row("phase", "context.phases", 2, 4, 5);
   row("context brightness", "context.brightness", 2, 4, 0x7fc00000);
   row("map", "groups.0.ledger", 2, 4, -1);
+  row("logits", "next.logits", 2, 4, 0x7fc00000);
+  row("attention", "attention.3.mass", 2, 4, 0x7fc00000);
+  row("attention to nobody", "attention.3.ledger", 2, 4, 1 << 20);
   row("map order", "groups.0.ledger", 2, 4, 1);
   row("map phase", "groups.0.phases", 2, 4, 3);
   row("row value", "rows.1", 100, 1, 77);

@@ -61,6 +61,13 @@ LayerDemand commonDemand(const SessionParts& parts, const std::vector<kernels::R
           history,    m.ring.tailOnly};
 }
 
+/// What a cache layer keeps of an adaptive budget, or holds until its policy decides again.
+std::optional<std::int32_t> rowsDecided(const CacheState* content, std::size_t layer) {
+  if (!content || !content->policy || !content->policy->layers[layer].budget) return std::nullopt;
+  return std::max(content->policy->audit.layers[layer].bands.capacity(),
+                  static_cast<std::int32_t>(content->map(static_cast<int>(layer)).size()));
+}
+
 }  // namespace
 
 Error badKey(const char* key, const nlohmann::json& value, const std::string& why, const std::string& remedy) {
@@ -74,7 +81,7 @@ std::vector<std::int32_t> windowsOf(const SessionParts& parts) {
   return out;
 }
 
-Result<StoragePlan> planStorage(const SessionParts& parts, const PolicyState* decided) {
+Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* content) {
   if (Status there = checkOverrides(parts); !there) return there.error();
   const Manifest& m = parts.manifest;
   const ModelConfig& config = parts.model->config();
@@ -93,12 +100,14 @@ Result<StoragePlan> planStorage(const SessionParts& parts, const PolicyState* de
   for (std::size_t own = 0; own < specs.size(); ++own) {
     const Layer layer = parts.cacheLayers.layerOf(Layer(static_cast<std::int32_t>(own)));
     const std::int32_t capacity = demands[own].capacity;
-    if (decided && decided->layers[own].budget)
-      demands[own].capacity = decided->audit.layers[own].bands.capacity() + m.ring.blockTokens;
+    if (const std::optional<std::int32_t> rows = rowsDecided(content, own))
+      demands[own].capacity = *rows + m.ring.blockTokens;
     Result<std::unique_ptr<StorageLayout>> layout = makeLayout(specs[own]);
     if (!layout) return layout.error();
     if (m.ring.window == 0 && (*layout)->dropsMasked())
       demands[own].keep = std::min(maskOf(m, config, layer.value()), capacity);
+    demands[own].capacity =
+        std::max(demands[own].capacity, demands[own].keep);  // a window holds whatever capacity says
   }
   Result<LayoutSet> made = LayoutSet::make(specs, std::move(demands));
   if (!made) return made.error();

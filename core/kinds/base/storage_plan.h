@@ -17,9 +17,9 @@ struct StoragePlan {
   LayoutSet layouts;
   std::vector<kernels::RowFormat> formats;  // [cache layers]
 };
-/// As parts.manifest wants it; with room for no more rows than heads keep whose share of an adaptive budget is
-/// `decided`. Errors: bad_manifest.
-Result<StoragePlan> planStorage(const SessionParts& parts, const PolicyState* decided = nullptr);
+/// As parts.manifest wants it, for what there is: heads whose share of an adaptive budget is decided have room for no
+/// more rows than they keep or hold. Errors: bad_manifest.
+Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* content = nullptr);
 /// Empty pools for a plan; nothing is allocated before it is known to fit. Errors: out_of_memory.
 Result<CacheStore> makeStore(const SessionParts& parts, const StoragePlan& plan);
 /// Layouts and empty pools as parts.manifest wants them, in place of those there are.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/kinds/base/storage_plan.h"
 #include "core/kinds/plain/culling.h"
 #include "core/kinds/plain/policy_reviser.h"
 
@@ -35,6 +36,13 @@ KindSizes PlainKind::sizes(const Manifest& manifest, const ModelConfig& config) 
   out.pool = static_cast<std::int32_t>(out.capacity);
   out.room = manifest.staging;
   return out;
+}
+
+Status PlainKind::open(const SessionParts& parts) {
+  if (parts.manifest.afterEdit != AfterEdit::Selective || !parts.cacheLayers.byHead()) return ok();
+  return badKey("after_edit", "selective",
+                "selective judges rows by all KV heads together, and with residency kv_head each head has its own",
+                "use after_edit keep or recompute, or residency layer");
 }
 
 void PlainKind::start(const SessionParts& parts, CacheState& state) const { state.policy = startPolicies(parts); }

@@ -10,7 +10,7 @@ class PlainKind : public CacheKind {
  public:
   static bool serves(const Manifest&) { return true; }
   KindSizes sizes(const Manifest& manifest, const ModelConfig& config) const override;
-  Status open(const SessionParts&) override { return ok(); }
+  Status open(const SessionParts& parts) override;
   void start(const SessionParts& parts, CacheState& state) const override;
   Status allows(const SessionParts& parts, Capability capability, const char* what) const override;
   std::vector<std::unique_ptr<Reviser>> revisers() const override;

@@ -20,12 +20,23 @@ std::int32_t momentsFrom(const std::vector<PolicySpec>& specs) {
 Status observePrompt(CacheState& state, const TransactionRules& rules, CallContext& call) {
   const std::vector<PolicySpec>& specs = state.policy->specs;
   const CacheHeads heads = headsOf(call.parts.model->config(), call.parts.cacheLayers.perLayer);
+  call.makeRoom(1);
   for (const std::int32_t queries : observations(specs)) {
     Result<Observation> seen =
         call.transaction().observe(state, queries, momentsFrom(specs), rules, call.trace, call.progress);
     if (!seen) return seen.error();
     state.policy = withObservation(*state.policy, heads, queries, *seen);
   }
+  return ok();
+}
+
+/// Policies that go by the newest query's attention find that over the present rows, whether somebody has looked or
+/// not.
+Status refreshNewest(CacheState& state, const TransactionRules& rules, CallContext& call) {
+  if (!state.logitsStale || state.length() == 0 || !(statisticsOf(state.policy->specs) & kNewest)) return ok();
+  Result<CacheState> fresh = call.transaction().query(state, rules, call.trace);
+  if (!fresh) return fresh.error();
+  state = fresh.take();
   return ok();
 }
 
@@ -55,6 +66,7 @@ Result<Applied> PolicyReviser::after(Applied applied, const TickPart& part, Call
   if (pass == PassKind::Decode && applied.state.policy->prefilling) pass = PassKind::PromptEnd;
   if (pass == PassKind::PromptEnd)
     if (Status seen = observePrompt(applied.state, rules, call); !seen) return fail(seen.error());
+  if (Status fresh = refreshNewest(applied.state, rules, call); !fresh) return fail(fresh.error());
   Result<Pruned> pruned = prune({applied.state, *call.parts.transformer, call.parts.store, pass});
   if (!pruned) return fail(pruned.error());
   std::vector<Action> evictions(pruned->evictions.begin(), pruned->evictions.end());

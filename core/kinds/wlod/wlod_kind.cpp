@@ -157,8 +157,10 @@ Result<Applied> WlodKind::apply(const CacheState& observed, TickPart& part, Call
   const bool appends = plan->earliest >= before.tree.length();
   call.makeRoom(WlodState::mostRows(appends ? plan->context.length() - before.tree.length() : plan->context.cost()));
   const Tick tick(observed.tick.value() + 1);
-  Result<WlodApplied> applied = transaction(call).run(observed.ledger, before, *plan, part.adds, tick,
-                                                      m_settings.recompute, call.trace, call.progress);
+  // A draft appends, and what is before it stays in its slots, to which a rollback leads.
+  const WlodRecompute recompute = part.draft || before.draft ? WlodRecompute::Incremental : m_settings.recompute;
+  Result<WlodApplied> applied =
+      transaction(call).run(observed.ledger, before, *plan, part.adds, tick, recompute, call.trace, call.progress);
   if (!applied) return applied.error();
   m_parts->costs.add(applied->result.rows, applied->result.pairs, applied->us);
   applied->state.change = changeOf(before, *plan, *applied, tick);

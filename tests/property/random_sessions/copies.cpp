@@ -59,9 +59,9 @@ std::optional<Finding> Player::saved(const Step& step) {
   Result<std::unique_ptr<Session>> opened = another();
   if (!opened) return Finding{"not_opened_again", "#save", opened.error().code, opened.error().text()};
   Session& loaded = **opened;
+  if (m_policySet) takePolicies(loaded);
   const Result<json> read = execute(loaded, "loadCache", {{"path", path}});
   if (!read) return Finding{"load_refused", "#save", form + " " + read.error().code, read.error().text()};
-  if (m_policySet) takePolicies(loaded);
   if (Found found = wrongIn(loaded, "#save")) return found;
   if (form != "native") return std::nullopt;
   if (hashOf(loaded) != before.rows) return Finding{"load_hash", "#save", "", "the file brought another state"};

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors of a native cache file: columns on their way into one, and the tensors of one that is read, each asked for
+// once by name, type and shape. Values; any thread.
+#pragma once
+#include <cstring>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "core/files/cache_file.h"
+
+namespace kvlab {
+
+class ColumnsOut {
+ public:
+  template <class T>
+  void add(std::string name, Element element, std::vector<std::int64_t> shape, const std::vector<T>& values) {
+    std::vector<std::byte>& bytes = add(std::move(name), element, std::move(shape), values.size() * sizeof(T));
+    if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  }
+  /// Room to be filled before the next one is added.
+  std::vector<std::byte>& add(std::string name, Element element, std::vector<std::int64_t> shape, std::size_t bytes) {
+    m_tensors.push_back({std::move(name), element, std::move(shape), std::vector<std::byte>(bytes)});
+    return m_tensors.back().bytes;
+  }
+  /// The writer points into these columns.
+  void addTo(SafetensorsWriter& writer) const {
+    for (const Tensor& tensor : m_tensors) writer.add(tensor.name, tensor.element, tensor.shape, tensor.bytes);
+  }
+
+ private:
+  struct Tensor {
+    std::string name;
+    Element element;
+    std::vector<std::int64_t> shape;
+    std::vector<std::byte> bytes;
+  };
+  std::vector<Tensor> m_tensors;
+};
+
+class ColumnsIn {
+ public:
+  ColumnsIn(const Safetensors& file, const std::string& path) : m_file(file), m_path(path) {}
+
+  Result<std::span<const std::byte>> bytes(const std::string& name, Element element,
+                                           const std::vector<std::int64_t>& shape);
+
+  template <class T>
+  Status take(const std::string& name, Element element, const std::vector<std::int64_t>& shape, std::vector<T>& out) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    const auto data = bytes(name, element, shape);
+    if (!data) return data.error();
+    out.resize(data->size() / sizeof(T));
+    if (!out.empty()) std::memcpy(out.data(), data->data(), data->size());
+    return ok();
+  }
+
+  bool has(const std::string& name) const { return m_file.find(name) != nullptr; }
+  /// Length of a tensor's dimension; 0 if there is none.
+  std::int64_t extent(const std::string& name, std::size_t dimension = 0) const {
+    const FileTensor* tensor = m_file.find(name);
+    return tensor && dimension < tensor->shape.size() ? tensor->shape[dimension] : 0;
+  }
+  /// What was never asked for is one too many.
+  Status finish() const;
+
+ private:
+  const Safetensors& m_file;
+  const std::string& m_path;
+  std::size_t m_taken = 0;
+};
+
+}  // namespace kvlab
