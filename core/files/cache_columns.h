@@ -12,6 +12,9 @@
 
 namespace kvlab {
 
+/// As shapes have it.
+constexpr std::int64_t count(std::size_t n) { return static_cast<std::int64_t>(n); }
+
 class ColumnsOut {
  public:
   template <class T>

@@ -11,8 +11,6 @@ namespace {
 using nlohmann::json;
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 
-std::int64_t count(std::size_t n) { return static_cast<std::int64_t>(n); }
-
 /// A statistic of a layer's rows.
 struct Statistic {
   const char* name;

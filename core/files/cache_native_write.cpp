@@ -7,8 +7,6 @@
 namespace kvlab {
 namespace {
 
-constexpr std::int64_t count(std::size_t n) { return static_cast<std::int64_t>(n); }
-
 template <class Id>
 std::vector<std::int32_t> plain(std::span<const Id> ids) {
   std::vector<std::int32_t> out;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A wLOD session never jams: text of any length in pieces of any size goes in, within the budget, whatever the cooldown.
+// A wLOD session never jams: text of any length in pieces of any size goes in, within the budget, whatever the
+// cooldown.
 #include "core/session/truth.h"
 #include "support/session_fixture.h"
 
@@ -37,7 +38,7 @@ class WlodFeedTest : public QObject {
     const Result<Drift> drift = measureDrift(*s);
     QVERIFY2(drift, drift ? "" : drift.error().text().c_str());
     QCOMPARE(drift->kl, 0.0);
-    for (const InvariantState& one : s->check(true)) QVERIFY2(one.ok, one.name.c_str());
+    for (const InvariantState& one : s->check(true)) QVERIFY2(one.ok, std::string(one.id).c_str());
   }
 
   /// Pieces of unlike sizes, one of them more than the budget between two that are small, come back by undo.

@@ -108,17 +108,18 @@ std::vector<RingFigure> ringFigures(const RingPicture& picture) {
       {pictureText("head to end"), number(r.rolled ? r.filled : r.len1()), RingMark::Row},
       {pictureText("from slot 0"), number(r.rolled ? 0 : r.len2()), RingMark::Wrapped},
       {pictureText("room ahead"), number(room), RingMark::Room},
-      {pictureText("last commit"), r.writeCount ? pictureText("%1 at %2").arg(r.writeCount).arg(r.writeBegin) : number(0),
-       RingMark::Written}};
+      {pictureText("last commit"),
+       r.writeCount ? pictureText("%1 at %2").arg(r.writeCount).arg(r.writeBegin) : number(0), RingMark::Written}};
   if (picture.wrong) out.push_back({pictureText("wrong"), number(picture.wrong), RingMark::Wrong});
-  out.insert(out.end(),
-             {{pictureText("head"), number(r.head)},
-              {pictureText("pointer"), number(r.pointer())},
-              {pictureText("filled"), number(r.filled)},
-              {pictureText("window"), number(r.window)},
-              {pictureText("capacity"), number(r.capacity)},
-              {pictureText("offset"), number(r.offset)},
-              {pictureText("base"), r.base ? pictureText("%1 (tick %2)").arg(r.base).arg(r.baseTick.value()) : number(0)}});
+  out.insert(
+      out.end(),
+      {{pictureText("head"), number(r.head)},
+       {pictureText("pointer"), number(r.pointer())},
+       {pictureText("filled"), number(r.filled)},
+       {pictureText("window"), number(r.window)},
+       {pictureText("capacity"), number(r.capacity)},
+       {pictureText("offset"), number(r.offset)},
+       {pictureText("base"), r.base ? pictureText("%1 (tick %2)").arg(r.base).arg(r.baseTick.value()) : number(0)}});
   return out;
 }
 
