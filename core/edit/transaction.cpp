@@ -71,9 +71,9 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
   Work work{before, plan, rules, trace};
   {
     auto scope = trace.scope("reserve");
-    Result<LayerSlots> slots =
-        m_layouts.reserve(m_store, before, static_cast<std::int32_t>(work.inserted()), plan.adds,
-                          !plan.removed.empty() && plan.removed.back().value() == before.length() - 1, m_faults);
+    Result<LayerSlots> slots = m_layouts.reserve(
+        m_store, before, static_cast<std::int32_t>(work.inserted()), plan.adds,
+        !plan.removed.empty() && plan.removed.back().value() == before.length() - 1, m_faults, rules.more);
     if (!slots) {
       if (earlier && !m_poolsTouched) m_store.release(earlier->added);
       return slots.error();
@@ -219,7 +219,8 @@ Status Transaction::reserveRecomputed(Work& work) {
     count = shareOf(work.recompute.size(), work.rules.selectiveRatio);
   }
   if (count == 0) return ok();
-  Result<LayerSlots> slots = m_store.reserve(static_cast<std::int32_t>(count), m_faults);
+  Result<LayerSlots> slots =
+      m_layouts.reserve(m_store, work.before, static_cast<std::int32_t>(count), 0, false, m_faults, work.rules.more);
   if (!slots) return slots.error();
   work.recomputeSlots = slots.take();
   append(work.added, work.recomputeSlots);
