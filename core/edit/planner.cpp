@@ -296,9 +296,9 @@ class Planner {
       const std::int32_t out = evicted[l] + leaving[static_cast<std::size_t>(m_state.groupOf[l])];
       const std::int32_t own = m_state.group(layer).capacity;
       const std::int64_t most = own ? own : m_rules.capacity;
-      if (rows + change - out > most) noCapacity(layer, rows, change, out, most);
+      if (rows + change + m_rules.more - out > most) noCapacity(layer, rows, change + m_rules.more, out, most);
     }
-    if (m_rules.maxLength > 0 && m_plan.lengthAfter > m_rules.maxLength && !m_error) tooLong();
+    if (m_rules.maxLength > 0 && m_plan.lengthAfter + m_rules.more > m_rules.maxLength && !m_error) tooLong();
   }
 
   std::int32_t residentRemoved(const ResidencyView& map) const {
@@ -312,7 +312,8 @@ class Planner {
 
   void tooLong() {
     m_error = Error{"capacity", "the context is full",
-                    std::to_string(m_plan.lengthAfter) + " tokens, the limit is " + std::to_string(m_rules.maxLength),
+                    std::to_string(m_plan.lengthAfter + m_rules.more) + " tokens, the limit is " +
+                        std::to_string(m_rules.maxLength),
                     "delete tokens, reset, or raise capacity in the manifest"};
     m_error->field = "capacity";
     m_error->value = m_rules.maxLength;

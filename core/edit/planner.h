@@ -15,6 +15,7 @@ struct PlanRules {
   std::int64_t capacity = 0;         // resident rows per layer after the commit
   std::int32_t maxLength = 0;        // tokens that the rotary table reaches; 0 = not asked
   Source addSource = Source::Model;  // of `add` tokens
+  std::int32_t more = 0;             // tokens of the same tick that follow and must fit, too
 };
 
 Result<EditPlan> planEdit(const CacheState& state, const PlanRules& rules, std::vector<Action> actions);

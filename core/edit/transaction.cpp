@@ -38,6 +38,17 @@ void forgetRotations(CacheState& state, const std::vector<RowTarget>& rows) {
   }
 }
 
+/// A ring's tail may overwrite old rows, but not those that a tick of several tokens still sees.
+Status roomBehind(const CacheStore& store, const CacheState& state, std::int32_t rows) {
+  for (int layer = 0; layer < state.layers(); ++layer)
+    if (state.group(layer).ring && store.slots(layer).available() < rows)
+      return Error{"staging", "the block needs more free slots than there are",
+                   "the ring of layer " + std::to_string(layer) + " has " +
+                       std::to_string(store.slots(layer).available()) + " slots ahead of its pointer",
+                   "raise staging, make a smaller edit, or take fewer tokens in a block"};
+  return ok();
+}
+
 void append(LayerSlots& to, const LayerSlots& more) {
   for (std::size_t layer = 0; layer < more.size(); ++layer)
     to[layer].insert(to[layer].end(), more[layer].begin(), more[layer].end());
@@ -71,9 +82,12 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
   Work work{before, plan, rules, trace};
   {
     auto scope = trace.scope("reserve");
-    Result<LayerSlots> slots =
-        m_layouts.reserve(m_store, before, static_cast<std::int32_t>(work.inserted()), plan.adds,
-                          !plan.removed.empty() && plan.removed.back().value() == before.length() - 1, m_faults);
+    const Status behind = earlier ? roomBehind(m_store, before, plan.adds) : ok();
+    Result<LayerSlots> slots = !behind
+        ? Result<LayerSlots>(behind.error())
+        : m_layouts.reserve(m_store, before, static_cast<std::int32_t>(work.inserted()), plan.adds,
+                            !plan.removed.empty() && plan.removed.back().value() == before.length() - 1, m_faults,
+                            rules.more);
     if (!slots) {
       if (earlier && !m_poolsTouched) m_store.release(earlier->added);
       return slots.error();
@@ -219,7 +233,8 @@ Status Transaction::reserveRecomputed(Work& work) {
     count = shareOf(work.recompute.size(), work.rules.selectiveRatio);
   }
   if (count == 0) return ok();
-  Result<LayerSlots> slots = m_store.reserve(static_cast<std::int32_t>(count), m_faults);
+  Result<LayerSlots> slots =
+      m_layouts.reserve(m_store, work.before, static_cast<std::int32_t>(count), 0, false, m_faults, work.rules.more);
   if (!slots) return slots.error();
   work.recomputeSlots = slots.take();
   append(work.added, work.recomputeSlots);

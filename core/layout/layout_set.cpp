@@ -77,13 +77,15 @@ std::vector<LayerPool> LayoutSet::pools(const std::vector<kernels::RowFormat>& f
 }
 
 Result<LayerSlots> LayoutSet::reserve(CacheStore& store, const CacheState& before, std::int32_t inserted,
-                                      std::int32_t tail, bool lastLeaves, FaultDoor& faults) const {
+                                      std::int32_t tail, bool lastLeaves, FaultDoor& faults, std::int32_t more) const {
   std::vector<Slot> after;
+  std::vector<std::int32_t> ahead;
   for (int layer = 0; layer < before.layers(); ++layer) {
     const ResidencyView& map = before.map(layer);
+    ahead.push_back(before.group(layer).keep ? 0 : more);
     after.push_back(map.resident() > 0 && !lastLeaves ? map.slotOf[map.size() - 1] : Slot(-1));
   }
-  return store.reserve(inserted, faults, tail, after);
+  return store.reserve(inserted, faults, tail, after, ahead);
 }
 
 bool LayoutSet::overruns(const CacheState& before, const LayerSlots& taken) {

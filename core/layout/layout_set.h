@@ -28,9 +28,10 @@ class LayoutSet {
   std::vector<LayerPool> pools(const std::vector<kernels::RowFormat>& formats) const;
 
   /// Reserves slots for `inserted` rows and then for `tail` rows behind the last one, [layers][rows]. lastLeaves: the
-  /// edit removes the last token of the context.
+  /// edit removes the last token of the context. more: tokens that are to fit behind these before a commit, where no
+  /// window makes room for them.
   Result<LayerSlots> reserve(CacheStore& store, const CacheState& before, std::int32_t inserted, std::int32_t tail,
-                             bool lastLeaves, FaultDoor& faults) const;
+                             bool lastLeaves, FaultDoor& faults, std::int32_t more = 0) const;
   /// True if slots that were taken since the last commit, [layers] of them, hold live rows: a prompt is longer than
   /// the room of a ring.
   static bool overruns(const CacheState& before, const LayerSlots& taken);

@@ -58,7 +58,7 @@ Result<Commit> Ticker::run(const CacheState& state, TickWish wish, TickReport& r
     TickPart one = part;
     part.actions.clear();  // they go with the first token
     one.settles = i + 1 == tokens;
-    one.more = one.settles ? 0 : m_call.parts.manifest.ring.blockTokens - 1;
+    one.more = static_cast<std::int32_t>(tokens - 1 - i);
     if (m_applied) m_observed = m_applied->state;
     done = runToken(wish.forced.empty() ? std::nullopt : std::optional(wish.forced[i]), std::move(one), report);
   }

@@ -33,12 +33,12 @@ std::int32_t CacheStore::available(Placing placing) const {
 }
 
 Result<LayerSlots> CacheStore::reserve(std::int32_t count, FaultDoor& faults, std::int32_t tail,
-                                       const std::vector<Slot>& after) {
+                                       const std::vector<Slot>& after, const std::vector<std::int32_t>& ahead) {
   if (Status passed = faults.pass(FaultPoint::Allocation, "reserving slots"); !passed) return passed.error();
   const auto behind = [&](std::size_t layer) { return after.empty() ? Slot(-1) : after[layer]; };
   bool fits = true;
   for (std::size_t layer = 0; layer < m_slots.size(); ++layer)
-    fits = fits && m_slots[layer]->fits(count, tail, behind(layer));
+    fits = fits && m_slots[layer]->fits(count, tail + (ahead.empty() ? 0 : ahead[layer]), behind(layer));
   if (!fits)
     return Error{"staging", "the edit needs more free slots than there are",
                  "needed " + std::to_string(count + tail) + ", free " +

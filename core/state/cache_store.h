@@ -45,9 +45,9 @@ class CacheStore {
   /// Free slots of the fullest layer.
   std::int32_t available(Placing placing = Placing::Scratch) const;
   /// `count` free slots in every layer and `tail` more behind the rows `after`, [layers]; or an error
-  /// (code staging) and nothing taken.
+  /// (code staging) and nothing taken. ahead, [layers]: so many more would have to fit behind these.
   Result<LayerSlots> reserve(std::int32_t count, FaultDoor& faults, std::int32_t tail = 0,
-                             const std::vector<Slot>& after = {});
+                             const std::vector<Slot>& after = {}, const std::vector<std::int32_t>& ahead = {});
   void release(const LayerSlots& slots);
 
  private:

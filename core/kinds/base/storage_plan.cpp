@@ -57,8 +57,8 @@ LayerDemand commonDemand(const SessionParts& parts, const std::vector<kernels::R
   const KindSizes sizes = parts.kind->sizes(m, parts.model->config());
   const auto history =
       static_cast<std::int32_t>(std::min(kMostSlots - sizes.pool - sizes.room, historyRows(m, formats)));
-  return {sizes.pool, m.ring.window,  sizes.room, std::max(m.prefillChunk, m.ring.blockTokens),
-          history,    m.ring.tailOnly};
+  const std::int32_t block = m.ring.blockTokens > 1 ? sizes.room + m.ring.blockTokens : 1;  // beside an edit
+  return {sizes.pool, m.ring.window, sizes.room, std::max(m.prefillChunk, block), history, m.ring.tailOnly};
 }
 
 /// What a cache layer keeps of an adaptive budget, or holds until its policy decides again.

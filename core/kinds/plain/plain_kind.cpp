@@ -75,10 +75,13 @@ Result<EditPlan> PlainKind::plan(const SessionParts& parts, const CacheState& st
 Result<Applied> PlainKind::apply(const CacheState& observed, TickPart& part, CallContext& call) {
   Result<EditPlan> plan = [&] {
     auto scope = call.trace.scope("plan");
-    return planEdit(observed, planRules(call.parts, part.adds), std::move(part.actions));
+    PlanRules asked = planRules(call.parts, part.adds);
+    asked.more = part.more;
+    return planEdit(observed, asked, std::move(part.actions));
   }();
   if (!plan) return giveBack(part, call, plan.error());
-  if (Status fits = checkPhases(*plan, call.parts.maxPhases); !fits) return giveBack(part, call, fits.error());
+  if (Status fits = checkPhases(*plan, call.parts.maxPhases - part.more); !fits)
+    return giveBack(part, call, fits.error());
   const std::size_t rows = plan->rows.size();
   auto scope = call.trace.scope("apply", std::to_string(rows) + (rows == 1 ? " new row" : " new rows"));
   const bool all = part.rules.afterEdit != AfterEdit::Keep;
@@ -87,6 +90,7 @@ Result<Applied> PlainKind::apply(const CacheState& observed, TickPart& part, Cal
   if (rules.probes && part.pass != PassKind::Decode)
     rules.wanted = rules.wanted | Wanted{.newest = InLayers::All, .received = InLayers::All};
   rules.pending = !part.settles;
+  rules.more = part.more;
   rules.keepLogits = plan->empty();
   Transaction transaction = call.transaction();
   Result<Applied> applied = transaction.run(observed, *plan, rules, call.trace, call.progress, part.earlier);

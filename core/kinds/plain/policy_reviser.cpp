@@ -30,10 +30,9 @@ Status observePrompt(CacheState& state, const TransactionRules& rules, CallConte
   return ok();
 }
 
-/// Policies that go by the newest query's attention find that over the present rows, whether somebody has looked or
-/// not.
-Status refreshNewest(CacheState& state, const TransactionRules& rules, CallContext& call) {
-  if (!state.logitsStale || state.length() == 0 || !(statisticsOf(state.policy->specs) & kNewest)) return ok();
+/// Attention and logits over the rows that are there, whether somebody has looked at them or not.
+Status refresh(CacheState& state, const TransactionRules& rules, CallContext& call) {
+  if (!state.logitsStale || state.length() == 0) return ok();
   Result<CacheState> fresh = call.transaction().query(state, rules, call.trace);
   if (!fresh) return fresh.error();
   state = fresh.take();
@@ -66,10 +65,13 @@ Result<Applied> PolicyReviser::after(Applied applied, const TickPart& part, Call
   if (pass == PassKind::Decode && applied.state.policy->prefilling) pass = PassKind::PromptEnd;
   if (pass == PassKind::PromptEnd)
     if (Status seen = observePrompt(applied.state, rules, call); !seen) return fail(seen.error());
-  if (Status fresh = refreshNewest(applied.state, rules, call); !fresh) return fail(fresh.error());
+  if (statisticsOf(applied.state.policy->specs) & kNewest)
+    if (Status fresh = refresh(applied.state, rules, call); !fresh) return fail(fresh.error());
   Result<Pruned> pruned = prune({applied.state, *call.parts.transformer, call.parts.store, pass});
   if (!pruned) return fail(pruned.error());
   std::vector<Action> evictions(pruned->evictions.begin(), pruned->evictions.end());
+  if (!evictions.empty())  // what rows say of the next token stays true when they leave
+    if (Status fresh = refresh(applied.state, rules, call); !fresh) return fail(fresh.error());
   applied.state.policy = std::move(pruned->state);
   actions.insert(actions.end(), evictions.begin(), evictions.end());
   Result<EditPlan> plan = planEdit(applied.state, planRules(call.parts, Source::Model), std::move(evictions));
