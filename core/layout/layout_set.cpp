@@ -2,6 +2,7 @@
 #include "core/layout/layout_set.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace kvlab {
 namespace {
@@ -112,7 +113,11 @@ Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::in
   drop(state, added, freed, context.store);
   std::int64_t bytes = 0;
   const std::vector<std::vector<int>> layers = layersOf(state);
-  for (std::size_t g = 0; g < state.groups.size(); ++g) {
+  std::vector<std::size_t> order(state.groups.size());  // what may find no room comes before what moves rows in place
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_partition(order.begin(), order.end(),
+                        [&](std::size_t g) { return !layout(layers[g].front()).inPlace(); });
+  for (const std::size_t g : order) {
     const int leader = layers[g].front();
     Settling settling{
         .group = state.groups[g], .layers = layers[g], .appended = appended, .fresh = rows, .tick = state.tick};
