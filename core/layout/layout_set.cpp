@@ -101,9 +101,12 @@ void LayoutSet::drop(CacheState& state, LayerSlots& added, LayerSlots& freed, Ca
   const std::vector<std::vector<int>> layers = layersOf(state);
   for (std::size_t g = 0; g < state.groups.size(); ++g) {
     const std::vector<Slot> lost = leftBehind(state.groups[g]);
+    const std::optional<RingState>& ring = state.groups[g].ring;
     for (const int layer : layers[g]) {
-      if (layout(layer).inPlace()) layout(layer).dropped(store.slots(layer), static_cast<std::int32_t>(lost.size()));
-      else account(lost, store.slots(layer), added[at(layer)], freed[at(layer)]);
+      // Slots of rows that the state before names serve once a prompt has overwritten some of them anyway.
+      const bool overrun = ring && static_cast<std::int64_t>(added[at(layer)].size()) > ring->capacity - ring->filled;
+      if (overrun) layout(layer).dropped(store.slots(layer), static_cast<std::int32_t>(lost.size()));
+      else if (!layout(layer).inPlace()) account(lost, store.slots(layer), added[at(layer)], freed[at(layer)]);
     }
   }
 }
