@@ -123,13 +123,14 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
     m_layouts.drop(work.state, work.added, work.freed, m_store);  // who looks at what waits sees what stays
   } else if (done) {
     auto scope = trace.scope("commit", m_layouts.names());
-    m_poolsTouched = m_poolsTouched || m_layouts.inPlace();
     LayoutContext context{m_store, m_faults};
     m_layouts.release(m_store, work.unused);
     subtract(work.added, work.unused);
     Result<std::int64_t> bytes = m_layouts.settle(work.state, appended, rows, work.added, work.freed, context);
     if (bytes) scope.bytes(moved += *bytes);
     else done = bytes.error();
+    // Slots run out before layouts that work in place begin.
+    m_poolsTouched = m_poolsTouched || (m_layouts.inPlace() && (bytes || done.error().code != "staging"));
   }
   if (!done) {
     if (!m_poolsTouched) m_store.release(work.added);

@@ -2,6 +2,7 @@
 #include "core/layout/layout_set.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace kvlab {
 namespace {
@@ -100,9 +101,12 @@ void LayoutSet::drop(CacheState& state, LayerSlots& added, LayerSlots& freed, Ca
   const std::vector<std::vector<int>> layers = layersOf(state);
   for (std::size_t g = 0; g < state.groups.size(); ++g) {
     const std::vector<Slot> lost = leftBehind(state.groups[g]);
+    const std::optional<RingState>& ring = state.groups[g].ring;
     for (const int layer : layers[g]) {
-      if (layout(layer).inPlace()) layout(layer).dropped(store.slots(layer), static_cast<std::int32_t>(lost.size()));
-      else account(lost, store.slots(layer), added[at(layer)], freed[at(layer)]);
+      // Slots of rows that the state before names serve once a prompt has overwritten some of them anyway.
+      const bool overrun = ring && static_cast<std::int64_t>(added[at(layer)].size()) > ring->capacity - ring->filled;
+      if (overrun) layout(layer).dropped(store.slots(layer), static_cast<std::int32_t>(lost.size()));
+      else if (!layout(layer).inPlace()) account(lost, store.slots(layer), added[at(layer)], freed[at(layer)]);
     }
   }
 }
@@ -112,7 +116,11 @@ Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::in
   drop(state, added, freed, context.store);
   std::int64_t bytes = 0;
   const std::vector<std::vector<int>> layers = layersOf(state);
-  for (std::size_t g = 0; g < state.groups.size(); ++g) {
+  std::vector<std::size_t> order(state.groups.size());  // what may find no room comes before what moves rows in place
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_partition(order.begin(), order.end(),
+                        [&](std::size_t g) { return !layout(layers[g].front()).inPlace(); });
+  for (const std::size_t g : order) {
     const int leader = layers[g].front();
     Settling settling{
         .group = state.groups[g], .layers = layers[g], .appended = appended, .fresh = rows, .tick = state.tick};
