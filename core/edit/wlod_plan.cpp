@@ -200,7 +200,8 @@ class WlodPlanner {
   /// What comes does not fit as tokens, however much of the present context is collapsed.
   bool startsCold(std::int32_t length) const {
     const WorkingRules& rules = m_state.rules.working;
-    return coarsestCost(m_tailBegin, rules) + length - m_tailBegin > rules.budget && length > rules.budget;
+    const std::int32_t before = m_state.tree.length();
+    return length > before && coarsestCost(before, rules) + length - before > rules.budget;
   }
 
   /// Notes where a cold start changes the detail of what was there.

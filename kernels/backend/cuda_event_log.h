@@ -27,17 +27,20 @@ class CudaEventLog : public OpLog {
     m_line.check(m_line.api.synchronise(m_line.stream), "the device stopped");
     for (size_t i = 0; i < records.size() && 2 * i + 2 < m_used; ++i) {
       const double begin = sinceBase(2 * i + 1);
-      records[i].start = m_base + std::chrono::microseconds(static_cast<int64_t>(begin));
+      records[i].start = m_base + std::chrono::nanoseconds(static_cast<int64_t>(begin * 1000));
       records[i].us = sinceBase(2 * i + 2) - begin;
     }
     m_used = 0;
   }
 
  private:
+  /// The device stamps the base at some time between the two looks at the host's clock.
   void takeBase() {
     m_line.check(m_line.api.synchronise(m_line.stream), "the device stopped");
-    m_base = std::chrono::steady_clock::now();
+    const auto before = std::chrono::steady_clock::now();
     record();
+    m_line.check(m_line.api.synchronise(m_line.stream), "the device stopped");
+    m_base = before + (std::chrono::steady_clock::now() - before) / 2;
   }
   void record() {
     void* event = nullptr;
