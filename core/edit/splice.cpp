@@ -108,9 +108,11 @@ class Splicer {
     return map;
   }
 
+  /// New rows that a window leaves behind at once; none stands before the first place that changes.
   void noteUnused(int layer) {
     const ResidencyView& map = m_out.state.map(layer);
-    for (std::size_t i = 0; i < at(map.first); ++i)
+    const std::size_t front = untouched(), gone = m_out.state.context.size() - map.size();
+    for (std::size_t i = front > gone ? front - gone : 0; i < at(map.first); ++i)
       if (map.ledger[i] >= m_before.ledger.nextId())
         m_out.unused[at(layer)].push_back(
             m_fresh[at(layer)][at(map.ledger[i].value() - m_before.ledger.nextId().value())]);

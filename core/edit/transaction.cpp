@@ -93,9 +93,7 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
       return slots.error();
     }
     work.reserved = work.added = slots.take();
-    LayerSlots taken = work.added;
-    if (earlier) append(taken, earlier->added);
-    m_poolsTouched = m_poolsTouched || LayoutSet::overruns(before, taken);
+    m_poolsTouched = m_poolsTouched || LayoutSet::overruns(before, work.added, earlier ? &earlier->added : nullptr);
   }
   {
     auto scope = trace.scope("splice");

@@ -81,23 +81,27 @@ Result<LayerSlots> LayoutSet::reserve(CacheStore& store, const CacheState& befor
                                       std::int32_t tail, bool lastLeaves, FaultDoor& faults, std::int32_t more) const {
   std::vector<Slot> after;
   std::vector<std::int32_t> ahead;
+  after.reserve(at(before.layers()));
   for (int layer = 0; layer < before.layers(); ++layer) {
     const ResidencyView& map = before.map(layer);
-    ahead.push_back(before.group(layer).keep ? 0 : more);
+    if (more) ahead.push_back(before.group(layer).keep ? 0 : more);
     after.push_back(map.resident() > 0 && !lastLeaves ? map.slotOf[map.size() - 1] : Slot(-1));
   }
   return store.reserve(inserted, faults, tail, after, ahead);
 }
 
-bool LayoutSet::overruns(const CacheState& before, const LayerSlots& taken) {
+bool LayoutSet::overruns(const CacheState& before, const LayerSlots& taken, const LayerSlots* earlier) {
   for (int layer = 0; layer < before.layers(); ++layer) {
     const std::optional<RingState>& ring = before.group(layer).ring;
-    if (ring && static_cast<std::int64_t>(taken[at(layer)].size()) > ring->capacity - ring->filled) return true;
+    const std::size_t slots = taken[at(layer)].size() + (earlier ? (*earlier)[at(layer)].size() : 0);
+    if (ring && static_cast<std::int64_t>(slots) > ring->capacity - ring->filled) return true;
   }
   return false;
 }
 
 void LayoutSet::drop(CacheState& state, LayerSlots& added, LayerSlots& freed, CacheStore& store) const {
+  if (std::none_of(state.groups.begin(), state.groups.end(), [](const LayerGroup& group) { return group.keep > 0; }))
+    return;
   const std::vector<std::vector<int>> layers = layersOf(state);
   for (std::size_t g = 0; g < state.groups.size(); ++g) {
     const std::vector<Slot> lost = leftBehind(state.groups[g]);

@@ -32,9 +32,9 @@ class LayoutSet {
   /// window makes room for them.
   Result<LayerSlots> reserve(CacheStore& store, const CacheState& before, std::int32_t inserted, std::int32_t tail,
                              bool lastLeaves, FaultDoor& faults, std::int32_t more = 0) const;
-  /// True if slots that were taken since the last commit, [layers] of them, hold live rows: a prompt is longer than
-  /// the room of a ring.
-  static bool overruns(const CacheState& before, const LayerSlots& taken);
+  /// True if slots that were taken since the last commit hold live rows: a prompt is longer than the room of a ring.
+  /// earlier: those of parts that wait for the commit.
+  static bool overruns(const CacheState& before, const LayerSlots& taken, const LayerSlots* earlier);
   /// Rows that windows have left behind lose their slots; added and freed as in settle().
   void drop(CacheState& state, LayerSlots& added, LayerSlots& freed, CacheStore& store) const;
   /// Settles every group of `state` after `rows` new rows, appended or not; returns bytes moved. added and freed: the
