@@ -43,13 +43,16 @@ std::vector<std::string> recordsOf(const Session& s) {
 /// Slots of whole pools, handed out or not, that hold one of the records.
 std::int64_t slotsWith(const Session& s, const std::vector<std::string>& records) {
   std::int64_t found = 0;
-  for (int layer = 0; layer < s.store().layers(); ++layer)
-    for (std::int32_t i = 0; i < s.store().pool(layer).slots(); ++i) {
-      const Slot slot(i);
-      std::string record(static_cast<std::size_t>(s.store().pool(layer).stride()), '\0');
-      s.store().pool(layer).readRecords(std::span(&slot, 1), reinterpret_cast<std::uint8_t*>(record.data()));
-      found += std::find(records.begin(), records.end(), record) != records.end();
-    }
+  for (int layer = 0; layer < s.store().layers(); ++layer) {
+    const RowPool& pool = s.store().pool(layer);
+    std::vector<Slot> slots;
+    for (std::int32_t i = 0; i < pool.slots(); ++i) slots.push_back(Slot(i));
+    const auto stride = static_cast<std::size_t>(pool.stride());
+    std::string all(slots.size() * stride, '\0');
+    pool.readRecords(slots, reinterpret_cast<std::uint8_t*>(all.data()));
+    for (std::size_t slot = 0; slot < slots.size(); ++slot)
+      found += std::find(records.begin(), records.end(), all.substr(slot * stride, stride)) != records.end();
+  }
   return found;
 }
 
