@@ -2,7 +2,6 @@
 #include "core/layout/layout_set.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace kvlab {
 namespace {
@@ -120,23 +119,24 @@ Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::in
   drop(state, added, freed, context.store);
   std::int64_t bytes = 0;
   const std::vector<std::vector<int>> layers = layersOf(state);
-  std::vector<std::size_t> order(state.groups.size());  // what may find no room comes before what moves rows in place
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_partition(order.begin(), order.end(),
-                        [&](std::size_t g) { return !layout(layers[g].front()).inPlace(); });
-  for (const std::size_t g : order) {
+  const auto settleGroup = [&](std::size_t g) -> Status {
     const int leader = layers[g].front();
     Settling settling{
         .group = state.groups[g], .layers = layers[g], .appended = appended, .fresh = rows, .tick = state.tick};
     Result<std::int64_t> moved = layout(leader).settle(settling, context);
-    if (!moved) return moved;
+    if (!moved) return moved.error();
     bytes += *moved;
     for (const int layer : layers[g]) {
       if (layout(layer).inPlace()) continue;
       account(settling.left, context.store.slots(layer), added[at(layer)], freed[at(layer)]);
       added[at(layer)].insert(added[at(layer)].end(), settling.taken.begin(), settling.taken.end());
     }
-  }
+    return ok();
+  };
+  for (const bool moving : {false, true})  // what may find no room comes before what moves rows in place
+    for (std::size_t g = 0; g < state.groups.size(); ++g)
+      if (layout(layers[g].front()).inPlace() == moving)
+        if (Status settled = settleGroup(g); !settled) return settled.error();
   if (!inPlace()) return bytes;
   // History keeps no older state, so slots that only older states named are free.
   for (int layer = 0; layer < state.layers(); ++layer) {
