@@ -111,7 +111,7 @@ void refreshProvenance(CacheState& state, bool cachePhases) {
   }
 }
 
-ExactnessMap exactnessOf(const WlodState& state) {
+ExactnessMap exactnessOf(const WlodState& state, int layers, int perLayer) {
   ExactnessMap out;
   std::vector<Exactness> own(at(state.context.cost()), Exactness::Exact);
   std::vector<std::int32_t> from(own.size(), -1);
@@ -123,11 +123,11 @@ ExactnessMap exactnessOf(const WlodState& state) {
     if (first >= 0) own[at(entry)] = stale ? Exactness::ContextEdited : Exactness::Inherited;
     from[at(entry++)] = first;
   }
-  out.layers.assign(state.slots.size(), own);
-  out.inherited.assign(state.slots.size(), from);
-  if (!out.layers.empty() && first >= 0) {  // layer 0 depends on the row alone
-    out.layers.front().assign(own.size(), Exactness::Exact);
-    out.inherited.front().assign(own.size(), -1);
+  out.layers.assign(at(layers), own);
+  out.inherited.assign(at(layers), from);
+  for (int layer = 0; layer < perLayer && first >= 0; ++layer) {  // layer 0 depends on the row alone
+    out.layers[at(layer)].assign(own.size(), Exactness::Exact);
+    out.inherited[at(layer)].assign(own.size(), -1);
   }
   return out;
 }

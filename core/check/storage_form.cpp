@@ -58,7 +58,7 @@ void checkRuns(const SharedMap& shared, std::int32_t block, Findings& findings) 
 
 void checkStorageForm(const CheckInput& input, std::vector<Violation>& out) {
   Findings findings("storage_form", out);
-  for (const SharedMap& shared : sharedMaps(input)) {
+  for (const SharedMap& shared : storedMaps(input)) {
     const SlotAllocator& slots = input.store.slots(shared.first());
     if (shared.group->ring) checkRing(shared, *shared.group->ring, findings);
     else if (const auto* pages = dynamic_cast<const PageSlots*>(&slots)) checkRuns(shared, pages->block(), findings);

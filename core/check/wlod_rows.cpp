@@ -28,15 +28,12 @@ void checkEntry(const CheckInput& input, const std::vector<SharedMap>& maps, std
                      std::to_string(node.phase()));
   for (const SharedMap& shared : maps) {
     if (index >= shared.map->slotOf.size()) continue;  // another invariant checks lengths
-    for (const int layer : shared.layers) {
-      const Slot lies = wlod.slots[at(layer)][row];
-      if (shared.map->slotOf[index] != lies)
-        findings.add({layer, index, id},
-                     "layer " + std::to_string(layer) + ", " + where() + ": the map has slot " +
-                         std::to_string(shared.map->slotOf[index].value()) + ", the row lies in " +
-                         std::to_string(lies.value()));
-      if (!input.full) break;
-    }
+    const Slot lies = shared.group->stored().slotOf[row];
+    if (shared.map->slotOf[index] != lies)
+      findings.add({shared.first(), index, id},
+                   shared.name() + ", " + where() + ": the map has slot " +
+                       std::to_string(shared.map->slotOf[index].value()) + ", the row lies in " +
+                       std::to_string(lies.value()));
   }
 }
 
@@ -51,17 +48,17 @@ void checkWlodRows(const CheckInput& input, std::vector<Violation>& out) {
     return findings.add({},
                         "there are " + std::to_string(wlod.rows.size()) + " rows and " +
                             std::to_string(wlod.ledger.size()) + " ledger ids");
-  for (std::size_t layer = 0; layer < wlod.slots.size(); ++layer)
-    if (wlod.slots[layer].size() != wlod.rows.size())
-      return findings.add({static_cast<int>(layer), {}, {}},
-                          "layer " + std::to_string(layer) + " has " + std::to_string(wlod.slots[layer].size()) +
-                              " slots for " + std::to_string(wlod.rows.size()) + " rows");
+  const std::vector<SharedMap> maps = sharedMaps(input);
+  for (const SharedMap& shared : maps)
+    if (const std::size_t slots = shared.group->stored().slotOf.size(); slots != wlod.rows.size())
+      return findings.add(
+          {shared.first(), {}, {}},
+          shared.name() + " has " + std::to_string(slots) + " slots for " + std::to_string(wlod.rows.size()) + " rows");
   if (input.full) {
     const std::vector<WlodRow> wanted = wlodRows(wlod.context, wlod.rules.attention);
     if (!std::equal(wanted.begin(), wanted.end(), wlod.rows.begin(), wlod.rows.end()))
       findings.add({}, "the rows are not those of the working context in order of arrival");
   }
-  const std::vector<SharedMap> maps = sharedMaps(input);
   std::size_t index = 0;
   for (std::size_t row = 0; row < wlod.rows.size(); ++row) {
     if (wlod.tree.row(wlod.rows[row].node) != wlod.ledger[row])

@@ -24,6 +24,7 @@ class Mirror {
 
   CacheState write(WlodApplied&& applied) {
     m_out.ledger = std::move(applied.ledger);
+    m_slots = std::move(applied.slots);
     auto state = std::make_shared<WlodState>(std::move(applied.state));
     m_state = state.get();
     m_out.tick = Tick(m_before.tick.value() + 1);
@@ -92,16 +93,20 @@ class Mirror {
       }
   }
 
-  /// Layers whose rows lie in the same slots share a group.
+  bool alike(std::size_t a, std::size_t b) const {
+    const int one = static_cast<int>(a), other = static_cast<int>(b);
+    return m_rules.layouts.alike(one, other) && m_before.group(one).window == m_before.group(other).window &&
+        std::equal(m_slots[a].begin(), m_slots[a].end(), m_slots[b].begin(), m_slots[b].end());
+  }
+
+  /// Layers that are alike and whose rows lie in the same slots share a group.
   void writeGroups() {
     m_out.groups.clear();
     m_out.groupOf.clear();
     std::vector<std::size_t> firsts;
-    for (std::size_t layer = 0; layer < m_state->slots.size(); ++layer) {
-      const std::span<const Slot> own = m_state->slots[layer].span();
-      const auto same = std::find_if(firsts.begin(), firsts.end(), [&](std::size_t first) {
-        return std::equal(own.begin(), own.end(), m_state->slots[first].begin(), m_state->slots[first].end());
-      });
+    for (std::size_t layer = 0; layer < m_slots.size(); ++layer) {
+      const auto same =
+          std::find_if(firsts.begin(), firsts.end(), [&](std::size_t first) { return alike(first, layer); });
       m_out.groupOf.push_back(static_cast<std::int32_t>(same - firsts.begin()));
       if (same != firsts.end()) continue;
       firsts.push_back(layer);
@@ -116,14 +121,14 @@ class Mirror {
     auto map = std::make_shared<ResidencyView>();
     map->ledger = m_out.context;
     map->phases = m_out.phases;
-    map->slotOf = entriesOf(*m_state, m_state->slots[layer], before.map->slotOf);
+    map->slotOf = entriesOf(*m_state, m_slots[layer], before.map->slotOf);
     group.map = std::move(map);
     group.provenance = before.provenance;
     group.provenance.append(std::vector<Provenance>(m_out.ledger.size() - group.provenance.size()));
     if (m_state->rules.attention == WlodAttention::Flat) return group;
     auto all = std::make_shared<ResidencyView>();
     all->ledger = m_state->ledger;
-    all->slotOf = m_state->slots[layer];
+    all->slotOf = m_slots[layer];
     all->phases = Column<std::int32_t>::make(at(m_state->count()), [&](std::int32_t* out) {
       for (const WlodRow& row : m_state->rows) *out++ = row.node.phase();
     });
@@ -146,7 +151,9 @@ class Mirror {
     }
     newest->received.resize(mass.size());
     m_out.attention = std::move(newest);
-    const std::vector<double> now = entryMass(state.context, state.rows.span(), mass, m_rules.lens);
+    std::vector<double> weights;
+    for (const double layer : m_rules.lens) weights.insert(weights.end(), at(m_out.perLayer), layer);
+    const std::vector<double> now = entryMass(state.context, state.rows.span(), mass, weights);
     std::vector<double> was = carried(m_before.wlod->context, state.mass, state.context, 0, true);
     for (std::size_t i = 0; i < now.size(); ++i) was[i] = m_rules.memory * was[i] + (1 - m_rules.memory) * now[i];
     state.mass = std::move(was);
@@ -156,6 +163,7 @@ class Mirror {
   const WlodMirrorRules& m_rules;
   CacheState m_out;
   const WlodState* m_state = nullptr;
+  std::vector<Column<Slot>> m_slots;  // [cache layers][rows]
 };
 
 }  // namespace
@@ -182,6 +190,27 @@ std::vector<double> carried(const WorkingContext& before, std::span<const double
     out[i] = sums ? sum : highest;
   }
   return out;
+}
+
+EntryMaps showArrived(CacheState& state) {
+  EntryMaps entries;
+  for (LayerGroup& group : state.groups) {
+    entries.push_back(group.map);
+    if (group.all) group.map = group.all;
+  }
+  return entries;
+}
+
+void showEntries(CacheState& state, const EntryMaps& entries) {
+  for (std::size_t g = 0; g < state.groups.size(); ++g) {
+    LayerGroup& group = state.groups[g];
+    if (!group.all) continue;
+    const std::shared_ptr<const ResidencyView> settled = std::exchange(group.map, entries[g]);
+    if (std::exchange(group.all, settled) == settled) continue;  // nothing has moved
+    auto map = std::make_shared<ResidencyView>(*entries[g]);
+    map->slotOf = entriesOf(*state.wlod, settled->slotOf, map->slotOf);
+    group.map = std::move(map);
+  }
 }
 
 CacheState mirrored(const CacheState& before, WlodApplied&& applied, const WlodMirrorRules& rules) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 
 #include "core/edit/row_driver.h"
 #include "kernels/ops/attention.h"
@@ -13,10 +14,15 @@ namespace {
 /// What the queries of a chunk look at: the lists of its blocks one behind another, each from a border of attention's
 /// blocks of keys on, so that a query's bits do not tell where its list stands.
 struct ChunkLists {
+  struct Begins {
+    std::vector<std::int32_t> host;  // [queries] later than `begin`
+    const std::int32_t* placed = nullptr;
+  };
   std::vector<std::int32_t> rows;                           // of the state
   std::vector<std::int32_t> phases, begin, end;             // [rows], [queries], [queries]
   std::vector<bool> self;                                   // [queries]
-  std::vector<std::vector<std::int32_t>> slots, selfSlots;  // [layers][rows], [layers][queries]
+  std::vector<std::vector<std::int32_t>> slots, selfSlots;  // [cache layers][rows], [cache layers][queries]
+  std::map<int, Begins> windows;                            // what masks let through
   LayerPass shared;                                         // by all layers, where ops read it
 
   bool anySelf() const { return std::find(self.begin(), self.end(), true) != self.end(); }
@@ -26,7 +32,8 @@ struct ChunkLists {
 class CoveredRows : public RowDriver {
  public:
   CoveredRows(Transformer& transformer, CacheStore& store, FaultDoor& faults, const WlodJob& job)
-      : RowDriver(transformer, faults, job.wanted, job.layers ? job.layers : store.layers(), 1),
+      : RowDriver(transformer, faults, job.wanted, job.layers ? job.layers : transformer.model().config().layers,
+                  store.layers() / transformer.model().config().layers),
         m_store(store),
         m_job(job),
         m_state(job.state),
@@ -46,9 +53,10 @@ class CoveredRows : public RowDriver {
     m_result.logits = std::move(brought->logits);
     m_result.rows = count();
     if (!m_newestLists || !brought->attention) return std::move(m_result);
-    for (const std::vector<float>& mass : brought->attention->mass) {
+    for (std::size_t layer = 0; layer < brought->attention->mass.size(); ++layer) {
+      const std::vector<float>& mass = brought->attention->mass[layer];
       std::vector<float>& out = m_result.mass.emplace_back(at(m_state.count()));  // by row of the state
-      for (std::int32_t i = m_newestLists->begin.back(); i < m_newestLists->end.back(); ++i)
+      for (std::int32_t i = beginsOf(*m_newestLists, layer).back(); i < m_newestLists->end.back(); ++i)
         out[at(m_newestLists->rows[at(i)])] = mass[at(i)];
     }
     return std::move(m_result);
@@ -69,11 +77,12 @@ class CoveredRows : public RowDriver {
   LayerPass pass(int layer, const RowsChunk& chunk) override {
     const ChunkLists& lists = m_lists.back();
     const RowPool& pool = m_store.pool(layer);
-    const std::span<const std::int32_t> own = plain(m_state.slots[at(layer)].span());
-    const bool kept = layer == 0 && keepsLayer0(m_chunk.front());
+    const std::span<const std::int32_t> own = plain(m_job.slots[at(layer)].span());
+    const bool kept = layer < m_perLayer && keepsLayer0(m_chunk.front());
     LayerPass one = lists.shared;
     readFrom(one, pool);
     one.write = kept ? nullptr : pick(own);
+    if (const int window = m_job.windows[at(layer)]) one.rowBegin = lists.windows.at(window).placed;
     one.slots = m_staging.in(flat() ? own : std::span<const std::int32_t>(lists.slots[at(layer)]));
     one.selfSlot = lists.anySelf() ? m_staging.in(lists.selfSlots[at(layer)]) : nullptr;
     if (!kept) m_result.bytes += chunk.n * pool.stride();
@@ -104,6 +113,11 @@ class CoveredRows : public RowDriver {
     return m_transformer.rotary().index(Phase(node.phase()), node.level ? m_state.rules.sigma * node.span() / 2 : 0.0);
   }
 
+  const std::vector<std::int32_t>& beginsOf(const ChunkLists& lists, std::size_t layer) const {
+    const int window = m_job.windows[layer];
+    return window ? lists.windows.at(window).host : lists.begin;
+  }
+
   bool keepsLayer0(std::int32_t row) const {
     return !m_job.keepsLayer0.empty() && m_job.keepsLayer0[at(row - m_job.from)];
   }
@@ -122,15 +136,30 @@ class CoveredRows : public RowDriver {
     }
   }
 
+  /// What the mask of a window lets through of each query's list, whose phases ascend.
+  void addWindow(ChunkLists& lists, int window) {
+    if (!window || lists.windows.contains(window)) return;
+    ChunkLists::Begins& begins = lists.windows[window];
+    const auto phase = [&](std::int32_t row) { return m_state.rows[at(row)].node.phase(); };
+    for (std::size_t q = 0; q < m_chunk.size(); ++q) {
+      const auto from = lists.rows.begin() + lists.begin[q], to = lists.rows.begin() + lists.end[q];
+      const std::int32_t last = phase(m_chunk[q]) - window;
+      const auto first = std::partition_point(from, to, [&](std::int32_t row) { return phase(row) <= last; });
+      begins.host.push_back(static_cast<std::int32_t>(first - lists.rows.begin()));
+    }
+    begins.placed = m_staging.in(begins.host);
+  }
+
   /// The lists of the present chunk.
   void list() {
     ChunkLists& lists = m_lists.emplace_back();
     const std::size_t n = m_chunk.size();
     lists.begin.resize(n), lists.end.resize(n), lists.self.resize(n);
     for (const QueryBlock& block : m_coverage.blocks(m_chunk)) addBlock(lists, block);
+    for (const int window : m_job.windows) addWindow(lists, window);
     if (!flat()) {  // flat reads the state's own columns
       for (const std::int32_t row : lists.rows) lists.phases.push_back(m_phases[at(row)]);
-      for (const Column<Slot>& column : m_state.slots) {
+      for (const Column<Slot>& column : m_job.slots) {
         std::vector<std::int32_t>&slots = lists.slots.emplace_back(), &self = lists.selfSlots.emplace_back();
         for (const std::int32_t row : lists.rows) slots.push_back(column[at(row)].value());
         for (std::size_t q = 0; q < n; ++q) self.push_back(lists.self[q] ? column[at(m_chunk[q])].value() : -1);

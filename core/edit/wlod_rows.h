@@ -15,20 +15,22 @@
 
 namespace kvlab {
 
-/// All rows of the pass stand in `state`, whose slots are written to.
+/// All rows of the pass stand in `state`.
 struct WlodJob {
   const WlodState& state;
+  std::span<const Column<Slot>> slots;  // [cache layers][rows of the state]: where rows are and go
+  std::vector<int> windows = {};        // [cache layers] phases that the mask lets through; 0 = all
   std::function<TokenId(LedgerId)> tokenOf;
   std::int32_t from = 0;                // rows [from, rows of the state) are computed
   std::vector<std::int32_t> rows = {};  // of these, ascending; empty = all
-  int layers = 0;                       // the first so many; 0 = all
+  int layers = 0;                       // of the model, the first so many; 0 = all
   std::vector<bool> keepsLayer0 = {};   // [rows - from] whose layer 0 is there already; empty = none
   Wanted wanted = {};                   // of the last entry: logits, newest
 };
 
 struct WlodResult {
   std::vector<float> logits;             // [vocab]
-  std::vector<std::vector<float>> mass;  // [layers][rows] attention of the last entry, mean over query heads
+  std::vector<std::vector<float>> mass;  // [cache layers][rows] attention of the last entry, mean over query heads
   std::int64_t rows = 0, bytes = 0;      // computed; K/V written
   std::int64_t pairs = 0;                // rows looked at by all queries together, in one layer
 };

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "core/edit/recompute.h"
+#include "core/edit/wlod_mirror.h"
 
 namespace kvlab {
 namespace {
@@ -20,6 +21,11 @@ std::int32_t lastEntry(const WlodState& state) {
   std::int32_t row = std::max(0, state.count() - 1);
   while (row > 0 && !state.rows[at(row)].entry) --row;
   return row;
+}
+
+void drop(std::vector<Slot>& from, std::vector<Slot> less) {
+  std::sort(less.begin(), less.end());
+  std::erase_if(from, [&](Slot slot) { return std::binary_search(less.begin(), less.end(), slot); });
 }
 
 /// Rows that queries look at, without building their lists twice.
@@ -37,25 +43,32 @@ std::int64_t pairsOf(const WlodState& state, std::int32_t from) {
 
 /// One run: what it started from and what it has made so far.
 struct WlodTransaction::Work {
-  const WlodState& before;
+  const CacheState& state;
   const WlodPlan* plan;  // null = a rebuild
   Source addSource;
-  Tick now;
   WlodRecompute recompute;
   Trace& trace;
+  const WlodState& before = *state.wlod;
+  Tick now = Tick(state.tick.value() + 1);
   WlodApplied out = {};
+  LayerSlots unused = {};               // of out.added: rows that stay where they were
   std::vector<std::int32_t> old = {};   // [rows after] the row before that stands for the same node, -1 = none
   std::int32_t from = 0;                // rows from here on are computed
   std::vector<bool> keeps = {};         // [rows - from] whose layer 0 stays
   std::vector<std::int32_t> rows = {};  // that are computed
+
+  const Column<Slot>& slotsBefore(std::size_t layer) const {
+    return state.group(static_cast<int>(layer)).stored().slotOf;
+  }
+  /// A layer of the model's first, whose rows depend on embedding and phase alone.
+  bool first(std::size_t layer) const { return static_cast<int>(layer) < state.perLayer; }
 };
 
-Result<WlodApplied> WlodTransaction::run(const Ledger& ledger, const WlodState& before, const WlodPlan& plan,
-                                         Source addSource, Tick now, WlodRecompute recompute, Trace& trace,
-                                         const Progress& progress) {
-  Work work{before, &plan, addSource, now, recompute, trace};
-  work.out.ledger = ledger;
-  work.out.state = before;
+Result<WlodApplied> WlodTransaction::run(const CacheState& before, const WlodPlan& plan, Source addSource,
+                                         WlodRecompute recompute, Trace& trace, const Progress& progress) {
+  Work work{before, &plan, addSource, recompute, trace};
+  work.out.ledger = before.ledger;
+  work.out.state = work.before;
   {
     auto scope = trace.scope("splice");
     spliceTree(work);
@@ -65,25 +78,53 @@ Result<WlodApplied> WlodTransaction::run(const Ledger& ledger, const WlodState& 
   return finish(work, progress);
 }
 
-Result<WlodApplied> WlodTransaction::rebuild(const Ledger& ledger, const WlodState& before, Trace& trace,
-                                             const Progress& progress) {
-  Work work{before, nullptr, Source::User, Tick(0), WlodRecompute::Full, trace};
-  work.out.ledger = ledger;
-  work.out.state = before;
-  for (std::int32_t row = 0; row < before.count(); ++row) work.old.push_back(row);
-  work.out.invalidation = invalidate(before.rows.span(), before.rows.span(), {{{0, before.context.length()}, false}});
+Result<WlodApplied> WlodTransaction::rebuild(const CacheState& before, Trace& trace, const Progress& progress) {
+  Work work{before, nullptr, Source::User, WlodRecompute::Full, trace};
+  work.out.ledger = before.ledger;
+  work.out.state = work.before;
+  const std::span<const WlodRow> rows = work.before.rows.span();
+  for (std::int32_t row = 0; row < work.before.count(); ++row) work.old.push_back(row);
+  work.out.invalidation = invalidate(rows, rows, {{{0, work.before.context.length()}, false}});
   return finish(work, progress);
 }
 
 Result<WlodApplied> WlodTransaction::finish(Work& work, const Progress& progress) {
-  if (Status placed = placeRows(work); !placed) return placed.error();
+  chooseFrom(work);
+  KV_TRY(placeRows(work));
   Status done = chooseRows(work, progress);
   if (done) done = compute(work, progress);
   if (!done) {
     m_store.release(work.out.added);
     return done.error();
   }
+  m_layouts.release(m_store, work.unused);
+  for (std::size_t layer = 0; layer < work.unused.size(); ++layer) drop(work.out.added[layer], work.unused[layer]);
   return std::move(work.out);
+}
+
+Result<Applied> WlodTransaction::commit(const CacheState& before, WlodApplied applied, const WlodMirrorRules& rules,
+                                        Trace& trace) {
+  auto scope = trace.scope("commit", m_layouts.names());
+  Applied out;
+  out.bytesMoved = applied.result.bytes;
+  out.rows = applied.computed;
+  out.appended = applied.appended;
+  out.added = std::move(applied.added);
+  out.freed = std::move(applied.freed);
+  out.state = mirrored(before, std::move(applied), rules);
+  LayoutContext context{m_store, m_faults};
+  const EntryMaps entries = showArrived(out.state);
+  const Result<std::int64_t> moved = m_layouts.settle(out.state, out.appended, out.rows, out.added, out.freed, context);
+  // Slots run out before layouts that work in place begin.
+  m_poolsTouched = !moved && m_layouts.inPlace() && moved.error().code != "staging";
+  if (!moved) {
+    if (!m_poolsTouched) m_store.release(out.added);
+    return moved.error();
+  }
+  showEntries(out.state, entries);
+  scope.bytes(*moved);
+  out.bytesMoved += *moved;
+  return out;
 }
 
 /// Ledger rows of new tokens, the time line, and the gists above them.
@@ -217,10 +258,10 @@ void WlodTransaction::nameRows(Work& work) {
   }
 }
 
-/// Which rows are computed, and slots for them: rows that are clean keep theirs, a layer 0 that stays valid too.
-Status WlodTransaction::placeRows(Work& work) {
+/// Which rows are computed.
+void WlodTransaction::chooseFrom(Work& work) {
   WlodApplied& out = work.out;
-  WlodState& state = out.state;
+  const WlodState& state = out.state;
   const Invalidation& dirty = out.invalidation;
   const bool appends =
       std::all_of(work.old.begin() + dirty.firstDirty, work.old.end(), [](std::int32_t row) { return row < 0; });
@@ -231,34 +272,48 @@ Status WlodTransaction::placeRows(Work& work) {
   work.from = full ? 0 : std::min(dirty.firstDirty, lastEntry(state));  // the newest entry tells the next token
   for (std::int32_t row = work.from; row < state.count(); ++row)
     work.keeps.push_back(!full && dirty.layer0[at(row)] && work.old[at(row)] >= 0);
+  out.appended = work.from >= work.before.count();
+}
 
+/// Slots for the rows to compute: rows that are clean keep theirs, a layer 0 that stays valid too.
+Status WlodTransaction::placeRows(Work& work) {
+  WlodApplied& out = work.out;
   auto scope = work.trace.scope("reserve");
-  const std::int32_t computed = out.computed = state.count() - work.from;
-  Result<LayerSlots> reserved = m_store.reserve(computed, m_faults);
-  if (!reserved) return reserved.error();
-  out.added = reserved.take();
+  const std::int32_t computed = out.computed = out.state.count() - work.from;
+  const std::int32_t tail = out.appended ? computed : 0;
+  out.added = KV_TRY(m_layouts.reserve(m_store, work.state, computed - tail, tail, false, m_faults));
   out.freed.resize(out.added.size());
+  work.unused.resize(out.added.size());
   std::vector<bool> keptFront(at(work.before.count()));
   for (std::int32_t row = 0; row < work.from; ++row) keptFront[at(work.old[at(row)])] = true;
   for (std::size_t layer = 0; layer < out.added.size(); ++layer) {
     std::vector<bool> kept = keptFront;
-    const Column<Slot> was = work.before.slots.empty() ? Column<Slot>() : work.before.slots[layer];
-    std::vector<Slot> slots(was.begin(), was.begin() + std::min(work.from, work.before.count())), used, unused;
+    const Column<Slot>& was = work.slotsBefore(layer);
+    std::vector<Slot> slots(was.begin(), was.begin() + std::min(work.from, work.before.count()));
     for (std::int32_t i = 0; i < computed; ++i) {
       const Slot fresh = out.added[layer][at(i)];
-      const bool stays = layer == 0 && work.keeps[at(i)];
+      const bool stays = work.first(layer) && work.keeps[at(i)];
       slots.push_back(stays ? was[at(work.old[at(work.from + i)])] : fresh);
-      if (stays) kept[at(work.old[at(work.from + i)])] = true;
-      (stays ? unused : used).push_back(fresh);
+      if (!stays) continue;
+      kept[at(work.old[at(work.from + i)])] = true;
+      work.unused[layer].push_back(fresh);
     }
-    m_store.slots(static_cast<int>(layer)).give(unused);
-    out.added[layer] = std::move(used);
     for (std::size_t i = 0; i < kept.size(); ++i)
       if (!kept[i]) out.freed[layer].push_back(was[i]);
-    if (state.slots.size() <= layer) state.slots.emplace_back();
-    state.slots[layer] = was.following(slots);
+    out.slots.push_back(was.following(slots));
   }
   return ok();
+}
+
+WlodJob WlodTransaction::jobOf(const Work& work) const {
+  const Ledger& ledger = work.out.ledger;
+  WlodJob job{.state = work.out.state,
+              .slots = work.out.slots,
+              .tokenOf = [&ledger](LedgerId id) { return ledger[id].token; },
+              .from = work.from,
+              .keepsLayer0 = work.keeps};
+  for (int layer = 0; layer < work.state.layers(); ++layer) job.windows.push_back(work.state.group(layer).window);
+  return job;
 }
 
 /// `selective`: of the rows that were there before, those whose layer 1 deviates most are computed; the others stay.
@@ -294,57 +349,52 @@ Status WlodTransaction::chooseRows(Work& work, const Progress& progress) {
 Result<std::vector<double>> WlodTransaction::deviations(Work& work, const std::vector<std::int32_t>& rows,
                                                         const Progress& progress) {
   WlodApplied& out = work.out;
-  const int layer = std::min(1, m_store.layers() - 1);
-  WlodJob job{out.state, [&out](LedgerId id) { return out.ledger[id].token; }, work.from, {}, layer + 1, work.keeps};
-  if (Result<WlodResult> probe = computeWlodRows(m_transformer, m_store, m_faults, job, progress); !probe)
-    return probe.error();
-  std::vector<std::int32_t> was, is;
-  for (const std::int32_t row : rows) {
-    was.push_back(work.before.slots[at(layer)][at(work.old[at(row)])].value());
-    is.push_back(out.state.slots[at(layer)][at(row)].value());
+  const int perLayer = work.state.perLayer, layer = std::min(1, m_store.layers() / perLayer - 1);
+  WlodJob job = jobOf(work);
+  job.layers = layer + 1;
+  KV_TRY(computeWlodRows(m_transformer, m_store, m_faults, job, progress));
+  std::vector<double> apart(rows.size()), size(rows.size());
+  for (int own = layer * perLayer; own < (layer + 1) * perLayer; ++own) {
+    std::vector<std::int32_t> was, is;
+    for (const std::int32_t row : rows) {
+      was.push_back(work.slotsBefore(at(own))[at(work.old[at(row)])].value());
+      is.push_back(out.slots[at(own)][at(row)].value());
+    }
+    const RowPool& pool = m_store.pool(own);
+    const std::size_t width = at(pool.width());
+    std::vector<float> k[2], v[2];
+    for (int side = 0; side < 2; ++side) {
+      k[side].resize(rows.size() * width), v[side].resize(rows.size() * width);
+      pool.gather(side ? is : was, k[side].data(), v[side].data());
+    }
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      for (const auto* values : {&k, &v})
+        for (std::size_t d = i * width; d < (i + 1) * width; ++d) {
+          const double before = static_cast<double>((*values)[0][d]),
+                       difference = static_cast<double>((*values)[1][d]) - before;
+          apart[i] += difference * difference, size[i] += before * before;
+        }
   }
-  const RowPool& pool = m_store.pool(layer);
-  const std::size_t width = at(pool.width());
-  std::vector<float> k[2], v[2];
-  for (int side = 0; side < 2; ++side) {
-    k[side].resize(rows.size() * width), v[side].resize(rows.size() * width);
-    pool.gather(side ? is : was, k[side].data(), v[side].data());
-  }
-  std::vector<double> deviation;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    double apart = 0, size = 0;
-    for (const auto* values : {&k, &v})
-      for (std::size_t d = i * width; d < (i + 1) * width; ++d) {
-        const double before = static_cast<double>((*values)[0][d]),
-                     difference = static_cast<double>((*values)[1][d]) - before;
-        apart += difference * difference, size += before * before;
-      }
-    deviation.push_back(size > 0 ? apart / size : apart);
-  }
-  return deviation;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (size[i] > 0) apart[i] /= size[i];
+  return apart;
 }
 
 /// Rows that go on as they were: in their old slots.
 void WlodTransaction::leave(Work& work, const std::vector<std::int32_t>& rows) {
   WlodApplied& out = work.out;
   for (std::size_t layer = 0; layer < out.added.size(); ++layer) {
-    const Column<Slot>& was = work.before.slots[layer];
-    std::vector<Slot> slots(out.state.slots[layer].begin(), out.state.slots[layer].end()), unused, again;
+    const Column<Slot>& was = work.slotsBefore(layer);
+    std::vector<Slot> slots(out.slots[layer].begin(), out.slots[layer].end()), again;
     for (const std::int32_t row : rows) {
       const Slot old = was[at(work.old[at(row)])];
       if (slots[at(row)] == old) continue;  // layer 0
-      unused.push_back(slots[at(row)]);
+      work.unused[layer].push_back(slots[at(row)]);
       again.push_back(old);
       slots[at(row)] = old;
     }
-    const auto drop = [](std::vector<Slot>& from, std::vector<Slot> less) {
-      std::sort(less.begin(), less.end());
-      std::erase_if(from, [&](Slot slot) { return std::binary_search(less.begin(), less.end(), slot); });
-    };
-    drop(out.added[layer], unused);
     drop(out.freed[layer], again);
-    m_store.slots(static_cast<int>(layer)).give(unused);
-    out.state.slots[layer] = was.following(slots);
+    out.slots[layer] = was.following(slots);
   }
 }
 
@@ -352,14 +402,9 @@ Status WlodTransaction::compute(Work& work, const Progress& progress) {
   WlodApplied& out = work.out;
   auto scope = work.trace.scope("compute_rows",
                                 std::to_string(out.computed) + " of " + std::to_string(out.state.count()) + " rows");
-  const Ledger& ledger = out.ledger;
-  WlodJob job{out.state,
-              [&ledger](LedgerId id) { return ledger[id].token; },
-              work.from,
-              work.rows,
-              0,
-              work.keeps,
-              {.logits = true, .newest = InLayers::All}};
+  WlodJob job = jobOf(work);
+  job.rows = work.rows;
+  job.wanted = {.logits = true, .newest = InLayers::All};
   const auto start = Trace::Clock::now();
   Result<WlodResult> result = computeWlodRows(m_transformer, m_store, m_faults, job, progress);
   if (!result) return result.error();

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out a plan of a wLOD session: tree and gists, rows and slots, then one pass over what is dirty, in order
-// of arrival. New rows get slots of their own, so the state before stays whole until the caller takes the one after.
-// A failure leaves nothing behind. Engine thread. semantics.md, section 8.
+// Carries out a plan of a wLOD session: tree and gists, rows and slots, then one pass over what is dirty, in order of
+// arrival. New rows get slots of their own, so the state before stays whole until commit() settles the layouts, as
+// Transaction does for other sessions. A failure before leaves nothing behind. Engine thread. semantics.md, section 8.
 #pragma once
 #include "core/api/wlod_settings.h"
 #include "core/edit/trace.h"
+#include "core/edit/transaction.h"
 #include "core/edit/wlod_plan.h"
 #include "core/edit/wlod_rows.h"
 #include "core/state/ledger.h"
@@ -14,8 +15,10 @@ namespace kvlab {
 struct WlodApplied {
   Ledger ledger;
   WlodState state;
-  LayerSlots added, freed;  // [layers] slots gained and lost against the state before
-  WlodResult result;        // of the pass
+  std::vector<Column<Slot>> slots;  // [cache layers][rows of the state]
+  LayerSlots added, freed;          // [cache layers] slots gained and lost against the state before
+  bool appended = false;            // rows only came behind the last one
+  WlodResult result;                // of the pass
   Invalidation invalidation;
   RecomputeChoice choice;
   std::vector<TreeNode> gists;  // embeddings made anew
@@ -23,16 +26,23 @@ struct WlodApplied {
   double us = 0;                // of the pass
 };
 
+struct WlodMirrorRules;
+
 class WlodTransaction {
  public:
-  WlodTransaction(Transformer& transformer, CacheStore& store, FaultDoor& faults, const GistNet& net)
-      : m_transformer(transformer), m_store(store), m_faults(faults), m_net(net) {}
+  WlodTransaction(Transformer& transformer, CacheStore& store, const LayoutSet& layouts, FaultDoor& faults,
+                  const GistNet& net)
+      : m_transformer(transformer), m_store(store), m_layouts(layouts), m_faults(faults), m_net(net) {}
 
-  Result<WlodApplied> run(const Ledger& ledger, const WlodState& before, const WlodPlan& plan, Source addSource,
-                          Tick now, WlodRecompute recompute, Trace& trace, const Progress& progress = {});
+  Result<WlodApplied> run(const CacheState& before, const WlodPlan& plan, Source addSource, WlodRecompute recompute,
+                          Trace& trace, const Progress& progress = {});
   /// Every row of a state computed anew, in slots of its own.
-  Result<WlodApplied> rebuild(const Ledger& ledger, const WlodState& before, Trace& trace,
-                              const Progress& progress = {});
+  Result<WlodApplied> rebuild(const CacheState& before, Trace& trace, const Progress& progress = {});
+  /// The state that follows `before`, settled. Where this fails, the slots of `applied` are given back, unless
+  /// poolsTouched().
+  Result<Applied> commit(const CacheState& before, WlodApplied applied, const WlodMirrorRules& rules, Trace& trace);
+  /// True if the last commit() failed after rows had begun to move in place.
+  bool poolsTouched() const { return m_poolsTouched; }
 
  private:
   struct Work;
@@ -42,7 +52,9 @@ class WlodTransaction {
   LedgerId nameOf(Work& work, TreeNode node);
   void spliceRows(Work& work);
   void nameRows(Work& work);
+  void chooseFrom(Work& work);
   Status placeRows(Work& work);
+  WlodJob jobOf(const Work& work) const;
   Status chooseRows(Work& work, const Progress& progress);
   Result<std::vector<double>> deviations(Work& work, const std::vector<std::int32_t>& rows, const Progress& progress);
   void leave(Work& work, const std::vector<std::int32_t>& rows);
@@ -51,8 +63,10 @@ class WlodTransaction {
 
   Transformer& m_transformer;
   CacheStore& m_store;
+  const LayoutSet& m_layouts;
   FaultDoor& m_faults;
   const GistNet& m_net;
+  bool m_poolsTouched = false;
 };
 
 }  // namespace kvlab

@@ -2,7 +2,7 @@
 // wLOD without a session: incremental against full recompute over where an edit stands and how many blocks it
 // collapses, and how a full pass grows with the time line, flat and pyramid. The working context begins as tokens
 // alone, so rows are moments. Each edit is undone by the expansion that follows it, which counts as a run.
-#include "core/edit/wlod_transaction.h"
+#include "core/edit/wlod_mirror.h"
 #include "core/experiment/bench_rig.h"
 
 namespace kvlab {
@@ -20,14 +20,19 @@ struct Machine {
 /// A time line of one length with its rows.
 class WlodLine {
  public:
-  WlodLine(const Machine& machine, Transformer& transformer, CacheStore store, WlodAttention attention)
+  WlodLine(const Machine& machine, Transformer& transformer, LayoutSet layouts, CacheStore store,
+           WlodAttention attention)
       : m_machine(machine),
         m_store(std::move(store)),
+        m_layouts(std::move(layouts)),
         m_net(meanGistNet(machine.model->config().hidden)),
-        m_transaction(transformer, m_store, m_faults, *m_net) {
-    m_state.rules.attention = attention;
-    m_state.rules.working = {kMostMoments, 0, 0};
-    m_state.tree = MegaContext(machine.model->config().hidden);
+        m_transaction(transformer, m_store, m_layouts, m_faults, *m_net) {
+    auto wlod = std::make_shared<WlodState>();
+    wlod->rules.attention = attention;
+    wlod->rules.working = {kMostMoments, 0, 0};
+    wlod->tree = MegaContext(machine.model->config().hidden);
+    m_state.wlod = std::move(wlod);
+    m_layouts.start(m_state, std::vector<std::int32_t>(at(m_store.layers())));
   }
 
   /// Seconds of a list of actions, or of a full recompute where there is none.
@@ -36,16 +41,16 @@ class WlodLine {
     const auto start = BenchClock::now();
     Result<WlodApplied> done = WlodApplied{};
     if (actions.empty()) {
-      done = m_transaction.rebuild(m_ledger, m_state, trace);
+      done = m_transaction.rebuild(m_state, trace);
     } else {
-      WlodPlan plan = KV_TRY(planWlod(m_state, m_machine.model->config().vocab, actions));
-      done = m_transaction.run(m_ledger, m_state, plan, Source::Prompt, Tick(1), WlodRecompute::Incremental, trace);
+      WlodPlan plan = KV_TRY(planWlod(*m_state.wlod, m_machine.model->config().vocab, actions));
+      done = m_transaction.run(m_state, plan, Source::Prompt, WlodRecompute::Incremental, trace);
     }
     if (!done) return done.error();
     const double seconds = secondsSince(start);
-    m_ledger = std::move(done->ledger);
-    m_state = std::move(done->state);
-    m_store.release(done->freed);
+    Applied next = KV_TRY(m_transaction.commit(m_state, done.take(), {{}, m_layouts}, trace));
+    m_state = std::move(next.state);
+    m_store.release(next.freed);
     return seconds;
   }
 
@@ -54,16 +59,16 @@ class WlodLine {
     for (const TokenId token : benchTokens(length, m_machine.model->config().vocab)) adds.push_back(Add{token});
     return timed(adds);
   }
-  std::int32_t rows() const { return m_state.count(); }
+  std::int32_t rows() const { return m_state.wlod->count(); }
 
  private:
   const Machine& m_machine;
   CacheStore m_store;
+  LayoutSet m_layouts;
   FaultDoor m_faults;
   std::shared_ptr<const GistNet> m_net;
   WlodTransaction m_transaction;
-  Ledger m_ledger;
-  WlodState m_state;
+  CacheState m_state;
 };
 
 Result<std::unique_ptr<WlodLine>> makeLine(const Machine& machine, Transformer& transformer, int length,
@@ -71,8 +76,9 @@ Result<std::unique_ptr<WlodLine>> makeLine(const Machine& machine, Transformer& 
   const ModelConfig& c = machine.model->config();
   const kernels::RowFormat format{c.kvHeads, c.headDim, machine.model->dtype(), machine.model->dtype()};
   const auto slots = static_cast<std::int32_t>(2.2 * length) + 256;  // all rows twice, summaries with them
-  CacheStore store = KV_TRY(CacheStore::create(*machine.backend, c.layers, format, slots));
-  return std::make_unique<WlodLine>(machine, transformer, std::move(store), attention);
+  LayoutSet set = LayoutSet::of(layouts().front(), c.layers, {.capacity = slots});
+  CacheStore store = KV_TRY(CacheStore::create(*machine.backend, set.pools(std::vector(at(c.layers), format))));
+  return std::make_unique<WlodLine>(machine, transformer, std::move(set), std::move(store), attention);
 }
 
 const char* nameOf(WlodAttention attention) { return attention == WlodAttention::Flat ? "flat" : "pyramid"; }

@@ -82,7 +82,7 @@ Result<LayerSlots> LayoutSet::reserve(CacheStore& store, const CacheState& befor
   std::vector<std::int32_t> ahead;
   after.reserve(at(before.layers()));
   for (int layer = 0; layer < before.layers(); ++layer) {
-    const ResidencyView& map = before.map(layer);
+    const ResidencyView& map = before.group(layer).stored();
     if (more) ahead.push_back(before.group(layer).keep ? 0 : more);
     after.push_back(map.resident() > 0 && !lastLeaves ? map.slotOf[map.size() - 1] : Slot(-1));
   }

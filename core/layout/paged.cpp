@@ -112,9 +112,9 @@ class Paged : public StorageLayout {
 
   std::optional<PageState> pages(const LayerGroup& group, const SlotAllocator& allocator) const override {
     const auto& slots = static_cast<const PageSlots&>(allocator);
-    PageState state{m_block, slots.pages(), 0, static_cast<std::int32_t>(group.map->resident())};
+    PageState state{m_block, slots.pages(), 0, static_cast<std::int32_t>(group.stored().resident())};
     std::int32_t last = -1;
-    for (const Slot slot : group.map->residentSlots()) {
+    for (const Slot slot : group.stored().residentSlots()) {
       state.used += slot.value() / m_block != last;
       last = slot.value() / m_block;
     }

@@ -83,7 +83,7 @@ std::vector<std::shared_ptr<const StorageView>> storageOf(const Session& session
     view->v = kernels::dtypeName(pool.format().v);
     view->poolSlots = pool.slots();
     view->stride = static_cast<std::int32_t>(pool.stride());
-    view->rows = static_cast<std::int32_t>(group.map->resident());
+    view->rows = static_cast<std::int32_t>(group.stored().resident());
     view->first = group.map->first;
     view->window = group.window;
     view->held = pool.slots() - store.slots(layer).available();

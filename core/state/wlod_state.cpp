@@ -11,7 +11,6 @@ WlodState WlodState::ownCopy() const {
   copy.context = context.ownCopy();
   copy.rows = rows.ownCopy();
   copy.ledger = ledger.ownCopy();
-  for (Column<Slot>& column : copy.slots) column = column.ownCopy();
   if (draft) copy.draft->before = std::make_shared<const CacheState>(kvlab::ownCopy(*draft->before));
   return copy;
 }

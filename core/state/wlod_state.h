@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a wLOD session adds to the state: the tree over the time line, the working context over the tree, and the
-// rows of both in order of arrival with their slots. A value: history keeps whole ones. Engine thread; its columns
-// are shared with snapshots. semantics.md, section 8.
+// What a wLOD session adds to the state: the tree over the time line, the working context over the tree, and the rows
+// of both in order of arrival; their slots stand in LayerGroup::stored(). A value: history keeps whole ones. Engine
+// thread; its columns are shared with snapshots. semantics.md, section 8.
 #pragma once
 #include <memory>
 #include <optional>
@@ -43,10 +43,9 @@ struct WlodState {
   WlodRules rules;
   MegaContext tree;
   WorkingContext context;
-  Column<WlodRow> rows;             // wlodRows() of the context
-  Column<LedgerId> ledger;          // [rows]
-  std::vector<Column<Slot>> slots;  // [layers][rows]
-  std::vector<bool> stale;          // [rows] that `selective` left as they were; empty = none
+  Column<WlodRow> rows;     // wlodRows() of the context
+  Column<LedgerId> ledger;  // [rows]
+  std::vector<bool> stale;  // [rows] that `selective` left as they were; empty = none
 
   std::vector<double> mass;     // [entries] attention by entry, a running mean; empty = none yet
   std::vector<double> scores;   // [entries] as a script gave them; empty = none

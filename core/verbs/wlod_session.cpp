@@ -18,11 +18,26 @@ WlodState accepted(const WlodState& state) {
 }
 
 /// [layers] slots of the rows that came with the draft.
-LayerSlots draftedSlots(const WlodState& state, const WlodState& before) {
-  const auto kept = static_cast<std::size_t>(before.count());
+LayerSlots draftedSlots(const CacheState& state, const CacheState& before) {
   LayerSlots out;
-  for (const Column<Slot>& slots : state.slots) out.emplace_back(slots.begin() + kept, slots.end());
+  for (int layer = 0; layer < state.layers(); ++layer) {
+    const std::span<const Slot> drafted =
+        state.group(layer).stored().slotOf.span().subspan(before.group(layer).stored().size());
+    out.emplace_back(drafted.begin(), drafted.end());
+  }
   return out;
+}
+
+/// Where layers work in place, the rows of an older state may lie elsewhere by now.
+Status computeAgain(Commit& commit, CallContext& call) {
+  call.parts.layouts.restart(call.parts.store, commit.state);
+  call.poolsTouched = true;
+  Rebuilt anew = KV_TRY(call.parts.kind->rebuild(commit.state, call));
+  call.poolsTouched = !anew.commit;
+  if (!anew.commit) return Error("cancelled", "nothing was rolled back", "the pass was cancelled", "roll back again");
+  commit.state.groups = std::move(anew.commit->state.groups);
+  commit.state.groupOf = std::move(anew.commit->state.groupOf);
+  return ok();
 }
 
 }  // namespace
@@ -73,7 +88,7 @@ TickReport speculate(Session& session, const std::vector<TokenId>& tokens) {
 }
 
 Status endDraft(Session& session, bool keep) {
-  return session.change([&](CallContext&) -> Result<Commit> {
+  return session.change([&](CallContext& call) -> Result<Commit> {
     KV_TRY(wlodOf(session, "there is nothing to end"));
     const WlodState& state = *session.state().wlod;
     if (!state.draft)
@@ -82,7 +97,8 @@ Status endDraft(Session& session, bool keep) {
     const CacheState& before = *state.draft->before;
     Commit commit{keep ? session.state() : before};
     if (keep) commit.state.wlod = std::make_shared<const WlodState>(accepted(state));
-    else commit.freed = draftedSlots(state, *before.wlod);
+    else if (call.parts.layouts.inPlace()) KV_TRY(computeAgain(commit, call));
+    else commit.freed = draftedSlots(session.state(), before);
     commit.state.tick = Tick(session.state().tick.value() + 1);
     return commit;
   });

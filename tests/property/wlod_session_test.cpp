@@ -3,6 +3,7 @@
 // of a rebuild, every invariant holds, history leads back, and what is refused changes nothing.
 #include <set>
 
+#include "core/api/layout_names.h"
 #include "core/check/fault_drill.h"
 #include "core/check/invariant.h"
 #include "core/kinds/wlod/wlod_parts.h"
@@ -33,12 +34,12 @@ double drift(const SessionFixture& s) {
 std::vector<std::uint64_t> checksumsBefore(const SessionFixture& s, std::int32_t moment) {
   std::vector<std::uint64_t> out;
   const WlodState& state = *s->state().wlod;
-  for (std::size_t layer = 0; layer < state.slots.size(); ++layer) {
+  for (int layer = 0; layer < s->state().layers(); ++layer) {
     std::vector<std::int32_t> slots;
     for (std::size_t row = 0; row < state.rows.size(); ++row)
-      if (state.rows[row].node.end() <= moment) slots.push_back(state.slots[layer][row].value());
+      if (state.rows[row].node.end() <= moment) slots.push_back(s->state().group(layer).stored().slotOf[row].value());
     std::vector<std::uint64_t> tags(slots.size()), sums(slots.size());
-    s->store().pool(static_cast<int>(layer)).readTags(slots, tags.data(), sums.data());
+    s->store().pool(layer).readTags(slots, tags.data(), sums.data());
     out.insert(out.end(), sums.begin(), sums.end());
   }
   return out;
@@ -92,6 +93,18 @@ class WlodSessionTest : public QObject {
       QTest::newRow("incremental, int8 " + n)
           << QByteArray(R"({"budget":160,"recompute":"incremental","attention":"pyramid","w":32,"w2":1024})")
           << QByteArray(R"({"kv":{"k":"int8","v":"f16"}})") << seed;
+    }
+    const std::span<const LayoutName> all = layouts();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::string name(all[i].name);
+      const json flat{{"budget", 160}, {"protect", 8}, {"recompute", i % 2 ? "chosen" : "incremental"}};
+      const json pyramid{{"budget", 160}, {"protect", 8}, {"attention", "pyramid"}, {"w", 32}, {"w2", 1024}};
+      const json heads{{"layout", name}, {"residency", "kv_head"}, {"kv", {{"k", i % 2 ? "fp8-e4m3" : "int8"}}}};
+      const json windows{{"layout", name}, {"layers", {{{"match", "0"}, {"window", 100}}}}};
+      QTest::newRow(("flat, by head, " + name).c_str())
+          << QByteArray::fromStdString(flat.dump()) << QByteArray::fromStdString(heads.dump()) << 4;
+      QTest::newRow(("pyramid, window, " + name).c_str())
+          << QByteArray::fromStdString(pyramid.dump()) << QByteArray::fromStdString(windows.dump()) << 5;
     }
   }
   void edits() {
@@ -165,8 +178,45 @@ class WlodSessionTest : public QObject {
     QVERIFY(s.damage().isEmpty());
   }
 
+  /// The layout says where rows lie, never what is in them.
+  void layoutsAgree_data() {
+    QTest::addColumn<bool>("pyramid");
+    QTest::addColumn<bool>("heads");
+    QTest::newRow("flat") << false << false;
+    QTest::newRow("flat, by head") << false << true;
+    QTest::newRow("pyramid") << true << false;
+    QTest::newRow("pyramid, by head") << true << true;
+  }
+  void layoutsAgree() {
+    QFETCH(bool, pyramid);
+    QFETCH(bool, heads);
+    std::vector<float> values, logits;
+    for (const LayoutName& layout : layouts()) {
+      const SessionFixture s(
+          manifest({{"budget", 140}, {"protect", 8}, {"attention", pyramid ? "pyramid" : "flat"}, {"w", 32}},
+                   {{"layout", layout.name}, {"residency", heads ? "kv_head" : "layer"}, {"kv", {{"v", "int8"}}}}));
+      s.prompt(700);
+      std::mt19937 random(11);
+      for (int i = 0; i < 12; ++i) {
+        const auto [verb, args] = randomEdit(s, random);
+        const Result<json> result = s.verb(verb, args);
+        if (result && verb == "inject" && !s.verb("apply")) s.must("clearPending");
+      }
+      if (values.empty()) values = s.values(), logits = *s->state().logits;
+      QVERIFY2(s.values() == values, std::string(layout.name).c_str());
+      QVERIFY2(*s->state().logits == logits, std::string(layout.name).c_str());
+    }
+  }
+
+  void draftsComeAndGo_data() {
+    QTest::addColumn<QByteArray>("layout");
+    for (const LayoutName& layout : layouts())
+      QTest::newRow(std::string(layout.name).c_str()) << QByteArray::fromStdString(std::string(layout.name));
+  }
   void draftsComeAndGo() {
-    const SessionFixture s(manifest({{"budget", 300}, {"attention", "pyramid"}, {"w", 64}, {"w2", 1024}}));
+    QFETCH(QByteArray, layout);
+    const SessionFixture s(manifest({{"budget", 300}, {"attention", "pyramid"}, {"w", 64}, {"w2", 1024}},
+                                    {{"layout", layout.toStdString()}}));
     s.prompt(250);
     const std::string before = s.hash();
     const std::vector<float> logits = *s->state().logits;
@@ -258,9 +308,7 @@ class WlodSessionTest : public QObject {
     QTest::addColumn<QByteArray>("key");
     QTest::addColumn<QByteArray>("value");
     QTest::newRow("capacity") << QByteArray("capacity") << QByteArray("100");
-    QTest::newRow("layout") << QByteArray("layout") << QByteArray("\"paged\"");
     QTest::newRow("policy") << QByteArray("policy") << QByteArray(R"({"name":"h2o","budget":20})");
-    QTest::newRow("residency") << QByteArray("residency") << QByteArray("\"kv_head\"");
     QTest::newRow("position") << QByteArray("position") << QByteArray("\"absolute\"");
     QTest::newRow("at write") << QByteArray("key_phase") << QByteArray("\"at_write\"");
     QTest::newRow("culling") << QByteArray("brightness") << QByteArray(R"({"compressor":"nearest"})");
@@ -391,7 +439,11 @@ class WlodSessionTest : public QObject {
   void wlodDamageIsNamed() {
     QFETCH(int, damage);
     QFETCH(QString, expected);
-    const SessionFixture s(manifest({{"budget", 200}, {"start_tokens", 64}, {"protect", 16}, {"lens", "off"}}));
+    const SessionFixture s(manifest({{"budget", 200},
+                                     {"start_tokens", 64},
+                                     {"protect", 16},
+                                     {"lens", "off"},
+                                     {"attention", damage == 6 ? "pyramid" : "flat"}}));
     s.prompt(390);
     CacheState state = s->state();
     auto wlod = std::make_shared<WlodState>(*state.wlod);
@@ -408,9 +460,13 @@ class WlodSessionTest : public QObject {
         std::copy(s->state().phases.begin(), s->state().phases.end(), out);
         ++out[2];
       });
-    if (damage == 6)
-      std::swap(wlod->slots[1], wlod->slots[0]),
-          wlod->slots[1] = wlod->slots[1].following(std::vector<Slot>(wlod->rows.size(), Slot(0)));
+    if (damage == 6) {
+      auto map = std::make_shared<ResidencyView>(*state.groups[0].map);
+      std::vector<Slot> slots(map->slotOf.begin(), map->slotOf.end());
+      std::swap(slots[2], slots[3]);
+      map->slotOf.assign(slots);
+      state.groups[0].map = std::move(map);
+    }
     if (damage == 7) wlod->tree.replace(Moment(40), wlod->tree.token(Moment(41)));
     if (damage == 8) {
       std::vector<WlodRow> rows(wlod->rows.begin(), wlod->rows.end());

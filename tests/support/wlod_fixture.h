@@ -4,7 +4,7 @@
 #include <QtTest>
 #include <random>
 
-#include "core/edit/wlod_transaction.h"
+#include "core/edit/wlod_mirror.h"
 #include "core/model/decoder/placed_weights.h"
 
 namespace kvlab {
@@ -13,7 +13,7 @@ class WlodFixture {
  public:
   struct Options {
     WlodRules rules;
-    std::string model = "synthetic:tiny";
+    std::string model = "synthetic:tiny", layout = "indirection";
     std::int32_t slots = 20000, maxPhases = 8192;
     int chunk = 64, threads = 2;
     std::shared_ptr<const GistNet> net = nullptr;
@@ -26,25 +26,24 @@ class WlodFixture {
         Transformer::create(PlacedWeights::place(model, backend).take(), *backend, options.maxPhases, options.chunk)
             .take();
     const kernels::RowFormat format{c.kvHeads, c.headDim, model->dtype(), model->dtype()};
-    store = CacheStore::create(*backend, c.layers, format, options.slots).take();
+    layouts = LayoutSet::make(std::vector(static_cast<std::size_t>(c.layers), options.layout),
+                              std::vector(static_cast<std::size_t>(c.layers), LayerDemand{.capacity = options.slots}))
+                  .take();
+    store = CacheStore::create(*backend, layouts.pools(std::vector(static_cast<std::size_t>(c.layers), format))).take();
     net = options.net ? options.net : meanGistNet(c.hidden);
     state.rules = options.rules;
     state.tree = MegaContext(c.hidden);
+    cache.wlod = std::make_shared<WlodState>(state);
+    layouts.start(cache, std::vector<std::int32_t>(static_cast<std::size_t>(c.layers)));
   }
 
   /// Applies a list; the slots that nothing names any more are given back.
   Result<WlodApplied> apply(std::vector<Action> actions, WlodRecompute recompute = WlodRecompute::Incremental) {
     Result<WlodPlan> plan = planWlod(state, model->config().vocab, std::move(actions));
     if (!plan) return plan.error();
-    Result<WlodApplied> done = transaction().run(ledger, state, *plan, Source::Prompt, Tick(++tick), recompute, trace);
-    if (done) take(*done);
-    return done;
+    return take(transaction().run(present(), *plan, Source::Prompt, recompute, trace));
   }
-  Result<WlodApplied> rebuild() {
-    Result<WlodApplied> done = transaction().rebuild(ledger, state, trace);
-    if (done) take(*done);
-    return done;
-  }
+  Result<WlodApplied> rebuild() { return take(transaction().rebuild(present(), trace)); }
   Result<WlodApplied> add(int count, unsigned seed = 5) {
     std::mt19937 random(seed);
     std::vector<Action> actions;
@@ -54,7 +53,7 @@ class WlodFixture {
 
   /// Every row of a layer as it lies in the pool, in order of arrival.
   std::vector<std::uint8_t> bytes(int layer, std::int32_t rows = -1) const {
-    const std::span<const Slot> all = state.slots[static_cast<std::size_t>(layer)].span();
+    const std::span<const Slot> all = cache.group(layer).stored().slotOf.span();
     const std::span<const Slot> some = all.first(rows < 0 ? all.size() : static_cast<std::size_t>(rows));
     std::vector<std::uint8_t> out(some.size() * static_cast<std::size_t>(store.pool(layer).stride()));
     store.pool(layer).readRecords(some, out.data());
@@ -69,7 +68,7 @@ class WlodFixture {
   std::vector<std::vector<float>> values() const {
     std::vector<std::vector<float>> out;
     for (int layer = 0; layer < store.layers(); ++layer) {
-      const std::span<const std::int32_t> all = plain(state.slots[static_cast<std::size_t>(layer)].span());
+      const std::span<const std::int32_t> all = plain(cache.group(layer).stored().slotOf.span());
       std::vector<float>&k = out.emplace_back(all.size() * static_cast<std::size_t>(store.pool(layer).width())), v = k;
       store.pool(layer).gather(all, k.data(), v.data());
       k.insert(k.end(), v.begin(), v.end());
@@ -85,19 +84,29 @@ class WlodFixture {
   CacheStore store;
   FaultDoor faults;
   std::shared_ptr<const GistNet> net;
-  Ledger ledger;
-  WlodState state;
+  LayoutSet layouts;
+  CacheState cache;
+  Ledger ledger;    // of the cache
+  WlodState state;  // likewise; tests may change it before the next call
   std::vector<float> logits;
   Trace trace;
-  std::int64_t tick = 0;
 
  private:
-  WlodTransaction transaction() { return WlodTransaction(*transformer, store, faults, *net); }
-  void take(const WlodApplied& done) {
-    ledger = done.ledger;
-    state = done.state;
-    if (!done.result.logits.empty()) logits = done.result.logits;
-    store.release(done.freed);
+  WlodTransaction transaction() { return WlodTransaction(*transformer, store, layouts, faults, *net); }
+  const CacheState& present() {
+    cache.wlod = std::make_shared<WlodState>(state);
+    return cache;
+  }
+  Result<WlodApplied> take(Result<WlodApplied> done) {
+    if (!done) return done;
+    const Result<Applied> next = transaction().commit(cache, *done, {{}, layouts}, trace);
+    if (!next) return next.error();
+    cache = next->state;
+    ledger = cache.ledger;
+    state = *cache.wlod;
+    if (!done->result.logits.empty()) logits = done->result.logits;
+    store.release(next->freed);
+    return done;
   }
 };
 

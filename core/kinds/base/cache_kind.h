@@ -21,6 +21,7 @@ struct KindSizes {
   std::int64_t moments = 0;   // places on the time line that the rotary table reaches, position mode aside
   std::int32_t pool = 0;      // rows of a pool, without those for history
   std::int32_t room = 0;      // and besides, for rows that an edit computes beside those that it replaces
+  bool keepsMasked = false;   // rows that a layer's mask has left behind keep their slots in every layout
 };
 
 struct Rebuilt {

@@ -97,6 +97,7 @@ Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* con
     specs.push_back(m.layoutOf(layer));
   }
   std::vector<LayerDemand> demands(specs.size(), commonDemand(parts, plan.formats));
+  const bool keepsMasked = parts.kind->sizes(m, config).keepsMasked;
   for (std::size_t own = 0; own < specs.size(); ++own) {
     const Layer layer = parts.cacheLayers.layerOf(Layer(static_cast<std::int32_t>(own)));
     const std::int32_t capacity = demands[own].capacity;
@@ -104,7 +105,7 @@ Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* con
       demands[own].capacity = *rows + m.ring.blockTokens;
     Result<std::unique_ptr<StorageLayout>> layout = makeLayout(specs[own]);
     if (!layout) return layout.error();
-    if (m.ring.window == 0 && (*layout)->dropsMasked())
+    if (m.ring.window == 0 && (*layout)->dropsMasked() && !keepsMasked)
       demands[own].keep = std::min(maskOf(m, config, layer.value()), capacity);
     demands[own].capacity =
         std::max(demands[own].capacity, demands[own].keep);  // a window holds whatever capacity says

@@ -46,8 +46,6 @@ Status wlodPossible(const SessionParts& parts) {
                  value};
   };
   if (m.capacity) return refuse("capacity", m.capacity, "is decided by wlod.budget");
-  if (m.residentByHead())
-    return refuse("residency", "kv_head", "by KV head is not there: the working context is the same in all heads");
   if (m.position != PositionMode::Context) return refuse("position", nullptr, "is the place on the time line");
   if (m.keyPhase != "on_read")
     return refuse("key_phase", m.keyPhase, "at_write would turn keys that gists were made from");
@@ -58,14 +56,9 @@ Status wlodPossible(const SessionParts& parts) {
     return refuse("new_rows", "embedding_only", "is not there: rows are always computed");
   if (m.ring.window || m.ring.blockTokens > 1)
     return refuse("ring", nullptr, "does not go together with it: detail gives way, not age");
-  const std::vector<std::int32_t> masks = windowsOf(parts);
-  for (int layer = 0; layer < parts.model->config().layers; ++layer) {
-    if (m.layoutOf(layer) != "indirection")
-      return refuse("layout", m.layoutOf(layer), "would have to move rows: new ones get slots of their own");
+  for (int layer = 0; layer < parts.model->config().layers; ++layer)
     if (!m.policyOf(layer).keepsAll())
       return refuse("policy", m.policyOf(layer).name, "would evict: a working context collapses instead");
-    if (masks[at(layer)]) return refuse("window", masks[at(layer)], "of a layer would hide what its gists stand for");
-  }
   return ok();
 }
 

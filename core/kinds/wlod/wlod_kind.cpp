@@ -67,6 +67,7 @@ KindSizes WlodKind::sizes(const Manifest& manifest, const ModelConfig& config) c
   out.capacity = s.budget;
   out.moments = std::max<std::int64_t>({s.budget, config.maxPositions, moments});
   out.pool = out.room = WlodState::mostRows(s.budget);
+  out.keepsMasked = true;
   return out;
 }
 
@@ -90,8 +91,8 @@ void WlodKind::start(const SessionParts& parts, CacheState& state) const {
   auto wlod = std::make_shared<WlodState>();
   wlod->rules = rulesOf(m_settings);
   wlod->tree = MegaContext(parts.model->config().hidden);
-  wlod->slots.resize(at(parts.store.layers()));
   state.wlod = std::move(wlod);
+  for (LayerGroup& group : state.groups) group.read = ReadPath::InPlace;  // by lists of slots
 }
 
 Status WlodKind::allows(const SessionParts&, Capability, const char* what) const {
@@ -117,28 +118,32 @@ Result<EditPlan> WlodKind::plan(const SessionParts& parts, const CacheState& sta
 }
 
 WlodTransaction WlodKind::transaction(CallContext& call) const {
-  return WlodTransaction(*call.parts.transformer, call.parts.store, call.parts.faults, *m_parts->gists);
+  SessionParts& parts = call.parts;
+  return WlodTransaction(*parts.transformer, parts.store, parts.layouts, parts.faults, *m_parts->gists);
 }
 
 WlodMirrorRules WlodKind::mirrorRules(const SessionParts& parts, double memory) const {
-  return {transactionRules(parts).splice, parts.manifest.probes, m_parts->lens.layers, memory};
+  return {transactionRules(parts).splice, parts.layouts, parts.manifest.probes, m_parts->lens.layers, memory};
 }
 
-Applied WlodKind::commitOf(const CacheState& before, WlodApplied applied, const SessionParts& parts,
-                           double memory) const {
-  Applied out;
-  out.added = std::move(applied.added);
-  out.freed = std::move(applied.freed);
-  out.bytesMoved = applied.result.bytes;
-  out.state = mirrored(before, std::move(applied), mirrorRules(parts, memory));
+Result<Applied> WlodKind::commitOf(const CacheState& before, WlodApplied applied, CallContext& call,
+                                   double memory) const {
+  WlodTransaction one = transaction(call);
+  Result<Applied> out = one.commit(before, std::move(applied), mirrorRules(call.parts, memory), call.trace);
+  call.poolsTouched = one.poolsTouched();
   return out;
 }
 
 Result<Applied> WlodKind::apply(const CacheState& observed, TickPart& part, CallContext& call) {
   const std::int32_t adds = addsIn(part.actions);
-  WlodState before = *observed.wlod;
-  before.rules.costs = costs(observed);
-  before.sinceRound += adds;
+  CacheState from = observed;
+  {
+    auto counted = std::make_shared<WlodState>(*observed.wlod);
+    counted->rules.costs = costs(observed);
+    counted->sinceRound += adds;
+    from.wlod = std::move(counted);
+  }
+  const WlodState& before = *from.wlod;
   Result<WlodPlan> plan = [&] {
     auto scope = call.trace.scope("plan");
     return planWlod(before, call.parts.model->config().vocab, std::move(part.actions));
@@ -159,22 +164,22 @@ Result<Applied> WlodKind::apply(const CacheState& observed, TickPart& part, Call
   const Tick tick(observed.tick.value() + 1);
   // A draft appends, and what is before it stays in its slots, to which a rollback leads.
   const WlodRecompute recompute = part.draft || before.draft ? WlodRecompute::Incremental : m_settings.recompute;
-  Result<WlodApplied> applied =
-      transaction(call).run(observed.ledger, before, *plan, part.adds, tick, recompute, call.trace, call.progress);
+  Result<WlodApplied> applied = transaction(call).run(from, *plan, part.adds, recompute, call.trace, call.progress);
   if (!applied) return applied.error();
   m_parts->costs.add(applied->result.rows, applied->result.pairs, applied->us);
   applied->state.change = changeOf(before, *plan, *applied, tick);
-  if (applied->state.change != before.change) scope.detail(ratiosText(ratiosOf(applied->state)));
+  if (applied->state.change != before.change)
+    scope.detail(ratiosText(ratiosOf(applied->state, call.parts.cacheLayers.layers)));
   if (part.draft && !before.draft)
     applied->state.draft = WlodDraft{before.tree.length(), std::make_shared<const CacheState>(observed)};
   const bool decodes = part.pass == PassKind::Decode && adds == 1;
-  return commitOf(observed, applied.take(), call.parts, decodes ? 0.875 : 0);
+  return commitOf(from, applied.take(), call, decodes ? 0.875 : 0);
 }
 
 /// Every row computed anew, in slots of its own.
 Result<WlodApplied> WlodKind::rebuilt(const CacheState& state, CallContext& call) {
   call.makeRoom(state.wlod->count());
-  return transaction(call).rebuild(state.ledger, *state.wlod, call.trace, call.progress);
+  return transaction(call).rebuild(state, call.trace, call.progress);
 }
 
 Result<Rebuilt> WlodKind::rebuild(const CacheState& state, CallContext& call) {
@@ -192,7 +197,7 @@ Result<Rebuilt> WlodKind::rebuild(const CacheState& state, CallContext& call) {
   out.outcome.logits = made->result.logits;
   out.outcome.layersDone = call.parts.store.layers();
   m_parts->costs.add(made->result.rows, made->result.pairs, made->us);
-  out.commit = commitOf(state, made.take(), call.parts, 0);
+  out.commit = KV_TRY(commitOf(state, made.take(), call, 0));
   return out;
 }
 
@@ -206,7 +211,7 @@ Result<Drift> WlodKind::drift(const CacheState& state, CallContext& call) {
   for (int layer = 0; layer < store.layers(); ++layer) {
     std::vector<std::int32_t> records;
     for (std::size_t row = 0; row < anew->state.rows.size(); ++row)
-      if (anew->state.rows[row].entry) records.push_back(anew->state.slots[at(layer)][row].value());
+      if (anew->state.rows[row].entry) records.push_back(anew->slots[at(layer)][row].value());
     meter.add(layer, store.pool(layer), plain(state.map(layer).slotOf.span()), store.pool(layer), records, positions);
   }
   std::span<const float> logits;
@@ -217,11 +222,12 @@ Result<Drift> WlodKind::drift(const CacheState& state, CallContext& call) {
 }
 
 ExactnessMap WlodKind::exactness(const SessionParts&, const CacheState& state) const {
-  return exactnessOf(*state.wlod);
+  return exactnessOf(*state.wlod, state.layers(), state.perLayer);
 }
 
 void WlodKind::describe(const CacheState& state, Snapshot& snapshot) const {
-  snapshot.wlod = std::make_shared<const WlodView>(describeWlod(*state.wlod, *m_parts));
+  const int layers = state.layers() / state.perLayer;
+  snapshot.wlod = std::make_shared<const WlodView>(describeWlod(*state.wlod, layers, *m_parts));
 }
 
 }  // namespace kvlab

@@ -31,7 +31,7 @@ class WlodKind : public CacheKind {
   WlodTransaction transaction(CallContext& call) const;
   WlodMirrorRules mirrorRules(const SessionParts& parts, double memory) const;
   Result<WlodApplied> rebuilt(const CacheState& state, CallContext& call);
-  Applied commitOf(const CacheState& before, WlodApplied applied, const SessionParts& parts, double memory) const;
+  Result<Applied> commitOf(const CacheState& before, WlodApplied applied, CallContext& call, double memory) const;
 
   WlodSettings m_settings;
   std::optional<WlodParts> m_parts;  // from open() on

@@ -5,7 +5,7 @@
 #include <limits>
 
 namespace kvlab {
-WlodRatios ratiosOf(const WlodState& state) {
+WlodRatios ratiosOf(const WlodState& state, int layers) {
   WlodRatios out;
   std::array<double, kTopLevel + 1> moments = {};
   for (const TreeNode entry : state.context.entries()) moments[at(entry.level)] += entry.span();
@@ -14,7 +14,7 @@ WlodRatios ratiosOf(const WlodState& state) {
   out.spatial = out.temporal = out.hits = out.swaps = std::numeric_limits<double>::quiet_NaN();
   if (!state.change || state.change->why.empty()) return out;
   const WlodChange& change = *state.change;
-  const auto rows = static_cast<double>(change.why.size()), layers = static_cast<double>(state.slots.size());
+  const auto rows = static_cast<double>(change.why.size());
   double spatial = 0, temporal = 0, kept = rows - change.computed, layer0 = 0;
   for (std::size_t i = 0; i < change.why.size(); ++i) {
     spatial += change.why[i] == DirtyWhy::Hierarchical || change.why[i] == DirtyWhy::Both;
@@ -28,7 +28,7 @@ WlodRatios ratiosOf(const WlodState& state) {
   return out;
 }
 
-WlodView describeWlod(const WlodState& state, const WlodParts& parts) {
+WlodView describeWlod(const WlodState& state, int layers, const WlodParts& parts) {
   WlodView view;
   const WlodRules& rules = state.rules;
   view.attention = rules.attention == WlodAttention::Flat ? "flat" : "pyramid";
@@ -53,7 +53,7 @@ WlodView describeWlod(const WlodState& state, const WlodParts& parts) {
   if (state.draft) view.draft = Moments{state.draft->begin, state.tree.length()};
   view.change = state.change;
   view.rounds = state.rounds;
-  view.ratios = ratiosOf(state);
+  view.ratios = ratiosOf(state, layers);
   return view;
 }
 

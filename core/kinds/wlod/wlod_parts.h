@@ -17,8 +17,8 @@ struct WlodParts {
 };
 
 /// Shares of the last change, and of levels now.
-WlodRatios ratiosOf(const WlodState& state);
+WlodRatios ratiosOf(const WlodState& state, int layers);
 /// What readers see.
-WlodView describeWlod(const WlodState& state, const WlodParts& parts);
+WlodView describeWlod(const WlodState& state, int layers, const WlodParts& parts);
 
 }  // namespace kvlab

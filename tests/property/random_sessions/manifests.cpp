@@ -72,7 +72,9 @@ void drawPlain(Draw& d, json& m) {
 }
 
 void drawWlod(Draw& d, json& m) {
-  m["layout"] = "indirection";
+  m["layout"] = drawLayout(d);
+  if (d.percent(25)) m["residency"] = d.one({"kv_head", "auto"});
+  if (d.percent(25)) m["layers"] = json::array({{{"match", d.one({"0", "1-2"})}, {"window", d.one({7, 40, 200})}}});
   m["wlod"] = {{"attention", d.one({"flat", "pyramid"})},
                {"budget", d.one({64, 96, 160})},
                {"moments", d.one({2000, 4096})},
