@@ -192,27 +192,6 @@ std::vector<double> carried(const WorkingContext& before, std::span<const double
   return out;
 }
 
-EntryMaps showArrived(CacheState& state) {
-  EntryMaps entries;
-  for (LayerGroup& group : state.groups) {
-    entries.push_back(group.map);
-    if (group.all) group.map = group.all;
-  }
-  return entries;
-}
-
-void showEntries(CacheState& state, const EntryMaps& entries) {
-  for (std::size_t g = 0; g < state.groups.size(); ++g) {
-    LayerGroup& group = state.groups[g];
-    if (!group.all) continue;
-    const std::shared_ptr<const ResidencyView> settled = std::exchange(group.map, entries[g]);
-    if (std::exchange(group.all, settled) == settled) continue;  // nothing has moved
-    auto map = std::make_shared<ResidencyView>(*entries[g]);
-    map->slotOf = entriesOf(*state.wlod, settled->slotOf, map->slotOf);
-    group.map = std::move(map);
-  }
-}
-
 CacheState mirrored(const CacheState& before, WlodApplied&& applied, const WlodMirrorRules& rules) {
   return Mirror(before, rules).write(std::move(applied));
 }

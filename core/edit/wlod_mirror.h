@@ -19,12 +19,6 @@ struct WlodMirrorRules {
 /// before: the state that the transaction started from; applied: what came of it, whose wLOD state moves over.
 CacheState mirrored(const CacheState& before, WlodApplied&& applied, const WlodMirrorRules& rules);
 
-/// Layouts settle rows in order of arrival: while they do, the map of a group is LayerGroup::all where there is one.
-using EntryMaps = std::vector<std::shared_ptr<const ResidencyView>>;  // [groups]
-EntryMaps showArrived(CacheState& state);
-/// The maps are those of the entries again, which lie where rows have settled.
-void showEntries(CacheState& state, const EntryMaps& entries);
-
 /// Values by entry for another tiling of the time line: an entry that was there keeps its own; a child has its gist's
 /// and a gist the highest of what it covers, or if `sums` its part of it and the sum; `fresh` for later moments.
 std::vector<double> carried(const WorkingContext& before, std::span<const double> values, const WorkingContext& after,

@@ -208,8 +208,8 @@ class WlodPlanner {
   void retiled() {
     const auto before = m_state.context.entries().span(), after = m_plan.context.entries().span();
     const auto [first, ignored] = std::mismatch(before.begin(), before.end(), after.begin(), after.end());
-    if (first != before.end() && first->start < m_tailBegin)
-      m_plan.changes.push_back({{first->start, m_tailBegin}, false});
+    const std::int32_t kept = m_tailBegin + m_plan.kept;
+    if (first != before.end() && first->start < kept) m_plan.changes.push_back({{first->start, kept}, false});
   }
 
   /// The budget is that of the whole list. Collapses that make room for its tokens do not wait for the cooldown.

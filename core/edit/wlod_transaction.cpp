@@ -113,7 +113,6 @@ Result<Applied> WlodTransaction::commit(const CacheState& before, WlodApplied ap
   out.freed = std::move(applied.freed);
   out.state = mirrored(before, std::move(applied), rules);
   LayoutContext context{m_store, m_faults};
-  const EntryMaps entries = showArrived(out.state);
   const Result<std::int64_t> moved = m_layouts.settle(out.state, out.appended, out.rows, out.added, out.freed, context);
   // Slots run out before layouts that work in place begin.
   m_poolsTouched = !moved && m_layouts.inPlace() && moved.error().code != "staging";
@@ -121,7 +120,6 @@ Result<Applied> WlodTransaction::commit(const CacheState& before, WlodApplied ap
     if (!m_poolsTouched) m_store.release(out.added);
     return moved.error();
   }
-  showEntries(out.state, entries);
   scope.bytes(*moved);
   out.bytesMoved += *moved;
   return out;

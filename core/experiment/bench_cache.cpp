@@ -2,7 +2,6 @@
 #include "core/experiment/bench_cache.h"
 
 #include <limits>
-#include <numeric>
 #include <random>
 
 #include "core/edit/planner.h"
@@ -88,11 +87,8 @@ Result<EditCost> applyTo(BenchCache& cache, std::vector<Action> actions) {
 Status compactAll(BenchCache& cache) {
   FaultDoor faults;
   LayoutContext context{cache.store, faults};
-  std::vector<int> layers(at(cache.store.layers()));
-  std::iota(layers.begin(), layers.end(), 0);
-  const Result<Compaction> done =
-      cache.layouts.layout(0).compact(cache.state.groups[0], layers, context, std::numeric_limits<std::int64_t>::max());
-  return done ? ok() : Status(done.error());
+  KV_TRY(cache.layouts.compact(cache.state, std::numeric_limits<std::int64_t>::max(), context));
+  return ok();
 }
 
 }  // namespace kvlab

@@ -2,6 +2,8 @@
 #include "core/layout/layout_set.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace kvlab {
 namespace {
@@ -25,6 +27,36 @@ std::vector<Slot> leftBehind(LayerGroup& group) {
   group.map = std::move(kept);
   return lost;
 }
+
+/// A layout arranges every stored row. As long as this object lives, the map of the group has them all; afterwards the
+/// map has the rows that it had, in the slots where they lie now.
+class StoredMap {
+ public:
+  explicit StoredMap(LayerGroup& group) : m_group(group), m_map(group.map) {
+    if (group.all) group.map = group.all;
+  }
+  ~StoredMap() {
+    if (!m_group.all) return;
+    const std::shared_ptr<const ResidencyView> settled = std::exchange(m_group.map, m_map);
+    if (std::exchange(m_group.all, settled) == settled) return;  // nothing has moved
+    auto map = std::make_shared<ResidencyView>(*m_map);
+    map->slotOf = Column<Slot>::make(map->size(), [&](Slot* out) {
+      std::size_t row = 0;
+      for (std::size_t i = 0; i < map->size(); ++i) {
+        while (settled->ledger[row] != map->ledger[i]) ++row;
+        *out++ = settled->slotOf[row];
+      }
+    });
+    m_group.map = std::move(map);
+  }
+  StoredMap(const StoredMap&) = delete;
+  StoredMap& operator=(const StoredMap&) = delete;
+
+ private:
+  LayerGroup& m_group;
+  std::shared_ptr<const ResidencyView> m_map;
+};
+
 }  // namespace
 
 Result<LayoutSet> LayoutSet::make(const std::vector<std::string>& specs, std::vector<LayerDemand> demands) {
@@ -121,6 +153,7 @@ Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::in
   const std::vector<std::vector<int>> layers = layersOf(state);
   const auto settleGroup = [&](std::size_t g) -> Status {
     const int leader = layers[g].front();
+    const StoredMap stored(state.groups[g]);
     Settling settling{
         .group = state.groups[g], .layers = layers[g], .appended = appended, .fresh = rows, .tick = state.tick};
     Result<std::int64_t> moved = layout(leader).settle(settling, context);
@@ -144,6 +177,19 @@ Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::in
     freed[at(layer)].clear();
   }
   return bytes;
+}
+
+Result<Compaction> LayoutSet::compact(CacheState& state, std::int64_t most, LayoutContext& context) const {
+  const std::vector<std::vector<int>> layers = layersOf(state);
+  Compaction all;
+  for (std::size_t g = 0; g < state.groups.size(); ++g) {
+    const StoredMap stored(state.groups[g]);
+    const Compaction done = KV_TRY(layout(layers[g].front()).compact(state.groups[g], layers[g], context, most));
+    all.rows += done.rows;
+    all.bytes += done.bytes;
+    all.done = all.done && done.done;
+  }
+  return all;
 }
 
 void LayoutSet::release(CacheStore& store, const LayerSlots& slots) const {
@@ -177,6 +223,21 @@ void LayoutSet::start(CacheState& state, const std::vector<std::int32_t>& window
     layout(layer).start(group, demand(layer));
     state.groups.push_back(std::move(group));
   }
+}
+
+LayerSlots slotsBeside(const CacheState& state, const CacheState& other) {
+  LayerSlots out;
+  for (int layer = 0; layer < state.layers(); ++layer) {
+    const auto slotsOf = [layer](const CacheState& one) {
+      const std::span<const Slot> slots = one.group(layer).stored().residentSlots();
+      std::vector<Slot> sorted(slots.begin(), slots.end());
+      std::sort(sorted.begin(), sorted.end());
+      return sorted;
+    };
+    const std::vector<Slot> own = slotsOf(state), others = slotsOf(other);
+    std::set_difference(own.begin(), own.end(), others.begin(), others.end(), std::back_inserter(out.emplace_back()));
+  }
+  return out;
 }
 
 std::vector<std::vector<int>> layersOf(const CacheState& state) {

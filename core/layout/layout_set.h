@@ -41,6 +41,8 @@ class LayoutSet {
   /// slots that the state has gained and lost since the state before.
   Result<std::int64_t> settle(CacheState& state, bool appended, std::int32_t rows, LayerSlots& added, LayerSlots& freed,
                               LayoutContext& context) const;
+  /// Fills holes in every group by moving about `most` rows of each; no older state may name these rows.
+  Result<Compaction> compact(CacheState& state, std::int64_t most, LayoutContext& context) const;
   /// Gives back reserved slots that no state names. A layout that counts rows knows of them already.
   void release(CacheStore& store, const LayerSlots& slots) const;
   /// Where layers work in place, slots are again those of the rows of `state`: what was to follow it has failed.
@@ -55,6 +57,9 @@ class LayoutSet {
   std::vector<int> m_of;                                  // [layers]
   std::vector<LayerDemand> m_demands;                     // [layers]
 };
+
+/// Slots of the rows of `state` in which `other` has no row, [layers].
+LayerSlots slotsBeside(const CacheState& state, const CacheState& other);
 
 /// Layers of each group of a state, ascending.
 std::vector<std::vector<int>> layersOf(const CacheState& state);

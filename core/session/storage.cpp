@@ -268,22 +268,15 @@ Result<Compaction> compact(Session& session, std::int64_t most) {
   if (Status ready = session.usable(); !ready) return ready.error();
   SessionParts& parts = session.parts();
   CacheState next = session.state();
-  Compaction all;
   session.history().forgetOlder(parts, true);  // what moves is named by older states, too
-  const std::vector<std::vector<int>> layers = layersOf(next);
   LayoutContext context{parts.store, parts.faults};
-  for (std::size_t g = 0; g < next.groups.size(); ++g) {
-    Result<Compaction> done = parts.layouts.layout(layers[g].front()).compact(next.groups[g], layers[g], context, most);
-    if (!done) {
-      session.markBroken(done.error().text());
-      return done.error();
-    }
-    all.rows += done->rows;
-    all.bytes += done->bytes;
-    all.done = all.done && done->done;
+  Result<Compaction> all = parts.layouts.compact(next, most, context);
+  if (!all) {
+    session.markBroken(all.error().text());
+    return all.error();
   }
-  if (all.rows == 0) return all;
-  session.health().bytesMoved = all.bytes;
+  if (all->rows == 0) return all;
+  session.health().bytesMoved = all->bytes;
   session.refine(std::move(next));
   session.check(false);
   return all;

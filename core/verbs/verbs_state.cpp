@@ -6,6 +6,7 @@
 #include "core/session/truth.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verbs.h"
+#include "core/verbs/wlod_session.h"
 
 namespace kvlab {
 namespace {
@@ -80,6 +81,7 @@ Result<json> setPolicyVerb(Session& session, VerbArgs& in) {
 Result<json> setCapacityVerb(Session& session, VerbArgs& in) { return done(setCapacity(session, in.integer("rows"))); }
 
 Result<json> compactVerb(Session& session, VerbArgs& in) {
+  KV_TRY(noDraft(session, "nothing was compacted"));
   Compaction done = KV_TRY(compact(session, in.integer("rows", kAllRows)));
   return json{{"rows", done.rows}, {"bytes", done.bytes}, {"done", done.done}};
 }

@@ -17,17 +17,6 @@ WlodState accepted(const WlodState& state) {
   return next;
 }
 
-/// [layers] slots of the rows that came with the draft.
-LayerSlots draftedSlots(const CacheState& state, const CacheState& before) {
-  LayerSlots out;
-  for (int layer = 0; layer < state.layers(); ++layer) {
-    const std::span<const Slot> drafted =
-        state.group(layer).stored().slotOf.span().subspan(before.group(layer).stored().size());
-    out.emplace_back(drafted.begin(), drafted.end());
-  }
-  return out;
-}
-
 /// Where layers work in place, the rows of an older state may lie elsewhere by now.
 Status computeAgain(Commit& commit, CallContext& call) {
   call.parts.layouts.restart(call.parts.store, commit.state);
@@ -48,6 +37,11 @@ Result<const WlodKind*> wlodOf(const Session& session, const char* what) {
                "wlod", nullptr);
 }
 
+Status noDraft(const Session& session, const char* what) {
+  if (!session.state().wlod || !session.state().wlod->draft) return ok();
+  return Error("speculating", what, "a speculative span is open", "accept it or roll it back first");
+}
+
 TickReport refocus(Session& session) {
   constexpr const char* kWhat = "nothing was refocused";
   if (Status ready = session.usable(); !ready) return refusedTick(session, ready.error());
@@ -56,9 +50,7 @@ TickReport refocus(Session& session) {
     return refusedTick(
         session,
         noLens(kWhat, "wlod.lens is off", "open the session with a lens, or expand and collapse by hand", "off"));
-  if (session.state().wlod->draft)
-    return refusedTick(session,
-                       {"speculating", kWhat, "a speculative span is open", "accept it or roll it back first"});
+  if (Status none = noDraft(session, kWhat); !none) return refusedTick(session, none.error());
   return session.tick({});
 }
 
@@ -95,10 +87,12 @@ Status endDraft(Session& session, bool keep) {
       return Error("no_draft", keep ? "nothing was accepted" : "nothing was rolled back", "no speculative span is open",
                    "draft one with speculate");
     const CacheState& before = *state.draft->before;
-    Commit commit{keep ? session.state() : before};
+    const CacheState& now = session.state();
+    const bool inPlace = call.parts.layouts.inPlace();
+    Commit commit{keep ? now : before};
     if (keep) commit.state.wlod = std::make_shared<const WlodState>(accepted(state));
-    else if (call.parts.layouts.inPlace()) KV_TRY(computeAgain(commit, call));
-    else commit.freed = draftedSlots(session.state(), before);
+    else if (inPlace) KV_TRY(computeAgain(commit, call));
+    if (!inPlace) commit.freed = keep ? slotsBeside(before, now) : slotsBeside(now, before);
     commit.state.tick = Tick(session.state().tick.value() + 1);
     return commit;
   });

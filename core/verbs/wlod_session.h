@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only wLOD sessions can do. Each call is refused with no_wlod in other sessions. Engine thread. semantics.md,
+// What only wLOD sessions can do. Each call but noDraft() is refused with no_wlod in other sessions. Engine thread. semantics.md,
 // section 8.
 #pragma once
 #include "core/kinds/wlod/wlod_kind.h"
@@ -9,6 +9,8 @@ namespace kvlab {
 
 /// The kind of a wLOD session; `what` begins the error of others.
 Result<const WlodKind*> wlodOf(const Session& session, const char* what);
+/// Error speculating, which begins with `what`, where rows before an open draft have to stay where they are.
+Status noDraft(const Session& session, const char* what);
 /// A round of the focus allocator, whatever is due: a commit. Errors: no_lens, speculating.
 TickReport refocus(Session& session);
 /// What the lens `script` goes by: one score per entry, -1 .. 1, above 0 = wants detail; a commit. Errors: no_lens,

@@ -131,6 +131,12 @@ Result<Applied> WlodKind::commitOf(const CacheState& before, WlodApplied applied
   WlodTransaction one = transaction(call);
   Result<Applied> out = one.commit(before, std::move(applied), mirrorRules(call.parts, memory), call.trace);
   call.poolsTouched = one.poolsTouched();
+  if (!out || !out->state.wlod->draft) return out;
+  // A rollback leads back to rows that the draft has put others in place of.
+  const LayerSlots held = slotsBeside(*out->state.wlod->draft->before, out->state);
+  for (std::size_t layer = 0; layer < out->freed.size(); ++layer)
+    std::erase_if(out->freed[layer],
+                  [&](Slot slot) { return std::binary_search(held[layer].begin(), held[layer].end(), slot); });
   return out;
 }
 
@@ -162,7 +168,7 @@ Result<Applied> WlodKind::apply(const CacheState& observed, TickPart& part, Call
   const bool appends = plan->earliest >= before.tree.length();
   call.makeRoom(WlodState::mostRows(appends ? plan->context.length() - before.tree.length() : plan->context.cost()));
   const Tick tick(observed.tick.value() + 1);
-  // A draft appends, and what is before it stays in its slots, to which a rollback leads.
+  // A rollback leads to the rows before a draft: they stay in their slots where they can.
   const WlodRecompute recompute = part.draft || before.draft ? WlodRecompute::Incremental : m_settings.recompute;
   Result<WlodApplied> applied = transaction(call).run(from, *plan, part.adds, recompute, call.trace, call.progress);
   if (!applied) return applied.error();
