@@ -73,8 +73,8 @@ ExactnessMap exactness(CacheState& state, bool cachePhases) {
   std::vector<Exactness> row(exact.size(), Exactness::Exact);
   std::vector<std::int32_t> from(exact.size(), -1);
   std::vector<Exactness> input;  // of a layer of the model: all its heads share the input
-  for (int layer = 0; layer < state.layers(); ++layer) {
-    if (layer % state.perLayer == 0) {
+  for (const CacheLayer layer : state.layers()) {
+    if (state.cacheLayers().partOf(layer) == 0) {
       input = row;
       out.layers.insert(out.layers.end(), at(state.perLayer), row);
       out.inherited.insert(out.inherited.end(), at(state.perLayer), from);

@@ -28,11 +28,11 @@ void checkEntry(const CheckInput& input, const std::vector<SharedMap>& maps, std
                      std::to_string(node.phase()));
   for (const SharedMap& shared : maps) {
     if (index >= shared.map->slotOf.size()) continue;  // another invariant checks lengths
-    for (const int layer : shared.layers) {
+    for (const CacheLayer layer : shared.layers) {
       const Slot lies = wlod.slots[at(layer)][row];
       if (shared.map->slotOf[index] != lies)
         findings.add({layer, index, id},
-                     "layer " + std::to_string(layer) + ", " + where() + ": the map has slot " +
+                     shared.name(layer) + ", " + where() + ": the map has slot " +
                          std::to_string(shared.map->slotOf[index].value()) + ", the row lies in " +
                          std::to_string(lies.value()));
       if (!input.full) break;
@@ -53,7 +53,7 @@ void checkWlodRows(const CheckInput& input, std::vector<Violation>& out) {
                             std::to_string(wlod.ledger.size()) + " ledger ids");
   for (std::size_t layer = 0; layer < wlod.slots.size(); ++layer)
     if (wlod.slots[layer].size() != wlod.rows.size())
-      return findings.add({static_cast<int>(layer), {}, {}},
+      return findings.add({CacheLayer(static_cast<std::int32_t>(layer)), {}, {}},
                           "layer " + std::to_string(layer) + " has " + std::to_string(wlod.slots[layer].size()) +
                               " slots for " + std::to_string(wlod.rows.size()) + " rows");
   if (input.full) {

@@ -96,11 +96,11 @@ class Mirror {
   void writeGroups() {
     m_out.groups.clear();
     m_out.groupOf.clear();
-    std::vector<std::size_t> firsts;
-    for (std::size_t layer = 0; layer < m_state->slots.size(); ++layer) {
-      const std::span<const Slot> own = m_state->slots[layer].span();
-      const auto same = std::find_if(firsts.begin(), firsts.end(), [&](std::size_t first) {
-        return std::equal(own.begin(), own.end(), m_state->slots[first].begin(), m_state->slots[first].end());
+    std::vector<CacheLayer> firsts;
+    for (const CacheLayer layer : m_before.layers()) {
+      const std::span<const Slot> own = m_state->slots[at(layer)].span();
+      const auto same = std::find_if(firsts.begin(), firsts.end(), [&](CacheLayer first) {
+        return std::ranges::equal(own, m_state->slots[at(first)]);
       });
       m_out.groupOf.push_back(static_cast<std::int32_t>(same - firsts.begin()));
       if (same != firsts.end()) continue;
@@ -109,21 +109,21 @@ class Mirror {
     }
   }
 
-  LayerGroup groupOf(std::size_t layer) const {
-    const LayerGroup& before = m_before.group(static_cast<int>(layer));
+  LayerGroup groupOf(CacheLayer layer) const {
+    const LayerGroup& before = m_before.group(layer);
     LayerGroup group;
     static_cast<GroupRules&>(group) = before;
     auto map = std::make_shared<ResidencyView>();
     map->ledger = m_out.context;
     map->phases = m_out.phases;
-    map->slotOf = entriesOf(*m_state, m_state->slots[layer], before.map->slotOf);
+    map->slotOf = entriesOf(*m_state, m_state->slots[at(layer)], before.map->slotOf);
     group.map = std::move(map);
     group.provenance = before.provenance;
     group.provenance.append(std::vector<Provenance>(m_out.ledger.size() - group.provenance.size()));
     if (m_state->rules.attention == WlodAttention::Flat) return group;
     auto all = std::make_shared<ResidencyView>();
     all->ledger = m_state->ledger;
-    all->slotOf = m_state->slots[layer];
+    all->slotOf = m_state->slots[at(layer)];
     all->phases = Column<std::int32_t>::make(at(m_state->count()), [&](std::int32_t* out) {
       for (const WlodRow& row : m_state->rows) *out++ = row.node.phase();
     });
@@ -139,10 +139,10 @@ class Mirror {
       return;
     }
     auto newest = std::make_shared<NewestAttention>();
-    for (std::size_t layer = 0; layer < mass.size(); ++layer) {
-      const std::vector<double> entries = entryMass(state.context, state.rows.span(), {&mass[layer], 1});
+    for (const CacheLayer layer : m_out.layers()) {
+      const std::vector<double> entries = entryMass(state.context, state.rows.span(), {&mass[at(layer)], 1});
       newest->mass.emplace_back(entries.begin(), entries.end());
-      newest->maps.push_back(m_out.group(static_cast<int>(layer)).map);
+      newest->maps.push_back(m_out.group(layer).map);
     }
     newest->received.resize(mass.size());
     m_out.attention = std::move(newest);

@@ -26,7 +26,7 @@ struct ChunkLists {
 class CoveredRows : public RowDriver {
  public:
   CoveredRows(Transformer& transformer, CacheStore& store, FaultDoor& faults, const WlodJob& job)
-      : RowDriver(transformer, faults, job.wanted, job.layers ? job.layers : store.layers(), 1),
+      : RowDriver(transformer, faults, job.wanted, {job.layers ? job.layers : transformer.model().config().layers}),
         m_store(store),
         m_job(job),
         m_state(job.state),
@@ -66,11 +66,11 @@ class CoveredRows : public RowDriver {
     return {begin, static_cast<std::int64_t>(m_chunk.size()), m_chunk.back() == m_newest};
   }
 
-  LayerPass pass(int layer, const RowsChunk& chunk) override {
+  LayerPass pass(CacheLayer layer, const RowsChunk& chunk) override {
     const ChunkLists& lists = m_lists.back();
     const RowPool& pool = m_store.pool(layer);
     const std::span<const std::int32_t> own = plain(m_state.slots[at(layer)].span());
-    const bool kept = layer == 0 && keepsLayer0(m_chunk.front());
+    const bool kept = layer == CacheLayer(0) && keepsLayer0(m_chunk.front());
     LayerPass one = lists.shared;
     readFrom(one, pool);
     one.write = kept ? nullptr : pick(own);

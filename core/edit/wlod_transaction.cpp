@@ -240,23 +240,23 @@ Status WlodTransaction::placeRows(Work& work) {
   out.freed.resize(out.added.size());
   std::vector<bool> keptFront(at(work.before.count()));
   for (std::int32_t row = 0; row < work.from; ++row) keptFront[at(work.old[at(row)])] = true;
-  for (std::size_t layer = 0; layer < out.added.size(); ++layer) {
+  for (const CacheLayer layer : m_store.layers()) {
     std::vector<bool> kept = keptFront;
-    const Column<Slot> was = work.before.slots.empty() ? Column<Slot>() : work.before.slots[layer];
+    const Column<Slot> was = work.before.slots.empty() ? Column<Slot>() : work.before.slots[at(layer)];
     std::vector<Slot> slots(was.begin(), was.begin() + std::min(work.from, work.before.count())), used, unused;
     for (std::int32_t i = 0; i < computed; ++i) {
-      const Slot fresh = out.added[layer][at(i)];
-      const bool stays = layer == 0 && work.keeps[at(i)];
+      const Slot fresh = out.added[at(layer)][at(i)];
+      const bool stays = layer == CacheLayer(0) && work.keeps[at(i)];
       slots.push_back(stays ? was[at(work.old[at(work.from + i)])] : fresh);
       if (stays) kept[at(work.old[at(work.from + i)])] = true;
       (stays ? unused : used).push_back(fresh);
     }
-    m_store.slots(static_cast<int>(layer)).give(unused);
-    out.added[layer] = std::move(used);
+    m_store.slots(layer).give(unused);
+    out.added[at(layer)] = std::move(used);
     for (std::size_t i = 0; i < kept.size(); ++i)
-      if (!kept[i]) out.freed[layer].push_back(was[i]);
-    if (state.slots.size() <= layer) state.slots.emplace_back();
-    state.slots[layer] = was.following(slots);
+      if (!kept[i]) out.freed[at(layer)].push_back(was[i]);
+    if (state.slots.size() <= at(layer)) state.slots.emplace_back();
+    state.slots[at(layer)] = was.following(slots);
   }
   return ok();
 }
@@ -294,8 +294,11 @@ Status WlodTransaction::chooseRows(Work& work, const Progress& progress) {
 Result<std::vector<double>> WlodTransaction::deviations(Work& work, const std::vector<std::int32_t>& rows,
                                                         const Progress& progress) {
   WlodApplied& out = work.out;
-  const int layer = std::min(1, m_store.layers() - 1);
-  WlodJob job{out.state, [&out](LedgerId id) { return out.ledger[id].token; }, work.from, {}, layer + 1, work.keeps};
+  const auto probed = m_store.layers() | std::views::take(2);
+  const CacheLayer layer = probed.back();
+  WlodJob job{
+      out.state, [&out](LedgerId id) { return out.ledger[id].token; }, work.from, {}, static_cast<int>(probed.size()),
+      work.keeps};
   if (Result<WlodResult> probe = computeWlodRows(m_transformer, m_store, m_faults, job, progress); !probe)
     return probe.error();
   std::vector<std::int32_t> was, is;
@@ -327,9 +330,9 @@ Result<std::vector<double>> WlodTransaction::deviations(Work& work, const std::v
 /// Rows that go on as they were: in their old slots.
 void WlodTransaction::leave(Work& work, const std::vector<std::int32_t>& rows) {
   WlodApplied& out = work.out;
-  for (std::size_t layer = 0; layer < out.added.size(); ++layer) {
-    const Column<Slot>& was = work.before.slots[layer];
-    std::vector<Slot> slots(out.state.slots[layer].begin(), out.state.slots[layer].end()), unused, again;
+  for (const CacheLayer layer : m_store.layers()) {
+    const Column<Slot>&was = work.before.slots[at(layer)], &is = out.state.slots[at(layer)];
+    std::vector<Slot> slots(is.begin(), is.end()), unused, again;
     for (const std::int32_t row : rows) {
       const Slot old = was[at(work.old[at(row)])];
       if (slots[at(row)] == old) continue;  // layer 0
@@ -341,10 +344,10 @@ void WlodTransaction::leave(Work& work, const std::vector<std::int32_t>& rows) {
       std::sort(less.begin(), less.end());
       std::erase_if(from, [&](Slot slot) { return std::binary_search(less.begin(), less.end(), slot); });
     };
-    drop(out.added[layer], unused);
-    drop(out.freed[layer], again);
-    m_store.slots(static_cast<int>(layer)).give(unused);
-    out.state.slots[layer] = was.following(slots);
+    drop(out.added[at(layer)], unused);
+    drop(out.freed[at(layer)], again);
+    m_store.slots(layer).give(unused);
+    out.state.slots[at(layer)] = was.following(slots);
   }
 }
 

@@ -93,6 +93,7 @@ Error cancelled() { return {"cancelled", "the sweep was stopped", "on request", 
 void keepAttention(const Session& session, QuestionTrace& trace) {
   const auto attention = session.state().attention;
   if (!attention) return;
+  trace.layers = session.cacheLayers();
   trace.mass.push_back(attention->mass);
   trace.rows.emplace_back();
   for (const auto& map : attention->maps) trace.rows.back().emplace_back(map->ledger.begin(), map->ledger.end());
@@ -121,7 +122,7 @@ std::shared_ptr<const FutureMass> futureOf(const StoryTrace& story) {
 }
 
 /// [ledger] of one layer: 1 where the row is resident.
-std::vector<std::uint8_t> residency(const CacheState& state, int layer) {
+std::vector<std::uint8_t> residency(const CacheState& state, CacheLayer layer) {
   std::vector<std::uint8_t> out(state.ledger.size(), 0);
   const ResidencyView& map = state.map(layer);
   for (std::size_t i = static_cast<std::size_t>(map.first); i < map.size(); ++i)
@@ -155,7 +156,7 @@ class Tally {
   void prompt(const Session& session, const SweepQuestion& question) {
     const CacheState& state = session.state();
     double rows = 0;
-    for (int layer = 0; layer < state.layers(); ++layer) {
+    for (const CacheLayer layer : state.layers()) {
       const std::vector<std::uint8_t> here = residency(state, layer);
       rows += static_cast<double>(state.map(layer).resident());
       std::vector<std::int32_t> needles(static_cast<std::size_t>(question.needleEnd - question.needleBegin));
@@ -163,7 +164,7 @@ class Tally {
       m_survival.add(survival(here, needles));
       m_answer.add(survival(here, std::vector<std::int32_t>{question.needleAt}));
     }
-    m_rowsKept.add(rows / state.layers());
+    m_rowsKept.add(rows / state.cacheLayers().count());
     m_rowsPrompt.add(state.length());
     m_bytes.add(liveBytes(session));
   }
@@ -222,12 +223,10 @@ class Tally {
 
   void attention(const Session& session, const QuestionTrace& reference, std::size_t position) {
     double sum = 0;
-    const auto recorded = static_cast<int>(reference.mass[position].size());
-    const int own = session.state().layers(),
-              layers = std::max(own, recorded);  // one of the two may have them by KV head
-    for (int layer = 0; layer < layers; ++layer) {
-      const std::vector<std::uint8_t> here = residency(session.state(), layer * own / layers);
-      const auto l = static_cast<std::size_t>(layer * recorded / layers);
+    const CacheLayers &own = session.cacheLayers(), &layers = finer(own, reference.layers);
+    for (const CacheLayer layer : layers.each()) {
+      const std::vector<std::uint8_t> here = residency(session.state(), own.with(layer, layers));
+      const std::size_t l = at(reference.layers.with(layer, layers));
       std::vector<std::uint8_t> kept(reference.mass[position][l].size(),
                                      1);  // what lies behind the map is the query's own row
       for (std::size_t i = 0; i < reference.rows[position][l].size() && i < kept.size(); ++i) {
@@ -236,7 +235,7 @@ class Tally {
       }
       sum += massKept(reference.mass[position][l], kept);
     }
-    m_mass.add(sum / layers);
+    m_mass.add(sum / layers.count());
   }
 
   void finishRecall() {

@@ -154,7 +154,7 @@ void Session::startOver() {
 }
 
 Status Session::reset() {
-  for (int layer = 0; layer < m_parts.store.layers(); ++layer) {
+  for (const CacheLayer layer : m_parts.store.layers()) {
     // Every slot that was ever handed out: rows that history kept count, too.
     std::vector<std::int32_t> slots(static_cast<std::size_t>(m_parts.store.slots(layer).untouched()));
     std::iota(slots.begin(), slots.end(), 0);

@@ -114,7 +114,7 @@ bool keepAll(const std::vector<PolicySpec>& specs) {
 
 std::vector<PolicySpec> policiesWanted(const SessionParts& parts) {
   std::vector<PolicySpec> out;
-  for (int layer = 0; layer < parts.cacheLayers.layers; ++layer)
+  for (const Layer layer : parts.cacheLayers.ofModel())
     out.insert(out.end(), static_cast<std::size_t>(parts.cacheLayers.perLayer), parts.manifest.policyOf(layer));
   return out;
 }

@@ -19,7 +19,7 @@ std::int32_t momentsFrom(const std::vector<PolicySpec>& specs) {
 /// What the last queries of a prompt looked at, for policies that ask.
 Status observePrompt(CacheState& state, const TransactionRules& rules, CallContext& call) {
   const std::vector<PolicySpec>& specs = state.policy->specs;
-  const CacheHeads heads = headsOf(call.parts.model->config(), call.parts.cacheLayers.perLayer);
+  const CacheHeads heads = headsOf(call.parts.model->config(), call.parts.cacheLayers);
   call.makeRoom(1);
   for (const std::int32_t queries : observations(specs)) {
     Result<Observation> seen =

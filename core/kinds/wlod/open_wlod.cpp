@@ -59,7 +59,7 @@ Status wlodPossible(const SessionParts& parts) {
   if (m.ring.window || m.ring.blockTokens > 1)
     return refuse("ring", nullptr, "does not go together with it: detail gives way, not age");
   const std::vector<std::int32_t> masks = windowsOf(parts);
-  for (int layer = 0; layer < parts.model->config().layers; ++layer) {
+  for (const Layer layer : parts.cacheLayers.ofModel()) {
     if (m.layoutOf(layer) != "indirection")
       return refuse("layout", m.layoutOf(layer), "would have to move rows: new ones get slots of their own");
     if (!m.policyOf(layer).keepsAll())

@@ -90,7 +90,7 @@ void WlodKind::start(const SessionParts& parts, CacheState& state) const {
   auto wlod = std::make_shared<WlodState>();
   wlod->rules = rulesOf(m_settings);
   wlod->tree = MegaContext(parts.model->config().hidden);
-  wlod->slots.resize(at(parts.store.layers()));
+  wlod->slots.resize(parts.store.layers().size());
   state.wlod = std::move(wlod);
 }
 
@@ -190,7 +190,7 @@ Result<Rebuilt> WlodKind::rebuild(const CacheState& state, CallContext& call) {
     return out;
   }
   out.outcome.logits = made->result.logits;
-  out.outcome.layersDone = call.parts.store.layers();
+  out.outcome.layersDone = call.parts.cacheLayers.layers;
   m_parts->costs.add(made->result.rows, made->result.pairs, made->us);
   out.commit = commitOf(state, made.take(), call.parts, 0);
   return out;
@@ -203,7 +203,7 @@ Result<Drift> WlodKind::drift(const CacheState& state, CallContext& call) {
   DriftMeter meter(state.length());
   std::vector<std::int32_t> positions;
   for (std::int32_t i = 0; i < state.length(); ++i) positions.push_back(i);
-  for (int layer = 0; layer < store.layers(); ++layer) {
+  for (const CacheLayer layer : store.layers()) {
     std::vector<std::int32_t> records;
     for (std::size_t row = 0; row < anew->state.rows.size(); ++row)
       if (anew->state.rows[row].entry) records.push_back(anew->state.slots[at(layer)][row].value());
