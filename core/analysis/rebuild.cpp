@@ -195,7 +195,7 @@ Result<RebuildOutcome> rebuild(const RebuildInput& input, CacheStore& store, con
     std::vector<kernels::RowMove> moves;
     for (std::size_t i = 0; i < pairs.slots.size(); ++i) moves.push_back({pairs.records[i], pairs.slots[i], 1});
     store.pool(layer.layer).move(layer.rows, moves);
-    ++outcome.layersDone;
+    outcome.layersDone = (layer.layer.value() + 1) / input.state.perLayer;
     return ok();
   };
   Result<std::vector<float>> logits = rebuildPass(input, copy, store, progress);

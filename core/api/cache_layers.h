@@ -2,8 +2,7 @@
 // A cache layer has one residency map and one row pool. It is a layer of the model with all its KV heads, or, where the
 // manifest asks for residency by KV head, one KV head of a layer. Maps, pools, layouts, tiles and audits count cache
 // layers (CacheLayer). Forward passes, windows, gates, and the numbers in manifests and actions count layers of the
-// model (Layer).
-// Values; any thread.
+// model (Layer). Values; any thread.
 #pragma once
 #include <optional>
 #include <string>
@@ -32,14 +31,12 @@ struct CacheLayers {
   }
   /// The cache layer with the rows of a cache layer of `finer`, which divides the same model alike or by KV head.
   CacheLayer with(CacheLayer own, const CacheLayers& finer) const {
-    return CacheLayer(own.value() * perLayer / finer.perLayer);
+    return of(finer.layerOf(own))[byHead() ? finer.partOf(own) : 0];
   }
   /// "3", or "3.1" for a head of layer 3.
   std::string name(CacheLayer own) const {
     return std::to_string(layerOf(own).value()) + (byHead() ? "." + std::to_string(partOf(own)) : "");
   }
 };
-/// That of two sessions over a model which has more cache layers.
-inline const CacheLayers& finer(const CacheLayers& a, const CacheLayers& b) { return a.perLayer > b.perLayer ? a : b; }
 
 }  // namespace kvlab

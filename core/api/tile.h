@@ -43,11 +43,10 @@ struct TileRequest {
 struct Tile {
   TileRequest request;
   Tick tick;
-  int layers = 0;             // see cacheLayers()
+  int layers = 0;             // the one that was asked for, or all
   int positions = 0;          // first position = request.begin
   std::vector<float> values;  // [layers][positions]
 
-  /// Those that it has: the one that was asked for, or all.
   auto cacheLayers() const {
     const std::int32_t first = request.layer.value_or(CacheLayer(0)).value();
     return idRange<CacheLayer>(first, first + layers);

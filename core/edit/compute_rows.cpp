@@ -33,13 +33,12 @@ class StoredRows : public RowDriver {
   }
 
   Result<RowsResult> run(const Progress& progress) {
-    Result<RowsBrought> brought = byRows(progress);
-    if (!brought) return brought.error();
+    RowsBrought brought = KV_TRY(byRows(progress));
     if (m_assemblies.wrong() > 0)
       return Error{"guard", "the forward pass was refused",
                    std::to_string(m_assemblies.wrong()) + " rows of an assembled window are not the rows of the map",
                    "rebuild, or use layout ring_fused, which copies nothing"};
-    RowsResult out{brought.take(), provenance()};
+    RowsResult out{std::move(brought), provenance()};
     if (m_moments) out.moments = m_moments->take();
     for (const CacheLayer layer : m_job.cacheLayers()) {
       if (out.attention) out.attention->maps.push_back(m_job.groups[groupOf(layer)].map);

@@ -185,9 +185,8 @@ std::vector<kernels::GateMlpArgs> RowDriver::aimGates(std::vector<LayerPass>& pa
   std::vector<kernels::GateMlpArgs> calls;
   if (!m_wanted.gates) return calls;
   const bool together = chunk.n <= kScoredTogether;
-  if (together) calls.push_back(gateCall({}, chunk));
-  else
-    for (const Layer layer : m_layers.ofModel()) calls.push_back(gateCall(layer, chunk));
+  for (const Layer layer : idRange<Layer>(0, together ? 1 : m_layers.layers))
+    calls.push_back(gateCall(together ? std::nullopt : std::optional(layer), chunk));
   const std::int64_t width = std::int64_t{calls[0].kvHeads} * calls[0].headDim();
   for (const Layer layer : m_layers.ofModel()) {
     LayerPass& pass = passes[at(m_layers.of(layer).front())];

@@ -232,10 +232,8 @@ Status Transaction::reserveRecomputed(Work& work) {
     count = shareOf(work.recompute.size(), work.rules.selectiveRatio);
   }
   if (count == 0) return ok();
-  Result<LayerSlots> slots =
-      m_layouts.reserve(m_store, work.before, static_cast<std::int32_t>(count), 0, false, m_faults, work.rules.more);
-  if (!slots) return slots.error();
-  work.recomputeSlots = slots.take();
+  work.recomputeSlots = KV_TRY(
+      m_layouts.reserve(m_store, work.before, static_cast<std::int32_t>(count), 0, false, m_faults, work.rules.more));
   append(work.added, work.recomputeSlots);
   return ok();
 }
@@ -246,9 +244,9 @@ Status Transaction::chooseRecomputed(Work& work) {
   if (work.rules.afterEdit == AfterEdit::Selective) {
     RowsJob probe = jobOver(work.state, work.rules);
     for (std::int32_t p : work.recompute) probe.rows.push_back(targetAt(work.state, p));
-    Result<std::vector<double>> deviation = deviations(*m_transformer, m_store, m_faults, std::move(probe));
-    if (!deviation) return deviation.error();
-    work.recompute = mostDeviating(work.recompute, *deviation, work.rules.selectiveRatio);
+    work.recompute =
+        mostDeviating(work.recompute, KV_TRY(deviations(*m_transformer, m_store, m_faults, std::move(probe))),
+                      work.rules.selectiveRatio);
     if (work.recompute.empty()) return ok();
   }
   const std::vector<std::int32_t> groupOf = work.state.groupOf;
@@ -315,9 +313,7 @@ Result<CacheState> Transaction::query(const CacheState& state, const Transaction
         group.map->ledger[group.map->size() - 1] == state.context[state.context.size() - 1];
   });
   if (!resident) {
-    Result<LayerSlots> one = m_store.reserve(1, m_faults);
-    if (!one) return one.error();
-    scratch = one.take();
+    scratch = KV_TRY(m_store.reserve(1, m_faults));
   }
   RowsJob job = jobOver(state, rules);
   job.wanted = {.logits = true, .newest = rules.wanted.newest, .newestPerHead = rules.wanted.newestPerHead};
@@ -344,9 +340,7 @@ Result<Observation> Transaction::observe(const CacheState& state, std::int32_t q
   LayerSlots slots(state.groupOf.size());
   if (!whole) {
     // A query's own K and V are scratch of its chunk: a few slots serve all queries.
-    Result<LayerSlots> scratch = m_store.reserve(std::clamp(m_store.available(), 1, n), m_faults);
-    if (!scratch) return scratch.error();
-    slots = scratch.take();
+    slots = KV_TRY(m_store.reserve(std::clamp(m_store.available(), 1, n), m_faults));
   }
   RowsJob job = jobOver(state, rules);
   job.wanted = {.receivedPerHead = InLayers::All, .momentsFrom = momentsFrom};

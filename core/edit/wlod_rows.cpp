@@ -41,12 +41,11 @@ class CoveredRows : public RowDriver {
   }
 
   Result<WlodResult> run(const Progress& progress) {
-    Result<RowsBrought> brought = byRows(progress);
-    if (!brought) return brought.error();
-    m_result.logits = std::move(brought->logits);
+    RowsBrought brought = KV_TRY(byRows(progress));
+    m_result.logits = std::move(brought.logits);
     m_result.rows = count();
-    if (!m_newestLists || !brought->attention) return std::move(m_result);
-    for (const std::vector<float>& mass : brought->attention->mass) {
+    if (!m_newestLists || !brought.attention) return std::move(m_result);
+    for (const std::vector<float>& mass : brought.attention->mass) {
       std::vector<float>& out = m_result.mass.emplace_back(at(m_state.count()));  // by row of the state
       for (std::int32_t i = m_newestLists->begin.back(); i < m_newestLists->end.back(); ++i)
         out[at(m_newestLists->rows[at(i)])] = mass[at(i)];

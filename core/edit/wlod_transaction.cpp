@@ -234,9 +234,7 @@ Status WlodTransaction::placeRows(Work& work) {
 
   auto scope = work.trace.scope("reserve");
   const std::int32_t computed = out.computed = state.count() - work.from;
-  Result<LayerSlots> reserved = m_store.reserve(computed, m_faults);
-  if (!reserved) return reserved.error();
-  out.added = reserved.take();
+  out.added = KV_TRY(m_store.reserve(computed, m_faults));
   out.freed.resize(out.added.size());
   std::vector<bool> keptFront(at(work.before.count()));
   for (std::int32_t row = 0; row < work.from; ++row) keptFront[at(work.old[at(row)])] = true;
@@ -273,9 +271,8 @@ Status WlodTransaction::chooseRows(Work& work, const Progress& progress) {
     if (work.keeps[at(row - work.from)] && row != newest) candidates.push_back(row);
   if (work.recompute == WlodRecompute::Selective && !candidates.empty()) {
     auto scope = work.trace.scope("choose_rows", std::to_string(candidates.size()) + " candidates");
-    Result<std::vector<double>> deviation = deviations(work, candidates, progress);
-    if (!deviation) return deviation.error();
-    const std::vector<std::int32_t> chosen = mostDeviating(candidates, *deviation, state.rules.selectiveRatio);
+    const std::vector<std::int32_t> chosen =
+        mostDeviating(candidates, KV_TRY(deviations(work, candidates, progress)), state.rules.selectiveRatio);
     std::set_difference(candidates.begin(), candidates.end(), chosen.begin(), chosen.end(), std::back_inserter(left));
     leave(work, left);
     for (const std::int32_t row : left) stale[at(row)] = true;
@@ -294,11 +291,9 @@ Status WlodTransaction::chooseRows(Work& work, const Progress& progress) {
 Result<std::vector<double>> WlodTransaction::deviations(Work& work, const std::vector<std::int32_t>& rows,
                                                         const Progress& progress) {
   WlodApplied& out = work.out;
-  const auto probed = m_store.layers() | std::views::take(2);
-  const CacheLayer layer = probed.back();
-  WlodJob job{
-      out.state, [&out](LedgerId id) { return out.ledger[id].token; }, work.from, {}, static_cast<int>(probed.size()),
-      work.keeps};
+  const CacheLayer layer = (m_store.layers() | std::views::take(2)).back();
+  WlodJob job{out.state, [&out](LedgerId id) { return out.ledger[id].token; }, work.from, {}, layer.value() + 1,
+              work.keeps};
   if (Result<WlodResult> probe = computeWlodRows(m_transformer, m_store, m_faults, job, progress); !probe)
     return probe.error();
   std::vector<std::int32_t> was, is;

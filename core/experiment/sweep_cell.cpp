@@ -99,24 +99,30 @@ void keepAttention(const Session& session, QuestionTrace& trace) {
   for (const auto& map : attention->maps) trace.rows.back().emplace_back(map->ledger.begin(), map->ledger.end());
 }
 
-/// The attention that all questions about a story and their replies paid to each of its rows, [layers][rows]. Ledger
-/// ids of a prompt are its positions.
+/// The attention that all questions about a story and their replies paid to each of its rows, a list for each cache
+/// layer of the reference. Ledger ids of a prompt are its positions.
 std::shared_ptr<const FutureMass> futureOf(const StoryTrace& story) {
   auto out = std::make_shared<FutureMass>();
+  CacheLayers layers;
+  std::vector<std::vector<float>> paid;  // [cache layers][rows]
   for (const QuestionTrace& question : story.questions)
     for (std::size_t position = 0; position < question.mass.size(); ++position) {
-      out->mass.resize(question.mass[position].size());
-      for (std::size_t layer = 0; layer < out->mass.size(); ++layer) {
+      layers = question.layers;
+      paid.resize(question.mass[position].size());
+      for (std::size_t layer = 0; layer < paid.size(); ++layer) {
         const std::vector<LedgerId>& rows = question.rows[position][layer];
-        std::vector<float>& mass = out->mass[layer];
+        std::vector<float>& mass = paid[layer];
         if (!rows.empty()) mass.resize(std::max(mass.size(), static_cast<std::size_t>(rows.back().value()) + 1));
         for (std::size_t i = 0; i < rows.size(); ++i)
           mass[static_cast<std::size_t>(rows[i].value())] += question.mass[position][layer][i];
       }
     }
-  for (std::vector<float>& mass : out->mass) {
-    out->rows = std::max(out->rows, static_cast<std::int32_t>(mass.size()));
-    mass.resize(static_cast<std::size_t>(out->rows));
+  for (const std::vector<float>& mass : paid) out->rows = std::max(out->rows, static_cast<std::int32_t>(mass.size()));
+  out->mass.resize(at(layers.layers));
+  for (const CacheLayer own : layers.each()) {
+    std::vector<float>& mass = out->mass[at(layers.layerOf(own))];
+    mass.insert(mass.end(), paid[at(own)].begin(), paid[at(own)].end());
+    mass.resize(mass.size() + at(out->rows) - paid[at(own)].size());
   }
   return out;
 }
@@ -223,7 +229,7 @@ class Tally {
 
   void attention(const Session& session, const QuestionTrace& reference, std::size_t position) {
     double sum = 0;
-    const CacheLayers &own = session.cacheLayers(), &layers = finer(own, reference.layers);
+    const CacheLayers &own = session.cacheLayers(), &layers = own.byHead() ? own : reference.layers;
     for (const CacheLayer layer : layers.each()) {
       const std::vector<std::uint8_t> here = residency(session.state(), own.with(layer, layers));
       const std::size_t l = at(reference.layers.with(layer, layers));

@@ -139,8 +139,7 @@ class MemoryReader {
     m_out.seen = m_json["seen"].get<bool>();
     m_out.policy.layers.resize(m_rows.groupOf.size());
     m_out.policy.audit.layers.resize(m_rows.groupOf.size());
-    for (const CacheLayer layer : layers())
-      if (Status read = readPolicy(layer, all[at(layer)]); !read) return read;
+    for (const CacheLayer layer : layers()) KV_TRY(readPolicy(layer, all[at(layer)]));
     return ok();
   }
 
@@ -175,8 +174,7 @@ class MemoryReader {
     QueryMoments moments;
     const std::int64_t heads = m_target.config.heads, dim = m_target.config.headDim;
     if (Status s = m_in.take(prefixOf(layer) + "mean", Element::F64, {heads, dim}, moments.mean); !s) return s;
-    if (Status s = m_in.take(prefixOf(layer) + "covariance", Element::F64, {heads, dim, dim}, moments.covariance); !s)
-      return s;
+    KV_TRY(m_in.take(prefixOf(layer) + "covariance", Element::F64, {heads, dim, dim}, moments.covariance));
     own.queries = std::make_shared<const QueryMoments>(std::move(moments));
     return ok();
   }

@@ -352,7 +352,8 @@ void Lanes::compareRows(Lane& lane) {
   const NewestAttention* seen =
       reference.attention && reference.attention->whole() ? reference.attention.get() : nullptr;
   std::vector<std::uint8_t> there, base, rows;
-  const CacheLayers layers = finer(own.cacheLayers(), reference.cacheLayers());
+  const CacheLayers layers =
+      (own.perLayer > 1 ? own : reference).cacheLayers();  // one of the two may have them by KV head
   const ResidencyView *ownMap = nullptr, *referenceMap = nullptr;
   for (const CacheLayer layer : layers.each()) {
     const CacheLayer seenIn = reference.cacheLayers().with(layer, layers);

@@ -34,9 +34,7 @@ Result<LayoutSet> LayoutSet::make(const std::vector<std::string>& specs, std::ve
     const auto found = std::find(known.begin(), known.end(), spec);
     set.m_of.push_back(static_cast<int>(found - known.begin()));
     if (found != known.end()) continue;
-    Result<std::unique_ptr<StorageLayout>> layout = makeLayout(spec);
-    if (!layout) return layout.error();
-    set.m_layouts.push_back(layout.take());
+    set.m_layouts.push_back(KV_TRY(makeLayout(spec)));
     known.push_back(spec);
   }
   set.m_demands = std::move(demands);
@@ -123,9 +121,7 @@ Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::in
     const CacheLayer leader = layers[g].front();
     Settling settling{
         .group = state.groups[g], .layers = layers[g], .appended = appended, .fresh = rows, .tick = state.tick};
-    Result<std::int64_t> moved = layout(leader).settle(settling, context);
-    if (!moved) return moved.error();
-    bytes += *moved;
+    bytes += KV_TRY(layout(leader).settle(settling, context));
     for (const CacheLayer layer : layers[g]) {
       if (layout(layer).inPlace()) continue;
       account(settling.left, context.store.slots(layer), added[at(layer)], freed[at(layer)]);
@@ -135,8 +131,7 @@ Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::in
   };
   for (const bool moving : {false, true})  // what may find no room comes before what moves rows in place
     for (std::size_t g = 0; g < state.groups.size(); ++g)
-      if (layout(layers[g].front()).inPlace() == moving)
-        if (Status settled = settleGroup(g); !settled) return settled.error();
+      if (layout(layers[g].front()).inPlace() == moving) KV_TRY(settleGroup(g));
   if (!inPlace()) return bytes;
   // History keeps no older state, so slots that only older states named are free.
   for (const CacheLayer layer : state.layers()) {

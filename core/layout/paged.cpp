@@ -147,9 +147,7 @@ class Paged : public StorageLayout {
       ++out.rows;
     }
     for (const CacheLayer layer : layers) {
-      Result<std::int64_t> bytes = moveAll(context.store.pool(layer), moves);
-      if (!bytes) return bytes.error();
-      out.bytes += *bytes;
+      out.bytes += KV_TRY(moveAll(context.store.pool(layer), moves));
       context.store.slots(layer).restart(slots);
     }
     rewrite(group, slots);

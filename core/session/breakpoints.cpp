@@ -54,7 +54,8 @@ bool entered(const Breakpoints::Condition& c, const CacheState& before, const Ca
 bool wrapped(const Breakpoints::Condition& c, const CacheState& before, const CacheState& after) {
   for (const CacheLayer layer : after.layers()) {
     const std::optional<RingState>&then = before.group(layer).ring, &now = after.group(layer).ring;
-    if ((c.compare.empty() || holds(layer.value(), c.compare, c.value)) && then && now && now->wraps > then->wraps)
+    if ((c.compare.empty() || holds(after.cacheLayers().layerOf(layer).value(), c.compare, c.value)) && then && now &&
+        now->wraps > then->wraps)
       return true;
   }
   return false;

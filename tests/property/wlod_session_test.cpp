@@ -38,7 +38,7 @@ std::vector<std::uint64_t> checksumsBefore(const SessionFixture& s, std::int32_t
     for (std::size_t row = 0; row < state.rows.size(); ++row)
       if (state.rows[row].node.end() <= moment) slots.push_back(state.slots[layer][row].value());
     std::vector<std::uint64_t> tags(slots.size()), sums(slots.size());
-    s->store().pool(static_cast<int>(layer)).readTags(slots, tags.data(), sums.data());
+    s->store().pool(CacheLayer(static_cast<int>(layer))).readTags(slots, tags.data(), sums.data());
     out.insert(out.end(), sums.begin(), sums.end());
   }
   return out;

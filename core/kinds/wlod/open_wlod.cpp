@@ -71,14 +71,10 @@ Status wlodPossible(const SessionParts& parts) {
 
 Result<WlodParts> openWlod(const SessionParts& parts, const WlodSettings& wanted) {
   WlodParts out;
-  Result<std::shared_ptr<const GistNet>> gists = gistsFor(parts, wanted);
-  if (!gists) return gists.error();
-  out.gists = gists.take();
+  out.gists = KV_TRY(gistsFor(parts, wanted));
   out.lens.name = wanted.lens;
   if (wanted.lens != "attention" && wanted.lens != "script" && wanted.lens != "off") {
-    Result<Lens> lens = loadLens(wanted.lens, parts.model->config().layers);
-    if (!lens) return lens.error();
-    out.lens = lens.take();
+    out.lens = KV_TRY(loadLens(wanted.lens, parts.model->config().layers));
   }
   if (wanted.lens != "script" && wanted.allocates() && !parts.manifest.probes)
     return refused("bad_manifest", "its lens looks at attention, and probes are off",

@@ -80,9 +80,7 @@ Status WlodKind::open(const SessionParts& parts) {
   if (Status possible = wlodPossible(parts); !possible) return possible;
   m_settings = *parts.manifest.wlod;
   if (m_parts) return ok();  // another session's
-  Result<WlodParts> opened = openWlod(parts, m_settings);
-  if (!opened) return opened.error();
-  m_parts = opened.take();
+  m_parts = KV_TRY(openWlod(parts, m_settings));
   return ok();
 }
 
@@ -111,9 +109,7 @@ std::vector<std::unique_ptr<Reviser>> WlodKind::revisers() const {
 }
 
 Result<EditPlan> WlodKind::plan(const SessionParts& parts, const CacheState& state, std::vector<Action> actions) const {
-  Result<WlodPlan> plan = planWlod(*state.wlod, parts.model->config().vocab, std::move(actions));
-  if (!plan) return plan.error();
-  return asEditPlan(*state.wlod, *plan);
+  return asEditPlan(*state.wlod, KV_TRY(planWlod(*state.wlod, parts.model->config().vocab, std::move(actions))));
 }
 
 WlodTransaction WlodKind::transaction(CallContext& call) const {
