@@ -35,7 +35,8 @@ struct CacheLayers {
   }
   /// "3", or "3.1" for a head of layer 3.
   std::string name(CacheLayer own) const {
-    return std::to_string(layerOf(own).value()) + (byHead() ? "." + std::to_string(partOf(own)) : "");
+    const std::string layer = std::to_string(layerOf(own).value());
+    return byHead() ? layer + "." + std::to_string(partOf(own)) : layer;
   }
 };
 

@@ -33,9 +33,7 @@ Status observePrompt(CacheState& state, const TransactionRules& rules, CallConte
 /// Attention and logits over the rows that are there, whether somebody has looked at them or not.
 Status refresh(CacheState& state, const TransactionRules& rules, CallContext& call) {
   if (!state.logitsStale || state.length() == 0) return ok();
-  Result<CacheState> fresh = call.transaction().query(state, rules, call.trace);
-  if (!fresh) return fresh.error();
-  state = fresh.take();
+  state = KV_TRY(call.transaction().query(state, rules, call.trace));
   return ok();
 }
 
