@@ -74,7 +74,7 @@ Status MainWindow::setFocus(const json& wanted) {
   }
   if (wanted.contains("tick")) m_context.showTick(Tick(wanted["tick"].get<std::int64_t>()));
   Focus focus = m_context.focus();
-  if (wanted.contains("layer")) focus.layer = Layer(wanted["layer"].get<std::int32_t>());
+  if (wanted.contains("layer")) focus.layer = CacheLayer(wanted["layer"].get<std::int32_t>());
   if (wanted.contains("head")) focus.head = Head(wanted["head"].get<std::int32_t>());
   m_context.setFocus(focus);
   if (wanted.contains("row")) m_context.focusPosition(Position(wanted["row"].get<std::int32_t>()));

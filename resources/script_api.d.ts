@@ -101,6 +101,7 @@ interface WlodTree {
   entries?: (WlodNode & { ledger: number; phase: number; cooling: number; mass: number | null; score: number | null })[];
 }
 
+/** layer counts cache layers: where residency is by KV head, each head of a layer counts. */
 interface Violation { invariant: string; detail: string; layer?: number; index?: number; ledger?: number; }
 
 interface TickReport {
@@ -455,7 +456,7 @@ interface Session {
   /** Paged layers: fills pages by moving about so many rows per layer; call again until it is done. */
   compact(rows?: number): { rows: number; bytes: number; done: boolean };
   rebuild(): { ms: number; rows: number; layers: number; cancelled: boolean };
-  /** Damages the cache or arms a failure; needs faults: true in the manifest. */
+  /** Damages the cache or arms a failure; needs faults: true in the manifest. layer counts cache layers. */
   fault(kind: string, options?: { layer?: number; index?: number; bit?: number; other?: number; column?: string; seed?: number; n?: number }): FaultDone;
 
   undo(): Where;
@@ -657,6 +658,7 @@ interface Lab {
 
 interface View {
   show(id: string): void;
+  /** layer counts cache layers, as the lines of the map do. */
   focus(focus: { tick?: number; layer?: number; head?: number; row?: number; ledger?: number }): void;
   /** Sets what a view's controls set: view.set("map", {quantity: "staleness"}). Console names them for every click. */
   set(id: string, options: { [name: string]: unknown }): void;

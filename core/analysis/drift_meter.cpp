@@ -8,7 +8,7 @@
 #include "kernels/backend/staging.h"
 
 namespace kvlab {
-void DriftMeter::add(int layer, const RowPool& live, std::span<const std::int32_t> slots, const RowPool& rebuilt,
+void DriftMeter::add(CacheLayer layer, const RowPool& live, std::span<const std::int32_t> slots, const RowPool& rebuilt,
                      std::span<const std::int32_t> records, std::span<const std::int32_t> positions) {
   const auto n = static_cast<std::int64_t>(slots.size());
   const std::int64_t width = live.width();

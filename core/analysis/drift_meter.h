@@ -10,7 +10,7 @@ class DriftMeter {
   explicit DriftMeter(std::int32_t length) : m_length(length) {}
   /// Adds the rows of the next layer: live rows lie in `slots` of one pool, rebuilt rows in `records` of the other.
   /// Positions are those of the context and ascend. All lists are [n].
-  void add(int layer, const RowPool& live, std::span<const std::int32_t> slots, const RowPool& rebuilt,
+  void add(CacheLayer layer, const RowPool& live, std::span<const std::int32_t> slots, const RowPool& rebuilt,
            std::span<const std::int32_t> records, std::span<const std::int32_t> positions);
   /// Logits of the next token are compared unless one list is empty.
   Drift finish(std::span<const float> rebuilt, std::span<const float> live) &&;

@@ -73,8 +73,8 @@ ExactnessMap exactness(CacheState& state, bool cachePhases) {
   std::vector<Exactness> row(exact.size(), Exactness::Exact);
   std::vector<std::int32_t> from(exact.size(), -1);
   std::vector<Exactness> input;  // of a layer of the model: all its heads share the input
-  for (int layer = 0; layer < state.layers(); ++layer) {
-    if (layer % state.perLayer == 0) {
+  for (const CacheLayer layer : state.layers()) {
+    if (state.cacheLayers().partOf(layer) == 0) {
       input = row;
       out.layers.insert(out.layers.end(), at(state.perLayer), row);
       out.inherited.insert(out.inherited.end(), at(state.perLayer), from);
@@ -111,7 +111,7 @@ void refreshProvenance(CacheState& state, bool cachePhases) {
   }
 }
 
-ExactnessMap exactnessOf(const WlodState& state, int layers, int perLayer) {
+ExactnessMap exactnessOf(const WlodState& state, const CacheLayers& layers) {
   ExactnessMap out;
   std::vector<Exactness> own(at(state.context.cost()), Exactness::Exact);
   std::vector<std::int32_t> from(own.size(), -1);
@@ -123,9 +123,10 @@ ExactnessMap exactnessOf(const WlodState& state, int layers, int perLayer) {
     if (first >= 0) own[at(entry)] = stale ? Exactness::ContextEdited : Exactness::Inherited;
     from[at(entry++)] = first;
   }
-  out.layers.assign(at(layers), own);
-  out.inherited.assign(at(layers), from);
-  for (int layer = 0; layer < perLayer && first >= 0; ++layer) {  // layer 0 depends on the row alone
+  out.layers.assign(at(layers.count()), own);
+  out.inherited.assign(at(layers.count()), from);
+  if (layers.layers == 0 || first < 0) return out;
+  for (const CacheLayer layer : layers.of(Layer(0))) {  // layer 0 depends on the row alone
     out.layers[at(layer)].assign(own.size(), Exactness::Exact);
     out.inherited[at(layer)].assign(own.size(), -1);
   }

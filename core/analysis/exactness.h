@@ -19,7 +19,7 @@ struct ExactnessMap {
 ExactnessMap exactness(CacheState& state, bool cachePhases);
 
 /// In a wLOD session all rows are exact but those that `selective` left as they were and all rows after these.
-ExactnessMap exactnessOf(const WlodState& state, int layers, int perLayer);
+ExactnessMap exactnessOf(const WlodState& state, const CacheLayers& layers);
 
 /// Notes after a rebuild that every row of the context was computed from today's context.
 void refreshProvenance(CacheState& state, bool cachePhases);

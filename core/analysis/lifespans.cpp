@@ -59,7 +59,7 @@ class Recorder {
     if (m_keys) pass.gateKeys = m_keys + begin * width();
   }
 
-  Status take(int layer) {
+  Status take(CacheLayer layer) {
     LayerLifespans& out = m_out.layers[at(layer)];
     std::vector<std::int32_t> last(m_none.size());
     if (m_keys) out.keys.resize(at(m_out.rows * width()));
@@ -130,7 +130,7 @@ Result<Lifespans> recordLifespans(const RebuildInput& input, const CacheStore& s
   kernels::Staging staging(input.transformer.backend());
   Recorder recorder({all, input.transformer, input.faults}, rules, staging);
   RebuildInput pass{all, input.transformer, input.faults, false, std::int64_t{rules.after} + 1, {}};
-  pass.aim = [&](int, std::int64_t begin, LayerPass& one) { recorder.aim(begin, one); };
+  pass.aim = [&](std::int64_t begin, LayerPass& one) { recorder.aim(begin, one); };
   KV_TRY(rebuildPass(
       pass, [&](const RebuiltLayer& layer) { return recorder.take(layer.layer); }, store, progress));
   return recorder.finish();

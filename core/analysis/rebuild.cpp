@@ -19,8 +19,7 @@ class ScratchRows : public RowDriver {
   using Sink = std::function<Status(const RebuiltLayer&)>;
 
   ScratchRows(const RebuildInput& input, const CacheStore& store, const Sink& sink, bool computed)
-      : RowDriver(input.transformer, input.faults, {.logits = true}, input.transformer.model().config().layers,
-                  input.state.perLayer),
+      : RowDriver(input.transformer, input.faults, {.logits = true}, input.state.cacheLayers()),
         m_in(input),
         m_state(input.state),
         m_store(store),
@@ -52,26 +51,26 @@ class ScratchRows : public RowDriver {
     return RowDriver::chunk(begin, begin < m_in.split ? std::min(most, m_in.split - begin) : most);
   }
 
-  LayerPass pass(int layer, const RowsChunk& chunk) override {
+  LayerPass pass(CacheLayer layer, const RowsChunk& chunk) override {
     LayerPass one = fromRow(m_placed[groupOf(layer)], chunk.begin);
     readFrom(one, scratch(layer));
     return one;
   }
 
-  Status beginLayer(int layer) override {
+  Status beginLayer(Layer layer) override {
     m_scratch.clear();
-    for (int part = 0; part < m_perLayer; ++part)
-      m_scratch.push_back(KV_TRY(scratchFor(m_store.pool(layer * m_perLayer + part).format(), part)));
+    for (const CacheLayer own : m_layers.of(layer))
+      m_scratch.push_back(KV_TRY(scratchFor(m_store.pool(own).format(), m_layers.partOf(own))));
     return ok();
   }
 
-  void beginChunk(int layer, const RowsChunk& chunk, LayerPass& first, const float* x) override {
+  void beginChunk(Layer layer, const RowsChunk& chunk, LayerPass& first, const float* x) override {
     if (m_k) compute(layer, chunk, first, x);
-    if (m_in.aim) m_in.aim(layer, chunk.begin, first);
+    if (m_in.aim) m_in.aim(chunk.begin, first);
   }
 
-  Status endLayer(int layer) override {
-    for (int own = layer * m_perLayer; own < (layer + 1) * m_perLayer; ++own)
+  Status endLayer(Layer layer) override {
+    for (const CacheLayer own : m_layers.of(layer))
       KV_TRY(m_sink({own, scratch(own), m_positions, m_k, m_v, m_query, m_placed[groupOf(own)].phase}));
     return ok();
   }
@@ -89,8 +88,8 @@ class ScratchRows : public RowDriver {
                        [](const LayerGroup& group) { return group.map->first > 0; });
   }
 
-  std::size_t groupOf(int layer) const { return at(m_state.groupOf[at(layer)]); }
-  RowPool& scratch(int layer) const { return *m_scratch[at(layer % m_perLayer)]; }
+  std::size_t groupOf(CacheLayer layer) const { return at(m_state.groupOf[at(layer)]); }
+  RowPool& scratch(CacheLayer layer) const { return *m_scratch[at(m_layers.partOf(layer))]; }
   std::int64_t width() const {
     return std::int64_t{m_transformer.model().config().kvHeads} * m_transformer.model().config().headDim;
   }
@@ -131,7 +130,7 @@ class ScratchRows : public RowDriver {
   }
 
   /// K and V of a chunk from the layer's input, and the query of the last row of all.
-  void compute(int layer, const RowsChunk& chunk, const LayerPass& first, const float* x) {
+  void compute(Layer layer, const RowsChunk& chunk, const LayerPass& first, const float* x) {
     Transformer& t = m_transformer;
     const ModelConfig& config = t.model().config();
     const std::int64_t n = chunk.n;
@@ -196,7 +195,7 @@ Result<RebuildOutcome> rebuild(const RebuildInput& input, CacheStore& store, con
     std::vector<kernels::RowMove> moves;
     for (std::size_t i = 0; i < pairs.slots.size(); ++i) moves.push_back({pairs.records[i], pairs.slots[i], 1});
     store.pool(layer.layer).move(layer.rows, moves);
-    ++outcome.layersDone;
+    outcome.layersDone = (layer.layer.value() + 1) / input.state.perLayer;
     return ok();
   };
   Result<std::vector<float>> logits = rebuildPass(input, copy, store, progress);

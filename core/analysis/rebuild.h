@@ -18,12 +18,12 @@ struct RebuildInput {
   bool cachePhases = false;  // position mode cache
   std::int64_t split = 0;    // a run of queries begins at this row
   /// Adds outputs to the pass of rows [begin, begin + n) of a layer before it runs; cache layers are layers.
-  std::function<void(int layer, std::int64_t begin, LayerPass& pass)> aim = {};
+  std::function<void(std::int64_t begin, LayerPass& pass)> aim = {};
 };
 
 /// Rows of the pass as computed at one cache layer.
 struct RebuiltLayer {
-  int layer = 0;
+  CacheLayer layer;
   const RowPool& rows;                         // scratch, record i = positions[i]
   const std::vector<std::int32_t>& positions;  // context position of every scratch record
   // On request, and where cache layers are layers of the model: values before storing, in memory that ops read.
@@ -53,7 +53,7 @@ struct Drift {
   std::vector<std::vector<float>> kRows, vRows;  // [layers][length]; not-a-number = not resident
   std::vector<double> kCosine, vCosine;          // [layers] smallest cosine
   double kl = 0;                                 // KL(rebuild || live) of the next token, nats
-  int worstLayer = -1;                           // -1 = no row differs
+  std::optional<CacheLayer> worstLayer = {};     // none = no row differs
   std::int32_t worstPosition = -1;
 };
 

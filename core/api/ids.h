@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <ranges>
 
 namespace kvlab {
 
@@ -27,11 +28,12 @@ class StrongId {
   Rep m_value{};
 };
 
-using LedgerId = StrongId<struct LedgerIdTag, std::int32_t>;  // row of the ledger, from 0
-using Position = StrongId<struct PositionTag, std::int32_t>;  // place in the context (pos2ledger)
-using Index = StrongId<struct IndexTag, std::int32_t>;        // place in one layer's residency map
-using Slot = StrongId<struct SlotTag, std::int32_t>;          // physical row of one layer's pool
-using Layer = StrongId<struct LayerTag, std::int32_t>;
+using LedgerId = StrongId<struct LedgerIdTag, std::int32_t>;      // row of the ledger, from 0
+using Position = StrongId<struct PositionTag, std::int32_t>;      // place in the context (pos2ledger)
+using Index = StrongId<struct IndexTag, std::int32_t>;            // place in one layer's residency map
+using Slot = StrongId<struct SlotTag, std::int32_t>;              // physical row of one layer's pool
+using Layer = StrongId<struct LayerTag, std::int32_t>;            // of the model
+using CacheLayer = StrongId<struct CacheLayerTag, std::int32_t>;  // has a map and a pool of its own: cache_layers.h
 using Head = StrongId<struct HeadTag, std::int32_t>;
 using TokenId = StrongId<struct TokenIdTag, std::int32_t>;
 using NodeId = StrongId<struct NodeIdTag, std::int64_t>;  // node of the wLOD tree
@@ -42,6 +44,17 @@ using Phase = StrongId<struct PhaseTag, double>;          // rotary position a r
 template <std::integral I>
 constexpr std::size_t at(I i) {
   return static_cast<std::size_t>(i);
+}
+template <class Tag, std::integral Rep>
+constexpr std::size_t at(StrongId<Tag, Rep> id) {
+  return at(id.value());
+}
+
+/// The ids from `first` up to `end`, and without it.
+template <class Id>
+constexpr auto idRange(std::int64_t first, std::int64_t end) {
+  return std::views::iota(first, end) |
+      std::views::transform([](std::int64_t i) { return Id(static_cast<typename Id::rep>(i)); });
 }
 
 }  // namespace kvlab

@@ -98,11 +98,13 @@ void readRowTypes(ManifestKeys& keys, std::string& k, std::string& v) {
 std::optional<std::string> readMatch(const json& v, LayerOverride& out) {
   const std::string text = v.is_number_integer() ? v.dump() : v.is_string() ? v.get<std::string>() : "";
   const char *begin = text.data(), *end = begin + text.size();
-  std::from_chars_result read = std::from_chars(begin, end, out.from);
-  out.to = out.from;
-  if (read.ec == std::errc() && read.ptr != end && *read.ptr == '-') read = std::from_chars(read.ptr + 1, end, out.to);
-  if (text.empty() || read.ec != std::errc() || read.ptr != end || out.from < 0 || out.to < out.from)
+  std::int32_t first = 0;
+  std::from_chars_result read = std::from_chars(begin, end, first);
+  std::int32_t last = first;
+  if (read.ec == std::errc() && read.ptr != end && *read.ptr == '-') read = std::from_chars(read.ptr + 1, end, last);
+  if (text.empty() || read.ec != std::errc() || read.ptr != end || first < 0 || last < first)
     return "is not a layer or a range like 0-3";
+  out.from = Layer(first), out.to = Layer(last);
   return std::nullopt;
 }
 
@@ -246,7 +248,8 @@ void readManifest(ManifestKeys& keys, Manifest& m) {
 }
 
 json overrideJson(const LayerOverride& layer) {
-  json out{{"match", std::to_string(layer.from) + (layer.to > layer.from ? "-" + std::to_string(layer.to) : "")}};
+  const std::string from = std::to_string(layer.from.value()), to = std::to_string(layer.to.value());
+  json out{{"match", layer.to > layer.from ? from + "-" + to : from}};
   if (!layer.layout.empty()) out["layout"] = layer.layout;
   if (!layer.kvK.empty()) out["kv"]["k"] = layer.kvK;
   if (!layer.kvV.empty()) out["kv"]["v"] = layer.kvV;
@@ -262,8 +265,8 @@ json afterEditJson(const Manifest& m) {
 
 /// The last override of a layer that says something, else the session's own.
 template <class Value, class Says>
-const Value& lastOf(const std::vector<LayerOverride>& layers, int layer, Value LayerOverride::*value, const Value& own,
-                    Says says) {
+const Value& lastOf(const std::vector<LayerOverride>& layers, Layer layer, Value LayerOverride::*value,
+                    const Value& own, Says says) {
   for (auto one = layers.rbegin(); one != layers.rend(); ++one)
     if (one->from <= layer && layer <= one->to && says((*one).*value)) return (*one).*value;
   return own;
@@ -278,12 +281,12 @@ std::span<const std::string_view> rowTypes() {
   return kTypes;
 }
 
-const std::string& Manifest::layoutOf(int layer) const {
+const std::string& Manifest::layoutOf(Layer layer) const {
   return lastOf(layers, layer, &LayerOverride::layout, layout, kNamed);
 }
-const std::string& Manifest::kOf(int layer) const { return lastOf(layers, layer, &LayerOverride::kvK, kvK, kNamed); }
-const std::string& Manifest::vOf(int layer) const { return lastOf(layers, layer, &LayerOverride::kvV, kvV, kNamed); }
-const PolicySpec& Manifest::policyOf(int layer) const {
+const std::string& Manifest::kOf(Layer layer) const { return lastOf(layers, layer, &LayerOverride::kvK, kvK, kNamed); }
+const std::string& Manifest::vOf(Layer layer) const { return lastOf(layers, layer, &LayerOverride::kvV, kvV, kNamed); }
+const PolicySpec& Manifest::policyOf(Layer layer) const {
   for (auto one = layers.rbegin(); one != layers.rend(); ++one)
     if (one->from <= layer && layer <= one->to && one->policy) return *one->policy;
   return policy;
@@ -294,7 +297,7 @@ bool Manifest::residentByHead() const {
            return one.policy && one.policy->byHead();
          });
 }
-std::int32_t Manifest::windowOf(int layer) const {
+std::int32_t Manifest::windowOf(Layer layer) const {
   static constexpr std::int32_t kModels = -1;
   return lastOf(layers, layer, &LayerOverride::window, kModels, [](std::int32_t window) { return window >= 0; });
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/api/error.h"
+#include "core/api/ids.h"
 #include "core/api/policy_spec.h"
 #include "core/api/wlod_settings.h"
 
@@ -47,7 +48,7 @@ struct SamplingSettings {
 
 /// What some layers have instead of the session's own.
 struct LayerOverride {
-  int from = 0, to = 0;                         // layers, both included
+  Layer from, to;                               // both included
   std::string layout = {}, kvK = {}, kvV = {};  // empty = the session's
   std::int32_t window = -1;                     // phases that the mask lets through; -1 = the model's
   std::optional<PolicySpec> policy = {};
@@ -102,14 +103,14 @@ struct Manifest {
   /// Complete: every key with its value.
   nlohmann::json toJson() const;
 
-  const std::string& layoutOf(int layer) const;
+  const std::string& layoutOf(Layer layer) const;
   /// "" = dtype, or the weights' type.
-  const std::string& kOf(int layer) const;
-  const std::string& vOf(int layer) const;
-  const PolicySpec& policyOf(int layer) const;
+  const std::string& kOf(Layer layer) const;
+  const std::string& vOf(Layer layer) const;
+  const PolicySpec& policyOf(Layer layer) const;
   bool residentByHead() const;
   /// -1 = the model's.
-  std::int32_t windowOf(int layer) const;
+  std::int32_t windowOf(Layer layer) const;
 };
 
 /// The storage types of rows, as manifests name them.

@@ -26,7 +26,7 @@ struct Event {
 struct Violation {
   std::string invariant;  // id of the invariant
   std::string detail;
-  std::optional<Layer> layer = {};
+  std::optional<CacheLayer> layer = {};
   std::optional<Index> index = {};
   std::optional<LedgerId> ledger = {};
 };

@@ -10,7 +10,7 @@
 
 namespace kvlab {
 
-/// The quantity that a tile holds per (layer, position). Not-a-number: the row is not resident or not known.
+/// The quantity that a tile holds per (cache layer, position). Not-a-number: the row is not resident or not known.
 enum class Quantity : std::uint8_t {
   Brightness,  // 0..255
   Age,         // ticks since the row was born
@@ -35,17 +35,22 @@ std::optional<Quantity> quantityFromName(std::string_view name);
 
 struct TileRequest {
   Quantity quantity = Quantity::Brightness;
-  std::optional<Layer> layer = {};  // all layers unless set
-  Position begin{0};                // half-open range of context positions; end is clipped
+  std::optional<CacheLayer> layer = {};  // all layers unless set
+  Position begin{0};                     // half-open range of context positions; end is clipped
   Position end{INT32_MAX};
 };
 
 struct Tile {
   TileRequest request;
   Tick tick;
-  int layers = 0;             // first layer = request.layer or 0
+  int layers = 0;             // the one that was asked for, or all
   int positions = 0;          // first position = request.begin
   std::vector<float> values;  // [layers][positions]
+
+  auto cacheLayers() const {
+    const std::int32_t first = request.layer.value_or(CacheLayer(0)).value();
+    return idRange<CacheLayer>(first, first + layers);
+  }
 };
 
 /// A tile of the state at the moment of the request. A device may still be bringing parts of it beside the ticks.

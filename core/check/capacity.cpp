@@ -17,7 +17,7 @@ void checkCapacity(const CheckInput& input, std::vector<Violation>& out) {
     if (most > 0 && rows > most)
       findings.add({shared.first(), {}, {}},
                    where() + (shared.group->keep ? ", the window is " : ", the capacity is ") + std::to_string(most));
-    for (int layer : shared.layers)
+    for (const CacheLayer layer : shared.layers)
       if (rows > input.store.pool(layer).slots())
         findings.add({layer, {}, {}},
                      where() + ", the pool has " + std::to_string(input.store.pool(layer).slots()) + " slots");

@@ -77,18 +77,18 @@ class Drill {
   /// Chooses layer and index; a map of fewer than `least` rows is refused.
   void choose(std::size_t least) {
     m_random = static_cast<std::uint64_t>(number("seed", 0, INT64_MAX, 1));
-    m_layer = static_cast<int>(number("layer", 0, m_state.layers()));
+    m_layer = CacheLayer(static_cast<std::int32_t>(number("layer", 0, std::ssize(m_state.groupOf))));
     if (m_error) return;
-    const std::size_t rows = m_state.layers() ? m_state.map(m_layer).resident() : 0;
+    const std::size_t rows = m_state.groupOf.empty() ? 0 : m_state.map(m_layer).resident();
     if (rows < least) {
-      m_error = badParam("layer", m_layer,
-                         "layer " + std::to_string(m_layer) + " has " + std::to_string(rows) +
+      m_error = badParam("layer", m_layer.value(),
+                         "layer " + m_state.cacheLayers().name(m_layer) + " has " + std::to_string(rows) +
                              " rows, the fault needs " + std::to_string(least));
       return;
     }
     const ResidencyView& map = m_state.map(m_layer);
     m_index = at(number("index", map.first, static_cast<std::int64_t>(map.size())));
-    m_done["layer"] = m_layer;
+    m_done["layer"] = m_layer.value();
     m_done["index"] = m_index;
     m_done["ledger"] = map.ledger[m_index].value();
     m_done["slot"] = map.slotOf[m_index].value();
@@ -152,7 +152,7 @@ class Drill {
   json m_done = json::object();
   std::optional<Error> m_error;
   std::uint64_t m_random = 1;
-  int m_layer = 0;
+  CacheLayer m_layer;
   std::size_t m_index = 0;
 };
 
@@ -191,7 +191,8 @@ Result<json> Drill::scaleSwap() {
   RowPool& pool = m_store.pool(m_layer);
   const kernels::RowLayout layout = kernels::rowLayout(pool.format());
   if (!kernels::dtypeHasScale(pool.format().k) && !kernels::dtypeHasScale(pool.format().v))
-    return badParam("layer", m_layer, "the rows of layer " + std::to_string(m_layer) + " have no scales");
+    return badParam("layer", m_layer.value(),
+                    "the rows of layer " + m_state.cacheLayers().name(m_layer) + " have no scales");
   const std::size_t other = chooseOther();
   if (m_error) return *m_error;
   const Slot slots[] = {m_state.map(m_layer).slotOf[m_index], m_state.map(m_layer).slotOf[other]};

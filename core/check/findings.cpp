@@ -8,7 +8,7 @@ void Findings::add(const Place& place, std::string detail) {
   Violation violation;
   violation.invariant = m_invariant;
   violation.detail = std::move(detail);
-  if (place.layer) violation.layer = Layer(*place.layer);
+  violation.layer = place.layer;
   if (place.index) violation.index = Index(static_cast<std::int32_t>(*place.index));
   violation.ledger = place.ledger;
   m_out.push_back(std::move(violation));

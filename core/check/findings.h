@@ -12,7 +12,7 @@ namespace kvlab {
 
 /// The place of a violation; a field that does not apply stays empty.
 struct Place {
-  std::optional<int> layer = {};
+  std::optional<CacheLayer> layer = {};
   std::optional<std::size_t> index = {};
   std::optional<LedgerId> ledger = {};
 };

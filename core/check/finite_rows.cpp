@@ -18,7 +18,8 @@ bool finite(const float* values, std::int64_t n) {
   return all;
 }
 
-void checkLayer(const CheckInput& input, const SharedMap& shared, const RowList& list, int layer, Findings& findings) {
+void checkLayer(const CheckInput& input, const SharedMap& shared, const RowList& list, CacheLayer layer,
+                Findings& findings) {
   const RowPool& pool = input.store.pool(layer);
   const std::int64_t width = pool.width();
   std::vector<float> k(kRowsGathered * static_cast<std::size_t>(width)), v(k.size());
@@ -31,8 +32,8 @@ void checkLayer(const CheckInput& input, const SharedMap& shared, const RowList&
       if (keys && finite(v.data() + at, width)) continue;
       const std::size_t index = list.indices[begin + i];
       findings.add({layer, index, shared.map->ledger[index]},
-                   "layer " + std::to_string(layer) + ", index " + std::to_string(index) + ": the " +
-                       (keys ? "value" : "key") + " of " + rowName(shared.map->ledger[index]) + " is not finite");
+                   shared.name(layer) + ", index " + std::to_string(index) + ": the " + (keys ? "value" : "key") +
+                       " of " + rowName(shared.map->ledger[index]) + " is not finite");
     }
   }
 }
@@ -44,7 +45,7 @@ void checkFiniteRows(const CheckInput& input, std::vector<Violation>& out) {
   Findings findings("finite_rows", out);
   for (const SharedMap& shared : storedMaps(input)) {
     const RowList list = rowList(shared, input.store.pool(shared.first()).slots());
-    for (int layer : shared.layers) checkLayer(input, shared, list, layer, findings);
+    for (const CacheLayer layer : shared.layers) checkLayer(input, shared, list, layer, findings);
   }
 }
 

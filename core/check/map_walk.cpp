@@ -8,18 +8,17 @@ namespace kvlab {
 std::size_t SharedMap::rows() const { return std::min({map->ledger.size(), map->slotOf.size(), map->phases.size()}); }
 
 std::string SharedMap::name() const {
-  if (layers.size() == 1) return "layer " + std::to_string(first());
-  const bool run = layers.back() - first() + 1 == static_cast<int>(layers.size());
-  return "layers " + std::to_string(first()) + (run ? "-" : " .. ") + std::to_string(layers.back());
+  if (layers.size() == 1) return name(first());
+  const bool run = at(layers.back()) - at(first()) + 1 == layers.size();
+  return "layers " + all.name(first()) + (run ? "-" : " .. ") + all.name(layers.back());
 }
 
 std::vector<SharedMap> sharedMaps(const CheckInput& input) {
   const CacheState& state = input.state;
   std::vector<SharedMap> all;
-  for (const LayerGroup& group : state.groups) all.push_back({&group, group.map.get(), {}});
-  const int layers = std::min(state.layers(), input.store.layers());
-  for (int layer = 0; layer < layers; ++layer) {
-    const std::int32_t g = state.groupOf[static_cast<std::size_t>(layer)];
+  for (const LayerGroup& group : state.groups) all.push_back({&group, group.map.get(), state.cacheLayers()});
+  for (const CacheLayer layer : state.layers() | std::views::take(input.store.layers().size())) {
+    const std::int32_t g = state.groupOf[at(layer)];
     if (g >= 0 && static_cast<std::size_t>(g) < all.size()) all[static_cast<std::size_t>(g)].layers.push_back(layer);
   }
   std::erase_if(all, [](const SharedMap& shared) { return !shared.map || shared.layers.empty(); });

@@ -9,17 +9,19 @@
 
 namespace kvlab {
 
-/// A residency map and the layers that share it, ascending, never empty.
+/// A residency map and the cache layers that share it, ascending, never empty.
 struct SharedMap {
   const LayerGroup* group;
   const ResidencyView* map;
-  std::vector<int> layers;
+  CacheLayers all;  // which name one
+  std::vector<CacheLayer> layers = {};
 
-  int first() const { return layers.front(); }
+  CacheLayer first() const { return layers.front(); }
   /// Rows that every column of the map has.
   std::size_t rows() const;
   /// "layer 3", or "layers 0-21" of a shared map.
   std::string name() const;
+  std::string name(CacheLayer one) const { return "layer " + all.name(one); }
 };
 
 /// Maps of layers that the state and the store both have.

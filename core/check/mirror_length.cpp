@@ -17,13 +17,12 @@ void same(const Place& place, const std::string& what, std::size_t have, const s
 
 void checkLayers(const CheckInput& input, Findings& findings) {
   const CacheState& state = input.state;
-  same({}, "the list of layers", state.groupOf.size(), "the store", static_cast<std::size_t>(input.store.layers()),
-       findings);
-  for (int layer = 0; layer < state.layers(); ++layer) {
-    const std::int32_t g = state.groupOf[static_cast<std::size_t>(layer)];
+  same({}, "the list of layers", state.groupOf.size(), "the store", input.store.layers().size(), findings);
+  for (const CacheLayer layer : state.layers()) {
+    const std::int32_t g = state.groupOf[at(layer)];
     const bool exists = g >= 0 && static_cast<std::size_t>(g) < state.groups.size();
     if (!exists || !state.groups[static_cast<std::size_t>(g)].map)
-      findings.add({layer, {}, {}}, "layer " + std::to_string(layer) + " has no residency map");
+      findings.add({layer, {}, {}}, "layer " + state.cacheLayers().name(layer) + " has no residency map");
   }
 }
 

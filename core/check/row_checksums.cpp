@@ -16,15 +16,15 @@ void checkRowChecksums(const CheckInput& input, std::vector<Violation>& out) {
   for (const SharedMap& shared : storedMaps(input)) {
     const RowList list = rowList(shared, input.store.pool(shared.first()).slots(), input.scrubPart % parts, parts);
     std::vector<kernels::PoolView> pools;
-    for (int layer : shared.layers) pools.push_back(input.store.pool(layer).view());
+    for (const CacheLayer layer : shared.layers) pools.push_back(input.store.pool(layer).view());
     const std::vector<std::uint8_t> verdicts = verifyRows(input.store.backend(), pools, list.slots);
     for (std::size_t at = 0; at < pools.size(); ++at) {
-      const int layer = shared.layers[at];
+      const CacheLayer layer = shared.layers[at];
       for (std::size_t i = 0; i < list.slots.size(); ++i) {
         if (!(verdicts[at * list.slots.size() + i] & kernels::kRowBadChecksum)) continue;
         const std::size_t index = list.indices[i];
         findings.add({layer, index, shared.map->ledger[index]},
-                     "layer " + std::to_string(layer) + ", index " + std::to_string(index) + ": slot " +
+                     shared.name(layer) + ", index " + std::to_string(index) + ": slot " +
                          std::to_string(list.slots[i]) + " of " + rowName(shared.map->ledger[index]) +
                          " does not match its checksum");
       }

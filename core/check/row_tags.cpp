@@ -9,7 +9,8 @@ namespace kvlab {
 namespace {
 
 /// Says which rows of a layer carry another tag.
-void nameRows(const CheckInput& input, const SharedMap& shared, const RowList& list, int layer, Findings& findings) {
+void nameRows(const CheckInput& input, const SharedMap& shared, const RowList& list, CacheLayer layer,
+              Findings& findings) {
   const RowPool& pool = input.store.pool(layer);
   std::vector<std::uint64_t> stored(list.slots.size());
   pool.readTags(list.slots, stored.data(), nullptr);
@@ -17,9 +18,9 @@ void nameRows(const CheckInput& input, const SharedMap& shared, const RowList& l
     if (stored[i] == list.tags[i]) continue;
     const std::size_t index = list.indices[i];
     findings.add({layer, index, shared.map->ledger[index]},
-                 "layer " + std::to_string(layer) + ", index " + std::to_string(index) + ": slot " +
-                     std::to_string(list.slots[i]) + " carries tag " + std::to_string(stored[i]) +
-                     ", the map says ledger row " + std::to_string(list.tags[i]));
+                 shared.name(layer) + ", index " + std::to_string(index) + ": slot " + std::to_string(list.slots[i]) +
+                     " carries tag " + std::to_string(stored[i]) + ", the map says ledger row " +
+                     std::to_string(list.tags[i]));
   }
 }
 
@@ -30,7 +31,7 @@ void checkRowTags(const CheckInput& input, std::vector<Violation>& out) {
   for (const SharedMap& shared : storedMaps(input)) {
     const RowList list = rowList(shared, input.store.pool(shared.first()).slots());
     std::vector<kernels::PoolView> pools;
-    for (int layer : shared.layers) pools.push_back(input.store.pool(layer).view());
+    for (const CacheLayer layer : shared.layers) pools.push_back(input.store.pool(layer).view());
     const std::vector<std::int64_t> wrong = wrongTags(input.store.backend(), pools, list.slots, list.tags);
     for (std::size_t i = 0; i < pools.size(); ++i)
       if (wrong[i] > 0) nameRows(input, shared, list, shared.layers[i], findings);

@@ -38,17 +38,17 @@ std::vector<std::int32_t> slotUsers(const SharedMap& shared, std::int32_t slots,
   return user;
 }
 
-void checkFree(const SharedMap& shared, int layer, const SlotAllocator& slots, const std::vector<std::int32_t>& user,
-               Findings& findings) {
+void checkFree(const SharedMap& shared, CacheLayer layer, const SlotAllocator& slots,
+               const std::vector<std::int32_t>& user, Findings& findings) {
   const std::vector<bool> free = slots.free(static_cast<std::int32_t>(user.size()));
   for (std::size_t slot = 0; slot < user.size(); ++slot) {
     if (!free[slot] || user[slot] < 0) continue;
     const auto index = static_cast<std::size_t>(user[slot]);
     Place place{layer, index, {}};
     if (index < shared.map->ledger.size()) place.ledger = shared.map->ledger[index];
-    findings.add(place,
-                 "layer " + std::to_string(layer) + ", index " + std::to_string(index) + ": " + slotName(slot) +
-                     " is used and free at once");
+    findings.add(
+        place,
+        shared.name(layer) + ", index " + std::to_string(index) + ": " + slotName(slot) + " is used and free at once");
   }
 }
 
@@ -59,7 +59,7 @@ void checkSlotsUnique(const CheckInput& input, std::vector<Violation>& out) {
   for (const SharedMap& shared : storedMaps(input)) {
     const std::int32_t slots = input.store.pool(shared.first()).slots();
     const std::vector<std::int32_t> user = slotUsers(shared, slots, findings);
-    for (int layer : shared.layers) checkFree(shared, layer, input.store.slots(layer), user, findings);
+    for (const CacheLayer layer : shared.layers) checkFree(shared, layer, input.store.slots(layer), user, findings);
   }
 }
 

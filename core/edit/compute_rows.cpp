@@ -12,8 +12,9 @@ namespace {
 class StoredRows : public RowDriver {
  public:
   StoredRows(Transformer& transformer, CacheStore& store, FaultDoor& faults, RowsJob& job)
-      : RowDriver(transformer, faults, job.wanted, job.layers ? job.layers : transformer.model().config().layers,
-                  static_cast<int>(job.groupOf.size()) / transformer.model().config().layers),
+      : RowDriver(transformer, faults, job.wanted,
+                  {job.layers ? job.layers : transformer.model().config().layers,
+                   static_cast<int>(job.groupOf.size()) / transformer.model().config().layers}),
         m_store(store),
         m_job(job),
         m_assemblies(m_staging) {
@@ -32,15 +33,14 @@ class StoredRows : public RowDriver {
   }
 
   Result<RowsResult> run(const Progress& progress) {
-    Result<RowsBrought> brought = byRows(progress);
-    if (!brought) return brought.error();
+    RowsBrought brought = KV_TRY(byRows(progress));
     if (m_assemblies.wrong() > 0)
       return Error{"guard", "the forward pass was refused",
                    std::to_string(m_assemblies.wrong()) + " rows of an assembled window are not the rows of the map",
                    "rebuild, or use layout ring_fused, which copies nothing"};
-    RowsResult out{brought.take(), provenance()};
+    RowsResult out{std::move(brought), provenance()};
     if (m_moments) out.moments = m_moments->take();
-    for (int layer = 0; layer < static_cast<int>(m_job.groupOf.size()); ++layer) {
+    for (const CacheLayer layer : m_job.cacheLayers()) {
       if (out.attention) out.attention->maps.push_back(m_job.groups[groupOf(layer)].map);
       if (m_job.write) out.bytes += count() * m_store.pool(layer).stride();
     }
@@ -49,12 +49,14 @@ class StoredRows : public RowDriver {
 
   /// Relative L2 of each row's V in the layer behind the job's, between what it would be and what is stored.
   Result<std::vector<double>> deviations() {
+    const Layer behind(m_layers.layers);
+    const CacheLayer own = m_layers.of(behind).front();
     std::vector<double> out(m_rows.size()), cosine(out.size());
     std::vector<std::int32_t> slots;
-    for (const std::int32_t end : m_groups[groupOf(m_layers)].rowEnd)
-      slots.push_back(mapOf(m_layers).slotOf[at(end - 1)].value());
+    for (const std::int32_t end : m_groups[groupOf(own)].rowEnd)
+      slots.push_back(mapOf(own).slotOf[at(end - 1)].value());
     kernels::Backend& backend = m_transformer.backend();
-    const RowPool& pool = m_store.pool(m_layers);
+    const RowPool& pool = m_store.pool(own);
     const std::size_t values = at(std::min<std::int64_t>(m_transformer.maxRows(), count()) * pool.width());
     float *k = m_staging.temporary<float>(values), *v = m_staging.temporary<float>(values),
           *stored = m_staging.temporary<float>(values);
@@ -62,7 +64,7 @@ class StoredRows : public RowDriver {
     const std::int32_t* placed = m_staging.in(slots);
     const auto compare = [&](const RowsChunk& chunk, const float* x) {
       const std::int64_t begin = chunk.begin, n = chunk.n;
-      m_transformer.projectTo(m_layers, n, x, k, v);
+      m_transformer.projectTo(behind, n, x, k, v);
       backend.ops().gatherRows(backend.context(), {pool.data(), pool.format(), placed + begin, n, nullptr, stored});
       backend.ops().diffRows(backend.context(), {v, stored, n, pool.width(), apart + begin, unused + begin, nullptr});
     };
@@ -81,7 +83,7 @@ class StoredRows : public RowDriver {
     return one;
   }
 
-  LayerPass pass(int layer, const RowsChunk& chunk) override {
+  LayerPass pass(CacheLayer layer, const RowsChunk& chunk) override {
     const GroupPass& group = m_groups[groupOf(layer)];
     LayerPass one = fromRow(m_placed[at(layer)], chunk.begin);
     one.rowsSeen = group.rowEnd[at(chunk.begin + chunk.n - 1)] - group.rowBegin[at(chunk.begin)];
@@ -93,17 +95,17 @@ class StoredRows : public RowDriver {
   void complete(WholePass& whole, const RowsChunk& chunk) override {
     whole.embeddingOnly = m_job.embeddingOnly;
     if (!m_moments) return;
-    whole.see = [this, chunk](int layer, const float* x) {
+    whole.see = [this, chunk](Layer layer, const float* x) {
       m_moments->add(layer, x, std::span(m_rows).subspan(at(chunk.begin), at(chunk.n)));
     };
   }
 
  private:
-  std::size_t groupOf(int layer) const { return at(m_job.groupOf[at(layer)]); }
-  const ResidencyView& mapOf(int layer) const { return *m_job.groups[groupOf(layer)].map; }
+  std::size_t groupOf(CacheLayer layer) const { return at(m_job.groupOf[at(layer)]); }
+  const ResidencyView& mapOf(CacheLayer layer) const { return *m_job.groups[groupOf(layer)].map; }
 
-  Slot scratch(std::size_t layer, std::size_t row) const {
-    const std::vector<Slot>& slots = (*m_job.scratch)[layer];
+  Slot scratch(CacheLayer layer, std::size_t row) const {
+    const std::vector<Slot>& slots = (*m_job.scratch)[at(layer)];
     return slots[row % slots.size()];
   }
 
@@ -112,16 +114,16 @@ class StoredRows : public RowDriver {
     const std::size_t layers = m_job.groupOf.size();
     std::vector<std::size_t> writeAt(layers, kNowhere);
     m_selfAt.assign(layers, kNowhere);
-    for (std::size_t layer = 0; layer < layers; ++layer) {
-      const GroupPass& group = m_groups[at(m_job.groupOf[layer])];
+    for (const CacheLayer layer : m_job.cacheLayers()) {
+      const GroupPass& group = m_groups[groupOf(layer)];
       if (!m_job.write && (group.allResident || !m_job.scratch)) continue;
-      const Column<Slot>& slots = mapOf(static_cast<int>(layer)).slotOf;
-      writeAt[layer] = m_slots.size();
+      const Column<Slot>& slots = mapOf(layer).slotOf;
+      writeAt[at(layer)] = m_slots.size();
       for (std::size_t i = 0; i < m_rows.size(); ++i)
         m_slots.push_back(
             (group.resident[i] && m_job.write ? slots[at(group.rowEnd[i] - 1)] : scratch(layer, i)).value());
       if (group.allResident) continue;
-      m_selfAt[layer] = m_slots.size();
+      m_selfAt[at(layer)] = m_slots.size();
       for (std::size_t i = 0; i < m_rows.size(); ++i)
         m_slots.push_back(group.resident[i] ? -1 : scratch(layer, i).value());
     }
@@ -138,23 +140,23 @@ class StoredRows : public RowDriver {
       groups.push_back(placed(m_groups[g], view.slots, view.phases, map.size()));
     }
     const std::int32_t* slots = m_staging.in(m_slots);
-    for (std::size_t layer = 0; layer < writeAt.size(); ++layer) {
-      LayerPass& pass = m_placed.emplace_back(groups[at(m_job.groupOf[layer])]);
-      readFrom(pass, m_store.pool(static_cast<int>(layer)));
-      if (writeAt[layer] != kNowhere) pass.write = slots + writeAt[layer];
-      if (m_selfAt[layer] != kNowhere) pass.selfSlot = slots + m_selfAt[layer];
+    for (const CacheLayer layer : m_job.cacheLayers()) {
+      LayerPass& pass = m_placed.emplace_back(groups[groupOf(layer)]);
+      readFrom(pass, m_store.pool(layer));
+      if (writeAt[at(layer)] != kNowhere) pass.write = slots + writeAt[at(layer)];
+      if (m_selfAt[at(layer)] != kNowhere) pass.selfSlot = slots + m_selfAt[at(layer)];
     }
   }
 
   /// What each layer reads instead of its pool; layers of a group share the lists.
   void assemble(const RowsChunk& chunk) {
     m_assembled.clear();
-    std::vector<int> leaders(m_job.groups.size(), -1);
-    for (int layer = 0; layer < static_cast<int>(m_job.groupOf.size()); ++layer) {
+    std::vector<std::optional<CacheLayer>> leaders(m_job.groups.size());
+    for (const CacheLayer layer : m_job.cacheLayers()) {
       const std::size_t g = groupOf(layer), self = m_selfAt[at(layer)];
       const kernels::RowFormat& format = m_store.pool(layer).format();
-      if (leaders[g] >= 0 && m_store.pool(leaders[g]).format() == format) {
-        m_assembled.push_back(m_assembled[at(leaders[g])]);
+      if (leaders[g] && m_store.pool(*leaders[g]).format() == format) {
+        m_assembled.push_back(m_assembled[at(*leaders[g])]);
         continue;
       }
       leaders[g] = layer;

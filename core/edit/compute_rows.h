@@ -27,6 +27,8 @@ struct RowsJob {
   Wanted wanted;
   bool guards = false;         // copies that attention reads are checked, row by row
   bool embeddingOnly = false;  // project the raw embedding in every layer, no attention, no logits
+
+  auto cacheLayers() const { return idRange<CacheLayer>(0, groupOf.size()); }  // also those behind `layers`
 };
 
 struct RowsResult : RowsBrought {

@@ -33,8 +33,8 @@ RowsJob descendingJob(const CacheState& before, const CacheState& after, const E
     job.context.push_back(row.id);
   }
   for (std::size_t g = 0; g < after.groups.size(); ++g) {
-    const auto layer = static_cast<int>(
-        std::find(after.groupOf.begin(), after.groupOf.end(), static_cast<std::int32_t>(g)) - after.groupOf.begin());
+    const auto layer = CacheLayer(static_cast<std::int32_t>(
+        std::find(after.groupOf.begin(), after.groupOf.end(), static_cast<std::int32_t>(g)) - after.groupOf.begin()));
     LayerGroup group = before.group(layer);
     const std::size_t left = rowsLeftOf(before, *group.map, cut);
     auto view = std::make_shared<ResidencyView>();

@@ -36,7 +36,7 @@ struct PlannedAction {
 };
 
 struct PlannedEviction {
-  Layer layer;  // a cache layer
+  CacheLayer layer;
   std::vector<LedgerId> ledger;
 };
 

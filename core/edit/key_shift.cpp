@@ -120,8 +120,8 @@ void count(Column<KeyRotations>& column, const Turns& turns, const std::vector<d
 }  // namespace
 
 std::vector<WrittenPhases> writtenPhases(const CacheState& before) {
-  std::vector<WrittenPhases> out(at(before.layers()));
-  for (int layer = 0; layer < before.layers(); ++layer) {
+  std::vector<WrittenPhases> out(before.groupOf.size());
+  for (const CacheLayer layer : before.layers()) {
     const ResidencyView& map = before.map(layer);
     out[at(layer)].assign(before.ledger.size(), -1);
     for (std::size_t i = 0; i < map.size(); ++i) out[at(layer)][at(map.ledger[i].value())] = map.phases[i];
@@ -132,8 +132,8 @@ std::vector<WrittenPhases> writtenPhases(const CacheState& before) {
 std::int64_t shiftKeys(CacheState& after, const std::vector<WrittenPhases>& written, Transformer& transformer,
                        CacheStore& store, bool measure) {
   std::int64_t bytes = 0;
-  after.rotations.resize(at(after.layers()));
-  for (int layer = 0; layer < after.layers(); ++layer) {
+  after.rotations.resize(after.groupOf.size());
+  for (const CacheLayer layer : after.layers()) {
     const Turns turns = turnsOf(after.map(layer), written[at(layer)]);
     if (turns.slots.empty()) continue;
     const ShiftTable table(turns.shift, transformer.rotary().frequencies());

@@ -11,7 +11,7 @@ MomentSums::MomentSums(Transformer& transformer, std::int32_t from) : m_transfor
   m_counts.assign(at(c.layers), 0);
 }
 
-void MomentSums::add(int l, const float* x, std::span<const RowTarget> rows) {
+void MomentSums::add(Layer l, const float* x, std::span<const RowTarget> rows) {
   const ModelConfig& c = m_transformer.model().config();
   const std::size_t n = rows.size(), dim = at(c.headDim), width = at(c.heads) * dim, kvWidth = at(c.kvHeads) * dim;
   kernels::Staging staging(m_transformer.backend());

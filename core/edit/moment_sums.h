@@ -17,7 +17,7 @@ class MomentSums {
   /// Rows before position `from` do not count.
   MomentSums(Transformer& transformer, std::int32_t from);
   /// x [rows, hidden]: what layer l reads, an address of the back end.
-  void add(int l, const float* x, std::span<const RowTarget> rows);
+  void add(Layer l, const float* x, std::span<const RowTarget> rows);
   /// [layers]; all zero where no row counted.
   std::vector<std::shared_ptr<const QueryMoments>> take();
 

@@ -113,20 +113,20 @@ class Planner {
   }
 
   void read(const Evict& a) {
-    const int parts = m_state.perLayer;
-    if (a.layer.value() < 0 || a.layer.value() >= m_state.layers() / parts)
+    const CacheLayers layers = m_state.cacheLayers();
+    if (a.layer.value() < 0 || a.layer.value() >= layers.layers)
       return fail("out_of_range", "layer", a.layer.value(), "there is no layer " + std::to_string(a.layer.value()));
-    if (a.kvHead && parts == 1)
+    if (a.kvHead && !layers.byHead())
       return fail("unsupported", "kv_head", a.kvHead->value(), "rows leave a layer whole: residency is by layer",
                   "omit kv_head, or open the session with residency kv_head");
-    if (a.kvHead && (a.kvHead->value() < 0 || a.kvHead->value() >= parts))
+    if (a.kvHead && (a.kvHead->value() < 0 || a.kvHead->value() >= layers.perLayer))
       return fail("out_of_range", "kv_head", a.kvHead->value(),
                   "there is no KV head " + std::to_string(a.kvHead->value()));
     if (a.ledger.empty()) return fail("empty_positions", "ledger", nlohmann::json::array(), "ledger is empty");
-    for (int part = 0; part < parts; ++part) {
-      if (a.kvHead && a.kvHead->value() != part) continue;
+    for (const CacheLayer own : layers.of(a.layer)) {
+      if (a.kvHead && a.kvHead != layers.headOf(own)) continue;
       m_evictionPlaces.push_back(m_place);
-      m_plan.evictions.push_back({Layer(a.layer.value() * parts + part), a.ledger});
+      m_plan.evictions.push_back({own, a.ledger});
     }
   }
 
@@ -175,7 +175,7 @@ class Planner {
     for (std::size_t i = 0; i < m_plan.evictions.size() && !m_error; ++i) {
       m_place = m_evictionPlaces[i];
       resident.assign(static_cast<std::size_t>(m_state.ledger.nextId().value()), false);
-      for (LedgerId id : m_state.map(m_plan.evictions[i].layer.value()).ledger)
+      for (LedgerId id : m_state.map(m_plan.evictions[i].layer).ledger)
         if (const auto row = static_cast<std::size_t>(id.value()); row < resident.size())
           resident[row] = true;  // a damaged map may name any
       for (LedgerId id : m_plan.evictions[i].ledger)
@@ -183,13 +183,13 @@ class Planner {
     }
   }
 
-  void checkEviction(LedgerId id, Layer layer, const std::vector<bool>& resident, const std::vector<LedgerId>& leaving,
-                     std::unordered_set<std::uint64_t>& seen) {
+  void checkEviction(LedgerId id, CacheLayer layer, const std::vector<bool>& resident,
+                     const std::vector<LedgerId>& leaving, std::unordered_set<std::uint64_t>& seen) {
     const std::string row = "ledger row " + std::to_string(id.value());
     const auto index = static_cast<std::size_t>(id.value());
     if (index >= resident.size() || !resident[index])
       return fail("not_resident", "ledger", id.value(),
-                  row + " is not resident in layer " + CacheLayers{0, m_state.perLayer}.name(layer));
+                  row + " is not resident in layer " + m_state.cacheLayers().name(layer));
     if (m_state.ledger[id].pinned) return fail("pinned", "ledger", id.value(), row + " is pinned", "unpin it first");
     if (std::binary_search(leaving.begin(), leaving.end(), id))
       return fail("overlap", "ledger", id.value(), row + " is removed by another action");
@@ -286,14 +286,13 @@ class Planner {
     const auto change = static_cast<std::int32_t>(m_plan.rows.size());
     std::vector<std::int32_t> leaving;  // [groups], removed rows that are resident
     for (const LayerGroup& group : m_state.groups) leaving.push_back(residentRemoved(*group.map));
-    std::vector<std::int32_t> evicted(static_cast<std::size_t>(m_state.layers()));
+    std::vector<std::int32_t> evicted(m_state.groupOf.size());
     for (const PlannedEviction& eviction : m_plan.evictions)
-      evicted[static_cast<std::size_t>(eviction.layer.value())] += static_cast<std::int32_t>(eviction.ledger.size());
-    for (int layer = 0; layer < m_state.layers() && !m_error; ++layer) {
-      if (m_state.group(layer).keep) continue;  // keeps its window, whatever comes
+      evicted[at(eviction.layer)] += static_cast<std::int32_t>(eviction.ledger.size());
+    for (const CacheLayer layer : m_state.layers()) {
+      if (m_error || m_state.group(layer).keep) continue;  // keeps its window, whatever comes
       const auto rows = static_cast<std::int32_t>(m_state.map(layer).size());
-      const auto l = static_cast<std::size_t>(layer);
-      const std::int32_t out = evicted[l] + leaving[static_cast<std::size_t>(m_state.groupOf[l])];
+      const std::int32_t out = evicted[at(layer)] + leaving[at(m_state.groupOf[at(layer)])];
       const std::int32_t own = m_state.group(layer).capacity;
       const std::int64_t most = own ? own : m_rules.capacity;
       if (rows + change + m_rules.more - out > most) noCapacity(layer, rows, change + m_rules.more, out, most);
@@ -319,13 +318,12 @@ class Planner {
     m_error->value = m_rules.maxLength;
   }
 
-  void noCapacity(int layer, std::int32_t rows, std::int32_t change, std::int32_t out, std::int64_t most) {
-    m_error =
-        Error{"capacity", "the cache is full",
-              "layer " + CacheLayers{0, m_state.perLayer}.name(Layer(layer)) + ": position " + std::to_string(rows) +
-                  " + " + std::to_string(change) + " rows - " + std::to_string(out) +
-                  " leaving = " + std::to_string(rows + change - out) + " rows, the limit is " + std::to_string(most),
-              "delete or evict rows, reset, or raise capacity in the manifest"};
+  void noCapacity(CacheLayer layer, std::int32_t rows, std::int32_t change, std::int32_t out, std::int64_t most) {
+    m_error = Error{"capacity", "the cache is full",
+                    "layer " + m_state.cacheLayers().name(layer) + ": position " + std::to_string(rows) + " + " +
+                        std::to_string(change) + " rows - " + std::to_string(out) + " leaving = " +
+                        std::to_string(rows + change - out) + " rows, the limit is " + std::to_string(most),
+                    "delete or evict rows, reset, or raise capacity in the manifest"};
     m_error->field = "capacity";
     m_error->value = most;
   }

@@ -41,7 +41,8 @@ std::vector<std::int32_t> staleSurvivors(const CacheState& after, const EditPlan
   return out;
 }
 
-std::vector<std::int32_t> residentIn(const CacheState& state, int layer, const std::vector<std::int32_t>& positions) {
+std::vector<std::int32_t> residentIn(const CacheState& state, CacheLayer layer,
+                                     const std::vector<std::int32_t>& positions) {
   const std::vector<std::int32_t> indices = indicesOf(state, state.map(layer), positions);
   std::vector<std::int32_t> out;
   for (std::size_t i = 0; i < positions.size(); ++i)
@@ -67,9 +68,8 @@ std::vector<std::int32_t> mostDeviating(const std::vector<std::int32_t>& positio
 }
 
 SlotChange refreshSlots(CacheState& state, const std::vector<std::int32_t>& positions, const LayerSlots& fresh) {
-  const auto layers = static_cast<std::size_t>(state.layers());
-  SlotChange change{LayerSlots(layers), LayerSlots(layers)};
-  const auto make = [&](int layer) {
+  SlotChange change{LayerSlots(state.groupOf.size()), LayerSlots(state.groupOf.size())};
+  const auto make = [&](CacheLayer layer) {
     LayerGroup group = state.group(layer);
     const std::vector<std::int32_t> indices = indicesOf(state, *group.map, positions);
     std::vector<Slot> slots(group.map->slotOf.begin(), group.map->slotOf.end());
@@ -83,12 +83,12 @@ SlotChange refreshSlots(CacheState& state, const std::vector<std::int32_t>& posi
     group.map = std::move(map);
     return group;
   };
-  const auto joined = [&](int layer, int first) {
+  const auto joined = [&](CacheLayer layer, CacheLayer first) {
     change.freed[at(layer)] = change.freed[at(first)];
     change.unused[at(layer)] = change.unused[at(first)];
   };
   regroup(
-      state, [&](int a, int b) { return fresh[at(a)] == fresh[at(b)]; }, make, joined);
+      state, [&](CacheLayer a, CacheLayer b) { return fresh[at(a)] == fresh[at(b)]; }, make, joined);
   return change;
 }
 

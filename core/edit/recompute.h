@@ -11,7 +11,8 @@ namespace kvlab {
 std::vector<std::int32_t> staleSurvivors(const CacheState& after, const EditPlan& plan);
 
 /// Those of some ascending positions whose row is resident in a layer.
-std::vector<std::int32_t> residentIn(const CacheState& state, int layer, const std::vector<std::int32_t>& positions);
+std::vector<std::int32_t> residentIn(const CacheState& state, CacheLayer layer,
+                                     const std::vector<std::int32_t>& positions);
 
 /// ceil(ratio * n)
 std::size_t shareOf(std::size_t n, double ratio);

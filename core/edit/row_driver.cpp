@@ -75,16 +75,17 @@ Result<RowsBrought> RowDriver::byLayers(const Progress& progress) {
   Transformer& t = m_transformer;
   place(count());
   t.embed(m_tokens, count(), m_x);
-  for (int layer = 0; layer < m_layers; ++layer) {
-    if (progress && !progress("rebuilding layers", layer, m_layers))
-      return Error{"cancelled", "the rebuild was cancelled", "layers 0 to " + std::to_string(layer - 1) + " were done",
+  for (const Layer layer : m_layers.ofModel()) {
+    if (progress && !progress("rebuilding layers", layer.value(), m_layers.layers))
+      return Error{"cancelled", "the rebuild was cancelled",
+                   "layers 0 to " + std::to_string(layer.value() - 1) + " were done",
                    "run it again to rebuild the rest"};
     if (Status begun = beginLayer(layer); !begun) return begun.error();
     for (RowsChunk one; one.begin < count(); one.begin += one.n) {
       if (Status passed = m_faults.pass(FaultPoint::Kernel, "a rebuild"); !passed) return passed.error();
       one = chunk(one.begin, t.maxRows());
       std::vector<LayerPass> parts;
-      for (int part = 0; part < m_perLayer; ++part) parts.push_back(passOf(layer * m_perLayer + part, one));
+      for (const CacheLayer own : m_layers.of(layer)) parts.push_back(passOf(own, one));
       float* x = m_x + one.begin * t.hidden();
       beginChunk(layer, one, parts[0], x);
       t.layer(layer, parts, one.n, x);
@@ -108,7 +109,7 @@ void RowDriver::place(std::int64_t rowsOfX) {
     m_out.logits.resize(at(m_transformer.model().config().vocab));
     m_logits = m_staging.out(m_out.logits.data(), m_out.logits.size());
   }
-  const std::size_t layers = at(m_layers * m_perLayer);
+  const std::size_t layers = at(m_layers.count());
   m_placed.resize(layers);
   if (!m_wanted.attention()) return;
   m_out.attention = std::make_shared<NewestAttention>();
@@ -128,25 +129,25 @@ void RowDriver::placeGates(std::int64_t chunk) {
     m_staging.bring(m_out.gateScores.emplace_back(each).data(), m_scores + at(layer) * each, each);
 }
 
-LayerPass RowDriver::passOf(int layer, const RowsChunk& chunk) {
-  LayerPass one = pass(layer, chunk);
+LayerPass RowDriver::passOf(CacheLayer own, const RowsChunk& chunk) {
+  LayerPass one = pass(own, chunk);
   one.tags = m_tags + chunk.begin;
-  if (m_wanted.attention()) one.mass = attentionOf(layer, chunk, one.rows);
+  if (m_wanted.attention()) one.mass = attentionOf(own, chunk, one.rows);
   one.rows = roomFor(one.rows);
   return one;
 }
 
 /// The lists that a chunk fills in a cache layer; each gets its room when it is first filled.
-kernels::AttentionOut RowDriver::attentionOf(int layer, const RowsChunk& chunk, std::int64_t rows) {
+kernels::AttentionOut RowDriver::attentionOf(CacheLayer own, const RowsChunk& chunk, std::int64_t rows) {
   kernels::AttentionOut out;
   for (const AttentionList& list : kAttentionLists) {
     const InLayers in = m_wanted.*list.wanted;
-    const bool wanted = in == InLayers::All || (in == InLayers::Last && layer / m_perLayer == m_layers - 1);
+    const bool wanted = in == InLayers::All || (in == InLayers::Last && m_layers.layerOf(own) == m_layers.last());
     if (!wanted || (!list.summed && !chunk.newest)) continue;
-    float*& placed = m_placed[at(layer)].*list.out;
-    const std::int64_t lists = list.perHead ? m_transformer.model().config().heads / m_perLayer : 1;
+    float*& placed = m_placed[at(own)].*list.out;
+    const std::int64_t lists = list.perHead ? m_transformer.model().config().heads / m_layers.perLayer : 1;
     if (!placed) {
-      placed = placeList(((*m_out.attention).*list.host)[at(layer)], lists, rows);
+      placed = placeList(((*m_out.attention).*list.host)[at(own)], lists, rows);
       if (list.summed) m_transformer.backend().clear(placed, 4 * lists * (roomFor(rows) + 1));
     }
     out.*list.out = placed;
@@ -168,11 +169,11 @@ float* RowDriver::placeList(std::vector<float>& host, std::int64_t lists, std::i
   return values;
 }
 
-/// The call that scores a chunk's rows in one layer, or in all (-1).
-kernels::GateMlpArgs RowDriver::gateCall(int layer, const RowsChunk& chunk) const {
-  kernels::GateMlpArgs a = layer < 0 ? m_wanted.gates->args() : m_wanted.gates->args(layer);
+/// The call that scores a chunk's rows in one layer, or in all.
+kernels::GateMlpArgs RowDriver::gateCall(std::optional<Layer> layer, const RowsChunk& chunk) const {
+  kernels::GateMlpArgs a = layer ? m_wanted.gates->args(*layer) : m_wanted.gates->args();
   a.outLayerStride = count() * a.kvHeads;
-  a.out = m_scores + std::max(layer, 0) * a.outLayerStride + chunk.begin * a.kvHeads;
+  a.out = m_scores + layer.value_or(Layer(0)).value() * a.outLayerStride + chunk.begin * a.kvHeads;
   a.x = m_gateKeys;
   a.n = chunk.n;
   return a;
@@ -184,12 +185,12 @@ std::vector<kernels::GateMlpArgs> RowDriver::aimGates(std::vector<LayerPass>& pa
   std::vector<kernels::GateMlpArgs> calls;
   if (!m_wanted.gates) return calls;
   const bool together = chunk.n <= kScoredTogether;
-  for (int layer = together ? -1 : 0; layer < (together ? 0 : m_layers); ++layer)
-    calls.push_back(gateCall(layer, chunk));
+  for (const Layer layer : idRange<Layer>(0, together ? 1 : m_layers.layers))
+    calls.push_back(gateCall(together ? std::nullopt : std::optional(layer), chunk));
   const std::int64_t width = std::int64_t{calls[0].kvHeads} * calls[0].headDim();
-  for (int layer = 0; layer < m_layers; ++layer) {
-    LayerPass& pass = passes[at(layer * m_perLayer)];
-    pass.gateKeys = m_gateKeys + (together ? layer * chunk.n * width : 0);
+  for (const Layer layer : m_layers.ofModel()) {
+    LayerPass& pass = passes[at(m_layers.of(layer).front())];
+    pass.gateKeys = m_gateKeys + (together ? layer.value() * chunk.n * width : 0);
     pass.gatesRotated = m_wanted.gates->input() == GateInput::PostRope;
     pass.gates = together ? nullptr : &calls[at(layer)];
   }
@@ -198,13 +199,13 @@ std::vector<kernels::GateMlpArgs> RowDriver::aimGates(std::vector<LayerPass>& pa
 
 Status RowDriver::runChunk(const RowsChunk& chunk) {
   std::vector<LayerPass> passes;
-  for (int layer = 0; layer < m_layers * m_perLayer; ++layer) {
+  for (const CacheLayer own : m_layers.each()) {
     if (Status passed = m_faults.pass(FaultPoint::Kernel, "a forward pass"); !passed) return passed;
-    passes.push_back(passOf(layer, chunk));
+    passes.push_back(passOf(own, chunk));
   }
   const std::vector<kernels::GateMlpArgs> gates = aimGates(passes, chunk);
   const bool behind = gates.size() == 1 && !passes[0].gates;  // scored by one call for all layers
-  WholePass whole{m_tokens + chunk.begin, chunk.n, passes, m_perLayer, m_x};
+  WholePass whole{m_tokens + chunk.begin, chunk.n, passes, m_layers.perLayer, m_x};
   if (chunk.newest) whole.logits = m_logits;
   if (behind) whole.gates = &gates[0];
   complete(whole, chunk);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/api/cache_layers.h"
 #include "core/api/progress.h"
 #include "core/edit/group_pass.h"
 #include "core/model/decoder/transformer.h"
@@ -39,12 +40,11 @@ class RowDriver {
   RowDriver& operator=(const RowDriver&) = delete;
 
  protected:
-  /// layers: of the model, the first so many; perLayer: cache layers in one of them.
-  RowDriver(Transformer& transformer, FaultDoor& faults, const Wanted& wanted, int layers, int perLayer)
+  /// layers: the model's first so many.
+  RowDriver(Transformer& transformer, FaultDoor& faults, const Wanted& wanted, const CacheLayers& layers)
       : m_transformer(transformer),
         m_staging(transformer.backend()),
         m_layers(layers),
-        m_perLayer(perLayer),
         m_faults(faults),
         m_wanted(wanted) {}
 
@@ -58,15 +58,15 @@ class RowDriver {
   virtual RowsChunk chunk(std::int64_t begin, std::int64_t most);
   /// What a chunk sees of a cache layer and where its rows go: addresses of the back end that stay until the pass is
   /// done. The driver adds tags and what is wanted.
-  virtual LayerPass pass(int layer, const RowsChunk& chunk) = 0;
+  virtual LayerPass pass(CacheLayer own, const RowsChunk& chunk) = 0;
   /// Adds what is special about a chunk: vectors that are given, who sees what layers read, embeddings alone.
   virtual void complete(WholePass&, const RowsChunk&) {}
   /// The same calls come tick after tick: the pass may be recorded, and may meet those of other sessions.
   virtual bool steady() const { return false; }
   // Layer by layer: before a layer, before each of its chunks with the chunk's input [n, hidden], behind the layer.
-  virtual Status beginLayer(int) { return ok(); }
-  virtual void beginChunk(int, const RowsChunk&, LayerPass&, const float*) {}
-  virtual Status endLayer(int) { return ok(); }
+  virtual Status beginLayer(Layer) { return ok(); }
+  virtual void beginChunk(Layer, const RowsChunk&, LayerPass&, const float*) {}
+  virtual Status endLayer(Layer) { return ok(); }
 
   std::int64_t count() const { return static_cast<std::int64_t>(m_rows.size()); }
   /// Rows of a map that ops are told of: more than there are where calls are recorded, so that a map that grows makes
@@ -82,15 +82,15 @@ class RowDriver {
   Transformer& m_transformer;
   kernels::Staging m_staging;
   std::vector<RowTarget> m_rows;  // of the pass, in the order in which they are computed
-  const int m_layers, m_perLayer;
+  const CacheLayers m_layers;
 
  private:
   void place(std::int64_t rowsOfX);
   void placeGates(std::int64_t chunk);
-  LayerPass passOf(int layer, const RowsChunk& chunk);
-  kernels::AttentionOut attentionOf(int layer, const RowsChunk& chunk, std::int64_t rows);
+  LayerPass passOf(CacheLayer own, const RowsChunk& chunk);
+  kernels::AttentionOut attentionOf(CacheLayer own, const RowsChunk& chunk, std::int64_t rows);
   float* placeList(std::vector<float>& host, std::int64_t lists, std::int64_t rows);
-  kernels::GateMlpArgs gateCall(int layer, const RowsChunk& chunk) const;
+  kernels::GateMlpArgs gateCall(std::optional<Layer> layer, const RowsChunk& chunk) const;
   std::vector<kernels::GateMlpArgs> aimGates(std::vector<LayerPass>& passes, const RowsChunk& chunk) const;
   Status runChunk(const RowsChunk& chunk);
   void send(const WholePass& whole);

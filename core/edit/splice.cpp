@@ -30,11 +30,11 @@ class Splicer {
 
   Spliced run() {
     m_out.state = m_before;
-    m_out.freed.resize(at(m_before.layers()));
-    m_out.unused.resize(at(m_before.layers()));
+    m_out.freed.resize(m_before.groupOf.size());
+    m_out.unused.resize(m_before.groupOf.size());
     spliceContext();
     spliceMaps();
-    for (int layer = 0; layer < m_before.layers(); ++layer) noteUnused(layer);
+    for (const CacheLayer layer : m_before.layers()) noteUnused(layer);
     spliceLedger();
     m_out.state.edited = m_before.edited || m_plan.stale > 0 || m_plan.phaseShifted > 0 || !m_plan.evictions.empty();
     return std::move(m_out);
@@ -68,20 +68,21 @@ class Splicer {
   /// Layers of one group stay together as long as their new slots are equal too.
   void spliceMaps() {
     regroup(
-        m_out.state, [this](int a, int b) { return m_fresh[at(a)] == m_fresh[at(b)] && evicted(a) == evicted(b); },
-        [this](int layer) { return spliceGroup(layer); },
-        [this](int layer, int leader) { m_out.freed[at(layer)] = m_out.freed[at(leader)]; });
+        m_out.state,
+        [this](CacheLayer a, CacheLayer b) { return m_fresh[at(a)] == m_fresh[at(b)] && evicted(a) == evicted(b); },
+        [this](CacheLayer layer) { return spliceGroup(layer); },
+        [this](CacheLayer layer, CacheLayer leader) { m_out.freed[at(layer)] = m_out.freed[at(leader)]; });
   }
 
-  std::vector<LedgerId> evicted(int layer) const {
+  std::vector<LedgerId> evicted(CacheLayer layer) const {
     std::vector<LedgerId> out;
     for (const PlannedEviction& e : m_plan.evictions)
-      if (e.layer.value() == layer) out.insert(out.end(), e.ledger.begin(), e.ledger.end());
+      if (e.layer == layer) out.insert(out.end(), e.ledger.begin(), e.ledger.end());
     std::sort(out.begin(), out.end());
     return out;
   }
 
-  LayerGroup spliceGroup(int layer) {
+  LayerGroup spliceGroup(CacheLayer layer) {
     const LayerGroup& old = m_before.group(layer);
     LayerGroup group = old;
     const bool ragged = !m_before.whole(*old.map) || !evicted(layer).empty();
@@ -96,7 +97,7 @@ class Splicer {
     return group;
   }
 
-  std::shared_ptr<const ResidencyView> spliceWhole(int layer) {
+  std::shared_ptr<const ResidencyView> spliceWhole(CacheLayer layer) {
     const ResidencyView& old = m_before.map(layer);
     auto map = std::make_shared<ResidencyView>();
     map->ledger = m_out.state.context;
@@ -109,7 +110,7 @@ class Splicer {
   }
 
   /// New rows that a window leaves behind at once; none stands before the first place that changes.
-  void noteUnused(int layer) {
+  void noteUnused(CacheLayer layer) {
     const ResidencyView& map = m_out.state.map(layer);
     const std::size_t front = untouched(), gone = m_out.state.context.size() - map.size();
     for (std::size_t i = front > gone ? front - gone : 0; i < at(map.first); ++i)
@@ -130,7 +131,7 @@ class Splicer {
   }
 
   /// Evicted rows stay away: the columns only grow.
-  std::shared_ptr<const ResidencyView> appendRagged(int layer) {
+  std::shared_ptr<const ResidencyView> appendRagged(CacheLayer layer) {
     auto map = std::make_shared<ResidencyView>(m_before.map(layer));
     for (std::size_t i = 0; i < m_plan.rows.size(); ++i) {
       map->phases.push_back(m_rules.position == PositionMode::Cache ? static_cast<std::int32_t>(map->size())
@@ -143,7 +144,7 @@ class Splicer {
 
   /// What policies do in every tick: a few rows leave, nothing else changes. `kept`: entries of the prefix sums
   /// that stay.
-  std::shared_ptr<const ResidencyView> evictOnly(int layer, std::int32_t& absent, std::size_t& kept) {
+  std::shared_ptr<const ResidencyView> evictOnly(CacheLayer layer, std::int32_t& absent, std::size_t& kept) {
     const ResidencyView& old = m_before.map(layer);
     const std::vector<LedgerId> out = evicted(layer);
     auto map = std::make_shared<ResidencyView>();
@@ -177,7 +178,7 @@ class Splicer {
   }
 
   /// Walks the context after the edit and keeps what is resident in this layer.
-  std::shared_ptr<const ResidencyView> spliceRagged(int layer, std::int32_t& absent) {
+  std::shared_ptr<const ResidencyView> spliceRagged(CacheLayer layer, std::int32_t& absent) {
     const ResidencyView& old = m_before.map(layer);
     const std::vector<LedgerId> out = evicted(layer);
     absent += static_cast<std::int32_t>(out.size());

@@ -38,9 +38,9 @@ template <class Alike, class Make, class Joined>
 void regroup(CacheState& state, Alike alike, Make make, Joined joined) {
   std::vector<LayerGroup> groups;
   std::vector<std::int32_t> groupOf;
-  std::vector<int> firsts;
-  for (int layer = 0; layer < state.layers(); ++layer) {
-    const auto old = [&](int l) { return state.groupOf[static_cast<std::size_t>(l)]; };
+  std::vector<CacheLayer> firsts;
+  for (const CacheLayer layer : state.layers()) {
+    const auto old = [&](CacheLayer l) { return state.groupOf[at(l)]; };
     std::size_t g = 0;
     while (g < firsts.size() && !(old(firsts[g]) == old(layer) && alike(firsts[g], layer))) ++g;
     if (g < firsts.size()) {

@@ -40,10 +40,10 @@ void forgetRotations(CacheState& state, const std::vector<RowTarget>& rows) {
 
 /// A ring's tail may overwrite old rows, but not those that a tick of several tokens still sees.
 Status roomBehind(const CacheStore& store, const CacheState& state, std::int32_t rows) {
-  for (int layer = 0; layer < state.layers(); ++layer)
+  for (const CacheLayer layer : state.layers())
     if (state.group(layer).ring && store.slots(layer).available() < rows)
       return Error{"staging", "the block needs more free slots than there are",
-                   "the ring of layer " + std::to_string(layer) + " has " +
+                   "the ring of layer " + state.cacheLayers().name(layer) + " has " +
                        std::to_string(store.slots(layer).available()) + " slots ahead of its pointer",
                    "raise staging, make a smaller edit, or take fewer tokens in a block"};
   return ok();
@@ -227,15 +227,13 @@ Status Transaction::reserveRecomputed(Work& work) {
   std::size_t count = work.recompute.size();
   if (work.rules.afterEdit == AfterEdit::Selective) {
     // A row that is absent from one of the two layers judged by has nothing to compare.
-    for (int layer = 0; layer < std::min(2, work.state.layers()); ++layer)
+    for (const CacheLayer layer : work.state.layers() | std::views::take(2))
       work.recompute = residentIn(work.state, layer, work.recompute);
     count = shareOf(work.recompute.size(), work.rules.selectiveRatio);
   }
   if (count == 0) return ok();
-  Result<LayerSlots> slots =
-      m_layouts.reserve(m_store, work.before, static_cast<std::int32_t>(count), 0, false, m_faults, work.rules.more);
-  if (!slots) return slots.error();
-  work.recomputeSlots = slots.take();
+  work.recomputeSlots = KV_TRY(
+      m_layouts.reserve(m_store, work.before, static_cast<std::int32_t>(count), 0, false, m_faults, work.rules.more));
   append(work.added, work.recomputeSlots);
   return ok();
 }
@@ -246,9 +244,9 @@ Status Transaction::chooseRecomputed(Work& work) {
   if (work.rules.afterEdit == AfterEdit::Selective) {
     RowsJob probe = jobOver(work.state, work.rules);
     for (std::int32_t p : work.recompute) probe.rows.push_back(targetAt(work.state, p));
-    Result<std::vector<double>> deviation = deviations(*m_transformer, m_store, m_faults, std::move(probe));
-    if (!deviation) return deviation.error();
-    work.recompute = mostDeviating(work.recompute, *deviation, work.rules.selectiveRatio);
+    work.recompute =
+        mostDeviating(work.recompute, KV_TRY(deviations(*m_transformer, m_store, m_faults, std::move(probe))),
+                      work.rules.selectiveRatio);
     if (work.recompute.empty()) return ok();
   }
   const std::vector<std::int32_t> groupOf = work.state.groupOf;
@@ -309,15 +307,13 @@ Result<CacheState> Transaction::query(const CacheState& state, const Transaction
   CacheState refreshed = state;
   if (state.length() == 0) return refreshed;
   auto scope = trace.scope("query_pass");
-  LayerSlots scratch(at(state.layers()));
+  LayerSlots scratch(state.groupOf.size());
   const bool resident = std::all_of(state.groups.begin(), state.groups.end(), [&](const LayerGroup& group) {
     return group.map->resident() > 0 &&
         group.map->ledger[group.map->size() - 1] == state.context[state.context.size() - 1];
   });
   if (!resident) {
-    Result<LayerSlots> one = m_store.reserve(1, m_faults);
-    if (!one) return one.error();
-    scratch = one.take();
+    scratch = KV_TRY(m_store.reserve(1, m_faults));
   }
   RowsJob job = jobOver(state, rules);
   job.wanted = {.logits = true, .newest = rules.wanted.newest, .newestPerHead = rules.wanted.newestPerHead};
@@ -341,12 +337,10 @@ Result<Observation> Transaction::observe(const CacheState& state, std::int32_t q
   auto scope = trace.scope("observe_prompt", std::to_string(n) + (n == 1 ? " query" : " queries"));
   const bool whole = std::all_of(state.groups.begin(), state.groups.end(),
                                  [&](const LayerGroup& group) { return state.complete(*group.map); });
-  LayerSlots slots(at(state.layers()));
+  LayerSlots slots(state.groupOf.size());
   if (!whole) {
     // A query's own K and V are scratch of its chunk: a few slots serve all queries.
-    Result<LayerSlots> scratch = m_store.reserve(std::clamp(m_store.available(), 1, n), m_faults);
-    if (!scratch) return scratch.error();
-    slots = scratch.take();
+    slots = KV_TRY(m_store.reserve(std::clamp(m_store.available(), 1, n), m_faults));
   }
   RowsJob job = jobOver(state, rules);
   job.wanted = {.receivedPerHead = InLayers::All, .momentsFrom = momentsFrom};

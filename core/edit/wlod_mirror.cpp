@@ -93,20 +93,18 @@ class Mirror {
       }
   }
 
-  bool alike(std::size_t a, std::size_t b) const {
-    const int one = static_cast<int>(a), other = static_cast<int>(b);
-    return m_rules.layouts.alike(one, other) && m_before.group(one).window == m_before.group(other).window &&
-        std::equal(m_slots[a].begin(), m_slots[a].end(), m_slots[b].begin(), m_slots[b].end());
+  bool alike(CacheLayer a, CacheLayer b) const {
+    return m_rules.layouts.alike(a, b) && m_before.group(a).window == m_before.group(b).window &&
+        std::ranges::equal(m_slots[at(a)], m_slots[at(b)]);
   }
 
   /// Layers that are alike and whose rows lie in the same slots share a group.
   void writeGroups() {
     m_out.groups.clear();
     m_out.groupOf.clear();
-    std::vector<std::size_t> firsts;
-    for (std::size_t layer = 0; layer < m_slots.size(); ++layer) {
-      const auto same =
-          std::find_if(firsts.begin(), firsts.end(), [&](std::size_t first) { return alike(first, layer); });
+    std::vector<CacheLayer> firsts;
+    for (const CacheLayer layer : m_before.layers()) {
+      const auto same = std::ranges::find_if(firsts, [&](CacheLayer first) { return alike(first, layer); });
       m_out.groupOf.push_back(static_cast<std::int32_t>(same - firsts.begin()));
       if (same != firsts.end()) continue;
       firsts.push_back(layer);
@@ -114,21 +112,21 @@ class Mirror {
     }
   }
 
-  LayerGroup groupOf(std::size_t layer) const {
-    const LayerGroup& before = m_before.group(static_cast<int>(layer));
+  LayerGroup groupOf(CacheLayer layer) const {
+    const LayerGroup& before = m_before.group(layer);
     LayerGroup group;
     static_cast<GroupRules&>(group) = before;
     auto map = std::make_shared<ResidencyView>();
     map->ledger = m_out.context;
     map->phases = m_out.phases;
-    map->slotOf = entriesOf(*m_state, m_slots[layer], before.map->slotOf);
+    map->slotOf = entriesOf(*m_state, m_slots[at(layer)], before.map->slotOf);
     group.map = std::move(map);
     group.provenance = before.provenance;
     group.provenance.append(std::vector<Provenance>(m_out.ledger.size() - group.provenance.size()));
     if (m_state->rules.attention == WlodAttention::Flat) return group;
     auto all = std::make_shared<ResidencyView>();
     all->ledger = m_state->ledger;
-    all->slotOf = m_slots[layer];
+    all->slotOf = m_slots[at(layer)];
     all->phases = Column<std::int32_t>::make(at(m_state->count()), [&](std::int32_t* out) {
       for (const WlodRow& row : m_state->rows) *out++ = row.node.phase();
     });
@@ -144,10 +142,10 @@ class Mirror {
       return;
     }
     auto newest = std::make_shared<NewestAttention>();
-    for (std::size_t layer = 0; layer < mass.size(); ++layer) {
-      const std::vector<double> entries = entryMass(state.context, state.rows.span(), {&mass[layer], 1});
+    for (const CacheLayer layer : m_out.layers()) {
+      const std::vector<double> entries = entryMass(state.context, state.rows.span(), {&mass[at(layer)], 1});
       newest->mass.emplace_back(entries.begin(), entries.end());
-      newest->maps.push_back(m_out.group(static_cast<int>(layer)).map);
+      newest->maps.push_back(m_out.group(layer).map);
     }
     newest->received.resize(mass.size());
     m_out.attention = std::move(newest);

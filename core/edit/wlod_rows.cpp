@@ -32,8 +32,8 @@ struct ChunkLists {
 class CoveredRows : public RowDriver {
  public:
   CoveredRows(Transformer& transformer, CacheStore& store, FaultDoor& faults, const WlodJob& job)
-      : RowDriver(transformer, faults, job.wanted, job.layers ? job.layers : transformer.model().config().layers,
-                  store.layers() / transformer.model().config().layers),
+      : RowDriver(transformer, faults, job.wanted,
+                  {job.layers ? job.layers : transformer.model().config().layers, job.perLayer}),
         m_store(store),
         m_job(job),
         m_state(job.state),
@@ -48,13 +48,12 @@ class CoveredRows : public RowDriver {
   }
 
   Result<WlodResult> run(const Progress& progress) {
-    Result<RowsBrought> brought = byRows(progress);
-    if (!brought) return brought.error();
-    m_result.logits = std::move(brought->logits);
+    RowsBrought brought = KV_TRY(byRows(progress));
+    m_result.logits = std::move(brought.logits);
     m_result.rows = count();
-    if (!m_newestLists || !brought->attention) return std::move(m_result);
-    for (std::size_t layer = 0; layer < brought->attention->mass.size(); ++layer) {
-      const std::vector<float>& mass = brought->attention->mass[layer];
+    if (!m_newestLists || !brought.attention) return std::move(m_result);
+    for (const CacheLayer layer : idRange<CacheLayer>(0, brought.attention->mass.size())) {
+      const std::vector<float>& mass = brought.attention->mass[at(layer)];
       std::vector<float>& out = m_result.mass.emplace_back(at(m_state.count()));  // by row of the state
       for (std::int32_t i = beginsOf(*m_newestLists, layer).back(); i < m_newestLists->end.back(); ++i)
         out[at(m_newestLists->rows[at(i)])] = mass[at(i)];
@@ -74,11 +73,11 @@ class CoveredRows : public RowDriver {
     return {begin, static_cast<std::int64_t>(m_chunk.size()), m_chunk.back() == m_newest};
   }
 
-  LayerPass pass(int layer, const RowsChunk& chunk) override {
+  LayerPass pass(CacheLayer layer, const RowsChunk& chunk) override {
     const ChunkLists& lists = m_lists.back();
     const RowPool& pool = m_store.pool(layer);
     const std::span<const std::int32_t> own = plain(m_job.slots[at(layer)].span());
-    const bool kept = layer < m_perLayer && keepsLayer0(m_chunk.front());
+    const bool kept = m_layers.layerOf(layer) == Layer(0) && keepsLayer0(m_chunk.front());
     LayerPass one = lists.shared;
     readFrom(one, pool);
     one.write = kept ? nullptr : pick(own);
@@ -113,8 +112,8 @@ class CoveredRows : public RowDriver {
     return m_transformer.rotary().index(Phase(node.phase()), node.level ? m_state.rules.sigma * node.span() / 2 : 0.0);
   }
 
-  const std::vector<std::int32_t>& beginsOf(const ChunkLists& lists, std::size_t layer) const {
-    const int window = m_job.windows[layer];
+  const std::vector<std::int32_t>& beginsOf(const ChunkLists& lists, CacheLayer layer) const {
+    const int window = m_job.windows[at(layer)];
     return window ? lists.windows.at(window).host : lists.begin;
   }
 

@@ -24,6 +24,7 @@ struct WlodJob {
   std::int32_t from = 0;                // rows [from, rows of the state) are computed
   std::vector<std::int32_t> rows = {};  // of these, ascending; empty = all
   int layers = 0;                       // of the model, the first so many; 0 = all
+  int perLayer = 1;                     // cache layers in one of them
   std::vector<bool> keepsLayer0 = {};   // [rows - from] whose layer 0 is there already; empty = none
   Wanted wanted = {};                   // of the last entry: logits, newest
 };

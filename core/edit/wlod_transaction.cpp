@@ -57,11 +57,9 @@ struct WlodTransaction::Work {
   std::vector<bool> keeps = {};         // [rows - from] whose layer 0 stays
   std::vector<std::int32_t> rows = {};  // that are computed
 
-  const Column<Slot>& slotsBefore(std::size_t layer) const {
-    return state.group(static_cast<int>(layer)).stored().slotOf;
-  }
-  /// A layer of the model's first, whose rows depend on embedding and phase alone.
-  bool first(std::size_t layer) const { return static_cast<int>(layer) < state.perLayer; }
+  const Column<Slot>& slotsBefore(CacheLayer layer) const { return state.group(layer).stored().slotOf; }
+  /// A cache layer of layer 0, whose rows depend on embedding and phase alone.
+  bool first(CacheLayer layer) const { return state.cacheLayers().layerOf(layer) == Layer(0); }
 };
 
 Result<WlodApplied> WlodTransaction::run(const CacheState& before, const WlodPlan& plan, Source addSource,
@@ -284,20 +282,20 @@ Status WlodTransaction::placeRows(Work& work) {
   work.unused.resize(out.added.size());
   std::vector<bool> keptFront(at(work.before.count()));
   for (std::int32_t row = 0; row < work.from; ++row) keptFront[at(work.old[at(row)])] = true;
-  for (std::size_t layer = 0; layer < out.added.size(); ++layer) {
+  for (const CacheLayer layer : m_store.layers()) {
     std::vector<bool> kept = keptFront;
     const Column<Slot>& was = work.slotsBefore(layer);
     std::vector<Slot> slots(was.begin(), was.begin() + std::min(work.from, work.before.count()));
     for (std::int32_t i = 0; i < computed; ++i) {
-      const Slot fresh = out.added[layer][at(i)];
+      const Slot fresh = out.added[at(layer)][at(i)];
       const bool stays = work.first(layer) && work.keeps[at(i)];
       slots.push_back(stays ? was[at(work.old[at(work.from + i)])] : fresh);
       if (!stays) continue;
       kept[at(work.old[at(work.from + i)])] = true;
-      work.unused[layer].push_back(fresh);
+      work.unused[at(layer)].push_back(fresh);
     }
     for (std::size_t i = 0; i < kept.size(); ++i)
-      if (!kept[i]) out.freed[layer].push_back(was[i]);
+      if (!kept[i]) out.freed[at(layer)].push_back(was[i]);
     out.slots.push_back(was.following(slots));
   }
   return ok();
@@ -309,8 +307,9 @@ WlodJob WlodTransaction::jobOf(const Work& work) const {
               .slots = work.out.slots,
               .tokenOf = [&ledger](LedgerId id) { return ledger[id].token; },
               .from = work.from,
+              .perLayer = work.state.perLayer,
               .keepsLayer0 = work.keeps};
-  for (int layer = 0; layer < work.state.layers(); ++layer) job.windows.push_back(work.state.group(layer).window);
+  for (const CacheLayer layer : work.state.layers()) job.windows.push_back(work.state.group(layer).window);
   return job;
 }
 
@@ -326,9 +325,8 @@ Status WlodTransaction::chooseRows(Work& work, const Progress& progress) {
     if (work.keeps[at(row - work.from)] && row != newest) candidates.push_back(row);
   if (work.recompute == WlodRecompute::Selective && !candidates.empty()) {
     auto scope = work.trace.scope("choose_rows", std::to_string(candidates.size()) + " candidates");
-    Result<std::vector<double>> deviation = deviations(work, candidates, progress);
-    if (!deviation) return deviation.error();
-    const std::vector<std::int32_t> chosen = mostDeviating(candidates, *deviation, state.rules.selectiveRatio);
+    const std::vector<std::int32_t> chosen =
+        mostDeviating(candidates, KV_TRY(deviations(work, candidates, progress)), state.rules.selectiveRatio);
     std::set_difference(candidates.begin(), candidates.end(), chosen.begin(), chosen.end(), std::back_inserter(left));
     leave(work, left);
     for (const std::int32_t row : left) stale[at(row)] = true;
@@ -347,15 +345,16 @@ Status WlodTransaction::chooseRows(Work& work, const Progress& progress) {
 Result<std::vector<double>> WlodTransaction::deviations(Work& work, const std::vector<std::int32_t>& rows,
                                                         const Progress& progress) {
   WlodApplied& out = work.out;
-  const int perLayer = work.state.perLayer, layer = std::min(1, m_store.layers() / perLayer - 1);
+  const CacheLayers layers = work.state.cacheLayers();
+  const Layer layer(std::min(1, layers.layers - 1));
   WlodJob job = jobOf(work);
-  job.layers = layer + 1;
+  job.layers = layer.value() + 1;
   KV_TRY(computeWlodRows(m_transformer, m_store, m_faults, job, progress));
   std::vector<double> apart(rows.size()), size(rows.size());
-  for (int own = layer * perLayer; own < (layer + 1) * perLayer; ++own) {
+  for (const CacheLayer own : layers.of(layer)) {
     std::vector<std::int32_t> was, is;
     for (const std::int32_t row : rows) {
-      was.push_back(work.slotsBefore(at(own))[at(work.old[at(row)])].value());
+      was.push_back(work.slotsBefore(own)[at(work.old[at(row)])].value());
       is.push_back(out.slots[at(own)][at(row)].value());
     }
     const RowPool& pool = m_store.pool(own);
@@ -381,18 +380,18 @@ Result<std::vector<double>> WlodTransaction::deviations(Work& work, const std::v
 /// Rows that go on as they were: in their old slots.
 void WlodTransaction::leave(Work& work, const std::vector<std::int32_t>& rows) {
   WlodApplied& out = work.out;
-  for (std::size_t layer = 0; layer < out.added.size(); ++layer) {
-    const Column<Slot>& was = work.slotsBefore(layer);
-    std::vector<Slot> slots(out.slots[layer].begin(), out.slots[layer].end()), again;
+  for (const CacheLayer layer : m_store.layers()) {
+    const Column<Slot>&was = work.slotsBefore(layer), &is = out.slots[at(layer)];
+    std::vector<Slot> slots(is.begin(), is.end()), again;
     for (const std::int32_t row : rows) {
       const Slot old = was[at(work.old[at(row)])];
       if (slots[at(row)] == old) continue;  // layer 0
-      work.unused[layer].push_back(slots[at(row)]);
+      work.unused[at(layer)].push_back(slots[at(row)]);
       again.push_back(old);
       slots[at(row)] = old;
     }
-    drop(out.freed[layer], again);
-    out.slots[layer] = was.following(slots);
+    drop(out.freed[at(layer)], again);
+    out.slots[at(layer)] = was.following(slots);
   }
 }
 

@@ -36,12 +36,12 @@ void fillState(BenchCache& cache, std::int32_t rows) {
 void fillPools(BenchCache& cache, std::int32_t rows) {
   constexpr std::int32_t kChunk = 64;
   std::mt19937 random(1);
-  std::vector<float> values(at(cache.store.pool(0).width() * kChunk));
+  std::vector<float> values(at(cache.store.pool(CacheLayer(0)).width() * kChunk));
   for (float& v : values) v = static_cast<float>(random()) / 4e9f - 0.5f;
   std::vector<std::uint64_t> tags(at(rows));
   std::vector<std::int32_t> slots(at(rows));
   for (std::int32_t i = 0; i < rows; ++i) tags[at(i)] = static_cast<std::uint64_t>(slots[at(i)] = i);
-  for (int layer = 0; layer < cache.store.layers(); ++layer)
+  for (const CacheLayer layer : cache.store.layers())
     for (std::int32_t i = 0; i < rows; i += kChunk)
       cache.store.pool(layer).write({slots.data() + i, at(std::min(kChunk, rows - i))}, values.data(), values.data(),
                                     tags.data() + i);

@@ -90,7 +90,7 @@ class DepthBench {
 
   double bytesRead(int rows) const {
     const Model& model = m_session.model();
-    const kernels::RowFormat& f = m_session.store().pool(0).format();
+    const kernels::RowFormat& f = m_session.store().pool(CacheLayer(0)).format();
     const double perRow =
         f.kvHeads * f.headDim * static_cast<double>(kernels::dtypeBytes(f.k) + kernels::dtypeBytes(f.v));
     const double idle = model.head().data == model.embed().data ? 0 : static_cast<double>(model.embed().bytes());

@@ -45,9 +45,9 @@ struct Read {
 
 /// One query of the newest row over the window, as a forward pass makes it.
 Read measureRead(BenchCache& cache, const CacheShape& shape, kernels::Backend& backend) {
-  const LayerGroup& group = cache.state.group(0);
+  const LayerGroup& group = cache.state.group(CacheLayer(0));
   const ResidencyView& map = *group.map;
-  const kernels::RowFormat format = cache.store.pool(0).format();
+  const kernels::RowFormat format = cache.store.pool(CacheLayer(0)).format();
   const std::vector<RowTarget> target{targetAt(cache.state, cache.state.length() - 1)};
   const GroupPass pass = groupPass(cache.state.context, group, target, false, LeftRows::Gone);
   std::vector<float> table(map.size() * at(shape.headDim), 0.5f), queries(at(shape.heads * shape.headDim), 0.1f),
@@ -74,7 +74,7 @@ Read measureRead(BenchCache& cache, const CacheShape& shape, kernels::Backend& b
   args.rowEnd = staging.in(pass.rowEnd);
   args.scale = 0.1f;
   args.out = placedResult;
-  for (int layer = 0; layer < kLayers; ++layer) {
+  for (const CacheLayer layer : cache.store.layers()) {
     assemble(backend.ops(), backend.context(), copy, cache.store.pool(layer).data(), format, nullptr);
     args.pool = copy.records ? copy.records : cache.store.pool(layer).data();
     backend.ops().attention(backend.context(), args);

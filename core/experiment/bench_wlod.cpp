@@ -32,7 +32,7 @@ class WlodLine {
     wlod->rules.working = {kMostMoments, 0, 0};
     wlod->tree = MegaContext(machine.model->config().hidden);
     m_state.wlod = std::move(wlod);
-    m_layouts.start(m_state, std::vector<std::int32_t>(at(m_store.layers())));
+    m_layouts.start(m_state, std::vector<std::int32_t>(m_store.layers().size()));
   }
 
   /// Seconds of a list of actions, or of a full recompute where there is none.

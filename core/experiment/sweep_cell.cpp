@@ -93,35 +93,42 @@ Error cancelled() { return {"cancelled", "the sweep was stopped", "on request", 
 void keepAttention(const Session& session, QuestionTrace& trace) {
   const auto attention = session.state().attention;
   if (!attention) return;
+  trace.layers = session.cacheLayers();
   trace.mass.push_back(attention->mass);
   trace.rows.emplace_back();
   for (const auto& map : attention->maps) trace.rows.back().emplace_back(map->ledger.begin(), map->ledger.end());
 }
 
-/// The attention that all questions about a story and their replies paid to each of its rows, [layers][rows]. Ledger
-/// ids of a prompt are its positions.
+/// The attention that all questions about a story and their replies paid to each of its rows, a list for each cache
+/// layer of the reference. Ledger ids of a prompt are its positions.
 std::shared_ptr<const FutureMass> futureOf(const StoryTrace& story) {
   auto out = std::make_shared<FutureMass>();
+  CacheLayers layers;
+  std::vector<std::vector<float>> paid;  // [cache layers][rows]
   for (const QuestionTrace& question : story.questions)
     for (std::size_t position = 0; position < question.mass.size(); ++position) {
-      out->mass.resize(question.mass[position].size());
-      for (std::size_t layer = 0; layer < out->mass.size(); ++layer) {
+      layers = question.layers;
+      paid.resize(question.mass[position].size());
+      for (std::size_t layer = 0; layer < paid.size(); ++layer) {
         const std::vector<LedgerId>& rows = question.rows[position][layer];
-        std::vector<float>& mass = out->mass[layer];
+        std::vector<float>& mass = paid[layer];
         if (!rows.empty()) mass.resize(std::max(mass.size(), static_cast<std::size_t>(rows.back().value()) + 1));
         for (std::size_t i = 0; i < rows.size(); ++i)
           mass[static_cast<std::size_t>(rows[i].value())] += question.mass[position][layer][i];
       }
     }
-  for (std::vector<float>& mass : out->mass) {
-    out->rows = std::max(out->rows, static_cast<std::int32_t>(mass.size()));
-    mass.resize(static_cast<std::size_t>(out->rows));
+  for (const std::vector<float>& mass : paid) out->rows = std::max(out->rows, static_cast<std::int32_t>(mass.size()));
+  out->mass.resize(at(layers.layers));
+  for (const CacheLayer own : layers.each()) {
+    std::vector<float>& mass = out->mass[at(layers.layerOf(own))];
+    mass.insert(mass.end(), paid[at(own)].begin(), paid[at(own)].end());
+    mass.resize(mass.size() + at(out->rows) - paid[at(own)].size());
   }
   return out;
 }
 
 /// [ledger] of one layer: 1 where the row is resident.
-std::vector<std::uint8_t> residency(const CacheState& state, int layer) {
+std::vector<std::uint8_t> residency(const CacheState& state, CacheLayer layer) {
   std::vector<std::uint8_t> out(state.ledger.size(), 0);
   const ResidencyView& map = state.map(layer);
   for (std::size_t i = static_cast<std::size_t>(map.first); i < map.size(); ++i)
@@ -155,7 +162,7 @@ class Tally {
   void prompt(const Session& session, const SweepQuestion& question) {
     const CacheState& state = session.state();
     double rows = 0;
-    for (int layer = 0; layer < state.layers(); ++layer) {
+    for (const CacheLayer layer : state.layers()) {
       const std::vector<std::uint8_t> here = residency(state, layer);
       rows += static_cast<double>(state.map(layer).resident());
       std::vector<std::int32_t> needles(static_cast<std::size_t>(question.needleEnd - question.needleBegin));
@@ -163,7 +170,7 @@ class Tally {
       m_survival.add(survival(here, needles));
       m_answer.add(survival(here, std::vector<std::int32_t>{question.needleAt}));
     }
-    m_rowsKept.add(rows / state.layers());
+    m_rowsKept.add(rows / state.cacheLayers().count());
     m_rowsPrompt.add(state.length());
     m_bytes.add(liveBytes(session));
   }
@@ -222,12 +229,10 @@ class Tally {
 
   void attention(const Session& session, const QuestionTrace& reference, std::size_t position) {
     double sum = 0;
-    const auto recorded = static_cast<int>(reference.mass[position].size());
-    const int own = session.state().layers(),
-              layers = std::max(own, recorded);  // one of the two may have them by KV head
-    for (int layer = 0; layer < layers; ++layer) {
-      const std::vector<std::uint8_t> here = residency(session.state(), layer * own / layers);
-      const auto l = static_cast<std::size_t>(layer * recorded / layers);
+    const CacheLayers &own = session.cacheLayers(), &layers = own.byHead() ? own : reference.layers;
+    for (const CacheLayer layer : layers.each()) {
+      const std::vector<std::uint8_t> here = residency(session.state(), own.with(layer, layers));
+      const std::size_t l = at(reference.layers.with(layer, layers));
       std::vector<std::uint8_t> kept(reference.mass[position][l].size(),
                                      1);  // what lies behind the map is the query's own row
       for (std::size_t i = 0; i < reference.rows[position][l].size() && i < kept.size(); ++i) {
@@ -236,7 +241,7 @@ class Tally {
       }
       sum += massKept(reference.mass[position][l], kept);
     }
-    m_mass.add(sum / layers);
+    m_mass.add(sum / layers.count());
   }
 
   void finishRecall() {

@@ -18,7 +18,8 @@ namespace kvlab {
 
 /// What the reference saw at the compared positions of a question.
 struct QuestionTrace {
-  std::vector<std::vector<float>> logits;                // [1 + positions, vocab]; the first: after the prompt
+  std::vector<std::vector<float>> logits;  // [1 + positions, vocab]; the first: after the prompt
+  CacheLayers layers;
   std::vector<std::vector<std::vector<float>>> mass;     // [positions, layers, rows] attention of the newest query
   std::vector<std::vector<std::vector<LedgerId>>> rows;  // [positions, layers, rows] of `mass`
 };

@@ -38,8 +38,8 @@ Result<CacheImport> parseCache(std::span<const std::byte> bytes, const std::stri
 
 /// K (unrotated) and V of rows [begin, begin+n) of a layer of a Hugging Face form, as f32
 /// [n, kvHeads*headDim].
-void unrotatedRows(const CacheImport& rows, const ModelConfig& config, int layer, std::int64_t begin, std::int64_t n,
-                   float* k, float* v);
+void unrotatedRows(const CacheImport& rows, const ModelConfig& config, CacheLayer layer, std::int64_t begin,
+                   std::int64_t n, float* k, float* v);
 
 // --- shared by the forms
 // ---------------------------------------------------------------------------

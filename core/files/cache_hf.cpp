@@ -40,7 +40,7 @@ class HfReader {
   Result<CacheImport> read() {
     KV_TRY(readIds());
     KV_TRY(readTensors());
-    for (int layer = 0; layer < m_target.config.layers; ++layer) KV_TRY(checkValues(layer));
+    for (const CacheLayer layer : idRange<CacheLayer>(0, m_rows.rotated.size())) KV_TRY(checkValues(layer));
     return std::move(m_rows);
   }
 
@@ -121,7 +121,7 @@ class HfReader {
   }
 
   /// Finite as the file has them, and still finite in the row format.
-  Status checkValues(int layer) const {
+  Status checkValues(CacheLayer layer) const {
     const auto& [key, value] = m_rows.rotated[at(layer)];
     for (const TensorView* tensor : {&key, &value})
       for (std::int64_t i = 0; i < tensor->elements(); ++i)
@@ -144,8 +144,8 @@ class HfReader {
     return ok();
   }
 
-  Status badValue(int layer, bool key, std::int64_t i, const std::string& why) const {
-    const std::string name = "past_key_values." + std::to_string(layer) + (key ? ".key" : ".value");
+  Status badValue(CacheLayer layer, bool key, std::int64_t i, const std::string& why) const {
+    const std::string name = "past_key_values." + std::to_string(layer.value()) + (key ? ".key" : ".value");
     const std::int64_t dim = m_target.config.headDim;
     return badCache(m_path,
                     "tensor \"" + name + "\": value [0, " + std::to_string(i / dim / length()) + ", " +
@@ -167,8 +167,8 @@ Result<CacheImport> parseHf(const Safetensors& file, const json& manifest, const
   return HfReader(file, manifest, path, target).read();
 }
 
-void unrotatedRows(const CacheImport& rows, const ModelConfig& config, int layer, std::int64_t begin, std::int64_t n,
-                   float* k, float* v) {
+void unrotatedRows(const CacheImport& rows, const ModelConfig& config, CacheLayer layer, std::int64_t begin,
+                   std::int64_t n, float* k, float* v) {
   const KeyRotation rotation(config);
   const auto& [key, value] = rows.rotated[at(layer)];
   const auto length = static_cast<std::int64_t>(rows.tokens.size());

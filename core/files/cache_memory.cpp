@@ -22,12 +22,12 @@ constexpr Statistic kStatistics[] = {{"received", &LayerPolicyState::received, t
                                      {"observed", &LayerPolicyState::observed, true, 0},
                                      {"scores", &LayerPolicyState::scores, false, kNone}};
 
-std::string prefixOf(std::size_t layer) { return "policy." + std::to_string(layer) + "."; }
+std::string prefixOf(CacheLayer layer) { return "policy." + std::to_string(layer.value()) + "."; }
 
 void addPolicy(ColumnsOut& out, const CacheState& state) {
-  for (std::size_t layer = 0; layer < state.policy->layers.size(); ++layer) {
-    const LayerPolicyState& own = state.policy->layers[layer];
-    const ResidencyView& map = state.map(static_cast<int>(layer));
+  for (const CacheLayer layer : state.layers()) {
+    const LayerPolicyState& own = state.policy->layers[at(layer)];
+    const ResidencyView& map = state.map(layer);
     for (const Statistic& one : kStatistics) {
       const RowValues& values = own.*one.values;
       if (!values.map || values.map->size() == 0) continue;
@@ -71,8 +71,8 @@ class MemoryReader {
   }
 
  private:
-  std::size_t layers() const { return m_rows.groupOf.size(); }
-  const CacheImport::Group& groupOf(std::size_t layer) const { return m_rows.groups[at(m_rows.groupOf[layer])]; }
+  auto layers() const { return idRange<CacheLayer>(0, m_rows.groupOf.size()); }
+  const CacheImport::Group& groupOf(CacheLayer layer) const { return m_rows.groups[at(m_rows.groupOf[at(layer)])]; }
   Error bad(const std::string& why) const { return badCache(m_path, why, "memory"); }
 
   Status readNext() {
@@ -88,19 +88,19 @@ class MemoryReader {
 
   Status readAttention() {
     auto attention = std::make_shared<NewestAttention>();
-    for (const AttentionList& list : kAttentionLists) ((*attention).*list.host).resize(layers());
+    for (const AttentionList& list : kAttentionLists) ((*attention).*list.host).resize(m_rows.groupOf.size());
     bool any = false;
-    for (std::size_t layer = 0; layer < layers(); ++layer) {
-      const std::string prefix = "attention." + std::to_string(layer) + ".";
+    for (const CacheLayer layer : layers()) {
+      const std::string prefix = "attention." + std::to_string(layer.value()) + ".";
       std::vector<LedgerId> names;
       if (m_in.has(prefix + "mass")) {
         any = true;
         const std::int64_t rows = m_in.extent(prefix + "ledger");
         std::vector<std::int32_t> ids;
         if (Status s = m_in.take(prefix + "ledger", Element::I32, {rows}, ids); !s) return s;
-        if (Status s = m_in.take(prefix + "mass", Element::F32, {rows + 1}, attention->mass[layer]); !s) return s;
+        if (Status s = m_in.take(prefix + "mass", Element::F32, {rows + 1}, attention->mass[at(layer)]); !s) return s;
         for (std::size_t i = 0; i < ids.size(); ++i)
-          if (ids[i] < 0 || at(ids[i]) >= m_rows.ledger.size() || !std::isfinite(attention->mass[layer][i]))
+          if (ids[i] < 0 || at(ids[i]) >= m_rows.ledger.size() || !std::isfinite(attention->mass[at(layer)][i]))
             return badCache(
                 m_path,
                 "tensor \"" + prefix + "mass\": value " + std::to_string(i) + " is no attention to a ledger row",
@@ -116,7 +116,7 @@ class MemoryReader {
   Status readGates() {
     if (!m_in.has("gates.0")) return ok();
     const std::int64_t heads = m_target.config.kvHeads;
-    for (std::size_t layer = 0; layer < layers(); ++layer) {
+    for (int layer = 0; layer < m_target.config.layers; ++layer) {
       const std::string name = "gates." + std::to_string(layer);
       const std::int64_t rows = std::min(m_in.extent(name), count(m_rows.ledger.size()));
       if (Status s = m_in.take(name, Element::F32, {rows, heads}, m_out.gateScores.emplace_back()); !s) return s;
@@ -127,7 +127,7 @@ class MemoryReader {
   Status readPolicies() {
     if (m_json.is_null()) return ok();
     const json all = m_json.is_object() ? m_json.value("layers", json()) : json();
-    if (!all.is_array() || all.size() != layers()) return bad("memory.layers does not name each layer");
+    if (!all.is_array() || all.size() != m_rows.groupOf.size()) return bad("memory.layers does not name each layer");
     const json prompt = m_json.value("prompt_rows", json());
     if (!prompt.is_number_unsigned() || prompt.get<std::uint64_t>() >= static_cast<std::uint64_t>(kNumbersEnd))
       return bad("memory.prompt_rows is no number of rows");
@@ -137,14 +137,13 @@ class MemoryReader {
     m_out.policy.promptRows = prompt.get<std::int32_t>();
     m_out.policy.prefilling = m_json["prefilling"].get<bool>();
     m_out.seen = m_json["seen"].get<bool>();
-    m_out.policy.layers.resize(layers());
-    m_out.policy.audit.layers.resize(layers());
-    for (std::size_t layer = 0; layer < layers(); ++layer)
-      if (Status read = readPolicy(layer, all[layer]); !read) return read;
+    m_out.policy.layers.resize(m_rows.groupOf.size());
+    m_out.policy.audit.layers.resize(m_rows.groupOf.size());
+    for (const CacheLayer layer : layers()) KV_TRY(readPolicy(layer, all[at(layer)]));
     return ok();
   }
 
-  Status readPolicy(std::size_t layer, const json& one) {
+  Status readPolicy(CacheLayer layer, const json& one) {
     if (!one.is_object()) return bad("memory.layers has something else than objects");
     m_out.policies.push_back(one.value("policy", json()));
     const json budget = one.value("budget", json()), bands = one.value("bands", json());
@@ -154,13 +153,13 @@ class MemoryReader {
     if (!(budget.is_null() || number(budget)) || !bands.is_array() || bands.size() != 3 ||
         !std::all_of(bands.begin(), bands.end(), number))
       return bad("memory.layers has a budget or bands that are no numbers of rows");
-    LayerPolicyState& own = m_out.policy.layers[layer];
+    LayerPolicyState& own = m_out.policy.layers[at(layer)];
     if (!budget.is_null()) own.budget = budget.get<std::int32_t>();
-    m_out.policy.audit.layers[layer].bands = {bands[0], bands[1], bands[2]};
+    m_out.policy.audit.layers[at(layer)].bands = {bands[0], bands[1], bands[2]};
     return readStatistics(layer, own);
   }
 
-  Status readStatistics(std::size_t layer, LayerPolicyState& own) {
+  Status readStatistics(CacheLayer layer, LayerPolicyState& own) {
     const std::vector<LedgerId>& ids = groupOf(layer).ledger;
     const std::shared_ptr<const ResidencyView> map = naming(ids);
     for (const Statistic& one : kStatistics) {
@@ -175,8 +174,7 @@ class MemoryReader {
     QueryMoments moments;
     const std::int64_t heads = m_target.config.heads, dim = m_target.config.headDim;
     if (Status s = m_in.take(prefixOf(layer) + "mean", Element::F64, {heads, dim}, moments.mean); !s) return s;
-    if (Status s = m_in.take(prefixOf(layer) + "covariance", Element::F64, {heads, dim, dim}, moments.covariance); !s)
-      return s;
+    KV_TRY(m_in.take(prefixOf(layer) + "covariance", Element::F64, {heads, dim, dim}, moments.covariance));
     own.queries = std::make_shared<const QueryMoments>(std::move(moments));
     return ok();
   }
@@ -185,7 +183,7 @@ class MemoryReader {
     if (!m_in.has("future.0")) return ok();
     auto future = std::make_shared<FutureMass>();
     const std::int64_t rows = m_in.extent("future.0", 1);
-    for (std::size_t layer = 0; layer < layers(); ++layer) {
+    for (int layer = 0; layer < m_target.config.layers; ++layer) {
       const std::string name = "future." + std::to_string(layer);
       const std::int64_t lists = m_in.extent(name);
       if (rows >= kNumbersEnd || (lists != 1 && lists != m_target.config.kvHeads && rows > 0))

@@ -33,7 +33,7 @@ NativeColumns::NativeColumns(const CacheState& state, const CacheStore& store) {
   m_columns.add("context.phases", Element::I32, {length}, plain(state.phases));
   m_columns.add("context.brightness", Element::F32, {length}, plain(state.brightness));
   rows(state, store);
-  addMemory(m_columns, state, store.pool(0).format().kvHeads);
+  addMemory(m_columns, state, store.pool(CacheLayer(0)).format().kvHeads);
 }
 
 void NativeColumns::ledger(const CacheState& state) {
@@ -82,11 +82,11 @@ void NativeColumns::rows(const CacheState& state, const CacheStore& store) {
     m_columns.add(prefix + "phases", Element::I32, {size}, plain(group.map->phases));
     m_columns.add(prefix + "provenance", Element::U64, {count(group.provenance.size()), 3}, words);
   }
-  for (int layer = 0; layer < state.layers(); ++layer) {
+  for (const CacheLayer layer : state.layers()) {
     const RowPool& pool = store.pool(layer);
     const std::span<const Slot> slots = state.map(layer).residentSlots();
     std::vector<std::byte>& records =
-        m_columns.add("rows." + std::to_string(layer), Element::U8, {count(slots.size()), pool.stride()},
+        m_columns.add("rows." + std::to_string(layer.value()), Element::U8, {count(slots.size()), pool.stride()},
                       static_cast<std::size_t>(pool.stride()) * slots.size());
     pool.readRecords(slots, reinterpret_cast<std::uint8_t*>(records.data()));
   }
@@ -96,7 +96,7 @@ nlohmann::json nativeManifest(const CacheState& state, const CacheTarget& target
   nlohmann::json actions = nlohmann::json::array();
   for (const Action& action : pending) actions.push_back(toJson(action));
   std::vector<std::int32_t> first;
-  for (int layer = 0; layer < state.layers(); ++layer) first.push_back(state.map(layer).first);
+  for (const CacheLayer layer : state.layers()) first.push_back(state.map(layer).first);
   return {{"fingerprint", target.fingerprint},
           {"numerics", target.numerics},
           {"position", positionName(target.position)},

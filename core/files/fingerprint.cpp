@@ -72,7 +72,7 @@ std::string modelFingerprint(const Model& model) {
   Mixer mixer;
   mixer.text(describe(model.config()).dump());
   for (const TensorView* t : {&model.embed(), &model.finalNorm(), &model.head()}) mixer.tensor(*t);
-  for (int l = 0; l < model.config().layers; ++l) {
+  for (const Layer l : idRange<Layer>(0, model.config().layers)) {
     const LayerWeights& w = model.layer(l);
     for (const TensorView* t : {&w.inputNorm, &w.q, &w.k, &w.v, &w.o, &w.qBias, &w.kBias, &w.vBias, &w.oBias, &w.qNorm,
                                 &w.kNorm, &w.postNorm, &w.gate, &w.up, &w.down})

@@ -51,18 +51,14 @@ void size(SessionParts& parts) {
 Status equip(SessionParts& parts, const Progress& progress) {
   size(parts);
   if (!parts.weights) {
-    Result<std::shared_ptr<const PlacedWeights>> weights = PlacedWeights::place(parts.model, parts.backend, progress);
-    if (!weights) return weights.error();
-    parts.weights = weights.take();
+    parts.weights = KV_TRY(PlacedWeights::place(parts.model, parts.backend, progress));
   }
   if (Status there = parts.policyFiles.load(parts, policiesWanted(parts)); !there) return there;
   if (Status opened = parts.kind->open(parts); !opened) return opened;
   if (Status stored = freshStorage(parts); !stored) return stored;
   const Manifest& m = parts.manifest;
-  Result<std::unique_ptr<Transformer>> transformer =
-      Transformer::create(parts.weights, *parts.backend, parts.maxPhases, m.prefillChunk, m.keyPhase == "at_write");
-  if (!transformer) return transformer.error();
-  parts.transformer = transformer.take();
+  parts.transformer = KV_TRY(
+      Transformer::create(parts.weights, *parts.backend, parts.maxPhases, m.prefillChunk, m.keyPhase == "at_write"));
   const SamplingSettings& s = m.sampling;
   parts.sampler =
       std::make_unique<Sampler>(SamplingOptions{s.temperature, s.topK, s.topP, s.repetitionPenalty, s.seed});

@@ -352,20 +352,20 @@ void Lanes::compareRows(Lane& lane) {
   const NewestAttention* seen =
       reference.attention && reference.attention->whole() ? reference.attention.get() : nullptr;
   std::vector<std::uint8_t> there, base, rows;
-  const int layers = std::max(own.layers(), reference.layers());  // one of the two may have them by KV head
-  const auto mapOf = [&](const CacheState& state, int layer) -> const ResidencyView& {
-    return state.map(layer * state.layers() / layers);
-  };
-  for (int layer = 0; layer < layers; ++layer) {
-    const bool same = layer > 0 && &mapOf(own, layer) == &mapOf(own, layer - 1) &&
-        &mapOf(reference, layer) == &mapOf(reference, layer - 1);
-    if (!same) {
-      there = lane.tokens.residents(mapOf(own, layer));
-      base = first.tokens.residents(mapOf(reference, layer));
+  const CacheLayers layers =
+      (own.perLayer > 1 ? own : reference).cacheLayers();  // one of the two may have them by KV head
+  const ResidencyView *ownMap = nullptr, *referenceMap = nullptr;
+  for (const CacheLayer layer : layers.each()) {
+    const CacheLayer seenIn = reference.cacheLayers().with(layer, layers);
+    const ResidencyView *before = std::exchange(ownMap, &own.map(own.cacheLayers().with(layer, layers))),
+                        *referenceBefore = std::exchange(referenceMap, &reference.map(seenIn));
+    if (before != ownMap || referenceBefore != referenceMap) {
+      there = lane.tokens.residents(*ownMap);
+      base = first.tokens.residents(*referenceMap);
     }
     lane.now.overlap.push_back(jaccard(base, there));
     if (!m_needles.empty()) lane.now.needles.push_back(survival(there, m_needles));
-    const std::size_t seenAt = at(layer * reference.layers() / layers);
+    const std::size_t seenAt = at(seenIn);
     if (!seen || seenAt >= seen->mass.size() || seen->mass[seenAt].empty()) continue;
     const ResidencyView& map = *seen->maps[seenAt];
     rows.assign(seen->mass[seenAt].size(), 0);

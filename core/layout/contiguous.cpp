@@ -11,7 +11,7 @@ Result<std::int64_t> Contiguous::settle(Settling& settling, LayoutContext& conte
   const bool dropped = map.resident() && map.residentSlots()[0].value() % slots.lap() != 0;  // by the window
   if (!settling.appended || dropped) {
     const std::int32_t base = baseOf(map, slots);
-    for (const int layer : settling.layers) {
+    for (const CacheLayer layer : settling.layers) {
       if (Status passed = context.faults.pass(FaultPoint::Copy, "moving rows"); !passed) return passed.error();
       Result<std::int64_t> moved = arrange(map, context.store.pool(layer), base);
       if (!moved) return moved;
@@ -23,7 +23,8 @@ Result<std::int64_t> Contiguous::settle(Settling& settling, LayoutContext& conte
     });
     settling.group.map = std::move(settled);
   }
-  for (const int layer : settling.layers) context.store.slots(layer).restart(settling.group.map->residentSlots());
+  for (const CacheLayer layer : settling.layers)
+    context.store.slots(layer).restart(settling.group.map->residentSlots());
   return bytes;
 }
 

@@ -54,9 +54,7 @@ class ContiguousSplice : public Contiguous {
     if (rows == 0 && aside == 0) return std::int64_t{0};
     RowPool side;
     if (aside) {
-      Result<RowPool> made = RowPool::create(pool.backend(), pool.format(), aside);
-      if (!made) return made.error();
-      side = made.take();
+      side = KV_TRY(RowPool::create(pool.backend(), pool.format(), aside));
       side.move(pool, out);
     }
     pool.move(pool, shifts);

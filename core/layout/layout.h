@@ -33,12 +33,12 @@ struct LayoutContext {
   FaultDoor& faults;
 };
 
-/// Layers that share a map, while their rows settle.
+/// Cache layers that share a map, while their rows settle.
 struct Settling {
-  LayerGroup& group;            // its map names the slots that the rows lie in now
-  std::span<const int> layers;  // equal slots in each
-  bool appended = false;        // since the state before, rows only came behind the last one
-  std::int32_t fresh = 0;       // new rows
+  LayerGroup& group;                   // its map names the slots that the rows lie in now
+  std::span<const CacheLayer> layers;  // equal slots in each
+  bool appended = false;               // since the state before, rows only came behind the last one
+  std::int32_t fresh = 0;              // new rows
   Tick tick;
   std::vector<Slot> left = {}, taken = {};  // slots that rows moved out of and into, besides reserved slots
 };
@@ -72,7 +72,7 @@ class StorageLayout {
   virtual void dropped(SlotAllocator&, std::int32_t /*rows*/) const {}
   virtual std::optional<PageState> pages(const LayerGroup&, const SlotAllocator&) const { return {}; }
   /// Fills holes by moving about `most` rows in place; no older state may name these rows.
-  virtual Result<Compaction> compact(LayerGroup&, std::span<const int>, LayoutContext&, std::int64_t) const {
+  virtual Result<Compaction> compact(LayerGroup&, std::span<const CacheLayer>, LayoutContext&, std::int64_t) const {
     return Compaction{};
   }
 };

@@ -66,9 +66,7 @@ Result<LayoutSet> LayoutSet::make(const std::vector<std::string>& specs, std::ve
     const auto found = std::find(known.begin(), known.end(), spec);
     set.m_of.push_back(static_cast<int>(found - known.begin()));
     if (found != known.end()) continue;
-    Result<std::unique_ptr<StorageLayout>> layout = makeLayout(spec);
-    if (!layout) return layout.error();
-    set.m_layouts.push_back(layout.take());
+    set.m_layouts.push_back(KV_TRY(makeLayout(spec)));
     known.push_back(spec);
   }
   set.m_demands = std::move(demands);
@@ -81,13 +79,13 @@ LayoutSet LayoutSet::of(const LayoutName& info, int layers, const LayerDemand& d
       .take();
 }
 
-std::int32_t LayoutSet::slotsWithoutHistory(int layer) const {
+std::int32_t LayoutSet::slotsWithoutHistory(CacheLayer layer) const {
   LayerDemand demand = this->demand(layer);
   demand.history = 0;
   return this->layout(layer).poolSlots(demand);
 }
 
-bool LayoutSet::alike(int a, int b) const {
+bool LayoutSet::alike(CacheLayer a, CacheLayer b) const {
   return m_of[at(a)] == m_of[at(b)] && demand(a).keep == demand(b).keep && demand(a).capacity == demand(b).capacity;
 }
 
@@ -103,7 +101,7 @@ bool LayoutSet::inPlace() const {
 
 std::vector<LayerPool> LayoutSet::pools(const std::vector<kernels::RowFormat>& formats) const {
   std::vector<LayerPool> out;
-  for (int layer = 0; layer < static_cast<int>(m_of.size()); ++layer)
+  for (const CacheLayer layer : layers())
     out.push_back({formats[at(layer)], layout(layer).poolSlots(demand(layer)), layout(layer).makeSlots(demand(layer))});
   return out;
 }
@@ -112,8 +110,8 @@ Result<LayerSlots> LayoutSet::reserve(CacheStore& store, const CacheState& befor
                                       std::int32_t tail, bool lastLeaves, FaultDoor& faults, std::int32_t more) const {
   std::vector<Slot> after;
   std::vector<std::int32_t> ahead;
-  after.reserve(at(before.layers()));
-  for (int layer = 0; layer < before.layers(); ++layer) {
+  after.reserve(before.groupOf.size());
+  for (const CacheLayer layer : before.layers()) {
     const ResidencyView& map = before.group(layer).stored();
     if (more) ahead.push_back(before.group(layer).keep ? 0 : more);
     after.push_back(map.resident() > 0 && !lastLeaves ? map.slotOf[map.size() - 1] : Slot(-1));
@@ -122,7 +120,7 @@ Result<LayerSlots> LayoutSet::reserve(CacheStore& store, const CacheState& befor
 }
 
 bool LayoutSet::overruns(const CacheState& before, const LayerSlots& taken, const LayerSlots* earlier) {
-  for (int layer = 0; layer < before.layers(); ++layer) {
+  for (const CacheLayer layer : before.layers()) {
     const std::optional<RingState>& ring = before.group(layer).ring;
     const std::size_t slots = taken[at(layer)].size() + (earlier ? (*earlier)[at(layer)].size() : 0);
     if (ring && static_cast<std::int64_t>(slots) > ring->capacity - ring->filled) return true;
@@ -133,11 +131,11 @@ bool LayoutSet::overruns(const CacheState& before, const LayerSlots& taken, cons
 void LayoutSet::drop(CacheState& state, LayerSlots& added, LayerSlots& freed, CacheStore& store) const {
   if (std::none_of(state.groups.begin(), state.groups.end(), [](const LayerGroup& group) { return group.keep > 0; }))
     return;
-  const std::vector<std::vector<int>> layers = layersOf(state);
+  const std::vector<std::vector<CacheLayer>> layers = layersOf(state);
   for (std::size_t g = 0; g < state.groups.size(); ++g) {
     const std::vector<Slot> lost = leftBehind(state.groups[g]);
     const std::optional<RingState>& ring = state.groups[g].ring;
-    for (const int layer : layers[g]) {
+    for (const CacheLayer layer : layers[g]) {
       // Slots of rows that the state before names serve once a prompt has overwritten some of them anyway.
       const bool overrun = ring && static_cast<std::int64_t>(added[at(layer)].size()) > ring->capacity - ring->filled;
       if (overrun) layout(layer).dropped(store.slots(layer), static_cast<std::int32_t>(lost.size()));
@@ -150,16 +148,14 @@ Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::in
                                        LayerSlots& freed, LayoutContext& context) const {
   drop(state, added, freed, context.store);
   std::int64_t bytes = 0;
-  const std::vector<std::vector<int>> layers = layersOf(state);
+  const std::vector<std::vector<CacheLayer>> layers = layersOf(state);
   const auto settleGroup = [&](std::size_t g) -> Status {
-    const int leader = layers[g].front();
+    const CacheLayer leader = layers[g].front();
     const StoredMap stored(state.groups[g]);
     Settling settling{
         .group = state.groups[g], .layers = layers[g], .appended = appended, .fresh = rows, .tick = state.tick};
-    Result<std::int64_t> moved = layout(leader).settle(settling, context);
-    if (!moved) return moved.error();
-    bytes += *moved;
-    for (const int layer : layers[g]) {
+    bytes += KV_TRY(layout(leader).settle(settling, context));
+    for (const CacheLayer layer : layers[g]) {
       if (layout(layer).inPlace()) continue;
       account(settling.left, context.store.slots(layer), added[at(layer)], freed[at(layer)]);
       added[at(layer)].insert(added[at(layer)].end(), settling.taken.begin(), settling.taken.end());
@@ -168,11 +164,10 @@ Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::in
   };
   for (const bool moving : {false, true})  // what may find no room comes before what moves rows in place
     for (std::size_t g = 0; g < state.groups.size(); ++g)
-      if (layout(layers[g].front()).inPlace() == moving)
-        if (Status settled = settleGroup(g); !settled) return settled.error();
+      if (layout(layers[g].front()).inPlace() == moving) KV_TRY(settleGroup(g));
   if (!inPlace()) return bytes;
   // History keeps no older state, so slots that only older states named are free.
-  for (int layer = 0; layer < state.layers(); ++layer) {
+  for (const CacheLayer layer : state.layers()) {
     if (!layout(layer).inPlace()) context.store.slots(layer).give(freed[at(layer)]);
     freed[at(layer)].clear();
   }
@@ -180,7 +175,7 @@ Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::in
 }
 
 Result<Compaction> LayoutSet::compact(CacheState& state, std::int64_t most, LayoutContext& context) const {
-  const std::vector<std::vector<int>> layers = layersOf(state);
+  const std::vector<std::vector<CacheLayer>> layers = layersOf(state);
   Compaction all;
   for (std::size_t g = 0; g < state.groups.size(); ++g) {
     const StoredMap stored(state.groups[g]);
@@ -193,23 +188,23 @@ Result<Compaction> LayoutSet::compact(CacheState& state, std::int64_t most, Layo
 }
 
 void LayoutSet::release(CacheStore& store, const LayerSlots& slots) const {
-  for (std::size_t layer = 0; layer < slots.size(); ++layer)
-    if (!layout(static_cast<int>(layer)).inPlace()) store.slots(static_cast<int>(layer)).give(slots[layer]);
+  for (const CacheLayer layer : idRange<CacheLayer>(0, slots.size()))
+    if (!layout(layer).inPlace()) store.slots(layer).give(slots[at(layer)]);
 }
 
 void LayoutSet::backTo(CacheStore& store, const CacheState& state) const {
-  for (int layer = 0; layer < store.layers(); ++layer)
+  for (const CacheLayer layer : store.layers())
     if (layout(layer).inPlace()) layout(layer).restart(state.group(layer), store.slots(layer));
 }
 
 void LayoutSet::restart(CacheStore& store, const CacheState& state) const {
-  for (int layer = 0; layer < store.layers(); ++layer) layout(layer).restart(state.group(layer), store.slots(layer));
+  for (const CacheLayer layer : store.layers()) layout(layer).restart(state.group(layer), store.slots(layer));
 }
 
 void LayoutSet::start(CacheState& state, const std::vector<std::int32_t>& windows) const {
   const auto empty = std::make_shared<const ResidencyView>();
-  std::vector<int> firsts;
-  for (int layer = 0; layer < static_cast<int>(m_of.size()); ++layer) {
+  std::vector<CacheLayer> firsts;
+  for (const CacheLayer layer : layers()) {
     std::size_t g = 0;
     while (g < firsts.size() && !(windows[at(firsts[g])] == windows[at(layer)] && alike(firsts[g], layer))) ++g;
     state.groupOf.push_back(static_cast<std::int32_t>(g));
@@ -227,7 +222,7 @@ void LayoutSet::start(CacheState& state, const std::vector<std::int32_t>& window
 
 LayerSlots slotsBeside(const CacheState& state, const CacheState& other) {
   LayerSlots out;
-  for (int layer = 0; layer < state.layers(); ++layer) {
+  for (const CacheLayer layer : state.layers()) {
     const auto slotsOf = [layer](const CacheState& one) {
       const std::span<const Slot> slots = one.group(layer).stored().residentSlots();
       std::vector<Slot> sorted(slots.begin(), slots.end());
@@ -240,9 +235,9 @@ LayerSlots slotsBeside(const CacheState& state, const CacheState& other) {
   return out;
 }
 
-std::vector<std::vector<int>> layersOf(const CacheState& state) {
-  std::vector<std::vector<int>> out(state.groups.size());
-  for (int layer = 0; layer < state.layers(); ++layer) out[at(state.groupOf[at(layer)])].push_back(layer);
+std::vector<std::vector<CacheLayer>> layersOf(const CacheState& state) {
+  std::vector<std::vector<CacheLayer>> out(state.groups.size());
+  for (const CacheLayer layer : state.layers()) out[at(state.groupOf[at(layer)])].push_back(layer);
   return out;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layouts of all layers of a session. A transaction reserves slots and settles rows through this set.
-// Owned by a session; engine thread.
+// The layouts of all cache layers of a session, which [layers] counts. A transaction reserves slots and settles rows
+// through this set. Owned by a session; engine thread.
 #pragma once
 #include "core/layout/layout.h"
 
@@ -14,13 +14,11 @@ class LayoutSet {
   /// One layout for all layers.
   static LayoutSet of(const LayoutName& info, int layers, const LayerDemand& demand);
 
-  const StorageLayout& layout(int layer) const {
-    return *m_layouts[static_cast<std::size_t>(m_of[static_cast<std::size_t>(layer)])];
-  }
-  const LayerDemand& demand(int layer) const { return m_demands[static_cast<std::size_t>(layer)]; }
+  const StorageLayout& layout(CacheLayer layer) const { return *m_layouts[at(m_of[at(layer)])]; }
+  const LayerDemand& demand(CacheLayer layer) const { return m_demands[at(layer)]; }
   /// Slots that the pool of a layer would have without room for history.
-  std::int32_t slotsWithoutHistory(int layer) const;
-  bool alike(int a, int b) const;
+  std::int32_t slotsWithoutHistory(CacheLayer layer) const;
+  bool alike(CacheLayer a, CacheLayer b) const;
   std::string names() const;
   /// True if some layer's layout works in place: then history keeps no older state.
   bool inPlace() const;
@@ -53,6 +51,8 @@ class LayoutSet {
   void start(CacheState& state, const std::vector<std::int32_t>& windows) const;
 
  private:
+  auto layers() const { return idRange<CacheLayer>(0, m_of.size()); }
+
   std::vector<std::unique_ptr<StorageLayout>> m_layouts;  // distinct specs
   std::vector<int> m_of;                                  // [layers]
   std::vector<LayerDemand> m_demands;                     // [layers]
@@ -61,7 +61,7 @@ class LayoutSet {
 /// Slots of the rows of `state` in which `other` has no row, [layers].
 LayerSlots slotsBeside(const CacheState& state, const CacheState& other);
 
-/// Layers of each group of a state, ascending.
-std::vector<std::vector<int>> layersOf(const CacheState& state);
+/// Cache layers of each group of a state, ascending.
+std::vector<std::vector<CacheLayer>> layersOf(const CacheState& state);
 
 }  // namespace kvlab

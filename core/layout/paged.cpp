@@ -89,7 +89,9 @@ class Paged : public StorageLayout {
     for (std::size_t i = 0; i < settling.layers.size(); ++i)
       if (Status passed = context.faults.pass(FaultPoint::Copy, "moving rows"); !passed) return passed.error();
     const std::span<const Slot> before = settling.group.map->residentSlots();
-    const auto pagesOf = [&](int layer) -> PageSlots& { return static_cast<PageSlots&>(context.store.slots(layer)); };
+    const auto pagesOf = [&](CacheLayer layer) -> PageSlots& {
+      return static_cast<PageSlots&>(context.store.slots(layer));
+    };
     std::optional<Repaging> done = repage(before, pagesOf(settling.layers.front()));
     if (!done) return noPage();
     for (std::size_t i = 1; i < settling.layers.size(); ++i) {  // the same in each
@@ -98,7 +100,7 @@ class Paged : public StorageLayout {
       return noPage();  // their histories hold different pages: compacting makes them alike
     }
     std::int64_t bytes = 0;
-    for (const int layer : settling.layers) {
+    for (const CacheLayer layer : settling.layers) {
       RowPool& pool = context.store.pool(layer);
       pool.move(pool, done->moves);
       bytes += 2 * rowsOf(done->moves) * pool.stride();
@@ -123,7 +125,7 @@ class Paged : public StorageLayout {
 
   /// Fills pages from the front with the rows behind them until `most` rows have moved and the next row
   /// starts a page.
-  Result<Compaction> compact(LayerGroup& group, std::span<const int> layers, LayoutContext& context,
+  Result<Compaction> compact(LayerGroup& group, std::span<const CacheLayer> layers, LayoutContext& context,
                              std::int64_t most) const override {
     const std::span<const Slot> before = group.map->residentSlots();
     std::vector<Slot> slots(before.begin(), before.end());
@@ -144,10 +146,8 @@ class Paged : public StorageLayout {
       slots[i] = to;
       ++out.rows;
     }
-    for (const int layer : layers) {
-      Result<std::int64_t> bytes = moveAll(context.store.pool(layer), moves);
-      if (!bytes) return bytes.error();
-      out.bytes += *bytes;
+    for (const CacheLayer layer : layers) {
+      out.bytes += KV_TRY(moveAll(context.store.pool(layer), moves));
       context.store.slots(layer).restart(slots);
     }
     rewrite(group, slots);

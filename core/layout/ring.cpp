@@ -38,7 +38,7 @@ Result<std::int64_t> arrange(Settling& settling, LayoutContext& context, std::in
     slots[i] = to;
   }
   std::int64_t bytes = 0;
-  for (const int layer : settling.layers) {
+  for (const CacheLayer layer : settling.layers) {
     if (Status passed = context.faults.pass(FaultPoint::Copy, "moving rows"); !passed) return passed.error();
     Result<std::int64_t> moved = moveAll(context.store.pool(layer), moves);
     if (!moved) return moved;
@@ -86,7 +86,7 @@ Result<std::int64_t> Ring::settle(Settling& settling, LayoutContext& context) co
                              : (ring.pointer() + ring.capacity - settling.fresh % ring.capacity) % ring.capacity;
   ring.writeCount = std::min(settling.fresh, ring.filled);
   group.ring = ring;
-  for (const int layer : settling.layers) restart(group, context.store.slots(layer));
+  for (const CacheLayer layer : settling.layers) restart(group, context.store.slots(layer));
   return bytes;
 }
 

@@ -39,7 +39,7 @@ class Model {
   const std::string& spec() const { return m_spec; }
   const ModelConfig& config() const { return m_config; }
   const TensorView& embed() const { return m_embed; }  // [vocab, hidden]
-  const LayerWeights& layer(int l) const { return m_layers[static_cast<std::size_t>(l)]; }
+  const LayerWeights& layer(Layer l) const { return m_layers[at(l)]; }
   const TensorView& finalNorm() const { return m_finalNorm; }  // [hidden]
   const TensorView& head() const { return m_head; }            // [vocab, hidden]; embed() where tied
   const Tokenizer& tokenizer() const { return *m_tokenizer; }

@@ -11,11 +11,11 @@ namespace {
 std::vector<float> newestMass(const CacheState& state) {
   std::vector<float> mass(state.context.size(), 0.0f);
   if (!state.attention || state.attention->mass.empty()) return mass;
-  const auto parts = static_cast<float>(state.perLayer);
-  for (std::size_t layer = state.attention->mass.size() - at(state.perLayer); layer < state.attention->mass.size();
-       ++layer) {
-    const std::vector<float>& last = state.attention->mass[layer];
-    const Column<LedgerId>& seen = state.attention->maps[layer]->ledger;
+  const CacheLayers layers = state.cacheLayers();
+  const auto parts = static_cast<float>(layers.perLayer);
+  for (const CacheLayer layer : layers.of(layers.last())) {
+    const std::vector<float>& last = state.attention->mass[at(layer)];
+    const Column<LedgerId>& seen = state.attention->maps[at(layer)]->ledger;
     // Both run in context order, so one walk matches them.
     std::size_t position = 0;
     for (std::size_t i = 0; i < seen.size() && i < last.size(); ++i) {
@@ -45,7 +45,7 @@ int cullCount(std::int32_t length, int target) { return length < target ? 0 : le
 
 std::vector<Position> dimmestPairs(const CacheState& state, int count, const std::function<bool(Position)>& taken) {
   std::vector<bool> eligible(state.context.size(), false);  // some head of the last layer has the token
-  for (int layer = state.layers() - state.perLayer; layer < state.layers(); ++layer) {
+  for (const CacheLayer layer : state.cacheLayers().of(state.cacheLayers().last())) {
     const ResidencyView& map = state.map(layer);
     for (std::size_t p = 0, i = 0; p < eligible.size() && i < map.size(); ++p)
       if (state.context[p] == map.ledger[i] && map.has(i++)) eligible[p] = true;

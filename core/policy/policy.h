@@ -29,7 +29,7 @@ enum Statistic : unsigned {
 
 /// One cache layer after a forward pass, with the heads it has; rows in context order.
 struct LayerRows {
-  int layer = 0;
+  CacheLayer layer;
   int heads = 1, kvHeads = 1, headDim = 1;
   std::span<const LedgerId> ledger = {};   // [rows]
   std::span<const float> received = {};    // [kvHeads, rows]

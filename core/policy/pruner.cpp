@@ -26,11 +26,11 @@ std::vector<float> groupMeans(const std::vector<float>& perHead, std::size_t row
 }
 
 /// Those of the query heads of a cache layer.
-std::shared_ptr<const QueryMoments> momentsOf(const Observation& seen, int layer, const CacheHeads& heads) {
-  const std::shared_ptr<const QueryMoments>& all = seen.moments[at(layer / heads.perLayer)];
-  if (heads.perLayer == 1) return all;
+std::shared_ptr<const QueryMoments> momentsOf(const Observation& seen, CacheLayer layer, const CacheHeads& heads) {
+  const std::shared_ptr<const QueryMoments>& all = seen.moments[at(heads.layers.layerOf(layer))];
+  if (!heads.layers.byHead()) return all;
   const auto slice = [&](const std::vector<double>& values, std::int64_t each) {
-    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(layer % heads.perLayer * heads.query * each);
+    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(heads.layers.partOf(layer) * heads.query * each);
     return std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(heads.query * each));
   };
   const std::int64_t dim = heads.dim;
@@ -42,7 +42,8 @@ class Decision {
  public:
   explicit Decision(const PrunerInput& input)
       : m_in(input),
-        m_heads(headsOf(input.transformer.model().config(), input.state.perLayer)),
+        m_layers(input.state.cacheLayers()),
+        m_heads(headsOf(input.transformer.model().config(), m_layers)),
         m_next(*input.state.policy) {}
 
   Result<Pruned> run() {
@@ -52,9 +53,9 @@ class Decision {
     m_next.audit.prefilling = m_next.prefilling;
     m_next.audit.tick = Tick(m_in.state.tick.value() + 1);
     Pruned out;
-    for (int layer = 0; layer < m_in.state.layers(); ++layer) takeOver(layer);
-    for (int layer = 0; layer < m_in.state.layers(); layer += m_in.state.perLayer) KV_TRY(shareOut(layer));
-    for (int layer = 0; layer < m_in.state.layers(); ++layer) {
+    for (const CacheLayer layer : m_layers.each()) takeOver(layer);
+    for (const Layer layer : m_layers.ofModel()) KV_TRY(shareOut(layer));
+    for (const CacheLayer layer : m_layers.each()) {
       std::vector<std::int32_t> leaving = KV_TRY(decide(layer));
       if (!leaving.empty()) out.evictions.push_back(evictionOf(layer, leaving));
     }
@@ -65,33 +66,33 @@ class Decision {
   }
 
  private:
-  const PolicySpec& spec(int layer) const { return m_next.specs[at(layer)]; }
+  const PolicySpec& spec(CacheLayer layer) const { return m_next.specs[at(layer)]; }
 
-  Evict evictionOf(int layer, const std::vector<std::int32_t>& leaving) const {
-    PlannedEviction eviction{Layer(layer), {}};
+  Evict evictionOf(CacheLayer layer, const std::vector<std::int32_t>& leaving) const {
+    PlannedEviction eviction{layer, {}};
     for (std::int32_t i : leaving) eviction.ledger.push_back(m_in.state.map(layer).ledger[at(i)]);
-    return evictOf({0, m_in.state.perLayer}, eviction);
+    return evictOf(m_layers, eviction);
   }
 
   bool bounded(const PolicySpec& spec) const {
     return !spec.keepsAll() && !m_next.prefilling && (!spec.ratio || m_next.promptRows > 0);
   }
 
-  LayerBands bandsFor(int layer) const {
-    LayerBands bands =
-        bandsOf(spec(layer), layer / m_in.state.perLayer, m_in.state.layers() / m_in.state.perLayer, m_next.promptRows);
+  LayerBands bandsFor(CacheLayer layer) const {
+    LayerBands bands = bandsOf(spec(layer), m_layers.layerOf(layer), m_layers.layers, m_next.promptRows);
     if (const std::optional<std::int32_t>& own = m_next.layers[at(layer)].budget) bands.bands.budget = *own;
     return bands;
   }
 
-  /// The budget of a layer of the model, whose first cache layer is `first`, among its heads: once, when the rows first
-  /// exceed it. From then on each head's competition is its own.
-  Status shareOut(int first) {
+  /// The budget of a layer among its heads: once, when the rows first exceed it. From then on each head's competition
+  /// is its own.
+  Status shareOut(Layer shared) {
+    const CacheLayer first = m_layers.of(shared).front();
     if (!spec(first).byHead() || !bounded(spec(first)) || m_next.layers[at(first)].budget) return ok();
     const Bands bands = bandsFor(first).bands;
     if (static_cast<std::int32_t>(m_in.state.map(first).resident()) <= bands.capacity()) return ok();
     std::vector<std::vector<float>> scores;
-    for (int layer = first; layer < first + m_in.state.perLayer; ++layer) {
+    for (const CacheLayer layer : m_layers.of(shared)) {
       std::vector<float> own = KV_TRY(scoresOf(layer));
       own.erase(own.end() - std::min<std::ptrdiff_t>(bands.window, std::ssize(own)), own.end());
       own.erase(own.begin(), own.begin() + std::min<std::ptrdiff_t>(bands.sinks, std::ssize(own)));
@@ -101,10 +102,10 @@ class Decision {
     for (std::size_t head = 0; head < budgets.size(); ++head) m_next.layers[at(first) + head].budget = budgets[head];
     return ok();
   }
-  unsigned needs(int layer) const { return policyOf(spec(layer).name).needs; }
+  unsigned needs(CacheLayer layer) const { return policyOf(spec(layer).name).needs; }
 
   /// Adds what the pass that made this state attended to. A query pass, which somebody has looked by, has no such sums.
-  void takeOver(int layer) {
+  void takeOver(CacheLayer layer) {
     const NewestAttention* seen = m_in.state.attention.get();
     if (!seen || m_in.state.attention == m_next.seen || at(layer) >= seen->receivedPerHead.size() ||
         seen->receivedPerHead[at(layer)].empty() ||
@@ -119,7 +120,7 @@ class Decision {
   }
 
   /// to <- keep * to + factor * the pass's group means
-  void add(RowValues& to, int layer, const std::vector<float>& perHead, float keep, float factor) const {
+  void add(RowValues& to, CacheLayer layer, const std::vector<float>& perHead, float keep, float factor) const {
     const std::shared_ptr<const ResidencyView>& map = m_in.state.group(layer).map;
     std::vector<float> before = alignedWith(*map, to, m_heads.kv, 0);
     const std::vector<float> now = groupMeans(perHead, map->size(), m_heads.query, m_heads.kv, factor);
@@ -128,7 +129,7 @@ class Decision {
   }
 
   /// Indices of the rows that leave a layer, ascending.
-  Result<std::vector<std::int32_t>> decide(int layer) {
+  Result<std::vector<std::int32_t>> decide(CacheLayer layer) {
     const PolicySpec& spec = m_next.specs[at(layer)];
     const ResidencyView& map = m_in.state.map(layer);
     LayerAudit& audit = m_next.audit.layers[at(layer)];
@@ -202,7 +203,7 @@ class Decision {
   }
 
   /// One score per resident row.
-  Result<std::vector<float>> scoresOf(int layer) {
+  Result<std::vector<float>> scoresOf(CacheLayer layer) {
     const PolicySpec& spec = m_next.specs[at(layer)];
     const ResidencyView& map = m_in.state.map(layer);
     const LayerPolicyState& own = m_next.layers[at(layer)];
@@ -238,7 +239,7 @@ class Decision {
     return out;
   }
 
-  std::vector<float> newestOf(int layer) const {
+  std::vector<float> newestOf(CacheLayer layer) const {
     const ResidencyView& map = m_in.state.map(layer);
     const NewestAttention* seen = m_in.state.attention.get();
     if (!seen || seen->mass[at(layer)].empty()) return std::vector<float>(map.resident());
@@ -258,15 +259,15 @@ class Decision {
   }
 
   /// By place in the context, which is the record's while nothing was edited.
-  std::vector<float> futureOf(int layer) const {
+  std::vector<float> futureOf(CacheLayer layer) const {
     const ResidencyView& map = m_in.state.map(layer);
     const std::size_t rows = map.resident();
-    const std::size_t model = at(layer / m_in.state.perLayer);
+    const std::size_t model = at(m_layers.layerOf(layer));
     if (!m_next.future || model >= m_next.future->mass.size())
       return std::vector<float>(rows, std::numeric_limits<float>::quiet_NaN());
     const std::vector<float>& mass = m_next.future->mass[model];
     const std::size_t recorded = at(m_next.future->rows), all = recorded ? mass.size() / recorded : 1;
-    const std::size_t lists = all == 1 ? 1 : at(m_heads.kv), first = all == 1 ? 0 : at(layer % m_in.state.perLayer);
+    const std::size_t lists = all == 1 ? 1 : at(m_heads.kv), first = all == 1 ? 0 : at(m_layers.partOf(layer));
     std::vector<float> out(lists * rows, std::numeric_limits<float>::quiet_NaN());
     std::size_t position = 0;
     for (std::size_t i = 0; i < rows; ++i, ++position) {
@@ -277,13 +278,13 @@ class Decision {
     return out;
   }
 
-  std::vector<float> gatesOf(int layer) const {
+  std::vector<float> gatesOf(CacheLayer layer) const {
     const ResidencyView& map = m_in.state.map(layer);
-    const std::size_t heads = at(m_heads.kv), stride = heads * at(m_in.state.perLayer),
-                      first = at(layer % m_in.state.perLayer), rows = map.resident();
+    const std::size_t heads = at(m_heads.kv), stride = heads * at(m_layers.perLayer),
+                      first = at(m_layers.partOf(layer)), rows = map.resident();
     std::vector<float> out(heads * rows, std::numeric_limits<float>::quiet_NaN());
     if (m_in.state.gateScores.empty()) return out;
-    const Column<float>& all = m_in.state.gateScores[at(layer / m_in.state.perLayer)];
+    const Column<float>& all = m_in.state.gateScores[at(m_layers.layerOf(layer))];
     for (std::size_t i = 0; i < rows; ++i) {
       const std::size_t from = at(map.ledger[at(map.first) + i].value()) * stride + first;
       for (std::size_t head = 0; head < heads && from + heads <= all.size(); ++head)
@@ -293,7 +294,7 @@ class Decision {
   }
 
   /// K as attention reads it, or V, of the resident rows. [rows, kvHeads, headDim]
-  std::vector<float> gathered(int layer, bool keys) const {
+  std::vector<float> gathered(CacheLayer layer, bool keys) const {
     const ResidencyView& map = m_in.state.map(layer);
     std::vector<float> out =
         gatherRows(m_in.store.backend(), {m_in.store.pool(layer).view()}, plain(map.residentSlots()), keys);
@@ -303,6 +304,7 @@ class Decision {
   }
 
   const PrunerInput& m_in;
+  const CacheLayers m_layers;
   CacheHeads m_heads;
   PolicyState m_next;
 };
@@ -324,23 +326,23 @@ std::vector<std::int32_t> observations(const std::vector<PolicySpec>& specs) {
   return out;
 }
 
-CacheHeads headsOf(const ModelConfig& config, int perLayer) {
-  return {config.heads / perLayer, config.kvHeads / perLayer, config.headDim, perLayer};
+CacheHeads headsOf(const ModelConfig& config, const CacheLayers& layers) {
+  return {config.heads / layers.perLayer, config.kvHeads / layers.perLayer, config.headDim, layers};
 }
 
 std::shared_ptr<const PolicyState> withObservation(const PolicyState& state, const CacheHeads& heads,
                                                    std::int32_t observe, const Observation& seen) {
   auto next = std::make_shared<PolicyState>(state);
   const float share = 1.0f / static_cast<float>(std::max(1, seen.queries));
-  for (std::size_t layer = 0; layer < next->layers.size(); ++layer) {
-    const PolicySpec& spec = next->specs[layer];
+  for (const CacheLayer layer : heads.layers.each()) {
+    const PolicySpec& spec = next->specs[at(layer)];
     const unsigned needs = policyOf(spec.name).needs;
     if (spec.observe != observe) continue;
-    if (needs & kMoments) next->layers[layer].queries = momentsOf(seen, static_cast<int>(layer), heads);
+    if (needs & kMoments) next->layers[at(layer)].queries = momentsOf(seen, layer, heads);
     if (!(needs & kObserved)) continue;
-    const std::shared_ptr<const ResidencyView>& map = seen.attention->maps[layer];
-    next->layers[layer].observed = {
-        map, groupMeans(seen.attention->receivedPerHead[layer], map->size(), heads.query, heads.kv, share)};
+    const std::shared_ptr<const ResidencyView>& map = seen.attention->maps[at(layer)];
+    next->layers[at(layer)].observed = {
+        map, groupMeans(seen.attention->receivedPerHead[at(layer)], map->size(), heads.query, heads.kv, share)};
   }
   return next;
 }

@@ -17,9 +17,9 @@ enum class PassKind : std::uint8_t { Decode, PromptPart, PromptEnd };
 /// The heads that a cache layer has.
 struct CacheHeads {
   int query = 1, kv = 1, dim = 1;
-  int perLayer = 1;  // cache layers in a layer of the model
+  CacheLayers layers = {};
 };
-CacheHeads headsOf(const ModelConfig& config, int perLayer);
+CacheHeads headsOf(const ModelConfig& config, const CacheLayers& layers);
 
 struct PrunerInput {
   const CacheState& state;  // after the pass, with its policies; rows lie where its maps say

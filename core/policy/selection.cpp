@@ -16,11 +16,10 @@ std::int32_t rounded(double rows) {
 }
 
 /// The total number of rows of one layer, where the manifest gives a total.
-std::int32_t totalOf(const PolicySpec& spec, int layer, int layers, std::int32_t promptRows) {
+std::int32_t totalOf(const PolicySpec& spec, Layer layer, int layers, std::int32_t promptRows) {
   const double mean = spec.capacity ? *spec.capacity : *spec.ratio * promptRows;
   if (spec.allocator == Allocator::Uniform) return std::max(1, rounded(mean));
-  return std::max(
-      1, rounded(pyramidRows(promptRows, mean, spec.window, spec.beta, layers)[static_cast<std::size_t>(layer)]));
+  return std::max(1, rounded(pyramidRows(promptRows, mean, spec.window, spec.beta, layers)[at(layer)]));
 }
 
 }  // namespace
@@ -38,7 +37,7 @@ std::vector<double> pyramidRows(double rows, double mean, double window, double 
   return out;
 }
 
-LayerBands bandsOf(const PolicySpec& spec, int layer, int layers, std::int32_t promptRows) {
+LayerBands bandsOf(const PolicySpec& spec, Layer layer, int layers, std::int32_t promptRows) {
   if (!spec.capacity && !spec.ratio)
     return {{spec.sinks, spec.budget.value_or(spec.threshold ? kAll : 0), spec.window}};
   const std::int32_t total = totalOf(spec, layer, layers, promptRows);

@@ -17,8 +17,8 @@ struct LayerBands {
   std::string fallback = {};
 };
 
-/// layer, layers: of the model; promptRows: length of the context when the last prompt ended.
-LayerBands bandsOf(const PolicySpec& spec, int layer, int layers, std::int32_t promptRows);
+/// layers: of the model; promptRows: length of the context when the last prompt ended.
+LayerBands bandsOf(const PolicySpec& spec, Layer layer, int layers, std::int32_t promptRows);
 
 /// Rows per layer, which fall linearly from the first layer to the last and have the mean `mean` (PyramidKV, arXiv
 /// 2406.02069, section 4.2, as kvpress does it). The smallest is mean/beta, the largest 2 mean - smallest, clipped to

@@ -52,9 +52,11 @@ bool entered(const Breakpoints::Condition& c, const CacheState& before, const Ca
 
 /// The pointer of a ring passed slot 0 in a layer that satisfies the comparison.
 bool wrapped(const Breakpoints::Condition& c, const CacheState& before, const CacheState& after) {
-  for (int layer = 0; layer < after.layers(); ++layer) {
+  for (const CacheLayer layer : after.layers()) {
     const std::optional<RingState>&then = before.group(layer).ring, &now = after.group(layer).ring;
-    if ((c.compare.empty() || holds(layer, c.compare, c.value)) && then && now && now->wraps > then->wraps) return true;
+    if ((c.compare.empty() || holds(after.cacheLayers().layerOf(layer).value(), c.compare, c.value)) && then && now &&
+        now->wraps > then->wraps)
+      return true;
   }
   return false;
 }

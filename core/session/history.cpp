@@ -8,8 +8,8 @@ namespace {
 std::int64_t costOf(const Commit& commit, const CacheStore& store) {
   std::int64_t bytes = 12 * std::int64_t{commit.state.length()};
   if (commit.state.wlod) bytes += 32 * std::int64_t{commit.state.wlod->count()};
-  for (std::size_t layer = 0; layer < commit.freed.size(); ++layer)
-    bytes += store.pool(static_cast<int>(layer)).stride() * static_cast<std::int64_t>(commit.freed[layer].size());
+  for (const CacheLayer layer : idRange<CacheLayer>(0, commit.freed.size()))
+    bytes += store.pool(layer).stride() * static_cast<std::int64_t>(commit.freed[at(layer)].size());
   return bytes;
 }
 

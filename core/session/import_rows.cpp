@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kChunk = 256;  // rows converted at a time
 
 /// Rows of a layer that the file brings.
-std::int32_t rowsOf(const CacheImport& rows, int layer) {
+std::int32_t rowsOf(const CacheImport& rows, CacheLayer layer) {
   return static_cast<std::int32_t>(
       rows.form == CacheForm::Native ? rows.groups[at(rows.groupOf[at(layer)])].ledger.size() : rows.tokens.size());
 }
@@ -23,15 +23,9 @@ std::int32_t rowsOf(const CacheImport& rows, int layer) {
 /// The state that an import leads to; `slots` = [layers][rows that a layer keeps], the last ones.
 class Importer {
  public:
-  Importer(const CacheState& before, const CacheImport& rows, const LayerSlots& slots, const ModelConfig& config,
-           const Manifest& manifest, const LayoutSet& layouts)
-      : m_before(before),
-        m_rows(rows),
-        m_slots(slots),
-        m_config(config),
-        m_manifest(manifest),
-        m_layouts(layouts),
-        m_state(before) {}
+  Importer(const CacheState& before, const CacheImport& rows, const LayerSlots& slots, const Manifest& manifest,
+           const LayoutSet& layouts)
+      : m_before(before), m_rows(rows), m_slots(slots), m_manifest(manifest), m_layouts(layouts), m_state(before) {}
 
   CacheState run() {
     const bool native = m_rows.form == CacheForm::Native;
@@ -43,7 +37,7 @@ class Importer {
     if (m_manifest.position == PositionMode::Absolute) m_state.phases.assign(m_rows.phases);
     else m_state.phases = ramp(m_state.ramp, length);
     m_state.groups.clear();
-    for (int layer = 0; layer < m_config.layers; ++layer) joinGroup(layer);
+    for (const CacheLayer layer : m_state.layers()) joinGroup(layer);
     takeMemory(m_state, m_rows);
     m_state.logitsStale = m_state.logitsStale || (m_narrower && length > 0);
     m_state.edited = m_rows.edited;
@@ -86,8 +80,8 @@ class Importer {
   }
 
   /// Layers that hold the same rows in the same slots through the same window share a group.
-  void joinGroup(int layer) {
-    const auto alike = [&](int first) {
+  void joinGroup(CacheLayer layer) {
+    const auto alike = [&](CacheLayer first) {
       return (m_rows.groupOf.empty() || m_rows.groupOf[at(first)] == m_rows.groupOf[at(layer)]) &&
           m_before.group(first).window == m_before.group(layer).window && m_layouts.alike(first, layer) &&
           m_slots[at(first)] == m_slots[at(layer)];
@@ -136,15 +130,15 @@ class Importer {
   const CacheState& m_before;
   const CacheImport& m_rows;
   const LayerSlots& m_slots;
-  const ModelConfig& m_config;
   const Manifest& m_manifest;
   const LayoutSet& m_layouts;
   CacheState m_state;
-  std::vector<int> m_firsts;  // [groups] first layer
-  bool m_narrower = false;    // some layer keeps fewer rows than the file has
+  std::vector<CacheLayer> m_firsts;  // [groups]
+  bool m_narrower = false;           // some layer keeps fewer rows than the file has
 };
 
-void writeLayer(const CacheImport& rows, const CacheState& state, int layer, RowPool& pool, Transformer& transformer) {
+void writeLayer(const CacheImport& rows, const CacheState& state, CacheLayer layer, RowPool& pool,
+                Transformer& transformer) {
   const ResidencyView& map = state.map(layer);
   const auto n = static_cast<std::int64_t>(map.size());
   if (rows.form == CacheForm::Native) {
@@ -167,7 +161,7 @@ void writeLayer(const CacheImport& rows, const CacheState& state, int layer, Row
 }
 
 /// Rows of the file that a layer keeps, the last ones.
-std::int32_t keptOf(const CacheImport& rows, const LayoutSet& layouts, int layer) {
+std::int32_t keptOf(const CacheImport& rows, const LayoutSet& layouts, CacheLayer layer) {
   const std::int32_t there = rowsOf(rows, layer) - (rows.first.empty() ? 0 : rows.first[at(layer)]);
   const std::int32_t keep = layouts.demand(layer).keep;
   return keep ? std::min(there, keep) : there;
@@ -176,7 +170,7 @@ std::int32_t keptOf(const CacheImport& rows, const LayoutSet& layouts, int layer
 /// [layers] rows to keep, in free slots, or in all slots from the first on.
 LayerSlots slotsFor(const CacheImport& rows, SessionParts& parts, bool over) {
   LayerSlots slots;
-  for (int layer = 0; layer < parts.store.layers(); ++layer) {
+  for (const CacheLayer layer : parts.store.layers()) {
     const std::int32_t kept = keptOf(rows, parts.layouts, layer);
     std::vector<Slot>& own = slots.emplace_back();
     if (!over) parts.store.slots(layer).take(kept, own);
@@ -189,17 +183,16 @@ LayerSlots slotsFor(const CacheImport& rows, SessionParts& parts, bool over) {
 /// by executing their commands again.
 Result<Commit> written(Commit commit, const CacheImport& rows, const CacheState& before, CallContext& call) {
   SessionParts& parts = call.parts;
-  const int layers = parts.store.layers();
-  for (int layer = 0; layer < layers; ++layer) {
+  const auto layers = parts.store.layers();
+  for (const CacheLayer layer : layers) {
     const std::span<const Slot> old = before.map(layer).residentSlots();
     commit.freed.emplace_back(old.begin(), old.end());
   }
   if (commit.severed) {
-    commit.added = commit.freed = LayerSlots(at(layers));
-    for (int layer = 0; layer < layers; ++layer)
-      parts.store.slots(layer).restart(commit.state.map(layer).residentSlots());
+    commit.added = commit.freed = LayerSlots(layers.size());
+    for (const CacheLayer layer : layers) parts.store.slots(layer).restart(commit.state.map(layer).residentSlots());
   }
-  for (int layer = 0; layer < layers; ++layer)
+  for (const CacheLayer layer : layers)
     writeLayer(rows, commit.state, layer, parts.store.pool(layer), *parts.transformer);
   LayoutContext context{parts.store, parts.faults};
   Result<std::int64_t> moved = parts.layouts.settle(commit.state, false, static_cast<std::int32_t>(rows.tokens.size()),
@@ -222,14 +215,12 @@ Status importRows(Session& session, const CacheImport& rows) {
         if (Status passed = parts.faults.pass(FaultPoint::Allocation, "reserving slots"); !passed)
           return passed.error();
         std::int32_t most = 0;
-        for (int layer = 0; layer < parts.store.layers(); ++layer)
-          most = std::max(most, keptOf(rows, parts.layouts, layer));
+        for (const CacheLayer layer : parts.store.layers()) most = std::max(most, keptOf(rows, parts.layouts, layer));
         const bool over = parts.layouts.inPlace() || !session.history().makeRoom(parts, most);
         Commit commit;
         commit.severed = over;
         commit.added = slotsFor(rows, parts, over);
-        commit.state =
-            Importer(session.state(), rows, commit.added, parts.model->config(), parts.manifest, parts.layouts).run();
+        commit.state = Importer(session.state(), rows, commit.added, parts.manifest, parts.layouts).run();
         Result<Commit> made = written(std::move(commit), rows, session.state(), call);
         if (made) session.setPending(rows.pending);
         if (made) session.health().report = nullptr;

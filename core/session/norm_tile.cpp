@@ -15,13 +15,14 @@ class NormTile : public PendingTile {
   NormTile(Tile tile, std::shared_ptr<kernels::Backend> backend, const CacheStore& store, const CacheState& state)
       : m_tile(std::move(tile)), m_backend(std::move(backend)), m_beside(m_backend->beside()), m_staging(m_beside) {
     const std::int32_t begin = m_tile.request.begin.value();
-    const int first = m_tile.request.layer ? m_tile.request.layer->value() : 0;
-    for (int l = 0; l < m_tile.layers; ++l) {
-      const ResidencyView& map = state.map(first + l);
-      if (l == 0 || &map != &state.map(first + l - 1)) see(state, map, begin);
+    const ResidencyView* seen = nullptr;
+    for (const CacheLayer layer : m_tile.cacheLayers()) {
+      if (&state.map(layer) != seen) see(state, state.map(layer), begin);
+      seen = &state.map(layer);
       m_rows.push_back({m_lists.size() - 1, std::vector<float>(m_lists.back().slots.size())});
     }
-    for (int l = 0; l < m_tile.layers; ++l) read(store.pool(first + l), m_rows[at(l)]);
+    for (std::size_t l = 0; l < m_rows.size(); ++l)
+      read(store.pool(m_tile.cacheLayers()[static_cast<int>(l)]), m_rows[l]);
     m_staging.start();
   }
   ~NormTile() override { m_staging.finish(); }

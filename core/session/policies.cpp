@@ -9,7 +9,7 @@ namespace {
 /// Of a session without policies: every layer keeps all.
 PolicyState keepingAll(const CacheState& state) {
   PolicyState out;
-  out.specs.resize(static_cast<std::size_t>(state.layers()));
+  out.specs.resize(state.groupOf.size());
   out.layers.resize(out.specs.size());
   out.audit.layers.resize(out.specs.size());
   out.promptRows = state.length();
@@ -18,7 +18,7 @@ PolicyState keepingAll(const CacheState& state) {
 
 }  // namespace
 
-Status setPolicy(Session& session, int layer, const PolicySpec& spec) {
+Status setPolicy(Session& session, std::optional<Layer> layer, const PolicySpec& spec) {
   return session.change([&](CallContext& call) -> Result<Commit> {
     SessionParts& parts = call.parts;
     if (Status can = parts.kind->allows(parts, Capability::Policies, "the policy was not changed"); !can)
@@ -26,12 +26,12 @@ Status setPolicy(Session& session, int layer, const PolicySpec& spec) {
     Commit commit{session.state()};
     CacheState& state = commit.state;
     PolicyState next = state.policy ? *state.policy : keepingAll(state);
-    for (std::size_t own = 0; own < next.specs.size(); ++own)
-      if (layer < 0 || parts.cacheLayers.layerOf(Layer(static_cast<std::int32_t>(own))).value() == layer) {
-        next.layers[own].budget.reset();
-        next.specs[own] = spec;
-        next.audit.layers[own] = {};
-        next.audit.layers[own].policy = spec.name;
+    for (const CacheLayer own : parts.cacheLayers.each())
+      if (!layer || parts.cacheLayers.layerOf(own) == *layer) {
+        next.layers[at(own)].budget.reset();
+        next.specs[at(own)] = spec;
+        next.audit.layers[at(own)] = {};
+        next.audit.layers[at(own)].policy = spec.name;
       }
     if (Status there = parts.policyFiles.load(parts, next.specs); !there) return there.error();
     next.gates = parts.policyFiles.gates(parts, next.specs);
@@ -51,12 +51,12 @@ void setFuture(Session& session, std::shared_ptr<const FutureMass> future) {
   session.refine(std::move(state));
 }
 
-std::vector<float> scoresOf(const Session& session, int layer) {
+std::vector<float> scoresOf(const Session& session, CacheLayer layer) {
   constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
   const CacheState& state = session.state();
   const ResidencyView& map = state.map(layer);
   if (!state.policy) return std::vector<float>(map.size(), kNone);
-  return alignedWith(map, state.policy->layers[static_cast<std::size_t>(layer)].scores, 1, kNone);
+  return alignedWith(map, state.policy->layers[at(layer)].scores, 1, kNone);
 }
 
 }  // namespace kvlab

@@ -13,7 +13,7 @@ namespace {
 ByteCount bytesOf(const Session& session) {
   ByteCount bytes;
   const CacheStore& store = session.store();
-  for (int layer = 0; layer < store.layers(); ++layer) {
+  for (const CacheLayer layer : store.layers()) {
     const std::int64_t stride = store.pool(layer).stride();
     bytes.allocated += stride * session.parts().layouts.slotsWithoutHistory(layer);
     bytes.live += stride * static_cast<std::int64_t>(session.state().group(layer).stored().resident());
@@ -69,7 +69,7 @@ void Publisher::publish(Session& session) {
   snapshot->brokenReason = health.reason;
   snapshot->context = state.context;
   snapshot->ledger = state.ledger;
-  for (int layer = 0; layer < state.layers(); ++layer) snapshot->layers.push_back(state.group(layer).map);
+  for (const CacheLayer layer : state.layers()) snapshot->layers.push_back(state.group(layer).map);
   if (m_receive && state.edited && probes) {  // looks at every row of every map: for those who see it
     const ExactnessMap& map = exactnessMap(session);
     if (!map.layers.empty()) snapshot->exactness = std::make_shared<const std::vector<Exactness>>(map.layers.back());

@@ -22,16 +22,12 @@ Session::~Session() = default;
 
 Result<std::unique_ptr<Session>> Session::open(const Manifest& manifest, const std::string& resources,
                                                const Progress& progress) {
-  Result<SessionParts> parts = openParts(manifest, resources, progress);
-  if (!parts) return parts.error();
-  return std::unique_ptr<Session>(new Session(parts.take()));
+  return std::unique_ptr<Session>(new Session(KV_TRY(openParts(manifest, resources, progress))));
 }
 
 Result<std::unique_ptr<Session>> Session::fork() const {
   if (Status ready = usable(); !ready) return ready.error();
-  Result<SessionParts> parts = siblingParts(m_parts, m_parts.manifest, m_parts.opened);
-  if (!parts) return parts.error();
-  std::unique_ptr<Session> copy(new Session(parts.take()));
+  std::unique_ptr<Session> copy(new Session(KV_TRY(siblingParts(m_parts, m_parts.manifest, m_parts.opened))));
   CacheState state = ownCopy(this->state());
   writeRows(copy->m_parts, state, rowsIn(m_parts, this->state()));
   copy->m_parts.layouts.restart(copy->m_parts.store, state);
@@ -63,9 +59,7 @@ Result<std::unique_ptr<Session>> Session::beside(Manifest wanted) const {
   if (!wanted.numerics.empty() && wanted.numerics != numerics) return differs("numerics", wanted.numerics, numerics);
   if (wanted.weights != own.weights) return differs("weights", wanted.weights, own.weights);
   if (wanted.dtype != own.dtype) return differs("dtype", wanted.dtype, own.dtype);
-  Result<SessionParts> parts = siblingParts(m_parts, wanted, wanted);
-  if (!parts) return parts.error();
-  std::unique_ptr<Session> other(new Session(parts.take()));
+  std::unique_ptr<Session> other(new Session(KV_TRY(siblingParts(m_parts, wanted, wanted))));
   other->m_history.setExecute(m_history.execute());
   return other;
 }
@@ -154,7 +148,7 @@ void Session::startOver() {
 }
 
 Status Session::reset() {
-  for (int layer = 0; layer < m_parts.store.layers(); ++layer) {
+  for (const CacheLayer layer : m_parts.store.layers()) {
     // Every slot that was ever handed out: rows that history kept count, too.
     std::vector<std::int32_t> slots(static_cast<std::size_t>(m_parts.store.slots(layer).untouched()));
     std::iota(slots.begin(), slots.end(), 0);

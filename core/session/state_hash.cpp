@@ -68,9 +68,9 @@ void hashLedger(Hasher& hasher, const Ledger& ledger) {
 void hashPolicies(Hasher& hasher, const CacheState& state) {
   hasher.value(static_cast<std::uint64_t>(state.policy->prefilling));
   hasher.value(static_cast<std::uint64_t>(state.policy->promptRows));
-  for (int layer = 0; layer < state.layers(); ++layer) {
-    hasher.text(state.policy->specs[static_cast<std::size_t>(layer)].toJson().dump());
-    const LayerPolicyState& own = state.policy->layers[static_cast<std::size_t>(layer)];
+  for (const CacheLayer layer : state.layers()) {
+    hasher.text(state.policy->specs[at(layer)].toJson().dump());
+    const LayerPolicyState& own = state.policy->layers[at(layer)];
     for (const RowValues* values : {&own.received, &own.observed}) {
       if (!values->map || values->map->size() == 0) continue;
       const auto lists = static_cast<int>(values->values.size() / values->map->size());
@@ -100,7 +100,7 @@ std::string stateHash(const CacheState& state, const CacheStore& store, const st
   hashLedger(hasher, state.ledger);
   hasher.column(state.context);
   hasher.column(state.brightness);
-  for (int layer = 0; layer < state.layers(); ++layer) {
+  for (const CacheLayer layer : state.layers()) {
     const ResidencyView& map = state.group(layer).stored();
     const auto first = static_cast<std::size_t>(map.first);
     hasher.column(map.ledger);

@@ -65,13 +65,13 @@ std::vector<std::shared_ptr<const StorageView>> storageOf(const Session& session
   const CacheState& state = session.state();
   const LayoutSet& layouts = session.parts().layouts;
   std::vector<std::shared_ptr<const StorageView>> out;
-  for (int layer = 0; layer < store.layers(); ++layer) {
+  for (const CacheLayer layer : store.layers()) {
     const RowPool& pool = store.pool(layer);
     const LayerGroup& group = state.group(layer);
-    const auto alike = [&](int other) {
+    const auto alike = [&](CacheLayer other) {
       return state.groupOf[at(other)] == state.groupOf[at(layer)] && store.pool(other).format() == pool.format();
     };
-    int first = 0;
+    CacheLayer first;
     while (first < layer && !alike(first)) ++first;
     if (first < layer) {
       out.push_back(out[at(first)]);
@@ -101,15 +101,15 @@ std::vector<std::shared_ptr<const StorageView>> storageOf(const Session& session
 namespace {
 
 /// Rows that a cache layer has and must have room for; heads that share a budget, on average.
-std::int64_t rowsNeeded(const Session& session, int layer) {
+std::int64_t rowsNeeded(const Session& session, CacheLayer layer) {
   const CacheState& state = session.state();
-  const int perLayer = session.cacheLayers().perLayer, first = layer / perLayer * perLayer;
+  const CacheLayers& layers = session.cacheLayers();
   if (!state.policy || !state.policy->layers[at(layer)].budget)
     return static_cast<std::int64_t>(state.map(layer).size());
   std::int64_t all = 0;
-  for (int part = first; part < first + perLayer; ++part)
+  for (const CacheLayer part : layers.of(layers.layerOf(layer)))
     all += state.policy->audit.layers[at(part)].bands.capacity() + session.manifest().ring.blockTokens;
-  return (all + perLayer - 1) / perLayer;
+  return (all + layers.perLayer - 1) / layers.perLayer;
 }
 
 /// A layer's group with its rows in slots of another store.
@@ -132,11 +132,11 @@ LayerGroup moved(LayerGroup group, const GroupRules& rules, SlotAllocator& slots
 }
 
 Status roomFor(const SessionParts& parts, const CacheState& state, const StoragePlan& plan, const CacheStore& store) {
-  for (int layer = 0; layer < store.layers(); ++layer)
+  for (const CacheLayer layer : store.layers())
     if (store.slots(layer).available() < static_cast<std::int32_t>(state.map(layer).resident()) &&
         !plan.layouts.demand(layer).keep)
       return Error{"capacity", "the storage was not changed",
-                   "layer " + parts.cacheLayers.name(Layer(layer)) + " has no room for its rows",
+                   "layer " + parts.cacheLayers.name(layer) + " has no room for its rows",
                    "raise capacity, or choose another layout"};
   return ok();
 }
@@ -154,13 +154,13 @@ Result<Commit> carried(SessionParts& parts, const CacheState& before) {
   CacheState& next = commit.state;
   CacheState empty;
   plan->layouts.start(empty, windowsOf(parts));
-  const auto make = [&](int layer) {
+  const auto make = [&](CacheLayer layer) {
     return moved(before.group(layer), empty.group(layer), store.slots(layer), before.tick);
   };
   regroup(
-      next, [&](int a, int b) { return plan->layouts.alike(a, b); }, make, [](int, int) {});
+      next, [&](CacheLayer a, CacheLayer b) { return plan->layouts.alike(a, b); }, make, [](CacheLayer, CacheLayer) {});
   bool converted = false, dropped = false;
-  for (int layer = 0; layer < store.layers(); ++layer) {
+  for (const CacheLayer layer : store.layers()) {
     const ResidencyView &old = before.map(layer), &now = next.map(layer);
     const auto first = at(now.first);
     carry(parts.store.pool(layer), old.slotOf.span().subspan(first), store.pool(layer), now.residentSlots(), now.ledger,
@@ -201,12 +201,12 @@ Status restore(Session& session, Manifest wanted) {
 
 }  // namespace
 
-Status setLayout(Session& session, int layer, const std::string& layout) {
+Status setLayout(Session& session, std::optional<Layer> layer, const std::string& layout) {
   if (Result<LayoutSpec> spec = parseLayout(layout); !spec) return spec.error();
   Manifest wanted = session.manifest();
-  if (layer >= 0) {
+  if (layer) {
     LayerOverride one;
-    one.from = one.to = layer;
+    one.from = one.to = *layer;
     one.layout = layout;
     wanted.layers.push_back(std::move(one));
   } else {
@@ -216,7 +216,7 @@ Status setLayout(Session& session, int layer, const std::string& layout) {
   return restore(session, std::move(wanted));
 }
 
-Status setFormat(Session& session, int layer, const std::string& k, const std::string& v) {
+Status setFormat(Session& session, std::optional<Layer> layer, const std::string& k, const std::string& v) {
   for (const std::string* type : {&k, &v})
     if (!type->empty() && std::find(rowTypes().begin(), rowTypes().end(), *type) == rowTypes().end())
       return Error{"bad_manifest",
@@ -228,10 +228,7 @@ Status setFormat(Session& session, int layer, const std::string& k, const std::s
                    *type};
   Manifest wanted = session.manifest();
   LayerOverride one;
-  one.from = one.to = layer;
-  if (layer < 0) {
-    one.from = 0;
-    one.to = session.cacheLayers().layers - 1;
+  if (!layer) {
     for (LayerOverride& old : wanted.layers) {
       if (!k.empty()) old.kvK.clear();
       if (!v.empty()) old.kvV.clear();
@@ -240,6 +237,7 @@ Status setFormat(Session& session, int layer, const std::string& k, const std::s
     if (!v.empty()) wanted.kvV = v;
     return restore(session, std::move(wanted));
   }
+  one.from = one.to = *layer;
   one.kvK = k;
   one.kvV = v;
   wanted.layers.push_back(std::move(one));
@@ -254,9 +252,9 @@ Status setCapacity(Session& session, std::int64_t rows) {
   if (rows < 1 || rows >= phases)
     return refused(std::to_string(rows) + " rows are outside 1 .. " + std::to_string(phases - 1),
                    "open a session with a larger capacity");
-  for (int layer = 0; layer < session.state().layers(); ++layer)
+  for (const CacheLayer layer : session.state().layers())
     if (const std::int64_t needed = rowsNeeded(session, layer); needed > rows && !session.state().group(layer).keep)
-      return refused("layer " + session.cacheLayers().name(Layer(layer)) + " needs " + std::to_string(needed) +
+      return refused("layer " + session.cacheLayers().name(layer) + " needs " + std::to_string(needed) +
                          " rows, more than " + std::to_string(rows),
                      "give room for them, or evict rows first");
   Manifest wanted = session.manifest();
@@ -284,7 +282,7 @@ Result<Compaction> compact(Session& session, std::int64_t most) {
 
 std::vector<StoredRows> rowsIn(const SessionParts& parts, const CacheState& state) {
   std::vector<StoredRows> out;
-  for (int layer = 0; layer < parts.store.layers(); ++layer) {
+  for (const CacheLayer layer : parts.store.layers()) {
     const RowPool& pool = parts.store.pool(layer);
     const std::span<const Slot> slots = state.group(layer).stored().residentSlots();
     out.emplace_back(slots.size() * at(pool.stride()));
@@ -294,7 +292,7 @@ std::vector<StoredRows> rowsIn(const SessionParts& parts, const CacheState& stat
 }
 
 void writeRows(SessionParts& parts, const CacheState& state, const std::vector<StoredRows>& rows) {
-  for (int layer = 0; layer < parts.store.layers(); ++layer)
+  for (const CacheLayer layer : parts.store.layers())
     parts.store.pool(layer).writeRecords(state.group(layer).stored().residentSlots(), rows[at(layer)].data());
 }
 

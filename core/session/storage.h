@@ -5,13 +5,13 @@
 
 namespace kvlab {
 
-/// How each layer's rows are stored, [layers]; layers that are alike share one.
+/// How each cache layer's rows are stored, [layers]; layers that are alike share one.
 std::vector<std::shared_ptr<const StorageView>> storageOf(const Session& session);
 
-/// Another layout or other row formats for some layers of the model (-1 = all), with the content kept: a commit. An
+/// Another layout or other row formats for one layer or all, with the content kept: a commit. An
 /// empty name leaves what there is. Errors: bad_manifest, out_of_memory; nothing has changed then.
-Status setLayout(Session& session, int layer, const std::string& layout);
-Status setFormat(Session& session, int layer, const std::string& k, const std::string& v);
+Status setLayout(Session& session, std::optional<Layer> layer, const std::string& layout);
+Status setFormat(Session& session, std::optional<Layer> layer, const std::string& k, const std::string& v);
 /// Pools for so many rows per layer, with the content kept: what a policy has freed goes back to the system. A commit.
 /// Errors: capacity (a layer holds more rows, or the rotary table does not reach), out_of_memory.
 Status setCapacity(Session& session, std::int64_t rows);

@@ -25,18 +25,18 @@ class ReadyTile : public PendingTile {
   Tile m_tile;
 };
 
-/// Has the newest row's attention for layers [first, first + layers), if it can be had.
-Status lookForAttention(Session& session, int first, int layers) {
+/// Has the newest row's attention for the layers of a tile, if it can be had.
+Status lookForAttention(Session& session, const Tile& tile) {
   const CacheState& state = session.state();
   const std::shared_ptr<const NewestAttention>& known = session.measured().attention;
   const std::shared_ptr<const NewestAttention>& seen = known ? known : state.attention;
-  if (!seen || !session.manifest().probes || seen->mass.size() < at(first + layers)) return ok();
-  if (first < state.layers() - state.perLayer) {
+  if (!seen || !session.manifest().probes || seen->mass.size() < state.groupOf.size()) return ok();
+  if (state.cacheLayers().layerOf(tile.cacheLayers().front()) < state.cacheLayers().last()) {
     std::int64_t& until = session.watching().attentionUntil;
     until = std::max(until, state.tick.value() + kAttentionTicks);
   }
-  const auto begin = seen->mass.begin() + first;
-  if (std::none_of(begin, begin + layers, [](const std::vector<float>& mass) { return mass.empty(); })) return ok();
+  if (std::ranges::none_of(tile.cacheLayers(), [&](CacheLayer own) { return seen->mass[at(own)].empty(); }))
+    return ok();
   Result<CacheState> fresh = session.look([&](CallContext& call) {
     TransactionRules rules = session.ticker(call).rules(state);
     rules.wanted.newest = InLayers::All;
@@ -51,7 +51,7 @@ Status lookForAttention(Session& session, int first, int layers) {
 }
 
 /// One layer's values for context positions [begin, begin + out.size()); the others stay.
-void fillTile(Session& session, Quantity quantity, int layer, std::int32_t begin, std::span<float> out) {
+void fillTile(Session& session, Quantity quantity, CacheLayer layer, std::int32_t begin, std::span<float> out) {
   const CacheState& state = session.state();
   const Measured& measured = session.measured();
   const ResidencyView& map = state.map(layer);
@@ -97,7 +97,7 @@ void fillTile(Session& session, Quantity quantity, int layer, std::int32_t begin
 
 Result<std::unique_ptr<PendingTile>> tile(Session& session, const TileRequest& request) {
   const CacheState& state = session.state();
-  if (request.layer && (request.layer->value() < 0 || request.layer->value() >= state.layers()))
+  if (request.layer && (request.layer->value() < 0 || at(*request.layer) >= state.groupOf.size()))
     return Error{"out_of_range",
                  "the tile was refused",
                  "there is no layer " + std::to_string(request.layer->value()),
@@ -105,7 +105,7 @@ Result<std::unique_ptr<PendingTile>> tile(Session& session, const TileRequest& r
                  std::nullopt,
                  "layer",
                  request.layer->value()};
-  Tile tile{request, state.tick, request.layer ? 1 : state.layers(), 0, {}};
+  Tile tile{request, state.tick, request.layer ? 1 : static_cast<int>(state.groupOf.size()), 0, {}};
   const std::int32_t begin = std::clamp(request.begin.value(), 0, state.length());
   const std::int32_t end = std::clamp(request.end.value(), begin, state.length());
   tile.request.begin = Position(begin);
@@ -113,12 +113,13 @@ Result<std::unique_ptr<PendingTile>> tile(Session& session, const TileRequest& r
   tile.values.assign(at(tile.layers) * at(tile.positions), request.quantity == Quantity::Residency ? 0.0f : kNone);
   if (request.quantity == Quantity::KNorm || request.quantity == Quantity::VNorm)
     return normTile(std::move(tile), session.parts().backend, session.store(), state);
-  const int first = request.layer ? request.layer->value() : 0;
   if (request.quantity == Quantity::Attention)
-    if (Status seen = lookForAttention(session, first, tile.layers); !seen) return seen.error();
-  for (int l = 0; l < tile.layers; ++l)
-    fillTile(session, request.quantity, first + l, begin,
-             {tile.values.data() + at(l) * at(tile.positions), at(tile.positions)});
+    if (Status seen = lookForAttention(session, tile); !seen) return seen.error();
+  float* values = tile.values.data();
+  for (const CacheLayer layer : tile.cacheLayers()) {
+    fillTile(session, request.quantity, layer, begin, {values, at(tile.positions)});
+    values += tile.positions;
+  }
   return std::unique_ptr<PendingTile>(std::make_unique<ReadyTile>(std::move(tile)));
 }
 

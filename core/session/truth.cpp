@@ -62,7 +62,7 @@ Result<Lifespans> recordLifespans(Session& session, const LifespanRules& rules) 
   return recorded;
 }
 
-Result<std::vector<std::vector<float>>> attentionPerHead(Session& session, Layer layer) {
+Result<std::vector<std::vector<float>>> attentionPerHead(Session& session, CacheLayer layer) {
   std::vector<std::vector<float>> out;
   const CacheState& state = session.state();
   if (state.length() == 0) return out;
@@ -77,8 +77,8 @@ Result<std::vector<std::vector<float>>> attentionPerHead(Session& session, Layer
     return call.transaction().query(state, rules, call.trace);
   });
   if (!seen) return seen.error();
-  const std::vector<float>& all = seen->attention->perHead[at(layer.value())];
-  const std::size_t rows = state.map(layer.value()).size();
+  const std::vector<float>& all = seen->attention->perHead[at(layer)];
+  const std::size_t rows = state.map(layer).size();
   for (int head = 0; head < session.model().config().heads / session.cacheLayers().perLayer; ++head) {
     const auto begin = all.begin() + static_cast<std::ptrdiff_t>(at(head) * (rows + 1));
     out.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(rows));

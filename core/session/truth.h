@@ -19,7 +19,7 @@ Result<Lifespans> recordLifespans(Session& session, const LifespanRules& rules);
 /// each head are kept to draw. Errors: no_gates, and those of recordLifespans.
 Result<std::shared_ptr<const LifespanView>> measureLifespans(Session& session, std::size_t points);
 /// Attention of the last row by query head in one cache layer: [heads][rows] of its residency map.
-Result<std::vector<std::vector<float>>> attentionPerHead(Session& session, Layer layer);
+Result<std::vector<std::vector<float>>> attentionPerHead(Session& session, CacheLayer layer);
 /// From now on every pass brings the newest row's attention in every layer. Else the last layer's comes, which
 /// brightness lives on, and the others' where a policy looks at it or somebody asked for a tile of it lately.
 void keepAttention(Session& session);

@@ -81,11 +81,10 @@ struct CacheState {
   Tick tick;
 
   std::int32_t length() const { return static_cast<std::int32_t>(context.size()); }
-  int layers() const { return static_cast<int>(groupOf.size()); }
-  const LayerGroup& group(int layer) const {
-    return groups[static_cast<std::size_t>(groupOf[static_cast<std::size_t>(layer)])];
-  }
-  const ResidencyView& map(int layer) const { return *group(layer).map; }
+  CacheLayers cacheLayers() const { return {static_cast<int>(groupOf.size()) / perLayer, perLayer}; }
+  auto layers() const { return idRange<CacheLayer>(0, groupOf.size()); }
+  const LayerGroup& group(CacheLayer layer) const { return groups[at(groupOf[at(layer)])]; }
+  const ResidencyView& map(CacheLayer layer) const { return *group(layer).map; }
   /// True if nothing was evicted from this map, so that index == position.
   bool whole(const ResidencyView& map) const { return map.size() == context.size(); }
   /// True if every token of the context has its row.

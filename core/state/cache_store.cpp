@@ -10,9 +10,7 @@ Result<CacheStore> CacheStore::create(kernels::Backend& backend, std::vector<Lay
   CacheStore store;
   store.m_backend = &backend;
   for (LayerPool& layer : layers) {
-    Result<RowPool> pool = RowPool::create(backend, layer.format, layer.slots);
-    if (!pool) return pool.error();
-    store.m_pools.push_back(pool.take());
+    store.m_pools.push_back(KV_TRY(RowPool::create(backend, layer.format, layer.slots)));
     store.m_slots.push_back(std::move(layer.allocator));
     store.m_mapRoom = std::max<std::int64_t>(store.m_mapRoom, layer.slots);
   }

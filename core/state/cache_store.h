@@ -31,11 +31,11 @@ class CacheStore {
                                    std::int32_t slots);
 
   kernels::Backend& backend() const { return *m_backend; }
-  int layers() const { return static_cast<int>(m_pools.size()); }
-  RowPool& pool(int layer) { return m_pools[static_cast<std::size_t>(layer)]; }
-  const RowPool& pool(int layer) const { return m_pools[static_cast<std::size_t>(layer)]; }
-  SlotAllocator& slots(int layer) { return *m_slots[static_cast<std::size_t>(layer)]; }
-  const SlotAllocator& slots(int layer) const { return *m_slots[static_cast<std::size_t>(layer)]; }
+  auto layers() const { return idRange<CacheLayer>(0, m_pools.size()); }
+  RowPool& pool(CacheLayer layer) { return m_pools[at(layer)]; }
+  const RowPool& pool(CacheLayer layer) const { return m_pools[at(layer)]; }
+  SlotAllocator& slots(CacheLayer layer) { return *m_slots[at(layer)]; }
+  const SlotAllocator& slots(CacheLayer layer) const { return *m_slots[at(layer)]; }
 
   /// The residency map of a layer group as ops read it, until the next call for the group.
   MapMirror::View mirrored(std::size_t group, const ResidencyView& map) {

@@ -18,9 +18,9 @@ namespace {
 using nlohmann::json;
 /// One type for the whole file: the rows' own, f32 where they differ or are codes with scales.
 kernels::DType fileType(const CacheStore& store) {
-  const kernels::DType one = store.pool(0).format().k;
+  const kernels::DType one = store.pool(CacheLayer(0)).format().k;
   bool alike = !kernels::dtypeHasScale(one);
-  for (int layer = 0; layer < store.layers(); ++layer)
+  for (const CacheLayer layer : store.layers())
     alike = alike && store.pool(layer).format().k == one && store.pool(layer).format().v == one;
   return alike ? one : kernels::DType::f32;
 }
@@ -56,9 +56,9 @@ class HfWriter {
   Status addTo(SafetensorsWriter& writer) {
     const std::vector<std::int64_t> shape = {1, m_config.kvHeads, m_session.state().length(), m_config.headDim};
     m_layers.resize(at(m_config.layers));
-    for (int layer = 0; layer < m_config.layers; ++layer) {
+    for (const CacheLayer layer : m_session.store().layers()) {
       KV_TRY(convert(layer));
-      const std::string prefix = "past_key_values." + std::to_string(layer);
+      const std::string prefix = "past_key_values." + std::to_string(layer.value());
       writer.add(prefix + ".key", elementOf(m_type), shape, m_layers[at(layer)].key);
       writer.add(prefix + ".value", elementOf(m_type), shape, m_layers[at(layer)].value);
     }
@@ -67,7 +67,7 @@ class HfWriter {
   const char* dtype() const { return typeName(m_type); }
 
  private:
-  Status convert(int layer) {
+  Status convert(CacheLayer layer) {
     const ResidencyView& map = m_session.state().map(layer);
     const auto n = static_cast<std::int64_t>(map.size());
     const std::int64_t dim = m_config.headDim, width = m_config.kvHeads * dim, size = kernels::dtypeBytes(m_type);
@@ -89,8 +89,8 @@ class HfWriter {
             put(m_type, v[at(x)], out.value.data() + place);
         if (!good)
           return Error("not_finite", "the cache was not saved",
-                       "layer " + std::to_string(layer) + ", index " + std::to_string(row) + " holds a number that " +
-                           dtype() + " does not",
+                       "layer " + std::to_string(layer.value()) + ", index " + std::to_string(row) +
+                           " holds a number that " + dtype() + " does not",
                        "rebuild, or check the weights");
       }
     }
@@ -118,11 +118,11 @@ Status savable(const Session& session, CacheForm form) {
   const CacheState& state = session.state();
   if (state.length() == 0)
     return Error("empty", "the cache was not saved", "there are no rows", "prompt some text first");
-  for (int layer = 0; layer < state.layers(); ++layer)
+  for (const CacheLayer layer : state.layers())
     if (!state.complete(state.map(layer)))
       return Error("ragged", "the cache was not saved",
-                   "layer " + std::to_string(layer) + " holds " + std::to_string(state.map(layer).resident()) + " of " +
-                       std::to_string(state.length()) +
+                   "layer " + std::to_string(layer.value()) + " holds " + std::to_string(state.map(layer).resident()) +
+                       " of " + std::to_string(state.length()) +
                        " rows, and the Hugging Face forms have every row in every layer",
                    "save with form native", "form", name(form));
   return ok();
@@ -152,7 +152,7 @@ CacheTarget cacheTarget(const Session& session) {
   target.config = session.model().config();
   target.fingerprint = modelFingerprint(session.model());
   target.numerics = session.transformer().ops().numericsId();
-  for (int layer = 0; layer < session.store().layers(); ++layer) {
+  for (const CacheLayer layer : session.store().layers()) {
     target.formats.push_back(session.store().pool(layer).format());
     target.keep.push_back(session.parts().layouts.demand(layer).keep);
   }

@@ -20,7 +20,7 @@ constexpr std::size_t kHashPeriod = 16;
 
 std::int64_t liveBytes(const CacheState& state, const CacheStore& store) {
   std::int64_t bytes = 0;
-  for (int layer = 0; layer < state.layers(); ++layer)
+  for (const CacheLayer layer : state.layers())
     bytes += store.pool(layer).stride() * static_cast<std::int64_t>(state.map(layer).size());
   return bytes;
 }

@@ -13,11 +13,11 @@ inline ArgInfo layerArg() { return arg::integer("layer", 0, kMostLayer); }
 inline ArgInfo headArg() { return arg::integer("kvHead", 0, kMostLayer).orNone(); }
 
 /// The cache layer of a layer and, where residency is by KV head, a head of it.
-inline int layerOf(VerbArgs& in, const Session& session) {
-  const int parts = session.state().perLayer;
-  const auto layer = static_cast<int>(in.within("layer", 0, session.state().layers() / parts - 1));
-  if (parts == 1 && !in.has("kvHead")) return layer;
-  return layer * parts + static_cast<int>(in.within("kvHead", 0, parts - 1));
+inline CacheLayer layerOf(VerbArgs& in, const Session& session) {
+  const CacheLayers& layers = session.cacheLayers();
+  const auto own = layers.of(Layer(static_cast<std::int32_t>(in.within("layer", 0, layers.last().value()))));
+  if (!layers.byHead() && !in.has("kvHead")) return own.front();
+  return own[in.within("kvHead", 0, layers.perLayer - 1)];
 }
 
 }  // namespace kvlab

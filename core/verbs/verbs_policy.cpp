@@ -54,15 +54,15 @@ json auditOf(const LayerAudit& audit) {
 Result<json> policiesVerb(const Session& session, VerbArgs&) {
   const std::shared_ptr<const PolicyState>& state = session.state().policy;
   json out{{"prefilling", state && state->prefilling}, {"tick", nullptr}, {"us", 0}, {"layers", json::array()}};
-  for (int layer = 0; layer < session.state().layers(); ++layer) {
+  for (const CacheLayer layer : session.state().layers()) {
     LayerAudit audit;
     audit.policy = "full";
     audit.rowBytes = session.store().pool(layer).stride();
     if (state) audit = state->audit.layers[at(layer)];
     audit.rows = static_cast<std::int32_t>(session.state().map(layer).resident());
     out["layers"].push_back(auditOf(audit));
-    out["layers"].back()["layer"] = session.cacheLayers().layerOf(Layer(layer)).value();
-    if (const std::optional<Head> head = session.cacheLayers().headOf(Layer(layer)))
+    out["layers"].back()["layer"] = session.cacheLayers().layerOf(layer).value();
+    if (const std::optional<Head> head = session.cacheLayers().headOf(layer))
       out["layers"].back()["kvHead"] = head->value();
     out["layers"].back()["spec"] = state ? state->specs[at(layer)].toJson() : PolicySpec{}.toJson();
   }

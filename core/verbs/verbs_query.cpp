@@ -53,7 +53,7 @@ Result<json> tokens(const Session& session, VerbArgs&) {
 
 Result<json> pos2ledger(const Session& session, VerbArgs& in) {
   const bool layered = in.has("layer") || in.has("kvHead");
-  const int layer = layered ? layerOf(in, session) : 0;
+  const CacheLayer layer = layered ? layerOf(in, session) : CacheLayer(0);
   if (in.error()) return *in.error();
   const Column<LedgerId>& column = layered ? session.state().map(layer).ledger : session.state().context;
   json out = json::array();
@@ -67,7 +67,7 @@ std::string hex(std::uint64_t value) {
   return out;
 }
 
-json rotationsOf(const CacheState& state, int layer, LedgerId id) {
+json rotationsOf(const CacheState& state, CacheLayer layer, LedgerId id) {
   KeyRotations r;
   if (!state.rotations.empty() && at(id.value()) < state.rotations[at(layer)].size())
     r = state.rotations[at(layer)][at(id.value())];
@@ -82,7 +82,7 @@ double sigmaOf(const CacheState& state, std::size_t position) {
 }
 
 Result<json> rows(const Session& session, VerbArgs& in) {
-  const int layer = layerOf(in, session);
+  const CacheLayer layer = layerOf(in, session);
   const CacheState& state = session.state();
   const ResidencyView& map = state.map(layer);
   const auto size = static_cast<std::int64_t>(map.size());
@@ -226,13 +226,13 @@ Result<json> topk(Session& session, VerbArgs& in) {
 }
 
 Result<json> attention(Session& session, VerbArgs& in) {
-  const int layer = layerOf(in, session);
+  const CacheLayer layer = layerOf(in, session);
   if (in.error()) return *in.error();
-  return json(KV_TRY(attentionPerHead(session, Layer(layer))));
+  return json(KV_TRY(attentionPerHead(session, layer)));
 }
 
 Result<json> row(Session& session, VerbArgs& in) {
-  const int layer = layerOf(in, session);
+  const CacheLayer layer = layerOf(in, session);
   const ResidencyView& map = session.state().map(layer);
   const std::int64_t index = in.within("index", map.first, static_cast<std::int64_t>(map.size()) - 1);
   const std::string which = in.text("which");
@@ -273,8 +273,8 @@ Result<json> driftVerb(Session& session, VerbArgs& in) {
   for (double value : drift.k) k.push_back(finite(value));
   for (double value : drift.v) v.push_back(finite(value));
   json worst = nullptr;
-  if (drift.worstLayer >= 0)
-    worst = {{"layer", drift.worstLayer / session.state().perLayer}, {"index", drift.worstPosition}};
+  if (drift.worstLayer)
+    worst = {{"layer", session.cacheLayers().layerOf(*drift.worstLayer).value()}, {"index", drift.worstPosition}};
   json out{{"k", k}, {"v", v}, {"kl", finite(drift.kl)}, {"worst", worst}};
   if (rows)
     for (std::size_t layer = 0; layer < drift.kRows.size(); ++layer) {

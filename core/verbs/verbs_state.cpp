@@ -51,28 +51,29 @@ Result<json> faultVerb(Session& session, VerbArgs& in) {
   return fault(session, in.text("kind"), params);
 }
 
-/// A layer, or -1 where none is named.
-int layerOrAll(VerbArgs& in, const Session& session) {
-  return in.has("layer") ? static_cast<int>(in.within("layer", 0, session.cacheLayers().layers - 1)) : -1;
+/// None where the call names no layer.
+std::optional<Layer> layerOrAll(VerbArgs& in, const Session& session) {
+  if (!in.has("layer")) return std::nullopt;
+  return Layer(static_cast<std::int32_t>(in.within("layer", 0, session.cacheLayers().last().value())));
 }
 
 Result<json> setLayoutVerb(Session& session, VerbArgs& in) {
   const std::string layout = in.text("layout");
-  const int layer = layerOrAll(in, session);
+  const std::optional<Layer> layer = layerOrAll(in, session);
   if (in.error()) return *in.error();
   return done(setLayout(session, layer, layout));
 }
 
 Result<json> setFormatVerb(Session& session, VerbArgs& in) {
   const std::string k = in.text("k"), v = in.text("v");
-  const int layer = layerOrAll(in, session);
+  const std::optional<Layer> layer = layerOrAll(in, session);
   if (k.empty() && v.empty()) in.fail("k", nullptr, "and v are missing");
   if (in.error()) return *in.error();
   return done(setFormat(session, layer, k, v));
 }
 
 Result<json> setPolicyVerb(Session& session, VerbArgs& in) {
-  const int layer = layerOrAll(in, session);
+  const std::optional<Layer> layer = layerOrAll(in, session);
   if (in.error()) return *in.error();
   PolicySpec spec = KV_TRY(PolicySpec::fromJson(in.raw("policy")));
   return done(setPolicy(session, layer, spec));

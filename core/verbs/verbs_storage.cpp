@@ -27,7 +27,7 @@ json ringOf(const StorageView& view) {
 }
 
 Result<json> ring(const Session& session, VerbArgs& in) {
-  const int layer = layerOf(in, session);
+  const CacheLayer layer = layerOf(in, session);
   if (in.error()) return *in.error();
   const std::shared_ptr<const StorageView> view = storageOf(session)[at(layer)];
   if (!view->ring) return json(nullptr);
@@ -65,7 +65,7 @@ Result<json> quantisation(Session& session, VerbArgs& in) {
   Quantisation measured = KV_TRY(measureQuantisation(session));
   json out = json::array();
   for (const LayerQuantisation& layer : measured) {
-    const auto l = static_cast<int>(out.size());
+    const CacheLayer l(static_cast<std::int32_t>(out.size()));
     const std::shared_ptr<const StorageView> view = storageOf(session)[at(l)];
     const kernels::WriteRowsStats counts = session.store().pool(l).counts();
     out.push_back({{"tick", session.state().tick.value()},
@@ -90,7 +90,7 @@ json freeRuns(const std::vector<bool>& free) {
 }
 
 Result<json> storage(const Session& session, VerbArgs& in) {
-  const int layer = layerOf(in, session);
+  const CacheLayer layer = layerOf(in, session);
   const bool withFree = in.flag("free");
   if (in.error()) return *in.error();
   const std::shared_ptr<const StorageView> view = storageOf(session)[at(layer)];

@@ -92,7 +92,7 @@ Result<json> planVerb(const Session& session, VerbArgs& in) {
   out["stale"] = again ? 0 : plan.stale;
   out["recomputed"] = again ? plan.stale : 0;
   std::int64_t row = 0;  // bytes, in all layers
-  for (int layer = 0; layer < session.store().layers(); ++layer) row += session.store().pool(layer).stride();
+  for (const CacheLayer layer : session.store().layers()) row += session.store().pool(layer).stride();
   out["bytes"] = (static_cast<std::int64_t>(plan.rows.size()) + (session.state().wlod ? plan.stale : 0)) * row;
   for (const PlannedAction& detail : plan.details) {
     if (detail.place < pending) continue;

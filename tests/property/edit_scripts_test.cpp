@@ -235,8 +235,8 @@ class Script {
   }
 
   bool evict() {
-    const int layer = pick(m_session->state().layers());
-    const ResidencyView& map = m_session->state().map(layer);
+    const int layer = pick(m_session->cacheLayers().count());
+    const ResidencyView& map = m_session->state().map(CacheLayer(layer));
     if (map.size() < 6 || !m_ragged) return true;
     json ids = json::array();
     for (std::size_t i = static_cast<std::size_t>(pick(5)); i < map.size() && ids.size() < 4;
@@ -321,7 +321,7 @@ class Script {
     if (!run("rebuild", json::object(), true)) return false;
     const Result<Drift> drift = measureDrift(*m_session);
     if (!drift) return fail("no drift after a rebuild");
-    return drift->worstLayer < 0 || fail("rows differ from a rebuild right after one");
+    return !drift->worstLayer || fail("rows differ from a rebuild right after one");
   }
 
   bool checkDrift() {
@@ -334,7 +334,7 @@ class Script {
     if (!drift->k.empty() && (drift->k[0] != 0 || drift->v[0] != 0)) return fail("layer 0 differs from a rebuild");
     if (!exactRowsAreExact(*drift)) return false;
     const bool untouched = !m_session->state().edited;
-    if (untouched && drift->worstLayer >= 0) return fail("an unedited cache drifts");
+    if (untouched && drift->worstLayer) return fail("an unedited cache drifts");
     return m_session.hash() == before || fail("measuring drift changed the state");
   }
 

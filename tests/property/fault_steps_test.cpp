@@ -214,13 +214,13 @@ class FaultStepsTest : public QObject {
   /// Slots that may still be taken.
   static std::int64_t room(const SessionFixture& s) {
     std::int64_t sum = 0;
-    for (int layer = 0; layer < s->store().layers(); ++layer) sum += s->store().slots(layer).available();
+    for (const CacheLayer layer : s->store().layers()) sum += s->store().slots(layer).available();
     return sum;
   }
 
   static bool driftless(const SessionFixture& s) {
     const Result<Drift> drift = measureDrift(*s);
-    return drift && drift->worstLayer < 0;
+    return drift && !drift->worstLayer;
   }
 
   /// Ticks follow, and undo brings back what the fault left behind. Empty, or what went wrong.

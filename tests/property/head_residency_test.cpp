@@ -50,7 +50,7 @@ class HeadResidency : public QObject {
     const json own = json::parse(manifest.toStdString());
     SessionFixture layers(own), heads(byHead(own));
     QVERIFY(layers->model().config().kvHeads > 1);
-    QCOMPARE(heads->state().layers(), layers->state().layers() * layers->model().config().kvHeads);
+    QCOMPARE(heads->cacheLayers().count(), layers->cacheLayers().count() * layers->model().config().kvHeads);
     const auto both = [&](const char* verb, const json& args) {
       const Result<json> a = layers.verb(verb, args), b = heads.verb(verb, args);
       QCOMPARE(bool(a), bool(b));
@@ -108,7 +108,7 @@ class HeadResidency : public QObject {
     QCOMPARE(s.hash(), hash);
     s.must("step", {{"n", 3}});
     QCOMPARE(s.must("pos2ledger", {{"layer", 1}, {"kvHead", 1}}).size(), static_cast<std::size_t>(kPrompt));
-    s.must("rebuild");
+    QCOMPARE(s.must("rebuild")["layers"].get<int>(), s->cacheLayers().layers);
     const json drift = s.must("drift");
     QCOMPARE(drift["worst"], json(nullptr));
     QCOMPARE(s.damage(), QByteArray());
@@ -123,6 +123,24 @@ class HeadResidency : public QObject {
       heads.must("evict", {{"layer", 0}, {"kvHead", head}, {"ledger", {5, 6, 40}}, {"now", true}});
     for (const SessionFixture* one : {&layers, &heads}) one->must("step", {{"n", 4}});
     compare(layers, heads);
+  }
+
+  /// A script's layer is one of the model, and each of its heads is meant.
+  void breakpointsNameALayerOfTheModel() {
+    SessionFixture s(
+        byHead({{"layers", {{{"match", 1}, {"layout", "ring_fused"}}}}, {"ring", {{"window", 12}}}, {"staging", 8}}));
+    s.prompt(9);
+    s.must("break", {{"condition", "wrap(layer==1)"}});
+    QCOMPARE(s.must("run", {{"maxTicks", 64}})["stoppedBy"], "wrap(layer==1)");
+    QVERIFY(s.must("ring", {{"layer", 1}, {"kvHead", 0}})["wraps"] == 1);
+  }
+
+  /// People read the layer of the model and its head.
+  void violationsNameTheHead() {
+    SessionFixture s(byHead({{"faults", true}}));
+    s.prompt(20);
+    s.must("fault", {{"kind", "value_bit"}, {"layer", 3}, {"index", 5}});
+    QVERIFY2(s.damage().contains("layer 1.1, index 5"), s.damage());
   }
 
   void refusals() {
@@ -176,17 +194,15 @@ class HeadResidency : public QObject {
     const json after = s.must("bytes");
     QCOMPARE(after["live"], before["live"]);
     std::int64_t wanted = 0;  // each head's pool has room for its own bands and the row of a tick, beside staging
-    for (int layer = 0; layer < s->state().layers(); ++layer)
-      wanted +=
-          s->store().pool(layer).stride() * (budgets[static_cast<std::size_t>(layer)] + 5 + 1 + s->manifest().staging);
+    for (const CacheLayer layer : s->state().layers())
+      wanted += s->store().pool(layer).stride() * (budgets[at(layer)] + 5 + 1 + s->manifest().staging);
     QCOMPARE(after["allocated"].get<std::int64_t>(), wanted);
     QVERIFY(wanted < before["allocated"].get<std::int64_t>());
     for (int tick = 0; tick < 12; ++tick) {
       for (const SessionFixture* one : {&s, &same}) one->must("step");
       QCOMPARE(s.values(), same.values());
-      for (int layer = 0; layer < s->state().layers(); ++layer)
-        QCOMPARE(s->state().map(layer).resident(),
-                 static_cast<std::size_t>(budgets[static_cast<std::size_t>(layer)] + 5));
+      for (const CacheLayer layer : s->state().layers())
+        QCOMPARE(s->state().map(layer).resident(), static_cast<std::size_t>(budgets[at(layer)] + 5));
     }
     QCOMPARE(s.damage(), QByteArray());
     const Result<std::unique_ptr<Session>> copy = s->fork();

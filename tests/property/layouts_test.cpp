@@ -89,8 +89,8 @@ class Lockstep {
   }
 
   bool evict() {
-    const int layer = pick(reference().state().layers());
-    const ResidencyView& map = reference().state().map(layer);
+    const int layer = pick(reference().cacheLayers().count());
+    const ResidencyView& map = reference().state().map(CacheLayer(layer));
     if (map.resident() < 4) return true;
     const std::size_t index =
         static_cast<std::size_t>(map.first) + static_cast<std::size_t>(pick(static_cast<int>(map.resident()) - 2));

@@ -31,7 +31,7 @@ json bounded(std::string_view policy, const json& more) {
 }
 
 /// Ledger ids of a layer.
-std::vector<int> residents(const SessionFixture& s, int layer) {
+std::vector<int> residents(const SessionFixture& s, CacheLayer layer) {
   std::vector<int> out;
   for (LedgerId id : s->state().map(layer).ledger) out.push_back(id.value());
   return out;
@@ -40,11 +40,12 @@ std::vector<int> residents(const SessionFixture& s, int layer) {
 /// Every layer of the model has its budget, together in all KV heads where these share it.
 void checkBudget(const SessionFixture& s, std::size_t capacity) {
   const int length = s->state().length(), parts = s->state().perLayer;
+  const CacheLayers layers = s->cacheLayers();
   std::size_t all = 0;
-  for (int layer = 0; layer < s->state().layers(); ++layer) {
+  for (const CacheLayer layer : s->state().layers()) {
     const std::vector<int> rows = residents(s, layer);
-    all = layer % parts == 0 ? rows.size() : all + rows.size();
-    if (layer % parts == parts - 1)
+    all = layers.partOf(layer) == 0 ? rows.size() : all + rows.size();
+    if (layers.partOf(layer) == parts - 1)
       QCOMPARE(all,
                static_cast<std::size_t>(parts) * std::min<std::size_t>(capacity, static_cast<std::size_t>(length)));
     QVERIFY(std::is_sorted(rows.begin(), rows.end()));
@@ -72,7 +73,7 @@ class PoliciesTest : public QObject {
       const RowValues& values = policy.layers[layer].*list;
       QVERIFY(values.map);
       const int heads = static_cast<int>(values.values.size() / values.map->size());
-      const std::vector<float> own = alignedWith(state.map(static_cast<int>(layer)), values, heads, -1);
+      const std::vector<float> own = alignedWith(state.map(CacheLayer(static_cast<int>(layer))), values, heads, -1);
       for (int head = 0; head < heads; ++head)
         for (int row = 0; row < rows; ++row) {
           const double want = wanted[static_cast<std::size_t>((static_cast<int>(layer) * heads + head) * stride + row)],
@@ -149,12 +150,11 @@ class PoliciesTest : public QObject {
     for (int from = 0; from < kPrompt; from += 17) {
       const int to = std::min(kPrompt, from + 17);
       parts.must("prefill", {{"ids", std::vector<int>(ids.begin() + from, ids.begin() + to)}, {"last", false}});
-      QCOMPARE(residents(parts, 0).size(), static_cast<std::size_t>(to));
+      QCOMPARE(residents(parts, CacheLayer(0)).size(), static_cast<std::size_t>(to));
       QVERIFY(parts.must("policies")["prefilling"].get<bool>());
     }
     parts.must("endPrefill");
-    for (int layer = 0; layer < whole->state().layers(); ++layer)
-      QCOMPARE(residents(parts, layer), residents(whole, layer));
+    for (const CacheLayer layer : whole->state().layers()) QCOMPARE(residents(parts, layer), residents(whole, layer));
     QCOMPARE(parts.rows(), whole.rows());
     const std::int64_t tick = parts->state().tick.value();
     parts.must("endPrefill");  // there is nothing to end
@@ -169,7 +169,7 @@ class PoliciesTest : public QObject {
     const std::vector<int> ids = SessionFixture::ids(kRows + 3);
     const std::vector<int> prompt(ids.begin(), ids.begin() + kRows);
     for (const SessionFixture* one : {&h2o, &snap}) one->must("promptIds", {{"ids", prompt}});
-    const int layers = full->state().layers(), heads = full->model().config().heads,
+    const int layers = full->cacheLayers().count(), heads = full->model().config().heads,
               kvHeads = full->model().config().kvHeads, group = heads / kvHeads;
     const auto place = [&](int layer, int head, int row) {
       return static_cast<std::size_t>((layer * kvHeads + head / group) * (kRows + 3) + row);
@@ -202,26 +202,25 @@ class PoliciesTest : public QObject {
     constexpr int kBudget = 13;
     SessionFixture s(bounded("smartkv", {{"budget", kBudget}}));
     const int heads = s->model().config().kvHeads;
-    const auto score = [&](int layer, int id) {  // as stored when the row was projected, gone or not
+    const auto score = [&](CacheLayer layer, int id) {  // as stored when the row was projected, gone or not
       float sum = 0;
-      for (int h = 0; h < heads; ++h)
-        sum += s->state().gateScores[static_cast<std::size_t>(layer)][static_cast<std::size_t>(id * heads + h)];
+      for (int h = 0; h < heads; ++h) sum += s->state().gateScores[at(layer)][static_cast<std::size_t>(id * heads + h)];
       return sum;
     };
     s.prompt(kPrompt);
-    std::vector<std::vector<int>> kept(static_cast<std::size_t>(s->state().layers()));  // by the model of this test
-    for (int layer = 0; layer < s->state().layers(); ++layer) {
+    std::vector<std::vector<int>> kept(s->state().layers().size());  // by the model of this test
+    for (const CacheLayer layer : s->state().layers()) {
       std::vector<int> rest;
       for (int id = kSinks; id < kPrompt - kWindow; ++id) rest.push_back(id);
       std::stable_sort(rest.begin(), rest.end(), [&](int a, int b) { return score(layer, a) > score(layer, b); });
       rest.resize(kBudget);
-      kept[static_cast<std::size_t>(layer)] = rest;
+      kept[at(layer)] = rest;
     }
     for (int tick = 0; tick < 30; ++tick) {
       const int next = kPrompt + tick, leaves = next - kWindow;
       s.must("step", {{"tokens", {9 + tick}}});
-      for (int layer = 0; layer < s->state().layers(); ++layer) {
-        std::vector<int>& own = kept[static_cast<std::size_t>(layer)];
+      for (const CacheLayer layer : s->state().layers()) {
+        std::vector<int>& own = kept[at(layer)];
         const auto worst = std::min_element(own.begin(), own.end(), [&](int a, int b) {
           return score(layer, a) != score(layer, b) ? score(layer, a) < score(layer, b) : a > b;
         });
@@ -231,7 +230,7 @@ class PoliciesTest : public QObject {
         for (int i = 0; i < kWindow; ++i) all.push_back(next - i);
         std::sort(all.begin(), all.end());
         QCOMPARE(residents(s, layer), all);
-        const json contest = s.must("policies")["layers"][static_cast<std::size_t>(layer)]["contests"][0];
+        const json contest = s.must("policies")["layers"][at(layer)]["contests"][0];
         QCOMPARE(contest["challenger"], leaves);
         QCOMPARE(contest["challengerScore"].get<float>(), score(layer, leaves));
         QVERIFY(!std::count(all.begin(), all.end(), contest["loser"].get<int>()));
@@ -252,8 +251,8 @@ class PoliciesTest : public QObject {
     QVERIFY(record);
     SessionFixture s(bounded("oracle", {{"capacity", kKept + kSinks + kWindow}, {"record", file}}));
     s.prompt(kPrompt);
-    for (int layer = 0; layer < s->state().layers(); ++layer) {
-      const std::vector<float>& mass = record->layers[static_cast<std::size_t>(layer)].mass;
+    for (const CacheLayer layer : s->state().layers()) {
+      const std::vector<float>& mass = record->layers[at(layer)].mass;
       const auto future = [&](int row) {
         double sum = 0;
         for (int head = 0; head < record->kvHeads; ++head)
@@ -376,12 +375,12 @@ class PoliciesTest : public QObject {
              {{{"action", "delete"}, {"position", 57}},
               {{"action", "replace_pair"}, {"original_pos1", 58}, {"original_pos2", 59}, {"new_token_ids", {7, 8}}}}}});
     s.must("step", {{"n", 4}});
-    for (int layer = 0; layer < s->state().layers(); ++layer) QCOMPARE(residents(s, layer).size(), std::size_t{24});
+    for (const CacheLayer layer : s->state().layers()) QCOMPARE(residents(s, layer).size(), std::size_t{24});
     QCOMPARE(s.damage(), QByteArray());
     s.must("rebuild");
     QCOMPARE(s.damage(), QByteArray());
     s.must("step", {{"n", 2}});
-    for (int layer = 0; layer < s->state().layers(); ++layer) QCOMPARE(residents(s, layer).size(), std::size_t{24});
+    for (const CacheLayer layer : s->state().layers()) QCOMPARE(residents(s, layer).size(), std::size_t{24});
   }
 
   void pinnedRowsStay() {

@@ -94,7 +94,7 @@ class WlodRowsTest : public QObject {
         QCOMPARE(cache.inUse(), cache.state.count());
         const Invalidation& dirty = applied->invalidation;
         clean += dirty.firstDirty;
-        for (int layer = 0; layer < cache.store.layers(); ++layer) {
+        for (const CacheLayer layer : cache.store.layers()) {
           const std::size_t front = at(dirty.firstDirty * cache.store.pool(layer).stride());
           QVERIFY2(std::equal(before[at(layer)].begin(), before[at(layer)].begin() + static_cast<std::ptrdiff_t>(front),
                               cache.bytes(layer).begin()),
@@ -120,8 +120,8 @@ class WlodRowsTest : public QObject {
   void flatOverTokensIsTheDecoder() {
     WlodFixture cache({.rules = rules(WlodAttention::Flat, 0)});
     QVERIFY(cache.add(200));
-    Result<CacheStore> store =
-        CacheStore::create(*cache.backend, cache.store.layers(), cache.store.pool(0).format(), 300);
+    Result<CacheStore> store = CacheStore::create(*cache.backend, static_cast<int>(cache.store.layers().size()),
+                                                  cache.store.pool(CacheLayer(0)).format(), 300);
     RowsJob job;
     LayerGroup group;
     auto map = std::make_shared<ResidencyView>();
@@ -135,15 +135,15 @@ class WlodRowsTest : public QObject {
     }
     group.map = map;
     job.groups.push_back(group);
-    job.groupOf.assign(at(cache.store.layers()), 0);
+    job.groupOf.assign(cache.store.layers().size(), 0);
     job.wanted.logits = true;
     const auto plain = computeRows(*cache.transformer, *store, cache.faults, job);
     QVERIFY(plain);
     QVERIFY(plain->logits == cache.logits);
-    std::vector<std::uint8_t> own(200 * at(store->pool(0).stride()));
+    std::vector<std::uint8_t> own(200 * at(store->pool(CacheLayer(0)).stride()));
     std::vector<Slot> slots;
     for (std::int32_t t = 0; t < 200; ++t) slots.push_back(Slot(t));
-    for (int layer = 0; layer < store->layers(); ++layer) {
+    for (const CacheLayer layer : store->layers()) {
       store->pool(layer).readRecords(slots, own.data());
       QVERIFY(own == cache.bytes(layer));
     }
@@ -332,7 +332,7 @@ class WlodRowsTest : public QObject {
       QVERIFY(cache.add(1215));
       const auto applied = cache.apply({Add{TokenId(4)}});  // moment 1215 closes a block: a summary arrives behind it
       QVERIFY(applied);
-      QCOMPARE(applied->result.mass.size(), at(cache.store.layers()));
+      QCOMPARE(applied->result.mass.size(), cache.store.layers().size());
       const Coverage coverage(cache.state.context, cache.state.rows.span(), attention, cache.state.rules.pyramid);
       for (const std::vector<float>& mass : applied->result.mass) {
         double sum = 0;

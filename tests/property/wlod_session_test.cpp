@@ -34,7 +34,7 @@ double drift(const SessionFixture& s) {
 std::vector<std::uint64_t> checksumsBefore(const SessionFixture& s, std::int32_t moment) {
   std::vector<std::uint64_t> out;
   const WlodState& state = *s->state().wlod;
-  for (int layer = 0; layer < s->state().layers(); ++layer) {
+  for (const CacheLayer layer : s->state().layers()) {
     std::vector<std::int32_t> slots;
     for (std::size_t row = 0; row < state.rows.size(); ++row)
       if (state.rows[row].node.end() <= moment) slots.push_back(s->state().group(layer).stored().slotOf[row].value());

@@ -79,13 +79,13 @@ class CacheFixture {
     k.back() += poison;
     const auto tag64 = static_cast<std::uint64_t>(tag);
     const std::int32_t at = slot.value();
-    store.pool(layer).write({&at, 1}, k.data(), v.data(), &tag64);
+    store.pool(CacheLayer(layer)).write({&at, 1}, k.data(), v.data(), &tag64);
   }
 
   /// The bytes of a resident row.
   std::uint8_t* record(int layer, int index) {
-    const RowPool& pool = store.pool(layer);
-    return pool.data() + pool.stride() * state.map(layer).slotOf[static_cast<std::size_t>(index)].value();
+    const RowPool& pool = store.pool(CacheLayer(layer));
+    return pool.data() + pool.stride() * state.map(CacheLayer(layer)).slotOf[static_cast<std::size_t>(index)].value();
   }
 
   void setLogits() { state.logits = std::make_shared<std::vector<float>>(static_cast<std::size_t>(kVocab), 0.5f); }
@@ -96,9 +96,9 @@ class CacheFixture {
 
   /// A layer's map in a group of its own, to be damaged.
   ResidencyView& ownMap(int layer) {
-    auto map = std::make_shared<ResidencyView>(state.map(layer));
+    auto map = std::make_shared<ResidencyView>(state.map(CacheLayer(layer)));
     ResidencyView& own = *map;
-    LayerGroup group = state.group(layer);
+    LayerGroup group = state.group(CacheLayer(layer));
     group.map = std::move(map);
     state.groupOf[static_cast<std::size_t>(layer)] = static_cast<std::int32_t>(state.groups.size());
     state.groups.push_back(std::move(group));

@@ -69,9 +69,9 @@ class SessionFixture {
     out["tokens"] = json(tokens()).dump();
     out["brightness"] = json(std::vector<float>(state.brightness.begin(), state.brightness.end())).dump();
     out["phases"] = json(std::vector<int>(state.phases.begin(), state.phases.end())).dump();
-    for (int layer = 0; layer < state.layers(); ++layer) {
+    for (const CacheLayer layer : state.layers()) {
       for (LedgerId id : state.map(layer).ledger)
-        out["map " + std::to_string(layer)] += std::to_string(id.value()) + " ";
+        out["map " + std::to_string(layer.value())] += std::to_string(id.value()) + " ";
     }
     for (std::int32_t i = 0; i < static_cast<std::int32_t>(state.ledger.size()); ++i) {
       const LedgerRow& row = state.ledger[LedgerId(i)];
@@ -85,7 +85,7 @@ class SessionFixture {
   /// Every key and value of every layer in logical order, without tags, as bytes.
   std::string rows(int firstLayer = 0) const {
     std::string out;
-    for (int layer = firstLayer; layer < session->state().layers(); ++layer) {
+    for (const CacheLayer layer : session->state().layers() | std::views::drop(firstLayer)) {
       const RowPool& pool = session->store().pool(layer);
       const kernels::RowLayout layout = kernels::rowLayout(pool.format());
       std::vector<std::uint8_t> record(static_cast<std::size_t>(pool.stride()));
@@ -101,7 +101,7 @@ class SessionFixture {
   /// layer or by KV head.
   std::vector<float> values() const {
     std::vector<float> out;
-    for (int layer = 0; layer < session->state().layers(); ++layer) {
+    for (const CacheLayer layer : session->state().layers()) {
       const RowPool& pool = session->store().pool(layer);
       const std::span<const std::int32_t> slots = plain(session->state().map(layer).residentSlots());
       std::vector<float> k(slots.size() * static_cast<std::size_t>(pool.width())), v = k;

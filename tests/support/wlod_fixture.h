@@ -52,7 +52,7 @@ class WlodFixture {
   }
 
   /// Every row of a layer as it lies in the pool, in order of arrival.
-  std::vector<std::uint8_t> bytes(int layer, std::int32_t rows = -1) const {
+  std::vector<std::uint8_t> bytes(CacheLayer layer, std::int32_t rows = -1) const {
     const std::span<const Slot> all = cache.group(layer).stored().slotOf.span();
     const std::span<const Slot> some = all.first(rows < 0 ? all.size() : static_cast<std::size_t>(rows));
     std::vector<std::uint8_t> out(some.size() * static_cast<std::size_t>(store.pool(layer).stride()));
@@ -61,13 +61,13 @@ class WlodFixture {
   }
   std::vector<std::vector<std::uint8_t>> allBytes() const {
     std::vector<std::vector<std::uint8_t>> out;
-    for (int layer = 0; layer < store.layers(); ++layer) out.push_back(bytes(layer));
+    for (const CacheLayer layer : store.layers()) out.push_back(bytes(layer));
     return out;
   }
   /// K and V of every row, without tags: those depend on when a gist got its ledger row.
   std::vector<std::vector<float>> values() const {
     std::vector<std::vector<float>> out;
-    for (int layer = 0; layer < store.layers(); ++layer) {
+    for (const CacheLayer layer : store.layers()) {
       const std::span<const std::int32_t> all = plain(cache.group(layer).stored().slotOf.span());
       std::vector<float>&k = out.emplace_back(all.size() * static_cast<std::size_t>(store.pool(layer).width())), v = k;
       store.pool(layer).gather(all, k.data(), v.data());

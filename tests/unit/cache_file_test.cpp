@@ -30,7 +30,7 @@ std::vector<float> rowOf(Session& s, int layer, int index, const char* which) {
 Distance distance(Session& a, Session& b, double unit) {
   Distance out;
   const int half = a.model().config().headDim / 2;
-  for (int layer = 0; layer < a.state().layers(); ++layer)
+  for (int layer = 0; layer < a.cacheLayers().layers; ++layer)
     for (int i = 0; i < a.state().length(); ++i) {
       const auto ka = rowOf(a, layer, i, "k"), kb = rowOf(b, layer, i, "k"), va = rowOf(a, layer, i, "v"),
                  vb = rowOf(b, layer, i, "v");
@@ -142,10 +142,10 @@ void CacheFileTest::nativeRestoresEverything() {
   live(*a);
   if (ragged) {
     call(*a, "evict", {{"layer", 1}, {"ledger", {6, 8}}, {"now", true}});
-    for (int layer = 0; layer < a->state().layers(); ++layer)
+    for (int layer = 0; layer < a->cacheLayers().layers; ++layer)
       call(*a, "evict", {{"layer", layer}, {"ledger", {1}}, {"now", true}});
   }
-  const int windowed = a->state().map(1).first;
+  const int windowed = a->state().map(CacheLayer(1)).first;
   QCOMPARE(windowed > 0, more.contains("window"));
   const std::string file = path("native.safetensors");
   const json saved = call(*a, "saveCache", {{"path", file}, {"form", "native"}});
@@ -154,7 +154,7 @@ void CacheFileTest::nativeRestoresEverything() {
   QCOMPARE(stateHash(*b), stateHash(*a));
   QCOMPARE(b->state().tick, a->state().tick);
   QCOMPARE(broken(*b), QString());
-  for (int layer = 0; layer < a->state().layers(); ++layer) {
+  for (int layer = 0; layer < a->cacheLayers().layers; ++layer) {
     json rowsA = call(*a, "rows", {{"layer", layer}}), rowsB = call(*b, "rows", {{"layer", layer}});
     for (json* rows : {&rowsA, &rowsB})
       for (json& row : *rows) row.erase("slot");
@@ -216,7 +216,7 @@ void CacheFileTest::nativeKnowsWindows() {
   }
   auto narrow = opened(tinyManifest({{"layout", "ring_roll"}, {"ring", {{"window", 4}}}}));
   call(*narrow, "loadCache", {{"path", path("w")}});
-  QCOMPARE(narrow->state().map(0).resident(), std::size_t(4));
+  QCOMPARE(narrow->state().map(CacheLayer(0)).resident(), std::size_t(4));
   QCOMPARE(broken(*narrow), QString());
   call(*narrow, "step", {{"n", 3}});
   QCOMPARE(broken(*narrow), QString());
@@ -286,7 +286,7 @@ void CacheFileTest::hfFormsComeBack() {
   call(*a, "saveCache", {{"path", path("hf")}, {"form", form.toStdString()}});
   call(*b, "loadCache", {{"path", path("hf")}});
   QCOMPARE(call(*b, "tokens"), call(*a, "tokens"));
-  QCOMPARE(b->state().map(0).phases.size(), a->state().map(0).phases.size());
+  QCOMPARE(b->state().map(CacheLayer(0)).phases.size(), a->state().map(CacheLayer(0)).phases.size());
   for (std::size_t i = 0; i < a->state().context.size(); ++i) QCOMPARE(b->state().phases[i], a->state().phases[i]);
   const Distance d = distance(*a, *b, unit);
   qInfo("largest key distance %.2f u, value distance %g", d.key, d.value);

@@ -69,7 +69,7 @@ void CacheMemoryTest::policiesOfTheSessionStay() {
     QCOMPARE(b->state().policy == nullptr, full);
     if (!full) QVERIFY(!b->state().policy->layers[0].received.map);
     call(*b, "step", {{"n", 2}});
-    QCOMPARE(b->state().map(0).resident(), std::size_t(full ? 12 : 8));
+    QCOMPARE(b->state().map(CacheLayer(0)).resident(), std::size_t(full ? 12 : 8));
     QCOMPARE(broken(*b), QString());
   }
 }

@@ -53,8 +53,8 @@ double relative(const std::vector<float>& a, const float* b) {
 /// All rows of all layers, as stored, in context order.
 std::vector<float> allRows(Session& s) {
   std::vector<float> out;
-  for (int layer = 0; layer < s.state().layers(); ++layer)
-    for (int i = 0; i < static_cast<int>(s.state().map(layer).size()); ++i)
+  for (int layer = 0; layer < s.cacheLayers().layers; ++layer)
+    for (int i = 0; i < static_cast<int>(s.state().map(CacheLayer(layer)).size()); ++i)
       for (const char* which : {"k", "v"})
         for (float x :
              call(s, "row", {{"layer", layer}, {"index", i}, {"which", which}})["data"].get<std::vector<float>>())
@@ -117,7 +117,7 @@ void EngineTest::transformersParity() {
   const float* goldenLogits = floats(*golden, "logits");
   worst = relative(logits, goldenLogits + static_cast<std::size_t>(n - 1) * logits.size());
   const int width = s->model().config().headDim, heads = s->model().config().kvHeads;
-  for (int layer = 0; layer < s->state().layers(); ++layer)
+  for (int layer = 0; layer < s->cacheLayers().layers; ++layer)
     for (const char* which : {"k", "v"}) {
       const float* rows = floats(*golden, std::string(which) + "." + std::to_string(layer));  // [kvHeads, T, headDim]
       QVERIFY(rows);

@@ -30,7 +30,7 @@ std::set<std::string> found(const std::vector<Violation>& violations) {
 
 bool namesPlace(const std::vector<Violation>& violations, const std::string& invariant, const json& done) {
   return std::any_of(violations.begin(), violations.end(), [&](const Violation& v) {
-    return v.invariant == invariant && v.layer == Layer(done["layer"].get<int>()) &&
+    return v.invariant == invariant && v.layer == CacheLayer(done["layer"].get<int>()) &&
         (!v.index || v.index == Index(done["index"].get<int>())) &&
         (!v.ledger || v.ledger == LedgerId(done["ledger"].get<int>()));
   });
@@ -114,7 +114,7 @@ class FaultDrillTest : public QObject {
   void givenPlacesAreUsed() {
     CacheFixture cache({});
     furnish(cache);
-    const Slot slot = cache.state.map(1).slotOf[20];
+    const Slot slot = cache.state.map(CacheLayer(1)).slotOf[20];
     const std::uint8_t before = cache.record(1, 20)[3];
     const Result<json> done = inject(cache, "value_bit", {{"layer", 1}, {"index", 20}, {"bit", 27}});
     QVERIFY(done);
@@ -131,11 +131,11 @@ class FaultDrillTest : public QObject {
   void otherLayersKeepTheirMap() {
     CacheFixture cache({});
     furnish(cache);
-    const auto shared = cache.state.group(2).map;
-    QCOMPARE(cache.state.group(0).map, shared);
+    const auto shared = cache.state.group(CacheLayer(2)).map;
+    QCOMPARE(cache.state.group(CacheLayer(0)).map, shared);
     QVERIFY(inject(cache, "map_drop", {{"layer", 0}, {"index", 2}}));
-    QCOMPARE(cache.state.group(2).map, shared);
-    QCOMPARE(cache.state.map(0).slotOf.size(), shared->slotOf.size() - 1);
+    QCOMPARE(cache.state.group(CacheLayer(2)).map, shared);
+    QCOMPARE(cache.state.map(CacheLayer(0)).slotOf.size(), shared->slotOf.size() - 1);
   }
 
   void failuresAreArmed() {

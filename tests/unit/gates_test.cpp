@@ -49,7 +49,7 @@ std::vector<std::vector<float>> scoresOf(Session& s, const GateWeights* gates, s
 
 /// All rows, `each` of them per job, put together again.
 std::vector<std::vector<float>> inJobs(Session& s, const GateWeights& gates, std::int32_t each) {
-  std::vector<std::vector<float>> all(static_cast<std::size_t>(s.state().layers()));
+  std::vector<std::vector<float>> all(s.state().layers().size());
   for (std::int32_t begin = 0; begin < s.state().length(); begin += each) {
     const auto some = scoresOf(s, &gates, begin, std::min(begin + each, s.state().length()));
     for (std::size_t l = 0; l < all.size(); ++l) all[l].insert(all[l].end(), some[l].begin(), some[l].end());
@@ -71,8 +71,8 @@ std::vector<float> storedKeys(const SessionFixture& s, int layer, bool rotated) 
 std::vector<float> freshKeys(const SessionFixture& s) {
   const Model& model = s->model();
   const ModelConfig& c = model.config();
-  const std::vector<float> embed = widened(model.embed()), norm = widened(model.layer(0).inputNorm),
-                           w = widened(model.layer(0).k), bias = widened(model.layer(0).kBias);
+  const std::vector<float> embed = widened(model.embed()), norm = widened(model.layer(Layer(0)).inputNorm),
+                           w = widened(model.layer(Layer(0)).k), bias = widened(model.layer(Layer(0)).kBias);
   const auto hidden = static_cast<std::size_t>(c.hidden);
   std::vector<float> all;
   for (const int token : s.tokens()) {

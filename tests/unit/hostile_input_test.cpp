@@ -299,7 +299,7 @@ QByteArray digest(const Session& s, const QString& folder) {
       " branch " + s.timeline().branch();
   out += " pending " + std::to_string(s.pending().size());
   for (const auto& condition : const_cast<Session&>(s).breakpoints().conditions()) out += " break " + condition.text;
-  for (int layer = 0; layer < s.store().layers(); ++layer)
+  for (const CacheLayer layer : s.store().layers())
     out += " free " + std::to_string(s.store().slots(layer).available());
   out += s.history().capture() ? " captured" : "";
   out += s.parts().faults.armed() ? " armed" : "";

@@ -29,7 +29,7 @@ class Int8WeightsTest : public QObject {
       const std::shared_ptr<const Model> model = opened(spec);
       const auto coded = withInt8Weights(model);
       QVERIFY(coded);
-      for (int l = 0; l < model->config().layers; ++l)
+      for (const Layer l : idRange<Layer>(0, model->config().layers))
         for (auto matrix : {&LayerWeights::q, &LayerWeights::k, &LayerWeights::v, &LayerWeights::o, &LayerWeights::gate,
                             &LayerWeights::up, &LayerWeights::down}) {
           const TensorView &from = model->layer(l).*matrix, &to = (*coded)->layer(l).*matrix;
@@ -61,7 +61,7 @@ class Int8WeightsTest : public QObject {
       QVERIFY((*coded)->head().data != (*coded)->embed().data);
       std::int64_t apart = model->head().data == model->embed().data ? (*coded)->head().bytes()
                                                                      : (*coded)->head().bytes() - model->head().bytes();
-      for (int l = 0; l < model->config().layers; ++l)
+      for (const Layer l : idRange<Layer>(0, model->config().layers))
         for (auto matrix : {&LayerWeights::q, &LayerWeights::k, &LayerWeights::v, &LayerWeights::o, &LayerWeights::gate,
                             &LayerWeights::up, &LayerWeights::down})
           apart += ((*coded)->layer(l).*matrix).bytes() - (model->layer(l).*matrix).bytes();

@@ -21,7 +21,7 @@ struct Damage {
   PositionMode position = PositionMode::Context;
 };
 
-Violation at(int layer, int index, LedgerId ledger) { return {"", "", Layer(layer), Index(index), ledger}; }
+Violation at(int layer, int index, LedgerId ledger) { return {"", "", CacheLayer(layer), Index(index), ledger}; }
 
 /// 40 tokens, an edit, and rows evicted from layer 1 and one row from every layer.
 void furnish(CacheFixture& cache) {
@@ -40,7 +40,7 @@ RingState& inRing(CacheFixture& c, int layer) {
   map.slotOf = Column<Slot>::make(map.size(), [&](Slot* out) {
     for (std::int32_t i = 0; i < rows; ++i) out[i] = Slot(i);
   });
-  c.store.slots(layer).restart(map.slotOf.span());
+  c.store.slots(CacheLayer(layer)).restart(map.slotOf.span());
   LayerGroup& group = c.state.groups.back();
   RingState ring;
   ring.capacity = ring.window = 400;
@@ -70,7 +70,7 @@ std::vector<Damage> damages() {
   add("mirror_length", "provenance too short", {}, [](CacheFixture& c) {
     LayerGroup& group = c.state.groups[static_cast<std::size_t>(c.state.groupOf[1])];
     group.provenance = group.provenance.prefix(3);
-    return Violation{"", "", Layer(1), {}, {}};
+    return Violation{"", "", CacheLayer(1), {}, {}};
   });
   add("mirror_length", "phases too long", {}, [](CacheFixture& c) {
     c.state.phases = changed(c.state.phases, [](auto& v) { v.push_back(v.back() + 1); });
@@ -78,7 +78,7 @@ std::vector<Damage> damages() {
   });
   add("mirror_length", "a layer without a map", {}, [](CacheFixture& c) {
     c.state.groupOf[2] = 77;
-    return Violation{"", "", Layer(2), {}, {}};
+    return Violation{"", "", CacheLayer(2), {}, {}};
   });
   add("mirror_length", "a whole entry lost", {}, [](CacheFixture& c) {
     ResidencyView& map = c.ownMap(2);
@@ -86,12 +86,12 @@ std::vector<Damage> damages() {
     map.ledger = changed(map.ledger, drop);
     map.slotOf = changed(map.slotOf, drop);
     map.phases = changed(map.phases, drop);
-    return Violation{"", "", Layer(2), {}, {}};
+    return Violation{"", "", CacheLayer(2), {}, {}};
   });
   add("mirror_length", "the last slot lost", {}, [](CacheFixture& c) {
     ResidencyView& map = c.ownMap(2);
     map.slotOf = map.slotOf.prefix(map.slotOf.size() - 1);
-    return Violation{"", "", Layer(2), {}, {}};
+    return Violation{"", "", CacheLayer(2), {}, {}};
   });
 
   add(
@@ -206,9 +206,9 @@ std::vector<Damage> damages() {
   add(
       "slots_unique", "a used slot given back", {},
       [](CacheFixture& c) {
-        const Slot slot = c.state.map(2).slotOf[9];
-        c.store.slots(2).give(std::span(&slot, 1));
-        return at(2, 9, c.state.map(2).ledger[9]);
+        const Slot slot = c.state.map(CacheLayer(2)).slotOf[9];
+        c.store.slots(CacheLayer(2)).give(std::span(&slot, 1));
+        return at(2, 9, c.state.map(CacheLayer(2)).ledger[9]);
       },
       false);
   add(
@@ -216,8 +216,8 @@ std::vector<Damage> damages() {
       [](CacheFixture& c) {
         std::vector<Slot> taken;
         for (int i = 0; i < 41; ++i) taken.emplace_back(i);
-        c.store.slots(2).restart(taken);
-        const auto& map = c.state.map(2);
+        c.store.slots(CacheLayer(2)).restart(taken);
+        const auto& map = c.state.map(CacheLayer(2));
         const auto found = std::find_if(map.slotOf.begin(), map.slotOf.end(), [](Slot s) { return s.value() >= 41; });
         const auto index = found - map.slotOf.begin();
         return at(2, static_cast<int>(index), map.ledger[static_cast<std::size_t>(index)]);
@@ -285,21 +285,21 @@ std::vector<Damage> damages() {
       },
       false);
   add("row_tags", "a row overwritten by another's", {}, [](CacheFixture& c) {
-    c.writeRow(2, c.state.map(2).slotOf[17], 3);
-    return at(2, 17, c.state.map(2).ledger[17]);
+    c.writeRow(2, c.state.map(CacheLayer(2)).slotOf[17], 3);
+    return at(2, 17, c.state.map(CacheLayer(2)).ledger[17]);
   });
 
   add("row_checksums", "a bit of a value", {}, [](CacheFixture& c) {
     c.record(0, 21)[4] ^= 1;
-    return at(0, 21, c.state.map(0).ledger[21]);
+    return at(0, 21, c.state.map(CacheLayer(0)).ledger[21]);
   });
   add("row_checksums", "a bit of a checksum", {}, [](CacheFixture& c) {
-    c.record(0, 21)[c.store.pool(0).stride() - 1] ^= 128;
-    return at(0, 21, c.state.map(0).ledger[21]);
+    c.record(0, 21)[c.store.pool(CacheLayer(0)).stride() - 1] ^= 128;
+    return at(0, 21, c.state.map(CacheLayer(0)).ledger[21]);
   });
 
   add("finite_rows", "a key that overflowed", {}, [](CacheFixture& c) {
-    const auto& map = c.state.map(1);
+    const auto& map = c.state.map(CacheLayer(1));
     c.writeRow(1, map.slotOf[2], map.ledger[2].value(), std::numeric_limits<float>::infinity());
     return at(1, 2, map.ledger[2]);
   });
@@ -316,20 +316,21 @@ std::vector<Damage> damages() {
   add(
       "capacity", "one row more than the capacity", {},
       [](CacheFixture& c) {
-        c.rules.capacity = static_cast<std::int64_t>(c.state.map(1).size());  // layers 0 and 2 have one more
-        return Violation{"", "", Layer(0), {}, {}};
+        c.rules.capacity =
+            static_cast<std::int64_t>(c.state.map(CacheLayer(1)).size());  // layers 0 and 2 have one more
+        return Violation{"", "", CacheLayer(0), {}, {}};
       },
       false);
 
   add("storage_form", "a ring whose pointer is off", {}, [](CacheFixture& c) {
     inRing(c, 1).offset += 1;
-    return Violation{"", "", Layer(1), {}, {}};
+    return Violation{"", "", CacheLayer(1), {}, {}};
   });
   add("storage_form", "a ring that counts a row too many", {}, [](CacheFixture& c) {
     RingState& ring = inRing(c, 1);
     ++ring.filled;
     ++ring.offset;
-    return Violation{"", "", Layer(1), {}, {}};
+    return Violation{"", "", CacheLayer(1), {}, {}};
   });
   add("storage_form", "two rows of a ring exchanged, maps and all", {"row_tags"}, [](CacheFixture& c) {
     inRing(c, 1);
@@ -365,7 +366,7 @@ std::vector<Damage> damages() {
   add("prefix_sums", "sums of another map", {}, [](CacheFixture& c) {
     LayerGroup& group = c.state.groups[static_cast<std::size_t>(c.state.groupOf[1])];
     group.idSums = changed(group.idSums, [](auto& v) { v = {0, 1, 2}; });
-    return Violation{"", "", Layer(1), Index(1), {}};
+    return Violation{"", "", CacheLayer(1), Index(1), {}};
   });
   add("prefix_sums", "sums of a longer context", {}, [](CacheFixture& c) {
     c.state.contextSums = changed(c.state.contextSums, [](auto& v) { v.assign(500, 0); });
@@ -403,7 +404,7 @@ class InvariantsTest : public QObject {
       QVERIFY2(checkAll(cache.input(full)).empty(), qPrintable(text(checkAll(cache.input(full)))));
     QVERIFY(cache.apply({Delete{Position(7)}, Delete{Position(30)}}));  // the evicted ones
     QVERIFY2(checkAll(cache.input(true)).empty(), qPrintable(text(checkAll(cache.input(true)))));
-    QCOMPARE(cache.state.group(1).absent, 0);
+    QCOMPARE(cache.state.group(CacheLayer(1)).absent, 0);
   }
 
   void damageIsNamed_data() {
@@ -448,7 +449,7 @@ class InvariantsTest : public QObject {
     cache.manifest.scrubPeriod = 8;
     const int flipped = 23;
     cache.record(0, flipped)[0] ^= 4;
-    const std::int32_t id = cache.state.map(0).ledger[flipped].value();
+    const std::int32_t id = cache.state.map(CacheLayer(0)).ledger[flipped].value();
     int found = 0;
     for (std::int64_t tick = 100; tick < 108; ++tick) {
       const std::vector<Violation> violations = checkAll(cache.input(false, tick));

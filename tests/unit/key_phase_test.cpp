@@ -34,8 +34,8 @@ double relative(const Floats& a, const Floats& b) {
 /// Largest relative deviation of any key of b from a's.
 double keysApart(Session& a, Session& b) {
   double worst = 0;
-  for (int layer = 0; layer < a.state().layers(); ++layer)
-    for (int i = 0; i < static_cast<int>(a.state().map(layer).size()); ++i)
+  for (int layer = 0; layer < a.cacheLayers().layers; ++layer)
+    for (int i = 0; i < static_cast<int>(a.state().map(CacheLayer(layer)).size()); ++i)
       worst = std::max(worst, relative(keyOf(b, layer, i), keyOf(a, layer, i)));
   return worst;
 }
@@ -119,8 +119,7 @@ void KeyPhaseTest::edits() {
   const double keys = keysApart(*read, *write), logits = logitsApart(*read, *write);
   QVERIFY2(keys < 1e-5 && logits < 1e-4, qPrintable(QString("keys %1, logits %2").arg(keys).arg(logits)));
   call(*write, "rebuild");
-  QCOMPARE(call(*write, "drift")["k"],
-           json(std::vector<double>(static_cast<std::size_t>(write->state().layers()), 0.0)));
+  QCOMPARE(call(*write, "drift")["k"], json(std::vector<double>(write->state().layers().size(), 0.0)));
 }
 
 /// Deletes one early token a hundred times: every row behind is rewritten each time.

@@ -17,7 +17,7 @@ namespace {
 /// Bytes other than 0 in slots that were ever handed out. The rest of a pool is memory that nobody has written.
 std::int64_t leftovers(const Session& s) {
   std::int64_t bytes = 0;
-  for (int layer = 0; layer < s.store().layers(); ++layer) {
+  for (const CacheLayer layer : s.store().layers()) {
     const RowPool& pool = s.store().pool(layer);
     const std::int32_t used = s.store().slots(layer).untouched();
     std::vector<Slot> slots;
@@ -32,7 +32,7 @@ std::int64_t leftovers(const Session& s) {
 /// Records of every layer's resident rows.
 std::vector<std::string> recordsOf(const Session& s) {
   std::vector<std::string> out;
-  for (int layer = 0; layer < s.store().layers(); ++layer)
+  for (const CacheLayer layer : s.store().layers())
     for (const Slot slot : s.state().map(layer).residentSlots()) {
       out.emplace_back(static_cast<std::size_t>(s.store().pool(layer).stride()), '\0');
       s.store().pool(layer).readRecords(std::span(&slot, 1), reinterpret_cast<std::uint8_t*>(out.back().data()));
@@ -43,7 +43,7 @@ std::vector<std::string> recordsOf(const Session& s) {
 /// Slots of whole pools, handed out or not, that hold one of the records.
 std::int64_t slotsWith(const Session& s, const std::vector<std::string>& records) {
   std::int64_t found = 0;
-  for (int layer = 0; layer < s.store().layers(); ++layer) {
+  for (const CacheLayer layer : s.store().layers()) {
     const RowPool& pool = s.store().pool(layer);
     std::vector<Slot> slots;
     for (std::int32_t i = 0; i < pool.slots(); ++i) slots.push_back(Slot(i));

@@ -148,7 +148,7 @@ void LanesTest::readTheWeightsOnce() {
   if (!onHost(*origin)) QSKIP("a device makes one pass per lane");
   std::int64_t weights = 0;
   const Model& model = origin->model();
-  for (int l = 0; l < model.config().layers; ++l) {
+  for (const Layer l : idRange<Layer>(0, model.config().layers)) {
     const LayerWeights& w = model.layer(l);
     for (const TensorView* view : {&w.inputNorm, &w.q, &w.k, &w.v, &w.o, &w.postNorm, &w.gate, &w.up, &w.down})
       weights += view->bytes();
@@ -288,7 +288,7 @@ void LanesTest::reportWhatIsThere() {
   const LanesViewPtr view = group->view();
   QCOMPARE(view->ticks, 1);
   const LaneView &ring = view->lanes[1], &same = view->lanes[2];
-  const int layers = group->session(0).state().layers();
+  const int layers = group->session(0).cacheLayers().count();
   QCOMPARE(static_cast<int>(ring.now.overlap.size()), layers);
   const NewestAttention& seen = *group->session(0).state().attention;
   for (int layer = 0; layer < layers; ++layer) {

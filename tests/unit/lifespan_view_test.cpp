@@ -40,7 +40,7 @@ class LifespanViewTest : public QObject {
     QCOMPARE(view.layers.size(), found->layers.size());
     int gone = 0;
     for (std::size_t l = 0; l < view.layers.size(); ++l) {
-      gone += static_cast<int>(rows - s->state().map(static_cast<int>(l)).resident());
+      gone += static_cast<int>(rows - s->state().map(CacheLayer(static_cast<int>(l))).resident());
       for (std::size_t h = 0; h < heads; ++h) {
         const HeadLifespans& head = view.layers[l][h];
         QCOMPARE(head.predicted.size(), rows);  // rows that have left keep their prediction

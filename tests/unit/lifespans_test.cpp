@@ -26,11 +26,11 @@ std::vector<int> idsFor(const Session& s) {
 using Seen = std::vector<std::vector<std::vector<std::vector<float>>>>;
 
 Seen decoded(const SessionFixture& s) {
-  Seen seen(static_cast<std::size_t>(s->state().layers()));
+  Seen seen(s->state().layers().size());
   const std::vector<int> ids = idsFor(*s.session);
   for (int q = 0; q < kRows; ++q) {
     s.must(q == 0 ? "promptIds" : "step", {{q == 0 ? "ids" : "tokens", {ids[static_cast<std::size_t>(q)]}}});
-    for (int l = 0; l < s->state().layers(); ++l)
+    for (int l = 0; l < s->cacheLayers().layers; ++l)
       seen[static_cast<std::size_t>(l)].push_back(
           s.must("attention", {{"layer", l}}).get<std::vector<std::vector<float>>>());
   }
@@ -125,7 +125,7 @@ class LifespansTest : public QObject {
       for (const SessionFixture* one : {&s, &reads}) one->must("promptIds", {{"ids", idsFor(*s.session)}});
       const Result<Lifespans> got = recordLifespans(*s, {});
       QVERIFY(got);
-      for (int l = 0; l < s->state().layers(); ++l) {
+      for (int l = 0; l < s->cacheLayers().layers; ++l) {
         std::vector<float> stored;
         for (int i = 0; i < kRows; ++i)
           for (const float x :
@@ -141,7 +141,7 @@ class LifespansTest : public QObject {
   void evictionsAreForgotten() {
     const SessionFixture s, whole;
     for (const SessionFixture* one : {&s, &whole}) one->must("promptIds", {{"ids", idsFor(*s.session)}});
-    for (int l = 0; l < s->state().layers(); ++l)
+    for (int l = 0; l < s->cacheLayers().layers; ++l)
       s.must("evict", {{"layer", l}, {"ledger", l ? std::vector<int>{3, 4, 20} : std::vector<int>{4}}, {"now", true}});
     const Result<Lifespans> got = recordLifespans(*s, {}), want = recordLifespans(*whole, {});
     QVERIFY(got && want);

@@ -38,7 +38,7 @@ class ModelTest : public QObject {
       const ModelConfig& c = (*model)->config();
       QCOMPARE((*model)->embed().shape, (std::vector<std::int64_t>{c.vocab, c.hidden}));
       QCOMPARE((*model)->head().data == (*model)->embed().data, c.tieEmbeddings);
-      const LayerWeights& last = (*model)->layer(c.layers - 1);
+      const LayerWeights& last = (*model)->layer(Layer(c.layers - 1));
       QCOMPARE(last.k.shape, (std::vector<std::int64_t>{c.kvHeads * c.headDim, c.hidden}));
       QCOMPARE(static_cast<bool>(last.qBias), c.attentionBias);
       QCOMPARE(static_cast<bool>(last.kNorm), c.qkNorm);
@@ -64,7 +64,7 @@ class ModelTest : public QObject {
     const auto same = [&](const TensorView& role, const char* name) {
       return widened(role) == widened(file->find(name)->view());
     };
-    const LayerWeights& w = (*model)->layer(1);
+    const LayerWeights& w = (*model)->layer(Layer(1));
     QVERIFY(same(w.gate, "model.layers.1.mlp.gate_proj.weight") && same(w.up, "model.layers.1.mlp.up_proj.weight"));
     QVERIFY(same(w.k, "model.layers.1.self_attn.k_proj.weight") && same(w.v, "model.layers.1.self_attn.v_proj.weight"));
     QVERIFY(same(w.inputNorm, "model.layers.1.input_layernorm.weight"));
@@ -132,9 +132,9 @@ class ModelTest : public QObject {
     const auto a = open("synthetic:tiny"), b = open("synthetic:tiny:seed=1"), c = open("synthetic:tiny:seed=2");
     QVERIFY(a && b && c);
     QCOMPARE((*a)->dtype(), kernels::DType::bf16);
-    QVERIFY(widened((*a)->layer(2).down) == widened((*b)->layer(2).down));
-    QVERIFY(widened((*a)->layer(2).down) != widened((*c)->layer(2).down));
-    QVERIFY(widened((*a)->layer(2).gate) != widened((*a)->layer(2).up));
+    QVERIFY(widened((*a)->layer(Layer(2)).down) == widened((*b)->layer(Layer(2)).down));
+    QVERIFY(widened((*a)->layer(Layer(2)).down) != widened((*c)->layer(Layer(2)).down));
+    QVERIFY(widened((*a)->layer(Layer(2)).gate) != widened((*a)->layer(Layer(2)).up));
   }
 
   void syntheticTypesHoldTheSameValues() {

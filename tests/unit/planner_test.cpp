@@ -60,7 +60,7 @@ void furnish(CacheFixture& cache) {
 /// Everything a plan could have changed, in words.
 std::string digest(const CacheState& state) {
   std::string out = json(values(state.context)).dump() + json(ints(state.phases)).dump();
-  for (int layer = 0; layer < state.layers(); ++layer)
+  for (const CacheLayer layer : state.layers())
     out += json(values(state.map(layer).ledger)).dump() + json(values(state.map(layer).slotOf)).dump();
   for (std::size_t i = 0; i < state.ledger.size(); ++i)
     out += std::string(name(state.ledger[LedgerId(static_cast<int>(i))].state));

@@ -197,9 +197,9 @@ class PolicyFactsTest : public QObject {
     s.must("promptIds", {{"ids", SessionFixture::ids(8)}});
     s.must("step", {{"tokens", {11}}});
     std::vector<int> kept;
-    for (LedgerId id : s->state().map(0).ledger) kept.push_back(id.value());
+    for (LedgerId id : s->state().map(CacheLayer(0)).ledger) kept.push_back(id.value());
     QCOMPARE(kept, (std::vector<int>{0, 1, 2, 3, 6, 7, 8}));
-    std::vector<int> phases(s->state().map(0).phases.begin(), s->state().map(0).phases.end());
+    std::vector<int> phases(s->state().map(CacheLayer(0)).phases.begin(), s->state().map(CacheLayer(0)).phases.end());
     QCOMPARE(phases, (std::vector<int>{0, 1, 2, 3, 4, 5, 6}));
     s.must("step", {{"tokens", {12}}});
     const ResidencyView& seen = *s->state().attention->maps[0];  // as token 9 saw it, itself included

@@ -125,9 +125,10 @@ void everyKindOfWork(Session& session, int rounds) {
     const LedgerId id = session.state().context[static_cast<std::size_t>(15 + round)];
     call(session, "pin", {{"ledger", id.value()}});
     call(session, "setBrightness", {{"ledger", id.value()}, {"value", round}});
-    call(
-        session, "evict",
-        {{"layer", round % session.state().layers()}, {"ledger", {session.state().context[2].value()}}, {"now", true}});
+    call(session, "evict",
+         {{"layer", round % session.cacheLayers().count()},
+          {"ledger", {session.state().context[2].value()}},
+          {"now", true}});
     call(session, "undo");
     call(session, "undo");
     if (round % 3) call(session, "redo");

@@ -251,7 +251,7 @@ class Pair {
     for (int layer = 0; layer < 3; ++layer) {
       if (!everywhere && layer != one) continue;
       std::vector<LedgerId> ids;
-      const ResidencyView& map = cache.state.map(layer);
+      const ResidencyView& map = cache.state.map(CacheLayer(layer));
       for (std::size_t p = everywhere ? 2 : 0; p < cache.state.context.size(); p += 7) {
         const LedgerId id = cache.state.context[p];
         const bool resident = std::find(map.ledger.begin(), map.ledger.end(), id) != map.ledger.end();
@@ -272,7 +272,7 @@ class Pair {
     for (Token& t : reference.tokens)
       if (t.ledger >= before.ledger.nextId().value())
         for (int layer = 0; layer < 3; ++layer) {
-          const ResidencyView& map = cache.state.map(layer);
+          const ResidencyView& map = cache.state.map(CacheLayer(layer));
           const auto found = std::find(map.ledger.begin(), map.ledger.end(), LedgerId(t.ledger));
           t.slots[layer] =
               found == map.ledger.end() ? -1 : map.slotOf[static_cast<std::size_t>(found - map.ledger.begin())].value();
@@ -296,7 +296,7 @@ class Pair {
       const int phase = mode == PositionMode::Absolute ? t.phase : static_cast<int>(p);
       if (state.phases[p] != phase) return say(said, where + ": phase differs");
       for (const auto& [layer, slot] : t.slots) {
-        const ResidencyView& map = state.map(layer);
+        const ResidencyView& map = state.map(CacheLayer(layer));
         std::size_t& i = index[static_cast<std::size_t>(layer)];
         if (i >= map.size() || map.ledger[i] != id || map.slotOf[i].value() != slot)
           return say(said, where + ", layer " + std::to_string(layer) + ": row or slot differs");
@@ -307,7 +307,8 @@ class Pair {
       ++p;
     }
     for (std::size_t layer = 0; layer < 3; ++layer)
-      if (state.map(static_cast<int>(layer)).size() != index[layer]) return say(said, "a map has rows too many");
+      if (state.map(CacheLayer(static_cast<int>(layer))).size() != index[layer])
+        return say(said, "a map has rows too many");
     return ledgerAgrees(said) && slotsAgree(before, said) && sharing(before, actions, said);
   }
 
@@ -333,7 +334,9 @@ class Pair {
   /// Slots in use and free ones make the pool, in every layer.
   bool slotsAgree(const CacheState&, QByteArray& said) {
     for (int layer = 0; layer < 3; ++layer)
-      if (static_cast<int>(cache.state.map(layer).size()) + cache.store.slots(layer).available() != 600)
+      if (static_cast<int>(cache.state.map(CacheLayer(layer)).size()) +
+              cache.store.slots(CacheLayer(layer)).available() !=
+          600)
         return say(said, "layer " + std::to_string(layer) + " lost a slot or freed one twice");
     return true;
   }
@@ -342,8 +345,9 @@ class Pair {
   bool sharing(const CacheState& before, const std::vector<Action>& actions, QByteArray& said) {
     const CacheState& state = cache.state;
     for (int layer = 0; layer < 3; ++layer)
-      if (state.group(layer).absent == 0 &&
-          (!state.map(layer).ledger.sharesWith(state.context) || !state.map(layer).phases.sharesWith(state.phases)))
+      if (state.group(CacheLayer(layer)).absent == 0 &&
+          (!state.map(CacheLayer(layer)).ledger.sharesWith(state.context) ||
+           !state.map(CacheLayer(layer)).phases.sharesWith(state.phases)))
         return say(said, "a whole map does not share the context's columns");
     const bool onlyAdds =
         std::all_of(actions.begin(), actions.end(), [](const Action& a) { return std::holds_alternative<Add>(a); });
@@ -396,9 +400,9 @@ class SpliceTest : public QObject {
       QVERIFY(cache.add(3));
       QCOMPARE(cache.state.context.data(), before.context.data());
       QCOMPARE(cache.state.brightness.data(), before.brightness.data());
-      QCOMPARE(cache.state.map(0).slotOf.data(), before.map(0).slotOf.data());
+      QCOMPARE(cache.state.map(CacheLayer(0)).slotOf.data(), before.map(CacheLayer(0)).slotOf.data());
       QCOMPARE(before.context.size(), std::size_t{20});
-      QCOMPARE(before.map(0).size(), std::size_t{20});
+      QCOMPARE(before.map(CacheLayer(0)).size(), std::size_t{20});
     }
   }
 
@@ -408,12 +412,13 @@ class SpliceTest : public QObject {
     QVERIFY(cache.apply({Evict{Layer(1), {}, {LedgerId(3)}}}));
     const CacheState before = cache.state;
     const std::vector<LedgerId> context(before.context.begin(), before.context.end());
-    const std::vector<Slot> slotOf(before.map(1).slotOf.begin(), before.map(1).slotOf.end());
+    const std::vector<Slot> slotOf(before.map(CacheLayer(1)).slotOf.begin(), before.map(CacheLayer(1)).slotOf.end());
     QVERIFY(cache.apply(
         {ReplacePair{Position(4), Position(5), {TokenId(9)}}, Insert{Position(9), {TokenId(1)}}, Add{TokenId(3)}}));
     QVERIFY(cache.add(4));
     QVERIFY(std::equal(context.begin(), context.end(), before.context.begin(), before.context.end()));
-    QVERIFY(std::equal(slotOf.begin(), slotOf.end(), before.map(1).slotOf.begin(), before.map(1).slotOf.end()));
+    QVERIFY(std::equal(slotOf.begin(), slotOf.end(), before.map(CacheLayer(1)).slotOf.begin(),
+                       before.map(CacheLayer(1)).slotOf.end()));
     QCOMPARE(before.ledger.size(), std::size_t{50});
     QCOMPARE(before.ledger[LedgerId(4)].state, RowState::Live);
     QVERIFY(before.ledger[LedgerId(4)].children.empty());
@@ -438,8 +443,8 @@ class SpliceTest : public QObject {
     QVERIFY(cache.apply({Evict{Layer(1), {}, {LedgerId(3)}}, Evict{Layer(3), {}, {LedgerId(3)}}}));
     QCOMPARE(cache.state.groups.size(), std::size_t{2});
     QCOMPARE(cache.state.groupOf[1], cache.state.groupOf[3]);
-    QCOMPARE(cache.state.group(1).absent, 1);
-    QCOMPARE(cache.state.group(0).absent, 0);
+    QCOMPARE(cache.state.group(CacheLayer(1)).absent, 1);
+    QCOMPARE(cache.state.group(CacheLayer(0)).absent, 0);
     QVERIFY(cache.apply({Evict{Layer(3), {}, {LedgerId(4)}}}));
     QCOMPARE(cache.state.groups.size(), std::size_t{3});
     QVERIFY2(checkAll(cache.input(true)).empty(), qPrintable(text(checkAll(cache.input(true)))));

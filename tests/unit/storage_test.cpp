@@ -17,7 +17,7 @@ json ringed(int window, const json& more = json::object()) {
 }
 
 /// Values of the resident rows of a layer, K then V, as read.
-std::vector<float> rowsOf(const SessionFixture& s, int layer) {
+std::vector<float> rowsOf(const SessionFixture& s, CacheLayer layer) {
   const RowPool& pool = s->store().pool(layer);
   const std::span<const Slot> slots = s->state().map(layer).residentSlots();
   std::vector<float> k(slots.size() * static_cast<std::size_t>(pool.width())), v(k.size());
@@ -92,20 +92,20 @@ class StorageTest : public QObject {
   void formatsConvertLive() {
     SessionFixture s(json{{"dtype", "f32"}});
     s.prompt(20);
-    const std::vector<float> exact = rowsOf(s, 1);
+    const std::vector<float> exact = rowsOf(s, CacheLayer(1));
     s.must("setFormat", {{"k", "int8"}, {"v", "fp8-e4m3"}, {"layer", 1}});
     QVERIFY(sound(s));
     QCOMPARE(s.must("storage", {{"layer", 1}})["k"], "int8");
     QCOMPARE(s.must("storage", {{"layer", 0}})["k"], "f32");
-    const std::vector<float> stored = rowsOf(s, 1);
+    const std::vector<float> stored = rowsOf(s, CacheLayer(1));
     double worst = 0;
     for (std::size_t i = 0; i < exact.size(); ++i) worst = std::max(worst, double(std::abs(exact[i] - stored[i])));
     QVERIFY(worst > 0);
     s.must("step", {{"n", 2}});
     // Codes and scales that were read are found again: a way back through f32 loses nothing more.
-    const std::vector<float> grown = rowsOf(s, 1);
+    const std::vector<float> grown = rowsOf(s, CacheLayer(1));
     s.must("setFormat", {{"k", "f32"}, {"v", "f32"}, {"layer", 1}});
-    QVERIFY(rowsOf(s, 1) == grown);
+    QVERIFY(rowsOf(s, CacheLayer(1)) == grown);
     QVERIFY(sound(s));
   }
 
@@ -162,8 +162,7 @@ class StorageTest : public QObject {
                   {{"ids",
                     std::vector<int>(ids.begin() + static_cast<std::ptrdiff_t>(i),
                                      ids.begin() + static_cast<std::ptrdiff_t>(i) + 7)}});
-    for (int layer = 0; layer < whole->state().layers(); ++layer)
-      QVERIFY(rowsOf(whole, layer) == rowsOf(pieces, layer));
+    for (const CacheLayer layer : whole->state().layers()) QVERIFY(rowsOf(whole, layer) == rowsOf(pieces, layer));
     QVERIFY(logitsOf(whole) == logitsOf(pieces));
     QVERIFY(sound(whole));
   }
@@ -209,12 +208,13 @@ class StorageTest : public QObject {
     s.prompt(25);
     s.must("step", {{"n", 4}});
     QVERIFY(sound(s));
-    QCOMPARE(s->state().map(0).resident(), std::size_t(29));
-    QCOMPARE(s->state().map(1).resident(), std::size_t(6));
-    QCOMPARE(s->state().map(1).first, 23);
+    QCOMPARE(s->state().map(CacheLayer(0)).resident(), std::size_t(29));
+    QCOMPARE(s->state().map(CacheLayer(1)).resident(), std::size_t(6));
+    QCOMPARE(s->state().map(CacheLayer(1)).first, 23);
     QCOMPARE(s.must("storage", {{"layer", 2}})["v"], "int8");
     QVERIFY(s.must("ring", {{"layer", 0}}).is_null());
-    QVERIFY(s->store().pool(1).slots() < s->store().pool(0).slots() / 4);  // memory is really given back
+    QVERIFY(s->store().pool(CacheLayer(1)).slots() <
+            s->store().pool(CacheLayer(0)).slots() / 4);  // memory is really given back
     s.must("undo");
     QVERIFY(sound(s));
   }
@@ -225,7 +225,7 @@ class StorageTest : public QObject {
           ringed(12, {{"layout", layout}, {"faults", true}, {"ring", {{"window", 12}, {"block_tokens", 4}}}}));
       s.prompt(18);
       const std::string before = s.hash();
-      s.must("fault", {{"kind", "kernel"}, {"n", 1 + 2 * s->state().layers()}});  // in the third token's pass
+      s.must("fault", {{"kind", "kernel"}, {"n", 1 + 2 * s->cacheLayers().count()}});  // in the third token's pass
       const json report = s.must("step")[0];
       QCOMPARE(report["ok"], false);
       QCOMPARE(s.hash(), before);
@@ -280,7 +280,7 @@ class StorageTest : public QObject {
       SessionFixture s(
           ringed(12, {{"layout", layout}, {"faults", true}, {"guards", false}, {"kv", {{"k", "f16"}, {"v", "int8"}}}}));
       s.prompt(20);
-      const int first = s->state().map(2).first;
+      const int first = s->state().map(CacheLayer(2)).first;
       const json done =
           s.must("fault", {{"kind", "scale_swap"}, {"layer", 2}, {"index", first + 4}, {"other", first + 7}});
       const json report = s.must("step")[0];

@@ -124,6 +124,7 @@ class SweepTest : public QObject {
   void intervals();
   void recallIsWhatGreedyRepliesSay();
   void measuresOfAWindow();
+  void oraclesAreToldByLayersOfTheModel();
 };
 
 void SweepTest::badSpecsNameTheirKey_data() {
@@ -483,6 +484,26 @@ void SweepTest::measuresOfAWindow() {
   QVERIFY(*window.measure("attention_kept") < 0.7 && *window.measure("attention_kept") > 0.2);
   QVERIFY(*window.measure("kl_mean") > 0);
   QCOMPARE(*window.measure("bytes_live") * 40, *all.measure("bytes_live") * 16);
+}
+
+/// What a reference saw is the same whether its residency is by layer or by KV head.
+void SweepTest::oraclesAreToldByLayersOfTheModel() {
+  json given = smallSpec();
+  given["axes"] = {{{"name", "policy"},
+                    {"key", "policy"},
+                    {"values", {{{"label", "oracle"}, {"value", "oracle:capacity=16,window=4"}}}}}};
+  given["measure"] = {"attention", "kl"};
+  QTemporaryDir folder;
+  std::vector<double> kl, kept;
+  for (const char* residency : {"layer", "kv_head"}) {
+    given["reference"] = {{"policy", "full"}, {"residency", residency}};
+    const SweepOutcome outcome = must(runSweep(parsed(given), into(folder.filePath(residency).toStdString())));
+    kl.push_back(outcome.rows[0].measure("kl_mean").value_or(0));
+    kept.push_back(outcome.rows[0].measure("attention_kept").value_or(0));
+  }
+  QVERIFY(kl[0] > 0);
+  QCOMPARE(kl[1], kl[0]);
+  QVERIFY2(std::abs(kept[1] - kept[0]) < 1e-6, qPrintable(QString("%1, %2").arg(kept[0]).arg(kept[1])));
 }
 
 QTEST_GUILESS_MAIN(SweepTest)

@@ -40,7 +40,7 @@ bool same(const std::vector<float>& a, const std::vector<float>& b) {
 /// From the rows as they are read one by one.
 std::vector<float> norms(const SessionFixture& s, bool keys) {
   std::vector<float> out;
-  for (int layer = 0; layer < s->state().layers(); ++layer) {
+  for (const CacheLayer layer : s->state().layers()) {
     const ResidencyView& map = s->state().map(layer);
     const RowPool& pool = s->store().pool(layer);
     std::vector<float> row(static_cast<std::size_t>(pool.width()));
@@ -89,7 +89,7 @@ class TilesTest : public QObject {
   void aPartIsThatPartOfTheWhole() {
     SessionFixture s(on(m_backend, {{"policy", evicting()}}));
     s.prompt(60);
-    const std::size_t length = 60, layers = static_cast<std::size_t>(s->state().layers());
+    const std::size_t length = 60, layers = s->state().layers().size();
     for (const Quantity quantity : {Quantity::KNorm, Quantity::Residency, Quantity::Age, Quantity::Attention}) {
       const std::vector<float> all = valuesOf(*ask(s, quantity));
       for (const auto& [begin, end] : {std::pair{0, 1}, {13, 41}, {59, 60}, {60, 60}, {50, 400}, {300, 400}}) {
@@ -199,7 +199,7 @@ class TilesTest : public QObject {
   void attentionComesWhereItIsAskedFor() {
     SessionFixture all(on(m_backend)), some(on(m_backend));
     keepAttention(*all);
-    const std::size_t layers = static_cast<std::size_t>(some->state().layers());
+    const std::size_t layers = some->state().layers().size();
     const auto here = [&] {
       std::size_t count = 0;
       for (const std::vector<float>& mass : some->state().attention->mass) count += !mass.empty();
@@ -214,7 +214,7 @@ class TilesTest : public QObject {
     QCOMPARE(here(), layers);  // a prompt is looked at as a whole
     both("step", {{"n", 3}});
     QCOMPARE(here(), std::size_t{1});
-    QVERIFY(tile(*some, {Quantity::Attention, Layer(static_cast<int>(layers) - 1)}));
+    QVERIFY(tile(*some, {Quantity::Attention, CacheLayer(static_cast<int>(layers) - 1)}));
     both("step", {});
     QCOMPARE(here(), std::size_t{1});  // the last layer's was there
     QVERIFY(agree());
@@ -259,8 +259,8 @@ class TilesTest : public QObject {
   void layersBeyondTheLastAreRefused() {
     SessionFixture s(on(m_backend));
     s.prompt(5);
-    for (const int layer : {-1, s->state().layers()})
-      QCOMPARE(tile(*s, {Quantity::KNorm, Layer(layer)}).error().code, std::string("out_of_range"));
+    for (const int layer : {-1, s->cacheLayers().count()})
+      QCOMPARE(tile(*s, {Quantity::KNorm, CacheLayer(layer)}).error().code, std::string("out_of_range"));
   }
 
  private:

@@ -126,10 +126,10 @@ class AuditTest : public QObject {
     AuditView view(context, nullptr);
     view.setObjectName("audit");
     show(view);
-    context.setFocus(Focus{context.snapshot()->tick, Layer(0), Head(0), Position(-1), LedgerId(-1)});
+    context.setFocus(Focus{context.snapshot()->tick, CacheLayer(0), Head(0), Position(-1), LedgerId(-1)});
     QSignalSpy said(&context, &InspectorContext::scripted);
     QTest::keyClick(&view.table(), Qt::Key_Down);
-    QCOMPARE(context.focus().layer, Layer(1));
+    QCOMPARE(context.focus().layer, CacheLayer(1));
     QCOMPARE(said.last().at(0).toString(), QString("view.focus({layer: 1})"));
     QHeaderView* header = view.table().horizontalHeader();
     QTest::mouseClick(header->viewport(), Qt::LeftButton, {},
@@ -151,7 +151,7 @@ class AuditTest : public QObject {
     AuditView view(context, nullptr);
     view.setObjectName("audit");
     show(view);
-    context.setFocus(Focus{context.snapshot()->tick, Layer(3), Head(0), Position(-1), LedgerId(-1)});
+    context.setFocus(Focus{context.snapshot()->tick, CacheLayer(3), Head(0), Position(-1), LedgerId(-1)});
     auto* button = view.findChild<QToolButton*>();
     int entries = 0;
     std::set<std::string> names;

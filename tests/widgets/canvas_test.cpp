@@ -29,7 +29,7 @@ struct Rig {
   explicit Rig(const QString& id, const QString& name)
       : context(options(id)), view(makeView(*findView(id), context, nullptr)) {
     context.measured = true;
-    context.setFocus(Focus{context.snapshot()->tick, Layer(2), Head(0), Position(-1), LedgerId(-1)});
+    context.setFocus(Focus{context.snapshot()->tick, CacheLayer(2), Head(0), Position(-1), LedgerId(-1)});
     context.focusPosition(Position(12));
     if (id == "quant") (void)view->setOption("follow", true);
     view->resize(1180, 420);

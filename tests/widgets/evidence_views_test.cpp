@@ -190,7 +190,7 @@ class EvidenceViewsTest : public QObject {
     const auto view = open<InvariantsView>(context);
     QTest::mouseClick(named<QPushButton>(*view, "Go to failure"), Qt::LeftButton);
     QCOMPARE(context.snapshot()->tick, Tick(17));
-    QCOMPARE(context.focus().layer, Layer(2));
+    QCOMPARE(context.focus().layer, CacheLayer(2));
     const LedgerId expected = context.snapshot()->report->violations[1].ledger.value();
     QCOMPARE(context.focus().ledger, expected);
   }

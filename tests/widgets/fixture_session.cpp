@@ -470,9 +470,9 @@ class Maker {
     report->actions = actions;
     report->events = events(tick, actions);
     if (broken(tick))
-      report->violations = {
-          {"tags", "layer 2 index 40: the map says one row, the tag another", Layer(2), Index(40), m_layers[2][41]},
-          {"mirror", "layer 2 index 41 is out of order", Layer(2), Index(41), m_layers[2][40]}};
+      report->violations = {{"tags", "layer 2 index 40: the map says one row, the tag another", CacheLayer(2),
+                             Index(40), m_layers[2][41]},
+                            {"mirror", "layer 2 index 41 is out of order", CacheLayer(2), Index(41), m_layers[2][40]}};
     return report;
   }
 

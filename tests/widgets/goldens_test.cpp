@@ -123,7 +123,7 @@ class GoldensTest : public QObject {
     std::unique_ptr<InspectorView> view(makeView(*findView(id), context, nullptr));
     if (context.snapshot()) {
       context.setFocus(
-          Focus{context.snapshot()->tick, Layer(id == "storage" ? 0 : 2), Head(0), Position(-1), LedgerId(-1)});
+          Focus{context.snapshot()->tick, CacheLayer(id == "storage" ? 0 : 2), Head(0), Position(-1), LedgerId(-1)});
       context.focusPosition(Position(id == "history"      ? 44
                                          : id == "mirror" ? 50
                                          : id == "rings"  ? 84

@@ -20,15 +20,16 @@ class LayerTextTest : public QObject {
 
  private slots:
   void names() {
-    QCOMPARE(layerText(of(1), 3), QStringLiteral("3"));
-    QCOMPARE(layerText(of(2), 3), QStringLiteral("1.1"));
-    QCOMPARE(layerText(Snapshot(), 3), QStringLiteral("3"));
+    QCOMPARE(layerText(of(1), CacheLayer(3)), QStringLiteral("3"));
+    QCOMPARE(layerText(of(2), CacheLayer(3)), QStringLiteral("1.1"));
+    QCOMPARE(layerText(Snapshot(), CacheLayer(3)), QStringLiteral("3"));
     QCOMPARE(of(2).info->cacheLayers.count(), 8);
   }
 
   void argumentsOfVerbs() {
-    QCOMPARE(withLayer(of(1), Layer(3)), nlohmann::json({{"layer", 3}}));
-    QCOMPARE(withLayer(of(2), Layer(3), {{"begin", 5}}), nlohmann::json({{"layer", 1}, {"kvHead", 1}, {"begin", 5}}));
+    QCOMPARE(withLayer(of(1), CacheLayer(3)), nlohmann::json({{"layer", 3}}));
+    QCOMPARE(withLayer(of(2), CacheLayer(3), {{"begin", 5}}),
+             nlohmann::json({{"layer", 1}, {"kvHead", 1}, {"begin", 5}}));
   }
 
   void groups() {

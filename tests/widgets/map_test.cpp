@@ -46,11 +46,11 @@ class MapTest : public QObject {
     FakeContext context;
     MapView view(context, nullptr);
     show(view);
-    context.setFocus(Focus{context.snapshot()->tick, Layer(1), Head(0), Position(10), LedgerId(10)});
+    context.setFocus(Focus{context.snapshot()->tick, CacheLayer(1), Head(0), Position(10), LedgerId(10)});
     QTest::keyClick(&view.canvas(), Qt::Key_Right);
     QCOMPARE(context.focus().position, Position(11));
     QTest::keyClick(&view.canvas(), Qt::Key_Down);
-    QCOMPARE(context.focus().layer, Layer(2));
+    QCOMPARE(context.focus().layer, CacheLayer(2));
     QTest::keyClick(&view.canvas(), Qt::Key_End);
     QCOMPARE(context.focus().position.value(), context.snapshot()->length() - 1);
     QTest::keyClick(&view.canvas(), Qt::Key_Right);
@@ -124,7 +124,7 @@ class MapTest : public QObject {
     const auto& exact = *context.snapshot()->exactness;
     const auto stale = std::find_if(exact.begin(), exact.end(), [](Exactness e) { return e != Exactness::Exact; });
     QVERIFY(stale != exact.end());
-    context.setFocus(Focus{context.snapshot()->tick, Layer(1), Head(0),
+    context.setFocus(Focus{context.snapshot()->tick, CacheLayer(1), Head(0),
                            Position(static_cast<std::int32_t>(stale - exact.begin())), LedgerId(-1)});
     QVERIFY2(view.canvas().readout().contains(valueText(Quantity::Staleness, static_cast<float>(*stale))),
              qPrintable(view.canvas().readout()));

@@ -61,7 +61,7 @@ struct Rig {
   Rig(SnapshotPtr only, QSize size) : context(std::move(only)), view(context, nullptr) { open(size); }
   void open(QSize size) {
     view.setObjectName("quant");
-    context.setFocus(Focus{context.snapshot()->tick, Layer(2), Head(0), Position(-1), LedgerId(-1)});
+    context.setFocus(Focus{context.snapshot()->tick, CacheLayer(2), Head(0), Position(-1), LedgerId(-1)});
     view.resize(size);
     view.show();
     golden::settle(view);
@@ -263,7 +263,7 @@ class QuantTest : public QObject {
   /// Many rows to a pixel: the bad one alone reaches the top of its lane.
   void oneBadRowOfManyIsSeen() {
     Rig rig(longSnapshot(), {700, 420});
-    rig.context.setFocus(Focus{rig.context.snapshot()->tick, Layer(1), Head(0), Position(-1), LedgerId(-1)});
+    rig.context.setFocus(Focus{rig.context.snapshot()->tick, CacheLayer(1), Head(0), Position(-1), LedgerId(-1)});
     QVERIFY(rig.measure());
     const QImage shot = rig.view.picture({700, 420}, 1).convertToFormat(QImage::Format_RGB32);
     const QRect bars = rig.view.canvas().bars(0);
@@ -283,7 +283,7 @@ class QuantTest : public QObject {
     QCOMPARE(said.last().at(0).toString(), QString("view.focus({layer: 2, row: 40})"));
     QTest::keyClick(&rig.view.canvas(), Qt::Key_Right);
     QTest::keyClick(&rig.view.canvas(), Qt::Key_Up);
-    QCOMPARE(rig.context.focus().layer, Layer(1));
+    QCOMPARE(rig.context.focus().layer, CacheLayer(1));
     QCOMPARE(rig.context.focus().position, Position(41));
     QTest::keyClick(&rig.view.canvas(), Qt::Key_Home);
     QCOMPARE(rig.context.focus().position, Position(0));
@@ -295,7 +295,7 @@ class QuantTest : public QObject {
     QTest::keyClick(&rig.view.canvas(), Qt::Key_0);
     QCOMPARE(rig.view.canvas().axis().scale, fitted);
     QTest::keyClick(&rig.view.table(), Qt::Key_Down);
-    QCOMPARE(rig.context.focus().layer, Layer(2));
+    QCOMPARE(rig.context.focus().layer, CacheLayer(2));
     QCOMPARE(said.last().at(0).toString(), QString("view.focus({layer: 2})"));
   }
 
@@ -353,7 +353,7 @@ class QuantTest : public QObject {
   void typesWithoutScaleSaySo() {
     Rig rig;
     rig.context.setFocus(
-        Focus{rig.context.snapshot()->tick, Layer(0), Head(0), Position(20), rig.context.snapshot()->context[20]});
+        Focus{rig.context.snapshot()->tick, CacheLayer(0), Head(0), Position(20), rig.context.snapshot()->context[20]});
     QVERIFY(rig.measure());
     QVERIFY(rig.view.setOption("figure", "at_max"));
     QVERIFY(rig.view.canvas().lanes()[0].bars.values.empty());
@@ -448,8 +448,8 @@ class QuantTest : public QObject {
       };
     if (!tag.contains("unmeasured")) QVERIFY(rig->measure());
     if (!figure.isEmpty()) QVERIFY(rig->view.setOption("figure", figure.toStdString()));
-    rig->context.setFocus(
-        Focus{rig->context.snapshot()->tick, Layer(tag.contains("long") ? 1 : 2), Head(0), Position(-1), LedgerId(-1)});
+    rig->context.setFocus(Focus{rig->context.snapshot()->tick, CacheLayer(tag.contains("long") ? 1 : 2), Head(0),
+                                Position(-1), LedgerId(-1)});
     rig->context.focusPosition(Position(52));
     if (tag.contains("stale")) rig->context.showTick(Tick(18));
     const QImage shot = rig->view.picture(size, scale);

@@ -128,7 +128,7 @@ class RingsTest : public QObject {
   void clickFocusesAndSaysSo() {
     FakeContext context(mixed());
     RingsView view(context, nullptr);
-    context.setFocus(Focus{context.snapshot()->tick, Layer(2), Head(0), Position(-1), LedgerId(-1)});
+    context.setFocus(Focus{context.snapshot()->tick, CacheLayer(2), Head(0), Position(-1), LedgerId(-1)});
     show(view);
     const RingPicture& ring = *view.canvas().ring();
     const RingShape shape = view.canvas().shape();
@@ -140,14 +140,14 @@ class RingsTest : public QObject {
     QVERIFY(view.canvas().readout().startsWith("under pointer"));
     QTest::mouseClick(&view.canvas(), Qt::LeftButton, {}, at);
     QCOMPARE(context.focus().position.value(), ring.positionOf[10]);
-    QCOMPARE(context.focus().layer, Layer(2));
+    QCOMPARE(context.focus().layer, CacheLayer(2));
     QCOMPARE(said.last().at(0).toString(), QString("view.focus({layer: 2, row: %1})").arg(ring.positionOf[10]));
   }
 
   void keysFollowTheLogicalOrder() {
     FakeContext context(mixed());
     RingsView view(context, nullptr);
-    context.setFocus(Focus{context.snapshot()->tick, Layer(2), Head(0), Position(-1), LedgerId(-1)});
+    context.setFocus(Focus{context.snapshot()->tick, CacheLayer(2), Head(0), Position(-1), LedgerId(-1)});
     show(view);
     const auto key = [&](Qt::Key pressed) { QTest::keyClick(&view.canvas(), pressed); };
     const auto row = [&] { return view.canvas().ring()->rowOf(context.focus().position); };
@@ -160,14 +160,14 @@ class RingsTest : public QObject {
     key(Qt::Key_End);
     QCOMPARE(row(), 39);
     key(Qt::Key_Down);
-    QCOMPARE(context.focus().layer, Layer(3));
+    QCOMPARE(context.focus().layer, CacheLayer(3));
     QCOMPARE(view.canvas().ring()->ring.window, 24);
     key(Qt::Key_Up);
     key(Qt::Key_Up);
-    QCOMPARE(context.focus().layer, Layer(0));
+    QCOMPARE(context.focus().layer, CacheLayer(0));
     QVERIFY(!view.canvas().ring());
     QTest::mouseClick(&view.canvas(), Qt::LeftButton, {}, view.canvas().smallRing(1).toPoint());
-    QCOMPARE(context.focus().layer, Layer(2));
+    QCOMPARE(context.focus().layer, CacheLayer(2));
     QVERIFY(!view.canvas().accessibleName().isEmpty());
     QVERIFY(view.canvas().accessibleDescription().startsWith("focus"));
   }
@@ -175,7 +175,7 @@ class RingsTest : public QObject {
   void scrubbingGoesThroughAWrap() {
     FakeContext context(mixed());
     RingsView view(context, nullptr);
-    context.setFocus(Focus{context.snapshot()->tick, Layer(3), Head(0), Position(-1), LedgerId(-1)});
+    context.setFocus(Focus{context.snapshot()->tick, CacheLayer(3), Head(0), Position(-1), LedgerId(-1)});
     show(view);
     QSignalSpy said(&context, &InspectorContext::scripted);
     const auto before = view.ticks().wrapBeside(false);
@@ -224,9 +224,9 @@ class RingsTest : public QObject {
   /// Rows behind the window have no slot: nothing is out of place, and what is left in the column is no slot.
   void mirrorShowsLeftRows() {
     const SnapshotPtr s = ringOf(70, 24, 32);
-    QVERIFY(mirrorOf(*s, Layer(0)).findings.empty());
+    QVERIFY(mirrorOf(*s, CacheLayer(0)).findings.empty());
     MirrorModel model;
-    model.set(s, {Layer(0)}, false);
+    model.set(s, {CacheLayer(0)}, false);
     const int slot = model.columnOf("slot0"), tag = model.columnOf("tag0");
     QCOMPARE(model.index(45, slot).data().toString(), QString("left"));
     QCOMPARE(model.index(45, tag).data().toString(), QString());

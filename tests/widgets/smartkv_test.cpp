@@ -75,19 +75,19 @@ class SmartKvTest : public QObject {
     show(view);
     QSignalSpy said(&context, &InspectorContext::scripted);
     QTest::mouseClick(&view.canvas(), Qt::LeftButton, {}, view.canvas().middleOf(2, 40).toPoint());
-    QCOMPARE(context.focus().layer, Layer(2));
+    QCOMPARE(context.focus().layer, CacheLayer(2));
     QCOMPARE(context.focus().position, Position(40));
     QCOMPARE(said.last().at(0).toString(), QString("view.focus({layer: 2, row: 40})"));
     QTest::keyClick(&view.canvas(), Qt::Key_Right);
     QTest::keyClick(&view.canvas(), Qt::Key_Down);
-    QCOMPARE(context.focus().layer, Layer(3));
+    QCOMPARE(context.focus().layer, CacheLayer(3));
     QCOMPARE(context.focus().position, Position(41));
     QTest::keyClick(&view.canvas(), Qt::Key_End);
     QCOMPARE(context.focus().position.value(), context.snapshot()->length() - 1);
     QVERIFY(view.canvas().readout().contains("window"));
     QTest::keyClick(&view.contests(), Qt::Key_Up);
     QTest::mouseClick(view.contests().viewport(), Qt::LeftButton, {}, QPoint(60, 11));
-    QCOMPARE(context.focus().layer, Layer(1));
+    QCOMPARE(context.focus().layer, CacheLayer(1));
     QCOMPARE(context.focus().ledger, context.snapshot()->policies->layers[1].contests.front().loser);
     QVERIFY(view.canvas().readout().contains("in this tick"));
   }
@@ -96,7 +96,7 @@ class SmartKvTest : public QObject {
     FakeContext context(fixture::withPolicies());
     SmartKvView view(context, nullptr);
     show(view);
-    context.setFocus(Focus{context.snapshot()->tick, Layer(2), Head(0), Position(60), LedgerId(-1)});
+    context.setFocus(Focus{context.snapshot()->tick, CacheLayer(2), Head(0), Position(60), LedgerId(-1)});
     const double before = view.canvas().middleOf(2, 61).x() - view.canvas().middleOf(2, 60).x();
     QTest::keyClick(&view.canvas(), Qt::Key_Plus);
     QVERIFY(view.canvas().middleOf(2, 61).x() - view.canvas().middleOf(2, 60).x() > before * 1.3);
@@ -108,7 +108,7 @@ class SmartKvTest : public QObject {
     FakeContext context(fixture::withPolicies());
     SmartKvView view(context, nullptr);
     show(view);
-    context.setFocus(Focus{context.snapshot()->tick, Layer(2), Head(0), Position(-1), LedgerId(-1)});
+    context.setFocus(Focus{context.snapshot()->tick, CacheLayer(2), Head(0), Position(-1), LedgerId(-1)});
     const Tick newest = context.snapshot()->tick;
     QTest::mouseClick(button(view, "Previous competition"), Qt::LeftButton);
     QVERIFY(context.snapshot()->tick < newest);
@@ -121,7 +121,7 @@ class SmartKvTest : public QObject {
     FakeContext context(fixture::withPolicies());
     SmartKvView view(context, nullptr);
     show(view);
-    context.setFocus(Focus{context.snapshot()->tick, Layer(2), Head(0), Position(-1), LedgerId(-1)});
+    context.setFocus(Focus{context.snapshot()->tick, CacheLayer(2), Head(0), Position(-1), LedgerId(-1)});
     QVERIFY(button(view, "Measure lifespans")->isEnabled());
     QTest::mouseClick(button(view, "Measure lifespans"), Qt::LeftButton);
     QCOMPARE(context.commands.back().verb, std::string("lifespans_measure"));
@@ -139,7 +139,7 @@ class SmartKvTest : public QObject {
     QVERIFY(static_cast<bool>(view.setOption("head", 1)));
     QCOMPARE(view.plot().points(), static_cast<int>(measured.layers[2][1].predicted.size()));
     QVERIFY(!view.setOption("head", 2));
-    context.setFocus(Focus{context.snapshot()->tick, Layer(1), Head(0), Position(-1), LedgerId(-1)});
+    context.setFocus(Focus{context.snapshot()->tick, CacheLayer(1), Head(0), Position(-1), LedgerId(-1)});
     QVERIFY(!view.plot().isVisible());  // h2o asks no gate
     Q_EMIT context.busyChanged();
     QTRY_COMPARE(context.queried.back().args["since"], nlohmann::json(measured.serial));
@@ -169,7 +169,7 @@ class SmartKvTest : public QObject {
       FakeContext context{SnapshotPtr(s)};
       SmartKvView view(context, nullptr);
       show(view, {320, 480});
-      context.setFocus(Focus{s->tick, Layer(count - 1), Head(0), Position(19999), LedgerId(-1)});
+      context.setFocus(Focus{s->tick, CacheLayer(count - 1), Head(0), Position(19999), LedgerId(-1)});
       const QPointF at = view.canvas().middleOf(count - 1, 19999);
       QVERIFY(view.canvas().rect().contains(at.toPoint()));
       QVERIFY(!view.picture({320, 480}, 1).isNull());

@@ -58,7 +58,7 @@ class StorageTest : public QObject {
   void lineAndSlotFocus() {
     FakeContext context(mixed());
     StorageTableView view(context, nullptr);
-    context.setFocus(Focus{context.snapshot()->tick, Layer(0), Head(0), Position(-1), LedgerId(-1)});
+    context.setFocus(Focus{context.snapshot()->tick, CacheLayer(0), Head(0), Position(-1), LedgerId(-1)});
     show(view);
     QSignalSpy said(&context, &InspectorContext::scripted);
     const SlotCells& cells = view.slotMap().cells();
@@ -73,9 +73,23 @@ class StorageTest : public QObject {
     QTest::keyClick(&view.slotMap(), Qt::Key_End);
     QTest::keyClick(&view.slotMap(), Qt::Key_Right);
     QTest::keyClick(&view.table(), Qt::Key_Down);
-    QCOMPARE(context.focus().layer, Layer(2));
+    QCOMPARE(context.focus().layer, CacheLayer(2));
     QCOMPARE(said.last().at(0).toString(), QString("view.focus({layer: 2})"));
     QVERIFY(view.slotMap().cells().pointer >= 0);
+  }
+
+  /// Verbs are told the layer of the model and its head.
+  void freeSlotsAreAskedForByHead() {
+    auto byHead = std::make_shared<Snapshot>(*FakeContext(mixed()).snapshot());
+    auto info = std::make_shared<SessionInfo>(*byHead->info);
+    info->cacheLayers = {2, 2};
+    byHead->info = std::move(info);
+    FakeContext context{SnapshotPtr(std::move(byHead))};
+    StorageTableView view(context, nullptr);
+    context.setFocus(Focus{context.snapshot()->tick, CacheLayer(3), Head(0), Position(-1), LedgerId(-1)});
+    show(view);
+    QCOMPARE(context.queried.back().verb, std::string("storage"));
+    QCOMPARE(context.queried.back().args, nlohmann::json({{"layer", 1}, {"kvHead", 1}, {"free", true}}));
   }
 
   /// Menus run commands of the registry: for all layers, or for the focused one.
@@ -83,7 +97,7 @@ class StorageTest : public QObject {
     FakeContext context(mixed());
     StorageTableView view(context, nullptr);
     view.setObjectName("storage");
-    context.setFocus(Focus{context.snapshot()->tick, Layer(3), Head(0), Position(-1), LedgerId(-1)});
+    context.setFocus(Focus{context.snapshot()->tick, CacheLayer(3), Head(0), Position(-1), LedgerId(-1)});
     show(view);
     choose(view, "Set layout", "ring_lut");
     choose(view, "Set K format", "int8");

@@ -95,30 +95,30 @@ class TablesTest : public QObject {
   }
 
   void mirrorInStepIsGreen() {
-    for (int layer = 0; layer < 4; ++layer) QVERIFY(mirrorOf(*last(), Layer(layer)).findings.empty());
+    for (int layer = 0; layer < 4; ++layer) QVERIFY(mirrorOf(*last(), CacheLayer(layer)).findings.empty());
   }
   void mirrorFindsSwappedRows() {
     const SnapshotPtr bad = damaged(last(), [](auto& ids, auto&, auto&) { std::swap(ids[10], ids[11]); });
-    const MirrorLayer mirror = mirrorOf(*bad, Layer(2));
+    const MirrorLayer mirror = mirrorOf(*bad, CacheLayer(2));
     QCOMPARE(mirror.findings.size(), std::size_t{1});
     QVERIFY(mirror.findings[0].index == 10 || mirror.findings[0].index == 11);
-    QVERIFY(mirrorOf(*bad, Layer(1)).findings.empty());
+    QVERIFY(mirrorOf(*bad, CacheLayer(1)).findings.empty());
   }
   void mirrorBlamesTheOneThatMoved() {
     const SnapshotPtr bad = damaged(
         last(), [](auto& ids, auto&, auto&) { std::rotate(ids.begin() + 5, ids.begin() + 50, ids.begin() + 51); });
-    const MirrorLayer mirror = mirrorOf(*bad, Layer(2));
+    const MirrorLayer mirror = mirrorOf(*bad, CacheLayer(2));
     QCOMPARE(mirror.findings.size(), std::size_t{1});
     QCOMPARE(mirror.findings[0].index, 5);
   }
   void mirrorFindsARowOfNowhere() {
     const LedgerId ghost(8);  // replaced in tick 5
     const SnapshotPtr bad = damaged(last(), [&](auto& ids, auto&, auto&) { ids[20] = ghost; });
-    const MirrorLayer mirror = mirrorOf(*bad, Layer(2));
+    const MirrorLayer mirror = mirrorOf(*bad, CacheLayer(2));
     QCOMPARE(mirror.findings.size(), std::size_t{1});
     QCOMPARE(mirror.findings[0].position, -1);
     FakeContext context(bad);
-    context.setFocus(Focus{bad->tick, Layer(2), Head(0), Position(-1), LedgerId(-1)});
+    context.setFocus(Focus{bad->tick, CacheLayer(2), Head(0), Position(-1), LedgerId(-1)});
     MirrorView view(context, nullptr);
     QVERIFY(golden::settle(view));
     QCOMPARE(view.model().rowCount(), bad->length() + 1);
@@ -127,14 +127,14 @@ class TablesTest : public QObject {
   void mirrorFindsSharedSlotsAndFallingPhases() {
     const SnapshotPtr bad =
         damaged(last(), [](auto&, auto& slotOf, auto& phases) { slotOf[9] = slotOf[4], phases[30] = phases[29]; });
-    const MirrorLayer mirror = mirrorOf(*bad, Layer(2));
+    const MirrorLayer mirror = mirrorOf(*bad, CacheLayer(2));
     QCOMPARE(mirror.findings.size(), std::size_t{2});
     QVERIFY(mirror.findings[0].what.contains("slot"));
     QVERIFY(mirror.findings[1].what.contains("phase"));
   }
   void mirrorNamesTheCauseAndGoesThere() {
     FakeContext context(fixture::Options{true});
-    context.setFocus(Focus{context.snapshot()->tick, Layer(2), Head(0), Position(-1), LedgerId(-1)});
+    context.setFocus(Focus{context.snapshot()->tick, CacheLayer(2), Head(0), Position(-1), LedgerId(-1)});
     MirrorView view(context, nullptr);
     view.resize(700, 500);
     QVERIFY(golden::settle(view));
@@ -146,7 +146,7 @@ class TablesTest : public QObject {
   }
   void mirrorKnowsWrongTags() {
     FakeContext context;
-    context.setFocus(Focus{context.snapshot()->tick, Layer(1), Head(0), Position(-1), LedgerId(-1)});
+    context.setFocus(Focus{context.snapshot()->tick, CacheLayer(1), Head(0), Position(-1), LedgerId(-1)});
     auto honest = context.answers["rows"];
     context.answers["rows"] = [honest](const nlohmann::json& args) {
       auto reply = honest(args);

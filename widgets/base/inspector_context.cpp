@@ -42,7 +42,7 @@ void InspectorContext::focusLedger(LedgerId ledger) {
   setFocus(next);
 }
 
-void InspectorContext::focusLayer(Layer layer) {
+void InspectorContext::focusLayer(CacheLayer layer) {
   Focus next = m_focus;
   next.layer = layer;
   setFocus(next);

@@ -21,7 +21,7 @@ namespace kvlab {
 /// for good (-1 = none) and follows it when edits move it.
 struct Focus {
   Tick tick;
-  Layer layer{0};
+  CacheLayer layer{0};
   Head head{0};
   Position position{-1};
   LedgerId ledger{-1};
@@ -84,7 +84,7 @@ class InspectorContext : public QObject {
   /// Sets the row, keeping layer and head; the ledger id follows from the shown snapshot.
   void focusPosition(Position position);
   void focusLedger(LedgerId ledger);
-  void focusLayer(Layer layer);
+  void focusLayer(CacheLayer layer);
   Position hovered() const { return m_hovered; }
   void setHovered(Position position);
   /// The quantity by which map and token strip colour rows: one choice for all views.

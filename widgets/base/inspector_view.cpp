@@ -257,7 +257,7 @@ QLabel* InspectorView::readoutLine() {
 
 void InspectorView::clickPosition(Position position) { clickCell(m_context.focus().layer, position); }
 
-void InspectorView::clickCell(Layer layer, Position position) {
+void InspectorView::clickCell(CacheLayer layer, Position position) {
   m_context.focusLayer(layer);
   m_context.focusPosition(position);
   emit m_context.scripted(QString("view.focus({layer: %1, row: %2})").arg(layer.value()).arg(position.value()));
@@ -268,12 +268,12 @@ void InspectorView::clickLedger(LedgerId ledger) {
   emit m_context.scripted(QString("view.focus({ledger: %1})").arg(ledger.value()));
 }
 
-void InspectorView::clickLedger(Layer layer, LedgerId ledger) {
+void InspectorView::clickLedger(CacheLayer layer, LedgerId ledger) {
   m_context.focusLayer(layer);
   clickLedger(ledger);
 }
 
-void InspectorView::clickLayer(Layer layer) {
+void InspectorView::clickLayer(CacheLayer layer) {
   if (layer == m_context.focus().layer) return;
   m_context.focusLayer(layer);
   emit m_context.scripted(QString("view.focus({layer: %1})").arg(layer.value()));

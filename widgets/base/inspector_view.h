@@ -126,10 +126,10 @@ class InspectorView : public QWidget {
 
   /// What a click does: moves the focus and says the script line that does the same.
   void clickPosition(Position position);
-  void clickCell(Layer layer, Position position);
+  void clickCell(CacheLayer layer, Position position);
   void clickLedger(LedgerId ledger);
-  void clickLedger(Layer layer, LedgerId ledger);
-  void clickLayer(Layer layer);
+  void clickLedger(CacheLayer layer, LedgerId ledger);
+  void clickLayer(CacheLayer layer);
   void clickTick(Tick tick);
 
   bool event(QEvent* event) override;

@@ -8,14 +8,14 @@
 namespace kvlab {
 
 /// "3", or "3.1" for a KV head of layer 3.
-inline QString layerText(const Snapshot& s, int cacheLayer) {
-  return s.info ? QString::fromStdString(s.info->cacheLayers.name(Layer(cacheLayer))) : QString::number(cacheLayer);
+inline QString layerText(const Snapshot& s, CacheLayer own) {
+  return s.info ? QString::fromStdString(s.info->cacheLayers.name(own)) : QString::number(own.value());
 }
 
 /// The arguments by which verbs are told of a cache layer, added to others.
-inline nlohmann::json withLayer(const Snapshot& s, Layer cacheLayer, nlohmann::json args = nlohmann::json::object()) {
-  args["layer"] = s.info ? s.info->cacheLayers.layerOf(cacheLayer).value() : cacheLayer.value();
-  if (const std::optional<Head> head = s.info ? s.info->cacheLayers.headOf(cacheLayer) : std::nullopt)
+inline nlohmann::json withLayer(const Snapshot& s, CacheLayer own, nlohmann::json args = nlohmann::json::object()) {
+  args["layer"] = s.info ? s.info->cacheLayers.layerOf(own).value() : own.value();
+  if (const std::optional<Head> head = s.info ? s.info->cacheLayers.headOf(own) : std::nullopt)
     args["kvHead"] = head->value();
   return args;
 }

@@ -8,11 +8,11 @@
 namespace kvlab {
 
 QString StorageGroup::name() const {
-  const auto nameOf = [this](std::int32_t layer) { return QString::fromStdString(all.name(Layer(layer))); };
+  const auto nameOf = [this](CacheLayer layer) { return QString::fromStdString(all.name(layer)); };
   QStringList runs;
   for (std::size_t i = 0; i < layers.size();) {
     std::size_t end = i + 1;
-    while (end < layers.size() && layers[end] == layers[end - 1] + 1) ++end;
+    while (end < layers.size() && layers[end].value() == layers[end - 1].value() + 1) ++end;
     const QString first = nameOf(layers[i]);
     runs << (end - i == 1 ? first
                           : first + QChar(end - i == 2 ? ',' : u'–') +
@@ -24,7 +24,7 @@ QString StorageGroup::name() const {
   return word.arg(runs.join(QStringLiteral(", ")));
 }
 
-bool StorageGroup::has(Layer layer) const { return std::binary_search(layers.begin(), layers.end(), layer.value()); }
+bool StorageGroup::has(CacheLayer layer) const { return std::binary_search(layers.begin(), layers.end(), layer); }
 
 std::vector<StorageGroup> storageGroups(const Snapshot& s) {
   std::vector<StorageGroup> out;
@@ -34,12 +34,12 @@ std::vector<StorageGroup> storageGroups(const Snapshot& s) {
     auto group = std::find_if(out.begin(), out.end(), alike);
     if (group == out.end())
       group = out.insert(out.end(), {{}, s.storage[l], s.layers[l], s.info ? s.info->cacheLayers : CacheLayers()});
-    group->layers.push_back(static_cast<std::int32_t>(l));
+    group->layers.emplace_back(static_cast<std::int32_t>(l));
   }
   return out;
 }
 
-const StorageGroup* groupOf(const std::vector<StorageGroup>& groups, Layer layer) {
+const StorageGroup* groupOf(const std::vector<StorageGroup>& groups, CacheLayer layer) {
   const auto group =
       std::find_if(groups.begin(), groups.end(), [&](const StorageGroup& one) { return one.has(layer); });
   return group == groups.end() ? nullptr : &*group;
@@ -58,8 +58,8 @@ std::vector<std::int32_t> positionsOf(const Snapshot& s, const ResidencyView& ma
   return out;
 }
 
-bool leftThroughWindow(const Snapshot& s, Layer layer, LedgerId row) {
-  const auto l = at(layer.value());
+bool leftThroughWindow(const Snapshot& s, CacheLayer layer, LedgerId row) {
+  const std::size_t l = at(layer);
   if (l >= s.layers.size() || !s.layers[l]) return false;
   const auto begin = s.layers[l]->ledger.begin(), end = begin + s.layers[l]->first;
   return std::find(begin, end, row) != end;

@@ -56,9 +56,7 @@ Status PolicyFiles::loadGates(const SessionParts& parts, const std::vector<Polic
   if (file->empty() && !std::filesystem::exists(path))
     return badPolicy("no gates are shipped for the model " + parts.model->spec(), "name a file: smartkv:gates=FILE",
                      "gates", "");
-  Result<std::shared_ptr<const GateWeights>> read = GateWeights::load(path, parts.model->config(), parts.backend);
-  if (!read) return read.error();
-  m_gates.push_back(read.take());
+  m_gates.push_back(KV_TRY(GateWeights::load(path, parts.model->config(), parts.backend)));
   return ok();
 }
 
@@ -114,7 +112,7 @@ bool keepAll(const std::vector<PolicySpec>& specs) {
 
 std::vector<PolicySpec> policiesWanted(const SessionParts& parts) {
   std::vector<PolicySpec> out;
-  for (int layer = 0; layer < parts.cacheLayers.layers; ++layer)
+  for (const Layer layer : parts.cacheLayers.ofModel())
     out.insert(out.end(), static_cast<std::size_t>(parts.cacheLayers.perLayer), parts.manifest.policyOf(layer));
   return out;
 }

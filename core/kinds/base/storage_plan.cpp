@@ -18,7 +18,7 @@ std::optional<kernels::DType> dtypeOf(const std::string& name) {
 }
 
 /// kv.k and kv.v of the layer, else dtype, else the weights' type.
-kernels::RowFormat rowFormat(const SessionParts& parts, int layer) {
+kernels::RowFormat rowFormat(const SessionParts& parts, Layer layer) {
   const Manifest& m = parts.manifest;
   const ModelConfig& config = parts.model->config();
   const kernels::DType base = dtypeOf(m.dtype).value_or(parts.model->dtype());
@@ -34,20 +34,19 @@ std::int64_t historyRows(const Manifest& manifest, const std::vector<kernels::Ro
 }
 
 /// Phases that the mask of a layer of the model lets through, 0 = all.
-std::int32_t maskOf(const Manifest& manifest, const ModelConfig& config, int layer) {
-  const std::int32_t own =
-      config.windowPerLayer.empty() ? config.slidingWindow : config.windowPerLayer[static_cast<std::size_t>(layer)];
+std::int32_t maskOf(const Manifest& manifest, const ModelConfig& config, Layer layer) {
+  const std::int32_t own = config.windowPerLayer.empty() ? config.slidingWindow : config.windowPerLayer[at(layer)];
   const std::int32_t wanted = manifest.windowOf(layer) >= 0 ? manifest.windowOf(layer) : own;
   const std::int32_t kept = manifest.ring.window;  // nobody sees what is gone
   return kept && wanted ? std::min(kept, wanted) : std::max(kept, wanted);
 }
 
 Status checkOverrides(const SessionParts& parts) {
-  const int layers = parts.model->config().layers;
+  const Layer last = parts.cacheLayers.last();
   for (const LayerOverride& one : parts.manifest.layers)
-    if (one.to >= layers)
-      return badKey("layers", one.to, "layer " + std::to_string(one.to) + " does not exist",
-                    "the model has layers 0 to " + std::to_string(layers - 1));
+    if (one.to > last)
+      return badKey("layers", one.to.value(), "layer " + std::to_string(one.to.value()) + " does not exist",
+                    "the model has layers 0 to " + std::to_string(last.value()));
   return ok();
 }
 
@@ -62,10 +61,10 @@ LayerDemand commonDemand(const SessionParts& parts, const std::vector<kernels::R
 }
 
 /// What a cache layer keeps of an adaptive budget, or holds until its policy decides again.
-std::optional<std::int32_t> rowsDecided(const CacheState* content, std::size_t layer) {
-  if (!content || !content->policy || !content->policy->layers[layer].budget) return std::nullopt;
-  return std::max(content->policy->audit.layers[layer].bands.capacity(),
-                  static_cast<std::int32_t>(content->map(static_cast<int>(layer)).size()));
+std::optional<std::int32_t> rowsDecided(const CacheState* content, CacheLayer layer) {
+  if (!content || !content->policy || !content->policy->layers[at(layer)].budget) return std::nullopt;
+  return std::max(content->policy->audit.layers[at(layer)].bands.capacity(),
+                  static_cast<std::int32_t>(content->map(layer).size()));
 }
 
 }  // namespace
@@ -76,8 +75,8 @@ Error badKey(const char* key, const nlohmann::json& value, const std::string& wh
 
 std::vector<std::int32_t> windowsOf(const SessionParts& parts) {
   std::vector<std::int32_t> out;
-  for (int own = 0; own < parts.cacheLayers.count(); ++own)
-    out.push_back(maskOf(parts.manifest, parts.model->config(), parts.cacheLayers.layerOf(Layer(own)).value()));
+  for (const CacheLayer own : parts.cacheLayers.each())
+    out.push_back(maskOf(parts.manifest, parts.model->config(), parts.cacheLayers.layerOf(own)));
   return out;
 }
 
@@ -87,8 +86,8 @@ Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* con
   const ModelConfig& config = parts.model->config();
   StoragePlan plan;
   std::vector<std::string> specs;
-  for (int own = 0; own < parts.cacheLayers.count(); ++own) {
-    const int layer = parts.cacheLayers.layerOf(Layer(own)).value();
+  for (const CacheLayer own : parts.cacheLayers.each()) {
+    const Layer layer = parts.cacheLayers.layerOf(own);
     plan.formats.push_back(rowFormat(parts, layer));
     if (!kernels::rowFormatSupported(plan.formats.back()))
       return badKey("model", m.model,
@@ -98,17 +97,16 @@ Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* con
   }
   std::vector<LayerDemand> demands(specs.size(), commonDemand(parts, plan.formats));
   const bool keepsMasked = parts.kind->sizes(m, config).keepsMasked;
-  for (std::size_t own = 0; own < specs.size(); ++own) {
-    const Layer layer = parts.cacheLayers.layerOf(Layer(static_cast<std::int32_t>(own)));
-    const std::int32_t capacity = demands[own].capacity;
+  for (const CacheLayer own : parts.cacheLayers.each()) {
+    LayerDemand& demand = demands[at(own)];
+    const std::int32_t capacity = demand.capacity;
     if (const std::optional<std::int32_t> rows = rowsDecided(content, own))
-      demands[own].capacity = *rows + m.ring.blockTokens;
-    Result<std::unique_ptr<StorageLayout>> layout = makeLayout(specs[own]);
+      demand.capacity = *rows + m.ring.blockTokens;
+    Result<std::unique_ptr<StorageLayout>> layout = makeLayout(specs[at(own)]);
     if (!layout) return layout.error();
     if (m.ring.window == 0 && (*layout)->dropsMasked() && !keepsMasked)
-      demands[own].keep = std::min(maskOf(m, config, layer.value()), capacity);
-    demands[own].capacity =
-        std::max(demands[own].capacity, demands[own].keep);  // a window holds whatever capacity says
+      demand.keep = std::min(maskOf(m, config, parts.cacheLayers.layerOf(own)), capacity);
+    demand.capacity = std::max(demand.capacity, demand.keep);  // a window holds whatever capacity says
   }
   Result<LayoutSet> made = LayoutSet::make(specs, std::move(demands));
   if (!made) return made.error();

@@ -19,7 +19,7 @@ std::int32_t momentsFrom(const std::vector<PolicySpec>& specs) {
 /// What the last queries of a prompt looked at, for policies that ask.
 Status observePrompt(CacheState& state, const TransactionRules& rules, CallContext& call) {
   const std::vector<PolicySpec>& specs = state.policy->specs;
-  const CacheHeads heads = headsOf(call.parts.model->config(), call.parts.cacheLayers.perLayer);
+  const CacheHeads heads = headsOf(call.parts.model->config(), call.parts.cacheLayers);
   call.makeRoom(1);
   for (const std::int32_t queries : observations(specs)) {
     Result<Observation> seen =
@@ -33,9 +33,7 @@ Status observePrompt(CacheState& state, const TransactionRules& rules, CallConte
 /// Attention and logits over the rows that are there, whether somebody has looked at them or not.
 Status refresh(CacheState& state, const TransactionRules& rules, CallContext& call) {
   if (!state.logitsStale || state.length() == 0) return ok();
-  Result<CacheState> fresh = call.transaction().query(state, rules, call.trace);
-  if (!fresh) return fresh.error();
-  state = fresh.take();
+  state = KV_TRY(call.transaction().query(state, rules, call.trace));
   return ok();
 }
 

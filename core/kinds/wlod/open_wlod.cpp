@@ -56,7 +56,7 @@ Status wlodPossible(const SessionParts& parts) {
     return refuse("new_rows", "embedding_only", "is not there: rows are always computed");
   if (m.ring.window || m.ring.blockTokens > 1)
     return refuse("ring", nullptr, "does not go together with it: detail gives way, not age");
-  for (int layer = 0; layer < parts.model->config().layers; ++layer)
+  for (const Layer layer : parts.cacheLayers.ofModel())
     if (!m.policyOf(layer).keepsAll())
       return refuse("policy", m.policyOf(layer).name, "would evict: a working context collapses instead");
   return ok();
@@ -64,14 +64,10 @@ Status wlodPossible(const SessionParts& parts) {
 
 Result<WlodParts> openWlod(const SessionParts& parts, const WlodSettings& wanted) {
   WlodParts out;
-  Result<std::shared_ptr<const GistNet>> gists = gistsFor(parts, wanted);
-  if (!gists) return gists.error();
-  out.gists = gists.take();
+  out.gists = KV_TRY(gistsFor(parts, wanted));
   out.lens.name = wanted.lens;
   if (wanted.lens != "attention" && wanted.lens != "script" && wanted.lens != "off") {
-    Result<Lens> lens = loadLens(wanted.lens, parts.model->config().layers);
-    if (!lens) return lens.error();
-    out.lens = lens.take();
+    out.lens = KV_TRY(loadLens(wanted.lens, parts.model->config().layers));
   }
   if (wanted.lens != "script" && wanted.allocates() && !parts.manifest.probes)
     return refused("bad_manifest", "its lens looks at attention, and probes are off",

@@ -81,9 +81,7 @@ Status WlodKind::open(const SessionParts& parts) {
   if (Status possible = wlodPossible(parts); !possible) return possible;
   m_settings = *parts.manifest.wlod;
   if (m_parts) return ok();  // another session's
-  Result<WlodParts> opened = openWlod(parts, m_settings);
-  if (!opened) return opened.error();
-  m_parts = opened.take();
+  m_parts = KV_TRY(openWlod(parts, m_settings));
   return ok();
 }
 
@@ -112,9 +110,7 @@ std::vector<std::unique_ptr<Reviser>> WlodKind::revisers() const {
 }
 
 Result<EditPlan> WlodKind::plan(const SessionParts& parts, const CacheState& state, std::vector<Action> actions) const {
-  Result<WlodPlan> plan = planWlod(*state.wlod, parts.model->config().vocab, std::move(actions));
-  if (!plan) return plan.error();
-  return asEditPlan(*state.wlod, *plan);
+  return asEditPlan(*state.wlod, KV_TRY(planWlod(*state.wlod, parts.model->config().vocab, std::move(actions))));
 }
 
 WlodTransaction WlodKind::transaction(CallContext& call) const {
@@ -201,7 +197,7 @@ Result<Rebuilt> WlodKind::rebuild(const CacheState& state, CallContext& call) {
     return out;
   }
   out.outcome.logits = made->result.logits;
-  out.outcome.layersDone = call.parts.store.layers();
+  out.outcome.layersDone = call.parts.cacheLayers.layers;
   m_parts->costs.add(made->result.rows, made->result.pairs, made->us);
   out.commit = KV_TRY(commitOf(state, made.take(), call, 0));
   return out;
@@ -214,7 +210,7 @@ Result<Drift> WlodKind::drift(const CacheState& state, CallContext& call) {
   DriftMeter meter(state.length());
   std::vector<std::int32_t> positions;
   for (std::int32_t i = 0; i < state.length(); ++i) positions.push_back(i);
-  for (int layer = 0; layer < store.layers(); ++layer) {
+  for (const CacheLayer layer : store.layers()) {
     std::vector<std::int32_t> records;
     for (std::size_t row = 0; row < anew->state.rows.size(); ++row)
       if (anew->state.rows[row].entry) records.push_back(anew->slots[at(layer)][row].value());
@@ -228,11 +224,11 @@ Result<Drift> WlodKind::drift(const CacheState& state, CallContext& call) {
 }
 
 ExactnessMap WlodKind::exactness(const SessionParts&, const CacheState& state) const {
-  return exactnessOf(*state.wlod, state.layers(), state.perLayer);
+  return exactnessOf(*state.wlod, state.cacheLayers());
 }
 
 void WlodKind::describe(const CacheState& state, Snapshot& snapshot) const {
-  const int layers = state.layers() / state.perLayer;
+  const int layers = state.cacheLayers().layers;
   snapshot.wlod = std::make_shared<const WlodView>(describeWlod(*state.wlod, layers, *m_parts));
 }
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "core/api/ids.h"
 #include "core/model/decoder/backend_status.h"
 #include "core/model/files/safetensors.h"
 #include "kernels/ops/op_bytes.h"
@@ -21,12 +20,12 @@ std::string nameOf(int layer, char kind, int stage) {
 
 const char* name(GateInput input) { return input == GateInput::PreRope ? "pre_rope" : "post_rope"; }
 
-kernels::GateMlpArgs GateWeights::args(int layer) const {
+kernels::GateMlpArgs GateWeights::args(Layer layer) const {
   kernels::GateMlpArgs one = m_args;
   one.layers = 1;
   for (int s = 0; s < kernels::kGateStages; ++s) {
     kernels::Weight& w = one.w[s];
-    const std::int64_t outputs = std::int64_t{layer} * one.kvHeads * w.n;
+    const std::int64_t outputs = std::int64_t{layer.value()} * one.kvHeads * w.n;
     w.data = static_cast<const std::byte*>(w.data) + outputs * w.k * kernels::dtypeBytes(w.type);
     one.b[s] += outputs;
   }

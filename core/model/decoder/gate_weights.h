@@ -17,6 +17,7 @@
 #include <string>
 
 #include "core/api/error.h"
+#include "core/api/ids.h"
 #include "core/model/files/config.h"
 #include "kernels/backend/array.h"
 #include "kernels/ops/gate_mlp.h"
@@ -49,7 +50,7 @@ class GateWeights {
 
   /// A call for all layers, or for one; keys, rows and scores are for the caller to fill in.
   const kernels::GateMlpArgs& args() const { return m_args; }
-  kernels::GateMlpArgs args(int layer) const;
+  kernels::GateMlpArgs args(Layer layer) const;
 
  private:
   class Loader;

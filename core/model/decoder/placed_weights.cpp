@@ -33,7 +33,7 @@ std::int64_t PlacedWeights::bytes(const Model& model, const kernels::Backend& ba
   add(model.embed(), false);
   if (model.head().data != model.embed().data) add(model.head(), false);
   add(model.finalNorm(), false);
-  for (int l = 0; l < model.config().layers; ++l) eachOf(model.layer(l), add);
+  for (const Layer l : idRange<Layer>(0, model.config().layers)) eachOf(model.layer(l), add);
   return sum;
 }
 
@@ -87,7 +87,7 @@ Result<std::shared_ptr<const PlacedWeights>> PlacedWeights::place(std::shared_pt
   if (from.head().data == from.embed().data) placed->m_head = placed->m_embed;
   else placing.tensor(placed->m_head, false);
   placing.tensor(placed->m_finalNorm, false);
-  for (int l = 0; l < from.config().layers; ++l) {
+  for (const Layer l : idRange<Layer>(0, from.config().layers)) {
     placed->m_layers.push_back(from.layer(l));
     eachOf(placed->m_layers.back(), [&](TensorView& view, bool bias) { placing.tensor(view, bias); });
   }

@@ -23,7 +23,7 @@ class PlacedWeights {
 
   const Model& model() const { return *m_model; }
   const TensorView& embed() const { return m_embed; }
-  const LayerWeights& layer(int l) const { return m_layers[static_cast<std::size_t>(l)]; }
+  const LayerWeights& layer(Layer l) const { return m_layers[at(l)]; }
   const TensorView& finalNorm() const { return m_finalNorm; }
   const TensorView& head() const { return m_head; }
 

@@ -18,7 +18,7 @@ ModelConfig withPhases(ModelConfig config, std::int32_t phases) {
 /// Op calls in its life belong to a layer.
 class InLayer {
  public:
-  InLayer(kernels::Backend& backend, int layer) : m_log(backend.log()) { set(layer); }
+  InLayer(kernels::Backend& backend, Layer layer) : m_log(backend.log()) { set(layer.value()); }
   ~InLayer() { set(-1); }
   InLayer(const InLayer&) = delete;
   InLayer& operator=(const InLayer&) = delete;
@@ -30,8 +30,8 @@ class InLayer {
   kernels::OpLog* m_log;
 };
 
-LayerParts partsOf(const WholePass& pass, int layer) {
-  return pass.passes.subspan(static_cast<std::size_t>(layer * pass.perLayer), static_cast<std::size_t>(pass.perLayer));
+LayerParts partsOf(const WholePass& pass, Layer layer) {
+  return pass.passes.subspan(at(layer.value() * pass.perLayer), at(pass.perLayer));
 }
 
 /// Floats in a row of all scratch together.
@@ -119,7 +119,7 @@ void Transformer::headNorm(const TensorView& weight, std::int64_t n, int heads, 
   ops().rmsnorm(context(), args);
 }
 
-void Transformer::products(int l, std::int64_t n, const float* x, float* k, float* v, float* q) {
+void Transformer::products(Layer l, std::int64_t n, const float* x, float* k, float* v, float* q) {
   const LayerWeights& w = m_weights->layer(l);
   kernels::LinearArgs args = step(w.inputNorm, n, x);
   addPart(args, w.k, w.kBias, k);
@@ -129,19 +129,19 @@ void Transformer::products(int l, std::int64_t n, const float* x, float* k, floa
   if (q) headNorm(w.qNorm, n, model().config().heads, q, q);
 }
 
-void Transformer::projectTo(int l, std::int64_t n, const float* x, float* k, float* v, float* q) {
+void Transformer::projectTo(Layer l, std::int64_t n, const float* x, float* k, float* v, float* q) {
   products(l, n, x, k, v, q);
   headNorm(m_weights->layer(l).kNorm, n, model().config().kvHeads, k, k);
 }
 
-void Transformer::project(int l, LayerParts parts, std::int64_t n, const float* x) {
+void Transformer::project(Layer l, LayerParts parts, std::int64_t n, const float* x) {
   products(l, n, x, parts[0].gateKeys ? parts[0].gateKeys : m_k.data(), m_v.data(), nullptr);
   makeRows(l, parts, n, m_k.data(), m_v.data());
 }
 
 /// K and V of a layer to their rows, and what gates score. The products stand in gateKeys, or where there are none in
 /// k, which is scratch otherwise.
-void Transformer::makeRows(int l, LayerParts parts, std::int64_t n, float* k, const float* v) {
+void Transformer::makeRows(Layer l, LayerParts parts, std::int64_t n, float* k, const float* v) {
   const LayerPass& pass = parts[0];
   float* stored = storedKeys(l, pass, n, k);
   write(parts, n, stored, v);
@@ -155,7 +155,7 @@ void Transformer::makeRows(int l, LayerParts parts, std::int64_t n, float* k, co
 }
 
 /// The keys to store, normed, not in gateKeys where they would be changed there.
-float* Transformer::storedKeys(int l, const LayerPass& pass, std::int64_t n, float* spare) {
+float* Transformer::storedKeys(Layer l, const LayerPass& pass, std::int64_t n, float* spare) {
   const ModelConfig& c = model().config();
   const TensorView& norm = m_weights->layer(l).kNorm;
   float* fresh = pass.gateKeys ? pass.gateKeys : spare;
@@ -254,7 +254,7 @@ void Transformer::attendPart(const LayerPass& pass, std::int64_t n, int heads, f
   ops().attention(context(), args);
 }
 
-void Transformer::feedForward(int l, std::int64_t n, float* x) {
+void Transformer::feedForward(Layer l, std::int64_t n, float* x) {
   const LayerWeights& w = m_weights->layer(l);
   kernels::LinearArgs up = step(w.postNorm, n, x);
   addPart(up, w.gate, {}, m_gate.data());
@@ -272,13 +272,13 @@ void Transformer::addTo(float* x, const TensorView& w, const TensorView& bias, s
   linear(args);
 }
 
-void Transformer::behindAttention(int l, std::int64_t n, float* x) {
+void Transformer::behindAttention(Layer l, std::int64_t n, float* x) {
   const LayerWeights& w = m_weights->layer(l);
   addTo(x, w.o, w.oBias, n, m_attention.data());
   feedForward(l, n, x);
 }
 
-void Transformer::layer(int l, LayerParts parts, std::int64_t n, float* x) {
+void Transformer::layer(Layer l, LayerParts parts, std::int64_t n, float* x) {
   const InLayer named(m_backend, l);
   products(l, n, x, parts[0].gateKeys ? parts[0].gateKeys : m_k.data(), m_v.data(), m_q.data());
   makeRows(l, parts, n, m_k.data(), m_v.data());
@@ -288,7 +288,7 @@ void Transformer::layer(int l, LayerParts parts, std::int64_t n, float* x) {
 
 void Transformer::run(const WholePass& pass) {
   embed(pass, pass.x);
-  for (int l = 0; l < static_cast<int>(pass.passes.size()) / pass.perLayer; ++l) {
+  for (const Layer l : idRange<Layer>(0, pass.passes.size() / at(pass.perLayer))) {
     if (pass.see) pass.see(l, pass.x);
     if (pass.embeddingOnly) project(l, partsOf(pass, l), pass.n, pass.x);
     else layer(l, partsOf(pass, l), pass.n, pass.x);
@@ -298,7 +298,7 @@ void Transformer::run(const WholePass& pass) {
 }
 
 /// K and V of each part into its pool, its queries over its rows; the parts' rows lie one after another.
-void Transformer::mixParts(int l, std::span<const PassPart> parts) {
+void Transformer::mixParts(Layer l, std::span<const PassPart> parts) {
   const ModelConfig& c = model().config();
   const std::int64_t queries = std::int64_t{c.heads} * c.headDim, keys = std::int64_t{c.kvHeads} * c.headDim;
   std::int64_t row = 0;
@@ -326,7 +326,7 @@ void Transformer::run(std::span<const PassPart> parts) {
     }
   };
   eachPart([&](const WholePass& pass, float* rows) { embed(pass, rows); });
-  for (int l = 0; l < model().config().layers; ++l) {
+  for (const Layer l : idRange<Layer>(0, model().config().layers)) {
     eachPart([&](const WholePass& pass, const float* rows) {
       if (pass.see) pass.see(l, rows);
     });

@@ -74,7 +74,7 @@ class Transformer {
   /// x [n, hidden]; ids [n] inside the vocabulary.
   void embed(const std::int32_t* ids, std::int64_t n, float* x);
   /// Runs layer l on x [n, hidden] in place. Phases have their rows in the rotary table.
-  void layer(int l, LayerParts parts, std::int64_t n, float* x);
+  void layer(Layer l, LayerParts parts, std::int64_t n, float* x);
   /// Embeds n rows, runs the layers that there are passes for, and the head on the last row where logits are wanted.
   void run(const WholePass& pass);
   /// The same, through all layers and attention, for several transformers over the same weights, at most maxRows() rows
@@ -82,10 +82,10 @@ class Transformer {
   /// run() of each part. All memory is the host's.
   void run(std::span<const PassPart> parts);
   /// Only the K and V of layer l from its input x: written to pass.write; x is left as it is.
-  void project(int l, LayerParts parts, std::int64_t n, const float* x);
+  void project(Layer l, LayerParts parts, std::int64_t n, const float* x);
   /// K and V of layer l as f32, [n, kvHeads*headDim] each, unrotated, nothing written; with q also the
   /// queries, [n, heads*headDim].
-  void projectTo(int l, std::int64_t n, const float* x, float* k, float* v, float* q = nullptr);
+  void projectTo(Layer l, std::int64_t n, const float* x, float* k, float* v, float* q = nullptr);
   /// logits [n, vocab] from the last layer's output x [n, hidden].
   void logits(const float* x, std::int64_t n, float* out);
 
@@ -108,18 +108,18 @@ class Transformer {
   void headNorm(const TensorView& weight, std::int64_t n, int heads, const float* x, float* y);
   void rotate(float* x, const std::int32_t* phases, std::int64_t n, int heads, std::int64_t stride);
   void linear(const kernels::LinearArgs& args);
-  void products(int l, std::int64_t n, const float* x, float* k, float* v, float* q);
-  void makeRows(int l, LayerParts parts, std::int64_t n, float* k, const float* v);
-  float* storedKeys(int l, const LayerPass& pass, std::int64_t n, float* spare);
+  void products(Layer l, std::int64_t n, const float* x, float* k, float* v, float* q);
+  void makeRows(Layer l, LayerParts parts, std::int64_t n, float* k, const float* v);
+  float* storedKeys(Layer l, const LayerPass& pass, std::int64_t n, float* spare);
   void rotateParts(LayerParts parts, float* x, std::int64_t n, int heads);
   void write(LayerParts parts, std::int64_t n, float* k, const float* v);
   void attend(LayerParts parts, std::int64_t n, float* q, float* out);
   void attendPart(const LayerPass& pass, std::int64_t n, int heads, float* q, float* out);
-  void mixParts(int l, std::span<const PassPart> parts);
+  void mixParts(Layer l, std::span<const PassPart> parts);
   void embed(const WholePass& pass, float* x);
   void headParts(std::span<const PassPart> parts, const float* x);
-  void behindAttention(int l, std::int64_t n, float* x);
-  void feedForward(int l, std::int64_t n, float* x);
+  void behindAttention(Layer l, std::int64_t n, float* x);
+  void feedForward(Layer l, std::int64_t n, float* x);
 
   std::shared_ptr<const PlacedWeights> m_weights;
   kernels::Backend& m_backend;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <span>
 
+#include "core/api/ids.h"
 #include "kernels/ops/gate_mlp.h"
 
 namespace kvlab {
@@ -23,7 +24,7 @@ struct WholePass {
   const kernels::GateMlpArgs* gates = nullptr;  // scored behind the last layer, or null
   bool embeddingOnly = false;                   // no attention: each layer projects what was embedded
   std::function<void(float* x)> given = {};     // may change what the tokens were embedded to, [n, hidden]; or empty
-  std::function<void(int layer, const float* x)> see = {};  // told what each layer reads, [n, hidden]; or empty
+  std::function<void(Layer layer, const float* x)> see = {};  // told what each layer reads, [n, hidden]; or empty
 };
 
 /// A pass and whose it is.

@@ -12,7 +12,7 @@ namespace {
 bool quantised(const std::string& type) { return type == "int8" || type == "fp8-e4m3"; }
 
 void addStorage(const Manifest& m, std::set<std::string>& out) {
-  for (int layer = 0; layer < 4; ++layer) {
+  for (const Layer layer : idRange<Layer>(0, 4)) {
     const std::string& layout = m.layoutOf(layer);
     out.insert("layout=" + layout.substr(0, layout.find(':')));
     out.insert(layout.starts_with("ring") ? "ring" : "no ring");

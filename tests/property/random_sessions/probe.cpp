@@ -15,13 +15,13 @@ void mark(Marks& marks, std::span<const Slot> slots) {
 }
 
 /// Slots that a state of the timeline names, and `given`: slots that the timeline gives back later.
-Marks namedSlots(const Session& session, int layer, Marks& given) {
+Marks namedSlots(const Session& session, CacheLayer layer, Marks& given) {
   Marks named(given.size());
   mark(named, session.state().group(layer).stored().residentSlots());
   for (int id = 0; id < session.timeline().size(); ++id) {
     const Timeline::Entry& entry = session.timeline().entry(id);
     if (entry.state) mark(named, entry.state->group(layer).stored().residentSlots());
-    const auto at = static_cast<std::size_t>(layer);
+    const auto at = static_cast<std::size_t>(layer.value());
     if (at < entry.freed.size()) mark(given, entry.freed[at]);
     if (at < entry.added.size()) mark(given, entry.added[at]);
   }
@@ -58,7 +58,7 @@ std::string difference(const Digest& before, const Digest& after) {
 }
 
 std::string slotsAmiss(const Session& session) {
-  for (int layer = 0; layer < session.store().layers(); ++layer) {
+  for (const CacheLayer layer : session.store().layers()) {
     if (session.parts().layouts.layout(layer).name() != "indirection") continue;
     Marks given(static_cast<std::size_t>(session.store().pool(layer).slots()));
     const Marks named = namedSlots(session, layer, given);
@@ -67,7 +67,7 @@ std::string slotsAmiss(const Session& session) {
       const bool lost = !named[slot] && !given[slot] && !free[slot];
       if (lost || (named[slot] && free[slot]))
         return (lost ? "lost: slot " : "kept and free: slot ") + std::to_string(slot) + " of layer " +
-            std::to_string(layer);
+            std::to_string(layer.value());
     }
   }
   return {};

@@ -19,7 +19,7 @@ std::int32_t mostRows(const AuditLine& line, Tick shown, const std::vector<Snaps
   for (auto s = history.rbegin(); s != history.rend() && looked < kLookBack; ++s, ++looked) {
     if ((*s)->tick > shown) continue;
     const PolicyAudit* then = (*s)->policies.get();
-    const auto layer = at(line.layer);
+    const std::size_t layer = at(line.layer);
     if (!then || layer >= then->layers.size()) break;
     const LayerAudit& audit = then->layers[layer];
     if (!audit.bounded || audit.policy != line.audit.policy || audit.bands != line.audit.bands) break;
@@ -54,7 +54,7 @@ std::vector<AuditLine> auditLines(const Snapshot& shown, const std::vector<Snaps
   if (!shown.policies) return out;
   for (std::size_t l = 0; l < shown.policies->layers.size(); ++l) {
     AuditLine line;
-    line.layer = static_cast<std::int32_t>(l);
+    line.layer = CacheLayer(static_cast<std::int32_t>(l));
     line.name = layerText(shown, line.layer);
     line.audit = shown.policies->layers[l];
     line.prefilling = shown.policies->prefilling;

@@ -19,8 +19,8 @@ enum class AuditState : std::uint8_t {
 };
 
 struct AuditLine {
-  std::int32_t layer = 0;  // a cache layer
-  QString name;            // of it
+  CacheLayer layer;
+  QString name;  // of it
   LayerAudit audit;
   AuditState state = AuditState::KeepsAll;
   bool prefilling = false;

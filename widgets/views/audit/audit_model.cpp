@@ -75,7 +75,7 @@ QString firedText(Line line) {
 AuditModel::AuditModel(QObject* parent) : LineModel(parent) {
   addNumber("layer", tr("Layer"), tr("The layer"), "99999", [](Line line) { return line.name; })
       .in(Tone::Normal)
-      .key([](Line line) { return line.layer; });
+      .key([](Line line) { return line.layer.value(); });
   const auto policy = [](Line line) { return QString::fromStdString(line.audit.policy); };
   add("policy", tr("Policy"), tr("The policy that was asked for"), {"expected_attention", 8}, policy)
       .toned(tone(Tone::Normal))
@@ -140,8 +140,8 @@ void AuditModel::show(std::vector<AuditLine> given) {
   replace(std::move(given), same);
 }
 
-int AuditModel::rowOf(Layer layer) const {
-  return find([&](Line line) { return line.layer == layer.value(); });
+int AuditModel::rowOf(CacheLayer layer) const {
+  return find([&](Line line) { return line.layer == layer; });
 }
 
 }  // namespace kvlab

@@ -13,7 +13,7 @@ class AuditModel : public LineModel<AuditLine> {
 
   explicit AuditModel(QObject* parent);
   void show(std::vector<AuditLine> lines);
-  int rowOf(Layer layer) const;  // -1 = none
+  int rowOf(CacheLayer layer) const;  // -1 = none
 };
 
 }  // namespace kvlab

@@ -70,7 +70,7 @@ void AuditView::makeTable() {
   setMainControl(m_table);
   m_total = readoutLine();
   connect(m_table, &DataTable::chosen, this,
-          [this](const QModelIndex& index) { clickLayer(Layer(m_model->at(m_sorted->mapToSource(index)).layer)); });
+          [this](const QModelIndex& index) { clickLayer(m_model->at(m_sorted->mapToSource(index)).layer); });
   QAction* next = addViewAction(tr("Order by the next column"), tr("Order the layers by the next column of the table"),
                                 QKeySequence(QStringLiteral("S")));
   connect(next, &QAction::triggered, m_order, &ColumnOrder::next);

@@ -98,7 +98,7 @@ void InvariantsView::take(const CommandReply& command) {
 void InvariantsView::focusViolation(const Violation& violation) {
   const SnapshotPtr snapshot = shown();
   std::optional<LedgerId> ledger = violation.ledger;
-  const auto layer = at(violation.layer ? violation.layer->value() : 0);
+  const auto layer = at(violation.layer.value_or(CacheLayer(0)));
   if (!ledger && violation.layer && violation.index && layer < snapshot->layers.size() && snapshot->layers[layer]) {
     const auto& map = snapshot->layers[layer]->ledger;
     const auto index = at(violation.index->value());

@@ -133,11 +133,12 @@ QString LanesCanvas::readout() const {
   const int under = tokenOf(context().hovered()), token = under >= 0 ? under : focusToken();
   if (!m_view || token < 0 || token >= tokens()) return {};
   const LaneView& first = m_view->lanes.front();
-  const int layer = context().focus().layer.value();
+  const CacheLayer layer = context().focus().layer;
   const QString gap = QStringLiteral("   ");
   QString out = (under >= 0 ? tr("token %1") : tr("focus   token %1")).arg(token) + gap +
       tokenText(*first.snapshot, first.taken[at(token)]) + gap + tr("layer %1").arg(layerText(*first.snapshot, layer));
-  for (int lane = 0; lane < lanes(); ++lane) out += gap + tr("lane %1 %2").arg(lane).arg(stateOf(lane, layer, token));
+  for (int lane = 0; lane < lanes(); ++lane)
+    out += gap + tr("lane %1 %2").arg(lane).arg(stateOf(lane, layer.value(), token));
   return out;
 }
 
@@ -155,7 +156,7 @@ CanvasCell LanesCanvas::focusCell() const {
 }
 
 void LanesCanvas::choose(CanvasCell cell) {
-  if (layers() > 0) emit clicked(cell.line / layers(), cell.line % layers(), cell.item);
+  if (layers() > 0) emit clicked(cell.line / layers(), CacheLayer(cell.line % layers()), cell.item);
 }
 
 /// The token under the pointer, where the reference still has it in its context.

@@ -28,7 +28,7 @@ class LanesCanvas : public AxisCanvas {
 
  signals:
   /// token: place among the taken ones.
-  void clicked(int lane, int layer, int token);
+  void clicked(int lane, kvlab::CacheLayer layer, int token);
 
  protected:
   void paintContent(QPainter& painter, const Theme& theme) override;

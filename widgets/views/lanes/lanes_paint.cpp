@@ -131,7 +131,7 @@ void LanesCanvas::paintLayers(QPainter& painter, const QRect& band, const Theme&
     painter.setPen(layer == focus ? theme.text : theme.faint);
     painter.drawText(QRectF(0, box.center().y() - 8, band.left() - 7, 16), Qt::AlignRight | Qt::AlignVCenter,
                      m_per > 1 && box.height() >= tall ? QStringLiteral("%1.%2").arg(layer).arg(head)
-                                                       : layerText(*m_view->lanes.front().snapshot, layer));
+                                                       : layerText(*m_view->lanes.front().snapshot, CacheLayer(layer)));
   }
 }
 

@@ -71,14 +71,14 @@ void LanesTableView::makeBody() {
     context().runCommand(QStringLiteral("lanes_close"), {{"lane", m_canvas->lane()}});
   });
   connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) { m_canvas->setLane(index.row()); });
-  connect(m_canvas, &LanesCanvas::clicked, this, [this](int lane, int layer, int token) {
+  connect(m_canvas, &LanesCanvas::clicked, this, [this](int lane, CacheLayer layer, int token) {
     m_canvas->setLane(lane);
     m_table->showRow(lane);
     const LedgerId id = lanes()->lanes.front().taken[at(token)];
     const auto& live = shown()->context;
     const auto found = std::find(live.begin(), live.end(), id);
-    if (found == live.end()) return clickLedger(Layer(layer), id);
-    clickCell(Layer(layer), Position(static_cast<std::int32_t>(found - live.begin())));
+    if (found == live.end()) return clickLedger(layer, id);
+    clickCell(layer, Position(static_cast<std::int32_t>(found - live.begin())));
   });
 }
 
@@ -145,10 +145,9 @@ void LanesTableView::onSnapshot() {
 void LanesTableView::showLayer() {
   const LanesViewPtr view = lanes();
   m_canvas->setLayer(m_layers->currentIndex() == 0 ? std::optional(context().focus().layer.value()) : std::nullopt);
-  m_layers->setItemText(
-      0,
-      view ? tr("layer %1").arg(layerText(*view->lanes.front().snapshot, context().focus().layer.value()))
-           : tr("focused layer"));
+  m_layers->setItemText(0,
+                        view ? tr("layer %1").arg(layerText(*view->lanes.front().snapshot, context().focus().layer))
+                             : tr("focused layer"));
   sayReadout();
 }
 

@@ -79,6 +79,6 @@ CanvasCell MapCanvas::focusCell() const {
   return {context().focus().layer.value(), context().focus().position.value()};
 }
 
-void MapCanvas::choose(CanvasCell cell) { emit clicked(Layer(cell.line), Position(cell.item)); }
+void MapCanvas::choose(CanvasCell cell) { emit clicked(CacheLayer(cell.line), Position(cell.item)); }
 
 }  // namespace kvlab

@@ -26,7 +26,7 @@ class MapCanvas : public AxisCanvas {
   QString readout() const override;
 
  signals:
-  void clicked(kvlab::Layer layer, kvlab::Position position);
+  void clicked(kvlab::CacheLayer layer, kvlab::Position position);
 
  protected:
   void paintContent(QPainter& painter, const Theme& theme) override;

@@ -69,7 +69,7 @@ void MapCanvas::paintLayerNames(QPainter& painter, const Parts& p, const Theme& 
   for (int l = 0; l < layers(); l += every) {
     const QRect box(0, layerTop(p, l), p.cells.left() - 7, std::max(13, static_cast<int>(p.layerHeight)));
     painter.setPen(l == focus ? theme.text : theme.faint);
-    painter.drawText(box, Qt::AlignRight | Qt::AlignVCenter, layerText(*m_picture->snapshot, l));
+    painter.drawText(box, Qt::AlignRight | Qt::AlignVCenter, layerText(*m_picture->snapshot, CacheLayer(l)));
   }
   painter.setFont(theme.small);
   painter.setPen(theme.faint);
@@ -199,17 +199,17 @@ QString MapCanvas::readout() const {
   if (!m_picture) return {};
   const bool hovering = hovered().line >= 0 && context().hovered().value() >= 0;
   const int position = hovering ? context().hovered().value() : context().focus().position.value();
-  const int layer = hovering ? hovered().line : context().focus().layer.value();
+  const CacheLayer layer = hovering ? CacheLayer(hovered().line) : context().focus().layer;
   const Snapshot& s = *m_picture->snapshot;
   const Tile& tile = *m_picture->tile;
   if (position < 0) return ghostText(s, context().focus());
-  if (position >= tile.positions || position >= s.length() || layer >= tile.layers) return {};
+  if (position >= tile.positions || position >= s.length() || layer.value() >= tile.layers) return {};
   const LedgerId id = s.context[at(position)];
   const float value = tile.values[at(layer) * at(tile.positions) + at(position)];
   const Quantity quantity = m_picture->scale.quantity;
   QStringList parts{hovering ? tr("under pointer") : tr("focus"), tr("position %1").arg(position), tokenText(s, id),
                     tr("ledger %1").arg(id.value()), tr("layer %1").arg(layerText(s, layer))};
-  const bool left = leftThroughWindow(s, Layer(layer), id);
+  const bool left = leftThroughWindow(s, layer, id);
   parts << (left                    ? tr("left through the window")
                 : std::isnan(value) ? tr("not resident, no value")
                                     : titleInText(quantity) + " " + valueText(quantity, value));

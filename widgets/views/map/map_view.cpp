@@ -157,7 +157,7 @@ QString MapView::dump() const {
     QStringList cells;
     for (int p = 0; p < std::min(tile.positions, 256); ++p)
       cells << QString("%1").arg(picture->cells.at(l, p), 2, 16, QChar('0'));
-    out += QString("layer %1: %2\n").arg(layerText(*picture->snapshot, l), cells.join(' '));
+    out += QString("layer %1: %2\n").arg(layerText(*picture->snapshot, CacheLayer(l)), cells.join(' '));
   }
   const auto list = [](const std::vector<std::int32_t>& positions) {
     QStringList texts;
@@ -174,7 +174,7 @@ QString MapView::tsv() const {
   if (!picture) return {};
   const Tile& tile = *picture->tile;
   QStringList head{"position", "ledger", "token"};
-  for (int l = 0; l < tile.layers; ++l) head << QString("layer %1").arg(layerText(*picture->snapshot, l));
+  for (int l = 0; l < tile.layers; ++l) head << QString("layer %1").arg(layerText(*picture->snapshot, CacheLayer(l)));
   QString out = tsvLine(head);
   for (int p = 0; p < std::min(tile.positions, picture->snapshot->length()); ++p) {
     const LedgerId id = picture->snapshot->context[at(p)];

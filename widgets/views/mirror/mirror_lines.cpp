@@ -94,7 +94,7 @@ void checkSlots(MirrorLayer& out, const std::vector<std::int32_t>& position) {
   }
 }
 
-void addViolations(MirrorLayer& out, const Snapshot& s, Layer layer, const std::vector<std::int32_t>& position) {
+void addViolations(MirrorLayer& out, const Snapshot& s, CacheLayer layer, const std::vector<std::int32_t>& position) {
   if (!s.report) return;
   for (const Violation& v : s.report->violations) {
     if (!v.layer || *v.layer != layer || !v.index || v.index->value() < 0) continue;
@@ -107,7 +107,7 @@ void addViolations(MirrorLayer& out, const Snapshot& s, Layer layer, const std::
 }
 }  // namespace
 
-MirrorLayer mirrorOf(const Snapshot& s, Layer layer) {
+MirrorLayer mirrorOf(const Snapshot& s, CacheLayer layer) {
   MirrorLayer out;
   out.indexOf.assign(s.context.size(), -1);
   const auto l = at(std::max(0, layer.value()));

@@ -26,7 +26,7 @@ struct MirrorLayer {
 
 /// Checks the map's order, its phases and its slots against the context, and adds the violations
 /// that the last tick reported for this layer. Cost: a few passes over context and map.
-MirrorLayer mirrorOf(const Snapshot& snapshot, Layer layer);
+MirrorLayer mirrorOf(const Snapshot& snapshot, CacheLayer layer);
 
 /// What caused the findings, as far as the session remembers: "since tick 17: evict, evict".
 struct MirrorCause {

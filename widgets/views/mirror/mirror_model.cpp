@@ -38,7 +38,7 @@ void MirrorModel::makeColumns() {
 /// Slots and indices give way first: tags and ledger ids show a misalignment, phases its effect.
 void MirrorModel::addLayer(std::size_t layer) {
   addOfLayer(
-      "index", tr("layer %1\nindex").arg(layerText(*m_snapshot, m_layers[layer].value())),
+      "index", tr("layer %1\nindex").arg(layerText(*m_snapshot, m_layers[layer])),
       tr("Logical place of the row in the layer's cache; – = not resident"), 2, layer,
       [](std::size_t i, const ResidencyView&) { return QString::number(i); }, QStringLiteral("–"))
       .with(kRuleRole, [](Line) { return true; });
@@ -74,14 +74,14 @@ MirrorModel::Column& MirrorModel::addOfLayer(const char* id, const QString& titl
       });
 }
 
-void MirrorModel::set(SnapshotPtr snapshot, std::vector<Layer> layers, bool onlyBad) {
+void MirrorModel::set(SnapshotPtr snapshot, std::vector<CacheLayer> layers, bool onlyBad) {
   beginResetModel();
   m_snapshot = std::move(snapshot);
   m_layers = std::move(layers);
   m_onlyBad = onlyBad;
   m_mirrors.clear();
   m_tags.assign(m_layers.size(), {});
-  for (Layer layer : m_layers) m_mirrors.push_back(mirrorOf(*m_snapshot, layer));
+  for (CacheLayer layer : m_layers) m_mirrors.push_back(mirrorOf(*m_snapshot, layer));
   findBad();
   makeColumns();
   endResetModel();
@@ -100,15 +100,14 @@ void MirrorModel::findBad() {
         m_orphans.push_back({-1, static_cast<std::int32_t>(l), finding.index, number});
       }
       m_badLayers[number] |= quint64{1} << l;
-      const QString where =
-          m_layers.size() > 1 ? tr("layer %1: ").arg(layerText(*m_snapshot, m_layers[l].value())) : QString();
+      const QString where = m_layers.size() > 1 ? tr("layer %1: ").arg(layerText(*m_snapshot, m_layers[l])) : QString();
       if (!m_found[number].contains(where + finding.what)) m_found[number] << where + finding.what;
     }
   m_bad.assign(m_found.keyBegin(), m_found.keyEnd());
   std::sort(m_bad.begin(), m_bad.end());
 }
 
-void MirrorModel::setTags(Layer layer, const std::map<std::int32_t, std::int64_t>& tags) {
+void MirrorModel::setTags(CacheLayer layer, const std::map<std::int32_t, std::int64_t>& tags) {
   const auto found = std::find(m_layers.begin(), m_layers.end(), layer);
   if (found == m_layers.end()) return;
   const auto l = at(found - m_layers.begin());

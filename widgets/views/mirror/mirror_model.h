@@ -25,9 +25,9 @@ class MirrorModel : public ColumnModel<MirrorLine> {
  public:
   explicit MirrorModel(QObject* parent = nullptr);
   /// Shows these layers of a snapshot; with `onlyBad`, only the lines with findings.
-  void set(SnapshotPtr snapshot, std::vector<Layer> layers, bool onlyBad);
+  void set(SnapshotPtr snapshot, std::vector<CacheLayer> layers, bool onlyBad);
   /// Tags of a layer's rows as the engine read them: index in the map -> ledger id.
-  void setTags(Layer layer, const std::map<std::int32_t, std::int64_t>& tags);
+  void setTags(CacheLayer layer, const std::map<std::int32_t, std::int64_t>& tags);
 
   /// Context position of a line; -1 for a cache row that belongs to none.
   std::int32_t positionOf(int row) const;
@@ -36,7 +36,7 @@ class MirrorModel : public ColumnModel<MirrorLine> {
   int badCount() const { return static_cast<int>(m_bad.size()); }
   int nextBad(int row) const;
   QString findingsOf(int row) const;
-  const std::vector<Layer>& layers() const { return m_layers; }
+  const std::vector<CacheLayer>& layers() const { return m_layers; }
   /// Indices of a layer that lines [first, last] show: {begin, end}; {0, 0} if none.
   std::pair<std::int32_t, std::int32_t> indices(std::size_t layer, int first, int last) const;
 
@@ -57,7 +57,7 @@ class MirrorModel : public ColumnModel<MirrorLine> {
   void checkTag(MirrorLayer& mirror, std::int32_t index, std::int64_t tag) const;
 
   SnapshotPtr m_snapshot;
-  std::vector<Layer> m_layers;
+  std::vector<CacheLayer> m_layers;
   std::vector<MirrorLayer> m_mirrors;                        // beside m_layers
   std::vector<std::map<std::int32_t, std::int64_t>> m_tags;  // beside m_layers: index -> tag
   std::vector<Line> m_orphans;                               // lines after the positions

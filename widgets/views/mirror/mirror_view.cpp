@@ -54,12 +54,12 @@ void MirrorView::makeStrip() {
 
 bool MirrorView::ready() const { return InspectorView::ready() && !m_ask.waiting() && !m_askTags.isActive(); }
 
-std::vector<Layer> MirrorView::chosenLayers() const {
+std::vector<CacheLayer> MirrorView::chosenLayers() const {
   const int count = shown() && shown()->info ? shown()->info->cacheLayers.count() : 0;
-  std::vector<Layer> out;
+  std::vector<CacheLayer> out;
   if (m_which->currentIndex() == 0)
-    return {Layer(std::clamp(context().focus().layer.value(), 0, std::max(0, count - 1)))};
-  for (int l = 0; l < std::min(count, kMostLayers); ++l) out.push_back(Layer(l));
+    return {CacheLayer(std::clamp(context().focus().layer.value(), 0, std::max(0, count - 1)))};
+  for (int l = 0; l < std::min(count, kMostLayers); ++l) out.push_back(CacheLayer(l));
   return out;
 }
 
@@ -94,7 +94,7 @@ void MirrorView::askTags() {
   const int first = std::max(0, m_table->rowAt(0));
   const int last = first + m_table->viewport()->height() / Theme::kRow + 1;
   for (std::size_t l = 0; l < m_model->layers().size(); ++l) {
-    const Layer layer = m_model->layers()[l];
+    const CacheLayer layer = m_model->layers()[l];
     const auto [begin, end] = m_model->indices(l, first, last);
     if (begin >= end) continue;
     m_ask.alsoQuery(std::to_string(layer.value()), "rows",

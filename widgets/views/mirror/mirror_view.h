@@ -36,7 +36,7 @@ class MirrorView : public InspectorView {
   void fill();
   void askTags();
   void sayState();
-  std::vector<Layer> chosenLayers() const;
+  std::vector<CacheLayer> chosenLayers() const;
   static constexpr int kMostLayers = 8;  // columns beyond these help nobody
 
   MirrorModel* m_model;
@@ -46,8 +46,8 @@ class MirrorView : public InspectorView {
   QLabel* m_state = nullptr;  // below: the state of the whole, or the finding of the focused line
   QToolButton* m_next = nullptr;
   QTimer m_askTags;
-  Layer m_layer{-1};  // the focused layer when the lines were made
-  EngineAsk m_ask;    // for the tags of every layer
+  CacheLayer m_layer{-1};  // the focused layer when the lines were made
+  EngineAsk m_ask;         // for the tags of every layer
 };
 
 }  // namespace kvlab

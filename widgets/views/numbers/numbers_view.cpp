@@ -80,7 +80,7 @@ void NumbersView::onSnapshot() {
 
 void NumbersView::askBrightness() {
   TileRequest request;
-  request.layer = Layer(static_cast<std::int32_t>(shown()->layers.size()) - 1);
+  request.layer = CacheLayer(static_cast<std::int32_t>(shown()->layers.size()) - 1);
   if (request.layer->value() < 0) return;
   m_ask.fetch(request, [this](std::shared_ptr<const Tile> tile) {
     double sum = 0, least = INFINITY;

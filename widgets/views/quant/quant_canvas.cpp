@@ -27,7 +27,7 @@ QuantCanvas::QuantCanvas(InspectorContext& context, QWidget* parent) : AxisCanva
          "double click shows all"));
 }
 
-void QuantCanvas::show(QuantMeasurePtr measure, int layer, QuantFigure figure) {
+void QuantCanvas::show(QuantMeasurePtr measure, CacheLayer layer, QuantFigure figure) {
   if (m_measure == measure && m_layer == layer && m_figure == figure) return;
   m_measure = std::move(measure);
   m_layer = layer, m_figure = figure;
@@ -85,7 +85,7 @@ QRect QuantCanvas::axisArea() const {
 
 CanvasCell QuantCanvas::cellAt(QPoint point) const {
   const int row = point.x() < kGutter ? -1 : axis().at(point.x() - kGutter);
-  return {row < 0 || point.y() < kRuler ? -1 : m_layer, row};
+  return {row < 0 || point.y() < kRuler ? -1 : m_layer.value(), row};
 }
 
 /// All views follow the row under the pointer, where the shown context still has it.

@@ -17,7 +17,7 @@ class QuantCanvas : public AxisCanvas {
   QuantCanvas(InspectorContext& context, QWidget* parent);
 
   /// Null for nothing.
-  void show(QuantMeasurePtr measure, int layer, QuantFigure figure);
+  void show(QuantMeasurePtr measure, CacheLayer layer, QuantFigure figure);
   const std::array<QuantLane, 2>& lanes() const { return m_lanes; }
   /// Where the bars of a lane are; for tests.
   QRect bars(int lane) const { return parts().lanes[at(lane)].bars; }
@@ -28,13 +28,13 @@ class QuantCanvas : public AxisCanvas {
   QString readout() const override { return {}; }
 
  signals:
-  void clicked(int layer, int row);
+  void clicked(kvlab::CacheLayer layer, int row);
 
  protected:
   void paintContent(QPainter& painter, const Theme& theme) override;
   CanvasCell cellAt(QPoint point) const override;
-  CanvasCell focusCell() const override { return {m_layer, focusRow()}; }
-  void choose(CanvasCell cell) override { emit clicked(cell.line, cell.item); }
+  CanvasCell focusCell() const override { return {m_layer.value(), focusRow()}; }
+  void choose(CanvasCell cell) override { emit clicked(CacheLayer(cell.line), cell.item); }
   Position positionOf(CanvasCell cell) const override;
   int lines() const override { return m_measure ? static_cast<int>(m_measure->layers.size()) : 0; }
   int items() const override { return length(); }
@@ -63,7 +63,7 @@ class QuantCanvas : public AxisCanvas {
   std::vector<LegendEntry> legend(const Theme& theme) const;
 
   QuantMeasurePtr m_measure;
-  int m_layer = 0;
+  CacheLayer m_layer;
   QuantFigure m_figure = QuantFigure::Relative;
   std::array<QuantLane, 2> m_lanes;
   MaxPyramid m_rows;  // bars of K and V, then their strips

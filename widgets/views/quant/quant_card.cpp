@@ -32,7 +32,7 @@ QuantCard::QuantCard(QWidget* parent) : QWidget(parent) {
   m_place = label(1, 0, theme->small), m_values = label(1, 1, theme->monoSmall);
 }
 
-void QuantCard::say(const QuantMeasure& measure, int layer, int row, bool hovered) {
+void QuantCard::say(const QuantMeasure& measure, CacheLayer layer, int row, bool hovered) {
   const Snapshot& of = *measure.of;
   for (QLabel* one : {m_token, m_place, m_keys, m_values}) one->clear();
   if (row < 0 || row >= of.length()) return m_keys->setText(tr("no row of the measured context is focused"));

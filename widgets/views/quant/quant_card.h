@@ -14,7 +14,7 @@ class QuantCard : public QWidget {
  public:
   explicit QuantCard(QWidget* parent);
   /// row: of the measured context, -1 = none.
-  void say(const QuantMeasure& measure, int layer, int row, bool hovered);
+  void say(const QuantMeasure& measure, CacheLayer layer, int row, bool hovered);
   QString text() const;
 
  private:

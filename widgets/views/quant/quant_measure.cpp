@@ -139,7 +139,7 @@ double meanOf(const std::vector<float>& values) {
   return count ? sum / static_cast<double>(count) : NAN;
 }
 
-QString rowText(const QuantMeasure& measure, int layer, bool keys, int row) {
+QString rowText(const QuantMeasure& measure, CacheLayer layer, bool keys, int row) {
   const QuantTensor& t = measure.layers[at(layer)].of(keys);
   const auto i = at(row);
   const QString head = keys ? QStringLiteral("K") : QStringLiteral("V");

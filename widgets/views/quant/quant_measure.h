@@ -58,6 +58,6 @@ int worstRow(const std::vector<float>& values);
 double meanOf(const std::vector<float>& values);  // of those that are numbers; not-a-number if none is
 
 /// All figures of a row in one line, in columns that stand below each other for K and V.
-QString rowText(const QuantMeasure& measure, int layer, bool keys, int row);
+QString rowText(const QuantMeasure& measure, CacheLayer layer, bool keys, int row);
 
 }  // namespace kvlab

@@ -91,7 +91,7 @@ const std::vector<Pair>& pairs() {
 QuantModel::QuantModel(QObject* parent) : ColumnModel(parent) {
   addNumber("layer", tr("Layer"), tr("The layer"), "99999", [](QuantLine line) {
     return layerText(*line.measure->of, line.layer);
-  }).key([](QuantLine line) { return line.layer; });
+  }).key([](QuantLine line) { return line.layer.value(); });
   const auto addBoth = [this](const Pair& pair) { columns().insert(columns().end(), {pair.of(true), pair.of(false)}); };
   addBoth({"", tr("%1"), tr("Storage type of the %1"), "fp8-e4m3", 11, [](Tensor t) { return t.type; },
            [](Tensor t) { return QVariant(t.type); }, Tone::Normal});
@@ -113,11 +113,11 @@ void QuantModel::addBar(const char* id, const QString& title, const QString& tip
   addNumber(id, title, tip, title.size() > 5 ? title + u'↑' : QStringLiteral("0.0000↑"),
             [value](QuantLine line) { return figureText(value(line)); })
       .key(value)
-      .toned([this, id](QuantLine line) { return worstIn(id) == line.layer ? Tone::Warning : Tone::Normal; })
+      .toned([this, id](QuantLine line) { return worstIn(id) == line.layer.value() ? Tone::Warning : Tone::Normal; })
       .tips([keys, shown](QuantLine line) { return worstAt(line, keys, shown); })
       .with(kBarRole, [this, id, value](QuantLine line) {
         const int worst = worstIn(id);
-        return worst < 0 ? 0.0 : value(line) / value({line.measure, worst});
+        return worst < 0 ? 0.0 : value(line) / value({line.measure, CacheLayer(worst)});
       });
 }
 

@@ -14,7 +14,7 @@ using QuantMeasurePtr = std::shared_ptr<const QuantMeasure>;
 /// A layer of a measurement.
 struct QuantLine {
   const QuantMeasure* measure = nullptr;
-  int layer = 0;
+  CacheLayer layer;
   const QuantTensor& of(bool keys) const { return measure->layers[at(layer)].of(keys); }
 };
 
@@ -31,7 +31,7 @@ class QuantModel : public ColumnModel<QuantLine> {
   using Figure = double QuantTensor::*;
   void addBar(const char* id, const QString& title, const QString& tip, bool keys, Figure figure);
   int count() const override { return m_measure ? static_cast<int>(m_measure->layers.size()) : 0; }
-  QuantLine line(int row) const override { return {m_measure.get(), row}; }
+  QuantLine line(int row) const override { return {m_measure.get(), CacheLayer(row)}; }
 
   QuantMeasurePtr m_measure;
   std::map<QString, int> m_worst;  // by the id of a column with bars

@@ -83,7 +83,7 @@ void QuantView::makeBody() {
   addOption(m_order->viewOption());
   connect(m_order, &ColumnOrder::chosen, this, [this] { sayOption("sort"); });
   connect(m_table, &DataTable::chosen, this,
-          [this](const QModelIndex& index) { clickLayer(Layer(m_sorted->mapToSource(index).row())); });
+          [this](const QModelIndex& index) { clickLayer(CacheLayer(m_sorted->mapToSource(index).row())); });
   m_canvas = new QuantCanvas(context(), split);
   connect(m_canvas, &QuantCanvas::clicked, this, &QuantView::focusRow);
   split->addWidget(m_table);
@@ -112,8 +112,8 @@ void QuantView::makeActions() {
 
 bool QuantView::ready() const { return InspectorView::ready() && !m_ask.waiting(); }
 
-int QuantView::layer() const {
-  return std::clamp(context().focus().layer.value(), 0, std::max(0, m_model->rowCount() - 1));
+CacheLayer QuantView::layer() const {
+  return CacheLayer(std::clamp(context().focus().layer.value(), 0, std::max(0, m_model->rowCount() - 1)));
 }
 QuantFigure QuantView::figure() const { return static_cast<QuantFigure>(m_figure->currentIndex()); }
 
@@ -212,12 +212,12 @@ void QuantView::showState() {
     state << tr("tick %1").arg(m_measured->of->tick.value());
     const auto worst = [&](const char* column, const QString& what) {
       if (const int at = m_model->worstIn(column); at >= 0)
-        state << tr("%1 worst in layer %2").arg(what, layerText(*m_measured->of, at));
+        state << tr("%1 worst in layer %2").arg(what, layerText(*m_measured->of, CacheLayer(at)));
     };
     worst("k_worst", tr("K"));
     worst("v_worst", tr("V"));
     worst("logit", tr("logits"));
-    for (int layer = 0; layer < m_model->rowCount(); ++layer)
+    for (const CacheLayer layer : idRange<CacheLayer>(0, m_model->rowCount()))
       if (m_measured->layers[at(layer)].spoilt())
         state << tr("⚠ values clipped in layer %1").arg(layerText(*m_measured->of, layer));
   }
@@ -233,10 +233,10 @@ void QuantView::showRows() {
   showRow();
 }
 
-void QuantView::focusRow(int layer, int row) {
+void QuantView::focusRow(CacheLayer layer, int row) {
   const LedgerId id = m_measured->of->context[at(row)];
-  if (row < shown()->length() && shown()->context[at(row)] == id) return clickCell(Layer(layer), Position(row));
-  clickLedger(Layer(layer), id);
+  if (row < shown()->length() && shown()->context[at(row)] == id) return clickCell(layer, Position(row));
+  clickLedger(layer, id);
 }
 
 void QuantView::showRow() {
@@ -248,7 +248,7 @@ void QuantView::showRow() {
 
 void QuantView::onFocus() {
   if (!m_measured) return;
-  m_table->showRow(m_sorted->mapFromSource(m_model->index(layer(), 0)).row());
+  m_table->showRow(m_sorted->mapFromSource(m_model->index(layer().value(), 0)).row());
   showRows();
   m_canvas->revealFocus();
 }

@@ -39,9 +39,9 @@ class QuantView : public InspectorView {
   void showMeasure();
   void showState();
   void showRows();
-  void focusRow(int layer, int row);
+  void focusRow(CacheLayer layer, int row);
   void showRow();
-  int layer() const;
+  CacheLayer layer() const;
   QuantFigure figure() const;
   QString why() const;
   QString staleText() const;

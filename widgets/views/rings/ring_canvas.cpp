@@ -124,9 +124,9 @@ Position RingCanvas::positionOf(CanvasCell cell) const {
 
 void RingCanvas::choose(CanvasCell cell) {
   const StorageGroup& group = m_entries[at(cell.line)].group;
-  const Layer first(group.layers.front());
+  const CacheLayer first = group.layers.front();
   if (cell.line != selected()) return emit groupChosen(first);
-  const Layer focus = context().focus().layer;
+  const CacheLayer focus = context().focus().layer;
   if (const Position position = positionOf(cell); position.value() >= 0)
     emit clicked(group.has(focus) ? focus : first, position);
 }

@@ -35,8 +35,8 @@ class RingCanvas : public AxisCanvas {
   QPointF smallRing(int entry) const;
 
  signals:
-  void clicked(kvlab::Layer layer, kvlab::Position position);
-  void groupChosen(kvlab::Layer layer);
+  void clicked(kvlab::CacheLayer layer, kvlab::Position position);
+  void groupChosen(kvlab::CacheLayer layer);
 
  protected:
   void paintContent(QPainter& painter, const Theme& theme) override;

@@ -76,7 +76,7 @@ void RingCanvas::paintAbsent(QPainter& painter, const Parts& p, const Theme& the
                    tr("The rows of %1 are stored as %2: there is no ring here.\nChoose other layers, or "
                       "s.setLayout(\"ring_fused\", %3).")
                        .arg(group.name(), QString::fromStdString(group.storage->layout))
-                       .arg(group.layers.front()));
+                       .arg(group.all.layerOf(group.layers.front()).value()));
 }
 
 void RingCanvas::paintFigures(QPainter& painter, const Parts& p, const Theme& theme) const {
@@ -110,7 +110,7 @@ QString RingCanvas::readout() const {
   const int row = under >= 0 ? under : focused;
   if (row < 0) {
     if (context().focus().position.value() < 0) return ghostText(s, context().focus());
-    const bool left = leftThroughWindow(s, Layer(shown->group.layers.front()), context().focus().ledger);
+    const bool left = leftThroughWindow(s, shown->group.layers.front(), context().focus().ledger);
     return QStringList{tr("focus"), tokenText(s, context().focus().ledger),
                        left ? tr("left through the window: it has no slot") : tr("not resident here")}
         .join("   ");

@@ -73,7 +73,7 @@ void RingsView::onSnapshot() {
 void RingsView::sayState() {
   const int entry = m_canvas->selected();
   const bool any = entry >= 0 && !isEmpty();
-  const Layer layer(any ? m_canvas->entries()[at(entry)].group.layers.front() : 0);
+  const CacheLayer layer = any ? m_canvas->entries()[at(entry)].group.layers.front() : CacheLayer(0);
   m_ticks->show(context().history(), layer, shown() ? shown()->tick : Tick(-1));
   for (QToolButton* one : {m_before, m_after}) one->setVisible(any);
   m_before->setEnabled(m_ticks->wrapBeside(false).has_value());

@@ -22,7 +22,7 @@ WrapStrip::WrapStrip(QWidget* parent) : TickPicker(parent) {
 
 QSize WrapStrip::sizeHint() const { return {240, 76}; }
 
-void WrapStrip::show(const std::vector<SnapshotPtr>& history, Layer layer, Tick shown) {
+void WrapStrip::show(const std::vector<SnapshotPtr>& history, CacheLayer layer, Tick shown) {
   m_points.clear();
   const auto l = at(std::max(0, layer.value()));
   for (const SnapshotPtr& s : history) {

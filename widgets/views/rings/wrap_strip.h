@@ -13,7 +13,7 @@ class WrapStrip : public TickPicker {
  public:
   explicit WrapStrip(QWidget* parent);
   /// The ring of `layer` in each of the snapshots.
-  void show(const std::vector<SnapshotPtr>& history, Layer layer, Tick shown);
+  void show(const std::vector<SnapshotPtr>& history, CacheLayer layer, Tick shown);
   /// The nearest tick before (or after) the shown one whose commit passed slot 0.
   std::optional<Tick> wrapBeside(bool after) const;
   QSize sizeHint() const override;

@@ -136,7 +136,7 @@ QString BandCanvas::readout() const {
   if (position < 0 || position >= static_cast<int>(rows.band.size())) return ghostText(*m_snapshot, context().focus());
   const LedgerId id = m_snapshot->context[at(position)];
   QStringList parts{hovering ? tr("under pointer") : tr("focus"), tokenText(*m_snapshot, id),
-                    tr("layer %1").arg(layerText(*m_snapshot, layer)), tr("position %1").arg(position),
+                    tr("layer %1").arg(layerText(*m_snapshot, CacheLayer(layer))), tr("position %1").arg(position),
                     title(rows.band[at(position)])};
   if (!rows.score.empty() && !std::isnan(rows.score[at(position)]))
     parts << tr("score %1").arg(static_cast<double>(rows.score[at(position)]), 0, 'g', 3);

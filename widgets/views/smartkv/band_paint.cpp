@@ -43,7 +43,7 @@ void BandCanvas::paintContent(QPainter& painter, const Theme& theme) {
 void BandCanvas::paintLine(QPainter& painter, std::size_t layer, const Theme& theme) {
   const BandRows& rows = m_layers[layer];
   const QRectF line = lineRect(static_cast<int>(layer));
-  const bool focused = context().focus().layer.value() == rows.layer;
+  const bool focused = context().focus().layer == rows.layer;
   if (focused)
     painter.fillRect(QRectF(0, line.top(), wide(), line.height()), Theme::mix(theme.surface, theme.selection, 0.6));
   const QRectF strip = line.adjusted(0, 4, 0, -5 - kBand);

@@ -66,7 +66,7 @@ std::vector<BandRows> bandRows(const Snapshot& s, const std::vector<float>* scor
   for (std::size_t l = 0; s.policies && l < s.layers.size() && l < s.policies->layers.size(); ++l) {
     const LayerAudit& audit = s.policies->layers[l];
     BandRows one;
-    one.layer = static_cast<std::int32_t>(l);
+    one.layer = CacheLayer(static_cast<std::int32_t>(l));
     one.policy = audit.policy;
     one.bounded = audit.bounded;
     one.requested = audit.bands;

@@ -15,7 +15,7 @@ enum class Band : std::uint8_t { Gone, Kept, Sink, Budget, Window };  // Kept: t
 QString title(Band band);
 
 struct BandRows {
-  std::int32_t layer = 0;
+  CacheLayer layer;
   std::string policy;
   bool bounded = false;
   Bands requested;           // of no meaning where not bounded

@@ -54,8 +54,8 @@ void ContestModel::show(SnapshotPtr snapshot, const std::vector<BandRows>& layer
   replace(std::move(lines));
 }
 
-int ContestModel::rowOf(Layer layer) const {
-  return find([&](const ContestLine& line) { return line.layer == layer.value(); });
+int ContestModel::rowOf(CacheLayer layer) const {
+  return find([&](const ContestLine& line) { return line.layer == layer; });
 }
 
 int ContestModel::won() const {

@@ -8,7 +8,7 @@
 namespace kvlab {
 
 struct ContestLine {
-  std::int32_t layer = 0;
+  CacheLayer layer;
   Contest contest;
   float margin = 0;  // of the challenger over the lowest score it met; not-a-number where that is not known
   bool won() const { return contest.challenger != contest.loser; }
@@ -19,7 +19,7 @@ class ContestModel : public LineModel<ContestLine> {
  public:
   explicit ContestModel(QObject* parent = nullptr);
   void show(SnapshotPtr snapshot, const std::vector<BandRows>& layers);
-  int rowOf(Layer layer) const;  // the first of a layer, -1 = none
+  int rowOf(CacheLayer layer) const;  // the first of a layer, -1 = none
   int won() const;
 
  private:

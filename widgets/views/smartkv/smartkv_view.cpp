@@ -106,7 +106,7 @@ void SmartKvView::makeContests(QWidget* into) {
   column->addWidget(m_contests, 1);
   connect(m_contests, &DataTable::chosen, this, [this](const QModelIndex& index) {
     const ContestLine& line = m_model->at(index);
-    clickLedger(Layer(line.layer), line.contest.loser);
+    clickLedger(line.layer, line.contest.loser);
   });
 }
 
@@ -266,7 +266,7 @@ void SmartKvView::askLifespans() {
 }
 
 const std::vector<HeadLifespans>* SmartKvView::headsOfLayer() const {
-  const auto layer = at(std::max(0, context().focus().layer.value()));
+  const std::size_t layer = at(shown()->info->cacheLayers.layerOf(std::max(CacheLayer(0), context().focus().layer)));
   return m_measured && layer < m_measured->layers.size() && !m_measured->layers[layer].empty()
       ? &m_measured->layers[layer]
       : nullptr;
@@ -293,9 +293,9 @@ void SmartKvView::showLifespans() {
   m_head->setVisible(heads != nullptr);
   if (!heads) {
     m_fit->setText(tr("Predicted against actual lifespans"));
-    const Layer layer = context().focus().layer;
+    const CacheLayer layer = context().focus().layer;
     m_noPlot->say(tr("How long rows are used, against what their gate predicted"),
-                  m_measured          ? tr("No gate predicted for layer %1.").arg(layerText(*shown(), layer.value()))
+                  m_measured          ? tr("No gate predicted for layer %1.").arg(layerText(*shown(), layer))
                       : why.isEmpty() ? tr("“Measure lifespans” above finds out.")
                                       : tr("Not now: %1.").arg(why));
     return;
@@ -315,7 +315,7 @@ void SmartKvView::showLifespans() {
     rows += (*heads)[h].rows, censored += (*heads)[h].censored;
     bias += std::isfinite((*heads)[h].bias) ? (*heads)[h].bias * ((*heads)[h].rows - (*heads)[h].censored) : 0;
   }
-  QStringList said{tr("Layer %1").arg(layerText(*shown(), context().focus().layer.value())),
+  QStringList said{tr("Layer %1").arg(layerText(*shown(), context().focus().layer)),
                    tr("%1, %2 still in use").arg(counted(rows, tr("row"), tr("rows"))).arg(censored)};
   if (rows > censored)
     said << tr("predicts %1 too %2")

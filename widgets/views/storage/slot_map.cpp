@@ -141,7 +141,7 @@ QString SlotMap::readout() const {
   if (row < 0) {
     const LedgerId id = context().focus().ledger;
     if (context().focus().position.value() < 0) return ghostText(*m_snapshot, context().focus());
-    const bool left = leftThroughWindow(*m_snapshot, Layer(m_group.layers.front()), id);
+    const bool left = leftThroughWindow(*m_snapshot, m_group.layers.front(), id);
     return QStringList{tr("focus"), tokenText(*m_snapshot, id),
                        left ? tr("left through the window: it has no slot") : tr("not resident here")}
         .join("   ");

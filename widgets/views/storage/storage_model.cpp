@@ -101,7 +101,7 @@ void StorageModel::show(std::vector<StorageGroup> groups) {
   replace(std::move(groups), same);
 }
 
-int StorageModel::rowOf(Layer layer) const {
+int StorageModel::rowOf(CacheLayer layer) const {
   return find([&](Group group) { return group.has(layer); });
 }
 

@@ -14,7 +14,7 @@ class StorageModel : public LineModel<StorageGroup> {
   explicit StorageModel(QObject* parent);
   void show(std::vector<StorageGroup> groups);
   const std::vector<StorageGroup>& groups() const { return lines(); }
-  int rowOf(Layer layer) const;  // -1 = none
+  int rowOf(CacheLayer layer) const;  // -1 = none
 
  private:
   std::int64_t m_most = 1;

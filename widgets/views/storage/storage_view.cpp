@@ -10,6 +10,7 @@
 #include "core/api/manifest.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
+#include "widgets/base/layer_text.h"
 #include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/views/storage/bytes_delegate.h"
@@ -59,7 +60,7 @@ void StorageTableView::makeBody() {
   setMainControl(m_table);
   connect(m_map, &SlotMap::clicked, this, &StorageTableView::clickPosition);
   connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) {
-    const Layer layer(m_model->groups()[at(index.row())].layers.front());
+    const CacheLayer layer = m_model->groups()[at(index.row())].layers.front();
     if (!group() || !group()->has(layer)) clickLayer(layer);
   });
 }
@@ -136,7 +137,7 @@ void StorageTableView::askFree() {
   m_freeFor = shown()->serial;
   m_freeOf = group()->storage.get();
   m_free.reset();
-  m_ask.query("storage", {{"layer", group()->layers.front()}, {"free", true}},
+  m_ask.query("storage", withLayer(*shown(), group()->layers.front(), {{"free", true}}),
               [this](const Result<nlohmann::json>& reply) {
                 if (reply && reply->is_object() && reply->contains("free")) {
                   SlotRuns runs;

@@ -39,7 +39,7 @@ class StripView : public InspectorView {
   QComboBox* m_layers = nullptr;
   QCheckBox* m_ghosts = nullptr;
   QLabel* m_readout = nullptr;
-  Layer m_layer{-1};  // the focused layer when chips were made
+  CacheLayer m_layer{-1};  // the focused layer when chips were made
 };
 
 }  // namespace kvlab
