@@ -394,7 +394,10 @@ interface Session {
   readonly length: number;
   /** Tokens written: where the next one goes. */
   position(): number;
+  /** Tokens that still fit: the rows that the fullest cache layer still has room for, evicted rows not counted, as far as the
+   * model's positions reach. A layer with a window always has room. */
   remaining(): number;
+  /** True where remaining() is 0: the next token is refused with `capacity`. */
   isFull(): boolean;
 
   prompt(text: string): TickReport;

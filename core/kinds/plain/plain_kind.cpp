@@ -67,6 +67,10 @@ std::vector<std::unique_ptr<Reviser>> PlainKind::revisers() const {
   return out;
 }
 
+std::int64_t PlainKind::remaining(const SessionParts& parts, const CacheState& state) const {
+  return rowsLeft(state, planRules(parts, Source::User));
+}
+
 Result<EditPlan> PlainKind::plan(const SessionParts& parts, const CacheState& state,
                                  std::vector<Action> actions) const {
   return planEdit(state, planRules(parts, Source::User), std::move(actions));
