@@ -181,8 +181,8 @@ interface Policy {
   ratio?: number;
   /** Rows whose score is lower leave, budget or not. */
   threshold?: number;
-  /** How the scores of KV heads become one. */
-  heads?: "mean" | "max" | "sum";
+  /** How the scores of KV heads become one; "each" asks for residency by KV head, and is "max" without. */
+  heads?: "mean" | "max" | "sum" | "each";
   allocator?: "uniform" | "pyramid";
   beta?: number;
   /** Whether the KV heads of a layer have budgets of their own; adaptive needs residency "kv_head". */

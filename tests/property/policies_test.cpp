@@ -200,7 +200,7 @@ class PoliciesTest : public QObject {
   /// window fills spare budget, or replaces the minimum where it is strictly better.
   void smartKvCompetes() {
     constexpr int kBudget = 13;
-    SessionFixture s(bounded("smartkv", {{"budget", kBudget}}));
+    SessionFixture s(bounded("smartkv", {{"preset", "paper"}, {"budget", kBudget}}));
     const int heads = s->model().config().kvHeads;
     const auto score = [&](int layer, int id) {  // as stored when the row was projected, gone or not
       float sum = 0;
@@ -237,6 +237,26 @@ class PoliciesTest : public QObject {
         QVERIFY(!std::count(all.begin(), all.end(), contest["loser"].get<int>()));
       }
     }
+  }
+
+  /// The default preset decides by KV head wherever the manifest leaves that open, else by the largest score.
+  void smartKvDecidesByHead() {
+    const auto open = [](json more, const char* residency) {
+      json manifest = bounded("smartkv", more.is_null() ? json::object() : more);
+      if (*residency) manifest["residency"] = residency;
+      auto s = std::make_unique<SessionFixture>(manifest);
+      s->prompt(kPrompt);
+      return s;
+    };
+    const json some{{"budget", 13}};
+    const int heads = SessionFixture()->model().config().kvHeads;
+    QCOMPARE((*open(some, ""))->state().perLayer, heads);
+    QCOMPARE(open(some, "")->must("policies")["layers"][0]["kvHead"], 0);
+    QCOMPARE((*open({{"budget", 13}, {"heads", "max"}}, ""))->state().perLayer, 1);
+    QCOMPARE((*open({{"budget", 13}, {"preset", "paper"}}, ""))->state().perLayer, 1);
+    const auto each = open(some, "layer"), max = open({{"budget", 13}, {"heads", "max"}}, "layer");
+    for (int layer = 0; layer < (*each)->state().layers(); ++layer)
+      QCOMPARE(residents(*each, layer), residents(*max, layer));
   }
 
   /// An oracle keeps what a run that kept everything goes on to look at.
