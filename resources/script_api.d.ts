@@ -499,7 +499,8 @@ interface Session {
   quantisation(options?: { rows?: boolean; packed?: boolean }): LayerQuantisation[];
   invariants(): { id: string; title: string; ok: boolean; detail: string }[];
   drift(options?: { rows?: boolean }): Drift;
-  /** Bytes of rows; and what the back end did since it was opened: memory taken, passes recorded and replayed. A steady
+  /** Bytes of rows: allocated is what the pools have slots for, without history; they shrink after a policy has pruned a prompt
+   * and grow for the next one. And what the back end did since it was opened: memory taken, passes recorded and replayed. A steady
    * state adds to replays alone. */
   bytes(): { allocated: number; live: number; moved: number; allocations: number; captures: number; replays: number };
 

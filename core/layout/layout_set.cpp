@@ -2,6 +2,7 @@
 #include "core/layout/layout_set.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace kvlab {
 namespace {
@@ -11,6 +12,19 @@ void account(const std::vector<Slot>& left, SlotAllocator& slots, std::vector<Sl
   std::vector<Slot> dropped;
   for (const Slot slot : left) (std::erase(added, slot) ? dropped : freed).push_back(slot);
   slots.give(dropped);
+}
+
+/// Slots that parts of a tick have taken and left again: no state names them, and added and freed lose them.
+std::vector<Slot> takePassing(std::vector<Slot>& added, std::vector<Slot>& freed) {
+  if (added.empty() || freed.empty()) return {};
+  std::vector<Slot> came(added), gone(freed), out;
+  std::ranges::sort(came);
+  std::ranges::sort(gone);
+  std::ranges::set_intersection(came, gone, std::back_inserter(out));
+  if (out.empty()) return out;
+  for (std::vector<Slot>* list : {&added, &freed})
+    std::erase_if(*list, [&](Slot slot) { return std::ranges::binary_search(out, slot); });
+  return out;
 }
 
 /// The slots of rows that the window has left behind, which the map forgets.
@@ -49,14 +63,33 @@ LayoutSet LayoutSet::of(const LayoutName& info, int layers, const LayerDemand& d
       .take();
 }
 
-std::int32_t LayoutSet::slotsWithoutHistory(int layer) const {
+std::int32_t LayoutSet::slotsWithoutHistory(int layer, std::int32_t rows) const {
   LayerDemand demand = this->demand(layer);
   demand.history = 0;
+  demand.rows = rows;
   return this->layout(layer).poolSlots(demand);
 }
 
+Result<bool> LayoutSet::resize(CacheStore& store, const std::vector<std::int32_t>& rows) {
+  std::vector<LayerDemand> wanted = m_demands;
+  for (std::size_t layer = 0; layer < rows.size(); ++layer) {
+    wanted[layer].rows = rows[layer];
+    const int own = static_cast<int>(layer);
+    const std::optional<std::int32_t> end = store.slots(own).end();
+    if (!end || *end > layout(own).poolSlots(wanted[layer])) return false;
+  }
+  for (std::size_t layer = 0; layer < rows.size(); ++layer) {
+    if (wanted[layer].pooled() == m_demands[layer].pooled()) continue;
+    const int own = static_cast<int>(layer);
+    if (Status done = store.resize(own, layout(own).poolSlots(wanted[layer])); !done) return done.error();
+    m_demands[layer] = wanted[layer];
+  }
+  return true;
+}
+
 bool LayoutSet::alike(int a, int b) const {
-  return m_of[at(a)] == m_of[at(b)] && demand(a).keep == demand(b).keep && demand(a).capacity == demand(b).capacity;
+  return m_of[at(a)] == m_of[at(b)] && demand(a).keep == demand(b).keep && demand(a).capacity == demand(b).capacity &&
+      demand(a).pooled() == demand(b).pooled();
 }
 
 std::string LayoutSet::names() const {
@@ -115,14 +148,17 @@ void LayoutSet::drop(CacheState& state, LayerSlots& added, LayerSlots& freed, Ca
 }
 
 Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::int32_t rows, LayerSlots& added,
-                                       LayerSlots& freed, LayoutContext& context) const {
+                                       LayerSlots& freed, LayoutContext& context, bool toFront) const {
   drop(state, added, freed, context.store);
+  for (int layer = 0; layer < state.layers(); ++layer)
+    if (!layout(layer).inPlace()) context.store.slots(layer).give(takePassing(added[at(layer)], freed[at(layer)]));
   std::int64_t bytes = 0;
   const std::vector<std::vector<int>> layers = layersOf(state);
   const auto settleGroup = [&](std::size_t g) -> Status {
     const int leader = layers[g].front();
     Settling settling{
         .group = state.groups[g], .layers = layers[g], .appended = appended, .fresh = rows, .tick = state.tick};
+    if (toFront) settling.loose = added[at(leader)];
     Result<std::int64_t> moved = layout(leader).settle(settling, context);
     if (!moved) return moved.error();
     bytes += *moved;

@@ -18,8 +18,12 @@ class LayoutSet {
     return *m_layouts[static_cast<std::size_t>(m_of[static_cast<std::size_t>(layer)])];
   }
   const LayerDemand& demand(int layer) const { return m_demands[static_cast<std::size_t>(layer)]; }
-  /// Slots that the pool of a layer would have without room for history.
-  std::int32_t slotsWithoutHistory(int layer) const;
+  /// Slots that the pool of a layer has besides room for history, or would have with so many rows, see
+  /// LayerDemand::rows.
+  std::int32_t slotsWithoutHistory(int layer) const { return slotsWithoutHistory(layer, demand(layer).rows); }
+  std::int32_t slotsWithoutHistory(int layer, std::int32_t rows) const;
+  /// Pools for so many rows of each layer, [layers], with all rows in their slots; false where that cannot be.
+  Result<bool> resize(CacheStore& store, const std::vector<std::int32_t>& rows);
   bool alike(int a, int b) const;
   std::string names() const;
   /// True if some layer's layout works in place: then history keeps no older state.
@@ -38,9 +42,10 @@ class LayoutSet {
   /// Rows that windows have left behind lose their slots; added and freed as in settle().
   void drop(CacheState& state, LayerSlots& added, LayerSlots& freed, CacheStore& store) const;
   /// Settles every group of `state` after `rows` new rows, appended or not; returns bytes moved. added and freed: the
-  /// slots that the state has gained and lost since the state before.
+  /// slots that the state has gained and lost since the state before. toFront: most new rows have left already, and
+  /// those that stay are to lie where a smaller pool has room for them.
   Result<std::int64_t> settle(CacheState& state, bool appended, std::int32_t rows, LayerSlots& added, LayerSlots& freed,
-                              LayoutContext& context) const;
+                              LayoutContext& context, bool toFront = false) const;
   /// Gives back reserved slots that no state names. A layout that counts rows knows of them already.
   void release(CacheStore& store, const LayerSlots& slots) const;
   /// Where layers work in place, slots are again those of the rows of `state`: what was to follow it has failed.

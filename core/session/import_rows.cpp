@@ -7,6 +7,7 @@
 #include "core/edit/splice.h"
 #include "core/files/cache_file.h"
 #include "core/session/import_memory.h"
+#include "core/session/storage.h"
 #include "core/state/provenance.h"
 
 namespace kvlab {
@@ -227,6 +228,7 @@ Status importRows(Session& session, const CacheImport& rows) {
         std::int32_t most = 0;
         for (int layer = 0; layer < parts.store.layers(); ++layer)
           most = std::max(most, keptOf(rows, parts.layouts, layer));
+        KV_TRY(growPools(session, most));
         const bool over = parts.layouts.inPlace() || !session.history().makeRoom(parts, most);
         Commit commit;
         commit.severed = over;

@@ -62,13 +62,25 @@ LayerDemand commonDemand(const SessionParts& parts, const std::vector<kernels::R
 }
 
 /// What a cache layer keeps of an adaptive budget, or holds until its policy decides again.
-std::optional<std::int32_t> rowsDecided(const CacheState* content, std::size_t layer) {
-  if (!content || !content->policy || !content->policy->layers[layer].budget) return std::nullopt;
+std::int32_t rowsDecided(const CacheState* content, std::size_t layer) {
+  if (!content || !content->policy || !content->policy->layers[layer].budget) return 0;
   return std::max(content->policy->audit.layers[layer].bands.capacity(),
                   static_cast<std::int32_t>(content->map(static_cast<int>(layer)).size()));
 }
 
 }  // namespace
+
+std::vector<std::int32_t> rowsBounded(const Manifest& manifest, const CacheState& content) {
+  std::vector<std::int32_t> out(at(content.layers()));
+  if (!content.policy || content.policy->prefilling) return out;
+  for (std::size_t layer = 0; layer < out.size(); ++layer) {
+    const LayerAudit& audit = content.policy->audit.layers[layer];
+    const auto there = static_cast<std::int64_t>(content.map(static_cast<int>(layer)).size());
+    const std::int64_t kept = std::max(there, std::int64_t{audit.requested()} + audit.protectedRows);
+    if (audit.bounded) out[layer] = static_cast<std::int32_t>(std::min(kMostSlots, kept + manifest.ring.blockTokens));
+  }
+  return out;
+}
 
 Error badKey(const char* key, const nlohmann::json& value, const std::string& why, const std::string& remedy) {
   return {"bad_manifest", "the manifest was refused", why, remedy, std::nullopt, key, value};
@@ -81,7 +93,7 @@ std::vector<std::int32_t> windowsOf(const SessionParts& parts) {
   return out;
 }
 
-Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* content) {
+Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* content, std::vector<std::int32_t> rows) {
   if (Status there = checkOverrides(parts); !there) return there.error();
   const Manifest& m = parts.manifest;
   const ModelConfig& config = parts.model->config();
@@ -96,18 +108,21 @@ Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* con
                     "use a model whose head_dim is a multiple of 8 between 16 and 256");
     specs.push_back(m.layoutOf(layer));
   }
+  if (content && rows.empty()) rows = rowsBounded(m, *content);
   std::vector<LayerDemand> demands(specs.size(), commonDemand(parts, plan.formats));
   for (std::size_t own = 0; own < specs.size(); ++own) {
     const Layer layer = parts.cacheLayers.layerOf(Layer(static_cast<std::int32_t>(own)));
     const std::int32_t capacity = demands[own].capacity;
-    if (const std::optional<std::int32_t> rows = rowsDecided(content, own))
-      demands[own].capacity = *rows + m.ring.blockTokens;
+    if (const std::int32_t decided = rowsDecided(content, own))
+      demands[own].capacity = std::max(capacity, decided + m.ring.blockTokens);
     Result<std::unique_ptr<StorageLayout>> layout = makeLayout(specs[own]);
     if (!layout) return layout.error();
     if (m.ring.window == 0 && (*layout)->dropsMasked())
       demands[own].keep = std::min(maskOf(m, config, layer.value()), capacity);
     demands[own].capacity =
         std::max(demands[own].capacity, demands[own].keep);  // a window holds whatever capacity says
+    if (!rows.empty() && rows[own] && !(*layout)->dropsMasked())
+      demands[own].rows = std::clamp(rows[own], demands[own].keep, demands[own].capacity);
   }
   Result<LayoutSet> made = LayoutSet::make(specs, std::move(demands));
   if (!made) return made.error();
