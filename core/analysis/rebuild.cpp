@@ -60,8 +60,11 @@ class ScratchRows : public RowDriver {
 
   Status beginLayer(int layer) override {
     m_scratch.clear();
-    for (int part = 0; part < m_perLayer; ++part)
-      m_scratch.push_back(KV_TRY(scratchFor(m_store.pool(layer * m_perLayer + part).format(), part)));
+    const ModelConfig& config = m_transformer.model().config();
+    const int pools = m_store.layers() / config.layers;  // of each layer, all of one type
+    kernels::RowFormat format = m_store.pool(layer * pools).format();
+    format.kvHeads = config.kvHeads / m_perLayer;
+    for (int part = 0; part < m_perLayer; ++part) m_scratch.push_back(KV_TRY(scratchFor(format, part)));
     return ok();
   }
 
