@@ -22,6 +22,7 @@ class Indirection : public StorageLayout {
     return std::make_unique<FreeSlots>(poolSlots(demand));
   }
   Result<std::int64_t> settle(Settling& settling, LayoutContext& context) const override {
+    if (settling.loose.empty()) return std::int64_t{0};
     const std::vector<std::size_t> rows = moveToFront(settling, context.store);
     if (rows.empty()) return std::int64_t{0};
     for (std::size_t i = 0; i < settling.layers.size(); ++i)

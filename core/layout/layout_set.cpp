@@ -16,7 +16,6 @@ void account(const std::vector<Slot>& left, SlotAllocator& slots, std::vector<Sl
 
 /// Slots that parts of a tick have taken and left again: no state names them, and added and freed lose them.
 std::vector<Slot> takePassing(std::vector<Slot>& added, std::vector<Slot>& freed) {
-  if (added.empty() || freed.empty()) return {};
   std::vector<Slot> came(added), gone(freed), out;
   std::ranges::sort(came);
   std::ranges::sort(gone);
@@ -150,7 +149,7 @@ void LayoutSet::drop(CacheState& state, LayerSlots& added, LayerSlots& freed, Ca
 Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::int32_t rows, LayerSlots& added,
                                        LayerSlots& freed, LayoutContext& context, bool toFront) const {
   drop(state, added, freed, context.store);
-  for (int layer = 0; layer < state.layers(); ++layer)
+  for (int layer = 0; toFront && layer < state.layers(); ++layer)
     if (!layout(layer).inPlace()) context.store.slots(layer).give(takePassing(added[at(layer)], freed[at(layer)]));
   std::int64_t bytes = 0;
   const std::vector<std::vector<int>> layers = layersOf(state);
