@@ -182,8 +182,8 @@ interface Policy {
   ratio?: number;
   /** Rows whose score is lower leave, budget or not. */
   threshold?: number;
-  /** How the scores of KV heads become one. */
-  heads?: "mean" | "max" | "sum";
+  /** How the scores of KV heads become one; "each" asks for residency by KV head, and is "max" without. */
+  heads?: "mean" | "max" | "sum" | "each";
   allocator?: "uniform" | "pyramid";
   beta?: number;
   /** Whether the KV heads of a layer have budgets of their own; adaptive needs residency "kv_head". */
@@ -395,7 +395,10 @@ interface Session {
   readonly length: number;
   /** Tokens written: where the next one goes. */
   position(): number;
+  /** Tokens that still fit: the rows that the fullest cache layer still has room for, evicted rows not counted, as far as the
+   * model's positions reach. A layer with a window always has room. */
   remaining(): number;
+  /** True where remaining() is 0: the next token is refused with `capacity`. */
   isFull(): boolean;
 
   prompt(text: string): TickReport;
@@ -497,7 +500,8 @@ interface Session {
   quantisation(options?: { rows?: boolean; packed?: boolean }): LayerQuantisation[];
   invariants(): { id: string; title: string; ok: boolean; detail: string }[];
   drift(options?: { rows?: boolean }): Drift;
-  /** Bytes of rows; and what the back end did since it was opened: memory taken, passes recorded and replayed. A steady
+  /** Bytes of rows: allocated is what the pools have slots for, without history; they shrink after a policy has pruned a prompt
+   * and grow for the next one. And what the back end did since it was opened: memory taken, passes recorded and replayed. A steady
    * state adds to replays alone. */
   bytes(): { allocated: number; live: number; moved: number; allocations: number; captures: number; replays: number };
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMostKeyBytes = std::int64_t{4} << 30;
 
-/// A copy of the state in which no row has left: every layer has every token.
+/// A copy of the state in which no row has left: every layer has every token, with all KV heads together.
 CacheState whole(const CacheState& state) {
   CacheState all = state;
   for (const LedgerId id : state.context)
@@ -22,6 +22,15 @@ CacheState whole(const CacheState& state) {
   map->ledger = state.context;
   map->phases = state.phases;
   map->slotOf.assign(std::vector<Slot>(at(state.length()), Slot(0)));  // the pass puts rows into scratch of its own
+  if (all.perLayer > 1) {
+    all.groups.clear();
+    all.groupOf.clear();
+    for (const Layer layer : state.cacheLayers().ofModel()) {
+      all.groupOf.push_back(static_cast<std::int32_t>(all.groups.size()));
+      all.groups.push_back(state.group(state.cacheLayers().of(layer)[0]));
+    }
+    all.perLayer = 1;
+  }
   for (LayerGroup& group : all.groups) group.map = map;
   return all;
 }

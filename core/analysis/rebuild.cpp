@@ -59,8 +59,11 @@ class ScratchRows : public RowDriver {
 
   Status beginLayer(Layer layer) override {
     m_scratch.clear();
-    for (const CacheLayer own : m_layers.of(layer))
-      m_scratch.push_back(KV_TRY(scratchFor(m_store.pool(own).format(), m_layers.partOf(own))));
+    const ModelConfig& config = m_transformer.model().config();
+    const CacheLayers pools{config.layers, static_cast<int>(m_store.layers().size()) / config.layers};
+    kernels::RowFormat format = m_store.pool(pools.of(layer)[0]).format();  // the same in all of the layer
+    format.kvHeads = config.kvHeads / m_layers.perLayer;
+    for (int part = 0; part < m_layers.perLayer; ++part) m_scratch.push_back(KV_TRY(scratchFor(format, part)));
     return ok();
   }
 

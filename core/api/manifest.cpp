@@ -183,10 +183,9 @@ void readStorage(ManifestKeys& keys, Manifest& m) {
   keys.take("policy", "policy", m.policy.name, "Which rows a layer keeps: kvlab list policies.",
             [&](const json& v) { return readPolicy(v, m.policy); });
   if (keys.listing()) keys.listInner("policy.", listPolicyKeys);
-  keys.word(
-      "residency", m.residency, kResidencies,
-      "What has a residency map of its own: a layer, or each KV head of it; auto takes heads where a policy needs "
-      "them.");
+  keys.word("residency", m.residency, kResidencies,
+            "What has a residency map of its own: a layer, or each KV head of it; auto takes heads where a policy asks "
+            "for them.");
 }
 
 void readState(ManifestKeys& keys, Manifest& m) {
@@ -293,8 +292,8 @@ const PolicySpec& Manifest::policyOf(Layer layer) const {
 }
 bool Manifest::residentByHead() const {
   if (residency != Residency::Auto) return residency == Residency::ByHead;
-  return policy.byHead() || std::any_of(layers.begin(), layers.end(), [](const LayerOverride& one) {
-           return one.policy && one.policy->byHead();
+  return policy.prefersHeads() || std::any_of(layers.begin(), layers.end(), [](const LayerOverride& one) {
+           return one.policy && one.policy->prefersHeads();
          });
 }
 std::int32_t Manifest::windowOf(Layer layer) const {

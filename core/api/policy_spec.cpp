@@ -11,7 +11,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr Word<HeadRule> kHeads[] = {{"mean", HeadRule::Mean}, {"max", HeadRule::Max}, {"sum", HeadRule::Sum}};
+constexpr Word<HeadRule> kHeads[] = {
+    {"mean", HeadRule::Mean}, {"max", HeadRule::Max}, {"sum", HeadRule::Sum}, {"each", HeadRule::Each}};
 constexpr Word<Allocator> kAllocators[] = {{"uniform", Allocator::Uniform}, {"pyramid", Allocator::Pyramid}};
 constexpr Word<HeadBudget> kHeadBudgets[] = {{"uniform", HeadBudget::Uniform}, {"adaptive", HeadBudget::Adaptive}};
 constexpr Word<Pooling> kPoolings[] = {{"avg", Pooling::Average}, {"max", Pooling::Maximum}};
@@ -81,7 +82,9 @@ void readBands(ManifestKeys& keys, PolicySpec& spec) {
   keys.integer("sinks", spec.sinks, 0, kMostRows, "The first rows, which always stay.");
   keys.integer("window", spec.window, 0, kMostRows, "The last rows, which always stay.");
   readTotals(keys, spec);
-  keys.word("heads", spec.heads, kHeads, "How the scores of the KV heads become one per row.");
+  keys.word(
+      "heads", spec.heads, kHeads,
+      "How the scores of the KV heads become one per row; each asks for residency by KV head, and is max without.");
   keys.word("allocator", spec.allocator, kAllocators, "Whether all layers have the same budget, or lower layers more.");
   keys.real("beta", spec.beta, 1, 1e6, "With allocator pyramid: the mean budget over the smallest one.");
   keys.word(

@@ -14,8 +14,9 @@
 
 namespace kvlab {
 
-/// How the scores of the KV heads become one per row.
-enum class HeadRule : std::uint8_t { Mean, Max, Sum };
+/// How the scores of the KV heads become one per row. Each: they need not, because each head has rows of its own; the
+/// largest where it has not.
+enum class HeadRule : std::uint8_t { Mean, Max, Sum, Each };
 enum class Allocator : std::uint8_t { Uniform, Pyramid };
 enum class HeadBudget : std::uint8_t { Uniform, Adaptive };
 enum class Pooling : std::uint8_t { Average, Maximum };
@@ -62,6 +63,8 @@ struct PolicySpec {
   bool operator==(const PolicySpec&) const = default;
   bool keepsAll() const { return name == "full"; }
   bool byHead() const { return headBudget == HeadBudget::Adaptive; }
+  /// True if the policy is at its best where each KV head has rows of its own.
+  bool prefersHeads() const { return byHead() || heads == HeadRule::Each; }
   /// Errors (code bad_manifest) name the key and the remedy.
   static Result<PolicySpec> fromJson(const nlohmann::json& json);
   /// The keys that the policy takes, complete; fromJson() of it is this value.

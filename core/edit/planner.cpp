@@ -21,6 +21,10 @@ struct Change {
   std::vector<TokenId> tokens;
 };
 
+std::int64_t mostRows(const LayerGroup& group, const PlanRules& rules) {
+  return group.capacity ? group.capacity : rules.capacity;
+}
+
 class Planner {
  public:
   Planner(const CacheState& state, const PlanRules& rules) : m_state(state), m_rules(rules) {}
@@ -293,8 +297,7 @@ class Planner {
       if (m_error || m_state.group(layer).keep) continue;  // keeps its window, whatever comes
       const auto rows = static_cast<std::int32_t>(m_state.map(layer).size());
       const std::int32_t out = evicted[at(layer)] + leaving[at(m_state.groupOf[at(layer)])];
-      const std::int32_t own = m_state.group(layer).capacity;
-      const std::int64_t most = own ? own : m_rules.capacity;
+      const std::int64_t most = mostRows(m_state.group(layer), m_rules);
       if (rows + change + m_rules.more - out > most) noCapacity(layer, rows, change + m_rules.more, out, most);
     }
     if (m_rules.maxLength > 0 && m_plan.lengthAfter + m_rules.more > m_rules.maxLength && !m_error) tooLong();
@@ -309,9 +312,12 @@ class Planner {
         std::count_if(map.ledger.begin(), map.ledger.end(), [&](LedgerId id) { return ids.contains(id.value()); }));
   }
 
+  std::string where() const { return "position " + std::to_string(length()) + ": "; }
+
   void tooLong() {
     m_error = Error{"capacity", "the context is full",
-                    std::to_string(m_plan.lengthAfter + m_rules.more) + " tokens, the limit is " +
+                    where() + std::to_string(m_plan.lengthAfter - length() + m_rules.more) + " more tokens make " +
+                        std::to_string(m_plan.lengthAfter + m_rules.more) + ", the limit is " +
                         std::to_string(m_rules.maxLength),
                     "delete tokens, reset, or raise capacity in the manifest"};
     m_error->field = "capacity";
@@ -320,9 +326,9 @@ class Planner {
 
   void noCapacity(CacheLayer layer, std::int32_t rows, std::int32_t change, std::int32_t out, std::int64_t most) {
     m_error = Error{"capacity", "the cache is full",
-                    "layer " + m_state.cacheLayers().name(layer) + ": position " + std::to_string(rows) + " + " +
-                        std::to_string(change) + " rows - " + std::to_string(out) + " leaving = " +
-                        std::to_string(rows + change - out) + " rows, the limit is " + std::to_string(most),
+                    where() + "layer " + m_state.cacheLayers().name(layer) + " holds " + std::to_string(rows) +
+                        " rows, " + std::to_string(change) + " new - " + std::to_string(out) + " leaving make " +
+                        std::to_string(rows + change - out) + ", the limit is " + std::to_string(most),
                     "delete or evict rows, reset, or raise capacity in the manifest"};
     m_error->field = "capacity";
     m_error->value = most;
@@ -355,6 +361,14 @@ class Planner {
 };
 
 }  // namespace
+
+std::int64_t rowsLeft(const CacheState& state, const PlanRules& rules) {
+  const std::int32_t phases = state.length() ? std::max(state.length(), state.phases[at(state.length() - 1)] + 1) : 0;
+  std::int64_t left = rules.maxLength - phases;
+  for (const LayerGroup& group : state.groups)
+    if (!group.keep) left = std::min(left, mostRows(group, rules) - static_cast<std::int64_t>(group.map->size()));
+  return left;
+}
 
 Result<EditPlan> planEdit(const CacheState& state, const PlanRules& rules, std::vector<Action> actions) {
   return Planner(state, rules).plan(std::move(actions));

@@ -124,7 +124,8 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
     LayoutContext context{m_store, m_faults};
     m_layouts.release(m_store, work.unused);
     subtract(work.added, work.unused);
-    Result<std::int64_t> bytes = m_layouts.settle(work.state, appended, rows, work.added, work.freed, context);
+    Result<std::int64_t> bytes =
+        m_layouts.settle(work.state, appended, rows, work.added, work.freed, context, rules.toFront);
     if (bytes) scope.bytes(moved += *bytes);
     else done = bytes.error();
     // Slots run out before layouts that work in place begin.

@@ -23,6 +23,7 @@ struct TransactionRules {
   bool keepLogits = false;  // rows leave after the pass that made the logits: they stay true
   bool probes = true;       // what turning keys costs them is measured
   bool guards = false;
+  bool toFront = false;   // most new rows have left, see LayoutSet::settle()
   bool pending = false;   // rows stay where they were computed: more of the same tick follow
   std::int32_t more = 0;  // tokens that follow in the same tick, for which there has to be room, too
   SpliceRules splice;

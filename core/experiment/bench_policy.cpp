@@ -102,6 +102,9 @@ class PolicyBench {
     const auto start = BenchClock::now();
     KV_TRY(failed(endPrefill(s)));
     m_rows.push_back(benchRow("policy", what, "prune", "ms", {secondsSince(start) * 1e3}));
+    m_rows.push_back(benchRow("policy", what, "bytes_live", "bytes", {static_cast<double>(s.snapshot()->bytes.live)}));
+    m_rows.push_back(
+        benchRow("policy", what, "bytes_share", "x", {static_cast<double>(s.snapshot()->bytes.allocated) / before}));
     std::vector<double> us, ratio, decision;
     for (int run = 0; run < (m_options.quick ? 4 : 24); ++run) {
       double pair[2];
@@ -117,10 +120,6 @@ class PolicyBench {
     m_rows.push_back(benchRow("policy", what, "tick", "us", us));
     m_rows.push_back(benchRow("policy", what, "decision", "us", decision));
     m_rows.push_back(benchRow("policy", what, "to_full", "x", ratio));
-    KV_TRY(setCapacity(s, m_case.rows + 1));
-    m_rows.push_back(benchRow("policy", what, "bytes_live", "bytes", {static_cast<double>(s.snapshot()->bytes.live)}));
-    m_rows.push_back(
-        benchRow("policy", what, "bytes_share", "x", {static_cast<double>(s.snapshot()->bytes.allocated) / before}));
     return trim();
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An edit is one gather: all rows that stay, new rows included, are copied to the other half of the pool.
-// The whole cache moves, but each row moves once and never over another row.
+// The whole cache moves, but each row moves once, and over another row only where a smaller pool has grown.
 #include "core/layout/contiguous.h"
 #include "core/layout/row_mover.h"
 #include "core/model/decoder/backend_status.h"
@@ -11,9 +11,9 @@ namespace {
 class BooleanGather : public Contiguous {
  public:
   std::string_view name() const override { return "boolean_gather"; }
-  std::int32_t poolSlots(const LayerDemand& demand) const override { return 2 * (demand.capacity + demand.room); }
+  std::int32_t poolSlots(const LayerDemand& demand) const override { return 2 * (demand.pooled() + demand.room); }
   std::unique_ptr<SlotAllocator> makeSlots(const LayerDemand& demand) const override {
-    return std::make_unique<RunSlots>(poolSlots(demand), demand.capacity + demand.room, false);
+    return std::make_unique<RunSlots>(poolSlots(demand), poolSlots(demand) / 2, false);
   }
 
  protected:
@@ -23,9 +23,9 @@ class BooleanGather : public Contiguous {
   Result<std::int64_t> arrange(const ResidencyView& map, RowPool& pool, std::int32_t base) const override {
     std::vector<kernels::RowMove> moves;
     for (std::int32_t to = base; const Slot slot : map.residentSlots()) addMove(moves, slot.value(), to++);
-    pool.move(pool, moves);
-    if (Status done = backendStatus(pool.backend(), "moving rows"); !done) return done.error();
-    return 2 * static_cast<std::int64_t>(map.resident()) * pool.stride();
+    Result<std::int64_t> bytes = moveAll(pool, std::move(moves));
+    if (Status done = backendStatus(pool.backend(), "moving rows"); bytes && !done) return done.error();
+    return bytes;
   }
 };
 

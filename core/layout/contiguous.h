@@ -9,9 +9,9 @@ namespace kvlab {
 class Contiguous : public StorageLayout {
  public:
   bool inPlace() const override { return true; }
-  std::int32_t poolSlots(const LayerDemand& demand) const override { return demand.capacity + demand.room; }
+  std::int32_t poolSlots(const LayerDemand& demand) const override { return demand.pooled() + demand.room; }
   std::unique_ptr<SlotAllocator> makeSlots(const LayerDemand& demand) const override {
-    return std::make_unique<RunSlots>(poolSlots(demand), demand.capacity + demand.room, false);
+    return std::make_unique<RunSlots>(poolSlots(demand), poolSlots(demand), false);
   }
   Result<std::int64_t> settle(Settling& settling, LayoutContext& context) const override;
 

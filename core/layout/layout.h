@@ -24,7 +24,9 @@ struct LayerDemand {
   std::int32_t chunk = 0;     // rows per forward pass: a ring has room for a whole pass
   std::int32_t history = 0;   // rows that history may keep
   bool tailOnly = false;      // ring.tail_only
+  std::int32_t rows = 0;      // of the capacity that the pool has slots for now, 0 = all; rings have all
 
+  std::int32_t pooled() const { return rows ? rows : capacity; }
   std::int32_t window() const { return keep ? keep : capacity; }
 };
 
@@ -41,6 +43,7 @@ struct Settling {
   std::int32_t fresh = 0;              // new rows
   Tick tick;
   std::vector<Slot> left = {}, taken = {};  // slots that rows moved out of and into, besides reserved slots
+  std::span<const Slot> loose = {};         // those of new rows, if these are to lie at the front of the pool
 };
 
 struct Compaction {

@@ -15,6 +15,18 @@ void account(const std::vector<Slot>& left, SlotAllocator& slots, std::vector<Sl
   slots.give(dropped);
 }
 
+/// Slots that parts of a tick have taken and left again: no state names them, and added and freed lose them.
+std::vector<Slot> takePassing(std::vector<Slot>& added, std::vector<Slot>& freed) {
+  std::vector<Slot> came(added), gone(freed), out;
+  std::ranges::sort(came);
+  std::ranges::sort(gone);
+  std::ranges::set_intersection(came, gone, std::back_inserter(out));
+  if (out.empty()) return out;
+  for (std::vector<Slot>* list : {&added, &freed})
+    std::erase_if(*list, [&](Slot slot) { return std::ranges::binary_search(out, slot); });
+  return out;
+}
+
 /// The slots of rows that the window has left behind, which the map forgets.
 std::vector<Slot> leftBehind(LayerGroup& group) {
   const ResidencyView& map = *group.map;
@@ -79,14 +91,32 @@ LayoutSet LayoutSet::of(const LayoutName& info, int layers, const LayerDemand& d
       .take();
 }
 
-std::int32_t LayoutSet::slotsWithoutHistory(CacheLayer layer) const {
+std::int32_t LayoutSet::slotsWithoutHistory(CacheLayer layer, std::int32_t rows) const {
   LayerDemand demand = this->demand(layer);
   demand.history = 0;
+  demand.rows = rows;
   return this->layout(layer).poolSlots(demand);
 }
 
+Result<bool> LayoutSet::resize(CacheStore& store, const std::vector<std::int32_t>& rows) {
+  std::vector<LayerDemand> wanted = m_demands;
+  const auto all = idRange<CacheLayer>(0, rows.size());
+  for (const CacheLayer layer : all) {
+    wanted[at(layer)].rows = rows[at(layer)];
+    const std::optional<std::int32_t> end = store.slots(layer).end();
+    if (!end || *end > layout(layer).poolSlots(wanted[at(layer)])) return false;
+  }
+  for (const CacheLayer layer : all) {
+    if (wanted[at(layer)].pooled() == m_demands[at(layer)].pooled()) continue;
+    KV_TRY(store.resize(layer, layout(layer).poolSlots(wanted[at(layer)])));
+    m_demands[at(layer)] = wanted[at(layer)];
+  }
+  return true;
+}
+
 bool LayoutSet::alike(CacheLayer a, CacheLayer b) const {
-  return m_of[at(a)] == m_of[at(b)] && demand(a).keep == demand(b).keep && demand(a).capacity == demand(b).capacity;
+  return m_of[at(a)] == m_of[at(b)] && demand(a).keep == demand(b).keep && demand(a).capacity == demand(b).capacity &&
+      demand(a).pooled() == demand(b).pooled();
 }
 
 std::string LayoutSet::names() const {
@@ -145,8 +175,11 @@ void LayoutSet::drop(CacheState& state, LayerSlots& added, LayerSlots& freed, Ca
 }
 
 Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::int32_t rows, LayerSlots& added,
-                                       LayerSlots& freed, LayoutContext& context) const {
+                                       LayerSlots& freed, LayoutContext& context, bool toFront) const {
   drop(state, added, freed, context.store);
+  for (const CacheLayer layer : state.layers())
+    if (toFront && !layout(layer).inPlace())
+      context.store.slots(layer).give(takePassing(added[at(layer)], freed[at(layer)]));
   std::int64_t bytes = 0;
   const std::vector<std::vector<CacheLayer>> layers = layersOf(state);
   const auto settleGroup = [&](std::size_t g) -> Status {
@@ -154,6 +187,7 @@ Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::in
     const StoredMap stored(state.groups[g]);
     Settling settling{
         .group = state.groups[g], .layers = layers[g], .appended = appended, .fresh = rows, .tick = state.tick};
+    if (toFront) settling.loose = added[at(leader)];
     bytes += KV_TRY(layout(leader).settle(settling, context));
     for (const CacheLayer layer : layers[g]) {
       if (layout(layer).inPlace()) continue;

@@ -16,8 +16,12 @@ class LayoutSet {
 
   const StorageLayout& layout(CacheLayer layer) const { return *m_layouts[at(m_of[at(layer)])]; }
   const LayerDemand& demand(CacheLayer layer) const { return m_demands[at(layer)]; }
-  /// Slots that the pool of a layer would have without room for history.
-  std::int32_t slotsWithoutHistory(CacheLayer layer) const;
+  /// Slots that the pool of a layer has besides room for history, or would have with so many rows, see
+  /// LayerDemand::rows.
+  std::int32_t slotsWithoutHistory(CacheLayer layer) const { return slotsWithoutHistory(layer, demand(layer).rows); }
+  std::int32_t slotsWithoutHistory(CacheLayer layer, std::int32_t rows) const;
+  /// Pools for so many rows of each layer, [cache layers], with all rows in their slots; false where that cannot be.
+  Result<bool> resize(CacheStore& store, const std::vector<std::int32_t>& rows);
   bool alike(CacheLayer a, CacheLayer b) const;
   std::string names() const;
   /// True if some layer's layout works in place: then history keeps no older state.
@@ -36,9 +40,10 @@ class LayoutSet {
   /// Rows that windows have left behind lose their slots; added and freed as in settle().
   void drop(CacheState& state, LayerSlots& added, LayerSlots& freed, CacheStore& store) const;
   /// Settles every group of `state` after `rows` new rows, appended or not; returns bytes moved. added and freed: the
-  /// slots that the state has gained and lost since the state before.
+  /// slots that the state has gained and lost since the state before. toFront: most new rows have left already, and
+  /// those that stay are to lie where a smaller pool has room for them.
   Result<std::int64_t> settle(CacheState& state, bool appended, std::int32_t rows, LayerSlots& added, LayerSlots& freed,
-                              LayoutContext& context) const;
+                              LayoutContext& context, bool toFront = false) const;
   /// Fills holes in every group by moving about `most` rows of each; no older state may name these rows.
   Result<Compaction> compact(CacheState& state, std::int64_t most, LayoutContext& context) const;
   /// Gives back reserved slots that no state names. A layout that counts rows knows of them already.

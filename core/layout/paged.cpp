@@ -76,8 +76,8 @@ class Paged : public StorageLayout {
   bool inPlace() const override { return false; }
   /// Room for as many rows again in pages that are not full, up to a limit.
   std::int32_t poolSlots(const LayerDemand& demand) const override {
-    const std::int64_t holes = std::min<std::int64_t>(demand.capacity, std::int64_t{demand.room} * m_block);
-    const std::int64_t pages = (std::int64_t{demand.capacity} + demand.room + demand.history + holes) / m_block + 2;
+    const std::int64_t holes = std::min<std::int64_t>(demand.pooled(), std::int64_t{demand.room} * m_block);
+    const std::int64_t pages = (std::int64_t{demand.pooled()} + demand.room + demand.history + holes) / m_block + 2;
     return static_cast<std::int32_t>(pages * m_block);
   }
   std::unique_ptr<SlotAllocator> makeSlots(const LayerDemand& demand) const override {

@@ -84,7 +84,7 @@ std::vector<float> perRow(std::span<const float> scores, std::size_t rows, HeadR
   for (std::size_t list = 1; list < lists; ++list)
     for (std::size_t row = 0; row < rows; ++row) {
       const float one = scores[list * rows + row];
-      out[row] = rule == HeadRule::Max ? std::max(out[row], one) : out[row] + one;
+      out[row] = rule == HeadRule::Max || rule == HeadRule::Each ? std::max(out[row], one) : out[row] + one;
     }
   if (rule == HeadRule::Mean)
     for (float& one : out) one /= static_cast<float>(lists);

@@ -7,6 +7,7 @@
 #include "core/edit/splice.h"
 #include "core/files/cache_file.h"
 #include "core/session/import_memory.h"
+#include "core/session/storage.h"
 #include "core/state/provenance.h"
 
 namespace kvlab {
@@ -216,6 +217,7 @@ Status importRows(Session& session, const CacheImport& rows) {
           return passed.error();
         std::int32_t most = 0;
         for (const CacheLayer layer : parts.store.layers()) most = std::max(most, keptOf(rows, parts.layouts, layer));
+        KV_TRY(growPools(session, most));
         const bool over = parts.layouts.inPlace() || !session.history().makeRoom(parts, most);
         Commit commit;
         commit.severed = over;

@@ -2,9 +2,32 @@
 // How a session takes a tick: what was pending goes along, a failure is mended, the commit is verified and published.
 #include <algorithm>
 
-#include "core/session/session.h"
+#include "core/session/storage.h"
 
 namespace kvlab {
+
+namespace {
+
+/// Rows that a tick may add, and those that it may compute anew beside the old ones.
+std::int32_t rowsAsked(const TickWish& wish, const Manifest& manifest, const CacheState& state) {
+  std::size_t rows = wish.generates ? std::max(wish.forced.size(), at(manifest.ring.blockTokens)) : 0;
+  bool appends = true;
+  for (const Action& action : wish.actions) {
+    const auto tokens = [](const auto& one) -> std::size_t {
+      if constexpr (requires { one.newTokenIds; }) return one.newTokenIds.size();
+      else if constexpr (requires { one.tokenIds; }) return one.tokenIds.size();
+      else return requires {
+          one.tokenId;
+        };
+    };
+    rows += std::visit(tokens, action);
+    appends = appends && std::holds_alternative<Add>(action);
+  }
+  if (!appends && manifest.afterEdit != AfterEdit::Keep) rows += at(state.length());
+  return static_cast<std::int32_t>(rows);
+}
+
+}  // namespace
 
 TickReport Session::refused(Error error) const {
   TickReport report;
@@ -36,6 +59,7 @@ TickReport Session::tick(TickWish wish) {
   }
   if (m_history.reached())
     return refused({"replayed", "the tick was not run", "the wanted state is reached", "nothing to do"});
+  if (Status room = growPools(*this, rowsAsked(wish, manifest(), state())); !room) return refused(room.error());
   if (kernels::OpLog* log = m_parts.backend->log()) log->take();  // what was asked for between ticks
   Trace trace;
   CallContext call = callContext(trace);
@@ -46,6 +70,7 @@ TickReport Session::tick(TickWish wish) {
   Result<Commit> made = ticker.run(state(), std::move(wish), report);
   if (made) {
     commit(made.take());
+    shrinkPools(*this);
   } else {
     undone(call);
     if (!ticker.begun()) return finish(refused(made.error()), trace);

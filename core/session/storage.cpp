@@ -141,9 +141,9 @@ Status roomFor(const SessionParts& parts, const CacheState& state, const Storage
   return ok();
 }
 
-/// The content in pools made as parts.manifest says. The old pools stay until all rows are over.
-Result<Commit> carried(SessionParts& parts, const CacheState& before) {
-  Result<StoragePlan> plan = planStorage(parts, &before);
+/// The content in pools made as parts.manifest says, see planStorage(). The old pools stay until all rows are over.
+Result<Commit> carried(SessionParts& parts, const CacheState& before, std::vector<std::int32_t> rows = {}) {
+  Result<StoragePlan> plan = planStorage(parts, &before, std::move(rows));
   if (!plan) return plan.error();
   Result<CacheStore> made = makeStore(parts, *plan);
   if (!made) return made.error();
@@ -175,6 +175,18 @@ Result<Commit> carried(SessionParts& parts, const CacheState& before) {
   parts.store = std::move(store);
   parts.layouts = std::move(plan->layouts);
   return commit;
+}
+
+/// Pools for so many rows of each layer. Slots are no part of what a session remembers: no step, and nothing to undo.
+/// Older states stay where rows stay in their slots, otherwise history executes their commands again.
+Status resize(Session& session, std::vector<std::int32_t> rows) {
+  SessionParts& parts = session.parts();
+  const bool stayed = KV_TRY(parts.layouts.resize(parts.store, rows));
+  if (stayed) return ok();
+  Commit moved = KV_TRY(carried(parts, session.state(), std::move(rows)));
+  session.history().forgetOlder(parts, false);
+  session.refine(std::move(moved.state));
+  return ok();
 }
 
 /// The session with another manifest, its content kept.
@@ -260,6 +272,39 @@ Status setCapacity(Session& session, std::int64_t rows) {
   Manifest wanted = session.manifest();
   wanted.capacity = rows;
   return restore(session, std::move(wanted));
+}
+
+Status growPools(Session& session, std::int32_t more) {
+  const LayoutSet& layouts = session.parts().layouts;
+  std::vector<std::int32_t> rows;
+  bool grows = false;
+  for (const CacheLayer layer : session.state().layers()) {
+    const LayerDemand& demand = layouts.demand(layer);
+    const std::int64_t needed = static_cast<std::int64_t>(session.state().map(layer).resident()) + more;
+    const bool small = needed > demand.pooled() && demand.pooled() < demand.capacity;
+    rows.push_back(small ? static_cast<std::int32_t>(std::min<std::int64_t>(demand.capacity, needed + needed / 4))
+                         : demand.pooled());
+    grows = grows || small;
+  }
+  return grows ? resize(session, std::move(rows)) : ok();
+}
+
+void shrinkPools(Session& session) {
+  if (!session.state().policy) return;
+  const LayoutSet& layouts = session.parts().layouts;
+  std::vector<std::int32_t> rows = rowsBounded(session.manifest(), session.state());
+  std::int64_t slots = 0, wanted = 0;
+  for (const CacheLayer layer : session.state().layers()) {
+    const LayerDemand& demand = layouts.demand(layer);
+    std::int32_t& own = rows[at(layer)];
+    const bool ring = session.state().group(layer).ring.has_value();
+    own = own && own < demand.pooled() && !ring ? std::max(own, demand.keep) : demand.pooled();
+    slots += layouts.slotsWithoutHistory(layer);
+    wanted += layouts.slotsWithoutHistory(layer, own);
+  }
+  if (slots <= 2 * wanted) return;
+  const Status done = resize(session, std::move(rows));  // where memory is short, the pools stay as they are
+  static_cast<void>(done);
 }
 
 Result<Compaction> compact(Session& session, std::int64_t most) {

@@ -15,6 +15,10 @@ Status setFormat(Session& session, std::optional<Layer> layer, const std::string
 /// Pools for so many rows per layer, with the content kept: what a policy has freed goes back to the system. A commit.
 /// Errors: capacity (a layer holds more rows, or the rotary table does not reach), out_of_memory.
 Status setCapacity(Session& session, std::int64_t rows);
+/// Room for `more` rows in pools that have shrunk, up to what their layers may hold. No commit. Errors: out_of_memory.
+Status growPools(Session& session, std::int32_t more);
+/// Where policies keep less than half of what the pools have slots for, the pools shrink to what they keep. No commit.
+void shrinkPools(Session& session);
 /// Paged layers: fills pages by moving about `most` rows per layer. Older states are forgotten; history executes their
 /// commands again. Slots are no part of what a session remembers: no step, and nothing to undo.
 Result<Compaction> compact(Session& session, std::int64_t most);

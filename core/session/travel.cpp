@@ -8,12 +8,13 @@
 namespace kvlab {
 namespace {
 
-/// Storage as another manifest of the same session wants it, empty; nothing happens where it is alike.
+/// True if storage for one manifest of a session is storage for another, but for the size that pools have at present.
+bool storedAlike(const Manifest& a, const Manifest& b) {
+  return a.layout == b.layout && a.kvK == b.kvK && a.kvV == b.kvV && a.layers == b.layers && a.capacity == b.capacity;
+}
+
+/// Storage as another manifest of the same session wants it, empty.
 Status restock(SessionParts& parts, const Manifest& wanted) {
-  const Manifest& now = parts.manifest;
-  if (wanted.layout == now.layout && wanted.kvK == now.kvK && wanted.kvV == now.kvV && wanted.layers == now.layers &&
-      wanted.capacity == now.capacity)
-    return ok();
   parts.manifest = wanted;
   parts.capacity = parts.kind->sizes(wanted, parts.model->config()).capacity;
   return freshStorage(parts);
@@ -48,7 +49,7 @@ Status Session::replay(int id) {
   const CacheState before = state();
   const std::vector<StoredRows> rows = rowsIn(m_parts, before);
   const Manifest now = manifest();
-  Status done = restock(m_parts, m_parts.opened);
+  Status done = storedAlike(m_parts.opened, now) ? ok() : restock(m_parts, m_parts.opened);
   Timeline kept = m_history.beginReplay(emptyState(m_parts));
   for (std::size_t i = 0; i < all.size() && done; ++i) {
     m_pending.clear();  // a command carries what was pending when it ran

@@ -55,6 +55,13 @@ Result<LayerSlots> CacheStore::reserve(std::int32_t count, FaultDoor& faults, st
   return out;
 }
 
+Status CacheStore::resize(CacheLayer layer, std::int32_t slots) {
+  SlotAllocator& own = this->slots(layer);
+  KV_TRY(pool(layer).resize(slots, *own.end()));
+  own.resize(slots);
+  return ok();
+}
+
 void CacheStore::release(const LayerSlots& slots) {
   for (std::size_t layer = 0; layer < slots.size(); ++layer) m_slots[layer]->give(slots[layer]);
 }

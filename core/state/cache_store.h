@@ -49,6 +49,8 @@ class CacheStore {
   Result<LayerSlots> reserve(std::int32_t count, FaultDoor& faults, std::int32_t tail = 0,
                              const std::vector<Slot>& after = {}, const std::vector<std::int32_t>& ahead = {});
   void release(const LayerSlots& slots);
+  /// A pool of another size for a layer whose slots have an end; rows stay in their slots. Errors: out_of_memory.
+  Status resize(CacheLayer layer, std::int32_t slots);
 
  private:
   kernels::Backend* m_backend = nullptr;

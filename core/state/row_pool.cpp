@@ -85,6 +85,22 @@ void RowPool::zero(std::span<const std::int32_t> slots) {
   staging.finish();
 }
 
+Status RowPool::resize(std::int32_t slots, std::int32_t kept) {
+  kernels::Array<std::uint8_t> records;
+  const std::string what = "reserving a pool of " + std::to_string(slots) + " rows";
+  if (!records.allocate(*m_backend, m_stride * slots)) return backendStatus(*m_backend, what);
+  const kernels::RowMove all{0, 0, kept};
+  if (kept > 0) {
+    Staging staging(*m_backend);
+    ops().moveRows(m_backend->context(), {data(), records.data(), m_format, staging.in(std::span(&all, 1)), 1});
+    staging.finish();
+  }
+  if (Status copied = backendStatus(*m_backend, what); !copied) return copied;
+  m_records = std::move(records);
+  m_slots = slots;
+  return ok();
+}
+
 void RowPool::readRecords(std::span<const Slot> slots, std::uint8_t* out) const {
   if (m_backend->onHost()) {
     for (std::size_t i = 0; i < slots.size(); ++i)

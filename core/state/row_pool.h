@@ -43,6 +43,8 @@ class RowPool {
   /// Whole records, one after another; the other pool may be this one.
   void move(const RowPool& from, std::span<const kernels::RowMove> moves);
   void zero(std::span<const std::int32_t> slots);
+  /// Other memory of so many slots, with the first `kept` records. Errors: out_of_memory, and the pool is as it was.
+  Status resize(std::int32_t slots, std::int32_t kept);
   /// Whole records to and from host memory, [slots, stride] bytes.
   void readRecords(std::span<const Slot> slots, std::uint8_t* out) const;
   void writeRecords(std::span<const Slot> slots, const std::uint8_t* in);

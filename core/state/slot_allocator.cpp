@@ -39,6 +39,24 @@ std::vector<bool> FreeSlots::free(std::int32_t below) const {
   return out;
 }
 
+std::optional<std::int32_t> FreeSlots::end() const {
+  const std::vector<bool> all = free(m_fresh);
+  std::int32_t end = m_fresh;
+  while (end > 0 && all[at(end - 1)]) --end;
+  return end;
+}
+
+void FreeSlots::resize(std::int32_t slots) {
+  m_fresh = *end();
+  std::erase_if(m_returned, [&](Slot slot) { return slot.value() >= m_fresh; });
+  touchedOnly(m_fresh);
+  m_slots = slots;
+}
+
+void FreeSlots::claim(std::span<const Slot> slots) {
+  std::erase_if(m_returned, [&](Slot slot) { return std::ranges::binary_search(slots, slot); });
+}
+
 // --- one after another -------------------------------------------------------------------------------
 
 void RunSlots::take(std::int32_t count, std::vector<Slot>& out, Placing, Slot) {

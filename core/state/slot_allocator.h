@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -37,11 +38,16 @@ class SlotAllocator {
   virtual void restart(std::span<const Slot> taken) = 0;
   /// Which of the first `below` slots are free.
   virtual std::vector<bool> free(std::int32_t below) const = 0;
+  /// The end of the slots that are taken, where resize() can cut a pool off behind it.
+  virtual std::optional<std::int32_t> end() const { return {}; }
+  /// The pool has so many slots now, none of them before end() taken away.
+  virtual void resize(std::int32_t) {}
   /// Slots from here on were never handed out.
   std::int32_t untouched() const { return m_untouched; }
 
  protected:
   void touch(std::int32_t end) { m_untouched = std::max(m_untouched, end); }
+  void touchedOnly(std::int32_t end) { m_untouched = end; }
 
  private:
   std::int32_t m_untouched = 0;
@@ -58,6 +64,10 @@ class FreeSlots : public SlotAllocator {
   void give(std::span<const Slot> slots) override;
   void restart(std::span<const Slot> taken) override;
   std::vector<bool> free(std::int32_t below) const override;
+  std::optional<std::int32_t> end() const override;
+  void resize(std::int32_t slots) override;
+  /// Takes slots that are free and were handed out before, ascending.
+  void claim(std::span<const Slot> slots);
 
  private:
   std::int32_t m_slots;

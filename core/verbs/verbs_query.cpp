@@ -36,10 +36,10 @@ std::vector<TokenId> liveTokens(const Session& session) {
 Result<json> tick(const Session& session, VerbArgs&) { return json(session.state().tick.value()); }
 Result<json> length(const Session& session, VerbArgs&) { return json(session.state().length()); }
 Result<json> remaining(const Session& session, VerbArgs&) {
-  return json(session.parts().capacity - session.state().length());
+  return json(session.kind().remaining(session.parts(), session.state()));
 }
 Result<json> isFull(const Session& session, VerbArgs&) {
-  return json(session.parts().capacity <= session.state().length());
+  return json(session.kind().remaining(session.parts(), session.state()) <= 0);
 }
 Result<json> stateHashVerb(const Session& session, VerbArgs&) { return json(stateHash(session)); }
 Result<json> text(const Session& session, VerbArgs&) {
@@ -293,8 +293,8 @@ std::span<const Verb> queryVerbs() {
       {{"tick", {}, "Ticks so far.", Effect::Reads}, tick},
       {{"length", {}, "Tokens in the context.", Effect::Reads}, length},
       {{"position", {}, "Tokens written: where the next one goes.", Effect::Reads}, length},
-      {{"remaining", {}, "Tokens that still fit.", Effect::Reads}, remaining},
-      {{"isFull", {}, "True if nothing more fits.", Effect::Reads}, isFull},
+      {{"remaining", {}, "Tokens that still fit: free rows of the fullest cache layer.", Effect::Reads}, remaining},
+      {{"isFull", {}, "True if remaining is 0.", Effect::Reads}, isFull},
       {{"text", {}, "The live context as text.", Effect::Reads}, text},
       {{"tokens", {}, "The live context as token ids.", Effect::Reads}, tokens},
       {{"stateHash", {}, "One number for everything the session remembers.", Effect::Reads}, stateHashVerb},

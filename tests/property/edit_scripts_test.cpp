@@ -8,6 +8,7 @@
 #include <QTemporaryDir>
 #include <map>
 
+#include "core/kinds/base/call_context.h"
 #include "core/session/truth.h"
 #include "core/verbs/capture_session.h"
 
@@ -169,12 +170,16 @@ class Script {
     return true;
   }
 
-  /// semantics.md, section 5: what is written and what is left make the capacity; the resident rows fit it.
+  /// semantics.md, section 5: so many tokens as remain fit, and no more.
   bool roomAddsUp() {
     const auto number = [this](const char* verb) { return m_session.must(verb).get<std::int64_t>(); };
-    const std::int64_t left = m_session->parts().capacity - length();
-    return number("position") == length() && number("length") == length() && number("remaining") == left &&
-        m_session.must("isFull") == json(left <= 0);
+    const std::int64_t left = number("remaining");
+    const auto fits = [&](std::int64_t tokens) {
+      const std::vector<Action> adds(static_cast<std::size_t>(tokens), Add{TokenId(1)});
+      return bool(planEdit(m_session->state(), planRules(m_session->parts(), Source::User), adds));
+    };
+    return number("position") == length() && number("length") == length() && left >= 0 && fits(left) &&
+        !fits(left + 1) && m_session.must("isFull") == json(left == 0);
   }
 
   std::vector<int> someIds(int most) {

@@ -200,7 +200,7 @@ class PoliciesTest : public QObject {
   /// window fills spare budget, or replaces the minimum where it is strictly better.
   void smartKvCompetes() {
     constexpr int kBudget = 13;
-    SessionFixture s(bounded("smartkv", {{"budget", kBudget}}));
+    SessionFixture s(bounded("smartkv", {{"preset", "paper"}, {"budget", kBudget}}));
     const int heads = s->model().config().kvHeads;
     const auto score = [&](CacheLayer layer, int id) {  // as stored when the row was projected, gone or not
       float sum = 0;
@@ -236,6 +236,26 @@ class PoliciesTest : public QObject {
         QVERIFY(!std::count(all.begin(), all.end(), contest["loser"].get<int>()));
       }
     }
+  }
+
+  /// The default preset decides by KV head wherever the manifest leaves that open, else by the largest score.
+  void smartKvDecidesByHead() {
+    const auto open = [](json more, const char* residency) {
+      json manifest = bounded("smartkv", more.is_null() ? json::object() : more);
+      if (*residency) manifest["residency"] = residency;
+      auto s = std::make_unique<SessionFixture>(manifest);
+      s->prompt(kPrompt);
+      return s;
+    };
+    const json some{{"budget", 13}};
+    const int heads = SessionFixture()->model().config().kvHeads;
+    QCOMPARE((*open(some, ""))->state().perLayer, heads);
+    QCOMPARE(open(some, "")->must("policies")["layers"][0]["kvHead"], 0);
+    QCOMPARE((*open({{"budget", 13}, {"heads", "max"}}, ""))->state().perLayer, 1);
+    QCOMPARE((*open({{"budget", 13}, {"preset", "paper"}}, ""))->state().perLayer, 1);
+    const auto each = open(some, "layer"), max = open({{"budget", 13}, {"heads", "max"}}, "layer");
+    for (int layer = 0; layer < (*each)->state().layers(); ++layer)
+      QCOMPARE(residents(*each, layer), residents(*max, layer));
   }
 
   /// An oracle keeps what a run that kept everything goes on to look at.
@@ -344,6 +364,84 @@ class PoliciesTest : public QObject {
     for (const char* layout : {"contiguous_splice", "batch_splice", "boolean_gather", "paged:block=4"})
       QTest::newRow(layout) << QString(layout);
   }
+  void poolsFollowThePrompt_data() {
+    everyLayoutHoldsThem_data();
+    QTest::newRow("indirection") << QString("indirection");
+  }
+  /// Pools shrink by themselves after a prompt and grow for the next one; nothing else depends on their size, and
+  /// history leads through all of it. A ring keeps its slots, so that one is what the others are compared with.
+  void poolsFollowThePrompt() {
+    QFETCH(QString, layout);
+    json manifest = bounded("smartkv", {{"ratio", 0.25}});
+    manifest.update({{"staging", 16}, {"layout", "ring_fused"}});
+    SessionFixture steady(manifest);
+    manifest["layout"] = layout.toStdString();
+    SessionFixture s(manifest);
+    const auto allocated = [&] { return s.must("bytes")["allocated"].get<std::int64_t>(); };
+    const std::int64_t whole = allocated();
+    std::vector<std::string> hashes{s.hash()};
+    for (unsigned turn = 0; turn < 3; ++turn) {
+      for (const SessionFixture* one : {&steady, &s}) one->prompt(kPrompt + 100 * static_cast<int>(turn), turn);
+      QVERIFY2(4 * allocated() < whole * static_cast<int>(turn + 1), qPrintable(QString::number(allocated())));
+      QCOMPARE(s.hash(), steady.hash());
+      hashes.push_back(s.hash());
+      const json edit{{"action", "replace"}, {"positions", {7}}, {"new_token_ids", {8, 9}}};
+      for (const SessionFixture* one : {&steady, &s}) {
+        one->must("step", {{"n", 3}});
+        one->must("inject", {{"actions", {edit}}, {"now", true}});
+      }
+      QCOMPARE(s.hash(), steady.hash());
+      QCOMPARE(s.damage(), QByteArray());
+    }
+    const std::unique_ptr<Session> copy = s->fork().take();
+    QCOMPARE(stateHash(*copy), stateHash(*s));
+    const auto stepped = [](Session& one) {
+      for (int i = 0; i < 3; ++i) (void)execute(one, "step", json::object());
+      return stateHash(one);
+    };
+    const std::string ahead = stepped(*copy);
+    for (std::size_t turn = 3; turn-- > 0;) {
+      for (int i = 0; i < 4; ++i) s.must("undo");
+      QCOMPARE(s.hash(), hashes[turn + 1]);
+      s.must("undo");
+      if (turn == 0) QCOMPARE(s.hash(), hashes[0]);
+    }
+    for (int i = 0; i < 15; ++i) s.must("redo");
+    QCOMPARE(stepped(*s), ahead);
+    QCOMPARE(s.damage(), QByteArray());
+  }
+
+  /// With indirection rows stay where older states name them, and what is left of a prompt moves to the front: memory
+  /// behind it is free, and history keeps its states.
+  void whatStaysOfAPromptLiesInFront() {
+    json manifest = bounded("smartkv", {{"ratio", 0.25}});
+    manifest["staging"] = 16;
+    SessionFixture s(manifest);
+    s.prompt(kPrompt);
+    for (int layer = 0; layer < s->state().layers(); ++layer)
+      QCOMPARE(*s->store().slots(layer).end(), static_cast<int>(s->state().map(layer).resident()));
+    s.must("step", {{"n", 2}});
+    s.prompt(300, 7);
+    for (int entry = 0; entry < s->timeline().size(); ++entry) QVERIFY(s->timeline().entry(entry).state);
+    QVERIFY(*s->store().slots(0).end() < 100);
+  }
+
+  void poolsFollowAPromptInParts() {
+    json manifest = bounded("h2o", {{"capacity", 20}});
+    manifest.update({{"staging", 16}, {"history_bytes", 0}});
+    SessionFixture s(manifest);
+    const auto allocated = [&] { return s.must("bytes")["allocated"].get<std::int64_t>(); };
+    const std::int64_t whole = allocated();
+    for (int turn = 0; turn < 2; ++turn) {
+      for (unsigned part = 0; part < 3; ++part)
+        s.must("prefill", {{"ids", SessionFixture::ids(100, part)}, {"last", false}});
+      QVERIFY(10 * allocated() > 7 * whole);
+      s.must("endPrefill");
+      QVERIFY(5 * allocated() < whole);
+      checkBudget(s, 20);
+    }
+  }
+
   void everyLayoutHoldsThem() {
     QFETCH(QString, layout);
     json manifest = bounded("tova", {{"capacity", 20}});

@@ -29,7 +29,8 @@ void CacheMemoryTest::nativeKeepsWhatPoliciesGoBy_data() {
     for (const bool ends : {true, false})
       QTest::addRow("%s%s", policy, ends ? "" : " in a prompt")
           << QString::fromStdString(json{{"policy", policy}}.dump()) << ends;
-  QTest::newRow("gates") << R"({"model":"demo","policy":"smartkv:sinks=2,budget=12,window=6"})" << true;
+  QTest::newRow("gates") << R"({"model":"demo","residency":"layer","policy":"smartkv:sinks=2,budget=12,window=6"})"
+                         << true;
   QTest::newRow("window") << R"({"layout":"ring_fused","ring":{"window":14},"policy":"snapkv:capacity=8"})" << true;
   QTest::newRow("brightness") << R"({"policy":"brightness:budget=8,window=2","brightness":{"max":40}})" << true;
 }

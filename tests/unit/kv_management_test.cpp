@@ -14,6 +14,25 @@ using namespace kvlab::test;
 
 namespace {
 
+/// Of a verb, or of the last tick that it reports.
+std::optional<Error> refusal(Session& s, const std::string& verb, const json& args = json::object()) {
+  const Result<json> result = execute(s, verb, args);
+  if (!result) return result.error();
+  const json& all = result->is_object() && result->contains("ticks") ? (*result)["ticks"] : *result;
+  const json& last = all.is_array() && !all.empty() ? all.back() : *result;
+  if (last.contains("ok") && last["ok"] == false) return Error::fromJson(last["error"]);
+  return std::nullopt;
+}
+
+/// A refusal for want of room that names position, request and limit.
+void checkOverflow(const std::optional<Error>& error, const std::vector<std::string>& parts) {
+  QVERIFY(error);
+  QCOMPARE(error->code, std::string("capacity"));
+  for (const std::string& part : parts) QVERIFY2(error->text().find(part) != std::string::npos, error->text().c_str());
+}
+
+json streaming(int sinks, int window) { return {{"name", "streaming_llm"}, {"sinks", sinks}, {"window", window}}; }
+
 /// Bytes other than 0 in slots that were ever handed out. The rest of a pool is memory that nobody has written.
 std::int64_t leftovers(const Session& s) {
   std::int64_t bytes = 0;
@@ -64,6 +83,11 @@ class KvManagementTest : public QObject {
   void countsWhatIsWritten();
   void overflowWritesNothing_data();
   void overflowWritesNothing();
+  void longGenerationEndsAtTheLimit();
+  void remainingCountsTheFullestLayer_data();
+  void remainingCountsTheFullestLayer();
+  void rowsThatLeftMakeRoom();
+  void aWindowAlwaysHasRoom();
   void badRequestsAreNamed();
   void resetForgetsEverything_data();
   void resetForgetsEverything();
@@ -93,28 +117,91 @@ void KvManagementTest::countsWhatIsWritten() {
 void KvManagementTest::overflowWritesNothing_data() {
   QTest::addColumn<QString>("verb");
   QTest::addColumn<QString>("args");
-  QTest::newRow("prompt") << "promptIds"
-                          << R"({"ids":[1,2,3,4,5,6,7,8,9,10,11,12,13]})";
-  QTest::newRow("prefill") << "prefill"
-                           << R"({"ids":[1,2,3,4,5,6,7,8,9,10,11,12,13]})";
-  QTest::newRow("insert")
-      << "inject"
-      << R"({"actions":[{"action":"insert","position":3,"token_ids":[1,2,3,4,5,6,7,8,9,10,11,12,13]}]})";
+  QTest::addColumn<QString>("request");
+  const QString ids = "[1,2,3,4,5,6,7,8,9,10,11,12,13]";
+  QTest::newRow("step") << "step" << QString(R"({"tokens":%1})").arg(ids) << "1 new";
+  QTest::newRow("prompt") << "promptIds" << QString(R"({"ids":%1})").arg(ids) << "13 new";
+  QTest::newRow("prefill") << "prefill" << QString(R"({"ids":%1})").arg(ids) << "13 new";
+  const QString action = R"({"actions":[{"action":%1,"token_ids":%2}]})";
+  QTest::newRow("insert") << "inject" << action.arg(R"("insert","position":3)", ids) << "13 new";
+  QTest::newRow("edit") << "inject"
+                        << R"({"actions":[{"action":"replace","positions":[3],"new_token_ids":[1,2,3,4,5,6,7,8,9,10,)"
+                           R"(11,12,13,14]}]})"
+                        << "14 new - 1 leaving";
 }
 
 void KvManagementTest::overflowWritesNothing() {
   QFETCH(QString, verb);
   QFETCH(QString, args);
+  QFETCH(QString, request);
+  const int rows = verb == "step" ? 32 : 20;
+  const auto s = opened(tinyManifest({{"capacity", 32}}));
+  call(*s, "promptIds", {{"ids", someIds(rows, 200, 1)}});
+  const std::string before = stateHash(*s);
+  checkOverflow(refusal(*s, verb.toStdString(), json::parse(args.toStdString())),
+                {"position " + std::to_string(rows), request.toStdString(), "the limit is 32"});
+  QCOMPARE(stateHash(*s), before);
+  QCOMPARE(call(*s, "position"), json(rows));
+}
+
+void KvManagementTest::longGenerationEndsAtTheLimit() {
   const auto s = opened(tinyManifest({{"capacity", 32}}));
   call(*s, "promptIds", {{"ids", someIds(20, 200, 1)}});
-  const std::string before = stateHash(*s);
-  const Result<json> refused = execute(*s, verb.toStdString(), json::parse(args.toStdString()));
-  QVERIFY(!refused);
-  QCOMPARE(refused.error().code, std::string("capacity"));
-  const std::string text = refused.error().text();
-  for (const char* part : {"20", "13", "32"}) QVERIFY2(text.find(part) != std::string::npos, text.c_str());
-  QCOMPARE(stateHash(*s), before);
+  checkOverflow(refusal(*s, "run", {{"maxTicks", 100}}), {"position 32", "1 new", "the limit is 32"});
+  QCOMPARE(call(*s, "position"), json(32));
+  QCOMPARE(call(*s, "remaining"), json(0));
+  QCOMPARE(call(*s, "isFull"), json(true));
+  const std::string full = stateHash(*s);
+  checkOverflow(refusal(*s, "run", {{"maxTicks", 100}}), {"position 32"});
+  QCOMPARE(stateHash(*s), full);
+  QCOMPARE(broken(*s), QString());
+}
+
+void KvManagementTest::remainingCountsTheFullestLayer_data() {
+  QTest::addColumn<QString>("residency");
+  QTest::newRow("by layer") << "layer";
+  QTest::newRow("by head") << "kv_head";
+}
+
+void KvManagementTest::remainingCountsTheFullestLayer() {
+  QFETCH(QString, residency);
+  const auto s = opened(tinyManifest({{"capacity", 32}, {"residency", residency.toStdString()}}));
+  call(*s, "promptIds", {{"ids", someIds(20, 200, 1)}});
+  const CacheLayers& layers = s->cacheLayers();
+  for (int own = layers.count() - 1; own >= 0; --own) {
+    QCOMPARE(call(*s, "remaining"), json(12));
+    json evict{{"action", "evict"}, {"layer", layers.layerOf(Layer(own)).value()}, {"ledger", {2, 3, 4, 5, 6}}};
+    if (const std::optional<Head> head = layers.headOf(Layer(own))) evict["kv_head"] = head->value();
+    call(*s, "inject", {{"actions", {evict}}, {"now", true}});
+  }
   QCOMPARE(call(*s, "position"), json(20));
+  QCOMPARE(call(*s, "remaining"), json(17));
+}
+
+/// What a policy has evicted gives room back, and an overflow is what remaining() says.
+void KvManagementTest::rowsThatLeftMakeRoom() {
+  const auto s = opened(tinyManifest({{"capacity", 32}, {"policy", streaming(4, 12)}}));
+  call(*s, "promptIds", {{"ids", someIds(16, 200, 1)}});
+  call(*s, "step", {{"n", 40}});
+  QCOMPARE(call(*s, "position"), json(56));
+  QCOMPARE(call(*s, "remaining"), json(16));
+  QCOMPARE(call(*s, "isFull"), json(false));
+  const std::string before = stateHash(*s);
+  checkOverflow(refusal(*s, "promptIds", {{"ids", someIds(17, 200, 1)}}), {"position 56", "17 new", "the limit is 32"});
+  QCOMPARE(stateHash(*s), before);
+  call(*s, "promptIds", {{"ids", someIds(16, 200, 1)}});
+  QCOMPARE(call(*s, "position"), json(72));
+  QCOMPARE(call(*s, "remaining"), json(16));
+}
+
+void KvManagementTest::aWindowAlwaysHasRoom() {
+  const auto s = opened(tinyManifest({{"capacity", 32}, {"layout", "ring_fused"}, {"ring", {{"window", 16}}}}));
+  call(*s, "promptIds", {{"ids", someIds(20, 200, 1)}});
+  const auto left = call(*s, "remaining").get<int>();
+  call(*s, "step", {{"n", 40}});
+  QCOMPARE(call(*s, "position"), json(60));
+  QCOMPARE(call(*s, "remaining"), json(left - 40));  // of the rotary table
+  QCOMPARE(call(*s, "isFull"), json(false));
 }
 
 void KvManagementTest::badRequestsAreNamed() {

@@ -137,17 +137,21 @@ class LifespansTest : public QObject {
     }
   }
 
-  /// As if nothing had ever left.
+  /// As if nothing had ever left, and all KV heads of a layer had its rows together.
   void evictionsAreForgotten() {
-    const SessionFixture s, whole;
-    for (const SessionFixture* one : {&s, &whole}) one->must("promptIds", {{"ids", idsFor(*s.session)}});
-    for (int l = 0; l < s->cacheLayers().layers; ++l)
-      s.must("evict", {{"layer", l}, {"ledger", l ? std::vector<int>{3, 4, 20} : std::vector<int>{4}}, {"now", true}});
-    const Result<Lifespans> got = recordLifespans(*s, {}), want = recordLifespans(*whole, {});
-    QVERIFY(got && want);
-    for (std::size_t l = 0; l < want->layers.size(); ++l) {
-      QVERIFY(got->layers[l].lastUse == want->layers[l].lastUse && got->layers[l].mass == want->layers[l].mass &&
-              got->layers[l].keys == want->layers[l].keys);
+    const SessionFixture whole;
+    whole.must("promptIds", {{"ids", idsFor(*whole.session)}});
+    const Result<Lifespans> want = recordLifespans(*whole, {});
+    QVERIFY(want);
+    for (const char* residency : {"layer", "kv_head"}) {
+      const SessionFixture s({{"residency", residency}, {"policy", "knorm:capacity=20"}});
+      s.must("promptIds", {{"ids", idsFor(*whole.session)}});
+      QVERIFY(s->state().map(CacheLayer(0)).resident() == 20);
+      const Result<Lifespans> got = recordLifespans(*s, {});
+      QVERIFY(got);
+      for (std::size_t l = 0; l < want->layers.size(); ++l)
+        QVERIFY(got->layers[l].lastUse == want->layers[l].lastUse && got->layers[l].mass == want->layers[l].mass &&
+                got->layers[l].keys == want->layers[l].keys);
     }
   }
 

@@ -42,6 +42,8 @@ class CacheKind {
   /// Error (code unsupported) that begins with `what` where the kind cannot do it.
   virtual Status allows(const SessionParts& parts, Capability capability, const char* what) const = 0;
   virtual std::vector<std::unique_ptr<Reviser>> revisers() const = 0;
+  /// Tokens that still fit.
+  virtual std::int64_t remaining(const SessionParts& parts, const CacheState& state) const = 0;
 
   /// What the actions would do to the state; changes nothing.
   virtual Result<EditPlan> plan(const SessionParts& parts, const CacheState& state,

@@ -61,13 +61,26 @@ LayerDemand commonDemand(const SessionParts& parts, const std::vector<kernels::R
 }
 
 /// What a cache layer keeps of an adaptive budget, or holds until its policy decides again.
-std::optional<std::int32_t> rowsDecided(const CacheState* content, CacheLayer layer) {
-  if (!content || !content->policy || !content->policy->layers[at(layer)].budget) return std::nullopt;
+std::int32_t rowsDecided(const CacheState* content, CacheLayer layer) {
+  if (!content || !content->policy || !content->policy->layers[at(layer)].budget) return 0;
   return std::max(content->policy->audit.layers[at(layer)].bands.capacity(),
                   static_cast<std::int32_t>(content->map(layer).size()));
 }
 
 }  // namespace
+
+std::vector<std::int32_t> rowsBounded(const Manifest& manifest, const CacheState& content) {
+  std::vector<std::int32_t> out(content.groupOf.size());
+  if (!content.policy || content.policy->prefilling) return out;
+  for (const CacheLayer layer : content.layers()) {
+    const LayerAudit& audit = content.policy->audit.layers[at(layer)];
+    const auto there = static_cast<std::int64_t>(content.map(layer).size());
+    const std::int64_t kept = std::max(there, std::int64_t{audit.requested()} + audit.protectedRows);
+    if (audit.bounded)
+      out[at(layer)] = static_cast<std::int32_t>(std::min(kMostSlots, kept + manifest.ring.blockTokens));
+  }
+  return out;
+}
 
 Error badKey(const char* key, const nlohmann::json& value, const std::string& why, const std::string& remedy) {
   return {"bad_manifest", "the manifest was refused", why, remedy, std::nullopt, key, value};
@@ -80,7 +93,7 @@ std::vector<std::int32_t> windowsOf(const SessionParts& parts) {
   return out;
 }
 
-Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* content) {
+Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* content, std::vector<std::int32_t> rows) {
   if (Status there = checkOverrides(parts); !there) return there.error();
   const Manifest& m = parts.manifest;
   const ModelConfig& config = parts.model->config();
@@ -95,18 +108,21 @@ Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* con
                     "use a model whose head_dim is a multiple of 8 between 16 and 256");
     specs.push_back(m.layoutOf(layer));
   }
+  if (content && rows.empty()) rows = rowsBounded(m, *content);
   std::vector<LayerDemand> demands(specs.size(), commonDemand(parts, plan.formats));
   const bool keepsMasked = parts.kind->sizes(m, config).keepsMasked;
   for (const CacheLayer own : parts.cacheLayers.each()) {
     LayerDemand& demand = demands[at(own)];
     const std::int32_t capacity = demand.capacity;
-    if (const std::optional<std::int32_t> rows = rowsDecided(content, own))
-      demand.capacity = *rows + m.ring.blockTokens;
+    if (const std::int32_t decided = rowsDecided(content, own))
+      demand.capacity = std::max(capacity, decided + m.ring.blockTokens);
     Result<std::unique_ptr<StorageLayout>> layout = makeLayout(specs[at(own)]);
     if (!layout) return layout.error();
     if (m.ring.window == 0 && (*layout)->dropsMasked() && !keepsMasked)
       demand.keep = std::min(maskOf(m, config, parts.cacheLayers.layerOf(own)), capacity);
     demand.capacity = std::max(demand.capacity, demand.keep);  // a window holds whatever capacity says
+    if (!rows.empty() && rows[at(own)] && !(*layout)->dropsMasked())
+      demand.rows = std::clamp(rows[at(own)], demand.keep, demand.capacity);
   }
   Result<LayoutSet> made = LayoutSet::make(specs, std::move(demands));
   if (!made) return made.error();

@@ -48,8 +48,7 @@ Status PlainKind::open(const SessionParts& parts) {
 void PlainKind::start(const SessionParts& parts, CacheState& state) const { state.policy = startPolicies(parts); }
 
 Status PlainKind::allows(const SessionParts& parts, Capability capability, const char* what) const {
-  const bool whole = capability == Capability::Import || capability == Capability::QuantisationError ||
-      capability == Capability::KeyLifespans;
+  const bool whole = capability == Capability::Import || capability == Capability::QuantisationError;
   if (!whole || !parts.cacheLayers.byHead()) return ok();
   return Error{"unsupported",
                what,
@@ -65,6 +64,10 @@ std::vector<std::unique_ptr<Reviser>> PlainKind::revisers() const {
   out.push_back(std::make_unique<Culling>());
   out.push_back(std::make_unique<PolicyReviser>());
   return out;
+}
+
+std::int64_t PlainKind::remaining(const SessionParts& parts, const CacheState& state) const {
+  return rowsLeft(state, planRules(parts, Source::User));
 }
 
 Result<EditPlan> PlainKind::plan(const SessionParts& parts, const CacheState& state,

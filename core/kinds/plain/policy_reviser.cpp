@@ -68,6 +68,7 @@ Result<Applied> PolicyReviser::after(Applied applied, const TickPart& part, Call
   Result<Pruned> pruned = prune({applied.state, *call.parts.transformer, call.parts.store, pass});
   if (!pruned) return fail(pruned.error());
   std::vector<Action> evictions(pruned->evictions.begin(), pruned->evictions.end());
+  rules.toFront = pass == PassKind::PromptEnd && !evictions.empty();
   if (!evictions.empty())  // what rows say of the next token stays true when they leave
     if (Status fresh = refresh(applied.state, rules, call); !fresh) return fail(fresh.error());
   applied.state.policy = std::move(pruned->state);

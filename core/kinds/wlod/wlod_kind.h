@@ -16,6 +16,10 @@ class WlodKind : public CacheKind {
   void start(const SessionParts& parts, CacheState& state) const override;
   Status allows(const SessionParts& parts, Capability capability, const char* what) const override;
   std::vector<std::unique_ptr<Reviser>> revisers() const override;
+  /// Before blocks collapse to make room for more.
+  std::int64_t remaining(const SessionParts& parts, const CacheState& state) const override {
+    return parts.capacity - state.length();
+  }
   Result<EditPlan> plan(const SessionParts& parts, const CacheState& state, std::vector<Action> actions) const override;
   Result<Applied> apply(const CacheState& observed, TickPart& part, CallContext& call) override;
   Result<Rebuilt> rebuild(const CacheState& state, CallContext& call) override;

@@ -52,7 +52,7 @@ capture("policies", { policy: "h2o:budget=6,window=8", layers: [{ match: "1", po
     s.setPolicy(policy), s.promptIds(ids(6, 8)), s.step(2);
   s.setPolicy("full", 2), s.setPolicy("knorm:ratio=0.5", 0), s.promptIds(ids(12, 9)), s.step(2), s.undo(), s.step(1);
 });
-capture("smartkv", { model: "demo", policy: "smartkv:sinks=2,budget=12,window=6", capacity: 200 }, (s) => {
+capture("smartkv", { model: "demo", policy: "smartkv:preset=paper,sinks=2,budget=12,window=6", capacity: 200 }, (s) => {
   s.prompt("anna puts the silver key in the cellar . the wind blows all night . ben leaves the old map in the tower .");
   s.step(6), s.inject([remove(3)]), s.step(2);
 });
