@@ -38,14 +38,15 @@ void forgetRotations(CacheState& state, const std::vector<RowTarget>& rows) {
   }
 }
 
-/// A ring's tail may overwrite old rows, but not those that a tick of several tokens still sees.
-Status roomBehind(const CacheStore& store, const CacheState& state, std::int32_t rows) {
+/// A prompt may overwrite old rows of a ring. Rows of an edit may not, nor those of a tick of several tokens: what they
+/// see has to stay.
+Status roomAhead(const CacheStore& store, const CacheState& state, std::int32_t rows) {
   for (int layer = 0; layer < state.layers(); ++layer)
     if (state.group(layer).ring && store.slots(layer).available() < rows)
-      return Error{"staging", "the block needs more free slots than there are",
-                   "the ring of layer " + std::to_string(layer) + " has " +
+      return Error{"staging", "the edit needs more free slots than there are",
+                   "needed " + std::to_string(rows) + ", and the ring of layer " + std::to_string(layer) + " has " +
                        std::to_string(store.slots(layer).available()) + " slots ahead of its pointer",
-                   "raise staging, make a smaller edit, or take fewer tokens in a block"};
+                   "make a smaller edit, take fewer tokens in a block, or raise staging or ring.window"};
   return ok();
 }
 
@@ -82,9 +83,11 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
   Work work{before, plan, rules, trace};
   {
     auto scope = trace.scope("reserve");
-    const Status behind = earlier ? roomBehind(m_store, before, plan.adds) : ok();
-    Result<LayerSlots> slots = !behind
-        ? Result<LayerSlots>(behind.error())
+    const bool prompt = plan.appendsOnly() && !earlier && rules.more == 0;
+    const Status ahead =
+        prompt ? ok() : roomAhead(m_store, before, static_cast<std::int32_t>(plan.rows.size()) + rules.more);
+    Result<LayerSlots> slots = !ahead
+        ? Result<LayerSlots>(ahead.error())
         : m_layouts.reserve(m_store, before, static_cast<std::int32_t>(work.inserted()), plan.adds,
                             !plan.removed.empty() && plan.removed.back().value() == before.length() - 1, m_faults,
                             rules.more);
@@ -93,7 +96,8 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
       return slots.error();
     }
     work.reserved = work.added = slots.take();
-    m_poolsTouched = m_poolsTouched || LayoutSet::overruns(before, work.added, earlier ? &earlier->added : nullptr);
+    m_poolsTouched =
+        m_poolsTouched || LayoutSet::overruns(before, work.added, earlier ? &earlier->added : nullptr, rules.pending);
   }
   {
     auto scope = trace.scope("splice");
@@ -118,7 +122,7 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
   if (done && rules.pending) {
     m_layouts.release(m_store, work.unused);
     subtract(work.added, work.unused);
-    m_layouts.drop(work.state, work.added, work.freed, m_store);  // who looks at what waits sees what stays
+    m_layouts.drop(work.state, work.added, work.freed, m_store, true);  // who looks at what waits sees what stays
   } else if (done) {
     auto scope = trace.scope("commit", m_layouts.names());
     LayoutContext context{m_store, m_faults};

@@ -33,13 +33,22 @@ std::int64_t historyRows(const Manifest& manifest, const std::vector<kernels::Ro
   return manifest.historyBytes / bytes;
 }
 
-/// Phases that the mask of a layer of the model lets through, 0 = all.
-std::int32_t maskOf(const Manifest& manifest, const ModelConfig& config, int layer) {
+/// Of a layer of the model; 0 = no limit.
+struct LayerWindow {
+  std::int32_t mask = 0;  // phases that attention lets through
+  std::int32_t keep = 0;  // rows that stay: rings alone let rows go
+};
+
+LayerWindow windowOf(const SessionParts& parts, int layer) {
+  const Manifest& m = parts.manifest;
+  const ModelConfig& config = parts.model->config();
   const std::int32_t own =
       config.windowPerLayer.empty() ? config.slidingWindow : config.windowPerLayer[static_cast<std::size_t>(layer)];
-  const std::int32_t wanted = manifest.windowOf(layer) >= 0 ? manifest.windowOf(layer) : own;
-  const std::int32_t kept = manifest.ring.window;  // nobody sees what is gone
-  return kept && wanted ? std::min(kept, wanted) : std::max(kept, wanted);
+  const std::int32_t mask = m.windowOf(layer) >= 0 ? m.windowOf(layer) : own, kept = m.ring.window;
+  const Result<std::unique_ptr<StorageLayout>> layout = makeLayout(m.layoutOf(layer));
+  if (!layout || !(*layout)->dropsMasked()) return {mask, 0};
+  if (kept == 0) return {mask, mask < parts.maxPhases ? mask : 0};
+  return {mask ? std::min(mask, kept) : kept, kept};  // nobody sees what is gone
 }
 
 Status checkOverrides(const SessionParts& parts) {
@@ -57,8 +66,7 @@ LayerDemand commonDemand(const SessionParts& parts, const std::vector<kernels::R
   const KindSizes sizes = parts.kind->sizes(m, parts.model->config());
   const auto history =
       static_cast<std::int32_t>(std::min(kMostSlots - sizes.pool - sizes.room, historyRows(m, formats)));
-  const std::int32_t block = m.ring.blockTokens > 1 ? sizes.room + m.ring.blockTokens : 1;  // beside an edit
-  return {sizes.pool, m.ring.window, sizes.room, std::max(m.prefillChunk, block), history, m.ring.tailOnly};
+  return {sizes.pool, 0, sizes.room, m.prefillChunk, m.ring.blockTokens, history, m.ring.tailOnly};
 }
 
 /// What a cache layer keeps of an adaptive budget, or holds until its policy decides again.
@@ -77,7 +85,7 @@ Error badKey(const char* key, const nlohmann::json& value, const std::string& wh
 std::vector<std::int32_t> windowsOf(const SessionParts& parts) {
   std::vector<std::int32_t> out;
   for (int own = 0; own < parts.cacheLayers.count(); ++own)
-    out.push_back(maskOf(parts.manifest, parts.model->config(), parts.cacheLayers.layerOf(Layer(own)).value()));
+    out.push_back(windowOf(parts, parts.cacheLayers.layerOf(Layer(own)).value()).mask);
   return out;
 }
 
@@ -99,13 +107,9 @@ Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* con
   std::vector<LayerDemand> demands(specs.size(), commonDemand(parts, plan.formats));
   for (std::size_t own = 0; own < specs.size(); ++own) {
     const Layer layer = parts.cacheLayers.layerOf(Layer(static_cast<std::int32_t>(own)));
-    const std::int32_t capacity = demands[own].capacity;
     if (const std::optional<std::int32_t> rows = rowsDecided(content, own))
       demands[own].capacity = *rows + m.ring.blockTokens;
-    Result<std::unique_ptr<StorageLayout>> layout = makeLayout(specs[own]);
-    if (!layout) return layout.error();
-    if (m.ring.window == 0 && (*layout)->dropsMasked())
-      demands[own].keep = std::min(maskOf(m, config, layer.value()), capacity);
+    demands[own].keep = windowOf(parts, layer.value()).keep;
     demands[own].capacity =
         std::max(demands[own].capacity, demands[own].keep);  // a window holds whatever capacity says
   }
