@@ -62,8 +62,12 @@ std::int32_t Ring::poolSlots(const LayerDemand& demand) const {
 void Ring::start(LayerGroup& group, const LayerDemand& demand) const {
   group.read = m_path;
   group.tailOnly = demand.tailOnly;
-  group.ring =
-      RingState{.capacity = poolSlots(demand), .window = demand.window(), .baseTick = Tick(0), .rolled = m_rolled};
+  group.ring = RingState{.capacity = poolSlots(demand),
+                         .window = demand.window(),
+                         .block = std::max(1, demand.block),
+                         .baseTick = Tick(0),
+                         .rolled = m_rolled};
+  if (m_path == ReadPath::Table) group.tables = std::make_shared<SlotTables>(group.ring->capacity, group.ring->block);
 }
 
 Result<std::int64_t> Ring::settle(Settling& settling, LayoutContext& context) const {
