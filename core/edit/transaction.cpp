@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/edit/departures.h"
 #include "core/edit/descending.h"
 #include "core/edit/gate_scores.h"
 #include "core/edit/key_shift.h"
@@ -138,11 +139,16 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
     if (!m_poolsTouched) m_store.release(work.added);
     return done.error();
   }
+  std::vector<Evict> left =
+      leaveWindows(before, work.state, plan.removed.empty() && work.inserted() == 0, Tick(before.tick.value() + 1));
+  tell(left, trace);
   work.state.edited |= rules.newRows == NewRows::EmbeddingOnly && work.inserted() > 0;
   work.state.logitsStale = !work.logitsFresh && work.state.length() > 0 && (!rules.keepLogits || before.logitsStale);
   if (work.state.length() == 0) work.state.logits = nullptr;
   Applied out{{std::move(work.state), std::move(work.added), std::move(work.freed), moved + work.turned}};
   out.rewritten = work.turned > 0 || (earlier && earlier->rewritten) || (rules.pending && m_poolsTouched);
+  if (earlier) left.insert(left.begin(), earlier->left.begin(), earlier->left.end());
+  out.left = std::move(left);
   out.rows = rows;
   out.appended = appended;
   return out;

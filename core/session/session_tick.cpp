@@ -45,6 +45,7 @@ TickReport Session::tick(TickWish wish) {
   const bool forced = !wish.forced.empty();
   Result<Commit> made = ticker.run(state(), std::move(wish), report);
   if (made) {
+    report.left = made->left;
     commit(made.take());
   } else {
     undone(call);
@@ -100,6 +101,7 @@ void Session::recover(Ticker& ticker, bool forced, Trace& trace, TickReport& rep
   m_history.beginCommand("step", std::move(args));
   Result<Commit> alone = observed ? ticker.addAlone(base, *token) : Result<Commit>(observed.error());
   if (!alone) return markBroken(report.error->text() + "; adding the token alone failed too: " + alone.error().text());
+  report.left = alone->left;
   commit(alone.take());
   report.token = token;
   report.block = block;

@@ -45,6 +45,7 @@ const sameWindow = (a, b) => [0, 1, 2, 3].every((layer) => newest(a, layer) === 
   }
   check("A", "every window of every ring equals the end of a cache that keeps all, bit for bit", equal && lanes.every((s) => sameWindow(s, all)));
   check("A", "offsets advance by the tokens written, rows never exceed the window", advances, `offset ${offsets[0]}`);
+  check("A", "maps name the rows that are there, and no others", lanes.every((s) => s.pos2ledger(0).join() === s.rows(0).map((r) => r.ledger).join()));
   check("A", "pools are at most two windows", lanes.every((s) => s.ring(0).capacity <= 2 * window), `${lanes[0].ring(0).capacity} slots`);
   const drifts = lanes.map((s) => s.drift());
   check("A", "a rebuild of the window drifts by nothing", drifts.every((d) => Math.max(...d.k, ...d.v) === 0), `kl ${drifts[0].kl}`);
