@@ -232,6 +232,22 @@ class RingsTest : public QObject {
     QVERIFY(sound(s));
   }
 
+  void aSavedCacheKnowsWhatHasLeft() {
+    QTemporaryDir folder;
+    const std::string path = folder.filePath("ring.kv").toStdString();
+    SessionFixture s(windowed("ring_pointer", 12)), other(windowed("ring_pointer", 12));
+    s.prompt(20);
+    s.must("step", {{"n", 4}});
+    s.must("saveCache", {{"path", path}});
+    other.must("loadCache", {{"path", path}});
+    QCOMPARE(other.hash(), s.hash());
+    for (const int id : {3, 9, 15}) QCOMPARE(other.must("ledger", {{"id", id}}), s.must("ledger", {{"id", id}}));
+    QCOMPARE(other.must("ledger", {{"id", 9}})["state"], "left_window");
+    for (const SessionFixture* one : {&s, &other}) one->must("step", {{"n", 3}});
+    QCOMPARE(other.hash(), s.hash());
+    QVERIFY(sound(other));
+  }
+
   void breakpointsSeeWhatLeaves() {
     SessionFixture s(windowed("ring_fused", 12));
     s.prompt(9);
