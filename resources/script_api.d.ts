@@ -114,8 +114,12 @@ interface TickReport {
   block: number[];
   text: string;
   actions: Action[];
+  /** Rows that windows have left behind, by layer. */
+  left: { layer: number; kv_head?: number; ledger: number[] }[];
   events: TickEvent[];
   violations: Violation[];
+  /** In the last report of a step that a breakpoint stopped: its condition. */
+  stoppedBy?: string;
   /** Of inject, evict, expand and collapse with now: how many actions the call queued. */
   queued?: number;
 }
@@ -255,6 +259,7 @@ interface LedgerEntry {
   tokenId: number;
   text: string;
   source: string;
+  /** live, replaced, deleted, evicted, left_window (no layer holds it, and it left through windows), collapsed or aborted. */
   state: string;
   pinned: boolean;
   brightness: number;
@@ -286,6 +291,9 @@ interface Ring {
   capacity: number;
   /** Rows kept. */
   window: number;
+  /** ring.block_tokens; divides capacity. The phase is the block that the oldest row lies in. */
+  block: number;
+  phase: number;
   /** (head + filled) mod capacity = (offset - base) mod capacity. */
   pointer: number;
   head: number;
@@ -414,8 +422,8 @@ interface Session {
   /** The pending action that stands highest, alone; a tick where none is pending. */
   stepAction(): TickReport;
   run(options?: { maxTicks?: number }): { ticks: TickReport[]; stoppedBy: string };
-  /** "evicted(ledger==12)", "replaced(ledger==3)", "deleted(ledger==3)", "wrap(layer==3)", "invariant", "error", "kl > 0.05",
-   * "token == 7", "length >= 900", "tick == 40". run looks at them, step does not. */
+  /** "evicted(ledger==12)", "evicted(layer==3)", "evicted(layer==3, ledger==12)", "replaced(ledger==3)", "deleted(ledger==3)",
+   * "wrap(layer==3)", "invariant", "error", "kl > 0.05", "token == 7", "length >= 900", "tick == 40". run and step stop at them. */
   break(condition: string): string[];
   clearBreaks(): string[];
 
@@ -472,7 +480,7 @@ interface Session {
   tokens(): number[];
   /** 32 hexadecimal digits over everything the session remembers. */
   stateHash(): string;
-  /** Ledger ids in context order; of one layer's residency map if a layer is given. */
+  /** Ledger ids in context order; of the rows that one layer holds if a layer is given. */
   // options.kvHead: required where residency is by KV head.
   pos2ledger(layer?: number, options?: { kvHead?: number }): number[];
   rows(layer: number, begin?: number, end?: number, options?: { kvHead?: number }): Row[];

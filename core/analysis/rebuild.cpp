@@ -25,7 +25,7 @@ class ScratchRows : public RowDriver {
         m_store(store),
         m_sink(sink) {
     for (std::int32_t p = 0; p < m_state.length(); ++p)
-      if (p + 1 == m_state.length() || m_state.ledger[m_state.context[at(p)]].state == RowState::Live) {
+      if (p + 1 == m_state.length() || counted(m_state.ledger[m_state.context[at(p)]].state)) {
         m_rows.push_back(targetAt(m_state, p));
         m_positions.push_back(p);
       }

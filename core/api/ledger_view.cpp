@@ -6,9 +6,10 @@ namespace {
 constexpr std::array kSources = {std::string_view("user"),      std::string_view("prompt"),
                                  std::string_view("model"),     std::string_view("replacement"),
                                  std::string_view("insertion"), std::string_view("file")};
-constexpr std::array kStates = {std::string_view("live"),      std::string_view("replaced"),
-                                std::string_view("deleted"),   std::string_view("evicted"),
-                                std::string_view("collapsed"), std::string_view("aborted")};
+constexpr std::array kStates = {std::string_view("live"),       std::string_view("replaced"),
+                                std::string_view("deleted"),    std::string_view("evicted"),
+                                std::string_view("collapsed"),  std::string_view("aborted"),
+                                std::string_view("left_window")};
 }  // namespace
 
 std::string_view name(RowKind kind) { return kind == RowKind::Token ? "token" : "gist"; }

@@ -12,12 +12,14 @@
 namespace kvlab {
 
 enum class RowKind : std::uint8_t { Token, Gist };
-enum class RowState : std::uint8_t { Live, Replaced, Deleted, Evicted, Collapsed, Aborted };
+enum class RowState : std::uint8_t { Live, Replaced, Deleted, Evicted, Collapsed, Aborted, LeftWindow };
 enum class Source : std::uint8_t { User, Prompt, Model, Replacement, Insertion, File };
 
 std::string_view name(RowKind kind);
 std::string_view name(RowState state);
 std::string_view name(Source source);
+/// True if a map counts the row: some layer holds it, or it has left only through windows.
+constexpr bool counted(RowState state) { return state == RowState::Live || state == RowState::LeftWindow; }
 std::optional<Source> sourceFromName(std::string_view name);
 
 struct LedgerRow {

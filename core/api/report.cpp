@@ -28,6 +28,7 @@ nlohmann::json toJson(const TickReport& report) {
                       {"token", nullptr},
                       {"text", report.text},
                       {"actions", nlohmann::json::array()},
+                      {"left", nlohmann::json::array()},
                       {"events", nlohmann::json::array()},
                       {"violations", nlohmann::json::array()}};
   if (report.error) json["error"] = report.error->toJson();
@@ -35,6 +36,10 @@ nlohmann::json toJson(const TickReport& report) {
   json["block"] = nlohmann::json::array();
   for (const TokenId token : report.block) json["block"].push_back(token.value());
   for (const Action& action : report.actions) json["actions"].push_back(toJson(action));
+  for (const Evict& left : report.left) {
+    json["left"].push_back(toJson(Action(left)));
+    json["left"].back().erase("action");
+  }
   for (const Event& event : report.events) json["events"].push_back(toJson(event));
   for (const Violation& violation : report.violations) json["violations"].push_back(toJson(violation));
   return json;

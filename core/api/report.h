@@ -39,6 +39,7 @@ struct TickReport {
   std::vector<TokenId> block = {};    // all tokens of the tick
   std::string text = {};              // of all of them
   std::vector<Action> actions = {};
+  std::vector<Evict> left = {};  // rows that windows have left behind, by layer
   std::vector<Event> events = {};
   std::vector<Violation> violations = {};
 };

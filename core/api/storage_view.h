@@ -2,6 +2,7 @@
 // How one layer's rows are stored, as the window, scripts and reports see it: layout, formats, slots,
 // bytes measured from the buffers, ring and pages. Values; any thread. semantics.md, section 7.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,8 +16,8 @@ namespace kvlab {
 enum class ReadPath : std::uint8_t {
   InPlace,    // attention and dequantisation read the pool
   TwoSlices,  // two copies, always: from the head to the end of the ring, and from its start to the pointer
-  Table,      // row by row through a table of slots
-  Roll,       // all rows dequantised in the order of the slots, then rolled
+  Table,      // gathered and dequantised through the table of slots of the ring's phase
+  Roll,       // whole blocks dequantised in the order of the slots, then rolled
 };
 
 /// A ring of `capacity` slots that keeps the last `window` rows. The other slots are room for the pending
@@ -25,6 +26,7 @@ enum class ReadPath : std::uint8_t {
 struct RingState {
   std::int32_t capacity = 0;                    // slots
   std::int32_t window = 0;                      // rows kept, at most
+  std::int32_t block = 1;                       // tokens of a tick; divides capacity
   std::int32_t head = 0;                        // slot of the oldest row (of an unrolled ring)
   std::int32_t filled = 0;                      // rows
   std::int64_t offset = 0;                      // rows ever written
@@ -34,9 +36,14 @@ struct RingState {
   std::int32_t writeBegin = 0, writeCount = 0;  // slots that the last commit wrote, from writeBegin on around the end
   bool rolled = false;                          // rows lie rotated by head, the oldest in slot 0
 
+  std::int32_t phase() const { return head / block; }  // of blocks, the one that the oldest row lies in
   std::int32_t pointer() const { return capacity ? (head + filled) % capacity : 0; }
   std::int32_t len1() const { return capacity - head < filled ? capacity - head : filled; }  // rows up to the end
   std::int32_t len2() const { return filled - len1(); }                                      // rows from slot 0 on
+  /// Slots of the whole blocks that `rows` rows from `slot` on around the end lie in.
+  std::int32_t inBlocks(std::int32_t slot, std::int32_t rows) const {
+    return std::min(capacity, (slot % block + rows + block - 1) / block * block);
+  }
   bool operator==(const RingState&) const = default;
 };
 

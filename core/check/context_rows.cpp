@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The context names existing ledger rows, each once. A row is live, or evicted exactly when no layer holds
-// it. Cost: one look per row, and one per map entry where something was evicted.
+// The context names existing ledger rows, each once. A row is live exactly when some layer holds it. Any other row has
+// left through windows where a map still counts it, else it is evicted. Cost: one look per row, and one per map entry
+// where something has left.
 #include "core/check/checks.h"
 #include "core/check/findings.h"
 #include "core/check/map_walk.h"
@@ -8,13 +9,23 @@
 namespace kvlab {
 namespace {
 
-/// [ledger] true for rows that some layer holds.
-std::vector<bool> residentSomewhere(const CheckInput& input) {
-  std::vector<bool> resident(input.state.ledger.size());
+/// [ledger] what the maps say of each row.
+std::vector<RowState> statesByMaps(const CheckInput& input) {
+  std::vector<RowState> out(input.state.ledger.size(), RowState::Evicted);
   for (const SharedMap& shared : sharedMaps(input))
-    for (LedgerId id : shared.map->ledger)
-      if (input.state.ledger.contains(id)) resident[static_cast<std::size_t>(id.value())] = true;
-  return resident;
+    for (std::size_t i = 0; i < shared.map->ledger.size(); ++i) {
+      const LedgerId id = shared.map->ledger[i];
+      if (!input.state.ledger.contains(id)) continue;
+      RowState& state = out[static_cast<std::size_t>(id.value())];
+      if (i >= static_cast<std::size_t>(shared.map->first)) state = RowState::Live;
+      else if (state == RowState::Evicted) state = RowState::LeftWindow;
+    }
+  return out;
+}
+
+std::string whatMapsSay(RowState state) {
+  if (state == RowState::Live) return "some layer holds it";
+  return state == RowState::Evicted ? "no layer holds it" : "it has left through windows";
 }
 
 }  // namespace
@@ -22,7 +33,7 @@ std::vector<bool> residentSomewhere(const CheckInput& input) {
 void checkContextRows(const CheckInput& input, std::vector<Violation>& out) {
   Findings findings("context_rows", out);
   const CacheState& state = input.state;
-  const std::vector<bool> resident = residentSomewhere(input);
+  const std::vector<RowState> states = statesByMaps(input);
   std::vector<bool> seen(state.ledger.size());
   for (std::size_t i = 0; i < state.context.size(); ++i) {
     const LedgerId id = state.context[i];
@@ -36,12 +47,10 @@ void checkContextRows(const CheckInput& input, std::vector<Violation>& out) {
     const RowState rowState = state.ledger[id].state;
     if (seen[at]) findings.add(place, where() + " stands in the context twice");
     seen[at] = true;
-    if (rowState != RowState::Live && rowState != RowState::Evicted)
+    if (!counted(rowState) && rowState != RowState::Evicted)
       findings.add(place, where() + " is " + std::string(name(rowState)) + ", not live");
-    else if (rowState == RowState::Live && !resident[at])
-      findings.add(place, where() + " is live, but no layer holds it");
-    else if (rowState == RowState::Evicted && resident[at])
-      findings.add(place, where() + " is evicted, but some layer holds it");
+    else if (rowState != states[at])
+      findings.add(place, where() + " is " + std::string(name(rowState)) + ", but " + whatMapsSay(states[at]));
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows outside the context are neither live nor evicted, and lineage reads the same from both ends:
+// Rows outside the context are neither live nor evicted nor behind a window, and lineage reads the same from both ends:
 // a child's parents name the child. Full checks look at the whole ledger, cheap checks at the rows of
 // the context.
 #include <algorithm>
@@ -48,7 +48,7 @@ void checkLedgerStates(const CheckInput& input, std::vector<Violation>& out) {
     const LedgerId id(static_cast<std::int32_t>(i));
     checkRow(id);
     const RowState rowState = state.ledger[id].state;
-    if (!inContext[i] && (rowState == RowState::Live || rowState == RowState::Evicted))
+    if (!inContext[i] && (counted(rowState) || rowState == RowState::Evicted))
       findings.add({{}, {}, id}, rowName(id) + " is " + std::string(name(rowState)) + ", but is not in the context");
   }
 }

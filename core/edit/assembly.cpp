@@ -3,31 +3,57 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 namespace kvlab {
-/// From the slots `from` of the pool to the places `to` of the copy.
-void Assemblies::copies(Lists& lists, ReadPath path) const {
-  if (path == ReadPath::Roll) {  // in the order of the slots, as they are dequantised, to where they roll
-    std::vector<std::size_t> order(lists.from.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return lists.from[a] < lists.from[b]; });
-    const Lists old = lists;
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      lists.from[i] = old.from[order[i]];
-      lists.to[i] = old.to[order[i]];
-      lists.tags[i] = old.tags[order[i]];
-    }
-    return;
+namespace {
+
+/// True if rows lie one behind another in a ring.
+bool inRingOrder(std::span<const std::int32_t> slots, std::int32_t capacity) {
+  for (std::size_t i = 1; i < slots.size(); ++i)
+    if (slots[i] != (slots[i - 1] + 1) % capacity) return false;
+  return true;
+}
+
+}  // namespace
+
+/// What is dequantised: the blocks that the first `rows` of the rows seen lie in, whole, in the order of the slots.
+/// They roll so that the oldest row's block comes first in the copy; rows beside the map come behind.
+void Assemblies::rollBlocks(Lists& lists, const RingState& ring, std::int32_t rows) {
+  const std::int32_t head = lists.seen.front(), first = head - head % ring.block, all = ring.inBlocks(head, rows);
+  for (std::int32_t i = 0; i < all; ++i) lists.from.push_back((first + i) % ring.capacity);
+  std::sort(lists.from.begin(), lists.from.end());
+  lists.tags.resize(at(all));
+  for (std::int32_t i = 0; i < all; ++i) {
+    const std::int32_t slot = lists.from[at(i)], row = (slot - head + ring.capacity) % ring.capacity;
+    lists.to.push_back((slot - first + ring.capacity) % ring.capacity);
+    if (row < rows) lists.tags[at(i)] = lists.seenTags[at(row)];
   }
-  for (std::size_t i = 0; i < lists.from.size(); ++i) {
+  for (std::size_t i = at(rows); i < lists.seen.size(); ++i) {
+    lists.from.push_back(lists.seen[i]);
+    lists.to.push_back(static_cast<std::int32_t>(lists.to.size()));
+    lists.tags.push_back(lists.seenTags[i]);
+  }
+}
+
+/// Row after row: rows that a table does not list, because an edit waits or a row stands beside the map.
+void Assemblies::takeInOrder(Lists& lists) {
+  lists.from = lists.seen;
+  lists.to.resize(lists.seen.size());
+  std::iota(lists.to.begin(), lists.to.end(), 0);
+  lists.tags = lists.seenTags;
+}
+
+/// Whole records in as few copies as there are runs, and always two, so that a wrap changes no shape.
+void Assemblies::joinMoves(Lists& lists) {
+  for (std::size_t i = 0; i < lists.seen.size(); ++i) {
+    const auto to = static_cast<std::int32_t>(i);
     std::vector<kernels::RowMove>& moves = lists.moves;
-    const bool goesOn = path == ReadPath::TwoSlices && !moves.empty() &&
-        moves.back().from + moves.back().count == lists.from[i] && moves.back().to + moves.back().count == lists.to[i];
-    if (goesOn) ++moves.back().count;
-    else moves.push_back({lists.from[i], lists.to[i], 1});
+    if (!moves.empty() && moves.back().from + moves.back().count == lists.seen[i]) ++moves.back().count;
+    else moves.push_back({lists.seen[i], to, 1});
+    lists.seen[i] = to;
   }
-  // Always two copies, so that a wrap changes no shape.
-  while (path == ReadPath::TwoSlices && lists.moves.size() < 2) lists.moves.push_back({0, 0, 0});
+  while (lists.moves.size() < 2) lists.moves.push_back({0, 0, 0});
 }
 
 Assembled Assemblies::make(const LayerGroup& group, const GroupPass& pass, std::int64_t begin, std::int64_t n,
@@ -44,41 +70,56 @@ Assembled Assemblies::make(const LayerGroup& group, const GroupPass& pass, std::
   // The rows of a long prompt have overwritten those that none of its later queries sees.
   first = std::max({first, map.first, last - group.ring->capacity});
   Lists& lists = m_lists.emplace_back();
-  lists.slots.assign(at(rows), 0);
   for (std::int32_t i = first; i < last; ++i) {
-    lists.slots[at(i)] = static_cast<std::int32_t>(lists.from.size());
-    lists.to.push_back(lists.slots[at(i)]);
-    lists.from.push_back(map.slotOf[at(i)].value());
-    lists.tags.push_back(static_cast<std::uint64_t>(map.ledger[at(i)].value()));
+    lists.seen.push_back(map.slotOf[at(i)].value());
+    lists.seenTags.push_back(static_cast<std::uint64_t>(map.ledger[at(i)].value()));
   }
+  const std::int32_t inMap = last - first;
+  const bool rolls = group.read == ReadPath::Roll && inMap > 0 && inRingOrder(lists.seen, group.ring->capacity);
+  const std::int32_t ahead = rolls ? lists.seen.front() % group.ring->block : 0;  // of the oldest row, in its block
+  lists.slots.assign(at(rows), 0);
+  for (std::int32_t i = 0; i < inMap; ++i) lists.slots[at(first + i)] = (ahead + i) % group.ring->capacity;
+  std::int32_t place = rolls ? group.ring->inBlocks(lists.seen.front(), inMap) : inMap;
   for (std::int64_t i = 0; self && i < n; ++i) {
-    lists.self.push_back(self[i] < 0 ? -1 : static_cast<std::int32_t>(lists.from.size()));
+    lists.self.push_back(self[i] < 0 ? -1 : place++);
     if (self[i] < 0) continue;
-    lists.to.push_back(lists.self.back());
-    lists.from.push_back(self[i]);
-    lists.tags.push_back(static_cast<std::uint64_t>(targets[i].id.value()));
+    lists.seen.push_back(self[i]);
+    lists.seenTags.push_back(static_cast<std::uint64_t>(targets[i].id.value()));
   }
-  const std::size_t copied = lists.from.size();
-  copies(lists, group.read);
-  out.format = format;
-  if (group.read == ReadPath::Roll) out.format.k = out.format.v = kernels::DType::f32;
-  out.records = m_staging.temporary<std::uint8_t>(copied * at(kernels::rowLayout(out.format).stride));
   out.slots = m_staging.in(lists.slots);
   out.self = lists.self.empty() ? nullptr : m_staging.in(lists.self);
-  out.to = m_staging.in(lists.to);
-  out.tags = m_staging.in(lists.tags);
-  out.rows = static_cast<std::int64_t>(copied);
-  if (group.read == ReadPath::Roll) {
-    const std::size_t values = copied * at(std::int64_t{format.kvHeads} * format.headDim);
-    out.from = m_staging.in(lists.from);
-    out.k = m_staging.temporary<float>(values);
-    out.v = m_staging.temporary<float>(values);
-  } else {
+  out.format = format;
+  if (group.read == ReadPath::TwoSlices) {
+    joinMoves(lists);
     out.moves = m_staging.in(lists.moves);
     out.nMoves = static_cast<std::int64_t>(lists.moves.size());
+  } else {
+    if (rolls) rollBlocks(lists, *group.ring, inMap);
+    else takeInOrder(lists);
+    dequantise(out, lists, group);
   }
-  if (guarded) out.verdicts = m_staging.temporary<std::uint8_t>(copied);
+  out.records = m_staging.temporary<std::uint8_t>(at(place) * at(kernels::rowLayout(out.format).stride));
+  if (!guarded) return out;
+  out.seen = m_staging.in(lists.seen);
+  out.seenTags = m_staging.in(lists.seenTags);
+  out.nSeen = static_cast<std::int64_t>(lists.seen.size());
+  out.verdicts = m_staging.temporary<std::uint8_t>(lists.seen.size());
   return out;
+}
+
+/// Through a table that is held, where one lists just these rows.
+void Assemblies::dequantise(Assembled& out, const Lists& lists, const LayerGroup& group) {
+  std::span<const std::int32_t> from = lists.from;
+  if (group.tables && !from.empty() && from.size() <= at(group.ring->capacity))
+    if (const auto held = group.tables->rows(from.front(), from.size()); std::ranges::equal(held, from)) from = held;
+  const std::size_t values = from.size() * at(std::int64_t{out.format.kvHeads} * out.format.headDim);
+  out.format.k = out.format.v = kernels::DType::f32;
+  out.from = m_staging.in(from);
+  out.to = m_staging.in(lists.to);
+  out.tags = m_staging.in(lists.tags);
+  out.rows = static_cast<std::int64_t>(from.size());
+  out.k = m_staging.temporary<float>(values);
+  out.v = m_staging.temporary<float>(values);
 }
 
 std::int64_t Assemblies::wrong() const { return std::accumulate(m_wrong.begin(), m_wrong.end(), std::int64_t{0}); }

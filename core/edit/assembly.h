@@ -29,11 +29,14 @@ class Assemblies {
 
  private:
   struct Lists {
-    std::vector<std::int32_t> slots, self, from, to;
+    std::vector<std::int32_t> slots, self, from, to, seen;
+    std::vector<std::uint64_t> tags, seenTags;
     std::vector<kernels::RowMove> moves;
-    std::vector<std::uint64_t> tags;
   };
-  void copies(Lists& lists, ReadPath path) const;
+  static void rollBlocks(Lists& lists, const RingState& ring, std::int32_t rows);
+  static void takeInOrder(Lists& lists);
+  static void joinMoves(Lists& lists);
+  void dequantise(Assembled& out, const Lists& lists, const LayerGroup& group);
 
   kernels::Staging& m_staging;
   std::deque<Lists> m_lists;  // addresses stay

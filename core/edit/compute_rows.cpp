@@ -77,6 +77,9 @@ class StoredRows : public RowDriver {
 
   RowsChunk chunk(std::int64_t begin, std::int64_t most) override {
     if (m_job.scratch) most = std::min(most, static_cast<std::int64_t>(m_job.scratch->front().size()));
+    for (const LayerGroup& group : m_job.groups)  // what the chunk's first query sees is not overwritten by its last
+      if (m_job.write && group.ring && group.keep)
+        most = std::min<std::int64_t>(most, group.ring->capacity - group.keep);
     RowsChunk one = RowDriver::chunk(begin, most);
     one.newest = one.newest && !m_job.embeddingOnly;
     assemble(one);

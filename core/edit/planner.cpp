@@ -179,7 +179,8 @@ class Planner {
     for (std::size_t i = 0; i < m_plan.evictions.size() && !m_error; ++i) {
       m_place = m_evictionPlaces[i];
       resident.assign(static_cast<std::size_t>(m_state.ledger.nextId().value()), false);
-      for (LedgerId id : m_state.map(m_plan.evictions[i].layer).ledger)
+      const ResidencyView& map = m_state.map(m_plan.evictions[i].layer);
+      for (LedgerId id : map.ledger.span().subspan(static_cast<std::size_t>(map.first)))
         if (const auto row = static_cast<std::size_t>(id.value()); row < resident.size())
           resident[row] = true;  // a damaged map may name any
       for (LedgerId id : m_plan.evictions[i].ledger)

@@ -35,8 +35,7 @@ std::vector<std::int32_t> staleSurvivors(const CacheState& after, const EditPlan
   std::int32_t position = 0;
   for (const Run& run : plan.runs)
     for (std::int32_t i = 0; i < run.count; ++i, ++position)
-      if (!run.fresh && position >= plan.firstChange &&
-          after.ledger[after.context[at(position)]].state == RowState::Live)
+      if (!run.fresh && position >= plan.firstChange && counted(after.ledger[after.context[at(position)]].state))
         out.push_back(position);
   return out;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/edit/splice.h"
 
+#include "core/edit/departures.h"
+
 #include <algorithm>
 
 namespace kvlab {
@@ -241,7 +243,10 @@ class Splicer {
     for (const PlannedAction& detail : m_plan.details)
       for (Position removed : detail.removed)
         if (!detail.newLedger.empty()) ledger.change(m_before.context[at(removed.value())]).children = detail.newLedger;
-    if (!m_plan.evictions.empty()) markEvicted(now);
+    std::vector<LedgerId> evicted;
+    for (const PlannedEviction& eviction : m_plan.evictions)
+      evicted.insert(evicted.end(), eviction.ledger.begin(), eviction.ledger.end());
+    markRows(m_out.state, evicted, now);
   }
 
   void leave(Position position, RowState state, Tick now) {
@@ -249,20 +254,6 @@ class Splicer {
     row.state = state;
     row.changed = now;
     row.brightness = m_before.brightness[at(position.value())];
-  }
-
-  /// A token absent from every layer is evicted; it keeps its place in the context.
-  void markEvicted(Tick now) {
-    std::vector<bool> resident(at(m_out.state.ledger.nextId().value()));
-    for (const LayerGroup& group : m_out.state.groups)
-      for (LedgerId id : group.map->ledger) resident[at(id.value())] = true;
-    for (const PlannedEviction& eviction : m_plan.evictions)
-      for (LedgerId id : eviction.ledger) {
-        if (resident[at(id.value())] || m_out.state.ledger[id].state != RowState::Live) continue;
-        LedgerRow& row = m_out.state.ledger.change(id);
-        row.state = RowState::Evicted;
-        row.changed = now;
-      }
   }
 
   const CacheState& m_before;

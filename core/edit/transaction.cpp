@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/edit/departures.h"
 #include "core/edit/descending.h"
 #include "core/edit/gate_scores.h"
 #include "core/edit/key_shift.h"
@@ -38,14 +39,15 @@ void forgetRotations(CacheState& state, const std::vector<RowTarget>& rows) {
   }
 }
 
-/// A ring's tail may overwrite old rows, but not those that a tick of several tokens still sees.
-Status roomBehind(const CacheStore& store, const CacheState& state, std::int32_t rows) {
+/// A prompt may overwrite old rows of a ring. Rows of an edit may not, nor those of a tick of several tokens: what they
+/// see has to stay.
+Status roomAhead(const CacheStore& store, const CacheState& state, std::int32_t rows) {
   for (const CacheLayer layer : state.layers())
     if (state.group(layer).ring && store.slots(layer).available() < rows)
-      return Error{"staging", "the block needs more free slots than there are",
-                   "the ring of layer " + state.cacheLayers().name(layer) + " has " +
-                       std::to_string(store.slots(layer).available()) + " slots ahead of its pointer",
-                   "raise staging, make a smaller edit, or take fewer tokens in a block"};
+      return Error{"staging", "the edit needs more free slots than there are",
+                   "needed " + std::to_string(rows) + ", and the ring of layer " + state.cacheLayers().name(layer) +
+                       " has " + std::to_string(store.slots(layer).available()) + " slots ahead of its pointer",
+                   "make a smaller edit, take fewer tokens in a block, or raise staging or ring.window"};
   return ok();
 }
 
@@ -82,9 +84,11 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
   Work work{before, plan, rules, trace};
   {
     auto scope = trace.scope("reserve");
-    const Status behind = earlier ? roomBehind(m_store, before, plan.adds) : ok();
-    Result<LayerSlots> slots = !behind
-        ? Result<LayerSlots>(behind.error())
+    const bool prompt = plan.appendsOnly() && !earlier && rules.more == 0;
+    const Status ahead =
+        prompt ? ok() : roomAhead(m_store, before, static_cast<std::int32_t>(plan.rows.size()) + rules.more);
+    Result<LayerSlots> slots = !ahead
+        ? Result<LayerSlots>(ahead.error())
         : m_layouts.reserve(m_store, before, static_cast<std::int32_t>(work.inserted()), plan.adds,
                             !plan.removed.empty() && plan.removed.back().value() == before.length() - 1, m_faults,
                             rules.more);
@@ -93,7 +97,8 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
       return slots.error();
     }
     work.added = slots.take();
-    m_poolsTouched = m_poolsTouched || LayoutSet::overruns(before, work.added, earlier ? &earlier->added : nullptr);
+    m_poolsTouched =
+        m_poolsTouched || LayoutSet::overruns(before, work.added, earlier ? &earlier->added : nullptr, rules.pending);
   }
   {
     auto scope = trace.scope("splice");
@@ -118,7 +123,7 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
   if (done && rules.pending) {
     m_layouts.release(m_store, work.unused);
     subtract(work.added, work.unused);
-    m_layouts.drop(work.state, work.added, work.freed, m_store);  // who looks at what waits sees what stays
+    m_layouts.drop(work.state, work.added, work.freed, m_store, true);  // who looks at what waits sees what stays
   } else if (done) {
     auto scope = trace.scope("commit", m_layouts.names());
     LayoutContext context{m_store, m_faults};
@@ -135,11 +140,16 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
     if (!m_poolsTouched) m_store.release(work.added);
     return done.error();
   }
+  std::vector<Evict> left =
+      leaveWindows(before, work.state, plan.removed.empty() && work.inserted() == 0, Tick(before.tick.value() + 1));
+  tell(left, trace);
   work.state.edited |= rules.newRows == NewRows::EmbeddingOnly && work.inserted() > 0;
   work.state.logitsStale = !work.logitsFresh && work.state.length() > 0 && (!rules.keepLogits || before.logitsStale);
   if (work.state.length() == 0) work.state.logits = nullptr;
   Applied out{{std::move(work.state), std::move(work.added), std::move(work.freed), moved + work.turned}};
   out.rewritten = work.turned > 0 || (earlier && earlier->rewritten) || (rules.pending && m_poolsTouched);
+  if (earlier) left.insert(left.begin(), earlier->left.begin(), earlier->left.end());
+  out.left = std::move(left);
   out.rows = rows;
   out.appended = appended;
   return out;

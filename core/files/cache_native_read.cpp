@@ -110,9 +110,11 @@ class NativeReader {
       const std::uint8_t* f = &flags[4 * i];
       if (token[i] < 0 || token[i] >= m_target.config.vocab)
         return badAt("ledger.token", i, "is outside the vocabulary");
-      if (f[0] != 0 || f[1] > static_cast<int>(RowState::Aborted) || f[2] > static_cast<int>(Source::File) || f[3] > 1)
+      if (f[0] != 0 || f[1] > static_cast<int>(RowState::LeftWindow) || f[2] > static_cast<int>(Source::File) ||
+          f[3] > 1)
         return badAt("ledger.flags", i, "is no kind, state, source and pin");
-      const bool left = f[1] != static_cast<int>(RowState::Live) && f[1] != static_cast<int>(RowState::Evicted);
+      const auto state = static_cast<RowState>(f[1]);
+      const bool left = !counted(state) && state != RowState::Evicted;
       if (left ? !inRange(brightness[i]) : !(brightness[i] >= 0 && std::isfinite(brightness[i])))
         return badAt("ledger.brightness", i, "is out of range");
       if (ticks[2 * i] < 0 || ticks[2 * i] > ticks[2 * i + 1] || ticks[2 * i + 1] > m_rows.tick.value())
@@ -121,7 +123,7 @@ class NativeReader {
         return badAt("ledger.birth_phases", i, "is no phase");
       m_rows.ledger.push_back({TokenId(token[i]),
                                RowKind::Token,
-                               static_cast<RowState>(f[1]),
+                               state,
                                static_cast<Source>(f[2]),
                                f[3] == 1,
                                brightness[i],
@@ -225,7 +227,7 @@ class NativeReader {
     return false;
   }
 
-  /// Live = in the context and in some layer, evicted = in the context only, else neither.
+  /// Live or behind a window = in the context and in some map, evicted = in the context only, else neither.
   Status checkStates() {
     std::vector<bool> resident(m_rows.ledger.size());
     for (const CacheImport::Group& group : m_rows.groups)
@@ -233,8 +235,8 @@ class NativeReader {
     for (std::size_t i = 0; i < resident.size(); ++i) {
       const RowState state = m_rows.ledger[i].state;
       const bool inside = m_positionOf[i] >= 0;
-      const bool good = inside ? state == (resident[i] ? RowState::Live : RowState::Evicted)
-                               : state != RowState::Live && state != RowState::Evicted;
+      const bool good =
+          inside && resident[i] ? counted(state) : (state == RowState::Evicted) == inside && !counted(state);
       if (!good)
         return badAt("ledger.flags", i, "says " + std::string(name(state)) + ", context and maps say otherwise");
     }

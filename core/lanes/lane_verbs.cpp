@@ -49,6 +49,12 @@ json failedTick(const Lanes& lanes, const Error& error) {
           {"lanes", json::array()}};
 }
 
+/// The breakpoint that the last tick has met; empty = none. Breakpoints are lane 0's; those on drift are not asked for.
+std::string hitBy(Lanes& lanes, const CacheState& before) {
+  const Session& first = lanes.session(0);
+  return lanes.breakpoints().hit(*first.snapshot()->report, before, first.state(), 0);
+}
+
 Result<json> step(Lanes& lanes, VerbArgs& in) {
   const StepRequest request(lanes.session(0), in);
   if (in.error()) return *in.error();
@@ -56,14 +62,17 @@ Result<json> step(Lanes& lanes, VerbArgs& in) {
   for (std::int64_t i = 0; i < request.ticks; ++i) {
     if (i > 0) lanes.betweenTicks();
     if (request.ticks > 1 && !report(lanes.progress(), "stepping lanes", i, request.ticks)) break;
+    const CacheState before = lanes.session(0).state();
     const Result<LanesTick> tick = lanes.step(request.block(i));
     ticks.push_back(tick ? toJson(lanes, *tick) : failedTick(lanes, tick.error()));
     if (!tick || tick->lanes.front().error) break;
+    const std::string hit = hitBy(lanes, before);
+    if (!hit.empty()) ticks.back()["stoppedBy"] = hit;
+    if (!hit.empty()) break;
   }
   return ticks;
 }
 
-/// Breakpoints are lane 0's; those on drift are not asked for.
 Result<json> run(Lanes& lanes, VerbArgs& in) {
   const std::int64_t most = in.integer("maxTicks");
   const Session& first = lanes.session(0);
@@ -77,7 +86,7 @@ Result<json> run(Lanes& lanes, VerbArgs& in) {
     const Result<LanesTick> tick = lanes.step();
     ticks.push_back(tick ? toJson(lanes, *tick) : failedTick(lanes, tick.error()));
     if (!tick || tick->lanes.front().error) return json{{"ticks", ticks}, {"stoppedBy", "error"}};
-    stoppedBy = lanes.breakpoints().hit(*first.snapshot()->report, before, first.state(), 0);
+    stoppedBy = hitBy(lanes, before);
     if (stoppedBy.empty() && std::find(eos.begin(), eos.end(), tick->tokens.back()) != eos.end())
       stoppedBy = "end_of_text";
     if (!stoppedBy.empty()) return json{{"ticks", ticks}, {"stoppedBy", stoppedBy}};

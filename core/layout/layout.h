@@ -19,9 +19,10 @@ namespace kvlab {
 /// How many rows the pool of one layer must hold, and for which purpose.
 struct LayerDemand {
   std::int32_t capacity = 0;  // rows after a commit
-  std::int32_t keep = 0;      // the number of last rows that stay, 0 = all: ring.window, or a ring's mask
+  std::int32_t keep = 0;      // of a ring: the number of last rows that stay, 0 = all
   std::int32_t room = 0;      // rows that a pass computes beside these before a commit
-  std::int32_t chunk = 0;     // rows per forward pass: a ring has room for a whole pass
+  std::int32_t chunk = 0;     // rows per forward pass
+  std::int32_t block = 1;     // tokens that one commit adds
   std::int32_t history = 0;   // rows that history may keep
   bool tailOnly = false;      // ring.tail_only
   std::int32_t rows = 0;      // of the capacity that the pool has slots for now, 0 = all; rings have all
@@ -58,7 +59,7 @@ class StorageLayout {
   /// True if settle() may overwrite rows that older states name. History then executes commands again instead of
   /// restoring states, and a rebuild mends a failure inside settle().
   virtual bool inPlace() const = 0;
-  /// True if rows that the layer's mask has left behind lose their slots by themselves.
+  /// True if rows that the layer's window has left behind lose their slots by themselves.
   virtual bool dropsMasked() const { return false; }
   /// The number of slots of the pool, and the allocator that hands them out.
   virtual std::int32_t poolSlots(const LayerDemand& demand) const = 0;

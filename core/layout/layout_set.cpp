@@ -27,6 +27,11 @@ std::vector<Slot> takePassing(std::vector<Slot>& added, std::vector<Slot>& freed
   return out;
 }
 
+/// Rows of a ring that its state names give way to `taken` new ones, and to one that is only looked at.
+bool overrun(const LayerGroup& group, std::size_t taken, bool looks) {
+  return group.ring && static_cast<std::int64_t>(taken) + looks > group.ring->capacity - group.ring->filled;
+}
+
 /// The slots of rows that the window has left behind, which the map forgets.
 std::vector<Slot> leftBehind(LayerGroup& group) {
   const ResidencyView& map = *group.map;
@@ -149,26 +154,23 @@ Result<LayerSlots> LayoutSet::reserve(CacheStore& store, const CacheState& befor
   return store.reserve(inserted, faults, tail, after, ahead);
 }
 
-bool LayoutSet::overruns(const CacheState& before, const LayerSlots& taken, const LayerSlots* earlier) {
-  for (const CacheLayer layer : before.layers()) {
-    const std::optional<RingState>& ring = before.group(layer).ring;
-    const std::size_t slots = taken[at(layer)].size() + (earlier ? (*earlier)[at(layer)].size() : 0);
-    if (ring && static_cast<std::int64_t>(slots) > ring->capacity - ring->filled) return true;
-  }
+bool LayoutSet::overruns(const CacheState& before, const LayerSlots& taken, const LayerSlots* earlier, bool looks) {
+  for (const CacheLayer layer : before.layers())
+    if (overrun(before.group(layer), taken[at(layer)].size() + (earlier ? (*earlier)[at(layer)].size() : 0), looks))
+      return true;
   return false;
 }
 
-void LayoutSet::drop(CacheState& state, LayerSlots& added, LayerSlots& freed, CacheStore& store) const {
+void LayoutSet::drop(CacheState& state, LayerSlots& added, LayerSlots& freed, CacheStore& store, bool looks) const {
   if (std::none_of(state.groups.begin(), state.groups.end(), [](const LayerGroup& group) { return group.keep > 0; }))
     return;
   const std::vector<std::vector<CacheLayer>> layers = layersOf(state);
   for (std::size_t g = 0; g < state.groups.size(); ++g) {
     const std::vector<Slot> lost = leftBehind(state.groups[g]);
-    const std::optional<RingState>& ring = state.groups[g].ring;
     for (const CacheLayer layer : layers[g]) {
       // Slots of rows that the state before names serve once a prompt has overwritten some of them anyway.
-      const bool overrun = ring && static_cast<std::int64_t>(added[at(layer)].size()) > ring->capacity - ring->filled;
-      if (overrun) layout(layer).dropped(store.slots(layer), static_cast<std::int32_t>(lost.size()));
+      if (overrun(state.groups[g], added[at(layer)].size(), looks))
+        layout(layer).dropped(store.slots(layer), static_cast<std::int32_t>(lost.size()));
       else if (!layout(layer).inPlace()) account(lost, store.slots(layer), added[at(layer)], freed[at(layer)]);
     }
   }
@@ -176,7 +178,7 @@ void LayoutSet::drop(CacheState& state, LayerSlots& added, LayerSlots& freed, Ca
 
 Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::int32_t rows, LayerSlots& added,
                                        LayerSlots& freed, LayoutContext& context, bool toFront) const {
-  drop(state, added, freed, context.store);
+  drop(state, added, freed, context.store, false);
   for (const CacheLayer layer : state.layers())
     if (toFront && !layout(layer).inPlace())
       context.store.slots(layer).give(takePassing(added[at(layer)], freed[at(layer)]));

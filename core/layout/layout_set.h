@@ -35,10 +35,10 @@ class LayoutSet {
   Result<LayerSlots> reserve(CacheStore& store, const CacheState& before, std::int32_t inserted, std::int32_t tail,
                              bool lastLeaves, FaultDoor& faults, std::int32_t more = 0) const;
   /// True if slots that were taken since the last commit hold live rows: a prompt is longer than the room of a ring.
-  /// earlier: those of parts that wait for the commit.
-  static bool overruns(const CacheState& before, const LayerSlots& taken, const LayerSlots* earlier);
-  /// Rows that windows have left behind lose their slots; added and freed as in settle().
-  void drop(CacheState& state, LayerSlots& added, LayerSlots& freed, CacheStore& store) const;
+  /// earlier: those of parts that wait for the commit. looks: a pass that looks at what waits needs a slot, too.
+  static bool overruns(const CacheState& before, const LayerSlots& taken, const LayerSlots* earlier, bool looks);
+  /// Rows that windows have left behind lose their slots; added and freed as in settle(), looks as in overruns().
+  void drop(CacheState& state, LayerSlots& added, LayerSlots& freed, CacheStore& store, bool looks) const;
   /// Settles every group of `state` after `rows` new rows, appended or not; returns bytes moved. added and freed: the
   /// slots that the state has gained and lost since the state before. toFront: most new rows have left already, and
   /// those that stay are to lie where a smaller pool has room for them.

@@ -52,11 +52,22 @@ Result<std::int64_t> arrange(Settling& settling, LayoutContext& context, std::in
 
 }  // namespace
 
+/// Whole blocks: the window and as much again at most, and a block in any case.
+std::int32_t Ring::poolSlots(const LayerDemand& demand) const {
+  const std::int32_t window = demand.window(), block = std::max(1, demand.block), edit = demand.room + block;
+  const std::int32_t room = demand.keep ? std::min(window, std::max(edit, demand.chunk)) : edit;
+  return std::max(window + room, window + 2 * block - 1) / block * block;
+}
+
 void Ring::start(LayerGroup& group, const LayerDemand& demand) const {
   group.read = m_path;
   group.tailOnly = demand.tailOnly;
-  group.ring =
-      RingState{.capacity = poolSlots(demand), .window = demand.window(), .baseTick = Tick(0), .rolled = m_rolled};
+  group.ring = RingState{.capacity = poolSlots(demand),
+                         .window = demand.window(),
+                         .block = std::max(1, demand.block),
+                         .baseTick = Tick(0),
+                         .rolled = m_rolled};
+  if (m_path == ReadPath::Table) group.tables = std::make_shared<SlotTables>(group.ring->capacity, group.ring->block);
 }
 
 Result<std::int64_t> Ring::settle(Settling& settling, LayoutContext& context) const {

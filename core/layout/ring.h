@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The common part of the ring layouts. The pool is a circle of slots larger than the window: a pass computes rows
 // ahead of the pointer, and a commit moves the pointer, not rows. Rows behind the window stay counted in
-// the map and lose their slots. semantics.md, section 7. Engine thread.
+// the map and lose their slots. A prompt that is longer than what is free goes through in pieces, and each overwrites
+// rows that no later one sees. semantics.md, section 7. Engine thread.
 #pragma once
 #include "core/layout/layout.h"
 
@@ -14,9 +15,7 @@ class Ring : public StorageLayout {
   std::string_view name() const override { return m_name; }
   bool inPlace() const override { return true; }
   bool dropsMasked() const override { return true; }
-  std::int32_t poolSlots(const LayerDemand& demand) const override {
-    return demand.window() + std::max(demand.room, demand.chunk);
-  }
+  std::int32_t poolSlots(const LayerDemand& demand) const override;
   std::unique_ptr<SlotAllocator> makeSlots(const LayerDemand& demand) const override {
     return std::make_unique<RunSlots>(poolSlots(demand), poolSlots(demand), true);
   }

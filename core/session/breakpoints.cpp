@@ -9,6 +9,7 @@ namespace kvlab {
 namespace {
 
 constexpr std::array kRowSubjects = {"evicted", "replaced", "deleted"};
+constexpr std::array kLayerSubjects = {"evicted", "wrap"};
 constexpr std::array kFlags = {"invariant", "error", "wrap"};
 constexpr std::array kNumbers = {"kl", "token", "length", "tick"};
 
@@ -27,35 +28,45 @@ Error bad(const std::string& text, const std::string& why) {
                text};
 }
 
-bool holds(double left, const std::string& compare, double right) {
-  if (compare == "==") return left == right;
-  if (compare == "!=") return left != right;
-  if (compare == ">") return left > right;
-  if (compare == ">=") return left >= right;
-  if (compare == "<") return left < right;
-  return left <= right;
+bool holds(double left, const Breakpoints::Test& test) {
+  if (test.compare.empty()) return true;
+  if (test.compare == "==") return left == test.value;
+  if (test.compare == "!=") return left != test.value;
+  if (test.compare == ">") return left > test.value;
+  if (test.compare == ">=") return left >= test.value;
+  if (test.compare == "<") return left < test.value;
+  return left <= test.value;
 }
 
-RowState stateOf(const std::string& subject) {
-  if (subject == "evicted") return RowState::Evicted;
-  return subject == "replaced" ? RowState::Replaced : RowState::Deleted;
-}
-
-/// Some row that satisfies the comparison entered the state in this tick.
-bool entered(const Breakpoints::Condition& c, const CacheState& before, const CacheState& after) {
+/// Some row that satisfies the comparison was replaced or deleted in this tick.
+bool removed(const Breakpoints::Condition& c, const CacheState& before, const CacheState& after) {
+  const RowState state = c.subject == "replaced" ? RowState::Replaced : RowState::Deleted;
   for (LedgerId id : before.context)
-    if (holds(id.value(), c.compare, c.value) && after.ledger.contains(id) &&
-        after.ledger[id].state == stateOf(c.subject) && before.ledger[id].state != after.ledger[id].state)
+    if (holds(id.value(), c.test) && after.ledger.contains(id) && after.ledger[id].state == state &&
+        before.ledger[id].state != state)
       return true;
   return false;
+}
+
+/// Some row that satisfies the comparison left a layer that does.
+bool left(const Breakpoints::Condition& c, const TickReport& report) {
+  const auto meets = [&](const Evict& one) {
+    return holds(one.layer.value(), c.layer) &&
+        std::any_of(one.ledger.begin(), one.ledger.end(), [&](LedgerId id) { return holds(id.value(), c.test); });
+  };
+  const auto evicts = [&](const Action& action) {
+    const auto* evict = std::get_if<Evict>(&action);
+    return evict && meets(*evict);
+  };
+  return std::any_of(report.left.begin(), report.left.end(), meets) ||
+      (report.ok && std::any_of(report.actions.begin(), report.actions.end(), evicts));
 }
 
 /// The pointer of a ring passed slot 0 in a layer that satisfies the comparison.
 bool wrapped(const Breakpoints::Condition& c, const CacheState& before, const CacheState& after) {
   for (const CacheLayer layer : after.layers()) {
     const std::optional<RingState>&then = before.group(layer).ring, &now = after.group(layer).ring;
-    if ((c.compare.empty() || holds(after.cacheLayers().layerOf(layer).value(), c.compare, c.value)) && then && now &&
-        now->wraps > then->wraps)
+    if (holds(after.cacheLayers().layerOf(layer).value(), c.layer) && then && now && now->wraps > then->wraps)
       return true;
   }
   return false;
@@ -65,15 +76,19 @@ bool wrapped(const Breakpoints::Condition& c, const CacheState& before, const Ca
 
 Result<Breakpoints::Condition> Breakpoints::parse(const std::string& text) {
   static const std::regex kRow(R"(\s*(\w+)\s*\(\s*ledger\s*(==|!=|>=|<=|>|<)\s*(\d{1,9})\s*\)\s*)");
-  static const std::regex kWrap(R"(\s*wrap\s*\(\s*layer\s*(==|!=|>=|<=|>|<)\s*(\d{1,4})\s*\)\s*)");
+  static const std::regex kLayer(
+      R"(\s*(\w+)\s*\(\s*layer\s*(==|!=|>=|<=|>|<)\s*(\d{1,4})\s*(?:,\s*ledger\s*(==|!=|>=|<=|>|<)\s*(\d{1,9})\s*)?\)\s*)");
   static const std::regex kNumber(R"(\s*(\w+)\s*(==|!=|>=|<=|>|<)\s*(-?\d{1,12}(?:\.\d{1,12})?)\s*)");
   static const std::regex kFlag(R"(\s*(\w+)\s*)");
   if (text.size() > 200) return bad(text, "it is longer than 200 characters");
   std::smatch m;
-  if (std::regex_match(text, m, kRow) && among(kRowSubjects, m[1])) return Condition{text, m[1], m[2], std::stod(m[3])};
-  if (std::regex_match(text, m, kWrap)) return Condition{text, "wrap", m[1], std::stod(m[2])};
-  if (std::regex_match(text, m, kNumber) && among(kNumbers, m[1])) return Condition{text, m[1], m[2], std::stod(m[3])};
-  if (std::regex_match(text, m, kFlag) && among(kFlags, m[1])) return Condition{text, m[1], "", 0};
+  if (std::regex_match(text, m, kRow) && among(kRowSubjects, m[1]))
+    return Condition{text, m[1], {m[2], std::stod(m[3])}};
+  if (std::regex_match(text, m, kLayer) && among(kLayerSubjects, m[1]) && (m[1] == "evicted" || !m[4].matched))
+    return Condition{text, m[1], m[4].matched ? Test{m[4], std::stod(m[5])} : Test{}, {m[2], std::stod(m[3])}};
+  if (std::regex_match(text, m, kNumber) && among(kNumbers, m[1]))
+    return Condition{text, m[1], {m[2], std::stod(m[3])}};
+  if (std::regex_match(text, m, kFlag) && among(kFlags, m[1])) return Condition{text, m[1]};
   return bad(text, "it is not a known condition");
 }
 
@@ -95,11 +110,11 @@ std::string Breakpoints::hit(const TickReport& report, const CacheState& before,
     if (c.subject == "invariant") met = !report.violations.empty();
     else if (c.subject == "error") met = !report.ok;
     else if (c.subject == "wrap") met = wrapped(c, before, after);
-    else if (c.subject == "kl") met = holds(kl, c.compare, c.value);
-    else if (c.subject == "token") met = report.token && holds(report.token->value(), c.compare, c.value);
-    else if (c.subject == "length") met = holds(after.length(), c.compare, c.value);
-    else if (c.subject == "tick") met = holds(static_cast<double>(after.tick.value()), c.compare, c.value);
-    else met = entered(c, before, after);
+    else if (c.subject == "kl") met = holds(kl, c.test);
+    else if (c.subject == "token") met = report.token && holds(report.token->value(), c.test);
+    else if (c.subject == "length") met = holds(after.length(), c.test);
+    else if (c.subject == "tick") met = holds(static_cast<double>(after.tick.value()), c.test);
+    else met = c.subject == "evicted" ? left(c, report) : removed(c, before, after);
     if (met) return c.text;
   }
   return {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conditions that stop a run: "evicted(ledger==12)", "replaced(ledger==3)", "invariant", "error",
-// "kl > 0.05", "token == 17", "length >= 900", "tick == 40", "wrap", "wrap(layer==3)". Engine thread.
+// Conditions that stop a run: "evicted(ledger==12)", "evicted(layer==3)", "evicted(layer==3, ledger==12)",
+// "replaced(ledger==3)", "invariant", "error", "kl > 0.05", "token == 17", "length >= 900", "tick == 40", "wrap",
+// "wrap(layer==3)". A row is evicted where it leaves a layer, by an action or through a window. Engine thread.
 #pragma once
 #include <string>
 #include <vector>
@@ -13,11 +14,15 @@ namespace kvlab {
 
 class Breakpoints {
  public:
+  struct Test {
+    std::string compare = {};  // "==", ">", ...; empty: always true
+    double value = 0;
+  };
   struct Condition {
     std::string text;     // as written
     std::string subject;  // "evicted", "kl", ...
-    std::string compare;  // "==", ">", ...; empty for flags
-    double value = 0;
+    Test test = {};
+    Test layer = {};  // of a subject that has to do with layers
   };
 
   static Result<Condition> parse(const std::string& text);

@@ -41,6 +41,7 @@ void History::commit(Commit commit, SessionParts& parts) {
   entry.bytes = costOf(commit, parts.store);
   entry.added = std::move(commit.added);
   entry.freed = std::move(commit.freed);
+  entry.left = std::move(commit.left);
   become(std::move(commit.state));
   m_timeline.push(std::move(entry));
   if (m_commitsLeft > 0) --m_commitsLeft;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session/import_rows.h"
 
+#include "core/edit/departures.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -43,6 +45,7 @@ class Importer {
     m_state.logitsStale = m_state.logitsStale || (m_narrower && length > 0);
     m_state.edited = m_rows.edited;
     if (!native) nameOrigins();
+    markRows(m_state, m_state.context.span(), m_state.tick);
     return std::move(m_state);
   }
 

@@ -69,6 +69,7 @@ TickReport Session::tick(TickWish wish) {
   const bool forced = !wish.forced.empty();
   Result<Commit> made = ticker.run(state(), std::move(wish), report);
   if (made) {
+    report.left = made->left;
     commit(made.take());
     shrinkPools(*this);
   } else {
@@ -125,6 +126,7 @@ void Session::recover(Ticker& ticker, bool forced, Trace& trace, TickReport& rep
   m_history.beginCommand("step", std::move(args));
   Result<Commit> alone = observed ? ticker.addAlone(base, *token) : Result<Commit>(observed.error());
   if (!alone) return markBroken(report.error->text() + "; adding the token alone failed too: " + alone.error().text());
+  report.left = alone->left;
   commit(alone.take());
   report.token = token;
   report.block = block;

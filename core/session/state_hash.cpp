@@ -48,13 +48,14 @@ void hashLedger(Hasher& hasher, const Ledger& ledger) {
   hasher.value(static_cast<std::uint64_t>(ledger.size()));
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(ledger.size()); ++i) {
     const LedgerRow& row = ledger[LedgerId(i)];
+    const bool left = row.state == RowState::LeftWindow;  // which the maps say: it counts as live
     const std::array<std::int64_t, 7> fields = {row.token.value(),
                                                 static_cast<std::int64_t>(row.kind),
-                                                static_cast<std::int64_t>(row.state),
+                                                static_cast<std::int64_t>(left ? RowState::Live : row.state),
                                                 static_cast<std::int64_t>(row.source),
                                                 row.pinned,
                                                 row.born.value(),
-                                                row.changed.value()};
+                                                left ? row.born.value() : row.changed.value()};
     hasher.bytes(fields.data(), sizeof fields);
     hasher.value(row.brightness);
     for (const auto* list : {&row.parents, &row.children}) {

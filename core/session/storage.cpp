@@ -2,6 +2,7 @@
 // How rows are stored: what snapshots say of it, and changing it while the session lives.
 #include <algorithm>
 
+#include "core/edit/departures.h"
 #include "core/kinds/base/storage_plan.h"
 #include "core/model/decoder/backend_status.h"
 #include "core/session/storage.h"
@@ -27,10 +28,13 @@ BytesByKind bytesOf(const kernels::RowFormat& format) {
 /// Read and written to assemble what one query of the newest row reads.
 std::int64_t readBytes(const LayerGroup& group, const kernels::RowFormat& format) {
   if (group.read == ReadPath::InPlace) return 0;
-  std::int64_t rows = static_cast<std::int64_t>(group.map->resident());
-  if (group.tailOnly && group.window > 0) rows = std::min<std::int64_t>(rows, group.window);
+  auto rows = static_cast<std::int32_t>(group.map->resident());
+  if (group.tailOnly && group.window > 0) rows = std::min(rows, group.window);
   const std::int64_t stride = kernels::rowLayout(format).stride;
-  if (group.read != ReadPath::Roll) return 2 * rows * stride;
+  if (group.read == ReadPath::TwoSlices) return 2 * rows * stride;
+  const RingState& ring = *group.ring;
+  if (group.read == ReadPath::Roll)
+    rows = ring.inBlocks((ring.pointer() + ring.capacity - rows % ring.capacity) % ring.capacity, rows);
   kernels::RowFormat plain = format;
   plain.k = plain.v = kernels::DType::f32;
   const std::int64_t values = 8 * std::int64_t{format.kvHeads} * format.headDim;  // K and V as f32
@@ -172,6 +176,7 @@ Result<Commit> carried(SessionParts& parts, const CacheState& before, std::vecto
   plan->layouts.restart(store, next);
   next.logitsStale = next.length() > 0 && (before.logitsStale || converted || dropped);
   next.edited = next.edited || converted;
+  commit.left = leaveWindows(before, next, true, before.tick);
   parts.store = std::move(store);
   parts.layouts = std::move(plan->layouts);
   return commit;

@@ -98,11 +98,24 @@ TickReport endPrefill(Session& session) {
   return session.tick(std::move(wish));
 }
 
+Stops::Stops(Session& session)
+    : m_session(session), m_breakpoints(session.history().executingAgain() ? Breakpoints() : session.breakpoints()) {}
+
+void Stops::begin() {
+  if (!m_breakpoints.conditions().empty()) m_before = m_session.state();
+}
+
+std::string Stops::after(const TickReport& report) {
+  double kl = 0;
+  if (m_breakpoints.needsKl())
+    if (Result<Drift> measured = measureDrift(m_session)) kl = measured->kl;
+  return m_breakpoints.hit(report, m_before, m_session.state(), kl);
+}
+
 std::vector<TickReport> run(Session& session, int maxTicks, std::string& stoppedBy) {
   std::vector<TickReport> reports;
   const std::vector<TokenId> eos = session.model().tokenizer().eos();
-  // A run that is executed again ends where it ended then, whatever has been asked for since.
-  const Breakpoints breakpoints = session.history().executingAgain() ? Breakpoints() : session.breakpoints();
+  Stops stops(session);
   stoppedBy = "max_ticks";
   for (int i = 0; i < maxTicks; ++i) {
     if (i > 0) session.betweenTicks();
@@ -110,13 +123,10 @@ std::vector<TickReport> run(Session& session, int maxTicks, std::string& stopped
       stoppedBy = "cancelled";
       break;
     }
-    const CacheState before = session.state();
+    stops.begin();
     reports.push_back(step(session));
     const TickReport& last = reports.back();
-    double kl = 0;
-    if (breakpoints.needsKl())
-      if (Result<Drift> measured = measureDrift(session)) kl = measured->kl;
-    if (const std::string hit = breakpoints.hit(last, before, session.state(), kl); !hit.empty()) {
+    if (const std::string hit = stops.after(last); !hit.empty()) {
       stoppedBy = hit;
       break;
     }

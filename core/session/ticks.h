@@ -16,6 +16,21 @@ Result<TokenId> peek(Session& session);
 TickReport stepAction(Session& session);
 /// All pending actions, without generating.
 TickReport apply(Session& session);
+/// Says after each tick of a run whether a breakpoint holds. A run that history executes again ends where it ended
+/// then, whatever has been asked for since.
+class Stops {
+ public:
+  explicit Stops(Session& session);
+  /// The tick comes next.
+  void begin();
+  /// The condition that the tick has met; empty = none.
+  std::string after(const TickReport& report);
+
+ private:
+  Session& m_session;
+  Breakpoints m_breakpoints;
+  CacheState m_before;
+};
 /// Steps until a breakpoint holds, a tick fails, an end-of-text token appears, maxTicks are done or the run is
 /// cancelled. stoppedBy: the condition, error, end_of_text, max_ticks or cancelled.
 std::vector<TickReport> run(Session& session, int maxTicks, std::string& stoppedBy);

@@ -18,7 +18,7 @@ Timeline Timeline::trunk(const CacheState& state) const {
   Timeline out;
   for (int id : path(m_current)) {
     const Entry& from = entry(id);
-    Entry to{.verb = from.verb, .args = from.args, .tick = from.tick, .report = from.report};
+    Entry to{.verb = from.verb, .args = from.args, .tick = from.tick, .report = from.report, .left = from.left};
     if (out.m_entries.empty()) {
       out.m_entries.push_back(std::move(to));
       out.m_branches = {{"main", 0}};

@@ -24,6 +24,7 @@ class Timeline {
     Tick tick;
     std::vector<int> children = {};
     std::shared_ptr<const TickReport> report = {};
+    std::vector<Evict> left = {};          // rows that windows have left behind
     std::optional<CacheState> state = {};  // kept
     LayerSlots added = {}, freed = {};     // against the parent, while both are kept
     std::int64_t bytes = 0;                // what keeping the parent's state costs

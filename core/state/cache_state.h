@@ -13,6 +13,7 @@
 #include "core/api/snapshot.h"
 #include "core/state/ledger.h"
 #include "core/state/policy_state.h"
+#include "core/state/slot_tables.h"
 #include "core/state/wanted.h"
 #include "core/state/wlod_state.h"
 
@@ -41,7 +42,8 @@ struct GroupRules {
   std::int32_t capacity = 0;           // rows it may hold, if not 0
   std::optional<RingState> ring = {};  // of a ring layout
   ReadPath read = ReadPath::InPlace;
-  bool tailOnly = false;  // copies that attention reads hold only what the mask lets through
+  bool tailOnly = false;                          // copies that attention reads hold only what the mask lets through
+  std::shared_ptr<const SlotTables> tables = {};  // ReadPath::Table
 };
 
 /// Cache layers whose residency maps are equal share one group; eviction splits groups.

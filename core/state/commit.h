@@ -2,6 +2,7 @@
 // What a change leads to: the next state and what it does to slots. The history of a session takes commits and
 // nothing else. A value; engine thread.
 #pragma once
+#include "core/api/action.h"
 #include "core/state/cache_state.h"
 #include "core/state/cache_store.h"
 
@@ -13,6 +14,7 @@ struct Commit {
   std::int64_t bytesMoved = 0;
   bool rewritten = false;  // rows that older states name hold other bytes now: these states are forgotten
   bool severed = false;    // slots that older states name belong to nobody any more: likewise, and none is released
+  std::vector<Evict> left = {};  // rows that windows have left behind, by layer
 };
 
 }  // namespace kvlab

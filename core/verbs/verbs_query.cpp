@@ -55,9 +55,11 @@ Result<json> pos2ledger(const Session& session, VerbArgs& in) {
   const bool layered = in.has("layer") || in.has("kvHead");
   const CacheLayer layer = layered ? layerOf(in, session) : CacheLayer(0);
   if (in.error()) return *in.error();
-  const Column<LedgerId>& column = layered ? session.state().map(layer).ledger : session.state().context;
+  const CacheState& state = session.state();
   json out = json::array();
-  for (LedgerId id : column) out.push_back(id.value());
+  for (LedgerId id :
+       layered ? state.map(layer).ledger.span().subspan(at(state.map(layer).first)) : state.context.span())
+    out.push_back(id.value());
   return out;
 }
 
@@ -156,14 +158,21 @@ Result<json> ledger(const Session& session, VerbArgs& in) {
               {"children", idList(row.children)}};
 }
 
+bool names(const Evict& left, LedgerId id) {
+  return std::find(left.ledger.begin(), left.ledger.end(), id) != left.ledger.end();
+}
+
+json leftLine(const Timeline::Entry& entry, const char* event, const Evict& left) {
+  const std::string head = left.kvHead ? "KV head " + std::to_string(left.kvHead->value()) : "";
+  return {{"tick", entry.tick.value()}, {"event", event}, {"layer", left.layer.value()}, {"detail", head}};
+}
+
 /// What a commit did to one row.
 void rowEvents(const Timeline::Entry& entry, const Timeline::Entry* before, LedgerId id, json& out) {
   if (entry.report)
     for (const Action& action : entry.report->actions)
       if (const auto* evict = std::get_if<Evict>(&action))
-        if (std::find(evict->ledger.begin(), evict->ledger.end(), id) != evict->ledger.end())
-          out.push_back(
-              {{"tick", entry.tick.value()}, {"event", "left_layer"}, {"layer", evict->layer.value()}, {"detail", ""}});
+        if (names(*evict, id)) out.push_back(leftLine(entry, "left_layer", *evict));
   if (entry.verb == "rebuild")
     out.push_back({{"tick", entry.tick.value()}, {"event", "rebuilt"}, {"layer", nullptr}, {"detail", ""}});
   if (!before || !before->state || !entry.state) return;
@@ -192,6 +201,8 @@ Result<json> history(const Session& session, VerbArgs& in) {
   const Timeline& timeline = session.timeline();
   const Timeline::Entry* before = nullptr;
   for (int entry : timeline.path(timeline.currentId())) {
+    for (const Evict& left : timeline.entry(entry).left)
+      if (names(left, id)) out.push_back(leftLine(timeline.entry(entry), "left_window", left));
     if (timeline.entry(entry).tick > row.born) rowEvents(timeline.entry(entry), before, id, out);
     before = &timeline.entry(entry);
   }
@@ -300,7 +311,7 @@ std::span<const Verb> queryVerbs() {
       {{"stateHash", {}, "One number for everything the session remembers.", Effect::Reads}, stateHashVerb},
       {{"pos2ledger",
         {layerArg().orNone(), headArg()},
-        "Ledger ids in context order, of the mirror or of one layer; of a KV head where residency is by head.",
+        "Ledger ids in context order, of the mirror or of a layer's rows; of a KV head where residency is by head.",
         Effect::Reads},
        pos2ledger},
       {{"rows",

@@ -13,10 +13,11 @@ namespace {
 using nlohmann::json;
 json ringOf(const StorageView& view) {
   const RingState& r = *view.ring;
-  json out = KV_MEMBERS(r, capacity, window, head, filled, offset, base, wraps, rolled);
+  json out = KV_MEMBERS(r, capacity, window, block, head, filled, offset, base, wraps, rolled);
   const json committed{view.first, view.first + r.filled};
   out.update({{"layout", view.layout},
               {"pointer", r.pointer()},
+              {"phase", r.phase()},
               {"baseTick", r.baseTick.value()},
               {"len1", r.len1()},
               {"len2", r.len2()},

@@ -41,11 +41,15 @@ Result<json> stepVerb(Session& session, VerbArgs& in) {
   const StepRequest request(session, in);
   if (in.error()) return *in.error();
   json reports = json::array();
+  Stops stops(session);
   for (std::int64_t i = 0; i < request.ticks; ++i) {
     if (i > 0) session.betweenTicks();
+    stops.begin();
     const TickReport report = step(session, request.block(i));
     reports.push_back(toJson(report));
-    if (!report.ok) break;
+    const std::string hit = stops.after(report);
+    if (!hit.empty()) reports.back()["stoppedBy"] = hit;
+    if (!report.ok || !hit.empty()) break;
   }
   return reports;
 }
@@ -142,7 +146,7 @@ std::span<const Verb> tickVerbs() {
        endPrefillVerb},
       {{"step",
         {arg::integer("n", 1, kMostTicks).orNone(), arg::tokens("tokens").orNone()},
-        "Runs ticks: one token each, sampled or given, with the pending actions.",
+        "Runs ticks until a breakpoint: one token each, sampled or given, with the pending actions.",
         Effect::Commits,
         InLanes::Steps},
        stepVerb},
@@ -175,7 +179,7 @@ std::span<const Verb> tickVerbs() {
         "Queues the removal of rows from one layer; now applies it at once.",
         Effect::Commits},
        evict},
-      {{"break", {arg::text("condition")}, "Adds a breakpoint for run.", Effect::Queues}, addBreak},
+      {{"break", {arg::text("condition")}, "Adds a breakpoint for run and step.", Effect::Queues}, addBreak},
       {{"clearBreaks", {}, "Removes all breakpoints.", Effect::Queues}, clearBreaks},
   };
   return kVerbs;

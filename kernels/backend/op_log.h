@@ -67,7 +67,7 @@ template <const OpTable& (*Ops)()>
 class LoggedOps {
   template <auto Op, class Args>
   static void call(const Context& context, const Args& args, const char* name) {
-    if (context.log) context.log->begin(name, opBytes(args));
+    if (context.log) context.log->begin(opTitle(name, args), opBytes(args));
     (Ops().*Op)(context, args);
     if (context.log) context.log->end();
   }

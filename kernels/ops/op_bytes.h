@@ -7,6 +7,18 @@
 
 namespace kvlab::kernels {
 
+/// What event lists call an op: rows of a type with scales are quantised and dequantised.
+template <class Args>
+constexpr const char* opTitle(const char* name, const Args&) {
+  return name;
+}
+inline const char* opTitle(const char* name, const WriteRowsArgs& a) {
+  return dtypeHasScale(a.fmt.k) || dtypeHasScale(a.fmt.v) ? "quantise" : name;
+}
+inline const char* opTitle(const char* name, const GatherRowsArgs& a) {
+  return (a.k && dtypeHasScale(a.fmt.k)) || (a.v && dtypeHasScale(a.fmt.v)) ? "dequantise" : name;
+}
+
 /// Bytes of K and V of a row, scales included.
 inline int64_t keyBytes(const RowFormat& f) {
   return f.kvHeads * (f.headDim * dtypeBytes(f.k) + (dtypeHasScale(f.k) ? 4 : 0));

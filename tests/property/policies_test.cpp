@@ -254,8 +254,7 @@ class PoliciesTest : public QObject {
     QCOMPARE((*open({{"budget", 13}, {"heads", "max"}}, ""))->state().perLayer, 1);
     QCOMPARE((*open({{"budget", 13}, {"preset", "paper"}}, ""))->state().perLayer, 1);
     const auto each = open(some, "layer"), max = open({{"budget", 13}, {"heads", "max"}}, "layer");
-    for (int layer = 0; layer < (*each)->state().layers(); ++layer)
-      QCOMPARE(residents(*each, layer), residents(*max, layer));
+    for (const CacheLayer layer : (*each)->state().layers()) QCOMPARE(residents(*each, layer), residents(*max, layer));
   }
 
   /// An oracle keeps what a run that kept everything goes on to look at.
@@ -418,7 +417,7 @@ class PoliciesTest : public QObject {
     manifest["staging"] = 16;
     SessionFixture s(manifest);
     s.prompt(kPrompt);
-    for (int layer = 0; layer < s->state().layers(); ++layer)
+    for (const CacheLayer layer : s->state().layers())
       QCOMPARE(*s->store().slots(layer).end(), static_cast<int>(s->state().map(layer).resident()));
     s.must("step", {{"n", 2}});
     s.prompt(300, 7);

@@ -116,13 +116,13 @@ class StorageTest : public QObject {
     QCOMPARE(ring["filled"], 9);  // a ring that is not full shows no row that was not written
     QCOMPARE(ring["head"], 0);
     QCOMPARE(ring["pointer"], 9);
-    QCOMPARE(ring["capacity"], 20);
+    QCOMPARE(ring["capacity"], 21);
     QCOMPARE(s.must("rows", {{"layer", 0}}).size(), std::size_t(9));
     s.must("step", {{"n", 30}});
     ring = s.must("ring", {{"layer", 0}});
     QCOMPARE(ring["filled"], 12);
     QCOMPARE(ring["offset"], 39);
-    QCOMPARE(ring["pointer"], 39 % 20);
+    QCOMPARE(ring["pointer"], 39 % 21);
     QCOMPARE(ring["wraps"], 1);
     QCOMPARE(ring["base"], 0);
     QCOMPARE(ring["len1"].get<int>() + ring["len2"].get<int>(), 12);
@@ -149,7 +149,7 @@ class StorageTest : public QObject {
     s.must("break", {{"condition", "wrap(layer==2)"}});
     const json run = s.must("run", {{"maxTicks", 64}});
     QCOMPARE(run["stoppedBy"], "wrap(layer==2)");
-    QCOMPARE(s->state().length(), 20);
+    QCOMPARE(s->state().length(), 21);
     QVERIFY(!s.verb("break", {{"condition", "wrap(slot==2)"}}));
   }
 

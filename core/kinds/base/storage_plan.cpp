@@ -33,12 +33,21 @@ std::int64_t historyRows(const Manifest& manifest, const std::vector<kernels::Ro
   return manifest.historyBytes / bytes;
 }
 
-/// Phases that the mask of a layer of the model lets through, 0 = all.
-std::int32_t maskOf(const Manifest& manifest, const ModelConfig& config, Layer layer) {
+/// Of a layer of the model; 0 = no limit.
+struct LayerWindow {
+  std::int32_t mask = 0;  // phases that attention lets through
+  std::int32_t keep = 0;  // rows that stay: rings alone let rows go
+};
+
+LayerWindow windowOf(const SessionParts& parts, Layer layer) {
+  const Manifest& m = parts.manifest;
+  const ModelConfig& config = parts.model->config();
   const std::int32_t own = config.windowPerLayer.empty() ? config.slidingWindow : config.windowPerLayer[at(layer)];
-  const std::int32_t wanted = manifest.windowOf(layer) >= 0 ? manifest.windowOf(layer) : own;
-  const std::int32_t kept = manifest.ring.window;  // nobody sees what is gone
-  return kept && wanted ? std::min(kept, wanted) : std::max(kept, wanted);
+  const std::int32_t mask = m.windowOf(layer) >= 0 ? m.windowOf(layer) : own, kept = m.ring.window;
+  const Result<std::unique_ptr<StorageLayout>> layout = makeLayout(m.layoutOf(layer));
+  if (!layout || !(*layout)->dropsMasked()) return {mask, 0};
+  if (kept == 0) return {mask, mask < parts.maxPhases ? mask : 0};
+  return {mask ? std::min(mask, kept) : kept, kept};  // nobody sees what is gone
 }
 
 Status checkOverrides(const SessionParts& parts) {
@@ -56,8 +65,7 @@ LayerDemand commonDemand(const SessionParts& parts, const std::vector<kernels::R
   const KindSizes sizes = parts.kind->sizes(m, parts.model->config());
   const auto history =
       static_cast<std::int32_t>(std::min(kMostSlots - sizes.pool - sizes.room, historyRows(m, formats)));
-  const std::int32_t block = m.ring.blockTokens > 1 ? sizes.room + m.ring.blockTokens : 1;  // beside an edit
-  return {sizes.pool, m.ring.window, sizes.room, std::max(m.prefillChunk, block), history, m.ring.tailOnly};
+  return {sizes.pool, 0, sizes.room, m.prefillChunk, m.ring.blockTokens, history, m.ring.tailOnly};
 }
 
 /// What a cache layer keeps of an adaptive budget, or holds until its policy decides again.
@@ -89,7 +97,7 @@ Error badKey(const char* key, const nlohmann::json& value, const std::string& wh
 std::vector<std::int32_t> windowsOf(const SessionParts& parts) {
   std::vector<std::int32_t> out;
   for (const CacheLayer own : parts.cacheLayers.each())
-    out.push_back(maskOf(parts.manifest, parts.model->config(), parts.cacheLayers.layerOf(own)));
+    out.push_back(windowOf(parts, parts.cacheLayers.layerOf(own)).mask);
   return out;
 }
 
@@ -113,15 +121,12 @@ Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* con
   const bool keepsMasked = parts.kind->sizes(m, config).keepsMasked;
   for (const CacheLayer own : parts.cacheLayers.each()) {
     LayerDemand& demand = demands[at(own)];
-    const std::int32_t capacity = demand.capacity;
     if (const std::int32_t decided = rowsDecided(content, own))
-      demand.capacity = std::max(capacity, decided + m.ring.blockTokens);
-    Result<std::unique_ptr<StorageLayout>> layout = makeLayout(specs[at(own)]);
-    if (!layout) return layout.error();
-    if (m.ring.window == 0 && (*layout)->dropsMasked() && !keepsMasked)
-      demand.keep = std::min(maskOf(m, config, parts.cacheLayers.layerOf(own)), capacity);
+      demand.capacity = std::max(demand.capacity, decided + m.ring.blockTokens);
+    const std::unique_ptr<StorageLayout> layout = KV_TRY(makeLayout(specs[at(own)]));
+    demand.keep = keepsMasked ? 0 : windowOf(parts, parts.cacheLayers.layerOf(own)).keep;
     demand.capacity = std::max(demand.capacity, demand.keep);  // a window holds whatever capacity says
-    if (!rows.empty() && rows[at(own)] && !(*layout)->dropsMasked())
+    if (!rows.empty() && rows[at(own)] && !layout->dropsMasked())
       demand.rows = std::clamp(rows[at(own)], demand.keep, demand.capacity);
   }
   Result<LayoutSet> made = LayoutSet::make(specs, std::move(demands));

@@ -14,13 +14,13 @@ void assemble(const kernels::OpTable& ops, const kernels::Context& context, cons
         context,
         {.pool = to.records, .fmt = to.format, .k = to.k, .v = to.v, .tags = to.tags, .slots = to.to, .n = to.rows});
   }
-  if (to.verdicts)
+  if (to.verdicts)  // what was dequantised got its tags here: the pool knows better
     ops.verifyRows(context,
-                   {.pool = to.records,
-                    .fmt = to.format,
-                    .slots = to.to,
-                    .tags = to.tags,
-                    .n = to.rows,
+                   {.pool = to.moves ? to.records : pool,
+                    .fmt = to.moves ? to.format : format,
+                    .slots = to.seen,
+                    .tags = to.seenTags,
+                    .n = to.nSeen,
                     .verdicts = to.verdicts,
                     .bad = wrong});
 }

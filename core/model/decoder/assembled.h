@@ -18,8 +18,12 @@ struct Assembled {
   const std::int32_t* from = nullptr;   // [rows] slots of rows that are dequantised to k and v
   float *k = nullptr, *v = nullptr;     // [rows, kvHeads*headDim]
   const std::int32_t* to = nullptr;     // [rows] places in the copy
-  const std::uint64_t* tags = nullptr;  // [rows] ledger ids
-  std::uint8_t* verdicts = nullptr;     // [rows] or null: no guard
+  const std::uint64_t* tags = nullptr;  // [rows] ledger ids; 0 for rows that nobody sees
+  std::uint8_t* verdicts = nullptr;     // [seen] or null: no guard
+  const std::int32_t* seen =
+      nullptr;  // of a guard: rows that are seen, places in the copy, or slots if rows are dequantised
+  const std::uint64_t* seenTags = nullptr;
+  std::int64_t nSeen = 0;
 };
 
 /// Makes the copy from `pool`. wrong: with a guard, receives the number of rows with a wrong tag or checksum.

@@ -130,7 +130,9 @@ const Maker kMakers[] = {
     {"evict", 9, false, evict},
     {"break", 1, false,
      [](Drawing& in) -> json {
-       return {{"condition", in.draw.one({"invariant", "error", "length >= 20", "kl > 0.05", "wrap(layer == 0)"})}};
+       return {{"condition",
+                in.draw.one({"invariant", "error", "length >= 20", "kl > 0.05", "wrap(layer == 0)",
+                             "evicted(ledger == 5)", "evicted(layer == 1)"})}};
      }},
     {"clearBreaks", 1, false, nothing},
     {"setBrightness", 4, false,

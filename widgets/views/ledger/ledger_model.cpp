@@ -22,13 +22,14 @@ Tone toneOf(RowState state) {
     case RowState::Live: return Tone::Muted;
     case RowState::Aborted: return Tone::Error;
     case RowState::Evicted:
+    case RowState::LeftWindow:
     case RowState::Collapsed: return Tone::Accent;
     default: return Tone::Warning;
   }
 }
 
 QChar signOf(RowState state) {
-  static constexpr char16_t kSigns[] = {u'●', u'↻', u'✕', u'○', u'▾', u'!'};
+  static constexpr char16_t kSigns[] = {u'●', u'↻', u'✕', u'○', u'▾', u'!', u'○'};
   return QChar(kSigns[static_cast<std::size_t>(state)]);
 }
 
@@ -145,7 +146,7 @@ bool LedgerModel::hasState(const LedgerRow& row, std::int32_t id) const {
       return row.source == Source::Replacement || row.source == Source::Insertion || !row.children.empty();
     case States::Replaced: return row.state == RowState::Replaced;
     case States::Deleted: return row.state == RowState::Deleted;
-    case States::Evicted: return row.state == RowState::Evicted;
+    case States::Evicted: return row.state == RowState::Evicted || row.state == RowState::LeftWindow;
     case States::Collapsed: return row.state == RowState::Collapsed;
     case States::Aborted: return row.state == RowState::Aborted;
   }

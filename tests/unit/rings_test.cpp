@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rings in a session: which layers have a window, how many slots a pool has, which rows a map names, what is told of
+// rows that leave, and how readers find rows.
+#include <set>
+
+#include "core/edit/assembly.h"
+#include "core/edit/recompute.h"
+#include "support/session_fixture.h"
+
+using namespace kvlab;
+
+namespace {
+
+constexpr const char* kRings[] = {"ring_roll", "ring_pointer", "ring_lut", "ring_block_roll", "ring_fused"};
+
+json windowed(const char* layout, int window, const json& more = json::object()) {
+  json out{{"layout", layout}, {"ring", {{"window", window}}}, {"staging", 8}, {"prefill_chunk", 8}, {"guards", true}};
+  out.merge_patch(more);
+  return out;
+}
+
+bool sound(const SessionFixture& s) {
+  for (const InvariantState& one : s->check(true))
+    if (!one.ok) {
+      qWarning("%s: %s", one.id.c_str(), one.detail.c_str());
+      return false;
+    }
+  return true;
+}
+
+/// The newest `count` records of a layer.
+std::vector<std::uint8_t> newest(const SessionFixture& s, CacheLayer layer, std::size_t count) {
+  const RowPool& pool = s->store().pool(layer);
+  const std::span<const Slot> slots = s->state().map(layer).residentSlots();
+  std::vector<std::uint8_t> out(count * static_cast<std::size_t>(pool.stride()));
+  pool.readRecords(slots.last(count), out.data());
+  return out;
+}
+
+json deletions(int from, int count) {
+  json out = json::array();
+  for (int i = 0; i < count; ++i) out.push_back({{"action", "delete"}, {"position", from + i}});
+  return out;
+}
+
+/// Ticks and layers of the lines of one kind in a row's history; -1 = no layer.
+std::vector<std::pair<int, int>> lines(const SessionFixture& s, int ledger, const std::string& event) {
+  std::vector<std::pair<int, int>> out;
+  for (const json& line : s.must("history", {{"ledger", ledger}}))
+    if (line["event"] == event)
+      out.emplace_back(line["tick"].get<int>(), line["layer"].is_null() ? -1 : line["layer"].get<int>());
+  return out;
+}
+
+/// Events of one name in the report of a tick.
+std::vector<json> eventsOf(const json& report, const std::string& name) {
+  std::vector<json> out;
+  for (const json& event : report["events"])
+    if (event["name"] == name) out.push_back(event);
+  return out;
+}
+
+}  // namespace
+
+class RingsTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void aWindowIsOfRingsAlone() {
+    SessionFixture s({{"layers", {{{"match", "0-1"}, {"layout", "ring_fused"}}}}, {"ring", {{"window", 48}}}});
+    s.prompt(80);
+    s.must("step", {{"n", 5}});
+    for (const CacheLayer layer : idRange<CacheLayer>(0, 2))
+      QCOMPARE(s->state().map(layer).resident(), std::size_t(48));
+    for (const CacheLayer layer : idRange<CacheLayer>(2, 4)) {
+      QCOMPARE(s->state().map(layer).resident(), std::size_t(85));
+      QCOMPARE(s.must("storage", {{"layer", layer.value()}})["window"], 0);
+    }
+    QVERIFY(sound(s));
+    const json drift = s.must("drift");
+    for (const auto& k : drift["k"]) QCOMPARE(k.get<double>(), 0.0);
+  }
+
+  /// What a window holds is the end of what a cache with that mask holds, bit for bit.
+  void aRingHoldsTheLastRows() {
+    for (const char* layout : kRings)
+      for (const char* v : {"f16", "int8"}) {
+        const json kv{{"k", "f16"}, {"v", v}};
+        SessionFixture ring(windowed(layout, 12, {{"kv", kv}}));
+        SessionFixture all(
+            {{"layout", "contiguous_splice"}, {"layers", {{{"match", "0-3"}, {"window", 12}}}}, {"kv", kv}});
+        for (const SessionFixture* s : {&ring, &all}) s->prompt(9), s->must("step", {{"n", 30}});
+        for (const CacheLayer layer : idRange<CacheLayer>(0, 4))
+          QVERIFY(newest(ring, layer, 12) == newest(all, layer, 12));
+        QCOMPARE(ring.must("logits"), all.must("logits"));
+      }
+  }
+
+  void poolsAreAtMostTwoWindows() {
+    for (const char* layout : kRings) {
+      SessionFixture s({{"layout", layout}, {"ring", {{"window", 24}}}, {"staging", 64}, {"prefill_chunk", 256}});
+      SessionFixture all({{"layout", "indirection"}, {"layers", {{{"match", "0-3"}, {"window", 24}}}}});
+      const int slots = s.must("ring", {{"layer", 0}})["capacity"];
+      QVERIFY2(slots > 24 && slots <= 48, QByteArray::number(slots));
+      for (const SessionFixture* one : {&s, &all}) one->prompt(200), one->must("step", {{"n", 3}});
+      QVERIFY2(sound(s), layout);
+      for (const CacheLayer layer : idRange<CacheLayer>(0, 4)) QVERIFY(newest(s, layer, 24) == newest(all, layer, 24));
+      QCOMPARE(s.must("logits"), all.must("logits"));
+    }
+  }
+
+  /// A block that is longer than the window finds its room all the same.
+  void aBlockFindsRoom() {
+    for (const char* layout : kRings)
+      for (const auto& [window, block] : {std::pair(1, 1), {1, 4}, {2, 5}, {7, 7}, {16, 3}}) {
+        SessionFixture s(windowed(layout, window, {{"ring", {{"block_tokens", block}}}}));
+        const int slots = s.must("ring", {{"layer", 0}})["capacity"];
+        QCOMPARE(slots % block, 0);
+        QVERIFY2(slots >= window + block && slots <= std::max(2 * window, window + 2 * block - 1), layout);
+        s.prompt(40);
+        QCOMPARE(s.must("step", {{"n", 6}}).back()["block"].size(), static_cast<std::size_t>(block));
+        QVERIFY2(sound(s), layout);
+      }
+  }
+
+  /// Whatever fills the ring, a policy that looks again finds a slot.
+  void aPromptOfAnyLengthIsTaken() {
+    for (const char* policy : {"snapkv:budget=4,window=5", "h2o:budget=4,window=5"})
+      for (const char* layout : {"ring_fused", "ring_lut", "ring_roll"})
+        for (int length = 1; length <= 40; ++length) {
+          SessionFixture s(windowed(layout, 7, {{"policy", policy}}));
+          s.prompt(length);
+          s.must("step", {{"n", 2}});
+          s.prompt(length, 9);
+          QVERIFY2(sound(s), layout);
+        }
+  }
+
+  /// Rows that an edit still needs are not overwritten by those that it adds.
+  void anEditThatDoesNotFitIsRefused() {
+    for (const char* layout : kRings) {
+      SessionFixture s(windowed(layout, 8));
+      s.prompt(30);
+      const std::string before = s.hash();
+      json list = deletions(22, 7);
+      for (int i = 0; i < 20; ++i) list.push_back({{"action", "add"}, {"token_id", 9}});
+      const Result<json> refused = s.verb("inject", {{"actions", list}, {"now", true}});
+      QVERIFY2(!refused && refused.error().code == "staging", layout);
+      QCOMPARE(s.hash(), before);
+      QVERIFY2(sound(s), layout);
+      s.must("inject", {{"actions", deletions(22, 7)}, {"now", true}});
+      s.must("step", {{"n", 12}});
+      QVERIFY2(sound(s), layout);
+    }
+  }
+
+  void aMapNamesTheRowsOfItsLayer() {
+    for (const char* layout : kRings) {
+      SessionFixture s(windowed(layout, 12));
+      s.prompt(30);
+      s.must("step", {{"n", 4}});
+      std::vector<int> held;
+      for (const json& row : s.must("rows", {{"layer", 1}})) held.push_back(row["ledger"]);
+      QCOMPARE(held.size(), std::size_t(12));
+      QCOMPARE(s.must("pos2ledger", {{"layer", 1}}), json(held));
+      QCOMPARE(s.must("pos2ledger").size(), std::size_t(34));
+      const Result<json> gone = s.verb("evict", {{"layer", 1}, {"ledger", {3}}});
+      QVERIFY2(!gone && gone.error().code == "not_resident", layout);
+    }
+  }
+
+  void rowsThatLeaveAreTold() {
+    for (const char* layout : kRings) {
+      SessionFixture s(windowed(layout, 12));
+      s.prompt(12);
+      QCOMPARE(s.must("ledger", {{"id", 0}})["state"], "live");
+      const json report = s.must("step", {{"n", 2}}).back();
+      QCOMPARE(s.must("ledger", {{"id", 1}})["state"], "left_window");
+      QCOMPARE(s.must("ledger", {{"id", 1}})["changedTick"], 3);
+      QCOMPARE(s.must("ledger", {{"id", 2}})["state"], "live");
+      QCOMPARE(lines(s, 1, "left_window"), (std::vector<std::pair<int, int>>{{3, 0}, {3, 1}, {3, 2}, {3, 3}, {3, -1}}));
+      QVERIFY(lines(s, 2, "left_window").empty());
+      QCOMPARE(report["left"].size(), std::size_t(4));
+      QCOMPARE(report["left"][2]["layer"], 2);
+      QCOMPARE(report["left"][2]["ledger"], json({1}));
+      const std::vector<json> events = eventsOf(report, "left_window");
+      QCOMPARE(events.size(), std::size_t(1));
+      QVERIFY2(events[0]["detail"].get<std::string>().find("1") != std::string::npos, events[0].dump().c_str());
+      QVERIFY2(sound(s), layout);
+      s.must("undo");
+      QCOMPARE(s.must("ledger", {{"id", 1}})["state"], "live");
+      QCOMPARE(s.must("ledger", {{"id", 0}})["state"], "left_window");
+      s.must("redo");
+      QCOMPARE(lines(s, 1, "left_window").size(), std::size_t(5));
+      // An insert that stands behind the window is in no layer at all.
+      s.must("inject", {{"actions", {{{"action", "insert"}, {"position", 0}, {"token_ids", {7}}}}}, {"now", true}});
+      QCOMPARE(s.must("ledger", {{"id", 14}})["state"], "left_window");
+      QVERIFY2(sound(s), layout);
+    }
+  }
+
+  /// A row is live as long as some layer holds it; by eviction and by window together it may leave all of them.
+  void theLastLayerDecides() {
+    SessionFixture s(windowed("indirection", 6, {{"layers", {{{"match", "0-2"}, {"layout", "ring_pointer"}}}}}));
+    s.prompt(20);
+    QCOMPARE(s.must("ledger", {{"id", 4}})["state"], "live");
+    QCOMPARE(lines(s, 4, "left_window").size(), std::size_t(3));
+    s.must("evict", {{"layer", 3}, {"ledger", {4}}, {"now", true}});
+    QCOMPARE(s.must("ledger", {{"id", 4}})["state"], "left_window");
+    QCOMPARE(lines(s, 4, "left_layer"), (std::vector<std::pair<int, int>>{{2, 3}}));
+    for (int layer = 0; layer < 4; ++layer) s.must("evict", {{"layer", layer}, {"ledger", {16}}});
+    s.must("apply");
+    QCOMPARE(s.must("ledger", {{"id", 16}})["state"], "evicted");
+    QVERIFY(sound(s));
+    const std::string before = s.hash();
+    s.must("rebuild");
+    QVERIFY(sound(s));
+    s.must("step", {{"n", 2}});
+    QVERIFY(sound(s));
+    QVERIFY(before != s.hash());
+  }
+
+  /// A change of storage that a window comes with is told like a tick.
+  void aNewWindowIsTold() {
+    SessionFixture s(json{{"ring", {{"window", 10}}}});
+    s.prompt(16);
+    s.must("setLayout", {{"layout", "ring_fused"}, {"layer", 1}});
+    QCOMPARE(lines(s, 3, "left_window"), (std::vector<std::pair<int, int>>{{1, 1}}));
+    QCOMPARE(s.must("ledger", {{"id", 3}})["state"], "live");
+    s.must("setLayout", {{"layout", "ring_fused"}});
+    QCOMPARE(lines(s, 3, "left_window").size(), std::size_t(5));
+    QCOMPARE(s.must("ledger", {{"id", 3}})["state"], "left_window");
+    QCOMPARE(s.must("ledger", {{"id", 9}})["state"], "live");
+    QVERIFY(sound(s));
+  }
+
+  void aSavedCacheKnowsWhatHasLeft() {
+    QTemporaryDir folder;
+    const std::string path = folder.filePath("ring.kv").toStdString();
+    SessionFixture s(windowed("ring_pointer", 12)), other(windowed("ring_pointer", 12));
+    s.prompt(20);
+    s.must("step", {{"n", 4}});
+    s.must("saveCache", {{"path", path}});
+    other.must("loadCache", {{"path", path}});
+    QCOMPARE(other.hash(), s.hash());
+    for (const int id : {3, 9, 15}) QCOMPARE(other.must("ledger", {{"id", id}}), s.must("ledger", {{"id", id}}));
+    QCOMPARE(other.must("ledger", {{"id", 9}})["state"], "left_window");
+    for (const SessionFixture* one : {&s, &other}) one->must("step", {{"n", 3}});
+    QCOMPARE(other.hash(), s.hash());
+    QVERIFY(sound(other));
+  }
+
+  void breakpointsSeeWhatLeaves() {
+    SessionFixture s(windowed("ring_fused", 12));
+    s.prompt(9);
+    s.must("break", {{"condition", "evicted(ledger==5)"}});
+    const json run = s.must("run", {{"maxTicks", 64}});
+    QCOMPARE(run["stoppedBy"], "evicted(ledger==5)");
+    QCOMPARE(s->state().length(), 18);
+    s.must("clearBreaks");
+    s.must("break", {{"condition", "evicted(layer==2)"}});
+    s.must("inject", {{"actions", {{{"action", "evict"}, {"layer", 2}, {"ledger", {9}}}}}});
+    const json reports = s.must("step", {{"n", 8}});
+    QCOMPARE(reports.size(), std::size_t(1));
+    QCOMPARE(reports[0]["stoppedBy"], "evicted(layer==2)");
+    for (const char* bad : {"evicted(slot==2)", "evicted(layer==2,)", "replaced(layer==2)"})
+      QVERIFY2(!s.verb("break", {{"condition", bad}}), bad);
+  }
+
+  void breakpointsSeeEvictionsFromOneLayer() {
+    SessionFixture s;
+    s.prompt(20);
+    for (const auto& [condition, stops] : {std::pair("evicted(ledger==7)", true),
+                                           {"evicted(layer==1, ledger==7)", true},
+                                           {"evicted(layer==2, ledger==7)", false},
+                                           {"evicted(layer==1)", true}}) {
+      s.must("clearBreaks");
+      s.must("break", {{"condition", condition}});
+      s.must("evict", {{"layer", 1}, {"ledger", {7}}});
+      const std::size_t ticks = s.must("step", {{"n", 3}}).size();
+      QVERIFY2(ticks == (stops ? 1u : 3u), condition);
+      for (std::size_t i = 0; i < ticks; ++i) s.must("undo");
+    }
+  }
+
+  void stepHeedsBreakpoints() {
+    SessionFixture s;
+    s.prompt(10);
+    s.must("break", {{"condition", "length >= 13"}});
+    const json reports = s.must("step", {{"n", 9}});
+    QCOMPARE(reports.size(), std::size_t(3));
+    QCOMPARE(reports.back()["stoppedBy"], "length >= 13");
+    QVERIFY(!reports[0].contains("stoppedBy"));
+    const std::string there = s.hash();
+    for (int i = 0; i < 3; ++i) s.must("undo");
+    for (int i = 0; i < 3; ++i) s.must("redo");
+    QCOMPARE(s.hash(), there);
+  }
+
+  /// The tables of all phases are there from the start, and rows lie as the table of the present phase has them.
+  void tablesAreMadeOnce() {
+    const SlotTables tables(12, 3);
+    QCOMPARE(tables.phases(), 4);
+    for (int phase = 0; phase < 4; ++phase)
+      for (int i = 0; i < 15; ++i) QCOMPARE(tables.table(phase)[static_cast<std::size_t>(i)], (3 * phase + i) % 12);
+    SessionFixture s(windowed("ring_lut", 9, {{"ring", {{"block_tokens", 3}}}}));
+    const std::shared_ptr<const SlotTables> held = s->state().group(CacheLayer(0)).tables;
+    QVERIFY(held);
+    s.prompt(23);
+    std::set<int> phases;
+    for (int i = 0; i < 12; ++i) {
+      s.must("step");
+      const RingState ring = *s->state().group(CacheLayer(0)).ring;
+      const auto rows = held->rows(ring.head, static_cast<std::size_t>(ring.filled));
+      QVERIFY(std::ranges::equal(rows, plain(s->state().map(CacheLayer(0)).residentSlots())));
+      QCOMPARE(s.must("ring", {{"layer", 0}})["phase"], held->phaseOf(ring.head));
+      phases.insert(held->phaseOf(ring.head));
+    }
+    QCOMPARE(static_cast<int>(phases.size()), held->phases());
+    QVERIFY(s->state().group(CacheLayer(0)).tables == held);
+    QVERIFY(!SessionFixture(windowed("ring_block_roll", 9))->state().group(CacheLayer(0)).tables);
+  }
+
+  /// Whole blocks in the order of the slots, rolled so that the oldest row's comes first.
+  void blocksRollWhole() {
+    constexpr int kBlock = 3;
+    SessionFixture s(windowed("ring_block_roll", 9, {{"ring", {{"block_tokens", kBlock}}}}));
+    s.prompt(23);
+    for (int tick = 0; tick < 9; ++tick) {
+      s.must("step");
+      const CacheState& state = s->state();
+      const ResidencyView& map = state.map(CacheLayer(0));
+      const std::vector<RowTarget> target{targetAt(state, state.length() - 1)};
+      const GroupPass pass = groupPass(state.context, state.group(CacheLayer(0)), target, false, LeftRows::Gone);
+      kernels::Staging staging(s->transformer().backend());
+      Assemblies assemblies(staging);
+      const Assembled copy =
+          assemblies.make(state.group(CacheLayer(0)), pass, 0, 1, static_cast<std::int64_t>(map.size()),
+                          s->store().pool(CacheLayer(0)).format(), target.data(), nullptr, false);
+      QCOMPARE(copy.rows % kBlock, 0);
+      std::map<int, int> slotAt;
+      for (std::int64_t i = 0; i < copy.rows; ++i) {
+        QVERIFY(i == 0 || copy.from[i] > copy.from[i - 1]);
+        QCOMPARE(copy.from[i] % kBlock, copy.to[i] % kBlock);
+        if (i % kBlock) QCOMPARE(copy.to[i], copy.to[i - 1] + 1);
+        slotAt[copy.to[i]] = copy.from[i];
+      }
+      for (std::size_t i = static_cast<std::size_t>(map.first); i < map.size(); ++i)
+        QCOMPARE(slotAt.at(copy.slots[i]), map.slotOf[i].value());
+    }
+  }
+
+  void conversionsAreEvents() {
+    const auto named = [](const char* layout, const char* v, const char* name) {
+      SessionFixture s(windowed(layout, 12, {{"op_events", true}, {"kv", {{"k", "f16"}, {"v", v}}}}));
+      s.prompt(20);
+      return eventsOf(s.must("step")[0], name);
+    };
+    const std::vector<json> quantised = named("ring_fused", "int8", "quantise");
+    QCOMPARE(quantised.size(), std::size_t(4));
+    for (std::size_t layer = 0; layer < 4; ++layer) {
+      QCOMPARE(quantised[layer]["layer"], static_cast<int>(layer));
+      QVERIFY(quantised[layer]["us"].get<double>() > 0 && quantised[layer]["bytes"].get<int>() > 0);
+    }
+    QCOMPARE(named("ring_lut", "int8", "dequantise").size(), std::size_t(4));
+    QCOMPARE(named("ring_block_roll", "fp8-e4m3", "dequantise").size(), std::size_t(4));
+    QVERIFY(named("ring_fused", "int8", "dequantise").empty());  // attention reads the codes themselves
+    QVERIFY(named("ring_fused", "f16", "quantise").empty());
+    QVERIFY(named("ring_lut", "f16", "dequantise").empty());
+  }
+};
+
+QTEST_GUILESS_MAIN(RingsTest)
+#include "rings_test.moc"
