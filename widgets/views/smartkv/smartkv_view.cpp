@@ -265,8 +265,14 @@ void SmartKvView::askLifespans() {
               });
 }
 
+/// The layer of the model that is in focus, by itself or by one of its heads: lifespans are of all its heads.
+int SmartKvView::layerMeasured() const {
+  const Layer focused(std::max(0, context().focus().layer.value()));
+  return shown() ? shown()->info->cacheLayers.layerOf(focused).value() : 0;
+}
+
 const std::vector<HeadLifespans>* SmartKvView::headsOfLayer() const {
-  const auto layer = at(std::max(0, context().focus().layer.value()));
+  const std::size_t layer = at(layerMeasured());
   return m_measured && layer < m_measured->layers.size() && !m_measured->layers[layer].empty()
       ? &m_measured->layers[layer]
       : nullptr;
@@ -293,9 +299,8 @@ void SmartKvView::showLifespans() {
   m_head->setVisible(heads != nullptr);
   if (!heads) {
     m_fit->setText(tr("Predicted against actual lifespans"));
-    const Layer layer = context().focus().layer;
     m_noPlot->say(tr("How long rows are used, against what their gate predicted"),
-                  m_measured          ? tr("No gate predicted for layer %1.").arg(layerText(*shown(), layer.value()))
+                  m_measured          ? tr("No gate predicted for layer %1.").arg(layerMeasured())
                       : why.isEmpty() ? tr("“Measure lifespans” above finds out.")
                                       : tr("Not now: %1.").arg(why));
     return;
@@ -315,7 +320,7 @@ void SmartKvView::showLifespans() {
     rows += (*heads)[h].rows, censored += (*heads)[h].censored;
     bias += std::isfinite((*heads)[h].bias) ? (*heads)[h].bias * ((*heads)[h].rows - (*heads)[h].censored) : 0;
   }
-  QStringList said{tr("Layer %1").arg(layerText(*shown(), context().focus().layer.value())),
+  QStringList said{tr("Layer %1").arg(layerMeasured()),
                    tr("%1, %2 still in use").arg(counted(rows, tr("row"), tr("rows"))).arg(censored)};
   if (rows > censored)
     said << tr("predicts %1 too %2")
