@@ -66,7 +66,8 @@ Status CommandRegistry::run(CommandHost& host, const QString& id, const nlohmann
   const nlohmann::json given = args.is_null() ? nlohmann::json::object() : args;
   if (Status fits = checkArguments(*command, given); !fits) return fits;
   if (const QString why = command->blocked ? command->blocked(host) : QString(); !why.isEmpty())
-    return Error("blocked", command->title.toStdString() + " cannot run now", why.toStdString(), "do that first");
+    return Error(host.context().busy() ? "engine_busy" : "blocked", command->title.toStdString() + " cannot run now",
+                 why.toStdString(), "do that first");
   return host.context().within(id, given, [&] { return command->run(host, given); });
 }
 

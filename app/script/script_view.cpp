@@ -43,8 +43,14 @@ Result<Json> ScriptCalls::viewTheme(VerbArgs& in) { return done(m_window.setThem
 
 Result<Json> ScriptCalls::viewSize(VerbArgs& in) { return done(m_window.setSize(sizeOf(in))); }
 
+/// A command that an earlier one keeps from running waits for its end.
 Result<Json> ScriptCalls::viewCommand(VerbArgs& in) {
-  return done(m_window.runCommand(textOf(in, "id"), in.has("args") ? in.raw("args") : Json::object()));
+  Status ran = ok();
+  wait([&] {
+    ran = m_window.runCommand(textOf(in, "id"), in.has("args") ? in.raw("args") : Json::object());
+    return ran || ran.error().code != "engine_busy";
+  });
+  return done(ran);
 }
 
 Result<Json> ScriptCalls::viewFreezeClock(VerbArgs&) {

@@ -34,6 +34,31 @@ struct MeanRotation {
   }
 };
 
+/// Keys that are taken together: the compiler makes lanes of them, and each key's sums keep their order.
+constexpr std::size_t kAbreast = 32;
+
+/// mu.k and k'Sigma k of keys [dim, kAbreast].
+struct Forms {
+  double linear[kAbreast] = {}, square[kAbreast] = {};
+
+  Forms(const std::vector<double>& mu, const std::vector<double>& sigma, const double* keys) {
+    const std::size_t dim = mu.size();
+    for (std::size_t i = 0; i < dim; ++i) {
+      double inner[kAbreast] = {};
+      for (std::size_t j = 0; j < dim; ++j) {
+        const double factor = sigma[i * dim + j];
+        const double* key = keys + j * kAbreast;
+        for (std::size_t r = 0; r < kAbreast; ++r) inner[r] += factor * key[r];
+      }
+      const double* own = keys + i * kAbreast;
+      for (std::size_t r = 0; r < kAbreast; ++r) {
+        linear[r] += mu[i] * own[r];
+        square[r] += inner[r] * own[r];
+      }
+    }
+  }
+};
+
 /// Logits of one query head over the keys of its group, [rows].
 std::vector<double> expectedLogits(const LayerRows& rows, int head, const MeanRotation& rotation) {
   const std::size_t dim = at(rows.headDim), n = rows.rows();
@@ -44,17 +69,15 @@ std::vector<double> expectedLogits(const LayerRows& rows, int head, const MeanRo
   rotation.turn(mu.data(), 1);
   for (std::size_t i = 0; i < dim; ++i) rotation.turn(sigma.data() + i, dim);      // R Sigma
   for (std::size_t i = 0; i < dim; ++i) rotation.turn(sigma.data() + i * dim, 1);  // (R Sigma) R'
-  std::vector<double> out(n);
-  for (std::size_t row = 0; row < n; ++row) {
-    const float* key = rows.keys.data() + (row * at(rows.kvHeads) + group) * dim;
-    double linear = 0, square = 0;
-    for (std::size_t i = 0; i < dim; ++i) {
-      double inner = 0;
-      for (std::size_t j = 0; j < dim; ++j) inner += sigma[i * dim + j] * key[j];
-      linear += mu[i] * key[i];
-      square += inner * key[i];
-    }
-    out[row] = linear / std::sqrt(double(dim)) + square / (2 * double(dim));
+  std::vector<double> out(n), keys(dim * kAbreast);
+  for (std::size_t row = 0; row < n; row += kAbreast) {
+    const std::size_t count = std::min(kAbreast, n - row);
+    for (std::size_t r = 0; r < count; ++r)
+      for (std::size_t i = 0; i < dim; ++i)
+        keys[i * kAbreast + r] = rows.keys[((row + r) * at(rows.kvHeads) + group) * dim + i];
+    const Forms forms(mu, sigma, keys.data());
+    for (std::size_t r = 0; r < count; ++r)
+      out[row + r] = forms.linear[r] / std::sqrt(double(dim)) + forms.square[r] / (2 * double(dim));
   }
   return out;
 }

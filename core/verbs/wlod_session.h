@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only wLOD sessions can do. Each call but noDraft() is refused with no_wlod in other sessions. Engine thread. semantics.md,
-// section 8.
+// What only wLOD sessions can do. Each call but noDraft() is refused with no_wlod in other sessions. Engine thread.
+// semantics.md, section 8.
 #pragma once
 #include "core/kinds/wlod/wlod_kind.h"
 #include "core/session/session.h"

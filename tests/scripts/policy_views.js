@@ -19,5 +19,11 @@ for (const id of ["audit", "smartkv"]) {
   const picture = view.screenshot(id, id + ".png", { width: 1000, height: 520, dpr: 2 });
   expect(picture.width === 2000, id + " has no picture");
 }
+view.command("policy_set", { policy: "smartkv:capacity=24" });
+s.step(2);
+view.command("lifespans_measure");
+view.command("lanes_open", { changes: [{ policy: "full" }] });  // waits for the measurement
+expect(s.lifespans() !== null, "lifespans were not measured");
+view.command("lanes_close");
 view.command("policy_set", { policy: "full" });
 expect(s.policies().layers.every((layer) => layer.policy === "full"), "full was not set");

@@ -145,6 +145,24 @@ class SmartKvTest : public QObject {
     QTRY_COMPARE(context.queried.back().args["since"], nlohmann::json(measured.serial));
   }
 
+  /// By KV head each line is a head, and lifespans are of layers still.
+  void lifespansOfAHeadAreThoseOfItsLayer() {
+    auto s = std::make_shared<Snapshot>(*FakeContext(fixture::withPolicies()).snapshot());
+    auto info = std::make_shared<SessionInfo>(*s->info);
+    info->cacheLayers = {2, 2};
+    s->info = info;
+    FakeContext context{SnapshotPtr(s)};
+    SmartKvView view(context, nullptr);
+    show(view);
+    const LifespanView all = fixture::lifespans(context.snapshot());
+    LifespanView measured = all;
+    measured.layers = {{}, all.layers[2]};
+    context.answers["lifespans"] = [&](const nlohmann::json&) { return Result<nlohmann::json>(toJson(measured)); };
+    context.setFocus(Focus{context.snapshot()->tick, Layer(3), Head(0), Position(-1), LedgerId(-1)});
+    Q_EMIT context.busyChanged();
+    QTRY_VERIFY(view.plot().isVisible());
+  }
+
   void withoutGatesTheReasonIsSaid() {
     auto s = std::make_shared<Snapshot>(*FakeContext(fixture::withPolicies()).snapshot());
     PolicyAudit audit = *s->policies;

@@ -265,8 +265,14 @@ void SmartKvView::askLifespans() {
               });
 }
 
+/// The layer of the model that is in focus, by itself or by one of its heads: lifespans are of all its heads.
+Layer SmartKvView::layerMeasured() const {
+  const CacheLayer focused = std::max(CacheLayer(0), context().focus().layer);
+  return shown() ? shown()->info->cacheLayers.layerOf(focused) : Layer(0);
+}
+
 const std::vector<HeadLifespans>* SmartKvView::headsOfLayer() const {
-  const std::size_t layer = at(shown()->info->cacheLayers.layerOf(std::max(CacheLayer(0), context().focus().layer)));
+  const std::size_t layer = at(layerMeasured());
   return m_measured && layer < m_measured->layers.size() && !m_measured->layers[layer].empty()
       ? &m_measured->layers[layer]
       : nullptr;
@@ -293,9 +299,8 @@ void SmartKvView::showLifespans() {
   m_head->setVisible(heads != nullptr);
   if (!heads) {
     m_fit->setText(tr("Predicted against actual lifespans"));
-    const CacheLayer layer = context().focus().layer;
     m_noPlot->say(tr("How long rows are used, against what their gate predicted"),
-                  m_measured          ? tr("No gate predicted for layer %1.").arg(layerText(*shown(), layer))
+                  m_measured          ? tr("No gate predicted for layer %1.").arg(layerMeasured().value())
                       : why.isEmpty() ? tr("“Measure lifespans” above finds out.")
                                       : tr("Not now: %1.").arg(why));
     return;
@@ -315,7 +320,7 @@ void SmartKvView::showLifespans() {
     rows += (*heads)[h].rows, censored += (*heads)[h].censored;
     bias += std::isfinite((*heads)[h].bias) ? (*heads)[h].bias * ((*heads)[h].rows - (*heads)[h].censored) : 0;
   }
-  QStringList said{tr("Layer %1").arg(layerText(*shown(), context().focus().layer)),
+  QStringList said{tr("Layer %1").arg(layerMeasured().value()),
                    tr("%1, %2 still in use").arg(counted(rows, tr("row"), tr("rows"))).arg(censored)};
   if (rows > censored)
     said << tr("predicts %1 too %2")

@@ -44,6 +44,7 @@ class SmartKvView : public InspectorView {
   void askLifespans();
   void showLifespans();
   QString whyNoLifespans() const;
+  Layer layerMeasured() const;
   const std::vector<HeadLifespans>* headsOfLayer() const;
   void stepTick(int by);
 
