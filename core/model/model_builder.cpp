@@ -33,8 +33,8 @@ std::vector<Role> layerRoles(const ModelConfig& c) {
           {"mlp.down_proj.weight", &W::down, {d, m}}};
 }
 
-std::string layerName(const std::string& prefix, int layer, const char* suffix) {
-  return prefix + "layers." + std::to_string(layer) + "." + suffix;
+std::string layerName(const std::string& prefix, Layer layer, const char* suffix) {
+  return prefix + "layers." + std::to_string(layer.value()) + "." + suffix;
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ std::vector<TensorNeed> tensorNeeds(const ModelConfig& c, const std::string& pre
   const std::int64_t d = c.hidden, vocab = c.vocab;
   std::vector<TensorNeed> needs{{prefix + "embed_tokens.weight", {vocab, d}}};
   const auto roles = layerRoles(c);
-  for (int l = 0; l < c.layers; ++l)
+  for (const Layer l : idRange<Layer>(0, c.layers))
     for (const Role& role : roles)
       if (role.present) needs.push_back({layerName(prefix, l, role.suffix), role.shape});
   needs.push_back({prefix + "norm.weight", {d}});
@@ -89,7 +89,7 @@ Status ModelBuilder::weights(const Find& find, std::shared_ptr<const void> stora
   m.m_head = m.m_embed;
   if (!c.tieEmbeddings) KV_TRY(take({"lm_head.weight", {vocab, d}}, m.m_head));
   const auto roles = layerRoles(c);
-  for (int l = 0; l < c.layers; ++l) {
+  for (const Layer l : idRange<Layer>(0, c.layers)) {
     LayerWeights& layer = m.m_layers.emplace_back();
     for (const Role& role : roles)
       if (role.present) KV_TRY(take({layerName(prefix, l, role.suffix), role.shape}, layer.*role.member));

@@ -127,8 +127,10 @@ class HeadResidency : public QObject {
 
   /// A script's layer is one of the model, and each of its heads is meant.
   void breakpointsNameALayerOfTheModel() {
-    SessionFixture s(
-        byHead({{"layers", {{{"match", 1}, {"layout", "ring_fused"}}}}, {"ring", {{"window", 12}}}, {"staging", 8}}));
+    SessionFixture s(byHead({{"layers", {{{"match", 1}, {"layout", "ring_fused"}}}},
+                             {"ring", {{"window", 12}}},
+                             {"staging", 8},
+                             {"prefill_chunk", 8}}));
     s.prompt(9);
     s.must("break", {{"condition", "wrap(layer==1)"}});
     QCOMPARE(s.must("run", {{"maxTicks", 64}})["stoppedBy"], "wrap(layer==1)");

@@ -12,8 +12,8 @@
 namespace kvlab {
 namespace {
 
-std::string nameOf(int layer, char kind, int stage) {
-  return "layers." + std::to_string(layer) + "." + kind + std::to_string(stage + 1);
+std::string nameOf(Layer layer, char kind, int stage) {
+  return "layers." + std::to_string(layer.value()) + "." + kind + std::to_string(stage + 1);
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ class GateWeights::Loader {
   Status run() {
     KV_TRY(metadata());
     KV_TRY(shape());
-    for (int layer = 0; layer < m_config.layers; ++layer)
+    for (const Layer layer : idRange<Layer>(0, m_config.layers))
       for (int s = 0; s < kernels::kGateStages; ++s)
         for (const char kind : {'w', 'b'}) KV_TRY(check(layer, kind, s));
     KV_TRY(nothingElse());
@@ -83,7 +83,7 @@ class GateWeights::Loader {
   /// Width and type from the first matrix.
   Status shape() {
     kernels::GateMlpArgs& a = m_out.m_args;
-    const std::string first = nameOf(0, 'w', 0);
+    const std::string first = nameOf(Layer(0), 'w', 0);
     const FileTensor* w = m_file.find(first);
     if (!w) return bad(first, "is missing", "export gates for every layer of the model");
     const auto type = kernelType(w->element);
@@ -108,7 +108,7 @@ class GateWeights::Loader {
     return {a.kvHeads, a.w[stage].n, a.w[stage].k};
   }
 
-  Status check(int layer, char kind, int stage) const {
+  Status check(Layer layer, char kind, int stage) const {
     const std::string tensor = nameOf(layer, kind, stage);
     const FileTensor* found = m_file.find(tensor);
     if (!found)
@@ -123,7 +123,7 @@ class GateWeights::Loader {
     const bool fits = type && (kind == 'w' ? *type == m_out.dtype() : !kernels::dtypeHasScale(*type));
     if (!fits)
       return bad(tensor,
-                 "is " + std::string(name(found->element)) + ", " + nameOf(0, 'w', 0) + " is " +
+                 "is " + std::string(name(found->element)) + ", " + nameOf(Layer(0), 'w', 0) + " is " +
                      std::string(name(elementOf(m_out.dtype()))),
                  "export all matrices in one of F32, F16 and BF16");
     const std::vector<float> values = widened(found->view());
@@ -139,7 +139,7 @@ class GateWeights::Loader {
     if (m_file.tensors().size() == most) return ok();
     for (const auto& [tensor, unused] : m_file.tensors()) {
       bool known = false;
-      for (int layer = 0; layer < m_config.layers && !known; ++layer)
+      for (const Layer layer : idRange<Layer>(0, m_config.layers))
         for (int s = 0; s < kernels::kGateStages && !known; ++s)
           known = tensor == nameOf(layer, 'w', s) || tensor == nameOf(layer, 'b', s);
       if (!known)
@@ -157,9 +157,9 @@ class GateWeights::Loader {
       const std::int64_t outputs = a.kvHeads * w.n, matrix = a.kvHeads * kernels::weightBytes(w);
       const bool room =
           m_out.m_w[s].allocate(backend, a.layers * matrix) && m_out.m_b[s].allocate(backend, a.layers * outputs);
-      for (int layer = 0; room && layer < a.layers; ++layer) {
-        m_out.m_w[s].write(layer * matrix, m_file.find(nameOf(layer, 'w', s))->bytes);
-        m_out.m_b[s].write(layer * outputs, widened(m_file.find(nameOf(layer, 'b', s))->view()));
+      for (const Layer layer : idRange<Layer>(0, room ? a.layers : 0)) {
+        m_out.m_w[s].write(layer.value() * matrix, m_file.find(nameOf(layer, 'w', s))->bytes);
+        m_out.m_b[s].write(layer.value() * outputs, widened(m_file.find(nameOf(layer, 'b', s))->view()));
       }
       w.data = m_out.m_w[s].data();
       a.b[s] = m_out.m_b[s].data();
