@@ -101,8 +101,8 @@ Status expectPicture(const Expectation& e, const QImage& picture, const PictureR
   qint64 wrong = 0;
   QImage diff;
   if (actual.size() == expected.size()) diff = difference(actual, expected, rules.tolerance, &wrong);
-  const auto pixels = static_cast<double>(actual.width()) * actual.height();
-  if (!diff.isNull() && static_cast<double>(wrong) <= rules.share * pixels) return ok();
+  const qint64 pixels = qint64{actual.width()} * actual.height();
+  if (!diff.isNull() && static_cast<double>(wrong) <= rules.share * static_cast<double>(pixels)) return ok();
   if (e.update) return write(e.file, png(actual));
   if (expected.isNull()) return failed(e, kMissing, {{"actual", png(actual)}});
   if (diff.isNull())
@@ -114,7 +114,7 @@ Status expectPicture(const Expectation& e, const QImage& picture, const PictureR
                     .arg(wrong)
                     .arg(pixels)
                     .arg(rules.tolerance)
-                    .arg(static_cast<qint64>(rules.share * pixels)),
+                    .arg(static_cast<qint64>(rules.share * static_cast<double>(pixels))),
                 {{"actual", png(actual)}, {"expected", png(expected)}, {"diff", png(diff)}});
 }
 
