@@ -34,7 +34,8 @@ void MapCanvas::paintContent(QPainter& painter, const Theme& theme) {
   painter.restore();
   if (!axis().fitted) paintOverview(painter, p, theme);
   paintReadout(painter, p.readout, readout(),
-               tr("click a cell to focus it; wheel zooms, dragging pans, double click shows all"), theme, m_note);
+               tr("click a cell to focus it; wheel zooms, dragging pans, double click shows all"), theme, m_note,
+               !m_picture->wrong.empty());
 }
 
 void MapCanvas::paintCells(QPainter& painter, const Parts& p, const Theme& theme) {

@@ -12,12 +12,13 @@
 
 namespace kvlab {
 namespace {
-/// What checks have found wrong with the rows of a token.
-QString wrongAt(const Snapshot& s, const Chip& chip) {
+/// What checks have found wrong: with the rows of a token, else with any.
+QString wrongAt(const Snapshot& s, const Chip* chip) {
   QString out;
   for (const Finding& one : s.alignment.findings)
-    if (chip.wrong && findingPosition(s, one) == chip.position) out += "   ✕ " + findingText(one);
-  return out;
+    if (chip && chip->wrong && findingPosition(s, one) == chip->position) out += "   ✕ " + findingText(one);
+  const AlignmentLamp lamp = alignmentLamp(s);
+  return out.isEmpty() && lamp.state == AlignmentLamp::State::Wrong ? "   " + lamp.text : out;
 }
 }  // namespace
 
@@ -127,15 +128,14 @@ void StripView::sayReadout() {
               tokenText(*s, chip.ledger), tr("ledger %1").arg(chip.ledger.value()),
               QString("%1 %2").arg(titleInText(context().quantity()), valueText(context().quantity(), chip.value))}
               .join("   ") +
-          wrongAt(*s, chip));
+          wrongAt(*s, &chip));
   if (const QString ghost = ghostText(*s, context().focus()); !ghost.isEmpty()) return m_readout->setText(ghost);
   std::size_t ghosts = 0;
   for (const Chip& chip : m_text->chips()) ghosts += chip.position < 0;
-  const AlignmentLamp lamp = alignmentLamp(*s);
   m_readout->setText(tr("%1, %2 shown")
                          .arg(counted(s->length(), tr("token"), tr("tokens")),
                               counted(static_cast<qint64>(ghosts), tr("ghost"), tr("ghosts"))) +
-                     (lamp.state == AlignmentLamp::State::Wrong ? "   " + lamp.text : QString()));
+                     wrongAt(*s, nullptr));
 }
 
 void StripView::copySelection() {
