@@ -116,6 +116,8 @@ void addVerbs(CLI::App& app, CommandLine& line, SessionOptions& options) {
   CLI::App* run = verb("run", "run a script without a window: kvlab run SCRIPT.js [options] [-- ARGS...]");
   run->add_option("script", line.file, "the script")->required()->type_name("SCRIPT.js");
   run->add_option("--out", line.out, "folder of the files it writes")->type_name("DIR");
+  run->add_flag("--update", line.update, "write what expectImage and expectDump expect instead of failing");
+  run->add_flag("--frozen-clock", line.frozenClock, "show every measured time as 0: two runs write the same bytes");
   run->add_option("--time-limit", line.limit, "stop after so many seconds")
       ->type_name("SECONDS")
       ->check(CLI::NonNegativeNumber);

@@ -30,6 +30,8 @@ struct CommandLine {
   bool verify = false;                                 // replay --verify
   long long to = -1;                                   // replay --to
   double limit = 0;                                    // run --time-limit
+  bool update = false;                                 // run --update
+  bool frozenClock = false;                            // run --frozen-clock
   std::string logLevel = "warning";
   std::string text;  // help and version: what to print
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "app/command_rules.h"
+#include "core/api/nearest.h"
 #include "widgets/base/view_registry.h"
 
 namespace kvlab {
@@ -60,9 +61,11 @@ const Command* CommandRegistry::find(const QString& id) const {
 
 Status CommandRegistry::run(CommandHost& host, const QString& id, const nlohmann::json& args) const {
   const Command* command = find(id);
+  std::vector<std::string> ids;
+  for (const Command& one : m_commands) ids.push_back(one.id.toStdString());
   if (!command)
-    return Error("unknown_command", "there is no command " + id.toStdString(), "the registry does not list it",
-                 "see `kvlab list commands`");
+    return Error("unknown_command", "there is no command " + id.toStdString(),
+                 "the registry does not list it" + nearestNote(id.toStdString(), ids), "see `kvlab list commands`");
   const nlohmann::json given = args.is_null() ? nlohmann::json::object() : args;
   if (Status fits = checkArguments(*command, given); !fits) return fits;
   if (const QString why = command->blocked ? command->blocked(host) : QString(); !why.isEmpty())

@@ -2,6 +2,7 @@
 // Commands about the window: views, theme, pictures, help.
 #include "app/command_registry.h"
 #include "app/command_rules.h"
+#include "widgets/base/save_file.h"
 
 namespace kvlab {
 
@@ -24,20 +25,14 @@ Status setTheme(CommandHost& host, const Json& args) {
   return host.setTheme(wanted);
 }
 
-Status savePicture(CommandHost& host, const Json& args) {
-  PictureRequest request;
-  request.what = QString::fromStdString(args.value("view", std::string("window")));
-  if (args.contains("path")) {
-    request.path = QString::fromStdString(args["path"]);
-    const auto saved = host.savePicture(request);
-    return saved ? ok() : Status(saved.error());
-  }
-  return host.askPath({"Save Picture", "Pictures (*.png)", true, ".png"},
-                      [&host, request](const QString& path) mutable {
-                        request.path = path;
-                        const auto saved = host.savePicture(request);
-                        if (!saved) emit host.context().failed(saved.error());
-                      });
+Status savePictureCommand(CommandHost& host, const Json& args) {
+  const auto save = [&host, what = args.value("view", std::string("window"))](const QString& path) -> Status {
+    return savePicture(path, KV_TRY(host.picture({QString::fromStdString(what)})));
+  };
+  if (args.contains("path")) return save(QString::fromStdString(args["path"]));
+  return host.askPath({"Save Picture", "Pictures (*.png)", true, ".png"}, [&host, save](const QString& path) {
+    if (const Status saved = save(path); !saved) emit host.context().failed(saved.error());
+  });
 }
 
 void addViews(std::vector<Command>& list, const std::vector<ViewName>& views) {
@@ -65,7 +60,7 @@ void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& 
        .startsGroup = true});
   add(list, {"reset_layout", "Reset Layout", "View", "Put every view back to its first place."},
       always(&CommandHost::resetLayout));
-  add(list, {"screenshot", "Save Picture…", "View", "Write the window or one view as a PNG."}, savePicture, {},
+  add(list, {"screenshot", "Save Picture…", "View", "Write the window or one view as a PNG."}, savePictureCommand, {},
       {.keys = {"Ctrl+Shift+S"},
        .icon = "camera",
        .args = {{"path", "string", "the file; asked for when missing"}, {"view", "string", "a view's id, or window"}}});

@@ -4,7 +4,7 @@
 #include <QMetaObject>
 #include <utility>
 
-#include "app/frozen_clock.h"
+#include "app/script/frozen_clock.h"
 
 namespace kvlab {
 

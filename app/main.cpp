@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
   if (!line) return refuse(line.error());
   if (line->verb == "help") return std::cout << line->text, 0;
   if (line->verb == "version") return std::cout << "kvlab " KVLAB_VERSION "\n", 0;
-  const bool capture = line->verb == "replay" && !line->verify && hasDisplay();
+  const bool capture = line->verb == "replay" && !line->verify && isWatched();
   const bool window = line->verb == "gui" || line->verb == "run" || line->verb == "bench" || capture;
   return window ? runWithApplication(*line, argc, argv) : runPlain(*line);
 }

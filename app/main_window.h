@@ -54,9 +54,11 @@ class MainWindow : public QMainWindow, public CommandHost {
   Status setOptions(const QString& id, const nlohmann::json& options) override;
   Status setTheme(const QString& name) override;
   void freezeClock() override { m_context.freezeClock(); }
+  bool clockFrozen() const override { return m_context.clockFrozen(); }
   Status setSize(QSize size) override;
   Result<bool> readyFor(const PictureRequest& request) override;
-  Result<QSize> savePicture(const PictureRequest& request) override;
+  Result<QImage> picture(const PictureRequest& request) override;
+  Result<QString> dump(const QString& what) override;
   Status runCommand(const QString& id, const nlohmann::json& args) override;
   std::vector<std::string> viewIds() const override;
   bool interactive() const override { return !m_settings.headless; }

@@ -133,26 +133,32 @@ Result<bool> MainWindow::readyFor(const PictureRequest& request) {
   return view->ready() && !m_context.busy();
 }
 
-Result<QSize> MainWindow::savePicture(const PictureRequest& request) {
-  QImage image;
+Result<QImage> MainWindow::picture(const PictureRequest& request) {
   if (request.what == "window") {
     QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
-    image = QImage((QSizeF(size()) * request.dpr).toSize(), QImage::Format_RGB32);
+    QImage image((QSizeF(size()) * request.dpr).toSize(), QImage::Format_RGB32);
     image.setDevicePixelRatio(request.dpr);
     render(&image);
-  } else {
-    InspectorView* view = m_docks->view(request.what);
-    if (!view) return unknownView(request.what);
-    const QSize own = view->size();
-    const bool sized = request.size.isValid() && !request.size.isEmpty();
-    image = view->picture(sized ? request.size : own, request.dpr);
-    if (view->parentWidget() && view->parentWidget()->layout()) view->parentWidget()->layout()->invalidate();
+    return image;
   }
-  if (!image.save(request.path))
-    return Error("io", "no picture was written to " + request.path.toStdString(),
-                 "the file cannot be written or has no known picture suffix",
-                 "name a .png in a folder that can be written");
-  return image.size();
+  InspectorView* view = m_docks->view(request.what);
+  if (!view) return unknownView(request.what);
+  const QSize own = view->size();
+  const bool sized = request.size.isValid() && !request.size.isEmpty();
+  QImage image = view->picture(sized ? request.size : own, request.dpr);
+  if (view->parentWidget() && view->parentWidget()->layout()) view->parentWidget()->layout()->invalidate();
+  return image;
+}
+
+Result<QString> MainWindow::dump(const QString& what) {
+  if (what != "window") {
+    InspectorView* view = m_docks->view(what);
+    return view ? Result<QString>(view->dump()) : Result<QString>(unknownView(what));
+  }
+  QString out = "status: " + m_status->texts().join("   ") + '\n';
+  for (const QString& id : m_docks->ids())
+    if (m_docks->visible(id)) out += '\n' + m_docks->view(id)->dump();
+  return out;
 }
 
 Status MainWindow::runCommand(const QString& id, const json& args) {

@@ -12,6 +12,11 @@ bool hasDisplay() {
       !qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM");
 }
 
+bool isWatched() {
+  const QByteArray platform = qgetenv("QT_QPA_PLATFORM");
+  return hasDisplay() && !platform.startsWith("offscreen") && !platform.startsWith("minimal");
+}
+
 void useOffscreen() {
   if (!qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) return;
   const QString path = QDir::tempPath() + QString("/kvlab-screen-%1.json").arg(getuid());

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // kvlab bench: progress on standard error, a table on standard output, JSON in a file.
-#include <QSaveFile>
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
@@ -11,6 +10,7 @@
 #include "app/resources.h"
 #include "app/window_bench.h"
 #include "core/experiment/bench.h"
+#include "widgets/base/save_file.h"
 
 namespace kvlab {
 
@@ -54,15 +54,8 @@ void printRow(const json& row) {
               number(row.value("max", 0.0)).c_str(), row.value("runs", 0LL));
 }
 
-/// Whole or not at all.
 Status writeFile(const std::string& path, const json& content) {
-  QSaveFile file(QString::fromStdString(path));
-  const std::string text = content.dump(2) + "\n";
-  if (file.open(QIODevice::WriteOnly) && file.write(text.data(), static_cast<qint64>(text.size())) >= 0 &&
-      file.commit())
-    return ok();
-  return Error("io", "results were not written to " + path, file.errorString().toStdString(),
-               "name a file in a folder that can be written");
+  return saveFile(QString::fromStdString(path), QByteArray::fromStdString(content.dump(2) + "\n"), path);
 }
 
 }  // namespace

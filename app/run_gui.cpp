@@ -93,6 +93,7 @@ int runScript(const CommandLine& line, LogRelay& log) {
   QObject::connect(&log, &LogRelay::line, &window.context(), &InspectorContext::logged);
   window.show();  // on the offscreen platform: laid out, never seen
   window.context().setRest(19);
+  if (line.frozenClock) window.freezeClock();
   ScriptSettings settings;
   settings.verbs = coreVerbs();
   settings.manifest = line.manifest;
@@ -100,6 +101,7 @@ int runScript(const CommandLine& line, LogRelay& log) {
   settings.args = line.args;
   settings.out = QString::fromStdString(line.out);
   settings.limitSeconds = line.limit;
+  settings.update = line.update;
   settings.log = [](const QString& text) { std::cout << text.toStdString() << std::endl; };
   if (!settings.out.isEmpty() && !QDir().mkpath(settings.out))
     return refuse({"io", "--out " + line.out, "the folder cannot be made", "name another one"});

@@ -10,6 +10,7 @@
 
 #include "app/script/script_host.h"
 #include "core/api/lanes_view.h"
+#include "widgets/base/alignment_lamp.h"
 #include "widgets/base/theme.h"
 
 namespace kvlab {
@@ -109,9 +110,12 @@ void StatusStrip::refreshHealth(const Snapshot& shown) {
       std::count_if(shown.invariants.begin(), shown.invariants.end(), [](const auto& one) { return !one.ok; });
   const auto all = static_cast<qint64>(shown.invariants.size());
   m_health->setVisible(all > 0);
-  m_health->setText(broken ? tr("✖ %1 of %2 invariants broken").arg(broken).arg(all)
-                           : tr("✔ %1 invariants hold").arg(all));
-  m_health->setToolTip(tr("What was checked after this tick; click for the list"));
+  const AlignmentLamp lamp = alignmentLamp(shown);
+  const bool known = lamp.state != AlignmentLamp::State::Unchecked;
+  m_health->setText(broken      ? tr("✖ %1 of %2 invariants broken").arg(broken).arg(all)
+                        : known ? tr("✔ %1 invariants hold").arg(all)
+                                : lamp.text);
+  m_health->setToolTip(lamp.tip + '\n' + tr("Click for the list of invariants."));
   m_health->setStyleSheet(QString("color:%1;border:0").arg((broken ? look->error : look->muted).name()));
 }
 

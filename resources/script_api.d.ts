@@ -676,10 +676,13 @@ interface View {
   set(id: string, options: { [name: string]: unknown }): void;
   theme(name: "dark" | "light"): void;
   size(width: number, height: number): void;
-  /** From now on views show every measured time as 0 and the log midnight: two runs of a script draw the same pictures. */
+  /** From now on views and results show every measured time as 0 and the log midnight: two runs of a script write the same bytes.
+   * `kvlab run --frozen-clock` does the same before the script begins. */
   freezeClock(): void;
   /** Waits until the view shows the current tick. Sizes in device-independent pixels. */
   screenshot(what: string, path: string, options?: { width?: number; height?: number; dpr?: number }): { path: string; width: number; height: number };
+  /** What a view shows, as text, once it shows the current tick; of "window" the status bar and all visible views. */
+  dump(what: string): string;
   /** Runs a command of the registry (`kvlab list commands`). */
   command(id: string, args?: { [name: string]: unknown }): void;
   list(): string[];
@@ -697,5 +700,17 @@ declare function log(...values: unknown[]): void;
 declare function expect(condition: unknown, message?: string): void;
 /** Numbers, arrays and objects, element by element. */
 declare function expectNear(a: unknown, b: unknown, tolerance?: { abs?: number; rel?: number }, message?: string): void;
+/** The picture of a view, or of "window", is the one in `file`, which stands beside the script (in the current folder for the
+ * console). A difference leaves NAME.actual, NAME.expected and NAME.diff in --out; `kvlab run --update` writes `file` instead. */
+declare function expectImage(what: string, file: string, options?: {
+  width?: number; height?: number; dpr?: number;
+  /** How far a colour channel may be off, 0 .. 255, and which share of the pixels may be farther off. */
+  tolerance?: number; share?: number;
+  /** [x, y, width, height] in device-independent pixels: what is inside is not compared. */
+  mask?: [number, number, number, number][];
+}): void;
+/** The same for a text: a text names a view or "window" (view.dump), any other value is compared as JSON. What a mask, a regular
+ * expression, matches is not compared. */
+declare function expectDump(what: unknown, file: string, options?: { mask?: RegExp | string | (RegExp | string)[] }): void;
 /** Returns what was thrown. */
 declare function expectError(fn: () => unknown, code?: string): KvlabError;

@@ -34,7 +34,6 @@ class SessionPort {
 /// A picture: of one view or of the window; 0 = the default size.
 struct PictureRequest {
   QString what = "window";
-  QString path;
   QSize size = {};
   double dpr = 1.0;
 };
@@ -56,13 +55,16 @@ class WindowPort {
   virtual Status setOptions(const QString& id, const nlohmann::json& options) = 0;
   /// From now on views show no time that was measured.
   virtual void freezeClock() = 0;
+  virtual bool clockFrozen() const = 0;
   virtual Status setTheme(const QString& name) = 0;
   virtual Status setSize(QSize size) = 0;
   /// Brings the view (all visible ones, for "window") to the wanted size and the current tick; true
   /// once it is there. Errors: unknown_view.
   virtual Result<bool> readyFor(const PictureRequest& request) = 0;
-  /// Writes what readyFor() prepared; returns the size in pixels.
-  virtual Result<QSize> savePicture(const PictureRequest& request) = 0;
+  /// What readyFor() prepared.
+  virtual Result<QImage> picture(const PictureRequest& request) = 0;
+  /// The text of a view, or of the status bar and all visible views for "window".
+  virtual Result<QString> dump(const QString& what) = 0;
   virtual Status runCommand(const QString& id, const nlohmann::json& args) = 0;
   virtual std::vector<std::string> viewIds() const = 0;
   virtual bool interactive() const = 0;

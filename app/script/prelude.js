@@ -8,8 +8,8 @@
   // What JSON has no word for goes as a text, which is then refused: JSON.stringify would make it null,
   // and null means left out.
   const speechless = (v) => typeof v === "function" || typeof v === "symbol" || (typeof v === "number" && !Number.isFinite(v));
-  const pack = (value) => JSON.stringify(value === undefined ? null : value,
-    (key, v) => (ArrayBuffer.isView(v) ? Array.from(v, (x) => (speechless(x) ? String(x) : x)) : speechless(v) ? String(v) : v));
+  const pack = (value, indent) => JSON.stringify(value === undefined ? null : value,
+    (key, v) => (ArrayBuffer.isView(v) ? Array.from(v, (x) => (speechless(x) ? String(x) : x)) : speechless(v) ? String(v) : v), indent);
 
   // The first stack frame that is not ours: {file, line}.
   function caller(stack) {
@@ -154,6 +154,7 @@
     size(width, height) { view("size", { width, height }); },
     freezeClock() { view("freezeClock", {}); },
     screenshot(what, path, options) { return view("screenshot", { what, path, options }); },
+    dump(what) { return view("dump", { what }); },
     command(id, args = {}) { view("command", { id, args }); },
     list() { return view("list", {}); },
     caption(text) { view("caption", { text }); },
@@ -208,13 +209,21 @@
     return thrown;
   };
 
+  global.expectImage = (what, file, options) => { view("expectImage", { what, file, options }); };
+  // A text names a view; any other value is compared as JSON.
+  global.expectDump = (what, file, options) => {
+    const patterns = options && options.mask && [].concat(options.mask).map((one) => (one instanceof RegExp ? one.source : one));
+    const subject = typeof what === "string" ? { what } : { value: pack(what, 1) + "\n" };
+    view("expectDump", Object.assign(subject, { file, options: patterns ? Object.assign({}, options, { mask: patterns }) : options }));
+  };
+
   global.args = JSON.parse(host.args());
   return {
     print,
     caller,
     // What the language consists of, for the test of script_api.d.ts and for completion.
     names: () => ({
-      globals: ["lab", "view", "expect", "expectNear", "expectError", "log", "args"],
+      globals: ["lab", "view", "expect", "expectNear", "expectError", "expectImage", "expectDump", "log", "args"],
       lab: Object.keys(global.lab),
       view: Object.keys(global.view),
       lanes: ["size"].concat(Object.getOwnPropertyNames(Lanes.prototype).filter((name) => name !== "constructor" && name !== "size")),

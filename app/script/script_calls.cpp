@@ -8,6 +8,7 @@
 #include <QTimer>
 #include <algorithm>
 
+#include "app/script/frozen_clock.h"
 #include "app/script/input_gate.h"
 
 namespace kvlab {
@@ -64,7 +65,9 @@ QString ScriptCalls::call(int handle, const QString& verb, const QString& args) 
   const auto stopping = connect(this, &ScriptCalls::stopped, this, [session] { session->cancel(); });
   wait([reply] { return reply->has_value(); });
   disconnect(stopping);
-  return reply->has_value() ? answer(**reply) : answer(cancelled());
+  if (!reply->has_value()) return answer(cancelled());
+  if (**reply && m_window.clockFrozen()) stopTimes(***reply);
+  return answer(**reply);
 }
 
 QString ScriptCalls::open(const QString& request) {

@@ -12,6 +12,7 @@
 namespace kvlab {
 
 class VerbArgs;
+struct Expectation;
 
 class ScriptCalls : public QObject {
   Q_OBJECT
@@ -32,6 +33,9 @@ class ScriptCalls : public QObject {
   Q_INVOKABLE QString writeText(const QString& path, const QString& text) const;
   Q_INVOKABLE void log(const QString& text);
 
+  /// The folder of the script that runs: where its expectations are.
+  void setFolder(const QString& folder) { m_folder = folder; }
+  static constexpr std::int64_t kLeastPixels = 16, kMostPixels = 8192;  // of a side
   /// Ends every wait with the error `cancelled`, now and later.
   void stop();
   void restart() { m_stopped = false; }
@@ -51,7 +55,10 @@ class ScriptCalls : public QObject {
   Result<Json> readNow(const QString& path) const;
   Result<Json> writeNow(const QString& path, const QString& text) const;
   Status waitUntilReady(const PictureRequest& request);
-  // script_view.cpp; view() completes what VerbArgs refuses
+  Result<QImage> pictureOf(const QString& what, VerbArgs& options);
+  Result<QString> dumpOf(const QString& what);
+  Expectation expectation(const VerbArgs& in) const;
+  // script_view.cpp and script_expect.cpp; view() completes what VerbArgs refuses
   struct ViewCall {
     const char* op;
     std::vector<ArgInfo> args;
@@ -68,7 +75,10 @@ class ScriptCalls : public QObject {
   Result<Json> viewList(VerbArgs& in);
   Result<Json> viewInteractive(VerbArgs& in);
   Result<Json> viewScreenshot(VerbArgs& in);
+  Result<Json> viewDump(VerbArgs& in);
   Result<Json> viewCaption(VerbArgs& in);
+  Result<Json> expectImage(VerbArgs& in);
+  Result<Json> expectDump(VerbArgs& in);
 
   static QString answer(const Result<Json>& result);
   static Error cancelled();
@@ -80,6 +90,7 @@ class ScriptCalls : public QObject {
 
   WindowPort& m_window;
   const ScriptSettings& m_settings;
+  QString m_folder;
   std::map<int, SessionPtr> m_sessions;
   int m_nextHandle = 1;
   bool m_stopped = false;

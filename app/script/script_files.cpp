@@ -3,10 +3,10 @@
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
-#include <QSaveFile>
 
 #include "app/script/bounded_file.h"
 #include "app/script/script_calls.h"
+#include "widgets/base/save_file.h"
 
 namespace kvlab {
 namespace {
@@ -48,11 +48,8 @@ Result<Json> ScriptCalls::readNow(const QString& given) const {
 Result<Json> ScriptCalls::writeNow(const QString& given, const QString& text) const {
   const QString path = QString::fromStdString(resolved(given.toStdString(), true));
   if (!m_settings.out.isEmpty()) QDir().mkpath(QFileInfo(path).absolutePath());
-  QSaveFile file(path);
   const QByteArray bytes = text.toUtf8();
-  if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit())
-    return fileError("io", given.toStdString() + " was not written", file.errorString().toStdString(),
-                     "choose a folder that can be written to", given);
+  if (const Status written = saveFile(path, bytes, given.toStdString()); !written) return written.error();
   return Json{{"path", path.toStdString()}, {"bytes", bytes.size()}};
 }
 

@@ -2,6 +2,7 @@
 #include "app/script/script_host.h"
 
 #include <QFile>
+#include <QFileInfo>
 #include <QRegularExpression>
 
 #include "app/script/app_files.h"
@@ -86,6 +87,7 @@ void ScriptHost::stop() {
 
 ScriptResult ScriptHost::runFile(const QString& path) {
   const auto bytes = readBounded(path, "script " + path.toStdString() + " was not run");
+  m->calls.setFolder(QFileInfo(path).absolutePath());
   if (bytes) return runText(QString::fromUtf8(*bytes), path);
   ScriptResult result;
   result.failed = result.refused = true;

@@ -22,6 +22,7 @@ struct ScriptSettings {
   QStringList args = {};
   QString resources = {};    // folder of "resource:" paths; empty = none
   QString out = {};          // folder of relative paths that are written; empty = current folder
+  bool update = false;       // expectations that differ are written anew
   double limitSeconds = 0;   // of the whole script; 0 = none
   double silentSeconds = 0;  // between two native calls; 0 = none
   std::function<void(const QString&)> log = {};

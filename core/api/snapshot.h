@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/api/alignment.h"
 #include "core/api/cache_layers.h"
 #include "core/api/column.h"
 #include "core/api/ids.h"
@@ -99,6 +100,7 @@ struct Snapshot {
   std::vector<TokenChance> topk;             // next token, best first
   bool logitsStale = false;
   std::vector<InvariantState> invariants;
+  Alignment alignment;
   std::vector<Action> pending;
   ByteCount bytes;
   std::shared_ptr<const PolicyAudit> policies;  // null while every policy is full

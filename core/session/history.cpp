@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session/history.h"
 
+#include "core/state/row_writers.h"
+
 namespace kvlab {
 namespace {
 
@@ -33,6 +35,7 @@ void History::startFrom(const History& other, CacheState state) {
 }
 
 void History::commit(Commit commit, SessionParts& parts) {
+  noteWriters(m_state, commit, m_timeline.depth() + 1);
   Timeline::Entry entry;
   entry.verb = std::exchange(m_verb, {});
   entry.args = std::exchange(m_args, nullptr);

@@ -9,6 +9,7 @@
 #include "core/analysis/quantisation.h"
 #include "core/analysis/rebuild.h"
 #include "core/api/lifespan_view.h"
+#include "core/session/alignment.h"
 
 namespace kvlab {
 
@@ -24,6 +25,7 @@ struct Health {
   SessionState status = SessionState::Empty;
   std::string reason;  // why it is broken
   std::vector<InvariantState> invariants;
+  AlignmentLog alignment;
   std::shared_ptr<const TickReport> report;  // of the last tick
   std::int64_t bytesMoved = 0;               // by the last commit
   std::int64_t checks = 0;                   // ticks that were checked

@@ -78,6 +78,7 @@ void Publisher::publish(Session& session) {
   if (state.logits && probes) snapshot->topk = likeliest(state);
   snapshot->logitsStale = state.logitsStale;
   snapshot->invariants = health.invariants;
+  snapshot->alignment = health.alignment.tell(session.timeline());
   snapshot->pending = session.pending();
   snapshot->storage = storageOf(session);
   snapshot->bytes = bytesOf(session);

@@ -35,6 +35,7 @@ Result<std::unique_ptr<Session>> Session::fork() const {
   copy->measured().drift = measured().drift;
   copy->m_pending = m_pending;
   copy->m_health = m_health;
+  copy->m_health.alignment.follow(timeline(), copy->timeline());
   copy->m_breakpoints = m_breakpoints;
   copy->m_watching.attentionUntil = m_watching.attentionUntil;
   copy->publish();
@@ -93,6 +94,7 @@ Status Session::change(const std::function<Result<Commit>(CallContext&)>& makes,
   if (!made) undone(call);
   if (!made) return made.error();
   commit(made.take());
+  if (check == Check::AsInTicks) checkChange();
   if (check == Check::Full) runChecks(true, 0);
   publish();
   return ok();
@@ -128,7 +130,16 @@ std::vector<Violation> Session::runChecks(bool full, std::int64_t part) {
     if (invariant.ok) invariant.lastPass = state().tick;
     else if (!invariant.firstFailure) invariant.firstFailure = state().tick;
   }
+  m_health.alignment.take(violations, full, state(), timeline());
   return violations;
+}
+
+/// What the manifest asks for. What is broken is checked in full until it holds: a slice without a finding proves
+/// nothing.
+std::vector<Violation> Session::checkChange() {
+  if (manifest().check == CheckLevel::Off) return {};
+  const bool full = manifest().check == CheckLevel::Full || m_health.alignment.anyFinding();
+  return runChecks(full, m_health.checks++ % manifest().scrubPeriod);
 }
 
 const std::vector<InvariantState>& Session::check(bool full) {
@@ -157,6 +168,7 @@ Status Session::reset() {
   m_parts.faults.disarm();
   m_parts.opened = m_parts.manifest;  // what storage was changed to stays, and history starts from it
   startOver();
+  check(true);
   return ok();
 }
 

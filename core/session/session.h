@@ -52,9 +52,9 @@ class Session {
   TickReport tick(TickWish wish);
   /// True if a tick without a wish would change something.
   bool wantsTick();
-  enum class Check : std::uint8_t { None, Full };
+  enum class Check : std::uint8_t { None, AsInTicks, Full };
   /// Takes what `makes` returns as the next state, checks and publishes it.
-  Status change(const std::function<Result<Commit>(CallContext&)>& makes, Check check = Check::None);
+  Status change(const std::function<Result<Commit>(CallContext&)>& makes, Check check = Check::AsInTicks);
   /// Every row anew; mends a broken session. A cancelled rebuild leaves whole layers.
   Result<RebuildOutcome> rebuild();
   /// Calls `reads` with what a pass needs; the state stays.
@@ -104,6 +104,7 @@ class Session {
   void recover(Ticker& ticker, bool forced, Trace& trace, TickReport& report);
   void verify(Trace& trace, TickReport& report);
   std::vector<Violation> runChecks(bool full, std::int64_t part);
+  std::vector<Violation> checkChange();
   TickReport refused(Error error) const;
   TickReport finish(TickReport report, Trace& trace);
   void startOver();

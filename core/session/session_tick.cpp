@@ -135,11 +135,7 @@ void Session::recover(Ticker& ticker, bool forced, Trace& trace, TickReport& rep
 void Session::verify(Trace& trace, TickReport& report) {
   if (manifest().check == CheckLevel::Off) return;
   auto scope = trace.scope("verify");
-  // What is broken is checked in full until it holds: a slice without a finding proves nothing.
-  const auto broken = [](const InvariantState& one) { return !one.ok; };
-  const bool full = manifest().check == CheckLevel::Full ||
-      std::any_of(m_health.invariants.begin(), m_health.invariants.end(), broken);
-  report.violations = runChecks(full, m_health.checks++ % manifest().scrubPeriod);
+  report.violations = checkChange();
 }
 
 TickReport Session::finish(TickReport report, Trace& trace) {

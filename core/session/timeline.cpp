@@ -37,6 +37,7 @@ void Timeline::push(Entry entry) {
     m_branch = static_cast<int>(m_branches.size()) - 1;
   }
   entry.parent = m_current;
+  entry.depth = current().depth + 1;
   m_bytes += entry.bytes;
   m_entries[at(m_current)].children.push_back(id);
   m_entries.push_back(std::move(entry));

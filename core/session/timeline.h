@@ -19,6 +19,7 @@ class Timeline {
   /// A verb that changed the session, and the state it led to.
   struct Entry {
     int parent = -1;
+    std::int32_t depth = 0;  // entries before it on the way from the start
     std::string verb;
     nlohmann::json args;
     Tick tick;
@@ -43,6 +44,7 @@ class Timeline {
   const Entry& current() const { return m_entries[static_cast<std::size_t>(m_current)]; }
   const Entry& entry(int id) const { return m_entries[static_cast<std::size_t>(id)]; }
   int currentId() const { return m_current; }
+  std::int32_t depth() const { return current().depth; }
   int size() const { return static_cast<int>(m_entries.size()); }
   bool canUndo() const { return current().parent >= 0; }
   bool canRedo() const { return redoTarget() >= 0; }

@@ -31,6 +31,7 @@ Status Session::travel(int id) {
     m_pending.clear();
     m_health.status = state().length() ? SessionState::Ready : SessionState::Empty;
     m_health.reason.clear();
+    checkChange();
   } else if (m_health.status != SessionState::Broken) {
     m_health.status = before.status;
     m_health.reason = before.reason;

@@ -114,8 +114,15 @@ Result<nlohmann::json> fault(Session& session, const std::string& kind, const nl
   commit.severed = true;  // damage cannot be taken back by naming older rows: undo executes the commands again
   Result<nlohmann::json> done = injectFault(kind, params, commit.state, parts.store, parts.faults);
   if (!done || parts.faults.armed()) return done;
-  if (Status damaged = session.change([&](CallContext&) -> Result<Commit> { return std::move(commit); }); !damaged)
-    return damaged.error();
+  const int layer = done->value("layer", 0);
+  for (const char* row : {"index", "other"})
+    if (done->contains(row)) {
+      const ResidencyView& map = session.state().map(layer);
+      commit.damaged.emplace_back(layer, map.ledger[(*done)[row].get<std::size_t>()]);
+    }
+  // A fault lies in wait for a check.
+  const auto take = [&](CallContext&) -> Result<Commit> { return std::move(commit); };
+  if (Status damaged = session.change(take, Session::Check::None); !damaged) return damaged.error();
   return done;
 }
 

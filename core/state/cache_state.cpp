@@ -27,6 +27,7 @@ CacheState ownCopy(const CacheState& state) {
     group.map = ownCopy(*group.map);
     if (group.all) group.all = ownCopy(*group.all);
     group.provenance = group.provenance.ownCopy();
+    group.writers = group.writers.ownCopy();
     group.idSums = group.idSums.ownCopy();
     group.phasedSums = group.phasedSums.ownCopy();
   }

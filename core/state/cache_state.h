@@ -53,6 +53,7 @@ struct LayerGroup : GroupRules {
   std::int32_t absent = 0;                   // context tokens without a row here; counted apart from the map, so
                                              // that an entry lost from the map is noticed
   Column<Provenance> provenance;             // [ledger]
+  Column<std::int32_t> writers;              // [ledger] number of the commit that wrote the row last, see row_writers.h
   Column<std::uint64_t> idSums, phasedSums;  // prefix sums over the map, see provenance.h; may lag
 
   /// Every row that has a slot.

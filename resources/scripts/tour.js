@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The guided tour: a session on the demo model, one edit of its memory, and every view on the way.
+// The guided tour through the five systems: an edit in the middle of the text, a plain cache that fills and is saved,
+// SmartKV, a ring of quantised rows, and wLOD; every view on the way.
 // In the window each caption waits for Next; without a display the pictures of each stop are written.
 // usage: kvlab run tour.js --out DIR
 
@@ -88,9 +89,71 @@ expect(s.tokens()[place] === s.tokenise("cellar")[0]);
 show("Undo works for everything. Going back keeps the future as a branch; here the key is in the cellar again.",
   ["console", "map"], "back");
 
+// --- plain KV management ---------------------------------------------------------------------------------------------
+const plain = lab.open({ model: "demo", capacity: 120, staging: 16, history_bytes: 1 << 20 });
+const words = plain.tokenise(story), many = (n) => Array.from({ length: n }, (_, i) => words[i % words.length]);
+plain.promptIds(many(60));
+plain.step(50, { tokens: many(50) });
+expect(plain.position() === 110 && plain.remaining() === 10, "110 of 120 rows are written");
+const hash = plain.stateHash();
+expectError(() => plain.prefill(plain.tokenise(story)), "capacity");
+expect(plain.stateHash() === hash, "what does not fit changes nothing");
+plain.setLayout("paged:block=16");
+view.set("map", { quantity: "age" });
+view.focus({ row: 100, layer: 1 });
+show("The same engine is a plain KV cache. This one has room for 120 rows: 110 are written, and a text that does not fit is " +
+  "refused before anything changes. Storage shows where each row lies; the rows have just moved into pages of 16.",
+  ["storage", "mirror"], "storage");
+plain.close();
+
+// --- SmartKV ---------------------------------------------------------------------------------------------------------
+const smart = lab.open({ model: "demo", policy: "smartkv:ratio=0.25", residency: "kv_head" });
+const recall = JSON.parse(lab.readText("resource:prompts/recall-256.json")).sets[0].stories[0];
+smart.promptIds([1, ...smart.tokenise(recall.text)]);
+view.set("map", { quantity: "residency" });
+expect(smart.policies().layers.every((layer) => !layer.broken && layer.rows === layer.requested), "every head keeps what was asked for");
+show(`SmartKV: a story of ${recall.tokens} tokens has come in, and a quarter of its rows stay. For each KV head a small network has ` +
+  "read every key once and said how long it will be looked at; the map shows what each head keeps.",
+  ["smartkv", "audit", "map"], "smartkv");
+smart.close();
+
+// --- a ring of quantised rows ----------------------------------------------------------------------------------------
+const ring = lab.open({ model: "demo", layout: "ring_fused", kv: { k: "bf16", v: "int8" }, ring: { window: 64 }, staging: 16, prefill_chunk: 16 });
+ring.promptIds(words);
+ring.step(100, { tokens: many(100) });
+const wraps = ring.ring(0).wraps;
+expect(wraps > 0 && ring.ring(0).filled === 64, "the ring has wrapped and holds its window");
+expect(Math.max(...ring.quantisation().map((layer) => layer.v.worst)) < 0.03, "rows read back within the step of their type");
+view.focus({ row: ring.length - 20, layer: 1 });
+view.set("quant", { follow: true });
+show(`A ring holds the last 64 rows and forgets the rest. Its pointer has wrapped ${wraps} times, no row was moved, and V is stored in ` +
+  "8 bits with a scale for each row and head. Quantisation measures what that costs.", ["rings", "quant"], "ring");
+view.set("quant", { follow: false });
+ring.close();
+
+// --- wLOD ------------------------------------------------------------------------------------------------------------
+const far = JSON.parse(lab.readText("resource:prompts/recall-1024.json")).sets[0].stories[0];
+const deep = lab.open({ model: "demo", wlod: { budget: 352, moments: 4096, gist: "trained", lens: "attention", start_tokens: 64, start_gists: 1024,
+                        protect: 64, cooldown: 0, every: 1000, recompute: "incremental" } });
+deep.prefill([1, ...deep.tokenise(far.text)], { last: false });
+const gists = () => deep.tree().entries.filter((entry) => entry.level > 0).length;
+const collapsed = gists();
+deep.prefill(deep.tokenise(" " + far.questions[0].text), { last: false });
+view.set("map", { quantity: "attention" });
+view.set("tree", { colour: "change" });
+deep.refocus(2);
+expect(collapsed > 0 && gists() < collapsed, "focus opened a block");
+show(`wLOD: a text of ${far.tokens} tokens stands as ${deep.tree().length} entries. Far blocks are gists of 32 tokens. A question ` +
+  "came, and the focus allocator opened the blocks that it looks at; only what the edit made dirty was computed.", ["ledger", "tree"], "wlod");
+deep.close();
+
+// --- the end ---------------------------------------------------------------------------------------------------------
+s.show();
+view.set("map", { quantity: "brightness" });
 view.theme("light");
 show("Everything you saw was done by a script; Console prints the line for every click. The palette (Ctrl+P) " +
   "finds all commands, the theme follows your eyes. Enjoy.", ["log", "console"], "light");
 view.theme("dark");
 view.caption("");
+expect(!headless || stop === 15, `${stop} pictures`);
 log(`tour: ${stop} pictures`);

@@ -209,31 +209,32 @@ void MainWindowTest::brokenSessionsSaySo() {
 void MainWindowTest::everyViewHasAPicture() {
   open();
   for (const std::string& id : m_window->viewIds()) {
-    PictureRequest request{
-        QString::fromStdString(id), m_settings.filePath(QString::fromStdString(id) + ".png"), {500, 300}, 2.0};
+    const PictureRequest request{QString::fromStdString(id), {500, 300}, 2.0};
     QTRY_VERIFY2(*m_window->readyFor(request), id.c_str());
-    const auto size = m_window->savePicture(request);
-    QVERIFY2(size, id.c_str());
-    QCOMPARE(*size, QSize(1000, 600));
-    const QImage image(request.path);
+    const auto picture = m_window->picture(request);
+    QVERIFY2(picture, id.c_str());
+    const QImage& image = *picture;
     QCOMPARE(image.size(), QSize(1000, 600));
     QSet<QRgb> colours;
     for (int y = 0; y < image.height(); y += 3)
       for (int x = 0; x < image.width(); x += 3) colours << image.pixel(x, y);
     QVERIFY2(colours.size() > 3, id.c_str());
   }
-  PictureRequest window{"window", m_settings.filePath("window.png"), {1200, 800}, 1.0};
+  const PictureRequest window{"window", {1200, 800}, 1.0};
   QTRY_VERIFY(*m_window->readyFor(window));
-  QCOMPARE(*m_window->savePicture(window), QSize(1200, 800));
+  QCOMPARE(m_window->picture(window)->size(), QSize(1200, 800));
 }
 
 void MainWindowTest::picturesOfUnknownViewsAreRefused() {
-  const PictureRequest request{"nothing", m_settings.filePath("x.png"), {}, 1.0};
+  const PictureRequest request{"nothing", {}, 1.0};
   QCOMPARE(m_window->readyFor(request).error().code, std::string("unknown_view"));
   QCOMPARE(m_window->showView("nothing").error().code, std::string("unknown_view"));
-  const PictureRequest nowhere{"map", "/nowhere/at/all.png", {}, 1.0};
-  (void)m_window->readyFor(nowhere);
-  QCOMPARE(m_window->savePicture(nowhere).error().code, std::string("io"));
+  QCOMPARE(m_window->dump("nothing").error().code, std::string("unknown_view"));
+  const json nowhere = {{"view", "map"}, {"path", "/nowhere/at/all.png"}};
+  QCOMPARE(m_window->runCommand("screenshot", nowhere).error().code, std::string("io"));
+  const Error typo = m_window->runCommand("stepp", json::object()).error();
+  QVERIFY2(typo.why.find("the nearest") != std::string::npos && typo.why.find("step") != std::string::npos,
+           typo.why.c_str());
 }
 
 void MainWindowTest::layoutsComeBack() {

@@ -71,10 +71,10 @@ class ManualPicturesTest : public QObject {
       const QImage now(m_made.filePath(name)), before(kPictures + name);
       QVERIFY2(now.size() == before.size(), qPrintable(name + " has another size"));
       qint64 wrong = 0;
-      const QImage diff = golden::difference(now, before, 48, &wrong);
+      const QImage diff = difference(now, before, 48, &wrong);
       const double share = static_cast<double>(wrong) / (now.width() * now.height());
       if (share <= allowed(name)) continue;
-      diff.save(golden::failuresFolder() + "manual-" + name);
+      diff.save(golden::failuresFolder() + "/manual-" + name);
       stale << QString("%1 (%2 % of its pixels differ)").arg(name).arg(100 * share, 0, 'f', 1);
     }
     QVERIFY2(stale.isEmpty(),

@@ -18,6 +18,9 @@ class FakeWindow : public WindowPort {
  public:
   test::FakeState state;
   std::vector<std::string> calls;
+  QColor painted = Qt::white;
+  QString dumped = "map: tick 3\n1 one\n2 two\n";
+  bool frozen = false;
   SessionPtr shown;
   json lastRequest;
 
@@ -58,11 +61,15 @@ class FakeWindow : public WindowPort {
   }
   Status setSize(QSize) override { return ok(); }
   void freezeClock() override { calls.push_back("freezeClock"); }
+  bool clockFrozen() const override { return frozen; }
   Result<bool> readyFor(const PictureRequest&) override { return ++m_asked > 3; }
-  Result<QSize> savePicture(const PictureRequest& request) override {
+  Result<QImage> picture(const PictureRequest& request) override {
     calls.push_back("picture " + request.what.toStdString() + " after " + std::to_string(m_asked));
-    return QSize(10, 20);
+    QImage image(10, 20, QImage::Format_RGB32);
+    image.fill(painted);
+    return image;
   }
+  Result<QString> dump(const QString&) override { return dumped; }
   Status runCommand(const QString& id, const json& args) override {
     calls.push_back("command " + id.toStdString() + " " + args.dump());
     return ok();
@@ -137,6 +144,8 @@ class ScriptHostTest : public QObject {
   void manifestsMerge();
   void refusedSessions();
   void viewCalls();
+  void expectations();
+  void frozenResults();
   void consoleRemembers();
   void stopsEndlessLoops();
   void stopsWaiting();
@@ -257,6 +266,72 @@ void ScriptHostTest::viewCalls() {
   QCOMPARE(window.calls[3], std::string(R"(set map {"quantity":"age"})"));
   QCOMPARE(window.calls[4], std::string(R"(command step {"n":2})"));
   QVERIFY(window.calls[5].rfind("picture window after ", 0) == 0);  // it waited until the view was ready
+}
+
+/// Written with --update, then met, then missed: a difference leaves three files and names them.
+void ScriptHostTest::expectations() {
+  QTemporaryDir home, out;
+  const auto run = [&](const QString& text, bool update) {
+    QFile script(home.filePath("t.js"));
+    (void)script.open(QIODevice::WriteOnly);
+    script.write(text.toUtf8());
+    script.close();
+    ScriptSettings settings;
+    settings.verbs = fakeVerbs();
+    settings.out = out.path();
+    settings.update = update;
+    ScriptHost host(window, settings);
+    return host.runFile(script.fileName());
+  };
+  const QString text =
+      "expectDump('map', 'e/map.txt', {mask: /tick [0-9]+/}); expectDump({a: [1, 2]}, 'e/v.json'); "
+      "expectImage('map', 'e/map.png', {share: 0.1, mask: [[0, 0, 2, 2]]})";
+  const ScriptResult missing = run(text, false);
+  QVERIFY(missing.failed && missing.text.contains("--update"));
+  QVERIFY2(!run(text, true).failed, "written");
+  QVERIFY(QFile::exists(home.filePath("e/map.png")));
+  QVERIFY2(!run(text, false).failed, "met");
+  window.dumped.replace("tick 3", "tick 4");
+  QVERIFY2(!run(text, false).failed, "masked");
+
+  window.dumped.replace("two", "three");
+  const ScriptResult words = run(text, false);
+  QVERIFY(words.failed);
+  QCOMPARE(words.error.code, std::string("expectation_failed"));
+  QVERIFY2(words.text.contains("line 3: “2 three” instead of “2 two”"), qPrintable(words.text));
+  QVERIFY2(words.text.contains(out.path() + "/map.{actual,expected,diff}.txt"), qPrintable(words.text));
+  for (const char* kind : {"actual", "expected", "diff"})
+    QVERIFY(QFile::exists(out.filePath(QString("map.%1.txt").arg(kind))));
+  QVERIFY(!run(text, true).failed && !run(text, false).failed);
+
+  window.painted = Qt::black;
+  const ScriptResult colours = run(text, false);
+  QVERIFY2(colours.text.contains("196 of 200 pixels differ"), qPrintable(colours.text));
+  for (const char* kind : {"actual", "expected", "diff"})
+    QVERIFY(QFile::exists(out.filePath(QString("map.%1.png").arg(kind))));
+  QVERIFY2(!run("expectImage('map', 'e/map.png', {tolerance: 255})", false).failed, "tolerated");
+  for (const char* bad :
+       {"expectImage('map', 'e/map.png', {mask: [1]})", "expectImage('map', 'e/map.png', {tolerance: -1})",
+        "expectDump('map', 'e/map.txt', {mask: '('})", "expectDump('map')",
+        "expectImage('map', 'e/map.png', {x: 1})"}) {
+    const ScriptResult refused = run(bad, false);
+    QVERIFY2(refused.error.code == "bad_argument", bad);
+    QVERIFY2(refused.text.contains("expectImage was refused") || refused.text.contains("expectDump was refused"),
+             qPrintable(refused.text));
+  }
+  window.dumped.replace("three", "two").replace("tick 4", "tick 3"), window.painted = Qt::white;
+}
+
+/// Times of results are 0 while the clock is frozen.
+void ScriptHostTest::frozenResults() {
+  const QString text =
+      "const r = lab.open().echo({us: 3, rows: 4, deep: [{start_us: 5}]}, 0); log(r.a.us, r.a.rows, "
+      "r.a.deep[0].start_us)";
+  QVERIFY(!run(text).failed);
+  window.frozen = true;
+  QVERIFY(!run(text).failed);
+  window.frozen = false;
+  QCOMPARE(logged, (QStringList{"3 4 5", "0 4 0"}));
 }
 
 void ScriptHostTest::consoleRemembers() {

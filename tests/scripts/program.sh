@@ -69,6 +69,20 @@ check script-options 0 '^f32$' -- run "$(js options 'const s = lab.open(); s.pro
 check picture 0 -- run "$(js picture 'view.screenshot("window", "deep/w.png")')" --out "$work/pictures"
 [[ -s $work/pictures/deep/w.png ]] || { echo "picture: no file"; failures=$((failures + 1)); }
 check picture-bad 1 'unknown_|no view' -- run "$(js bad 'view.screenshot("nothing", "w.png")')" --out "$work/pictures"
+# Where windows are opened that nobody can see, a capture is printed: a missing one is an error and the program ends.
+QT_QPA_PLATFORM=offscreen timeout 60 "$KVLAB" replay "$work/none.kvcap" --to 1 >"$work/out" 2>"$work/err" </dev/null
+code=$?
+[[ $code == 3 ]] && grep -q none.kvcap "$work/err" || { echo "replay-missing: exit $code"; cat "$work/err"; failures=$((failures + 1)); }
+cat >"$work/same.js" <<'JS'
+expectDump({ a: args[0] }, "same.json");
+JS
+check expect-missing 1 'same.json is not what it should be' 'update' -- run "$work/same.js" --out "$work/e" -- 1
+check expect-update 0 -- run "$work/same.js" --update -- 1
+check expect-met 0 -- run "$work/same.js" -- 1
+check expect-missed 1 'line 2: .*“ "a": "2"” instead of “ "a": "1"”' 'same.\{actual,expected,diff\}.json' -- run "$work/same.js" --out "$work/e" -- 2
+for kind in actual expected diff; do
+  [[ -s $work/e/same.$kind.json ]] || { echo "expect-missed: no $kind"; failures=$((failures + 1)); }
+done
 KVLAB_RESOURCES=$work/void check resources 3 'KVLAB_RESOURCES' -- info
 
 ((failures == 0)) || { echo "$failures failures"; exit 1; }

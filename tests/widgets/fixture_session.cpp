@@ -361,6 +361,12 @@ class Maker {
                {token("well"), 0.08f, " well"},       {token("boathouse"), 0.06f, " boathouse"},
                {token("harbour"), 0.03f, " harbour"}, {token("lantern"), 0.02f, " lantern"}};
     s->invariants = invariants(tick);
+    s->alignment.checked = s->alignment.full = Tick(tick);
+    if (broken(tick))
+      s->alignment.findings = {
+          {{"tags", "layer 2 index 40: the map says one row, the tag another", Layer(2), Index(40), {}},
+           Tick(17),
+           "step (tick 17: evict) wrote the row last"}};
     if (tick == m_options.ticks) s->pending = {Replace{{Position(36)}, {token("barn")}}};
     const auto rows = static_cast<std::int64_t>(m_context.size());
     s->bytes = {1024 * 1024, rows * 256 * kLayers, actions.empty() ? 1024 : 4096};

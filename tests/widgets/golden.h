@@ -8,8 +8,8 @@
 
 #include <QDir>
 #include <QFile>
-#include <QImage>
 
+#include "widgets/base/expectation.h"
 #include "widgets/base/inspector_view.h"
 
 namespace kvlab::golden {
@@ -36,70 +36,21 @@ inline bool settle(InspectorView& view) {
 inline QString failuresFolder() {
   const QString path = QCoreApplication::applicationDirPath() + "/golden-failures";
   QDir().mkpath(path);
-  return path + '/';
-}
-
-/// The pixels that differ, in red over the faded picture, and how many they are.
-inline QImage difference(const QImage& actual, const QImage& expected, int tolerance, qint64* wrong) {
-  QImage diff = expected.convertToFormat(QImage::Format_RGB32);
-  *wrong = 0;
-  for (int y = 0; y < diff.height(); ++y)
-    for (int x = 0; x < diff.width(); ++x) {
-      const QRgb a = actual.pixel(x, y), b = expected.pixel(x, y);
-      const int off =
-          std::max({std::abs(qRed(a) - qRed(b)), std::abs(qGreen(a) - qGreen(b)), std::abs(qBlue(a) - qBlue(b))});
-      *wrong += off > tolerance;
-      diff.setPixel(x, y, off > tolerance ? qRgb(255, 0, 0) : qRgb(qRed(b) / 3, qGreen(b) / 3, qBlue(b) / 3));
-    }
-  return diff;
+  return path;
 }
 
 /// Empty if the picture is as expected, else what is wrong.
 inline QString compareImage(const QString& name, const QImage& shot) {
-  const QImage actual = shot.convertToFormat(QImage::Format_RGB32);
-  const QString path = folder("images") + '/' + name + ".png";
-  if (updating()) return actual.save(path, "PNG", 0) ? QString() : "cannot write " + path;
-  const QImage expected = QImage(path).convertToFormat(QImage::Format_RGB32);
-  if (expected.isNull()) return "there is no golden picture " + path + "; run with KV_UPDATE_GOLDEN=1 and look at it";
-  const QString base = failuresFolder() + name;
-  if (actual.size() != expected.size()) {
-    actual.save(base + ".actual.png");
-    return QString("%1: the size is %2x%3, expected %4x%5")
-        .arg(name)
-        .arg(actual.width())
-        .arg(actual.height())
-        .arg(expected.width())
-        .arg(expected.height());
-  }
   const bool exact = exactHere();
-  qint64 wrong = 0;
-  const QImage diff = difference(actual, expected, exact ? 0 : 48, &wrong);
-  const qint64 allowed = exact ? 0 : static_cast<qint64>(actual.width()) * actual.height() * 3 / 100;
-  if (wrong <= allowed) return {};
-  actual.save(base + ".actual.png");
-  expected.save(base + ".expected.png");
-  diff.save(base + ".diff.png");
-  return QString("%1: %2 pixels differ; see %3.*.png").arg(name).arg(wrong).arg(base);
+  const Status same = expectPicture({folder("images") + '/' + name + ".png", failuresFolder(), updating()}, shot,
+                                    {exact ? 0 : 48, exact ? 0 : 0.03});
+  return same ? QString() : QString::fromStdString(same.error().text());
 }
 
 /// The same for a text.
 inline QString compareText(const QString& name, const QString& actual) {
-  QFile file(folder("text") + '/' + name + ".txt");
-  if (updating()) {
-    if (!file.open(QIODevice::WriteOnly)) return "cannot write " + file.fileName();
-    file.write(actual.toUtf8());
-    return {};
-  }
-  if (!file.open(QIODevice::ReadOnly)) return "there is no golden text " + file.fileName();
-  const QString expected = QString::fromUtf8(file.readAll());
-  if (expected == actual) return {};
-  QFile out(failuresFolder() + name + ".actual.txt");
-  if (out.open(QIODevice::WriteOnly)) out.write(actual.toUtf8());
-  const QStringList a = actual.split('\n'), b = expected.split('\n');
-  for (int i = 0; i < std::max(a.size(), b.size()); ++i)
-    if (a.value(i) != b.value(i))
-      return QString("%1, line %2\n  actual:   %3\n  expected: %4").arg(name).arg(i + 1).arg(a.value(i), b.value(i));
-  return name + ": the texts differ";
+  const Status same = expectText({folder("text") + '/' + name + ".txt", failuresFolder(), updating()}, actual);
+  return same ? QString() : QString::fromStdString(same.error().text());
 }
 
 }  // namespace kvlab::golden

@@ -138,11 +138,43 @@ class TablesTest : public QObject {
     MirrorView view(context, nullptr);
     view.resize(700, 500);
     QVERIFY(golden::settle(view));
-    QVERIFY2(view.dump().contains("since tick 17: evict"), qPrintable(view.dump().left(200)));
+    QVERIFY2(view.dump().contains("step (tick 17: evict) wrote the row last"), qPrintable(view.dump().left(200)));
     QSignalSpy said(&context, &InspectorContext::scripted);
     view.goToNextBad();
     QVERIFY(context.focus().position.value() >= 0);
     QCOMPARE(said.count(), 1);
+  }
+  /// The damage is in layer 2: the line below tells it, and Next wrong goes there, whichever layer is shown.
+  void mirrorTellsFindingsOfOtherLayers() {
+    FakeContext context(fixture::Options{true});
+    context.setFocus(Focus{context.snapshot()->tick, CacheLayer(0), Head(0), Position(-1), LedgerId(-1)});
+    MirrorView view(context, nullptr);
+    QVERIFY(view.setOption("wrong", true));
+    view.resize(700, 500);
+    QVERIFY(golden::settle(view));
+    QCOMPARE(view.model().badCount(), 0);
+    QVERIFY2(view.dump().contains("✕ 1 finding in layer 2"), qPrintable(view.dump()));
+    QVERIFY(!view.dump().contains("in step"));
+    view.goToNextBad();
+    QCOMPARE(context.focus().layer, CacheLayer(2));
+    QVERIFY(context.focus().position.value() >= 0);
+    QVERIFY(golden::settle(view));
+    QVERIFY2(view.dump().contains("is wrong") || view.dump().contains("are wrong"), qPrintable(view.dump()));
+  }
+  /// Green is only what was checked, with when.
+  void mirrorSaysWhatWasChecked() {
+    FakeContext context;
+    MirrorView view(context, nullptr);
+    view.resize(700, 500);
+    QVERIFY(golden::settle(view));
+    QVERIFY2(view.dump().startsWith("mirror: tick 20, ✓ in step, checked after tick 20\n"),
+             qPrintable(view.dump().left(99)));
+    auto later = std::make_shared<Snapshot>(*context.snapshot());
+    later->serial += 1, later->alignment.unchecked = "fault (tick 20)";
+    context.push(later);
+    QVERIFY(golden::settle(view));
+    QVERIFY2(view.dump().startsWith("mirror: tick 20, ○ not checked since tick 20: then came fault (tick 20)\n"),
+             qPrintable(view.dump().left(99)));
   }
   void mirrorKnowsWrongTags() {
     FakeContext context;

@@ -34,11 +34,14 @@ void paintRuler(QPainter& painter, const QRect& ruler, int width, const AxisMap&
   const int step = rulerStep(axis.scale, 64);
   const auto [begin, end] = axis.inSight();
   const bool centred = axis.scale >= 20;
+  const QFontMetrics metrics = painter.fontMetrics();
   for (int i = (begin + step - 1) / step * step; i < end; i += step) {
     const double left = ruler.left() + axis.pixel(i);
     if (!centred) painter.fillRect(QRectF(std::round(left), ruler.bottom() - 5, 1, 5), theme.faint);
     const QRectF box(centred ? left - 32 : left + 4, ruler.top(), centred ? axis.scale + 64 : 64, ruler.height() - 1);
-    if (box.left() + 40 < ruler.right())
+    const double wide = metrics.horizontalAdvance(groups(i)),
+                 last = centred ? box.center().x() + wide / 2 : box.left() + wide;
+    if (last <= width - 2)
       painter.drawText(box, (centred ? Qt::AlignHCenter : Qt::AlignLeft) | Qt::AlignVCenter, groups(i));
   }
 }
@@ -91,7 +94,7 @@ void paintOutline(QPainter& painter, const QRectF& box, const QColor& colour, in
 }
 
 void paintReadout(QPainter& painter, const QRect& line, const QString& text, const QString& hint, const Theme& theme,
-                  const QString& note) {
+                  const QString& note, bool wrong) {
   painter.fillRect(line, theme.raised);
   painter.fillRect(QRect(line.left(), line.top(), line.width(), 1), theme.border);
   painter.setFont(theme.monoSmall);
@@ -101,7 +104,7 @@ void paintReadout(QPainter& painter, const QRect& line, const QString& text, con
   painter.setPen(text.isEmpty() ? theme.faint : theme.text);
   painter.drawText(inner.adjusted(0, 0, -taken, 0), Qt::AlignVCenter,
                    metrics.elidedText(text.isEmpty() ? hint : text, Qt::ElideRight, inner.width() - taken));
-  painter.setPen(theme.warning);
+  painter.setPen(wrong ? theme.error : theme.warning);
   painter.drawText(inner, Qt::AlignVCenter | Qt::AlignRight, note);
 }
 

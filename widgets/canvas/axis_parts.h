@@ -33,9 +33,9 @@ QString shortTokenText(const Snapshot& snapshot, LedgerId id);
 void paintArrow(QPainter& painter, QPointF tip, double tall, const QColor& colour);
 /// A frame that stands out from light and from dark cells.
 void paintOutline(QPainter& painter, const QRectF& box, const QColor& colour, int wide, const Theme& theme);
-/// A line below a canvas: what is read out, or how to get something there; a remark at its right.
+/// A line below a canvas: what is read out, or how to get something there; a remark at its right, `wrong` in red.
 void paintReadout(QPainter& painter, const QRect& line, const QString& text, const QString& hint, const Theme& theme,
-                  const QString& note = {});
+                  const QString& note = {}, bool wrong = false);
 /// An entry of a legend: words, and left of them a mark that has so much room.
 struct LegendEntry {
   QString words;

@@ -3,11 +3,11 @@
 
 #include <QClipboard>
 #include <QGuiApplication>
-#include <QSaveFile>
 #include <QToolButton>
 
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
+#include "widgets/base/save_file.h"
 #include "widgets/base/scroll_bars.h"
 #include "widgets/base/tight_column.h"
 #include "widgets/base/turning_splitter.h"
@@ -134,15 +134,7 @@ void EventsView::copySelection() {
 }
 
 Status EventsView::exportTrace(const QString& path) const {
-  QSaveFile file(path);
-  const auto refused = [&] {
-    return Error("io", "the trace was not written", file.errorString().toStdString(),
-                 "choose a folder that can be written");
-  };
-  if (!file.open(QIODevice::WriteOnly)) return refused();
-  const std::string text = chromeTrace(context().history()).dump();
-  if (file.write(text.data(), static_cast<qint64>(text.size())) < 0 || !file.commit()) return refused();
-  return ok();
+  return saveFile(path, QByteArray::fromStdString(chromeTrace(context().history()).dump()), "the trace");
 }
 
 void EventsView::askExport() {

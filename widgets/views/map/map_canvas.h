@@ -55,6 +55,7 @@ class MapCanvas : public AxisCanvas {
   void paintCellTexts(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintStale(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintMarks(QPainter& painter, const Parts& parts, const Theme& theme) const;
+  void paintWrong(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintCrossHair(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintOverview(QPainter& painter, const Parts& parts, const Theme& theme);
   double tokenBand() const;

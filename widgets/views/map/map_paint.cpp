@@ -4,6 +4,7 @@
 #include <QPainter>
 #include <cmath>
 
+#include "widgets/base/alignment_lamp.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/layer_text.h"
 #include "widgets/base/storage_groups.h"
@@ -28,11 +29,13 @@ void MapCanvas::paintContent(QPainter& painter, const Theme& theme) {
   paintCellTexts(painter, p, theme);
   paintStale(painter, p, theme);
   paintMarks(painter, p, theme);
+  paintWrong(painter, p, theme);
   paintCrossHair(painter, p, theme);
   painter.restore();
   if (!axis().fitted) paintOverview(painter, p, theme);
   paintReadout(painter, p.readout, readout(),
-               tr("click a cell to focus it; wheel zooms, dragging pans, double click shows all"), theme, m_note);
+               tr("click a cell to focus it; wheel zooms, dragging pans, double click shows all"), theme, m_note,
+               !m_picture->wrong.empty());
 }
 
 void MapCanvas::paintCells(QPainter& painter, const Parts& p, const Theme& theme) {
@@ -66,9 +69,15 @@ void MapCanvas::paintLayerNames(QPainter& painter, const Parts& p, const Theme& 
   int every = 1;
   while (p.layerHeight * every < 13) every *= 2;
   const int focus = context().focus().layer.value();
-  for (int l = 0; l < layers(); l += every) {
+  const auto isWrong = [this](int l) {
+    return std::any_of(m_picture->wrong.begin(), m_picture->wrong.end(),
+                       [l](const WrongCell& c) { return c.layer == l; });
+  };
+  for (int l = 0; l < layers(); ++l) {
+    const bool wrong = isWrong(l);
+    if (l % every && !wrong) continue;
     const QRect box(0, layerTop(p, l), p.cells.left() - 7, std::max(13, static_cast<int>(p.layerHeight)));
-    painter.setPen(l == focus ? theme.text : theme.faint);
+    painter.setPen(wrong ? theme.error : l == focus ? theme.text : theme.faint);
     painter.drawText(box, Qt::AlignRight | Qt::AlignVCenter, layerText(*m_picture->snapshot, CacheLayer(l)));
   }
   painter.setFont(theme.small);
@@ -143,6 +152,20 @@ void MapCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& theme
   painter.setRenderHint(QPainter::Antialiasing, false);
 }
 
+/// Damage is seen from afar: a box that is never smaller than a finger's width of pixels, whatever the zoom.
+void MapCanvas::paintWrong(QPainter& painter, const Parts& p, const Theme& theme) const {
+  const auto [begin, end] = axis().inSight();
+  for (const WrongCell& one : m_picture->wrong) {
+    if (one.layer >= layers() || (one.position >= 0 && (one.position < begin || one.position >= end))) continue;
+    QRectF box = one.position < 0 ? QRectF(p.cells.left(), layerTop(p, one.layer), p.cells.width(),
+                                           layerTop(p, one.layer + 1) - layerTop(p, one.layer))
+                                  : cell(p, one.layer, one.position);
+    const double more = std::max(0.0, 9 - box.width()) / 2;
+    box.adjust(-more, 0, more, 0);
+    paintOutline(painter, box, theme.error, 2, theme);
+  }
+}
+
 void MapCanvas::paintCrossHair(QPainter& painter, const Parts& p, const Theme& theme) const {
   const auto outline = [&](const QRectF& box, const QColor& colour, int wide) {
     paintOutline(painter,
@@ -190,6 +213,11 @@ void MapCanvas::paintOverview(QPainter& painter, const Parts& p, const Theme& th
   painter.fillRect(QRectF(p.overview.left(), p.overview.top(), left - p.overview.left(), p.overview.height()), shade);
   painter.fillRect(QRectF(left + wide, p.overview.top(), p.overview.right() + 1 - left - wide, p.overview.height()),
                    shade);
+  for (const WrongCell& one : m_picture->wrong)
+    if (one.position >= 0)
+      painter.fillRect(
+          QRectF(p.overview.left() + one.position * perItem - 1, p.overview.top() - 3, 3, p.overview.height() + 6),
+          theme.error);
   painter.setBrush(Qt::NoBrush);
   painter.setPen(theme.focus);
   painter.drawRect(QRectF(std::round(left), p.overview.top() - 1, std::round(wide) - 1, p.overview.height() + 1));
@@ -214,6 +242,9 @@ QString MapCanvas::readout() const {
                 : std::isnan(value) ? tr("not resident, no value")
                                     : titleInText(quantity) + " " + valueText(quantity, value));
   const auto place = at(position);
+  for (const Finding& one : s.alignment.findings)
+    if (one.violation.layer && one.violation.layer->value() == layer && findingPosition(s, one) == position)
+      parts << "✕ " + findingText(one);
   if (quantity != Quantity::Staleness && s.exactness && place < s.exactness->size() &&
       (*s.exactness)[place] != Exactness::Exact)
     parts << valueText(Quantity::Staleness, static_cast<float>((*s.exactness)[place]));

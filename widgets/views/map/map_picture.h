@@ -18,6 +18,12 @@ struct StaleRun {
   Exactness why = Exactness::Exact;
 };
 
+/// A cell that a check has found wrong; position -1 = the layer as a whole.
+struct WrongCell {
+  int layer = 0;
+  std::int32_t position = -1;
+};
+
 struct MapPicture {
   std::shared_ptr<const Tile> tile;
   ColourScale scale;
@@ -25,6 +31,7 @@ struct MapPicture {
   std::vector<std::int32_t> edited;   // positions born by a replacement or an insertion, ascending
   std::vector<std::int32_t> pending;  // positions that pending actions will change, ascending
   std::vector<StaleRun> stale;        // ascending, exact rows left out
+  std::vector<WrongCell> wrong;       // known findings that name a layer
   SnapshotPtr snapshot;
 };
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "widgets/base/alignment_lamp.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
@@ -110,6 +111,8 @@ void MapView::take() {
   m_canvas->setNote(QString());
   if (!tile && !m_tiles.atNewest() && (tile = tileFromSnapshot(*snapshot, Quantity::Residency)))
     m_canvas->setNote(tr("values of tick %1 are gone: residency shown").arg(snapshot->tick.value()));
+  if (const AlignmentLamp lamp = alignmentLamp(*snapshot); lamp.state == AlignmentLamp::State::Wrong)
+    m_canvas->setNote(lamp.text);
   if (!tile) return emit readyChanged();
   const quint64 job = ++m_job;
   if (tile->values.size() < kBigTile) {
@@ -164,6 +167,8 @@ QString MapView::dump() const {
     for (std::int32_t p : positions) texts << QString::number(p);
     return texts.isEmpty() ? QStringLiteral("none") : texts.join(' ');
   };
+  for (const WrongCell& one : picture->wrong)
+    out += QString("wrong: layer %1, position %2\n").arg(layerText(*picture->snapshot, one.layer)).arg(one.position);
   out +=
       "edited: " + list(picture->edited) + "\npending: " + list(picture->pending) + "\n" + m_canvas->readout() + "\n";
   return out;

@@ -2,9 +2,10 @@
 #include "widgets/views/mirror/mirror_lines.h"
 
 #include <QCoreApplication>
-#include <QStringList>
 #include <algorithm>
 #include <unordered_map>
+
+#include "widgets/base/alignment_lamp.h"
 
 namespace kvlab {
 namespace {
@@ -94,15 +95,12 @@ void checkSlots(MirrorLayer& out, const std::vector<std::int32_t>& position) {
   }
 }
 
-void addViolations(MirrorLayer& out, const Snapshot& s, CacheLayer layer, const std::vector<std::int32_t>& position) {
-  if (!s.report) return;
-  for (const Violation& v : s.report->violations) {
-    if (!v.layer || *v.layer != layer || !v.index || v.index->value() < 0) continue;
-    const auto i = at(v.index->value());
-    if (i >= out.map->size()) continue;
-    const auto id = at(out.map->ledger[i].value());
-    out.findings.push_back({v.index->value(), id < position.size() ? position[id] : -1,
-                            QString::fromStdString(v.invariant + ": " + v.detail)});
+void addFindings(MirrorLayer& out, const Snapshot& s, CacheLayer layer) {
+  for (const Finding& one : s.alignment.findings) {
+    const Violation& v = one.violation;
+    if (!v.layer || *v.layer != layer || !v.index || v.index->value() < 0 || at(v.index->value()) >= out.map->size())
+      continue;
+    out.findings.push_back({v.index->value(), findingPosition(s, one), findingText(one)});
   }
 }
 }  // namespace
@@ -117,29 +115,10 @@ MirrorLayer mirrorOf(const Snapshot& s, CacheLayer layer) {
   checkOrder(out, position);
   checkPhases(out, position);
   checkSlots(out, position);
-  addViolations(out, s, layer, position);
+  addFindings(out, s, layer);
   std::stable_sort(out.findings.begin(), out.findings.end(),
                    [](const auto& a, const auto& b) { return a.index < b.index; });
   return out;
-}
-
-MirrorCause causeOf(const Snapshot& s, const std::vector<SnapshotPtr>& history) {
-  MirrorCause cause;
-  for (const InvariantState& state : s.invariants)
-    if (!state.ok && state.firstFailure && (cause.tick.value() < 0 || *state.firstFailure < cause.tick))
-      cause.tick = *state.firstFailure;
-  if (cause.tick.value() < 0) return cause;
-  cause.text = say("since tick %1").arg(cause.tick.value());
-  for (const SnapshotPtr& old : history) {
-    if (!old->report || old->report->tick != cause.tick) continue;
-    QStringList names;
-    for (const Action& action : old->report->actions) {
-      const QString kind = QString::fromStdString(toJson(action).value("action", "")).replace('_', ' ');
-      if (!names.contains(kind)) names << kind;
-    }
-    if (!names.isEmpty()) cause.text += ": " + names.join(", ");
-  }
-  return cause;
 }
 
 }  // namespace kvlab

@@ -24,15 +24,8 @@ struct MirrorLayer {
   const ResidencyView* map = nullptr;   // of the snapshot
 };
 
-/// Checks the map's order, its phases and its slots against the context, and adds the violations
-/// that the last tick reported for this layer. Cost: a few passes over context and map.
+/// Checks the map's order, its phases and its slots against the context, and adds what checks of the engine have found
+/// in this layer. Cost: a few passes over context and map.
 MirrorLayer mirrorOf(const Snapshot& snapshot, CacheLayer layer);
-
-/// What caused the findings, as far as the session remembers: "since tick 17: evict, evict".
-struct MirrorCause {
-  Tick tick{-1};
-  QString text;
-};
-MirrorCause causeOf(const Snapshot& snapshot, const std::vector<SnapshotPtr>& history);
 
 }  // namespace kvlab

@@ -3,8 +3,10 @@
 
 #include <QHeaderView>
 #include <QScrollBar>
+#include <algorithm>
 #include <map>
 
+#include "widgets/base/alignment_lamp.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/layer_text.h"
 #include "widgets/base/view_registry.h"
@@ -45,7 +47,8 @@ void MirrorView::makeStrip() {
   m_onlyBad = stripCheck(tr("Only wrong lines"), tr("Only wrong lines"), tr("Hide the lines that are in order"));
   addOption("wrong", m_onlyBad, [this] { fill(); });
   strip()->addStretch(1);
-  m_next = stripButton(tr("Next wrong"), tr("Next wrong"), tr("Focus the next line that is wrong (N)"));
+  m_next =
+      stripButton(tr("Next wrong"), tr("Next wrong"), tr("Focus the next line that is wrong, in whichever layer (N)"));
   setOwn({m_next});
   connect(m_next, &QToolButton::clicked, this, &MirrorView::goToNextBad);
   connect(addViewAction(tr("Next wrong line"), m_next->toolTip(), Qt::Key_N), &QAction::triggered, this,
@@ -113,26 +116,50 @@ void MirrorView::askTags() {
   emit readyChanged();
 }
 
+/// The first known finding that has a line here, or that has none; null where there is none.
+const Finding* MirrorView::known(bool here) const {
+  const SnapshotPtr s = shown();
+  if (!s) return nullptr;
+  const auto& layers = m_model->layers();
+  for (const Finding& one : s->alignment.findings) {
+    const bool inSight = one.violation.index && one.violation.layer &&
+        std::find(layers.begin(), layers.end(), *one.violation.layer) != layers.end();
+    if (inSight == here) return &one;
+  }
+  return nullptr;
+}
+
+/// Lines of the layers shown, then what is known of all layers.
 void MirrorView::sayState() {
   const SnapshotPtr s = shown();
   if (!s || !hasRows()) return;
   const auto look = theme();
   const int bad = m_model->badCount();
-  const MirrorCause cause = causeOf(*s, context().history());
-  QString text = bad == 0 ? tr("✓ in step")
-      : bad == 1          ? tr("✕ one line is wrong")
-                          : tr("✕ %1 lines are wrong").arg(bad);
-  if (bad && !cause.text.isEmpty()) text += ", " + cause.text;
+  const AlignmentLamp lamp = alignmentLamp(*s);
+  QStringList parts;
+  if (bad == 1) parts << tr("✕ one line is wrong");
+  if (bad > 1) parts << tr("✕ %1 lines are wrong").arg(bad);
+  if (const Finding* first = bad ? known(true) : nullptr)
+    parts.back() += tr(" since tick %1: %2").arg(first->since.value()).arg(QString::fromStdString(first->blame));
+  const bool more = lamp.state == AlignmentLamp::State::Wrong && (bad == 0 || known(false));
+  if (bad == 0 || more) parts << (bad ? tr("of all: ") : QString()) + lamp.text.mid(bad ? 2 : 0);
   const int row = m_model->rowOf(context().focus().position.value());
   const QString here = row >= 0 ? m_model->findingsOf(row) : QString();
-  if (!here.isEmpty()) text += tr("   position %1: ").arg(m_model->positionOf(row)) + here;
-  m_state->setText(text);
-  m_state->setStyleSheet(QString("#readout { color: %1; }").arg((bad ? look->error : look->ok).name()));
-  m_state->setToolTip(bad ? text : tr("Every row of the cache belongs to the position it stands at"));
-  m_next->setEnabled(bad > 0);
+  if (!here.isEmpty()) parts << tr("position %1: ").arg(m_model->positionOf(row)) + here;
+  m_state->setText(parts.join("   "));
+  const QColor colour = bad ? look->error : lamp.colour(*look);
+  m_state->setStyleSheet(QString("#readout { color: %1; }").arg(colour.name()));
+  m_state->setToolTip(here.isEmpty() ? lamp.tip : here);
+  m_next->setEnabled(bad > 0 || more);
 }
 
+/// The next wrong line, or the layer of a finding where those shown have none.
 void MirrorView::goToNextBad() {
+  if (const Finding* other = m_model->badCount() == 0 ? known(false) : nullptr) {
+    const CacheLayer layer = other->violation.layer.value_or(context().focus().layer);
+    const std::int32_t position = findingPosition(*shown(), *other);
+    return position >= 0 ? clickCell(layer, Position(position)) : clickLayer(layer);
+  }
   const int row = m_model->nextBad(m_table->currentIndex().row());
   if (row < 0) return;
   m_table->showRow(row);

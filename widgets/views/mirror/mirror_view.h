@@ -35,6 +35,7 @@ class MirrorView : public InspectorView {
   void makeStrip();
   void fill();
   void askTags();
+  const Finding* known(bool here) const;
   void sayState();
   std::vector<CacheLayer> chosenLayers() const;
   static constexpr int kMostLayers = 8;  // columns beyond these help nobody

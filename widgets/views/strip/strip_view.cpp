@@ -5,11 +5,22 @@
 #include <QGuiApplication>
 #include <cmath>
 
+#include "widgets/base/alignment_lamp.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/view_registry.h"
 
 namespace kvlab {
+namespace {
+/// What checks have found wrong: with the rows of a token, else with any.
+QString wrongAt(const Snapshot& s, const Chip* chip) {
+  QString out;
+  for (const Finding& one : s.alignment.findings)
+    if (chip && chip->wrong && findingPosition(s, one) == chip->position) out += "   ✕ " + findingText(one);
+  const AlignmentLamp lamp = alignmentLamp(s);
+  return out.isEmpty() && lamp.state == AlignmentLamp::State::Wrong ? "   " + lamp.text : out;
+}
+}  // namespace
 
 StripView::StripView(InspectorContext& context, QWidget* parent)
     : InspectorView(context, parent), m_tiles(context, "strip", this), m_text(new TokenText(context, this)) {
@@ -111,17 +122,20 @@ void StripView::sayReadout() {
   const Position at = context().hovered().value() >= 0 ? context().hovered() : context().focus().position;
   for (const Chip& chip : m_text->chips())
     if (chip.position >= 0 && chip.position == at.value())
-      return m_readout->setText(QStringList{
-          at == context().hovered() ? tr("under pointer") : tr("focus"), tr("position %1").arg(at.value()),
-          tokenText(*s, chip.ledger), tr("ledger %1").arg(chip.ledger.value()),
-          QString("%1 %2").arg(titleInText(context().quantity()), valueText(context().quantity(), chip.value))}
-                                    .join("   "));
+      return m_readout->setText(
+          QStringList{
+              at == context().hovered() ? tr("under pointer") : tr("focus"), tr("position %1").arg(at.value()),
+              tokenText(*s, chip.ledger), tr("ledger %1").arg(chip.ledger.value()),
+              QString("%1 %2").arg(titleInText(context().quantity()), valueText(context().quantity(), chip.value))}
+              .join("   ") +
+          wrongAt(*s, &chip));
   if (const QString ghost = ghostText(*s, context().focus()); !ghost.isEmpty()) return m_readout->setText(ghost);
   std::size_t ghosts = 0;
   for (const Chip& chip : m_text->chips()) ghosts += chip.position < 0;
   m_readout->setText(tr("%1, %2 shown")
                          .arg(counted(s->length(), tr("token"), tr("tokens")),
-                              counted(static_cast<qint64>(ghosts), tr("ghost"), tr("ghosts"))));
+                              counted(static_cast<qint64>(ghosts), tr("ghost"), tr("ghosts"))) +
+                     wrongAt(*s, nullptr));
 }
 
 void StripView::copySelection() {
@@ -133,12 +147,13 @@ QString StripView::dump() const {
   if (isEmpty() || !shown()) return "strip: empty\n";
   QString out = QString("strip: %1, tick %2\n").arg(name(context().quantity()).data()).arg(shown()->tick.value());
   for (const Chip& chip : m_text->chips())
-    out += QString("%1 %2 %3\n")
+    out += QString("%1 %2 %3%4\n")
                .arg(chip.position >= 0 ? QString::number(chip.position) : QStringLiteral("-"),
                     tokenText(*shown(), chip.ledger),
                     chip.position < 0            ? QString::fromUtf8(name(shown()->ledger[chip.ledger].state).data())
                         : std::isnan(chip.value) ? QStringLiteral("none")
-                                                 : valueText(context().quantity(), chip.value));
+                                                 : valueText(context().quantity(), chip.value),
+                    chip.wrong ? QStringLiteral(" WRONG") : QString());
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "widgets/base/alignment_lamp.h"
 #include "widgets/base/inspector_view.h"
 
 namespace kvlab {
@@ -54,6 +55,10 @@ std::vector<Chip> chipsOf(const Snapshot& s, bool ghosts) {
     chips.push_back({s.context[p], static_cast<std::int32_t>(p), 0, NAN});
   }
   addGhosts(s.context.size());
+  for (const Finding& one : s.alignment.findings) {
+    const std::int32_t position = findingPosition(s, one);
+    for (Chip& chip : chips) chip.wrong = chip.wrong || (position >= 0 && chip.position == position);
+  }
   return chips;
 }
 
@@ -171,6 +176,11 @@ void TokenText::paintChip(QPainter& painter, int chip, const ColourTable& colour
   painter.setPen(ghost ? theme.ghost : c.index == 0 ? theme.text : readableOn(colours[c.index]));
   painter.drawText(box, Qt::AlignCenter, textOf(c));
   paintStale(painter, c, box, theme);
+  if (c.wrong) {
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(theme.error, 2));
+    painter.drawRoundedRect(QRectF(box).adjusted(-2, -2, 2, 2), 4, 4);
+  }
   const bool focused = c.ledger == m_context.focus().ledger;
   const bool hovered = c.position >= 0 && m_context.hovered().value() == c.position;
   const bool inSelection = chip >= from && chip < to;
@@ -321,6 +331,8 @@ bool TokenText::viewportEvent(QEvent* event) {
         (*m_snapshot->exactness)[place] != Exactness::Exact)
       lines << tr("%1: not what a rebuild would give")
                    .arg(valueText(Quantity::Staleness, static_cast<float>((*m_snapshot->exactness)[place])));
+    for (const Finding& one : m_snapshot->alignment.findings)
+      if (c.wrong && findingPosition(*m_snapshot, one) == c.position) lines << findingText(one);
     QToolTip::showText(help->globalPos(), lines.join('\n'), viewport(), chipRect(chip));
     return true;
   }

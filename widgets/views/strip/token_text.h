@@ -18,6 +18,7 @@ struct Chip {
   std::int32_t position = -1;  // -1: a ghost, not in the context
   std::uint8_t index = 0;      // into the colour table
   float value = 0;             // not-a-number = none
+  bool wrong = false;          // a check has found a row of the token wrong, in whichever layer
 };
 
 /// All chips of a snapshot. Ghosts stand before the tokens that replaced them, or after the tokens

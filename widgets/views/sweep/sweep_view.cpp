@@ -4,13 +4,13 @@
 #include <QComboBox>
 #include <QHeaderView>
 #include <QLineEdit>
-#include <QSaveFile>
 #include <QToolButton>
 #include <algorithm>
 
 #include "core/api/pareto_svg.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
+#include "widgets/base/save_file.h"
 #include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/canvas/series_palette.h"
@@ -73,9 +73,7 @@ void SweepView::makeStrip() {
   setOwn({m_export});
   connect(m_export, &QToolButton::clicked, this, [this] {
     askSaveFile(tr("Export Plot"), QStringLiteral("pareto.svg"), tr("SVG (*.svg)"), [this](const QString& path) {
-      if (!exportSvg(path))
-        emit context().failed(
-            {"io", "the plot was not written", path.toStdString() + " cannot be written", "choose another file"});
+      if (const Status written = exportSvg(path); !written) emit context().failed(written.error());
     });
   });
 }
@@ -211,11 +209,8 @@ void SweepView::onTheme() {
   m_model->followTheme();
 }
 
-bool SweepView::exportSvg(const QString& path) const {
-  QSaveFile file(path);
-  const std::string svg = paretoSvg(m_shown ? m_shown->name : "", m_points);
-  return file.open(QIODevice::WriteOnly) &&
-      file.write(svg.data(), static_cast<qint64>(svg.size())) == static_cast<qint64>(svg.size()) && file.commit();
+Status SweepView::exportSvg(const QString& path) const {
+  return saveFile(path, QByteArray::fromStdString(paretoSvg(m_shown ? m_shown->name : "", m_points)), "the plot");
 }
 
 QString SweepView::tsv() const { return m_model->rowCount() ? m_table->tsv() : QString(); }

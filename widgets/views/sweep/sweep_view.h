@@ -20,7 +20,7 @@ class SweepView : public InspectorView {
   ParetoPlot& plot() { return *m_plot; }
   DataTable& table() { return *m_table; }
   /// The plot as kvlab sweep writes it; false if the file cannot be written.
-  bool exportSvg(const QString& path) const;
+  Status exportSvg(const QString& path) const;
 
  protected:
   void onSnapshot() override;

@@ -63,7 +63,7 @@ void addChange(const WlodChange& c, std::vector<WlodFact>& out) {
                  tr("%1 of %2 (%3): %4 hierarchical, %5 temporal, %6 both")
                      .arg(all - clean)
                      .arg(counted(all, tr("row"), tr("rows")))
-                     .arg(percent(c.share))
+                     .arg(percent(share(all - clean, all)))
                      .arg(hierarchical)
                      .arg(temporal)
                      .arg(both),
@@ -74,7 +74,8 @@ void addChange(const WlodChange& c, std::vector<WlodFact>& out) {
                   {FactShare::Of::Hierarchical, share(hierarchical, all)},
                   {FactShare::Of::Both, share(both, all)}}});
   out.push_back({tr("Computed"),
-                 (c.full ? tr("all rows: ") : tr("only dirty rows: ")) + QString::fromStdString(c.reason),
+                 (c.full ? tr("all rows: ") : tr("only dirty rows: ")) +
+                     (c.reason.empty() ? tr("wlod.recompute says so") : QString::fromStdString(c.reason)),
                  tr("Whether only the dirty rows or all were computed, and why")});
   QStringList work{tr("%1 computed").arg(c.computed), c.full ? tr("none kept") : tr("layer 0 of %1 kept").arg(kept0),
                    tr("%1 made anew").arg(counted(static_cast<qint64>(c.gists.size()), tr("gist"), tr("gists")))};

@@ -8,5 +8,7 @@ namespace kvlab {
 
 /// A copy in which every measured duration is 0; what it shares with the original stays shared.
 SnapshotPtr withoutTimes(const SnapshotPtr& snapshot);
+/// The same for what a verb answered: durations and what is estimated from them are 0.
+void stopTimes(nlohmann::json& value);
 
 }  // namespace kvlab

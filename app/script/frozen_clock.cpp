@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/frozen_clock.h"
+#include "app/script/frozen_clock.h"
+
+#include <regex>
+#include <set>
 
 #include "core/api/lanes_view.h"
 #include "core/api/policy_audit.h"
@@ -29,7 +32,22 @@ void stop(LanesView& lanes) {
   }
 }
 
+/// "about 12 us" and "about 15 us" become the same.
+std::string withoutTimes(const std::string& text) {
+  static const std::regex kTime("[0-9.]+ us");
+  return std::regex_replace(text, kTime, "0 us");
+}
+
 }  // namespace
+
+void stopTimes(nlohmann::json& value) {
+  static const std::set<std::string> kTimes{"us", "start_us", "ms", "rowUs", "pairUs", "incrementalUs", "fullUs"};
+  if (!value.is_structured()) return;
+  for (auto at = value.begin(); at != value.end(); ++at)
+    if (value.is_object() && at->is_number() && kTimes.count(at.key())) *at = 0;
+    else if (value.is_object() && at->is_string() && at.key() == "reason") *at = withoutTimes(at->get<std::string>());
+    else stopTimes(*at);
+}
 
 SnapshotPtr withoutTimes(const SnapshotPtr& snapshot) {
   if (!snapshot) return nullptr;
@@ -37,7 +55,12 @@ SnapshotPtr withoutTimes(const SnapshotPtr& snapshot) {
   replace(copy->report, [](TickReport& report) { stop(report); });
   replace(copy->policies, [](PolicyAudit& audit) { audit.us = 0; });
   replace(copy->lanes, [](LanesView& lanes) { stop(lanes); });
-  replace(copy->wlod, [](WlodView& wlod) { replace(wlod.change, [](WlodChange& change) { change.us = 0; }); });
+  replace(copy->wlod, [](WlodView& wlod) {
+    replace(wlod.change, [](WlodChange& change) {
+      change.us = change.incrementalUs = change.fullUs = 0;
+      change.reason = withoutTimes(change.reason);
+    });
+  });
   return copy;
 }
 

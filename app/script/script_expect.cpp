@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Pictures and texts of views: written, or compared with what a script expects.
+#include <QDir>
+#include <QElapsedTimer>
+#include <QFileInfo>
+
+#include "app/script/script_calls.h"
+#include "core/verbs/verb_args.h"
+#include "widgets/base/expectation.h"
+#include "widgets/base/save_file.h"
+
+namespace kvlab {
+namespace {
+
+using Json = nlohmann::json;
+
+/// What all pictures take, and what else a call takes.
+std::vector<ArgInfo> pictureOptions(std::vector<ArgInfo> more) {
+  const auto side = [](const char* name) {
+    return arg::integer(name, ScriptCalls::kLeastPixels, ScriptCalls::kMostPixels).orNone();
+  };
+  more.insert(more.end(), {side("width"), side("height"), arg::number("dpr", 0.5, 4).orElse(1)});
+  return more;
+}
+
+const Json& optionsOf(const VerbArgs& in) {
+  static const Json none = Json::object();
+  return in.has("options") ? in.raw("options") : none;
+}
+
+QSize sizeOf(const VerbArgs& in) {
+  return {static_cast<int>(in.integer("width")), static_cast<int>(in.integer("height"))};
+}
+
+/// [[x, y, width, height], ..] as places of a picture's pixels.
+QList<QRect> rectsOf(VerbArgs& in) {
+  QList<QRect> out;
+  if (!in.has("mask")) return out;
+  const double dpr = in.number("dpr");
+  for (const Json& one : in.raw("mask")) {
+    const bool four = one.is_array() && one.size() == 4 &&
+        std::all_of(one.begin(), one.end(), [](const Json& value) { return value.is_number(); });
+    if (!four) in.fail("mask", one, "is not a list of [x, y, width, height]");
+    else
+      out << QRectF(one[0].get<double>() * dpr, one[1].get<double>() * dpr, one[2].get<double>() * dpr,
+                    one[3].get<double>() * dpr)
+                 .toAlignedRect();
+  }
+  return out;
+}
+
+QList<QRegularExpression> patternsOf(VerbArgs& in) {
+  QList<QRegularExpression> out;
+  if (!in.has("mask")) return out;
+  for (const Json& one : in.raw("mask")) {
+    const QString text = one.is_string() ? QString::fromStdString(one.get<std::string>()) : QString();
+    out << QRegularExpression(text, QRegularExpression::MultilineOption);
+    if (text.isEmpty() || !out.back().isValid()) in.fail("mask", one, "is not a regular expression");
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Json> ScriptCalls::viewSize(VerbArgs& in) {
+  const Status sized = m_window.setSize(sizeOf(in));
+  return sized ? Result<Json>(Json()) : Result<Json>(sized.error());
+}
+
+/// The picture that `options` describe, once the view shows the current tick.
+Result<QImage> ScriptCalls::pictureOf(const QString& what, VerbArgs& options) {
+  PictureRequest request;
+  request.what = what;
+  const bool sized = options.has("width") || options.has("height");
+  for (const char* side : {"width", "height"})
+    if (sized && !options.has(side)) options.fail(side, nullptr, "is missing");
+  if (options.error()) return *options.error();
+  if (sized) request.size = sizeOf(options);
+  request.dpr = options.number("dpr");
+  if (const Status ready = waitUntilReady(request); !ready) return ready.error();
+  return m_window.picture(request);
+}
+
+Result<Json> ScriptCalls::viewScreenshot(VerbArgs& in) {
+  static const std::vector<ArgInfo> kOptions = pictureOptions({});
+  VerbArgs options(kOptions, optionsOf(in));
+  const QImage image = KV_TRY(pictureOf(QString::fromStdString(in.text("what")), options));
+  const QString path = QString::fromStdString(resolved(in.text("path"), true));
+  QDir().mkpath(QFileInfo(path).absolutePath());
+  KV_TRY(savePicture(path, image));
+  return Json{{"path", path.toStdString()}, {"width", image.width()}, {"height", image.height()}};
+}
+
+Result<Json> ScriptCalls::viewDump(VerbArgs& in) {
+  return Json(KV_TRY(dumpOf(QString::fromStdString(in.text("what")))).toStdString());
+}
+
+Result<QString> ScriptCalls::dumpOf(const QString& what) {
+  if (const Status ready = waitUntilReady(PictureRequest{what}); !ready) return ready.error();
+  return m_window.dump(what);
+}
+
+Status ScriptCalls::waitUntilReady(const PictureRequest& request) {
+  QElapsedTimer waited;
+  waited.start();
+  constexpr qint64 kLimitMs = 60'000;
+  Result<bool> ready = false;
+  wait([&] {
+    ready = m_window.readyFor(request);
+    return !ready || *ready || waited.elapsed() > kLimitMs;
+  });
+  if (!ready) return ready.error();
+  if (m_stopped) return cancelled();
+  if (*ready) return ok();
+  return Error("not_ready", "no picture of " + request.what.toStdString() + " was written",
+               "the view did not show the current tick within 60 s", "look at the log for its error");
+}
+
+/// Expected files stand beside the script; what a difference leaves goes to --out.
+Expectation ScriptCalls::expectation(const VerbArgs& in) const {
+  const QString file = QString::fromStdString(in.text("file"));
+  return {QDir::cleanPath(QDir(m_folder).filePath(file)),
+          m_settings.out.isEmpty() ? QStringLiteral(".") : m_settings.out, m_settings.update};
+}
+
+Result<Json> ScriptCalls::expectImage(VerbArgs& in) {
+  static const std::vector<ArgInfo> kOptions =
+      pictureOptions({arg::integer("tolerance", 0, 255).orElse(0), arg::number("share", 0, 1).orElse(0),
+                      arg::of("mask", ArgType::List).orNone()});
+  VerbArgs options(kOptions, optionsOf(in));
+  PictureRules rules;
+  rules.tolerance = static_cast<int>(options.integer("tolerance"));
+  rules.share = options.number("share");
+  rules.masks = rectsOf(options);
+  const QImage image = KV_TRY(pictureOf(QString::fromStdString(in.text("what")), options));
+  KV_TRY(expectPicture(expectation(in), image, rules));
+  return Json();
+}
+
+Result<Json> ScriptCalls::expectDump(VerbArgs& in) {
+  static const std::vector<ArgInfo> kOptions = {arg::of("mask", ArgType::List).orNone()};
+  VerbArgs options(kOptions, optionsOf(in));
+  const QList<QRegularExpression> masks = patternsOf(options);
+  if (options.error()) return *options.error();
+  QString text = QString::fromStdString(in.text("value"));
+  if (in.has("what")) text = KV_TRY(dumpOf(QString::fromStdString(in.text("what"))));
+  KV_TRY(expectText(expectation(in), text, masks));
+  return Json();
+}
+
+}  // namespace kvlab

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// What readers are told of cache and mirror: a finding stays, with the event that wrote the row last, until a check
+// holds again; without a check since the last change nobody is told that all is in step.
+#include "support/session_fixture.h"
+
+using namespace kvlab;
+
+namespace {
+
+const Alignment& told(const SessionFixture& session) {
+  static SnapshotPtr kept;
+  kept = session->snapshot();
+  return kept->alignment;
+}
+
+std::string blamed(const SessionFixture& session) {
+  const Alignment known = told(session);
+  return known.findings.empty() ? std::string() : known.findings.front().blame;
+}
+
+/// Damages a stored tag behind the engine's back, as a bug or broken memory would.
+void flipTag(const SessionFixture& session, CacheLayer layer, int index) {
+  RowPool& pool = session->parts().store.pool(layer);
+  const std::span<const Slot> slot(&session->state().map(layer).slotOf[at(index)], 1);
+  std::vector<std::uint8_t> record(at(pool.stride()));
+  pool.readRecords(slot, record.data());
+  record[at(kernels::rowLayout(pool.format()).tag)] ^= 1;
+  pool.writeRecords(slot, record.data());
+}
+
+bool says(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+class AlignmentTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void inStepIsSaidOfWhatWasChecked() {
+    SessionFixture session;
+    QCOMPARE(told(session).checked, Tick(-1));
+    session.prompt(40);
+    QCOMPARE(told(session).checked, Tick(1));
+    QCOMPARE(told(session).full, Tick(-1));
+    session.must("pin", {{"ledger", 3}});
+    QCOMPARE(told(session).unchecked, std::string());  // changes without a tick are checked as well
+    session.must("invariants");
+    QCOMPARE(told(session).full, Tick(1));
+    SessionFixture lax(json{{"check", {{"level", "off"}}}});
+    lax.prompt(40);
+    QCOMPARE(told(lax).checked, Tick(-1));
+    lax.must("invariants");
+    QVERIFY(told(lax).unchecked.empty());
+    lax.must("step");
+    QCOMPARE(told(lax).unchecked, std::string("step (tick 2: add)"));
+  }
+
+  void aFaultIsUncheckedThenFoundThenStays() {
+    SessionFixture session(json{{"faults", true}});
+    session.prompt(40);
+    session.must("fault", {{"kind", "tag_bit"}, {"layer", 1}, {"index", 20}, {"bit", 0}});
+    QVERIFY(told(session).findings.empty());
+    QCOMPARE(told(session).unchecked, std::string("fault (tick 1)"));
+    session.must("invariants");
+    QCOMPARE(told(session).findings.size(), std::size_t{2});  // the tag, and the checksum over it
+    QCOMPARE(told(session).findings[0].violation.invariant, std::string("row_tags"));
+    QCOMPARE(told(session).findings[0].violation.layer, CacheLayer(1));
+    QCOMPARE(told(session).findings[0].since, Tick(1));
+    QCOMPARE(blamed(session), std::string("fault (tick 1) wrote the row last"));
+    for (int i = 0; i < 3; ++i) session.must("step");
+    session.must("inject", {{"actions", {{{"action", "delete"}, {"position", 2}}}}});
+    session.must("apply");
+    QCOMPARE(told(session).findings.size(), std::size_t{2});
+    QCOMPARE(told(session).findings[0].since, Tick(1));
+    QCOMPARE(blamed(session), std::string("fault (tick 1) wrote the row last"));
+    Result<std::unique_ptr<Session>> fork = session->fork();
+    QCOMPARE((*fork)->snapshot()->alignment.findings.size(), std::size_t{2});
+    QVERIFY((*fork)->snapshot()->alignment.unchecked.empty());
+    session.must("rebuild");
+    QVERIFY(told(session).findings.empty() && told(session).unchecked.empty());
+  }
+
+  void damageThatNoEventDid() {
+    SessionFixture session;
+    session.prompt(40);
+    session.must("step", {{"n", 3}});
+    flipTag(session, CacheLayer(0), 7);
+    session.must("step");
+    QVERIFY2(says(blamed(session), "no event has written the row since the check after step (tick 4: add)"),
+             blamed(session).c_str());
+    QVERIFY2(says(blamed(session), "promptIds (tick 1"), blamed(session).c_str());
+    session.must("goto", {{"tick", 2}});
+    QCOMPARE(told(session).findings.size(), std::size_t{2});
+    session.must("reset");
+    QVERIFY(told(session).findings.empty() && told(session).unchecked.empty());
+  }
+
+  void writersAreTheEventsThatWrote_data() {
+    QTest::addColumn<QByteArray>("manifest");
+    QTest::newRow("slots") << QByteArray("{}");
+    QTest::newRow("in place") << QByteArray(R"({"layout": "contiguous_splice"})");
+  }
+  /// A replaced pair writes its row; rows behind it are written by what computes or moves them.
+  void writersAreTheEventsThatWrote() {
+    QFETCH(QByteArray, manifest);
+    SessionFixture session(json::parse(manifest.toStdString()));
+    session.prompt(40);
+    const auto writer = [&](int position) {
+      const CacheState& state = session->state();
+      return state.group(CacheLayer(1)).writers[at(state.context[at(position)].value())];
+    };
+    session.must("step");
+    QCOMPARE(writer(3), 1);
+    QCOMPARE(writer(40), 2);
+    session.must(
+        "inject",
+        {{"actions",
+          {{{"action", "replace_pair"}, {"original_pos1", 10}, {"original_pos2", 11}, {"new_token_ids", {9}}}}}});
+    session.must("apply");
+    QCOMPARE(writer(3), 1);
+    QCOMPARE(writer(10), 3);
+    QCOMPARE(writer(20), manifest == "{}" ? 1 : 3);  // moved up by one slot
+    session.must("rebuild");
+    QCOMPARE(writer(3), 4);
+    session.must("undo");
+    session.must("undo");
+    QCOMPARE(writer(20), 1);
+    session.must("setLayout", {{"layout", "paged"}});
+    QCOMPARE(writer(3), 3);
+  }
+
+  void recomputedRowsAreWritten() {
+    SessionFixture session(json{{"after_edit", "recompute"}});
+    session.prompt(40);
+    session.must("inject", {{"actions", {{{"action", "replace"}, {"positions", {10}}, {"new_token_ids", {9}}}}}});
+    session.must("apply");
+    const CacheState& state = session->state();
+    const Column<std::int32_t>& writers = state.group(CacheLayer(1)).writers;
+    QCOMPARE(writers[at(state.context[5].value())], 1);
+    QCOMPARE(writers[at(state.context[30].value())], 2);
+  }
+};
+
+QTEST_APPLESS_MAIN(AlignmentTest)
+#include "alignment_test.moc"

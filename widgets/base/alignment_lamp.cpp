@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/base/alignment_lamp.h"
+
+#include <QCoreApplication>
+#include <QStringList>
+#include <algorithm>
+
+#include "widgets/base/format.h"
+#include "widgets/base/layer_text.h"
+
+namespace kvlab {
+namespace {
+
+QString lampSays(const char* text) { return QCoreApplication::translate("kvlab::AlignmentLamp", text); }
+
+AlignmentLamp wrong(const Snapshot& s) {
+  QStringList layers, tips;
+  for (const Finding& one : s.alignment.findings) {
+    if (one.violation.layer) layers << layerText(s, one.violation.layer->value());
+    tips << findingText(one);
+  }
+  layers.removeDuplicates();
+  const QString all = counted(static_cast<qint64>(tips.size()), lampSays("finding"), lampSays("findings"));
+  const QString where = layers.isEmpty() ? QString()
+      : layers.size() == 1               ? lampSays(" in layer %1").arg(layers.front())
+                                         : lampSays(" in layers %1").arg(layers.join(", "));
+  constexpr qsizetype kShown = 12;
+  if (tips.size() > kShown) tips = tips.mid(0, kShown) << QStringLiteral("…");
+  return {AlignmentLamp::State::Wrong, lampSays("✕ %1%2").arg(all, where), tips.join('\n')};
+}
+
+}  // namespace
+
+QColor AlignmentLamp::colour(const Theme& theme) const {
+  return state == State::Wrong ? theme.error : state == State::InStep ? theme.ok : theme.muted;
+}
+
+AlignmentLamp alignmentLamp(const Snapshot& s) {
+  const Alignment& known = s.alignment;
+  if (!known.findings.empty()) return wrong(s);
+  const QString how = lampSays("Ctrl+I checks everything.");
+  if (known.checked.value() < 0) return {AlignmentLamp::State::Unchecked, lampSays("○ not checked yet"), how};
+  const QString all = known.full.value() < 0
+      ? lampSays("All bytes were never checked.")
+      : lampSays("All bytes were checked after tick %1.").arg(known.full.value());
+  const QString tip =
+      lampSays("Maps and tags of all rows, and the checksums of some, were checked after tick %1. %2 %3")
+          .arg(QString::number(known.checked.value()), all, how);
+  if (known.unchecked.empty())
+    return {AlignmentLamp::State::InStep, lampSays("✓ in step, checked after tick %1").arg(known.checked.value()), tip};
+  return {AlignmentLamp::State::Unchecked,
+          lampSays("○ not checked since tick %1: then came %2")
+              .arg(QString::number(known.checked.value()), QString::fromStdString(known.unchecked)),
+          tip};
+}
+
+QString findingText(const Finding& one) {
+  return lampSays("%1 since tick %2: %3; %4")
+      .arg(QString::fromStdString(one.violation.invariant), QString::number(one.since.value()),
+           QString::fromStdString(one.violation.detail), QString::fromStdString(one.blame));
+}
+
+std::int32_t findingPosition(const Snapshot& s, const Finding& one) {
+  std::optional<LedgerId> id = one.violation.ledger;
+  const auto layer = at(one.violation.layer ? std::max(0, one.violation.layer->value()) : 0);
+  if (!id && one.violation.layer && one.violation.index && layer < s.layers.size() && s.layers[layer] &&
+      at(one.violation.index->value()) < s.layers[layer]->ledger.size())
+    id = s.layers[layer]->ledger[at(one.violation.index->value())];
+  if (!id) return -1;
+  const auto place = std::find(s.context.begin(), s.context.end(), *id);
+  return place == s.context.end() ? -1 : static_cast<std::int32_t>(place - s.context.begin());
+}
+
+}  // namespace kvlab

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What every lamp says of cache and mirror: the known findings of all layers, else after which tick they were in step,
+// else that nobody has checked. Pure functions of a snapshot; any thread.
+#pragma once
+#include <QColor>
+#include <QString>
+
+#include "core/api/snapshot.h"
+#include "widgets/base/theme.h"
+
+namespace kvlab {
+
+struct AlignmentLamp {
+  enum class State : std::uint8_t { InStep, Unchecked, Wrong };
+  State state = State::Unchecked;
+  QString text;  // "✓ in step, checked after tick 12"
+  QString tip;   // what was checked when, or every finding
+
+  QColor colour(const Theme& theme) const;
+};
+
+AlignmentLamp alignmentLamp(const Snapshot& snapshot);
+/// "row_tags since tick 3: layer 1, index 400: …; fault (tick 2) wrote the row last"
+QString findingText(const Finding& finding);
+/// Context position of the row that a finding names; -1 = none.
+std::int32_t findingPosition(const Snapshot& snapshot, const Finding& finding);
+
+}  // namespace kvlab

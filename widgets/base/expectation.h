@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Pictures and texts beside the files that say what they should be: for expectImage and expectDump of scripts and for
+// the golden pictures of the tests. A difference leaves NAME.actual, NAME.expected and NAME.diff. GUI thread.
+#pragma once
+#include <QImage>
+#include <QList>
+#include <QRect>
+#include <QRegularExpression>
+#include <QString>
+
+#include "core/api/error.h"
+
+namespace kvlab {
+
+struct Expectation {
+  QString file;         // what is expected
+  QString artefacts;    // folder of what a difference leaves
+  bool update = false;  // write what is now where it is not as expected
+};
+
+/// Where two pictures may differ.
+struct PictureRules {
+  int tolerance = 0;        // of a colour channel, 0 .. 255
+  double share = 0;         // of the pixels that may differ by more, 0 .. 1
+  QList<QRect> masks = {};  // in pixels; what is inside is not compared
+};
+
+/// The pixels that differ by more than `tolerance`, in red over the faded picture, and how many they are. Pictures of
+/// equal size.
+QImage difference(const QImage& actual, const QImage& expected, int tolerance, qint64* wrong);
+
+/// Lines that differ, as a patch with three lines around them, from the first difference to the last; empty if none.
+QString textDifference(const QString& actual, const QString& expected);
+
+/// Errors: expectation_failed (names what was left where), io.
+Status expectPicture(const Expectation& expectation, const QImage& picture, const PictureRules& rules);
+/// The same for a text; what a mask matches is not compared.
+Status expectText(const Expectation& expectation, const QString& text, const QList<QRegularExpression>& masks = {});
+
+}  // namespace kvlab
