@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How rows are stored: what snapshots say of it, and changing it while the session lives.
+// Reports how rows are stored, and changes layouts, formats and capacity of an open session.
 #include <algorithm>
 
 #include "core/kinds/base/storage_plan.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kCarried = 256;  // rows converted at a time
 
-/// Bytes of a record by kind, from its layout.
+/// Bytes of one record by kind, from its layout.
 BytesByKind bytesOf(const kernels::RowFormat& format) {
   const kernels::RowLayout o = kernels::rowLayout(format);
   const std::int64_t values = std::int64_t{format.kvHeads} * format.headDim;
@@ -24,7 +24,7 @@ BytesByKind bytesOf(const kernels::RowFormat& format) {
   return out;
 }
 
-/// Read and written to assemble what one query of the newest row reads.
+/// Bytes read and written to gather the rows that one query of the newest row reads.
 std::int64_t readBytes(const LayerGroup& group, const kernels::RowFormat& format) {
   if (group.read == ReadPath::InPlace) return 0;
   std::int64_t rows = static_cast<std::int64_t>(group.map->resident());
@@ -37,7 +37,7 @@ std::int64_t readBytes(const LayerGroup& group, const kernels::RowFormat& format
   return rows * (stride + 2 * values + kernels::rowLayout(plain).stride);
 }
 
-/// Rows of one layer from a pool to another, converted where the formats differ.
+/// Copies rows of one layer to another pool and converts them if the formats differ.
 void carry(const RowPool& from, std::span<const Slot> source, RowPool& to, std::span<const Slot> target,
            const Column<LedgerId>& ids, std::size_t first) {
   const bool same = from.format() == to.format();
@@ -100,7 +100,7 @@ std::vector<std::shared_ptr<const StorageView>> storageOf(const Session& session
 
 namespace {
 
-/// Rows that a cache layer has and must have room for; heads that share a budget, on average.
+/// Rows that a cache layer must have room for; where heads share a budget, the average over heads.
 std::int64_t rowsNeeded(const Session& session, int layer) {
   const CacheState& state = session.state();
   const int perLayer = session.cacheLayers().perLayer, first = layer / perLayer * perLayer;
@@ -142,7 +142,7 @@ Status roomFor(const SessionParts& parts, const CacheState& state, const Storage
   return ok();
 }
 
-/// The content in pools made as parts.manifest says. The old pools stay until all rows are over.
+/// Copies the content to new pools as parts.manifest describes them. The old pools stay until all rows are copied.
 Result<Commit> carried(SessionParts& parts, const CacheState& before) {
   Result<StoragePlan> plan = planStorage(parts, &before);
   if (!plan) return plan.error();
@@ -178,7 +178,7 @@ Result<Commit> carried(SessionParts& parts, const CacheState& before) {
   return commit;
 }
 
-/// The session with another manifest, its content kept.
+/// Reopens the storage with another manifest and keeps the content.
 Status restore(Session& session, Manifest wanted) {
   return session.change(
       [&](CallContext& call) -> Result<Commit> {
@@ -270,7 +270,7 @@ Result<Compaction> compact(Session& session, std::int64_t most) {
   SessionParts& parts = session.parts();
   CacheState next = session.state();
   Compaction all;
-  session.history().forgetOlder(parts, true);  // what moves is named by older states, too
+  session.history().forgetOlder(parts, true);  // older states name the slots that are about to move
   const std::vector<std::vector<int>> layers = layersOf(next);
   LayoutContext context{parts.store, parts.faults};
   for (std::size_t g = 0; g < next.groups.size(); ++g) {
