@@ -13,7 +13,7 @@
 namespace kvlab {
 namespace {
 
-/// The first kind of the list that serves the manifest.
+/// The first kind in the list that serves the manifest.
 std::unique_ptr<CacheKind> makeKind(const Manifest& manifest) {
 #define KVLAB_KIND(Kind) \
   if (Kind::serves(manifest)) return std::make_unique<Kind>();
@@ -36,7 +36,7 @@ Status chooseBackend(SessionParts& parts, const std::string& id, const std::stri
   return ok();
 }
 
-/// Rows per layer, and phases that the rotary table reaches.
+/// Sets the rows per layer and the number of phases that the rotary table reaches.
 void size(SessionParts& parts) {
   const Manifest& m = parts.manifest;
   const ModelConfig& config = parts.model->config();
@@ -47,7 +47,7 @@ void size(SessionParts& parts) {
       static_cast<std::int32_t>(m.position == PositionMode::Absolute ? 4 * sizes.moments : sizes.moments + 1);
 }
 
-/// Everything around the model.
+/// Opens everything but the model.
 Status equip(SessionParts& parts, const Progress& progress) {
   size(parts);
   if (!parts.weights) {

@@ -17,7 +17,7 @@ std::optional<kernels::DType> dtypeOf(const std::string& name) {
   return std::nullopt;
 }
 
-/// kv.k and kv.v of the layer, else dtype, else the weights' type.
+/// Row types: kv.k and kv.v of the layer, else dtype, else the type of the weights.
 kernels::RowFormat rowFormat(const SessionParts& parts, int layer) {
   const Manifest& m = parts.manifest;
   const ModelConfig& config = parts.model->config();
@@ -26,19 +26,19 @@ kernels::RowFormat rowFormat(const SessionParts& parts, int layer) {
           dtypeOf(m.vOf(layer)).value_or(base)};
 }
 
-/// Rows per layer that historyBytes pays for.
+/// Rows per layer that fit into historyBytes.
 std::int64_t historyRows(const Manifest& manifest, const std::vector<kernels::RowFormat>& formats) {
   std::int64_t bytes = 0;
   for (const kernels::RowFormat& format : formats) bytes += kernels::rowLayout(format).stride;
   return manifest.historyBytes / bytes;
 }
 
-/// Phases that the mask of a layer of the model lets through, 0 = all.
+/// Phases that a query of a layer of the model may attend to, 0 = all.
 std::int32_t maskOf(const Manifest& manifest, const ModelConfig& config, int layer) {
   const std::int32_t own =
       config.windowPerLayer.empty() ? config.slidingWindow : config.windowPerLayer[static_cast<std::size_t>(layer)];
   const std::int32_t wanted = manifest.windowOf(layer) >= 0 ? manifest.windowOf(layer) : own;
-  const std::int32_t kept = manifest.ring.window;  // nobody sees what is gone
+  const std::int32_t kept = manifest.ring.window;  // rows outside the ring are gone for every query
   return kept && wanted ? std::min(kept, wanted) : std::max(kept, wanted);
 }
 
@@ -51,7 +51,7 @@ Status checkOverrides(const SessionParts& parts) {
   return ok();
 }
 
-/// What every pool is for, before a layer's own budget or mask.
+/// The demand of every layer before its own budget or mask.
 LayerDemand commonDemand(const SessionParts& parts, const std::vector<kernels::RowFormat>& formats) {
   const Manifest& m = parts.manifest;
   const KindSizes sizes = parts.kind->sizes(m, parts.model->config());
@@ -61,7 +61,7 @@ LayerDemand commonDemand(const SessionParts& parts, const std::vector<kernels::R
   return {sizes.pool, m.ring.window, sizes.room, std::max(m.prefillChunk, block), history, m.ring.tailOnly};
 }
 
-/// What a cache layer keeps of an adaptive budget, or holds until its policy decides again.
+/// Rows that a cache layer keeps of an adaptive budget, or holds until its policy decides again.
 std::optional<std::int32_t> rowsDecided(const CacheState* content, std::size_t layer) {
   if (!content || !content->policy || !content->policy->layers[layer].budget) return std::nullopt;
   return std::max(content->policy->audit.layers[layer].bands.capacity(),
@@ -107,7 +107,7 @@ Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* con
     if (m.ring.window == 0 && (*layout)->dropsMasked())
       demands[own].keep = std::min(maskOf(m, config, layer.value()), capacity);
     demands[own].capacity =
-        std::max(demands[own].capacity, demands[own].keep);  // a window holds whatever capacity says
+        std::max(demands[own].capacity, demands[own].keep);  // a window needs its rows even if capacity is smaller
   }
   Result<LayoutSet> made = LayoutSet::make(specs, std::move(demands));
   if (!made) return made.error();

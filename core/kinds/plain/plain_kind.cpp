@@ -12,7 +12,7 @@ namespace {
 
 bool cachePhases(const SessionParts& parts) { return parts.manifest.position == PositionMode::Cache; }
 
-/// What waits for a commit that will not come is given back, or left to whoever mends the pools.
+/// Frees the slots of unsettled parts, or sets poolsTouched so that the session rebuilds the pools.
 Error giveBack(const TickPart& part, CallContext& call, Error error) {
   call.poolsTouched = part.earlier && part.earlier->rewritten;
   if (part.earlier && !call.poolsTouched) call.parts.store.release(part.earlier->added);
@@ -115,7 +115,7 @@ Result<Rebuilt> PlainKind::rebuild(const CacheState& state, CallContext& call) {
     next.edited = false;
     next.rotations.clear();
     next.logits = next.length() ? std::make_shared<const std::vector<float>>(outcome->logits) : nullptr;
-    // The attention of the newest query belongs to the old rows; the next tick reads it anew.
+    // The known attention belongs to the old rows; the next tick computes it again.
     next.logitsStale = next.length() > 0;
   }
   return Rebuilt{outcome.take(), std::move(commit)};
@@ -129,7 +129,7 @@ Result<Drift> PlainKind::drift(const CacheState& state, CallContext& call) {
 }
 
 ExactnessMap PlainKind::exactness(const SessionParts& parts, const CacheState& state) const {
-  CacheState summed = state;  // whose prefix sums are extended
+  CacheState summed = state;  // a copy, because exactness() extends prefix sums
   return kvlab::exactness(summed, cachePhases(parts));
 }
 

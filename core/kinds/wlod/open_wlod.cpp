@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a wLOD session reads before it starts, and what it does not go together with.
+// Reads the files of a wLOD session, and refuses manifest keys that do not combine with wLOD.
 #include <filesystem>
 
 #include "core/files/fingerprint.h"

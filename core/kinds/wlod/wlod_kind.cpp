@@ -10,7 +10,7 @@
 namespace kvlab {
 namespace {
 
-/// The ratios of a change, as its event carries them.
+/// The ratios of a change, as text for its event.
 std::string ratiosText(const WlodRatios& r) {
   char out[200];
   std::snprintf(out, sizeof out, "spatial %.3f, temporal %.3f, hits %.3f, swaps %.3f, residency %.3f %.3f %.3f",
@@ -18,7 +18,7 @@ std::string ratiosText(const WlodRatios& r) {
   return out;
 }
 
-/// What readers are told of an edit that was more than appending; null where it was not.
+/// Describes an edit to readers; null for an edit that only appends.
 std::shared_ptr<const WlodChange> changeOf(const WlodState& before, const WlodPlan& plan, const WlodApplied& applied,
                                            Tick tick) {
   if (plan.earliest >= before.tree.length()) return before.change;
@@ -79,7 +79,7 @@ void WlodKind::share(const Manifest& wanted, const CacheKind& other) {
 Status WlodKind::open(const SessionParts& parts) {
   if (Status possible = wlodPossible(parts); !possible) return possible;
   m_settings = *parts.manifest.wlod;
-  if (m_parts) return ok();  // another session's
+  if (m_parts) return ok();  // shared from another session
   Result<WlodParts> opened = openWlod(parts, m_settings);
   if (!opened) return opened.error();
   m_parts = opened.take();
@@ -157,7 +157,7 @@ Result<Applied> WlodKind::apply(const CacheState& observed, TickPart& part, Call
   const bool appends = plan->earliest >= before.tree.length();
   call.makeRoom(WlodState::mostRows(appends ? plan->context.length() - before.tree.length() : plan->context.cost()));
   const Tick tick(observed.tick.value() + 1);
-  // A draft appends, and what is before it stays in its slots, to which a rollback leads.
+  // A draft only appends. Earlier rows keep their slots, because a rollback restores those slots.
   const WlodRecompute recompute = part.draft || before.draft ? WlodRecompute::Incremental : m_settings.recompute;
   Result<WlodApplied> applied =
       transaction(call).run(observed.ledger, before, *plan, part.adds, tick, recompute, call.trace, call.progress);
@@ -171,14 +171,14 @@ Result<Applied> WlodKind::apply(const CacheState& observed, TickPart& part, Call
   return commitOf(observed, applied.take(), call.parts, decodes ? 0.875 : 0);
 }
 
-/// Every row computed anew, in slots of its own.
+/// Computes every row again, in new slots.
 Result<WlodApplied> WlodKind::rebuilt(const CacheState& state, CallContext& call) {
   call.makeRoom(state.wlod->count());
   return transaction(call).rebuild(state.ledger, *state.wlod, call.trace, call.progress);
 }
 
 Result<Rebuilt> WlodKind::rebuild(const CacheState& state, CallContext& call) {
-  if (state.wlod->draft)  // what comes back with a rollback lies in the slots that a rebuild would free
+  if (state.wlod->draft)  // a rollback restores rows in slots that a rebuild would free
     return Error{"speculating", "nothing was rebuilt", "a speculative span is open, and what is before it must stay",
                  "accept it or roll it back first"};
   Result<WlodApplied> made = rebuilt(state, call);
@@ -186,7 +186,7 @@ Result<Rebuilt> WlodKind::rebuild(const CacheState& state, CallContext& call) {
   Rebuilt out;
   if (!made) {
     out.outcome.cancelled = made.error().code == "cancelled";
-    if (!out.outcome.cancelled) return made.error();  // the rows before are still there
+    if (!out.outcome.cancelled) return made.error();  // the previous rows are intact
     return out;
   }
   out.outcome.logits = made->result.logits;
