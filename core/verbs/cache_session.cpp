@@ -16,7 +16,7 @@ namespace kvlab {
 namespace {
 
 using nlohmann::json;
-/// One type for the whole file: the rows' own, f32 where they differ or are codes with scales.
+/// The row type for the whole file: the pools' type, or f32 if pools differ or store codes with scales.
 kernels::DType fileType(const CacheStore& store) {
   const kernels::DType one = store.pool(0).format().k;
   bool alike = !kernels::dtypeHasScale(one);
@@ -165,7 +165,7 @@ CacheTarget cacheTarget(const Session& session) {
 
 Result<json> saveCache(Session& session, const std::string& path, CacheForm form) {
   KV_TRY(savable(session, form));
-  if (form == CacheForm::Native)  // what fails these, nothing would load again
+  if (form == CacheForm::Native)  // a native file that violates an invariant would be refused by every load
     for (const InvariantState& invariant : session.check(true))
       if (!invariant.ok && invariant.id != "next_logits")
         return Error("damaged", "the cache was not saved", invariant.detail, "rebuild, or check the weights");

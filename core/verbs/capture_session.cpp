@@ -27,7 +27,7 @@ std::int64_t liveBytes(const CacheState& state, const CacheStore& store) {
 
 std::string hashOf(const CacheState& state, const CacheStore& store) { return stateHash(state, store, {}); }
 
-/// Commands follow from how the session was opened: what setFormat and its like changed is among them.
+/// The manifest at opening: recorded commands include later changes such as setFormat.
 CaptureHeader headerOf(const Session& session) {
   return {session.parts().opened, modelFingerprint(session.model()), session.transformer().ops().numericsId()};
 }
@@ -49,7 +49,7 @@ std::vector<CaptureCommand> commandsOf(const Session& session) {
   return out;
 }
 
-/// A whole capture; `next` receives the number of the record that would follow.
+/// The text of a whole capture. `next` receives the number of the next record.
 std::string captureOf(const Session& session, std::uint64_t& next) {
   std::string out = captureStart(headerOf(session));
   next = 1;
@@ -91,7 +91,7 @@ Status checkCommands(const Capture& capture, const ReplayOptions& options, const
 
 ReplayStep replayStep(Session& session, const CaptureCommand& command, bool verify) {
   ReplayStep step{session.state().tick, command.verb, true, command.hash, {}};
-  clearPending(session);  // a command carries what was pending when it ran
+  clearPending(session);  // each command brings its own pending actions
   const Result<json> done = session.history().executeAgain(session, {command.verb, command.args, command.commits});
   step.tick = session.state().tick;
   if (!done) step.error = done.error();
@@ -138,7 +138,7 @@ CaptureMark markCapture(Session& session) {
 
 void appendCapture(Session& session, const CaptureMark& mark, const std::string& verb, const json& args) {
   const Timeline& timeline = session.timeline();
-  const bool restarted = timeline.size() < mark.entries;  // a reset
+  const bool restarted = timeline.size() < mark.entries;  // reset starts a new timeline
   const int made = restarted ? 0 : timeline.size() - mark.entries;
   if (!mark.live || !session.history().capture() || (!restarted && made == 0 && timeline.currentId() == mark.current))
     return;

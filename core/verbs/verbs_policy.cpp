@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verbs that look at what policies did and how long rows are used.
+// Verbs that report what policies evicted and how long rows are used.
 
 #include "core/api/members.h"
 #include "core/session/truth.h"
@@ -10,7 +10,7 @@ namespace kvlab {
 namespace {
 
 using nlohmann::json;
-/// Figures of each head, without the points.
+/// Figures of each head, without the points of the plot.
 json lifespanFigures(const LifespanView& view) {
   json out = toJson(view);
   for (json& layer : out["layers"])
@@ -23,7 +23,7 @@ Result<json> measureLifespansVerb(Session& session, VerbArgs& in) {
   return lifespanFigures(*measured);
 }
 
-/// since: a measurement that the caller has already; then only its serial comes back.
+/// since: the serial that the caller knows. If it is current, the reply holds only the serial.
 Result<json> lifespansVerb(const Session& session, VerbArgs& in) {
   const std::shared_ptr<const LifespanView>& view = session.watching().lifespans;
   if (!view) return json();

@@ -50,7 +50,7 @@ Result<json> faultVerb(Session& session, VerbArgs& in) {
   return fault(session, in.text("kind"), params);
 }
 
-/// A layer, or -1 where none is named.
+/// A layer, or -1 if none is given.
 int layerOrAll(VerbArgs& in, const Session& session) {
   return in.has("layer") ? static_cast<int>(in.within("layer", 0, session.cacheLayers().layers - 1)) : -1;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verbs of wLOD sessions: detail by hand, rounds of the focus allocator, speculative spans, and what is seen of it all.
+// Verbs of wLOD sessions: expand and collapse, rounds of the focus allocator, speculative spans, and queries.
 #include "core/api/members.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verb_ticks.h"
@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-/// expand, collapse: queued like inject, or at once.
+/// The verbs expand and collapse. Actions are queued, or applied at once with `now`.
 template <class Kind>
 Result<json> lod(Session& session, VerbArgs& in) {
   return queued(session, {Kind{NodeId(in.integer("node"))}}, in);

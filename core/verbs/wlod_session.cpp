@@ -10,14 +10,14 @@ Error noLens(const char* what, std::string why, const char* remedy, std::string 
   return Error("no_lens", what, std::move(why), remedy, "lens", std::move(value));
 }
 
-/// The working context keeps what the draft brought.
+/// The working context with the draft's tokens as normal tokens.
 WlodState accepted(const WlodState& state) {
   WlodState next = state;
   next.draft.reset();
   return next;
 }
 
-/// [layers] slots of the rows that came with the draft.
+/// Slots of the rows that the draft added, [layers][rows].
 LayerSlots draftedSlots(const WlodState& state, const WlodState& before) {
   const auto kept = static_cast<std::size_t>(before.count());
   LayerSlots out;
