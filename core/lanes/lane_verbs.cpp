@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 constexpr std::int64_t kMostLane = 1 << 16;
 
-/// Lane 0's report, and what the others did.
+/// Lane 0's report with the results of the other lanes.
 json toJson(const Lanes& lanes, const LanesTick& tick) {
   const std::shared_ptr<const TickReport> report = lanes.session(0).snapshot()->report;
   json out = report ? toJson(*report) : json::object();
@@ -63,7 +63,7 @@ Result<json> step(Lanes& lanes, VerbArgs& in) {
   return ticks;
 }
 
-/// Breakpoints are lane 0's; those on drift are not asked for.
+/// Uses lane 0's breakpoints; conditions on drift are ignored.
 Result<json> run(Lanes& lanes, VerbArgs& in) {
   const std::int64_t most = in.integer("maxTicks");
   const Session& first = lanes.session(0);
@@ -104,7 +104,7 @@ Result<json> one(Lanes& lanes, VerbArgs& in) {
 
 Result<json> lanesReport(Lanes& lanes, VerbArgs&) { return toJson(*lanes.view()); }
 
-/// Null for a verb that lanes do not run themselves.
+/// Null for verbs that lanes pass on to a session.
 RunsOnLanes ownRun(const std::string& name) {
   static const std::map<std::string, RunsOnLanes> kTicks = {{"step", step}, {"run", run}};
   if (const auto found = kTicks.find(name); found != kTicks.end()) return found->second;

@@ -51,7 +51,7 @@ Result<std::unique_ptr<SessionHolder>> SessionHolder::fork() {
   return m_lanes ? held(m_lanes->fork()) : held(m_session->fork());
 }
 
-/// Lanes speak for their sessions, which are not consistent together before all have done a tick.
+/// Only the lanes publish: their sessions are consistent with each other only after all have done a tick.
 void SessionHolder::connect() {
   const auto tell = [this](auto& part) {
     part.setPublish(m_publish);
