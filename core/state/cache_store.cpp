@@ -53,7 +53,7 @@ Result<LayerSlots> CacheStore::reserve(std::int32_t count, FaultDoor& faults, st
     out.back().insert(out.back().end(), last.begin(), last.end());
     again = again || std::ranges::any_of(out.back(), [&](Slot slot) { return slot.value() < untouched; });
   }
-  if (again) m_backend->settle();  // an op may still read the row that was there
+  if (again) m_backend->settle();  // a running op may still read the slot's old row
   return out;
 }
 
