@@ -5,9 +5,9 @@
 #include <numeric>
 
 namespace kvlab {
-/// From the slots `from` of the pool to the places `to` of the copy.
+/// Lists the copies from the slots `from` of the pool to the places `to` of the assembled copy.
 void Assemblies::copies(Lists& lists, ReadPath path) const {
-  if (path == ReadPath::Roll) {  // in the order of the slots, as they are dequantised, to where they roll
+  if (path == ReadPath::Roll) {  // in slot order for dequantising, each row to its rolled place
     std::vector<std::size_t> order(lists.from.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return lists.from[a] < lists.from[b]; });
@@ -26,7 +26,7 @@ void Assemblies::copies(Lists& lists, ReadPath path) const {
     if (goesOn) ++moves.back().count;
     else moves.push_back({lists.from[i], lists.to[i], 1});
   }
-  // Always two copies, so that a wrap changes no shape.
+  // Always two copies, so that shapes are the same with and without a wrap.
   while (path == ReadPath::TwoSlices && lists.moves.size() < 2) lists.moves.push_back({0, 0, 0});
 }
 
@@ -41,7 +41,7 @@ Assembled Assemblies::make(const LayerGroup& group, const GroupPass& pass, std::
     first = std::min(first, pass.rowBegin[at(i)]);
     last = std::max(last, pass.rowEnd[at(i)]);
   }
-  // The rows of a long prompt have overwritten those that none of its later queries sees.
+  // A long prompt has overwritten rows that none of its later queries attends to.
   first = std::max({first, map.first, last - group.ring->capacity});
   Lists& lists = m_lists.emplace_back();
   lists.slots.assign(at(rows), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out a plan of a wLOD session: tree and gists, rows and slots, then one pass over what is dirty, in order
-// of arrival. New rows get slots of their own, so the state before stays whole until the caller takes the one after.
-// A failure leaves nothing behind. Engine thread. semantics.md, section 8.
+// Applies a plan of a wLOD session: changes tree and gists, places rows, then computes dirty rows in one pass, in order
+// of arrival. New rows get new slots, so the previous state stays intact until the caller takes the next one. On error
+// all new slots are freed. Engine thread. semantics.md, section 8.
 #pragma once
 #include "core/api/wlod_settings.h"
 #include "core/edit/trace.h"
@@ -14,13 +14,13 @@ namespace kvlab {
 struct WlodApplied {
   Ledger ledger;
   WlodState state;
-  LayerSlots added, freed;  // [layers] slots gained and lost against the state before
-  WlodResult result;        // of the pass
+  LayerSlots added, freed;  // [layers] slots gained and lost against the previous state
+  WlodResult result;        // result of the pass
   Invalidation invalidation;
   RecomputeChoice choice;
-  std::vector<TreeNode> gists;  // embeddings made anew
-  std::int32_t computed = 0;    // rows
-  double us = 0;                // of the pass
+  std::vector<TreeNode> gists;  // gists that were made
+  std::int32_t computed = 0;    // number of computed rows
+  double us = 0;                // microseconds of the pass
 };
 
 class WlodTransaction {
@@ -30,7 +30,7 @@ class WlodTransaction {
 
   Result<WlodApplied> run(const Ledger& ledger, const WlodState& before, const WlodPlan& plan, Source addSource,
                           Tick now, WlodRecompute recompute, Trace& trace, const Progress& progress = {});
-  /// Every row of a state computed anew, in slots of its own.
+  /// Computes every row of a state again, in new slots.
   Result<WlodApplied> rebuild(const Ledger& ledger, const WlodState& before, Trace& trace,
                               const Progress& progress = {});
 
