@@ -2,6 +2,7 @@
 // Resolves and checks a whole action list against a wLOD state, without changing the state. Positions are entries of
 // the working context. If an action is wrong, the whole list is refused. semantics.md, sections 3 and 8. Pure; engine
 // thread.
+//
 // Legal: expand, collapse, add, replacing n tokens by n, and any edit within the incomplete tail. Edits that would move
 // later moments are refused (breaks_alignment). If a text does not fit as tokens even after all collapses, the session
 // starts cold: the whole time line is tiled again (cold_start.h).

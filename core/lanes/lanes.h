@@ -2,8 +2,10 @@
 // Several sessions in lockstep on the same tokens, over one model and one set of placed weights. Lane 0 is the
 // reference; the other lanes differ from it by some keys of the manifest. Every commit is compared with the reference
 // (core/analysis/metrics.h). Owned by one thread, which alone calls it; readers get reports.
+//
 // A lane that fails a tick leaves: its exit holds the tick and the error, it is not stepped again, and the other lanes
 // go on. If a call fails on every lane, it returns an error and all lanes stay in step.
+//
 // On host memory, passes of lanes are made together (core/lanes/lockstep.h): linear steps read the weights once for all
 // lanes. A device orders the calls of each session separately, so there each lane makes its own pass. Results are
 // bitwise the same.
