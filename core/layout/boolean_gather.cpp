@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An edit is one gather: all rows that stay, new rows included, are copied to the other half of the pool.
-// The whole cache moves, but each row moves once and never over another row.
+// Treats an edit as one gather: copies all remaining rows and all new rows to the other half of the pool. The whole
+// cache is copied, but each row is copied once and overwrites no other row.
 #include "core/layout/contiguous.h"
 #include "core/layout/row_mover.h"
 #include "core/model/decoder/backend_status.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows stay where they were written. A commit is the swap of the maps and moves no K/V at all.
+// Rows stay in the slots that they were written to. A commit replaces the maps and moves no K/V.
 #include "core/layout/layout.h"
 
 namespace kvlab {

@@ -33,14 +33,14 @@ struct LayoutContext {
   FaultDoor& faults;
 };
 
-/// Layers that share a map, while their rows settle.
+/// A group of layers that share a map, while their rows settle.
 struct Settling {
   LayerGroup& group;            // its map names the slots that the rows lie in now
-  std::span<const int> layers;  // equal slots in each
-  bool appended = false;        // since the state before, rows only came behind the last one
+  std::span<const int> layers;  // all have the same slots
+  bool appended = false;        // rows were only appended since the previous state
   std::int32_t fresh = 0;       // new rows
   Tick tick;
-  std::vector<Slot> left = {}, taken = {};  // slots that rows moved out of and into, besides reserved slots
+  std::vector<Slot> left = {}, taken = {};  // slots that rows moved out of and into, without reserved slots
 };
 
 struct Compaction {
@@ -55,7 +55,7 @@ class StorageLayout {
   /// True if settle() may overwrite rows that older states name. History then executes commands again instead of
   /// restoring states, and a rebuild mends a failure inside settle().
   virtual bool inPlace() const = 0;
-  /// True if rows that the layer's mask has left behind lose their slots by themselves.
+  /// True if rows outside the layer's mask lose their slots without an action.
   virtual bool dropsMasked() const { return false; }
   /// The number of slots of the pool, and the allocator that hands them out.
   virtual std::int32_t poolSlots(const LayerDemand& demand) const = 0;
@@ -68,7 +68,7 @@ class StorageLayout {
   virtual void restart(const LayerGroup& group, SlotAllocator& slots) const {
     slots.restart(group.stored().residentSlots());
   }
-  /// A window has left rows of an in-place layer behind, and rows have not settled yet.
+  /// Called when a window has excluded rows of an in-place layer and rows have not settled yet.
   virtual void dropped(SlotAllocator&, std::int32_t /*rows*/) const {}
   virtual std::optional<PageState> pages(const LayerGroup&, const SlotAllocator&) const { return {}; }
   /// Fills holes by moving about `most` rows in place; no older state may name these rows.
@@ -77,7 +77,7 @@ class StorageLayout {
   }
 };
 
-/// From a spec as in a manifest, see layout_names.h. Error (code bad_manifest).
+/// Makes a layout from its spec in a manifest, see layout_names.h. Errors: bad_manifest.
 Result<std::unique_ptr<StorageLayout>> makeLayout(std::string_view spec);
 
 }  // namespace kvlab

@@ -6,14 +6,14 @@
 namespace kvlab {
 namespace {
 
-/// Slots that rows have left. A slot that the state before did not name is given back; any other is freed.
+/// Sorts slots that rows have left: slots that the previous state names go to `freed`, others are given back.
 void account(const std::vector<Slot>& left, SlotAllocator& slots, std::vector<Slot>& added, std::vector<Slot>& freed) {
   std::vector<Slot> dropped;
   for (const Slot slot : left) (std::erase(added, slot) ? dropped : freed).push_back(slot);
   slots.give(dropped);
 }
 
-/// The slots of rows that the window has left behind, which the map forgets.
+/// Removes rows outside the window from the group's map and returns their slots.
 std::vector<Slot> leftBehind(LayerGroup& group) {
   const ResidencyView& map = *group.map;
   const std::int32_t first = static_cast<std::int32_t>(map.size()) - group.keep;
@@ -106,7 +106,7 @@ void LayoutSet::drop(CacheState& state, LayerSlots& added, LayerSlots& freed, Ca
     const std::vector<Slot> lost = leftBehind(state.groups[g]);
     const std::optional<RingState>& ring = state.groups[g].ring;
     for (const int layer : layers[g]) {
-      // Slots of rows that the state before names serve once a prompt has overwritten some of them anyway.
+      // A prompt that has overwritten rows of the previous state may also use the slots of its other rows.
       const bool overrun = ring && static_cast<std::int64_t>(added[at(layer)].size()) > ring->capacity - ring->filled;
       if (overrun) layout(layer).dropped(store.slots(layer), static_cast<std::int32_t>(lost.size()));
       else if (!layout(layer).inPlace()) account(lost, store.slots(layer), added[at(layer)], freed[at(layer)]);
@@ -133,7 +133,7 @@ Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::in
     }
     return ok();
   };
-  for (const bool moving : {false, true})  // what may find no room comes before what moves rows in place
+  for (const bool moving : {false, true})  // slots may run out only before rows are moved in place
     for (std::size_t g = 0; g < state.groups.size(); ++g)
       if (layout(layers[g].front()).inPlace() == moving)
         if (Status settled = settleGroup(g); !settled) return settled.error();

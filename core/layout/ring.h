@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The common part of the ring layouts. The pool is a circle of slots larger than the window: a pass computes rows
-// ahead of the pointer, and a commit moves the pointer, not rows. Rows behind the window stay counted in
-// the map and lose their slots. semantics.md, section 7. Engine thread.
+// Base class of the ring layouts. The pool is a circle of slots larger than the window: a pass computes rows ahead of
+// the pointer, and a commit moves the pointer and no rows. Rows outside the window stay counted in the map and lose
+// their slots. semantics.md, section 7. Engine thread.
 #pragma once
 #include "core/layout/layout.h"
 
