@@ -25,7 +25,7 @@ std::vector<float> groupMeans(const std::vector<float>& perHead, std::size_t row
   return out;
 }
 
-/// Those of the query heads of a cache layer.
+/// The moments of the query heads of one cache layer.
 std::shared_ptr<const QueryMoments> momentsOf(const Observation& seen, int layer, const CacheHeads& heads) {
   const std::shared_ptr<const QueryMoments>& all = seen.moments[at(layer / heads.perLayer)];
   if (heads.perLayer == 1) return all;
@@ -84,8 +84,8 @@ class Decision {
     return bands;
   }
 
-  /// The budget of a layer of the model, whose first cache layer is `first`, among its heads: once, when the rows first
-  /// exceed it. From then on each head's competition is its own.
+  /// Divides the budget of a layer of the model among its heads, once, when the rows first exceed the budget.
+  /// Afterwards each head selects its own rows. `first`: the layer's first cache layer.
   Status shareOut(int first) {
     if (!spec(first).byHead() || !bounded(spec(first)) || m_next.layers[at(first)].budget) return ok();
     const Bands bands = bandsFor(first).bands;
@@ -103,7 +103,7 @@ class Decision {
   }
   unsigned needs(int layer) const { return policyOf(spec(layer).name).needs; }
 
-  /// Adds what the pass that made this state attended to. A query pass, which somebody has looked by, has no such sums.
+  /// Adds the attention of the pass that made this state. Attention from a read-only query pass has no such sums.
   void takeOver(int layer) {
     const NewestAttention* seen = m_in.state.attention.get();
     if (!seen || m_in.state.attention == m_next.seen || at(layer) >= seen->receivedPerHead.size() ||
@@ -112,7 +112,7 @@ class Decision {
       return;
     LayerPolicyState& own = m_next.layers[at(layer)];
     if (needs(layer) & kReceived) add(own.received, layer, seen->receivedPerHead[at(layer)], 1, 1);
-    // The papers observe at the end of a prompt; from then on each query takes the place of one of them.
+    // The papers observe at the end of a prompt. Later each query replaces one of the observed queries.
     const float share = 1.0f / static_cast<float>(std::max(1, spec(layer).observe));
     if ((needs(layer) & kObserved) && m_in.pass == PassKind::Decode)
       add(own.observed, layer, seen->receivedPerHead[at(layer)], 1 - share, share);
@@ -159,7 +159,7 @@ class Decision {
     return out;
   }
 
-  /// Rows from before there were gates have no score and are taken for the worst.
+  /// Rows written before the policy had gates have no score and rank lowest.
   static void noteUnscored(const std::vector<float>& scores, LayerAudit& audit) {
     const auto n = std::count_if(scores.begin(), scores.end(), [](float score) { return std::isnan(score); });
     if (n > 0)
@@ -173,7 +173,7 @@ class Decision {
     return out;
   }
 
-  /// Pinned rows between the bands for which the budget has no room.
+  /// Number of pinned rows between the bands that exceed the budget.
   static std::int32_t pinnedBeyond(const std::vector<bool>& pinned, const Bands& bands) {
     const auto rows = static_cast<std::int32_t>(pinned.size());
     std::int32_t held = 0;
@@ -186,7 +186,7 @@ class Decision {
     return {map, std::move(scores)};
   }
 
-  /// What a row that has just left the window met: the rows that leave now.
+  /// Pairs each row that has just left the window with one of the rows that leave now.
   static std::vector<Contest> contestsOf(const ResidencyView& map, const std::vector<float>& scores,
                                          const std::vector<std::int32_t>& out, const Bands& bands) {
     std::vector<Contest> contests;
@@ -228,7 +228,7 @@ class Decision {
     return perRow(policyOf(spec.name).scores(spec, rows), rows.rows(), spec.heads);
   }
 
-  /// Lists over the map without the rows that left through the window.
+  /// Removes rows that left through the window from lists over the map.
   std::vector<float> residents(const ResidencyView& map, std::vector<float> lists) const {
     if (map.first == 0) return lists;
     std::vector<float> out;
@@ -257,7 +257,7 @@ class Decision {
     return out;
   }
 
-  /// By place in the context, which is the record's while nothing was edited.
+  /// By place in the context, which equals the place in the record as long as nothing was edited.
   std::vector<float> futureOf(int layer) const {
     const ResidencyView& map = m_in.state.map(layer);
     const std::size_t rows = map.resident();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An independent uniform score per (layer, KV head, row), which stays the same while the row lives.
+// An independent uniform score per (layer, KV head, row), constant as long as the row lives.
 #include "core/model/counter_random.h"
 #include "core/policy/policy.h"
 
