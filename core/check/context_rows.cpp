@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The context names existing ledger rows, each once. A row is live, or evicted exactly when no layer holds
-// it. Cost: one look per row, and one per map entry where something was evicted.
+// The context names existing ledger rows, each once. A row is evicted if no layer holds it, else live. Cost: one step
+// per row, and one per map entry where rows were evicted.
 #include "core/check/checks.h"
 #include "core/check/findings.h"
 #include "core/check/map_walk.h"

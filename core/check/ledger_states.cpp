@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows outside the context are neither live nor evicted, and lineage reads the same from both ends:
-// a child's parents name the child. Full checks look at the whole ledger, cheap checks at the rows of
-// the context.
+// Rows outside the context are neither live nor evicted. Lineage is the same from both ends: a child's parents name the
+// child. Full checks read the whole ledger, cheap checks the rows of the context.
 #include <algorithm>
 
 #include "core/check/checks.h"
