@@ -14,7 +14,7 @@ std::vector<double> entryMass(const WorkingContext& context, std::span<const Wlo
   std::vector<double> out(static_cast<std::size_t>(context.cost()));
   double whole = 0;
   for (std::size_t layer = 0; layer < layers.size(); ++layer) whole += weights.empty() ? 1 : weights[layer];
-  std::size_t own = 0;  // entries stand in time order
+  std::size_t own = 0;  // entries are in time order
   for (std::size_t row = 0; row < rows.size(); ++row) {
     double mass = 0;
     for (std::size_t layer = 0; layer < layers.size(); ++layer)
