@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading the Hugging Face forms: manifest, tensors, and rows with their keys unrotated.
+// Reads the Hugging Face forms: manifest, tensors, and rows with their keys unrotated.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -57,7 +57,7 @@ class HfReader {
           "position_ids");
     for (std::int32_t id : ids) m_rows.tokens.emplace_back(id);
     m_rows.phases = std::move(positions);
-    if (std::find(m_target.keep.begin(), m_target.keep.end(), 0) != m_target.keep.end())  // a layer without window
+    if (std::find(m_target.keep.begin(), m_target.keep.end(), 0) != m_target.keep.end())  // a layer has no window
       KV_TRY(checkCapacity(length(), m_target, m_path));
     KV_TRY(checkOrder());
     const json edited = m_manifest.value("edited", json(false));
@@ -120,7 +120,7 @@ class HfReader {
     return tensor->view();
   }
 
-  /// Finite as the file has them, and still finite in the row format.
+  /// Values must be finite, both in the file and after conversion to the row format.
   Status checkValues(int layer) const {
     const auto& [key, value] = m_rows.rotated[at(layer)];
     for (const TensorView* tensor : {&key, &value})

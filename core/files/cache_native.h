@@ -19,7 +19,7 @@
 
 namespace kvlab {
 
-/// The columns of one file while it is written; tensors point into these columns.
+/// The columns of one file while it is written.
 class NativeColumns {
  public:
   NativeColumns(const CacheState& state, const CacheStore& store);
@@ -33,7 +33,7 @@ class NativeColumns {
   ColumnsOut m_columns;
 };
 
-/// As the manifest says it.
+/// The "rows" entry of the manifest.
 nlohmann::json rowsJson(const std::vector<kernels::RowFormat>& formats);
 
 nlohmann::json nativeManifest(const CacheState& state, const CacheTarget& target, const std::vector<Action>& pending);
