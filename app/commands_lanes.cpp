@@ -33,7 +33,7 @@ Status close(CommandHost& host, const Json& args) {
 
 QString needsLanes(const CommandHost& host) {
   if (const QString why = needsIdle(host); !why.isEmpty()) return why;
-  return host.context().snapshot()->lanes ? QString() : QString("no lanes are open; Open Lanes does");
+  return host.context().snapshot()->lanes ? QString() : QString("no lanes are open; use Open Lanes first");
 }
 
 }  // namespace

@@ -87,8 +87,8 @@ Status addBreak(CommandHost& host, const Json& args) {
 Status setBreaks(CommandHost& host, const Json& args) {
   const Json& conditions = args["conditions"];
   if (!std::all_of(conditions.begin(), conditions.end(), [](const Json& one) { return one.is_string(); }))
-    return badArgument("the breakpoints stay as they are", "a condition is not a text", "give texts: [\"kl > 0.05\"]",
-                       "conditions", conditions);
+    return badArgument("the breakpoints stay as they are", "a condition is not a string",
+                       "give strings: [\"kl > 0.05\"]", "conditions", conditions);
   if (conditions.empty()) return plainVerb("clearBreaks")(host, Json::object());
   LiveContext& context = host.context();
   const auto failed = [&context](const Result<Json>& reply) {

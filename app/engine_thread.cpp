@@ -33,7 +33,8 @@ Result<T> guarded(Body body) {
 }
 
 Error cancelledError() {
-  return {"cancelled", "the command was cancelled", "it was waiting when work was stopped", "run it again"};
+  return {"cancelled", "the command was cancelled", "the command was still waiting when work was cancelled",
+          "run it again"};
 }
 
 }  // namespace
@@ -101,8 +102,8 @@ void EngineThread::query(std::string tag, std::string verb, nlohmann::json args,
 Result<nlohmann::json> EngineThread::ask(Engine& engine, const std::string& verb, const nlohmann::json& args) {
   const VerbInfo* info = engine.verb(verb);
   if (!info || info->effect == Effect::Reads || info->effect == Effect::Measures) return engine.execute(verb, args);
-  return Error("not_a_query", verb + " was not asked", "it changes the session, and a query only looks",
-               "submit it as a command", "verb", verb);
+  return Error("not_a_query", verb + " was not asked", "the verb changes the session, and queries may only read",
+               "submit the verb as a command", "verb", verb);
 }
 
 void EngineThread::fetch(std::string tag, TileRequest request, TileReply reply) {

@@ -11,7 +11,7 @@ namespace kvlab {
 namespace {
 
 Error noSession() {
-  return {"no_session", "there is nothing to work on", "no session is open", "open one with File > New Session"};
+  return {"no_session", "the command was not run", "no session is open", "open one with File > New Session"};
 }
 
 constexpr std::chrono::milliseconds kFrame{16};
@@ -128,7 +128,7 @@ void LiveContext::runCommand(const QString& id, const nlohmann::json& args, QObj
 }
 
 void LiveContext::evaluate(const QString& line, QObject* receiver, Evaluated reply) {
-  if (!m_evaluator) return reply("there is no script engine here", true);
+  if (!m_evaluator) return reply("this window has no script engine", true);
   m_evaluator(line, [guard = QPointer<QObject>(receiver), reply](const QString& text, bool bad) {
     if (guard) reply(text, bad);
   });

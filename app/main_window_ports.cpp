@@ -106,8 +106,8 @@ Status MainWindow::setTheme(const QString& name) {
 
 Status MainWindow::setSize(QSize size) {
   if (size.width() < 320 || size.height() < 240 || size.width() > 8192 || size.height() > 8192)
-    return Error("bad_argument", "the window was not resized", "320x240 to 8192x8192 are possible",
-                 "choose a size between");
+    return Error("bad_argument", "the window was not resized", "the size is outside the limits",
+                 "choose a size from 320x240 to 8192x8192");
   showNormal();
   resize(size);
   return ok();
@@ -150,8 +150,7 @@ Result<QSize> MainWindow::savePicture(const PictureRequest& request) {
   }
   if (!image.save(request.path))
     return Error("io", "no picture was written to " + request.path.toStdString(),
-                 "the file cannot be written or has no known picture suffix",
-                 "name a .png in a folder that can be written");
+                 "the file cannot be written or has no known picture suffix", "name a .png file in a writable folder");
   return image.size();
 }
 
@@ -304,7 +303,7 @@ Status MainWindow::copySelection() {
       return ok();
     }
   }
-  return Error("no_view", "nothing was copied", "no view has the keyboard", "click into a view first");
+  return Error("no_view", "nothing was copied", "no view has the keyboard", "click a view first");
 }
 
 Status MainWindow::typePrompt() {

@@ -148,7 +148,7 @@ Status benchMap(const BenchOptions& options, nlohmann::json& rows, const Progres
   for (const auto& [name, change] : cases) {
     std::vector<double> whole, block;
     for (int i = 0; i < runs; ++i) {
-      if (!report(progress, "map frames", i, runs)) return Error("cancelled", "the bench was cancelled", "", "");
+      if (!report(progress, "map frames", i, runs)) return Error("cancelled", "the benchmark was cancelled", "", "");
       const Frame one = frame(*view, image, change);
       whole.push_back(one.whole);
       block.push_back(one.block);

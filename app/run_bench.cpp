@@ -35,7 +35,7 @@ Result<std::vector<Bench>> chosen(const std::vector<std::string>& names) {
     const auto same = [&](const Bench& bench) { return bench.name == name; };
     const auto found = std::find_if(all.begin(), all.end(), same);
     if (found == all.end())
-      return Error("usage", "benchmark " + name, "there is none of that name", "name some of: " + known);
+      return Error("usage", "benchmark " + name, "no benchmark has that name", "name some of: " + known);
     list.push_back(*found);
   }
   return list;
@@ -62,7 +62,7 @@ Status writeFile(const std::string& path, const json& content) {
       file.commit())
     return ok();
   return Error("io", "results were not written to " + path, file.errorString().toStdString(),
-               "name a file in a folder that can be written");
+               "name a file in a writable folder");
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ int runScript(const CommandLine& line, LogRelay& log) {
   settings.limitSeconds = line.limit;
   settings.log = [](const QString& text) { std::cout << text.toStdString() << std::endl; };
   if (!settings.out.isEmpty() && !QDir().mkpath(settings.out))
-    return refuse({"io", "--out " + line.out, "the folder cannot be made", "name another one"});
+    return refuse({"io", "--out " + line.out, "the folder cannot be created", "name another folder"});
   ScriptHost host(window, settings);
   const ScriptResult result = host.runFile(QString::fromStdString(line.file));
   if (!result.failed) return static_cast<int>(Exit::Ok);

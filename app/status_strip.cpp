@@ -57,7 +57,7 @@ StatusStrip::StatusStrip(LiveContext& context, QString backendNote, QWidget* par
   m_cancel->setText(tr("Cancel"));
   m_cancel->setAccessibleName(tr("Cancel"));
   m_cancel->setFocusPolicy(Qt::TabFocus);
-  m_cancel->setToolTip(tr("Stop the work in progress at its next safe point (Esc)"));
+  m_cancel->setToolTip(tr("Stop the running work at its next safe point (Esc)"));
   m_cancel->setProperty(kDuringScript, true);
   m_numerics = field("numerics");
   m_backend = field("backend");
@@ -98,8 +98,8 @@ void StatusStrip::refreshTick(const Snapshot& shown) {
   if (shown.branch != "main") text += " · " + QString::fromStdString(shown.branch);
   if (shown.lanes) text += tr(" · %1 lanes").arg(shown.lanes->lanes.size());
   m_tick->setText(text);
-  m_tick->setToolTip(back ? tr("The views show an older tick; Step goes on from the newest one")
-                          : tr("Ticks since the session began"));
+  m_tick->setToolTip(back ? tr("The views show an older tick; Step continues from the newest tick")
+                          : tr("Ticks since the session was opened"));
   m_tick->setStyleSheet(back ? QString("color:%1").arg(look->warning.name()) : QString());
 }
 
@@ -111,7 +111,7 @@ void StatusStrip::refreshHealth(const Snapshot& shown) {
   m_health->setVisible(all > 0);
   m_health->setText(broken ? tr("✖ %1 of %2 invariants broken").arg(broken).arg(all)
                            : tr("✔ %1 invariants hold").arg(all));
-  m_health->setToolTip(tr("What was checked after this tick; click for the list"));
+  m_health->setToolTip(tr("Invariants checked after this tick; click to list them"));
   m_health->setStyleSheet(QString("color:%1;border:0").arg((broken ? look->error : look->muted).name()));
 }
 
@@ -147,7 +147,8 @@ void StatusStrip::refresh() {
   m_bytes->setText(tr("%1 live").arg(sized(shown->bytes.live)));
   m_bytes->setToolTip(tr("%1 allocated for rows").arg(sized(shown->bytes.allocated)));
   m_numerics->setText(QString::fromStdString(shown->info->numerics));
-  m_numerics->setToolTip(tr("numerics id: names the arithmetic; results are equal bit for bit only within one"));
+  m_numerics->setToolTip(
+      tr("Numerics id of the arithmetic; results are bitwise equal only between sessions with the same id"));
   m_backend->setText(QString::fromStdString(shown->info->backend).toUpper());
   m_backend->setToolTip(m_backendNote);
 }

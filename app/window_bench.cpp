@@ -20,7 +20,7 @@ bool waitFor(const std::function<bool()>& done) {
 }
 
 Error noAnswer(const char* what) {
-  return Error("not_ready", "the window bench was stopped", std::string(what) + " took more than a minute",
+  return Error("not_ready", "the window benchmark was stopped", std::string(what) + " took more than a minute",
                "try again on a quiet machine");
 }
 
@@ -116,7 +116,7 @@ Status benchWindow(const BenchOptions& options, nlohmann::json& rows, const Prog
                            options.quick ? 4 : 320}};
   for (const Scene& scene : scenes) {
     if (!report(progress, "window: " + scene.name + ", every view", 0, 0))
-      return Error("cancelled", "the bench was cancelled", "", "");
+      return Error("cancelled", "the benchmark was cancelled", "", "");
     if (Status measured = measure(options, scene, rows); !measured) return measured;
   }
   return ok();

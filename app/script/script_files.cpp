@@ -52,7 +52,7 @@ Result<Json> ScriptCalls::writeNow(const QString& given, const QString& text) co
   const QByteArray bytes = text.toUtf8();
   if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit())
     return fileError("io", given.toStdString() + " was not written", file.errorString().toStdString(),
-                     "choose a folder that can be written to", given);
+                     "choose a writable folder", given);
   return Json{{"path", path.toStdString()}, {"bytes", bytes.size()}};
 }
 

@@ -116,7 +116,7 @@ QList<QAction*> InspectorView::viewActions() {
       action->setProperty("kvlabBase", true);
       connect(action, &QAction::triggered, this, slot);
     };
-    add(tr("Copy table"), tr("Copy the shown table as tab-separated values"), &InspectorView::copyTable);
+    add(tr("Copy table"), tr("Copy the table as tab-separated values"), &InspectorView::copyTable);
     m_copyTable = m_actions.last();
     add(tr("Copy picture"), tr("Copy the view as a picture"), &InspectorView::copyPicture);
     add(tr("Save picture…"), tr("Save the view as PNG or SVG"), &InspectorView::askSavePicture);
@@ -158,8 +158,7 @@ void InspectorView::askSaveFile(const QString& title, const QString& name, const
 void InspectorView::askSavePicture() {
   askSaveFile(tr("Save picture"), objectName() + ".png", tr("Pictures (*.png *.svg)"), [this](const QString& path) {
     if (savePicture(path)) return;
-    emit m_context.failed(
-        Error("io", "the picture was not saved", path.toStdString(), "choose a folder that can be written"));
+    emit m_context.failed(Error("io", "the picture was not saved", path.toStdString(), "choose a writable folder"));
   });
 }
 

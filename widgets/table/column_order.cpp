@@ -47,7 +47,7 @@ bool ColumnOrder::set(const nlohmann::json& option) {
 
 std::string ColumnOrder::remedy() const {
   const QString others = m_names.mid(0, m_names.size() - 1).join(QStringLiteral(", "));
-  return QStringLiteral("use %1 or %2; -%2 turns the order round").arg(others, m_names.last()).toStdString();
+  return QStringLiteral("use %1 or %2; -%2 reverses the order").arg(others, m_names.last()).toStdString();
 }
 
 void ColumnOrder::next() {

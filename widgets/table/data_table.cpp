@@ -242,7 +242,8 @@ void DataTable::fitColumns() {
     QStringList titles;
     for (int column : m_shed) titles << titleOf(column);
     m_more->setText(QString("+%1").arg(m_shed.size()));
-    m_more->setToolTip(tr("No room for: %1. They stand in the tool tip of each line.").arg(titles.join(", ")));
+    m_more->setToolTip(
+        tr("No room for these columns: %1. The tool tip of each line shows them.").arg(titles.join(", ")));
     m_more->setFont(Theme::current()->small);
   }
   m_more->setVisible(!m_shed.isEmpty() && horizontalHeader()->isVisibleTo(this));

@@ -39,8 +39,8 @@ void EventsView::command(const QString& text, const char* id, const QString& tip
 void EventsView::makeStrip() {
   command(tr("Into"), "step_into", tr("Apply the next pending action, alone (F11)"));
   command(tr("Over"), "step", tr("Run one whole tick (F10)"));
-  command(tr("Out"), "step_out", tr("Apply the pending actions that are left, without generating (Shift+F11)"));
-  command(tr("Back"), "step_back", tr("Go to the tick before (Shift+F10)"));
+  command(tr("Out"), "step_out", tr("Apply all pending actions without generating (Shift+F11)"));
+  command(tr("Back"), "step_back", tr("Go to the previous tick (Shift+F10)"));
   command(tr("Run"), "run", tr("Run until a breakpoint or Stop (F5)"));
   m_summary = stripLabel({}, 1);
   QToolButton* save = stripButton(tr("Export trace…"), tr("Export trace"),
@@ -136,8 +136,7 @@ void EventsView::copySelection() {
 Status EventsView::exportTrace(const QString& path) const {
   QSaveFile file(path);
   const auto refused = [&] {
-    return Error("io", "the trace was not written", file.errorString().toStdString(),
-                 "choose a folder that can be written");
+    return Error("io", "the trace was not written", file.errorString().toStdString(), "choose a writable folder");
   };
   if (!file.open(QIODevice::WriteOnly)) return refused();
   const std::string text = chromeTrace(context().history()).dump();

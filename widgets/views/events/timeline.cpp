@@ -65,8 +65,8 @@ void paintBars(QPainter& painter, const EventNode& node, const EventTree& tree, 
 TimelineHeader::TimelineHeader(QWidget* parent) : QHeaderView(Qt::Horizontal, parent) {
   setSectionsClickable(false);
   setToolTip(
-      tr("Time since the tick began. Ctrl+wheel zooms, Shift+wheel pans, Z shows the selected "
-         "event, a double click here or 0 shows the whole tick"));
+      tr("Time since the start of the tick. Ctrl+wheel zooms, Shift+wheel pans, Z shows the selected event; a double "
+         "click here or 0 shows the whole tick"));
 }
 
 void TimelineHeader::paintSection(QPainter* painter, const QRect& rect, int section) const {

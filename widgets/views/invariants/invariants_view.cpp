@@ -30,7 +30,7 @@ InvariantsView::InvariantsView(InspectorContext& context, QWidget* parent)
   m_table->setItemDelegate(new LampDelegate(m_table));
   settleBars(m_table);
   m_table->setAccessibleName(tr("Invariants"));
-  m_table->setToolTip(tr("Return or a double click on a broken one goes to the row that breaks it"));
+  m_table->setToolTip(tr("Return or a double click on a broken invariant focuses the row that violates it"));
   m_table->setSelectionMode(QAbstractItemView::ExtendedSelection);
   auto* content = new QWidget(this);
   auto* column = tightColumn(content);

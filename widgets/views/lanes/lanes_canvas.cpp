@@ -17,7 +17,7 @@ constexpr int kTallTokens = 70, kFlatTokens = 24, kLowBand = 8, kHighBand = 56, 
 LanesCanvas::LanesCanvas(InspectorContext& context, QWidget* parent) : AxisCanvas(context, parent) {
   setMinimumSize(160, 80);
   setAccessibleName(tr("Maps of the lanes"));
-  setToolTip(tr("Click focuses a token, the wheel zooms, dragging pans, a double click shows all"));
+  setToolTip(tr("Click focuses a token, the wheel zooms, dragging pans, a double click shows the whole axis"));
 }
 
 void LanesCanvas::show(LanesViewPtr view) {

@@ -14,7 +14,7 @@ constexpr int kTallLayer = 64, kTallTokens = 78, kFlatTokens = 26;
 MapCanvas::MapCanvas(InspectorContext& context, QWidget* parent) : AxisCanvas(context, parent) {
   setMinimumSize(160, 90);
   setAccessibleName(tr("Map of the cache"));
-  setToolTip(tr("Click focuses a cell, the wheel zooms, dragging pans, a double click shows all"));
+  setToolTip(tr("Click focuses a cell, the wheel zooms, dragging pans, a double click shows the whole context"));
 }
 
 void MapCanvas::setPicture(std::shared_ptr<const MapPicture> picture) {

@@ -41,7 +41,7 @@ void MapView::makeStrip() {
   m_legend->setScale(scaleFor(context().quantity(), {}));
   strip()->addWidget(m_legend, 1);
   m_received = stripButton(tr("Show received"), tr("Show received attention"),
-                           tr("Colour the rows by the attention that they received from the prompt"));
+                           tr("Colour the rows by the attention that they received from the prompt's queries"));
   m_received->setObjectName("received");
   m_received->hide();
   setOwn({m_received});

@@ -23,7 +23,7 @@ MirrorView::MirrorView(InspectorContext& context, QWidget* parent)
   m_state->setAccessibleName(tr("State of the mirror"));
   m_table->setModel(m_model);
   m_table->setAccessibleName(tr("Cache and mirror, line by line"));
-  m_table->setToolTip(tr("Click focuses the row; red lines do not belong together"));
+  m_table->setToolTip(tr("Click focuses the row; in red lines cache and context do not match"));
   m_askTags.setSingleShot(true);
   connect(&m_askTags, &QTimer::timeout, this, &MirrorView::askTags);
   connect(m_table->verticalScrollBar(), &QScrollBar::valueChanged, this, [this] { m_askTags.start(30); });
@@ -40,12 +40,12 @@ MirrorView::MirrorView(InspectorContext& context, QWidget* parent)
 void MirrorView::makeStrip() {
   stripLabel(tr("Cache of"));
   m_which = stripChoice({tr("focused layer"), tr("all layers")}, tr("Layers"),
-                        tr("Which layers' residency maps stand beside the context"));
+                        tr("Layers whose residency maps are shown next to the context"));
   addOption("layers", {"focus", "all"}, m_which, [this] { fill(); });
-  m_onlyBad = stripCheck(tr("Only wrong lines"), tr("Only wrong lines"), tr("Hide the lines that are in order"));
+  m_onlyBad = stripCheck(tr("Only wrong lines"), tr("Only wrong lines"), tr("Hide the lines without an error"));
   addOption("wrong", m_onlyBad, [this] { fill(); });
   strip()->addStretch(1);
-  m_next = stripButton(tr("Next wrong"), tr("Next wrong"), tr("Focus the next line that is wrong (N)"));
+  m_next = stripButton(tr("Next wrong"), tr("Next wrong"), tr("Focus the next line with an error (N)"));
   setOwn({m_next});
   connect(m_next, &QToolButton::clicked, this, &MirrorView::goToNextBad);
   connect(addViewAction(tr("Next wrong line"), m_next->toolTip(), Qt::Key_N), &QAction::triggered, this,

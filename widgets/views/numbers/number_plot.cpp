@@ -283,8 +283,8 @@ NumberPlot::NumberPlot(QWidget* parent) : QWidget(parent), m_parts(std::make_uni
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Plots over ticks"));
   setToolTip(
-      tr("Wheel zooms, dragging pans, a double click or 0 shows all; arrow keys move the cursor, "
-         "Return or a click goes to the tick"));
+      tr("Wheel zooms, dragging pans, a double click or 0 shows all ticks; arrow keys move the cursor, Return or a "
+         "click goes to the tick"));
   m_parts->plot = new SharpPlot(this);
   m_parts->plot->setFocusPolicy(Qt::NoFocus);
   m_parts->plot->setInteractions(QCP::iRangeDrag | QCP::iRangeZoom);

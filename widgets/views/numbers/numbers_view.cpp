@@ -37,12 +37,12 @@ NumbersView::NumbersView(InspectorContext& context, QWidget* parent)
 
 void NumbersView::makeStrip() {
   m_at = stripLabel({}, 1);
-  m_stacked = stripTool(tr("Stack steps"), tr("Pile the steps of the tick up, so that their sum is its latency"));
+  m_stacked = stripTool(tr("Stack steps"), tr("Stack the steps of a tick; their sum is the tick's latency"));
   m_stacked->setCheckable(true);
   m_stacked->setChecked(true);
   m_reset = stripTool(tr("Show all ticks"), tr("Undo zoom and pan (0, or a double click)"));
   m_reset->setEnabled(false);
-  m_copy = stripTool(tr("Copy CSV"), tr("Copy the chosen series as comma-separated values"));
+  m_copy = stripTool(tr("Copy CSV"), tr("Copy the shown series as comma-separated values"));
   connect(m_stacked, &QToolButton::toggled, this, &NumbersView::refresh);
   connect(m_reset, &QToolButton::clicked, this, [this] { m_plot->resetZoom(); });
   connect(m_copy, &QToolButton::clicked, this, [this] { QGuiApplication::clipboard()->setText(csv()); });
@@ -52,7 +52,7 @@ void NumbersView::makeBody() {
   m_content = new TurningSplitter(
       kWide, [](int) { return kListWide; }, [](int height) { return height * 2 / 5; }, this);
   m_list = new DataTable(m_content, m_model, tr("Series"),
-                         tr("Click or Space shows or hides a series; the figure is its value at the cursor"));
+                         tr("Click or Space shows or hides a series; the number is its value at the cursor"));
   m_list->setItemDelegate(new SeriesDelegate(m_list));
   m_list->horizontalHeader()->hide();
   m_list->stretch({"series"});

@@ -16,8 +16,8 @@ constexpr double kWidest = 14;
 WrapStrip::WrapStrip(QWidget* parent) : TickPicker(parent) {
   setAccessibleName(tr("Filled slots over ticks"));
   setToolTip(
-      tr("Slots upwards, ticks to the right; click or use the arrow keys to go to a tick, page up and down to go to "
-         "the wrap before and after"));
+      tr("Slots upwards, ticks to the right; click or arrow keys go to a tick, Page Up and Page Down to the previous "
+         "and next wrap"));
 }
 
 QSize WrapStrip::sizeHint() const { return {240, 76}; }

@@ -20,8 +20,8 @@ BandCanvas::BandCanvas(InspectorContext& context, QWidget* parent)
   setMinimumSize(160, 96);
   setAccessibleName(tr("Rows of each layer by band and score"));
   setToolTip(
-      tr("Colours are scores, each layer's own range from low to high. Click focuses a row; arrow keys move by tokens "
-         "and layers; the wheel, + and - zoom, dragging pans, 0 or a double click shows all"));
+      tr("Colours show scores, scaled to each layer's range. Click focuses a row; arrow keys move by tokens and "
+         "layers; the wheel, + and - zoom, dragging pans, 0 or a double click shows the whole context"));
   setToolTipDuration(5000);
   setMaxScale(24);
   m_bar->hide();

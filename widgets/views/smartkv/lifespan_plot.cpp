@@ -20,9 +20,8 @@ LifespanPlot::LifespanPlot(QWidget* parent) : QWidget(parent), m_parts(std::make
   setMinimumSize(140, 110);
   setAccessibleName(tr("Predicted against actual lifespans"));
   setToolTip(
-      tr("A disc per row; a triangle where the row was still in use when the text ended, so that it may have lived "
-         "longer. "
-         "The dashed line is a perfect gate, the thick one the mean of what was found, by prediction"));
+      tr("One disc per row; a triangle is a row still in use at the end of the text, whose lifespan may be longer. The "
+         "dashed line is a perfect gate, the thick line the mean actual lifespan for each prediction"));
   p.plot = new SharpPlot(this);
   p.plot->setFocusPolicy(Qt::NoFocus);
   p.plot->setAttribute(Qt::WA_TransparentForMouseEvents);

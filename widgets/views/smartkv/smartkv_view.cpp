@@ -82,14 +82,14 @@ SmartKvView::SmartKvView(InspectorContext& context, QWidget* parent)
 void SmartKvView::makeStrip() {
   m_state = stripLabel({}, 1);
   m_before = stripButton(tr("◀"), tr("Previous competition"),
-                         tr("Show the tick before this one in which rows of the focused layer competed"));
+                         tr("Go to the previous tick in which rows of the focused layer competed"));
   m_after = stripButton(tr("▶"), tr("Next competition"),
-                        tr("Show the tick after this one in which rows of the focused layer competed"));
+                        tr("Go to the next tick in which rows of the focused layer competed"));
   for (QToolButton* one : {m_before, m_after}) one->setAutoRaise(true);
   connect(m_before, &QToolButton::clicked, this, [this] { stepTick(-1); });
   connect(m_after, &QToolButton::clicked, this, [this] { stepTick(1); });
   m_measure = stripButton(tr("Measure lifespans"), tr("Measure lifespans"),
-                          tr("See how long each row is used, beside what its gate predicted"));
+                          tr("Measure how long each row is used, and compare with its gate's prediction"));
   setOwn({m_before, m_after});
   runsCommand(m_measure, context(), "lifespans_measure");
 }
@@ -98,9 +98,8 @@ void SmartKvView::makeContests(QWidget* into) {
   auto* part = new QWidget(into);
   auto* column = tightColumn(part);
   m_said = heading(part);
-  m_contests =
-      new DataTable(part, m_model, tr("Competition of the tick"),
-                    tr("Rows that left a window and what became of them; click focuses the one that left the layer"));
+  m_contests = new DataTable(part, m_model, tr("Competition of the tick"),
+                             tr("Rows that left the window in this tick; click selects the evicted row"));
   m_contests->setMinimumHeight(70);
   column->addWidget(m_said);
   column->addWidget(m_contests, 1);
@@ -124,9 +123,7 @@ void SmartKvView::makeLifespans(QWidget* into) {
   m_fit->setFont(theme()->small);
   m_head = new QComboBox(bar);
   m_head->setAccessibleName(tr("KV head"));
-  m_head->setToolTip(
-      tr("Whose rows are drawn, and how well each head's gate predicts: R² is 1 where it is perfect, 0 where the mean "
-         "would do as well"));
+  m_head->setToolTip(tr("KV head to plot, with the R² of its gate: 1 is perfect, 0 is no better than the mean"));
   m_head->setMinimumWidth(90);
   row->addWidget(m_fit, 1);
   row->addWidget(m_head);
@@ -278,15 +275,15 @@ QString SmartKvView::whyNoLifespans() const {
   const auto& layers = shown()->policies->layers;
   const bool gated =
       std::any_of(layers.begin(), layers.end(), [](const LayerAudit& layer) { return layer.policy == kGated; });
-  if (!gated) return tr("no layer's policy is smartkv, so that no gate predicts");
+  if (!gated) return tr("no layer uses the policy smartkv, so no gate predicts lifespans");
   return context().busy() ? tr("the engine is working") : QString();
 }
 
 void SmartKvView::showLifespans() {
   const QString why = whyNoLifespans();
   m_measure->setEnabled(why.isEmpty());
-  m_measure->setToolTip(why.isEmpty() ? tr("Read the whole context in one fresh pass in which nothing leaves, and see "
-                                           "how long each row was used; the session stays as it is")
+  m_measure->setToolTip(why.isEmpty() ? tr("Run a fresh pass over the whole context without eviction and record how "
+                                           "long each row is used; the session does not change")
                                       : tr("Lifespans cannot be measured: %1").arg(why));
   const std::vector<HeadLifespans>* heads = headsOfLayer();
   m_lifespans->setCurrentIndex(heads ? 1 : 0);

@@ -304,8 +304,8 @@ ParetoPlot::ParetoPlot(QWidget* parent) : QWidget(parent), m(std::make_unique<Pa
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Pareto plot"));
   setToolTip(
-      tr("Recall against budget and KL against bytes; the pointer or the arrow keys mark a point, a click or Return "
-         "shows its cells"));
+      tr("Recall against budget and KL against bytes; the pointer or arrow keys mark a point, a click or Return shows "
+         "its cells"));
   m->plot = new SharpPlot(this);
   m->plot->setFocusPolicy(Qt::NoFocus);
   m->plot->setMouseTracking(true);

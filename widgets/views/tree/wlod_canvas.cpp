@@ -19,8 +19,8 @@ WlodCanvas::WlodCanvas(InspectorContext& context, QWidget* parent) : AxisCanvas(
   setMinimumSize(160, 120);
   setAccessibleName(tr("Tree over the time line"));
   setToolTip(
-      tr("Click chooses a node, a double click or Return expands a gist or collapses a block; arrows move along the "
-         "context and up and down the tree; the wheel zooms, dragging pans, 0 shows all"));
+      tr("Click selects a node, a double click or Return expands a gist or collapses a block; arrow keys move along "
+         "the context and between levels; the wheel zooms, dragging pans, 0 shows the whole time line"));
   setMaxScale(90);
 }
 

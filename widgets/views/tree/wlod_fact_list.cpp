@@ -44,7 +44,7 @@ WlodFactList::WlodFactList(QWidget* parent)
   setFocusPolicy(Qt::StrongFocus);
   setMinimumHeight(60);
   setAccessibleName(tr("Last edit"));
-  setToolTip(tr("What the last edit invalidated, why, and what it cost"));
+  setToolTip(tr("Rows that the last edit invalidated, the reason, and the cost"));
   m_grid->setContentsMargins(Theme::kMedium, Theme::kSmall, Theme::kMedium, Theme::kTight);
   m_grid->setHorizontalSpacing(Theme::kMedium);
   m_grid->setVerticalSpacing(3);

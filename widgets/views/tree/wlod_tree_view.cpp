@@ -32,8 +32,8 @@ WlodTreeView::WlodTreeView(InspectorContext& context, QWidget* parent)
 void WlodTreeView::makeStrip() {
   m_colour = stripChoice({tr("automatic"), tr("last edit"), tr("score"), tr("attention"), tr("level")},
                          tr("Colour of the entries"),
-                         tr("What colours the entries: what the last edit invalidated, the lens's score, attention, or "
-                            "their level; automatic is the last edit where there was one"));
+                         tr("Colour entries by the rows that the last edit invalidated, the lens's score, attention, "
+                            "or level; automatic uses the last edit if there was one"));
   m_colour->setSizeAdjustPolicy(QComboBox::AdjustToContents);  // the first text says what automatic is now
   addOption("colour", {"auto", "change", "score", "attention", "level"}, m_colour, [this] { showColour(); });
   m_state = stripLabel({}, 1);
@@ -85,8 +85,8 @@ QWidget* WlodTreeView::makePanel(QWidget* parent) {
   m_tabs = new QTabBar(panel);
   m_tabs->addTab(tr("Last edit"));
   m_tabs->addTab(tr("Rounds"));
-  m_tabs->setTabToolTip(0, tr("What the last edit invalidated, why, and what it cost"));
-  m_tabs->setTabToolTip(1, tr("What the focus allocator decided, round by round"));
+  m_tabs->setTabToolTip(0, tr("Show the rows that the last edit invalidated, the reason, and the cost"));
+  m_tabs->setTabToolTip(1, tr("Show the decisions of the focus allocator, round by round"));
   m_tabs->setAccessibleName(tr("Last edit or rounds"));
   m_tabs->setToolTip(tr("The last edit, or the rounds of the focus allocator"));
   m_tabs->setExpanding(false);
@@ -117,8 +117,8 @@ QWidget* WlodTreeView::makePanel(QWidget* parent) {
 }
 
 void WlodTreeView::makeActions() {
-  m_expandAction = addViewAction(tr("Expand"), tr("Put 32 children in the place of the chosen gist"), Qt::Key_E);
-  m_collapseAction = addViewAction(tr("Collapse"), tr("Put a gist in the place of the chosen block of 32"), Qt::Key_C);
+  m_expandAction = addViewAction(tr("Expand"), tr("Replace the selected gist by its 32 children"), Qt::Key_E);
+  m_collapseAction = addViewAction(tr("Collapse"), tr("Replace the selected block of 32 by its gist"), Qt::Key_C);
   m_refocusAction = addViewAction(tr("Refocus"), tr("Let the focus allocator decide now"), Qt::Key_R);
   connect(m_expandAction, &QAction::triggered, m_expand, &QToolButton::click);
   connect(m_collapseAction, &QAction::triggered, m_collapse, &QToolButton::click);
@@ -223,7 +223,7 @@ void WlodTreeView::pick(TreeNode node) {
 QString WlodTreeView::whyNotNow() const {
   if (!m_tree) return tr("there is no tree");
   if (m_edit.waiting() || context().busy()) return tr("the engine is working");
-  if (!context().history().empty() && !newest()) return tr("an older tick is shown; go to the newest first");
+  if (!context().history().empty() && !newest()) return tr("an older tick is shown; go to the newest tick first");
   return {};
 }
 
@@ -242,11 +242,10 @@ void WlodTreeView::buttons() {
   };
   const TreeEdit up = edit(true), down = edit(false);
   set(m_expand, m_expandAction, up.why,
-      tr("Put the 32 children of %1 in its place (E)").arg(QString::fromStdString(up.node.text())));
+      tr("Replace %1 by its 32 children (E)").arg(QString::fromStdString(up.node.text())));
   set(m_collapse, m_collapseAction, down.why,
-      tr("Put %1 in the place of its 32 children (C)").arg(QString::fromStdString(down.node.text())));
-  set(m_refocus, m_refocusAction, now,
-      tr("Let the focus allocator decide now what to expand and what to collapse (R)"));
+      tr("Replace the 32 children of %1 by %1 (C)").arg(QString::fromStdString(down.node.text())));
+  set(m_refocus, m_refocusAction, now, tr("Run a round of the focus allocator now (R)"));
 }
 
 void WlodTreeView::ask(const TreeEdit& edit) {
