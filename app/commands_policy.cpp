@@ -28,7 +28,7 @@ QString needsGates(const CommandHost& host) {
   const auto gated = [](const LayerAudit& layer) { return layer.policy == "smartkv"; };
   return audit && std::any_of(audit->layers.begin(), audit->layers.end(), gated)
       ? QString()
-      : QString("no layer uses the policy smartkv, so no gate predicts lifespans");
+      : QString("no layer's policy is smartkv, so that no gate predicts");
 }
 
 }  // namespace

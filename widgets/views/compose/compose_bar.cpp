@@ -46,7 +46,7 @@ ComposeBar::ComposeBar(InspectorContext& context, QWidget* parent)
       m_words(new QLineEdit(this)),
       m_pick(button(tr("Pic&k"), tr("Add the focused row to the picked rows"))),
       m_unpick(button(tr("&Unpick"), tr("Clear the picked rows; actions then use the focused row"))) {
-  m_words->setPlaceholderText(tr("Replacement words, or token ids such as #12 #7"));
+  m_words->setPlaceholderText(tr("Replacement words, or token ids as #12 #7"));
   m_words->setAccessibleName(tr("Replacement words"));
   m_words->setToolTip(tr("Words to insert; the model's tokeniser splits them into tokens"));
   m_rows->setAccessibleName(tr("Rows"));

@@ -275,7 +275,7 @@ QString SmartKvView::whyNoLifespans() const {
   const auto& layers = shown()->policies->layers;
   const bool gated =
       std::any_of(layers.begin(), layers.end(), [](const LayerAudit& layer) { return layer.policy == kGated; });
-  if (!gated) return tr("no layer uses the policy smartkv, so no gate predicts lifespans");
+  if (!gated) return tr("no layer's policy is smartkv, so that no gate predicts");
   return context().busy() ? tr("the engine is working") : QString();
 }
 
