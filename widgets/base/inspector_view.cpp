@@ -50,7 +50,7 @@ void InspectorView::takeSnapshot() {
 
 void InspectorView::prepare() {
   m_preparing = true;
-  if (!isVisible() && isWindow()) {  // lives and lays itself out like any window, but nobody sees it
+  if (!isVisible() && isWindow()) {  // off screen: laid out like any window, but not visible
     setAttribute(Qt::WA_DontShowOnScreen);
     show();
   }
@@ -85,7 +85,7 @@ QImage InspectorView::picture(QSize size, qreal dpr) {
   if (isWindow() && size.isValid()) resize(size);
   if (layout()) layout()->activate();
   QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
-  if (size.isValid() && size != this->size()) {  // the parent's layout had its own idea
+  if (size.isValid() && size != this->size()) {  // the parent's layout chose another size
     resize(size);
     if (layout()) layout()->activate();
   }
@@ -352,7 +352,7 @@ void InspectorView::setEmpty(const QString& title, const QString& how) {
   m_notice->say(title, how);
   m_content->setHidden(!title.isEmpty());
   m_notice->setHidden(title.isEmpty());
-  setFocusProxy(title.isEmpty() ? m_mainControl : nullptr);  // a hidden one would swallow the keyboard
+  setFocusProxy(title.isEmpty() ? m_mainControl : nullptr);  // a hidden control would swallow keys
 }
 
 void InspectorView::setMainControl(QWidget* control) {

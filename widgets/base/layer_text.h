@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How layers are named to people, and asked for: core/api/cache_layers.h. GUI thread.
+// Names of layers for people, and arguments of verbs that name layers: core/api/cache_layers.h. GUI thread.
 #pragma once
 #include <QString>
 
@@ -12,7 +12,7 @@ inline QString layerText(const Snapshot& s, int cacheLayer) {
   return s.info ? QString::fromStdString(s.info->cacheLayers.name(Layer(cacheLayer))) : QString::number(cacheLayer);
 }
 
-/// The arguments by which verbs are told of a cache layer, added to others.
+/// Adds the arguments that name a cache layer to `args`.
 inline nlohmann::json withLayer(const Snapshot& s, Layer cacheLayer, nlohmann::json args = nlohmann::json::object()) {
   args["layer"] = s.info ? s.info->cacheLayers.layerOf(cacheLayer).value() : cacheLayer.value();
   if (const std::optional<Head> head = s.info ? s.info->cacheLayers.headOf(cacheLayer) : std::nullopt)
