@@ -38,7 +38,7 @@ QuantityBox::QuantityBox(InspectorContext& context, QWidget* parent) : QComboBox
     setItemData(i, tr(helpOf(static_cast<Quantity>(i))), Qt::ToolTipRole);
   }
   setMaxVisibleItems(kQuantities);
-  setMinimumWidth(90);  // gives way in narrow docks
+  setMinimumWidth(90);  // may shrink in narrow docks
   setCurrentIndex(static_cast<int>(context.quantity()));
   connect(this, &QComboBox::activated, this, [this, &context](int i) {
     context.setQuantity(static_cast<Quantity>(i));
