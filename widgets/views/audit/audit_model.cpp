@@ -62,7 +62,7 @@ Tone stateTone(Line line) {
   return line.bad() ? Tone::Error : line.state == AuditState::Holds ? Tone::Normal : Tone::Muted;
 }
 
-/// Figures of a layer that keeps all its rows are faint.
+/// Figures of a layer without eviction are faint.
 auto tone(Tone bounded) {
   return [bounded](Line line) { return line.audit.policy == "full" ? Tone::Faint : bounded; };
 }
@@ -85,7 +85,7 @@ AuditModel::AuditModel(QObject* parent) : LineModel(parent) {
       .words()
       .toned(stateTone)
       .tips(stateTip)
-      .key([](Line line) { return -static_cast<int>(line.state); });  // the worst first
+      .key([](Line line) { return -static_cast<int>(line.state); });  // worst state first
   add("requested", tr("Requested rows"), tr("Sinks + budget by score + window"), {"9999 = 999+9999+99", 7},
       requestedText)
       .toned(tone(Tone::Normal))

@@ -60,7 +60,7 @@ void AuditView::makeTable() {
   m_table->setItemDelegateForColumn(state, new AuditDelegate(AuditDelegate::State, m_table));
   m_table->stretch({"share"});
   m_order = new ColumnOrder(m_table);
-  m_table->takeColumns();  // with room for the arrow
+  m_table->takeColumns();  // titles need room for the arrow
   connect(m_order, &ColumnOrder::changed, this, &AuditView::onFocus);
   connect(m_order, &ColumnOrder::chosen, this, [this] { sayOption("sort"); });
   addOption(m_order->viewOption());

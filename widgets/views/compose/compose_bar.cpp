@@ -76,7 +76,7 @@ ComposeBar::ComposeBar(InspectorContext& context, QWidget* parent)
 
 QPushButton* ComposeBar::button(const QString& text, const QString& tip) {
   QPushButton* made = pushButton(text, tip, this);
-  setOwn({made});  // it adds to the draft
+  setOwn({made});  // only changes the draft
   return made;
 }
 
@@ -87,7 +87,7 @@ void ComposeBar::makeButtons() {
     m_verbs[i] = button(tr(kTexts[i].text), tr(kTexts[i].tip));
     connect(m_verbs[i], &QPushButton::clicked, this, [this, i] { build(static_cast<EditVerb>(i)); });
     m_verbs[i]->setMaximumWidth(m_verbs[i]->fontMetrics().horizontalAdvance(m_verbs[i]->accessibleName()) +
-                                18);  // six in a line of a dock
+                                18);  // six per line of a dock
     line->addWidget(m_verbs[i]);
   }
   static_cast<QGridLayout*>(layout())->addLayout(line, 3, 0, 1, 4);

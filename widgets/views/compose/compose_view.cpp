@@ -13,8 +13,8 @@
 namespace kvlab {
 namespace {
 using nlohmann::json;
-constexpr int kPlanDelay = 120;  // milliseconds after the last key
-constexpr int kWide = 820;       // from this width on, text and plan stand side by side
+constexpr int kPlanDelay = 120;  // milliseconds after the last key press
+constexpr int kWide = 820;       // text and plan are side by side from this width on
 constexpr const char* kExample =
     "[\n  {\"action\":\"replace_pair\",\"original_pos1\":8,\n   \"original_pos2\":9,\"new_token_ids\":[319]},\n"
     "  {\"action\":\"add\",\"token_id\":13}\n]";
@@ -241,7 +241,7 @@ void ComposeView::say(const QString& text, Tone tone) {
   m_message->setText(sign + text);
 }
 
-/// A list that the engine took leaves the draft, even where the tick that was to apply it failed: it is pending then.
+/// Clears the draft if the engine accepted the list, even if the tick failed: the actions are pending then.
 void ComposeView::run(const char* command, const json& args) {
   m_edit.run(QLatin1String(command), args, [this, args](const Result<json>& reply) {
     if (reply && args.contains("actions")) m_editor->replaceText({});
@@ -285,7 +285,7 @@ void ComposeView::onSnapshot() {
   const int tall = Theme::kRow * std::clamp(static_cast<int>(pending.size()), 1, 4) + 2;
   m_pendingTable->setFixedHeight(tall);
   m_pending->setFixedHeight(tall + m_pendingTitle->sizeHint().height());
-  if (m_check.ok()) draftChanged();  // the plan was made for another context
+  if (m_check.ok()) draftChanged();  // the plan belongs to another context
   buttons();
 }
 

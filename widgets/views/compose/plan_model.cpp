@@ -147,7 +147,7 @@ void PlanModel::setPlan(const json& answer) {
   figures.bytes = answer.value("bytes", std::int64_t{0});
   const json planned = answer.value("actions", json::array());
   for (std::size_t i = 0; i < planned.size(); ++i) {
-    if (!planned[i].contains("finalPosition")) continue;  // an eviction moves nothing
+    if (!planned[i].contains("finalPosition")) continue;  // an eviction has no final position
     const auto place = static_cast<std::size_t>(planned[i].value("place", static_cast<int>(i)));
     if (place >= m_lines.size()) continue;
     m_lines[place].finalPosition = rangesOf(planned[i].value("finalPosition", json()));

@@ -13,7 +13,7 @@
 
 namespace kvlab {
 namespace {
-/// What a script may begin with; the window adds the names it has registered.
+/// Names that scripts may start with; the window adds its registered names.
 const char* const kNames =
     "s.step( s.stepAction( s.break( s.clearBreaks( s.run( s.inject( s.apply( s.plan( s.evict( s.setBrightness( "
     "s.pin( s.rebuild( s.fault( s.undo( s.redo( s.goto( s.branches( s.fork( s.close( s.tick s.length s.text( "
@@ -40,7 +40,7 @@ QColor colour(ConsoleView::Kind kind, const Theme& theme) {
   }
 }
 
-/// Every line of the text behind the sign of its kind.
+/// Puts the sign of its kind before every line of the text.
 QString signedText(ConsoleView::Kind kind, const QString& text) {
   QString shown = text;
   return sign(kind) + shown.replace(QLatin1Char('\n'), QStringLiteral("\n  "));

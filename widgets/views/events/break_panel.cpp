@@ -104,7 +104,7 @@ void BreakPanel::removeSelected() {
   m_context.runCommand(QStringLiteral("break_set"), {{"conditions", kept}});
 }
 
-/// Conditions that the engine took, whoever set them.
+/// Takes conditions that the engine accepted, whoever set them.
 void BreakPanel::take(const CommandReply& command) {
   if (!command.reply || !command.id.startsWith(QLatin1String("break_"))) return;
   const auto text = [](const nlohmann::json& one) { return QString::fromStdString(one.get<std::string>()); };

@@ -17,7 +17,7 @@
 
 namespace kvlab {
 namespace {
-constexpr int kWide = 640;  // from this width on the breakpoints stand beside the events
+constexpr int kWide = 640;  // breakpoints are beside the events from this width on
 constexpr int kBreaksWide = 230, kBreaksTall = 150;
 }  // namespace
 
@@ -65,7 +65,7 @@ void EventsView::makeBody() {
   m_tree->setSelectionMode(QAbstractItemView::ExtendedSelection);
   styleTree(m_tree);
   settleBars(m_tree);
-  m_tree->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);  // the time axis keeps its width from tick to tick
+  m_tree->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);  // keeps the width of the time axis constant
   setColumns();
   m_breaks = new BreakPanel(context(), m_content);
   m_content->addWidget(m_tree);

@@ -52,7 +52,7 @@ InvariantModel::InvariantModel(QObject* parent) : LineModel(parent) {
   });
 }
 
-/// Broken ones first; the same ones in the same order keep the selection.
+/// Broken invariants first. If the order does not change, the selection is kept.
 void InvariantModel::order(std::vector<InvariantLine> given) {
   std::stable_sort(given.begin(), given.end(),
                    [](const InvariantLine& a, const InvariantLine& b) { return a.state.ok < b.state.ok; });
@@ -66,7 +66,7 @@ void InvariantModel::show(const Snapshot& snapshot) {
   for (const InvariantState& state : snapshot.invariants) {
     InvariantLine line{state};
     const InvariantLine* before = m_tick == snapshot.tick ? lineOf(m_lines, state.id) : nullptr;
-    if (before && before->full) line = *before;  // a full check of this tick says more
+    if (before && before->full) line = *before;  // a full check of this tick has more details
     if (snapshot.report)
       for (const Violation& violation : snapshot.report->violations)
         if (violation.invariant == state.id && !line.violation) line.violation = violation;

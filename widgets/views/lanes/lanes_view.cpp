@@ -17,8 +17,8 @@
 
 namespace kvlab {
 namespace {
-constexpr int kWide = 900;     // from this width on the figures stand beside the maps
-constexpr int kMostLines = 6;  // of figures below the maps, before they scroll
+constexpr int kWide = 900;     // figures are beside the maps from this width on
+constexpr int kMostLines = 6;  // most lines of figures below the maps before they scroll
 }  // namespace
 
 LanesTableView::LanesTableView(InspectorContext& context, QWidget* parent)
@@ -48,7 +48,7 @@ void LanesTableView::makeStrip() {
       stripButton(tr("Close lanes"), tr("Close lanes"), tr("Close the lanes and keep the reference as the session"));
   connect(m_changes, &QLineEdit::returnPressed, this, &LanesTableView::open);
   connect(m_open, &QToolButton::clicked, this, &LanesTableView::open);
-  setOwn({m_policy});  // it adds to the list of changes
+  setOwn({m_policy});  // only adds to the list of changes
   setCommand(m_open, "lanes_open");
   runsCommand(m_close, context(), "lanes_close");
 }
@@ -83,7 +83,7 @@ void LanesTableView::makeBody() {
   });
 }
 
-/// The list as written; nothing, and the remedy said, where it is none.
+/// The typed list; empty if it is invalid, after showing the remedy.
 std::optional<nlohmann::json> LanesTableView::changes() {
   const std::string text = m_changes->text().trimmed().toStdString();
   nlohmann::json changes = text.empty() ? nlohmann::json::array() : nlohmann::json::parse(text, nullptr, false);

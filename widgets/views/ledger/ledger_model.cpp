@@ -99,7 +99,7 @@ void LedgerModel::setSnapshot(SnapshotPtr snapshot) {
     m_count = static_cast<int>(m_filter.everything() ? now : m_rows.size());
     return endResetModel();
   }
-  // Text never changes and rows are only added: new ones go below, the others say they changed.
+  // Rows are only added and their text never changes: append new rows, and emit a change for the old ones.
   const std::vector<std::int32_t> fresh = m_filter.everything() ? std::vector<std::int32_t>() : passing(before);
   const int added = static_cast<int>(m_filter.everything() ? now - before : fresh.size());
   if (added > 0) beginInsertRows({}, m_count, m_count + added - 1);

@@ -8,7 +8,7 @@
 
 namespace kvlab {
 namespace {
-/// Names of LedgerFilter::States in scripts and in the combo box.
+/// Names of LedgerFilter::States, for scripts and the combo box.
 struct StateName {
   const char* id;
   const char* title;

@@ -68,7 +68,7 @@ QRectF MapCanvas::cell(const Parts& p, int layer, int position) const {
           static_cast<double>(layerTop(p, layer + 1) - top)};
 }
 
-/// Above the cells are the ruler and the token texts: positions without a layer.
+/// Ruler and token texts above the cells are positions without a layer.
 CanvasCell MapCanvas::cellAt(QPoint point) const {
   const QRect cells = parts().cells;
   const int position = point.x() < kGutter || point.y() > cells.bottom() ? -1 : axis().at(point.x() - kGutter);

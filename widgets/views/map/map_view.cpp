@@ -15,7 +15,7 @@
 
 namespace kvlab {
 namespace {
-constexpr std::size_t kBigTile = 1u << 18;  // values from which the pool makes the picture
+constexpr std::size_t kBigTile = 1u << 18;  // values from which a pool thread makes the picture
 
 }  // namespace
 
@@ -69,7 +69,7 @@ void MapView::makeActions() {
   add(tr("Show all"), tr("Show the whole context (0, or double click)"), "Fit", [this] { m_canvas->fit(); });
 }
 
-/// The part of the axis that is in sight.
+/// Makes the option for the visible range of the axis.
 void MapView::makeRange() {
   const auto from = [this] { return static_cast<std::int64_t>(std::lround(m_canvas->axis().first)); };
   const auto to = [this] {
@@ -129,7 +129,7 @@ void MapView::take() {
 void MapView::showPicture(std::shared_ptr<const MapPicture> picture) {
   m_legend->setScale(picture->scale, picture->tile->values);
   m_received->setVisible(picture->scale.quantity == Quantity::Brightness &&
-                         m_legend->plain());  // before the first generated token brightness is the same everywhere
+                         m_legend->plain());  // before the first generated token all rows are equally bright
   m_canvas->setPicture(std::move(picture));
   m_canvas->revealFocus();
   emit readyChanged();

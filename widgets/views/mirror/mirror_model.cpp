@@ -35,7 +35,7 @@ void MirrorModel::makeColumns() {
   for (Column& column : columns()) column.align = (column.align & Qt::AlignHorizontal_Mask) | Qt::AlignBottom;
 }
 
-/// Slots and indices give way first: tags and ledger ids show a misalignment, phases its effect.
+/// Slots and indices are hidden first: tags and ledger ids show a misalignment, phases its effect.
 void MirrorModel::addLayer(std::size_t layer) {
   addOfLayer(
       "index", tr("layer %1\nindex").arg(layerText(*m_snapshot, m_layers[layer].value())),

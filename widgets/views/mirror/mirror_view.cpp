@@ -88,7 +88,7 @@ void MirrorView::askTags() {
   const SnapshotPtr snapshot = shown();
   m_ask.forget();
   if (!snapshot || isEmpty()) return emit readyChanged();
-  // The engine answers for its newest tick: for an older one there are no tags.
+  // The engine reads tags of its newest tick only: an older tick has none.
   const auto& history = context().history();
   if (!history.empty() && snapshot->serial < history.back()->serial) return emit readyChanged();
   const int first = std::max(0, m_table->rowAt(0));

@@ -183,11 +183,11 @@ void ModelView::makeFactRows() {
     label->setFont(theme()->ui);
     text->setObjectName(QStringLiteral("fact"));
     m_form->addRow(label, text);
-    for (QLabel* one : {label, text}) one->show();  // else it has no height until the next turn of the event loop
+    for (QLabel* one : {label, text}) one->show();  // else the height is set by the next event loop turn
   }
 }
 
-/// The tokens have the first claim to the height; the facts scroll in what is left.
+/// Divides the height: tokens first; the facts scroll in the rest.
 void ModelView::layOut() {
   if (!m_form) return;
   const int header = m_table->horizontalHeader()->sizeHint().height();

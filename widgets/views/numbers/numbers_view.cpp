@@ -14,8 +14,8 @@
 
 namespace kvlab {
 namespace {
-constexpr int kWide = 560, kListWide = 290;  // from this width on the list stands beside the plots
-constexpr int kPaceMs = 100;                 // plots are drawn anew this seldom while ticks come in
+constexpr int kWide = 560, kListWide = 290;  // the list is beside the plots from this width on
+constexpr int kPaceMs = 100;                 // least time between two redraws while ticks arrive
 }  // namespace
 
 NumbersView::NumbersView(InspectorContext& context, QWidget* parent)
@@ -99,7 +99,7 @@ void NumbersView::askBrightness() {
   });
 }
 
-/// At once, or when the pace allows: data may come faster than plots can be drawn.
+/// Redraws now, or later if the last redraw was too recent.
 void NumbersView::refreshSoon() {
   if (m_pace.isActive()) {
     m_late = true;

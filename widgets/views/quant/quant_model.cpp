@@ -41,14 +41,14 @@ QString scaleTip(QuantLine line, bool keys) {
       .arg(t.floored);
 }
 
-/// A column about the keys and the same one about the values; "%1" in its texts stands for either.
+/// A column for keys and the same column for values; "%1" in its texts is replaced by the name.
 struct Pair {
   const char* id;
   QString title, tip, width;
-  int gives;  // the values' column; the keys' one follows
+  int gives;  // of the values' column; the keys' column comes next
   QString (*text)(Tensor);
   QVariant (*key)(Tensor);
-  Tone tone = Tone::Muted;  // of a cell with a key; the others are faint
+  Tone tone = Tone::Muted;  // of a cell with a sort key; other cells are faint
   QString (*said)(QuantLine, bool keys) = [](QuantLine, bool) { return QString(); };
 
   Column of(bool keys) const {
@@ -108,7 +108,7 @@ QuantModel::QuantModel(QObject* parent) : ColumnModel(parent) {
   withLines(kBadRole, [](QuantLine line) { return line.measure->layers[at(line.layer)].spoilt(); });
 }
 
-/// A figure and behind it a bar, as long as its share of the largest figure; the largest one stands out.
+/// Adds a figure with a bar behind it, relative to the largest figure, which is emphasised.
 void QuantModel::addBar(const char* id, const QString& title, const QString& tip, bool keys, Figure figure) {
   const QuantFigure shown = figure == &QuantTensor::worstLogit ? QuantFigure::Logit : QuantFigure::Relative;
   const auto value = [keys, figure](QuantLine line) { return line.of(keys).*figure; };

@@ -17,8 +17,8 @@
 namespace kvlab {
 namespace {
 constexpr int kWide = 600,
-              kTall = 440;     // from this width on the rows stand beside the table, from this height on below it
-constexpr int kMostLines = 9;  // of the table above them, before it scrolls
+              kTall = 440;     // rows are beside the table from this width on, below it from this height on
+constexpr int kMostLines = 9;  // most lines of the table above them before it scrolls
 }  // namespace
 
 QuantView::QuantView(InspectorContext& context, QWidget* parent)
@@ -118,7 +118,7 @@ int QuantView::layer() const {
 }
 QuantFigure QuantView::figure() const { return static_cast<QuantFigure>(m_figure->currentIndex()); }
 
-/// Of the newest state, whichever is shown; as a command, so that it waits for its turn and can be cancelled.
+/// Measures the newest state, whichever is shown. A command, so that it runs in order and can be cancelled.
 void QuantView::measure(bool byHand) {
   if (!hasRows() || m_ask.waiting()) return;
   m_refused.reset();
@@ -144,7 +144,7 @@ void QuantView::take(const Result<nlohmann::json>& reply) {
   else m_refused = measured.error();
 }
 
-/// What was refused once is not asked for again by itself.
+/// Does not repeat a refused measurement automatically.
 void QuantView::measureIfWanted() {
   if (!m_follow->isChecked() || m_refused || context().history().empty()) return;
   if (!m_measured || !sameRows(*m_measured->of, *context().history().back())) measure(false);

@@ -10,7 +10,7 @@
 
 namespace kvlab {
 namespace {
-constexpr auto kLayout = "ring_fused";  // what the button sets
+constexpr auto kLayout = "ring_fused";  // the layout that the button sets
 }
 
 RingsView::RingsView(InspectorContext& context, QWidget* parent) : InspectorView(context, parent) {

@@ -26,7 +26,7 @@ void WrapStrip::show(const std::vector<SnapshotPtr>& history, Layer layer, Tick 
   m_points.clear();
   const auto l = at(std::max(0, layer.value()));
   for (const SnapshotPtr& s : history) {
-    if (!m_points.empty() && m_points.back().tick >= s->tick) m_points.pop_back();  // published again
+    if (!m_points.empty() && m_points.back().tick >= s->tick) m_points.pop_back();  // the tick was published again
     Point point{s->tick, {}, false};
     if (l < s->storage.size() && s->storage[l]) point.ring = s->storage[l]->ring;
     const RingState* before = m_points.empty() || !m_points.back().ring ? nullptr : &*m_points.back().ring;

@@ -57,7 +57,7 @@ void LifespanPlot::show(const std::vector<HeadLifespans>& heads, int head) {
   }
   std::sort(bins.begin(), bins.end(),
             [](const CalibrationBin& a, const CalibrationBin& b) { return a.predicted < b.predicted; });
-  for (std::size_t i = 0; i < bins.size();) {  // bins of several heads fall together
+  for (std::size_t i = 0; i < bins.size();) {  // merge bins of several heads
     double predicted = 0, actual = 0, rows = 0;
     const double cell = std::floor(static_cast<double>(bins[i].predicted) * 2);
     for (; i < bins.size() && std::floor(static_cast<double>(bins[i].predicted) * 2) == cell; ++i)

@@ -19,14 +19,14 @@
 
 namespace kvlab {
 namespace {
-constexpr int kWide = 760;          // from this width on the bands stand beside the rest
-constexpr auto kGated = "smartkv";  // the policy that asks gates
+constexpr int kWide = 760;          // bands are beside the other parts from this width on
+constexpr auto kGated = "smartkv";  // the policy that uses gates
 
 QString r2Text(const HeadLifespans& head) {
   return std::isfinite(head.r2) ? QString::number(head.r2, 'f', 2) : QStringLiteral("–");
 }
 
-/// [layers][length] of a tile that may be of another length.
+/// Reads [layers][length] from a tile, which may have another length.
 std::vector<float> scoresFrom(const Tile& tile, std::int32_t length) {
   if (tile.positions == length) return tile.values;
   std::vector<float> out;
@@ -36,7 +36,7 @@ std::vector<float> scoresFrom(const Tile& tile, std::int32_t length) {
   return out;
 }
 
-/// A line above a part of the view that says what it shows.
+/// A heading above a part of the view.
 QLabel* heading(QWidget* parent) {
   auto* label = new ElidedLabel(parent);
   label->setObjectName("card");
@@ -172,7 +172,7 @@ void SmartKvView::take() {
   if (isEmpty() || !shown() || !shown()->policies) return;
   const auto tile = m_tiles.shown(Quantity::Score);
   const auto before = !tile && m_tiles.atNewest() && m_tiles.waiting() ? m_tiles.latest(Quantity::Score)
-                                                                       : tile;  // the new ones are on their way
+                                                                       : tile;  // new scores are on their way
   const std::vector<float> scores = before ? scoresFrom(*before, shown()->length()) : std::vector<float>();
   std::vector<BandRows> layers = bandRows(*shown(), before ? &scores : nullptr);
   m_model->show(shown(), layers);
@@ -235,7 +235,7 @@ void SmartKvView::onTheme() {
   if (m_plot) m_plot->follow();
 }
 
-/// To the nearest tick of the history in which rows of the focused layer competed.
+/// Goes to the nearest tick of the history in which rows of the focused layer competed.
 void SmartKvView::stepTick(int by) {
   const auto layer = at(std::max(0, context().focus().layer.value()));
   std::optional<Tick> to;
@@ -252,7 +252,7 @@ void SmartKvView::askLifespans() {
   if (m_ask.waiting()) return;
   m_ask.query("lifespans", {{"since", m_measured ? m_measured->serial : 0}},
               [this](const Result<nlohmann::json>& reply) {
-                if (reply && reply->is_null()) m_measured.reset();  // before the first, or undone
+                if (reply && reply->is_null()) m_measured.reset();  // no measurement yet, or undone
                 if (reply && reply->is_object() && reply->contains("layers")) {
                   Result<LifespanView> view = lifespanViewFromJson(*reply);
                   if (view) m_measured = view.take();
@@ -269,7 +269,7 @@ const std::vector<HeadLifespans>* SmartKvView::headsOfLayer() const {
       : nullptr;
 }
 
-/// Why lifespans cannot be measured now; empty = they can.
+/// The reason why lifespans cannot be measured now; empty = they can.
 QString SmartKvView::whyNoLifespans() const {
   if (!shown() || !shown()->policies) return tr("every layer keeps all its rows");
   const auto& layers = shown()->policies->layers;

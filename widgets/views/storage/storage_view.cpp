@@ -16,7 +16,7 @@
 
 namespace kvlab {
 namespace {
-constexpr int kWide = 760;  // from this width on the slots stand beside the table
+constexpr int kWide = 760;  // slots are beside the table from this width on
 }  // namespace
 
 StorageTableView::StorageTableView(InspectorContext& context, QWidget* parent)
@@ -132,7 +132,7 @@ void StorageTableView::showSlots() {
   if (!known && newest()) askFree();
 }
 
-/// Which slots are free: known for the newest tick only.
+/// Queries the free slots, which are known for the newest tick only.
 void StorageTableView::askFree() {
   m_freeFor = shown()->serial;
   m_freeOf = group()->storage.get();

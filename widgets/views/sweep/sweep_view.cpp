@@ -18,7 +18,7 @@
 namespace kvlab {
 namespace {
 
-constexpr int kCellsBeside = 900;  // from this width on the cells stand beside the plot
+constexpr int kCellsBeside = 900;  // cells are beside the plot from this width on
 
 QString promptsOf(const SweepPoint& point) { return QString::fromStdString(point.prompts + ", asked " + point.ask); }
 
@@ -36,7 +36,7 @@ SweepView::SweepView(InspectorContext& context, QWidget* parent)
     : InspectorView(context, parent), m_source(SweepSource::of(context)), m_model(new SweepModel(seriesColour, this)) {
   makeStrip();
   makeBody();
-  // A view that nobody sees waits for the end of a sweep.
+  // A hidden view waits for the end of a sweep.
   connect(&m_source, &SweepSource::changed, this, [this] {
     const SweepShownPtr& now = m_source.sweep();
     if (isVisible() || !now || !now->running) take();

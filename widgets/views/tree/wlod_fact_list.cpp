@@ -53,7 +53,7 @@ WlodFactList::WlodFactList(QWidget* parent)
   settleBars(this);
 }
 
-/// Labels stay while the facts are of the same kind: this runs with every tick.
+/// Keeps its labels if the kinds of facts are the same, because this runs in every tick.
 void WlodFactList::show(std::vector<WlodFact> facts) {
   const auto alike = [](const WlodFact& a, const WlodFact& b) {
     return a.key == b.key && a.bar.empty() == b.bar.empty();

@@ -17,7 +17,7 @@
 namespace kvlab {
 namespace {
 constexpr const char* kPages[] = {"edit", "rounds"};
-constexpr int kWide = 860;  // from this width on the panel stands beside the tree
+constexpr int kWide = 860;  // the panel is beside the tree from this width on
 }  // namespace
 
 WlodTreeView::WlodTreeView(InspectorContext& context, QWidget* parent)
@@ -34,7 +34,7 @@ void WlodTreeView::makeStrip() {
                          tr("Colour of the entries"),
                          tr("Colour entries by the rows that the last edit invalidated, the lens's score, attention, "
                             "or level; automatic uses the last edit if there was one"));
-  m_colour->setSizeAdjustPolicy(QComboBox::AdjustToContents);  // the first text says what automatic is now
+  m_colour->setSizeAdjustPolicy(QComboBox::AdjustToContents);  // the text of "auto" depends on the state
   addOption("colour", {"auto", "change", "score", "attention", "level"}, m_colour, [this] { showColour(); });
   m_state = stripLabel({}, 1);
   m_expand = stripButton(tr("Expand"), tr("Expand"), {});
@@ -168,7 +168,7 @@ void WlodTreeView::showColour() {
 
 void WlodTreeView::showPage(Page page) { m_tabs->setCurrentIndex(static_cast<int>(page)); }
 
-/// The chosen node follows the focus of all views where that is an entry or a token of the time line.
+/// Selects the node of the shared focus, if that is an entry or a token of the time line.
 void WlodTreeView::onFocus() {
   if (!m_tree) return;
   const Focus& focus = context().focus();
@@ -205,7 +205,7 @@ void WlodTreeView::onTheme() {
   say(m_message->text());
 }
 
-/// Entries and tokens are rows of the ledger, which all views can focus; other nodes are this view's own.
+/// Entries and tokens are ledger rows and become the shared focus; other nodes are only selected here.
 void WlodTreeView::pick(TreeNode node) {
   if (!m_tree) return;
   m_canvas->select(node);
@@ -259,7 +259,7 @@ void WlodTreeView::refocus() {
   send("wlod_refocus", nlohmann::json::object());
 }
 
-/// Asks the engine; a refusal is shown until another edit or tick.
+/// Runs the command; a refusal is shown until the next edit or tick.
 void WlodTreeView::send(const char* command, const nlohmann::json& args) {
   say({});
   m_edit.run(QLatin1String(command), args, [this](const Result<nlohmann::json>& reply) {
@@ -279,7 +279,7 @@ void WlodTreeView::say(const QString& text) {
   m_saidIn = shown() ? shown()->tick : Tick();
 }
 
-/// What no control of the strip stands for.
+/// Adds options that have no control in the strip.
 void WlodTreeView::makeOptions() {
   using Json = nlohmann::json;
   const auto page = [this] { return kPages[m_tabs->currentIndex()]; };
