@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Commands that change the context: prompting, applying, undo, nodes of a wLOD tree.
+// Commands that change the context: prompt, inject, apply, undo, and edits of the wLOD tree.
 #include "app/command_registry.h"
 #include "app/command_rules.h"
 
@@ -14,7 +14,7 @@ Status prompt(CommandHost& host, const Json& args) {
   return submitSaid(host, QString("s.prompt(%1)").arg(scriptText(text)), "prompt", {{"text", text}});
 }
 
-/// At once is one verb: what a tick takes between two verbs would be gone for the second one.
+/// With `now` one verb does both: between two verbs another tick could take the actions.
 Status inject(CommandHost& host, const Json& args) {
   const Json& actions = args["actions"];
   const bool now = args.value("now", false);
@@ -24,7 +24,7 @@ Status inject(CommandHost& host, const Json& args) {
   return submitSaid(host, line.arg(scriptText(actions)), "inject", request);
 }
 
-/// One node of the wLOD tree in the place of its children, or the other way round.
+/// Expands or collapses one node of the wLOD tree.
 Status editTree(CommandHost& host, const Json& args, const char* verb) {
   const Json node = static_cast<std::int64_t>(args["node"].get<double>());
   return submitSaid(host, QString("s.%1(%2, {now: true})").arg(verb, scriptText(node)), verb,

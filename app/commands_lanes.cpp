@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Commands about lanes: the shown session with others beside it, in lockstep, and back.
+// Commands that open lanes next to the shown session, and close them.
 #include "app/command_registry.h"
 #include "app/command_rules.h"
 #include "core/api/lanes_view.h"
@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Without changes goes to where they are written.
+/// Opens lanes. Without `changes` shows the view where changes are written.
 Status open(CommandHost& host, const Json& args) {
   if (args.contains("changes")) {
     Json request{{"lanes", args["changes"]}};

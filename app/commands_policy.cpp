@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Commands about which rows layers keep.
+// Commands that set eviction policies and measure lifespans.
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ using Json = nlohmann::json;
 
 constexpr auto kRefused = "the policy was refused";
 
-/// Checks what a verb would check, too, but not before a menu has closed.
+/// Checks the layer now; the verb would report the error only after the menu has closed.
 Status policySet(CommandHost& host, const Json& args) {
   const auto spec = PolicySpec::fromJson(args["policy"]);
   if (checkLayer(host, args, kRefused) && !spec) return spec.error();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Commands that make the engine work: stepping, running, breakpoints, checking, measuring, repairing.
+// Commands that run the engine: step, run, breakpoints, checks, measurements, rebuild.
 #include <algorithm>
 
 #include "app/command_registry.h"
@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Reports of failed ticks come back as values; the window shows them like errors.
+/// A failed tick comes back as a report; the window shows it like an error.
 Status step(CommandHost& host, const Json& args) {
   LiveContext& context = host.context();
   const Json count = args.value("n", Json(1));
@@ -61,7 +61,7 @@ Status opEvents(CommandHost& host, const Json& args) {
   return submitSaid(host, on ? "s.opEvents()" : "s.opEvents(false)", "opEvents", {{"on", on}});
 }
 
-/// The view shows what was measured; with the figures of every row, so that the view can draw them.
+/// Measures with the figures of every row, which the view draws.
 Status measureQuantisation(CommandHost& host, const Json&) {
   if (!host.context().asked()) (void)host.showView("quant");
   return submitSaid(host, "s.quantisation({rows: true})", "quantisation", {{"rows", true}, {"packed", true}});
@@ -83,7 +83,7 @@ Status addBreak(CommandHost& host, const Json& args) {
   return submitSaid(host, breakLine(args["condition"]), "break", {{"condition", args["condition"]}});
 }
 
-/// The engine can only add conditions and forget them all; the last of these verbs answers for the command.
+/// The engine can only add a condition or remove all. The reply of the last verb is that of the command.
 Status setBreaks(CommandHost& host, const Json& args) {
   const Json& conditions = args["conditions"];
   if (!std::all_of(conditions.begin(), conditions.end(), [](const Json& one) { return one.is_string(); }))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Commands about how rows are stored: layout, formats, compaction.
+// Commands that change how rows are stored: layout, formats, compaction.
 
 #include "app/command_registry.h"
 #include "app/command_rules.h"

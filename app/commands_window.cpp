@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Commands about the window: views, theme, pictures, help.
+// Commands for the window: views, theme, pictures, help.
 #include "app/command_registry.h"
 #include "app/command_rules.h"
 

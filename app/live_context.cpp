@@ -76,7 +76,7 @@ void LiveContext::submit(const std::string& verb, const nlohmann::json& args, QO
   m_session->submit(verb, args,
                     [self = QPointer<LiveContext>(this), guard = QPointer<QObject>(receiver),
                      reply](const Result<nlohmann::json>& r) {
-                      if (self) self->catchUp();  // a reply finds the state that its command left
+                      if (self) self->catchUp();  // a reply must find the state after its command
                       if (guard) reply(r);
                     });
 }
@@ -143,13 +143,13 @@ void LiveContext::catchUp() {
   if (!std::exchange(m_behind, false)) return;
   m_pace.start(kFrame);
   m_since.start();
-  QTimer::singleShot(0, this, [this] {  // behind the painting
+  QTimer::singleShot(0, this, [this] {  // after painting
     m_pace.start(std::max(kFrame, std::chrono::milliseconds(m_rest * m_since.elapsed())));
   });
   showSnapshot(m_session ? m_session->snapshot() : nullptr);
 }
 
-/// The focused row keeps its identity: its position is looked up again in what is shown now.
+/// Shows a snapshot and finds the position of the focused ledger row in it.
 void LiveContext::showSnapshot(SnapshotPtr snapshot) {
   if (snapshot == m_shown) return;
   m_shown = std::move(snapshot);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What commands and scripts may do to the window.
+// The main window's implementation of the interfaces for commands and scripts.
 #include <QApplication>
 #include <QClipboard>
 #include <QDir>
@@ -219,7 +219,7 @@ void MainWindow::showAbout() {
   (new AboutPanel(m_settings.version, numerics, m_settings.backendNote, this))->show();
 }
 
-/// That of the view that has the keyboard.
+/// Manual page of the view with the keyboard.
 QString MainWindow::manualPageHere() const {
   const QWidget* at = isActiveWindow() || !QApplication::focusWidget() ? focusWidget() : QApplication::focusWidget();
   for (; at; at = at->parentWidget())
@@ -268,7 +268,7 @@ Status MainWindow::runScriptFile(const QString& name) {
   m_script = makeScript();
   QMetaObject::invokeMethod(
       this,
-      [this, path] {  // from the event loop, not from inside a menu
+      [this, path] {  // from the event loop, outside the menu's handler
         const ScriptResult result = m_script->runFile(path);
         m_banner->hide();
         if (!result.failed || result.error.code == "cancelled") return;
@@ -295,7 +295,7 @@ void MainWindow::stopScript() {
     if (host) host->stop();
 }
 
-/// Text fields copy their text themselves; this is for the view that has the keyboard.
+/// Copies from the view with the keyboard; text fields handle Ctrl+C themselves.
 Status MainWindow::copySelection() {
   for (QWidget* at = QApplication::focusWidget(); at; at = at->parentWidget()) {
     if (auto* view = qobject_cast<InspectorView*>(at)) {

@@ -54,7 +54,7 @@ void printRow(const json& row) {
               number(row.value("max", 0.0)).c_str(), row.value("runs", 0LL));
 }
 
-/// Whole or not at all.
+/// Writes the whole file or nothing.
 Status writeFile(const std::string& path, const json& content) {
   QSaveFile file(QString::fromStdString(path));
   const std::string text = content.dump(2) + "\n";

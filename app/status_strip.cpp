@@ -22,7 +22,7 @@ QString grouped(qint64 number) {
   return digits;
 }
 
-/// Three significant figures or so: "512 B", "37.5 KiB", "2.1 GiB".
+/// About three significant digits: "512 B", "37.5 KiB", "2.1 GiB".
 QString sized(std::int64_t bytes) {
   static const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   auto value = static_cast<double>(bytes);
@@ -87,7 +87,7 @@ QStringList StatusStrip::texts() const {
           m_bytes->text(), m_numerics->text(), m_backend->text()};
 }
 
-/// Looking back is said in words: what the views show then is not what the next step goes on from.
+/// Says in words if an older tick is shown, because the next step continues from the newest tick.
 void StatusStrip::refreshTick(const Snapshot& shown) {
   const auto look = Theme::current();
   const auto session = m_context.session();

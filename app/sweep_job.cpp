@@ -99,7 +99,7 @@ Status SweepJob::start(const json& request, Done done) {
   return ok();
 }
 
-/// On a worker.
+/// Called on a worker thread.
 bool SweepJob::took(const SweepProgress& progress) {
   std::optional<SweepRow> row;
   if (progress.row) row = *progress.row;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The native half of the script language: what prelude.js calls. Every call takes and returns JSON
-// text ({"value":..} or {"error":..}) and returns only when the work is done. Owned by ScriptHost.
-// GUI thread.
+// The native functions that prelude.js calls. Every call takes and returns JSON text ({"value":..} or {"error":..}) and
+// returns when its work is done. Owned by ScriptHost. GUI thread.
 #pragma once
 #include <QObject>
 #include <map>
@@ -32,12 +31,12 @@ class ScriptCalls : public QObject {
   Q_INVOKABLE QString writeText(const QString& path, const QString& text) const;
   Q_INVOKABLE void log(const QString& text);
 
-  /// Ends every wait with the error `cancelled`, now and later.
+  /// Ends every present and later wait with the error `cancelled`.
   void stop();
   void restart() { m_stopped = false; }
-  /// Called at the begin and end of every native call.
+  /// Called at the start and end of every native call.
   std::function<void(bool inside)> onCall;
-  /// True once the script has used up its time.
+  /// True if the script has used up its time.
   std::function<bool()> expired;
 
  signals:
@@ -51,7 +50,7 @@ class ScriptCalls : public QObject {
   Result<Json> readNow(const QString& path) const;
   Result<Json> writeNow(const QString& path, const QString& text) const;
   Status waitUntilReady(const PictureRequest& request);
-  // script_view.cpp; view() completes what VerbArgs refuses
+  // in script_view.cpp; view() adds the call's name to errors of VerbArgs
   struct ViewCall {
     const char* op;
     std::vector<ArgInfo> args;
