@@ -19,7 +19,7 @@ class WlodPlanner {
     for (std::size_t i = 0; i < actions.size() && !m_error; ++i) {
       m_place = static_cast<int>(i);
       if (m_state.draft && !std::holds_alternative<Add>(actions[i]))
-        fail("speculating", "action", nullptr, "a speculative span is open, and what is before it must stay",
+        fail("speculating", "action", nullptr, "a speculative span is open, and earlier rows must not change",
              "accept it or roll it back first");
       std::visit([this](const auto& action) { read(action); }, actions[i]);
     }

@@ -75,7 +75,7 @@ class HfReader {
     if (m_target.position == PositionMode::Absolute || p.back() + std::int64_t{1} == length()) return ok();
     return Error("bad_positions", "cannot use " + m_path,
                  "its positions end at " + std::to_string(p.back()) + " for " + std::to_string(p.size()) +
-                     " rows; this session reads rows at their places 0 .. " + std::to_string(p.size() - 1),
+                     " rows; this session reads rows at positions 0 .. " + std::to_string(p.size() - 1),
                  "open the session with \"position\": \"absolute\", which keeps the gaps", "position_ids", p.back());
   }
 

@@ -27,7 +27,7 @@ Status chooseBackend(SessionParts& parts, const std::string& id, const std::stri
   const int threads = parts.manifest.threads ? parts.manifest.threads : static_cast<int>(cores);
   kernels::BackendAnswer answer = kernels::openBackend(id, threads, numerics);
   if (answer.otherNumerics)
-    return badKey("numerics", numerics, answer.why, "leave numerics out for the exact one of the back end");
+    return badKey("numerics", numerics, answer.why, "omit numerics to use the backend's exact arithmetic");
   if (!answer.backend)
     return Error{
         "no_backend", "the CUDA backend was refused", answer.why, "use --backend cpu or auto", std::nullopt, "backend",

@@ -122,8 +122,8 @@ Result<json> runOwn(Lanes& lanes, const VerbInfo& info, const json& args) {
 }
 
 Error outOfStep(const std::string& name) {
-  return {"in_lockstep", name + " was refused", "it would take the reference out of step with its lanes",
-          "close the lanes, or fork the reference and do it there"};
+  return {"in_lockstep", name + " was refused", "the verb would bring the reference out of step with the other lanes",
+          "close the lanes, or call the verb on a fork of the reference"};
 }
 
 const VerbInfo& laneVerb(InLanes lanes) {

@@ -187,7 +187,7 @@ Status Lanes::open(const Session& origin, const json& changes) {
 Status Lanes::usable() const {
   if (!m_lanes.front()->exit) return ok();
   return Error("out_of_step", "the lanes were not stepped",
-               "the reference has left: " + m_lanes.front()->exit->error.text(), "read the report, or open lanes anew");
+               "the reference has left: " + m_lanes.front()->exit->error.text(), "read the report, or open new lanes");
 }
 
 Result<LanesTick> Lanes::feed(const std::string& verb, const json& args) {
@@ -435,7 +435,7 @@ Result<json> Lanes::call(int lane, const std::string& verb, const json& args) {
   if (!one.exit && (!follows || one.tokens.size() != before))
     one.leave({"out_of_step", "the lane left the others",
                verb + (follows ? " gave it tokens of its own" : " took tokens back"),
-               "step all lanes together, or open lanes anew"});
+               "step all lanes together, or open new lanes"});
   remeasure();
   return result;
 }

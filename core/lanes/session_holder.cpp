@@ -69,8 +69,8 @@ void SessionHolder::announce() {
 
 Result<json> SessionHolder::open(const json& args) {
   if (m_lanes)
-    return Error("in_lockstep", "the lanes were not opened", "there are lanes already",
-                 "close them first, or fork one");
+    return Error("in_lockstep", "the lanes were not opened", "lanes are open already",
+                 "close the lanes first, or fork one of them");
   m_lanes = KV_TRY(makeLanes(m_session, args));
   announce();
   return json{{"lanes", m_lanes->size()}};

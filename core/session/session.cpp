@@ -50,7 +50,7 @@ Result<std::unique_ptr<Session>> Session::beside(Manifest wanted) const {
     return Error{"lane_differs",
                  "the session was not opened beside another",
                  std::string(key) + " is " + value.dump() + " there and " + own.dump() + " here",
-                 "leave " + std::string(key) + " out, or open a session of its own",
+                 "leave " + std::string(key) + " out, or open a separate session",
                  std::nullopt,
                  key,
                  value};

@@ -99,7 +99,7 @@ void Session::recover(Ticker& ticker, bool forced, Trace& trace, TickReport& rep
   if (forced || rebuilt) args["tokens"] = {token->value()};
   m_history.beginCommand("step", std::move(args));
   Result<Commit> alone = observed ? ticker.addAlone(base, *token) : Result<Commit>(observed.error());
-  if (!alone) return markBroken(report.error->text() + "; adding the token alone failed too: " + alone.error().text());
+  if (!alone) return markBroken(report.error->text() + "; adding only the token failed, too: " + alone.error().text());
   commit(alone.take());
   report.token = token;
   report.block = block;

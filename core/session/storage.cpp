@@ -259,7 +259,7 @@ Status setCapacity(Session& session, std::int64_t rows) {
     if (const std::int64_t needed = rowsNeeded(session, layer); needed > rows && !session.state().group(layer).keep)
       return refused("layer " + session.cacheLayers().name(Layer(layer)) + " needs " + std::to_string(needed) +
                          " rows, more than " + std::to_string(rows),
-                     "give room for them, or evict rows first");
+                     "give a larger capacity, or evict rows first");
   Manifest wanted = session.manifest();
   wanted.capacity = rows;
   return restore(session, std::move(wanted));

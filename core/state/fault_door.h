@@ -24,7 +24,7 @@ class FaultDoor {
     std::int64_t& left = m_left[slot(point)];
     if (left == 0 || --left > 0) return ok();
     return Error{"fault", std::string(where).append(" failed"), "the fault drill made it fail",
-                 "nothing to do: this failure was asked for"};
+                 "nothing: the failure was armed on purpose"};
   }
 
  private:

@@ -67,7 +67,7 @@ Status checkOrigin(const Session& session, const Capture& capture, const std::st
     return Error("other_model", "cannot replay " + path,
                  "it was recorded with model " + capture.header.fingerprint + ", " + session.manifest().model + " is " +
                      here.fingerprint,
-                 "put the checkpoint back that it was recorded with", "fingerprint", capture.header.fingerprint);
+                 "use the checkpoint of the recording", "fingerprint", capture.header.fingerprint);
   return ok();
 }
 
@@ -97,9 +97,9 @@ ReplayStep replayStep(Session& session, const CaptureCommand& command, bool veri
   if (!done) step.error = done.error();
   else if (step.tick != command.tick)
     step.error = Error("not_replayed", command.verb + " could not be done again",
-                       "it ended at tick " + std::to_string(step.tick.value()) + ", then it was " +
+                       "it ended at tick " + std::to_string(step.tick.value()) + ", in the recording at tick " +
                            std::to_string(command.tick.value()),
-                       "report this together with the capture");
+                       "report this error together with the capture");
   if (verify) step.got = hashOf(session.state(), session.store());
   step.ok = !step.error && (!verify || step.expected.empty() || step.expected == step.got);
   return step;

@@ -32,8 +32,8 @@ const Verb* find(std::string_view name) {
 }
 
 Error needsLanes(const std::string& name) {
-  return {"no_lanes", name + " was refused", "it is a verb of lanes, which one session alone does not have",
-          "open lanes with lab.lanes and call it there"};
+  return {"no_lanes", name + " was refused", "the verb needs lanes, and this session has none",
+          "open lanes with lab.lanes and call the verb there"};
 }
 
 /// Restores the pending actions that a recorded command carries.

@@ -67,8 +67,9 @@ TickReport speculate(Session& session, const std::vector<TokenId>& tokens) {
   constexpr const char* kWhat = "nothing was drafted";
   if (const auto kind = wlodOf(session, kWhat); !kind) return refusedTick(session, kind.error());
   if (!session.pending().empty())
-    return refusedTick(
-        session, {"speculating", kWhat, "actions are pending that would have to wait", "apply or clear them first"});
+    return refusedTick(session,
+                       {"speculating", kWhat, "actions are pending, and only tokens may be added to a speculative span",
+                        "apply or clear them first"});
   return append(session, tokens, Source::Model, false, true);
 }
 

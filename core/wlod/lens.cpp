@@ -51,13 +51,14 @@ std::vector<double> attentionScores(std::span<const double> mass, double gain, d
 Result<Lens> loadLens(const std::string& path, int layers) {
   const auto bad = [&](const char* key, const std::string& why) {
     return Error{"bad_lens",        "the lens was refused",
-                 path + ": " + why, "see core/wlod/lens.h for what it holds",
+                 path + ": " + why, "see core/wlod/lens.h for the format",
                  std::nullopt,      key};
   };
   Result<nlohmann::json> file = readJsonFile(path, "bad_file");
   if (!file) return file.error();
   const nlohmann::json& json = *file;
-  if (!json.is_object() || json.value("kind", nlohmann::json()) != "lens") return bad("kind", "it is not of kind lens");
+  if (!json.is_object() || json.value("kind", nlohmann::json()) != "lens")
+    return bad("kind", "the file's kind is not lens");
   Lens lens;
   lens.name = path;
   const nlohmann::json weights = json.value("layers", nlohmann::json());

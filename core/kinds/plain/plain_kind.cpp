@@ -41,7 +41,7 @@ KindSizes PlainKind::sizes(const Manifest& manifest, const ModelConfig& config) 
 Status PlainKind::open(const SessionParts& parts) {
   if (parts.manifest.afterEdit != AfterEdit::Selective || !parts.cacheLayers.byHead()) return ok();
   return badKey("after_edit", "selective",
-                "selective judges rows by all KV heads together, and with residency kv_head each head has its own",
+                "selective compares rows over all KV heads, and with residency kv_head each head has its own rows",
                 "use after_edit keep or recompute, or residency layer");
 }
 
@@ -53,7 +53,7 @@ Status PlainKind::allows(const SessionParts& parts, Capability capability, const
   if (!whole || !parts.cacheLayers.byHead()) return ok();
   return Error{"unsupported",
                what,
-               "it takes rows with all KV heads together, and here residency is by KV head",
+               "this needs rows that all KV heads share, and the session's residency is by KV head",
                "use a session with residency layer",
                std::nullopt,
                "residency",

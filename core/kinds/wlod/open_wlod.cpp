@@ -40,31 +40,34 @@ Status wlodPossible(const SessionParts& parts) {
     return Error{"bad_manifest",
                  "wLOD was refused",
                  std::string(key) + " " + why,
-                 "leave it out, or open the session without wlod",
+                 "omit the key, or open the session without wlod",
                  std::nullopt,
                  key,
                  value};
   };
-  if (m.capacity) return refuse("capacity", m.capacity, "is decided by wlod.budget");
+  if (m.capacity) return refuse("capacity", m.capacity, "is set by wlod.budget in a wLOD session");
   if (m.residentByHead())
-    return refuse("residency", "kv_head", "by KV head is not there: the working context is the same in all heads");
-  if (m.position != PositionMode::Context) return refuse("position", nullptr, "is the place on the time line");
-  if (m.keyPhase != "on_read")
-    return refuse("key_phase", m.keyPhase, "at_write would turn keys that gists were made from");
+    return refuse("residency", "kv_head", "kv_head is not supported: all heads share one working context");
+  if (m.position != PositionMode::Context)
+    return refuse("position", nullptr, "must be context: the phase of a row is its place on the time line");
+  if (m.keyPhase != "on_read") return refuse("key_phase", m.keyPhase, "at_write is not supported in a wLOD session");
   if (m.brightness.compressor != "off")
     return refuse("brightness.compressor", m.brightness.compressor,
-                  "would replace two tokens by one, and moments may not move");
+                  "would replace two tokens by one, and moments must not move");
   if (m.newRows != NewRows::Forward)
-    return refuse("new_rows", "embedding_only", "is not there: rows are always computed");
+    return refuse("new_rows", "embedding_only", "embedding_only is not supported: rows are always computed");
   if (m.ring.window || m.ring.blockTokens > 1)
-    return refuse("ring", nullptr, "does not go together with it: detail gives way, not age");
+    return refuse("ring", nullptr, "is not supported: a working context gives up detail, not its oldest rows");
   const std::vector<std::int32_t> masks = windowsOf(parts);
   for (int layer = 0; layer < parts.model->config().layers; ++layer) {
     if (m.layoutOf(layer) != "indirection")
-      return refuse("layout", m.layoutOf(layer), "would have to move rows: new ones get slots of their own");
+      return refuse("layout", m.layoutOf(layer), "must be indirection: rows of a wLOD session never move");
     if (!m.policyOf(layer).keepsAll())
-      return refuse("policy", m.policyOf(layer).name, "would evict: a working context collapses instead");
-    if (masks[at(layer)]) return refuse("window", masks[at(layer)], "of a layer would hide what its gists stand for");
+      return refuse("policy", m.policyOf(layer).name,
+                    "would evict rows, and a working context collapses blocks instead");
+    if (masks[at(layer)])
+      return refuse("window", masks[at(layer)],
+                    "of a layer is not supported: queries attend to gists of all earlier moments");
   }
   return ok();
 }
@@ -81,7 +84,7 @@ Result<WlodParts> openWlod(const SessionParts& parts, const WlodSettings& wanted
     out.lens = lens.take();
   }
   if (wanted.lens != "script" && wanted.allocates() && !parts.manifest.probes)
-    return refused("bad_manifest", "its lens looks at attention, and probes are off",
+    return refused("bad_manifest", "the lens uses attention, and probes are off",
                    "set probes to true, or wlod.lens to script or off", "probes", false);
   return out;
 }

@@ -179,7 +179,7 @@ Result<WlodApplied> WlodKind::rebuilt(const CacheState& state, CallContext& call
 
 Result<Rebuilt> WlodKind::rebuild(const CacheState& state, CallContext& call) {
   if (state.wlod->draft)  // a rollback restores rows in slots that a rebuild would free
-    return Error{"speculating", "nothing was rebuilt", "a speculative span is open, and what is before it must stay",
+    return Error{"speculating", "nothing was rebuilt", "a speculative span is open, and earlier rows must not change",
                  "accept it or roll it back first"};
   Result<WlodApplied> made = rebuilt(state, call);
   if (!made && made.error().code == "fault") made = rebuilt(state, call);
