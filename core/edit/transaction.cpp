@@ -63,8 +63,8 @@ struct Transaction::Work {
   const TransactionRules& rules;
   Trace& trace;
   CacheState state = {};
-  LayerSlots reserved = {};  // [layers][new rows]
-  LayerSlots added = {}, freed = {}, unused = {};
+  LayerSlots added = {};  // [layers][new rows], then slots of rows that are computed again
+  LayerSlots freed = {}, unused = {};
   std::vector<std::int32_t> recompute = {};              // final positions of survivors to compute again
   LayerSlots recomputeSlots = {};                        // [layers][recompute]
   std::vector<std::vector<Provenance>> provenance = {};  // [groups][new rows]
@@ -92,7 +92,7 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
       if (earlier && !m_poolsTouched) m_store.release(earlier->added);
       return slots.error();
     }
-    work.reserved = work.added = slots.take();
+    work.added = slots.take();
     m_poolsTouched = m_poolsTouched || LayoutSet::overruns(before, work.added, earlier ? &earlier->added : nullptr);
   }
   {
@@ -274,7 +274,7 @@ Status Transaction::computeJob(Work& work, RowsJob job, const Progress& progress
     const bool recomputed = found != work.recompute.end() && *found == row.position;
     for (std::size_t layer = 0; layer < scratch.size(); ++layer)
       scratch[layer].push_back(recomputed ? work.recomputeSlots[layer][at(found - work.recompute.begin())]
-                                          : work.reserved[layer][work.newRow(row.id)]);
+                                          : work.added[layer][work.newRow(row.id)]);
   }
   job.scratch = &scratch;
   const std::vector<RowTarget> rows = job.rows;

@@ -180,12 +180,9 @@ LayerSlots slotsFor(const CacheImport& rows, SessionParts& parts, bool over) {
   LayerSlots slots;
   for (int layer = 0; layer < parts.store.layers(); ++layer) {
     const std::int32_t kept = keptOf(rows, parts.layouts, layer);
-    if (!over) {
-      slots.push_back(parts.store.slots(layer).take(kept));
-      continue;
-    }
-    slots.emplace_back();
-    for (std::int32_t i = 0; i < kept; ++i) slots.back().emplace_back(i);
+    std::vector<Slot>& own = slots.emplace_back();
+    if (!over) parts.store.slots(layer).take(kept, own);
+    for (std::int32_t i = 0; over && i < kept; ++i) own.emplace_back(i);
   }
   return slots;
 }

@@ -119,8 +119,7 @@ LayerGroup moved(LayerGroup group, const GroupRules& rules, SlotAllocator& slots
   const auto size = static_cast<std::int32_t>(map->size());
   if (group.keep) map->first = std::max(map->first, size - group.keep);
   std::vector<Slot> all(at(map->first), Slot(-1));
-  const std::vector<Slot> taken = slots.take(size - map->first);
-  all.insert(all.end(), taken.begin(), taken.end());
+  slots.take(size - map->first, all);
   map->slotOf.assign(all);
   if (group.ring) {
     group.ring->filled = size - map->first;

@@ -44,14 +44,14 @@ Result<LayerSlots> CacheStore::reserve(std::int32_t count, FaultDoor& faults, st
                  "needed " + std::to_string(count + tail) + ", free " +
                      std::to_string(available(count ? Placing::Scratch : Placing::Tail)),
                  "raise staging in the manifest, make a smaller edit, or compact pages"};
-  LayerSlots out;
+  LayerSlots out(m_slots.size());
   bool again = false;
   for (std::size_t layer = 0; layer < m_slots.size(); ++layer) {
     const std::int32_t untouched = m_slots[layer]->untouched();
-    out.push_back(m_slots[layer]->take(count));
-    const std::vector<Slot> last = m_slots[layer]->take(tail, Placing::Tail, behind(layer));
-    out.back().insert(out.back().end(), last.begin(), last.end());
-    again = again || std::ranges::any_of(out.back(), [&](Slot slot) { return slot.value() < untouched; });
+    out[layer].reserve(static_cast<std::size_t>(count + tail));
+    m_slots[layer]->take(count, out[layer]);
+    m_slots[layer]->take(tail, out[layer], Placing::Tail, behind(layer));
+    again = again || std::ranges::any_of(out[layer], [&](Slot slot) { return slot.value() < untouched; });
   }
   if (again) m_backend->settle();  // a running op may still read the slot's old row
   return out;

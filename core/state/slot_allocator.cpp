@@ -6,16 +6,13 @@
 namespace kvlab {
 // --- any free slot -----------------------------------------------------------------------------------
 
-std::vector<Slot> FreeSlots::take(std::int32_t count, Placing, Slot) {
-  std::vector<Slot> out;
-  out.reserve(at(count));
+void FreeSlots::take(std::int32_t count, std::vector<Slot>& out, Placing, Slot) {
   for (; count > 0 && !m_returned.empty(); --count) {
     out.push_back(m_returned.back());
     m_returned.pop_back();
   }
   for (; count > 0; --count) out.push_back(Slot(m_fresh++));
   touch(m_fresh);
-  return out;
 }
 
 /// Stored in reverse, so that take() returns the same slots in the same order again.
@@ -44,14 +41,11 @@ std::vector<bool> FreeSlots::free(std::int32_t below) const {
 
 // --- one after another -------------------------------------------------------------------------------
 
-std::vector<Slot> RunSlots::take(std::int32_t count, Placing, Slot) {
-  std::vector<Slot> out;
-  out.reserve(at(count));
+void RunSlots::take(std::int32_t count, std::vector<Slot>& out, Placing, Slot) {
   for (std::int32_t i = 0; i < count; ++i) out.push_back(Slot((m_next + i) % m_slots));
   touch(std::min(m_slots, m_next + count));
   m_next = (m_next + count) % m_slots;
   m_free -= count;
-  return out;
 }
 
 /// These must be the last slots taken: nothing else is returned before a commit.
@@ -116,9 +110,7 @@ bool PageSlots::takeSlot(Slot slot) {
   return true;
 }
 
-std::vector<Slot> PageSlots::take(std::int32_t count, Placing placing, Slot after) {
-  std::vector<Slot> out;
-  out.reserve(at(count));
+void PageSlots::take(std::int32_t count, std::vector<Slot>& out, Placing placing, Slot after) {
   Slot last = placing == Placing::Tail ? after : Slot(-1);
   for (; count > 0; --count) {
     Slot next(last.value() + 1);
@@ -126,7 +118,6 @@ std::vector<Slot> PageSlots::take(std::int32_t count, Placing placing, Slot afte
     if (!goesOn) next = takePage();
     out.push_back(last = next);
   }
-  return out;
 }
 
 void PageSlots::give(std::span<const Slot> slots) {

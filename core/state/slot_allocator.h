@@ -28,8 +28,9 @@ class SlotAllocator {
   virtual bool fits(std::int32_t count, std::int32_t tail, Slot) const {
     return count + tail <= available(count ? Placing::Scratch : Placing::Tail);
   }
-  /// Takes slots; fits() must be true. after: slot of the preceding row; -1 = none.
-  virtual std::vector<Slot> take(std::int32_t count, Placing placing = Placing::Scratch, Slot after = Slot(-1)) = 0;
+  /// Appends the taken slots to `out`; fits() must be true. after: slot of the preceding row; -1 = none.
+  virtual void take(std::int32_t count, std::vector<Slot>& out, Placing placing = Placing::Scratch,
+                    Slot after = Slot(-1)) = 0;
   /// Returns slots that no state names.
   virtual void give(std::span<const Slot> slots) = 0;
   /// Frees every slot except `taken`, given in logical order.
@@ -53,7 +54,7 @@ class FreeSlots : public SlotAllocator {
   std::int32_t available(Placing) const override {
     return m_slots - m_fresh + static_cast<std::int32_t>(m_returned.size());
   }
-  std::vector<Slot> take(std::int32_t count, Placing, Slot) override;
+  void take(std::int32_t count, std::vector<Slot>& out, Placing, Slot) override;
   void give(std::span<const Slot> slots) override;
   void restart(std::span<const Slot> taken) override;
   std::vector<bool> free(std::int32_t below) const override;
@@ -73,7 +74,7 @@ class RunSlots : public SlotAllocator {
   std::int32_t available(Placing placing) const override {
     return m_ring && placing == Placing::Tail ? std::numeric_limits<std::int32_t>::max() : std::max(0, m_free);
   }
-  std::vector<Slot> take(std::int32_t count, Placing, Slot) override;
+  void take(std::int32_t count, std::vector<Slot>& out, Placing, Slot) override;
   void give(std::span<const Slot> slots) override;
   void restart(std::span<const Slot> taken) override;
   std::vector<bool> free(std::int32_t below) const override;
@@ -95,7 +96,7 @@ class PageSlots : public SlotAllocator {
   /// Slots of pages that are entirely free.
   std::int32_t available(Placing) const override { return m_freePages * m_block; }
   bool fits(std::int32_t count, std::int32_t tail, Slot after) const override;
-  std::vector<Slot> take(std::int32_t count, Placing placing, Slot after) override;
+  void take(std::int32_t count, std::vector<Slot>& out, Placing placing, Slot after) override;
   void give(std::span<const Slot> slots) override;
   void restart(std::span<const Slot> taken) override;
   std::vector<bool> free(std::int32_t below) const override;
