@@ -57,14 +57,14 @@ void addEditCommands(std::vector<Command>& list) {
   add(list, {"clear_pending", "Clear Pending Actions", "Edit", "Forget the queued actions."}, plainVerb("clearPending"),
       needsPending);
   const CommandArgument node{"node", "number", "number of the node in the tree", true};
-  add(list, {"wlod_expand", "Expand Node", "", "Put the children of a node of the wLOD tree in its place, at once."},
+  add(list, {"wlod_expand", "Expand Node", "", "Replace a node of the wLOD tree by its children, at once."},
       [](CommandHost& host, const Json& args) { return editTree(host, args, "expand"); }, needsTree, {.args = {node}});
   add(list,
-      {"wlod_collapse", "Collapse Node", "", "Put a node of the wLOD tree in the place of its children, at once."},
+      {"wlod_collapse", "Collapse Node", "", "Replace the children of a node of the wLOD tree by the node, at once."},
       [](CommandHost& host, const Json& args) { return editTree(host, args, "collapse"); }, needsTree,
       {.args = {node}});
-  add(list, {"wlod_refocus", "Refocus", "", "Let the focus allocator decide now what to expand and what to collapse."},
-      plainVerb("refocus"), needsTree);
+  add(list, {"wlod_refocus", "Refocus", "", "Run a round of the focus allocator now."}, plainVerb("refocus"),
+      needsTree);
 }
 
 }  // namespace kvlab

@@ -36,13 +36,13 @@ QString needsGates(const CommandHost& host) {
 void addPolicyCommands(std::vector<Command>& list) {
   add(list,
       {"policy_set", "Set Eviction Policy", "",
-       "Evict rows of a layer, or of all, by another policy from the next tick on."},
+       "Use another eviction policy in a layer, or in all layers, from the next tick on."},
       policySet, needsIdle,
       {.args = {{"policy", "string", "as `kvlab list policies` names it, with keys: h2o:ratio=0.25", true},
                 {"layer", "number", "the layer; all of them unless given"}}});
   add(list,
       {"lifespans_measure", "Measure Lifespans", "Run",
-       "See how long each row is used when nothing is evicted, beside what gates predicted."},
+       "Measure how long rows are used without eviction, and compare with what gates predicted."},
       plainVerb("measureLifespans"), needsGates);
 }
 

@@ -111,11 +111,11 @@ void addRunCommands(std::vector<Command>& list) {
       {.keys = {"F10"}, .icon = "step", .args = {{"n", "number", "ticks to run, 1 unless given"}}});
   add(list,
       {"step_into", "Step Into", "Run",
-       "Apply the pending action that stands highest, alone; a tick where none is pending."},
+       "Apply only the pending action with the highest position; without one, run a tick."},
       plainVerb("stepAction"), needsReadyAlone, {.keys = {"F11"}, .icon = "step_into"});
-  add(list, {"step_out", "Step Out", "Run", "Apply the pending actions that are left, without generating."},
-      plainVerb("apply"), needsPending, {.keys = {"Shift+F11"}});
-  add(list, {"step_back", "Step Back", "Run", "Go to the tick before; the future stays as a branch."}, stepBack,
+  add(list, {"step_out", "Step Out", "Run", "Apply all pending actions without generating."}, plainVerb("apply"),
+      needsPending, {.keys = {"Shift+F11"}});
+  add(list, {"step_back", "Step Back", "Run", "Go to the previous tick; the future stays as a branch."}, stepBack,
       needsPast, {.keys = {"Shift+F10"}, .icon = "step_back"});
   add(list, {"run", "Run", "Run", "Generate until a breakpoint, the end of the text or Stop."}, run, needsReadyIdle,
       {.keys = {"F5"},
@@ -130,7 +130,7 @@ void addRunCommands(std::vector<Command>& list) {
       plainVerb("drift"), needsIdle, {.keys = {"Ctrl+D"}, .icon = "drift"});
   add(list,
       {"quantisation_measure", "Measure Quantisation", "Run",
-       "Compute every row anew and compare it with what its storage type holds."},
+       "Compute every row again and compare it with the stored row."},
       measureQuantisation, needsRows);
   add(list,
       {"op_events", "Record Ops", "Run",

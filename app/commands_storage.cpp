@@ -54,7 +54,7 @@ void addStorageCommands(std::vector<Command>& list) {
                 kLayer}});
   add(list,
       {"storage_compact", "Compact Pages", "Run",
-       "Fill the holes of pages, step by step; what a cancel leaves is whole and can be gone on with."},
+       "Fill holes in pages step by step; Cancel keeps finished steps, and a later run continues."},
       compact, needsHoles, {.args = {{"rows", "number", "rows per layer and step, 64 unless given"}}});
 }
 

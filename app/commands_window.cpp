@@ -54,7 +54,7 @@ void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& 
   addViews(list, views);
   add(list, {"next_view", "Next View", "View", "Give the keyboard to the next view that can be seen."},
       always(&CommandHost::showNeighbour, true), {}, {.keys = {"F6"}});
-  add(list, {"previous_view", "Previous View", "View", "Give the keyboard to the view before."},
+  add(list, {"previous_view", "Previous View", "View", "Give the keyboard to the previous view that can be seen."},
       always(&CommandHost::showNeighbour, false), {}, {.keys = {"Shift+F6"}});
   add(list, {"type_prompt", "Type a Prompt", "View", "Go to the line that appends text to the context."},
       [](CommandHost& host, const Json&) { return host.typePrompt(); }, needsSession, {.keys = {"Alt+0"}});

@@ -77,7 +77,7 @@ std::span<const Verb> policyVerbs() {
   static const Verb kVerbs[] = {
       {{"measureLifespans",
         {arg::integer("points", 0, 1 << 20).orElse(400)},
-        "How long rows are used when nothing is evicted, beside what gates predicted: R2 and calibration per layer and "
+        "Compares lifespans of rows without eviction with those that gates predicted: R2 and calibration per layer and "
         "KV head.",
         Effect::Measures},
        measureLifespansVerb},
@@ -86,7 +86,8 @@ std::span<const Verb> policyVerbs() {
         "The last measurement with the points to draw; null before the first.",
         Effect::Reads},
        lifespansVerb},
-      {{"policies", {}, "What each layer's policy was asked for and what it did.", Effect::Reads}, policiesVerb},
+      {{"policies", {}, "What each layer's policy was asked to keep, and what it evicted.", Effect::Reads},
+       policiesVerb},
   };
   return kVerbs;
 }

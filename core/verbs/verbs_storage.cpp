@@ -134,7 +134,7 @@ std::span<const Verb> storageVerbs() {
        storage},
       {{"quantisation",
         {arg::flag("rows", false), arg::flag("packed", false)},
-        "Error of stored rows against what was computed for them, per layer; K and V apart, keys also as logits.",
+        "Error of stored rows by layer, for K and for V; for keys also as attention logits.",
         Effect::Measures},
        quantisation},
       {{"bytes", {}, "Bytes allocated, live and moved by the last commit.", Effect::Reads}, bytes},

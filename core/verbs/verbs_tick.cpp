@@ -148,7 +148,7 @@ std::span<const Verb> tickVerbs() {
        stepVerb},
       {{"stepAction",
         {},
-        "Applies the pending action that stands highest, alone; a tick where none is pending.",
+        "Applies only the pending action with the highest position; without one, runs a tick.",
         Effect::Commits,
         InLanes::Refused},
        stepActionVerb},
