@@ -12,7 +12,7 @@ struct Commit {
   LayerSlots added = {}, freed = {};  // [layers] slots gained and lost against the previous state
   std::int64_t bytesMoved = 0;
   bool rewritten = false;  // rows of older states were overwritten: history drops these states
-  bool severed = false;    // older states name slots of other pools: history drops them and frees no slot
+  bool severed = false;    // older states cannot be restored: history drops them and frees no slot
 };
 
 }  // namespace kvlab
