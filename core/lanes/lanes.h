@@ -56,7 +56,7 @@ class Lanes {
   int size() const { return static_cast<int>(m_lanes.size()); }
   const Session& session(int lane) const;
   Breakpoints& breakpoints();                                             // of lane 0
-  Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request);  // likewise
+  Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request);  // of lane 0
   /// Runs a verb that appends tokens, such as prompt, in every lane in step. Errors: out_of_step if the reference has
   /// left, and the verb's own.
   Result<LanesTick> feed(const std::string& verb, const nlohmann::json& args);
